@@ -1,0 +1,98 @@
+//! What happened to a run as a whole: phases, losses, clock steps. Stored in the journal.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that a reader of a run must know to read the rest right.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum RunEvent {
+    /// A phase of the load began (`fill`, `warmup`, `run`, ...).
+    PhaseStarted {
+        /// The recipe's name for it.
+        phase: String,
+        /// Whether its operations count in the run's figures (a warm-up's do not).
+        measured: bool,
+        /// Start on the monotonic clock.
+        at_ns: u64,
+    },
+    /// A phase of the load ended.
+    PhaseEnded {
+        /// The recipe's name for it.
+        phase: String,
+        /// End on the monotonic clock.
+        at_ns: u64,
+        /// Bytes that the phase's operations moved.
+        bytes: u64,
+    },
+    /// Planned samples that were never taken, because the sampler could not run.
+    Gap {
+        /// Planned moment of the first missing sample.
+        from_ns: u64,
+        /// Moment of the next sample that was taken.
+        to_ns: u64,
+        /// How many are missing.
+        samples: u32,
+    },
+    /// A sample began late by more than a tenth of its interval.
+    LateSample {
+        /// Which sample.
+        sample: u32,
+        /// By how much.
+        late_ns: u64,
+    },
+    /// The wall clock moved against the monotonic clock.
+    ClockStep {
+        /// When it was noticed, on the monotonic clock.
+        at_ns: u64,
+        /// Positive: the wall clock jumped ahead.
+        by_ns: i64,
+    },
+    /// A source had more to say than there was room for.
+    Loss {
+        /// What was lost: `slow operations`, `failed operations`, ...
+        what: String,
+        /// How many.
+        count: u64,
+        /// When it was noticed, on the monotonic clock.
+        at_ns: u64,
+    },
+    /// A table of the archive is no longer written, to leave room for the more important ones.
+    TableDropped {
+        /// The table.
+        table: String,
+        /// Why: `disk full: ...`, `size limit: ...`.
+        why: String,
+        /// When, on the monotonic clock.
+        at_ns: u64,
+    },
+    /// Something the person should know, that has no kind of its own (the load was killed, a sampler failed).
+    Note {
+        /// When, on the monotonic clock.
+        at_ns: u64,
+        /// In one sentence.
+        text: String,
+    },
+    /// The run ended in an orderly way. A run without this event was cut off.
+    Ended {
+        /// When, on the monotonic clock.
+        at_ns: u64,
+        /// How: `done`, `interrupted`, `load died`, `archive full`, ...
+        how: Ending,
+    },
+}
+
+/// How a run came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// As planned.
+    Done,
+    /// By Ctrl-C or SIGTERM.
+    Interrupted,
+    /// The load process died (killed, out of memory in its box).
+    LoadDied,
+    /// The archive's disk was full.
+    ArchiveFull,
+    /// The load could not go on (its disk failed or was full at the start).
+    LoadFailed,
+}

@@ -1,0 +1,90 @@
+//! What a load did: operations, summed per interval and, where slow, one by one.
+
+use serde::{Deserialize, Serialize};
+
+/// A bucket of a latency histogram: how many operations took about this long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bucket {
+    /// Index in the layout of [`crate::latency`].
+    pub index: u32,
+    /// Operations in the bucket.
+    pub count: u64,
+}
+
+/// All operations of one class that finished within one interval.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct IntervalRecord {
+    /// Phase of the run, by its recipe's name for it.
+    pub phase: String,
+    /// Operation class: `read`, `write`, `allocation`, `round`, ...
+    pub class: String,
+    /// Interval's start on the monotonic clock.
+    pub start_ns: u64,
+    /// Interval's end on the monotonic clock.
+    pub end_ns: u64,
+    /// Operations that finished, whether or not they failed.
+    pub count: u64,
+    /// Operations among them that failed.
+    pub errors: u64,
+    /// Bytes that the finished operations moved.
+    pub bytes: u64,
+    /// Sum of the latencies, exact.
+    pub sum_ns: u64,
+    /// Longest latency, exact; `None` when nothing finished.
+    pub max_ns: Option<u64>,
+    /// Latency histogram, ascending by index, empty buckets left out.
+    pub buckets: Vec<Bucket>,
+    /// Operations still running at the interval's end for longer than the run's stuck threshold.
+    pub stuck: u64,
+    /// Age of the oldest operation still running at the interval's end, whatever its age; `None` when none was.
+    pub oldest_running_ns: Option<u64>,
+}
+
+/// Why an operation is kept one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OperationKind {
+    /// It finished, and took longer than the run's threshold.
+    Slow,
+    /// It had not finished when an interval ended; `duration_ns` is its age then. It may appear again.
+    Stuck,
+    /// It failed.
+    Failed,
+}
+
+impl OperationKind {
+    /// The name stored in the archive.
+    pub fn name(self) -> &'static str {
+        match self {
+            OperationKind::Slow => "slow",
+            OperationKind::Stuck => "stuck",
+            OperationKind::Failed => "failed",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<OperationKind> {
+        [OperationKind::Slow, OperationKind::Stuck, OperationKind::Failed].into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// One operation that deserves to be kept by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationRecord {
+    /// Why it is kept.
+    pub kind: OperationKind,
+    /// Operation class, as in [`IntervalRecord::class`].
+    pub class: String,
+    /// Kernel thread id of the thread that ran it; of the one that waited, for fork-join operations.
+    pub tid: u32,
+    /// Start on the monotonic clock: the intended start where the load is paced.
+    pub start_ns: u64,
+    /// Latency, or age when stuck.
+    pub duration_ns: u64,
+    /// Bytes moved, where the operation moves any.
+    pub bytes: Option<u64>,
+    /// `errno` of the failure.
+    pub errno: Option<i32>,
+    /// File it worked on.
+    pub path: Option<String>,
+}

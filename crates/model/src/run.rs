@@ -1,0 +1,136 @@
+//! `run.json`: who, what, where.
+
+use serde::{Deserialize, Serialize};
+
+use crate::preflight::Finding;
+use crate::time::Moment;
+
+/// Version of the run directory's format. Readers refuse a newer one and read all older ones.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Everything about a run that is known when it begins. Written once, never changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunDescription {
+    /// [`FORMAT_VERSION`] of the writer.
+    pub format: u32,
+    /// Version of the program that wrote the run.
+    pub version: String,
+    /// Workload's name: a recipe's, `record`, or the recorded command's.
+    pub workload: String,
+    /// The command line, as given.
+    pub command: Vec<String>,
+    /// Both clocks when the run began.
+    pub started: Moment,
+    /// Time between samples, ns.
+    pub sample_interval_ns: u64,
+    /// Time between a load's interval records, ns; `None` where there is no load of ours.
+    pub report_interval_ns: Option<u64>,
+    /// Operations slower than this are kept one by one, and running ones older than this are stuck; ns.
+    pub slower_than_ns: u64,
+    /// Seed of the load's random choices.
+    pub seed: Option<u64>,
+    /// The recipe as run, with its variables' values; `None` where there is no load of ours.
+    pub recipe: Option<RecipeAsRun>,
+    /// The machine.
+    pub host: Host,
+    /// Mounted file systems that the run touches, or all real ones when recording.
+    pub mounts: Vec<Mount>,
+    /// Block devices.
+    pub devices: Vec<Device>,
+    /// The memory box and device limits that the load ran in.
+    pub limits: Limits,
+    /// What the machine allowed.
+    pub preflight: Vec<Finding>,
+}
+
+/// A recipe together with the values it was run with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecipeAsRun {
+    /// Recipe's name.
+    pub name: String,
+    /// The recipe file's text.
+    pub text: String,
+    /// Value of each variable, in base units (bytes, ns, plain numbers), in the recipe's order.
+    pub variables: Vec<(String, f64)>,
+    /// Directories given by the user.
+    pub directories: Vec<String>,
+    /// Length of the warm-up phases, ns.
+    pub warmup_ns: u64,
+}
+
+/// The machine a run was made on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Host {
+    /// Host name.
+    pub hostname: String,
+    /// `uname -r`.
+    pub kernel_release: String,
+    /// `uname -v`.
+    pub kernel_version: String,
+    /// `uname -m`.
+    pub architecture: String,
+    /// Online CPUs.
+    pub cpus: u32,
+    /// Total memory.
+    pub memory_bytes: u64,
+    /// Memory page size.
+    pub page_size_bytes: u64,
+    /// Clock ticks per second, the unit of /proc/stat.
+    pub clock_ticks_per_s: u64,
+    /// `/proc/sys/kernel/random/boot_id`: two runs with the same one share a monotonic clock.
+    pub boot_id: String,
+    /// Kernel command line.
+    pub kernel_command_line: String,
+    /// Settings that change how memory and writeback behave, by their name under /proc/sys.
+    pub sysctl: Vec<(String, String)>,
+}
+
+/// A mounted file system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// Where.
+    pub point: String,
+    /// What is mounted.
+    pub source: String,
+    /// File system type.
+    pub fs_type: String,
+    /// Mount options, per-mount and per-superblock.
+    pub options: String,
+    /// `major:minor`.
+    pub device: String,
+}
+
+/// A block device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// `major:minor`.
+    pub number: String,
+    /// Kernel name: `sda`, `nvme0n1`, `loop3`.
+    pub name: String,
+    /// Identity that survives renaming and is used as the metrics' instance: WWN, serial, the loop's backing file, or
+    /// the name where nothing better is known.
+    pub identity: String,
+    /// Size.
+    pub size_bytes: u64,
+    /// Spinning disk, where known.
+    pub rotational: Option<bool>,
+    /// I/O scheduler in use.
+    pub scheduler: Option<String>,
+    /// `nr_requests`.
+    pub queue_depth: Option<u64>,
+}
+
+/// The pressure that was applied on purpose.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Limits {
+    /// Size of the memory box.
+    pub memory_bytes: Option<u64>,
+    /// Bytes per second, each way, of each device under test.
+    pub disk_bytes_per_s: Option<u64>,
+    /// Operations per second, each way, of each device under test.
+    pub disk_operations_per_s: Option<u64>,
+    /// Cgroup version that enforced the limits.
+    pub cgroup_version: Option<u8>,
+    /// Cgroup that held the load, as in /proc/PID/cgroup.
+    pub cgroup: Option<String>,
+}

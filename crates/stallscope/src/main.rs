@@ -1,0 +1,2 @@
+//! stallscope
+fn main() {}
