@@ -1,1 +1,11 @@
-//! report
+//! Findings → bytes: text for people, JSON for programs.
+//!
+//! Rendering is pure; whether there is a terminal, and how wide it is, comes in as a [`style::Style`].
+#![forbid(unsafe_code)]
+
+pub mod json;
+pub mod number;
+pub mod simoop;
+pub mod sparkline;
+pub mod style;
+pub mod summary;

@@ -1,0 +1,12 @@
+//! What happened in a run: its operations, rates, pressure, worst moments, and what recording it cost.
+
+mod builder;
+mod findings;
+mod pressure;
+mod timeline;
+
+#[cfg(test)]
+mod tests;
+
+pub use builder::{RecordingFacts, SummaryBuilder, wanted_metric};
+pub use findings::{BoxFigures, OperationSummary, Phase, Pressure, Recording, SlowCount, Summary, TimelineRow};

@@ -1,0 +1,281 @@
+//! Collects a run's rows, in one pass and bounded memory, into a [`Summary`].
+
+use std::collections::HashMap;
+
+use model::event::{Ending, RunEvent};
+use model::latency::index_of;
+use model::metric::MetricDescriptor;
+use model::operation::{IntervalRecord, OperationKind, OperationRecord};
+use model::run::RunDescription;
+
+use super::findings::{OperationSummary, Phase, Recording, SlowCount, Summary};
+use super::{pressure, timeline};
+use crate::distribution::Distribution;
+use crate::rates::{Amount, RateSummary, summarise};
+use crate::series::SeriesSet;
+
+/// The class whose operations are rounds of the combined work: a rate, not a latency of interest.
+pub(super) const ROUND: &str = "round";
+
+const WORST_KEPT: usize = 10;
+const FAILED_KEPT: usize = 10;
+
+/// What the archive itself knows about a run's recording.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RecordingFacts {
+    /// Metrics described.
+    pub metrics: u64,
+    /// Archive bytes in all.
+    pub archive_bytes: Option<u64>,
+    /// Archive bytes of the tables of samples and metrics alone.
+    pub sample_bytes: Option<u64>,
+}
+
+/// Collects rows into a summary.
+#[derive(Debug)]
+pub struct SummaryBuilder {
+    description: RunDescription,
+    phases: Vec<Phase>,
+    ending: Option<Ending>,
+    remarks: Vec<RunEvent>,
+    operations: Vec<OperationSummary>,
+    rounds: Vec<Amount>,
+    bytes: HashMap<(u64, u64), u64>,
+    slow: Vec<SlowCount>,
+    worst: Vec<OperationRecord>,
+    failed: Vec<OperationRecord>,
+    boundaries_ns: Vec<u64>,
+    timeline: timeline::LatencyTimeline,
+}
+
+impl SummaryBuilder {
+    /// A summary of the run so described, with nothing in it yet.
+    pub fn new(description: RunDescription) -> SummaryBuilder {
+        SummaryBuilder {
+            description,
+            phases: Vec::new(),
+            ending: None,
+            remarks: Vec::new(),
+            operations: Vec::new(),
+            rounds: Vec::new(),
+            bytes: HashMap::new(),
+            slow: Vec::new(),
+            worst: Vec::new(),
+            failed: Vec::new(),
+            boundaries_ns: Vec::new(),
+            timeline: timeline::LatencyTimeline::default(),
+        }
+    }
+
+    /// Adds an event. Events come in the order of the journal.
+    pub fn event(&mut self, event: &RunEvent) {
+        let start_ns = self.description.started.monotonic_ns;
+        match event {
+            RunEvent::PhaseStarted { phase, measured, at_ns } => self.phases.push(Phase {
+                name: phase.clone(),
+                measured: *measured,
+                start_ns: at_ns.saturating_sub(start_ns),
+                end_ns: None,
+                bytes: None,
+            }),
+            RunEvent::PhaseEnded { phase, at_ns, bytes } => {
+                if let Some(open) = self.phases.iter_mut().rev().find(|open| open.name == *phase) {
+                    open.end_ns = Some(at_ns.saturating_sub(start_ns));
+                    open.bytes = Some(*bytes);
+                }
+            }
+            RunEvent::Ended { how, .. } => self.ending = Some(*how),
+            remark => self.remarks.push(remark.clone()),
+        }
+    }
+
+    /// Adds an interval's operations. Those of phases that are not measured (fill, warm-up) are passed over.
+    pub fn interval(&mut self, record: &IntervalRecord) {
+        if !self.phases.iter().any(|phase| phase.measured && phase.name == record.phase) {
+            return;
+        }
+        let span_ns = record.end_ns.saturating_sub(record.start_ns);
+        if self.boundaries_ns.last() != Some(&record.end_ns) {
+            if self.boundaries_ns.is_empty() {
+                self.boundaries_ns.push(record.start_ns);
+            }
+            self.boundaries_ns.push(record.end_ns);
+        }
+        if record.class == ROUND {
+            self.rounds.push(Amount { amount: record.count as f64, span_ns });
+            return;
+        }
+        *self.bytes.entry((record.start_ns, record.end_ns)).or_default() += record.bytes;
+        self.count_slow(record);
+        self.timeline.add(record);
+        let class = match self.operations.iter_mut().find(|known| known.class == record.class) {
+            Some(class) => class,
+            None => {
+                self.operations.push(OperationSummary {
+                    class: record.class.clone(),
+                    latencies: Distribution::default(),
+                    stuck: 0,
+                    stuck_oldest_ns: None,
+                });
+                self.operations.last_mut().expect("it was just pushed")
+            }
+        };
+        class.latencies.add(record);
+        // The last interval's word stands: what was stuck earlier and finished since is in the distribution.
+        class.stuck = record.stuck;
+        class.stuck_oldest_ns = record.oldest_running_ns.filter(|_| record.stuck > 0);
+    }
+
+    fn count_slow(&mut self, record: &IntervalRecord) {
+        let threshold = index_of(self.description.slower_than_ns);
+        let count: u64 =
+            record.buckets.iter().filter(|bucket| bucket.index > threshold).map(|bucket| bucket.count).sum();
+        match self.slow.iter_mut().find(|slow| slow.class == record.class) {
+            Some(slow) => slow.count += count,
+            None => self.slow.push(SlowCount { class: record.class.clone(), count }),
+        }
+    }
+
+    /// Adds an operation that was kept by itself.
+    pub fn operation(&mut self, operation: &OperationRecord) {
+        match operation.kind {
+            OperationKind::Failed => {
+                if self.failed.len() < FAILED_KEPT {
+                    self.failed.push(operation.clone());
+                }
+            }
+            OperationKind::Slow | OperationKind::Stuck => self.keep_if_among_the_worst(operation),
+        }
+    }
+
+    /// A stuck operation is seen again at each interval, older each time, and at last as a slow one: only its longest
+    /// appearance is kept.
+    fn keep_if_among_the_worst(&mut self, operation: &OperationRecord) {
+        let same = |kept: &OperationRecord| {
+            (kept.tid, kept.start_ns) == (operation.tid, operation.start_ns) && kept.class == operation.class
+        };
+        if let Some(kept) = self.worst.iter_mut().find(|kept| same(kept)) {
+            if operation.duration_ns >= kept.duration_ns {
+                *kept = operation.clone();
+            }
+        } else {
+            self.worst.push(operation.clone());
+        }
+        self.worst.sort_by_key(|kept| (std::cmp::Reverse(kept.duration_ns), kept.start_ns));
+        self.worst.truncate(WORST_KEPT);
+    }
+
+    /// The findings so far. May be called at any time, also while the run goes on.
+    pub fn summarise(&self, series: &SeriesSet, facts: RecordingFacts) -> Summary {
+        let window = self.window(series);
+        let host = &self.description.host;
+        let mut rates = self.rates(series);
+        rates.retain(|(_, rate)| rate.mean_per_s.is_finite());
+        Summary {
+            workload: self.description.workload.clone(),
+            host: format!(
+                "Linux {} {}, {} CPUs, {}",
+                host.kernel_release,
+                host.architecture,
+                host.cpus,
+                model::quantity::Bytes(host.memory_bytes)
+            ),
+            started_ns: self.description.started.monotonic_ns,
+            duration_ns: window.map_or(0, |(from, to)| to - from),
+            warmup_ns: self.warmup_ns(),
+            ending: self.ending,
+            slower_than_ns: self.description.slower_than_ns,
+            limits: self.description.limits.clone(),
+            phases: self.phases.clone(),
+            operations: self.operations.clone(),
+            rates,
+            slow: self.slow.iter().filter(|slow| slow.count > 0).cloned().collect(),
+            worst: self.worst.clone(),
+            failed: self.failed.clone(),
+            pressure: window.map_or_else(Vec::new, |window| pressure::pressure(series, window)),
+            memory_box: window.and_then(|window| pressure::memory_box(&self.description.limits, series, window)),
+            timeline: window.map_or_else(Vec::new, |window| self.timeline.rows(series, window)),
+            recording: self.recording(series, facts),
+            remarks: self.remarks.clone(),
+            missing: self.description.preflight.iter().filter(|finding| !finding.available).cloned().collect(),
+        }
+    }
+
+    /// The measured time on the monotonic clock: the measured phases, or all samples where there is no load of ours.
+    fn window(&self, series: &SeriesSet) -> Option<(u64, u64)> {
+        let start_ns = self.description.started.monotonic_ns;
+        let last_seen = series.headers().last().map(|header| header.at.monotonic_ns);
+        let measured: Vec<&Phase> = self.phases.iter().filter(|phase| phase.measured).collect();
+        let window = match (measured.first(), measured.last()) {
+            (Some(first), Some(last)) => {
+                let so_far = self.boundaries_ns.last().copied().max(last_seen).unwrap_or(start_ns);
+                (start_ns + first.start_ns, last.end_ns.map_or(so_far, |end| start_ns + end))
+            }
+            _ => (series.headers().first()?.at.monotonic_ns, last_seen?),
+        };
+        (window.1 > window.0).then_some(window)
+    }
+
+    fn warmup_ns(&self) -> u64 {
+        let lasted = |phase: &&Phase| phase.name == "warmup";
+        self.phases.iter().filter(lasted).filter_map(|phase| Some(phase.end_ns?.saturating_sub(phase.start_ns))).sum()
+    }
+
+    fn rates(&self, series: &SeriesSet) -> Vec<(String, RateSummary)> {
+        let mut rates = Vec::new();
+        let mut add = |name: &str, amounts: &[Amount]| {
+            if let Some(rate) = summarise(amounts) {
+                rates.push((name.to_owned(), rate));
+            }
+        };
+        add("work", &self.rounds);
+        add("alloc_stalls", &self.counter_amounts(series, pressure::ALLOCATION_STALLS));
+        add("memcg_reclaims", &self.counter_amounts(series, pressure::BOX_RECLAIMS));
+        let mut moved: Vec<(&(u64, u64), &u64)> = self.bytes.iter().collect();
+        moved.sort();
+        let moved: Vec<Amount> = moved
+            .into_iter()
+            .map(|(&(from, to), &bytes)| Amount { amount: bytes as f64, span_ns: to - from })
+            .collect();
+        add("bytes", &moved);
+        rates
+    }
+
+    /// Growth of the counters of that prefix in each report interval, from the last samples at or before its ends.
+    fn counter_amounts(&self, series: &SeriesSet, prefix: &str) -> Vec<Amount> {
+        let sampled = |pair: &[u64]| {
+            let (from, to) = (series.sample_at(pair[0])?, series.sample_at(pair[1])?);
+            let span_ns = series.time_of(to)?.saturating_sub(series.time_of(from)?);
+            let per_s = series.rate_per_s(series.prefixed(prefix), from, to)?;
+            Some(Amount { amount: per_s * span_ns as f64 / 1e9, span_ns })
+        };
+        self.boundaries_ns.windows(2).filter_map(sampled).collect()
+    }
+
+    fn recording(&self, series: &SeriesSet, facts: RecordingFacts) -> Recording {
+        let samples = series.headers().len() as u64;
+        let cpu_ns: u64 = series.headers().iter().map(|header| header.cpu_ns).sum();
+        let mut recording = Recording {
+            samples,
+            metrics: facts.metrics,
+            cpu_ms_per_sample: (samples > 0).then(|| cpu_ns as f64 / 1e6 / samples as f64),
+            bytes_per_sample: facts.sample_bytes.filter(|_| samples > 0).map(|bytes| bytes as f64 / samples as f64),
+            archive_bytes: facts.archive_bytes,
+            ..Recording::default()
+        };
+        for remark in &self.remarks {
+            match remark {
+                RunEvent::LateSample { .. } => recording.late_samples += 1,
+                RunEvent::Gap { samples, .. } => recording.missing_samples += u64::from(*samples),
+                RunEvent::Loss { count, .. } => recording.lost_events += count,
+                _ => {}
+            }
+        }
+        recording
+    }
+}
+
+/// Whether a summary needs a metric's values.
+pub fn wanted_metric(descriptor: &MetricDescriptor) -> bool {
+    pressure::WANTED.iter().any(|prefix| descriptor.name.starts_with(prefix))
+}

@@ -1,0 +1,145 @@
+//! The findings of a summary. Unknown is `None`, never zero.
+
+use model::event::{Ending, RunEvent};
+use model::operation::OperationRecord;
+use model::preflight::Finding;
+use model::run::Limits;
+
+use crate::distribution::Distribution;
+use crate::rates::RateSummary;
+
+/// What happened in a run.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// The workload's name.
+    pub workload: String,
+    /// The one line on the machine that every comparison needs: kernel, CPUs, memory.
+    pub host: String,
+    /// Start of the run on the monotonic clock, ns.
+    pub started_ns: u64,
+    /// Length of the measured phases, or of the recording where there is no load of ours; ns.
+    pub duration_ns: u64,
+    /// Length of the warm-up, ns.
+    pub warmup_ns: u64,
+    /// How the run ended; `None`: it is still being written, or was cut off.
+    pub ending: Option<Ending>,
+    /// The threshold that makes an operation slow, ns.
+    pub slower_than_ns: u64,
+    /// Limits that were put on the load.
+    pub limits: Limits,
+    /// Phases in order.
+    pub phases: Vec<Phase>,
+    /// Operation classes of the measured phases, in order of first appearance.
+    pub operations: Vec<OperationSummary>,
+    /// Rates by name, without the `_per_s`: `work`, `alloc_stalls`, ...
+    pub rates: Vec<(String, RateSummary)>,
+    /// Slow operations by class.
+    pub slow: Vec<SlowCount>,
+    /// The worst operations, longest first: slow ones and those that never finished.
+    pub worst: Vec<OperationRecord>,
+    /// Failed operations, the first few.
+    pub failed: Vec<OperationRecord>,
+    /// Time that tasks lost to pressure, by the kernel's own count.
+    pub pressure: Vec<Pressure>,
+    /// Counters of the memory box.
+    pub memory_box: Option<BoxFigures>,
+    /// Some figures over time, for the eye.
+    pub timeline: Vec<TimelineRow>,
+    /// What recording cost and lost.
+    pub recording: Recording,
+    /// Losses, late samples, clock steps and notes, in order.
+    pub remarks: Vec<RunEvent>,
+    /// What the machine did not allow.
+    pub missing: Vec<Finding>,
+}
+
+/// A phase of the load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phase {
+    /// The recipe's name for it.
+    pub name: String,
+    /// Whether its operations count in the figures.
+    pub measured: bool,
+    /// Start since the run's start, ns.
+    pub start_ns: u64,
+    /// End since the run's start, ns; `None` while it lasts or where it was cut off.
+    pub end_ns: Option<u64>,
+    /// Bytes moved, known at its end.
+    pub bytes: Option<u64>,
+}
+
+/// One class of operations over the measured phases.
+#[derive(Debug, Clone)]
+pub struct OperationSummary {
+    /// The class.
+    pub class: String,
+    /// Its finished operations.
+    pub latencies: Distribution,
+    /// Operations that had run for longer than the threshold when measuring ended, and were not finished.
+    pub stuck: u64,
+    /// Age of the oldest of those, ns.
+    pub stuck_oldest_ns: Option<u64>,
+}
+
+/// How many operations of a class were slower than the threshold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlowCount {
+    /// The class.
+    pub class: String,
+    /// How many, from the histogram: complete even where single ones were lost.
+    pub count: u64,
+}
+
+/// Time lost to one kind of pressure (`/proc/pressure`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pressure {
+    /// `memory`, `io` or `cpu`.
+    pub resource: String,
+    /// `some`: at least one task waited. `full`: all of them did.
+    pub extent: String,
+    /// Share of the measured time, 0 to 1.
+    pub share: f64,
+}
+
+/// What the memory box counted in the measured time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BoxFigures {
+    /// Size of the box.
+    pub limit_bytes: u64,
+    /// Highest usage seen in a sample.
+    pub max_usage_bytes: Option<u64>,
+    /// How often an allocation found the box full, per second.
+    pub limit_hits_per_s: Option<f64>,
+    /// How often reclaim in the box began, per second (by tracepoint, of all boxes on the machine).
+    pub reclaims_per_s: Option<f64>,
+}
+
+/// A figure over time, in equal steps over the measured time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimelineRow {
+    /// What it is, with its unit: `write p99, ms`.
+    pub name: String,
+    /// The values; `None` where there is none.
+    pub values: Vec<Option<f64>>,
+}
+
+/// What recording cost and lost.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Recording {
+    /// Samples taken.
+    pub samples: u64,
+    /// Metrics seen.
+    pub metrics: u64,
+    /// Samples taken late by more than a tenth of the interval.
+    pub late_samples: u64,
+    /// Planned samples that were never taken.
+    pub missing_samples: u64,
+    /// Events that were lost, of any kind.
+    pub lost_events: u64,
+    /// CPU time of the sampling thread per sample, ms.
+    pub cpu_ms_per_sample: Option<f64>,
+    /// Archive bytes per sample, of the tables of samples and metrics alone.
+    pub bytes_per_sample: Option<f64>,
+    /// Archive bytes in all.
+    pub archive_bytes: Option<u64>,
+}

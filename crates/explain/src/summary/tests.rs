@@ -1,0 +1,112 @@
+use model::event::{Ending, RunEvent};
+use model::latency::index_of;
+use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
+use model::run::{Host, Limits, RunDescription};
+use model::time::Moment;
+
+use super::{RecordingFacts, SummaryBuilder};
+use crate::series::SeriesSet;
+
+const SECOND: u64 = 1_000_000_000;
+
+fn description() -> RunDescription {
+    RunDescription {
+        format: 1,
+        version: "0".into(),
+        workload: "simoop".into(),
+        command: vec![],
+        started: Moment { monotonic_ns: 100 * SECOND, wall_ns: 0 },
+        sample_interval_ns: SECOND,
+        report_interval_ns: Some(10 * SECOND),
+        slower_than_ns: SECOND,
+        seed: None,
+        recipe: None,
+        host: Host::default(),
+        mounts: vec![],
+        devices: vec![],
+        limits: Limits::default(),
+        preflight: vec![],
+    }
+}
+
+fn interval(phase: &str, class: &str, start_s: u64, latencies_ns: &[u64], stuck: u64) -> IntervalRecord {
+    IntervalRecord {
+        phase: phase.into(),
+        class: class.into(),
+        start_ns: (100 + start_s) * SECOND,
+        end_ns: (110 + start_s) * SECOND,
+        count: latencies_ns.len() as u64,
+        bytes: 1 << 20,
+        sum_ns: latencies_ns.iter().sum(),
+        max_ns: latencies_ns.iter().copied().max(),
+        buckets: latencies_ns.iter().map(|&ns| Bucket { index: index_of(ns), count: 1 }).collect(),
+        stuck,
+        oldest_running_ns: (stuck > 0).then_some(7 * SECOND),
+        ..IntervalRecord::default()
+    }
+}
+
+fn phase(builder: &mut SummaryBuilder, name: &str, measured: bool, start_s: u64, end_s: u64) {
+    builder.event(&RunEvent::PhaseStarted { phase: name.into(), measured, at_ns: (100 + start_s) * SECOND });
+    builder.event(&RunEvent::PhaseEnded { phase: name.into(), at_ns: (100 + end_s) * SECOND, bytes: 5 });
+}
+
+/// ```text
+/// s   0     10        20        30
+///     |warmup|   run               |
+/// read  9s       1 ms      2s, stuck
+/// ```
+#[test]
+fn warm_up_does_not_count_and_what_is_stuck_at_the_end_does() {
+    let mut builder = SummaryBuilder::new(description());
+    phase(&mut builder, "warmup", false, 0, 10);
+    phase(&mut builder, "run", true, 10, 30);
+    builder.interval(&interval("warmup", "read", 0, &[9 * SECOND], 0));
+    builder.interval(&interval("run", "read", 10, &[1_000_000], 3));
+    builder.interval(&interval("run", "read", 20, &[2 * SECOND], 1));
+    builder.event(&RunEvent::Ended { at_ns: 130 * SECOND, how: Ending::Done });
+    let summary = builder.summarise(&SeriesSet::default(), RecordingFacts::default());
+
+    assert_eq!((summary.duration_ns, summary.warmup_ns), (20 * SECOND, 10 * SECOND));
+    let read = &summary.operations[0];
+    assert_eq!(read.latencies.count(), 2);
+    assert_eq!(read.latencies.max_ns(), Some(2 * SECOND));
+    assert_eq!((read.stuck, read.stuck_oldest_ns), (1, Some(7 * SECOND)));
+    assert_eq!(summary.slow[0].count, 1);
+    assert_eq!(summary.ending, Some(Ending::Done));
+}
+
+#[test]
+fn the_work_rate_is_over_intervals_and_its_mean_over_the_time() {
+    let mut builder = SummaryBuilder::new(description());
+    phase(&mut builder, "run", true, 0, 20);
+    builder.interval(&interval("run", "round", 0, &[SECOND; 10], 0));
+    builder.interval(&interval("run", "round", 10, &[SECOND; 30], 0));
+    let summary = builder.summarise(&SeriesSet::default(), RecordingFacts::default());
+    assert!(summary.operations.is_empty(), "rounds are a rate, not a latency");
+    let (name, work) = &summary.rates[0];
+    assert_eq!(name, "work");
+    assert_eq!((work.mean_per_s, work.p50_per_s, work.last_per_s), (2.0, 1.0, 3.0));
+    assert!(!summary.rates.iter().any(|(name, _)| name == "alloc_stalls"), "an unknown rate is absent, not zero");
+}
+
+#[test]
+fn an_operation_seen_stuck_and_then_slow_is_one_of_the_worst_once() {
+    let mut builder = SummaryBuilder::new(description());
+    let seen = |kind, duration_s: u64| OperationRecord {
+        kind,
+        class: "write".into(),
+        tid: 42,
+        start_ns: 101 * SECOND,
+        duration_ns: duration_s * SECOND,
+        bytes: None,
+        errno: None,
+        path: None,
+    };
+    builder.operation(&seen(OperationKind::Stuck, 3));
+    builder.operation(&seen(OperationKind::Stuck, 13));
+    builder.operation(&seen(OperationKind::Slow, 17));
+    let worst = builder.summarise(&SeriesSet::default(), RecordingFacts::default()).worst;
+    assert_eq!(worst.len(), 1);
+    assert_eq!((worst[0].kind, worst[0].duration_ns), (OperationKind::Slow, 17 * SECOND));
+}

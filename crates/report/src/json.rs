@@ -1,0 +1,108 @@
+//! Findings as JSON: the contract that scripts rely on.
+//!
+//! Names keep their meaning once published; times are integers in ns unless the name says otherwise; unknown is `null`.
+
+use explain::distribution::Distribution;
+use explain::rates::RateSummary;
+use explain::summary::{OperationSummary, Phase, Summary};
+use model::operation::OperationRecord;
+use serde_json::{Map, Value, json};
+
+/// The document of `run --json`, `record --json` and `show --json`.
+pub fn summary(run: &str, summary: &Summary) -> Value {
+    json!({
+        "run": run,
+        "workload": summary.workload,
+        "duration_s": seconds(summary.duration_ns),
+        "warmup_s": seconds(summary.warmup_ns),
+        "ended": summary.ending,
+        "slower_than_ns": summary.slower_than_ns,
+        "operations": summary.operations.iter().map(|operation| (operation.class.clone(), class(operation))).collect::<Map<_, _>>(),
+        "rates": summary.rates.iter().map(|(name, rates)| (format!("{name}_per_s"), rate(rates))).collect::<Map<_, _>>(),
+        "phases": summary.phases.iter().map(phase).collect::<Vec<_>>(),
+        "slow": summary.slow.iter().map(|slow| (slow.class.clone(), json!(slow.count))).collect::<Map<_, _>>(),
+        "worst": summary.worst.iter().map(operation).collect::<Vec<_>>(),
+        "failed": summary.failed.iter().map(operation).collect::<Vec<_>>(),
+        "pressure": summary.pressure.iter().map(|pressure| (format!("{}_{}", pressure.resource, pressure.extent), json!(pressure.share))).collect::<Map<_, _>>(),
+        "memory_box": summary.memory_box.map(|figures| json!({
+            "limit_bytes": figures.limit_bytes,
+            "max_usage_bytes": figures.max_usage_bytes,
+            "limit_hits_per_s": figures.limit_hits_per_s,
+            "reclaims_per_s": figures.reclaims_per_s,
+        })),
+        "recording": recording(summary),
+        "remarks": summary.remarks,
+        "missing": summary.missing,
+    })
+}
+
+fn recording(summary: &Summary) -> Value {
+    let recording = &summary.recording;
+    json!({
+        "samples": recording.samples,
+        "metrics": recording.metrics,
+        "late_samples": recording.late_samples,
+        "missing_samples": recording.missing_samples,
+        "lost_events": recording.lost_events,
+        "cpu_ms_per_sample": recording.cpu_ms_per_sample,
+        "bytes_per_sample": recording.bytes_per_sample,
+        "archive_bytes": recording.archive_bytes,
+    })
+}
+
+fn class(operation: &OperationSummary) -> Value {
+    let latencies = &operation.latencies;
+    let quantiles = [("p50_ns", 0.50), ("p90_ns", 0.90), ("p95_ns", 0.95), ("p99_ns", 0.99), ("p999_ns", 0.999)];
+    let mut value = json!({
+        "count": latencies.count(),
+        "errors": latencies.errors(),
+        "stuck": operation.stuck,
+        "stuck_oldest_ns": operation.stuck_oldest_ns,
+        "bytes": latencies.bytes(),
+        "mean_ns": latencies.mean_ns(),
+        "max_ns": latencies.max_ns(),
+        "too_few_operations_for": too_few(latencies, &quantiles),
+    });
+    for (name, quantile) in quantiles {
+        value[name] = json!(latencies.quantile_ns(quantile));
+    }
+    value
+}
+
+fn too_few(latencies: &Distribution, quantiles: &[(&'static str, f64)]) -> Vec<&'static str> {
+    quantiles.iter().filter(|(_, quantile)| !latencies.supports(*quantile)).map(|(name, _)| *name).collect()
+}
+
+fn rate(rates: &RateSummary) -> Value {
+    json!({ "mean": rates.mean_per_s, "p50": rates.p50_per_s, "p95": rates.p95_per_s, "p99": rates.p99_per_s, "max": rates.max_per_s })
+}
+
+fn phase(phase: &Phase) -> Value {
+    let span_ns = phase.end_ns.map(|end| end.saturating_sub(phase.start_ns)).filter(|&ns| ns > 0);
+    let bytes_per_s = phase.bytes.zip(span_ns).map(|(bytes, ns)| bytes as f64 * 1e9 / ns as f64);
+    json!({
+        "name": phase.name,
+        "measured": phase.measured,
+        "start_s": seconds(phase.start_ns),
+        "end_s": phase.end_ns.map(seconds),
+        "bytes": phase.bytes,
+        "bytes_per_s": bytes_per_s,
+    })
+}
+
+fn operation(operation: &OperationRecord) -> Value {
+    json!({
+        "kind": operation.kind,
+        "class": operation.class,
+        "tid": operation.tid,
+        "start_ns": operation.start_ns,
+        "duration_ns": operation.duration_ns,
+        "bytes": operation.bytes,
+        "errno": operation.errno,
+        "path": operation.path,
+    })
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

@@ -1,0 +1,58 @@
+//! What the place where the text goes can show.
+
+/// What may be used to make text readable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// ANSI colours.
+    pub color: bool,
+    /// Characters beyond ASCII.
+    pub unicode: bool,
+    /// Columns.
+    pub width: usize,
+}
+
+impl Style {
+    /// For files and pipes: ASCII, no colours, 100 columns.
+    pub const PLAIN: Style = Style { color: false, unicode: false, width: 100 };
+
+    /// A heading.
+    pub fn heading(&self, text: &str) -> String {
+        self.paint(text, "1")
+    }
+
+    /// Something bad.
+    pub fn bad(&self, text: &str) -> String {
+        self.paint(text, "31")
+    }
+
+    /// Something to know, but not bad by itself.
+    pub fn remark(&self, text: &str) -> String {
+        self.paint(text, "33")
+    }
+
+    /// Something of less weight.
+    pub fn faint(&self, text: &str) -> String {
+        self.paint(text, "2")
+    }
+
+    fn paint(&self, text: &str, code: &str) -> String {
+        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// A name that came from outside (a path, a command, a device) made fit for a terminal: control characters, which could
+/// steer it, are shown as escapes.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn a_hostile_file_name_cannot_steer_the_terminal() {
+        assert_eq!(printable("a\x1b[2Jb\n"), "a\\u{1b}[2Jb\\n");
+        assert_eq!(printable("plain-näme"), "plain-näme");
+    }
+}

@@ -1,0 +1,263 @@
+//! A run's summary as text: what a person should know within one screen.
+
+use std::fmt::Write as _;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use explain::summary::{Summary, TimelineRow};
+use model::event::{Ending, RunEvent};
+use model::operation::{OperationKind, OperationRecord};
+use model::quantity::{Bytes, Nanoseconds};
+
+use crate::number::{grouped, latency, rate, share};
+use crate::sparkline::sparkline;
+use crate::style::{Style, printable};
+
+/// The whole summary.
+pub fn text(run: &str, summary: &Summary, style: Style) -> String {
+    let mut text = String::new();
+    headline(&mut text, run, summary, style);
+    operations(&mut text, summary, style);
+    rates(&mut text, summary, style);
+    stalls(&mut text, summary, style);
+    pressure(&mut text, summary, style);
+    timeline(&mut text, &summary.timeline, style);
+    recording(&mut text, summary, style);
+    remarks(&mut text, summary, style);
+    text
+}
+
+fn headline(text: &mut String, run: &str, summary: &Summary, style: Style) {
+    let ending = match summary.ending {
+        Some(Ending::Done) => "",
+        Some(Ending::Interrupted) => ", interrupted",
+        Some(Ending::LoadDied) => ", the load died",
+        Some(Ending::LoadFailed) => ", the load failed",
+        Some(Ending::ArchiveFull) => ", stopped because the archive's disk was full",
+        None => ", still running or cut off",
+    };
+    let lasted = Nanoseconds(summary.duration_ns);
+    let warmup = if summary.warmup_ns > 0 {
+        format!(" after {} of warm-up", Nanoseconds(summary.warmup_ns))
+    } else {
+        String::new()
+    };
+    let title = format!("{}: {lasted}{warmup}{ending}", printable(&summary.workload));
+    let _ = writeln!(text, "{}", style.heading(&title));
+    let _ = writeln!(text, "{}", style.faint(&format!("{}; {}", printable(run), summary.host)));
+    let limits = &summary.limits;
+    let mut bounds = Vec::new();
+    bounds.extend(limits.memory_bytes.map(|bytes| format!("memory box of {}", Bytes(bytes))));
+    bounds.extend(limits.disk_bytes_per_s.map(|bytes| format!("disk at {}/s each way", Bytes(bytes))));
+    bounds
+        .extend(limits.disk_operations_per_s.map(|count| format!("disk at {} operations/s each way", grouped(count))));
+    if !bounds.is_empty() {
+        let version = limits.cgroup_version.map_or_else(String::new, |version| format!(" (cgroup v{version})"));
+        let _ = writeln!(text, "{}", style.faint(&format!("{}{version}", bounds.join(", "))));
+    }
+}
+
+fn table(headings: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(headings);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn section(text: &mut String, title: &str, style: Style) {
+    let _ = write!(text, "\n{}\n", style.heading(title));
+}
+
+fn push_table(text: &mut String, table: &Table) {
+    for line in table.lines() {
+        let _ = writeln!(text, " {}", line.trim_end());
+    }
+}
+
+fn operations(text: &mut String, summary: &Summary, style: Style) {
+    if summary.operations.is_empty() {
+        return;
+    }
+    section(text, "Latency of finished operations", style);
+    let mut latencies = table(&["", "count", "mean", "p50", "p95", "p99", "p99.9", "max", "errors"]);
+    let mut unsupported = false;
+    for operation in &summary.operations {
+        let all = &operation.latencies;
+        let mut quantile = |quantile: f64| {
+            let mark = if all.supports(quantile) || all.count() == 0 { "" } else { "*" };
+            unsupported |= !mark.is_empty();
+            format!("{}{mark}", latency(all.quantile_ns(quantile)))
+        };
+        latencies.add_row([
+            printable(&operation.class),
+            grouped(all.count()),
+            latency(all.mean_ns()),
+            quantile(0.50),
+            quantile(0.95),
+            quantile(0.99),
+            quantile(0.999),
+            latency(all.max_ns()),
+            grouped(all.errors()),
+        ]);
+    }
+    push_table(text, &latencies);
+    if unsupported {
+        let _ =
+            writeln!(text, "{}", style.faint(" * too few operations for this percentile; a longer run would have it"));
+    }
+    for operation in summary.operations.iter().filter(|operation| operation.stuck > 0) {
+        let oldest = latency(operation.stuck_oldest_ns);
+        let line = format!(
+            " {} {} operations had not finished at the end, the oldest after {oldest}; they are not in the table",
+            operation.stuck,
+            printable(&operation.class)
+        );
+        let _ = writeln!(text, "{}", style.bad(&line));
+    }
+}
+
+fn rates(text: &mut String, summary: &Summary, style: Style) {
+    if summary.rates.is_empty() {
+        return;
+    }
+    section(text, "Rates, per second", style);
+    let mut rates = table(&["", "mean", "p50", "p95", "p99", "max"]);
+    for (name, figures) in &summary.rates {
+        let show = |per_s: f64| if name == "bytes" { Bytes(per_s as u64).to_string() } else { rate(per_s) };
+        rates.add_row([
+            name.replace('_', " "),
+            show(figures.mean_per_s),
+            show(figures.p50_per_s),
+            show(figures.p95_per_s),
+            show(figures.p99_per_s),
+            show(figures.max_per_s),
+        ]);
+    }
+    push_table(text, &rates);
+}
+
+fn stalls(text: &mut String, summary: &Summary, style: Style) {
+    if summary.operations.is_empty() {
+        return;
+    }
+    let threshold = Nanoseconds(summary.slower_than_ns);
+    section(text, &format!("Stalls: operations slower than {threshold}"), style);
+    if summary.slow.is_empty() && summary.worst.is_empty() {
+        let _ = writeln!(text, " none");
+    }
+    let counts: Vec<String> =
+        summary.slow.iter().map(|slow| format!("{} {}", grouped(slow.count), printable(&slow.class))).collect();
+    if !counts.is_empty() {
+        let _ = writeln!(text, " {}", counts.join(", "));
+    }
+    for operation in summary.worst.iter().take(5) {
+        let _ = writeln!(text, " {}", worst_line(operation, summary));
+    }
+    for operation in &summary.failed {
+        let errno = operation.errno.map_or_else(|| "unknown error".to_owned(), |errno| format!("errno {errno}"));
+        let path = operation.path.as_deref().map(printable).unwrap_or_default();
+        let line = format!(" failed: {} {path}: {errno}", printable(&operation.class));
+        let _ = writeln!(text, "{}", style.bad(&line));
+    }
+}
+
+fn worst_line(operation: &OperationRecord, summary: &Summary) -> String {
+    let since_start = operation.start_ns.saturating_sub(summary.started_ns) as f64 / 1e9;
+    let state = if operation.kind == OperationKind::Stuck { "unfinished" } else { "finished" };
+    let path = operation.path.as_deref().map(|path| format!("  {}", printable(path))).unwrap_or_default();
+    format!(
+        "{:>9}  {:<12} thread {:<8} from {since_start:.1} s, {state}{path}",
+        Nanoseconds(operation.duration_ns),
+        printable(&operation.class),
+        operation.tid
+    )
+}
+
+fn pressure(text: &mut String, summary: &Summary, style: Style) {
+    if summary.pressure.is_empty() && summary.memory_box.is_none() {
+        return;
+    }
+    section(text, "Pressure", style);
+    for resource in ["memory", "io", "cpu"] {
+        let of = |extent: &str| {
+            summary.pressure.iter().find(|p| p.resource == resource && p.extent == extent).map(|p| share(p.share))
+        };
+        if let Some(some) = of("some") {
+            let full = of("full").map_or_else(String::new, |full| format!(", every task {full}"));
+            let _ = writeln!(text, " {resource:<7} some task waited {some} of the time{full}");
+        }
+    }
+    if let Some(figures) = summary.memory_box {
+        let used = figures.max_usage_bytes.map_or_else(|| "unknown".to_owned(), |bytes| Bytes(bytes).to_string());
+        let _ = write!(text, " box     {used} of {} used at most", Bytes(figures.limit_bytes));
+        if let Some(hits) = figures.limit_hits_per_s {
+            let _ = write!(text, "; full {} times/s", rate(hits));
+        }
+        if let Some(reclaims) = figures.reclaims_per_s {
+            let _ = write!(text, "; {} direct reclaims/s", rate(reclaims));
+        }
+        text.push('\n');
+    }
+}
+
+fn timeline(text: &mut String, rows: &[TimelineRow], style: Style) {
+    let rows: Vec<&TimelineRow> = rows.iter().filter(|row| row.values.len() > 1).collect();
+    if rows.is_empty() {
+        return;
+    }
+    section(text, "Over time", style);
+    for row in rows {
+        let largest = row.values.iter().flatten().copied().fold(0.0, f64::max);
+        let _ =
+            writeln!(text, " {:<22} {}  max {}", printable(&row.name), sparkline(&row.values, style), rate(largest));
+    }
+}
+
+fn recording(text: &mut String, summary: &Summary, style: Style) {
+    let recording = &summary.recording;
+    section(text, "Recording", style);
+    let mut parts = vec![format!("{} samples of {} metrics", grouped(recording.samples), grouped(recording.metrics))];
+    parts.extend(recording.cpu_ms_per_sample.map(|ms| format!("{ms:.2} ms of CPU a sample")));
+    parts.extend(recording.bytes_per_sample.map(|bytes| format!("{} bytes a sample", grouped(bytes.round() as u64))));
+    parts.extend(recording.archive_bytes.map(|bytes| format!("{} in all", Bytes(bytes))));
+    let _ = writeln!(text, " {}", parts.join(", "));
+    let losses = [
+        (recording.late_samples, "late samples"),
+        (recording.missing_samples, "missing samples"),
+        (recording.lost_events, "lost events"),
+    ];
+    let losses: Vec<String> = losses
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", grouped(*count)))
+        .collect();
+    let line = if losses.is_empty() { " nothing lost".to_owned() } else { format!(" {}", losses.join(", ")) };
+    let _ = writeln!(text, "{}", if losses.is_empty() { line } else { style.remark(&line) });
+}
+
+fn remarks(text: &mut String, summary: &Summary, style: Style) {
+    for remark in &summary.remarks {
+        let line = match remark {
+            RunEvent::ClockStep { by_ns, .. } => {
+                format!("the wall clock stepped by {:.3} s; no duration is affected", *by_ns as f64 / 1e9)
+            }
+            RunEvent::TableDropped { table, why, .. } => {
+                format!("the table '{table}' was given up: {}", printable(why))
+            }
+            RunEvent::Loss { what, count, .. } => format!("{} {} lost", grouped(*count), printable(what)),
+            RunEvent::Note { text, .. } => printable(text),
+            _ => continue,
+        };
+        let _ = writeln!(text, " {}", style.remark(&line));
+    }
+    for finding in &summary.missing {
+        let why = finding.why.as_deref().unwrap_or("missing");
+        let remedy = finding.remedy.as_deref().map_or_else(String::new, |remedy| format!(" ({})", printable(remedy)));
+        let _ = writeln!(
+            text,
+            " {}",
+            style.faint(&format!("without {}: {}{remedy}", printable(&finding.capability), printable(why)))
+        );
+    }
+}
