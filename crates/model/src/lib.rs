@@ -5,6 +5,7 @@
 //! about it, and none of them depends on another.
 #![forbid(unsafe_code)]
 
+pub mod block;
 pub mod event;
 pub mod latency;
 pub mod metric;
