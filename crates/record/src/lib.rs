@@ -1,1 +1,57 @@
-//! record
+//! Copies what the kernel says, and counts every loss.
+//!
+//! A [`SamplerSet`] is opened once, on the files that this machine has, and asked for a [`Sample`] at each tick of a
+//! [`Ticker`]. What is missing becomes a [`model::preflight::Finding`]; recording goes on without it.
+//!
+//! # Names of metrics
+//!
+//! A metric is called `source.field`, the field exactly as the kernel spells it. Where one source is several files or
+//! has sections, their name stands between: `cgroup.memory.stat.total_dirty`, `xfs.log.writes`. Where the kernel prints
+//! bare numbers, the names are those of its documentation (`stat`, `diskstats`, `xfs`).
+//!
+//! | source | file | name | instance |
+//! |---|---|---|---|
+//! | `vmstat` | proc/vmstat | `vmstat.pgscan_direct` | - |
+//! | `meminfo` | proc/meminfo | `meminfo.Dirty` | - |
+//! | `stat` | proc/stat | `stat.cpu.iowait`, `stat.ctxt`, `stat.procs_blocked` | - |
+//! | | | `stat.percpu.iowait` | `cpu0` |
+//! | `pressure` | proc/pressure/* | `pressure.io.some`, `pressure.memory.full` (total µs) | - |
+//! | `diskstats` | proc/diskstats | `diskstats.read_sectors`, `diskstats.in_flight` | device identity |
+//! | `mountstats` | proc/self/mountstats | `mountstats.READ.rtt`, `mountstats.bytes.normalread` | mount point |
+//! | `slabinfo` | proc/slabinfo | `slabinfo.active_objs`, `slabinfo.num_slabs` | cache |
+//! | `cgroup` | the box's cgroup | `cgroup.memory.failcnt`, `cgroup.memory.stat.total_dirty` | the box's label |
+//! | | | `cgroup.io.stat.rbytes`, `cgroup.blkio.throttle.io_serviced.Read` | label, `:`, device identity |
+//! | `xfs` | sys/fs/xfs/*/stats/stats | `xfs.log.noiclogs`, `xfs.push_ail.sleep_logspace` | device identity |
+//! | `ext4` | sys/fs/ext4/* | `ext4.delayed_allocation_blocks` | device identity |
+//! | `jbd2` | proc/fs/jbd2/*/info | `jbd2.transactions`, `jbd2.logging_transaction` | device identity |
+//! | `bdi` | debugfs bdi/*/stats | `bdi.BdiWriteback`, `bdi.b_dirty` | device identity, or the bdi's name |
+//! | `buddyinfo` | proc/buddyinfo | `buddyinfo.order0` ... | `node0/Normal` |
+//! | `tracepoint` | perf_event_open | `tracepoint.vmscan.mm_vmscan_memcg_reclaim_begin` | - |
+//! | `recorder` | own process | `recorder.cpu_ns`, `recorder.resident_kib` | - |
+//!
+//! Two metrics never hold parts of the same whole under one name, so that the instances of a name may be added up: the
+//! sum over all CPUs is `stat.cpu.*`, a single CPU `stat.percpu.*`.
+#![deny(unsafe_code)]
+
+pub mod clock;
+pub mod device;
+pub mod host;
+
+mod bytes;
+mod file;
+mod instances;
+mod ledger;
+mod mountinfo;
+mod roots;
+mod rows;
+mod sampler;
+mod source;
+#[allow(unsafe_code)]
+mod sys;
+mod ticker;
+
+pub use ledger::{Failure, Sample};
+pub use roots::Roots;
+pub use sampler::{BoxCgroup, Options, SamplerSet, SourceCost};
+pub use source::SourceError;
+pub use ticker::{ClockWatch, Tick, Ticker};

@@ -1,0 +1,121 @@
+//! Sources with a folder for each device or mount, which come and go.
+
+use std::path::PathBuf;
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags, RawDir, SeekFrom};
+
+use crate::ledger::Sheet;
+use crate::source::SourceError;
+
+const LISTING_BYTES: usize = 4096;
+
+/// What is read of one of them.
+pub(crate) trait Instance {
+    /// Reads it; on failure it counts as gone, and is looked for again at the next sample.
+    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError>;
+
+    /// Makes its metrics absent.
+    fn vanish(&mut self, sheet: &mut Sheet<'_>);
+}
+
+struct Entry<I> {
+    name: Vec<u8>,
+    seen: bool,
+    /// `None`: not of interest.
+    instance: Option<I>,
+}
+
+/// The entries of a folder, followed from sample to sample. The folder stays open and is listed into one buffer.
+pub(crate) struct Instances<I> {
+    path: PathBuf,
+    folder: Option<OwnedFd>,
+    listing: Vec<u8>,
+    entries: Vec<Entry<I>>,
+}
+
+impl<I: Instance> Instances<I> {
+    /// Not opened until the first sample.
+    pub(crate) fn new(path: PathBuf) -> Instances<I> {
+        Instances { path, folder: None, listing: Vec::with_capacity(LISTING_BYTES), entries: Vec::new() }
+    }
+
+    /// Lists the folder, makes what is new, drops what is gone, and reads all. A folder that is not there has no
+    /// entries: the file system's module may not be loaded yet.
+    pub(crate) fn sample(
+        &mut self,
+        sheet: &mut Sheet<'_>,
+        mut make: impl FnMut(&str, &mut Sheet<'_>) -> Option<I>,
+    ) -> Result<(), SourceError> {
+        let scanned = self.scan(sheet, &mut make);
+        if !matches!(scanned, Ok(true)) {
+            // Unmounted, or its module unloaded: what is there next is another folder.
+            self.folder = None;
+        }
+        self.entries.retain_mut(|entry| {
+            if !entry.seen {
+                if let Some(instance) = &mut entry.instance {
+                    instance.vanish(sheet);
+                }
+                return false;
+            }
+            let Some(instance) = &mut entry.instance else { return true };
+            let read = instance.sample(sheet);
+            if read.is_err() {
+                instance.vanish(sheet);
+            }
+            read.is_ok()
+        });
+        scanned.map(|_| ())
+    }
+
+    /// Makes the next sample decide anew which entries are of interest.
+    pub(crate) fn reconsider(&mut self) {
+        self.entries.retain(|entry| entry.instance.is_some());
+    }
+
+    /// Whether anything was there.
+    fn scan(
+        &mut self,
+        sheet: &mut Sheet<'_>,
+        make: &mut impl FnMut(&str, &mut Sheet<'_>) -> Option<I>,
+    ) -> Result<bool, SourceError> {
+        for entry in &mut self.entries {
+            entry.seen = false;
+        }
+        let folder = match &self.folder {
+            Some(folder) => {
+                rustix::fs::seek(folder, SeekFrom::Start(0)).map_err(|errno| self.failed(errno))?;
+                folder
+            }
+            None => match open_folder(&self.path) {
+                Ok(folder) => self.folder.insert(folder),
+                Err(rustix::io::Errno::NOENT) => return Ok(false),
+                Err(errno) => return Err(self.failed(errno)),
+            },
+        };
+        let mut listing = RawDir::new(folder, self.listing.spare_capacity_mut());
+        while let Some(entry) = listing.next() {
+            let entry = entry.map_err(|errno| SourceError::Read { path: self.path.clone(), errno })?;
+            let name = entry.file_name().to_bytes();
+            if name.starts_with(b".") {
+                continue;
+            }
+            if let Some(entry) = self.entries.iter_mut().find(|entry| entry.name == name) {
+                entry.seen = true;
+            } else if let Ok(text) = std::str::from_utf8(name) {
+                let instance = make(text, sheet);
+                self.entries.push(Entry { name: name.to_vec(), seen: true, instance });
+            }
+        }
+        Ok(self.entries.iter().any(|entry| entry.seen))
+    }
+
+    fn failed(&self, errno: rustix::io::Errno) -> SourceError {
+        SourceError::Read { path: self.path.clone(), errno }
+    }
+}
+
+fn open_folder(path: &std::path::Path) -> Result<OwnedFd, rustix::io::Errno> {
+    rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+}

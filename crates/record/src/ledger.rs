@@ -1,0 +1,109 @@
+//! Every metric's last value, so that only changes are handed on.
+
+use std::collections::HashMap;
+
+use model::metric::{Change, MetricDescriptor, MetricId, Semantics, Unit};
+
+use crate::device::Devices;
+use crate::rows::Column;
+
+/// What one round of sampling found. Kept and handed in again, so that its buffers are reused.
+#[derive(Debug, Default)]
+pub struct Sample {
+    /// Metrics that appeared for the first time.
+    pub new_descriptors: Vec<MetricDescriptor>,
+    /// Values that differ from the sample before; of new metrics, the first ones.
+    pub changes: Vec<Change>,
+    /// Sources that stopped working, or began to cost too much, at this sample. Each is told once.
+    pub failures: Vec<Failure>,
+}
+
+impl Sample {
+    pub(crate) fn clear(&mut self) {
+        self.new_descriptors.clear();
+        self.changes.clear();
+        self.failures.clear();
+    }
+}
+
+/// A source that could not be read as planned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The source: `slabinfo`, `cgroup`, ...
+    pub source: &'static str,
+    /// What happened and what it means, in one sentence.
+    pub why: String,
+}
+
+/// Numbers of the metrics, and their values at the last sample.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    numbers: HashMap<(String, String), MetricId>,
+    values: Vec<Option<i64>>,
+    /// Which source a metric belongs to.
+    owners: Vec<u16>,
+}
+
+impl Ledger {
+    /// Metrics described so far.
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+}
+
+/// What a source writes its values on during one sample.
+pub(crate) struct Sheet<'a> {
+    pub(crate) ledger: &'a mut Ledger,
+    pub(crate) out: &'a mut Sample,
+    pub(crate) sample: u32,
+    /// The source that is writing.
+    pub(crate) source: u16,
+    pub(crate) devices: &'a mut Devices,
+}
+
+impl Sheet<'_> {
+    /// The number of a metric; one that was seen before, say of a device that comes back, keeps its number.
+    pub(crate) fn metric(&mut self, name: String, instance: &str, unit: Unit, semantics: Semantics) -> MetricId {
+        let key = (name, instance.to_owned());
+        if let Some(id) = self.ledger.numbers.get(&key) {
+            return *id;
+        }
+        let id = MetricId(self.ledger.values.len() as u32);
+        let (name, instance) = key.clone();
+        self.out.new_descriptors.push(MetricDescriptor { id, name, instance, unit, semantics });
+        self.ledger.numbers.insert(key, id);
+        self.ledger.values.push(None);
+        self.ledger.owners.push(self.source);
+        id
+    }
+
+    /// [`Sheet::metric`] for word `word` behind a row's key.
+    pub(crate) fn column(
+        &mut self,
+        word: usize,
+        name: String,
+        instance: &str,
+        unit: Unit,
+        semantics: Semantics,
+    ) -> Column {
+        Column { word: word as u32, id: self.metric(name, instance, unit, semantics) }
+    }
+
+    /// Notes a value; what is the same as last time leaves no trace.
+    pub(crate) fn set(&mut self, metric: MetricId, value: Option<i64>) {
+        let last = &mut self.ledger.values[metric.0 as usize];
+        if *last != value {
+            *last = value;
+            self.out.changes.push(Change { sample: self.sample, metric, value });
+        }
+    }
+
+    /// All metrics of the writing source are absent from now on.
+    pub(crate) fn all_absent(&mut self) {
+        for index in 0..self.ledger.values.len() {
+            if self.ledger.owners[index] == self.source {
+                self.set(MetricId(index as u32), None);
+            }
+        }
+    }
+}

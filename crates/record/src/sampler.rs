@@ -1,0 +1,232 @@
+//! All sources of this machine, sampled together.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use model::preflight::Finding;
+
+use crate::device::Devices;
+use crate::ledger::{Failure, Ledger, Sample, Sheet};
+use crate::source::Source;
+use crate::source::cgroup::Cgroup;
+use crate::{Roots, clock};
+
+mod discovery;
+
+/// A source that has used more than its budget is left out of at most so many samples.
+const LONGEST_PAUSE: u64 = 30;
+
+/// What to record and how much it may cost.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The cgroup that the load runs in, where it is there already.
+    pub cgroup: Option<BoxCgroup>,
+    /// Sources that are not wanted, by the names in the crate's table.
+    pub disabled: Vec<String>,
+    /// Tracepoint counters are left out on machines with more CPUs, as reading them interrupts each.
+    pub tracepoint_cpu_limit: usize,
+    /// CPU time that one source may use for one sample. A source that uses more, twice in a row, is read at every
+    /// second, third, ... sample only, so that its share of the time stays as planned. This happens where the kernel
+    /// walks long lists to answer: slabinfo of a large machine, bdi statistics with a million dirty inodes.
+    pub source_budget_ns: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { cgroup: None, disabled: Vec::new(), tracepoint_cpu_limit: 128, source_budget_ns: 1_000_000 }
+    }
+}
+
+/// Folders of the cgroup that holds the load.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BoxCgroup {
+    /// Instance of its metrics. The same for all runs, so that they can be compared: `box`.
+    pub label: String,
+    /// Its folder in the v1 memory hierarchy.
+    pub memory_v1: Option<PathBuf>,
+    /// Its folder in the v1 blkio hierarchy.
+    pub blkio_v1: Option<PathBuf>,
+    /// Its folder in the v2 hierarchy.
+    pub v2: Option<PathBuf>,
+}
+
+/// What a source has cost so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SourceCost {
+    /// The source.
+    pub source: &'static str,
+    /// Samples that it was read for.
+    pub samples: u64,
+    /// CPU time of the sampling thread, in the kernel and here, ns.
+    pub cpu_ns: u64,
+    /// CPU time of its dearest sample but the first, which opens and names everything, ns.
+    pub worst_ns: u64,
+    /// Changes that it gave.
+    pub changes: u64,
+}
+
+struct Slot {
+    source: Box<dyn Source>,
+    cost: SourceCost,
+    failed: bool,
+    /// It is no longer to be read; its metrics become absent at the next sample.
+    retired: bool,
+    /// Samples that it sits out.
+    pause: u64,
+    over_budget: bool,
+    told_of_budget: bool,
+}
+
+/// The sources that this machine has.
+pub struct SamplerSet {
+    slots: Vec<Slot>,
+    ledger: Ledger,
+    devices: Devices,
+    archived_bytes: Arc<AtomicU64>,
+    source_budget_ns: u64,
+}
+
+impl SamplerSet {
+    /// Opens what is there. What is missing is told, and recording goes on without it.
+    pub fn discover(roots: &Roots, options: &Options) -> (SamplerSet, Vec<Finding>) {
+        let mut set = SamplerSet {
+            slots: Vec::new(),
+            ledger: Ledger::default(),
+            devices: Devices::new(roots.clone()),
+            archived_bytes: Arc::default(),
+            source_budget_ns: options.source_budget_ns.max(1),
+        };
+        let mut findings = discovery::discover(&mut set, roots, options);
+        if let Some(cgroup) = &options.cgroup {
+            findings.extend(set.add_box(cgroup));
+        }
+        (set, findings)
+    }
+
+    /// Adds the cgroup of the load once it was made. A box that was added before is dropped.
+    pub fn add_box(&mut self, cgroup: &BoxCgroup) -> Option<Finding> {
+        self.remove_box();
+        let source = Cgroup::open(cgroup);
+        if source.is_empty() {
+            let folders: Vec<_> = [&cgroup.memory_v1, &cgroup.blkio_v1, &cgroup.v2].into_iter().flatten().collect();
+            return Some(Finding::missing(
+                "cgroup counters",
+                "shows the memory, faults, reclaim and I/O of the box",
+                format!("no readable file in {folders:?}"),
+                "check that the cgroup exists and that its controllers are enabled",
+            ));
+        }
+        self.add("cgroup", source);
+        None
+    }
+
+    /// Stops reading the box, before it is taken away.
+    pub fn remove_box(&mut self) {
+        self.slots.iter_mut().filter(|slot| slot.cost.source == "cgroup").for_each(|slot| slot.retired = true);
+    }
+
+    /// How many bytes the archive holds, for `recorder.archived_bytes`.
+    pub fn set_archived_bytes(&mut self, bytes: u64) {
+        self.archived_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Metrics described so far.
+    pub fn metric_count(&self) -> usize {
+        self.ledger.len()
+    }
+
+    /// What each source has cost so far, in the order of reading.
+    pub fn costs(&self) -> impl Iterator<Item = SourceCost> {
+        self.slots.iter().map(|slot| slot.cost)
+    }
+
+    /// Reads every source once. What `out` held before is dropped; its buffers are reused, and in the steady state
+    /// nothing is allocated.
+    ///
+    /// A source that fails is told once in [`Sample::failures`]; its metrics become absent, and it is tried again at
+    /// each sample.
+    pub fn sample(&mut self, sample: u32, out: &mut Sample) {
+        out.clear();
+        let mut before = clock::thread_cpu_ns();
+        for (number, slot) in self.slots.iter_mut().enumerate() {
+            if slot.pause > 0 && !slot.retired {
+                slot.pause -= 1;
+                continue;
+            }
+            let changes = out.changes.len();
+            let mut sheet =
+                Sheet { ledger: &mut self.ledger, out, sample, source: number as u16, devices: &mut self.devices };
+            slot.read(&mut sheet);
+            let after = clock::thread_cpu_ns();
+            slot.account(after - before, (out.changes.len() - changes) as u64);
+            slot.keep_to_budget(after - before, self.source_budget_ns, out);
+            before = after;
+        }
+    }
+
+    fn add(&mut self, name: &'static str, source: impl Source + 'static) {
+        let cost = SourceCost { source: name, samples: 0, cpu_ns: 0, worst_ns: 0, changes: 0 };
+        self.slots.push(Slot {
+            source: Box::new(source),
+            cost,
+            failed: false,
+            retired: false,
+            pause: 0,
+            over_budget: false,
+            told_of_budget: false,
+        });
+    }
+}
+
+/// Takes the place of a source that is no longer read, so that the others keep their numbers.
+struct Nothing;
+
+impl Source for Nothing {
+    fn sample(&mut self, _sheet: &mut Sheet<'_>) -> Result<(), crate::SourceError> {
+        Ok(())
+    }
+}
+
+impl Slot {
+    fn read(&mut self, sheet: &mut Sheet<'_>) {
+        if self.retired {
+            self.retired = false;
+            sheet.all_absent();
+            self.source = Box::new(Nothing);
+        }
+        let result = self.source.sample(sheet);
+        if let Err(error) = &result
+            && !self.failed
+        {
+            let why = format!("{error}; its metrics are absent until it can be read again");
+            sheet.out.failures.push(Failure { source: self.cost.source, why });
+        }
+        self.failed = result.is_err();
+    }
+
+    fn account(&mut self, cpu_ns: u64, changes: u64) {
+        if self.cost.samples > 0 {
+            self.cost.worst_ns = self.cost.worst_ns.max(cpu_ns);
+        }
+        self.cost.samples += 1;
+        self.cost.cpu_ns += cpu_ns;
+        self.cost.changes += changes;
+    }
+
+    fn keep_to_budget(&mut self, cpu_ns: u64, budget_ns: u64, out: &mut Sample) {
+        let was_over = std::mem::replace(&mut self.over_budget, cpu_ns > budget_ns);
+        if !(was_over && self.over_budget) {
+            return;
+        }
+        self.pause = (cpu_ns / budget_ns).min(LONGEST_PAUSE);
+        if !std::mem::replace(&mut self.told_of_budget, true) {
+            let cpu = model::quantity::Nanoseconds(cpu_ns);
+            let why = format!("one reading takes {cpu} of CPU; it is read at only some of the samples");
+            out.failures.push(Failure { source: self.cost.source, why });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

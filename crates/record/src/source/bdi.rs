@@ -1,0 +1,83 @@
+//! debugfs bdi/*/stats: each backing device's share of the dirty limit, its bandwidth as writeback sees it, and the
+//! inodes that wait to be written.
+
+use std::path::{Path, PathBuf};
+
+use model::metric::{Semantics, Unit};
+
+use crate::bytes::{lossy, words};
+use crate::instances::{Instance, Instances};
+use crate::ledger::Sheet;
+use crate::rows::{Column, Table};
+use crate::source::{Source, SourceError, TableFile};
+
+/// Lines `BdiWriteback:   0 kB`; the lists count inodes.
+struct BdiTable {
+    instance: String,
+}
+
+impl Table for BdiTable {
+    fn key_len(&self, line: &[u8]) -> usize {
+        line.iter().position(|byte| *byte == b':').map_or(line.len(), |at| at + 1)
+    }
+
+    fn columns(&mut self, key: &[u8], values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+        let name = lossy(key.strip_suffix(b":").unwrap_or(key));
+        let semantics = match &*name {
+            // Bits and registration, of no use to a reader.
+            "state" | "bdi_list" => return Vec::new(),
+            "BdiDirtied" | "BdiWritten" => Semantics::Counter,
+            _ => Semantics::Gauge,
+        };
+        let unit = match words(values).nth(1) {
+            Some(b"kB" | b"kBps") => Unit::Kibibytes,
+            _ => Unit::Count,
+        };
+        vec![sheet.column(0, format!("bdi.{name}"), &self.instance, unit, semantics)]
+    }
+}
+
+impl Instance for TableFile<BdiTable> {
+    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+        self.update(sheet)
+    }
+
+    fn vanish(&mut self, sheet: &mut Sheet<'_>) {
+        TableFile::vanish(self, sheet);
+    }
+}
+
+pub(crate) struct Bdi {
+    folder: PathBuf,
+    instances: Instances<TableFile<BdiTable>>,
+    samples: u32,
+}
+
+/// Unused devices are looked at again after so many samples.
+const RECONSIDER_SAMPLES: u32 = 10;
+
+impl Bdi {
+    pub(crate) fn new(debug: &Path) -> Bdi {
+        let folder = debug.join("bdi");
+        Bdi { instances: Instances::new(folder.clone()), folder, samples: 0 }
+    }
+}
+
+impl Source for Bdi {
+    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+        self.samples = self.samples.wrapping_add(1);
+        if self.samples.is_multiple_of(RECONSIDER_SAMPLES) {
+            self.instances.reconsider();
+        }
+        let folder = &self.folder;
+        self.instances.sample(sheet, |name, sheet| {
+            let instance = match sheet.devices.by_number(name) {
+                Some(device) if !device.used => return None,
+                Some(device) => device.identity.clone(),
+                // Network file systems, FUSE and btrfs have one without a device.
+                None => name.to_owned(),
+            };
+            Some(TableFile::new(folder.join(name).join("stats"), BdiTable { instance }))
+        })
+    }
+}

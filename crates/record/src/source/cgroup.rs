@@ -1,0 +1,190 @@
+//! The counters of the box: the cgroup that the load runs in, of either version.
+
+use std::path::Path;
+
+use model::metric::{Semantics, Unit};
+
+use crate::BoxCgroup;
+use crate::bytes::{first_word_len, lossy, words, words_len};
+use crate::ledger::Sheet;
+use crate::rows::{Column, Table};
+use crate::source::pressure::PressureTable;
+use crate::source::single::SingleTable;
+use crate::source::{Source, SourceError, TableFile, sample_all};
+
+mod io_stat;
+
+type Meaning = fn(&str) -> Option<(Unit, Semantics)>;
+
+const SINGLE_V1: [(&str, Unit, Semantics); 4] = [
+    ("memory.usage_in_bytes", Unit::Bytes, Semantics::Gauge),
+    ("memory.max_usage_in_bytes", Unit::Bytes, Semantics::Gauge),
+    ("memory.limit_in_bytes", Unit::Bytes, Semantics::Gauge),
+    ("memory.failcnt", Unit::Count, Semantics::Counter),
+];
+
+const SINGLE_V2: [(&str, Unit, Semantics); 6] = [
+    ("memory.current", Unit::Bytes, Semantics::Gauge),
+    ("memory.peak", Unit::Bytes, Semantics::Gauge),
+    ("memory.max", Unit::Bytes, Semantics::Gauge),
+    ("memory.high", Unit::Bytes, Semantics::Gauge),
+    ("memory.swap.current", Unit::Bytes, Semantics::Gauge),
+    ("pids.current", Unit::Count, Semantics::Gauge),
+];
+
+const FLAT_V2: [(&str, Meaning); 3] = [
+    ("memory.stat", memory_stat_v2),
+    ("memory.events", |_| Some((Unit::Count, Semantics::Counter))),
+    ("cpu.stat", cpu_stat),
+];
+
+const BLKIO: [(&str, Unit); 2] =
+    [("blkio.throttle.io_service_bytes", Unit::Bytes), ("blkio.throttle.io_serviced", Unit::Count)];
+
+/// memory.stat of v1. Only the `total_` lines, which hold the group's children too.
+fn memory_stat_v1(name: &str) -> Option<(Unit, Semantics)> {
+    let name = name.strip_prefix("total_")?;
+    let is_event = name.starts_with("pg") || name.starts_with("workingset_");
+    Some(if is_event { (Unit::Count, Semantics::Counter) } else { (Unit::Bytes, Semantics::Gauge) })
+}
+
+/// memory.stat of v2 (Documentation/admin-guide/cgroup-v2.rst): amounts in bytes, and events.
+fn memory_stat_v2(name: &str) -> Option<(Unit, Semantics)> {
+    const EVENTS: [&str; 6] = ["pg", "workingset_", "thp_", "numa_", "zswp", "swp"];
+    Some(match name {
+        "workingset_nodes" => (Unit::Count, Semantics::Gauge),
+        name if EVENTS.iter().any(|prefix| name.starts_with(prefix)) => (Unit::Count, Semantics::Counter),
+        _ => (Unit::Bytes, Semantics::Gauge),
+    })
+}
+
+fn cpu_stat(name: &str) -> Option<(Unit, Semantics)> {
+    Some((if name.ends_with("_usec") { Unit::Microseconds } else { Unit::Count }, Semantics::Counter))
+}
+
+/// Files of `name number` lines.
+struct FlatTable {
+    prefix: String,
+    instance: String,
+    meaning: Meaning,
+}
+
+impl Table for FlatTable {
+    fn key_len(&self, line: &[u8]) -> usize {
+        first_word_len(line)
+    }
+
+    fn columns(&mut self, key: &[u8], _values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+        let name = lossy(key);
+        let Some((unit, semantics)) = (self.meaning)(&name) else { return Vec::new() };
+        vec![sheet.column(0, format!("{}.{name}", self.prefix), &self.instance, unit, semantics)]
+    }
+}
+
+/// blkio files of v1: lines `254:0 Read 4096`. The grand total at the end names no device and is left out.
+struct BlkioTable {
+    prefix: String,
+    label: String,
+    unit: Unit,
+}
+
+impl Table for BlkioTable {
+    fn key_len(&self, line: &[u8]) -> usize {
+        words_len(line, 2)
+    }
+
+    fn columns(&mut self, key: &[u8], values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+        let mut names = words(key);
+        let (Some(number), Some(direction)) = (names.next(), names.next()) else { return Vec::new() };
+        if words(values).next().is_none() || direction == b"Total" {
+            return Vec::new();
+        }
+        let instance = format!("{}:{}", self.label, sheet.devices.identity_of_number(&lossy(number)));
+        let name = format!("{}.{}", self.prefix, lossy(direction));
+        vec![sheet.column(0, name, &instance, self.unit, Semantics::Counter)]
+    }
+}
+
+/// All files of the box that this kernel has.
+pub(crate) struct Cgroup(Vec<Box<dyn Source>>);
+
+impl Cgroup {
+    pub(crate) fn open(cgroup: &BoxCgroup) -> Cgroup {
+        let mut files = Files { label: &cgroup.label, sources: Vec::new() };
+        if let Some(folder) = &cgroup.memory_v1 {
+            files.single(folder, &SINGLE_V1);
+            files.flat(folder, "memory.stat", memory_stat_v1);
+        }
+        if let Some(folder) = &cgroup.blkio_v1 {
+            files.blkio(folder);
+        }
+        if let Some(folder) = &cgroup.v2 {
+            files.single(folder, &SINGLE_V2);
+            FLAT_V2.into_iter().for_each(|(name, meaning)| files.flat(folder, name, meaning));
+            files.pressure(folder);
+            files.io_stat(folder);
+        }
+        Cgroup(files.sources)
+    }
+
+    /// Whether the box has no file that could be read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Source for Cgroup {
+    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+        sample_all(self.0.iter_mut().map(|source| &mut **source), sheet)
+    }
+}
+
+struct Files<'a> {
+    label: &'a str,
+    sources: Vec<Box<dyn Source>>,
+}
+
+impl Files<'_> {
+    fn add<T: Table + Send + 'static>(&mut self, folder: &Path, name: &str, table: T) {
+        let path = folder.join(name);
+        if path.is_file() {
+            self.sources.push(Box::new(TableFile::new(path, table)));
+        }
+    }
+
+    fn single(&mut self, folder: &Path, files: &[(&str, Unit, Semantics)]) {
+        for &(file, unit, semantics) in files {
+            let (name, instance) = (format!("cgroup.{file}"), self.label.to_owned());
+            self.add(folder, file, SingleTable { name, instance, unit, semantics });
+        }
+    }
+
+    fn flat(&mut self, folder: &Path, file: &str, meaning: Meaning) {
+        let (prefix, instance) = (format!("cgroup.{file}"), self.label.to_owned());
+        self.add(folder, file, FlatTable { prefix, instance, meaning });
+    }
+
+    fn blkio(&mut self, folder: &Path) {
+        for (file, unit) in BLKIO {
+            let (prefix, label) = (format!("cgroup.{file}"), self.label.to_owned());
+            self.add(folder, file, BlkioTable { prefix, label, unit });
+        }
+    }
+
+    fn pressure(&mut self, folder: &Path) {
+        for file in ["cpu.pressure", "io.pressure", "memory.pressure"] {
+            let (prefix, instance) = (format!("cgroup.{file}"), self.label.to_owned());
+            self.add(folder, file, PressureTable { prefix, instance });
+        }
+    }
+
+    fn io_stat(&mut self, folder: &Path) {
+        let path = folder.join("io.stat");
+        if path.is_file() {
+            self.sources.push(Box::new(io_stat::IoStat::new(path, self.label)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! io.stat of cgroup v2: `254:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`. Controllers add words of their own
+//! to a line, so each word is taken as a row by itself: `254:0 rbytes 4096`.
+
+use std::path::PathBuf;
+
+use model::metric::{Semantics, Unit};
+
+use crate::bytes::{lossy, next_line, words, words_len};
+use crate::file::TextFile;
+use crate::ledger::Sheet;
+use crate::rows::{Column, Rows, Table};
+use crate::source::{Source, SourceError};
+
+struct IoStatTable {
+    label: String,
+}
+
+impl Table for IoStatTable {
+    fn key_len(&self, line: &[u8]) -> usize {
+        words_len(line, 2)
+    }
+
+    fn columns(&mut self, key: &[u8], _values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+        let mut names = words(key);
+        let (Some(number), Some(field)) = (names.next(), names.next()) else { return Vec::new() };
+        let unit = match field {
+            b"rbytes" | b"wbytes" | b"dbytes" => Unit::Bytes,
+            b"rios" | b"wios" | b"dios" => Unit::Count,
+            _ => return Vec::new(),
+        };
+        let instance = format!("{}:{}", self.label, sheet.devices.identity_of_number(&lossy(number)));
+        let name = format!("cgroup.io.stat.{}", lossy(field));
+        vec![sheet.column(0, name, &instance, unit, Semantics::Counter)]
+    }
+}
+
+pub(super) struct IoStat {
+    file: TextFile,
+    rows: Rows,
+    table: IoStatTable,
+    row: Vec<u8>,
+}
+
+impl IoStat {
+    pub(super) fn new(path: PathBuf, label: &str) -> IoStat {
+        let table = IoStatTable { label: label.to_owned() };
+        IoStat { file: TextFile::new(path), rows: Rows::default(), table, row: Vec::new() }
+    }
+}
+
+impl Source for IoStat {
+    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+        let (mut rest, result) = self.file.read_or_empty();
+        self.rows.begin();
+        while let Some((line, after)) = next_line(rest) {
+            rest = after;
+            let mut words = words(line);
+            let number = words.next().unwrap_or_default();
+            for word in words {
+                let Some(equals) = word.iter().position(|byte| *byte == b'=') else { continue };
+                self.row.clear();
+                for part in [number, b" ", &word[..equals], b" ", &word[equals + 1..]] {
+                    self.row.extend_from_slice(part);
+                }
+                self.rows.visit(&self.row, &mut self.table, sheet);
+            }
+        }
+        self.rows.finish(sheet);
+        result
+    }
+}

@@ -1,0 +1,86 @@
+//! /proc/diskstats: requests, sectors and times of each block device and partition.
+//!
+//! Instances are the devices' identities, not their names: a recording stays readable when `sdb` comes back as `sdc`,
+//! and two recordings can be compared where the same file stood behind another loop device.
+
+use std::path::PathBuf;
+
+use model::metric::{Semantics, Unit};
+
+use crate::bytes::{lossy, words, words_len};
+use crate::ledger::Sheet;
+use crate::rows::{Column, Table};
+use crate::source::{Source, SourceError, TableFile};
+
+/// Columns behind the name, as in Documentation/block/stat.rst. Discards since Linux 4.18, flushes since 5.5.
+const FIELDS: [(&str, Unit, Semantics); 17] = {
+    use Semantics::{Counter, Gauge};
+    [
+        ("read_ios", Unit::Count, Counter),
+        ("read_merges", Unit::Count, Counter),
+        ("read_sectors", Unit::Sectors, Counter),
+        ("read_ticks", Unit::Milliseconds, Counter),
+        ("write_ios", Unit::Count, Counter),
+        ("write_merges", Unit::Count, Counter),
+        ("write_sectors", Unit::Sectors, Counter),
+        ("write_ticks", Unit::Milliseconds, Counter),
+        ("in_flight", Unit::Count, Gauge),
+        ("io_ticks", Unit::Milliseconds, Counter),
+        ("time_in_queue", Unit::Milliseconds, Counter),
+        ("discard_ios", Unit::Count, Counter),
+        ("discard_merges", Unit::Count, Counter),
+        ("discard_sectors", Unit::Sectors, Counter),
+        ("discard_ticks", Unit::Milliseconds, Counter),
+        ("flush_ios", Unit::Count, Counter),
+        ("flush_ticks", Unit::Milliseconds, Counter),
+    ]
+};
+
+struct DiskstatsTable;
+
+impl Table for DiskstatsTable {
+    fn key_len(&self, line: &[u8]) -> usize {
+        words_len(line, 3)
+    }
+
+    fn columns(&mut self, key: &[u8], values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+        let mut names = words(key);
+        let (Some(major), Some(minor), Some(name)) = (names.next(), names.next(), names.next()) else {
+            return Vec::new();
+        };
+        let device = sheet.devices.judge(&lossy(major), &lossy(minor), &lossy(name));
+        if !device.used {
+            return Vec::new();
+        }
+        let identity = device.identity.clone();
+        // Kernels before 4.18 print fewer columns: what is not printed is no metric.
+        let named = FIELDS.iter().take(words(values).count()).enumerate();
+        let column = |(word, (name, unit, semantics)): (usize, &(&str, Unit, Semantics))| {
+            sheet.column(word, format!("diskstats.{name}"), &identity, *unit, *semantics)
+        };
+        named.map(column).collect()
+    }
+
+    fn still(&mut self, key: &[u8], sheet: &mut Sheet<'_>) -> bool {
+        !sheet.devices.has_changed(words(key).nth(2).unwrap_or_default())
+    }
+}
+
+pub(crate) struct Diskstats(TableFile<DiskstatsTable>);
+
+impl Diskstats {
+    pub(crate) fn new(path: PathBuf) -> Diskstats {
+        Diskstats(TableFile::new(path, DiskstatsTable))
+    }
+}
+
+impl Source for Diskstats {
+    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+        if let Some((number, name)) = sheet.devices.next_changed() {
+            sheet.devices.forget(&name);
+            let (major, minor) = number.split_once(':').unwrap_or_default();
+            self.0.rows().remove(|key| words(key).eq([major, minor, &name].map(str::as_bytes)), sheet);
+        }
+        self.0.update(sheet)
+    }
+}

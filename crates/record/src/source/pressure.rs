@@ -1,0 +1,62 @@
+//! Pressure stall information: /proc/pressure and the `*.pressure` files of cgroup v2. Only the totals: averages are
+//! derived on reading.
+
+use std::path::Path;
+
+use model::metric::{Semantics, Unit};
+
+use crate::bytes::{first_word_len, lossy, words};
+use crate::ledger::Sheet;
+use crate::rows::{Column, Table};
+use crate::source::{Source, SourceError, TableFile, sample_all};
+
+/// What a machine can run short of. `irq` since Linux 6.1 with CONFIG_IRQ_TIME_ACCOUNTING.
+pub(crate) const RESOURCES: [&str; 4] = ["cpu", "io", "memory", "irq"];
+
+/// Lines `some avg10=0.00 avg60=0.00 avg300=0.00 total=0` and `full ...`.
+pub(crate) struct PressureTable {
+    pub(crate) prefix: String,
+    pub(crate) instance: String,
+}
+
+impl Table for PressureTable {
+    fn key_len(&self, line: &[u8]) -> usize {
+        first_word_len(line)
+    }
+
+    fn columns(&mut self, key: &[u8], values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+        let Some(word) = words(values).position(|word| word.starts_with(b"total=")) else { return Vec::new() };
+        let name = format!("{}.{}", self.prefix, lossy(key));
+        vec![sheet.column(word, name, &self.instance, Unit::Microseconds, Semantics::Counter)]
+    }
+}
+
+/// The whole machine's pressure.
+pub(crate) struct Pressure(Vec<TableFile<PressureTable>>);
+
+impl Pressure {
+    /// The files that are there; the first error where none is.
+    pub(crate) fn open(folder: &Path) -> Result<Pressure, SourceError> {
+        let mut files = Vec::new();
+        let mut first_error = None;
+        for resource in RESOURCES {
+            let table = PressureTable { prefix: format!("pressure.{resource}"), instance: String::new() };
+            let mut file = TableFile::new(folder.join(resource), table);
+            // Booted with psi=0 the files are there, and answer EOPNOTSUPP.
+            match file.probe() {
+                Ok(()) => files.push(file),
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        match first_error {
+            Some(error) if files.is_empty() => Err(error),
+            _ => Ok(Pressure(files)),
+        }
+    }
+}
+
+impl Source for Pressure {
+    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+        sample_all(self.0.iter_mut(), sheet)
+    }
+}

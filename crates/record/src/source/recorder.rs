@@ -1,0 +1,57 @@
+//! What the recording itself costs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use model::metric::{MetricId, Semantics, Unit};
+
+use crate::bytes::{number, words};
+use crate::clock;
+use crate::file::TextFile;
+use crate::ledger::Sheet;
+use crate::source::{Source, SourceError};
+
+struct Metrics {
+    cpu: MetricId,
+    thread_cpu: MetricId,
+    resident: MetricId,
+    archived: MetricId,
+}
+
+/// CPU time and memory of this process, and the bytes that it has archived.
+pub(crate) struct Recorder {
+    statm: TextFile,
+    page_kib: i64,
+    archived_bytes: Arc<AtomicU64>,
+    metrics: Option<Metrics>,
+}
+
+impl Recorder {
+    pub(crate) fn new(statm: PathBuf, archived_bytes: Arc<AtomicU64>) -> Recorder {
+        let page_kib = (rustix::param::page_size() / 1024) as i64;
+        Recorder { statm: TextFile::new(statm), page_kib, archived_bytes, metrics: None }
+    }
+}
+
+impl Source for Recorder {
+    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+        let metrics = self.metrics.get_or_insert_with(|| {
+            use Semantics::{Counter, Gauge};
+            let mut metric = |name: &str, unit, semantics| sheet.metric(name.to_owned(), "", unit, semantics);
+            Metrics {
+                cpu: metric("recorder.cpu_ns", Unit::Nanoseconds, Counter),
+                thread_cpu: metric("recorder.thread_cpu_ns", Unit::Nanoseconds, Counter),
+                resident: metric("recorder.resident_kib", Unit::Kibibytes, Gauge),
+                archived: metric("recorder.archived_bytes", Unit::Bytes, Counter),
+            }
+        });
+        let statm = self.statm.read();
+        let pages = statm.as_deref().ok().and_then(|text| words(text).nth(1)).and_then(number);
+        sheet.set(metrics.resident, pages.and_then(|pages| pages.checked_mul(self.page_kib)));
+        sheet.set(metrics.cpu, i64::try_from(clock::process_cpu_ns()).ok());
+        sheet.set(metrics.thread_cpu, i64::try_from(clock::thread_cpu_ns()).ok());
+        sheet.set(metrics.archived, i64::try_from(self.archived_bytes.load(Ordering::Relaxed)).ok());
+        statm.map(|_| ())
+    }
+}

@@ -1,0 +1,53 @@
+//! The one system call that rustix lacks: perf_event_open(2).
+
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use rustix::io::Errno;
+
+/// `struct perf_event_attr` as it was first (PERF_ATTR_SIZE_VER0); the kernel takes every field behind it as 0.
+#[repr(C)]
+#[derive(Default)]
+struct PerfEventAttr {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    bp_type: u32,
+    config1: u64,
+}
+
+const ATTR_BYTES: usize = 64;
+const _: () = assert!(size_of::<PerfEventAttr>() == ATTR_BYTES);
+
+const PERF_TYPE_TRACEPOINT: u32 = 2;
+const PERF_FORMAT_GROUP: u64 = 1 << 3;
+const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
+
+/// Counts a tracepoint on one CPU, in all processes, without sampling: the kernel adds to a per-CPU number and nothing
+/// else. Reading the descriptor of a group's first event gives the counts of all of the group.
+pub(crate) fn count_tracepoint(id: u64, cpu: u32, group: Option<BorrowedFd<'_>>) -> Result<OwnedFd, Errno> {
+    let attr = PerfEventAttr {
+        kind: PERF_TYPE_TRACEPOINT,
+        size: ATTR_BYTES as u32,
+        config: id,
+        read_format: PERF_FORMAT_GROUP,
+        ..PerfEventAttr::default()
+    };
+    let group = group.map_or(-1, |group| group.as_raw_fd());
+    let (all_processes, cpu) = (-1 as libc::pid_t, cpu as libc::c_int);
+    // SAFETY: `attr` lives through the call, which reads its `size` bytes and writes at most those; the other arguments
+    // are plain numbers.
+    let fd = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, &raw const attr, all_processes, cpu, group, PERF_FLAG_FD_CLOEXEC)
+    };
+    if fd < 0 {
+        let error = std::io::Error::last_os_error();
+        return Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL));
+    }
+    // SAFETY: the kernel has just made this descriptor for us, and nothing else knows of it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
+}
