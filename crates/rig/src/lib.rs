@@ -1,1 +1,36 @@
-//! rig
+//! What is built around a load and taken away again: the memory box, the slow device, the throw-away file system, and
+//! the register that lets the next run remove what a crash left behind.
+//!
+//! Everything made here is entered in the [`Register`] *before* it is made, is removed in reverse order, and is removed
+//! within a bounded time even where the kernel does not answer; what cannot be removed is reported and stays entered.
+#![forbid(unsafe_code)]
+
+mod boxes;
+mod child;
+mod device;
+mod error;
+mod exec;
+mod hierarchy;
+mod owner;
+mod register;
+mod remove;
+mod rig;
+mod roots;
+mod thing;
+mod throttle;
+mod throwaway;
+
+#[cfg(test)]
+mod tests;
+
+pub use device::{BlockDevice, devices_under};
+pub use error::RigError;
+pub use exec::boxed_exec;
+pub use hierarchy::{Hierarchies, Hierarchy};
+pub use owner::Owner;
+pub use register::{Entry, Register};
+pub use remove::Removed;
+pub use rig::{Request, Rig, SMALLEST_BOX_BYTES};
+pub use roots::{MountEntry, Roots};
+pub use thing::{MARKER, Thing};
+pub use throwaway::{FsKind, ThrowAway};

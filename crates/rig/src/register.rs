@@ -1,0 +1,104 @@
+//! The register of things made: one file per running program, so that the next run can clean up after a crash.
+//!
+//! A program's file is a list of JSON lines that only grows: its owner first, then each thing *before* it is made, then
+//! each thing that is gone. A line cut short by a crash belongs to a thing that was never made. The owner keeps its file
+//! locked (flock) for as long as it lives. A file is swept by others only when its owner is dead by both signs: the
+//! lock is free, and no process of that id and start time runs in this boot.
+
+mod journal;
+mod place;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::remove::{Removed, Undone, undo};
+use crate::{Owner, RigError, Roots, Thing};
+
+use journal::Journal;
+
+/// What this program has made and not yet removed. Clones are handles on the same register.
+#[derive(Debug, Clone)]
+pub struct Register {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    journal: Mutex<Journal>,
+    place: place::Place,
+    roots: Roots,
+    owner: Owner,
+}
+
+/// A registered thing.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "a thing that is not undone stays until the next run"]
+pub struct Entry {
+    id: u64,
+    thing: Thing,
+}
+
+impl Register {
+    /// Opens the machine's register (`/run/stallscope` as root, else `$XDG_RUNTIME_DIR/stallscope` or
+    /// `/tmp/stallscope-UID`) and removes what dead programs left; tells what that was.
+    pub fn open() -> Result<(Register, Vec<Removed>), RigError> {
+        Register::open_in(&place::default_folder(), Roots::default())
+    }
+
+    /// Opens the register in a folder, which is made where it is missing.
+    pub fn open_in(folder: &Path, roots: Roots) -> Result<(Register, Vec<Removed>), RigError> {
+        let place = place::Place::open(folder)?;
+        let owner = Owner::current(&roots)?;
+        let removed = place.sweep(&roots)?;
+        let journal = Mutex::new(Journal::create(place.folder(), &owner)?);
+        Ok((Register { shared: Arc::new(Shared { journal, place, roots, owner }) }, removed))
+    }
+
+    /// Where this register looks for the kernel's files.
+    pub fn roots(&self) -> &Roots {
+        &self.shared.roots
+    }
+
+    /// Who makes the things.
+    pub fn owner(&self) -> &Owner {
+        &self.shared.owner
+    }
+
+    /// Registers a thing. To be called before it is made.
+    pub fn enter(&self, thing: Thing) -> Result<Entry, RigError> {
+        let id = self.journal().made(&thing)?;
+        #[cfg(test)]
+        crate::tests::crash::die_if_due(id);
+        Ok(Entry { id, thing })
+    }
+
+    /// Removes a thing. What could not be removed stays registered for the next run, and the answer says why.
+    pub fn undo(&self, entry: Entry) -> Option<Removed> {
+        match undo(&entry.thing, self.roots()) {
+            Undone::Gone => self.journal().gone(entry.id).err().map(|error| Removed::left(error.to_string())),
+            Undone::Removed(sentence) => match self.journal().gone(entry.id) {
+                Ok(()) => Some(Removed::done(sentence)),
+                Err(error) => Some(Removed::left(format!("{sentence}, but {error}"))),
+            },
+            Undone::Left(sentence) => Some(Removed::left(sentence)),
+        }
+    }
+
+    /// Removes things in reverse order of making.
+    pub fn undo_all(&self, entries: Vec<Entry>) -> Vec<Removed> {
+        entries.into_iter().rev().filter_map(|entry| self.undo(entry)).collect()
+    }
+
+    /// Does something that two programs must not do at the same time.
+    pub(crate) fn alone<T>(&self, work: impl FnOnce() -> Result<T, RigError>) -> Result<T, RigError> {
+        let _lock = self.shared.place.lock()?;
+        work()
+    }
+
+    fn journal(&self) -> MutexGuard<'_, Journal> {
+        self.shared.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

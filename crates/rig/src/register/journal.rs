@@ -1,0 +1,125 @@
+//! One program's file in the register.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use crate::{Owner, RigError, Thing};
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case")]
+enum Line {
+    Owner { owner: Owner },
+    Made { id: u64, made: Thing },
+    Gone { id: u64 },
+}
+
+/// An open, locked file of the register. Dropping it removes the file if nothing is left to remove.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    file: File,
+    owner: Option<Owner>,
+    present: BTreeMap<u64, Thing>,
+    next_id: u64,
+}
+
+/// Ending of a file that is not yet locked and complete; it names nothing that was made.
+pub(super) const UNBORN: &str = "new";
+
+impl Journal {
+    /// A new file. It gets its name only once it is locked and says whose it is.
+    pub(super) fn create(folder: &Path, owner: &Owner) -> Result<Journal, RigError> {
+        static OPENED: AtomicU32 = AtomicU32::new(0);
+        let path = folder.join(owner.file_name(OPENED.fetch_add(1, Ordering::Relaxed)));
+        let unborn = path.with_extension(UNBORN);
+        let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&unborn);
+        let file = file.map_err(RigError::io("make", &unborn))?;
+        lock(&file).map_err(RigError::io("lock", &unborn))?;
+        let mut journal = Journal { path, file, owner: Some(owner.clone()), present: BTreeMap::new(), next_id: 0 };
+        journal.append(&Line::Owner { owner: owner.clone() })?;
+        std::fs::rename(&unborn, &journal.path).map_err(RigError::io("rename", &unborn))?;
+        Ok(journal)
+    }
+
+    /// Another program's file, or `None` where it is locked or has just been swept by somebody else.
+    pub(super) fn take(path: &Path) -> Result<Option<Journal>, RigError> {
+        let Ok(mut file) = OpenOptions::new().read(true).append(true).open(path) else { return Ok(None) };
+        if lock(&file).is_err() || file.metadata().map_or(0, |metadata| metadata.nlink()) == 0 {
+            return Ok(None);
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(RigError::io("read", path))?;
+        let mut journal = Journal { path: path.to_owned(), file, owner: None, present: BTreeMap::new(), next_id: 0 };
+        journal.drop_cut_line(&text)?;
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).for_each(|line| journal.replay(line));
+        Ok(Some(journal))
+    }
+
+    pub(super) fn owner(&self) -> Option<&Owner> {
+        self.owner.as_ref()
+    }
+
+    /// What was made and is not known to be gone, latest first.
+    pub(super) fn present(&self) -> Vec<(u64, Thing)> {
+        self.present.iter().rev().map(|(id, thing)| (*id, thing.clone())).collect()
+    }
+
+    pub(super) fn made(&mut self, thing: &Thing) -> Result<u64, RigError> {
+        let id = self.next_id;
+        self.append(&Line::Made { id, made: thing.clone() })?;
+        self.replay(Line::Made { id, made: thing.clone() });
+        Ok(id)
+    }
+
+    pub(super) fn gone(&mut self, id: u64) -> Result<(), RigError> {
+        self.append(&Line::Gone { id })?;
+        self.replay(Line::Gone { id });
+        Ok(())
+    }
+
+    fn replay(&mut self, line: Line) {
+        match line {
+            Line::Owner { owner } => self.owner = Some(owner),
+            Line::Made { id, made } => {
+                self.next_id = self.next_id.max(id.saturating_add(1));
+                self.present.insert(id, made);
+            }
+            Line::Gone { id } => drop(self.present.remove(&id)),
+        }
+    }
+
+    fn append(&mut self, line: &Line) -> Result<(), RigError> {
+        let mut text = serde_json::to_string(line).expect("a line is plain data with string keys");
+        text.push('\n');
+        self.file.write_all(text.as_bytes()).map_err(RigError::io("write to", &self.path))
+    }
+
+    /// Lines are appended, so half a line must go before the next one is written.
+    fn drop_cut_line(&mut self, text: &str) -> Result<(), RigError> {
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        if whole == text.len() {
+            return Ok(());
+        }
+        let cut = self.file.set_len(whole as u64).and_then(|()| self.file.seek(SeekFrom::End(0)).map(drop));
+        cut.map_err(RigError::io("shorten", &self.path))
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        if self.present.is_empty() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn lock(file: &File) -> std::io::Result<()> {
+    Ok(flock(file, FlockOperation::NonBlockingLockExclusive)?)
+}

@@ -1,0 +1,122 @@
+//! The register's folder: where it is, that nobody else can write there, and sweeping it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::journal::{Journal, UNBORN};
+use crate::remove::{Removed, Undone, undo};
+use crate::{RigError, Roots};
+
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+const REMEDY: &str = "remove it, or make it a directory of your own with mode 0700";
+
+/// A checked folder.
+#[derive(Debug)]
+pub(super) struct Place {
+    folder: PathBuf,
+}
+
+/// The machine's folder for this user.
+pub(super) fn default_folder() -> PathBuf {
+    let uid = rustix::process::geteuid();
+    if uid.is_root() {
+        return "/run/stallscope".into();
+    }
+    match std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| Path::new(folder).is_dir()) {
+        Some(folder) => Path::new(&folder).join("stallscope"),
+        None => format!("/tmp/stallscope-{}", uid.as_raw()).into(),
+    }
+}
+
+impl Place {
+    /// Makes the folder where it is missing. One that somebody else owns or can write to is refused: its files would
+    /// tell us what to delete.
+    pub(super) fn open(folder: &Path) -> Result<Place, RigError> {
+        let refused = |why: String| RigError::Register { path: folder.to_owned(), why, remedy: REMEDY };
+        match DirBuilder::new().mode(0o700).create(folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(refused(error.to_string())),
+            _ => {}
+        }
+        let metadata = fs::symlink_metadata(folder).map_err(|error| refused(error.to_string()))?;
+        if !metadata.is_dir() {
+            return Err(refused("it is not a directory".into()));
+        }
+        if metadata.uid() != rustix::process::geteuid().as_raw() {
+            return Err(refused(format!("it belongs to user {}", metadata.uid())));
+        }
+        if metadata.mode() & 0o022 != 0 {
+            return Err(refused(format!("others can write to it (mode {:04o})", metadata.mode() & 0o7777)));
+        }
+        Ok(Place { folder: folder.to_owned() })
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The lock of everything that two programs must not do at once. Held until the file is dropped.
+    pub(super) fn lock(&self) -> Result<File, RigError> {
+        let path = self.folder.join("lock");
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let file = file.map_err(RigError::io("open", &path))?;
+        let started = Instant::now();
+        while let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            if started.elapsed() > LOCK_WAIT {
+                return Err(RigError::io("lock", &path)(error.into()));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(file)
+    }
+
+    /// Undoes what dead owners left.
+    pub(super) fn sweep(&self, roots: &Roots) -> Result<Vec<Removed>, RigError> {
+        let mut removed = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(RigError::io("list", &self.folder))?.flatten() {
+            let path = entry.path();
+            match path.extension().and_then(|extension| extension.to_str()) {
+                Some("json") => {}
+                Some(UNBORN) => {
+                    // Taking it shows that nobody is about to give it its name; dropping it removes it.
+                    if unborn_owner_is_dead(&path, roots) {
+                        Journal::take(&path)?;
+                    }
+                    continue;
+                }
+                _ => continue,
+            }
+            if let Some(journal) = Journal::take(&path)?
+                && journal.owner().is_some_and(|owner| !owner.is_alive(roots))
+            {
+                sweep_one(journal, roots, &mut removed);
+            }
+        }
+        Ok(removed)
+    }
+}
+
+fn unborn_owner_is_dead(path: &Path, roots: &Roots) -> bool {
+    let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    name.split('-').next().is_some_and(|pid| !roots.path("/proc").join(pid).exists())
+}
+
+fn sweep_one(mut journal: Journal, roots: &Roots, removed: &mut Vec<Removed>) {
+    let pid = journal.owner().map_or(0, |owner| owner.pid);
+    for (id, thing) in journal.present() {
+        let undone = undo(&thing, roots);
+        if let Undone::Left(sentence) = undone {
+            removed.push(Removed::left(format!("{sentence} (left by process {pid})")));
+            continue;
+        }
+        if let Undone::Removed(sentence) = undone {
+            removed.push(Removed::done(format!("{sentence}, left by process {pid}, which is dead")));
+        }
+        if let Err(error) = journal.gone(id) {
+            removed.push(Removed::left(error.to_string()));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Removing a cgroup with all that runs in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::Outcome;
+use crate::thing::PREFIX;
+
+/// How long tasks may take to die. One in an uninterruptible sleep dies only when it wakes.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+pub(super) fn remove(path: &Path) -> Outcome {
+    if !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX)) {
+        return Err(format!("its name does not begin with {PREFIX}"));
+    }
+    if !path.is_dir() {
+        return Ok(None);
+    }
+    let started = Instant::now();
+    loop {
+        let tree = deepest_first(path);
+        let tasks: Vec<u32> = tree.iter().flat_map(|group| tasks_in(group)).collect();
+        tasks.iter().for_each(|task| kill(*task));
+        let last_error = tree.iter().filter_map(|group| fs::remove_dir(group).err()).last();
+        if !path.exists() {
+            return Ok(Some("removed"));
+        }
+        if started.elapsed() > PATIENCE {
+            return Err(match tasks.as_slice() {
+                [] => last_error.map_or_else(String::new, |error| error.to_string()),
+                tasks => format!("process {} does not die (it is probably stuck in the kernel)", list(tasks)),
+            });
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn deepest_first(path: &Path) -> Vec<PathBuf> {
+    let mut tree = Vec::new();
+    for child in fs::read_dir(path).into_iter().flatten().flatten() {
+        if child.file_type().is_ok_and(|kind| kind.is_dir()) {
+            tree.extend(deepest_first(&child.path()));
+        }
+    }
+    tree.push(path.to_owned());
+    tree
+}
+
+fn tasks_in(group: &Path) -> Vec<u32> {
+    let text = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    text.lines().filter_map(|line| line.trim().parse().ok()).filter(|pid| *pid != std::process::id()).collect()
+}
+
+fn kill(task: u32) {
+    if let Some(pid) = i32::try_from(task).ok().and_then(Pid::from_raw) {
+        // It may have died meanwhile.
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+fn list(tasks: &[u32]) -> String {
+    tasks.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,45 @@
+//! Removing a directory that proves itself ours.
+
+use std::fs;
+use std::path::Path;
+
+use super::Outcome;
+use crate::Roots;
+
+pub(super) fn remove(path: &Path, marker: &str, roots: &Roots) -> Outcome {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(None) };
+    if !metadata.is_dir() {
+        return Err("it is not a directory any more".into());
+    }
+    // Looking for mounts in the table and not with stat: a stuck file system would not answer.
+    let mounts = roots.mounts().map_err(|error| error.to_string())?;
+    if let Some(mount) = mounts.iter().find(|mount| mount.point.starts_with(path)) {
+        return Err(format!("{} is still mounted at {}", mount.source, mount.point.display()));
+    }
+    let proof = path.join(marker);
+    if !fs::symlink_metadata(&proof).is_ok_and(|metadata| metadata.is_file()) {
+        // Registered but killed before the marker was written: an empty directory can only be that.
+        return match fs::remove_dir(path) {
+            Ok(()) => Ok(Some("removed")),
+            Err(_) => Err(format!("it holds other files and no {marker}, so it may not be ours")),
+        };
+    }
+    // The marker goes last, so that a removal cut off in the middle can be taken up again.
+    empty_but(path, marker)
+        .and_then(|()| fs::remove_file(&proof))
+        .and_then(|()| fs::remove_dir(path))
+        .map(|()| Some("removed"))
+        .map_err(|error| error.to_string())
+}
+
+fn empty_but(path: &Path, marker: &str) -> std::io::Result<()> {
+    for child in fs::read_dir(path)? {
+        let child = child?;
+        match child.file_type()?.is_dir() {
+            true => fs::remove_dir_all(child.path())?,
+            false if child.file_name() == marker => {}
+            false => fs::remove_file(child.path())?,
+        }
+    }
+    Ok(())
+}

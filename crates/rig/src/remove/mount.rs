@@ -1,0 +1,98 @@
+//! Unmounting and detaching, by tools that can be given up on.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use super::Outcome;
+use crate::child::{find_tool, run};
+use crate::{MountEntry, Roots};
+
+const TOOL_DEADLINE: Duration = Duration::from_secs(10);
+const THAW_DEADLINE: Duration = Duration::from_secs(2);
+const BUSY_PATIENCE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Unmounts what we mounted: busy ones again and again for a while, then lazily if they are throw-away.
+pub(super) fn unmount(point: &Path, source: &str, fs_type: &str, roots: &Roots) -> Outcome {
+    match mounted_at(point, roots)? {
+        None => return Ok(None),
+        Some(mount) if mount.source != source || mount.fs_type != fs_type => {
+            return Err(format!("{} ({}) is mounted there now, which is not ours", mount.source, mount.fs_type));
+        }
+        Some(_) => {}
+    }
+    let throw_away = source.starts_with("/dev/loop");
+    if throw_away {
+        // A frozen file system can be unmounted but then never let go. One that is not frozen answers with an error.
+        let _ = tool("fsfreeze", THAW_DEADLINE, |command| command.arg("-u").arg(point));
+    }
+    let started = Instant::now();
+    let mut last;
+    loop {
+        last = tool("umount", TOOL_DEADLINE, |command| command.arg(point));
+        if mounted_at(point, roots)?.is_none() {
+            return Ok(Some("unmounted"));
+        }
+        if started.elapsed() > BUSY_PATIENCE {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    if throw_away {
+        last = tool("umount", TOOL_DEADLINE, |command| command.arg("--lazy").arg(point));
+        if mounted_at(point, roots)?.is_none() {
+            return Ok(Some("lazily unmounted (something still used it)"));
+        }
+    }
+    Err(last.err().unwrap_or_else(|| "it is still mounted".into()))
+}
+
+/// Detaches every loop device of the backing file.
+pub(super) fn detach(backing: &Path, roots: &Roots) -> Outcome {
+    let devices = loops_of(backing, roots);
+    if devices.is_empty() {
+        return Ok(None);
+    }
+    let mut last = Ok(());
+    for device in devices {
+        last = tool("losetup", TOOL_DEADLINE, |command| command.arg("-d").arg(roots.path("/dev").join(&device)));
+    }
+    let started = Instant::now();
+    // The kernel detaches a device when its last user closes it.
+    while started.elapsed() < BUSY_PATIENCE {
+        if loops_of(backing, roots).is_empty() {
+            return Ok(Some("detached"));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Err(last.err().unwrap_or_else(|| "it is still in use".into()))
+}
+
+/// Names of the loop devices of a backing file, which may have been deleted.
+pub(crate) fn loops_of(backing: &Path, roots: &Roots) -> Vec<String> {
+    let block = std::fs::read_dir(roots.path("/sys/block"));
+    let deleted = PathBuf::from(format!("{} (deleted)", backing.display()));
+    let is_ours = |name: &str| {
+        let file = roots.path("/sys/block").join(name).join("loop/backing_file");
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let found = Path::new(text.trim_end_matches('\n'));
+        found == backing || found == deleted
+    };
+    let names = block.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("loop") && is_ours(name)).collect()
+}
+
+fn mounted_at(point: &Path, roots: &Roots) -> Result<Option<MountEntry>, String> {
+    let mounts = roots.mounts().map_err(|error| error.to_string())?;
+    Ok(mounts.into_iter().rev().find(|mount| mount.point == point))
+}
+
+fn tool(
+    name: &'static str,
+    deadline: Duration,
+    arguments: impl FnOnce(&mut Command) -> &mut Command,
+) -> Result<(), String> {
+    let program = find_tool(name).ok_or_else(|| format!("{name} is not installed"))?;
+    run(arguments(&mut Command::new(program)), deadline).map(drop).map_err(|error| error.to_string())
+}

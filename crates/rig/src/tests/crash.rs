@@ -1,0 +1,1 @@
+pub(crate) fn die_if_due(_id: u64) {}
