@@ -28,15 +28,17 @@ pub(crate) fn make_v1(
     Ok(path)
 }
 
-/// Limits a v1 cgroup's memory, and memory with swap where the kernel counts it, so that swap does not hide the pressure.
+/// Limits a v1 cgroup's memory. Swap must not hide the pressure: a swappiness of 0 keeps reclaim at a cgroup's limit from
+/// swapping at all (Documentation/admin-guide/cgroup-v1/memory.rst, 5.3). A memsw limit would do so, too, but it is
+/// charged first, and since its failures are not counted `memory.failcnt` would stay at 0 (seen on 6.18).
 pub(crate) fn limit_memory_v1(group: &Path, bytes: u64) -> Result<(), RigError> {
-    let mut files = vec![group.join("memory.limit_in_bytes")];
-    if group.parent().is_some_and(|parent| parent.join("memory.memsw.limit_in_bytes").exists()) {
-        files.push(group.join("memory.memsw.limit_in_bytes"));
-    }
-    for file in files {
-        let text = bytes.to_string();
-        fs::write(&file, &text).map_err(RigError::cgroup("--memory", format!("write {text} to"), &file))?;
+    for (name, value) in [("memory.limit_in_bytes", bytes), ("memory.swappiness", 0)] {
+        let file = group.join(name);
+        fs::write(&file, value.to_string()).map_err(RigError::cgroup(
+            "--memory",
+            format!("write {value} to"),
+            &file,
+        ))?;
     }
     Ok(())
 }

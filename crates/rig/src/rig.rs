@@ -237,3 +237,6 @@ fn devices(request: &Request, register: &Register) -> Result<Vec<BlockDevice>, R
 fn nearest(directory: &Path) -> &Path {
     directory.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,51 @@
 //! Tests on the real kernel. What needs root says so and is skipped without.
 
 pub(crate) mod crash;
+mod limits;
+mod throwaway;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Register, Removed, Roots};
+
+/// `false` without root, and says what is skipped.
+pub(crate) fn is_root(what: &str) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        println!("skipped: {what} needs root");
+    }
+    root
+}
+
+/// A folder with a register of its own.
+fn register(folder: &Path) -> (Register, Vec<Removed>) {
+    Register::open_in(&folder.join("register"), Roots::default()).unwrap()
+}
+
+/// This test program again, running one test that does nothing unless it is told to.
+fn again(test: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env_remove("LLVM_PROFILE_FILE");
+    command
+}
+
+/// Runs a command in the box, as the program will: by itself writing its id, then becoming the command.
+fn run_boxed(cgroup_procs: &[PathBuf], command: &[&str]) {
+    let procs: Vec<&str> = cgroup_procs.iter().map(|path| path.to_str().unwrap()).collect();
+    let status = again("tests::become_boxed")
+        .env("RIG_TEST_PROCS", procs.join(":"))
+        .env("RIG_TEST_COMMAND", command.join("\n"))
+        .output()
+        .unwrap();
+    assert!(status.status.success(), "{command:?}: {}", String::from_utf8_lossy(&status.stderr));
+}
+
+#[test]
+fn become_boxed() {
+    let (Ok(procs), Ok(command)) = (std::env::var("RIG_TEST_PROCS"), std::env::var("RIG_TEST_COMMAND")) else { return };
+    let procs: Vec<PathBuf> = procs.split(':').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
+    let command: Vec<_> = command.lines().map(std::ffi::OsString::from).collect();
+    let Err(error) = crate::boxed_exec(&procs, &command);
+    panic!("{error}");
+}

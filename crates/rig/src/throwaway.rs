@@ -218,8 +218,8 @@ fn remove_of_earlier_boots(place: &Path, register: &Register) -> Vec<String> {
         let path = child.path();
         // In a shared directory anybody may make one that looks like ours.
         let uid = child.metadata().map(|metadata| metadata.uid()).ok();
-        let is_ours = child.file_name().to_string_lossy().starts_with(PREFIX)
-            && uid == Some(rustix::process::geteuid().as_raw());
+        let is_ours =
+            child.file_name().to_string_lossy().starts_with(PREFIX) && uid == Some(rustix::process::geteuid().as_raw());
         let marker = fs::read_to_string(path.join(MARKER)).ok().filter(|_| is_ours);
         let owner: Option<Owner> = marker.and_then(|text| serde_json::from_str(&text).ok());
         if owner.is_some_and(|owner| owner.boot_id != register.owner().boot_id)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -57,8 +57,8 @@ impl Journal {
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(RigError::io("read", path))?;
         let mut journal = Journal { path: path.to_owned(), file, owner: None, present: BTreeMap::new(), next_id: 0 };
-        journal.drop_cut_line(&text)?;
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).for_each(|line| journal.replay(line));
+        let whole = journal.drop_cut_line(&text)?;
+        whole.lines().filter_map(|line| serde_json::from_str(line).ok()).for_each(|line| journal.replay(line));
         Ok(Some(journal))
     }
 
@@ -102,13 +102,12 @@ impl Journal {
     }
 
     /// Lines are appended, so half a line must go before the next one is written.
-    fn drop_cut_line(&mut self, text: &str) -> Result<(), RigError> {
+    fn drop_cut_line<'a>(&mut self, text: &'a str) -> Result<&'a str, RigError> {
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        if whole == text.len() {
-            return Ok(());
+        if whole < text.len() {
+            self.file.set_len(whole as u64).map_err(RigError::io("shorten", &self.path))?;
         }
-        let cut = self.file.set_len(whole as u64).and_then(|()| self.file.seek(SeekFrom::End(0)).map(drop));
-        cut.map_err(RigError::io("shorten", &self.path))
+        Ok(&text[..whole])
     }
 }
 

@@ -24,13 +24,13 @@ pub(super) fn remove(path: &Path) -> Outcome {
         let tree = deepest_first(path);
         let tasks: Vec<u32> = tree.iter().flat_map(|group| tasks_in(group)).collect();
         tasks.iter().for_each(|task| kill(*task));
-        let last_error = tree.iter().filter_map(|group| fs::remove_dir(group).err()).last();
+        let errors: Vec<_> = tree.iter().filter_map(|group| fs::remove_dir(group).err()).collect();
         if !path.exists() {
             return Ok(Some("removed"));
         }
         if started.elapsed() > PATIENCE {
             return Err(match tasks.as_slice() {
-                [] => last_error.map_or_else(String::new, |error| error.to_string()),
+                [] => errors.last().map_or_else(String::new, |error| error.to_string()),
                 tasks => format!("process {} does not die (it is probably stuck in the kernel)", list(tasks)),
             });
         }

@@ -1,0 +1,101 @@
+//! The box is small and the device is slow, on the real kernel.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::{is_root, register, run_boxed};
+use crate::{FsKind, Register, Request, Rig, RigError, ThrowAway};
+
+fn memory_box(register: &Register) -> Option<Rig> {
+    let request = Request { memory_bytes: Some(64 << 20), ..Request::default() };
+    match Rig::build(&request, register) {
+        Ok(rig) => Some(rig),
+        Err(error @ RigError::NoController { .. }) => {
+            println!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn page_cache_hits_the_limit_of_the_box() {
+    if !is_root("a memory box") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (register, _) = register(folder.path());
+    let Some(rig) = memory_box(&register) else { return };
+    let output = format!("of={}", folder.path().join("dirt").display());
+    run_boxed(&rig.cgroup_procs, &["dd", "if=/dev/zero", &output, "bs=1M", "count=200", "status=none"]);
+    let (file, key) = match (&rig.memory_v1, &rig.unified) {
+        (Some(group), _) => (group.join("memory.failcnt"), ""),
+        (None, group) => (group.as_ref().unwrap().join("memory.events"), "max "),
+    };
+    let text = fs::read_to_string(file).unwrap();
+    let hits = text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok()).unwrap();
+    assert!(hits > 0);
+    println!("200 MiB through a box of 64 MiB hit its limit {hits} times");
+    assert!(rig.remove().iter().all(|outcome| outcome.complete));
+}
+
+#[test]
+fn a_box_goes_with_those_who_still_run_in_it_also_upon_panic() {
+    if !is_root("a memory box") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (register, _) = register(folder.path());
+    let Some(rig) = memory_box(&register) else { return };
+    let procs = rig.cgroup_procs[0].clone();
+    let script = format!("echo $$ > {}; echo in; exec sleep 1000", procs.display());
+    let mut command = std::process::Command::new("sh");
+    let mut child = command.args(["-c", &script]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = [0; 3];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut line).unwrap();
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+        let _held = rig;
+        panic!("on purpose");
+    }));
+    assert!(panicked.is_err());
+    assert!(!procs.exists());
+    assert!(!child.wait().unwrap().success());
+}
+
+fn timed(rig: &Rig, file: &Path, how: &str) -> Duration {
+    let output = format!("of={}", file.display());
+    let started = Instant::now();
+    run_boxed(&rig.cgroup_procs, &["dd", "if=/dev/zero", &output, "bs=1M", "count=16", how, "status=none"]);
+    started.elapsed()
+}
+
+#[test]
+fn a_slow_device_is_slow_for_direct_and_for_buffered_writes() {
+    if !is_root("a slow device") {
+        return;
+    }
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let (register, _) = register(folder.path());
+    let throw_away = ThrowAway::make(FsKind::Ext4, 64 << 20, folder.path(), &register).unwrap();
+    let request = Request {
+        disk_bytes_per_s: Some(8 << 20),
+        directories: vec![throw_away.path().to_owned()],
+        ..Request::default()
+    };
+    let file = throw_away.path().join("written");
+    for how in ["oflag=direct", "conv=fsync"] {
+        let free = timed(&Rig::build(&Request::default(), &register).unwrap(), &file, how);
+        let rig = match Rig::build(&request, &register) {
+            Err(error @ RigError::NoController { .. }) => return println!("skipped: {error}"),
+            rig => rig.unwrap(),
+        };
+        assert!(matches!(Rig::build(&request, &register), Err(RigError::ForeignRule { .. })) || rig.blkio_v1.is_none());
+        let slow = timed(&rig, &file, how);
+        println!("16 MiB with {how}: {free:?} unlimited, {slow:?} at 8 MiB/s");
+        // 16 MiB at 8 MiB/s are 2 s, less the slice of 0.1 s that the kernel lets pass at once.
+        assert!(slow > Duration::from_millis(1500) && slow > free * 2, "{how}: {free:?}, {slow:?}");
+        assert!(rig.remove().iter().all(|outcome| outcome.complete));
+        assert!(timed(&Rig::build(&Request::default(), &register).unwrap(), &file, how) < slow);
+    }
+}

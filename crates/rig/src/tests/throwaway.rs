@@ -1,0 +1,112 @@
+//! Throw-away file systems on real loop devices.
+
+use std::process::Command;
+
+use super::{is_root, register};
+use crate::child::find_tool;
+use crate::remove::mount::loops_of;
+use crate::{FsKind, RigError, Roots, ThrowAway};
+
+#[test]
+fn each_kind_is_made_used_and_removed() {
+    if !is_root("a loop device") {
+        return;
+    }
+    for (kind, size_bytes) in [(FsKind::Xfs, 320 << 20), (FsKind::Ext4, 64 << 20), (FsKind::Btrfs, 160 << 20)] {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let (register, _) = register(folder.path());
+        let made = match ThrowAway::make(kind, size_bytes, folder.path(), &register) {
+            Err(error @ (RigError::MissingTool { .. } | RigError::Tool { .. })) => {
+                println!("skipped: {error}");
+                continue;
+            }
+            made => made.unwrap(),
+        };
+        std::fs::write(made.path().join("file"), "content").unwrap();
+        let mounts = Roots::default().mounts().unwrap();
+        let mount = mounts.iter().find(|mount| mount.point == made.path()).unwrap();
+        assert_eq!(mount.fs_type, kind.name());
+        assert_eq!(made.device().unwrap().split(':').next(), Some("7"));
+        println!("{}: {:?}, {:?}", kind.name(), made.device(), made.notes());
+        let removed = made.remove();
+        assert_eq!(removed.len(), 3);
+        assert!(removed.iter().all(|outcome| outcome.complete), "{removed:?}");
+    }
+}
+
+#[test]
+fn a_busy_file_system_is_let_go_when_its_user_is() {
+    if !is_root("a loop device") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (register, _) = register(folder.path());
+    let made = ThrowAway::make(FsKind::Ext4, 32 << 20, folder.path(), &register).unwrap();
+    let image = made.path().with_file_name("image");
+    let held = std::fs::File::create(made.path().join("held")).unwrap();
+    let removed = made.remove();
+    // Lazily unmounted; the loop device is still in use, and so it stays registered.
+    assert!(removed[0].complete && removed[0].sentence.starts_with("lazily unmounted"), "{removed:?}");
+    assert!(!removed[1].complete, "{removed:?}");
+    drop(held);
+    for _ in 0..200 {
+        if loops_of(&image, &Roots::default()).is_empty() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("the loop device was not let go");
+}
+
+#[test]
+fn a_frozen_file_system_is_thawed_and_removed() {
+    let Some(fsfreeze) = find_tool("fsfreeze").filter(|_| is_root("a frozen file system")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (register, _) = register(folder.path());
+    let made = ThrowAway::make(FsKind::Ext4, 32 << 20, folder.path(), &register).unwrap();
+    assert!(Command::new(fsfreeze).arg("-f").arg(made.path()).status().unwrap().success());
+    // It writes to the frozen file system and hangs until it is thawed.
+    let script = format!("echo x > {}", made.path().join("stuck").display());
+    let mut writer = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    let removed = made.remove();
+    assert!(removed.iter().all(|outcome| outcome.complete), "{removed:?}");
+    let _ = writer.wait();
+}
+
+#[test]
+fn what_cannot_be_had_is_told_and_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let (register, _) = register(folder.path());
+    let error = ThrowAway::directory(1 << 60, folder.path(), &register).unwrap_err();
+    assert!(matches!(error, RigError::NoSpace { .. }), "{error}");
+    // Too small for XFS and for a journal on ext4.
+    let made = ThrowAway::best_available(16 << 10, folder.path(), &register).unwrap();
+    assert!(made.path().is_dir());
+    assert_eq!(made.kind(), None, "{:?}", made.notes());
+    assert!(made.notes().last().unwrap().contains("using a plain directory"), "{:?}", made.notes());
+    let removed = made.remove();
+    assert!(removed.iter().all(|outcome| outcome.complete), "{removed:?}");
+}
+
+#[test]
+fn an_image_from_before_a_restart_is_removed_and_others_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let (register, _) = register(folder.path());
+    let place = folder.path().join("place");
+    let owner = register.owner().clone();
+    let earlier = crate::Owner { boot_id: "earlier".into(), ..owner.clone() };
+    let make = |name: &str, owner: Option<&crate::Owner>| {
+        let path = place.join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("image"), "").unwrap();
+        let marker = owner.map(|owner| std::fs::write(path.join(crate::MARKER), serde_json::to_string(owner).unwrap()));
+        marker.into_iter().for_each(|written| written.unwrap());
+        path
+    };
+    let gone = make("stallscope-1-2-0", Some(&earlier));
+    let kept = [make("stallscope-1-2-1", Some(&owner)), make("stallscope-1-2-2", None), make("other", Some(&earlier))];
+    let made = ThrowAway::directory(0, &place, &register).unwrap();
+    assert_eq!(made.notes().len(), 1, "{:?}", made.notes());
+    assert!(!gone.exists());
+    assert!(kept.iter().all(|path| path.join("image").exists()));
+}
