@@ -38,6 +38,8 @@ pub mod device;
 pub mod host;
 
 mod bytes;
+#[cfg(test)]
+mod fake;
 mod file;
 mod instances;
 mod ledger;

@@ -60,7 +60,12 @@ pub(crate) fn sample_all<'s, S: Source + ?Sized + 's>(
     sources: impl Iterator<Item = &'s mut S>,
     sheet: &mut Sheet<'_>,
 ) -> Result<(), SourceError> {
-    sources.map(|source| source.sample(sheet)).fold(Ok(()), |first, result| first.and(result))
+    let mut first = Ok(());
+    for source in sources {
+        let result = source.sample(sheet);
+        first = first.and(result);
+    }
+    first
 }
 
 /// A file whose lines are rows of a table.

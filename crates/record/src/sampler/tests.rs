@@ -1,1 +1,174 @@
+use model::metric::{Semantics, Unit};
+use proptest::prelude::*;
 
+use crate::Options;
+use crate::fake::{Kernel, Recording};
+
+mod files;
+
+/// A kernel with every source, as this project's machine shows them, shortened.
+fn kernel() -> Kernel {
+    Kernel::new().with(&files::FILES)
+}
+
+#[test]
+fn values_of_every_source() {
+    let kernel = kernel();
+    let mut recording = kernel.record(&Options::default());
+    recording.sample();
+    for (name, instance, value) in files::VALUES {
+        assert_eq!(recording.value(name, instance), Some(value), "{name}[{instance}]");
+    }
+    for (name, instance) in files::NOT_KEPT {
+        let kept = recording.descriptors.iter().any(|d| d.name == name && d.instance == instance);
+        assert!(!kept, "{name}[{instance}]");
+    }
+    assert_eq!(recording.out.failures, []);
+    assert_eq!(recording.sample(), [""; 0], "nothing has changed");
+}
+
+#[test]
+fn units_and_semantics() {
+    let kernel = kernel();
+    let mut recording = kernel.record(&Options::default());
+    recording.sample();
+    let meaning = |name: &str| {
+        let found = recording.descriptors.iter().find(|descriptor| descriptor.name == name);
+        found.map(|descriptor| (descriptor.unit, descriptor.semantics))
+    };
+    for (name, unit, semantics) in [
+        ("meminfo.Dirty", Unit::Kibibytes, Semantics::Gauge),
+        ("meminfo.HugePages_Free", Unit::Count, Semantics::Gauge),
+        ("stat.cpu.iowait", Unit::ClockTicks, Semantics::Counter),
+        ("stat.procs_blocked", Unit::Count, Semantics::Gauge),
+        ("pressure.io.full", Unit::Microseconds, Semantics::Counter),
+        ("diskstats.write_sectors", Unit::Sectors, Semantics::Counter),
+        ("diskstats.in_flight", Unit::Count, Semantics::Gauge),
+        ("slabinfo.objsize", Unit::Bytes, Semantics::Gauge),
+        ("bdi.BdiWritten", Unit::Kibibytes, Semantics::Counter),
+        ("bdi.b_dirty", Unit::Count, Semantics::Gauge),
+        ("xfs.xpc.write_bytes", Unit::Bytes, Semantics::Counter),
+        ("xfs.vnodes.active", Unit::Count, Semantics::Gauge),
+        ("ext4.session_write_kbytes", Unit::Kibibytes, Semantics::Counter),
+        ("mountstats.WRITE.rtt", Unit::Milliseconds, Semantics::Counter),
+        ("recorder.cpu_ns", Unit::Nanoseconds, Semantics::Counter),
+    ] {
+        assert_eq!(meaning(name), Some((unit, semantics)), "{name}");
+    }
+}
+
+#[test]
+fn a_machine_without_anything_is_recorded_all_the_same() {
+    let mut recording = Kernel::new().record(&Options::default());
+    assert_eq!(
+        recording.missing,
+        [
+            "vmstat",
+            "meminfo",
+            "buddyinfo",
+            "slabinfo",
+            "stat",
+            "pressure",
+            "diskstats",
+            "bdi",
+            "mountstats",
+            "tracepoint counters"
+        ]
+    );
+    assert_eq!(recording.sample(), [""; 0]);
+}
+
+#[test]
+fn unwanted_sources_are_neither_read_nor_missed() {
+    let all = ["vmstat", "meminfo", "buddyinfo", "slabinfo", "stat", "pressure", "diskstats", "bdi", "mountstats"];
+    let others = ["ext4", "jbd2", "xfs", "tracepoint", "recorder"];
+    let disabled = all.into_iter().chain(others).map(str::to_owned).collect();
+    let kernel = kernel();
+    let mut recording = kernel.record(&Options { disabled, ..Options::default() });
+    assert_eq!(recording.missing, [""; 0]);
+    recording.sample();
+    assert_eq!(recording.descriptors, []);
+}
+
+#[test]
+fn a_source_that_fails_is_told_once_and_tried_again() {
+    let kernel = kernel();
+    let mut recording = kernel.record(&Options::default());
+    recording.sample();
+    kernel.remove("proc/vmstat");
+    assert!(recording.sample().iter().all(|change| change.starts_with("vmstat.") && change.ends_with("=absent")));
+    assert_eq!(recording.out.failures.iter().map(|failure| failure.source).collect::<Vec<_>>(), ["vmstat"]);
+    recording.sample();
+    assert_eq!(recording.out.failures, []);
+    kernel.write("proc/vmstat", "pgfault 5\n");
+    assert_eq!(recording.sample(), ["vmstat.pgfault=5"]);
+}
+
+#[test]
+fn a_mount_that_goes_takes_its_metrics_along_and_brings_them_back() {
+    let kernel = kernel();
+    let mut recording = kernel.record(&Options::default());
+    recording.sample();
+    let metrics = recording.descriptors.len();
+    kernel.remove_folder("sys/fs/xfs/loop0");
+    assert!(recording.sample().iter().all(|change| change.starts_with("xfs.") && change.ends_with("=absent")));
+    kernel.write("sys/fs/xfs/loop0/stats/stats", "log 5 6 7 8 9\n");
+    assert_eq!(recording.sample().len(), 5);
+    assert_eq!(recording.descriptors.len(), metrics, "known metrics keep their numbers");
+}
+
+#[test]
+fn nfs_mounts_come_and_go() {
+    let kernel = kernel();
+    let mut recording = kernel.record(&Options::default());
+    recording.sample();
+    assert_eq!(recording.value("mountstats.READ.rtt", "/mnt/my files"), Some(4400));
+    kernel.write("proc/self/mountstats", "device proc mounted on /proc with fstype proc\n");
+    recording.sample();
+    assert_eq!(recording.value("mountstats.READ.rtt", "/mnt/my files"), None);
+}
+
+#[test]
+fn a_source_over_its_budget_is_read_less_often() {
+    let kernel = kernel();
+    let mut recording = kernel.record(&Options { source_budget_ns: 1, ..Options::default() });
+    let mut told = 0;
+    for _ in 0..40 {
+        recording.sample();
+        told += recording.out.failures.iter().filter(|failure| failure.source == "vmstat").count();
+    }
+    let vmstat = recording.set.costs().find(|cost| cost.source == "vmstat").unwrap();
+    assert_eq!((told, vmstat.samples < 5), (1, true), "{vmstat:?}");
+}
+
+/// Writes damage into every file of the fake kernel.
+fn damaged(damage: &[(usize, Vec<u8>)]) -> Recording {
+    let kernel = kernel();
+    let mut recording = kernel.record(&Options::default());
+    recording.sample();
+    for (file, bytes) in damage {
+        let (path, text) = files::FILES[file % files::FILES.len()];
+        let cut = file % (text.len() + 1);
+        kernel.write(path, [&text.as_bytes()[..cut], bytes, &text.as_bytes()[cut..]].concat());
+        recording.sample();
+        kernel.write(path, bytes);
+        recording.sample();
+    }
+    recording
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_content_of_any_file_makes_a_panic(
+        damage in proptest::collection::vec(
+            (any::<usize>(), prop_oneof![
+                proptest::collection::vec(any::<u8>(), 0..60),
+                "[a-zA-Z0-9_ :=\n\t.-]{0,60}".prop_map(String::into_bytes),
+            ]),
+            1..8,
+        ),
+    ) {
+        damaged(&damage);
+    }
+}

@@ -28,7 +28,9 @@ impl Table for Jbd2Table {
         let Some((what, unit)) = trimmed(key).split_last_chunk::<2>().map(|(what, unit)| (trimmed(what), unit)) else {
             return Vec::new();
         };
-        let what = lossy(what).replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+        let what = lossy(what);
+        let words = what.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let what = words.collect::<Vec<_>>().join("_");
         let (unit, semantics) = match (unit, &*what) {
             (b"ms", _) => (Unit::Milliseconds, Semantics::Gauge),
             (b"us", _) => (Unit::Microseconds, Semantics::Gauge),
