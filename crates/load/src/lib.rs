@@ -1,1 +1,31 @@
-//! load
+//! Turns a recipe into pressure, and times each operation.
+//!
+//! ```text
+//! recipe file ──► Recipe ──► Plan ──► Conductor ═══ board ═══ load process ──► actors
+//!               (text)     (numbers)  (program)  (shared memory)
+//! ```
+//!
+//! [`recipe::Recipe`] is what a person wrote, [`plan::Plan`] the same with every formula resolved to a number and
+//! checked against the machine. A [`conductor::Conductor`] starts the load process with the plan, tells it through the
+//! board which phase to run, and reads from the board what the operations did. The load process
+//! ([`process::main`]) fills the data directories and runs one thread per actor and count.
+#![deny(unsafe_code)]
+
+mod actor;
+pub mod board;
+pub mod catalogue;
+pub mod clock;
+pub mod conductor;
+pub mod data;
+pub mod error;
+pub mod expression;
+pub mod facts;
+pub mod plan;
+pub mod process;
+pub mod random;
+pub mod recipe;
+pub mod source;
+mod sys;
+pub mod value;
+
+pub use error::LoadError;

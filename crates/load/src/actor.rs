@@ -1,0 +1,248 @@
+//! The threads of the load: each repeats its actor's round until the load stops.
+
+mod files;
+mod memory;
+mod pace;
+mod transfer;
+mod walk;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use files::OpenFiles;
+use memory::Held;
+use pace::Pace;
+
+use crate::board::{Board, Command, Failure, Finished, Level, Recorder};
+use crate::clock;
+use crate::data::FileId;
+use crate::data::fill::RandomBytes;
+use crate::plan::{Actor, Plan, Step, Work};
+use crate::random::Random;
+
+/// How long a thread rests after a failed operation, so that a dead disk does not make it spin.
+const BACK_OFF_NS: u64 = 10_000_000;
+/// How long a thread sleeps before it looks at the board again.
+const NAP_NS: u64 = 20_000_000;
+
+/// What all threads of the load share.
+pub(crate) struct Stage {
+    pub(crate) plan: Plan,
+    pub(crate) board: Board,
+    pub(crate) bytes: RandomBytes,
+    /// Actor threads that have not ended.
+    pub(crate) living: AtomicU64,
+}
+
+/// Which of the threads one is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// Index of the actor.
+    pub(crate) actor: usize,
+    /// Which of the actor's threads.
+    pub(crate) ordinal: u64,
+    /// Which of all threads.
+    pub(crate) thread: usize,
+}
+
+/// How an operation ended.
+pub(crate) enum Outcome {
+    Done {
+        bytes: u64,
+        file: Option<FileId>,
+    },
+    Failed(Failure),
+    /// The load stops; the operation was given up.
+    Stopped,
+}
+
+impl Outcome {
+    const NOTHING: Outcome = Outcome::Done { bytes: 0, file: None };
+
+    fn failed(error: &std::io::Error, file: Option<FileId>) -> Outcome {
+        Outcome::Failed(Failure { errno: error.raw_os_error().unwrap_or(0), file })
+    }
+}
+
+/// One thread of an actor.
+struct Performer<'a> {
+    stage: &'a Stage,
+    actor: &'a Actor,
+    place: Place,
+    recorder: Recorder<'a>,
+    random: Random,
+    held: Held,
+    files: OpenFiles,
+    /// For reads: one for each thread of the widest fork.
+    buffers: Vec<Vec<u8>>,
+    /// For each step, how far a sequential access has come.
+    cursors: Vec<u64>,
+    /// The file used last.
+    last: Option<FileId>,
+}
+
+/// Body of an actor thread.
+pub(crate) fn perform(stage: &Stage, place: Place) {
+    let actor = &stage.plan.actors[place.actor];
+    let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+    let recorder = Recorder::new(&stage.board, place.thread, tid, stage.plan.slower_than_ns);
+    let mut performer = Performer {
+        stage,
+        actor,
+        place,
+        recorder,
+        random: Random::new(stage.plan.seed, place.thread as u64),
+        held: Held::default(),
+        files: OpenFiles::default(),
+        buffers: transfer::buffers(actor),
+        cursors: actor
+            .steps
+            .iter()
+            .map(|step| transfer::first_piece(&stage.plan, actor, place.ordinal, step))
+            .collect(),
+        last: None,
+    };
+    performer.run();
+    stage.living.fetch_sub(1, Ordering::Release);
+}
+
+/// Sleeps until that moment; `false`: the load stopped meanwhile.
+fn sleep_until(board: &Board, moment_ns: u64) -> bool {
+    loop {
+        let now = clock::now_ns();
+        if board.is_stopping() {
+            return false;
+        }
+        if now >= moment_ns {
+            return true;
+        }
+        clock::sleep_until_ns(moment_ns.min(now + NAP_NS));
+    }
+}
+
+impl Performer<'_> {
+    fn run(&mut self) {
+        let mut pace = None;
+        while !self.stage.board.is_stopping() {
+            let acts = match self.stage.board.command() {
+                Command::Phase(phase) => self.actor.in_phase.get(phase).copied().unwrap_or(false),
+                Command::Wait | Command::Stop => false,
+            };
+            if !acts {
+                pace = None;
+                sleep_until(&self.stage.board, clock::now_ns() + NAP_NS);
+                continue;
+            }
+            if self.held.is_empty() && self.actor.holds_bytes > 0 {
+                self.hold();
+                continue;
+            }
+            let pace = pace.get_or_insert_with(|| Pace::new(self.actor, self.place.ordinal, clock::now_ns()));
+            let start_ns = pace.next_start_ns(&mut self.random);
+            if start_ns.is_none_or(|start_ns| sleep_until(&self.stage.board, start_ns)) {
+                self.round(start_ns);
+            }
+        }
+    }
+
+    /// Takes the memory that this thread holds, or fails and tries again.
+    fn hold(&mut self) {
+        match Held::take(self.actor.holds_bytes, &self.stage.board) {
+            Ok(held) => self.held = held,
+            Err(error) => {
+                if let Some(class) = self.actor.steps.iter().find_map(|step| step.class) {
+                    let now = clock::now_ns();
+                    let failure = Failure { errno: error.raw_os_error().unwrap_or(0), file: None };
+                    let failed =
+                        Finished { class, start_ns: now, end_ns: now, bytes: 0, file: None, failure: Some(failure) };
+                    self.recorder.finish(Level::Step, failed);
+                }
+                sleep_until(&self.stage.board, clock::now_ns() + BACK_OFF_NS);
+            }
+        }
+    }
+
+    /// One round. `intended_ns`: when it should have begun, where the actor is paced.
+    fn round(&mut self, intended_ns: Option<u64>) {
+        let start_ns = intended_ns.unwrap_or_else(clock::now_ns);
+        if let Some(class) = self.actor.round_class {
+            self.recorder.begin(Level::Round, class, start_ns);
+        }
+        let mut step_start_ns = start_ns;
+        for (index, step) in self.actor.steps.iter().enumerate() {
+            match self.timed_step(index, step, step_start_ns) {
+                Some(end_ns) => step_start_ns = end_ns,
+                None => return self.recorder.abandon(Level::Round),
+            }
+        }
+        if let Some(class) = self.actor.round_class {
+            let end_ns = clock::now_ns();
+            let done = Finished { class, start_ns, end_ns, bytes: 0, file: None, failure: None };
+            self.recorder.finish(Level::Round, done);
+        }
+    }
+
+    /// When the step ended; `None`: it failed or was given up, and the round with it.
+    fn timed_step(&mut self, index: usize, step: &Step, start_ns: u64) -> Option<u64> {
+        if let Some(class) = step.class {
+            self.recorder.begin(Level::Step, class, start_ns);
+        }
+        let outcome = self.step(index, step);
+        let end_ns = clock::now_ns();
+        let (bytes, file, failure) = match outcome {
+            Outcome::Done { bytes, file } => (bytes, file, None),
+            Outcome::Failed(failure) => (0, failure.file, Some(failure)),
+            Outcome::Stopped => {
+                self.recorder.abandon(Level::Step);
+                return None;
+            }
+        };
+        self.last = file.or(self.last);
+        if let Some(class) = step.class {
+            self.recorder.finish(Level::Step, Finished { class, start_ns, end_ns, bytes, file, failure });
+        }
+        if failure.is_some() {
+            self.files.forget(file);
+            sleep_until(&self.stage.board, end_ns + BACK_OFF_NS);
+            return None;
+        }
+        Some(end_ns)
+    }
+
+    fn step(&mut self, index: usize, step: &Step) -> Outcome {
+        let board = &self.stage.board;
+        match &step.work {
+            Work::Transfer(transfer) => self.transfer(index, transfer),
+            Work::Fsync => self.fsync(),
+            Work::Allocate { bytes } => memory::allocate(*bytes, board),
+            Work::Touch => self.held.touch(board),
+            Work::Burn { duration_ns } => burn(board, clock::now_ns() + duration_ns),
+            Work::Walk { set } => walk::walk(&self.stage.plan, self.actor, self.place.ordinal, *set, board),
+            Work::Pause { duration_ns } => match sleep_until(board, clock::now_ns() + duration_ns) {
+                true => Outcome::NOTHING,
+                false => Outcome::Stopped,
+            },
+        }
+    }
+
+    fn fsync(&mut self) -> Outcome {
+        let Some(file) = self.last else { return Outcome::NOTHING };
+        self.recorder.works_on(file);
+        match self.files.with(&self.stage.plan, file, std::fs::File::sync_all) {
+            Ok(()) => Outcome::Done { bytes: 0, file: Some(file) },
+            Err(error) => Outcome::failed(&error, Some(file)),
+        }
+    }
+}
+
+fn burn(board: &Board, until_ns: u64) -> Outcome {
+    let mut number = 1u64;
+    while clock::now_ns() < until_ns {
+        if board.is_stopping() {
+            return Outcome::Stopped;
+        }
+        for _ in 0..4096 {
+            number = std::hint::black_box(number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+        }
+    }
+    Outcome::NOTHING
+}

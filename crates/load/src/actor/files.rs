@@ -1,0 +1,49 @@
+//! Files that a thread keeps open between operations.
+
+use std::fs::File;
+use std::io;
+
+use crate::data::FileId;
+use crate::plan::Plan;
+
+const CAPACITY: usize = 64;
+
+/// A small direct-mapped cache of open files. Only operations on the thread's own account use it; the threads of
+/// fork-join operations open their files anew, because looking up the inode is part of the pressure.
+#[derive(Default)]
+pub(super) struct OpenFiles {
+    entries: Vec<Option<(FileId, File)>>,
+}
+
+/// Opens a file of the plan for reading and writing.
+pub(super) fn open(plan: &Plan, id: FileId) -> io::Result<File> {
+    let path = id.path(&plan.data_directories, &plan.file_sets).ok_or(io::ErrorKind::NotFound)?;
+    File::options().read(true).write(true).open(path)
+}
+
+impl OpenFiles {
+    /// Does something with the file, opened now or before. Files of a set in which files are replaced are not kept.
+    pub(super) fn with<T>(&mut self, plan: &Plan, id: FileId, act: impl Fn(&File) -> io::Result<T>) -> io::Result<T> {
+        let (directory, set, file) = id.parts();
+        if plan.file_sets.get(set).is_none_or(|set| set.replaced) {
+            return act(&open(plan, id)?);
+        }
+        if self.entries.is_empty() {
+            self.entries.resize_with(CAPACITY, || None);
+        }
+        let entry = &mut self.entries[(file as usize).wrapping_mul(7).wrapping_add(directory) % CAPACITY];
+        if entry.as_ref().is_none_or(|(kept, _)| *kept != id) {
+            *entry = Some((id, open(plan, id)?));
+        }
+        act(&entry.as_ref().expect("filled above").1)
+    }
+
+    /// Closes a file that an operation failed on.
+    pub(super) fn forget(&mut self, id: Option<FileId>) {
+        for entry in &mut self.entries {
+            if entry.as_ref().is_some_and(|(kept, _)| Some(*kept) == id) {
+                *entry = None;
+            }
+        }
+    }
+}

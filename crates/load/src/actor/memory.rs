@@ -1,0 +1,67 @@
+//! Memory that is held and touched, or allocated and given back.
+
+use std::io;
+
+use memmap2::{MmapMut, MmapOptions};
+
+use super::Outcome;
+use crate::board::Board;
+
+/// How much is touched between two looks at the board.
+const STRIDE_BYTES: usize = 1 << 20;
+
+/// Memory that a thread holds for as long as it lives.
+#[derive(Default)]
+pub(super) struct Held {
+    map: Option<MmapMut>,
+}
+
+impl Held {
+    /// Maps the memory and touches it for the first time.
+    pub(super) fn take(bytes: u64, board: &Board) -> io::Result<Held> {
+        let mut held = Held { map: Some(map(bytes)?) };
+        held.touch(board);
+        Ok(held)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.map.is_none()
+    }
+
+    /// Writes to every page.
+    pub(super) fn touch(&mut self, board: &Board) -> Outcome {
+        match &mut self.map {
+            Some(map) => touch(map, board),
+            None => Outcome::NOTHING,
+        }
+    }
+}
+
+/// Maps memory, touches every page, unmaps it.
+pub(super) fn allocate(bytes: u64, board: &Board) -> Outcome {
+    match map(bytes) {
+        Ok(mut map) => match touch(&mut map, board) {
+            Outcome::Stopped => Outcome::Stopped,
+            _ => Outcome::Done { bytes, file: None },
+        },
+        Err(error) => Outcome::failed(&error, None),
+    }
+}
+
+fn map(bytes: u64) -> io::Result<MmapMut> {
+    let length = usize::try_from(bytes).map_err(|_| io::Error::from_raw_os_error(libc::ENOMEM))?;
+    MmapOptions::new().len(length).map_anon()
+}
+
+fn touch(map: &mut MmapMut, board: &Board) -> Outcome {
+    let page = rustix::param::page_size();
+    for stride in map.chunks_mut(STRIDE_BYTES) {
+        if board.is_stopping() {
+            return Outcome::Stopped;
+        }
+        for page in stride.chunks_mut(page) {
+            page[0] = std::hint::black_box(page[0]).wrapping_add(1);
+        }
+    }
+    Outcome::NOTHING
+}

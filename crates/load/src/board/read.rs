@@ -1,0 +1,214 @@
+//! The program's side of the board. Reading never waits and needs nothing of the load.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use model::latency::BUCKET_COUNT;
+use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
+
+use super::write::FAILED;
+use super::{
+    BLOCK_BUCKETS, BYTES, Board, ERRORS, MAX, SLOT_FILE, SLOT_START, SLOT_WHAT, SLOTS_PER_THREAD, SUM, TOUCHED,
+};
+use crate::data::{FileId, FileSet};
+use crate::plan::Plan;
+
+/// What the numbers on the board stand for.
+#[derive(Debug, Clone)]
+pub struct Naming {
+    classes: Vec<String>,
+    data_directories: Vec<PathBuf>,
+    file_sets: Vec<FileSet>,
+    slower_than_ns: u64,
+}
+
+/// Turns the board's growing counters into records.
+pub struct BoardReader {
+    board: Arc<Board>,
+    naming: Naming,
+    previous: Vec<ClassTotals>,
+    interval_start_ns: u64,
+    ring_next: u64,
+    lost_seen: u64,
+}
+
+/// A class's counters, summed over the shards. Buckets wrap around, as those on the board do.
+#[derive(Clone)]
+struct ClassTotals {
+    errors: u64,
+    bytes: u64,
+    sum_ns: u64,
+    buckets: Vec<u32>,
+}
+
+/// An operation that runs now.
+struct Running {
+    class: usize,
+    tid: u32,
+    start_ns: u64,
+    file: Option<FileId>,
+}
+
+impl Naming {
+    /// The names of a plan.
+    pub fn of(plan: &Plan) -> Naming {
+        Naming {
+            classes: plan.classes.clone(),
+            data_directories: plan.data_directories.clone(),
+            file_sets: plan.file_sets.clone(),
+            slower_than_ns: plan.slower_than_ns,
+        }
+    }
+
+    fn class(&self, class: usize) -> String {
+        self.classes.get(class).cloned().unwrap_or_default()
+    }
+
+    fn path(&self, file: Option<FileId>) -> Option<String> {
+        file?.path(&self.data_directories, &self.file_sets).map(|path| path.display().to_string())
+    }
+}
+
+impl BoardReader {
+    /// Reads a fresh board.
+    pub fn new(board: Arc<Board>, plan: &Plan, now_ns: u64) -> BoardReader {
+        let naming = Naming::of(plan);
+        let nothing = ClassTotals { errors: 0, bytes: 0, sum_ns: 0, buckets: vec![0; BUCKET_COUNT] };
+        let previous = vec![nothing; naming.classes.len()];
+        BoardReader { board, naming, previous, interval_start_ns: now_ns, ring_next: 0, lost_seen: 0 }
+    }
+
+    /// Where the interval began that the next [`BoardReader::interval`] ends.
+    pub fn interval_start_ns(&self) -> u64 {
+        self.interval_start_ns
+    }
+
+    /// What ended since the call before. Classes in which nothing ended or runs are left out.
+    pub fn interval(&mut self, phase: &str, now_ns: u64) -> Vec<IntervalRecord> {
+        let running = self.all_running();
+        let mut records = Vec::new();
+        for class in 0..self.previous.len() {
+            let mut record = self.class_interval(class);
+            let ages = running.iter().filter(|r| r.class == class).map(|r| now_ns.saturating_sub(r.start_ns));
+            record.oldest_running_ns = ages.clone().max();
+            record.stuck = ages.filter(|age| *age > self.naming.slower_than_ns).count() as u64;
+            if record.count > 0 || record.oldest_running_ns.is_some() {
+                (record.start_ns, record.end_ns) = (self.interval_start_ns, now_ns);
+                record.phase = phase.to_owned();
+                records.push(record);
+            }
+        }
+        self.interval_start_ns = now_ns;
+        records
+    }
+
+    fn class_interval(&mut self, class: usize) -> IntervalRecord {
+        let shards = 0..self.board.layout.shards;
+        let counters = || shards.clone().map(|shard| self.board.counters(class, shard));
+        let total = |index: usize| counters().map(|c| c[index].load(Ordering::Relaxed)).fold(0, u64::wrapping_add);
+        let touched = counters().map(|c| c[TOUCHED].load(Ordering::Acquire)).fold(0, |a, b| a | b);
+        let max = counters().map(|c| c[MAX].swap(0, Ordering::Relaxed)).max().unwrap_or(0);
+        let (errors, bytes, sum_ns) = (total(ERRORS), total(BYTES), total(SUM));
+        let previous = &mut self.previous[class];
+        let mut buckets = Vec::new();
+        for block in (0..64).filter(|block| touched & (1 << block) != 0) {
+            let end = ((block + 1) * BLOCK_BUCKETS).min(BUCKET_COUNT);
+            for index in block * BLOCK_BUCKETS..end {
+                let load = |shard| self.board.buckets(class, shard)[index].load(Ordering::Relaxed);
+                let now = shards.clone().map(load).fold(0, u32::wrapping_add);
+                let before = std::mem::replace(&mut previous.buckets[index], now);
+                if now != before {
+                    buckets.push(Bucket { index: index as u32, count: u64::from(now.wrapping_sub(before)) });
+                }
+            }
+        }
+        let since = |now: u64, before: &mut u64| now.wrapping_sub(std::mem::replace(before, now));
+        let count: u64 = buckets.iter().map(|bucket| bucket.count).sum();
+        IntervalRecord {
+            class: self.naming.class(class),
+            count,
+            errors: since(errors, &mut previous.errors),
+            bytes: since(bytes, &mut previous.bytes),
+            sum_ns: since(sum_ns, &mut previous.sum_ns),
+            max_ns: max.checked_sub(1).filter(|_| count > 0),
+            buckets,
+            ..IntervalRecord::default()
+        }
+    }
+
+    /// Slow and failed operations since the call before, and how many more there were without room for them.
+    pub fn drain_operations(&mut self) -> (Vec<OperationRecord>, u64) {
+        let mut records = Vec::new();
+        while let Some(payload) = self.board.pop(self.ring_next) {
+            self.ring_next += 1;
+            records.push(self.record(&payload));
+        }
+        let lost = self.board.lost();
+        let newly_lost = lost - std::mem::replace(&mut self.lost_seen, lost);
+        (records, newly_lost)
+    }
+
+    /// Like [`BoardReader::drain_operations`], when no thread of the load is left: records that a killed thread had
+    /// begun to write are lost.
+    pub fn drain_rest(&mut self) -> (Vec<OperationRecord>, u64) {
+        let (mut records, mut lost) = self.drain_operations();
+        while self.ring_next < self.board.turns_taken() {
+            match self.board.pop(self.ring_next) {
+                Some(payload) => records.push(self.record(&payload)),
+                None => lost += 1,
+            }
+            self.ring_next += 1;
+        }
+        (records, lost)
+    }
+
+    fn record(&self, payload: &super::ring::Payload) -> OperationRecord {
+        let [what, tid, start_ns, duration_ns, bytes, file, errno] = *payload;
+        let failed = what & FAILED != 0;
+        OperationRecord {
+            kind: if failed { OperationKind::Failed } else { OperationKind::Slow },
+            class: self.naming.class((what & !FAILED) as usize),
+            tid: tid as u32,
+            start_ns,
+            duration_ns,
+            bytes: (bytes > 0).then_some(bytes),
+            errno: (errno != 0).then_some(errno as i32),
+            path: self.naming.path(FileId::from_word(file)),
+        }
+    }
+
+    /// Operations that run for longer than the plan's threshold.
+    pub fn stuck(&self, now_ns: u64) -> Vec<OperationRecord> {
+        let age = |running: &Running| now_ns.saturating_sub(running.start_ns);
+        let running = self.all_running().into_iter().filter(|r| age(r) > self.naming.slower_than_ns);
+        let record = |running: Running| OperationRecord {
+            kind: OperationKind::Stuck,
+            class: self.naming.class(running.class),
+            tid: running.tid,
+            start_ns: running.start_ns,
+            duration_ns: age(&running),
+            bytes: None,
+            errno: None,
+            path: self.naming.path(running.file),
+        };
+        running.map(record).collect()
+    }
+
+    fn all_running(&self) -> Vec<Running> {
+        let levels = (0..self.board.layout.threads).flat_map(|t| (0..SLOTS_PER_THREAD).map(move |level| (t, level)));
+        levels.filter_map(|(thread, level)| self.running(thread, level)).collect()
+    }
+
+    /// What a slot says. A slot that changes while it is read belongs to an operation that just ended or began: it is
+    /// of no interest to anybody who looks for slow ones.
+    fn running(&self, thread: usize, level: usize) -> Option<Running> {
+        let slot = self.board.slot(thread, level);
+        let start_ns = slot[SLOT_START].load(Ordering::Acquire);
+        let what = slot[SLOT_WHAT].load(Ordering::Relaxed);
+        let file = FileId::from_word(slot[SLOT_FILE].load(Ordering::Relaxed));
+        std::sync::atomic::fence(Ordering::Acquire);
+        let unchanged = start_ns != 0 && slot[SLOT_START].load(Ordering::Relaxed) == start_ns;
+        unchanged.then_some(Running { class: (what >> 32) as usize, tid: what as u32, start_ns, file })
+    }
+}

@@ -1,0 +1,131 @@
+//! The load's side of the board: what each thread notes about its operations.
+
+use std::sync::atomic::Ordering;
+
+use model::latency;
+
+use super::{BLOCK_BUCKETS, BYTES, Board, ERRORS, MAX, SLOT_FILE, SLOT_START, SLOT_WHAT, SUM, TOUCHED};
+use crate::data::FileId;
+
+/// Set in a ring cell's class for a failed operation.
+pub(super) const FAILED: u64 = 1 << 63;
+
+/// How an operation failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failure {
+    /// The kernel's error number; 0 where there is none.
+    pub errno: i32,
+    /// The file it happened on.
+    pub file: Option<FileId>,
+}
+
+/// One thread's access to the board. Costs a few relaxed atomic operations per operation, and nothing else.
+pub struct Recorder<'a> {
+    board: &'a Board,
+    shard: usize,
+    thread: usize,
+    tid: u32,
+    slower_than_ns: u64,
+}
+
+/// What a thread is in: a round, and within it a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// One operation.
+    Step = 0,
+    /// A round of all steps.
+    Round = 1,
+}
+
+/// An operation that ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Finished {
+    /// Index of its class.
+    pub class: usize,
+    /// When it began, or should have begun.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Bytes that it moved.
+    pub bytes: u64,
+    /// The file it worked on.
+    pub file: Option<FileId>,
+    /// Why it failed, if it did.
+    pub failure: Option<Failure>,
+}
+
+impl<'a> Recorder<'a> {
+    /// For actor thread number `thread`, counted over all actors.
+    pub fn new(board: &'a Board, thread: usize, tid: u32, slower_than_ns: u64) -> Recorder<'a> {
+        Recorder { board, shard: thread % board.layout.shards, thread, tid, slower_than_ns }
+    }
+
+    /// The board itself.
+    pub fn board(&self) -> &'a Board {
+        self.board
+    }
+
+    /// Shows that an operation runs.
+    pub fn begin(&self, level: Level, class: usize, start_ns: u64) {
+        let slot = self.board.slot(self.thread, level as usize);
+        slot[SLOT_FILE].store(0, Ordering::Relaxed);
+        slot[SLOT_WHAT].store(((class as u64) << 32) | u64::from(self.tid), Ordering::Relaxed);
+        slot[SLOT_START].store(start_ns.max(1), Ordering::Release);
+    }
+
+    /// Shows which file the running step works on.
+    pub fn works_on(&self, file: FileId) {
+        self.board.slot(self.thread, Level::Step as usize)[SLOT_FILE].store(file.to_word(), Ordering::Relaxed);
+    }
+
+    /// The operation was given up, because the load stops; it counts nowhere.
+    pub fn abandon(&self, level: Level) {
+        self.board.slot(self.thread, level as usize)[SLOT_START].store(0, Ordering::Release);
+    }
+
+    /// Counts an operation that ended, and keeps it by itself if it was slow or failed.
+    pub fn finish(&self, level: Level, done: Finished) {
+        let latency_ns = done.end_ns.saturating_sub(done.start_ns);
+        self.count(&done, latency_ns);
+        if done.failure.is_some() || latency_ns > self.slower_than_ns {
+            self.keep(&done, latency_ns);
+        }
+        self.board.slot(self.thread, level as usize)[SLOT_START].store(0, Ordering::Release);
+    }
+
+    fn count(&self, done: &Finished, latency_ns: u64) {
+        let index = latency::index_of(latency_ns) as usize;
+        self.board.buckets(done.class, self.shard)[index].fetch_add(1, Ordering::Relaxed);
+        let counters = self.board.counters(done.class, self.shard);
+        counters[SUM].fetch_add(latency_ns, Ordering::Relaxed);
+        if done.bytes > 0 {
+            counters[BYTES].fetch_add(done.bytes, Ordering::Relaxed);
+        }
+        if done.failure.is_some() {
+            counters[ERRORS].fetch_add(1, Ordering::Relaxed);
+        }
+        // One more than the latency, so that 0 can mean that nothing ended.
+        if counters[MAX].load(Ordering::Relaxed) <= latency_ns {
+            counters[MAX].fetch_max(latency_ns + 1, Ordering::Relaxed);
+        }
+        let block = 1 << (index / BLOCK_BUCKETS);
+        if counters[TOUCHED].load(Ordering::Relaxed) & block == 0 {
+            counters[TOUCHED].fetch_or(block, Ordering::Release);
+        }
+    }
+
+    fn keep(&self, done: &Finished, latency_ns: u64) {
+        let failed = if done.failure.is_some() { FAILED } else { 0 };
+        let file = done.failure.and_then(|failure| failure.file).or(done.file);
+        let errno = done.failure.map_or(0, |failure| failure.errno);
+        self.board.push(&[
+            failed | done.class as u64,
+            u64::from(self.tid),
+            done.start_ns,
+            latency_ns,
+            done.bytes,
+            file.map_or(0, FileId::to_word),
+            errno as u64,
+        ]);
+    }
+}

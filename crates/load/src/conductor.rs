@@ -1,0 +1,335 @@
+//! The program's side of a load: starts the load process, leads it through the phases, and tells what happened.
+//!
+//! Nothing here waits. The program calls [`Conductor::poll`] from its own loop; what it learns comes from the board,
+//! also while every thread of the load is stuck in the kernel.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::Arc;
+
+use model::operation::{IntervalRecord, OperationRecord};
+use rustix::fs::MemfdFlags;
+
+use crate::board::{Board, BoardReader, Command, State};
+use crate::clock;
+use crate::error::LoadError;
+use crate::plan::Plan;
+use crate::recipe::PhaseKind;
+use crate::sys;
+
+/// How the load process is started.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The executable: usually the program's own (`/proc/self/exe`).
+    pub executable: PathBuf,
+    /// Arguments that make it call [`crate::process::main`] with those that follow.
+    pub arguments: Vec<OsString>,
+    /// `cgroup.procs` files into which the process writes itself before it does anything else.
+    pub cgroup_procs: Vec<PathBuf>,
+}
+
+/// Something that the program should know, and mostly also record.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LoadEvent {
+    /// A phase began.
+    PhaseStarted {
+        /// Recipe's name for it.
+        phase: String,
+        /// What it is for.
+        kind: PhaseKind,
+        /// Whether its operations count.
+        measured: bool,
+        /// When.
+        at_ns: u64,
+    },
+    /// A phase ended.
+    PhaseEnded {
+        /// Recipe's name for it.
+        phase: String,
+        /// When.
+        at_ns: u64,
+        /// Bytes that its operations moved, or that the fill wrote.
+        bytes: u64,
+    },
+    /// How far the fill is, at each poll during one.
+    Progress {
+        /// Bytes written.
+        done_bytes: u64,
+        /// Bytes to write; 0 until that is known.
+        total_bytes: u64,
+    },
+    /// The fill found this many directories complete from an earlier run, and used them as they are.
+    Reused {
+        /// How many.
+        directories: u64,
+    },
+    /// What ended in one interval, one record for each class.
+    Interval(Vec<IntervalRecord>),
+    /// Slow and failed operations, as they are found; stuck ones at each interval's end.
+    Operations(Vec<OperationRecord>),
+    /// Slow or failed operations for which there was no room.
+    Lost {
+        /// How many.
+        count: u64,
+    },
+    /// The load process ended as it was told to. Nothing follows.
+    Finished,
+    /// The load process ended by itself. Nothing follows.
+    Died {
+        /// Signal that killed it.
+        signal: Option<i32>,
+        /// Its exit code, if it exited.
+        code: Option<i32>,
+        /// Why, in one sentence: its own message where it left one.
+        message: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Starting,
+    InPhase { phase: usize, started_ns: u64, report_ns: u64 },
+    Stopping,
+    Gone,
+}
+
+/// A running load.
+pub struct Conductor {
+    plan: Plan,
+    child: Child,
+    board: Arc<Board>,
+    reader: BoardReader,
+    stage: Stage,
+    phase_bytes: u64,
+    stop_asked: bool,
+    killed: bool,
+}
+
+impl Conductor {
+    /// Starts the load process. It dies with the calling *thread*: call this from one that lives as long as the load
+    /// should, such as the main thread.
+    pub fn start(plan: Plan, launch: &Launch) -> Result<Conductor, LoadError> {
+        let (descriptor, board) = Board::create(&plan)?;
+        let board = Arc::new(board);
+        let mut command = std::process::Command::new(&launch.executable);
+        command.args(&launch.arguments);
+        command.arg("--board-fd").arg(descriptor.as_raw_fd().to_string());
+        command.arg("--parent").arg(std::process::id().to_string());
+        for file in &launch.cgroup_procs {
+            command.arg("--cgroup-procs").arg(file);
+        }
+        // A group of its own keeps the terminal's Ctrl-C from it.
+        command.stdin(plan_file(&plan)?).stdout(Stdio::null()).process_group(0);
+        sys::inherit(&mut command, descriptor.as_raw_fd());
+        let start = format!("start the load process {}", launch.executable.display());
+        let child = command.spawn().map_err(LoadError::process(start))?;
+        let reader = BoardReader::new(Arc::clone(&board), &plan, clock::now_ns());
+        let stage = Stage::Starting;
+        Ok(Conductor { plan, child, board, reader, stage, phase_bytes: 0, stop_asked: false, killed: false })
+    }
+
+    /// Process id of the load.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The plan that is carried out.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// When [`Conductor::poll`] has something to do at the latest; `None`: whenever the load process says so, so look
+    /// every few milliseconds.
+    pub fn next_due_ns(&self) -> Option<u64> {
+        match self.stage {
+            Stage::InPhase { phase, started_ns, report_ns } => {
+                let end_ns = started_ns.saturating_add(self.plan.phases[phase].duration_ns?);
+                Some(end_ns.min(report_ns))
+            }
+            _ => None,
+        }
+    }
+
+    /// What happened since the call before. `now_ns` is [`clock::now_ns`].
+    pub fn poll(&mut self, now_ns: u64) -> Vec<LoadEvent> {
+        let mut events = Vec::new();
+        if self.stage == Stage::Gone {
+            return events;
+        }
+        let ended = self.child.try_wait();
+        let drained = self.reader.drain_operations();
+        tell_operations(&mut events, drained);
+        if let Ok(Some(status)) = ended {
+            self.leave_phase(now_ns, &mut events);
+            let drained = self.reader.drain_rest();
+            tell_operations(&mut events, drained);
+            events.push(self.ending(status));
+            self.stage = Stage::Gone;
+            return events;
+        }
+        match self.stage {
+            Stage::Starting if self.board.state() == State::Ready => self.enter_phase(0, now_ns, &mut events),
+            Stage::InPhase { phase, started_ns, report_ns } => {
+                self.in_phase(phase, started_ns, report_ns, now_ns, &mut events);
+            }
+            _ => {}
+        }
+        events
+    }
+
+    fn in_phase(&mut self, phase: usize, started_ns: u64, report_ns: u64, now_ns: u64, events: &mut Vec<LoadEvent>) {
+        if self.stop_asked || self.board.state() == State::Failed {
+            self.leave_phase(now_ns, events);
+            self.stage = Stage::Stopping;
+            return;
+        }
+        match self.plan.phases[phase].duration_ns {
+            None => {
+                let (done_bytes, total_bytes) = self.board.fill_progress();
+                events.push(LoadEvent::Progress { done_bytes, total_bytes });
+                if self.board.ended_phase() == Some(phase) {
+                    self.leave_phase(now_ns, events);
+                    self.enter_phase(phase + 1, now_ns, events);
+                }
+            }
+            Some(duration_ns) if now_ns >= started_ns.saturating_add(duration_ns) => {
+                self.leave_phase(now_ns, events);
+                self.enter_phase(phase + 1, now_ns, events);
+            }
+            Some(_) if now_ns >= report_ns => {
+                self.report(phase, now_ns, events);
+                // The grid stays where it is, also when a poll came late or some were left out.
+                let missed = (now_ns - report_ns) / self.plan.report_interval_ns;
+                let report_ns = report_ns + (missed + 1) * self.plan.report_interval_ns;
+                self.stage = Stage::InPhase { phase, started_ns, report_ns };
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn enter_phase(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
+        let Some(next) = self.plan.phases.get(phase) else {
+            self.board.give(Command::Stop);
+            self.stage = Stage::Stopping;
+            return;
+        };
+        if self.stop_asked {
+            self.stage = Stage::Stopping;
+            return;
+        }
+        let (name, kind) = (next.name.clone(), next.kind);
+        self.board.give(Command::Phase(phase));
+        let measured = self.plan.is_measured(phase);
+        events.push(LoadEvent::PhaseStarted { phase: name, kind, measured, at_ns: now_ns });
+        // Whatever ended between two phases belongs to neither.
+        self.reader.interval("", now_ns);
+        self.phase_bytes = 0;
+        let report_ns = now_ns + self.plan.report_interval_ns;
+        self.stage = Stage::InPhase { phase, started_ns: now_ns, report_ns };
+    }
+
+    /// Closes the books of the phase that runs, if one does.
+    fn leave_phase(&mut self, now_ns: u64, events: &mut Vec<LoadEvent>) {
+        let Stage::InPhase { phase, .. } = self.stage else { return };
+        match self.plan.phases[phase].kind {
+            PhaseKind::Fill => {
+                let directories = self.board.reused_directories();
+                if directories > 0 {
+                    events.push(LoadEvent::Reused { directories });
+                }
+                self.phase_bytes = self.board.fill_progress().0;
+            }
+            PhaseKind::Warmup | PhaseKind::Run => self.report(phase, now_ns, events),
+        }
+        let name = self.plan.phases[phase].name.clone();
+        events.push(LoadEvent::PhaseEnded { phase: name, at_ns: now_ns, bytes: self.phase_bytes });
+    }
+
+    fn report(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
+        let records = self.reader.interval(&self.plan.phases[phase].name, now_ns);
+        // A round's bytes are those of its steps, which have records of their own.
+        self.phase_bytes += records.iter().map(|record| record.bytes).sum::<u64>();
+        events.push(LoadEvent::Interval(records));
+        let stuck = self.reader.stuck(now_ns);
+        if !stuck.is_empty() {
+            events.push(LoadEvent::Operations(stuck));
+        }
+    }
+
+    fn ending(&self, status: ExitStatus) -> LoadEvent {
+        let told = self.stop_asked || self.stage == Stage::Stopping;
+        let message = self.board.message();
+        if message.is_none() && (self.killed || (told && status.success())) {
+            return LoadEvent::Finished;
+        }
+        let message = message.unwrap_or_else(|| match status.signal() {
+            Some(9) => "the load process was killed by signal 9: out of memory, in its box or on the machine, unless \
+                        somebody killed it by hand"
+                .to_owned(),
+            Some(signal) => format!("the load process was killed by signal {signal}"),
+            None => format!("the load process ended unexpectedly ({status})"),
+        });
+        LoadEvent::Died { signal: status.signal(), code: status.code(), message }
+    }
+
+    /// Operations that run for longer than the plan's threshold now.
+    pub fn stuck(&self, now_ns: u64) -> Vec<OperationRecord> {
+        self.reader.stuck(now_ns)
+    }
+
+    /// Asks the load to end. The next poll closes the books of the phase, whether or not the load obeys;
+    /// [`LoadEvent::Finished`] follows when the process is gone.
+    pub fn stop(&mut self) {
+        self.stop_asked = true;
+        self.board.give(Command::Stop);
+        if self.stage == Stage::Starting {
+            self.stage = Stage::Stopping;
+        }
+    }
+
+    /// Kills the load. Threads stuck in the kernel outlive this until the kernel lets them go.
+    pub fn kill(&mut self) {
+        self.killed = true;
+        self.stop_asked = true;
+        let _ = self.child.kill();
+    }
+
+    /// Kills the load and does not wait for it: for a program that must end while threads of the load are stuck.
+    pub fn abandon(mut self) {
+        self.kill();
+    }
+}
+
+impl Drop for Conductor {
+    fn drop(&mut self) {
+        if self.stage != Stage::Gone {
+            let _ = self.child.kill();
+            let _ = self.child.try_wait();
+        }
+    }
+}
+
+/// The plan as the load process's standard input: a file in memory, so that no pipe can fill up.
+fn plan_file(plan: &Plan) -> Result<Stdio, LoadError> {
+    let write = || -> std::io::Result<File> {
+        let mut file = File::from(rustix::fs::memfd_create("stallscope-plan", MemfdFlags::CLOEXEC)?);
+        file.write_all(&serde_json::to_vec(plan)?)?;
+        file.rewind()?;
+        Ok(file)
+    };
+    write().map(Stdio::from).map_err(LoadError::process("hand over the plan"))
+}
+
+fn tell_operations(events: &mut Vec<LoadEvent>, (records, lost): (Vec<OperationRecord>, u64)) {
+    if !records.is_empty() {
+        events.push(LoadEvent::Operations(records));
+    }
+    if lost > 0 {
+        events.push(LoadEvent::Lost { count: lost });
+    }
+}

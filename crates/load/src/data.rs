@@ -1,0 +1,87 @@
+//! The data directories: where files lie, and how our own are told from anybody else's.
+//!
+//! In each directory that the user gives, everything of ours lies in one subdirectory `stallscope-RECIPE`. A marker
+//! file in it is written before anything else and removed after everything else. A directory of that name without a
+//! marker is never touched.
+
+pub mod fill;
+mod marker;
+pub mod remove;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+pub use marker::{KeptSet, MARKER, Marker, Standing, State, standing};
+use serde::{Deserialize, Serialize};
+
+/// Files of one kind in every data directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSet {
+    /// The recipe's name for it; a subdirectory of the data directory.
+    pub name: String,
+    /// Files in each directory.
+    pub files: u64,
+    /// Size of each file.
+    pub size_bytes: u64,
+    /// Whether an actor replaces files, so that a kept descriptor may refer to a file that is gone.
+    pub replaced: bool,
+}
+
+/// One file of the plan, small enough for a word of the board: directory, set and number, plus one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileId(u64);
+
+const DIRECTORY_SHIFT: u32 = 48;
+const SET_SHIFT: u32 = 40;
+const FILE_MASK: u64 = (1 << SET_SHIFT) - 1;
+
+/// Files in one subdirectory of a set.
+const FILES_PER_DIRECTORY: u64 = 1000;
+
+impl FileId {
+    /// Most files of a set in one directory.
+    pub const MAX_FILES: u64 = FILE_MASK - 1;
+    /// Most sets of a recipe.
+    pub const MAX_SETS: usize = 255;
+    /// Most directories.
+    pub const MAX_DIRECTORIES: usize = 65_000;
+
+    /// File `file` of set `set` in directory `directory`.
+    pub fn new(directory: usize, set: usize, file: u64) -> FileId {
+        FileId((((directory as u64) << DIRECTORY_SHIFT) | ((set as u64) << SET_SHIFT) | (file & FILE_MASK)) + 1)
+    }
+
+    /// As a word that is never 0.
+    pub fn to_word(self) -> u64 {
+        self.0
+    }
+
+    /// From such a word; 0 is no file.
+    pub fn from_word(word: u64) -> Option<FileId> {
+        (word != 0).then_some(FileId(word))
+    }
+
+    /// Directory, set and number.
+    pub fn parts(self) -> (usize, usize, u64) {
+        let word = self.0 - 1;
+        ((word >> DIRECTORY_SHIFT) as usize, ((word >> SET_SHIFT) & 0xff) as usize, word & FILE_MASK)
+    }
+
+    /// Where the file lies; `None` for a file that the plan does not have.
+    pub fn path(self, data_directories: &[PathBuf], sets: &[FileSet]) -> Option<PathBuf> {
+        let (directory, set, file) = self.parts();
+        Some(file_path(data_directories.get(directory)?, sets.get(set)?, file))
+    }
+}
+
+/// Where file number `file` of a set lies.
+pub fn file_path(data_directory: &Path, set: &FileSet, file: u64) -> PathBuf {
+    let (group, member) = (file / FILES_PER_DIRECTORY, file % FILES_PER_DIRECTORY);
+    data_directory.join(format!("{}/{group:04}/{member:03}", set.name))
+}
+
+/// The name of our subdirectory in a user's directory.
+pub fn directory_name(recipe: &str) -> String {
+    format!("stallscope-{recipe}")
+}

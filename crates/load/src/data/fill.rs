@@ -1,0 +1,218 @@
+//! Making the files, or finding them made.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::{FILES_PER_DIRECTORY, FileSet, Marker, Standing, State, file_path, marker, remove};
+use crate::board::Board;
+use crate::error::LoadError;
+use crate::plan::Plan;
+use crate::random::Random;
+
+const CHUNK_BYTES: u64 = 1 << 20;
+const MAX_THREADS: u64 = 8;
+
+/// Random bytes that writes are taken from, each from another place, so that no two blocks of a file are alike and
+/// none compresses.
+pub struct RandomBytes {
+    bytes: Vec<u8>,
+    starts: usize,
+}
+
+impl RandomBytes {
+    /// For writes of at most `longest` bytes.
+    pub fn new(seed: u64, longest: u64) -> RandomBytes {
+        let starts = CHUNK_BYTES as usize;
+        let mut bytes = vec![0; starts + longest as usize];
+        Random::new(seed, u64::MAX).fill(&mut bytes);
+        RandomBytes { bytes, starts }
+    }
+
+    /// `length` bytes that depend on `salt`.
+    pub fn slice(&self, salt: u64, length: usize) -> &[u8] {
+        let start = (salt.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as usize % self.starts;
+        &self.bytes[start..start + length]
+    }
+}
+
+struct Fill<'a> {
+    plan: &'a Plan,
+    board: &'a Board,
+    bytes: RandomBytes,
+    /// Data directories whose files have to be looked at one by one.
+    directories: Vec<&'a Path>,
+    next: AtomicU64,
+    failed: AtomicBool,
+    failure: Mutex<Option<LoadError>>,
+}
+
+/// Makes all files of the plan. Directories that hold just these files already are left as they are.
+///
+/// The first error ends the fill; [`LoadError::Stopped`] if the board says so.
+pub fn fill(plan: &Plan, board: &Board) -> Result<(), LoadError> {
+    let mut directories = Vec::new();
+    for directory in &plan.data_directories {
+        match prepare(plan, directory)? {
+            Prepared::Reused => board.add_reused_directory(),
+            Prepared::ToFill => directories.push(directory.as_path()),
+        }
+    }
+    let set_bytes: u64 = plan.file_sets.iter().map(|set| set.files * set.size_bytes).sum();
+    board.set_fill_total(set_bytes * directories.len() as u64);
+    let bytes = RandomBytes::new(plan.seed, CHUNK_BYTES);
+    let (next, failed, failure) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::new(None));
+    let fill = Fill { plan, board, bytes, directories, next, failed, failure };
+    fill.run()?;
+    let complete = Marker::new(&plan.recipe, plan.seed, State::Complete, &plan.file_sets);
+    fill.directories.iter().try_for_each(|directory| complete.write(directory))
+}
+
+enum Prepared {
+    Reused,
+    ToFill,
+}
+
+fn prepare(plan: &Plan, directory: &Path) -> Result<Prepared, LoadError> {
+    match marker::read(&plan.recipe, directory) {
+        Standing::Foreign(why) => return Err(LoadError::Foreign { path: directory.to_owned(), why }),
+        Standing::Ours(marker) if marker.holds(&plan.file_sets) && all_sizes_right(directory, &plan.file_sets) => {
+            return Ok(Prepared::Reused);
+        }
+        Standing::Ours(_) => {}
+        Standing::Absent => match fs::create_dir(directory) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(LoadError::data("create", directory)(error));
+            }
+            _ => {}
+        },
+    }
+    Marker::new(&plan.recipe, plan.seed, State::Filling, &plan.file_sets).write(directory)?;
+    remove_surplus(directory, &plan.file_sets)?;
+    Ok(Prepared::ToFill)
+}
+
+fn has_size(path: &Path, size_bytes: u64) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == size_bytes)
+}
+
+fn all_sizes_right(directory: &Path, sets: &[FileSet]) -> bool {
+    sets.iter().all(|set| (0..set.files).all(|file| has_size(&file_path(directory, set, file), set.size_bytes)))
+}
+
+/// Removes sets and files that the plan does not have.
+fn remove_surplus(directory: &Path, sets: &[FileSet]) -> Result<(), LoadError> {
+    let file_system = fs::symlink_metadata(directory).map_err(LoadError::data("look at", directory))?.dev();
+    for name in names(directory)? {
+        let path = directory.join(&name);
+        match sets.iter().find(|set| name == *set.name) {
+            Some(set) => remove_surplus_files(&path, set, file_system)?,
+            None if name.to_str().is_some_and(|name| name.starts_with(marker::MARKER)) => {}
+            None => remove::tree(&path, file_system)?,
+        }
+    }
+    Ok(())
+}
+
+fn remove_surplus_files(set_directory: &Path, set: &FileSet, file_system: u64) -> Result<(), LoadError> {
+    for group_name in names(set_directory)? {
+        let group_path = set_directory.join(&group_name);
+        let group = group_name.to_str().and_then(|name| name.parse::<u64>().ok());
+        let Some(first) = group.map(|group| group * FILES_PER_DIRECTORY).filter(|first| *first < set.files) else {
+            remove::tree(&group_path, file_system)?;
+            continue;
+        };
+        for name in names(&group_path)? {
+            let member = name.to_str().and_then(|name| name.parse::<u64>().ok());
+            if member.is_none_or(|member| first + member >= set.files) {
+                remove::tree(&group_path.join(&name), file_system)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn names(directory: &Path) -> Result<Vec<std::ffi::OsString>, LoadError> {
+    let list = || fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>();
+    list().map_err(LoadError::data("list", directory))
+}
+
+impl Fill<'_> {
+    fn run(&self) -> Result<(), LoadError> {
+        let threads = (self.plan.cpus * 2).clamp(1, MAX_THREADS);
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                // Fewer threads fill more slowly, that is all.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, || self.work());
+            }
+            self.work();
+        });
+        match self.failure.lock().expect("no thread panics while it holds the lock").take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn work(&self) {
+        let directories = self.directories.len() as u64;
+        let per_directory: u64 = self.plan.file_sets.iter().map(|set| set.files).sum();
+        while !self.failed.load(Ordering::Relaxed) {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if directories == 0 || number >= per_directory * directories {
+                return;
+            }
+            // Neighbouring numbers lie in different directories, so that all disks are busy.
+            let directory = self.directories[(number % directories) as usize];
+            if let Err(error) = self.file(directory, number / directories) {
+                self.failed.store(true, Ordering::Relaxed);
+                self.failure.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
+            }
+        }
+    }
+
+    /// Makes file `number` of a directory, counted over all sets.
+    fn file(&self, directory: &Path, mut number: u64) -> Result<(), LoadError> {
+        for set in &self.plan.file_sets {
+            if number < set.files {
+                return self.write(&file_path(directory, set, number), set.size_bytes);
+            }
+            number -= set.files;
+        }
+        Ok(())
+    }
+
+    fn write(&self, path: &Path, size_bytes: u64) -> Result<(), LoadError> {
+        if has_size(path, size_bytes) {
+            self.board.take_from_fill_total(size_bytes);
+            return Ok(());
+        }
+        let file = create(path).map_err(LoadError::data("create", path))?;
+        let salt = size_bytes ^ self.next.load(Ordering::Relaxed).rotate_left(32);
+        let mut offset = 0;
+        while offset < size_bytes {
+            if self.board.is_stopping() || self.failed.load(Ordering::Relaxed) {
+                return Err(LoadError::Stopped);
+            }
+            let length = CHUNK_BYTES.min(size_bytes - offset);
+            let bytes = self.bytes.slice(salt.wrapping_add(offset), length as usize);
+            file.write_all_at(bytes, offset).map_err(LoadError::data("write", path))?;
+            self.board.add_filled(length);
+            offset += length;
+        }
+        file.sync_data().map_err(LoadError::data("sync", path))
+    }
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    let open = || File::options().write(true).create(true).truncate(true).open(path);
+    match (open(), path.parent()) {
+        (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(parent)?;
+            open()
+        }
+        (result, _) => result,
+    }
+}

@@ -1,0 +1,98 @@
+//! Taking data directories away again, and nothing else.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+
+use super::marker::{self, MARKER, Standing};
+use crate::error::LoadError;
+
+/// Removes the data of `recipe` at `data_directory` (`.../stallscope-RECIPE`). Absent data is no error.
+///
+/// Only a directory with our marker is touched. Symbolic links are removed, not followed, and another file system
+/// mounted inside is an error. The marker goes last, so that an interrupted removal can be taken up again.
+pub fn data_directory(recipe: &str, data_directory: &Path) -> Result<(), LoadError> {
+    match marker::read(recipe, data_directory) {
+        Standing::Absent => return Ok(()),
+        Standing::Foreign(why) => return Err(LoadError::Foreign { path: data_directory.to_owned(), why }),
+        Standing::Ours(_) => {}
+    }
+    let failed = |error: rustix::io::Errno| LoadError::data("remove", data_directory)(error.into());
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let directory = rustix::fs::open(data_directory, flags, Mode::empty()).map_err(failed)?;
+    let file_system = rustix::fs::fstat(&directory).map_err(failed)?.st_dev;
+    Tree { file_system, path: data_directory.to_owned() }.clear(directory.as_fd(), Some(MARKER))?;
+    rustix::fs::unlinkat(&directory, MARKER, AtFlags::empty()).map_err(failed)?;
+    fs::remove_dir(data_directory).map_err(LoadError::data("remove", data_directory))
+}
+
+/// Removes what lies in a directory of a set beyond the files that the plan has there.
+pub(super) fn tree(path: &Path, file_system: u64) -> Result<(), LoadError> {
+    let parent = path.parent().unwrap_or(path);
+    let failed = |error: rustix::io::Errno| LoadError::data("remove", path)(error.into());
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let directory = rustix::fs::open(parent, flags, Mode::empty()).map_err(failed)?;
+    let name = path.file_name().map(|name| CString::new(name.as_bytes()).unwrap_or_default()).unwrap_or_default();
+    Tree { file_system, path: parent.to_owned() }.entry(directory.as_fd(), &name)
+}
+
+struct Tree {
+    file_system: u64,
+    path: PathBuf,
+}
+
+impl Tree {
+    fn failed(&self) -> impl Fn(rustix::io::Errno) -> LoadError + '_ {
+        |error| LoadError::data("remove", &self.path)(error.into())
+    }
+
+    /// Removes everything in an open directory but the entry called `spared`.
+    fn clear(&mut self, directory: BorrowedFd<'_>, spared: Option<&str>) -> Result<(), LoadError> {
+        let mut names: Vec<CString> = Vec::new();
+        for entry in Dir::read_from(directory).map_err(self.failed())? {
+            let entry = entry.map_err(self.failed())?;
+            let name = entry.file_name();
+            let kept = name.to_bytes() == b"."
+                || name.to_bytes() == b".."
+                || spared.is_some_and(|s| s.as_bytes() == name.to_bytes());
+            if !kept {
+                names.push(name.to_owned());
+            }
+        }
+        names.iter().try_for_each(|name| self.entry(directory, name))
+    }
+
+    fn entry(&mut self, parent: BorrowedFd<'_>, name: &CString) -> Result<(), LoadError> {
+        self.path.push(std::ffi::OsStr::from_bytes(name.as_bytes()));
+        let stat = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).map_err(self.failed())?;
+        if stat.st_dev != self.file_system {
+            let why = io::Error::other("another file system is mounted there");
+            return Err(LoadError::data("remove", &self.path)(why));
+        }
+        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        if is_directory {
+            let directory = self.open(parent, name)?;
+            self.clear(directory.as_fd(), None)?;
+        }
+        let flags = if is_directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+        rustix::fs::unlinkat(parent, name, flags).map_err(self.failed())?;
+        self.path.pop();
+        Ok(())
+    }
+
+    fn open(&self, parent: BorrowedFd<'_>, name: &CString) -> Result<OwnedFd, LoadError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let directory = rustix::fs::openat(parent, name, flags, Mode::empty()).map_err(self.failed())?;
+        match rustix::fs::fstat(&directory).map_err(self.failed())?.st_dev == self.file_system {
+            true => Ok(directory),
+            false => {
+                Err(LoadError::data("remove", &self.path)(io::Error::other("another file system is mounted there")))
+            }
+        }
+    }
+}

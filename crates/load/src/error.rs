@@ -1,0 +1,83 @@
+//! Everything that can go wrong before and around a load. What goes wrong within an operation is counted instead.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::source::Diagnostic;
+
+/// Why a recipe, a plan, a data directory or a load process cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A mistake in a recipe file, or in a value given for one of its variables.
+    #[error(transparent)]
+    Recipe(#[from] Box<Diagnostic>),
+    /// A recipe file that cannot be read.
+    #[error("cannot read recipe {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A value for a variable that the recipe does not have.
+    #[error("recipe '{recipe}' has no variable '{name}'{}", suggestion.as_deref().map(|s| format!("; did you mean '{s}'?")).unwrap_or_default())]
+    NoSuchVariable {
+        /// The recipe.
+        recipe: String,
+        /// What was asked for.
+        name: String,
+        /// The nearest name it has.
+        suggestion: Option<String>,
+    },
+    /// A directory given by the user that cannot be used.
+    #[error("cannot use directory {}: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Something stands where our data would go, and it is not ours.
+    #[error("{}: {why}; it is left alone. Move it away or choose another directory", path.display())]
+    Foreign {
+        /// What stands there.
+        path: PathBuf,
+        /// Why it is not taken for ours.
+        why: String,
+    },
+    /// The fill could not be done.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Data {
+        /// What was tried: `create`, `write`, ...
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The load was told to stop before it was done.
+    #[error("stopped")]
+    Stopped,
+    /// The load process or its board could not be made.
+    #[error("cannot {action}: {source}")]
+    Process {
+        /// What was tried.
+        action: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+impl LoadError {
+    /// For `map_err` on operations on the data directories.
+    pub(crate) fn data(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> LoadError {
+        let path = path.into();
+        move |source| LoadError::Data { action, path, source }
+    }
+
+    /// For `map_err` around processes and shared memory.
+    pub(crate) fn process<E: Into<io::Error>>(action: impl Into<String>) -> impl FnOnce(E) -> LoadError {
+        let action = action.into();
+        move |source| LoadError::Process { action, source: source.into() }
+    }
+}

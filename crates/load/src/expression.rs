@@ -1,0 +1,296 @@
+//! The arithmetic of recipes: `min(80m, 60% * free_space / 16)`.
+//!
+//! Numbers may carry a unit (`64k`, `250ms`, `60%`); names are other variables or facts of the machine. Sizes and
+//! durations keep their dimension, so that adding 64 to a size is an error and not 64 bytes.
+
+use std::ops::Range;
+
+use model::quantity::{duration_unit, size_unit};
+
+use crate::value::{Kind, Value};
+
+/// A parsed formula. Evaluating it again costs no parsing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expression {
+    root: Node,
+}
+
+/// A mistake in a formula, with the byte range of its text where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// Where in the formula's text.
+    pub span: Range<usize>,
+    /// What is wrong.
+    pub message: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Node {
+    span: Range<usize>,
+    what: What,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum What {
+    Literal(Value),
+    Name(String),
+    Negate(Box<Node>),
+    Binary(char, Box<Node>, Box<Node>),
+    Call(Function, Vec<Node>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Function {
+    Min,
+    Max,
+    Clamp,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Token {
+    Number(Value),
+    Name(String),
+    Symbol(char),
+}
+
+/// Deepest nesting of a formula; beyond it parsing would use up the stack.
+const MAX_DEPTH: usize = 64;
+
+impl Expression {
+    /// Parses a formula for a value of `kind`, which decides what a bare `m` unit means: minutes where a duration is
+    /// expected, mebibytes everywhere else.
+    pub fn parse(text: &str, kind: Kind) -> Result<Expression, Mistake> {
+        let tokens = tokenize(text, kind)?;
+        let mut parser = Parser { tokens: &tokens, next: 0, end: text.len(), depth: 0 };
+        let root = parser.expression(0)?;
+        match parser.peek() {
+            None => Ok(Expression { root }),
+            Some((_, span)) => Err(Mistake::new(span.clone(), "an operator is missing here")),
+        }
+    }
+
+    /// Every name in the formula and where it stands.
+    pub fn names(&self) -> Vec<(&str, Range<usize>)> {
+        let mut found = Vec::new();
+        self.root.collect_names(&mut found);
+        found
+    }
+
+    /// Computes the value. `lookup` gives the value of a name; its errors are passed through, mistakes of this formula
+    /// go through `mistake`.
+    pub fn evaluate<E>(
+        &self,
+        lookup: &mut dyn FnMut(&str, &Range<usize>) -> Result<Value, E>,
+        mistake: &dyn Fn(Mistake) -> E,
+    ) -> Result<Value, E> {
+        self.root.evaluate(lookup, mistake)
+    }
+}
+
+impl Mistake {
+    fn new(span: Range<usize>, message: impl Into<String>) -> Mistake {
+        Mistake { span, message: message.into() }
+    }
+}
+
+impl Node {
+    fn collect_names<'a>(&'a self, found: &mut Vec<(&'a str, Range<usize>)>) {
+        match &self.what {
+            What::Literal(_) => {}
+            What::Name(name) => found.push((name, self.span.clone())),
+            What::Negate(inner) => inner.collect_names(found),
+            What::Binary(_, left, right) => [left, right].into_iter().for_each(|node| node.collect_names(found)),
+            What::Call(_, arguments) => arguments.iter().for_each(|node| node.collect_names(found)),
+        }
+    }
+
+    fn evaluate<E>(
+        &self,
+        lookup: &mut dyn FnMut(&str, &Range<usize>) -> Result<Value, E>,
+        mistake: &dyn Fn(Mistake) -> E,
+    ) -> Result<Value, E> {
+        let here = |message: String| mistake(Mistake::new(self.span.clone(), message));
+        match &self.what {
+            What::Literal(value) => Ok(*value),
+            What::Name(name) => lookup(name, &self.span),
+            What::Negate(inner) => inner.evaluate(lookup, mistake)?.multiply(Value::plain(-1.0)).map_err(here),
+            What::Binary(operator, left, right) => {
+                let (left, right) = (left.evaluate(lookup, mistake)?, right.evaluate(lookup, mistake)?);
+                let result = match operator {
+                    '+' => left.add(right),
+                    '-' => left.subtract(right),
+                    '*' => left.multiply(right),
+                    _ => left.divide(right),
+                };
+                result.map_err(here)
+            }
+            What::Call(function, arguments) => {
+                let values =
+                    arguments.iter().map(|node| node.evaluate(lookup, mistake)).collect::<Result<Vec<_>, _>>()?;
+                function.apply(&values).map_err(here)
+            }
+        }
+    }
+}
+
+impl Function {
+    fn named(name: &str) -> Option<Function> {
+        match name {
+            "min" => Some(Function::Min),
+            "max" => Some(Function::Max),
+            "clamp" => Some(Function::Clamp),
+            _ => None,
+        }
+    }
+
+    fn apply(self, values: &[Value]) -> Result<Value, String> {
+        match (self, values) {
+            (Function::Min, [first, rest @ ..]) => rest.iter().try_fold(*first, |so_far, value| so_far.min(*value)),
+            (Function::Max, [first, rest @ ..]) => rest.iter().try_fold(*first, |so_far, value| so_far.max(*value)),
+            (Function::Clamp, [value, low, high]) => value.max(*low)?.min(*high),
+            (Function::Clamp, _) => Err("clamp takes three values: clamp(value, lowest, highest)".to_owned()),
+            (_, []) => Err("min and max take at least one value".to_owned()),
+        }
+    }
+}
+
+fn tokenize(text: &str, kind: Kind) -> Result<Vec<(Token, Range<usize>)>, Mistake> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let start = text.len() - rest.len();
+        let (token, length) = match first {
+            c if c.is_whitespace() => {
+                rest = &rest[c.len_utf8()..];
+                continue;
+            }
+            '0'..='9' | '.' => number(rest, kind).map_err(|(length, m)| Mistake::new(start..start + length, m))?,
+            c if c.is_alphabetic() || c == '_' => {
+                let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+                (Token::Name(rest[..length].to_owned()), length)
+            }
+            '+' | '-' | '*' | '/' | '(' | ')' | ',' => (Token::Symbol(first), 1),
+            other => {
+                return Err(Mistake::new(
+                    start..start + other.len_utf8(),
+                    format!("'{other}' means nothing in a formula"),
+                ));
+            }
+        };
+        tokens.push((token, start..start + length));
+        rest = &rest[length..];
+    }
+    Ok(tokens)
+}
+
+/// A number and its unit at the start of `text`, with their length; or the length and what is wrong with it.
+fn number(text: &str, kind: Kind) -> Result<(Token, usize), (usize, String)> {
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+    let unit_length = text[digits..].find(|c: char| !(c.is_alphabetic() || c == '%')).unwrap_or(text.len() - digits);
+    let (written, unit) = (&text[..digits], &text[digits..digits + unit_length]);
+    let length = digits + unit_length;
+    let amount: f64 = written.replace('_', "").parse().map_err(|_| (length, format!("'{written}' is not a number")))?;
+    let value = match unit {
+        "" => Value::plain(amount),
+        "%" => Value::plain(amount / 100.0),
+        unit if kind == Kind::Duration && duration_unit(unit).is_some() => time(amount, unit),
+        unit => match size_unit(unit) {
+            Some(bytes) => Value::bytes(amount * bytes as f64),
+            None if duration_unit(unit).is_some() => time(amount, unit),
+            None => {
+                return Err((
+                    length,
+                    format!("unknown unit '{unit}'; sizes take k, m, g, t, durations ns, us, ms, s, min, h"),
+                ));
+            }
+        },
+    };
+    Ok((Token::Number(value), length))
+}
+
+fn time(amount: f64, unit: &str) -> Value {
+    Value::nanoseconds(amount * duration_unit(unit).unwrap_or(1) as f64)
+}
+
+struct Parser<'a> {
+    tokens: &'a [(Token, Range<usize>)],
+    next: usize,
+    end: usize,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn peek(&self) -> Option<&'a (Token, Range<usize>)> {
+        self.tokens.get(self.next)
+    }
+
+    fn expect(&mut self, symbol: char) -> Result<usize, Mistake> {
+        match self.peek() {
+            Some((Token::Symbol(found), span)) if *found == symbol => {
+                self.next += 1;
+                Ok(span.end)
+            }
+            Some((_, span)) => Err(Mistake::new(span.clone(), format!("'{symbol}' expected"))),
+            None => Err(Mistake::new(self.end..self.end, format!("'{symbol}' expected"))),
+        }
+    }
+
+    /// Operators binding at least as tightly as `binding`: 1 for sums, 3 for products.
+    fn expression(&mut self, binding: u8) -> Result<Node, Mistake> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(Mistake::new(self.end..self.end, "nested too deeply"));
+        }
+        let mut left = self.operand()?;
+        while let Some((Token::Symbol(operator @ ('+' | '-' | '*' | '/')), _)) = self.peek() {
+            let strength = if matches!(operator, '+' | '-') { 1 } else { 3 };
+            if strength < binding {
+                break;
+            }
+            self.next += 1;
+            let right = self.expression(strength + 1)?;
+            let span = left.span.start..right.span.end;
+            left = Node { span, what: What::Binary(*operator, Box::new(left), Box::new(right)) };
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    fn operand(&mut self) -> Result<Node, Mistake> {
+        let Some((token, span)) = self.peek() else {
+            return Err(Mistake::new(self.end..self.end, "a value is missing at the end"));
+        };
+        self.next += 1;
+        let what = match token {
+            Token::Number(value) => What::Literal(*value),
+            Token::Name(name) => match (Function::named(name), self.peek()) {
+                (Some(function), Some((Token::Symbol('('), _))) => return self.call(function, span.start),
+                _ => What::Name(name.clone()),
+            },
+            Token::Symbol('-') => What::Negate(Box::new(self.expression(5)?)),
+            Token::Symbol('(') => {
+                let inner = self.expression(0)?;
+                self.expect(')')?;
+                return Ok(inner);
+            }
+            Token::Symbol(other) => {
+                return Err(Mistake::new(span.clone(), format!("a value is missing before '{other}'")));
+            }
+        };
+        Ok(Node { span: span.start..self.tokens[self.next - 1].1.end, what })
+    }
+
+    fn call(&mut self, function: Function, start: usize) -> Result<Node, Mistake> {
+        self.expect('(')?;
+        let mut arguments = vec![self.expression(0)?];
+        while let Some((Token::Symbol(','), _)) = self.peek() {
+            self.next += 1;
+            arguments.push(self.expression(0)?);
+        }
+        let end = self.expect(')')?;
+        Ok(Node { span: start..end, what: What::Call(function, arguments) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! What a plan needs to know about the machine. Read once, then planning is pure.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::data::{self, Standing};
+use crate::error::LoadError;
+use crate::value::Value;
+
+/// Names of the facts that formulas can use.
+pub const NAMES: [&str; 4] = ["cpus", "memory", "free_space", "directories"];
+
+/// The machine, as far as a plan depends on it.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// CPUs that the load may run on.
+    pub cpus: u64,
+    /// The box's limit, or all of the memory.
+    pub memory_bytes: u64,
+    /// Whether `memory_bytes` is the limit of a box.
+    pub boxed: bool,
+    /// Threads that may still be started, as far as known.
+    pub thread_limit: Option<u64>,
+    /// The directories given by the user, in their order.
+    pub directories: Vec<DirectoryFacts>,
+}
+
+/// One directory given by the user.
+#[derive(Debug, Clone)]
+pub struct DirectoryFacts {
+    /// As an absolute path.
+    pub path: PathBuf,
+    /// Its file system, as `st_dev`.
+    pub file_system: u64,
+    /// What is free for this user.
+    pub free_bytes: u64,
+    /// What stands where our data would go.
+    pub standing: Standing,
+}
+
+impl Facts {
+    /// Looks at the machine and the directories. `recipe` is the recipe's name, which the data directories carry.
+    pub fn gather(recipe: &str, directories: &[PathBuf], memory_limit: Option<u64>) -> Result<Facts, LoadError> {
+        let affinity = rustix::thread::sched_getaffinity(None).map(|set| u64::from(set.count()));
+        Ok(Facts {
+            cpus: affinity.unwrap_or(1).max(1),
+            memory_bytes: memory_limit.or_else(total_memory_bytes).unwrap_or(1 << 30),
+            boxed: memory_limit.is_some(),
+            thread_limit: thread_limit(Path::new("/")),
+            directories: directories.iter().map(|path| directory(recipe, path)).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// What each directory may have: the free space of its file system, with what our kept data there already
+    /// occupies, shared among the directories on that file system; the least of all.
+    pub fn free_space_bytes(&self) -> u64 {
+        let share = |directory: &DirectoryFacts| {
+            let together = self.directories.iter().filter(|other| other.file_system == directory.file_system);
+            let (count, kept) = together.fold((0, 0), |(count, kept), other| (count + 1, kept + other.kept_bytes()));
+            (directory.free_bytes + kept) / count
+        };
+        self.directories.iter().map(share).min().unwrap_or(0)
+    }
+
+    /// The value of a fact.
+    pub(crate) fn value(&self, name: &str) -> Option<Value> {
+        Some(match name {
+            "cpus" => Value::plain(self.cpus as f64),
+            "memory" => Value::bytes(self.memory_bytes as f64),
+            "free_space" => Value::bytes(self.free_space_bytes() as f64),
+            "directories" => Value::plain(self.directories.len() as f64),
+            _ => return None,
+        })
+    }
+}
+
+impl DirectoryFacts {
+    /// Space that data of this recipe from an earlier run occupies.
+    pub fn kept_bytes(&self) -> u64 {
+        match &self.standing {
+            Standing::Ours(marker) => marker.bytes(),
+            Standing::Absent | Standing::Foreign(_) => 0,
+        }
+    }
+}
+
+fn directory(recipe: &str, path: &Path) -> Result<DirectoryFacts, LoadError> {
+    let unusable = |source: io::Error| LoadError::Directory { path: path.to_owned(), source };
+    let path = fs::canonicalize(path).map_err(unusable)?;
+    let metadata = fs::metadata(&path).map_err(unusable)?;
+    if !metadata.is_dir() {
+        return Err(unusable(io::Error::from(io::ErrorKind::NotADirectory)));
+    }
+    let space = rustix::fs::statvfs(&path).map_err(|error| unusable(error.into()))?;
+    Ok(DirectoryFacts {
+        file_system: metadata.dev(),
+        free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
+        standing: data::standing(recipe, &path),
+        path,
+    })
+}
+
+fn total_memory_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The lowest of the limits on threads: the kernel's, the user's, and that of the pids controller.
+fn thread_limit(root: &Path) -> Option<u64> {
+    let number = |path: &str| fs::read_to_string(root.join(path)).ok()?.trim().parse::<u64>().ok();
+    let user = rustix::process::getrlimit(rustix::process::Resource::Nproc).current;
+    let user = if rustix::process::geteuid().is_root() { None } else { user };
+    let group = fs::read_to_string(root.join("proc/self/cgroup")).ok().and_then(|text| {
+        let path = text.lines().find_map(|line| line.split_once(":pids:").map(|(_, path)| path.to_owned()))?;
+        number(&format!("sys/fs/cgroup/pids{path}/pids.max"))
+    });
+    [number("proc/sys/kernel/threads-max"), number("proc/sys/kernel/pid_max"), user, group].into_iter().flatten().min()
+}

@@ -1,0 +1,223 @@
+//! From recipe, facts and settings to a plan.
+
+use super::scope::Scope;
+use super::{Actor, Direction, Phase, Plan, Step, Totals, Transfer, Work, totals};
+use crate::data::{FileId, FileSet, directory_name};
+use crate::error::LoadError;
+use crate::facts::Facts;
+use crate::recipe::{ActorRecipe, Recipe, StepRecipe, Verb};
+
+/// Largest I/O of one system call: longer ones would delay a stop.
+const MAX_BLOCK_BYTES: u64 = 16 << 20;
+/// System call size where the recipe names none.
+const USUAL_BLOCK_BYTES: u64 = 1 << 20;
+/// Most classes of a plan; each has histograms on the board.
+const MAX_CLASSES: usize = 16;
+const MAX_THREADS: u64 = 1 << 20;
+const USUAL_REPORT_INTERVAL_NS: u64 = 1_000_000_000;
+
+/// What the user asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Names of variables and the text of their values.
+    pub settings: Vec<(String, String)>,
+    /// Seed of random choices.
+    pub seed: u64,
+    /// Threshold of slow and stuck operations.
+    pub slower_than_ns: u64,
+    /// Time between interval records, where the recipe has no variable for it.
+    pub report_interval_ns: Option<u64>,
+    /// Go on without enough free space.
+    pub force: bool,
+}
+
+struct Resolver<'a> {
+    recipe: &'a Recipe,
+    facts: &'a Facts,
+    scope: Scope<'a>,
+    sets: Vec<FileSet>,
+    classes: Vec<String>,
+}
+
+impl Plan {
+    /// Resolves a recipe. Errors are mistakes of the recipe or of a setting; what the machine cannot do is in
+    /// [`Plan::refusals`].
+    pub fn resolve(recipe: &Recipe, facts: &Facts, request: &Request) -> Result<Plan, LoadError> {
+        let scope = Scope::new(recipe, facts, &request.settings)?;
+        let mut resolver = Resolver { recipe, facts, scope, sets: Vec::new(), classes: Vec::new() };
+        let variables = resolver.variables()?;
+        resolver.sets = resolver.file_sets()?;
+        let phases = resolver.phases()?;
+        let actors = recipe.actors.iter().map(|actor| resolver.actor(actor)).collect::<Result<Vec<_>, _>>()?;
+        let mut plan = Plan {
+            recipe: recipe.name.clone(),
+            report_interval_ns: resolver.report_interval_ns(request)?,
+            variables,
+            seed: request.seed,
+            slower_than_ns: request.slower_than_ns,
+            cpus: facts.cpus,
+            directories: facts.directories.iter().map(|directory| directory.path.clone()).collect(),
+            data_directories: data_directories(recipe, facts),
+            phases,
+            file_sets: resolver.sets,
+            actors,
+            classes: resolver.classes,
+            totals: Totals::default(),
+            refusals: Vec::new(),
+        };
+        totals::add_up(&mut plan, facts, request.force);
+        Ok(plan)
+    }
+}
+
+fn data_directories(recipe: &Recipe, facts: &Facts) -> Vec<std::path::PathBuf> {
+    facts.directories.iter().map(|directory| directory.path.join(directory_name(&recipe.name))).collect()
+}
+
+impl<'a> Resolver<'a> {
+    fn variables(&self) -> Result<Vec<(String, f64)>, LoadError> {
+        let value = |variable| self.scope.variable(variable).map(|value| value.amount);
+        self.recipe.variables.iter().map(|v| Ok((v.name.clone(), value(v)?))).collect()
+    }
+
+    fn report_interval_ns(&self, request: &Request) -> Result<u64, LoadError> {
+        let usual = request.report_interval_ns.unwrap_or(USUAL_REPORT_INTERVAL_NS);
+        let Some(name) = &self.recipe.report_interval else { return Ok(usual) };
+        let variable = self.recipe.variable(name)?;
+        let interval = self.scope.variable(variable)?.amount as u64;
+        match interval >= 1_000_000 {
+            true => Ok(interval),
+            false => Err(self.scope.refuse(&variable.default, format!("'{name}' must be at least 1 ms"))),
+        }
+    }
+
+    fn phases(&self) -> Result<Vec<Phase>, LoadError> {
+        let resolve = |phase: &crate::recipe::PhaseRecipe| {
+            let what = format!("duration of phase '{}'", phase.name);
+            let duration = phase.duration.as_ref().map(|formula| self.scope.whole(formula, &what, 0));
+            Ok(Phase { name: phase.name.clone(), kind: phase.kind, duration_ns: duration.transpose()? })
+        };
+        self.recipe.phases.iter().map(resolve).collect()
+    }
+
+    fn file_sets(&self) -> Result<Vec<FileSet>, LoadError> {
+        let all_steps = || self.recipe.actors.iter().flat_map(|actor| &actor.steps);
+        let resolve = |(number, set): (usize, &crate::recipe::FileSetRecipe)| {
+            let files = self.scope.whole(&set.count, &format!("number of files in '{}'", set.name), 1)?;
+            if files > FileId::MAX_FILES || number >= FileId::MAX_SETS {
+                return Err(self.scope.refuse(&set.count, "more files than can be told apart"));
+            }
+            let size_bytes = self.scope.whole(&set.size, &format!("size of the files in '{}'", set.name), 1)?;
+            let replaced = all_steps().any(|step| step.verb == Verb::Create && step.from == Some(number));
+            Ok(FileSet { name: set.name.clone(), files, size_bytes, replaced })
+        };
+        self.recipe.file_sets.iter().enumerate().map(resolve).collect()
+    }
+
+    fn class(&mut self, name: &str, span: &std::ops::Range<usize>) -> Result<usize, LoadError> {
+        if let Some(index) = self.classes.iter().position(|class| class == name) {
+            return Ok(index);
+        }
+        if self.classes.len() == MAX_CLASSES {
+            let message = format!("more than {MAX_CLASSES} classes of operations");
+            return Err(self.recipe.source.diagnostic(span.clone(), message).into());
+        }
+        self.classes.push(name.to_owned());
+        Ok(self.classes.len() - 1)
+    }
+
+    fn actor(&mut self, actor: &ActorRecipe) -> Result<Actor, LoadError> {
+        let named = |what: &str| format!("{what} of actor '{}'", actor.name);
+        let scope = &self.scope;
+        let threads = scope.whole(&actor.count, &named("count"), 0)?;
+        if threads > MAX_THREADS {
+            return Err(
+                scope.refuse(&actor.count, format!("{} comes to {threads}, more than {MAX_THREADS}", named("count")))
+            );
+        }
+        let directories = match &actor.directories {
+            Some(formula) => scope.whole(formula, &named("directories"), u64::from(threads > 0))? as usize,
+            None => self.facts.directories.len(),
+        };
+        let holds_bytes = actor.holds.as_ref().map(|formula| scope.whole(formula, &named("holds"), 0)).transpose()?;
+        let steps = actor.steps.iter().map(|step| self.step(step)).collect::<Result<Vec<_>, _>>()?;
+        let round_class = if actor.work { Some(self.class("round", &actor.span)?) } else { None };
+        let in_phase = |phase: usize| match &actor.phases {
+            Some(phases) => phases.contains(&phase),
+            None => true,
+        };
+        Ok(Actor {
+            name: actor.name.clone(),
+            threads,
+            directories: directories.min(self.facts.directories.len()),
+            holds_bytes: holds_bytes.unwrap_or(0),
+            rate_per_s: self.rate(actor)?,
+            pacing: actor.pacing,
+            round_class,
+            in_phase: (0..self.recipe.phases.len()).map(in_phase).collect(),
+            steps,
+        })
+    }
+
+    fn rate(&self, actor: &ActorRecipe) -> Result<Option<f64>, LoadError> {
+        let Some(formula) = &actor.rate else { return Ok(None) };
+        let what = format!("rate of actor '{}'", actor.name);
+        let rate = self.scope.value(formula, &what)?;
+        match (1e-6..=1e9).contains(&rate) {
+            true => Ok(Some(rate)),
+            false => Err(self.scope.refuse(formula, format!("{what} comes to {rate} rounds per second"))),
+        }
+    }
+
+    fn step(&mut self, step: &StepRecipe) -> Result<Step, LoadError> {
+        let class = match &step.class {
+            Some(name) => Some(self.class(name, &step.span)?),
+            None => None,
+        };
+        let duration_ns = || {
+            let formula = step.duration.as_ref().expect("checked when the recipe was read");
+            self.scope.whole(formula, "duration of a step", 0)
+        };
+        let work = match step.verb {
+            Verb::Read => Work::Transfer(self.transfer(step, Direction::Read)?),
+            Verb::Write => Work::Transfer(self.transfer(step, Direction::Write)?),
+            Verb::Create => Work::Transfer(self.transfer(step, Direction::Create)?),
+            Verb::Fsync => Work::Fsync,
+            Verb::Touch => Work::Touch,
+            Verb::Walk => Work::Walk { set: step.from },
+            Verb::Burn => Work::Burn { duration_ns: duration_ns()? },
+            Verb::Pause => Work::Pause { duration_ns: duration_ns()? },
+            Verb::Allocate => {
+                let formula = step.size.as_ref().expect("checked when the recipe was read");
+                Work::Allocate { bytes: self.scope.whole(formula, "size of an allocation", 1)? }
+            }
+        };
+        Ok(Step { class, work })
+    }
+
+    fn transfer(&self, step: &StepRecipe, direction: Direction) -> Result<Transfer, LoadError> {
+        let set = step.from.expect("checked when the recipe was read");
+        let file = &self.sets[set];
+        let bytes = match &step.size {
+            Some(formula) => self.scope.whole(formula, "size of a transfer", 1)?,
+            None => file.size_bytes,
+        };
+        if let (Some(formula), true) = (&step.size, bytes > file.size_bytes) {
+            let message =
+                format!("a transfer of {bytes} bytes from files of {} bytes ('{}')", file.size_bytes, file.name);
+            return Err(self.scope.refuse(formula, message));
+        }
+        let block_bytes = match &step.block {
+            Some(formula) => match self.scope.whole(formula, "block", 1)? {
+                block if block <= MAX_BLOCK_BYTES => block.min(bytes),
+                _ => return Err(self.scope.refuse(formula, format!("a block is at most {MAX_BLOCK_BYTES} bytes"))),
+            },
+            None => bytes.min(USUAL_BLOCK_BYTES),
+        };
+        let fork = step.fork.as_ref().map(|formula| self.scope.whole(formula, "fork", 1)).transpose()?;
+        if let (Some(formula), Some(MAX_THREADS..)) = (&step.fork, fork) {
+            return Err(self.scope.refuse(formula, format!("fork is at most {MAX_THREADS}")));
+        }
+        Ok(Transfer { direction, set, bytes, block_bytes, access: step.access, sync: step.sync, fork })
+    }
+}

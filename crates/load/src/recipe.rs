@@ -1,0 +1,209 @@
+//! A workload as a person writes it: variables, phases, sets of files, actors and what each does per round.
+
+mod read;
+mod section;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+
+pub(crate) use read::unknown_name;
+pub use section::{Formula, Located};
+use serde::{Deserialize, Serialize};
+
+use crate::error::LoadError;
+use crate::source::{Source, nearest};
+use crate::value::Kind;
+
+/// A recipe, read and checked in everything that does not depend on the machine.
+#[derive(Debug, Clone)]
+pub struct Recipe {
+    /// Its name; data directories are called after it.
+    pub name: String,
+    /// What it does, in one line.
+    pub about: String,
+    /// What it reproduces and where that comes from.
+    pub origin: String,
+    /// What can be set, in the file's order.
+    pub variables: Vec<Variable>,
+    /// The variable that holds the report interval, if there is one.
+    pub report_interval: Option<String>,
+    pub(crate) phases: Vec<PhaseRecipe>,
+    pub(crate) file_sets: Vec<FileSetRecipe>,
+    pub(crate) actors: Vec<ActorRecipe>,
+    pub(crate) source: Arc<Source>,
+}
+
+/// Something that the user may set.
+#[derive(Debug, Clone)]
+pub struct Variable {
+    /// Its name in formulas.
+    pub name: String,
+    /// Long flag, without dashes.
+    pub flag: String,
+    /// Short flag.
+    pub short: Option<char>,
+    /// One line for `--help`.
+    pub help: String,
+    /// What its values are.
+    pub kind: Kind,
+    /// Unit of a number given without one: `m`, `s`.
+    pub plain: Option<String>,
+    /// Formula of its value when it is not set.
+    pub default: Formula,
+    pub(crate) min: Option<Formula>,
+    pub(crate) max: Option<Formula>,
+}
+
+/// What a phase is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseKind {
+    /// Make the files; ends when they are complete.
+    Fill,
+    /// The actors run, the figures do not count.
+    Warmup,
+    /// The actors run, the figures count.
+    Run,
+}
+
+/// Which part of the files an operation takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Any directory, any file, any offset that is a multiple of the block size.
+    Random,
+    /// One piece after another through all files, each thread from its own start.
+    Sequential,
+}
+
+/// What follows a write before the operation counts as done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sync {
+    /// Nothing.
+    None,
+    /// `fdatasync(2)`.
+    Fdatasync,
+    /// `fsync(2)`.
+    Fsync,
+}
+
+/// How the rounds of a paced actor are spread in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// At equal distances.
+    Fixed,
+    /// At random, as independent arrivals are.
+    Poisson,
+}
+
+/// The verb of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verb {
+    /// Read from a file.
+    Read,
+    /// Overwrite a part of a file.
+    Write,
+    /// Write a new file and rename it over one of the set.
+    Create,
+    /// `fsync` the file that the thread used last.
+    Fsync,
+    /// Map memory, touch every page, unmap it.
+    Allocate,
+    /// Touch every page of the memory that the actor holds.
+    Touch,
+    /// Keep a CPU busy.
+    Burn,
+    /// Walk a directory tree and stat every file.
+    Walk,
+    /// Sleep.
+    Pause,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct PhaseRecipe {
+    pub(crate) name: String,
+    pub(crate) kind: PhaseKind,
+    pub(crate) duration: Option<Formula>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct FileSetRecipe {
+    pub(crate) name: String,
+    pub(crate) count: Formula,
+    pub(crate) size: Formula,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct ActorRecipe {
+    pub(crate) name: String,
+    pub(crate) span: std::ops::Range<usize>,
+    pub(crate) count: Formula,
+    pub(crate) directories: Option<Formula>,
+    pub(crate) holds: Option<Formula>,
+    pub(crate) rate: Option<Formula>,
+    pub(crate) pacing: Pacing,
+    pub(crate) work: bool,
+    pub(crate) phases: Option<Vec<usize>>,
+    pub(crate) steps: Vec<StepRecipe>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct StepRecipe {
+    pub(crate) verb: Verb,
+    pub(crate) span: std::ops::Range<usize>,
+    pub(crate) class: Option<String>,
+    pub(crate) fork: Option<Formula>,
+    pub(crate) from: Option<usize>,
+    pub(crate) size: Option<Formula>,
+    pub(crate) block: Option<Formula>,
+    pub(crate) duration: Option<Formula>,
+    pub(crate) access: Access,
+    pub(crate) sync: Sync,
+}
+
+impl Recipe {
+    /// Reads a recipe's text; `file` is what errors call it.
+    pub fn parse(file: &str, text: &str) -> Result<Recipe, LoadError> {
+        read::recipe(Arc::new(Source::new(file, text)))
+    }
+
+    /// Reads a recipe file.
+    pub fn load(path: &Path) -> Result<Recipe, LoadError> {
+        let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        Recipe::parse(&path.display().to_string(), &text)
+    }
+
+    /// The file's text.
+    pub fn text(&self) -> &str {
+        &self.source.text
+    }
+
+    /// The variable of that name.
+    pub fn variable(&self, name: &str) -> Result<&Variable, LoadError> {
+        self.variables.iter().find(|variable| variable.name == name).ok_or_else(|| LoadError::NoSuchVariable {
+            recipe: self.name.clone(),
+            name: name.to_owned(),
+            suggestion: nearest(name, self.variables.iter().map(|v| v.name.as_str())).map(str::to_owned),
+        })
+    }
+}
+
+impl Variable {
+    /// Reads a value as a user gives it: a number in the variable's plain unit, a quantity, or a formula.
+    /// Errors point into the value and name `flag`, such as `--workers`.
+    pub(crate) fn setting(&self, source: &Source) -> Result<Formula, LoadError> {
+        let text = source.text.trim();
+        let bare = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
+        let text = match &self.plain {
+            Some(unit) if bare => format!("{text}{unit}"),
+            _ => text.to_owned(),
+        };
+        Formula::parse(source, &text, self.kind, 0..source.text.len())
+    }
+}

@@ -1,0 +1,128 @@
+//! Where in a text something stands, and messages that point there.
+
+use std::fmt;
+use std::ops::Range;
+
+/// A named text: a recipe file, or the value of a command-line flag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Path of the file, or the flag with its dashes.
+    pub name: String,
+    /// All of it.
+    pub text: String,
+}
+
+/// A mistake and the place of it, shown as `file:line:column: message`, the line, and a caret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// `file:line:column`, or a flag.
+    pub place: String,
+    /// What is wrong, and where one exists the remedy.
+    pub message: String,
+    /// The line that the mistake is in.
+    pub line: String,
+    /// Column of the mistake in `line`, in characters from 0.
+    pub column: usize,
+    /// Its length in characters, at least 1.
+    pub width: usize,
+}
+
+impl std::error::Error for Diagnostic {}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let carets = "^".repeat(self.width);
+        write!(
+            f,
+            "{}: {}\n  | {}\n  | {:column$}{carets}",
+            self.place,
+            self.message,
+            self.line,
+            "",
+            column = self.column
+        )
+    }
+}
+
+impl Source {
+    /// A recipe file.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
+        Source { name: name.into(), text: text.into() }
+    }
+
+    /// Whether this is the value of a flag, in which line numbers say nothing.
+    fn is_flag(&self) -> bool {
+        self.name.starts_with('-')
+    }
+
+    /// Describes a mistake at a byte range of the text. A range outside the text points to its end.
+    pub fn diagnostic(&self, span: Range<usize>, message: impl Into<String>) -> Box<Diagnostic> {
+        let start = self.boundary(span.start);
+        let end = self.boundary(span.end).max(start);
+        let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line_end = self.text[start..].find('\n').map_or(self.text.len(), |at| start + at);
+        let number = self.text[..line_start].matches('\n').count() + 1;
+        let column = self.text[line_start..start].chars().count();
+        let place = if self.is_flag() { self.name.clone() } else { format!("{}:{number}:{}", self.name, column + 1) };
+        Box::new(Diagnostic {
+            place,
+            message: message.into(),
+            line: self.text[line_start..line_end].replace('\t', " ").trim_end().to_owned(),
+            column,
+            width: self.text[start..end.min(line_end)].chars().count().max(1),
+        })
+    }
+
+    fn boundary(&self, at: usize) -> usize {
+        (0..=at.min(self.text.len())).rev().find(|&at| self.text.is_char_boundary(at)).unwrap_or(0)
+    }
+}
+
+/// The candidate that a mistyped name most likely means.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    if let Some(synonym) = synonym(name).and_then(|synonym| candidates.iter().find(|&&c| c == synonym)) {
+        return Some(synonym);
+    }
+    let scored = candidates.into_iter().map(|candidate| (strsim::jaro_winkler(name, candidate), candidate));
+    scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
+}
+
+/// What people write who know other tools.
+fn synonym(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "thread" | "threads" | "numjobs" | "number" | "files" => "count",
+        "subthreads" | "parallel" => "fork",
+        "bs" | "blocksize" | "block_size" | "chunk" => "block",
+        "filesize" | "file_size" | "bytes" => "size",
+        "time" | "runtime" | "length" | "seconds" => "duration",
+        "memory" | "hold" | "resident" => "holds",
+        "iops" | "frequency" => "rate",
+        "file" | "set" | "on" => "from",
+        "type" | "op" | "action" => "do",
+        "description" | "summary" => "about",
+        "dirs" | "paths" | "dir" => "directories",
+        "ram" | "mem" => "memory",
+        "cores" | "ncpus" | "nproc" => "cpus",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Source, nearest};
+
+    #[test]
+    fn a_span_outside_the_text_or_inside_a_character_points_somewhere_sensible() {
+        let source = Source::new("x.toml", "é = 1\n");
+        assert_eq!(source.diagnostic(1..2, "m").place, "x.toml:1:1");
+        assert_eq!(source.diagnostic(99..120, "m").place, "x.toml:2:1");
+    }
+
+    #[test]
+    fn near_names_and_other_tools_names_are_suggested() {
+        assert_eq!(nearest("cuont", ["count", "name"]), Some("count"));
+        assert_eq!(nearest("threads", ["count", "name"]), Some("count"));
+        assert_eq!(nearest("zzz", ["count", "name"]), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! All of this crate's unsafe code: shared memory, inherited descriptors, signal dispositions.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use memmap2::{MmapOptions, MmapRaw};
+use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::io::FdFlags;
+
+/// Zeroed memory that two processes map. The first `words_bytes` of it are 64-bit words, the rest 32-bit ones, so that
+/// no byte is ever accessed in two sizes.
+pub(crate) struct SharedMemory {
+    map: MmapRaw,
+    words_bytes: usize,
+}
+
+impl SharedMemory {
+    /// Makes the memory and a descriptor to hand over. Every page is populated here, by the program: the load must
+    /// not have to find memory, under its own pressure, in order to count an operation.
+    pub(crate) fn create(words_bytes: usize, total_bytes: usize) -> io::Result<(OwnedFd, SharedMemory)> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let descriptor = rustix::fs::memfd_create("stallscope-board", flags)?;
+        rustix::fs::ftruncate(&descriptor, total_bytes as u64)?;
+        rustix::fs::fcntl_add_seals(&descriptor, SealFlags::SHRINK | SealFlags::GROW)?;
+        let memory = SharedMemory::map(descriptor.as_fd(), words_bytes, total_bytes)?;
+        Ok((descriptor, memory))
+    }
+
+    /// Maps memory made by the other process; its size must be just `total_bytes`.
+    pub(crate) fn attach(
+        descriptor: BorrowedFd<'_>,
+        words_bytes: usize,
+        total_bytes: usize,
+    ) -> io::Result<SharedMemory> {
+        if rustix::fs::fstat(descriptor)?.st_size as u64 != total_bytes as u64 {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the board has another size than its plan says"));
+        }
+        SharedMemory::map(descriptor, words_bytes, total_bytes)
+    }
+
+    fn map(descriptor: BorrowedFd<'_>, words_bytes: usize, total_bytes: usize) -> io::Result<SharedMemory> {
+        assert!(words_bytes.is_multiple_of(8) && words_bytes <= total_bytes && total_bytes.is_multiple_of(4));
+        let map = MmapOptions::new().len(total_bytes).populate().map_raw(descriptor.as_raw_fd())?;
+        Ok(SharedMemory { map, words_bytes })
+    }
+
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping is page-aligned, at least `words_bytes` long and lives as long as `self`; the seals keep
+        // the file from shrinking under it. Atomics may be shared with another process, and every bit pattern is valid.
+        unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast::<AtomicU64>(), self.words_bytes / 8) }
+    }
+
+    pub(crate) fn halves(&self) -> &[AtomicU32] {
+        let length = (self.map.len() - self.words_bytes) / 4;
+        // SAFETY: as in `words`; the range starts where that of `words` ends and is aligned to 8.
+        unsafe { std::slice::from_raw_parts(self.map.as_ptr().add(self.words_bytes).cast::<AtomicU32>(), length) }
+    }
+}
+
+/// Lets a command inherit a descriptor, under the same number, although it is close-on-exec in this process. The
+/// descriptor must stay open until the command has been started.
+pub(crate) fn inherit(command: &mut Command, descriptor: RawFd) {
+    let keep_open = move || {
+        // SAFETY: the descriptor is open until the command has been started, as the caller promises.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        rustix::io::fcntl_setfd(descriptor, FdFlags::empty()).map_err(io::Error::from)
+    };
+    // SAFETY: the closure makes one system call, allocates nothing and takes no lock.
+    unsafe { command.pre_exec(keep_open) };
+}
+
+/// Takes over a descriptor that was inherited, after looking whether it is open at all.
+pub(crate) fn inherited(descriptor: RawFd) -> io::Result<OwnedFd> {
+    if descriptor < 3 {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    // SAFETY: only used for a call that says whether the descriptor is open.
+    rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(descriptor) })?;
+    // SAFETY: it is open, and was inherited for this purpose: nobody else in this process uses it.
+    let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
+    rustix::io::fcntl_setfd(&descriptor, FdFlags::CLOEXEC)?;
+    Ok(descriptor)
+}
+
+/// Ignores the signals by which a terminal or an operator ends a job: the program decides when the load ends.
+pub(crate) fn ignore_termination_signals() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+        // SAFETY: SIG_IGN installs no handler, so no code can run at a bad moment.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
