@@ -1,2 +1,36 @@
-//! xtask
-fn main() {}
+//! Checks of the house. `cargo xtask` lists them.
+#![forbid(unsafe_code)]
+
+mod deny;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask COMMAND
+
+  tidy   holds the code to docs/ARCHITECTURE.md and CONTRIBUTING.md; reads only, offline
+  deny   licences, bans, sources and advisories of all dependencies, with cargo-deny";
+
+fn main() -> ExitCode {
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match command.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["tidy"] => tidy::run(&root()),
+        ["deny"] => deny::run(&root()),
+        _ => Err(USAGE.to_owned()),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The workspace, which this crate lies in.
+fn root() -> PathBuf {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("xtask"), PathBuf::from);
+    here.parent().filter(|root| root.is_dir()).unwrap_or(Path::new(".")).to_owned()
+}

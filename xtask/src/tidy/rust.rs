@@ -1,0 +1,126 @@
+//! What the rules need to know of a Rust source: its tokens, its functions, and which lines are tests.
+
+use std::ops::RangeInclusive;
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+
+use super::{Finding, tree::Tree};
+
+/// A word or sign with the line it is on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) text: String,
+    pub(super) line: usize,
+}
+
+/// A function with its lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Function {
+    pub(super) name: String,
+    pub(super) lines: RangeInclusive<usize>,
+}
+
+/// A parsed source.
+#[derive(Debug, Default)]
+pub(super) struct RustFile {
+    /// Literals are left out: what a string says is no code.
+    pub(super) tokens: Vec<Token>,
+    pub(super) functions: Vec<Function>,
+    /// Lines of items under `#[cfg(test)]` or `#[test]`.
+    tests: Vec<RangeInclusive<usize>>,
+}
+
+impl RustFile {
+    pub(super) fn parse(text: &str) -> Result<RustFile, String> {
+        let parsed = syn::parse_file(text).map_err(|error| error.to_string())?;
+        let stream: TokenStream = text.parse().map_err(|error: proc_macro2::LexError| error.to_string())?;
+        let mut file = RustFile::default();
+        flatten(stream, &mut file.tokens);
+        file.visit_file(&parsed);
+        Ok(file)
+    }
+
+    pub(super) fn is_test(&self, line: usize) -> bool {
+        self.tests.iter().any(|lines| lines.contains(&line))
+    }
+
+    fn note_test(&mut self, attributes: &[syn::Attribute], item: &impl Spanned) {
+        if attributes.iter().any(is_test_attribute) {
+            self.tests.push(lines_of(item));
+        }
+    }
+
+    fn note_function(&mut self, signature: &syn::Signature, item: &impl Spanned) {
+        // A function's span begins at its attributes and comments; they do not make it long.
+        let lines = signature.span().start().line..=item.span().end().line;
+        self.functions.push(Function { name: signature.ident.to_string(), lines });
+    }
+}
+
+impl<'ast> Visit<'ast> for RustFile {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        self.note_test(&item.attrs, item);
+        visit::visit_item_mod(self, item);
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.note_test(&item.attrs, item);
+        self.note_function(&item.sig, item);
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.note_test(&item.attrs, item);
+        self.note_function(&item.sig, item);
+        visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.note_test(&item.attrs, item);
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        self.note_test(&item.attrs, item);
+        visit::visit_item_impl(self, item);
+    }
+}
+
+fn is_test_attribute(attribute: &syn::Attribute) -> bool {
+    let is_cfg_test = || match &attribute.meta {
+        syn::Meta::List(list) => list.tokens.to_string() == "test",
+        _ => false,
+    };
+    attribute.path().is_ident("test") || attribute.path().is_ident("cfg") && is_cfg_test()
+}
+
+fn lines_of(item: &impl Spanned) -> RangeInclusive<usize> {
+    item.span().start().line..=item.span().end().line
+}
+
+fn flatten(stream: TokenStream, into: &mut Vec<Token>) {
+    for token in stream {
+        let line = token.span().start().line;
+        let mut push = |text: String| into.push(Token { text, line });
+        match token {
+            TokenTree::Ident(word) => push(word.to_string()),
+            TokenTree::Punct(sign) => push(sign.to_string()),
+            TokenTree::Literal(_) => {}
+            TokenTree::Group(group) => {
+                push("{".into());
+                flatten(group.stream(), into);
+                into.push(Token { text: "}".into(), line: group.span().end().line });
+            }
+        }
+    }
+}
+
+/// A source that cannot be parsed cannot be checked.
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let broken = |file: &super::tree::File| match &file.rust {
+        Some(Err(why)) => Some(Finding::new(&file.path, 1, format!("cannot be parsed ({why}); mend its syntax"))),
+        _ => None,
+    };
+    tree.files().iter().filter_map(broken).collect()
+}
