@@ -5,7 +5,7 @@ use model::operation::IntervalRecord;
 use super::findings::TimelineRow;
 use super::pressure;
 use crate::distribution::Distribution;
-use crate::series::SeriesSet;
+use crate::series::{Series, SeriesSet};
 
 /// Steps of a timeline.
 const STEPS: usize = 60;
@@ -37,7 +37,7 @@ impl LatencyTimeline {
 
     pub(super) fn rows(&self, series: &SeriesSet, window: (u64, u64)) -> Vec<TimelineRow> {
         let latency = |(class, intervals): &(String, Vec<Interval>)| {
-            let mut values = vec![None; steps(window, intervals.len())];
+            let mut values = vec![None; steps(intervals.len())];
             for interval in intervals {
                 let at = step_of(window, interval.end_ns.saturating_sub(1), values.len());
                 let value = interval.p99_ns.map(|ns| ns as f64 / 1e6);
@@ -46,15 +46,15 @@ impl LatencyTimeline {
             TimelineRow { name: format!("{class} p99, ms"), values }
         };
         let mut rows: Vec<TimelineRow> = self.classes.iter().map(latency).collect();
-        rows.extend(counter_row(series, window, "memcg reclaims, /s", pressure::BOX_RECLAIMS, 1.0));
-        rows.extend(counter_row(series, window, "allocation stalls, /s", pressure::ALLOCATION_STALLS, 1.0));
-        rows.extend(counter_row(series, window, "disk reads, MiB/s", pressure::READ_SECTORS, 512.0 / 1048576.0));
-        rows.extend(counter_row(series, window, "disk writes, MiB/s", pressure::WRITTEN_SECTORS, 512.0 / 1048576.0));
+        let whole = |name, prefix| counter_row(window, series, name, &series.prefixed(prefix).collect::<Vec<_>>(), 1.0);
+        rows.extend(whole("memcg reclaims, /s".to_owned(), pressure::BOX_RECLAIMS));
+        rows.extend(whole("allocation stalls, /s".to_owned(), pressure::ALLOCATION_STALLS));
+        rows.extend(busiest_devices(series, window));
         rows
     }
 }
 
-fn steps(_window: (u64, u64), available: usize) -> usize {
+fn steps(available: usize) -> usize {
     available.clamp(1, STEPS)
 }
 
@@ -70,17 +70,50 @@ fn f64_max(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     }
 }
 
-/// Rate of the sum of the counters of that prefix in each step; `None` where there is no such counter or it never
-/// moved, so that the eye is not drawn to a flat line.
-fn counter_row(series: &SeriesSet, window: (u64, u64), name: &str, prefix: &str, factor: f64) -> Option<TimelineRow> {
+/// Bytes read and written over time, of the few devices that moved most. Devices are not summed up: a loop device and
+/// the disk below it move the same bytes.
+fn busiest_devices(series: &SeriesSet, window: (u64, u64)) -> Vec<TimelineRow> {
+    const DEVICES: usize = 2;
+    let (Some(first), Some(last)) = (series.sample_at(window.0), series.sample_at(window.1)) else { return Vec::new() };
+    let directions = [("reads", pressure::READ_SECTORS), ("writes", pressure::WRITTEN_SECTORS)];
+    let counter = |instance: &str, name| series.named(name).find(|counter| counter.descriptor.instance == instance);
+    let mut devices: Vec<(u64, &str)> = series
+        .named(pressure::READ_SECTORS)
+        .map(|reads| reads.descriptor.instance.as_str())
+        .map(|instance| {
+            let moved = directions.iter().filter_map(|(_, name)| counter(instance, name)?.growth(first, last));
+            (moved.sum(), instance)
+        })
+        .collect();
+    devices.sort_by_key(|&(moved, _)| std::cmp::Reverse(moved));
+    let mut rows = Vec::new();
+    for (_, instance) in devices.into_iter().take(DEVICES) {
+        for (direction, name) in directions {
+            let counters: Vec<&Series> = counter(instance, name).into_iter().collect();
+            let label = format!("{instance} {direction}, MiB/s");
+            rows.extend(counter_row(window, series, label, &counters, 512.0 / 1048576.0));
+        }
+    }
+    rows
+}
+
+/// Rate of the sum of counters in each step; `None` where there is no such counter or it never moved, so that the eye
+/// is not drawn to a flat line.
+fn counter_row(
+    window: (u64, u64),
+    series: &SeriesSet,
+    name: String,
+    counters: &[&Series],
+    factor: f64,
+) -> Option<TimelineRow> {
     let (from, to) = window;
     let inside = series.headers().iter().filter(|header| (from..=to).contains(&header.at.monotonic_ns)).count();
-    let steps = steps(window, inside.saturating_sub(1));
+    let steps = steps(inside.saturating_sub(1));
     let edge = |step: usize| from + ((to - from) as u128 * step as u128 / steps as u128) as u64;
     let rate = |step: usize| {
         let (first, last) = (series.sample_at(edge(step))?, series.sample_at(edge(step + 1))?);
-        Some(series.rate_per_s(series.prefixed(prefix), first, last)? * factor)
+        Some(series.rate_per_s(counters.iter().copied(), first, last)? * factor)
     };
     let values: Vec<Option<f64>> = (0..steps).map(rate).collect();
-    values.iter().flatten().any(|&value| value > 0.0).then(|| TimelineRow { name: name.to_owned(), values })
+    values.iter().flatten().any(|&value| value > 0.0).then_some(TimelineRow { name, values })
 }

@@ -1,0 +1,133 @@
+//! Who does what: device, kind, thread and cgroup of a bio as one small number.
+//!
+//! Per-process, per-cgroup and per-kind figures, and queue-watch, all count by class and are summed up at the end, so
+//! that a bio costs one look-up whatever the number of tables.
+
+use model::block::Kind;
+
+use super::histogram::Histogram;
+
+/// Who queued a bio, and of what kind it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Who {
+    pub(super) device: u16,
+    pub(super) kind: Kind,
+    pub(super) pid: u32,
+    pub(super) cgroup: u64,
+}
+
+/// Sums over the bios of one class.
+#[derive(Debug, Clone)]
+pub(super) struct Class {
+    pub(super) who: Who,
+    pub(super) queued: u64,
+    pub(super) queued_bytes: u64,
+    pub(super) errors: u64,
+    pub(super) slow: u64,
+    pub(super) q2c: Histogram<4>,
+    pub(super) d2c: Histogram<4>,
+}
+
+/// Thread number that stands for all threads for which there was no class left.
+pub(super) const OTHERS: u32 = u32::MAX;
+
+pub(super) struct Classes {
+    classes: Vec<Class>,
+    slots: Vec<u16>,
+    /// Number of the class found last, which is often the next one's too.
+    last: u16,
+}
+
+const FREE: u16 = u16::MAX;
+
+impl Classes {
+    /// Bounds memory where thousands of short-lived processes do I/O: later ones share a class per device and kind.
+    const LIMIT: usize = 4096;
+    /// Room kept for those.
+    const OTHERS_LIMIT: usize = Classes::LIMIT + 1024;
+
+    pub(super) fn new() -> Classes {
+        Classes { classes: Vec::new(), slots: vec![FREE; Classes::LIMIT * 4], last: 0 }
+    }
+
+    #[inline]
+    pub(super) fn number_of(&mut self, who: Who) -> u16 {
+        if let Some(class) = self.classes.get(usize::from(self.last))
+            && class.who == who
+        {
+            return self.last;
+        }
+        self.last = self.look_up(who);
+        self.last
+    }
+
+    fn look_up(&mut self, who: Who) -> u16 {
+        let mask = self.slots.len() - 1;
+        let mut slot = hash(who) as usize & mask;
+        while self.slots[slot] != FREE {
+            if self.classes[usize::from(self.slots[slot])].who == who {
+                return self.slots[slot];
+            }
+            slot = (slot + 1) & mask;
+        }
+        if self.classes.len() >= Classes::LIMIT && who.pid != OTHERS {
+            return self.look_up(Who { pid: OTHERS, cgroup: 0, ..who });
+        }
+        if self.classes.len() >= Classes::OTHERS_LIMIT {
+            return (Classes::OTHERS_LIMIT - 1) as u16;
+        }
+        self.slots[slot] = self.classes.len() as u16;
+        self.classes.push(Class {
+            who,
+            queued: 0,
+            queued_bytes: 0,
+            errors: 0,
+            slow: 0,
+            q2c: Histogram::default(),
+            d2c: Histogram::default(),
+        });
+        self.slots[slot]
+    }
+
+    #[inline]
+    pub(super) fn get(&self, number: u16) -> &Class {
+        &self.classes[usize::from(number)]
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, number: u16) -> &mut Class {
+        &mut self.classes[usize::from(number)]
+    }
+
+    pub(super) fn all(&self) -> &[Class] {
+        &self.classes
+    }
+}
+
+fn hash(who: Who) -> u64 {
+    let small = u64::from(who.pid) << 32 | u64::from(who.device) << 8 | u64::from(who.kind.number());
+    let mixed = (small ^ who.cgroup.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ mixed >> 29
+}
+
+#[cfg(test)]
+mod tests {
+    use model::block::Kind;
+
+    use super::{Classes, OTHERS, Who};
+
+    #[test]
+    fn the_same_who_has_the_same_number_and_late_comers_share() {
+        let mut classes = Classes::new();
+        let who = |pid| Who { device: 1, kind: Kind::default(), pid, cgroup: 7 };
+        let first = classes.number_of(who(5));
+        assert_eq!(classes.number_of(who(6)), 1);
+        assert_eq!(classes.number_of(who(5)), first);
+        for pid in 0..10_000 {
+            classes.number_of(who(pid));
+        }
+        let late = classes.number_of(who(20_000));
+        assert_eq!(classes.get(late).who.pid, OTHERS);
+        assert_eq!(classes.number_of(who(20_001)), late);
+    }
+}

@@ -1,0 +1,373 @@
+//! Everything counted per device.
+
+use model::block::{BlockEvent, DeviceNumber, Kind, Operation};
+
+use super::bio::UNSEEN;
+use super::histogram::Histogram;
+use super::phase::{PerPhase, Phase, PhaseTimes};
+use super::timeline::Timeline;
+
+/// Distances between the end of one I/O and the start of the next.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seeks {
+    /// Absolute distances in sectors; 0 is sequential.
+    pub distance: Histogram,
+    /// How many went towards lower sectors.
+    pub backward: u64,
+}
+
+/// Plugging: tasks that hold their requests back to send them together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plugs {
+    /// Plugs.
+    pub plugs: u64,
+    /// Unplugs by the task itself.
+    pub unplugs: u64,
+    /// Unplugs by a timer.
+    pub timer_unplugs: u64,
+    /// Requests let go by the task's unplugs.
+    pub unplugged: u64,
+    /// Requests let go by timers.
+    pub timer_unplugged: u64,
+    /// Time during which at least one task was plugged.
+    pub plugged_ns: u64,
+}
+
+/// Latencies of one kind of I/O.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KindTimes {
+    /// Bios queued.
+    pub queued: u64,
+    /// Their bytes.
+    pub queued_bytes: u64,
+    /// Q2C.
+    pub q2c: Histogram,
+    /// D2C.
+    pub d2c: Histogram,
+}
+
+/// Bios that are in no figure, by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CountedOut {
+    /// The clock jumped while they were in flight.
+    pub across_clock_jump: u64,
+    /// Events were lost while they were in flight, so that theirs may be among them.
+    pub after_loss: u64,
+    /// Of these, the ones of which a part is certain and counted.
+    pub in_part: u64,
+}
+
+/// Counts and distributions of one device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceTables {
+    /// Events.
+    pub events: u64,
+    /// Events by action's number.
+    pub actions: [u64; 20],
+    /// Each phase's distribution.
+    pub phases: PerPhase<Histogram>,
+    /// Sums of the phases over the bios whose phases are all known, and their Q2C.
+    pub overhead_ns: PerPhase<u128>,
+    /// Q2C of the bios whose phases are not all known.
+    pub undivided_ns: u128,
+    /// By kind's number, in order of first appearance.
+    pub kinds: Vec<(Kind, KindTimes)>,
+    /// Bios: queued ones, and one more for each split.
+    pub bios: u64,
+    /// Issues, without those that follow a requeue.
+    pub requests: u64,
+    /// Bios completed.
+    pub completed: u64,
+    /// Bios completed with an error.
+    pub errors: u64,
+    /// Bios merged into a request.
+    pub merges: u64,
+    /// Requests merged into a request.
+    pub request_merges: u64,
+    /// Splits.
+    pub splits: u64,
+    /// Requeues.
+    pub requeues: u64,
+    /// Time that requeued requests had spent at the driver.
+    pub requeued_ns: u64,
+    /// Waits for a free request.
+    pub sleeps: u64,
+    /// Bios sent on from another device, by that device.
+    pub remapped_from: Vec<(DeviceNumber, u64)>,
+    /// Distances between bios.
+    pub q2q_seeks: Seeks,
+    /// Distances between issues.
+    pub d2d_seeks: Seeks,
+    /// Length of issued requests in sectors: reads, writes, discards, others.
+    pub sizes: [Histogram; 4],
+    /// Bios in flight when another is queued.
+    pub depth_at_queue: Histogram,
+    /// Requests at the driver when a bio is queued.
+    pub issued_at_queue: Histogram,
+    /// Flushes of the device's cache by the flush machinery: D2C.
+    pub flushes: Histogram,
+    /// Passed-through commands: D2C.
+    pub passthrough: Histogram,
+    /// Plugging.
+    pub plugs: Plugs,
+    /// Times with something in flight: their lengths.
+    pub active: Histogram,
+    /// Times with nothing in flight in between: their lengths.
+    pub idle: Histogram,
+    /// Bios that are in no figure.
+    pub counted_out: CountedOut,
+    /// Gaps in the sequence numbers, and the events lost in them.
+    pub lost: (u64, u64),
+    /// Over time.
+    pub timeline: Timeline,
+}
+
+/// A device's tables, and the state that feeds them.
+pub(super) struct Device {
+    pub(super) number: DeviceNumber,
+    pub(super) tables: DeviceTables,
+    pub(super) in_flight: u32,
+    pub(super) issued: u32,
+    /// When the flush that completed last had been issued.
+    pub(super) flush_issued_ns: u64,
+    losses: Losses,
+    last_queue: Last,
+    last_issue: Last,
+    plugged: Vec<u32>,
+    plugged_since_ns: u64,
+    activity_since_ns: u64,
+}
+
+/// The I/O before, for what is between two.
+#[derive(Clone, Copy)]
+struct Last {
+    time_ns: u64,
+    end: u64,
+    losses: u32,
+    epoch: u32,
+}
+
+/// Losses of events, open as long as their interval lasts.
+#[derive(Default)]
+struct Losses {
+    events: u32,
+    open: Vec<(u64, u32)>,
+}
+
+impl Losses {
+    /// Intervals remembered at once; there is one per CPU at most, in a sane trace.
+    const OPEN: usize = 1024;
+
+    /// Losses that are over before `now_ns`: whoever is queued now cannot have lost events to them.
+    fn over(&mut self, now_ns: u64) -> u32 {
+        if self.open.is_empty() {
+            return self.events;
+        }
+        self.open.retain(|(until_ns, _)| *until_ns > now_ns);
+        self.events.wrapping_sub(self.open.iter().fold(0, |sum, (_, count)| sum.wrapping_add(*count)))
+    }
+}
+
+/// Tasks known to be plugged at once; more are not followed.
+const PLUGGED: usize = 1024;
+
+impl Device {
+    pub(super) fn new(number: DeviceNumber, now_ns: u64) -> Device {
+        let never = Last { time_ns: UNSEEN, end: 0, losses: 0, epoch: 0 };
+        Device {
+            number,
+            tables: DeviceTables::new(now_ns),
+            in_flight: 0,
+            issued: 0,
+            flush_issued_ns: UNSEEN,
+            losses: Losses::default(),
+            last_queue: never,
+            last_issue: never,
+            plugged: Vec::new(),
+            plugged_since_ns: 0,
+            activity_since_ns: UNSEEN,
+        }
+    }
+
+    /// A reader's mark: so many events are missing until `until_ns`.
+    pub(super) fn lose(&mut self, count: u64, until_ns: u64) {
+        let count = u32::try_from(count).unwrap_or(u32::MAX / 2);
+        self.losses.events = self.losses.events.wrapping_add(count);
+        if self.losses.open.len() < Losses::OPEN {
+            self.losses.open.push((until_ns, count));
+        }
+        self.tables.lost.0 += 1;
+        self.tables.lost.1 += u64::from(count);
+        // Who is plugged is not known any more; the time until now counts as not plugged.
+        self.plugged.clear();
+    }
+
+    /// To be kept by a bio that is queued now, for [`Device::lost_since`].
+    #[inline]
+    pub(super) fn losses_before(&mut self, now_ns: u64) -> u32 {
+        self.losses.over(now_ns)
+    }
+
+    /// How many events were lost since a bio kept [`Device::losses_before`].
+    #[inline]
+    pub(super) fn lost_since(&self, before: u32) -> u32 {
+        self.losses.events.wrapping_sub(before)
+    }
+
+    /// Counts a bio that is queued.
+    pub(super) fn count_queue(&mut self, event: &BlockEvent, epoch: u32) {
+        let losses = self.losses.over(event.time_ns);
+        let last = self.last_queue;
+        if last.time_ns != UNSEEN && last.epoch == epoch && last.losses == self.losses.events {
+            let mut phases = PhaseTimes::default();
+            phases.span(Phase::Q2Q, last.time_ns, event.time_ns);
+            if let Some(time_ns) = phases.get(Phase::Q2Q) {
+                self.tables.phases[Phase::Q2Q].record(time_ns);
+            }
+            if event.bytes > 0 {
+                self.tables.q2q_seeks.count(last.end, event.sector);
+            }
+        }
+        let end = if event.bytes > 0 { event.sector + u64::from(event.sectors()) } else { last.end };
+        self.last_queue = Last { time_ns: event.time_ns, end, losses, epoch };
+        self.tables.depth_at_queue.record(u64::from(self.in_flight));
+        self.tables.issued_at_queue.record(u64::from(self.issued));
+        let times = self.tables.kind(event.kind);
+        times.queued += 1;
+        times.queued_bytes += u64::from(event.bytes);
+    }
+
+    /// A bio enters the device's care: queued, or split off.
+    pub(super) fn enter(&mut self, now_ns: u64, epoch_jumped: bool) {
+        if self.in_flight == 0 {
+            if self.activity_since_ns != UNSEEN && now_ns >= self.activity_since_ns && !epoch_jumped {
+                self.tables.idle.record(now_ns - self.activity_since_ns);
+            }
+            self.activity_since_ns = now_ns;
+        }
+        self.in_flight += 1;
+        self.tables.bios += 1;
+        self.tables.timeline.queue(now_ns, self.in_flight);
+    }
+
+    /// A bio leaves it.
+    pub(super) fn leave(&mut self, now_ns: u64) {
+        self.in_flight -= 1;
+        if self.in_flight == 0 {
+            if now_ns >= self.activity_since_ns {
+                self.tables.active.record(now_ns - self.activity_since_ns);
+            }
+            self.activity_since_ns = now_ns;
+        }
+    }
+
+    /// Counts a request that goes to the driver for the first time.
+    pub(super) fn count_issue(&mut self, event: &BlockEvent, epoch: u32) {
+        self.tables.requests += 1;
+        self.tables.sizes[size_column(event.kind.operation())].record(u64::from(event.sectors()));
+        let last = self.last_issue;
+        if event.bytes > 0 {
+            if last.time_ns != UNSEEN && last.epoch == epoch && last.losses == self.losses.events {
+                self.tables.d2d_seeks.count(last.end, event.sector);
+            }
+            let end = event.sector.wrapping_add(u64::from(event.sectors()));
+            self.last_issue = Last { time_ns: event.time_ns, end, losses: self.losses.events, epoch };
+        }
+    }
+
+    pub(super) fn plug(&mut self, pid: u32, now_ns: u64) {
+        self.tables.plugs.plugs += 1;
+        if self.plugged.len() < PLUGGED && !self.plugged.contains(&pid) {
+            if self.plugged.is_empty() {
+                self.plugged_since_ns = now_ns;
+            }
+            self.plugged.push(pid);
+        }
+    }
+
+    pub(super) fn unplug(&mut self, event: &BlockEvent, by_timer: bool) {
+        let plugs = &mut self.tables.plugs;
+        if by_timer {
+            plugs.timer_unplugs += 1;
+            plugs.timer_unplugged = plugs.timer_unplugged.saturating_add(event.argument);
+        } else {
+            plugs.unplugs += 1;
+            plugs.unplugged = plugs.unplugged.saturating_add(event.argument);
+        }
+        if let Some(at) = self.plugged.iter().position(|&pid| pid == event.pid) {
+            self.plugged.swap_remove(at);
+            if self.plugged.is_empty() {
+                plugs.plugged_ns += event.time_ns.saturating_sub(self.plugged_since_ns);
+            }
+        }
+    }
+
+    pub(super) fn remap(&mut self, from: DeviceNumber) {
+        let known = &mut self.tables.remapped_from;
+        match known.iter_mut().find(|(device, _)| *device == from) {
+            Some((_, count)) => *count += 1,
+            None if known.len() < 256 => known.push((from, 1)),
+            None => {}
+        }
+    }
+}
+
+fn size_column(operation: Operation) -> usize {
+    (operation as usize).wrapping_sub(1).min(3)
+}
+
+impl Seeks {
+    fn count(&mut self, end: u64, start: u64) {
+        self.distance.record(start.abs_diff(end));
+        self.backward += u64::from(start < end);
+    }
+}
+
+impl DeviceTables {
+    fn new(now_ns: u64) -> DeviceTables {
+        DeviceTables {
+            events: 0,
+            actions: [0; 20],
+            phases: PerPhase::default(),
+            overhead_ns: PerPhase::default(),
+            undivided_ns: 0,
+            kinds: Vec::new(),
+            bios: 0,
+            requests: 0,
+            completed: 0,
+            errors: 0,
+            merges: 0,
+            request_merges: 0,
+            splits: 0,
+            requeues: 0,
+            requeued_ns: 0,
+            sleeps: 0,
+            remapped_from: Vec::new(),
+            q2q_seeks: Seeks::default(),
+            d2d_seeks: Seeks::default(),
+            sizes: Default::default(),
+            depth_at_queue: Histogram::default(),
+            issued_at_queue: Histogram::default(),
+            flushes: Histogram::default(),
+            passthrough: Histogram::default(),
+            plugs: Plugs::default(),
+            active: Histogram::default(),
+            idle: Histogram::default(),
+            counted_out: CountedOut::default(),
+            lost: (0, 0),
+            timeline: Timeline::new(now_ns),
+        }
+    }
+
+    /// Times of one kind; at most 256 kinds exist, few occur.
+    pub(super) fn kind(&mut self, kind: Kind) -> &mut KindTimes {
+        let at = match self.kinds.iter().position(|(known, _)| *known == kind) {
+            Some(at) => at,
+            None => {
+                self.kinds.push((kind, KindTimes::default()));
+                self.kinds.len() - 1
+            }
+        };
+        &mut self.kinds[at].1
+    }
+}

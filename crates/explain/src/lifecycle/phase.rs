@@ -1,0 +1,132 @@
+//! Where a bio's time goes.
+
+use std::ops::{Index, IndexMut};
+
+/// A stretch of a bio's life, named by the events at its ends as blkparse's letters have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Phase {
+    /// Between two bios: from one queueing to the next. Not a part of Q2C.
+    Q2Q,
+    /// Queued until a request was allocated for it.
+    Q2G,
+    /// Request allocated until first inserted into the scheduler or dispatch list.
+    G2I,
+    /// Queued until merged into a request that was there.
+    Q2M,
+    /// First inserted until last issued to the driver; time lost to requeues is in it.
+    I2D,
+    /// Merged until the request was last issued.
+    M2D,
+    /// Last issued until completed.
+    D2C,
+    /// All of it: queued until completed.
+    Q2C,
+    /// Request allocated until last issued, of requests that were issued directly, without an insertion.
+    G2D,
+    /// Queued until sent on to another device, on a device that has no requests of its own.
+    Q2A,
+    /// Sent on until completed there.
+    A2C,
+}
+
+impl Phase {
+    /// All phases.
+    pub const ALL: [Phase; 11] = [
+        Phase::Q2Q,
+        Phase::Q2G,
+        Phase::G2I,
+        Phase::Q2M,
+        Phase::I2D,
+        Phase::M2D,
+        Phase::D2C,
+        Phase::Q2C,
+        Phase::G2D,
+        Phase::Q2A,
+        Phase::A2C,
+    ];
+
+    /// The phases that a Q2C consists of. A bio has some of them, and they add up.
+    pub const PARTS: [Phase; 9] = [
+        Phase::Q2G,
+        Phase::G2I,
+        Phase::G2D,
+        Phase::Q2M,
+        Phase::I2D,
+        Phase::M2D,
+        Phase::D2C,
+        Phase::Q2A,
+        Phase::A2C,
+    ];
+
+    /// `Q2C`.
+    pub const fn name(self) -> &'static str {
+        ["Q2Q", "Q2G", "G2I", "Q2M", "I2D", "M2D", "D2C", "Q2C", "G2D", "Q2A", "A2C"][self as usize]
+    }
+
+    /// `q2c`, the key in JSON.
+    pub const fn key(self) -> &'static str {
+        ["q2q", "q2g", "g2i", "q2m", "i2d", "m2d", "d2c", "q2c", "g2d", "q2a", "a2c"][self as usize]
+    }
+}
+
+const UNKNOWN: u64 = u64::MAX;
+
+/// A bio's phases; those that it did not have, or that are not known, are `None`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PhaseTimes([u64; Phase::ALL.len()]);
+
+impl Default for PhaseTimes {
+    fn default() -> Self {
+        PhaseTimes([UNKNOWN; Phase::ALL.len()])
+    }
+}
+
+impl PhaseTimes {
+    /// How long the phase was.
+    pub fn get(&self, phase: Phase) -> Option<u64> {
+        let time_ns = self.0[phase as usize];
+        (time_ns != UNKNOWN).then_some(time_ns)
+    }
+
+    /// Says how long the phase was.
+    pub fn set(&mut self, phase: Phase, time_ns: u64) {
+        self.0[phase as usize] = time_ns;
+    }
+
+    /// Withdraws what was said.
+    pub fn clear(&mut self, phase: Phase) {
+        self.0[phase as usize] = UNKNOWN;
+    }
+
+    /// Says it if both ends are known and in order.
+    #[inline]
+    pub(super) fn span(&mut self, phase: Phase, from_ns: u64, to_ns: u64) {
+        if from_ns != UNKNOWN && to_ns != UNKNOWN && from_ns <= to_ns {
+            self.0[phase as usize] = to_ns - from_ns;
+        }
+    }
+
+    /// Whether the known parts add up to Q2C.
+    pub fn add_up(&self) -> bool {
+        let parts = Phase::PARTS.iter().filter_map(|&part| self.get(part));
+        self.get(Phase::Q2C) == Some(parts.fold(0, u64::saturating_add))
+    }
+}
+
+/// One value for each phase.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PerPhase<T>(pub [T; Phase::ALL.len()]);
+
+impl<T> Index<Phase> for PerPhase<T> {
+    type Output = T;
+    fn index(&self, phase: Phase) -> &T {
+        &self.0[phase as usize]
+    }
+}
+
+impl<T> IndexMut<Phase> for PerPhase<T> {
+    fn index_mut(&mut self, phase: Phase) -> &mut T {
+        &mut self.0[phase as usize]
+    }
+}

@@ -1,0 +1,60 @@
+//! What of the rig this machine allows. Looks only; makes nothing.
+
+use model::preflight::Finding;
+
+use crate::child::find_tool;
+use crate::{Hierarchies, Roots};
+
+/// Whether a memory box, slow devices and throw-away file systems can be had here.
+pub fn preflight() -> Vec<Finding> {
+    let root = rustix::process::geteuid().is_root();
+    let found = Hierarchies::detect(&Roots::default()).ok();
+    let mut findings = vec![privilege(root)];
+    findings.push(controller("memory box", "--memory", "memory", found.as_ref(), |found| found.memory.is_some()));
+    findings.push(controller("slow device", "--disk-bps, --disk-iops", "io", found.as_ref(), |found| {
+        found.blkio.is_some()
+    }));
+    for (tool, package, purpose) in [
+        ("losetup", "mount", "throw-away file systems (demo)"),
+        ("mkfs.xfs", "xfsprogs", "throw-away XFS; without it ext4 is used"),
+        ("mkfs.ext4", "e2fsprogs", "throw-away ext4"),
+    ] {
+        findings.push(match find_tool(tool) {
+            Some(_) => Finding::available(tool, purpose),
+            None => {
+                Finding::missing(tool, purpose, "it is not installed", format!("install {package} (Debian's name)"))
+            }
+        });
+    }
+    findings
+}
+
+fn privilege(root: bool) -> Finding {
+    let purpose = "memory box, slow device, throw-away file system, some counters";
+    if root {
+        return Finding::available("root", purpose);
+    }
+    Finding::missing("root", purpose, "this is an ordinary user", "run as root (sudo) where you need them")
+}
+
+fn controller(
+    capability: &str,
+    flags: &str,
+    v2_name: &str,
+    found: Option<&Hierarchies>,
+    in_v1: impl Fn(&Hierarchies) -> bool,
+) -> Finding {
+    let purpose = format!("{flags}, through cgroups");
+    let Some(found) = found else {
+        return Finding::missing(capability, purpose, "/proc/self/mountinfo cannot be read", "mount /proc");
+    };
+    let in_v2 = found.unified.as_ref().is_some_and(|unified| {
+        let listed = std::fs::read_to_string(unified.mount.join("cgroup.controllers")).unwrap_or_default();
+        listed.split_whitespace().any(|name| name == v2_name)
+    });
+    if in_v1(found) || in_v2 {
+        return Finding::available(capability, purpose);
+    }
+    let why = "no mounted cgroup hierarchy has its controller";
+    Finding::missing(capability, purpose, why, "mount one: mount -t cgroup2 none /sys/fs/cgroup")
+}
