@@ -89,6 +89,13 @@ impl Register {
         entries.into_iter().rev().filter_map(|entry| self.undo(entry)).collect()
     }
 
+    /// Removes everything that is still registered, latest first: at a program's end, what an earlier attempt had to leave
+    /// (a process stuck in the kernel may have died since), and what an interrupted program did not get to.
+    pub fn remove_all(&self) -> Vec<Removed> {
+        let present = self.journal().present();
+        present.into_iter().filter_map(|(id, thing)| self.undo(Entry { id, thing })).collect()
+    }
+
     /// Does something that two programs must not do at the same time.
     pub(crate) fn alone<T>(&self, work: impl FnOnce() -> Result<T, RigError>) -> Result<T, RigError> {
         let _lock = self.shared.place.lock()?;

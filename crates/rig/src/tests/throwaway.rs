@@ -5,7 +5,7 @@ use std::process::Command;
 use super::{is_root, register};
 use crate::child::find_tool;
 use crate::remove::mount::loops_of;
-use crate::{FsKind, RigError, Roots, ThrowAway};
+use crate::{FsKind, Request, Rig, RigError, Roots, ThrowAway};
 
 #[test]
 fn each_kind_is_made_used_and_removed() {
@@ -70,6 +70,36 @@ fn a_frozen_file_system_is_thawed_and_removed() {
     let mut writer = Command::new("sh").args(["-c", &script]).spawn().unwrap();
     let removed = made.remove();
     assert!(removed.iter().all(|outcome| outcome.complete), "{removed:?}");
+    let _ = writer.wait();
+}
+
+#[test]
+fn a_box_with_a_process_stuck_in_the_kernel_is_left_in_time_and_removed_later() {
+    let Some(fsfreeze) = find_tool("fsfreeze").filter(|_| is_root("a frozen file system")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (register, _) = register(folder.path());
+    let made = ThrowAway::make(FsKind::Ext4, 32 << 20, folder.path(), &register).unwrap();
+    let request = Request { memory_bytes: Some(64 << 20), ..Request::default() };
+    let rig = match Rig::build(&request, &register) {
+        Err(error @ RigError::NoController { .. }) => return println!("skipped: {error}"),
+        rig => rig.unwrap(),
+    };
+    let procs = rig.cgroup_procs[0].clone();
+    assert!(Command::new(fsfreeze).arg("-f").arg(made.path()).status().unwrap().success());
+    let script = format!("echo $$ > {}; echo x > {}", procs.display(), made.path().join("stuck").display());
+    let mut writer = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    let state = || std::fs::read_to_string(format!("/proc/{}/stat", writer.id())).unwrap();
+    while !state().contains(") D ") {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let removed = rig.remove();
+    assert!(!removed[0].complete && removed[0].sentence.contains("does not die"), "{removed:?}");
+    assert!(procs.exists());
+    // Removing the file system thaws it, which lets the process die.
+    assert!(made.remove().iter().all(|outcome| outcome.complete));
+    let removed = register.remove_all();
+    assert!(removed.len() == 1 && removed[0].complete, "{removed:?}");
+    assert!(!procs.exists());
     let _ = writer.wait();
 }
 
