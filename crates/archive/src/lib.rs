@@ -1,1 +1,37 @@
-//! archive
+//! The run directory: write it, read it, recover what a crash left of it.
+//!
+//! A [`Writer`] collects rows and events, and puts them on disk at each [`Writer::flush`]. A [`Run`] reads a directory
+//! back, also while it is being written and after the writer was killed at any moment: every row of a flush that
+//! returned is read exactly once, and nothing that was not written is ever read. `docs/FORMAT.md` describes the files.
+//!
+//! The way of a row: [`Writer`] keeps it in memory → a flush appends it to the *recent* file (one checksummed record
+//! for all tables, one sync) → about once a minute the rows of many flushes are *consolidated* into one well-sorted
+//! batch of the table's Arrow segment, and one journal line says at once that this batch is live and that the recent
+//! file is not.
+#![forbid(unsafe_code)]
+
+mod append;
+mod encode;
+mod error;
+mod journal;
+mod line;
+mod options;
+mod read;
+mod recent;
+mod space;
+mod table;
+mod writer;
+
+pub use error::ArchiveError;
+pub use options::{FlushState, WriterOptions};
+pub use read::check::{CheckReport, RunState};
+pub use read::rows::Batches;
+pub use read::run::Run;
+pub use writer::{Closed, Writer};
+
+/// The description of a run, written once.
+const DESCRIPTION_FILE: &str = "run.json";
+/// The list of what is live.
+const JOURNAL_FILE: &str = "journal";
+/// Space held back for the moment the disk is full.
+const RESERVE_FILE: &str = "reserve";

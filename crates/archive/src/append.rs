@@ -1,0 +1,89 @@
+//! A file that only grows, and never keeps half of what was appended.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::space::Space;
+
+/// A file open for appending.
+#[derive(Debug)]
+pub(crate) struct AppendFile {
+    file: File,
+    path: PathBuf,
+    length: u64,
+    /// False once the file may hold something behind `length`, or lose something before it. It is never continued.
+    sound: bool,
+}
+
+impl AppendFile {
+    /// Makes a new, empty file.
+    pub(crate) fn create(path: &Path) -> io::Result<AppendFile> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        Ok(AppendFile { file, path: path.to_owned(), length: 0, sound: true })
+    }
+
+    /// Appends all of `bytes` or nothing, and returns where they begin.
+    pub(crate) fn append(&mut self, bytes: &[u8], space: &mut Space) -> io::Result<u64> {
+        if !self.sound {
+            return Err(io::Error::other("an earlier write to this file failed"));
+        }
+        space.admit(bytes.len() as u64)?;
+        let offset = self.length;
+        if let Err(error) = self.file.write_all_at(bytes, offset) {
+            self.cut_back(offset, space);
+            return Err(error);
+        }
+        self.length += bytes.len() as u64;
+        space.wrote(bytes.len() as u64);
+        Ok(offset)
+    }
+
+    /// Takes back everything from `length` on.
+    pub(crate) fn cut_back(&mut self, length: u64, space: &mut Space) {
+        self.sound &= self.file.set_len(length).is_ok();
+        space.gave_back(self.length - length);
+        self.length = length;
+    }
+
+    /// Waits until everything appended is on the disk. After an error the file is not continued: the kernel may have
+    /// thrown away what it could not write, and says so only once.
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
+        let outcome = self.file.sync_data();
+        self.sound &= outcome.is_ok();
+        outcome
+    }
+
+    /// Whether it can be appended to.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.sound
+    }
+
+    /// Bytes appended.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The open file.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The name within the run directory.
+    pub(crate) fn name(&self) -> String {
+        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// Deletes the file. A reader that has it open can go on reading.
+    pub(crate) fn remove(self, space: &mut Space) {
+        if std::fs::remove_file(&self.path).is_ok() {
+            space.gave_back(self.length);
+        }
+    }
+}
+
+/// Makes the names in a directory survive a crash of the machine.
+pub(crate) fn sync_directory(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}

@@ -1,0 +1,93 @@
+//! What can be wrong with a run directory.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a run directory could not be made or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The operating system refused something.
+    #[error("{path}: cannot {what}: {source}")]
+    Io {
+        /// File or directory.
+        path: PathBuf,
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A run is never written over something else.
+    #[error("{path}: already exists and is not empty; name another directory for the run")]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The archive's file system has too little room.
+    #[error(
+        "{path}: {free_bytes} bytes are free on this file system and {needed_bytes} are needed to begin; free some, put the run elsewhere, or reserve less"
+    )]
+    NoSpace {
+        /// The directory.
+        path: PathBuf,
+        /// What is free.
+        free_bytes: u64,
+        /// What the reserve and a first minute need.
+        needed_bytes: u64,
+    },
+    /// The size limit leaves no room for any row.
+    #[error("a size limit of {limit_bytes} bytes is too small for a run; give at least {least_bytes}")]
+    LimitTooSmall {
+        /// What was asked for.
+        limit_bytes: u64,
+        /// What would do.
+        least_bytes: u64,
+    },
+    /// The directory lacks a file that every run has.
+    #[error("{path}: not a run directory: {missing} is missing")]
+    NotARun {
+        /// The directory.
+        path: PathBuf,
+        /// Which file.
+        missing: &'static str,
+    },
+    /// The run was written by a later version of the program.
+    #[error("{path}: format {found} is newer than this program reads ({supported}); use a newer stallscope")]
+    Newer {
+        /// The run's description.
+        path: PathBuf,
+        /// Its format version.
+        found: u32,
+        /// The newest that can be read.
+        supported: u32,
+    },
+    /// `run.json` does not hold a description.
+    #[error("{path}: not a run description: {source}")]
+    Description {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        source: serde_json::Error,
+    },
+    /// A batch that the journal names is not there as it was written. None of its rows is given out.
+    #[error("{path}: {rows} rows of {table} at offset {offset} are damaged: {why}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The table.
+        table: String,
+        /// Where the batch begins.
+        offset: u64,
+        /// How many rows it held.
+        rows: u64,
+        /// How it was noticed.
+        why: String,
+    },
+}
+
+impl ArchiveError {
+    /// For `map_err` on an operation with a path.
+    pub(crate) fn io(path: &Path, what: &'static str) -> impl FnOnce(io::Error) -> ArchiveError {
+        let path = path.to_owned();
+        move |source| ArchiveError::Io { path, what, source }
+    }
+}

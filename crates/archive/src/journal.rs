@@ -1,0 +1,176 @@
+//! The journal: what is live.
+
+use std::path::Path;
+use std::{fs, io};
+
+use model::event::RunEvent;
+use model::time::Moment;
+use serde::{Deserialize, Serialize};
+
+use crate::append::AppendFile;
+use crate::line;
+use crate::space::Space;
+
+/// One line of the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+pub(crate) enum Entry {
+    /// A segment was opened; its first bytes are the Arrow schema.
+    Segment(SegmentEntry),
+    /// Rows of many flushes now live in these batches. One line, so that all of it holds or nothing.
+    Consolidated {
+        /// The moment of the last of those flushes.
+        at: Moment,
+        /// Number of the first recent file replaced: the batches' place in the order of time.
+        generation: u32,
+        /// Recent files that no longer count, from now on.
+        replaces: Vec<String>,
+        /// Where the rows are.
+        batches: Vec<BatchEntry>,
+    },
+    /// Something happened to the run as a whole.
+    Event {
+        /// What.
+        what: RunEvent,
+    },
+    /// The writer closed the run in an orderly way; nothing follows.
+    Closed {
+        /// When.
+        at: Moment,
+    },
+}
+
+/// A table's file was opened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SegmentEntry {
+    /// Its name within the directory.
+    pub(crate) file: String,
+    /// Whose rows it holds.
+    pub(crate) table: String,
+    /// Length of the schema message at its beginning.
+    pub(crate) length: u64,
+    /// Checksum of that message.
+    pub(crate) crc32c: u32,
+}
+
+/// A live batch of a segment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct BatchEntry {
+    /// The segment.
+    pub(crate) file: String,
+    /// First byte of the Arrow message.
+    pub(crate) offset: u64,
+    /// Bytes of the message, its body included.
+    pub(crate) length: u64,
+    /// Checksum of those bytes.
+    pub(crate) crc32c: u32,
+    /// Rows in it.
+    pub(crate) rows: u64,
+}
+
+/// The journal, open for writing.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    file: AppendFile,
+    buffer: Vec<u8>,
+    sync: bool,
+}
+
+impl Journal {
+    /// Makes the journal and locks it for the writer's life: that is how a reader knows that the run is live.
+    pub(crate) fn create(path: &Path, sync: bool) -> io::Result<Journal> {
+        let file = AppendFile::create(path)?;
+        rustix::fs::flock(file.file(), rustix::fs::FlockOperation::NonBlockingLockExclusive)?;
+        Ok(Journal { file, buffer: Vec::new(), sync })
+    }
+
+    /// Appends all entries or none, and waits for the disk.
+    pub(crate) fn write(&mut self, entries: &[Entry], space: &mut Space) -> io::Result<()> {
+        self.buffer.clear();
+        for entry in entries {
+            line::push(&mut self.buffer, entry)?;
+        }
+        let start = self.file.append(&self.buffer, space)?;
+        if self.sync {
+            self.file.sync().inspect_err(|_| self.file.cut_back(start, space))?;
+        }
+        Ok(())
+    }
+}
+
+/// A journal as it was found.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Found {
+    /// Its valid lines.
+    pub(crate) entries: Vec<Entry>,
+    /// Line numbers, from 1, that are damaged although valid ones follow.
+    pub(crate) damaged_lines: Vec<usize>,
+    /// Bytes behind the last valid line.
+    pub(crate) torn_bytes: u64,
+    /// Bytes read.
+    pub(crate) length: u64,
+}
+
+impl Found {
+    /// Reads a journal, which may be in the middle of being written.
+    pub(crate) fn read(path: &Path) -> io::Result<Found> {
+        Ok(Found::parse(&fs::read(path)?))
+    }
+
+    fn parse(bytes: &[u8]) -> Found {
+        let mut found = Found { length: bytes.len() as u64, ..Found::default() };
+        let mut damaged = Vec::new();
+        for (index, text) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            match text.strip_suffix(b"\n").and_then(line::parse::<Entry>) {
+                Some(entry) => {
+                    found.entries.push(entry);
+                    found.damaged_lines.append(&mut damaged);
+                    found.torn_bytes = 0;
+                }
+                None => {
+                    damaged.push(index + 1);
+                    found.torn_bytes += text.len() as u64;
+                }
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::time::Moment;
+
+    use super::{Entry, Found};
+    use crate::line;
+
+    fn three_lines() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for at in 1..=3 {
+            let at = Moment { monotonic_ns: at, wall_ns: 0 };
+            line::push(&mut bytes, &Entry::Closed { at }).unwrap();
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_torn_tail_is_counted_and_left_out() {
+        let bytes = three_lines();
+        let line = bytes.len() / 3;
+        for cut in 0..bytes.len() {
+            let found = Found::parse(&bytes[..cut]);
+            assert_eq!(found.entries.len(), cut / line, "cut at {cut}");
+            assert_eq!(found.torn_bytes as usize, cut % line, "cut at {cut}");
+            assert!(found.damaged_lines.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_damaged_line_in_the_middle_is_named_and_skipped() {
+        let mut bytes = three_lines();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        let found = Found::parse(&bytes);
+        assert_eq!((found.entries.len(), found.damaged_lines, found.torn_bytes), (2, vec![2], 0));
+    }
+}

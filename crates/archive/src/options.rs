@@ -1,0 +1,64 @@
+//! How a run is written, and how the writing goes.
+
+use std::fmt;
+
+/// How a [`Writer`](crate::Writer) goes about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriterOptions {
+    /// Disk space held back for the moment the disk is full. Less is held back where `size_limit_bytes` is small.
+    pub reserve_bytes: u64,
+    /// Size that the directory may reach, the reserve included. Reaching it is treated as a full disk is.
+    pub size_limit_bytes: Option<u64>,
+    /// Whether a flush waits until its rows are on the disk. Without it a crash of the machine (not of the program)
+    /// may lose more than the last flush.
+    pub sync: bool,
+    /// Flushes whose rows are gathered into one batch of each table's segment.
+    pub consolidate_after_flushes: u32,
+    /// Memory of gathered rows beyond which they are consolidated earlier.
+    pub consolidate_after_bytes: usize,
+    /// Memory of one table's rows between two flushes. What is beyond is counted as lost.
+    pub pending_limit_bytes: usize,
+}
+
+impl Default for WriterOptions {
+    fn default() -> WriterOptions {
+        WriterOptions {
+            reserve_bytes: 16 << 20,
+            size_limit_bytes: None,
+            sync: true,
+            consolidate_after_flushes: 60,
+            consolidate_after_bytes: 4 << 20,
+            pending_limit_bytes: 4 << 20,
+        }
+    }
+}
+
+/// What a flush could do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum FlushState {
+    /// Everything is written.
+    Whole,
+    /// Some tables are no longer written, so that more important ones can be.
+    Degraded {
+        /// Their names, in the order they were given up.
+        dropped: Vec<&'static str>,
+        /// The error that forced it.
+        why: String,
+    },
+    /// No more rows are accepted. The run should end; events and the close still have the rest of the reserve.
+    Full {
+        /// The error that forced it.
+        why: String,
+    },
+}
+
+impl fmt::Display for FlushState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FlushState::Whole => f.write_str("everything is recorded"),
+            FlushState::Degraded { dropped, why } => write!(f, "no longer recorded: {} ({why})", dropped.join(", ")),
+            FlushState::Full { why } => write!(f, "nothing more can be recorded ({why})"),
+        }
+    }
+}

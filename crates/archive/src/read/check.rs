@@ -1,0 +1,113 @@
+//! Is a run whole? Every live byte is read and decoded.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+
+use model::event::RunEvent;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use serde::Serialize;
+
+use super::inventory::Batch;
+use super::run::Run;
+use crate::JOURNAL_FILE;
+use crate::encode::END_OF_STREAM;
+
+/// What a check found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckReport {
+    /// Everything that was flushed reads back, and nothing is torn.
+    pub whole: bool,
+    /// How the run stands.
+    pub state: RunState,
+    /// Files that hold rows.
+    pub segments: u64,
+    /// Rows that read back, by table.
+    pub rows: BTreeMap<String, u64>,
+    /// Bytes that were being written when the writer died. No flush that returned is among them.
+    pub torn_bytes: u64,
+    /// What was flushed and cannot be read, in a sentence each.
+    pub lost: Vec<String>,
+    /// What the writer itself had to leave out, in a sentence each.
+    pub left_out: Vec<String>,
+    /// Moment of the last whole flush on the monotonic clock; `None` before the first.
+    pub last_flush_ns: Option<u64>,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// It is being written.
+    Live,
+    /// The writer closed it.
+    Closed,
+    /// The writer died.
+    CutOff,
+}
+
+impl Run {
+    /// How the run stands now: one that was live when opened may have ended since.
+    pub fn state(&self) -> RunState {
+        match self.inventory.closed {
+            true => RunState::Closed,
+            false if is_locked(&self.dir.join(JOURNAL_FILE)) => RunState::Live,
+            false => RunState::CutOff,
+        }
+    }
+
+    /// Reads everything and says what is there and what is not.
+    pub fn check(&self) -> CheckReport {
+        let state = self.state();
+        let mut rows = BTreeMap::new();
+        let mut lost = self.inventory.lost.clone();
+        for segment in &self.inventory.segments {
+            rows.insert(segment.entry.table.clone(), 0);
+        }
+        for batch in self.inventory.batches.values().flatten() {
+            match batch.read() {
+                Ok(columns) => *rows.entry(batch.schema.entry.table.clone()).or_default() += columns.num_rows() as u64,
+                Err(why) => lost.push(batch.damaged(why).to_string()),
+            }
+        }
+        // What a live writer is appending is not torn.
+        let torn_bytes =
+            if state == RunState::Live { 0 } else { self.inventory.torn_bytes + self.torn_segment_bytes() };
+        CheckReport {
+            whole: lost.is_empty() && torn_bytes == 0,
+            state,
+            segments: (self.inventory.segments.len() + self.inventory.recent_files) as u64,
+            rows,
+            torn_bytes,
+            lost,
+            left_out: self.inventory.events.iter().filter_map(left_out).collect(),
+            last_flush_ns: self.inventory.last_flush.map(|at| at.monotonic_ns),
+        }
+    }
+
+    /// Bytes of segments behind the last live batch, the end-of-stream marker left out.
+    fn torn_segment_bytes(&self) -> u64 {
+        let batches: Vec<&Batch> = self.inventory.batches.values().flatten().collect();
+        let torn = |segment: &std::sync::Arc<super::inventory::Schema>| {
+            let of_it = batches.iter().filter(|batch| std::sync::Arc::ptr_eq(&batch.file, &segment.file));
+            let end = of_it.map(|batch| batch.offset + batch.length).max().unwrap_or(segment.entry.length);
+            let end = if self.inventory.closed { end + END_OF_STREAM.len() as u64 } else { end };
+            segment.file.file.metadata().map_or(0, |file| file.len().saturating_sub(end))
+        };
+        self.inventory.segments.iter().map(torn).sum()
+    }
+}
+
+fn left_out(event: &RunEvent) -> Option<String> {
+    match event {
+        RunEvent::TableDropped { table, why, .. } => Some(format!("{table}: no longer written: {why}")),
+        RunEvent::Loss { what, count, .. } => Some(format!("{what}: {count}")),
+        _ => None,
+    }
+}
+
+/// The writer holds a lock on the journal as long as it lives.
+fn is_locked(journal: &std::path::Path) -> bool {
+    let Ok(file) = File::open(journal) else { return false };
+    flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
+}

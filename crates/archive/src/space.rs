@@ -1,0 +1,141 @@
+//! Room on the disk: the reserve and the size limit.
+//!
+//! The reserve is real blocks, allocated at the start. When the disk is full a quarter of it is freed for each table
+//! that is given up, and the rest for the close: that is what lets a run on a full disk end with a readable archive.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+
+use crate::error::ArchiveError;
+use crate::options::WriterOptions;
+use crate::{RESERVE_FILE, append};
+
+/// What a run needs beside its reserve: its first consolidation with some air.
+const LEAST_BYTES: u64 = 256 << 10;
+
+/// The reserve is freed in this many parts.
+const PARTS: u64 = 4;
+
+/// Room that is left, and how much of it is held back.
+#[derive(Debug)]
+pub(crate) struct Space {
+    path: PathBuf,
+    reserve: Option<File>,
+    reserve_bytes: u64,
+    part_bytes: u64,
+    limit_bytes: Option<u64>,
+    used_bytes: u64,
+    written_bytes: u64,
+}
+
+impl Space {
+    /// Checks that a run can begin in `dir` and allocates the reserve.
+    pub(crate) fn reserve(dir: &Path, options: &WriterOptions) -> Result<Space, ArchiveError> {
+        let reserve_bytes = match options.size_limit_bytes {
+            Some(limit_bytes) if limit_bytes < LEAST_BYTES => {
+                return Err(ArchiveError::LimitTooSmall { limit_bytes, least_bytes: LEAST_BYTES });
+            }
+            Some(limit_bytes) => options.reserve_bytes.min(limit_bytes / 4),
+            None => options.reserve_bytes,
+        };
+        let needed_bytes = reserve_bytes + LEAST_BYTES;
+        let free_bytes = free_bytes(dir).map_err(ArchiveError::io(dir, "ask for its free space"))?;
+        if free_bytes < needed_bytes {
+            return Err(ArchiveError::NoSpace { path: dir.to_owned(), free_bytes, needed_bytes });
+        }
+        let path = dir.join(RESERVE_FILE);
+        let file = OpenOptions::new().write(true).create_new(true).open(&path);
+        let file = file.map_err(ArchiveError::io(&path, "create it"))?;
+        allocate(&file, reserve_bytes).map_err(ArchiveError::io(&path, "reserve space"))?;
+        Ok(Space {
+            path,
+            reserve: Some(file),
+            reserve_bytes,
+            part_bytes: reserve_bytes.div_ceil(PARTS),
+            limit_bytes: options.size_limit_bytes,
+            used_bytes: 0,
+            written_bytes: 0,
+        })
+    }
+
+    /// Refuses what the size limit does not allow.
+    pub(crate) fn admit(&self, bytes: u64) -> io::Result<()> {
+        match self.limit_bytes {
+            Some(limit) if self.used_bytes + self.reserve_bytes + bytes > limit => {
+                Err(io::Error::new(io::ErrorKind::QuotaExceeded, format!("size limit of {limit} bytes reached")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts what was written.
+    pub(crate) fn wrote(&mut self, bytes: u64) {
+        self.used_bytes += bytes;
+        self.written_bytes += bytes;
+    }
+
+    /// Counts what was deleted.
+    pub(crate) fn gave_back(&mut self, bytes: u64) {
+        self.used_bytes = self.used_bytes.saturating_sub(bytes);
+    }
+
+    /// Frees a part of the reserve; `false` when nothing was left of it.
+    pub(crate) fn release_part(&mut self) -> bool {
+        self.shrink(self.reserve_bytes.saturating_sub(self.part_bytes))
+    }
+
+    /// Frees all of the reserve and removes its file.
+    pub(crate) fn release_all(&mut self) {
+        self.shrink(0);
+        if self.reserve.take().is_some() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+
+    /// Size of the directory's files, the reserve left out.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        self.used_bytes
+    }
+
+    /// Everything ever written, deleted files included.
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    fn shrink(&mut self, to_bytes: u64) -> bool {
+        let Some(file) = self.reserve.as_ref().filter(|_| to_bytes < self.reserve_bytes) else { return false };
+        // ext4 gives freed blocks out again only once the freeing is committed, hence the syncs.
+        let freed = file.set_len(to_bytes).and_then(|()| file.sync_all()).is_ok();
+        if let Some(dir) = self.path.parent() {
+            let _ = append::sync_directory(dir);
+        }
+        self.reserve_bytes = to_bytes;
+        freed
+    }
+}
+
+/// Whether the error means that less must be written, rather than that the disk is broken.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}
+
+fn free_bytes(dir: &Path) -> io::Result<u64> {
+    let stat = rustix::fs::statvfs(dir)?;
+    Ok(stat.f_bavail * stat.f_frsize)
+}
+
+/// Allocates blocks, by writing zeros where the file system knows no other way.
+fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes.max(1)) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            io::copy(&mut io::repeat(0).take(bytes), &mut &*file)?;
+            file.sync_all()
+        }
+        outcome => Ok(outcome?),
+    }
+}

@@ -1,0 +1,69 @@
+//! `operations`: slow, stuck and failed operations, one by one.
+
+use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Field};
+use model::operation::{OperationKind, OperationRecord};
+
+use super::column::{maybe_numbers, maybe_texts, numbers, optional, required, texts};
+use super::{ColumnError, Columns, Priority, Table};
+
+/// One row for each such operation; a stuck one may have several.
+pub(crate) struct Operations;
+
+impl Table for Operations {
+    type Row = OperationRecord;
+    const NAME: &'static str = "operations";
+    const PRIORITY: Priority = Priority::Operations;
+
+    fn columns() -> Vec<Field> {
+        vec![
+            required("kind", DataType::Utf8, "text"),
+            required("class", DataType::Utf8, "text"),
+            required("tid", DataType::UInt32, "id"),
+            required("start_ns", DataType::UInt64, "nanoseconds"),
+            required("duration_ns", DataType::UInt64, "nanoseconds"),
+            optional("bytes", DataType::UInt64, "bytes"),
+            optional("errno", DataType::Int32, "errno"),
+            optional("path", DataType::Utf8, "text"),
+        ]
+    }
+
+    fn encode(rows: &[OperationRecord]) -> Vec<ArrayRef> {
+        vec![
+            texts(rows, |row| row.kind.name()),
+            texts(rows, |row| &row.class),
+            numbers::<UInt32Type, _>(rows, |row| row.tid),
+            numbers::<UInt64Type, _>(rows, |row| row.start_ns),
+            numbers::<UInt64Type, _>(rows, |row| row.duration_ns),
+            maybe_numbers::<UInt64Type, _>(rows, |row| row.bytes),
+            maybe_numbers::<Int32Type, _>(rows, |row| row.errno),
+            maybe_texts(rows, |row| row.path.as_deref()),
+        ]
+    }
+
+    fn decode(columns: &Columns<'_>) -> Result<Vec<OperationRecord>, ColumnError> {
+        let (kind, class, tid) = (columns.text("kind")?, columns.text("class")?, columns.u32("tid")?);
+        let (start, duration) = (columns.u64("start_ns")?, columns.u64("duration_ns")?);
+        let (bytes, errno) = (columns.maybe_u64("bytes")?, columns.maybe_i32("errno")?);
+        let path = columns.maybe_text("path")?;
+        let row = |row| {
+            let unknown = || ColumnError::new("kind", format!("'{}' is not known", kind.value(row)));
+            Ok(OperationRecord {
+                kind: OperationKind::from_name(kind.value(row)).ok_or_else(unknown)?,
+                class: class.value(row).to_owned(),
+                tid: tid.value(row),
+                start_ns: start.value(row),
+                duration_ns: duration.value(row),
+                bytes: bytes.get(row),
+                errno: errno.get(row),
+                path: path.is_valid(row).then(|| path.value(row).to_owned()),
+            })
+        };
+        (0..columns.rows()).map(row).collect()
+    }
+
+    fn weight(row: &OperationRecord) -> usize {
+        size_of::<OperationRecord>() + row.class.len() + row.path.as_ref().map_or(0, String::len)
+    }
+}

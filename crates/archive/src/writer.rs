@@ -1,0 +1,233 @@
+//! Writing a run.
+
+mod consolidate;
+mod degrade;
+mod flush;
+mod segment;
+mod shelf;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use model::event::RunEvent;
+use model::metric::{Change, MetricDescriptor, SampleHeader};
+use model::operation::{IntervalRecord, OperationRecord};
+use model::run::RunDescription;
+use model::time::Moment;
+
+use crate::append::{AppendFile, sync_directory};
+use crate::encode::Encoder;
+use crate::error::ArchiveError;
+use crate::journal::{Entry, Journal};
+use crate::options::{FlushState, WriterOptions};
+use crate::space::Space;
+use crate::table::{Descriptors, Intervals, Metrics, Operations, Samples};
+use crate::{DESCRIPTION_FILE, JOURNAL_FILE};
+use degrade::Trouble;
+use segment::Segments;
+use shelf::{Rows, Shelf};
+
+/// zstd level of recent batches: they live for a minute.
+const RECENT_LEVEL: i32 = 1;
+/// zstd level of segments' batches: written once a minute, kept for good.
+const SEGMENT_LEVEL: i32 = 6;
+/// Events that wait for a flush; more are counted as lost.
+const PENDING_EVENTS: usize = 4096;
+
+/// Writes one run directory.
+///
+/// Rows and events are collected in memory and written by [`Writer::flush`]. A writer that is dropped without
+/// [`Writer::close`] leaves a run that reads as one cut off.
+pub struct Writer {
+    dir: PathBuf,
+    options: WriterOptions,
+    tables: Tables,
+    events: Vec<RunEvent>,
+    lost_events: u64,
+    journal: Journal,
+    segments: Segments,
+    /// The recent file in use.
+    recent: Option<AppendFile>,
+    /// Recent files that hold flushed rows which are still in memory, too.
+    unconsolidated: Vec<AppendFile>,
+    /// Number of the last recent file.
+    generation: u32,
+    flushes: u32,
+    space: Space,
+    quick: Encoder,
+    thorough: Encoder,
+    buffer: Vec<u8>,
+    trouble: Trouble,
+}
+
+/// One shelf for each table.
+struct Tables {
+    descriptors: Rows<Descriptors>,
+    samples: Rows<Samples>,
+    metrics: Rows<Metrics>,
+    intervals: Rows<Intervals>,
+    operations: Rows<Operations>,
+}
+
+impl Tables {
+    fn new(pending_limit: usize) -> Tables {
+        Tables {
+            descriptors: Rows::new(pending_limit),
+            samples: Rows::new(pending_limit),
+            metrics: Rows::new(pending_limit),
+            intervals: Rows::new(pending_limit),
+            operations: Rows::new(pending_limit),
+        }
+    }
+
+    fn all(&self) -> [&dyn Shelf; 5] {
+        [&self.descriptors, &self.samples, &self.metrics, &self.intervals, &self.operations]
+    }
+
+    fn all_mut(&mut self) -> [&mut dyn Shelf; 5] {
+        [&mut self.descriptors, &mut self.samples, &mut self.metrics, &mut self.intervals, &mut self.operations]
+    }
+}
+
+/// What a closed run holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closed {
+    /// Rows on disk, by table.
+    pub rows: BTreeMap<&'static str, u64>,
+    /// Size of the directory's files.
+    pub bytes: u64,
+    /// Whether everything that was handed to the writer is there.
+    pub state: FlushState,
+}
+
+impl Writer {
+    /// Makes a run directory, which must not exist or be empty.
+    pub fn create(dir: &Path, description: &RunDescription, options: WriterOptions) -> Result<Writer, ArchiveError> {
+        fs::create_dir_all(dir).map_err(ArchiveError::io(dir, "make the directory"))?;
+        let mut present = fs::read_dir(dir).map_err(ArchiveError::io(dir, "list the directory"))?;
+        if present.next().is_some() {
+            return Err(ArchiveError::NotEmpty { path: dir.to_owned() });
+        }
+        Writer::begin(dir, description, options).inspect_err(|_| abandon(dir))
+    }
+
+    fn begin(dir: &Path, description: &RunDescription, options: WriterOptions) -> Result<Writer, ArchiveError> {
+        let space = Space::reserve(dir, &options)?;
+        let path = dir.join(JOURNAL_FILE);
+        let journal = Journal::create(&path, options.sync).map_err(ArchiveError::io(&path, "begin the journal"))?;
+        let mut writer = Writer {
+            dir: dir.to_owned(),
+            tables: Tables::new(options.pending_limit_bytes),
+            events: Vec::new(),
+            lost_events: 0,
+            journal,
+            segments: Segments::new(dir, options.sync),
+            recent: None,
+            unconsolidated: Vec::new(),
+            generation: 0,
+            flushes: 0,
+            space,
+            quick: Encoder::new(RECENT_LEVEL),
+            thorough: Encoder::new(SEGMENT_LEVEL),
+            buffer: Vec::new(),
+            trouble: Trouble::default(),
+            options,
+        };
+        writer.open_segments().map_err(ArchiveError::io(dir, "open the tables"))?;
+        write_description(dir, description)?;
+        Ok(writer)
+    }
+
+    /// Adds metrics. A metric must be described no later than in the flush of its first change.
+    pub fn describe(&mut self, descriptors: &[MetricDescriptor]) {
+        self.tables.descriptors.extend(descriptors.iter().cloned());
+    }
+
+    /// Adds a sample.
+    pub fn sample(&mut self, header: SampleHeader, changes: &[Change]) {
+        self.tables.samples.extend([header]);
+        self.tables.metrics.extend(changes.iter().copied());
+    }
+
+    /// Adds the operations of an interval, summed by class.
+    pub fn intervals(&mut self, records: impl IntoIterator<Item = IntervalRecord>) {
+        self.tables.intervals.extend(records);
+    }
+
+    /// Adds operations that are kept one by one.
+    pub fn operations(&mut self, records: impl IntoIterator<Item = OperationRecord>) {
+        self.tables.operations.extend(records);
+    }
+
+    /// Adds an event.
+    pub fn event(&mut self, event: RunEvent) {
+        if self.events.len() < PENDING_EVENTS {
+            self.events.push(event);
+        } else {
+            self.lost_events += 1;
+        }
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Everything written so far, files that are deleted by now included.
+    pub fn bytes_written(&self) -> u64 {
+        self.space.written_bytes()
+    }
+
+    /// Size of the directory's files now, the reserve left out.
+    pub fn bytes_on_disk(&self) -> u64 {
+        self.space.used_bytes()
+    }
+
+    /// Writes what is left, gathers each table in one plain Arrow stream, and frees the reserve.
+    ///
+    /// An error says that the run is readable but ends as one that was cut off.
+    pub fn close(mut self, now: Moment) -> Result<Closed, ArchiveError> {
+        let _ = self.flush(now);
+        self.space.release_all();
+        self.report_losses(now);
+        self.consolidate(now);
+        self.flush_events();
+        let finished = self.segments.finish(&mut self.space);
+        let closed = finished.and_then(|()| self.journal.write(&[Entry::Closed { at: now }], &mut self.space));
+        closed.map_err(ArchiveError::io(&self.dir, "close the run"))?;
+        let rows = self.tables.all().iter().map(|shelf| (shelf.name(), shelf.total())).collect();
+        Ok(Closed { rows, bytes: self.space.used_bytes(), state: self.trouble.state() })
+    }
+
+    fn open_segments(&mut self) -> io::Result<()> {
+        for shelf in self.tables.all() {
+            self.segments.ensure(shelf, &mut self.thorough, &mut self.journal, &mut self.space)?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes the files of a run that could not begin. The directory was empty before.
+fn abandon(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let _ = fs::remove_file(entry.path());
+    }
+}
+
+/// Writes `run.json` last and at once: a directory is a run if and only if it has one.
+fn write_description(dir: &Path, description: &RunDescription) -> Result<(), ArchiveError> {
+    let path = dir.join(DESCRIPTION_FILE);
+    let unfinished = dir.join("run.json.new");
+    let write = || {
+        let mut file = fs::File::create_new(&unfinished)?;
+        serde_json::to_writer_pretty(&mut file, description)?;
+        file.write_all(b"\n")?;
+        file.sync_all()?;
+        fs::rename(&unfinished, &path)?;
+        sync_directory(dir)?;
+        dir.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(Ok(()), sync_directory)
+    };
+    write().map_err(ArchiveError::io(&path, "write the description"))
+}

@@ -1,0 +1,69 @@
+//! Consolidation: the rows of many flushes become one well-sorted batch of each table's segment.
+//!
+//! The order of steps is what makes a kill harmless at any moment: batches into the segments, synced; one journal line
+//! that makes them live and the recent files dead; only then are those deleted.
+
+use std::io;
+
+use model::time::Moment;
+
+use super::Writer;
+use crate::append::AppendFile;
+use crate::journal::{BatchEntry, Entry};
+use crate::recent;
+use crate::space::is_full;
+
+impl Writer {
+    /// Moves the flushed rows into the segments. Where that fails they stay in the recent files, which readers read
+    /// just as well.
+    pub(super) fn consolidate(&mut self, now: Moment) {
+        self.flushes = 0;
+        self.unconsolidated.extend(self.recent.take());
+        if self.unconsolidated.is_empty() {
+            return;
+        }
+        loop {
+            match self.try_consolidate(now) {
+                Ok(()) => break self.remove_recent(),
+                Err(error) => {
+                    self.segments.roll_back(&mut self.space);
+                    if !(is_full(&error) && self.space.release_part()) {
+                        break self.unconsolidated.clear();
+                    }
+                }
+            }
+        }
+        self.tables.all_mut().into_iter().for_each(|shelf| shelf.clear());
+    }
+
+    fn try_consolidate(&mut self, at: Moment) -> io::Result<()> {
+        let batches = self.append_batches()?;
+        let replaces: Vec<String> = self.unconsolidated.iter().map(AppendFile::name).collect();
+        let generation = replaces.first().and_then(|name| recent::generation_of(name)).unwrap_or(self.generation);
+        let entry = Entry::Consolidated { at, generation, replaces, batches };
+        self.journal.write(&[entry], &mut self.space)?;
+        self.segments.commit();
+        Ok(())
+    }
+
+    fn append_batches(&mut self) -> io::Result<Vec<BatchEntry>> {
+        let mut entries = Vec::new();
+        for shelf in self.tables.all_mut() {
+            let rows = shelf.held() - shelf.pending();
+            if rows == 0 {
+                continue;
+            }
+            self.buffer.clear();
+            shelf.encode_flushed(&mut self.thorough, &mut self.buffer)?;
+            self.segments.ensure(shelf, &mut self.thorough, &mut self.journal, &mut self.space)?;
+            entries.push(self.segments.append(shelf.name(), &self.buffer, rows as u64, &mut self.space)?);
+        }
+        Ok(entries)
+    }
+
+    fn remove_recent(&mut self) {
+        for file in self.unconsolidated.drain(..) {
+            file.remove(&mut self.space);
+        }
+    }
+}

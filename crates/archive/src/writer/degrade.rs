@@ -1,0 +1,75 @@
+//! A full or failing disk: what is given up, and in which order.
+
+use std::io;
+
+use model::event::RunEvent;
+use model::time::Moment;
+
+use super::Writer;
+use crate::options::FlushState;
+use crate::space::is_full;
+
+/// What had to be given up so far.
+#[derive(Debug, Default)]
+pub(super) struct Trouble {
+    dropped: Vec<&'static str>,
+    why: String,
+    full: bool,
+}
+
+impl Trouble {
+    /// As the caller of a flush is told.
+    pub(super) fn state(&self) -> FlushState {
+        match self.full {
+            true => FlushState::Full { why: self.why.clone() },
+            false if self.dropped.is_empty() => FlushState::Whole,
+            false => FlushState::Degraded { dropped: self.dropped.clone(), why: self.why.clone() },
+        }
+    }
+
+    /// Whether no rows are accepted any more.
+    pub(super) fn is_full(&self) -> bool {
+        self.full
+    }
+}
+
+impl Writer {
+    /// Gives up the least important tables that are still written. On a full disk a part of the reserve makes room
+    /// for the others; on a broken one nothing does, and all are given up.
+    pub(super) fn degrade(&mut self, error: &io::Error, now: Moment) {
+        let full = is_full(error);
+        let why = if full { format!("disk full: {error}") } else { format!("write failed: {error}") };
+        let kept = self.tables.all().into_iter().filter(|shelf| !shelf.is_dropped());
+        let least = kept.map(|shelf| shelf.priority()).min();
+        for shelf in self.tables.all_mut() {
+            if shelf.is_dropped() || (full && Some(shelf.priority()) != least) {
+                continue;
+            }
+            shelf.give_up();
+            self.trouble.dropped.push(shelf.name());
+            let table = shelf.name().to_owned();
+            self.events.push(RunEvent::TableDropped { table, why: why.clone(), at_ns: now.monotonic_ns });
+        }
+        self.space.release_part();
+        if self.tables.all().iter().all(|shelf| shelf.is_dropped()) {
+            self.trouble.full = true;
+        }
+        self.trouble.why = why;
+    }
+
+    /// Without a journal nothing that is written can be found again.
+    pub(super) fn give_up_all(&mut self, why: String) {
+        self.tables.all_mut().into_iter().for_each(|shelf| shelf.give_up());
+        self.trouble.full = true;
+        self.trouble.why = why;
+    }
+
+    /// Says in the journal how many rows and events are missing.
+    pub(super) fn report_losses(&mut self, now: Moment) {
+        let tables = self.tables.all().map(|shelf| (format!("rows of {}", shelf.name()), shelf.lost()));
+        let events = ("events".to_owned(), self.lost_events);
+        for (what, count) in tables.into_iter().chain([events]).filter(|(_, count)| *count > 0) {
+            self.events.push(RunEvent::Loss { what, count, at_ns: now.monotonic_ns });
+        }
+    }
+}

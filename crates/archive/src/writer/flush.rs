@@ -1,0 +1,108 @@
+//! A flush: pending rows become one record of the recent file.
+
+use std::io;
+
+use model::time::Moment;
+
+use super::Writer;
+use crate::append::{AppendFile, sync_directory};
+use crate::journal::Entry;
+use crate::line;
+use crate::options::FlushState;
+use crate::recent::{self, FlushHeader, RecentBatch};
+use crate::space::is_full;
+
+impl Writer {
+    /// Writes everything that was added since the last flush, and waits until it is on the disk.
+    ///
+    /// It never fails: on a full disk tables are given up, the least important first, until the rest can be written.
+    pub fn flush(&mut self, now: Moment) -> FlushState {
+        while !self.trouble.is_full() {
+            match self.write_recent(now) {
+                Ok(()) => break,
+                Err(error) => self.degrade(&error, now),
+            }
+        }
+        if self.is_consolidation_due() {
+            self.consolidate(now);
+        }
+        self.flush_events();
+        self.trouble.state()
+    }
+
+    /// Appends the events to the journal. A full disk costs parts of the reserve, and events only when nothing is left.
+    pub(super) fn flush_events(&mut self) {
+        if self.events.is_empty() {
+            return;
+        }
+        let entries: Vec<Entry> = self.events.drain(..).map(|what| Entry::Event { what }).collect();
+        loop {
+            match self.journal.write(&entries, &mut self.space) {
+                Ok(()) => return,
+                Err(error) if is_full(&error) && self.space.release_part() => {}
+                Err(error) => {
+                    self.lost_events += entries.len() as u64;
+                    return self.give_up_all(format!("the journal cannot be written: {error}"));
+                }
+            }
+        }
+    }
+
+    fn write_recent(&mut self, now: Moment) -> io::Result<()> {
+        self.open_recent()?;
+        let mut record = std::mem::take(&mut self.buffer);
+        let outcome = self.encode_record(now, &mut record).and_then(|()| self.append_recent(&record));
+        self.buffer = record;
+        outcome?;
+        self.flushes += 1;
+        self.tables.all_mut().into_iter().for_each(|shelf| shelf.accept());
+        Ok(())
+    }
+
+    /// Lays out the header line and the batches, one after another.
+    fn encode_record(&mut self, at: Moment, record: &mut Vec<u8>) -> io::Result<()> {
+        let mut bodies = Vec::with_capacity(record.capacity());
+        let mut batches = Vec::new();
+        for shelf in self.tables.all().into_iter().filter(|shelf| shelf.pending() > 0) {
+            let start = bodies.len();
+            shelf.encode_pending(&mut self.quick, &mut bodies)?;
+            batches.push(RecentBatch {
+                table: shelf.name().to_owned(),
+                length: (bodies.len() - start) as u64,
+                crc32c: crc32c::crc32c(&bodies[start..]),
+                rows: shelf.pending() as u64,
+            });
+        }
+        record.clear();
+        line::push(record, &FlushHeader { at, batches })?;
+        record.extend_from_slice(&bodies);
+        Ok(())
+    }
+
+    fn append_recent(&mut self, record: &[u8]) -> io::Result<()> {
+        let file = self.recent.as_mut().expect("open_recent was called before");
+        let start = file.append(record, &mut self.space)?;
+        if self.options.sync {
+            // A record that is not known to be on the disk is written again elsewhere, so it must not stay here.
+            file.sync().inspect_err(|_| file.cut_back(start, &mut self.space))?;
+        }
+        Ok(())
+    }
+
+    /// Begins the next recent file where there is none or the last one cannot be continued.
+    fn open_recent(&mut self) -> io::Result<()> {
+        if self.recent.as_ref().is_some_and(AppendFile::is_sound) {
+            return Ok(());
+        }
+        self.unconsolidated.extend(self.recent.take());
+        let file = AppendFile::create(&self.dir.join(recent::file_name(self.generation + 1)))?;
+        self.generation += 1;
+        self.recent = Some(file);
+        if self.options.sync { sync_directory(&self.dir) } else { Ok(()) }
+    }
+
+    fn is_consolidation_due(&self) -> bool {
+        let weight: usize = self.tables.all().iter().map(|shelf| shelf.weight()).sum();
+        self.flushes >= self.options.consolidate_after_flushes || weight >= self.options.consolidate_after_bytes
+    }
+}

@@ -1,0 +1,197 @@
+//! A run whose rows are known: flush `n` writes exactly the rows of [`Step::number`]`(n)`.
+#![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use archive::{ArchiveError, Run, Writer, WriterOptions};
+use model::event::RunEvent;
+use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
+use model::run::{FORMAT_VERSION, Host, Limits, RunDescription};
+use model::time::Moment;
+
+pub const METRICS: u32 = 40;
+pub const SECOND: u64 = 1_000_000_000;
+
+pub fn moment(step: u32) -> Moment {
+    Moment { monotonic_ns: u64::from(step + 1) * SECOND, wall_ns: 1_700_000_000_000_000_000 + i64::from(step) }
+}
+
+pub fn description() -> RunDescription {
+    RunDescription {
+        format: FORMAT_VERSION,
+        version: "0.1.0".into(),
+        workload: "test".into(),
+        command: vec!["stallscope".into(), "run".into()],
+        started: moment(0),
+        sample_interval_ns: SECOND,
+        report_interval_ns: Some(SECOND),
+        slower_than_ns: 1_000_000,
+        seed: Some(7),
+        recipe: None,
+        host: Host::default(),
+        mounts: Vec::new(),
+        devices: Vec::new(),
+        limits: Limits::default(),
+        preflight: Vec::new(),
+    }
+}
+
+/// Small and quick: no syncs, a small reserve, a consolidation each few flushes.
+pub fn options(consolidate_after_flushes: u32) -> WriterOptions {
+    WriterOptions { reserve_bytes: 64 << 10, sync: false, consolidate_after_flushes, ..WriterOptions::default() }
+}
+
+/// The rows of some flushes. Sets, because consolidation reorders rows; a row never occurs twice.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Rows {
+    pub descriptors: BTreeSet<String>,
+    pub samples: BTreeSet<String>,
+    pub changes: BTreeSet<String>,
+    pub intervals: BTreeSet<String>,
+    pub operations: BTreeSet<String>,
+}
+
+/// What one flush writes.
+pub struct Step {
+    pub descriptors: Vec<MetricDescriptor>,
+    pub header: SampleHeader,
+    pub changes: Vec<Change>,
+    pub intervals: Vec<IntervalRecord>,
+    pub operations: Vec<OperationRecord>,
+}
+
+impl Step {
+    pub fn number(step: u32) -> Step {
+        Step {
+            descriptors: if step == 0 { (0..METRICS).map(descriptor).collect() } else { Vec::new() },
+            header: SampleHeader { sample: step, at: moment(step), late_ns: 5, cpu_ns: 800_000, took_ns: 900_000 },
+            changes: (0..METRICS)
+                .filter(|metric| (step + metric) % 3 == 0)
+                .map(|metric| change(step, metric))
+                .collect(),
+            intervals: ["read", "write"].map(|class| interval(step, class)).into(),
+            operations: (0..step % 3).map(|number| operation(step, number)).collect(),
+        }
+    }
+
+    pub fn write(self, writer: &mut Writer) {
+        writer.describe(&self.descriptors);
+        writer.sample(self.header, &self.changes);
+        writer.intervals(self.intervals);
+        writer.operations(self.operations);
+    }
+}
+
+fn descriptor(id: u32) -> MetricDescriptor {
+    let (name, instance) = (format!("vmstat.field_{id}"), if id % 2 == 0 { String::new() } else { "sda".into() });
+    MetricDescriptor { id: MetricId(id), name, instance, unit: Unit::Pages, semantics: Semantics::Counter }
+}
+
+fn change(sample: u32, metric: u32) -> Change {
+    let value = (metric != 3).then(|| i64::from(sample) * 100_003 + i64::from(metric) - 17);
+    Change { sample, metric: MetricId(metric), value }
+}
+
+fn interval(step: u32, class: &str) -> IntervalRecord {
+    let buckets = (0..step % 4 + 1).map(|n| Bucket { index: 2000 + 700 * n + step, count: u64::from(n) + 1 }).collect();
+    IntervalRecord {
+        phase: "run".into(),
+        class: class.into(),
+        start_ns: u64::from(step) * SECOND,
+        end_ns: u64::from(step + 1) * SECOND,
+        count: 10,
+        max_ns: (step % 5 != 0).then_some(123_456),
+        buckets,
+        oldest_running_ns: (step % 2 == 0).then_some(77),
+        ..IntervalRecord::default()
+    }
+}
+
+fn operation(step: u32, number: u32) -> OperationRecord {
+    let failed = number == 1;
+    OperationRecord {
+        kind: if failed { OperationKind::Failed } else { OperationKind::Slow },
+        class: "read".into(),
+        tid: 1000 + number,
+        start_ns: u64::from(step) * SECOND + u64::from(number),
+        duration_ns: 40_000_000,
+        bytes: (!failed).then_some(65536),
+        errno: failed.then_some(28),
+        path: failed.then(|| "/mnt/file".into()),
+    }
+}
+
+/// The rows of the first `steps` flushes.
+pub fn rows_of(steps: u32) -> Rows {
+    let mut rows = Rows::default();
+    for step in (0..steps).map(Step::number) {
+        rows.descriptors.extend(step.descriptors.iter().map(text));
+        rows.samples.insert(text(&step.header));
+        rows.changes.extend(step.changes.iter().map(text));
+        rows.intervals.extend(step.intervals.iter().map(text));
+        rows.operations.extend(step.operations.iter().map(text));
+    }
+    rows
+}
+
+/// Every row of the run, damaged batches left out; panics if a row occurs twice.
+pub fn rows_in(run: &Run) -> Rows {
+    Rows {
+        descriptors: set(run.descriptors()),
+        samples: set(run.samples()),
+        changes: set(run.changes()),
+        intervals: set(run.intervals()),
+        operations: set(run.operations()),
+    }
+}
+
+impl Rows {
+    /// Whether every row is one of `written`.
+    pub fn are_among(&self, written: &Rows) -> bool {
+        self.descriptors.is_subset(&written.descriptors)
+            && self.samples.is_subset(&written.samples)
+            && self.changes.is_subset(&written.changes)
+            && self.intervals.is_subset(&written.intervals)
+            && self.operations.is_subset(&written.operations)
+    }
+}
+
+fn text(row: &impl std::fmt::Debug) -> String {
+    format!("{row:?}")
+}
+
+fn set<Row: std::fmt::Debug>(batches: impl Iterator<Item = Result<Vec<Row>, ArchiveError>>) -> BTreeSet<String> {
+    let mut set = BTreeSet::new();
+    for row in batches.flatten().flatten() {
+        assert!(set.insert(text(&row)), "read twice: {row:?}");
+    }
+    set
+}
+
+/// Writes `steps` flushes, without closing.
+pub fn write_steps(dir: &Path, steps: u32, options: WriterOptions) -> Writer {
+    let mut writer = Writer::create(dir, &description(), options).unwrap();
+    writer.event(RunEvent::PhaseStarted { phase: "run".into(), measured: true, at_ns: 1 });
+    for step in 0..steps {
+        Step::number(step).write(&mut writer);
+        assert_eq!(writer.flush(moment(step)), archive::FlushState::Whole);
+    }
+    writer
+}
+
+/// Copies a run directory as it is now.
+pub fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+/// Says why a test does nothing here.
+pub fn skip(why: &str) {
+    eprintln!("skipped: {why}");
+}

@@ -1,0 +1,156 @@
+//! What is written is read, at every moment of a run's life.
+
+mod scenario;
+
+use std::fs;
+
+use archive::{ArchiveError, FlushState, Run, RunState, Writer};
+use model::event::{Ending, RunEvent};
+use model::metric::{Change, MetricId};
+use model::run::{FORMAT_VERSION, RunDescription};
+use proptest::prelude::*;
+use scenario::{Step, description, moment, options, rows_in, rows_of, write_steps};
+use tempfile::tempdir;
+
+#[test]
+fn a_closed_run_is_whole_and_holds_one_plain_stream_for_each_table() {
+    let dir = tempdir().unwrap();
+    let mut writer = write_steps(dir.path(), 23, options(5));
+    writer.event(RunEvent::Ended { at_ns: 9, how: Ending::Done });
+    let closed = writer.close(moment(23)).unwrap();
+    assert_eq!((closed.rows["samples"], closed.state), (23, FlushState::Whole));
+
+    let run = Run::open(dir.path()).unwrap();
+    assert_eq!(rows_in(&run), rows_of(23));
+    assert_eq!(run.description(), &description());
+    assert_eq!(run.events().len(), 2);
+    let report = run.check();
+    assert!(report.whole, "{report:?}");
+    assert_eq!((report.state, report.segments, report.rows["samples"]), (RunState::Closed, 5, 23));
+    let mut names: Vec<String> =
+        fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    let tables = ["descriptors", "intervals", "journal", "metrics", "operations", "run.json", "samples"];
+    let expected = tables.map(|name| match name {
+        "journal" | "run.json" => name.to_owned(),
+        table => format!("{table}-0000.arrows"),
+    });
+    assert_eq!(names, expected);
+    let size: u64 = names.iter().map(|name| fs::metadata(dir.path().join(name)).unwrap().len()).sum();
+    let description = fs::metadata(dir.path().join("run.json")).unwrap().len();
+    assert_eq!(closed.bytes, size - description);
+}
+
+#[test]
+fn a_live_run_reads_whole_after_each_flush() {
+    let dir = tempdir().unwrap();
+    let mut writer = write_steps(dir.path(), 0, options(4));
+    for step in 0..13 {
+        Step::number(step).write(&mut writer);
+        assert_eq!(writer.flush(moment(step)), FlushState::Whole);
+        let run = Run::open(dir.path()).unwrap();
+        assert_eq!(rows_in(&run), rows_of(step + 1), "after flush {step}");
+        let report = run.check();
+        assert_eq!((report.state, report.torn_bytes, report.lost.len()), (RunState::Live, 0, 0));
+        assert_eq!(report.last_flush_ns, Some(moment(step).monotonic_ns));
+    }
+    drop(writer);
+    assert_eq!(Run::open(dir.path()).unwrap().state(), RunState::CutOff);
+}
+
+#[test]
+fn a_run_opened_before_a_consolidation_still_reads_after_it() {
+    let dir = tempdir().unwrap();
+    let mut writer = write_steps(dir.path(), 3, options(4));
+    let run = Run::open(dir.path()).unwrap();
+    Step::number(3).write(&mut writer);
+    assert_eq!(writer.flush(moment(3)), FlushState::Whole);
+    assert!(!dir.path().join("recent-0001").exists());
+    assert_eq!(rows_in(&run), rows_of(3));
+}
+
+#[test]
+fn syncing_changes_nothing_that_is_read() {
+    let dir = tempdir().unwrap();
+    let writer = write_steps(dir.path(), 7, archive::WriterOptions { sync: true, ..options(3) });
+    writer.close(moment(7)).unwrap();
+    assert_eq!(rows_in(&Run::open(dir.path()).unwrap()), rows_of(7));
+}
+
+#[test]
+fn rows_beyond_the_pending_limit_are_counted_as_lost() {
+    let dir = tempdir().unwrap();
+    let few = archive::WriterOptions { pending_limit_bytes: 16 * 100, ..options(60) };
+    let mut writer = Writer::create(dir.path(), &description(), few).unwrap();
+    let changes: Vec<Change> =
+        (0..1000).map(|metric| Change { sample: 0, metric: MetricId(metric), value: Some(1) }).collect();
+    writer.sample(Step::number(0).header, &changes);
+    writer.close(moment(0)).unwrap();
+    let run = Run::open(dir.path()).unwrap();
+    let kept = rows_in(&run).changes.len() as u64;
+    assert!(kept > 0);
+    let loss = RunEvent::Loss { what: "rows of metrics".into(), count: 1000 - kept, at_ns: moment(0).monotonic_ns };
+    assert_eq!(run.events(), [loss]);
+}
+
+#[test]
+fn a_directory_that_holds_something_is_refused() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("precious"), "data").unwrap();
+    let refused = Writer::create(dir.path(), &description(), options(5)).err().unwrap();
+    assert!(matches!(refused, ArchiveError::NotEmpty { .. }));
+    assert_eq!(fs::read_to_string(dir.path().join("precious")).unwrap(), "data");
+}
+
+#[test]
+fn more_reserve_than_the_disk_has_is_refused_and_leaves_nothing() {
+    let dir = tempdir().unwrap();
+    let greedy = archive::WriterOptions { reserve_bytes: 1 << 60, ..options(5) };
+    let refused = Writer::create(dir.path(), &description(), greedy).err().unwrap();
+    assert!(matches!(refused, ArchiveError::NoSpace { .. }), "{refused}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_not_a_run_is_refused_by_name() {
+    let dir = tempdir().unwrap();
+    let message = Run::open(dir.path()).unwrap_err().to_string();
+    assert!(message.ends_with("not a run directory: run.json is missing"), "{message}");
+    fs::write(dir.path().join("run.json"), serde_json::to_vec(&description()).unwrap()).unwrap();
+    let message = Run::open(dir.path()).unwrap_err().to_string();
+    assert!(message.ends_with("not a run directory: journal is missing"), "{message}");
+}
+
+#[test]
+fn a_newer_format_is_refused() {
+    let dir = tempdir().unwrap();
+    write_steps(dir.path(), 1, options(5));
+    let newer = RunDescription { format: FORMAT_VERSION + 1, ..description() };
+    fs::write(dir.path().join("run.json"), serde_json::to_vec(&newer).unwrap()).unwrap();
+    let refused = Run::open(dir.path()).unwrap_err();
+    assert!(matches!(refused, ArchiveError::Newer { found, .. } if found == FORMAT_VERSION + 1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn any_values_read_back(
+        cells in prop::collection::vec((any::<u32>(), any::<u32>(), any::<Option<i64>>()), 0..300),
+        consolidate_after in 1_u32..4,
+    ) {
+        let mut changes: Vec<Change> =
+            cells.iter().map(|&(sample, metric, value)| Change { sample, metric: MetricId(metric), value }).collect();
+        let dir = tempdir().unwrap();
+        let mut writer = Writer::create(dir.path(), &description(), options(consolidate_after)).unwrap();
+        for part in changes.chunks(100) {
+            writer.sample(Step::number(0).header, part);
+            prop_assert_eq!(writer.flush(moment(0)), FlushState::Whole);
+        }
+        let mut read: Vec<Change> =
+            Run::open(dir.path()).unwrap().changes().collect::<Result<Vec<_>, _>>().unwrap().concat();
+        let key = |change: &Change| (change.sample, change.metric, change.value);
+        read.sort_by_key(key);
+        changes.sort_by_key(key);
+        prop_assert_eq!(read, changes);
+    }
+}
