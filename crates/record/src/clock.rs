@@ -31,6 +31,15 @@ pub fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
+/// Sleeps until a moment of `CLOCK_MONOTONIC`; not at all where it has passed. A signal may end the sleep early, which
+/// a [`crate::Ticker`] notices.
+pub fn sleep_until(monotonic_ns: u64) {
+    let seconds = i64::try_from(monotonic_ns / 1_000_000_000).unwrap_or(i64::MAX);
+    let until = Timespec { tv_sec: seconds, tv_nsec: (monotonic_ns % 1_000_000_000) as _ };
+    // The errors are an interruption, and those of a malformed time, which this is not.
+    let _ = rustix::thread::clock_nanosleep_absolute(rustix::thread::ClockId::Monotonic, &until);
+}
+
 /// CPU time that the calling thread has used, ns.
 pub fn thread_cpu_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
@@ -47,6 +56,15 @@ fn nanoseconds(time: Timespec) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn sleeping_lasts_until_its_end() {
+        let end = super::monotonic_ns() + 2_000_000;
+        while super::monotonic_ns() < end {
+            super::sleep_until(end);
+        }
+        super::sleep_until(0);
+    }
+
     #[test]
     fn clocks_advance() {
         let before = super::now();

@@ -91,24 +91,19 @@ pub(crate) struct Known {
 
 /// Tells whether a virtual device (loop, device-mapper, zram) is still the one it was: its size and, since Linux 5.15,
 /// a number that grows each time another medium is put in. Real disks get a new line in diskstats instead.
-struct Fingerprint {
-    size: (TextFile, Vec<u8>),
-    sequence: (TextFile, Vec<u8>),
-}
+struct Fingerprint(Vec<(TextFile, Vec<u8>)>);
 
 impl Fingerprint {
     fn take(folder: &Path) -> Fingerprint {
-        let mut fingerprint = Fingerprint {
-            size: (TextFile::new(folder.join("size")), Vec::new()),
-            sequence: (TextFile::new(folder.join("diskseq")), Vec::new()),
-        };
+        let there = ["size", "diskseq"].into_iter().map(|name| folder.join(name)).filter(|path| path.is_file());
+        let mut fingerprint = Fingerprint(there.map(|path| (TextFile::new(path), Vec::new())).collect());
         fingerprint.has_changed();
         fingerprint
     }
 
     fn has_changed(&mut self) -> bool {
         let mut changed = false;
-        for (file, last) in [&mut self.size, &mut self.sequence] {
+        for (file, last) in &mut self.0 {
             let now = file.read().unwrap_or_default();
             if now != last.as_slice() {
                 last.clear();

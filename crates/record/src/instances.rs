@@ -12,7 +12,7 @@ const LISTING_BYTES: usize = 4096;
 
 /// What is read of one of them.
 pub(crate) trait Instance {
-    /// Reads it; on failure it counts as gone, and is looked for again at the next sample.
+    /// Reads it. On failure it counts as gone, and is looked for again at the next sample.
     fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError>;
 
     /// Makes its metrics absent.
@@ -41,13 +41,15 @@ impl<I: Instance> Instances<I> {
     }
 
     /// Lists the folder, makes what is new, drops what is gone, and reads all. A folder that is not there has no
-    /// entries: the file system's module may not be loaded yet.
+    /// entries: the file system's module may not be loaded yet. The first error is given, but for files that went away
+    /// between the listing and the reading.
     pub(crate) fn sample(
         &mut self,
         sheet: &mut Sheet<'_>,
         mut make: impl FnMut(&str, &mut Sheet<'_>) -> Option<I>,
     ) -> Result<(), SourceError> {
         let scanned = self.scan(sheet, &mut make);
+        let mut first_error = None;
         if !matches!(scanned, Ok(true)) {
             // Unmounted, or its module unloaded: what is there next is another folder.
             self.folder = None;
@@ -60,13 +62,14 @@ impl<I: Instance> Instances<I> {
                 return false;
             }
             let Some(instance) = &mut entry.instance else { return true };
-            let read = instance.sample(sheet);
-            if read.is_err() {
-                instance.vanish(sheet);
+            let Err(error) = instance.sample(sheet) else { return true };
+            instance.vanish(sheet);
+            if !error.means_gone() {
+                first_error.get_or_insert(error);
             }
-            read.is_ok()
+            false
         });
-        scanned.map(|_| ())
+        scanned.and(first_error.map_or(Ok(()), Err))
     }
 
     /// Makes the next sample decide anew which entries are of interest.

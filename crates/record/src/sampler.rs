@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use model::metric::SampleHeader;
 use model::preflight::Finding;
 
 use crate::device::Devices;
@@ -78,7 +79,7 @@ struct Slot {
     told_of_budget: bool,
 }
 
-/// The sources that this machine has.
+/// The sources that this machine has. It may be sampled on a thread of its own.
 pub struct SamplerSet {
     slots: Vec<Slot>,
     ledger: Ledger,
@@ -144,11 +145,15 @@ impl SamplerSet {
     /// Reads every source once. What `out` held before is dropped; its buffers are reused, and in the steady state
     /// nothing is allocated.
     ///
-    /// A source that fails is told once in [`Sample::failures`]; its metrics become absent, and it is tried again at
-    /// each sample.
-    pub fn sample(&mut self, sample: u32, out: &mut Sample) {
+    /// A source that fails is told once in [`Sample::failures`]; what could not be read is absent, and is tried again
+    /// at each sample.
+    ///
+    /// The header's `late_ns` is 0: the caller knows from its [`crate::Tick`] what was planned.
+    pub fn sample(&mut self, sample: u32, out: &mut Sample) -> SampleHeader {
         out.clear();
-        let mut before = clock::thread_cpu_ns();
+        let at = clock::now();
+        let cpu_at_start = clock::thread_cpu_ns();
+        let mut before = cpu_at_start;
         for (number, slot) in self.slots.iter_mut().enumerate() {
             if slot.pause > 0 && !slot.retired {
                 slot.pause -= 1;
@@ -163,6 +168,8 @@ impl SamplerSet {
             slot.keep_to_budget(after - before, self.source_budget_ns, out);
             before = after;
         }
+        let took_ns = clock::monotonic_ns().saturating_sub(at.monotonic_ns);
+        SampleHeader { sample, at, late_ns: 0, cpu_ns: before - cpu_at_start, took_ns }
     }
 
     fn add(&mut self, name: &'static str, source: impl Source + 'static) {
@@ -227,6 +234,11 @@ impl Slot {
         }
     }
 }
+
+const _: () = {
+    const fn moves_between_threads<T: Send>() {}
+    moves_between_threads::<SamplerSet>();
+};
 
 #[cfg(test)]
 mod tests;

@@ -48,6 +48,13 @@ pub enum SourceError {
     },
 }
 
+impl SourceError {
+    /// The file is no more: its device or mount went away.
+    pub(crate) fn means_gone(&self) -> bool {
+        matches!(self, SourceError::Read { errno: Errno::NOENT | Errno::NODEV, .. })
+    }
+}
+
 /// One place where the kernel tells numbers.
 pub(crate) trait Source: Send {
     /// Puts the values of now on the sheet. What cannot be read becomes absent; the first error is given, the rest is

@@ -117,6 +117,19 @@ fn a_mount_that_goes_takes_its_metrics_along_and_brings_them_back() {
     assert_eq!(recording.descriptors.len(), metrics, "known metrics keep their numbers");
 }
 
+/// A folder in the place of a file answers EISDIR: it is there, and cannot be read.
+#[test]
+fn an_unreadable_file_of_one_device_is_told_once() {
+    let kernel = kernel();
+    kernel.write("sys/kernel/debug/bdi/0:46/stats/inside", "");
+    let mut recording = kernel.record(&Options::default());
+    recording.sample();
+    assert_eq!(recording.out.failures.iter().map(|failure| failure.source).collect::<Vec<_>>(), ["bdi"]);
+    assert_eq!(recording.value("bdi.b_dirty", "vm-disk-0"), Some(7));
+    assert_eq!(recording.sample(), [""; 0]);
+    assert_eq!(recording.out.failures, []);
+}
+
 #[test]
 fn nfs_mounts_come_and_go() {
     let kernel = kernel();

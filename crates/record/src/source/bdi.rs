@@ -24,8 +24,9 @@ impl Table for BdiTable {
     fn columns(&mut self, key: &[u8], values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
         let name = lossy(key.strip_suffix(b":").unwrap_or(key));
         let semantics = match &*name {
-            // Bits and registration, of no use to a reader.
-            "state" | "bdi_list" => return Vec::new(),
+            // Bits and registration, of no use to a reader; and the machine's limits, which vmstat has too
+            // (`nr_dirty_threshold`, `nr_dirty_background_threshold`).
+            "state" | "bdi_list" | "DirtyThresh" | "BackgroundThresh" => return Vec::new(),
             "BdiDirtied" | "BdiWritten" => Semantics::Counter,
             _ => Semantics::Gauge,
         };
