@@ -77,6 +77,7 @@ pub(crate) struct Devices {
     /// Which device holds an identity. Paths to one multipath disk share theirs.
     taken: HashMap<String, String>,
     turn: usize,
+    generation: u64,
 }
 
 /// One of them.
@@ -117,12 +118,13 @@ impl Fingerprint {
 
 impl Devices {
     pub(crate) fn new(roots: Roots) -> Devices {
-        Devices { roots, known: Vec::new(), taken: HashMap::new(), turn: 0 }
+        Devices { roots, known: Vec::new(), taken: HashMap::new(), turn: 0, generation: 0 }
     }
 
     /// Looks at a device afresh.
     pub(crate) fn judge(&mut self, major: &str, minor: &str, name: &str) -> &Known {
         self.forget(name);
+        self.generation += 1;
         let folder = class_folder(&self.roots, name);
         let used = size_bytes(&folder) > 0;
         let best = identity(&folder, name);
@@ -138,6 +140,11 @@ impl Devices {
         let number = format!("{major}:{minor}");
         self.known.push(Known { number, name: name.to_owned(), identity, used, fingerprint });
         &self.known[self.known.len() - 1]
+    }
+
+    /// Grows each time a device is looked at afresh.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// Drops a device that is gone or has become another.

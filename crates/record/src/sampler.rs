@@ -27,7 +27,7 @@ pub struct Options {
     pub disabled: Vec<String>,
     /// Tracepoint counters are left out on machines with more CPUs, as reading them interrupts each.
     pub tracepoint_cpu_limit: usize,
-    /// CPU time that one source may use for one sample. A source that uses more, twice in a row, is read at every
+    /// CPU time that one source may use for one sample. A source that uses more, three times in a row, is read at every
     /// second, third, ... sample only, so that its share of the time stays as planned. This happens where the kernel
     /// walks long lists to answer: slabinfo of a large machine, bdi statistics with a million dirty inodes.
     pub source_budget_ns: u64,
@@ -75,7 +75,8 @@ struct Slot {
     retired: bool,
     /// Samples that it sits out.
     pause: u64,
-    over_budget: bool,
+    /// Readings in a row that used more than the budget.
+    over_budget: u32,
     told_of_budget: bool,
 }
 
@@ -180,7 +181,7 @@ impl SamplerSet {
             failed: false,
             retired: false,
             pause: 0,
-            over_budget: false,
+            over_budget: 0,
             told_of_budget: false,
         });
     }
@@ -222,8 +223,9 @@ impl Slot {
     }
 
     fn keep_to_budget(&mut self, cpu_ns: u64, budget_ns: u64, out: &mut Sample) {
-        let was_over = std::mem::replace(&mut self.over_budget, cpu_ns > budget_ns);
-        if !(was_over && self.over_budget) {
+        self.over_budget = if cpu_ns > budget_ns { self.over_budget.saturating_add(1) } else { 0 };
+        // One dear reading may be an interrupt's.
+        if self.over_budget < 3 {
             return;
         }
         self.pause = (cpu_ns / budget_ns).min(LONGEST_PAUSE);

@@ -11,15 +11,20 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// `#` stands for a number that changes.
-const FILES: [(&str, &str); 16] = [
+const FILES: [(&str, &str); 18] = [
     ("proc/vmstat", "nr_free_pages #\npgfault #\nnr_unstable 0\n"),
     ("proc/meminfo", "MemTotal:       24684084 kB\nMemFree:        # kB\n"),
     ("proc/stat", "cpu  # 0 8168 205274 607 0 101 30 0 0\ncpu0 # 0 3742 105802 100 0 16 9 0 0\nctxt #\n"),
     ("proc/slabinfo", "dentry # 84252 192 21 1 : tunables 0 0 0 : slabdata 4011 4012 0\n"),
     ("proc/pressure/io", "some avg10=3.88 avg60=0.71 avg300=0.19 total=#\n"),
-    ("proc/diskstats", "   7       0 loop0 # 0 0 0 0 0 0 0 0 0 0\n 254       0 vda # 1 2 3 4 5 6 7 8 9 10\n"),
+    (
+        "proc/diskstats",
+        "   7       1 loop1 0 0 0 0 0 0 0 0 0 0 0\n   7       0 loop0 # 0 0 0 0 0 0 0 0 0 0\n 254       0 vda # 1 2 3 4 5 6 7 8 9 10\n",
+    ),
     ("sys/class/block/loop0/size", "2048\n"),
     ("sys/class/block/vda/size", "2048\n"),
+    ("sys/kernel/debug/bdi/7:1/stats", "BdiWriteback: # kB\n"),
+    ("sys/class/block/loop1/size", "0\n"),
     ("sys/kernel/debug/bdi/254:0/stats", "BdiWriteback:                # kB\nb_dirty: #\n"),
     ("proc/self/mountstats", "device s:/e mounted on /mnt with fstype nfs4\n\tbytes:\t# 0 0 0 0 0 0 0\n"),
     ("proc/self/statm", "3000 # 500 200 0 400 0\n"),

@@ -15,7 +15,7 @@ use crate::source::mountstats::Mountstats;
 use crate::source::pressure::Pressure;
 use crate::source::recorder::Recorder;
 use crate::source::slabinfo::SlabinfoTable;
-use crate::source::stat::StatTable;
+use crate::source::stat::{CPU_LIMIT, StatTable};
 use crate::source::tracepoint::Tracepoints;
 use crate::source::vmstat::VmstatTable;
 use crate::source::{Source, SourceError, TableFile, xfs};
@@ -55,6 +55,15 @@ impl Discovery<'_> {
     fn machine(&mut self) {
         let proc = &self.roots.proc;
         self.table("stat", proc.join("stat"), StatTable, "shows CPU time and blocked tasks", MOUNT_PROC);
+        let cpus = host::online_cpus(self.roots).len();
+        if cpus > CPU_LIMIT as usize {
+            self.findings.push(Finding::missing(
+                "times of each CPU",
+                "shows a single busy CPU",
+                format!("{cpus} CPUs; the first {CPU_LIMIT} are recorded, the others in the sum"),
+                "none; the sum of all CPUs is complete",
+            ));
+        }
         if self.wanted("pressure") {
             match Pressure::open(&proc.join("pressure")) {
                 Ok(source) => self.set.add("pressure", source),

@@ -51,23 +51,22 @@ impl Instance for TableFile<BdiTable> {
 pub(crate) struct Bdi {
     folder: PathBuf,
     instances: Instances<TableFile<BdiTable>>,
-    samples: u32,
+    /// [`Devices::generation`](crate::device::Devices::generation) when unused devices were last looked at.
+    generation: u64,
 }
-
-/// Unused devices are looked at again after so many samples.
-const RECONSIDER_SAMPLES: u32 = 10;
 
 impl Bdi {
     pub(crate) fn new(debug: &Path) -> Bdi {
         let folder = debug.join("bdi");
-        Bdi { instances: Instances::new(folder.clone()), folder, samples: 0 }
+        Bdi { instances: Instances::new(folder.clone()), folder, generation: 0 }
     }
 }
 
 impl Source for Bdi {
     fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
-        self.samples = self.samples.wrapping_add(1);
-        if self.samples.is_multiple_of(RECONSIDER_SAMPLES) {
+        let generation = sheet.devices.generation();
+        if generation != self.generation {
+            self.generation = generation;
             self.instances.reconsider();
         }
         let folder = &self.folder;

@@ -1,4 +1,4 @@
-//! ext4 statistics of each mount, one number to a file in sys/fs/ext4/<device>.
+//! ext4 statistics of each mount, one number to a file in `sys/fs/ext4/DEVICE`.
 
 use std::path::PathBuf;
 

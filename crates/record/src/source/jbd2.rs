@@ -1,4 +1,4 @@
-//! Journal statistics of each ext4 mount, from proc/fs/jbd2/<device>-<inode>/info.
+//! Journal statistics of each ext4 mount, from `proc/fs/jbd2/DEVICE-INODE/info`.
 //!
 //! The first line counts; the others are averages over the journal's life (`jbd2_seq_info_show` of fs/jbd2/journal.c),
 //! which move only when they change by a whole unit. The kernel copies them when the file is opened.

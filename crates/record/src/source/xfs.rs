@@ -1,4 +1,4 @@
-//! XFS statistics of each mount, from sys/fs/xfs/<device>/stats/stats; of all together from proc/fs/xfs/stat where the
+//! XFS statistics of each mount, from `sys/fs/xfs/DEVICE/stats/stats`; of all together from proc/fs/xfs/stat where the
 //! kernel is older than 4.4.
 //!
 //! The names are those of `struct __xfsstats` (fs/xfs/xfs_stats.h) without prefix. The lines of single b-trees are left
