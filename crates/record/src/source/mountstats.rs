@@ -121,8 +121,8 @@ impl Mountstats {
     }
 }
 
-/// The mount point of `device X mounted on Y with fstype nfs4 statvers=1.1`; `Some(None)` for other file systems, `None`
-/// for other lines.
+/// The mount point of `device X mounted on Y with fstype nfs4 statvers=1.1`; `Some(None)` for other file systems,
+/// `None` for other lines.
 fn heading(line: &[u8]) -> Option<Option<&[u8]>> {
     let mut words = words(line);
     (words.next() == Some(b"device")).then(|| {
