@@ -55,12 +55,17 @@ enum Token {
 
 /// Deepest nesting of a formula; beyond it parsing would use up the stack.
 const MAX_DEPTH: usize = 64;
+/// Longest formula: a sum nests as deeply as it is long.
+const MAX_TOKENS: usize = 2000;
 
 impl Expression {
     /// Parses a formula for a value of `kind`, which decides what a bare `m` unit means: minutes where a duration is
     /// expected, mebibytes everywhere else.
     pub fn parse(text: &str, kind: Kind) -> Result<Expression, Mistake> {
         let tokens = tokenize(text, kind)?;
+        if let Some((_, span)) = tokens.get(MAX_TOKENS) {
+            return Err(Mistake::new(span.clone(), "the formula is too long"));
+        }
         let mut parser = Parser { tokens: &tokens, next: 0, end: text.len(), depth: 0 };
         let root = parser.expression(0)?;
         match parser.peek() {
@@ -270,8 +275,8 @@ impl<'a> Parser<'a> {
             Token::Symbol('-') => What::Negate(Box::new(self.expression(5)?)),
             Token::Symbol('(') => {
                 let inner = self.expression(0)?;
-                self.expect(')')?;
-                return Ok(inner);
+                let end = self.expect(')')?;
+                return Ok(Node { span: span.start..end, ..inner });
             }
             Token::Symbol(other) => {
                 return Err(Mistake::new(span.clone(), format!("a value is missing before '{other}'")));

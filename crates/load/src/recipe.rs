@@ -200,10 +200,13 @@ impl Variable {
     pub(crate) fn setting(&self, source: &Source) -> Result<Formula, LoadError> {
         let text = source.text.trim();
         let bare = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
-        let text = match &self.plain {
-            Some(unit) if bare => format!("{text}{unit}"),
-            _ => text.to_owned(),
+        let unit = match (&self.plain, self.kind) {
+            (Some(unit), _) => unit,
+            (None, Kind::Size) => "b",
+            (None, Kind::Duration) => "s",
+            (None, _) => "",
         };
+        let text = if bare { format!("{text}{unit}") } else { text.to_owned() };
         Formula::parse(source, &text, self.kind, 0..source.text.len())
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use model::latency::BUCKET_COUNT;
+use model::latency::{self, BUCKET_COUNT};
 use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
 
 use super::write::FAILED;
@@ -104,37 +104,46 @@ impl BoardReader {
     }
 
     fn class_interval(&mut self, class: usize) -> IntervalRecord {
-        let shards = 0..self.board.layout.shards;
-        let counters = || shards.clone().map(|shard| self.board.counters(class, shard));
+        let mut record = IntervalRecord { class: self.naming.class(class), ..IntervalRecord::default() };
+        record.buckets = self.class_buckets(class);
+        record.count = record.buckets.iter().map(|bucket| bucket.count).sum();
+        if record.count == 0 {
+            // What an operation that is just being counted has added already stays for the next interval.
+            return record;
+        }
+        let counters = || (0..self.board.layout.shards).map(|shard| self.board.counters(class, shard));
         let total = |index: usize| counters().map(|c| c[index].load(Ordering::Relaxed)).fold(0, u64::wrapping_add);
-        let touched = counters().map(|c| c[TOUCHED].load(Ordering::Acquire)).fold(0, |a, b| a | b);
-        let max = counters().map(|c| c[MAX].swap(0, Ordering::Relaxed)).max().unwrap_or(0);
         let (errors, bytes, sum_ns) = (total(ERRORS), total(BYTES), total(SUM));
+        let max = counters().map(|c| c[MAX].swap(0, Ordering::Relaxed)).max();
+        let since = |now: u64, before: &mut u64| now.wrapping_sub(std::mem::replace(before, now));
         let previous = &mut self.previous[class];
+        record.errors = since(errors, &mut previous.errors);
+        record.bytes = since(bytes, &mut previous.bytes);
+        record.sum_ns = since(sum_ns, &mut previous.sum_ns);
+        // An operation that is just being counted may have had its maximum read with the interval before.
+        let fullest = record.buckets.last().map(|bucket| latency::range_of(bucket.index).0);
+        record.max_ns = max.and_then(|max| max.checked_sub(1)).max(fullest);
+        record
+    }
+
+    /// Buckets that were counted in since the call before.
+    fn class_buckets(&mut self, class: usize) -> Vec<Bucket> {
+        let shards = 0..self.board.layout.shards;
+        let touched = |shard| self.board.counters(class, shard)[TOUCHED].load(Ordering::Relaxed);
+        let touched = shards.clone().map(touched).fold(0, |a, b| a | b);
         let mut buckets = Vec::new();
         for block in (0..64).filter(|block| touched & (1 << block) != 0) {
             let end = ((block + 1) * BLOCK_BUCKETS).min(BUCKET_COUNT);
             for index in block * BLOCK_BUCKETS..end {
-                let load = |shard| self.board.buckets(class, shard)[index].load(Ordering::Relaxed);
+                let load = |shard| self.board.buckets(class, shard)[index].load(Ordering::Acquire);
                 let now = shards.clone().map(load).fold(0, u32::wrapping_add);
-                let before = std::mem::replace(&mut previous.buckets[index], now);
+                let before = std::mem::replace(&mut self.previous[class].buckets[index], now);
                 if now != before {
                     buckets.push(Bucket { index: index as u32, count: u64::from(now.wrapping_sub(before)) });
                 }
             }
         }
-        let since = |now: u64, before: &mut u64| now.wrapping_sub(std::mem::replace(before, now));
-        let count: u64 = buckets.iter().map(|bucket| bucket.count).sum();
-        IntervalRecord {
-            class: self.naming.class(class),
-            count,
-            errors: since(errors, &mut previous.errors),
-            bytes: since(bytes, &mut previous.bytes),
-            sum_ns: since(sum_ns, &mut previous.sum_ns),
-            max_ns: max.checked_sub(1).filter(|_| count > 0),
-            buckets,
-            ..IntervalRecord::default()
-        }
+        buckets
     }
 
     /// Slow and failed operations since the call before, and how many more there were without room for them.

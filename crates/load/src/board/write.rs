@@ -93,9 +93,8 @@ impl<'a> Recorder<'a> {
         self.board.slot(self.thread, level as usize)[SLOT_START].store(0, Ordering::Release);
     }
 
+    /// The bucket comes last: a reader that sees it counted sees the rest as well.
     fn count(&self, done: &Finished, latency_ns: u64) {
-        let index = latency::index_of(latency_ns) as usize;
-        self.board.buckets(done.class, self.shard)[index].fetch_add(1, Ordering::Relaxed);
         let counters = self.board.counters(done.class, self.shard);
         counters[SUM].fetch_add(latency_ns, Ordering::Relaxed);
         if done.bytes > 0 {
@@ -108,10 +107,12 @@ impl<'a> Recorder<'a> {
         if counters[MAX].load(Ordering::Relaxed) <= latency_ns {
             counters[MAX].fetch_max(latency_ns + 1, Ordering::Relaxed);
         }
+        let index = latency::index_of(latency_ns) as usize;
         let block = 1 << (index / BLOCK_BUCKETS);
         if counters[TOUCHED].load(Ordering::Relaxed) & block == 0 {
-            counters[TOUCHED].fetch_or(block, Ordering::Release);
+            counters[TOUCHED].fetch_or(block, Ordering::Relaxed);
         }
+        self.board.buckets(done.class, self.shard)[index].fetch_add(1, Ordering::Release);
     }
 
     fn keep(&self, done: &Finished, latency_ns: u64) {

@@ -46,7 +46,7 @@ fn mistakes_point_into_the_text() {
         ("(1", 2, 2),
         ("1 + 64q", 4, 7),
         ("memory + 1", 0, 10),
-        ("cpus / (cpus - 2)", 0, 15),
+        ("cpus / (cpus - 2)", 0, 17),
         ("min()", 4, 5),
         ("1.2.3", 0, 5),
         ("2 $ 3", 2, 3),
@@ -63,6 +63,7 @@ fn mistakes_point_into_the_text() {
 fn deep_nesting_is_an_error_and_not_a_stack_overflow() {
     assert!(Expression::parse(&"(".repeat(100_000), Kind::Number).is_err());
     assert!(Expression::parse(&"-".repeat(100_000), Kind::Number).is_err());
+    assert!(Expression::parse(&vec!["1"; 100_000].join("+"), Kind::Number).is_err());
     let long_sum = vec!["1"; 500].join(" + ");
     assert_eq!(evaluate(&long_sum, Kind::Number), Ok(Value::plain(500.0)));
 }

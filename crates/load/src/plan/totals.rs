@@ -3,7 +3,7 @@
 use model::quantity::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::{Actor, Plan, Work};
+use super::{Actor, Direction, Plan, Work};
 use crate::data::{FileId, FileSet, Standing};
 use crate::facts::{DirectoryFacts, Facts};
 
@@ -89,7 +89,9 @@ fn memory_bytes(actor: &Actor) -> u64 {
         _ => 0,
     };
     let buffer_bytes = |work: &Work| match work {
-        Work::Transfer(transfer) => transfer.fork.unwrap_or(1).saturating_mul(transfer.block_bytes),
+        Work::Transfer(transfer) if transfer.direction == Direction::Read => {
+            transfer.fork.unwrap_or(1).saturating_mul(transfer.block_bytes)
+        }
         _ => 0,
     };
     let largest = |bytes: &dyn Fn(&Work) -> u64| actor.steps.iter().map(|step| bytes(&step.work)).max().unwrap_or(0);

@@ -180,7 +180,7 @@ fn plain_unit(section: &Section<'_>, kind: Kind) -> Result<Option<String>, LoadE
 
 fn phases(top: &Section<'_>) -> Result<Vec<PhaseRecipe>, LoadError> {
     let mut phases: Vec<PhaseRecipe> = Vec::new();
-    for section in top.tables("phase", "phase", "name")? {
+    for section in top.tables("phase", "name")? {
         let section = section.only(&["name", "kind", "duration"])?;
         let kind = section.required_word("kind", &PHASE_KINDS)?;
         let duration = section.formula("duration", Kind::Duration)?;
@@ -218,7 +218,7 @@ fn actors(
     phases: &[PhaseRecipe],
     file_sets: &[FileSetRecipe],
 ) -> Result<Vec<ActorRecipe>, LoadError> {
-    let sections = top.tables("actor", "actor", "name")?;
+    let sections = top.tables("actor", "name")?;
     if sections.is_empty() {
         return Err(top.error(0..0, "a recipe needs at least one [[actor]]"));
     }
@@ -227,7 +227,7 @@ fn actors(
 
 fn actor(section: Section<'_>, phases: &[PhaseRecipe], file_sets: &[FileSetRecipe]) -> Result<ActorRecipe, LoadError> {
     let section = section.only(&ACTOR)?;
-    let steps = section.tables("step", &format!("a step of {}", section.what), "do")?;
+    let steps = section.tables("step", "do")?;
     if steps.is_empty() {
         return Err(section.error(section.span.clone(), format!("{} needs at least one [[actor.step]]", section.what)));
     }

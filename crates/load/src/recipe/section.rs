@@ -198,14 +198,15 @@ impl<'a> Section<'a> {
     }
 
     /// A list of tables, each called after its `title` key, or its ordinal without one.
-    pub(crate) fn tables(&self, key: &str, what: &str, title: &str) -> Result<Vec<Section<'a>>, LoadError> {
+    pub(crate) fn tables(&self, key: &str, title: &str) -> Result<Vec<Section<'a>>, LoadError> {
         let Some(value) = self.get(key) else { return Ok(Vec::new()) };
         let wrong = |value: &Spanned<DeValue<'_>>| self.wrong_type(key, value, &format!("a list of tables: [[{key}]]"));
         let list = value.get_ref().as_array().ok_or_else(|| wrong(value))?;
         let section = |(ordinal, item): (usize, &'a Spanned<DeValue<'a>>)| {
             let table = item.get_ref().as_table().ok_or_else(|| wrong(item))?;
             let title = table.get(title).and_then(|title| title.get_ref().as_str());
-            let what = title.map_or(format!("{what} {}", ordinal + 1), |title| format!("{what} '{title}'"));
+            let within = if self.span.is_empty() { String::new() } else { format!(" of {}", self.what) };
+            let what = title.map_or(format!("{key} {}", ordinal + 1), |title| format!("{key} '{title}'")) + &within;
             Ok(Section::new(self.source, what, table, item.span()))
         };
         list.iter().enumerate().map(section).collect()
