@@ -1,7 +1,8 @@
 //! Room on the disk: the reserve and the size limit.
 //!
-//! The reserve is real blocks, allocated at the start. When the disk is full a quarter of it is freed for each table
-//! that is given up, and the rest for the close: that is what lets a run on a full disk end with a readable archive.
+//! The reserve is real blocks, allocated at the start. When the disk is full a quarter of it is freed each time that
+//! tables are given up, which happens at most three times, and the rest for the close: that is what lets a run on a
+//! full disk end with a readable archive.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -17,7 +18,7 @@ use crate::{RESERVE_FILE, append};
 /// What a run needs beside its reserve: its first consolidation with some air.
 const LEAST_BYTES: u64 = 256 << 10;
 
-/// The reserve is freed in this many parts.
+/// The reserve is freed in this many parts: one for each [`Priority`](crate::table::Priority), and one for the close.
 const PARTS: u64 = 4;
 
 /// Room that is left, and how much of it is held back.
@@ -66,7 +67,7 @@ impl Space {
     pub(crate) fn admit(&self, bytes: u64) -> io::Result<()> {
         match self.limit_bytes {
             Some(limit) if self.used_bytes + self.reserve_bytes + bytes > limit => {
-                Err(io::Error::new(io::ErrorKind::QuotaExceeded, format!("size limit of {limit} bytes reached")))
+                Err(io::Error::new(io::ErrorKind::QuotaExceeded, format!("size limit: {limit} bytes are used up")))
             }
             _ => Ok(()),
         }

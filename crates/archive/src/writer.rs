@@ -193,7 +193,7 @@ impl Writer {
         self.space.release_all();
         self.report_losses(now);
         self.consolidate(now);
-        self.flush_events();
+        self.flush_events(now);
         let finished = self.segments.finish(&mut self.space);
         let closed = finished.and_then(|()| self.journal.write(&[Entry::Closed { at: now }], &mut self.space));
         closed.map_err(ArchiveError::io(&self.dir, "close the run"))?;

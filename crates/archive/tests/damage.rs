@@ -10,6 +10,8 @@ use scenario::{copy, moment, options, rows_in, rows_of, write_steps};
 use tempfile::tempdir;
 
 const STEPS: u32 = 11;
+/// For tests that read the run once for each of its bytes.
+const FEW_STEPS: u32 = 5;
 
 /// The files of a run that hold rows or say where they are.
 fn files(dir: &Path) -> Vec<PathBuf> {
@@ -20,15 +22,15 @@ fn files(dir: &Path) -> Vec<PathBuf> {
 /// A cut-off run with consolidated and recent rows, and a closed one.
 fn runs(base: &Path) -> [PathBuf; 2] {
     let [cut_off, closed] = ["cut-off", "closed"].map(|name| base.join(name));
-    drop(write_steps(&cut_off, STEPS, options(4)));
-    write_steps(&closed, STEPS, options(4)).close(moment(STEPS)).unwrap();
+    drop(write_steps(&cut_off, FEW_STEPS, options(2)));
+    write_steps(&closed, FEW_STEPS, options(2)).close(moment(FEW_STEPS)).unwrap();
     [cut_off, closed]
 }
 
 #[test]
 fn a_run_cut_at_any_byte_reads_back_without_misreading() {
     let base = tempdir().unwrap();
-    let written = rows_of(STEPS);
+    let written = rows_of(FEW_STEPS);
     for original in runs(base.path()) {
         let dir = base.path().join("copy");
         copy(&original, &dir);
@@ -76,13 +78,13 @@ fn a_recent_file_cut_at_any_byte_reads_back_to_a_whole_flush() {
 #[test]
 fn an_altered_byte_costs_rows_and_adds_none() {
     let base = tempdir().unwrap();
-    let written = rows_of(STEPS);
+    let written = rows_of(FEW_STEPS);
     for original in runs(base.path()) {
         let dir = base.path().join("copy");
         copy(&original, &dir);
         for path in files(&dir) {
             let whole = fs::read(&path).unwrap();
-            for at in (0..whole.len()).step_by(3) {
+            for at in (0..whole.len()).step_by(5) {
                 let mut altered = whole.clone();
                 altered[at] ^= 1 << (at % 8);
                 fs::write(&path, &altered).unwrap();

@@ -11,7 +11,6 @@ use super::Writer;
 use crate::append::AppendFile;
 use crate::journal::{BatchEntry, Entry};
 use crate::recent;
-use crate::space::is_full;
 
 impl Writer {
     /// Moves the flushed rows into the segments. Where that fails they stay in the recent files, which readers read
@@ -27,9 +26,10 @@ impl Writer {
                 Ok(()) => break self.remove_recent(),
                 Err(error) => {
                     self.segments.roll_back(&mut self.space);
-                    if !(is_full(&error) && self.space.release_part()) {
+                    if self.trouble.is_full() {
                         break self.unconsolidated.clear();
                     }
+                    self.degrade(&error, now);
                 }
             }
         }

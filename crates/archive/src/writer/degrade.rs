@@ -38,7 +38,11 @@ impl Writer {
     /// for the others; on a broken one nothing does, and all are given up.
     pub(super) fn degrade(&mut self, error: &io::Error, now: Moment) {
         let full = is_full(error);
-        let why = if full { format!("disk full: {error}") } else { format!("write failed: {error}") };
+        let why = match error.raw_os_error() {
+            Some(_) if full => format!("disk full: {error}"),
+            None if full => error.to_string(),
+            _ => format!("write failed: {error}"),
+        };
         let kept = self.tables.all().into_iter().filter(|shelf| !shelf.is_dropped());
         let least = kept.map(|shelf| shelf.priority()).min();
         for shelf in self.tables.all_mut() {
@@ -54,13 +58,6 @@ impl Writer {
         if self.tables.all().iter().all(|shelf| shelf.is_dropped()) {
             self.trouble.full = true;
         }
-        self.trouble.why = why;
-    }
-
-    /// Without a journal nothing that is written can be found again.
-    pub(super) fn give_up_all(&mut self, why: String) {
-        self.tables.all_mut().into_iter().for_each(|shelf| shelf.give_up());
-        self.trouble.full = true;
         self.trouble.why = why;
     }
 

@@ -26,24 +26,20 @@ impl Writer {
         if self.is_consolidation_due() {
             self.consolidate(now);
         }
-        self.flush_events();
+        self.flush_events(now);
         self.trouble.state()
     }
 
-    /// Appends the events to the journal. A full disk costs parts of the reserve, and events only when nothing is left.
-    pub(super) fn flush_events(&mut self) {
-        if self.events.is_empty() {
-            return;
-        }
-        let entries: Vec<Entry> = self.events.drain(..).map(|what| Entry::Event { what }).collect();
-        loop {
+    /// Appends the events to the journal. On a full disk tables make room for them, and when none is left to do so the
+    /// rest of the reserve does.
+    pub(super) fn flush_events(&mut self, now: Moment) {
+        while !self.events.is_empty() {
+            let entries: Vec<Entry> = self.events.iter().map(|what| Entry::Event { what: what.clone() }).collect();
             match self.journal.write(&entries, &mut self.space) {
-                Ok(()) => return,
+                Ok(()) => self.events.clear(),
+                Err(error) if !self.trouble.is_full() => self.degrade(&error, now),
                 Err(error) if is_full(&error) && self.space.release_part() => {}
-                Err(error) => {
-                    self.lost_events += entries.len() as u64;
-                    return self.give_up_all(format!("the journal cannot be written: {error}"));
-                }
+                Err(_) => self.lost_events += self.events.drain(..).count() as u64,
             }
         }
     }
