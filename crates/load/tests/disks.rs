@@ -1,0 +1,212 @@
+//! Loads on throw-away file systems that freeze, fill up or fail. Needs root and loop devices.
+
+mod running;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use load::catalogue::find;
+use load::clock;
+use load::conductor::LoadEvent;
+use model::operation::OperationKind;
+use running::{Told, plan, start};
+
+/// A file system on a loop device, taken away again when dropped.
+struct Disk {
+    home: tempfile::TempDir,
+    mount: PathBuf,
+}
+
+impl Disk {
+    fn new(mkfs: &[&str], bytes: u64) -> Result<Disk, String> {
+        if !rustix::process::geteuid().is_root() {
+            return Err("not root".to_owned());
+        }
+        let home = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let (image, mount) = (home.path().join("image"), home.path().join("mount"));
+        File::create(&image).and_then(|file| file.set_len(bytes)).map_err(|error| error.to_string())?;
+        std::fs::create_dir(&mount).map_err(|error| error.to_string())?;
+        run(mkfs[0], &[&mkfs[1..], &[&image.display().to_string()]].concat())?;
+        run("mount", &["-o", "loop", &image.display().to_string(), &mount.display().to_string()])?;
+        Ok(Disk { home, mount })
+    }
+
+    fn freeze(&self, flag: &str) {
+        run("fsfreeze", &[flag, &self.mount.display().to_string()]).unwrap();
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let mount = self.mount.display().to_string();
+        let _ = run("fsfreeze", &["-u", &mount]);
+        if run("umount", &[&mount]).is_err() {
+            let _ = run("umount", &["-l", &mount]);
+        }
+        assert!(self.home.path().exists());
+    }
+}
+
+fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
+    let mut command = Command::new(program);
+    let status = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{program} {arguments:?}: {status}")),
+        Err(error) => Err(format!("{program}: {error}")),
+    }
+}
+
+fn disk(mkfs: &[&str], bytes: u64) -> Option<Disk> {
+    Disk::new(mkfs, bytes).inspect_err(|why| println!("skipped: {why}")).ok()
+}
+
+/// Freezes the file system while it lives.
+struct Frozen<'a>(&'a Disk);
+
+impl<'a> Frozen<'a> {
+    fn new(disk: &'a Disk) -> Frozen<'a> {
+        disk.freeze("-f");
+        Frozen(disk)
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        let _ = run("fsfreeze", &["-u", &self.0.mount.display().to_string()]);
+    }
+}
+
+#[test]
+fn paced_latencies_count_from_the_intended_start() {
+    let Some(disk) = disk(&["mkfs.xfs", "-q"], 512 << 20) else { return };
+    let mut conductor =
+        start(plan(&find("paced-writer").unwrap(), &disk.mount, &[("runtime", "10s"), ("file_size", "16m")]));
+    let mut told = Told::default();
+    told.poll_until(&mut conductor, |told| told.phases.iter().any(|phase| phase == "run"));
+    let started = clock::now_ns();
+    told.poll_until(&mut conductor, |_| clock::now_ns() >= started + 4_000_000_000);
+    let frozen = Frozen::new(&disk);
+    let until = clock::now_ns() + 2_000_000_000;
+    told.poll_until(&mut conductor, |_| clock::now_ns() >= until);
+    drop(frozen);
+    told.poll_until(&mut conductor, |_| false);
+    let count = told.count("run", "write");
+    let seconds = |percent| told.percentile_ns("run", "write", percent) as f64 / 1e9;
+    let (p50, p90, p99) = (seconds(50.0), seconds(90.0), seconds(99.0));
+    println!("{count} writes, p50 {:.3} ms, p90 {p90:.3} s, p99 {p99:.3} s", p50 * 1e3);
+    assert!((9_900..=10_100).contains(&count), "{count} writes");
+    assert!(p50 < 0.01, "p50 {p50} s");
+    assert!((0.85..1.25).contains(&p90), "p90 {p90} s");
+    assert!((1.7..2.2).contains(&p99), "p99 {p99} s");
+    assert!(told.operations.iter().any(|operation| operation.kind == OperationKind::Stuck), "seen while it was stuck");
+}
+
+#[test]
+fn a_stop_needs_no_cooperation_of_stuck_threads() {
+    let Some(disk) = disk(&["mkfs.xfs", "-q"], 512 << 20) else { return };
+    let settings = [("runtime", "1h"), ("file_size", "4m"), ("threads", "4")];
+    let mut conductor = start(plan(&find("paced-writer").unwrap(), &disk.mount, &settings));
+    let mut told = Told::default();
+    told.poll_until(&mut conductor, |told| told.count("run", "write") > 100);
+    let frozen = Frozen::new(&disk);
+    std::thread::sleep(Duration::from_millis(1500));
+    let stuck = conductor.stuck(clock::now_ns());
+    assert_eq!(stuck.iter().filter(|operation| operation.class == "write").count(), 4);
+    assert!(stuck.iter().all(|operation| operation.duration_ns > 1_000_000_000));
+    let before = told.intervals.len();
+    let asked = clock::now_ns();
+    conductor.stop();
+    told.poll_until(&mut conductor, |told| told.intervals.len() > before);
+    let took = clock::now_ns() - asked;
+    assert!(took < 200_000_000, "statistics after {took} ns");
+    assert!(told.of("run", "write").last().is_some_and(|record| record.stuck == 4));
+    told.poll_until(&mut conductor, |_| clock::now_ns() > asked + 500_000_000);
+    assert_eq!(told.end, None, "its threads are still stuck");
+    conductor.abandon();
+    drop(frozen);
+    std::thread::sleep(Duration::from_millis(500));
+}
+
+#[test]
+fn a_full_disk_under_load_is_counted_and_survived() {
+    let Some(disk) = disk(&["mkfs.ext4", "-q", "-m", "0"], 64 << 20) else { return };
+    let text = r#"name = "crowd"
+about = "replaces files where there is no room for a second copy"
+[[phase]]
+name = "fill"
+kind = "fill"
+[[phase]]
+name = "run"
+kind = "run"
+duration = "1s"
+[files.set]
+count = 2
+size = "14m"
+[[actor]]
+name = "crowd"
+count = 4
+[[actor.step]]
+do = "create"
+from = "set"
+"#;
+    let recipe = load::recipe::Recipe::parse("crowd.toml", text).unwrap();
+    let told = Told::all(start(plan(&recipe, &disk.mount, &[])));
+    assert_eq!(told.end, Some(LoadEvent::Finished));
+    println!("{} creates, {} failed", told.count("run", "create"), told.errors());
+    assert!(told.errors() > 0);
+    let failed = told.operations.iter().find(|operation| operation.kind == OperationKind::Failed).unwrap();
+    assert_eq!(failed.errno, Some(28), "ENOSPC");
+    assert!(failed.path.as_deref().is_some_and(|path| path.contains("stallscope-crowd/set/0000/")));
+}
+
+#[test]
+fn a_fill_that_finds_no_room_ends_the_load_with_a_message() {
+    let Some(disk) = disk(&["mkfs.ext4", "-q", "-m", "0"], 32 << 20) else { return };
+    let settings = [("file_size", "16m"), ("runtime", "1s")];
+    let told = Told::all(start(plan(&find("paced-writer").unwrap(), &disk.mount, &settings)));
+    let Some(LoadEvent::Died { signal: None, message, .. }) = &told.end else { panic!("{:?}", told.end) };
+    println!("{message}");
+    assert!(message.starts_with("cannot write ") && message.contains("No space left"), "{message}");
+}
+
+#[test]
+fn another_file_system_mounted_inside_is_not_removed() {
+    let Some(disk) = disk(&["mkfs.ext4", "-q"], 32 << 20) else { return };
+    std::fs::write(disk.mount.join("precious"), "x").unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let told = Told::all(start(plan(
+        &find("paced-writer").unwrap(),
+        home.path(),
+        &[("file_size", "1m"), ("runtime", "50ms")],
+    )));
+    assert_eq!(told.end, Some(LoadEvent::Finished));
+    let data = home.path().join("stallscope-paced-writer");
+    let inside = data.join("set/inside");
+    std::fs::create_dir(&inside).unwrap();
+    let bound = Bound::new(&disk.mount, &inside);
+    let error = load::data::remove::data_directory("paced-writer", &data).unwrap_err().to_string();
+    assert!(error.contains("another file system"), "{error}");
+    assert!(disk.mount.join("precious").exists());
+    drop(bound);
+    load::data::remove::data_directory("paced-writer", &data).unwrap();
+    assert!(!data.exists());
+}
+
+/// A bind mount, taken away when dropped.
+struct Bound(PathBuf);
+
+impl Bound {
+    fn new(from: &Path, to: &Path) -> Bound {
+        run("mount", &["--bind", &from.display().to_string(), &to.display().to_string()]).unwrap();
+        Bound(to.to_owned())
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        let _ = run("umount", &[&self.0.display().to_string()]);
+    }
+}

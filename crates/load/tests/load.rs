@@ -1,0 +1,223 @@
+//! Real loads in a temporary directory; nothing here needs root.
+
+mod running;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use load::catalogue::find;
+use load::clock;
+use load::conductor::LoadEvent;
+use load::data::remove;
+use load::recipe::Recipe;
+use running::{Told, executable, plan, start, start_in};
+
+const SMALL_SIMOOP: [(&str, &str); 10] = [
+    ("threads", "2"),
+    ("working_set", "8m"),
+    ("allocation", "4m"),
+    ("files", "4"),
+    ("file_size", "4m"),
+    ("subthreads", "4"),
+    ("warmup", "500ms"),
+    ("runtime", "2s"),
+    ("report_interval", "500ms"),
+    ("du_pause", "50ms"),
+];
+
+#[test]
+fn a_small_simoop_runs_its_phases_and_keeps_its_files() {
+    let home = tempfile::tempdir().unwrap();
+    let recipe = find("simoop").unwrap();
+    let plan = plan(&recipe, home.path(), &SMALL_SIMOOP);
+    let data = plan.data_directories[0].clone();
+    let told = Told::all(start(plan));
+    assert_eq!(told.end, Some(LoadEvent::Finished));
+    assert_eq!(told.phases, ["fill", "warmup", "run"]);
+    assert_eq!((told.errors(), told.reused), (0, 0));
+    let rounds = told.count("run", "round");
+    assert!(rounds > 4, "{rounds} rounds");
+    for class in ["read", "write", "allocation"] {
+        assert!(told.count("run", class).abs_diff(rounds) <= 4, "{class}: as many as rounds");
+        assert!(told.count("warmup", class) > 0);
+    }
+    let bytes = |class| told.of("run", class).map(|record| record.bytes).sum::<u64>();
+    assert_eq!(bytes("read"), told.count("run", "read") * 4 * (2 << 20));
+    assert_eq!(bytes("write"), told.count("run", "write") * 4 * (1 << 20));
+    assert!(told.count("run", "walk") > 0);
+    assert!(told.of("run", "read").count() >= 3, "one record per interval");
+
+    let again =
+        Told::all(start(self::plan(&recipe, home.path(), &[&SMALL_SIMOOP[..], &[("runtime", "100ms")]].concat())));
+    assert_eq!((again.end, again.reused), (Some(LoadEvent::Finished), 1));
+    remove::data_directory("simoop", &data).unwrap();
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_final_interval_and_the_end_follow_a_stop_within_a_second() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = [&SMALL_SIMOOP[..], &[("runtime", "1h"), ("report_interval", "1h")]].concat();
+    let mut conductor = start(plan(&find("simoop").unwrap(), home.path(), &settings));
+    let mut told = Told::default();
+    told.poll_until(&mut conductor, |told| told.phases.iter().any(|phase| phase == "run"));
+    std::thread::sleep(Duration::from_millis(700));
+    let stopped = Instant::now();
+    conductor.stop();
+    told.poll_until(&mut conductor, |told| told.count("run", "read") > 0);
+    assert!(stopped.elapsed() < Duration::from_millis(200), "statistics at once");
+    told.poll_until(&mut conductor, |_| false);
+    assert_eq!(told.end, Some(LoadEvent::Finished));
+    assert!(stopped.elapsed() < Duration::from_secs(2), "{:?}", stopped.elapsed());
+    println!("stopped within {:?}", stopped.elapsed());
+}
+
+#[test]
+fn a_fill_is_stopped_in_the_middle() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = [&SMALL_SIMOOP[..], &[("files", "2000"), ("file_size", "1m")]].concat();
+    let mut conductor = start(plan(&find("simoop").unwrap(), home.path(), &settings));
+    let mut told = Told::default();
+    told.poll_until(&mut conductor, |told| !told.phases.is_empty());
+    conductor.stop();
+    let stopped = Instant::now();
+    told.poll_until(&mut conductor, |_| false);
+    assert_eq!((told.end, told.phases.len()), (Some(LoadEvent::Finished), 1));
+    assert!(stopped.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn a_paced_load_keeps_its_rate() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = [("runtime", "2s"), ("rate", "500"), ("threads", "3"), ("file_size", "1m")];
+    let told = Told::all(start(plan(&find("paced-writer").unwrap(), home.path(), &settings)));
+    let count = told.count("run", "write");
+    assert!((900..=1100).contains(&count), "{count} writes in 2 s at 500/s");
+}
+
+#[test]
+fn new_files_replace_old_ones_and_fsync_is_a_class_of_its_own() {
+    let text = r#"name = "replacer"
+about = "a"
+[[phase]]
+name = "fill"
+kind = "fill"
+[[phase]]
+name = "run"
+kind = "run"
+duration = "500ms"
+[files.set]
+count = 5
+size = "10k"
+[[actor]]
+name = "replacer"
+count = 2
+rate = 200
+pacing = "poisson"
+[[actor.step]]
+do = "create"
+from = "set"
+sync = "fdatasync"
+fork = 2
+[[actor.step]]
+do = "fsync"
+[[actor.step]]
+do = "read"
+from = "set"
+at = "sequential"
+"#;
+    let home = tempfile::tempdir().unwrap();
+    let recipe = Recipe::parse("replacer.toml", text).unwrap();
+    let plan = plan(&recipe, home.path(), &[]);
+    let set = plan.data_directories[0].join("set/0000");
+    let told = Told::all(start(plan));
+    assert_eq!((told.end.as_ref(), told.errors()), (Some(&LoadEvent::Finished), 0));
+    for class in ["create", "fsync", "read"] {
+        assert!(told.count("run", class) > 20, "{class}");
+    }
+    assert_eq!(std::fs::read_dir(set).unwrap().count(), 5, "as many files as before");
+}
+
+#[test]
+fn killing_the_program_kills_its_load() {
+    let home = tempfile::tempdir().unwrap();
+    let mut program = Command::new(executable())
+        .args(["simoop", &home.path().display().to_string(), "working_set=8m", "files=2", "file_size=2m", "warmup=1h"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", program.id());
+    let started = Instant::now();
+    let child = loop {
+        let pid = std::fs::read_to_string(&children).unwrap_or_default().trim().to_owned();
+        if !pid.is_empty() {
+            break pid;
+        }
+        assert!(started.elapsed() < Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    std::thread::sleep(Duration::from_millis(500));
+    program.kill().unwrap();
+    program.wait().unwrap();
+    let gone = || match std::fs::read_to_string(format!("/proc/{child}/stat")) {
+        Ok(stat) => stat.contains(") Z "),
+        Err(_) => true,
+    };
+    let killed = Instant::now();
+    while !gone() {
+        assert!(killed.elapsed() < Duration::from_secs(2), "the load process outlives the program");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_killed_load_is_told_and_its_figures_are_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = [&SMALL_SIMOOP[..], &[("runtime", "1h"), ("report_interval", "1h")]].concat();
+    let mut conductor = start(plan(&find("simoop").unwrap(), home.path(), &settings));
+    let mut told = Told::default();
+    told.poll_until(&mut conductor, |told| told.phases.iter().any(|phase| phase == "run"));
+    std::thread::sleep(Duration::from_millis(700));
+    let kill = Command::new("kill").args(["-9", &conductor.pid().to_string()]).status().unwrap();
+    assert!(kill.success());
+    told.poll_until(&mut conductor, |_| false);
+    let Some(LoadEvent::Died { signal: Some(9), message, .. }) = &told.end else { panic!("{:?}", told.end) };
+    assert!(message.contains("out of memory"), "{message}");
+    assert!(told.count("run", "read") > 0);
+}
+
+#[test]
+fn a_box_that_cannot_be_entered_is_a_clear_failure() {
+    let home = tempfile::tempdir().unwrap();
+    let plan = plan(&find("simoop").unwrap(), home.path(), &SMALL_SIMOOP);
+    let told = Told::all(start_in(plan, vec![home.path().join("absent/cgroup.procs")]));
+    let Some(LoadEvent::Died { code: Some(1), message, .. }) = &told.end else { panic!("{:?}", told.end) };
+    assert!(message.contains("cannot enter the memory box through"), "{message}");
+}
+
+#[test]
+fn memory_that_cannot_be_had_is_counted_as_an_error() {
+    let text = r#"name = "greedy"
+about = "a"
+[[phase]]
+name = "run"
+kind = "run"
+duration = "300ms"
+[[actor]]
+name = "greedy"
+count = 1
+[[actor.step]]
+do = "allocate"
+size = "900000g"
+"#;
+    let recipe = Recipe::parse("greedy.toml", text).unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let facts = load::facts::Facts::gather("greedy", &[home.path().to_owned()], Some(u64::MAX)).unwrap();
+    let plan = load::plan::Plan::resolve(&recipe, &facts, &Default::default()).unwrap();
+    let told = Told::all(start(plan));
+    assert_eq!(told.end, Some(LoadEvent::Finished));
+    let failed = told.operations.iter().find(|record| record.errno.is_some()).unwrap();
+    assert_eq!((failed.class.as_str(), failed.errno), ("allocation", Some(12)));
+    assert!(told.errors() > 0 && told.errors() < 100, "it rests after an error");
+    assert!(failed.start_ns < clock::now_ns());
+}
