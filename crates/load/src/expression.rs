@@ -53,6 +53,9 @@ enum Token {
     Symbol(char),
 }
 
+/// Gives the value of a name that stands at a byte range of the formula.
+pub type Lookup<'a, E> = &'a mut dyn FnMut(&str, &Range<usize>) -> Result<Value, E>;
+
 /// Deepest nesting of a formula; beyond it parsing would use up the stack.
 const MAX_DEPTH: usize = 64;
 /// Longest formula: a sum nests as deeply as it is long.
@@ -83,11 +86,7 @@ impl Expression {
 
     /// Computes the value. `lookup` gives the value of a name; its errors are passed through, mistakes of this formula
     /// go through `mistake`.
-    pub fn evaluate<E>(
-        &self,
-        lookup: &mut dyn FnMut(&str, &Range<usize>) -> Result<Value, E>,
-        mistake: &dyn Fn(Mistake) -> E,
-    ) -> Result<Value, E> {
+    pub fn evaluate<E>(&self, lookup: Lookup<'_, E>, mistake: &dyn Fn(Mistake) -> E) -> Result<Value, E> {
         self.root.evaluate(lookup, mistake)
     }
 }
@@ -109,23 +108,19 @@ impl Node {
         }
     }
 
-    fn evaluate<E>(
-        &self,
-        lookup: &mut dyn FnMut(&str, &Range<usize>) -> Result<Value, E>,
-        mistake: &dyn Fn(Mistake) -> E,
-    ) -> Result<Value, E> {
+    fn evaluate<E>(&self, lookup: Lookup<'_, E>, mistake: &dyn Fn(Mistake) -> E) -> Result<Value, E> {
         let here = |message: String| mistake(Mistake::new(self.span.clone(), message));
         match &self.what {
             What::Literal(value) => Ok(*value),
             What::Name(name) => lookup(name, &self.span),
-            What::Negate(inner) => inner.evaluate(lookup, mistake)?.multiply(Value::plain(-1.0)).map_err(here),
+            What::Negate(inner) => inner.evaluate(lookup, mistake)?.times(Value::plain(-1.0)).map_err(here),
             What::Binary(operator, left, right) => {
                 let (left, right) = (left.evaluate(lookup, mistake)?, right.evaluate(lookup, mistake)?);
                 let result = match operator {
-                    '+' => left.add(right),
-                    '-' => left.subtract(right),
-                    '*' => left.multiply(right),
-                    _ => left.divide(right),
+                    '+' => left.plus(right),
+                    '-' => left.minus(right),
+                    '*' => left.times(right),
+                    _ => left.over(right),
                 };
                 result.map_err(here)
             }
@@ -150,9 +145,9 @@ impl Function {
 
     fn apply(self, values: &[Value]) -> Result<Value, String> {
         match (self, values) {
-            (Function::Min, [first, rest @ ..]) => rest.iter().try_fold(*first, |so_far, value| so_far.min(*value)),
-            (Function::Max, [first, rest @ ..]) => rest.iter().try_fold(*first, |so_far, value| so_far.max(*value)),
-            (Function::Clamp, [value, low, high]) => value.max(*low)?.min(*high),
+            (Function::Min, [first, rest @ ..]) => rest.iter().try_fold(*first, |so_far, value| so_far.smaller(*value)),
+            (Function::Max, [first, rest @ ..]) => rest.iter().try_fold(*first, |so_far, value| so_far.larger(*value)),
+            (Function::Clamp, [value, low, high]) => value.larger(*low)?.smaller(*high),
             (Function::Clamp, _) => Err("clamp takes three values: clamp(value, lowest, highest)".to_owned()),
             (_, []) => Err("min and max take at least one value".to_owned()),
         }

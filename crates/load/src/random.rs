@@ -15,7 +15,7 @@ impl Random {
     }
 
     /// The next 64 random bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         let [a, b, c, d] = self.state;
         let result = a.wrapping_add(d).rotate_left(23).wrapping_add(a);
         let (c, d) = (c ^ a, d ^ b);
@@ -26,19 +26,19 @@ impl Random {
     /// A number below `bound`, evenly spread (multiply-shift; its bias is below 2^-32 for every bound here); 0 when
     /// `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
     /// An exponentially distributed number with mean 1: the time between independent arrivals.
     pub fn exponential(&mut self) -> f64 {
-        let uniform = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
+        let uniform = (self.bits() >> 11) as f64 / (1u64 << 53) as f64;
         -(1.0 - uniform).ln()
     }
 
     /// Fills a buffer with bytes that do not compress.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         for chunk in buffer.chunks_mut(8) {
-            chunk.copy_from_slice(&self.next().to_le_bytes()[..chunk.len()]);
+            chunk.copy_from_slice(&self.bits().to_le_bytes()[..chunk.len()]);
         }
     }
 }
@@ -59,7 +59,7 @@ mod tests {
     fn streams_repeat_and_differ() {
         let sequence = |seed, stream| {
             let mut random = Random::new(seed, stream);
-            [random.next(), random.next()]
+            [random.bits(), random.bits()]
         };
         assert_eq!(sequence(7, 1), sequence(7, 1));
         assert_ne!(sequence(7, 1), sequence(7, 2));
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn the_reference_sequence_of_xoshiro256_plus_plus() {
         let mut random = Random { state: [1, 2, 3, 4] };
-        assert_eq!([random.next(), random.next(), random.next()], [41943041, 58720359, 3588806011781223]);
+        assert_eq!([random.bits(), random.bits(), random.bits()], [41943041, 58720359, 3588806011781223]);
     }
 
     #[test]

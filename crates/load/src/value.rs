@@ -123,19 +123,19 @@ impl Value {
     }
 
     /// `self + other`; both must have one dimension.
-    pub fn add(self, other: Value) -> Result<Value, String> {
+    pub fn plus(self, other: Value) -> Result<Value, String> {
         self.same(other, "add")?;
         Ok(self.like(self.amount + other.amount))
     }
 
     /// `self - other`; both must have one dimension.
-    pub fn subtract(self, other: Value) -> Result<Value, String> {
+    pub fn minus(self, other: Value) -> Result<Value, String> {
         self.same(other, "subtract")?;
         Ok(self.like(self.amount - other.amount))
     }
 
     /// `self * other`; one of them must be plain.
-    pub fn multiply(self, other: Value) -> Result<Value, String> {
+    pub fn times(self, other: Value) -> Result<Value, String> {
         match (self.dimension, other.dimension) {
             (_, Dimension::Plain) => Ok(self.like(self.amount * other.amount)),
             (Dimension::Plain, _) => Ok(other.like(self.amount * other.amount)),
@@ -144,7 +144,7 @@ impl Value {
     }
 
     /// `self / other`; like dimensions cancel.
-    pub fn divide(self, other: Value) -> Result<Value, String> {
+    pub fn over(self, other: Value) -> Result<Value, String> {
         if other.amount == 0.0 {
             return Err("division by zero".to_owned());
         }
@@ -157,13 +157,13 @@ impl Value {
     }
 
     /// The smaller of two.
-    pub fn min(self, other: Value) -> Result<Value, String> {
+    pub fn smaller(self, other: Value) -> Result<Value, String> {
         self.same(other, "compare")?;
         Ok(self.like(self.amount.min(other.amount)))
     }
 
     /// The larger of two.
-    pub fn max(self, other: Value) -> Result<Value, String> {
+    pub fn larger(self, other: Value) -> Result<Value, String> {
         self.same(other, "compare")?;
         Ok(self.like(self.amount.max(other.amount)))
     }

@@ -34,20 +34,22 @@ impl From<io::Error> for Trouble {
     }
 }
 
+/// Largest block that the actor reads.
+fn longest_read(actor: &Actor) -> usize {
+    let block = |step: &Step| match &step.work {
+        Work::Transfer(transfer) if transfer.direction == Direction::Read => transfer.block_bytes as usize,
+        _ => 0,
+    };
+    actor.steps.iter().map(block).max().unwrap_or(0)
+}
+
 /// Buffers for the actor's widest fork and largest block.
 pub(super) fn buffers(actor: &Actor) -> Vec<Vec<u8>> {
-    let reads = || {
-        actor.steps.iter().filter_map(|step| match &step.work {
-            Work::Transfer(transfer) if transfer.direction == Direction::Read => Some(transfer),
-            _ => None,
-        })
-    };
     let widest = actor.steps.iter().filter_map(|step| match &step.work {
         Work::Transfer(transfer) => Some(transfer.fork.unwrap_or(1)),
         _ => None,
     });
-    let block = reads().map(|transfer| transfer.block_bytes).max().unwrap_or(0);
-    vec![vec![0; block as usize]; widest.max().unwrap_or(0) as usize]
+    vec![vec![0; longest_read(actor)]; widest.max().unwrap_or(0) as usize]
 }
 
 /// Where a thread's sequential access begins: the threads of an actor share the pieces evenly.
@@ -106,6 +108,7 @@ impl Performer<'_> {
             let joined = started.into_iter().map(|thread| thread.map(|thread| thread.join()));
             joined.collect::<Vec<_>>()
         });
+        let longest_read = longest_read(self.actor);
         let mut total = Outcome::Done { bytes: 0, file: pieces.first().map(|piece| piece.file) };
         for ((result, piece), buffer) in results.into_iter().zip(&pieces).zip(buffers) {
             let result = match result {
@@ -116,8 +119,9 @@ impl Performer<'_> {
                 Ok(Err(_)) => Err(Trouble::Error(io::Error::other("the thread panicked"))),
                 Err(error) => Err(Trouble::Error(error)),
             };
-            if buffer.is_empty() {
-                *buffer = vec![0; transfer.block_bytes as usize];
+            if buffer.len() < longest_read {
+                // It went with a thread that could not be started.
+                buffer.resize(longest_read, 0);
             }
             total = both(total, outcome(transfer, *piece, result));
         }
@@ -127,7 +131,7 @@ impl Performer<'_> {
     /// The next piece of a step.
     fn pick(&mut self, index: usize, transfer: &Transfer) -> Piece {
         let set = &self.stage.plan.file_sets[transfer.set];
-        let salt = self.random.next();
+        let salt = self.random.bits();
         let (directory, file, offset) = match transfer.access {
             Access::Random => {
                 let offsets = (set.size_bytes - transfer.bytes) / transfer.block_bytes + 1;

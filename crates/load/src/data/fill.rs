@@ -61,8 +61,9 @@ pub fn fill(plan: &Plan, board: &Board) -> Result<(), LoadError> {
             Prepared::ToFill => directories.push(directory.as_path()),
         }
     }
-    let set_bytes: u64 = plan.file_sets.iter().map(|set| set.files * set.size_bytes).sum();
-    board.set_fill_total(set_bytes * directories.len() as u64);
+    let set_bytes: u64 =
+        plan.file_sets.iter().map(|set| set.files.saturating_mul(set.size_bytes)).fold(0, u64::saturating_add);
+    board.set_fill_total(set_bytes.saturating_mul(directories.len() as u64));
     let bytes = RandomBytes::new(plan.seed, CHUNK_BYTES);
     let (next, failed, failure) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::new(None));
     let fill = Fill { plan, board, bytes, directories, next, failed, failure };

@@ -20,6 +20,9 @@ kind = "size"
 default = "5000b"
 help = ""
 [[phase]]
+name = "fill"
+kind = "fill"
+[[phase]]
 name = "run"
 kind = "run"
 duration = "1s"
@@ -103,7 +106,8 @@ fn a_stopped_fill_leaves_its_marker() {
 #[test]
 fn what_is_not_ours_is_neither_filled_nor_removed() {
     let marker = || serde_json::to_string(&Marker::new("other", 1, State::Complete, &[])).unwrap();
-    let cases: [(&str, &dyn Fn(&Path)); 5] = [
+    type Make<'a> = &'a dyn Fn(&Path);
+    let cases: [(&str, Make<'_>); 5] = [
         ("no marker", &|data| fs::write(data.join("precious"), "x").unwrap()),
         ("a marker of something else", &|data| fs::write(data.join(MARKER), "{}").unwrap()),
         ("another recipe's marker", &|data| fs::write(data.join(MARKER), marker()).unwrap()),

@@ -5,7 +5,7 @@ use super::{Actor, Direction, Phase, Plan, Step, Totals, Transfer, Work, totals}
 use crate::data::{FileId, FileSet, directory_name};
 use crate::error::LoadError;
 use crate::facts::Facts;
-use crate::recipe::{ActorRecipe, Recipe, StepRecipe, Verb};
+use crate::recipe::{ActorRecipe, PhaseKind, Recipe, StepRecipe, Verb};
 
 /// Largest I/O of one system call: longer ones would delay a stop.
 const MAX_BLOCK_BYTES: u64 = 16 << 20;
@@ -142,9 +142,9 @@ impl<'a> Resolver<'a> {
         let holds_bytes = actor.holds.as_ref().map(|formula| scope.whole(formula, &named("holds"), 0)).transpose()?;
         let steps = actor.steps.iter().map(|step| self.step(step)).collect::<Result<Vec<_>, _>>()?;
         let round_class = if actor.work { Some(self.class("round", &actor.span)?) } else { None };
-        let in_phase = |phase: usize| match &actor.phases {
-            Some(phases) => phases.contains(&phase),
-            None => true,
+        let in_phase = |phase: usize| {
+            let chosen = actor.phases.as_ref().is_none_or(|phases| phases.contains(&phase));
+            chosen && self.recipe.phases[phase].kind != PhaseKind::Fill
         };
         Ok(Actor {
             name: actor.name.clone(),

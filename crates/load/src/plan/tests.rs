@@ -181,7 +181,8 @@ duration = "1s"
 name = "a"
 count = "a"
 [[actor.step]]
-do = "touch"
+do = "pause"
+duration = "1s"
 "#,
     );
     let error = resolve(&recipe.unwrap(), &facts(1, GIB, GIB), &[]).unwrap_err();

@@ -82,6 +82,7 @@ pub(super) fn recipe(source: Arc<Source>) -> Result<Recipe, LoadError> {
         source: Arc::clone(&source),
     };
     check_names(&recipe)?;
+    check_steps(&recipe)?;
     Ok(recipe)
 }
 
@@ -304,6 +305,24 @@ fn from(section: &Section<'_>, file_sets: &[FileSetRecipe]) -> Result<Option<usi
     found
         .map(Some)
         .ok_or_else(|| section.error(name.span.clone(), format!("there is no file set '{}'{}", name.value, remedy())))
+}
+
+/// Steps that could never do anything.
+fn check_steps(recipe: &Recipe) -> Result<(), LoadError> {
+    let fills = recipe.phases.iter().any(|phase| phase.kind == PhaseKind::Fill);
+    for actor in &recipe.actors {
+        let moves = |step: &StepRecipe| matches!(step.verb, Verb::Read | Verb::Write | Verb::Create);
+        for step in &actor.steps {
+            let why = match step.verb {
+                Verb::Touch if actor.holds.is_none() => "there is nothing to touch: the actor has no 'holds'",
+                Verb::Fsync if !actor.steps.iter().any(moves) => "there is nothing to fsync: no step uses a file",
+                _ if moves(step) && !fills => "the files are never made: there is no [[phase]] of kind 'fill'",
+                _ => continue,
+            };
+            return Err(recipe.source.diagnostic(step.span.clone(), why).into());
+        }
+    }
+    Ok(())
 }
 
 /// Every name in every formula must be a variable or a fact.

@@ -13,6 +13,10 @@ short = "t"
 help = "threads"
 
 [[phase]]
+name = "fill"
+kind = "fill"
+
+[[phase]]
 name = "run"
 kind = "run"
 duration = "10s"
@@ -62,6 +66,9 @@ fn mistakes_point_into_the_file_and_suggest() {
         error("duration = \"10s\"", "duration = \"10s"),
         error("kind = \"run\"", "kind = \"warmup\""),
         error("kind = \"run\"", "kind = \"fill\""),
+        error("[[phase]]\nname = \"fill\"\nkind = \"fill\"\n", ""),
+        error("do = \"read\"\nfrom = \"set\"", "do = \"touch\""),
+        error("do = \"read\"\nfrom = \"set\"", "do = \"fsync\""),
         error("short = \"t\"", "short = \"th\""),
         error("short = \"t\"", "plain = \"m\""),
         error("name = \"right\"", "name = \"../right\""),
