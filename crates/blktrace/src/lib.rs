@@ -1,1 +1,39 @@
-//! blktrace
+//! Block traces of other tools → [`model::block::BlockEvent`]s, in one streaming pass.
+//!
+//! [`Trace::open`] takes files, the `name` of a set `name.blktrace.*`, folders, or `-` for standard input, finds out
+//! what each is from its content, and yields the events in time order:
+//!
+//! ```no_run
+//! let mut trace = blktrace::Trace::open(["sda"])?;
+//! while let Some(events) = trace.next_batch()? {
+//!     for event in events {
+//!         println!("{} {}", event.time_ns, event.action.letters());
+//!     }
+//! }
+//! println!("{} events are missing", trace.notes().lost_events());
+//! # Ok::<(), blktrace::TraceError>(())
+//! ```
+//!
+//! What is read: binary records of version 7 and 8 in either byte order (per-CPU files, merged dumps, the ftrace `blk`
+//! tracer's binary stream), the ftrace tracer's text and its `blk_classic` text, and blkparse's default text; each also
+//! compressed with zstd or gzip.
+//!
+//! A trace is never refused for being damaged: what cannot be read is counted and noted with its position
+//! ([`Notes`]), and reading goes on behind it.
+#![forbid(unsafe_code)]
+
+mod binary;
+pub mod encode;
+mod error;
+mod notes;
+mod record;
+mod sequence;
+mod source;
+mod stream;
+mod text;
+mod trace;
+mod window;
+
+pub use error::TraceError;
+pub use notes::{Anomaly, AnomalyKind, Notes};
+pub use trace::Trace;

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod distribution;
+pub mod lifecycle;
 pub mod rates;
 pub mod series;
 pub mod summary;

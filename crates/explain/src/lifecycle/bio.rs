@@ -38,8 +38,6 @@ pub(super) mod flag {
     pub(in crate::lifecycle) const MERGED: u8 = 4;
     /// Events are missing in a way that leaves open which event belongs to it.
     pub(in crate::lifecycle) const DOUBTFUL: u8 = 8;
-    /// Goes through the flush machinery: a completion without length follows that of its data.
-    pub(in crate::lifecycle) const FLUSH_SEQUENCE: u8 = 16;
 }
 
 pub(super) struct Bio {
@@ -67,6 +65,8 @@ pub(super) struct Bio {
     pub(super) request_sectors: u32,
     pub(super) issues: u16,
     pub(super) requeues: u16,
+    /// The bio whose request carries this one, or carried it before it was absorbed itself; its own number otherwise.
+    pub(super) head: u32,
     /// Next bio of the same request; the head's list begins with the head.
     pub(super) next_member: u32,
     /// Head only.
@@ -160,12 +160,25 @@ impl Bios {
             }
         };
         self.bios[id as usize].last_member = id;
+        self.bios[id as usize].head = id;
         match self.newest {
             NIL => self.oldest = id,
             newest => self.bios[newest as usize].newer = id,
         }
         self.newest = id;
         id
+    }
+
+    /// The bio that heads the request carrying `id`; itself where it is carried by no other.
+    pub(super) fn head_of(&mut self, id: u32) -> u32 {
+        let mut head = id;
+        while self[head].state == State::Member {
+            // Halving the path keeps later walks short.
+            let above = self[head].head;
+            self[head].head = self[above].head;
+            head = above;
+        }
+        head
     }
 
     pub(super) fn remove(&mut self, id: u32) {

@@ -6,6 +6,8 @@
 use model::block::Kind;
 
 use super::histogram::Histogram;
+use super::machine::Certainty;
+use super::phase::{Phase, PhaseTimes};
 
 /// Who queued a bio, and of what kind it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +28,22 @@ pub(super) struct Class {
     pub(super) slow: u64,
     pub(super) q2c: Histogram<4>,
     pub(super) d2c: Histogram<4>,
+}
+
+impl Class {
+    /// Counts a bio that is done.
+    pub(super) fn count_completion(&mut self, phases: &PhaseTimes, certainty: Certainty, failed: bool) {
+        self.errors += u64::from(failed);
+        if !certainty.is_certain() {
+            return;
+        }
+        if let Some(time_ns) = phases.get(Phase::Q2C) {
+            self.q2c.record(time_ns);
+        }
+        if let Some(time_ns) = phases.get(Phase::D2C) {
+            self.d2c.record(time_ns);
+        }
+    }
 }
 
 /// Thread number that stands for all threads for which there was no class left.

@@ -4,6 +4,7 @@ use model::block::{BlockEvent, DeviceNumber, Kind, Operation};
 
 use super::bio::UNSEEN;
 use super::histogram::Histogram;
+use super::machine::Certainty;
 use super::phase::{PerPhase, Phase, PhaseTimes};
 use super::timeline::Timeline;
 
@@ -53,7 +54,8 @@ pub struct CountedOut {
     pub across_clock_jump: u64,
     /// Events were lost while they were in flight, so that theirs may be among them.
     pub after_loss: u64,
-    /// Of these, the ones of which a part is certain and counted.
+    /// One event was lost while they were in flight: they are counted, but for those phases that it could have been
+    /// part of.
     pub in_part: u64,
 }
 
@@ -168,6 +170,8 @@ impl Losses {
     }
 }
 
+/// Devices from which bios come that are told apart.
+const REMAP_SOURCES: usize = 256;
 /// Tasks known to be plugged at once; more are not followed.
 const PLUGGED: usize = 1024;
 
@@ -228,7 +232,7 @@ impl Device {
                 self.tables.q2q_seeks.count(last.end, event.sector);
             }
         }
-        let end = if event.bytes > 0 { event.sector + u64::from(event.sectors()) } else { last.end };
+        let end = if event.bytes > 0 { event.sector.wrapping_add(u64::from(event.sectors())) } else { last.end };
         self.last_queue = Last { time_ns: event.time_ns, end, losses, epoch };
         self.tables.depth_at_queue.record(u64::from(self.in_flight));
         self.tables.issued_at_queue.record(u64::from(self.issued));
@@ -238,9 +242,9 @@ impl Device {
     }
 
     /// A bio enters the device's care: queued, or split off.
-    pub(super) fn enter(&mut self, now_ns: u64, epoch_jumped: bool) {
+    pub(super) fn enter(&mut self, now_ns: u64) {
         if self.in_flight == 0 {
-            if self.activity_since_ns != UNSEEN && now_ns >= self.activity_since_ns && !epoch_jumped {
+            if self.activity_since_ns != UNSEEN && now_ns >= self.activity_since_ns {
                 self.tables.idle.record(now_ns - self.activity_since_ns);
             }
             self.activity_since_ns = now_ns;
@@ -304,9 +308,9 @@ impl Device {
 
     pub(super) fn remap(&mut self, from: DeviceNumber) {
         let known = &mut self.tables.remapped_from;
-        match known.iter_mut().find(|(device, _)| *device == from) {
-            Some((_, count)) => *count += 1,
-            None if known.len() < 256 => known.push((from, 1)),
+        match known.iter().position(|(device, _)| *device == from) {
+            Some(at) => known[at].1 += 1,
+            None if known.len() < REMAP_SOURCES => known.push((from, 1)),
             None => {}
         }
     }
@@ -356,6 +360,45 @@ impl DeviceTables {
             counted_out: CountedOut::default(),
             lost: (0, 0),
             timeline: Timeline::new(now_ns),
+        }
+    }
+
+    /// Counts a bio that is done.
+    pub(super) fn count_completion(&mut self, kind: Kind, phases: &PhaseTimes, certainty: Certainty, failed: bool) {
+        self.completed += 1;
+        self.errors += u64::from(failed);
+        match certainty {
+            Certainty::Exact => self.count_overhead(phases),
+            Certainty::AcrossJump => self.counted_out.across_clock_jump += 1,
+            Certainty::Likely => self.counted_out.after_loss += 1,
+            Certainty::Part => self.counted_out.in_part += 1,
+        }
+        if !certainty.is_certain() {
+            return;
+        }
+        for phase in Phase::ALL {
+            if let Some(time_ns) = phases.get(phase) {
+                self.phases[phase].record(time_ns);
+            }
+        }
+        let times = self.kind(kind);
+        if let Some(time_ns) = phases.get(Phase::Q2C) {
+            times.q2c.record(time_ns);
+        }
+        if let Some(time_ns) = phases.get(Phase::D2C) {
+            times.d2c.record(time_ns);
+        }
+    }
+
+    fn count_overhead(&mut self, phases: &PhaseTimes) {
+        let q2c_ns = u128::from(phases.get(Phase::Q2C).unwrap_or(0));
+        self.overhead_ns[Phase::Q2C] += q2c_ns;
+        if !phases.add_up() {
+            self.undivided_ns += q2c_ns;
+            return;
+        }
+        for phase in Phase::PARTS {
+            self.overhead_ns[phase] += u128::from(phases.get(phase).unwrap_or(0));
         }
     }
 

@@ -209,8 +209,9 @@ impl Timeline {
         self.bin(time_ns);
         let mut from_ns = self.depth_since_ns.max(self.start_ns);
         while from_ns < time_ns {
-            let bin_end = (((from_ns - self.start_ns) >> self.width_bits) + 1) << self.width_bits;
-            let to_ns = time_ns.min(self.start_ns.saturating_add(bin_end));
+            let bins = u128::from(((from_ns - self.start_ns) >> self.width_bits) + 1);
+            let bin_end = u128::from(self.start_ns) + (bins << self.width_bits);
+            let to_ns = bin_end.min(u128::from(time_ns)) as u64;
             let span = u128::from(to_ns - from_ns);
             let bin = self.bin(from_ns);
             bin.depth_ns += span * depth;

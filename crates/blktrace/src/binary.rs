@@ -1,0 +1,166 @@
+//! Reader of binary records.
+
+use std::io;
+
+use model::block::{Action, BlockEvent, DeviceNumber};
+
+use crate::notes::{Anomaly, AnomalyKind, Notes};
+use crate::record::{HEADER_V7, HEADER_V8, Header, header_length};
+use crate::sequence::{Continuity, Sequences};
+use crate::window::Window;
+
+/// The kinds of notification.
+mod notify {
+    pub(super) const PROCESS: u64 = 0;
+    pub(super) const MESSAGE: u64 = 2;
+}
+
+/// Reads one stream of records in the byte order `BIG`.
+pub(crate) struct BinaryReader<const BIG: bool> {
+    window: Window,
+    input: u32,
+    sequences: Sequences,
+    last_time_ns: u64,
+    /// Length of the bytes being skipped in search of the next record.
+    garbage: u64,
+}
+
+impl<const BIG: bool> BinaryReader<BIG> {
+    pub(crate) fn new(window: Window, input: u32) -> BinaryReader<BIG> {
+        BinaryReader { window, input, sequences: Sequences::new(), last_time_ns: 0, garbage: 0 }
+    }
+
+    /// Appends events until `out` holds `limit` or a little more; false at the end of the stream.
+    pub(crate) fn read(&mut self, out: &mut Vec<BlockEvent>, limit: usize, notes: &mut Notes) -> io::Result<bool> {
+        let before = self.window.offset();
+        let more = loop {
+            self.read_whole_records(out, limit, notes);
+            if out.len() >= limit {
+                break true;
+            }
+            if !self.window.fill()? {
+                self.end(notes);
+                break false;
+            }
+        };
+        notes.bytes += self.window.offset() - before;
+        Ok(more)
+    }
+
+    /// Consumes the records that are in the window completely.
+    fn read_whole_records(&mut self, out: &mut Vec<BlockEvent>, limit: usize, notes: &mut Notes) {
+        let mut at = 0;
+        while out.len() < limit {
+            let bytes = &self.window.bytes()[at..];
+            if bytes.len() < HEADER_V7 {
+                break;
+            }
+            let Some(header_len) = header_length::<BIG>(bytes) else {
+                at += self.skip_garbage(at);
+                continue;
+            };
+            if bytes.len() < header_len {
+                break;
+            }
+            let header = if header_len == HEADER_V8 { Header::v8::<BIG>(bytes) } else { Header::v7::<BIG>(bytes) };
+            let length = header_len + usize::from(header.pdu_len);
+            if bytes.len() < length {
+                break;
+            }
+            let payload_at = (at + header_len, at + length);
+            self.end_garbage(at, notes);
+            self.take(&header, payload_at, at, out, notes);
+            at += length;
+        }
+        self.window.consume(at);
+    }
+
+    fn take(
+        &mut self,
+        header: &Header,
+        payload: (usize, usize),
+        at: usize,
+        out: &mut Vec<BlockEvent>,
+        notes: &mut Notes,
+    ) {
+        if header.is_notify() {
+            let payload = &self.window.bytes()[payload.0..payload.1];
+            take_notification(header, payload, notes);
+            return;
+        }
+        if header.sequence != 0 {
+            self.check_sequence(header, at, out, notes);
+        }
+        if header.time_ns < self.last_time_ns {
+            self.note(AnomalyKind::ClockBackward, at, self.last_time_ns - header.time_ns, notes);
+        }
+        self.last_time_ns = header.time_ns;
+        match header.event::<BIG>(&self.window.bytes()[payload.0..payload.1]) {
+            Some(event) => {
+                out.push(event);
+                notes.events += 1;
+            }
+            None => self.note(AnomalyKind::UnknownAction, at, header.action, notes),
+        }
+    }
+
+    fn check_sequence(&mut self, header: &Header, at: usize, out: &mut Vec<BlockEvent>, notes: &mut Notes) {
+        match self.sequences.see(header.device, header.cpu, header.sequence, header.time_ns) {
+            Continuity::Whole => {}
+            Continuity::First(missing) => notes.missing_at_start += u64::from(missing),
+            Continuity::Back(by) => self.note(AnomalyKind::OutOfOrder, at, u64::from(by), notes),
+            Continuity::Gap { missing, since_ns } => {
+                self.note(AnomalyKind::Gap, at, u64::from(missing), notes);
+                out.push(BlockEvent {
+                    sector: u64::from(missing),
+                    argument: header.time_ns,
+                    cpu: header.cpu,
+                    ..BlockEvent::new(since_ns, Action::Lost, DeviceNumber(header.device))
+                });
+            }
+        }
+    }
+
+    fn note(&self, kind: AnomalyKind, at: usize, amount: u64, notes: &mut Notes) {
+        notes.anomaly(Anomaly { kind, input: self.input, offset: self.window.offset() + at as u64, amount });
+    }
+
+    /// Bytes to skip until a record may begin. At least three are left, since a magic number may be cut by the end.
+    fn skip_garbage(&mut self, at: usize) -> usize {
+        let bytes = &self.window.bytes()[at..];
+        let skip = (1..=bytes.len() - 4)
+            .find(|&skip| header_length::<BIG>(&bytes[skip..]).is_some())
+            .unwrap_or(bytes.len() - 3);
+        self.garbage += skip as u64;
+        skip
+    }
+
+    fn end_garbage(&mut self, at: usize, notes: &mut Notes) {
+        if self.garbage > 0 {
+            let offset = self.window.offset() + at as u64 - self.garbage;
+            notes.anomaly(Anomaly { kind: AnomalyKind::Garbage, input: self.input, offset, amount: self.garbage });
+            self.garbage = 0;
+        }
+    }
+
+    /// What is left when the source has ended is a cut-off record, or garbage too short for one.
+    fn end(&mut self, notes: &mut Notes) {
+        self.end_garbage(0, notes);
+        let rest = self.window.bytes().len();
+        if rest > 0 {
+            self.note(AnomalyKind::Truncated, 0, rest as u64, notes);
+            self.window.consume(rest);
+        }
+    }
+}
+
+fn take_notification(header: &Header, payload: &[u8], notes: &mut Notes) {
+    match header.action & 0xff {
+        notify::PROCESS => {
+            let end = payload.iter().position(|&byte| byte == 0).unwrap_or(payload.len());
+            notes.name(header.pid, &payload[..end]);
+        }
+        notify::MESSAGE => notes.messages += 1,
+        _ => {}
+    }
+}

@@ -1,0 +1,140 @@
+//! Reader of text: blkparse's default output and the ftrace `blk` tracer's two forms.
+
+mod line;
+
+use std::io;
+
+use model::block::{Action, BlockEvent, DeviceNumber};
+
+use crate::notes::{Anomaly, AnomalyKind, Notes};
+use crate::sequence::{Continuity, Sequences};
+use crate::window::Window;
+use line::Line;
+
+/// Whether a line among the first is an event's.
+pub(crate) fn is_text(start: &[u8]) -> bool {
+    start.split(|&byte| byte == b'\n').take(200).any(|line| matches!(line::parse(line), Line::Event(_)))
+}
+
+pub(crate) struct TextReader {
+    window: Window,
+    input: u32,
+    sequences: Sequences,
+    last_time_ns: u64,
+    /// Events that the tracer says it dropped, until the next event tells when that was.
+    pending_loss: u64,
+}
+
+impl TextReader {
+    pub(crate) fn new(window: Window, input: u32) -> TextReader {
+        TextReader { window, input, sequences: Sequences::new(), last_time_ns: 0, pending_loss: 0 }
+    }
+
+    /// Appends events until `out` holds `limit` or a little more; false at the end of the stream.
+    pub(crate) fn read(&mut self, out: &mut Vec<BlockEvent>, limit: usize, notes: &mut Notes) -> io::Result<bool> {
+        let before = self.window.offset();
+        let more = loop {
+            self.read_whole_lines(out, limit, notes);
+            if out.len() >= limit {
+                break true;
+            }
+            // A line longer than the whole buffer is no event of ours.
+            if self.window.full() {
+                self.drop_rest(AnomalyKind::UnreadableLine, notes);
+            }
+            if !self.window.fill()? {
+                self.end(out, notes);
+                break false;
+            }
+        };
+        notes.bytes += self.window.offset() - before;
+        Ok(more)
+    }
+
+    fn read_whole_lines(&mut self, out: &mut Vec<BlockEvent>, limit: usize, notes: &mut Notes) {
+        let mut at = 0;
+        while out.len() < limit {
+            let bytes = &self.window.bytes()[at..];
+            let Some(length) = bytes.iter().position(|&byte| byte == b'\n') else { break };
+            self.take_line((at, at + length), out, notes);
+            at += length + 1;
+        }
+        self.window.consume(at);
+    }
+
+    fn take_line(&mut self, (start, end): (usize, usize), out: &mut Vec<BlockEvent>, notes: &mut Notes) {
+        let offset = self.window.offset() + start as u64;
+        let note =
+            |kind, amount, notes: &mut Notes| notes.anomaly(Anomaly { kind, input: self.input, offset, amount });
+        match line::parse(&self.window.bytes()[start..end]) {
+            Line::Event(parsed) => {
+                let event = parsed.event;
+                if let Some(name) = parsed.name {
+                    notes.name(event.pid, name);
+                }
+                let mut missing = std::mem::take(&mut self.pending_loss);
+                let mut since_ns = self.last_time_ns;
+                if parsed.sequence != 0 {
+                    match self.sequences.see(event.device.0, event.cpu, parsed.sequence, event.time_ns) {
+                        Continuity::Whole => {}
+                        Continuity::First(before) => notes.missing_at_start += u64::from(before),
+                        Continuity::Back(by) => note(AnomalyKind::OutOfOrder, u64::from(by), notes),
+                        Continuity::Gap { missing: more, since_ns: since } => {
+                            note(AnomalyKind::Gap, u64::from(more), notes);
+                            (missing, since_ns) = (missing + u64::from(more), since);
+                        }
+                    }
+                }
+                if missing > 0 {
+                    out.push(lost(&event, missing, since_ns));
+                }
+                if event.time_ns < self.last_time_ns {
+                    note(AnomalyKind::ClockBackward, self.last_time_ns - event.time_ns, notes);
+                }
+                self.last_time_ns = event.time_ns;
+                notes.events += 1;
+                out.push(event);
+            }
+            Line::Lost { events } => {
+                note(AnomalyKind::Gap, events, notes);
+                self.pending_loss += events;
+            }
+            Line::Message => notes.messages += 1,
+            Line::Ignored => {}
+            Line::UnknownAction => note(AnomalyKind::UnknownAction, 0, notes),
+            Line::Unreadable => note(AnomalyKind::UnreadableLine, (end - start) as u64, notes),
+        }
+    }
+
+    /// The last line may lack its end: it counts if it can be read.
+    fn end(&mut self, out: &mut Vec<BlockEvent>, notes: &mut Notes) {
+        let rest = self.window.bytes().len();
+        if rest == 0 {
+            return;
+        }
+        match line::parse(self.window.bytes()) {
+            Line::Event(parsed) if parsed.whole => {
+                self.take_line((0, rest), out, notes);
+                self.window.consume(rest);
+            }
+            Line::Ignored => self.window.consume(rest),
+            _ => self.drop_rest(AnomalyKind::Truncated, notes),
+        }
+    }
+
+    fn drop_rest(&mut self, kind: AnomalyKind, notes: &mut Notes) {
+        let amount = self.window.bytes().len();
+        notes.anomaly(Anomaly { kind, input: self.input, offset: self.window.offset(), amount: amount as u64 });
+        self.window.consume(amount);
+    }
+}
+
+/// The mark of a loss before `event`. Without sequence numbers the device is not known: it is the event's.
+fn lost(event: &BlockEvent, missing: u64, since_ns: u64) -> BlockEvent {
+    BlockEvent {
+        sector: missing,
+        argument: event.time_ns,
+        cpu: event.cpu,
+        ..BlockEvent::new(since_ns, Action::Lost, DeviceNumber(event.device.0))
+    }
+}

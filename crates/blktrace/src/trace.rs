@@ -1,0 +1,224 @@
+//! A whole trace: its inputs merged by time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::io::Read;
+use std::path::Path;
+
+use model::block::BlockEvent;
+
+use crate::error::TraceError;
+use crate::notes::Notes;
+use crate::source;
+use crate::stream::Stream;
+
+/// Events handed out at once.
+const BATCH: usize = 1024;
+/// Events read ahead of each input when several are merged.
+const LOOK_AHEAD: usize = 256;
+/// All inputs' read buffers together, beyond what each needs at least.
+const BUFFERS_BYTES: usize = 4 << 20;
+/// Longest read buffer of one input.
+const BUFFER_BYTES: usize = 512 << 10;
+/// A clock that goes back by less is jitter between CPUs, not a step.
+const STEP_NS: u64 = 1_000_000;
+/// So long the other inputs are waited for to make the same step.
+const HOLD_NS: u64 = 10_000_000_000;
+
+struct Input {
+    stream: Stream,
+    ahead: Vec<BlockEvent>,
+    next: usize,
+    ended: bool,
+    /// How many steps back its clock has made, and from what time the last one.
+    steps: u32,
+    stepped_from_ns: u64,
+}
+
+/// Order of the merge: an input whose clock stepped back waits for the others to step too.
+type Turn = Reverse<(u32, u64, u32)>;
+
+/// A trace being read.
+pub struct Trace {
+    names: Vec<String>,
+    inputs: Vec<Input>,
+    turns: BinaryHeap<Turn>,
+    started: bool,
+    steps_differ: bool,
+    batch: Vec<BlockEvent>,
+    notes: Notes,
+}
+
+impl Trace {
+    /// Opens what was named; see the crate's description. Several names are merged by time.
+    pub fn open<P: AsRef<Path>>(names: impl IntoIterator<Item = P>) -> Result<Trace, TraceError> {
+        let mut files = Vec::new();
+        for name in names {
+            files.extend(source::expand(name.as_ref())?);
+        }
+        let mut sources = Vec::with_capacity(files.len());
+        for file in files {
+            let path = file.display().to_string();
+            match source::open(&file) {
+                Ok(source) => sources.push((path, source)),
+                Err(source) => return Err(TraceError::Io { path, source }),
+            }
+        }
+        Trace::from_sources(sources)
+    }
+
+    /// Reads from memory, a socket, or whatever else can be read. The name is for messages.
+    pub fn from_reader(name: &str, source: impl Read + Send + 'static) -> Result<Trace, TraceError> {
+        let path = name.to_owned();
+        match source::decompress(Box::new(source)) {
+            Ok(source) => Trace::from_sources(vec![(path, source)]),
+            Err(source) => Err(TraceError::Io { path, source }),
+        }
+    }
+
+    /// Merges several readers by time.
+    pub fn from_readers<R: Read + Send + 'static>(
+        sources: impl IntoIterator<Item = (String, R)>,
+    ) -> Result<Trace, TraceError> {
+        let mut opened: Vec<(String, Box<dyn Read + Send>)> = Vec::new();
+        for (path, source) in sources {
+            match source::decompress(Box::new(source)) {
+                Ok(source) => opened.push((path, source)),
+                Err(source) => return Err(TraceError::Io { path, source }),
+            }
+        }
+        Trace::from_sources(opened)
+    }
+
+    fn from_sources(sources: Vec<(String, Box<dyn Read + Send>)>) -> Result<Trace, TraceError> {
+        if sources.is_empty() {
+            return Err(TraceError::Nothing);
+        }
+        let buffer = (BUFFERS_BYTES / sources.len()).min(BUFFER_BYTES);
+        let mut trace = Trace {
+            names: Vec::new(),
+            inputs: Vec::new(),
+            turns: BinaryHeap::new(),
+            started: false,
+            steps_differ: false,
+            batch: Vec::with_capacity(BATCH + 2),
+            notes: Notes::default(),
+        };
+        for (number, (path, source)) in sources.into_iter().enumerate() {
+            match Stream::detect(source, buffer, number as u32) {
+                Ok(Some(stream)) => trace.inputs.push(Input::new(stream)),
+                Ok(None) => return Err(TraceError::Unrecognised { path }),
+                Err(source) => return Err(TraceError::Io { path, source }),
+            }
+            trace.names.push(path);
+        }
+        Ok(trace)
+    }
+
+    /// The next events in time order; `None` at the end.
+    pub fn next_batch(&mut self) -> Result<Option<&[BlockEvent]>, TraceError> {
+        self.batch.clear();
+        if self.inputs.len() == 1 {
+            let input = &mut self.inputs[0];
+            if !input.ended {
+                let more = input.stream.read(&mut self.batch, BATCH, &mut self.notes);
+                input.ended = !more.map_err(|source| TraceError::Io { path: self.names[0].clone(), source })?;
+            }
+        } else {
+            self.merge_batch()?;
+        }
+        Ok(if self.batch.is_empty() { None } else { Some(&self.batch) })
+    }
+
+    fn merge_batch(&mut self) -> Result<(), TraceError> {
+        if !self.started {
+            self.started = true;
+            for number in 0..self.inputs.len() {
+                if let Some(time_ns) = self.fill(number)? {
+                    self.turns.push(Reverse((0, time_ns, number as u32)));
+                }
+            }
+        }
+        while self.batch.len() < BATCH {
+            if self.steps_differ {
+                self.release_held();
+            }
+            let Some(&Reverse((_, time_ns, number))) = self.turns.peek() else { break };
+            let input = &mut self.inputs[number as usize];
+            self.batch.push(input.ahead[input.next]);
+            input.next += 1;
+            let following = match input.ahead.get(input.next) {
+                Some(event) => Some(event.time_ns),
+                None => self.fill(number as usize)?,
+            };
+            self.take_turn(time_ns, number, following);
+        }
+        Ok(())
+    }
+
+    /// Puts the input whose event at `time_ns` was taken back in line with its next event.
+    fn take_turn(&mut self, time_ns: u64, number: u32, following: Option<u64>) {
+        let top = self.turns.peek_mut().expect("the input whose turn it was");
+        let Some(following_ns) = following else {
+            PeekMut::pop(top);
+            return;
+        };
+        let input = &mut self.inputs[number as usize];
+        if following_ns.saturating_add(STEP_NS) < time_ns {
+            input.steps += 1;
+            input.stepped_from_ns = time_ns;
+            self.steps_differ = true;
+        }
+        let mut top = top;
+        *top = Reverse((input.steps, following_ns, number));
+    }
+
+    /// Lets inputs go on whose clock stepped back alone: the others are long past that moment and made no step.
+    fn release_held(&mut self) {
+        let Some(&Reverse((lowest, time_ns, _))) = self.turns.peek() else { return };
+        let held = |input: &Input| input.steps > lowest && time_ns > input.stepped_from_ns.saturating_add(HOLD_NS);
+        if !self.inputs.iter().any(|input| !input.ended && held(input)) {
+            self.steps_differ = self.turns.iter().any(|Reverse((steps, ..))| *steps != lowest);
+            return;
+        }
+        for input in &mut self.inputs {
+            if held(input) {
+                input.steps = lowest;
+            }
+        }
+        let turns = std::mem::take(&mut self.turns);
+        self.turns = turns
+            .into_iter()
+            .map(|Reverse((_, time_ns, number))| Reverse((self.inputs[number as usize].steps, time_ns, number)))
+            .collect();
+    }
+
+    /// Reads ahead; the time of the input's next event, or `None` at its end.
+    fn fill(&mut self, number: usize) -> Result<Option<u64>, TraceError> {
+        let input = &mut self.inputs[number];
+        input.ahead.clear();
+        input.next = 0;
+        while !input.ended && input.ahead.is_empty() {
+            let more = input.stream.read(&mut input.ahead, LOOK_AHEAD, &mut self.notes);
+            input.ended = !more.map_err(|source| TraceError::Io { path: self.names[number].clone(), source })?;
+        }
+        Ok(input.ahead.first().map(|event| event.time_ns))
+    }
+
+    /// What was noticed so far.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// Names of the inputs, in the order of [`crate::Anomaly::input`].
+    pub fn inputs(&self) -> &[String] {
+        &self.names
+    }
+}
+
+impl Input {
+    fn new(stream: Stream) -> Input {
+        Input { stream, ahead: Vec::new(), next: 0, ended: false, steps: 0, stepped_from_ns: 0 }
+    }
+}

@@ -1,0 +1,70 @@
+//! The life of bios and requests, from the events of the block layer: what each one's time went to, and who passed
+//! whom.
+//!
+//! ```
+//! use explain::lifecycle::{Lifecycle, Settings};
+//! use model::block::{Action, BlockEvent, DeviceNumber};
+//!
+//! let mut lifecycle = Lifecycle::new(Settings::default());
+//! lifecycle.feed(&BlockEvent { bytes: 4096, ..BlockEvent::new(100, Action::Queue, DeviceNumber::new(8, 0)) });
+//! let (report, _) = lifecycle.finish();
+//! assert_eq!(report.anomalies.unmatched_queue, 1);
+//! ```
+//!
+//! Events come in the order in which they happened, from a trace or from a live tracer. A bio is keyed by device,
+//! direction and sector range. State is bounded whatever comes: see [`Settings`].
+//!
+//! **What is certain.** A bio's times are counted only if they cannot be wrong. Where the reader marks lost events, a
+//! bio that was in flight is counted out, unless one event alone was lost meanwhile: no single loss can make two events
+//! pair wrongly without leaving a second candidate in sight, which is looked for. The same holds for a clock that
+//! jumps: what spans the jump is counted out. `docs/BLOCK.md` has the argument.
+
+mod bio;
+mod class;
+mod clock;
+mod device;
+mod histogram;
+mod index;
+mod machine;
+mod phase;
+mod report;
+mod slow;
+mod timeline;
+mod watch;
+mod watch_block;
+
+pub use clock::{ClockReport, Jump};
+pub use device::{CountedOut, DeviceTables, KindTimes, Plugs, Seeks};
+pub use histogram::Histogram;
+pub use machine::{Certainty, FinishedBio, Lifecycle, Observer};
+pub use phase::{PerPhase, Phase, PhaseTimes};
+pub use report::{Anomalies, BlockReport, DeviceReport, OTHER_PROCESSES, WhoTimes};
+pub use slow::{Others, SlowBio, SlowReport};
+pub use timeline::{BINS, Bin, HEAT_ROWS, Timeline, heat_row_range_ns};
+
+/// Thresholds and bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Bios that take longer are looked at one by one.
+    pub slower_than_ns: u64,
+    /// When nothing at all happens for so long although I/O is in flight, the clock has jumped.
+    pub clock_jump_ns: u64,
+    /// A bio in flight for longer will not complete any more.
+    pub max_age_ns: u64,
+    /// With more bios in flight than this, the oldest is given up.
+    pub max_in_flight: usize,
+    /// So many slow bios are kept one by one: the slowest. All of them count in the sums.
+    pub max_slow: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            slower_than_ns: 1_000_000_000,
+            clock_jump_ns: 300_000_000_000,
+            max_age_ns: 600_000_000_000,
+            max_in_flight: 1 << 16,
+            max_slow: 4096,
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What comes out at the end of a trace.
+
+use model::block::{DeviceNumber, Kind};
+
+use super::class::{Classes, OTHERS};
+use super::clock::ClockReport;
+use super::device::{Device, DeviceTables, KindTimes};
+use super::histogram::Histogram;
+use super::phase::{PerPhase, Phase};
+use super::slow::{Slow, SlowReport};
+
+/// Thread number that stands for the threads beyond those that are counted one by one.
+pub const OTHER_PROCESSES: u32 = OTHERS;
+
+/// Events that fit nothing. Where events were lost these are the traces of it; where not, the trace began or ended
+/// while I/O was in flight, or leaves out some kinds of event.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Anomalies {
+    /// Completions of what was never queued.
+    pub unmatched_complete: u64,
+    /// Bios that never completed: still in flight at the end, aged out, or given up for want of room.
+    pub unmatched_queue: u64,
+    /// Completions of what had completed already.
+    pub duplicate_complete: u64,
+    /// Requests for bios that were never queued.
+    pub unmatched_getrq: u64,
+    /// Insertions of unknown requests.
+    pub unmatched_insert: u64,
+    /// Issues of unknown requests.
+    pub unmatched_issue: u64,
+    /// Merges of unknown bios, or into unknown requests.
+    pub unmatched_merge: u64,
+    /// Splits of unknown bios.
+    pub unmatched_split: u64,
+    /// Requeues of unknown requests.
+    pub unmatched_requeue: u64,
+    /// Requests issued again without a requeue in between.
+    pub issued_again: u64,
+    /// Bios that got a shorter request without a split.
+    pub implicit_splits: u64,
+    /// Second pieces of split bios that were queued once more, as older kernels do.
+    pub remainders_queued_again: u64,
+    /// Events that fitted several bios equally: the oldest was taken.
+    pub ambiguous: u64,
+    /// Flush sequences whose last completion never came: the data's was taken.
+    pub flushes_without_end: u64,
+    /// Bios given up because of their age.
+    pub aged_out: u64,
+    /// Bios given up for want of room.
+    pub evicted: u64,
+    /// Age of the oldest bio that was given up.
+    pub oldest_age_ns: u64,
+    /// Bios in flight when the trace ended.
+    pub in_flight_at_end: u64,
+    /// Events of devices beyond those that are followed.
+    pub too_many_devices: u64,
+}
+
+impl Anomalies {
+    /// Names and counts.
+    pub fn counts(&self) -> [(&'static str, u64); 18] {
+        [
+            ("unmatched_complete", self.unmatched_complete),
+            ("unmatched_queue", self.unmatched_queue),
+            ("duplicate_complete", self.duplicate_complete),
+            ("unmatched_getrq", self.unmatched_getrq),
+            ("unmatched_insert", self.unmatched_insert),
+            ("unmatched_issue", self.unmatched_issue),
+            ("unmatched_merge", self.unmatched_merge),
+            ("unmatched_split", self.unmatched_split),
+            ("unmatched_requeue", self.unmatched_requeue),
+            ("issued_again", self.issued_again),
+            ("implicit_splits", self.implicit_splits),
+            ("remainders_queued_again", self.remainders_queued_again),
+            ("ambiguous", self.ambiguous),
+            ("flushes_without_end", self.flushes_without_end),
+            ("aged_out", self.aged_out),
+            ("evicted", self.evicted),
+            ("in_flight_at_end", self.in_flight_at_end),
+            ("too_many_devices", self.too_many_devices),
+        ]
+    }
+}
+
+/// One device's tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceReport {
+    /// Which.
+    pub device: DeviceNumber,
+    /// Its tables.
+    pub tables: DeviceTables,
+}
+
+/// Sums over one thread or one cgroup on all devices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WhoTimes<K> {
+    /// Which.
+    pub who: K,
+    /// Bios queued.
+    pub queued: u64,
+    /// Their bytes.
+    pub queued_bytes: u64,
+    /// Of the queued bytes, reads.
+    pub read_bytes: u64,
+    /// Of the queued bytes, writes.
+    pub write_bytes: u64,
+    /// Bios completed with an error.
+    pub errors: u64,
+    /// Slow bios.
+    pub slow: u64,
+    /// Q2C, to 1.6 %.
+    pub q2c: Histogram<4>,
+    /// D2C, to 1.6 %.
+    pub d2c: Histogram<4>,
+}
+
+/// Everything that a trace shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockReport {
+    /// Events taken.
+    pub events: u64,
+    /// Time of the first event.
+    pub first_ns: u64,
+    /// Time of the last event.
+    pub last_ns: u64,
+    /// The clock.
+    pub clock: ClockReport,
+    /// What fits nothing.
+    pub anomalies: Anomalies,
+    /// Devices, in order of first appearance.
+    pub devices: Vec<DeviceReport>,
+    /// All devices' phases together.
+    pub phases: PerPhase<Histogram>,
+    /// All devices' kinds together, most frequent first.
+    pub kinds: Vec<(Kind, KindTimes)>,
+    /// Threads, most bytes first.
+    pub processes: Vec<WhoTimes<u32>>,
+    /// Cgroups, most bytes first; empty where the trace does not name them.
+    pub cgroups: Vec<WhoTimes<u64>>,
+    /// Slow bios.
+    pub slow: SlowReport,
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of the lifecycle, taken apart once")]
+pub(super) fn build(
+    events: u64,
+    devices: &[Device],
+    classes: &Classes,
+    clock: ClockReport,
+    anomalies: Anomalies,
+    slow: Slow,
+    first_ns: u64,
+    last_ns: u64,
+) -> BlockReport {
+    let mut phases: PerPhase<Histogram> = PerPhase::default();
+    let mut kinds: Vec<(Kind, KindTimes)> = Vec::new();
+    for device in devices {
+        for phase in Phase::ALL {
+            phases[phase].merge(&device.tables.phases[phase]);
+        }
+        for (kind, times) in &device.tables.kinds {
+            add_kind(&mut kinds, *kind, times);
+        }
+    }
+    kinds.sort_by_key(|(kind, times)| (std::cmp::Reverse(times.queued), *kind));
+    BlockReport {
+        events,
+        first_ns,
+        last_ns,
+        clock,
+        anomalies,
+        phases,
+        kinds,
+        processes: by_who(classes, |who| Some(who.pid)),
+        cgroups: by_who(classes, |who| (who.cgroup != 0).then_some(who.cgroup)),
+        slow: slow.finish(classes, devices),
+        devices: devices
+            .iter()
+            .filter(|device| device.tables.events > 0)
+            .map(|device| DeviceReport { device: device.number, tables: device.tables.clone() })
+            .collect(),
+    }
+}
+
+fn add_kind(kinds: &mut Vec<(Kind, KindTimes)>, kind: Kind, times: &KindTimes) {
+    let at = match kinds.iter().position(|(known, _)| *known == kind) {
+        Some(at) => at,
+        None => {
+            kinds.push((kind, KindTimes::default()));
+            kinds.len() - 1
+        }
+    };
+    let sum = &mut kinds[at].1;
+    sum.queued += times.queued;
+    sum.queued_bytes += times.queued_bytes;
+    sum.q2c.merge(&times.q2c);
+    sum.d2c.merge(&times.d2c);
+}
+
+fn by_who<K: Copy + Eq + Ord + std::hash::Hash>(
+    classes: &Classes,
+    key: impl Fn(&super::class::Who) -> Option<K>,
+) -> Vec<WhoTimes<K>> {
+    use model::block::Operation;
+    let mut sums: Vec<WhoTimes<K>> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for class in classes.all() {
+        let Some(who) = key(&class.who) else { continue };
+        let at = *places.entry(who).or_insert_with(|| {
+            sums.push(WhoTimes {
+                who,
+                queued: 0,
+                queued_bytes: 0,
+                read_bytes: 0,
+                write_bytes: 0,
+                errors: 0,
+                slow: 0,
+                q2c: Histogram::default(),
+                d2c: Histogram::default(),
+            });
+            sums.len() - 1
+        });
+        let sum = &mut sums[at];
+        sum.queued += class.queued;
+        sum.queued_bytes += class.queued_bytes;
+        match class.who.kind.operation() {
+            Operation::Read => sum.read_bytes += class.queued_bytes,
+            Operation::Write => sum.write_bytes += class.queued_bytes,
+            _ => {}
+        }
+        sum.errors += class.errors;
+        sum.slow += class.slow;
+        sum.q2c.merge(&class.q2c);
+        sum.d2c.merge(&class.d2c);
+    }
+    sums.sort_by_key(|sum| (std::cmp::Reverse((sum.queued_bytes, sum.queued)), sum.who));
+    sums
+}

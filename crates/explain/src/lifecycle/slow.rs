@@ -1,0 +1,260 @@
+//! Slow bios, one by one, and who passed them most.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use model::block::{DeviceNumber, Kind};
+
+use super::bio::{Bio, flag};
+use super::class::Classes;
+use super::device::Device;
+use super::machine::Certainty;
+use super::phase::{Phase, PhaseTimes};
+use super::watch::Surroundings;
+use super::watch_block::Tally;
+
+/// Counts of others beside one bio.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Others {
+    /// By kind, on the same device.
+    pub by_kind: Vec<(Kind, u64)>,
+    /// By thread, on the same device; the most frequent [`Others::KEPT`].
+    pub by_process: Vec<(u32, u64)>,
+    /// By cgroup, on the same device; likewise.
+    pub by_cgroup: Vec<(u64, u64)>,
+    /// By device; on all of them.
+    pub by_device: Vec<(DeviceNumber, u64)>,
+}
+
+impl Others {
+    /// So many threads and cgroups are named.
+    pub const KEPT: usize = 16;
+}
+
+/// A bio that took longer than the threshold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlowBio {
+    /// Device.
+    pub device: DeviceNumber,
+    /// First sector.
+    pub sector: u64,
+    /// Length.
+    pub sectors: u32,
+    /// Kind.
+    pub kind: Kind,
+    /// Thread that queued it.
+    pub pid: u32,
+    /// Its cgroup; 0 is unknown.
+    pub cgroup: u64,
+    /// When it was queued.
+    pub queued_ns: u64,
+    /// When it completed.
+    pub completed_ns: u64,
+    /// Whether it was merged into another bio's request.
+    pub merged: bool,
+    /// Its phases.
+    pub phases: PhaseTimes,
+    /// How far they can be trusted.
+    pub certainty: Certainty,
+    /// In flight when it was queued. `None`, like the others, where too much has passed since to tell.
+    pub in_flight: Option<Others>,
+    /// Queued later and completed earlier.
+    pub overtaken_by: Option<Others>,
+    /// In flight when it was queued, and completed before it: what it waited behind.
+    pub behind: Option<Others>,
+}
+
+/// All slow bios.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SlowReport {
+    /// How many there are.
+    pub count: u64,
+    /// The slowest, in order of queueing.
+    pub kept: Vec<SlowBio>,
+    /// How often others passed slow ones, over all slow ones.
+    pub overtakers: Others,
+    /// What slow ones waited behind, over all slow ones.
+    pub ahead: Others,
+    /// Slow ones of which it is not known who passed them.
+    pub unanswered: u64,
+    /// Bios that would be slow if the clock had not jumped.
+    pub across_clock_jump: u64,
+}
+
+/// Orders kept ones by slowness.
+struct Kept(u64, u64, SlowBio);
+
+impl Kept {
+    fn key(&self) -> (u64, Reverse<u64>) {
+        (self.0, Reverse(self.1))
+    }
+}
+
+impl PartialEq for Kept {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+impl Eq for Kept {}
+impl PartialOrd for Kept {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Kept {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+pub(super) struct Slow {
+    limit: usize,
+    report: SlowReport,
+    kept: BinaryHeap<Reverse<Kept>>,
+    overtakers: Vec<u64>,
+    ahead: Vec<u64>,
+}
+
+impl Slow {
+    pub(super) fn new(limit: usize) -> Slow {
+        Slow {
+            limit,
+            report: SlowReport::default(),
+            kept: BinaryHeap::new(),
+            overtakers: Vec::new(),
+            ahead: Vec::new(),
+        }
+    }
+
+    pub(super) fn across_clock_jump(&mut self) {
+        self.report.across_clock_jump += 1;
+    }
+
+    /// Counts a slow bio, and keeps it if it is among the slowest.
+    #[expect(clippy::too_many_arguments, reason = "each is one side of the same bio")]
+    pub(super) fn take(
+        &mut self,
+        bio: &Bio,
+        phases: &PhaseTimes,
+        certainty: Certainty,
+        completed_ns: u64,
+        surroundings: Option<Surroundings>,
+        classes: &Classes,
+        devices: &[Device],
+    ) {
+        self.report.count += 1;
+        match &surroundings {
+            Some(found) => {
+                add(&mut self.overtakers, &found.overtook, bio.device, classes);
+                add(&mut self.ahead, &found.ahead, bio.device, classes);
+            }
+            None => self.report.unanswered += 1,
+        }
+        let q2c_ns = phases.get(Phase::Q2C).unwrap_or(0);
+        let number = self.report.count;
+        if self.kept.len() >= self.limit {
+            match self.kept.peek() {
+                Some(Reverse(fastest)) if fastest.0 < q2c_ns => {}
+                _ => return,
+            }
+            self.kept.pop();
+        }
+        let who = classes.get(bio.class).who;
+        let others = |pick: fn(&Surroundings) -> &Tally| {
+            surroundings.as_ref().map(|found| Others::of(pick(found), Some(bio.device), classes, devices))
+        };
+        let slow = SlowBio {
+            device: devices[usize::from(bio.device)].number,
+            sector: bio.sector,
+            sectors: bio.sectors,
+            kind: bio.kind,
+            pid: who.pid,
+            cgroup: who.cgroup,
+            queued_ns: bio.queued_ns,
+            completed_ns,
+            merged: bio.has(flag::MERGED),
+            phases: *phases,
+            certainty,
+            in_flight: others(|found| &found.in_flight),
+            overtaken_by: others(|found| &found.overtook),
+            behind: others(|found| &found.ahead),
+        };
+        self.kept.push(Reverse(Kept(q2c_ns, number, slow)));
+    }
+
+    pub(super) fn finish(self, classes: &Classes, devices: &[Device]) -> SlowReport {
+        let mut report = self.report;
+        report.kept = self.kept.into_iter().map(|Reverse(Kept(_, _, slow))| slow).collect();
+        report.kept.sort_by_key(|slow| (slow.queued_ns, slow.device, slow.sector));
+        report.overtakers = Others::of_sums(&self.overtakers, classes, devices);
+        report.ahead = Others::of_sums(&self.ahead, classes, devices);
+        report
+    }
+}
+
+fn add(sums: &mut Vec<u64>, tally: &Tally, device: u16, classes: &Classes) {
+    for &(class, count) in tally {
+        if classes.get(class).who.device == device {
+            if sums.len() <= usize::from(class) {
+                sums.resize(usize::from(class) + 1, 0);
+            }
+            sums[usize::from(class)] += u64::from(count);
+        }
+    }
+}
+
+impl Others {
+    fn of(tally: &Tally, device: Option<u16>, classes: &Classes, devices: &[Device]) -> Others {
+        let counts = tally.iter().map(|&(class, count)| (class, u64::from(count)));
+        Others::of_counts(counts, device, classes, devices)
+    }
+
+    fn of_sums(sums: &[u64], classes: &Classes, devices: &[Device]) -> Others {
+        let counts = sums.iter().enumerate().filter(|(_, sum)| **sum > 0).map(|(class, &sum)| (class as u16, sum));
+        Others::of_counts(counts, None, classes, devices)
+    }
+
+    /// `device`: the only one whose kinds, threads and cgroups are counted.
+    fn of_counts(
+        counts: impl Iterator<Item = (u16, u64)>,
+        device: Option<u16>,
+        classes: &Classes,
+        devices: &[Device],
+    ) -> Others {
+        let mut others = Others::default();
+        for (class, count) in counts {
+            let who = classes.get(class).who;
+            count_key(&mut others.by_device, devices[usize::from(who.device)].number, count);
+            if device.is_none_or(|device| device == who.device) {
+                count_key(&mut others.by_kind, who.kind, count);
+                count_key(&mut others.by_process, who.pid, count);
+                if who.cgroup != 0 {
+                    count_key(&mut others.by_cgroup, who.cgroup, count);
+                }
+            }
+        }
+        most_first(&mut others.by_kind);
+        most_first(&mut others.by_process);
+        most_first(&mut others.by_cgroup);
+        most_first(&mut others.by_device);
+        others.by_process.truncate(Others::KEPT);
+        others.by_cgroup.truncate(Others::KEPT);
+        others
+    }
+
+    /// How many there are in all, on the same device.
+    pub fn total(&self) -> u64 {
+        self.by_kind.iter().map(|(_, count)| count).sum()
+    }
+}
+
+fn count_key<K: PartialEq>(counts: &mut Vec<(K, u64)>, key: K, count: u64) {
+    match counts.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, sum)) => *sum += count,
+        None => counts.push((key, count)),
+    }
+}
+
+fn most_first<K: Ord + Copy>(counts: &mut [(K, u64)]) {
+    counts.sort_by_key(|&(key, count)| (Reverse(count), key));
+}
