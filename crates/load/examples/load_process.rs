@@ -1,6 +1,7 @@
-//! Runs a recipe without recording anything: `load_process RECIPE DIR [NAME=VALUE...]`. Tests use it as the load process.
+//! Runs a recipe without recording anything: `load_process RECIPE DIR [NAME=VALUE...]`, in an existing memory cgroup
+//! (version 1) where `BOX` names its directory. Tests use it as the load process.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -30,7 +31,8 @@ fn run(words: &[String]) -> Result<(), LoadError> {
         return Ok(());
     };
     let recipe = catalogue::find(recipe)?;
-    let facts = Facts::gather(&recipe.name, &[PathBuf::from(directory)], None)?;
+    let cgroup = std::env::var_os("BOX").map(PathBuf::from);
+    let facts = Facts::gather(&recipe.name, &[PathBuf::from(directory)], cgroup.as_deref().and_then(limit_bytes))?;
     let pairs = settings.iter().filter_map(|setting| setting.split_once('='));
     let settings = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let request = Request { settings, seed: 1, slower_than_ns: 100_000_000, ..Request::default() };
@@ -40,7 +42,8 @@ fn run(words: &[String]) -> Result<(), LoadError> {
         return Ok(());
     }
     let executable = PathBuf::from("/proc/self/exe");
-    let launch = Launch { executable, arguments: vec!["__load".into()], cgroup_procs: vec![] };
+    let cgroup_procs = cgroup.into_iter().map(|cgroup| cgroup.join("cgroup.procs")).collect();
+    let launch = Launch { executable, arguments: vec!["__load".into()], cgroup_procs };
     let mut conductor = Conductor::start(plan, &launch)?;
     loop {
         for event in conductor.poll(clock::now_ns()) {
@@ -57,6 +60,10 @@ fn run(words: &[String]) -> Result<(), LoadError> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+fn limit_bytes(cgroup: &Path) -> Option<u64> {
+    std::fs::read_to_string(cgroup.join("memory.limit_in_bytes")).ok()?.trim().parse().ok()
 }
 
 fn show(record: &model::operation::IntervalRecord) {

@@ -3,16 +3,17 @@
 //! Nothing here waits. The program calls [`Conductor::poll`] from its own loop; what it learns comes from the board,
 //! also while every thread of the load is stuck in the kernel.
 
-use std::ffi::OsString;
+mod event;
+
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Arc;
 
-use model::operation::{IntervalRecord, OperationRecord};
+pub use event::{Launch, LoadEvent};
+use model::operation::OperationRecord;
 use rustix::fs::MemfdFlags;
 
 use crate::board::{Board, BoardReader, Command, State};
@@ -21,74 +22,6 @@ use crate::error::LoadError;
 use crate::plan::Plan;
 use crate::recipe::PhaseKind;
 use crate::sys;
-
-/// How the load process is started.
-#[derive(Debug, Clone)]
-pub struct Launch {
-    /// The executable: usually the program's own (`/proc/self/exe`).
-    pub executable: PathBuf,
-    /// Arguments that make it call [`crate::process::main`] with those that follow.
-    pub arguments: Vec<OsString>,
-    /// `cgroup.procs` files into which the process writes itself before it does anything else.
-    pub cgroup_procs: Vec<PathBuf>,
-}
-
-/// Something that the program should know, and mostly also record.
-#[derive(Debug, Clone, PartialEq)]
-pub enum LoadEvent {
-    /// A phase began.
-    PhaseStarted {
-        /// Recipe's name for it.
-        phase: String,
-        /// What it is for.
-        kind: PhaseKind,
-        /// Whether its operations count.
-        measured: bool,
-        /// When.
-        at_ns: u64,
-    },
-    /// A phase ended.
-    PhaseEnded {
-        /// Recipe's name for it.
-        phase: String,
-        /// When.
-        at_ns: u64,
-        /// Bytes that its operations moved, or that the fill wrote.
-        bytes: u64,
-    },
-    /// How far the fill is, at each poll during one.
-    Progress {
-        /// Bytes written.
-        done_bytes: u64,
-        /// Bytes to write; 0 until that is known.
-        total_bytes: u64,
-    },
-    /// The fill found this many directories complete from an earlier run, and used them as they are.
-    Reused {
-        /// How many.
-        directories: u64,
-    },
-    /// What ended in one interval, one record for each class.
-    Interval(Vec<IntervalRecord>),
-    /// Slow and failed operations, as they are found; stuck ones at each interval's end.
-    Operations(Vec<OperationRecord>),
-    /// Slow or failed operations for which there was no room.
-    Lost {
-        /// How many.
-        count: u64,
-    },
-    /// The load process ended as it was told to. Nothing follows.
-    Finished,
-    /// The load process ended by itself. Nothing follows.
-    Died {
-        /// Signal that killed it.
-        signal: Option<i32>,
-        /// Its exit code, if it exited.
-        code: Option<i32>,
-        /// Why, in one sentence: its own message where it left one.
-        message: String,
-    },
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {

@@ -1,5 +1,7 @@
 //! A workload as a person writes it: variables, phases, sets of files, actors and what each does per round.
 
+mod actors;
+mod check;
 mod read;
 mod section;
 #[cfg(test)]
@@ -8,7 +10,7 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(crate) use read::unknown_name;
+pub(crate) use check::unknown_name;
 pub use section::{Formula, Located};
 use serde::{Deserialize, Serialize};
 

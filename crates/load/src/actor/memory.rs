@@ -42,7 +42,7 @@ pub(super) fn allocate(bytes: u64, board: &Board) -> Outcome {
     match map(bytes) {
         Ok(mut map) => match touch(&mut map, board) {
             Outcome::Stopped => Outcome::Stopped,
-            _ => Outcome::Done { bytes, file: None },
+            other => other,
         },
         Err(error) => Outcome::failed(&error, None),
     }

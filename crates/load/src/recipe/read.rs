@@ -1,65 +1,20 @@
 //! From a recipe file's TOML to a [`Recipe`].
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use toml::de::DeTable;
 
-use super::section::{Formula, Located, Section};
-use super::{
-    Access, ActorRecipe, FileSetRecipe, Pacing, PhaseKind, PhaseRecipe, Recipe, StepRecipe, Sync, Variable, Verb,
-};
+use super::section::{Located, Section};
+use super::{FileSetRecipe, PhaseKind, PhaseRecipe, Recipe, Variable, actors, check};
 use crate::error::LoadError;
 use crate::facts;
-use crate::source::{Source, nearest};
+use crate::source::Source;
 use crate::value::{Dimension, Kind};
 
-const VERBS: [(&str, Verb); 9] = [
-    ("read", Verb::Read),
-    ("write", Verb::Write),
-    ("create", Verb::Create),
-    ("fsync", Verb::Fsync),
-    ("allocate", Verb::Allocate),
-    ("touch", Verb::Touch),
-    ("burn", Verb::Burn),
-    ("walk", Verb::Walk),
-    ("pause", Verb::Pause),
-];
 const PHASE_KINDS: [(&str, PhaseKind); 3] =
     [("fill", PhaseKind::Fill), ("warmup", PhaseKind::Warmup), ("run", PhaseKind::Run)];
-const ACCESSES: [(&str, Access); 2] = [("random", Access::Random), ("sequential", Access::Sequential)];
-const SYNCS: [(&str, Sync); 3] = [("none", Sync::None), ("fdatasync", Sync::Fdatasync), ("fsync", Sync::Fsync)];
-const PACINGS: [(&str, Pacing); 2] = [("fixed", Pacing::Fixed), ("poisson", Pacing::Poisson)];
 const TOP: [&str; 8] = ["name", "about", "origin", "report", "variables", "phase", "files", "actor"];
 const VARIABLE: [&str; 8] = ["default", "help", "kind", "flag", "short", "plain", "min", "max"];
-const ACTOR: [&str; 9] = ["name", "count", "directories", "holds", "rate", "pacing", "work", "phases", "step"];
-
-/// The keys of a step, by its verb; `do` and, where the verb can be timed, `class` come on top.
-fn step_keys(verb: Verb) -> &'static [&'static str] {
-    match verb {
-        Verb::Read => &["do", "class", "from", "size", "block", "at", "fork"],
-        Verb::Write => &["do", "class", "from", "size", "block", "at", "fork", "sync"],
-        Verb::Create => &["do", "class", "from", "block", "fork", "sync"],
-        Verb::Fsync | Verb::Touch => &["do", "class"],
-        Verb::Allocate => &["do", "class", "size"],
-        Verb::Burn | Verb::Pause => &["do", "class", "duration"],
-        Verb::Walk => &["do", "class", "from"],
-    }
-}
-
-/// What a step's operations are called when the recipe does not say; `None`: they are not timed.
-fn usual_class(verb: Verb) -> Option<&'static str> {
-    match verb {
-        Verb::Read => Some("read"),
-        Verb::Write => Some("write"),
-        Verb::Create => Some("create"),
-        Verb::Fsync => Some("fsync"),
-        Verb::Allocate => Some("allocation"),
-        Verb::Walk => Some("walk"),
-        Verb::Touch | Verb::Burn | Verb::Pause => None,
-    }
-}
-
 pub(super) fn recipe(source: Arc<Source>) -> Result<Recipe, LoadError> {
     let document = DeTable::parse(&source.text).map_err(|error| {
         let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -69,7 +24,7 @@ pub(super) fn recipe(source: Arc<Source>) -> Result<Recipe, LoadError> {
     let variables = variables(&top)?;
     let phases = phases(&top)?;
     let file_sets = file_sets(&top)?;
-    let actors = actors(&top, &phases, &file_sets)?;
+    let actors = actors::actors(&top, &phases, &file_sets)?;
     let recipe = Recipe {
         name: name(&top)?,
         about: top.required_text("about")?.value,
@@ -81,8 +36,8 @@ pub(super) fn recipe(source: Arc<Source>) -> Result<Recipe, LoadError> {
         actors,
         source: Arc::clone(&source),
     };
-    check_names(&recipe)?;
-    check_steps(&recipe)?;
+    check::names(&recipe)?;
+    check::steps(&recipe)?;
     Ok(recipe)
 }
 
@@ -93,7 +48,7 @@ fn is_plain_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
-fn plain_name(section: &Section<'_>, name: Located<String>) -> Result<String, LoadError> {
+pub(super) fn plain_name(section: &Section<'_>, name: Located<String>) -> Result<String, LoadError> {
     if is_plain_name(&name.value) {
         return Ok(name.value);
     }
@@ -212,159 +167,4 @@ fn file_sets(top: &Section<'_>) -> Result<Vec<FileSetRecipe>, LoadError> {
         Ok(FileSetRecipe { name: plain_name(&section, name)?, count, size })
     };
     top.named_tables("files", "file set")?.into_iter().map(read).collect()
-}
-
-fn actors(
-    top: &Section<'_>,
-    phases: &[PhaseRecipe],
-    file_sets: &[FileSetRecipe],
-) -> Result<Vec<ActorRecipe>, LoadError> {
-    let sections = top.tables("actor", "name")?;
-    if sections.is_empty() {
-        return Err(top.error(0..0, "a recipe needs at least one [[actor]]"));
-    }
-    sections.into_iter().map(|section| actor(section, phases, file_sets)).collect()
-}
-
-fn actor(section: Section<'_>, phases: &[PhaseRecipe], file_sets: &[FileSetRecipe]) -> Result<ActorRecipe, LoadError> {
-    let section = section.only(&ACTOR)?;
-    let steps = section.tables("step", "do")?;
-    if steps.is_empty() {
-        return Err(section.error(section.span.clone(), format!("{} needs at least one [[actor.step]]", section.what)));
-    }
-    let rate = section.formula("rate", Kind::Number)?;
-    let pacing = section.word("pacing", &PACINGS)?;
-    if let (None, Some(_)) = (&rate, pacing) {
-        return Err(section.error(section.span.clone(), format!("'pacing' of {} needs 'rate'", section.what)));
-    }
-    Ok(ActorRecipe {
-        name: plain_name(&section, section.required_text("name")?)?,
-        span: section.span.clone(),
-        count: section.required_formula("count", Kind::Count)?,
-        directories: section.formula("directories", Kind::Count)?,
-        holds: section.formula("holds", Kind::Size)?,
-        rate,
-        pacing: pacing.unwrap_or(Pacing::Fixed),
-        work: section.flag("work")?,
-        phases: section.texts("phases")?.map(|names| phase_numbers(&section, names, phases)).transpose()?,
-        steps: steps.into_iter().map(|step| self::step(step, file_sets)).collect::<Result<_, _>>()?,
-    })
-}
-
-fn phase_numbers(
-    section: &Section<'_>,
-    names: Vec<Located<String>>,
-    phases: &[PhaseRecipe],
-) -> Result<Vec<usize>, LoadError> {
-    let number = |name: Located<String>| {
-        let unknown = || section.error(name.span.clone(), format!("there is no phase '{}'", name.value));
-        phases.iter().position(|phase| phase.name == name.value).ok_or_else(unknown)
-    };
-    names.into_iter().map(number).collect()
-}
-
-fn step(section: Section<'_>, file_sets: &[FileSetRecipe]) -> Result<StepRecipe, LoadError> {
-    let verb = section.required_word("do", &VERBS)?;
-    let section = section.only(step_keys(verb))?;
-    let needed = |key: &str, needs: bool, there: bool| match needs && !there {
-        true => Err(section.error(section.span.clone(), format!("{} needs '{key}'", section.what))),
-        false => Ok(()),
-    };
-    let step = StepRecipe {
-        verb,
-        span: section.span.clone(),
-        class: class(&section, verb)?,
-        fork: section.formula("fork", Kind::Count)?,
-        from: from(&section, file_sets)?,
-        size: section.formula("size", Kind::Size)?,
-        block: section.formula("block", Kind::Size)?,
-        duration: section.formula("duration", Kind::Duration)?,
-        access: section.word("at", &ACCESSES)?.unwrap_or(Access::Random),
-        sync: section.word("sync", &SYNCS)?.unwrap_or(Sync::None),
-    };
-    needed("from", matches!(verb, Verb::Read | Verb::Write | Verb::Create), step.from.is_some())?;
-    needed("size", verb == Verb::Allocate, step.size.is_some())?;
-    needed("duration", matches!(verb, Verb::Burn | Verb::Pause), step.duration.is_some())?;
-    Ok(step)
-}
-
-fn class(section: &Section<'_>, verb: Verb) -> Result<Option<String>, LoadError> {
-    match section.text("class")? {
-        Some(class) => plain_name(section, class).map(Some),
-        None => Ok(usual_class(verb).map(str::to_owned)),
-    }
-}
-
-fn from(section: &Section<'_>, file_sets: &[FileSetRecipe]) -> Result<Option<usize>, LoadError> {
-    let Some(name) = section.text("from")? else { return Ok(None) };
-    let found = file_sets.iter().position(|set| set.name == name.value);
-    let remedy = || match nearest(&name.value, file_sets.iter().map(|set| set.name.as_str())) {
-        Some(near) => format!("; did you mean '{near}'?"),
-        None => format!("; define it under [files.{}]", name.value),
-    };
-    found
-        .map(Some)
-        .ok_or_else(|| section.error(name.span.clone(), format!("there is no file set '{}'{}", name.value, remedy())))
-}
-
-/// Steps that could never do anything.
-fn check_steps(recipe: &Recipe) -> Result<(), LoadError> {
-    let fills = recipe.phases.iter().any(|phase| phase.kind == PhaseKind::Fill);
-    for actor in &recipe.actors {
-        let moves = |step: &StepRecipe| matches!(step.verb, Verb::Read | Verb::Write | Verb::Create);
-        for step in &actor.steps {
-            let why = match step.verb {
-                Verb::Touch if actor.holds.is_none() => "there is nothing to touch: the actor has no 'holds'",
-                Verb::Fsync if !actor.steps.iter().any(moves) => "there is nothing to fsync: no step uses a file",
-                _ if moves(step) && !fills => "the files are never made: there is no [[phase]] of kind 'fill'",
-                _ => continue,
-            };
-            return Err(recipe.source.diagnostic(step.span.clone(), why).into());
-        }
-    }
-    Ok(())
-}
-
-/// Every name in every formula must be a variable or a fact.
-fn check_names(recipe: &Recipe) -> Result<(), LoadError> {
-    let known = |name: &str| facts::NAMES.contains(&name) || recipe.variables.iter().any(|v| v.name == name);
-    for formula in formulas(recipe) {
-        if let Some((name, span)) = formula.expression.names().into_iter().find(|(name, _)| !known(name)) {
-            return Err(unknown_name(recipe, &recipe.source, formula, name, span));
-        }
-    }
-    Ok(())
-}
-
-/// The error for a name that is neither a variable nor a fact.
-pub(crate) fn unknown_name(
-    recipe: &Recipe,
-    source: &Source,
-    formula: &Formula,
-    name: &str,
-    span: Range<usize>,
-) -> LoadError {
-    let names = recipe.variables.iter().map(|v| v.name.as_str()).chain(facts::NAMES);
-    let remedy = match nearest(name, names) {
-        Some(near) => format!("did you mean '{near}'?"),
-        None => format!("facts of the machine are {}", facts::NAMES.join(", ")),
-    };
-    let message = format!("'{name}' is neither a variable nor a fact of the machine; {remedy}");
-    formula.mistake(source, crate::expression::Mistake { span, message }).into()
-}
-
-fn formulas(recipe: &Recipe) -> impl Iterator<Item = &Formula> {
-    let variables = recipe.variables.iter().flat_map(|v| [Some(&v.default), v.min.as_ref(), v.max.as_ref()]);
-    let phases = recipe.phases.iter().map(|phase| phase.duration.as_ref());
-    let sets = recipe.file_sets.iter().flat_map(|set| [Some(&set.count), Some(&set.size)]);
-    let actors = recipe
-        .actors
-        .iter()
-        .flat_map(|actor| [Some(&actor.count), actor.directories.as_ref(), actor.holds.as_ref(), actor.rate.as_ref()]);
-    let steps = recipe
-        .actors
-        .iter()
-        .flat_map(|actor| &actor.steps)
-        .flat_map(|step| [step.fork.as_ref(), step.size.as_ref(), step.block.as_ref(), step.duration.as_ref()]);
-    variables.chain(phases).chain(sets).chain(actors).chain(steps).flatten()
 }

@@ -1,0 +1,143 @@
+//! The actors of a recipe file and their steps.
+
+use super::read::plain_name;
+use super::section::{Located, Section};
+use super::{Access, ActorRecipe, FileSetRecipe, Pacing, PhaseRecipe, StepRecipe, Sync, Verb};
+use crate::error::LoadError;
+use crate::source::nearest;
+use crate::value::Kind;
+
+const VERBS: [(&str, Verb); 9] = [
+    ("read", Verb::Read),
+    ("write", Verb::Write),
+    ("create", Verb::Create),
+    ("fsync", Verb::Fsync),
+    ("allocate", Verb::Allocate),
+    ("touch", Verb::Touch),
+    ("burn", Verb::Burn),
+    ("walk", Verb::Walk),
+    ("pause", Verb::Pause),
+];
+const ACCESSES: [(&str, Access); 2] = [("random", Access::Random), ("sequential", Access::Sequential)];
+const SYNCS: [(&str, Sync); 3] = [("none", Sync::None), ("fdatasync", Sync::Fdatasync), ("fsync", Sync::Fsync)];
+const PACINGS: [(&str, Pacing); 2] = [("fixed", Pacing::Fixed), ("poisson", Pacing::Poisson)];
+const ACTOR: [&str; 9] = ["name", "count", "directories", "holds", "rate", "pacing", "work", "phases", "step"];
+
+/// The keys of a step, by its verb; `do` and, where the verb can be timed, `class` come on top.
+fn step_keys(verb: Verb) -> &'static [&'static str] {
+    match verb {
+        Verb::Read => &["do", "class", "from", "size", "block", "at", "fork"],
+        Verb::Write => &["do", "class", "from", "size", "block", "at", "fork", "sync"],
+        Verb::Create => &["do", "class", "from", "block", "fork", "sync"],
+        Verb::Fsync | Verb::Touch => &["do", "class"],
+        Verb::Allocate => &["do", "class", "size"],
+        Verb::Burn | Verb::Pause => &["do", "class", "duration"],
+        Verb::Walk => &["do", "class", "from"],
+    }
+}
+
+/// What a step's operations are called when the recipe does not say; `None`: they are not timed.
+fn usual_class(verb: Verb) -> Option<&'static str> {
+    match verb {
+        Verb::Read => Some("read"),
+        Verb::Write => Some("write"),
+        Verb::Create => Some("create"),
+        Verb::Fsync => Some("fsync"),
+        Verb::Allocate => Some("allocation"),
+        Verb::Walk => Some("walk"),
+        Verb::Touch | Verb::Burn | Verb::Pause => None,
+    }
+}
+
+pub(super) fn actors(
+    top: &Section<'_>,
+    phases: &[PhaseRecipe],
+    file_sets: &[FileSetRecipe],
+) -> Result<Vec<ActorRecipe>, LoadError> {
+    let sections = top.tables("actor", "name")?;
+    if sections.is_empty() {
+        return Err(top.error(0..0, "a recipe needs at least one [[actor]]"));
+    }
+    sections.into_iter().map(|section| actor(section, phases, file_sets)).collect()
+}
+
+fn actor(section: Section<'_>, phases: &[PhaseRecipe], file_sets: &[FileSetRecipe]) -> Result<ActorRecipe, LoadError> {
+    let section = section.only(&ACTOR)?;
+    let steps = section.tables("step", "do")?;
+    if steps.is_empty() {
+        return Err(section.error(section.span.clone(), format!("{} needs at least one [[actor.step]]", section.what)));
+    }
+    let rate = section.formula("rate", Kind::Number)?;
+    let pacing = section.word("pacing", &PACINGS)?;
+    if let (None, Some(_)) = (&rate, pacing) {
+        return Err(section.error(section.span.clone(), format!("'pacing' of {} needs 'rate'", section.what)));
+    }
+    Ok(ActorRecipe {
+        name: plain_name(&section, section.required_text("name")?)?,
+        span: section.span.clone(),
+        count: section.required_formula("count", Kind::Count)?,
+        directories: section.formula("directories", Kind::Count)?,
+        holds: section.formula("holds", Kind::Size)?,
+        rate,
+        pacing: pacing.unwrap_or(Pacing::Fixed),
+        work: section.flag("work")?,
+        phases: section.texts("phases")?.map(|names| phase_numbers(&section, names, phases)).transpose()?,
+        steps: steps.into_iter().map(|step| self::step(step, file_sets)).collect::<Result<_, _>>()?,
+    })
+}
+
+fn phase_numbers(
+    section: &Section<'_>,
+    names: Vec<Located<String>>,
+    phases: &[PhaseRecipe],
+) -> Result<Vec<usize>, LoadError> {
+    let number = |name: Located<String>| {
+        let unknown = || section.error(name.span.clone(), format!("there is no phase '{}'", name.value));
+        phases.iter().position(|phase| phase.name == name.value).ok_or_else(unknown)
+    };
+    names.into_iter().map(number).collect()
+}
+
+fn step(section: Section<'_>, file_sets: &[FileSetRecipe]) -> Result<StepRecipe, LoadError> {
+    let verb = section.required_word("do", &VERBS)?;
+    let section = section.only(step_keys(verb))?;
+    let needed = |key: &str, needs: bool, there: bool| match needs && !there {
+        true => Err(section.error(section.span.clone(), format!("{} needs '{key}'", section.what))),
+        false => Ok(()),
+    };
+    let step = StepRecipe {
+        verb,
+        span: section.span.clone(),
+        class: class(&section, verb)?,
+        fork: section.formula("fork", Kind::Count)?,
+        from: from(&section, file_sets)?,
+        size: section.formula("size", Kind::Size)?,
+        block: section.formula("block", Kind::Size)?,
+        duration: section.formula("duration", Kind::Duration)?,
+        access: section.word("at", &ACCESSES)?.unwrap_or(Access::Random),
+        sync: section.word("sync", &SYNCS)?.unwrap_or(Sync::None),
+    };
+    needed("from", matches!(verb, Verb::Read | Verb::Write | Verb::Create), step.from.is_some())?;
+    needed("size", verb == Verb::Allocate, step.size.is_some())?;
+    needed("duration", matches!(verb, Verb::Burn | Verb::Pause), step.duration.is_some())?;
+    Ok(step)
+}
+
+fn class(section: &Section<'_>, verb: Verb) -> Result<Option<String>, LoadError> {
+    match section.text("class")? {
+        Some(class) => plain_name(section, class).map(Some),
+        None => Ok(usual_class(verb).map(str::to_owned)),
+    }
+}
+
+fn from(section: &Section<'_>, file_sets: &[FileSetRecipe]) -> Result<Option<usize>, LoadError> {
+    let Some(name) = section.text("from")? else { return Ok(None) };
+    let found = file_sets.iter().position(|set| set.name == name.value);
+    let remedy = || match nearest(&name.value, file_sets.iter().map(|set| set.name.as_str())) {
+        Some(near) => format!("; did you mean '{near}'?"),
+        None => format!("; define it under [files.{}]", name.value),
+    };
+    found
+        .map(Some)
+        .ok_or_else(|| section.error(name.span.clone(), format!("there is no file set '{}'{}", name.value, remedy())))
+}

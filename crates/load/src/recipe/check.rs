@@ -1,0 +1,72 @@
+//! What a recipe must fulfil as a whole.
+
+use std::ops::Range;
+
+use super::section::Formula;
+use super::{PhaseKind, Recipe, StepRecipe, Verb};
+use crate::error::LoadError;
+use crate::expression::Mistake;
+use crate::facts;
+use crate::source::{Source, nearest};
+
+/// Steps that could never do anything.
+pub(super) fn steps(recipe: &Recipe) -> Result<(), LoadError> {
+    let fills = recipe.phases.iter().any(|phase| phase.kind == PhaseKind::Fill);
+    for actor in &recipe.actors {
+        let moves = |step: &StepRecipe| matches!(step.verb, Verb::Read | Verb::Write | Verb::Create);
+        for step in &actor.steps {
+            let why = match step.verb {
+                Verb::Touch if actor.holds.is_none() => "there is nothing to touch: the actor has no 'holds'",
+                Verb::Fsync if !actor.steps.iter().any(moves) => "there is nothing to fsync: no step uses a file",
+                _ if moves(step) && !fills => "the files are never made: there is no [[phase]] of kind 'fill'",
+                _ => continue,
+            };
+            return Err(recipe.source.diagnostic(step.span.clone(), why).into());
+        }
+    }
+    Ok(())
+}
+
+/// Every name in every formula must be a variable or a fact.
+pub(super) fn names(recipe: &Recipe) -> Result<(), LoadError> {
+    let known = |name: &str| facts::NAMES.contains(&name) || recipe.variables.iter().any(|v| v.name == name);
+    for formula in formulas(recipe) {
+        if let Some((name, span)) = formula.expression.names().into_iter().find(|(name, _)| !known(name)) {
+            return Err(unknown_name(recipe, &recipe.source, formula, name, span));
+        }
+    }
+    Ok(())
+}
+
+/// The error for a name that is neither a variable nor a fact.
+pub(crate) fn unknown_name(
+    recipe: &Recipe,
+    source: &Source,
+    formula: &Formula,
+    name: &str,
+    span: Range<usize>,
+) -> LoadError {
+    let names = recipe.variables.iter().map(|v| v.name.as_str()).chain(facts::NAMES);
+    let remedy = match nearest(name, names) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("facts of the machine are {}", facts::NAMES.join(", ")),
+    };
+    let message = format!("'{name}' is neither a variable nor a fact of the machine; {remedy}");
+    formula.mistake(source, Mistake { span, message }).into()
+}
+
+fn formulas(recipe: &Recipe) -> impl Iterator<Item = &Formula> {
+    let variables = recipe.variables.iter().flat_map(|v| [Some(&v.default), v.min.as_ref(), v.max.as_ref()]);
+    let phases = recipe.phases.iter().map(|phase| phase.duration.as_ref());
+    let sets = recipe.file_sets.iter().flat_map(|set| [Some(&set.count), Some(&set.size)]);
+    let actors = recipe
+        .actors
+        .iter()
+        .flat_map(|actor| [Some(&actor.count), actor.directories.as_ref(), actor.holds.as_ref(), actor.rate.as_ref()]);
+    let steps = recipe
+        .actors
+        .iter()
+        .flat_map(|actor| &actor.steps)
+        .flat_map(|step| [step.fork.as_ref(), step.size.as_ref(), step.block.as_ref(), step.duration.as_ref()]);
+    variables.chain(phases).chain(sets).chain(actors).chain(steps).flatten()
+}
