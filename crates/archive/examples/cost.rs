@@ -46,7 +46,7 @@ fn metrics(count: usize, noise: &mut Noise) -> Vec<Metric> {
             20..50 => 0.05,
             _ => 0.0,
         },
-        gauge: number % 4 == 0,
+        gauge: number.is_multiple_of(4),
     };
     (0..count).map(metric).collect()
 }

@@ -11,7 +11,7 @@ use tempfile::tempdir;
 
 const STEPS: u32 = 11;
 /// For tests that read the run once for each of its bytes.
-const FEW_STEPS: u32 = 5;
+const FEW_STEPS: u32 = 3;
 
 /// The files of a run that hold rows or say where they are.
 fn files(dir: &Path) -> Vec<PathBuf> {
@@ -27,6 +27,11 @@ fn runs(base: &Path) -> [PathBuf; 2] {
     [cut_off, closed]
 }
 
+/// Segments are cut in their second half, which is where the last batch is; the journal and recent files anywhere.
+fn first_cut(path: &Path, length: usize) -> usize {
+    if path.extension().is_some_and(|extension| extension == "arrows") { length / 2 } else { 0 }
+}
+
 #[test]
 fn a_run_cut_at_any_byte_reads_back_without_misreading() {
     let base = tempdir().unwrap();
@@ -36,12 +41,13 @@ fn a_run_cut_at_any_byte_reads_back_without_misreading() {
         copy(&original, &dir);
         for path in files(&dir) {
             let whole = fs::read(&path).unwrap();
-            for length in (0..whole.len()).rev() {
+            for length in (first_cut(&path, whole.len())..whole.len()).rev() {
                 fs::File::options().write(true).open(&path).unwrap().set_len(length as u64).unwrap();
                 let run = Run::open(&dir).unwrap();
                 assert!(rows_in(&run).are_among(&written), "{} cut at {length}", path.display());
-                if path.extension().is_some_and(|extension| extension == "arrows") && length % 16 == 0 {
-                    assert!(run.check().rows.values().sum::<u64>() <= 1000);
+                if length.is_multiple_of(64) {
+                    let rows: u64 = run.check().rows.values().sum();
+                    assert_eq!(rows, rows_in(&run).count(), "{} cut at {length}", path.display());
                 }
             }
             fs::write(&path, whole).unwrap();
@@ -84,7 +90,7 @@ fn an_altered_byte_costs_rows_and_adds_none() {
         copy(&original, &dir);
         for path in files(&dir) {
             let whole = fs::read(&path).unwrap();
-            for at in (0..whole.len()).step_by(5) {
+            for at in (0..whole.len()).step_by(7) {
                 let mut altered = whole.clone();
                 altered[at] ^= 1 << (at % 8);
                 fs::write(&path, &altered).unwrap();

@@ -3,6 +3,7 @@
 mod scenario;
 
 use std::fs;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use archive::{ArchiveError, FlushState, Run, RunState, Writer};
 use model::event::{Ending, RunEvent};
@@ -67,6 +68,33 @@ fn a_run_opened_before_a_consolidation_still_reads_after_it() {
     assert_eq!(writer.flush(moment(3)), FlushState::Whole);
     assert!(!dir.path().join("recent-0001").exists());
     assert_eq!(rows_in(&run), rows_of(3));
+}
+
+#[test]
+fn a_reader_beside_a_busy_writer_sees_whole_flushes() {
+    const STEPS: u32 = 400;
+    let dir = tempdir().unwrap();
+    let mut writer = write_steps(dir.path(), 0, options(3));
+    let acknowledged = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for step in 0..STEPS {
+                Step::number(step).write(&mut writer);
+                assert_eq!(writer.flush(moment(step)), FlushState::Whole);
+                acknowledged.store(step + 1, Ordering::Release);
+            }
+        });
+        loop {
+            let least = acknowledged.load(Ordering::Acquire);
+            let rows = rows_in(&Run::open(dir.path()).unwrap());
+            let steps = rows.samples.len() as u32;
+            assert!(steps >= least, "{steps} of {least} flushes were read");
+            assert_eq!(rows, rows_of(steps));
+            if least == STEPS {
+                break;
+            }
+        }
+    });
 }
 
 #[test]

@@ -39,6 +39,13 @@ pub(crate) struct Batch {
     pub(crate) rows: u64,
 }
 
+/// A recent file that no consolidation has replaced.
+struct Recent {
+    generation: u32,
+    file: Arc<OpenFile>,
+    bytes: Vec<u8>,
+}
+
 /// The schema message at the beginning of a segment.
 #[derive(Debug)]
 pub(crate) struct Schema {
@@ -88,7 +95,7 @@ impl Inventory {
         Err(ArchiveError::Io { path, what: "read it", source })
     }
 
-    fn build(dir: &Path, journal: journal::Found, recent: Vec<(u32, Arc<OpenFile>, Vec<u8>)>) -> Inventory {
+    fn build(dir: &Path, journal: journal::Found, recent: Vec<Recent>) -> Inventory {
         let mut inventory = Inventory { torn_bytes: journal.torn_bytes, ..Inventory::default() };
         inventory.lost.extend(journal.damaged_lines.iter().map(|line| format!("journal: line {line} is damaged")));
         let mut parts = Vec::new();
@@ -104,8 +111,8 @@ impl Inventory {
             }
         }
         inventory.recent_files = recent.len();
-        for (generation, file, bytes) in recent {
-            parts.extend(inventory.recent_batches(generation, &file, &bytes));
+        for recent in &recent {
+            parts.extend(inventory.recent_batches(recent));
         }
         parts.sort_by_key(|(generation, _)| *generation);
         for (_, batch) in parts {
@@ -131,11 +138,11 @@ impl Inventory {
         Some((generation, Batch { file: schema.file.clone(), schema, offset, length, crc32c, rows }))
     }
 
-    fn recent_batches(&mut self, generation: u32, file: &Arc<OpenFile>, bytes: &[u8]) -> Vec<(u32, Batch)> {
+    fn recent_batches(&mut self, Recent { generation, file, bytes }: &Recent) -> Vec<(u32, Batch)> {
         let found = recent::Found::parse(bytes);
         self.torn_bytes += found.torn_bytes;
         found.last.into_iter().for_each(|at| self.flushed(at));
-        let name = recent::file_name(generation);
+        let name = recent::file_name(*generation);
         self.lost.extend(found.damaged.iter().map(|offset| format!("{name}: the flush at offset {offset} is damaged")));
         let mut batches = Vec::new();
         for recent::Located { offset, batch } in found.batches {
@@ -144,7 +151,7 @@ impl Inventory {
                 continue;
             };
             let (length, crc32c, rows) = (batch.length, batch.crc32c, batch.rows);
-            batches.push((generation, Batch { file: file.clone(), schema, offset, length, crc32c, rows }));
+            batches.push((*generation, Batch { file: file.clone(), schema, offset, length, crc32c, rows }));
         }
         batches
     }
@@ -155,7 +162,7 @@ impl Inventory {
 }
 
 /// The recent files that no consolidation has replaced, by generation.
-fn open_recent(dir: &Path, entries: &[Entry]) -> io::Result<Vec<(u32, Arc<OpenFile>, Vec<u8>)>> {
+fn open_recent(dir: &Path, entries: &[Entry]) -> io::Result<Vec<Recent>> {
     let is_replaced = |name: &str| {
         entries.iter().any(
             |entry| matches!(entry, Entry::Consolidated { replaces, .. } if replaces.iter().any(|old| old == name)),
@@ -169,8 +176,8 @@ fn open_recent(dir: &Path, entries: &[Entry]) -> io::Result<Vec<(u32, Arc<OpenFi
         let mut file = File::open(entry.path())?;
         let mut bytes = Vec::new();
         io::Read::read_to_end(&mut file, &mut bytes)?;
-        files.push((generation, Arc::new(OpenFile { path: entry.path(), file }), bytes));
+        files.push(Recent { generation, file: Arc::new(OpenFile { path: entry.path(), file }), bytes });
     }
-    files.sort_by_key(|(generation, ..)| *generation);
+    files.sort_by_key(|recent| recent.generation);
     Ok(files)
 }

@@ -69,7 +69,7 @@ impl Step {
             descriptors: if step == 0 { (0..METRICS).map(descriptor).collect() } else { Vec::new() },
             header: SampleHeader { sample: step, at: moment(step), late_ns: 5, cpu_ns: 800_000, took_ns: 900_000 },
             changes: (0..METRICS)
-                .filter(|metric| (step + metric) % 3 == 0)
+                .filter(|metric| (step + metric).is_multiple_of(3))
                 .map(|metric| change(step, metric))
                 .collect(),
             intervals: ["read", "write"].map(|class| interval(step, class)).into(),
@@ -86,7 +86,8 @@ impl Step {
 }
 
 fn descriptor(id: u32) -> MetricDescriptor {
-    let (name, instance) = (format!("vmstat.field_{id}"), if id % 2 == 0 { String::new() } else { "sda".into() });
+    let (name, instance) =
+        (format!("vmstat.field_{id}"), if id.is_multiple_of(2) { String::new() } else { "sda".into() });
     MetricDescriptor { id: MetricId(id), name, instance, unit: Unit::Pages, semantics: Semantics::Counter }
 }
 
@@ -103,9 +104,9 @@ fn interval(step: u32, class: &str) -> IntervalRecord {
         start_ns: u64::from(step) * SECOND,
         end_ns: u64::from(step + 1) * SECOND,
         count: 10,
-        max_ns: (step % 5 != 0).then_some(123_456),
+        max_ns: (!step.is_multiple_of(5)).then_some(123_456),
         buckets,
-        oldest_running_ns: (step % 2 == 0).then_some(77),
+        oldest_running_ns: step.is_multiple_of(2).then_some(77),
         ..IntervalRecord::default()
     }
 }
@@ -149,6 +150,12 @@ pub fn rows_in(run: &Run) -> Rows {
 }
 
 impl Rows {
+    /// Rows of all tables.
+    pub fn count(&self) -> u64 {
+        let tables = [&self.descriptors, &self.samples, &self.changes, &self.intervals, &self.operations];
+        tables.iter().map(|rows| rows.len() as u64).sum()
+    }
+
     /// Whether every row is one of `written`.
     pub fn are_among(&self, written: &Rows) -> bool {
         self.descriptors.is_subset(&written.descriptors)
