@@ -1,6 +1,7 @@
 //! Tools run as children with a deadline, because the kernel may never answer them.
 
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -23,6 +24,8 @@ pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<String, R
     let shown = format!("{command:?}").replace('"', "");
     let failed = |why: String| RigError::Tool { command: shown.clone(), why };
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).env("LC_ALL", "C");
+    // A second Ctrl-C must not cut off what takes things away.
+    command.process_group(0);
     let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
     let started = Instant::now();
     let status = loop {

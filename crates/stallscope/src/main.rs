@@ -1,2 +1,76 @@
-//! stallscope
-fn main() {}
+//! The program: flags, verbs, wiring; nothing clever.
+#![forbid(unsafe_code)]
+// A program has no public items; `pub` says here what other files of it use.
+#![allow(unreachable_pub)]
+
+mod check;
+mod cli;
+mod demo;
+mod doctor;
+mod failure;
+mod generate;
+mod interrupt;
+mod machine;
+mod reading;
+mod record_verb;
+mod recorder;
+mod recipes;
+mod rundir;
+mod run;
+mod screen;
+mod session;
+mod show;
+mod workload;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::FromArgMatches;
+
+use crate::cli::{Cli, Verb};
+use crate::failure::{Exit, Failure};
+use crate::screen::Screen;
+
+fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    match act(&words) {
+        Ok(exit) => exit,
+        Err(failure) => {
+            eprintln!("stallscope: {failure}");
+            failure.exit.into()
+        }
+    }
+}
+
+fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
+    let offers = workload::offers_for(words)?;
+    let matches = match workload::command(&offers).try_get_matches_from(words) {
+        Ok(matches) => matches,
+        Err(asked_for) => return Ok(answer(&asked_for).into()),
+    };
+    if let Some(("run", matches)) = matches.subcommand() {
+        return run::run(workload::asked(matches, offers)?).map(ExitCode::from);
+    }
+    let cli = Cli::from_arg_matches(&matches).map_err(Failure::usage)?;
+    let exit = match cli.verb {
+        Verb::Demo(args) => demo::demo(&args, offers),
+        Verb::Doctor(args) => doctor::doctor(&args, &Screen::new(args.json, false)),
+        Verb::Record(args) => record_verb::record(args),
+        Verb::Show(args) => show::show(&args, &Screen::new(args.json, false)),
+        Verb::Check(args) => check::check(&args, &Screen::new(args.json, false)),
+        Verb::Recipes(args) => recipes::recipes(&args, &Screen::new(false, false)).map(|()| Exit::Done),
+        Verb::Generate { directory } => generate::generate(&directory).map(|()| Exit::Done),
+        Verb::Load { words } => return Ok(ExitCode::from(load::process::main(words.into_iter()))),
+        Verb::Boxed { cgroup_procs, command } => {
+            let Err(error) = rig::boxed_exec(&cgroup_procs, &command);
+            Err(Failure::machine(error))
+        }
+    };
+    exit.map(ExitCode::from)
+}
+
+/// Help and version are answers, not errors; clap knows where each goes.
+fn answer(asked_for: &clap::Error) -> Exit {
+    let _ = asked_for.print();
+    if asked_for.use_stderr() { Exit::Usage } else { Exit::Done }
+}

@@ -2,9 +2,15 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
 use super::Outcome;
 use crate::Roots;
+use crate::child::{find_tool, run};
+
+/// Enough for millions of files; what is left after it is taken up by the next run.
+const DEADLINE: Duration = Duration::from_secs(120);
 
 pub(super) fn remove(path: &Path, marker: &str, roots: &Roots) -> Outcome {
     let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(None) };
@@ -25,21 +31,17 @@ pub(super) fn remove(path: &Path, marker: &str, roots: &Roots) -> Outcome {
         };
     }
     // The marker goes last, so that a removal cut off in the middle can be taken up again.
-    empty_but(path, marker)
-        .and_then(|()| fs::remove_file(&proof))
+    empty_but(path, marker)?;
+    fs::remove_file(&proof)
         .and_then(|()| fs::remove_dir(path))
         .map(|()| Some("removed"))
         .map_err(|error| error.to_string())
 }
 
-fn empty_but(path: &Path, marker: &str) -> std::io::Result<()> {
-    for child in fs::read_dir(path)? {
-        let child = child?;
-        match child.file_type()?.is_dir() {
-            true => fs::remove_dir_all(child.path())?,
-            false if child.file_name() == marker => {}
-            false => fs::remove_file(child.path())?,
-        }
-    }
-    Ok(())
+/// By a tool that can be given up on: a file system that is frozen or failing would hold us for ever.
+fn empty_but(path: &Path, marker: &str) -> Result<(), String> {
+    let find = find_tool("find").ok_or("'find' is not installed")?;
+    let mut command = Command::new(find);
+    command.arg(path).args(["-xdev", "-mindepth", "1", "!", "-name", marker, "-delete"]);
+    run(&mut command, DEADLINE).map(|_| ()).map_err(|error| error.to_string())
 }

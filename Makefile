@@ -1,0 +1,47 @@
+# The commands of the house. `make demo` and `make test` are all that a newcomer needs.
+
+PREFIX ?= /usr/local
+CARGO ?= cargo
+PROGRAM := target/release/stallscope
+
+.PHONY: all demo build test lint bench install clean
+
+all: build
+
+build:
+	@scripts/need build
+	@$(CARGO) build --release --locked --package stallscope
+
+demo:
+	@scripts/need build demo
+	@$(CARGO) build --release --locked --package stallscope
+	@$(PROGRAM) demo
+
+test:
+	@scripts/need build test
+	@scripts/test
+
+lint:
+	@scripts/need build lint
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) xtask tidy
+	$(CARGO) xtask deny
+
+bench:
+	@scripts/need build demo bench
+	@$(CARGO) build --release --locked --workspace --examples --bins
+	@scripts/bench
+
+install: build
+	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/stallscope
+	$(PROGRAM) generate target/generated
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	install -m 644 target/generated/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 target/generated/stallscope.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/stallscope
+	install -m 644 target/generated/_stallscope $(DESTDIR)$(PREFIX)/share/zsh/site-functions/
+	install -m 644 target/generated/stallscope.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/
+
+clean:
+	$(CARGO) clean

@@ -1,0 +1,45 @@
+//! `check`: is the archive whole, and what was lost?
+
+use archive::{CheckReport, Run, RunState};
+
+use report::number::grouped;
+use report::style::printable;
+
+use crate::cli::RunDirectory;
+use crate::failure::{Exit, Failure};
+use crate::reading;
+use crate::screen::Screen;
+
+/// Reads every byte of a run; exit code 1 says that it is not whole.
+pub fn check(args: &RunDirectory, screen: &Screen) -> Result<Exit, Failure> {
+    let run = Run::open(&args.run).map_err(reading::unreadable)?;
+    let report = run.check();
+    if args.json {
+        screen.json(&serde_json::to_value(&report).map_err(Failure::machine)?);
+    } else {
+        screen.result(&text(&report));
+    }
+    Ok(if report.whole { Exit::Done } else { Exit::FoundErrors })
+}
+
+fn text(report: &CheckReport) -> String {
+    let state = match report.state {
+        RunState::Live => "being written",
+        RunState::Closed => "closed in order",
+        RunState::CutOff => "cut off: its writer died",
+    };
+    let mut text = format!("{}, {state}\n", if report.whole { "whole" } else { "NOT whole" });
+    for (table, rows) in &report.rows {
+        text.push_str(&format!("{:>14} rows of {table}\n", grouped(*rows)));
+    }
+    if report.torn_bytes > 0 {
+        text.push_str(&format!("{:>14} bytes were being written when it was cut off\n", grouped(report.torn_bytes)));
+    }
+    for sentence in &report.lost {
+        text.push_str(&format!("lost: {}\n", printable(sentence)));
+    }
+    for sentence in &report.left_out {
+        text.push_str(&format!("left out: {}\n", printable(sentence)));
+    }
+    text
+}

@@ -1,0 +1,121 @@
+//! `demo`: the main job, for real, on a file system that exists for a minute.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use model::quantity::{Bytes, Nanoseconds};
+use rig::{FsKind, ThrowAway};
+
+use crate::cli::DemoArgs;
+use crate::failure::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::screen::Screen;
+use crate::workload::{self, Offer};
+use crate::{machine, run};
+
+/// Size of the throw-away file system; its image is sparse, so less is used.
+const IMAGE_BYTES: u64 = 3 << 30;
+const BOX: &str = "512m";
+
+/// Makes a file system, runs a scaled simoop in a memory box on it, shows the stalls, and takes everything away.
+pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
+    let screen = Screen::new(args.output.json, args.output.quiet);
+    let interrupt = Interrupt::install()?;
+    let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
+    let is_root = rustix::process::geteuid().is_root();
+    let place = scratch(args.scratch.as_deref())?;
+
+    screen.spin("making a throw-away file system");
+    let file_system = ThrowAway::best_available(IMAGE_BYTES, &place, &register).map_err(Failure::machine)?;
+    screen.rest();
+    for note in file_system.notes() {
+        screen.remark(note);
+    }
+    screen.remark(&introduction(&file_system, args.runtime, is_root));
+
+    let words = words(args, file_system.path(), is_root);
+    let outcome = workload::command(&offers)
+        .try_get_matches_from(&words)
+        .map_err(Failure::usage)
+        .and_then(|matches| {
+            let (_, matches) = matches.subcommand().expect("the words ask for a run");
+            run::perform(workload::asked(matches, offers)?, &screen, &interrupt, &register)
+        });
+    for leftover in file_system.remove().iter().filter(|removed| !removed.complete) {
+        screen.warning(&leftover.to_string());
+    }
+    let outcome = outcome?;
+    if let Some(directory) = &outcome.directory {
+        screen.remark(&what_next(directory, is_root));
+    }
+    Ok(outcome.exit)
+}
+
+/// The directory for the image: the user's, or the first with enough room.
+fn scratch(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(directory) = asked {
+        return Ok(directory.to_owned());
+    }
+    let free = |directory: &PathBuf| {
+        rustix::fs::statvfs(directory).map_or(0, |space| space.f_bavail.saturating_mul(space.f_frsize))
+    };
+    let candidates = [PathBuf::from("/var/tmp"), std::env::temp_dir(), PathBuf::from(".")];
+    candidates.into_iter().find(|directory| free(directory) > IMAGE_BYTES).ok_or_else(|| {
+        Failure::machine(format_args!(
+            "the demo needs {} of free space in /var/tmp, the temporary or the current directory; \
+             name another with --scratch DIR",
+            Bytes(IMAGE_BYTES)
+        ))
+    })
+}
+
+fn introduction(file_system: &ThrowAway, runtime_ns: u64, is_root: bool) -> String {
+    let on = match file_system.kind() {
+        Some(FsKind::Xfs) => "on a throw-away XFS file system (a loop image)",
+        Some(FsKind::Ext4) => "on a throw-away ext4 file system (a loop image)",
+        Some(FsKind::Btrfs) => "on a throw-away btrfs file system (a loop image)",
+        None => "in a plain directory",
+    };
+    let boxed = if is_root {
+        format!("in a memory box of {}", Bytes(model::quantity::parse_size(BOX).unwrap_or(0)))
+    } else {
+        "without a memory box, which needs root: expect milder stalls".to_owned()
+    };
+    format!(
+        "simoop {on}, {boxed}, for {}: readers, writers, allocations and a directory walker compete for memory that is \
+         not enough.",
+        Nanoseconds(runtime_ns)
+    )
+}
+
+/// The demo is one `run` command line, which a user could type.
+fn words(args: &DemoArgs, directory: &Path, is_root: bool) -> Vec<OsString> {
+    let runtime_s = format!("{}", args.runtime.div_ceil(1_000_000_000));
+    let mut words: Vec<OsString> = ["stallscope", "run", "simoop", "--warmup", "5", "--report-interval", "5"]
+        .into_iter()
+        .chain(["--runtime", &runtime_s, "--slower-than", "500ms"])
+        .map(OsString::from)
+        .collect();
+    if is_root {
+        words.extend(["--memory", BOX].map(OsString::from));
+    }
+    for (asked, flag) in [(args.output.json, "--json"), (args.output.quiet, "--quiet")] {
+        if asked {
+            words.push(flag.into());
+        }
+    }
+    words.push(directory.into());
+    words
+}
+
+fn what_next(run: &Path, is_root: bool) -> String {
+    let run = run.display();
+    let root = if is_root { "" } else { "\n  as root, `make demo` builds a real file system and a memory box around the load" };
+    format!(
+        "\nThe file system is gone; the run is kept in {run}\nTry next:\n  \
+         stallscope show {run}\n  \
+         stallscope run simoop --memory 1g --plan DIR     what a run on a file system of yours would do\n  \
+         stallscope record -- fio JOB.fio                 record any other load\n  \
+         stallscope recipes show simoop                   a recipe to start your own from{root}"
+    )
+}

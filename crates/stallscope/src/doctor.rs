@@ -1,0 +1,53 @@
+//! `doctor`: what this machine allows, what is missing, and how to get it.
+
+use model::preflight::Finding;
+use report::style::{Style, printable};
+use serde_json::json;
+
+use crate::cli::DoctorArgs;
+use crate::failure::{Exit, Failure};
+use crate::machine;
+use crate::screen::Screen;
+
+/// Looks at everything and changes nothing.
+pub fn doctor(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let findings = findings();
+    if args.json {
+        screen.json(&json!({ "findings": findings }));
+    } else {
+        screen.result(&text(&findings, screen.style()));
+    }
+    Ok(Exit::Done)
+}
+
+fn findings() -> Vec<Finding> {
+    let mut findings = rig::preflight();
+    findings.extend(machine::samplers().1);
+    findings
+}
+
+fn text(findings: &[Finding], style: Style) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let (mark, word) = match (finding.available, style.unicode) {
+            (true, true) => ("✓", ""),
+            (true, false) => ("ok", ""),
+            (false, true) => ("✗", ""),
+            (false, false) => ("--", ""),
+        };
+        let mark = if finding.available { mark.to_owned() } else { style.bad(mark) };
+        text.push_str(&format!("{mark}{word} {:<26} {}\n", printable(&finding.capability), printable(&finding.purpose)));
+        if let Some(why) = &finding.why {
+            text.push_str(&format!("     {}\n", printable(why)));
+        }
+        if let Some(remedy) = &finding.remedy {
+            text.push_str(&format!("     {}\n", style.remark(&printable(remedy))));
+        }
+    }
+    let missing = findings.iter().filter(|finding| !finding.available).count();
+    text.push_str(&match missing {
+        0 => "Everything that is looked for is here.\n".to_owned(),
+        _ => format!("{missing} of {} are missing; a run goes on without them and says so.\n", findings.len()),
+    });
+    text
+}

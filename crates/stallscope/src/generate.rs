@@ -1,0 +1,26 @@
+//! Man pages and shell completions, from the one definition of the command line.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use clap_complete::Shell;
+
+use crate::failure::Failure;
+use crate::workload::{self, Offer};
+
+/// Writes a man page for the program and for each verb and workload, and completions for four shells.
+pub fn generate(directory: &Path) -> Result<(), Failure> {
+    write_all(directory)
+        .map_err(|error| Failure::machine(format_args!("cannot write into {}: {error}", directory.display())))
+}
+
+fn write_all(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    let mut command = workload::command(&Offer::shipped());
+    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::Elvish] {
+        clap_complete::generate_to(shell, &mut command, "stallscope", directory)?;
+    }
+    command.build();
+    clap_mangen::generate_to(command, directory)
+}

@@ -1,0 +1,117 @@
+//! What `run` and `record` have in common: pressure and recording are put up around a load, and taken down after it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use archive::{FlushState, Writer, WriterOptions};
+use explain::summary::Summary;
+use model::event::{Ending, RunEvent};
+use model::metric::MetricDescriptor;
+use model::run::RunDescription;
+use record::{BoxCgroup, clock};
+use rig::{Register, Rig};
+
+use crate::cli::RecordingArgs;
+use crate::failure::Failure;
+use crate::machine::{self, Intent};
+use crate::reading;
+use crate::recorder::Recorder;
+use crate::rundir;
+use crate::screen::Screen;
+
+/// Pressure and recording around a load.
+pub struct Session {
+    /// The run directory.
+    pub directory: PathBuf,
+    /// What the run is.
+    pub description: RunDescription,
+    /// What records.
+    pub recorder: Recorder,
+    rig: Rig,
+    told_of: FlushState,
+}
+
+impl Session {
+    /// Builds the box, opens the archive, and begins to record. An error leaves nothing behind.
+    pub fn open(
+        args: &RecordingArgs,
+        intent: Intent,
+        under_test: &[PathBuf],
+        register: &Register,
+        screen: &Screen,
+        watch: fn(&MetricDescriptor) -> bool,
+    ) -> Result<Session, Failure> {
+        let place = rundir::choose(args.out.as_deref(), &intent.workload, under_test)?;
+        if let Some(remark) = place.remark {
+            screen.remark(&remark);
+        }
+        let rig = Rig::build(&request(args, under_test), register).map_err(Failure::machine)?;
+        for note in &rig.notes {
+            screen.warning(note);
+        }
+        let (mut samplers, mut findings) = machine::samplers();
+        findings.extend(samplers.add_box(&box_of(&rig)));
+        let interval_ns = intent.sample_interval_ns;
+        let description = machine::describe(intent, rig.limits.clone(), findings);
+        make_parent(&place.directory)?;
+        let archive =
+            Writer::create(&place.directory, &description, WriterOptions::default()).map_err(Failure::machine)?;
+        let recorder = Recorder::start(samplers, interval_ns, archive, watch)?;
+        for note in &rig.notes {
+            recorder.event(RunEvent::Note { at_ns: clock::monotonic_ns(), text: note.clone() });
+        }
+        Ok(Session { directory: place.directory, description, recorder, rig, told_of: FlushState::Whole })
+    }
+
+    /// Files that the load writes its process id into, to enter its box.
+    pub fn cgroup_procs(&self) -> &[PathBuf] {
+        &self.rig.cgroup_procs
+    }
+
+    /// Whether the archive can take no more, so that the load had better end. Tells the person of each step of its
+    /// decline.
+    pub fn archive_is_full(&mut self, screen: &Screen) -> bool {
+        let state = self.recorder.state();
+        if state != self.told_of {
+            screen.warning(&format!("{}: {state}", self.directory.display()));
+            self.told_of = state;
+        }
+        self.told_of != FlushState::Whole
+    }
+
+    /// Ends the recording, takes the box away, and sums the run up from what is on disk.
+    pub fn close(self, how: Ending, patience: Duration, screen: &Screen) -> Result<Summary, Failure> {
+        let finished = self.recorder.finish(how, patience);
+        let summary = reading::summary(&self.directory, |warning| screen.warning(warning));
+        for leftover in self.rig.remove().iter().filter(|removed| !removed.complete) {
+            screen.warning(&format!("{leftover}; the next run of stallscope tries again"));
+        }
+        finished?;
+        summary
+    }
+}
+
+fn request(args: &RecordingArgs, under_test: &[PathBuf]) -> rig::Request {
+    rig::Request {
+        memory_bytes: args.memory,
+        disk_bytes_per_s: args.disk_bps,
+        disk_operations_per_s: args.disk_iops,
+        directories: under_test.to_vec(),
+    }
+}
+
+/// The box's counters bear one name in all runs, so that runs can be compared.
+fn box_of(rig: &Rig) -> BoxCgroup {
+    BoxCgroup {
+        label: "box".to_owned(),
+        memory_v1: rig.memory_v1.clone(),
+        blkio_v1: rig.blkio_v1.clone(),
+        v2: rig.unified.clone(),
+    }
+}
+
+fn make_parent(directory: &Path) -> Result<(), Failure> {
+    let Some(parent) = directory.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
+    std::fs::create_dir_all(parent)
+        .map_err(|error| Failure::machine(format_args!("{}: cannot make it: {error}", parent.display())))
+}

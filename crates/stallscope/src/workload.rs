@@ -1,0 +1,143 @@
+//! `run WORKLOAD`: a command line that the recipe itself extends.
+//!
+//! Each variable of a recipe is a flag, with the recipe's own letters and help. A shipped recipe is a subcommand of
+//! `run`; a user's file becomes one as soon as it is named.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::{Arg, ArgAction, Args, Command, CommandFactory, FromArgMatches};
+use load::recipe::Recipe;
+
+use crate::cli::{Cli, RunArgs};
+use crate::failure::Failure;
+
+/// What `run` is asked to do.
+#[derive(Debug)]
+pub struct Asked {
+    /// The recipe.
+    pub recipe: Recipe,
+    /// Variables that the user set, with their text.
+    pub settings: Vec<(String, String)>,
+    /// The options that every workload has.
+    pub args: RunArgs,
+}
+
+/// A recipe that a command line may name.
+#[derive(Debug)]
+pub struct Offer {
+    recipe: Recipe,
+    /// The word after `run`: the recipe's name, or its file's path.
+    word: String,
+}
+
+impl Offer {
+    /// The recipes that come with the program.
+    pub fn shipped() -> Vec<Offer> {
+        let offer = |recipe: Recipe| Offer { word: recipe.name.clone(), recipe };
+        load::catalogue::catalogue().into_iter().map(offer).collect()
+    }
+}
+
+/// The whole command line: the fixed verbs, and `run` with a subcommand for each recipe.
+pub fn command(offers: &[Offer]) -> Command {
+    let mut run = Command::new("run")
+        .about("Run a workload, record the machine meanwhile, and show what happened")
+        .subcommand_required(true)
+        .subcommand_value_name("WORKLOAD")
+        .subcommand_help_heading("Workloads")
+        .after_help("A path to a recipe file of your own works like a workload's name; `stallscope recipes show NAME` prints one to start from.");
+    for offer in offers {
+        run = run.subcommand(workload(offer));
+    }
+    Cli::command().subcommand(run)
+}
+
+fn workload(offer: &Offer) -> Command {
+    let recipe = &offer.recipe;
+    let mut command = RunArgs::augment_args(Command::new(offer.word.clone()).about(recipe.about.clone()).after_help(recipe.origin.clone()));
+    for variable in &recipe.variables {
+        let mut arg = Arg::new(variable_id(&variable.name))
+            .long(variable.flag.clone())
+            .help(format!("{} [default: {}]", variable.help, variable.default.text))
+            .value_name(value_name(variable))
+            .help_heading("Workload")
+            .action(ArgAction::Set);
+        if let Some(short) = variable.short {
+            arg = arg.short(short);
+        }
+        command = command.arg(arg);
+    }
+    command
+}
+
+fn value_name(variable: &load::recipe::Variable) -> String {
+    use load::value::Kind;
+    match (variable.kind, variable.plain.as_deref()) {
+        (Kind::Size, Some("m")) => "MB".to_owned(),
+        (Kind::Duration, Some("s")) => "SECONDS".to_owned(),
+        (Kind::Size, _) => "SIZE".to_owned(),
+        (Kind::Duration, _) => "T".to_owned(),
+        (Kind::Percent, _) => "PERCENT".to_owned(),
+        (Kind::Count | Kind::Number, _) => "N".to_owned(),
+    }
+}
+
+/// A variable may bear the name of an option (`interval`); their identities must not meet.
+fn variable_id(name: &str) -> String {
+    format!("variable {name}")
+}
+
+/// All recipes that a command line may speak of: the shipped ones, and the file that it names, if it names one.
+pub fn offers_for(words: &[OsString]) -> Result<Vec<Offer>, Failure> {
+    let mut offers = Offer::shipped();
+    let named = words.iter().position(|word| word == "run").and_then(|at| words.get(at + 1));
+    if let Some(path) = named.map(Path::new).filter(|path| looks_like_a_file(path)) {
+        let recipe = Recipe::load(path).map_err(Failure::usage)?;
+        refuse_taken_flags(&recipe, path)?;
+        offers.push(Offer { recipe, word: path.to_string_lossy().into_owned() });
+    }
+    Ok(offers)
+}
+
+fn looks_like_a_file(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1
+}
+
+/// Clap would panic on a flag defined twice; a recipe's author deserves an error instead.
+fn refuse_taken_flags(recipe: &Recipe, path: &Path) -> Result<(), Failure> {
+    let common = RunArgs::augment_args(Command::new("run"));
+    let mut longs: Vec<String> = common.get_arguments().filter_map(|arg| arg.get_long().map(str::to_owned)).collect();
+    let mut shorts: Vec<char> = common.get_arguments().filter_map(Arg::get_short).collect();
+    longs.push("help".to_owned());
+    shorts.push('h');
+    for variable in &recipe.variables {
+        let long_taken = longs.contains(&variable.flag);
+        let short_taken = variable.short.filter(|short| shorts.contains(short));
+        if long_taken || short_taken.is_some() {
+            let flag = short_taken.map_or_else(|| format!("--{}", variable.flag), |short| format!("-{short}"));
+            return Err(Failure::usage(format_args!(
+                "{}: the flag {flag} of variable '{}' is taken; give the variable another with `flag = \"...\"` or `short = \"...\"`",
+                path.display(),
+                variable.name
+            )));
+        }
+        longs.push(variable.flag.clone());
+        shorts.extend(variable.short);
+    }
+    Ok(())
+}
+
+/// Takes the parsed words of `run` apart.
+pub fn asked(matches: &clap::ArgMatches, offers: Vec<Offer>) -> Result<Asked, Failure> {
+    let (word, matches) = matches.subcommand().expect("run requires a workload");
+    let offer = offers.into_iter().find(|offer| offer.word == word);
+    let recipe = offer.expect("each workload is the subcommand of an offer").recipe;
+    let given = |variable: &load::recipe::Variable| {
+        let text = matches.get_one::<String>(&variable_id(&variable.name))?;
+        Some((variable.name.clone(), text.clone()))
+    };
+    let settings = recipe.variables.iter().filter_map(given).collect();
+    let args = RunArgs::from_arg_matches(matches).map_err(Failure::usage)?;
+    Ok(Asked { recipe, settings, args })
+}
