@@ -163,6 +163,48 @@ from = "set"
 }
 
 #[test]
+fn a_failing_disk_is_counted_and_survived() {
+    let Some(disk) = disk(&["mkfs.ext4", "-q"], 64 << 20) else { return };
+    let text = r#"name = "reader"
+about = "reads"
+[[phase]]
+name = "fill"
+kind = "fill"
+[[phase]]
+name = "run"
+kind = "run"
+duration = "1s"
+[files.set]
+count = 8
+size = "4m"
+[[actor]]
+name = "reader"
+count = 2
+[[actor.step]]
+do = "read"
+from = "set"
+size = "256k"
+fork = 2
+"#;
+    let recipe = load::recipe::Recipe::parse("reader.toml", text).unwrap();
+    assert_eq!(Told::all(start(plan(&recipe, &disk.mount, &[]))).errors(), 0);
+    let plan = plan(&recipe, &disk.mount, &[]);
+    for file in 0..8 {
+        let path = load::data::file_path(&plan.data_directories[0], &plan.file_sets[0], file);
+        rustix::fs::fadvise(File::open(path).unwrap(), 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    }
+    // A loop device fails to read what is beyond the end of its backing file.
+    File::options().write(true).open(disk.home.path().join("image")).unwrap().set_len(12 << 20).unwrap();
+    let told = Told::all(start(plan));
+    assert_eq!((told.end.as_ref(), told.reused), (Some(&LoadEvent::Finished), 1));
+    println!("{} reads, {} failed", told.count("run", "read"), told.errors());
+    assert!(told.errors() > 0);
+    let failed = told.operations.iter().find(|operation| operation.kind == OperationKind::Failed).unwrap();
+    assert_eq!(failed.errno, Some(5), "EIO");
+    assert!(failed.path.as_deref().is_some_and(|path| path.contains("stallscope-reader/set/0000/")));
+}
+
+#[test]
 fn a_fill_that_finds_no_room_ends_the_load_with_a_message() {
     let Some(disk) = disk(&["mkfs.ext4", "-q", "-m", "0"], 32 << 20) else { return };
     let settings = [("file_size", "16m"), ("runtime", "1s")];
