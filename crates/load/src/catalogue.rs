@@ -24,3 +24,28 @@ pub fn find(name_or_path: &str) -> Result<Recipe, LoadError> {
         None => Recipe::load(name_or_path.as_ref()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{SHIPPED, catalogue};
+    use crate::recipe::Recipe;
+
+    #[test]
+    fn shipped_recipes_are_right_and_say_where_they_come_from() {
+        for (recipe, (file, text)) in catalogue().iter().zip(SHIPPED) {
+            assert_eq!(file, format!("recipes/{}.toml", recipe.name));
+            assert!(!recipe.origin.is_empty() && text.starts_with(&format!("# {}:", recipe.name)), "{file}");
+        }
+    }
+
+    #[test]
+    fn the_example_in_the_description_of_the_language_is_a_recipe() {
+        let description = include_str!("../../../recipes/README.md");
+        let example: Vec<&str> = description.lines().filter_map(|line| line.strip_prefix("    ")).collect();
+        let example = format!(
+            "{}\n[variables.report_interval]\nkind = \"duration\"\ndefault = \"1s\"\nhelp = \"\"",
+            example.join("\n")
+        );
+        assert_eq!(Recipe::parse("README.md", &example).unwrap().name, "mine");
+    }
+}
