@@ -192,7 +192,7 @@ fn pressure(text: &mut String, summary: &Summary, style: Style) {
         let used = figures.max_usage_bytes.map_or_else(|| "unknown".to_owned(), |bytes| Bytes(bytes).to_string());
         let _ = write!(text, " box     {used} of {} used at most", Bytes(figures.limit_bytes));
         if let Some(hits) = figures.limit_hits_per_s {
-            let _ = write!(text, "; full {} times/s", rate(hits));
+            let _ = write!(text, "; limit hit {} times/s", rate(hits));
         }
         if let Some(reclaims) = figures.reclaims_per_s {
             let _ = write!(text, "; {} direct reclaims/s", rate(reclaims));
@@ -207,10 +207,16 @@ fn timeline(text: &mut String, rows: &[TimelineRow], style: Style) {
         return;
     }
     section(text, "Over time", style);
+    let width = rows.iter().map(|row| printable(&row.name).chars().count()).max().unwrap_or(0);
     for row in rows {
         let largest = row.values.iter().flatten().copied().fold(0.0, f64::max);
-        let _ =
-            writeln!(text, " {:<22} {}  max {}", printable(&row.name), sparkline(&row.values, style), rate(largest));
+        let _ = writeln!(
+            text,
+            " {:<width$} {}  max {}",
+            printable(&row.name),
+            sparkline(&row.values, style),
+            rate(largest)
+        );
     }
 }
 

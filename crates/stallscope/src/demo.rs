@@ -16,6 +16,8 @@ use crate::{machine, run};
 /// Size of the throw-away file system; its image is sparse, so less is used.
 const IMAGE_BYTES: u64 = 3 << 30;
 const BOX: &str = "512m";
+/// The disk of the demo is as fast as one spinning disk, so that waiting for it can be seen on any machine.
+const DISK: &str = "48m";
 
 /// Makes a file system, runs a scaled simoop in a memory box on it, shows the stalls, and takes everything away.
 pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
@@ -33,14 +35,11 @@ pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
     }
     screen.remark(&introduction(&file_system, args.runtime, is_root));
 
-    let words = words(args, file_system.path(), is_root);
-    let outcome = workload::command(&offers)
-        .try_get_matches_from(&words)
-        .map_err(Failure::usage)
-        .and_then(|matches| {
-            let (_, matches) = matches.subcommand().expect("the words ask for a run");
-            run::perform(workload::asked(matches, offers)?, &screen, &interrupt, &register)
-        });
+    let words = words(args, &file_system, is_root);
+    let outcome = workload::command(&offers).try_get_matches_from(&words).map_err(Failure::usage).and_then(|matches| {
+        let (_, matches) = matches.subcommand().expect("the words ask for a run");
+        run::perform(workload::asked(matches, offers)?, &screen, &interrupt, &register)
+    });
     for leftover in file_system.remove().iter().filter(|removed| !removed.complete) {
         screen.warning(&leftover.to_string());
     }
@@ -77,9 +76,9 @@ fn introduction(file_system: &ThrowAway, runtime_ns: u64, is_root: bool) -> Stri
         None => "in a plain directory",
     };
     let boxed = if is_root {
-        format!("in a memory box of {}", Bytes(model::quantity::parse_size(BOX).unwrap_or(0)))
+        format!("in a memory box of {BOX} with the disk slowed to {DISK} a second")
     } else {
-        "without a memory box, which needs root: expect milder stalls".to_owned()
+        "without a memory box and a slow disk, which need root: expect milder stalls".to_owned()
     };
     format!(
         "simoop {on}, {boxed}, for {}: readers, writers, allocations and a directory walker compete for memory that is \
@@ -89,28 +88,36 @@ fn introduction(file_system: &ThrowAway, runtime_ns: u64, is_root: bool) -> Stri
 }
 
 /// The demo is one `run` command line, which a user could type.
-fn words(args: &DemoArgs, directory: &Path, is_root: bool) -> Vec<OsString> {
+fn words(args: &DemoArgs, file_system: &ThrowAway, is_root: bool) -> Vec<OsString> {
     let runtime_s = format!("{}", args.runtime.div_ceil(1_000_000_000));
-    let mut words: Vec<OsString> = ["stallscope", "run", "simoop", "--warmup", "5", "--report-interval", "5"]
-        .into_iter()
-        .chain(["--runtime", &runtime_s, "--slower-than", "500ms"])
-        .map(OsString::from)
-        .collect();
+    let mut words: Vec<OsString> =
+        ["stallscope", "run", "simoop", "-t", "4", "--warmup", "5", "--report-interval", "5"]
+            .into_iter()
+            .chain(["--runtime", &runtime_s, "--slower-than", "500ms"])
+            .map(OsString::from)
+            .collect();
     if is_root {
         words.extend(["--memory", BOX].map(OsString::from));
+        if file_system.device().is_some() {
+            words.extend(["--disk-bps", DISK].map(OsString::from));
+        }
     }
     for (asked, flag) in [(args.output.json, "--json"), (args.output.quiet, "--quiet")] {
         if asked {
             words.push(flag.into());
         }
     }
-    words.push(directory.into());
+    words.push(file_system.path().into());
     words
 }
 
 fn what_next(run: &Path, is_root: bool) -> String {
     let run = run.display();
-    let root = if is_root { "" } else { "\n  as root, `make demo` builds a real file system and a memory box around the load" };
+    let root = if is_root {
+        ""
+    } else {
+        "\n  as root, `make demo` builds a real file system and a memory box around the load"
+    };
     format!(
         "\nThe file system is gone; the run is kept in {run}\nTry next:\n  \
          stallscope show {run}\n  \

@@ -36,7 +36,11 @@ fn text(findings: &[Finding], style: Style) -> String {
             (false, false) => ("--", ""),
         };
         let mark = if finding.available { mark.to_owned() } else { style.bad(mark) };
-        text.push_str(&format!("{mark}{word} {:<26} {}\n", printable(&finding.capability), printable(&finding.purpose)));
+        text.push_str(&format!(
+            "{mark}{word} {:<26} {}\n",
+            printable(&finding.capability),
+            printable(&finding.purpose)
+        ));
         if let Some(why) = &finding.why {
             text.push_str(&format!("     {}\n", printable(why)));
         }

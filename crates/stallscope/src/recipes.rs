@@ -17,7 +17,10 @@ pub fn recipes(args: &RecipesArgs, screen: &Screen) -> Result<(), Failure> {
             let recipes = load::catalogue::catalogue();
             let Some(recipe) = recipes.iter().find(|recipe| recipe.name == *name) else {
                 let names: Vec<&str> = recipes.iter().map(|recipe| recipe.name.as_str()).collect();
-                return Err(Failure::usage(format_args!("there is no recipe '{name}'; there are {}", names.join(", "))));
+                return Err(Failure::usage(format_args!(
+                    "there is no recipe '{name}'; there are {}",
+                    names.join(", ")
+                )));
             };
             screen.result(recipe.text());
             Ok(())

@@ -79,9 +79,9 @@ fn start(command: &[OsString], cgroup_procs: &[PathBuf], json: bool) -> Result<O
         starter.stdout(std::io::stderr());
     }
     let started = starter.spawn();
-    started.map(Some).map_err(|error| {
-        Failure::usage(format_args!("cannot start '{}': {error}", program.to_string_lossy()))
-    })
+    started
+        .map(Some)
+        .map_err(|error| Failure::usage(format_args!("cannot start '{}': {error}", program.to_string_lossy())))
 }
 
 /// How the recording came to its end.
@@ -145,9 +145,10 @@ fn end(child: &mut Child, interrupt: &Interrupt) -> Option<ExitStatus> {
 }
 
 fn finish(watched: Watched, session: Session, args: &RecordArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let complaint = watched.status.filter(|status| !status.success()).map(|status| {
-        format!("'{}' ended with {status}", args.command[0].to_string_lossy())
-    });
+    let complaint = watched
+        .status
+        .filter(|status| !status.success())
+        .map(|status| format!("'{}' ended with {status}", args.command[0].to_string_lossy()));
     if let Some(text) = &complaint {
         session.recorder.event(RunEvent::Note { at_ns: clock::monotonic_ns(), text: text.clone() });
     }

@@ -255,11 +255,7 @@ impl Dropped {
 }
 
 /// Writes rows as they come, flushes once a second, closes after the last event.
-fn write(
-    mut archive: Writer,
-    rows: &Receiver<Row>,
-    state: &Mutex<FlushState>,
-) -> Result<(), archive::ArchiveError> {
+fn write(mut archive: Writer, rows: &Receiver<Row>, state: &Mutex<FlushState>) -> Result<(), archive::ArchiveError> {
     const FLUSH_EVERY: Duration = Duration::from_secs(1);
     let mut flush_at = Instant::now() + FLUSH_EVERY;
     loop {

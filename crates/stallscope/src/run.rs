@@ -52,12 +52,7 @@ pub fn run(asked: Asked) -> Result<Exit, Failure> {
 }
 
 /// Plans, runs, records and shows.
-pub fn perform(
-    asked: Asked,
-    screen: &Screen,
-    interrupt: &Interrupt,
-    register: &Register,
-) -> Result<Outcome, Failure> {
+pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &Register) -> Result<Outcome, Failure> {
     let plan = plan(&asked)?;
     if asked.args.plan {
         return show_plan(&plan, &asked, screen);
@@ -66,8 +61,14 @@ pub fn perform(
         return Err(Failure::machine(format_args!("{}; {}", refusal.what, refusal.remedy)));
     }
     let _kernel_files = rig::KernelFiles::mount(register);
-    let mut session =
-        Session::open(&asked.args.recording, intent(&asked, &plan), &plan.directories, register, screen, live::watched)?;
+    let mut session = Session::open(
+        &asked.args.recording,
+        intent(&asked, &plan),
+        &plan.directories,
+        register,
+        screen,
+        live::watched,
+    )?;
     let data = register_data(&plan, &asked, register)?;
     let launch = Launch {
         executable: PathBuf::from("/proc/self/exe"),
@@ -143,9 +144,8 @@ fn register_data(plan: &Plan, asked: &Asked, register: &Register) -> Result<Vec<
     if asked.args.keep {
         return Ok(Vec::new());
     }
-    let enter = |path: &PathBuf| {
-        register.enter(Thing::Directory { path: path.clone(), marker: load::data::MARKER.to_owned() })
-    };
+    let enter =
+        |path: &PathBuf| register.enter(Thing::Directory { path: path.clone(), marker: load::data::MARKER.to_owned() });
     plan.data_directories.iter().map(enter).collect::<Result<_, _>>().map_err(Failure::machine)
 }
 

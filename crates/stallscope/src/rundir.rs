@@ -37,7 +37,10 @@ pub fn choose(out: Option<&Path>, name: &str, under_test: &[PathBuf]) -> Result<
     let directory = unused(&parent.join(RUNS), name);
     let remark = (parent != &here).then(|| {
         let lost = if parent.starts_with("/dev/shm") { ", which is memory: copy it before a reboot" } else { "" };
-        format!("the run goes to {}{lost}, because the current directory is under test or read-only", directory.display())
+        format!(
+            "the run goes to {}{lost}, because the current directory is under test or read-only",
+            directory.display()
+        )
     });
     Ok(Place { directory, remark })
 }
@@ -55,7 +58,8 @@ fn is_writable(directory: &Path) -> bool {
 
 fn unused(parent: &Path, name: &str) -> PathBuf {
     let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H%M").to_string();
-    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
     let candidate = |n: u32| parent.join(if n == 1 { format!("{time}-{name}") } else { format!("{time}-{name}-{n}") });
     (1..).map(candidate).find(|path| !path.exists()).expect("some number is unused")
 }

@@ -55,7 +55,9 @@ pub fn command(offers: &[Offer]) -> Command {
 
 fn workload(offer: &Offer) -> Command {
     let recipe = &offer.recipe;
-    let mut command = RunArgs::augment_args(Command::new(offer.word.clone()).about(recipe.about.clone()).after_help(recipe.origin.clone()));
+    let mut command = RunArgs::augment_args(
+        Command::new(offer.word.clone()).about(recipe.about.clone()).after_help(recipe.origin.clone()),
+    );
     for variable in &recipe.variables {
         let mut arg = Arg::new(variable_id(&variable.name))
             .long(variable.flag.clone())

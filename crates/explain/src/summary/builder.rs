@@ -136,8 +136,11 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds an operation that was kept by itself.
+    /// Adds an operation that was kept by itself. A round is passed over: it is slow because a step of it was.
     pub fn operation(&mut self, operation: &OperationRecord) {
+        if operation.class == ROUND {
+            return;
+        }
         match operation.kind {
             OperationKind::Failed => {
                 if self.failed.len() < FAILED_KEPT {
@@ -194,7 +197,8 @@ impl SummaryBuilder {
             failed: self.failed.clone(),
             pressure: window.map_or_else(Vec::new, |window| pressure::pressure(series, window)),
             memory_box: window.and_then(|window| pressure::memory_box(&self.description.limits, series, window)),
-            timeline: window.map_or_else(Vec::new, |window| self.timeline.rows(series, window)),
+            timeline: window
+                .map_or_else(Vec::new, |window| self.timeline.rows(series, &self.description.devices, window)),
             recording: self.recording(series, facts),
             remarks: self.remarks.clone(),
             missing: self.description.preflight.iter().filter(|finding| !finding.available).cloned().collect(),

@@ -1,14 +1,15 @@
 //! A few figures over time, in as many steps as fit on a line.
 
 use model::operation::IntervalRecord;
+use model::run::Device;
 
 use super::findings::TimelineRow;
 use super::pressure;
 use crate::distribution::Distribution;
 use crate::series::{Series, SeriesSet};
 
-/// Steps of a timeline.
-const STEPS: usize = 60;
+/// Most steps of a timeline: it fits on a line of text.
+const MOST_STEPS: usize = 60;
 
 /// 99th percentile and maximum of each class in each interval.
 #[derive(Debug, Default)]
@@ -18,6 +19,7 @@ pub(super) struct LatencyTimeline {
 
 #[derive(Debug)]
 struct Interval {
+    start_ns: u64,
     end_ns: u64,
     p99_ns: Option<u64>,
 }
@@ -28,53 +30,60 @@ impl LatencyTimeline {
         latencies.add(record);
         // An operation that is still stuck is the truth about an interval in which nothing finished.
         let p99_ns = latencies.quantile_ns(0.99).max(record.oldest_running_ns);
-        let interval = Interval { end_ns: record.end_ns, p99_ns };
+        let interval = Interval { start_ns: record.start_ns, end_ns: record.end_ns, p99_ns };
         match self.classes.iter_mut().find(|(class, _)| *class == record.class) {
             Some((_, intervals)) => intervals.push(interval),
             None => self.classes.push((record.class.clone(), vec![interval])),
         }
     }
 
-    pub(super) fn rows(&self, series: &SeriesSet, window: (u64, u64)) -> Vec<TimelineRow> {
+    /// All rows have as many steps, so that one below the other they show what happened at the same time.
+    pub(super) fn rows(&self, series: &SeriesSet, devices: &[Device], window: (u64, u64)) -> Vec<TimelineRow> {
+        let samples = series.headers().iter().filter(|header| (window.0..=window.1).contains(&header.at.monotonic_ns));
+        let intervals = self.classes.iter().map(|(_, intervals)| intervals.len()).max();
+        let steps = Steps::of(window, samples.count().saturating_sub(1).max(intervals.unwrap_or(0)));
         let latency = |(class, intervals): &(String, Vec<Interval>)| {
-            let mut values = vec![None; steps(intervals.len())];
-            for interval in intervals {
-                let at = step_of(window, interval.end_ns.saturating_sub(1), values.len());
-                let value = interval.p99_ns.map(|ns| ns as f64 / 1e6);
-                values[at] = f64_max(values[at], value);
-            }
-            TimelineRow { name: format!("{class} p99, ms"), values }
+            let worst = |step| {
+                let (from, to) = steps.span(step);
+                let within = intervals.iter().filter(|interval| interval.start_ns < to && interval.end_ns > from);
+                within.filter_map(|interval| interval.p99_ns).max().map(|ns| ns as f64 / 1e6)
+            };
+            TimelineRow { name: format!("{class} p99, ms"), values: (0..steps.count).map(worst).collect() }
         };
         let mut rows: Vec<TimelineRow> = self.classes.iter().map(latency).collect();
-        let whole = |name, prefix| counter_row(window, series, name, &series.prefixed(prefix).collect::<Vec<_>>(), 1.0);
+        let whole = |name, prefix| counter_row(steps, series, name, &series.prefixed(prefix).collect::<Vec<_>>(), 1.0);
         rows.extend(whole("memcg reclaims, /s".to_owned(), pressure::BOX_RECLAIMS));
         rows.extend(whole("allocation stalls, /s".to_owned(), pressure::ALLOCATION_STALLS));
-        rows.extend(busiest_devices(series, window));
+        rows.extend(busiest_devices(steps, series, devices));
         rows
     }
 }
 
-fn steps(available: usize) -> usize {
-    available.clamp(1, STEPS)
+/// Equal parts of a time.
+#[derive(Debug, Clone, Copy)]
+struct Steps {
+    window: (u64, u64),
+    count: usize,
 }
 
-fn step_of((from, to): (u64, u64), at: u64, steps: usize) -> usize {
-    let position = u128::from(at.saturating_sub(from)) * steps as u128 / u128::from(to - from);
-    (position as usize).min(steps - 1)
-}
+impl Steps {
+    fn of(window: (u64, u64), available: usize) -> Steps {
+        Steps { window, count: available.clamp(1, MOST_STEPS) }
+    }
 
-fn f64_max(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.max(b)),
-        (one, other) => one.or(other),
+    fn span(&self, step: usize) -> (u64, u64) {
+        let (from, to) = self.window;
+        let edge = |step: usize| from + (u128::from(to - from) * step as u128 / self.count as u128) as u64;
+        (edge(step), edge(step + 1))
     }
 }
 
 /// Bytes read and written over time, of the few devices that moved most. Devices are not summed up: a loop device and
 /// the disk below it move the same bytes.
-fn busiest_devices(series: &SeriesSet, window: (u64, u64)) -> Vec<TimelineRow> {
+fn busiest_devices(steps: Steps, series: &SeriesSet, known: &[Device]) -> Vec<TimelineRow> {
     const DEVICES: usize = 2;
-    let (Some(first), Some(last)) = (series.sample_at(window.0), series.sample_at(window.1)) else { return Vec::new() };
+    let (from, to) = steps.window;
+    let (Some(first), Some(last)) = (series.sample_at(from), series.sample_at(to)) else { return Vec::new() };
     let directions = [("reads", pressure::READ_SECTORS), ("writes", pressure::WRITTEN_SECTORS)];
     let counter = |instance: &str, name| series.named(name).find(|counter| counter.descriptor.instance == instance);
     let mut devices: Vec<(u64, &str)> = series
@@ -90,8 +99,9 @@ fn busiest_devices(series: &SeriesSet, window: (u64, u64)) -> Vec<TimelineRow> {
     for (_, instance) in devices.into_iter().take(DEVICES) {
         for (direction, name) in directions {
             let counters: Vec<&Series> = counter(instance, name).into_iter().collect();
-            let label = format!("{instance} {direction}, MiB/s");
-            rows.extend(counter_row(window, series, label, &counters, 512.0 / 1048576.0));
+            let name = known.iter().find(|device| device.identity == instance).map_or(instance, |device| &device.name);
+            let label = format!("{name} {direction}, MiB/s");
+            rows.extend(counter_row(steps, series, label, &counters, 512.0 / 1048576.0));
         }
     }
     rows
@@ -100,20 +110,17 @@ fn busiest_devices(series: &SeriesSet, window: (u64, u64)) -> Vec<TimelineRow> {
 /// Rate of the sum of counters in each step; `None` where there is no such counter or it never moved, so that the eye
 /// is not drawn to a flat line.
 fn counter_row(
-    window: (u64, u64),
+    steps: Steps,
     series: &SeriesSet,
     name: String,
     counters: &[&Series],
     factor: f64,
 ) -> Option<TimelineRow> {
-    let (from, to) = window;
-    let inside = series.headers().iter().filter(|header| (from..=to).contains(&header.at.monotonic_ns)).count();
-    let steps = steps(inside.saturating_sub(1));
-    let edge = |step: usize| from + ((to - from) as u128 * step as u128 / steps as u128) as u64;
-    let rate = |step: usize| {
-        let (first, last) = (series.sample_at(edge(step))?, series.sample_at(edge(step + 1))?);
+    let rate = |step| {
+        let (from, to) = steps.span(step);
+        let (first, last) = (series.sample_at(from)?, series.sample_at(to)?);
         Some(series.rate_per_s(counters.iter().copied(), first, last)? * factor)
     };
-    let values: Vec<Option<f64>> = (0..steps).map(rate).collect();
+    let values: Vec<Option<f64>> = (0..steps.count).map(rate).collect();
     values.iter().flatten().any(|&value| value > 0.0).then_some(TimelineRow { name, values })
 }
