@@ -105,17 +105,17 @@ impl<const BIG: bool> BinaryReader<BIG> {
     }
 
     fn check_sequence(&mut self, header: &Header, at: usize, out: &mut Vec<BlockEvent>, notes: &mut Notes) {
-        match self.sequences.see(header.device, header.cpu, header.sequence, header.time_ns) {
+        match self.sequences.see(header.device, header.cpu, header.sequence) {
             Continuity::Whole => {}
             Continuity::First(missing) => notes.missing_at_start += u64::from(missing),
             Continuity::Back(by) => self.note(AnomalyKind::OutOfOrder, at, u64::from(by), notes),
-            Continuity::Gap { missing, since_ns } => {
+            Continuity::Gap { missing } => {
                 self.note(AnomalyKind::Gap, at, u64::from(missing), notes);
                 out.push(BlockEvent {
                     sector: u64::from(missing),
                     argument: header.time_ns,
                     cpu: header.cpu,
-                    ..BlockEvent::new(since_ns, Action::Lost, DeviceNumber(header.device))
+                    ..BlockEvent::new(self.last_time_ns, Action::Lost, DeviceNumber(header.device))
                 });
             }
         }

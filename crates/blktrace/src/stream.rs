@@ -64,10 +64,6 @@ impl Stream {
 /// Byte order of the first record in `bytes`: true is big-endian; `None` where none begins.
 fn binary_order(bytes: &[u8]) -> Option<bool> {
     bytes.windows(4).find_map(|four| {
-        if header_length::<false>(four).is_some() {
-            Some(false)
-        } else {
-            header_length::<true>(four).map(|_| true)
-        }
+        if header_length::<false>(four).is_some() { Some(false) } else { header_length::<true>(four).map(|_| true) }
     })
 }

@@ -64,8 +64,7 @@ impl TextReader {
 
     fn take_line(&mut self, (start, end): (usize, usize), out: &mut Vec<BlockEvent>, notes: &mut Notes) {
         let offset = self.window.offset() + start as u64;
-        let note =
-            |kind, amount, notes: &mut Notes| notes.anomaly(Anomaly { kind, input: self.input, offset, amount });
+        let note = |kind, amount, notes: &mut Notes| notes.anomaly(Anomaly { kind, input: self.input, offset, amount });
         match line::parse(&self.window.bytes()[start..end]) {
             Line::Event(parsed) => {
                 let event = parsed.event;
@@ -73,20 +72,19 @@ impl TextReader {
                     notes.name(event.pid, name);
                 }
                 let mut missing = std::mem::take(&mut self.pending_loss);
-                let mut since_ns = self.last_time_ns;
                 if parsed.sequence != 0 {
-                    match self.sequences.see(event.device.0, event.cpu, parsed.sequence, event.time_ns) {
+                    match self.sequences.see(event.device.0, event.cpu, parsed.sequence) {
                         Continuity::Whole => {}
                         Continuity::First(before) => notes.missing_at_start += u64::from(before),
                         Continuity::Back(by) => note(AnomalyKind::OutOfOrder, u64::from(by), notes),
-                        Continuity::Gap { missing: more, since_ns: since } => {
+                        Continuity::Gap { missing: more } => {
                             note(AnomalyKind::Gap, u64::from(more), notes);
-                            (missing, since_ns) = (missing + u64::from(more), since);
+                            missing += u64::from(more);
                         }
                     }
                 }
                 if missing > 0 {
-                    out.push(lost(&event, missing, since_ns));
+                    out.push(lost(&event, missing, self.last_time_ns));
                 }
                 if event.time_ns < self.last_time_ns {
                     note(AnomalyKind::ClockBackward, self.last_time_ns - event.time_ns, notes);

@@ -79,8 +79,8 @@ pub enum Action {
     ZonePlug = 18,
     /// `ZU`: writes to a zone were let go.
     ZoneUnplug = 19,
-    /// Not the kernel's: a reader's mark that events are missing. `sector`: how many; `time_ns` and argument: after and
-    /// before which moment; device and CPU: whose.
+    /// Not the kernel's: a reader's mark that events are missing. `sector`: how many; argument: before which moment;
+    /// device and CPU: whose. It comes as early as the reader knows of it, and its own time says no more than that.
     Lost = 255,
 }
 

@@ -110,11 +110,8 @@ fn ftrace_context(context: &[u8]) -> Option<(u32, u32)> {
     let cpu = number(&context[open + 1..close])?;
     let task = context[..open].trim_ascii_end();
     // With record-tgid the process stands behind the thread: `name-PID (TGID)`.
-    let task = if task.ends_with(b")") {
-        task[..task.iter().rposition(|&byte| byte == b'(')?].trim_ascii_end()
-    } else {
-        task
-    };
+    let task =
+        if task.ends_with(b")") { task[..task.iter().rposition(|&byte| byte == b'(')?].trim_ascii_end() } else { task };
     let dash = task.iter().rposition(|&byte| byte == b'-')?;
     Some((number(&task[dash + 1..])? as u32, cpu as u32))
 }

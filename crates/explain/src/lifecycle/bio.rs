@@ -43,8 +43,12 @@ pub(super) mod flag {
 pub(super) struct Bio {
     pub(super) sector: u64,
     pub(super) queued_ns: u64,
+    /// The same by [`super::clock::Clock::lived_ns`].
+    pub(super) born_ns: u64,
     /// When it got a request of its own, or was merged.
     pub(super) entered_ns: u64,
+    /// Number of the event by which it got its request; a driver's own request: by which it was issued.
+    pub(super) entered_event: u64,
     pub(super) inserted_ns: u64,
     pub(super) issued_ns: u64,
     pub(super) remapped_ns: u64,

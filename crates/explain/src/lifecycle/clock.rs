@@ -33,6 +33,8 @@ impl ClockReport {
 pub(super) struct Clock {
     pub(super) first_ns: Option<u64>,
     pub(super) now_ns: u64,
+    /// Time that has really passed: steps back and jumps ahead are left out. Ages are measured with it.
+    pub(super) lived_ns: u64,
     /// How many jumps there were: two moments with different epochs cannot be compared.
     pub(super) epoch: u32,
     pub(super) report: ClockReport,
@@ -46,6 +48,8 @@ impl Clock {
         let ahead = time_ns.wrapping_sub(self.now_ns) as i64;
         if ahead < 0 || ahead as u64 > self.report.largest_forward_gap_ns || self.first_ns.is_none() {
             self.notice(time_ns, event, busy, jump_ns);
+        } else {
+            self.lived_ns += ahead as u64;
         }
         self.now_ns = time_ns;
     }
@@ -66,6 +70,8 @@ impl Clock {
         self.report.largest_forward_gap_ns = self.report.largest_forward_gap_ns.max(gap_ns);
         if gap_ns >= jump_ns && busy {
             self.jump(by_ns, event);
+        } else {
+            self.lived_ns = self.lived_ns.saturating_add(gap_ns);
         }
     }
 

@@ -132,7 +132,13 @@ pub(super) struct Device {
     pub(super) issued: u32,
     /// When the flush that completed last had been issued.
     pub(super) flush_issued_ns: u64,
+    /// Number of the event by which it had been: the clock may go back, the events do not.
+    pub(super) flush_issued_event: u64,
+    /// Whether flush sequences end with a completion of their own here; see the complete event.
+    pub(super) sequences_end: bool,
     losses: Losses,
+    /// Losses before the last flushes of the disk ended, oldest first; see [`Device::losses_before_flushes`].
+    flush_losses: [u32; 3],
     last_queue: Last,
     last_issue: Last,
     plugged: Vec<u32>,
@@ -184,7 +190,10 @@ impl Device {
             in_flight: 0,
             issued: 0,
             flush_issued_ns: UNSEEN,
+            flush_issued_event: 0,
+            sequences_end: false,
             losses: Losses::default(),
+            flush_losses: [0; 3],
             last_queue: never,
             last_issue: never,
             plugged: Vec::new(),
@@ -210,6 +219,19 @@ impl Device {
     #[inline]
     pub(super) fn losses_before(&mut self, now_ns: u64) -> u32 {
         self.losses.over(now_ns)
+    }
+
+    /// The same for a flush without data. All of those have one place, so that one whose queueing was lost can take the
+    /// completion of another that was queued later. It is gone once three flushes of the disk have ended: the one that
+    /// was under way when it came, the one that carried it, and one more, before which its own completion came.
+    pub(super) fn losses_before_flushes(&self) -> u32 {
+        self.flush_losses[0]
+    }
+
+    /// A flush of the disk has ended.
+    pub(super) fn flush_ended(&mut self, issued_ns: u64, issued_event: u64) {
+        (self.flush_issued_ns, self.flush_issued_event) = (issued_ns, issued_event);
+        self.flush_losses = [self.flush_losses[1], self.flush_losses[2], self.losses.events];
     }
 
     /// How many events were lost since a bio kept [`Device::losses_before`].

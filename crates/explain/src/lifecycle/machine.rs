@@ -108,6 +108,8 @@ pub struct Lifecycle<O: Observer = ()> {
     anomalies: Anomalies,
     /// Places completed lately, to tell a second completion from one that was never queued.
     completed: Vec<u32>,
+    /// Places of bios given up lately: their completion may still come, and must not count for another.
+    given_up: Vec<u32>,
 }
 
 /// What a look-up found.
@@ -120,7 +122,8 @@ struct Found {
 
 /// A device table longer than this is a damaged trace's.
 const DEVICES: usize = 1024;
-const COMPLETED: usize = 4096;
+/// Places remembered of those that are gone, by their tag.
+const REMEMBERED: usize = 4096;
 
 /// The part of a kind that keys a place: a read and a write of one sector are different things.
 fn class_of(kind: Kind) -> u8 {
@@ -157,7 +160,8 @@ impl<O: Observer> Lifecycle<O> {
             watch: Watch::new(),
             slow,
             anomalies: Anomalies::default(),
-            completed: vec![0; COMPLETED],
+            completed: vec![0; REMEMBERED],
+            given_up: vec![0; REMEMBERED],
         }
     }
 
@@ -256,7 +260,7 @@ impl<O: Observer> Lifecycle<O> {
 
     /// The bio at `tag` that `fitness` likes best, the oldest of equals; 0 is unfit. Where events were lost and another
     /// one is fit at all, both become doubtful.
-    fn find(&mut self, tag: u32, fitness: impl Fn(&Bio) -> u8) -> Option<Found> {
+    fn find(&mut self, tag: u32, fitness: impl Fn(&Self, &Bio) -> u8) -> Option<Found> {
         let first = self.starts.first(tag);
         if first == NIL {
             return None;
@@ -268,7 +272,7 @@ impl<O: Observer> Lifecycle<O> {
             if id == NIL {
                 break;
             }
-            let fitness = fitness(&self.bios[id]);
+            let fitness = fitness(self, &self.bios[id]);
             if fitness > 0 {
                 fit += 1;
                 if fitness > best_fitness {
@@ -289,11 +293,11 @@ impl<O: Observer> Lifecycle<O> {
     }
 
     #[cold]
-    fn doubt_all(&mut self, first: u32, fitness: &impl Fn(&Bio) -> u8) {
+    fn doubt_all(&mut self, first: u32, fitness: &impl Fn(&Self, &Bio) -> u8) {
         let following = |id: &u32| Some(self.starts.after(*id)).filter(|&id| id != NIL);
         let fit: Vec<u32> = std::iter::successors(Some(first), following)
             .take(CHAIN_SEARCHED)
-            .filter(|&id| fitness(&self.bios[id]) > 0)
+            .filter(|&id| fitness(self, &self.bios[id]) > 0)
             .collect();
         let doubtful = |id: &u32| {
             let bio = &self.bios[*id];
@@ -304,6 +308,12 @@ impl<O: Observer> Lifecycle<O> {
                 self.bios[id].flags |= flag::DOUBTFUL;
             }
         }
+    }
+
+    /// Whether the event is by the thread that queued the bio. Everything up to the insertion is done by that thread,
+    /// save for throttled bios, so that it tells bios of equal extent apart.
+    fn is_by_its_thread(&self, bio: &Bio, event: &BlockEvent) -> u8 {
+        u8::from(!bio.has(flag::NO_BIO) && self.classes.get(bio.class).who.pid == event.pid)
     }
 
     fn place_start(&mut self, id: u32) {
@@ -339,10 +349,15 @@ impl<O: Observer> Lifecycle<O> {
 
     /// A bio or request as it is when it appears.
     fn new_bio(&mut self, device: usize, event: &BlockEvent) -> Bio {
+        let owner = &mut self.devices[device];
+        let is_flush = event.bytes == 0 && event.kind.has(Kind::PREFLUSH);
+        let losses_before = if is_flush { owner.losses_before_flushes() } else { owner.losses_before(event.time_ns) };
         Bio {
             sector: event.sector,
             queued_ns: event.time_ns,
+            born_ns: self.clock.lived_ns,
             entered_ns: UNSEEN,
+            entered_event: u64::MAX,
             inserted_ns: UNSEEN,
             issued_ns: UNSEEN,
             remapped_ns: UNSEEN,
@@ -350,7 +365,7 @@ impl<O: Observer> Lifecycle<O> {
             sectors: event.sectors(),
             bytes: event.bytes,
             place: None,
-            losses_before: self.devices[device].losses_before(event.time_ns),
+            losses_before,
             epoch: self.clock.epoch,
             class: 0,
             device: device as u16,

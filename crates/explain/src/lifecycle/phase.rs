@@ -47,17 +47,8 @@ impl Phase {
     ];
 
     /// The phases that a Q2C consists of. A bio has some of them, and they add up.
-    pub const PARTS: [Phase; 9] = [
-        Phase::Q2G,
-        Phase::G2I,
-        Phase::G2D,
-        Phase::Q2M,
-        Phase::I2D,
-        Phase::M2D,
-        Phase::D2C,
-        Phase::Q2A,
-        Phase::A2C,
-    ];
+    pub const PARTS: [Phase; 9] =
+        [Phase::Q2G, Phase::G2I, Phase::G2D, Phase::Q2M, Phase::I2D, Phase::M2D, Phase::D2C, Phase::Q2A, Phase::A2C];
 
     /// `Q2C`.
     pub const fn name(self) -> &'static str {

@@ -2,7 +2,7 @@
 
 use model::block::{BlockEvent, Kind};
 
-use super::{COMPLETED, Certainty, FinishedBio, Lifecycle, Observer, class_of, is_drivers_own};
+use super::{Certainty, FinishedBio, Lifecycle, Observer, REMEMBERED, class_of, is_drivers_own};
 use crate::lifecycle::bio::{Bio, State, UNSEEN, flag};
 use crate::lifecycle::index::{NIL, tag_of};
 use crate::lifecycle::phase::{Phase, PhaseTimes};
@@ -12,7 +12,8 @@ impl<O: Observer> Lifecycle<O> {
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);
         let sectors = event.sectors();
         let own = is_drivers_own(event);
-        let found = self.find(tag, |bio| {
+        let flush_issued = self.devices[device].flush_issued_event;
+        let found = self.find(tag, |_, bio| {
             if bio.extent().0 != event.sector || own && !bio.has(flag::NO_BIO) {
                 return 0;
             }
@@ -21,6 +22,8 @@ impl<O: Observer> Lifecycle<O> {
                 State::Flushing if sectors == 0 => 5,
                 State::Issued if length == sectors || own => 4,
                 State::Issued if length > sectors && sectors > 0 => 3,
+                // A flush without data: the one that has just ended carried those that were there when it began.
+                State::Waiting if sectors == 0 && length == 0 && bio.entered_event < flush_issued => 3,
                 State::Waiting | State::Requeued if length == sectors => 2,
                 State::Queued if length == sectors => 1,
                 _ => 0,
@@ -33,7 +36,7 @@ impl<O: Observer> Lifecycle<O> {
         if !own {
             self.anomalies.ambiguous += u64::from(found.ambiguous);
         }
-        self.completed[tag as usize % COMPLETED] = tag;
+        self.completed[tag as usize % REMEMBERED] = tag;
         let bio = &mut self.bios[found.id];
         let at_driver = bio.state == State::Issued;
         if at_driver && bio.request_sectors > sectors && sectors > 0 && !own {
@@ -51,7 +54,12 @@ impl<O: Observer> Lifecycle<O> {
     }
 
     fn unmatched_complete(&mut self, tag: u32) {
-        if self.completed[tag as usize % COMPLETED] == tag {
+        let given_up = &mut self.given_up[tag as usize % REMEMBERED];
+        if *given_up == tag {
+            // Here it is at last.
+            *given_up = 0;
+        }
+        if self.completed[tag as usize % REMEMBERED] == tag {
             self.anomalies.duplicate_complete += 1;
         } else {
             self.anomalies.unmatched_complete += 1;
@@ -67,8 +75,10 @@ impl<O: Observer> Lifecycle<O> {
     fn complete_whole(&mut self, device: usize, head: u32, event: &BlockEvent) {
         self.unplace_start(head);
         self.unplace_end(head);
-        if self.bios[head].state == State::Issued {
-            self.leave_driver(device, event.time_ns);
+        match self.bios[head].state {
+            State::Issued => self.leave_driver(device, event.time_ns),
+            State::Flushing => self.devices[device].sequences_end = true,
+            _ => {}
         }
         if is_drivers_own(event) {
             self.count_drivers_own(device, head, event);
@@ -88,7 +98,7 @@ impl<O: Observer> Lifecycle<O> {
     }
 
     fn count_drivers_own(&mut self, device: usize, id: u32, event: &BlockEvent) {
-        let issued_ns = self.bios[id].issued_ns;
+        let (issued_ns, issued_event) = (self.bios[id].issued_ns, self.bios[id].entered_event);
         let lost = self.devices[device].lost_since(self.bios[id].losses_before) > 0;
         let certain = !lost && !self.bios[id].has(flag::DOUBTFUL) && self.bios[id].epoch == self.clock.epoch;
         let owner = &mut self.devices[device];
@@ -97,7 +107,7 @@ impl<O: Observer> Lifecycle<O> {
         }
         let passthrough = event.kind.has(Kind::PASSTHROUGH);
         if !passthrough {
-            owner.flush_issued_ns = issued_ns;
+            owner.flush_ended(issued_ns, issued_event);
         }
         if certain {
             let times = if passthrough { &mut owner.tables.passthrough } else { &mut owner.tables.flushes };
@@ -108,10 +118,10 @@ impl<O: Observer> Lifecycle<O> {
     /// A flush without data has no issue of its own. It was carried by the flush that has just ended, if that was
     /// issued after it came.
     fn take_flush_times(&mut self, device: usize, id: u32) {
-        let issued_ns = self.devices[device].flush_issued_ns;
+        let owner = &self.devices[device];
         let bio = &mut self.bios[id];
-        if issued_ns != UNSEEN && bio.entered_ns != UNSEEN && issued_ns >= bio.entered_ns && bio.issues == 0 {
-            bio.issued_ns = issued_ns;
+        if bio.entered_event < owner.flush_issued_event && bio.issues == 0 {
+            bio.issued_ns = owner.flush_issued_ns;
             bio.issues = 1;
         }
     }
@@ -256,13 +266,7 @@ impl<O: Observer> Lifecycle<O> {
         let bio = &self.bios[id];
         let owner = &mut self.devices[usize::from(bio.device)];
         owner.leave(now_ns);
-        owner.tables.timeline.complete(
-            now_ns,
-            owner.in_flight,
-            bio.kind.operation(),
-            u64::from(bio.bytes),
-            latency_ns,
-        );
+        owner.tables.timeline.complete(now_ns, owner.in_flight, bio.kind.operation(), u64::from(bio.bytes), latency_ns);
         if let Some(place) = bio.place {
             self.watch.complete(place, bio.class);
         }
@@ -276,11 +280,14 @@ impl<O: Observer> Lifecycle<O> {
         let bio = &self.bios[id];
         let device = usize::from(bio.device);
         let (state, data_done_ns) = (bio.state, bio.data_done_ns);
-        let lost = self.devices[device].lost_since(bio.losses_before) > 0;
+        let owner = &self.devices[device];
+        let may_come = owner.sequences_end || owner.lost_since(bio.losses_before) > 0;
+        let tag = self.bios[id].start_tag;
+        self.given_up[tag as usize % REMEMBERED] = tag;
         self.unplace_start(id);
         self.unplace_end(id);
-        if state == State::Flushing && !lost && self.bios[id].next_member == NIL {
-            // The data was done, and nothing was lost: no completion of the sequence was to come.
+        if state == State::Flushing && !may_come && self.bios[id].next_member == NIL {
+            // The data was done, and this kernel does not complete the sequence once more.
             self.anomalies.flushes_without_end += 1;
             self.finish_bio(id, id, data_done_ns, 0);
             return;

@@ -10,10 +10,10 @@ impl<O: Observer> Lifecycle<O> {
     pub(super) fn get_request(&mut self, device: usize, event: &BlockEvent) {
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);
         let sectors = event.sectors();
-        let fits = |bio: &Bio| match bio.state {
+        let fits = |this: &Self, bio: &Bio| match bio.state {
             State::Queued if bio.sector != event.sector => 0,
-            State::Queued if bio.sectors == sectors => 2,
-            State::Queued if bio.sectors > sectors && sectors > 0 => 1,
+            State::Queued if bio.sectors == sectors => 3 + this.is_by_its_thread(bio, event),
+            State::Queued if bio.sectors > sectors && sectors > 0 => 1 + this.is_by_its_thread(bio, event),
             _ => 0,
         };
         let Some(found) = self.find(tag, fits) else {
@@ -29,7 +29,13 @@ impl<O: Observer> Lifecycle<O> {
             self.cut(device, found.id, event.sector + u64::from(sectors), event.time_ns);
         }
         self.bios[found.id].entered_ns = event.time_ns;
+        self.bios[found.id].entered_event = self.events;
         self.become_request(found.id);
+        if sectors == 0 {
+            // Flushes without data all have the same place, and complete in this order.
+            self.unplace_start(found.id);
+            self.place_start(found.id);
+        }
     }
 
     /// A queued bio heads a request from now on.
@@ -78,8 +84,9 @@ impl<O: Observer> Lifecycle<O> {
         let Some(id) = self.merging(device, event) else { return };
         let tag = tag_of(device as u16, class_of(event.kind), self.bios[id].end());
         let end = self.bios[id].end();
-        let fits = |bio: &Bio| {
-            u8::from(matches!(bio.state, State::Waiting | State::Requeued) && bio.request_sector == end)
+        let fits = |this: &Self, bio: &Bio| {
+            let fit = matches!(bio.state, State::Waiting | State::Requeued) && bio.request_sector == end;
+            if fit { 1 + this.is_by_its_thread(bio, event) } else { 0 }
         };
         match self.find(tag, fits) {
             Some(found) => {
@@ -101,16 +108,16 @@ impl<O: Observer> Lifecycle<O> {
     fn merging(&mut self, device: usize, event: &BlockEvent) -> Option<u32> {
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);
         let extent = (event.sector, event.sectors());
-        let queued = |bio: &Bio| {
+        let queued = |this: &Self, bio: &Bio| {
             let free = bio.state == State::Queued && bio.entered_ns == UNSEEN;
-            u8::from(free && (bio.sector, bio.sectors) == extent)
+            if free && (bio.sector, bio.sectors) == extent { 1 + this.is_by_its_thread(bio, event) } else { 0 }
         };
         if let Some(found) = self.find(tag, queued) {
             self.anomalies.ambiguous += u64::from(found.ambiguous);
             self.devices[device].tables.merges += 1;
             return Some(found.id);
         }
-        let waiting = |bio: &Bio| u8::from(bio.state == State::Waiting && bio.extent() == extent);
+        let waiting = |_: &Self, bio: &Bio| u8::from(bio.state == State::Waiting && bio.extent() == extent);
         if let Some(found) = self.find(tag, waiting)
             && let Some(head) = self.request_ending_at(device, event, found.id)
         {
@@ -192,7 +199,7 @@ impl<O: Observer> Lifecycle<O> {
             let at = self.bios[head].request_end();
             let left = sectors - self.bios[head].request_sectors;
             let tag = tag_of(device as u16, class_of(self.bios[head].kind), at);
-            let fits = |bio: &Bio| {
+            let fits = |_: &Self, bio: &Bio| {
                 let (sector, length) = bio.extent();
                 let joinable = matches!(bio.state, State::Queued | State::Waiting);
                 u8::from(joinable && sector == at && length > 0 && length <= left)

@@ -2,14 +2,14 @@
 
 use model::block::{Action, BlockEvent};
 
-use super::{Lifecycle, Observer, class_of};
+use super::{Lifecycle, Observer, REMEMBERED, class_of};
 use crate::lifecycle::bio::{Bio, State, UNSEEN, flag};
 use crate::lifecycle::class::Who;
 use crate::lifecycle::index::{NIL, tag_of};
 
 impl<O: Observer> Lifecycle<O> {
     pub(super) fn queue(&mut self, device: usize, event: &BlockEvent) {
-        self.age(event.time_ns);
+        self.age();
         if self.is_remainder_again(device, event) {
             self.anomalies.remainders_queued_again += 1;
             return;
@@ -33,6 +33,10 @@ impl<O: Observer> Lifecycle<O> {
         self.devices[device].enter(now_ns);
         let id = self.bios.add(bio);
         self.place_start(id);
+        let tag = self.bios[id].start_tag;
+        if self.given_up[tag as usize % REMEMBERED] == tag {
+            self.bios[id].flags |= flag::DOUBTFUL;
+        }
         id
     }
 
@@ -58,8 +62,9 @@ impl<O: Observer> Lifecycle<O> {
         self.devices[device].tables.splits += 1;
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);
         let cut = event.argument;
-        let fits = |bio: &Bio| {
-            u8::from(bio.state == State::Queued && bio.sector == event.sector && bio.sector < cut && cut < bio.end())
+        let fits = |this: &Self, bio: &Bio| {
+            let fit = bio.state == State::Queued && bio.sector == event.sector && bio.sector < cut && cut < bio.end();
+            if fit { 1 + this.is_by_its_thread(bio, event) } else { 0 }
         };
         match self.find(tag, fits) {
             Some(found) => {
@@ -85,6 +90,7 @@ impl<O: Observer> Lifecycle<O> {
         let first = &mut self.bios[id];
         rest.losses_before = first.losses_before;
         rest.epoch = first.epoch;
+        rest.born_ns = first.born_ns;
         rest.remapped_ns = first.remapped_ns;
         rest.flags = flag::SPLIT_OFF | first.flags & flag::DOUBTFUL;
         first.sectors = sectors;
@@ -98,8 +104,9 @@ impl<O: Observer> Lifecycle<O> {
         self.devices[device].remap(event.from_device);
         let Some(from) = self.devices.iter().position(|known| known.number == event.from_device) else { return };
         let tag = tag_of(from as u16, class_of(event.kind), event.argument);
-        let waits = |bio: &Bio| {
-            u8::from(bio.state == State::Queued && bio.remapped_ns == UNSEEN && bio.sector == event.argument)
+        let waits = |this: &Self, bio: &Bio| {
+            let fit = bio.state == State::Queued && bio.remapped_ns == UNSEEN && bio.sector == event.argument;
+            if fit { 1 + this.is_by_its_thread(bio, event) } else { 0 }
         };
         if let Some(found) = self.find(tag, waits) {
             self.bios[found.id].remapped_ns = event.time_ns;
@@ -108,10 +115,10 @@ impl<O: Observer> Lifecycle<O> {
 
     /// Gives up what is too old, and the oldest where there is no room.
     #[inline]
-    fn age(&mut self, now_ns: u64) {
+    fn age(&mut self) {
         while self.bios.oldest != NIL {
             let oldest = &self.bios[self.bios.oldest];
-            let age_ns = now_ns.saturating_sub(oldest.queued_ns);
+            let age_ns = self.clock.lived_ns - oldest.born_ns;
             if age_ns > self.settings.max_age_ns {
                 self.anomalies.aged_out += 1;
                 self.anomalies.oldest_age_ns = self.anomalies.oldest_age_ns.max(age_ns);

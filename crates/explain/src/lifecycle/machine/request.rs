@@ -35,6 +35,9 @@ impl<O: Observer> Lifecycle<O> {
         bio.issued_ns = event.time_ns;
         bio.issues = bio.issues.saturating_add(1);
         bio.state = State::Issued;
+        if bio.has(flag::NO_BIO) {
+            bio.entered_event = self.events;
+        }
         let first = bio.issues == 1;
         let owner = &mut self.devices[device];
         if first && !is_drivers_own(event) {
@@ -53,7 +56,7 @@ impl<O: Observer> Lifecycle<O> {
     pub(super) fn requeue(&mut self, device: usize, event: &BlockEvent) {
         self.devices[device].tables.requeues += 1;
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);
-        let fits = |bio: &Bio| match bio.state {
+        let fits = |_: &Self, bio: &Bio| match bio.state {
             State::Issued if bio.request_sector != event.sector => 0,
             State::Issued if bio.request_sectors == event.sectors() => 2,
             State::Issued => 1,
@@ -81,7 +84,7 @@ impl<O: Observer> Lifecycle<O> {
         let own = is_drivers_own(event);
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);
         let sectors = event.sectors();
-        let fits = |bio: &Bio| {
+        let fits = |_: &Self, bio: &Bio| {
             if bio.extent().0 != event.sector || own && !bio.has(flag::NO_BIO) {
                 return 0;
             }
