@@ -35,7 +35,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { cgroup: None, disabled: Vec::new(), tracepoint_cpu_limit: 128, source_budget_ns: 1_000_000 }
+        Options { cgroup: None, disabled: Vec::new(), tracepoint_cpu_limit: 128, source_budget_ns: 1_500_000 }
     }
 }
 

@@ -165,13 +165,20 @@ fn stalls(text: &mut String, summary: &Summary, style: Style) {
 fn worst_line(operation: &OperationRecord, summary: &Summary) -> String {
     let since_start = operation.start_ns.saturating_sub(summary.started_ns) as f64 / 1e9;
     let state = if operation.kind == OperationKind::Stuck { "unfinished" } else { "finished" };
-    let path = operation.path.as_deref().map(|path| format!("  {}", printable(path))).unwrap_or_default();
+    let path =
+        operation.path.as_deref().map(|path| format!("  {}", printable(below(path, summary)))).unwrap_or_default();
     format!(
         "{:>9}  {:<12} thread {:<8} from {since_start:.1} s, {state}{path}",
         Nanoseconds(operation.duration_ns),
         printable(&operation.class),
         operation.tid
     )
+}
+
+/// A path without the directory under test, where there is only one.
+fn below<'a>(path: &'a str, summary: &Summary) -> &'a str {
+    let [directory] = &summary.directories[..] else { return path };
+    path.strip_prefix(directory.as_str()).map_or(path, |rest| rest.trim_start_matches('/'))
 }
 
 fn pressure(text: &mut String, summary: &Summary, style: Style) {

@@ -91,7 +91,7 @@ fn introduction(file_system: &ThrowAway, runtime_ns: u64, is_root: bool) -> Stri
 fn words(args: &DemoArgs, file_system: &ThrowAway, is_root: bool) -> Vec<OsString> {
     let runtime_s = format!("{}", args.runtime.div_ceil(1_000_000_000));
     let mut words: Vec<OsString> =
-        ["stallscope", "run", "simoop", "-t", "4", "--warmup", "5", "--report-interval", "5"]
+        ["stallscope", "run", "simoop", "-t", "4", "-n", "10", "--warmup", "5", "--report-interval", "5"]
             .into_iter()
             .chain(["--runtime", &runtime_s, "--slower-than", "500ms"])
             .map(OsString::from)
@@ -101,6 +101,9 @@ fn words(args: &DemoArgs, file_system: &ThrowAway, is_root: bool) -> Vec<OsStrin
         if file_system.device().is_some() {
             words.extend(["--disk-bps", DISK].map(OsString::from));
         }
+    } else {
+        // Without a box nothing protects the machine from the load: it stays small.
+        words.extend(["-m", "48", "-M", "16"].map(OsString::from));
     }
     for (asked, flag) in [(args.output.json, "--json"), (args.output.quiet, "--quiet")] {
         if asked {
@@ -119,7 +122,7 @@ fn what_next(run: &Path, is_root: bool) -> String {
         "\n  as root, `make demo` builds a real file system and a memory box around the load"
     };
     format!(
-        "\nThe file system is gone; the run is kept in {run}\nTry next:\n  \
+        "\nThe data is gone again; the run is kept in {run}\nTry next:\n  \
          stallscope show {run}\n  \
          stallscope run simoop --memory 1g --plan DIR     what a run on a file system of yours would do\n  \
          stallscope record -- fio JOB.fio                 record any other load\n  \

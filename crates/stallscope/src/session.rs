@@ -50,7 +50,7 @@ impl Session {
             screen.warning(note);
         }
         let (mut samplers, mut findings) = machine::samplers();
-        findings.extend(samplers.add_box(&box_of(&rig)));
+        findings.extend(box_of(&rig).and_then(|cgroup| samplers.add_box(&cgroup)));
         let interval_ns = intent.sample_interval_ns;
         let description = machine::describe(intent, rig.limits.clone(), findings);
         make_parent(&place.directory)?;
@@ -101,13 +101,10 @@ fn request(args: &RecordingArgs, under_test: &[PathBuf]) -> rig::Request {
 }
 
 /// The box's counters bear one name in all runs, so that runs can be compared.
-fn box_of(rig: &Rig) -> BoxCgroup {
-    BoxCgroup {
-        label: "box".to_owned(),
-        memory_v1: rig.memory_v1.clone(),
-        blkio_v1: rig.blkio_v1.clone(),
-        v2: rig.unified.clone(),
-    }
+fn box_of(rig: &Rig) -> Option<BoxCgroup> {
+    let (memory_v1, blkio_v1, v2) = (rig.memory_v1.clone(), rig.blkio_v1.clone(), rig.unified.clone());
+    let is_there = memory_v1.is_some() || blkio_v1.is_some() || v2.is_some();
+    is_there.then(|| BoxCgroup { label: "box".to_owned(), memory_v1, blkio_v1, v2 })
 }
 
 fn make_parent(directory: &Path) -> Result<(), Failure> {

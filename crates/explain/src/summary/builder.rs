@@ -183,6 +183,7 @@ impl SummaryBuilder {
                 host.cpus,
                 model::quantity::Bytes(host.memory_bytes)
             ),
+            directories: self.description.recipe.as_ref().map_or_else(Vec::new, |recipe| recipe.directories.clone()),
             started_ns: self.description.started.monotonic_ns,
             duration_ns: window.map_or(0, |(from, to)| to - from),
             warmup_ns: self.warmup_ns(),

@@ -15,6 +15,8 @@ pub struct Summary {
     pub workload: String,
     /// The one line on the machine that every comparison needs: kernel, CPUs, memory.
     pub host: String,
+    /// Directories under test, as given by the user.
+    pub directories: Vec<String>,
     /// Start of the run on the monotonic clock, ns.
     pub started_ns: u64,
     /// Length of the measured phases, or of the recording where there is no load of ours; ns.
