@@ -29,17 +29,18 @@ mod machine;
 mod phase;
 mod report;
 mod slow;
+mod tables;
 mod timeline;
 mod watch;
 mod watch_block;
 
 pub use clock::{ClockReport, Jump};
-pub use device::{CountedOut, DeviceTables, KindTimes, Plugs, Seeks};
 pub use histogram::Histogram;
 pub use machine::{Certainty, FinishedBio, Lifecycle, Observer};
 pub use phase::{PerPhase, Phase, PhaseTimes};
 pub use report::{Anomalies, BlockReport, DeviceReport, OTHER_PROCESSES, WhoTimes};
 pub use slow::{Others, SlowBio, SlowReport};
+pub use tables::{CountedOut, DeviceTables, KindTimes, Plugs, Seeks};
 pub use timeline::{BINS, Bin, HEAT_ROWS, Timeline, heat_row_range_ns};
 
 /// Thresholds and bounds.

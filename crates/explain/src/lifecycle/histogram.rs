@@ -115,10 +115,15 @@ impl<const COARSE: u32> Histogram<COARSE> {
         Some(self.max)
     }
 
-    /// The bucket with most values: its bounds and count. `None` without values.
-    pub fn mode(&self) -> Option<((u64, u64), u64)> {
-        let (bucket, count) = self.buckets().max_by_key(|&(bucket, count)| (count, std::cmp::Reverse(bucket)))?;
-        Some(((range_of((bucket << COARSE) as u32).0, upper_end::<COARSE>(bucket)), count))
+    /// The bucket with most values: smallest and largest value, and how many. `None` without values.
+    pub fn mode(&self) -> Option<(u64, u64, u64)> {
+        self.ranges().max_by_key(|&(low, _, count)| (count, std::cmp::Reverse(low)))
+    }
+
+    /// Buckets with values, ascending: smallest and largest value, and how many.
+    pub fn ranges(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        self.buckets()
+            .map(|(bucket, count)| (range_of((bucket << COARSE) as u32).0, upper_end::<COARSE>(bucket), count))
     }
 
     /// Buckets with values, ascending.

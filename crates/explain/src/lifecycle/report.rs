@@ -4,10 +4,11 @@ use model::block::{DeviceNumber, Kind};
 
 use super::class::{Classes, OTHERS};
 use super::clock::ClockReport;
-use super::device::{Device, DeviceTables, KindTimes};
+use super::device::Device;
 use super::histogram::Histogram;
 use super::phase::{PerPhase, Phase};
 use super::slow::{Slow, SlowReport};
+use super::tables::{DeviceTables, KindTimes};
 
 /// Thread number that stands for the threads beyond those that are counted one by one.
 pub const OTHER_PROCESSES: u32 = OTHERS;
