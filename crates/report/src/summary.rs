@@ -191,7 +191,10 @@ fn pressure(text: &mut String, summary: &Summary, style: Style) {
             summary.pressure.iter().find(|p| p.resource == resource && p.extent == extent).map(|p| share(p.share))
         };
         if let Some(some) = of("some") {
-            let full = of("full").map_or_else(String::new, |full| format!(", every task {full}"));
+            // The machine-wide `full` of the CPU is always 0: some task runs while others wait.
+            let full = of("full")
+                .filter(|_| resource != "cpu")
+                .map_or_else(String::new, |full| format!(", every task {full}"));
             let _ = writeln!(text, " {resource:<7} some task waited {some} of the time{full}");
         }
     }

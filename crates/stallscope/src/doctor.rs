@@ -9,9 +9,12 @@ use crate::failure::{Exit, Failure};
 use crate::machine;
 use crate::screen::Screen;
 
-/// Looks at everything and changes nothing.
+/// Looks at everything, as a run would find it: what a run mounts for itself is mounted for the look, too.
 pub fn doctor(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
+    let kernel_files = rig::KernelFiles::mount(&register);
     let findings = findings();
+    drop(kernel_files);
     if args.json {
         screen.json(&json!({ "findings": findings }));
     } else {

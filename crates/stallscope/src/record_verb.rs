@@ -17,7 +17,7 @@ use crate::machine::{self, Intent};
 use crate::screen::Screen;
 use crate::session::Session;
 
-const POLL: Duration = Duration::from_millis(20);
+const POLL: Duration = Duration::from_millis(100);
 /// How long a command may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 

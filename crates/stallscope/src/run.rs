@@ -23,7 +23,8 @@ use crate::session::Session;
 use crate::workload::Asked;
 use live::Live;
 
-const POLL: Duration = Duration::from_millis(20);
+/// How long the program sleeps between two looks at the load; less where a report is due.
+const POLL: Duration = Duration::from_millis(50);
 /// After the first Ctrl-C the load has this long to end by itself; then it is killed.
 const STOP_PATIENCE: Duration = Duration::from_millis(900);
 /// A killed load is gone at once, or is stuck in the kernel and cannot be waited for.
@@ -60,7 +61,6 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
     if let Some(refusal) = plan.refusals.first() {
         return Err(Failure::machine(format_args!("{}; {}", refusal.what, refusal.remedy)));
     }
-    let _kernel_files = rig::KernelFiles::mount(register);
     let mut session = Session::open(
         &asked.args.recording,
         intent(&asked, &plan),
@@ -220,7 +220,8 @@ fn drive(mut conductor: Conductor, session: &mut Session, interrupt: &Interrupt,
             }
         }
         live.show_progress(&session.recorder, screen);
-        std::thread::sleep(POLL);
+        let due_in = conductor.next_due_ns().map(|due_ns| due_ns.saturating_sub(load::clock::now_ns()));
+        std::thread::sleep(due_in.map_or(POLL / 10, |ns| Duration::from_nanos(ns).min(POLL)));
     }
 }
 

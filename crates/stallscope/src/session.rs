@@ -9,7 +9,7 @@ use model::event::{Ending, RunEvent};
 use model::metric::MetricDescriptor;
 use model::run::RunDescription;
 use record::{BoxCgroup, clock};
-use rig::{Register, Rig};
+use rig::{KernelFiles, Register, Rig};
 
 use crate::cli::RecordingArgs;
 use crate::failure::Failure;
@@ -28,6 +28,7 @@ pub struct Session {
     /// What records.
     pub recorder: Recorder,
     rig: Rig,
+    kernel_files: KernelFiles,
     told_of: FlushState,
 }
 
@@ -49,6 +50,7 @@ impl Session {
         for note in &rig.notes {
             screen.warning(note);
         }
+        let kernel_files = KernelFiles::mount(register);
         let (mut samplers, mut findings) = machine::samplers();
         findings.extend(box_of(&rig).and_then(|cgroup| samplers.add_box(&cgroup)));
         let interval_ns = intent.sample_interval_ns;
@@ -60,7 +62,7 @@ impl Session {
         for note in &rig.notes {
             recorder.event(RunEvent::Note { at_ns: clock::monotonic_ns(), text: note.clone() });
         }
-        Ok(Session { directory: place.directory, description, recorder, rig, told_of: FlushState::Whole })
+        Ok(Session { directory: place.directory, description, recorder, rig, kernel_files, told_of: FlushState::Whole })
     }
 
     /// Files that the load writes its process id into, to enter its box.
@@ -83,7 +85,8 @@ impl Session {
     pub fn close(self, how: Ending, patience: Duration, screen: &Screen) -> Result<Summary, Failure> {
         let finished = self.recorder.finish(how, patience);
         let summary = reading::summary(&self.directory, |warning| screen.warning(warning));
-        for leftover in self.rig.remove().iter().filter(|removed| !removed.complete) {
+        let removed = [self.rig.remove(), self.kernel_files.remove()].concat();
+        for leftover in removed.iter().filter(|removed| !removed.complete) {
             screen.warning(&format!("{leftover}; the next run of stallscope tries again"));
         }
         finished?;
