@@ -3,6 +3,7 @@
 //! Rendering is pure; whether there is a terminal, and how wide it is, comes in as a [`style::Style`].
 #![forbid(unsafe_code)]
 
+pub mod blk;
 pub mod json;
 pub mod number;
 pub mod simoop;

@@ -30,6 +30,8 @@ pub enum Verb {
     Record(RecordArgs),
     /// Show what happened in a run.
     Show(RunDirectory),
+    /// Say what a block trace shows: where each bio's time went, and who passed whom.
+    Blk(crate::blk::BlkArgs),
     /// Say whether a run's archive is whole, and what was lost.
     Check(RunDirectory),
     /// List the shipped recipes, or print one.

@@ -3,6 +3,7 @@
 // A program has no public items; `pub` says here what other files of it use.
 #![allow(unreachable_pub)]
 
+mod blk;
 mod check;
 mod cli;
 mod demo;
@@ -57,6 +58,7 @@ fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
         Verb::Doctor(args) => doctor::doctor(&args, &Screen::new(args.json, false)),
         Verb::Record(args) => record_verb::record(args),
         Verb::Show(args) => show::show(&args, &Screen::new(args.json, false)),
+        Verb::Blk(args) => blk::blk(&args, &Screen::new(args.json, false)),
         Verb::Check(args) => check::check(&args, &Screen::new(args.json, false)),
         Verb::Recipes(args) => recipes::recipes(&args, &Screen::new(false, false)).map(|()| Exit::Done),
         Verb::Generate { directory } => generate::generate(&directory).map(|()| Exit::Done),

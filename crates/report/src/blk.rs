@@ -1,0 +1,94 @@
+//! Block traces: the findings of [`explain::lifecycle`] as text, as JSON, under btt's headings, and as CSV series.
+
+pub mod btt;
+pub mod csv;
+pub mod json;
+mod others;
+mod slow;
+pub mod text;
+
+use explain::lifecycle::{BlockReport, DeviceTables, Histogram, OTHER_PROCESSES, Phase};
+use model::block::ProcessNames;
+
+/// Everything there is to show of a trace.
+#[derive(Debug)]
+pub struct BlkFindings<'a> {
+    /// What the lifecycle found.
+    pub report: &'a BlockReport,
+    /// Names of threads.
+    pub names: &'a ProcessNames,
+    /// How reading went.
+    pub reading: Reading,
+    /// What counts as slow.
+    pub slower_than_ns: u64,
+}
+
+/// How reading went.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Files and streams, as named.
+    pub inputs: Vec<String>,
+    /// Events read.
+    pub events: u64,
+    /// Bytes read, after decompression.
+    pub bytes: u64,
+    /// Gaps in the sequence numbers.
+    pub gaps: u64,
+    /// Events lost in them.
+    pub lost_events: u64,
+    /// Events missing before the first one of a CPU.
+    pub missing_at_start: u64,
+    /// Kinds of damage, gaps included: name, how often, sum of the amounts.
+    pub damage: Vec<(&'static str, u64, u64)>,
+    /// Where the first of them are: kind, input, byte offset, amount.
+    pub positions: Vec<(&'static str, usize, u64, u64)>,
+}
+
+impl BlkFindings<'_> {
+    /// `name/pid`, or what is known of it.
+    fn thread(&self, pid: u32) -> String {
+        match (pid, self.name(pid)) {
+            (OTHER_PROCESSES, others) => others.to_owned(),
+            (pid, "") => format!("pid {pid}"),
+            (pid, name) => format!("{}/{pid}", crate::style::printable(name)),
+        }
+    }
+
+    /// A thread's name, or an empty text where the trace does not say it.
+    fn name(&self, pid: u32) -> &str {
+        match pid {
+            OTHER_PROCESSES => "(others)",
+            pid => self.names.get(pid).unwrap_or(""),
+        }
+    }
+}
+
+/// Bios for each request: 1 means that nothing was merged. `None` where no request was issued.
+fn merge_ratio(tables: &DeviceTables) -> Option<f64> {
+    (tables.requests > 0).then(|| tables.bios as f64 / tables.requests as f64)
+}
+
+/// The phases' shares of all bios' time, in the order of [`Phase::PARTS`], and the share of bios that cannot be divided;
+/// together 1. `None` without completed bios.
+fn overhead<'a>(devices: impl Iterator<Item = &'a DeviceTables> + Clone) -> Option<(Vec<(Phase, f64)>, f64)> {
+    let total: u128 = devices.clone().map(|tables| tables.overhead_ns[Phase::Q2C]).sum();
+    if total == 0 {
+        return None;
+    }
+    let share = |time_ns: u128| time_ns as f64 / total as f64;
+    let parts = Phase::PARTS.iter().map(|&part| {
+        let sum: u128 = devices.clone().map(|tables| tables.overhead_ns[part]).sum();
+        (part, share(sum))
+    });
+    Some((parts.collect(), share(devices.clone().map(|tables| tables.undivided_ns).sum())))
+}
+
+/// Percentiles that tables show.
+const QUANTILES: [(&str, f64); 4] = [("p50_ns", 0.50), ("p90_ns", 0.90), ("p99_ns", 0.99), ("p999_ns", 0.999)];
+
+/// Adds up histograms of several devices.
+fn merged<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Histogram {
+    let mut sum = Histogram::default();
+    histograms.for_each(|histogram| sum.merge(histogram));
+    sum
+}

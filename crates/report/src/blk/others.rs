@@ -1,0 +1,41 @@
+//! Counts of others beside a slow bio: `445 R, 82 W`.
+
+use explain::lifecycle::Others;
+use serde_json::{Map, Value, json};
+
+use super::BlkFindings;
+use crate::number::grouped;
+
+/// `445 R, 82 W, 31 RA, 22 RM`
+pub(super) fn kinds(others: &Others) -> String {
+    list(others.by_kind.iter().map(|(kind, count)| format!("{} {kind}", grouped(*count))))
+}
+
+/// `mutt/1234 445, dd/99 22`: the first few.
+pub(super) fn processes(others: &Others, findings: &BlkFindings<'_>, most: usize) -> String {
+    let named = others.by_process.iter().take(most);
+    list(named.map(|(pid, count)| format!("{} {}", findings.thread(*pid), grouped(*count))))
+}
+
+fn list(parts: impl Iterator<Item = String>) -> String {
+    let text = parts.collect::<Vec<_>>().join(", ");
+    if text.is_empty() { "nothing".to_owned() } else { text }
+}
+
+/// `{"R": 445, "W": 82}`, or `null` where it is not known.
+pub(super) fn kinds_json(others: Option<&Others>) -> Value {
+    let Some(others) = others else { return Value::Null };
+    others.by_kind.iter().map(|(kind, count)| (kind.to_string(), json!(count))).collect::<Map<_, _>>().into()
+}
+
+/// By process, cgroup and device, where known.
+pub(super) fn others_json(others: Option<&Others>, findings: &BlkFindings<'_>) -> Value {
+    let Some(others) = others else { return Value::Null };
+    let processes = others.by_process.iter();
+    json!({
+        "kinds": kinds_json(Some(others)),
+        "processes": processes.map(|(pid, count)| json!({"pid": pid, "comm": findings.name(*pid), "count": count})).collect::<Vec<_>>(),
+        "cgroups": others.by_cgroup.iter().map(|(cgroup, count)| json!({"cgroup": cgroup, "count": count})).collect::<Vec<_>>(),
+        "devices": others.by_device.iter().map(|(device, count)| (device.to_string(), json!(count))).collect::<Map<_, _>>(),
+    })
+}

@@ -1,0 +1,249 @@
+//! A trace as text for people.
+
+use std::fmt::Write as _;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use explain::lifecycle::{DeviceReport, Histogram, Phase, WhoTimes};
+use model::quantity::{Bytes, Nanoseconds};
+
+use super::{BlkFindings, merge_ratio, merged, overhead, slow};
+use crate::number::{grouped, latency, share};
+use crate::style::{Style, printable};
+
+/// Rows of a table of processes or cgroups.
+const ROWS: usize = 15;
+
+/// The whole text.
+pub fn text(findings: &BlkFindings<'_>, style: Style) -> String {
+    let mut text = String::new();
+    headline(&mut text, findings, style);
+    warnings(&mut text, findings, style);
+    if findings.report.devices.is_empty() {
+        return text;
+    }
+    phases(&mut text, findings, style);
+    shares(&mut text, findings, style);
+    devices(&mut text, findings, style);
+    kinds(&mut text, findings, style);
+    who(&mut text, "Processes, most bytes first", &findings.report.processes, style, |&pid| findings.thread(pid));
+    who(&mut text, "Cgroups, most bytes first", &findings.report.cgroups, style, u64::to_string);
+    slow::section(&mut text, findings, style);
+    text
+}
+
+pub(super) fn table(headings: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(headings);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+pub(super) fn push(text: &mut String, title: &str, table: &Table, style: Style) {
+    let _ = write!(text, "\n{}\n", style.heading(title));
+    for line in table.lines() {
+        let _ = writeln!(text, " {}", line.trim_end());
+    }
+}
+
+fn headline(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
+    let (report, reading) = (findings.report, &findings.reading);
+    let length = Nanoseconds(report.last_ns.saturating_sub(report.first_ns));
+    let devices = report.devices.len();
+    let plural = if devices == 1 { "" } else { "s" };
+    let title = format!("{} events over {length} on {devices} device{plural}", grouped(reading.events));
+    let _ = writeln!(text, "{}", style.heading(&title));
+    let inputs: Vec<String> = reading.inputs.iter().map(|name| printable(name)).collect();
+    let _ = writeln!(text, "{}", style.faint(&format!("{}; {}", inputs.join(", "), Bytes(reading.bytes))));
+}
+
+fn warnings(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
+    let (report, reading) = (findings.report, &findings.reading);
+    let mut bad = |line: String| {
+        let _ = writeln!(text, "{}", style.bad(&line));
+    };
+    if reading.gaps > 0 {
+        bad(format!(
+            "{} events are lost, in {} gaps: depths, rates and counts are too low, and bios in flight meanwhile are \
+             counted out",
+            grouped(reading.lost_events),
+            grouped(reading.gaps)
+        ));
+    }
+    for (name, count, amount) in reading.damage.iter().filter(|(name, count, _)| *count > 0 && *name != "gap") {
+        bad(format!("{}: {} times, {} in all", name.replace('_', " "), grouped(*count), grouped(*amount)));
+    }
+    for jump in report.clock.jumps.iter().take(5) {
+        let at = Nanoseconds(jump.at_ns.saturating_sub(report.first_ns));
+        let by = Nanoseconds(jump.by_ns.unsigned_abs());
+        let way = if jump.by_ns < 0 { "back" } else { "ahead" };
+        bad(format!("the clock jumps {by} {way} at {at}; bios in flight then are counted out"));
+    }
+    let odd: Vec<String> = report
+        .anomalies
+        .counts()
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{} {}", grouped(count), name.replace('_', " ")))
+        .collect();
+    if !odd.is_empty() {
+        let _ =
+            writeln!(text, "{}", style.remark(&format!("events that fit nothing, or not well: {}", odd.join(", "))));
+    }
+    let out = |pick: fn(&DeviceReport) -> u64| report.devices.iter().map(pick).sum::<u64>();
+    let after_loss = out(|device| device.tables.counted_out.after_loss);
+    let across = out(|device| device.tables.counted_out.across_clock_jump);
+    if after_loss + across > 0 {
+        let line = format!(
+            "{} bios are counted out because of losses, {} because of the clock",
+            grouped(after_loss),
+            grouped(across)
+        );
+        let _ = writeln!(text, "{}", style.remark(&line));
+    }
+}
+
+fn phases(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
+    let mut add = |title: &str, phases: &explain::lifecycle::PerPhase<Histogram>| {
+        let mut rows = table(&["", "count", "min", "mean", "p50", "p99", "max"]);
+        for phase in Phase::ALL.into_iter().filter(|&phase| phases[phase].count() > 0) {
+            let times = &phases[phase];
+            rows.add_row([
+                phase.name().to_owned(),
+                grouped(times.count()),
+                latency(times.min()),
+                latency(times.mean()),
+                latency(times.quantile(0.50)),
+                latency(times.quantile(0.99)),
+                latency(times.max()),
+            ]);
+        }
+        push(text, title, &rows, style);
+    };
+    add("Phases, all devices", &findings.report.phases);
+    if findings.report.devices.len() > 1 {
+        for device in &findings.report.devices {
+            add(&format!("Phases, device {}", device.device), &device.tables.phases);
+        }
+    }
+}
+
+fn shares(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
+    let mut headings = vec![""];
+    headings.extend(Phase::PARTS.iter().map(|phase| phase.name()));
+    headings.push("undivided");
+    let mut rows = table(&headings);
+    let devices = || findings.report.devices.iter().map(|device| &device.tables);
+    let named = findings.report.devices.iter().map(|device| (device.device.to_string(), vec![&device.tables]));
+    for (name, tables) in named.chain([("all".to_owned(), devices().collect())]) {
+        let Some((parts, undivided)) = overhead(tables.iter().copied()) else { continue };
+        let mut row = vec![name];
+        row.extend(parts.iter().map(|(_, part)| share(*part)));
+        row.push(share(undivided));
+        rows.add_row(row);
+    }
+    push(text, "Where the time goes, shares of all bios' Q2C", &rows, style);
+}
+
+fn devices(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
+    let mut flow = table(&[
+        "",
+        "bios",
+        "merged",
+        "split",
+        "requests",
+        "bios/request",
+        "requeued",
+        "errors",
+        "mean KiB",
+        "depth",
+        "max",
+    ]);
+    let mut ways = table(&[
+        "",
+        "plugs",
+        "requests/unplug",
+        "plugged",
+        "sequential",
+        "median seek",
+        "flushes",
+        "mean flush",
+        "active",
+    ]);
+    let length_ns = findings.report.last_ns.saturating_sub(findings.report.first_ns).max(1) as f64;
+    for device in &findings.report.devices {
+        let tables = &device.tables;
+        let sizes = merged(tables.sizes.iter());
+        flow.add_row([
+            device.device.to_string(),
+            grouped(tables.bios),
+            grouped(tables.merges),
+            grouped(tables.splits),
+            grouped(tables.requests),
+            merge_ratio(tables).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")),
+            grouped(tables.requeues),
+            grouped(tables.errors),
+            sizes.mean().map_or_else(|| "-".to_owned(), |sectors| format!("{:.1}", sectors as f64 / 2.0)),
+            tables.depth_at_queue.mean().map_or_else(|| "-".to_owned(), grouped),
+            tables.depth_at_queue.max().map_or_else(|| "-".to_owned(), grouped),
+        ]);
+        let seeks = &tables.d2d_seeks.distance;
+        let sequential = seeks.ranges().next().filter(|(low, ..)| *low == 0).map_or(0, |(.., count)| count);
+        let per_unplug = |plugs: &explain::lifecycle::Plugs| plugs.unplugged as f64 / plugs.unplugs.max(1) as f64;
+        ways.add_row([
+            device.device.to_string(),
+            grouped(tables.plugs.plugs),
+            format!("{:.1}", per_unplug(&tables.plugs)),
+            share(tables.plugs.plugged_ns as f64 / length_ns),
+            share(sequential as f64 / seeks.count().max(1) as f64),
+            seeks.quantile(0.5).map_or_else(|| "-".to_owned(), grouped),
+            grouped(tables.flushes.count()),
+            latency(tables.flushes.mean()),
+            share((tables.active.sum() as f64 / length_ns).min(1.0)),
+        ]);
+    }
+    push(text, "Devices", &flow, style);
+    push(text, "How they are used", &ways, style);
+}
+
+fn kinds(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
+    let mut rows = table(&["", "bios", "bytes", "Q2C mean", "p50", "p99", "max", "D2C mean"]);
+    for (kind, times) in &findings.report.kinds {
+        rows.add_row([
+            kind.to_string(),
+            grouped(times.queued),
+            Bytes(times.queued_bytes).to_string(),
+            latency(times.q2c.mean()),
+            latency(times.q2c.quantile(0.50)),
+            latency(times.q2c.quantile(0.99)),
+            latency(times.q2c.max()),
+            latency(times.d2c.mean()),
+        ]);
+    }
+    push(text, "Kinds", &rows, style);
+}
+
+fn who<K>(text: &mut String, title: &str, all: &[WhoTimes<K>], style: Style, name: impl Fn(&K) -> String) {
+    if all.is_empty() {
+        return;
+    }
+    let mut rows = table(&["", "bios", "read", "written", "Q2C mean", "p50", "p99", "max", "slow"]);
+    for sums in all.iter().take(ROWS) {
+        rows.add_row([
+            name(&sums.who),
+            grouped(sums.queued),
+            Bytes(sums.read_bytes).to_string(),
+            Bytes(sums.write_bytes).to_string(),
+            latency(sums.q2c.mean()),
+            latency(sums.q2c.quantile(0.50)),
+            latency(sums.q2c.quantile(0.99)),
+            latency(sums.q2c.max()),
+            grouped(sums.slow),
+        ]);
+    }
+    push(text, title, &rows, style);
+    if all.len() > ROWS {
+        let _ = writeln!(text, "{}", style.faint(&format!(" and {} more", grouped((all.len() - ROWS) as u64))));
+    }
+}
