@@ -49,7 +49,7 @@ impl Clock {
         if ahead < 0 || ahead as u64 > self.report.largest_forward_gap_ns || self.first_ns.is_none() {
             self.notice(time_ns, event, busy, jump_ns);
         } else {
-            self.lived_ns += ahead as u64;
+            self.lived_ns = self.lived_ns.saturating_add(ahead as u64);
         }
         self.now_ns = time_ns;
     }

@@ -205,7 +205,8 @@ impl Device {
         if let Some(at) = self.plugged.iter().position(|&pid| pid == event.pid) {
             self.plugged.swap_remove(at);
             if self.plugged.is_empty() {
-                plugs.plugged_ns += event.time_ns.saturating_sub(self.plugged_since_ns);
+                let held_ns = event.time_ns.saturating_sub(self.plugged_since_ns);
+                plugs.plugged_ns = plugs.plugged_ns.saturating_add(held_ns);
             }
         }
     }

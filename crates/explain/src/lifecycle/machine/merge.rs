@@ -8,6 +8,7 @@ use crate::lifecycle::index::{CHAIN_SEARCHED, NIL, tag_of};
 
 impl<O: Observer> Lifecycle<O> {
     pub(super) fn get_request(&mut self, device: usize, event: &BlockEvent) {
+        self.age();
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);
         let sectors = event.sectors();
         let fits = |this: &Self, bio: &Bio| match bio.state {
@@ -26,7 +27,7 @@ impl<O: Observer> Lifecycle<O> {
         if self.bios[found.id].sectors > sectors {
             // The split was not traced.
             self.anomalies.implicit_splits += 1;
-            self.cut(device, found.id, event.sector + u64::from(sectors), event.time_ns);
+            self.cut(device, found.id, event.sector.wrapping_add(u64::from(sectors)), event.time_ns);
         }
         self.bios[found.id].entered_ns = event.time_ns;
         self.bios[found.id].entered_event = self.events;

@@ -59,6 +59,7 @@ impl<O: Observer> Lifecycle<O> {
 
     /// A bio is cut: its first piece keeps the bio, the rest becomes a new one with the same time of queueing.
     pub(super) fn split(&mut self, device: usize, event: &BlockEvent) {
+        self.age();
         self.devices[device].tables.splits += 1;
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);
         let cut = event.argument;
@@ -78,7 +79,7 @@ impl<O: Observer> Lifecycle<O> {
     /// Cuts the bio at `sector`, which lies within it.
     pub(super) fn cut(&mut self, device: usize, id: u32, sector: u64, now_ns: u64) {
         let first = &self.bios[id];
-        let sectors = (sector - first.sector) as u32;
+        let sectors = sector.wrapping_sub(first.sector) as u32;
         let (rest_sectors, class) = (first.sectors - sectors, first.class);
         let event = BlockEvent {
             sector,
@@ -115,7 +116,7 @@ impl<O: Observer> Lifecycle<O> {
 
     /// Gives up what is too old, and the oldest where there is no room.
     #[inline]
-    fn age(&mut self) {
+    pub(super) fn age(&mut self) {
         while self.bios.oldest != NIL {
             let oldest = &self.bios[self.bios.oldest];
             let age_ns = self.clock.lived_ns - oldest.born_ns;
