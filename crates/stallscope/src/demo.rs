@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use model::quantity::{Bytes, Nanoseconds};
+use model::quantity::{Bytes, Nanoseconds, parse_size};
 use rig::{FsKind, ThrowAway};
 
 use crate::cli::DemoArgs;
@@ -76,13 +76,16 @@ fn introduction(file_system: &ThrowAway, runtime_ns: u64, is_root: bool) -> Stri
         None => "in a plain directory",
     };
     let boxed = if is_root {
-        format!("in a memory box of {BOX} with the disk slowed to {DISK} a second")
+        {
+            let bytes = |size| Bytes(parse_size(size).unwrap_or(0));
+            format!("in a memory box of {} with the disk slowed to {}/s", bytes(BOX), bytes(DISK))
+        }
     } else {
         "without a memory box and a slow disk, which need root: expect milder stalls".to_owned()
     };
     format!(
-        "simoop {on}, {boxed}, for {}: readers, writers, allocations and a directory walker compete for memory that is \
-         not enough.",
+        "simoop {on},\n{boxed}, for {}:\nreaders, writers, allocations and a directory walker compete for \
+         memory that is not enough.",
         Nanoseconds(runtime_ns)
     )
 }

@@ -73,6 +73,8 @@ impl Screen {
         self.bar.disable_steady_tick();
         self.bar.set_message("");
         self.bar.finish_and_clear();
+        // A finished bar is never drawn again, and there may be more to tell.
+        self.bar.reset();
     }
 }
 
