@@ -9,6 +9,9 @@ use crate::record::{HEADER_V7, HEADER_V8, Header, header_length};
 use crate::sequence::{Continuity, Sequences};
 use crate::window::Window;
 
+/// The kernel's longest payloads are messages (128 bytes) and a passed-through command's own (a few dozen).
+const LONGEST_PAYLOAD: usize = 256;
+
 /// The kinds of notification.
 mod notify {
     pub(super) const PROCESS: u64 = 0;
@@ -39,6 +42,8 @@ impl<const BIG: bool> BinaryReader<BIG> {
                 break true;
             }
             if !self.window.fill()? {
+                // What was left because more might have come is looked at again.
+                self.read_whole_records(out, usize::MAX, notes);
                 self.end(notes);
                 break false;
             }
@@ -63,16 +68,33 @@ impl<const BIG: bool> BinaryReader<BIG> {
                 break;
             }
             let header = if header_len == HEADER_V8 { Header::v8::<BIG>(bytes) } else { Header::v7::<BIG>(bytes) };
-            let length = header_len + usize::from(header.pdu_len);
-            if bytes.len() < length {
-                break;
-            }
+            let length = match self.record_length(at, header_len, &header) {
+                Some(length) => length,
+                None => break,
+            };
             let payload_at = (at + header_len, at + length);
             self.end_garbage(at, notes);
             self.take(&header, payload_at, at, out, notes);
             at += length;
         }
         self.window.consume(at);
+    }
+
+    /// Length of the record with its payload; `None` where not all of it is in the window. A payload that is longer
+    /// than any the kernel writes, and behind which no record begins, is a damaged length: the record ends without it.
+    fn record_length(&self, at: usize, header_len: usize, header: &Header) -> Option<usize> {
+        let length = header_len + usize::from(header.pdu_len);
+        let bytes = &self.window.bytes()[at..];
+        if usize::from(header.pdu_len) <= LONGEST_PAYLOAD {
+            return (bytes.len() >= length).then_some(length);
+        }
+        match bytes.get(length..length + 4) {
+            Some(next) if header_length::<BIG>(next).is_some() => Some(length),
+            Some(_) => Some(header_len),
+            None if !self.window.ended() => None,
+            None if bytes.len() == length => Some(length),
+            None => Some(header_len),
+        }
     }
 
     fn take(
