@@ -1,0 +1,20 @@
+//! Any bytes as a binary trace, through reader and lifecycle.
+#![no_main]
+
+use std::io::Cursor;
+
+use explain::lifecycle::{Lifecycle, Settings};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    // The first record's magic number is given: finding it is not the fuzzer's business.
+    let mut trace = vec![0x07, 0x74, 0x61, 0x65];
+    trace.extend_from_slice(bytes);
+    let Ok(mut trace) = blktrace::Trace::from_reader("fuzz", Cursor::new(trace)) else { return };
+    let mut lifecycle = Lifecycle::new(Settings { max_in_flight: 64, slower_than_ns: 1000, ..Settings::default() });
+    while let Some(events) = trace.next_batch().expect("memory can be read") {
+        lifecycle.feed_all(events);
+        assert!(lifecycle.bios_in_flight() <= 66);
+    }
+    lifecycle.finish();
+});
