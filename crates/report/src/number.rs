@@ -15,6 +15,11 @@ pub fn grouped(number: u64) -> String {
     grouped
 }
 
+/// A count with its noun: `1 read operation`, `2,300 read operations`.
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
 /// A latency, or a dash where it is unknown.
 pub fn latency(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".to_owned(), |ns| Nanoseconds(ns).to_string())

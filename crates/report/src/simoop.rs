@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use explain::rates::RateSummary;
 use explain::summary::{OperationSummary, Summary};
 
-use crate::number::grouped;
+use crate::number::{counted, grouped};
 
 /// The line after which the parser begins to read.
 pub const WARMUP_COMPLETE: &str = "Warmup complete";
@@ -35,8 +35,8 @@ pub fn report(summary: &Summary) -> String {
         let oldest_s = operation.stuck_oldest_ns.unwrap_or(0) as f64 / 1e9;
         let _ = writeln!(
             text,
-            "Still stuck: {} {} operations, the oldest for {oldest_s:.1} seconds",
-            operation.stuck, operation.class
+            "Still stuck: {}, the oldest for {oldest_s:.1} seconds",
+            counted(operation.stuck, &format!("{} operation", operation.class))
         );
     }
     text

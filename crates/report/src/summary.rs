@@ -8,7 +8,7 @@ use model::event::{Ending, RunEvent};
 use model::operation::{OperationKind, OperationRecord};
 use model::quantity::{Bytes, Nanoseconds};
 
-use crate::number::{grouped, latency, rate, share};
+use crate::number::{counted, grouped, latency, rate, share};
 use crate::sparkline::sparkline;
 use crate::style::{Style, printable};
 
@@ -108,11 +108,8 @@ fn operations(text: &mut String, summary: &Summary, style: Style) {
     }
     for operation in summary.operations.iter().filter(|operation| operation.stuck > 0) {
         let oldest = latency(operation.stuck_oldest_ns);
-        let line = format!(
-            " {} {} operations had not finished at the end, the oldest after {oldest}; they are not in the table",
-            operation.stuck,
-            printable(&operation.class)
-        );
+        let unfinished = counted(operation.stuck, &format!("{} operation", printable(&operation.class)));
+        let line = format!(" {unfinished} had not finished at the end, the oldest after {oldest}; not in the table");
         let _ = writeln!(text, "{}", style.bad(&line));
     }
 }
@@ -199,8 +196,9 @@ fn pressure(text: &mut String, summary: &Summary, style: Style) {
         }
     }
     if let Some(figures) = summary.memory_box {
-        let used = figures.max_usage_bytes.map_or_else(|| "unknown".to_owned(), |bytes| Bytes(bytes).to_string());
-        let _ = write!(text, " box     {used} of {} used at most", Bytes(figures.limit_bytes));
+        let used =
+            figures.max_usage_bytes.map_or_else(|| "an unknown part".to_owned(), |bytes| Bytes(bytes).to_string());
+        let _ = write!(text, " box     at most {used} of {} in use", Bytes(figures.limit_bytes));
         if let Some(hits) = figures.limit_hits_per_s {
             let _ = write!(text, "; limit hit {} times/s", rate(hits));
         }
@@ -233,7 +231,8 @@ fn timeline(text: &mut String, rows: &[TimelineRow], style: Style) {
 fn recording(text: &mut String, summary: &Summary, style: Style) {
     let recording = &summary.recording;
     section(text, "Recording", style);
-    let mut parts = vec![format!("{} samples of {} metrics", grouped(recording.samples), grouped(recording.metrics))];
+    let (samples, metrics) = (counted(recording.samples, "sample"), counted(recording.metrics, "metric"));
+    let mut parts = vec![format!("{samples} of {metrics}")];
     parts.extend(recording.cpu_ms_per_sample.map(|ms| format!("{ms:.2} ms of CPU a sample")));
     parts.extend(recording.bytes_per_sample.map(|bytes| format!("{} bytes a sample", grouped(bytes.round() as u64))));
     parts.extend(recording.archive_bytes.map(|bytes| format!("{} in all", Bytes(bytes))));

@@ -98,8 +98,22 @@ pub fn offers_for(words: &[OsString]) -> Result<Vec<Offer>, Failure> {
         let recipe = Recipe::load(path).map_err(Failure::usage)?;
         refuse_taken_flags(&recipe, path)?;
         offers.push(Offer { recipe, word: path.to_string_lossy().into_owned() });
+    } else if let Some(word) = named.map(|word| word.to_string_lossy()) {
+        refuse_unknown(&word, &offers)?;
     }
     Ok(offers)
+}
+
+fn refuse_unknown(word: &str, offers: &[Offer]) -> Result<(), Failure> {
+    let is_known = word.starts_with('-') || word == "help" || offers.iter().any(|offer| offer.word == word);
+    let names: Vec<&str> = offers.iter().map(|offer| offer.word.as_str()).collect();
+    if is_known {
+        return Ok(());
+    }
+    Err(Failure::usage(format_args!(
+        "there is no workload '{word}'; there are {}, and recipe files of your own (FILE.toml)",
+        names.join(", ")
+    )))
 }
 
 fn looks_like_a_file(path: &Path) -> bool {
