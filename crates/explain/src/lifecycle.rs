@@ -65,7 +65,7 @@ impl Default for Settings {
             clock_jump_ns: 300_000_000_000,
             max_age_ns: 600_000_000_000,
             max_in_flight: 1 << 16,
-            max_slow: 4096,
+            max_slow: 2000,
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct Others {
 
 impl Others {
     /// So many threads and cgroups are named.
-    pub const KEPT: usize = 16;
+    pub const KEPT: usize = 8;
 }
 
 /// A bio that took longer than the threshold.
@@ -239,6 +239,8 @@ impl Others {
         most_first(&mut others.by_device);
         others.by_process.truncate(Others::KEPT);
         others.by_cgroup.truncate(Others::KEPT);
+        others.by_process.shrink_to_fit();
+        others.by_cgroup.shrink_to_fit();
         others
     }
 

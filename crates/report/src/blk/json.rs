@@ -6,7 +6,7 @@
 use explain::lifecycle::{Certainty, DeviceTables, Histogram, PerPhase, Phase, SlowBio, WhoTimes};
 use serde_json::{Map, Value, json};
 
-use super::others::{kinds_json, others_json};
+use super::others::{kinds_json, others_json, threads_json};
 use super::{BlkFindings, QUANTILES, merge_ratio, overhead};
 
 /// The whole document.
@@ -184,8 +184,12 @@ fn slow(bio: &SlowBio, findings: &BlkFindings<'_>) -> Value {
         "in_flight": kinds_json(bio.in_flight.as_ref()),
         "overtaken_by": kinds_json(bio.overtaken_by.as_ref()),
         "behind": kinds_json(bio.behind.as_ref()),
-        "in_flight_by": others_json(bio.in_flight.as_ref(), findings),
-        "overtaken_by_whom": others_json(bio.overtaken_by.as_ref(), findings),
-        "behind_whom": others_json(bio.behind.as_ref(), findings),
+        "overtaken_by_threads": threads_json(bio.overtaken_by.as_ref(), findings),
+        "overtaken_by_cgroups": bio.overtaken_by.as_ref().map(|others| {
+            others.by_cgroup.iter().map(|(cgroup, count)| (cgroup.to_string(), json!(count))).collect::<Map<_, _>>()
+        }),
+        "overtaken_by_devices": bio.overtaken_by.as_ref().map(|others| {
+            others.by_device.iter().map(|(device, count)| (device.to_string(), json!(count))).collect::<Map<_, _>>()
+        }),
     })
 }

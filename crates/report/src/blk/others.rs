@@ -28,14 +28,22 @@ pub(super) fn kinds_json(others: Option<&Others>) -> Value {
     others.by_kind.iter().map(|(kind, count)| (kind.to_string(), json!(count))).collect::<Map<_, _>>().into()
 }
 
-/// By process, cgroup and device, where known.
+/// By kind, thread, cgroup and device; `null` where it is not known.
 pub(super) fn others_json(others: Option<&Others>, findings: &BlkFindings<'_>) -> Value {
     let Some(others) = others else { return Value::Null };
-    let processes = others.by_process.iter();
+    let cgroups = others.by_cgroup.iter().map(|(cgroup, count)| (cgroup.to_string(), json!(count)));
+    let devices = others.by_device.iter().map(|(device, count)| (device.to_string(), json!(count)));
     json!({
         "kinds": kinds_json(Some(others)),
-        "processes": processes.map(|(pid, count)| json!({"pid": pid, "comm": findings.name(*pid), "count": count})).collect::<Vec<_>>(),
-        "cgroups": others.by_cgroup.iter().map(|(cgroup, count)| json!({"cgroup": cgroup, "count": count})).collect::<Vec<_>>(),
-        "devices": others.by_device.iter().map(|(device, count)| (device.to_string(), json!(count))).collect::<Map<_, _>>(),
+        "threads": threads_json(Some(others), findings),
+        "cgroups": cgroups.collect::<Map<_, _>>(),
+        "devices": devices.collect::<Map<_, _>>(),
     })
+}
+
+/// `{"mutt/1234": 445}`, or `null` where it is not known.
+pub(super) fn threads_json(others: Option<&Others>, findings: &BlkFindings<'_>) -> Value {
+    let Some(others) = others else { return Value::Null };
+    let threads = others.by_process.iter().map(|(pid, count)| (findings.thread(*pid), json!(count)));
+    threads.collect::<Map<_, _>>().into()
 }

@@ -1,4 +1,4 @@
-//! Writes a simulated trace as a merged dump: `generate EVENTS FILE`. The speed and memory of readers are measured
+//! Writes a simulated trace as a merged dump: `blk_generate EVENTS FILE`. The speed and memory of readers are measured
 //! with it; see bench/blk.sh.
 
 use std::fs::File;
@@ -14,7 +14,7 @@ const EVENTS_PER_BIO: u64 = 5;
 fn main() -> std::io::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let (Some(events), Some(path)) = (arguments.next().and_then(|count| count.parse().ok()), arguments.next()) else {
-        eprintln!("usage: generate EVENTS FILE");
+        eprintln!("usage: blk_generate EVENTS FILE");
         std::process::exit(2);
     };
     let workload = Workload {
