@@ -4,6 +4,7 @@ use std::io;
 
 use model::block::{Action, BlockEvent, DeviceNumber};
 
+use crate::marks::Marks;
 use crate::notes::{Anomaly, AnomalyKind, Notes};
 use crate::record::{HEADER_V7, HEADER_V8, Header, header_length};
 use crate::sequence::{Continuity, Sequences};
@@ -24,13 +25,21 @@ pub(crate) struct BinaryReader<const BIG: bool> {
     input: u32,
     sequences: Sequences,
     last_time_ns: u64,
+    marks: Marks,
     /// Length of the bytes being skipped in search of the next record.
     garbage: u64,
 }
 
 impl<const BIG: bool> BinaryReader<BIG> {
     pub(crate) fn new(window: Window, input: u32) -> BinaryReader<BIG> {
-        BinaryReader { window, input, sequences: Sequences::new(), last_time_ns: 0, garbage: 0 }
+        BinaryReader {
+            window,
+            input,
+            sequences: Sequences::new(),
+            last_time_ns: 0,
+            marks: Marks::default(),
+            garbage: 0,
+        }
     }
 
     /// Appends events until `out` holds `limit` or a little more; false at the end of the stream.
@@ -49,6 +58,7 @@ impl<const BIG: bool> BinaryReader<BIG> {
             }
         };
         notes.bytes += self.window.offset() - before;
+        self.marks.put_into(out);
         Ok(more)
     }
 
@@ -111,7 +121,7 @@ impl<const BIG: bool> BinaryReader<BIG> {
             return;
         }
         if header.sequence != 0 {
-            self.check_sequence(header, at, out, notes);
+            self.check_sequence(header, at, out.len(), notes);
         }
         if header.time_ns < self.last_time_ns {
             self.note(AnomalyKind::ClockBackward, at, self.last_time_ns - header.time_ns, notes);
@@ -126,19 +136,21 @@ impl<const BIG: bool> BinaryReader<BIG> {
         }
     }
 
-    fn check_sequence(&mut self, header: &Header, at: usize, out: &mut Vec<BlockEvent>, notes: &mut Notes) {
-        match self.sequences.see(header.device, header.cpu, header.sequence) {
+    fn check_sequence(&mut self, header: &Header, at: usize, place: usize, notes: &mut Notes) {
+        let place = self.marks.place(place);
+        match self.sequences.see(header.device, header.cpu, header.sequence, place) {
             Continuity::Whole => {}
             Continuity::First(missing) => notes.missing_at_start += u64::from(missing),
             Continuity::Back(by) => self.note(AnomalyKind::OutOfOrder, at, u64::from(by), notes),
-            Continuity::Gap { missing } => {
+            Continuity::Gap { missing, since } => {
                 self.note(AnomalyKind::Gap, at, u64::from(missing), notes);
-                out.push(BlockEvent {
+                let mark = BlockEvent {
                     sector: u64::from(missing),
                     argument: header.time_ns,
                     cpu: header.cpu,
                     ..BlockEvent::new(self.last_time_ns, Action::Lost, DeviceNumber(header.device))
-                });
+                };
+                self.marks.add(since, mark);
             }
         }
     }

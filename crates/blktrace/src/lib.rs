@@ -25,6 +25,7 @@
 mod binary;
 pub mod encode;
 mod error;
+mod marks;
 mod notes;
 mod record;
 mod sequence;

@@ -7,8 +7,8 @@ pub(crate) enum Continuity {
     Whole,
     /// The first of its device and CPU; so many came before it.
     First(u32),
-    /// Events are missing between it and the last one.
-    Gap { missing: u32 },
+    /// Events are missing between it and the last one, which was seen at that place.
+    Gap { missing: u32, since: u64 },
     /// It went back by so much.
     Back(u32),
 }
@@ -17,6 +17,7 @@ pub(crate) enum Continuity {
 struct Last {
     key: u64,
     sequence: u32,
+    place: u64,
 }
 
 const FREE: u64 = u64::MAX;
@@ -32,25 +33,28 @@ impl Sequences {
     const LIMIT: usize = 1 << 16;
 
     pub(crate) fn new() -> Sequences {
-        Sequences { slots: vec![Last { key: FREE, sequence: 0 }; 64], used: 0 }
+        Sequences { slots: vec![Last { key: FREE, sequence: 0, place: 0 }; 64], used: 0 }
     }
 
-    pub(crate) fn see(&mut self, device: u32, cpu: u32, sequence: u32) -> Continuity {
+    /// An event of that number is seen. `place` is whatever the reader wants to know again of the last event before a
+    /// gap.
+    pub(crate) fn see(&mut self, device: u32, cpu: u32, sequence: u32, place: u64) -> Continuity {
         let key = u64::from(device) << 32 | u64::from(cpu);
         let slot = self.slot_of(key);
         let Some(last) = self.slots.get_mut(slot) else { return Continuity::Whole };
         if last.key != key {
-            *last = Last { key, sequence };
+            *last = Last { key, sequence, place };
             self.used += 1;
             return if sequence > 1 { Continuity::First(sequence - 1) } else { Continuity::Whole };
         }
         let step = sequence.wrapping_sub(last.sequence);
-        *last = Last { key, sequence };
+        let since = last.place;
+        *last = Last { key, sequence, place };
         match step {
             1 => Continuity::Whole,
             // More than half the number range ahead is behind.
             0 | 0x8000_0000.. => Continuity::Back(step.wrapping_neg()),
-            _ => Continuity::Gap { missing: step - 1 },
+            _ => Continuity::Gap { missing: step - 1, since },
         }
     }
 
@@ -74,7 +78,7 @@ impl Sequences {
     }
 
     fn grow(&mut self) {
-        let doubled = vec![Last { key: FREE, sequence: 0 }; self.slots.len() * 2];
+        let doubled = vec![Last { key: FREE, sequence: 0, place: 0 }; self.slots.len() * 2];
         let old = std::mem::replace(&mut self.slots, doubled);
         self.used = 0;
         for last in old.into_iter().filter(|last| last.key != FREE) {
@@ -92,29 +96,29 @@ mod tests {
     #[test]
     fn gaps_are_per_device_and_cpu() {
         let mut sequences = Sequences::new();
-        assert_eq!(sequences.see(1, 0, 1), Continuity::Whole);
-        assert_eq!(sequences.see(1, 1, 5), Continuity::First(4));
-        assert_eq!(sequences.see(2, 0, 1), Continuity::Whole);
-        assert_eq!(sequences.see(1, 0, 2), Continuity::Whole);
-        assert_eq!(sequences.see(1, 0, 6), Continuity::Gap { missing: 3 });
-        assert_eq!(sequences.see(1, 0, 4), Continuity::Back(2));
-        assert_eq!(sequences.see(1, 1, 6), Continuity::Whole);
+        assert_eq!(sequences.see(1, 0, 1, 10), Continuity::Whole);
+        assert_eq!(sequences.see(1, 1, 5, 20), Continuity::First(4));
+        assert_eq!(sequences.see(2, 0, 1, 30), Continuity::Whole);
+        assert_eq!(sequences.see(1, 0, 2, 40), Continuity::Whole);
+        assert_eq!(sequences.see(1, 0, 6, 50), Continuity::Gap { missing: 3, since: 40 });
+        assert_eq!(sequences.see(1, 0, 4, 60), Continuity::Back(2));
+        assert_eq!(sequences.see(1, 1, 6, 70), Continuity::Whole);
     }
 
     #[test]
     fn the_number_wraps_without_a_gap() {
         let mut sequences = Sequences::new();
-        sequences.see(1, 0, u32::MAX);
-        assert_eq!(sequences.see(1, 0, 0), Continuity::Whole);
+        sequences.see(1, 0, u32::MAX, 80);
+        assert_eq!(sequences.see(1, 0, 0, 90), Continuity::Whole);
     }
 
     #[test]
     fn any_number_of_cpus_is_bounded() {
         let mut sequences = Sequences::new();
         for cpu in 0..200_000 {
-            sequences.see(1, cpu, 1);
+            sequences.see(1, cpu, 1, 100);
         }
         assert!(sequences.slots.len() <= Sequences::LIMIT);
-        assert_eq!(sequences.see(1, 0, 2), Continuity::Whole);
+        assert_eq!(sequences.see(1, 0, 2, 110), Continuity::Whole);
     }
 }

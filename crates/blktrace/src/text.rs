@@ -73,11 +73,11 @@ impl TextReader {
                 }
                 let mut missing = std::mem::take(&mut self.pending_loss);
                 if parsed.sequence != 0 {
-                    match self.sequences.see(event.device.0, event.cpu, parsed.sequence) {
+                    match self.sequences.see(event.device.0, event.cpu, parsed.sequence, 0) {
                         Continuity::Whole => {}
                         Continuity::First(before) => notes.missing_at_start += u64::from(before),
                         Continuity::Back(by) => note(AnomalyKind::OutOfOrder, u64::from(by), notes),
-                        Continuity::Gap { missing: more } => {
+                        Continuity::Gap { missing: more, .. } => {
                             note(AnomalyKind::Gap, u64::from(more), notes);
                             missing += u64::from(more);
                         }

@@ -116,6 +116,11 @@ impl Device {
         self.flush_losses = [self.flush_losses[1], self.flush_losses[2], self.losses.events];
     }
 
+    /// Whether any event of the device was lost so far.
+    pub(super) fn has_lost(&self) -> bool {
+        self.tables.lost.0 > 0
+    }
+
     /// How many events were lost since a bio kept [`Device::losses_before`].
     #[inline]
     pub(super) fn lost_since(&self, before: u32) -> u32 {

@@ -1,6 +1,6 @@
 //! Requests and bios come to their end.
 
-use model::block::{BlockEvent, Kind};
+use model::block::{Action, BlockEvent, Kind};
 
 use super::{Certainty, FinishedBio, Lifecycle, Observer, REMEMBERED, class_of, is_drivers_own};
 use crate::lifecycle::bio::{Bio, State, UNSEEN, flag};
@@ -194,7 +194,10 @@ impl<O: Observer> Lifecycle<O> {
 
     fn certainty(&self, id: u32, head: u32) -> Certainty {
         let bio = &self.bios[id];
-        let lost = self.devices[usize::from(bio.device)].lost_since(bio.losses_before);
+        let owner = &self.devices[usize::from(bio.device)];
+        // A loss may become known later than it happened; what a bio lacks of its own shows it at once.
+        let lacking = if owner.has_lost() { self.lacking(id, head) } else { 0 };
+        let lost = owner.lost_since(bio.losses_before).max(lacking);
         if bio.epoch != self.clock.epoch {
             Certainty::AcrossJump
         } else if lost > 1 || bio.has(flag::DOUBTFUL) || self.bios[head].has(flag::DOUBTFUL) {
@@ -204,6 +207,16 @@ impl<O: Observer> Lifecycle<O> {
         } else {
             Certainty::Exact
         }
+    }
+
+    /// How many events a bio lacks that others of its device have.
+    fn lacking(&self, id: u32, head: u32) -> u32 {
+        let bio = &self.bios[id];
+        let actions = &self.devices[usize::from(bio.device)].tables.actions;
+        let usual = |action: Action| actions[action as usize] > 0;
+        let request = usual(Action::GetRequest) && bio.entered_ns == UNSEEN;
+        let issue = usual(Action::Issue) && self.bios[head].issued_ns == UNSEEN;
+        u32::from(request) + u32::from(issue)
     }
 
     /// With one event lost, what that one could have changed is left out: see docs/BLOCK.md.
