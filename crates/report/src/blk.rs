@@ -92,3 +92,6 @@ fn merged<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Histogram {
     histograms.for_each(|histogram| sum.merge(histogram));
     sum
 }
+
+#[cfg(test)]
+mod tests;

@@ -67,20 +67,20 @@ fn device_overhead(text: &mut String, findings: &BlkFindings<'_>) {
         [Phase::Q2G, Phase::G2I, Phase::Q2M, Phase::I2D, Phase::M2D, Phase::D2C, Phase::G2D, Phase::Q2A, Phase::A2C];
     heading(text, "Device Overhead");
     let names: Vec<String> = COLUMNS.iter().map(|column| format!("{:>9}", column.name())).collect();
-    let rule = format!("---------- | {}", vec!["---------"; COLUMNS.len()].join(" "));
-    let _ = writeln!(text, "       DEV | {}\n{rule}", names.join(" "));
-    let mut row = |name: &str, parts: Vec<(Phase, f64)>| {
+    let rule = format!("---------- | {}", vec!["---------"; COLUMNS.len() + 1].join(" "));
+    let _ = writeln!(text, "       DEV | {}     Other\n{rule}", names.join(" "));
+    let mut row = |name: &str, (parts, other): (Vec<(Phase, f64)>, f64)| {
         let share = |column: Phase| parts.iter().find(|(phase, _)| *phase == column).map_or(0.0, |(_, share)| *share);
         let cells: Vec<String> = COLUMNS.iter().map(|&column| format!("{:8.4}%", share(column) * 100.0)).collect();
-        let _ = writeln!(text, "{name:>10} | {}", cells.join(" "));
+        let _ = writeln!(text, "{name:>10} | {} {:8.4}%", cells.join(" "), other * 100.0);
     };
     for device in &findings.report.devices {
-        if let Some((parts, _)) = overhead(std::iter::once(&device.tables)) {
-            row(&dev(device), parts);
+        if let Some(shares) = overhead(std::iter::once(&device.tables)) {
+            row(&dev(device), shares);
         }
     }
-    if let Some((parts, _)) = overhead(findings.report.devices.iter().map(|device| &device.tables)) {
-        row("Overall", parts);
+    if let Some(shares) = overhead(findings.report.devices.iter().map(|device| &device.tables)) {
+        row("Overall", shares);
     }
     text.push('\n');
 }
