@@ -10,6 +10,7 @@ mod place;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::remove::{Removed, Undone, undo};
 use crate::{Owner, RigError, Roots, Thing};
@@ -74,7 +75,17 @@ impl Register {
 
     /// Removes a thing. What could not be removed stays registered for the next run, and the answer says why.
     pub fn undo(&self, entry: Entry) -> Option<Removed> {
-        match undo(&entry.thing, self.roots()) {
+        self.undo_within(entry, Duration::MAX)
+    }
+
+    /// Removes things in reverse order of making. A cgroup or directory that does not go within `patience` is left for
+    /// the next run: a person who pressed Ctrl-C does not wait for a stuck file system.
+    pub fn undo_all_within(&self, entries: Vec<Entry>, patience: Duration) -> Vec<Removed> {
+        entries.into_iter().rev().filter_map(|entry| self.undo_within(entry, patience)).collect()
+    }
+
+    fn undo_within(&self, entry: Entry, patience: Duration) -> Option<Removed> {
+        match undo(&entry.thing, self.roots(), patience) {
             Undone::Gone => self.journal().gone(entry.id).err().map(|error| Removed::left(error.to_string())),
             Undone::Removed(sentence) => match self.journal().gone(entry.id) {
                 Ok(()) => Some(Removed::done(sentence)),
@@ -86,7 +97,7 @@ impl Register {
 
     /// Removes things in reverse order of making.
     pub fn undo_all(&self, entries: Vec<Entry>) -> Vec<Removed> {
-        entries.into_iter().rev().filter_map(|entry| self.undo(entry)).collect()
+        self.undo_all_within(entries, Duration::MAX)
     }
 
     /// Removes everything that is still registered, latest first: at a program's end, what an earlier attempt had to leave

@@ -7,6 +7,7 @@ pub(crate) mod mount;
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::thing::PREFIX;
 use crate::throttle;
@@ -48,15 +49,16 @@ pub(crate) enum Undone {
     Left(String),
 }
 
-/// Removes a thing.
-pub(crate) fn undo(thing: &Thing, roots: &Roots) -> Undone {
+/// Removes a thing. One that does not go within `patience` is left; no thing is waited for longer than its own kind may
+/// take.
+pub(crate) fn undo(thing: &Thing, roots: &Roots, patience: Duration) -> Undone {
     let outcome = match thing {
-        Thing::Cgroup { path } => cgroup::remove(path),
+        Thing::Cgroup { path } => cgroup::remove(path, patience),
         Thing::ThrottleRule { file, device, value } => lift_rule(file, device, *value),
         Thing::Controllers { file, names } => disable_controllers(file, names),
         Thing::Mount { point, source, fs_type } => mount::unmount(point, source, fs_type, roots),
         Thing::LoopDevice { backing } => mount::detach(backing, roots),
-        Thing::Directory { path, marker } => directory::remove(path, marker, roots),
+        Thing::Directory { path, marker } => directory::remove(path, marker, roots, patience),
     };
     match outcome {
         Ok(None) => Undone::Gone,

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use model::quantity::Bytes;
 use model::run::Limits;
@@ -83,8 +84,13 @@ impl Rig {
     }
 
     /// Takes everything away again, killing what still runs in the box; tells what was left.
-    pub fn remove(mut self) -> Vec<Removed> {
-        self.register.undo_all(std::mem::take(&mut self.entries))
+    pub fn remove(self) -> Vec<Removed> {
+        self.remove_within(Duration::MAX)
+    }
+
+    /// The same, without waiting for longer than that for what runs in the box to die.
+    pub fn remove_within(mut self, patience: Duration) -> Vec<Removed> {
+        self.register.undo_all_within(std::mem::take(&mut self.entries), patience)
     }
 
     fn enclose(&mut self, request: &Request, found: &Hierarchies) -> Result<(), RigError> {

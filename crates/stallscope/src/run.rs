@@ -31,7 +31,9 @@ const STOP_PATIENCE: Duration = Duration::from_millis(900);
 const KILL_PATIENCE: Duration = Duration::from_millis(200);
 /// How long closing the archive may take after an interrupt.
 const CLOSE_PATIENCE: Duration = Duration::from_millis(600);
-/// How long it may take otherwise.
+/// How long removing the data set may take after an interrupt; the next run takes up what is left.
+const REMOVAL_PATIENCE: Duration = Duration::from_secs(1);
+/// How long closing may take otherwise.
 const CALM_PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a run left.
@@ -67,7 +69,7 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
         &plan.directories,
         register,
         screen,
-        live::watched,
+        Some(live::watched),
     )?;
     let data = register_data(&plan, &asked, register)?;
     let launch = Launch {
@@ -92,7 +94,7 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
     if let Ok(summary) = &closed {
         show(summary, &directory, screen, asked.args.recording.output.json);
     }
-    take_data_away(data, driven.load_is_gone, register, screen);
+    take_data_away(data, &driven, register, screen);
     let exit = exit(&driven, &closed?, &directory)?;
     Ok(Outcome { exit, directory: Some(directory) })
 }
@@ -149,8 +151,8 @@ fn register_data(plan: &Plan, asked: &Asked, register: &Register) -> Result<Vec<
     plan.data_directories.iter().map(enter).collect::<Result<_, _>>().map_err(Failure::machine)
 }
 
-fn take_data_away(data: Vec<rig::Entry>, load_is_gone: bool, register: &Register, screen: &Screen) {
-    if !load_is_gone {
+fn take_data_away(data: Vec<rig::Entry>, driven: &Driven, register: &Register, screen: &Screen) {
+    if !driven.load_is_gone {
         screen.warning(
             "threads of the load are stuck in the kernel and end when it lets them go; \
              the next run of stallscope removes their files",
@@ -160,7 +162,8 @@ fn take_data_away(data: Vec<rig::Entry>, load_is_gone: bool, register: &Register
     if !data.is_empty() {
         screen.spin("removing the data set");
     }
-    for leftover in register.undo_all(data).iter().filter(|removed| !removed.complete) {
+    let patience = if driven.ending == Ending::Interrupted { REMOVAL_PATIENCE } else { Duration::MAX };
+    for leftover in register.undo_all_within(data, patience).iter().filter(|removed| !removed.complete) {
         screen.warning(&leftover.to_string());
     }
     screen.rest();

@@ -40,7 +40,7 @@ impl Session {
         under_test: &[PathBuf],
         register: &Register,
         screen: &Screen,
-        watch: fn(&MetricDescriptor) -> bool,
+        watch: Option<fn(&MetricDescriptor) -> bool>,
     ) -> Result<Session, Failure> {
         let place = rundir::choose(args.out.as_deref(), &intent.workload, under_test)?;
         if let Some(remark) = place.remark {
@@ -85,7 +85,7 @@ impl Session {
     pub fn close(self, how: Ending, patience: Duration, screen: &Screen) -> Result<Summary, Failure> {
         let finished = self.recorder.finish(how, patience);
         let summary = reading::summary(&self.directory, |warning| screen.warning(warning));
-        let removed = [self.rig.remove(), self.kernel_files.remove()].concat();
+        let removed = [self.rig.remove_within(patience / 2), self.kernel_files.remove()].concat();
         for leftover in removed.iter().filter(|removed| !removed.complete) {
             screen.warning(&format!("{leftover}; the next run of stallscope tries again"));
         }

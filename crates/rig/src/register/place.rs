@@ -107,7 +107,7 @@ fn unborn_owner_is_dead(path: &Path, roots: &Roots) -> bool {
 fn sweep_one(mut journal: Journal, roots: &Roots, removed: &mut Vec<Removed>) {
     let pid = journal.owner().map_or(0, |owner| owner.pid);
     for (id, thing) in journal.present() {
-        let undone = undo(&thing, roots);
+        let undone = undo(&thing, roots, Duration::MAX);
         if let Undone::Left(sentence) = undone {
             removed.push(Removed::left(format!("{sentence} (left by process {pid})")));
             continue;

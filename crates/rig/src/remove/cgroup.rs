@@ -12,7 +12,7 @@ use crate::thing::PREFIX;
 /// How long tasks may take to die. One in an uninterruptible sleep dies only when it wakes.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-pub(super) fn remove(path: &Path) -> Outcome {
+pub(super) fn remove(path: &Path, patience: Duration) -> Outcome {
     if !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX)) {
         return Err(format!("its name does not begin with {PREFIX}"));
     }
@@ -28,7 +28,7 @@ pub(super) fn remove(path: &Path) -> Outcome {
         if !path.exists() {
             return Ok(Some("removed"));
         }
-        if started.elapsed() > PATIENCE {
+        if started.elapsed() > patience.min(PATIENCE) {
             return Err(match tasks.as_slice() {
                 [] => errors.last().map_or_else(String::new, |error| error.to_string()),
                 tasks => format!("process {} does not die (it is probably stuck in the kernel)", list(tasks)),

@@ -12,7 +12,7 @@ use crate::child::{find_tool, run};
 /// Enough for millions of files; what is left after it is taken up by the next run.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-pub(super) fn remove(path: &Path, marker: &str, roots: &Roots) -> Outcome {
+pub(super) fn remove(path: &Path, marker: &str, roots: &Roots, patience: Duration) -> Outcome {
     let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(None) };
     if !metadata.is_dir() {
         return Err("it is not a directory any more".into());
@@ -31,7 +31,7 @@ pub(super) fn remove(path: &Path, marker: &str, roots: &Roots) -> Outcome {
         };
     }
     // The marker goes last, so that a removal cut off in the middle can be taken up again.
-    empty_but(path, marker)?;
+    empty_but(path, marker, patience.min(DEADLINE))?;
     fs::remove_file(&proof)
         .and_then(|()| fs::remove_dir(path))
         .map(|()| Some("removed"))
@@ -39,9 +39,9 @@ pub(super) fn remove(path: &Path, marker: &str, roots: &Roots) -> Outcome {
 }
 
 /// By a tool that can be given up on: a file system that is frozen or failing would hold us for ever.
-fn empty_but(path: &Path, marker: &str) -> Result<(), String> {
+fn empty_but(path: &Path, marker: &str, deadline: Duration) -> Result<(), String> {
     let find = find_tool("find").ok_or("'find' is not installed")?;
     let mut command = Command::new(find);
     command.arg(path).args(["-xdev", "-mindepth", "1", "!", "-name", marker, "-delete"]);
-    run(&mut command, DEADLINE).map(|_| ()).map_err(|error| error.to_string())
+    run(&mut command, deadline).map(|_| ()).map_err(|error| error.to_string())
 }
