@@ -52,10 +52,15 @@ fn size_of(directory: &Path, wanted: impl Fn(&str) -> bool) -> Option<u64> {
     Some(entries.filter_map(size).sum())
 }
 
-/// A run that cannot be read is a wrong file, unless the system refused it.
+/// A run that cannot be read is a wrong path or a wrong file, unless the system refused it.
 pub fn unreadable(error: ArchiveError) -> Failure {
     match error {
+        ArchiveError::Io { ref source, .. } if is_absent(source) => Failure::usage(error),
         ArchiveError::Io { .. } => Failure::machine(error),
         _ => Failure::usage(error),
     }
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
