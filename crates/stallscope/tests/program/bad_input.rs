@@ -1,0 +1,94 @@
+//! Bad input gets one clear error and the exit code for wrong usage.
+
+use std::fs;
+
+use crate::stage::{Ended, SMALL, folder, run};
+
+fn refused(words: &str, code: i32, names: &[&str]) -> Ended {
+    let ended = run(words);
+    println!("{words}\n  {:?}: {}", ended.code, ended.stderr.lines().next().unwrap_or_default());
+    assert_eq!(ended.code, Some(code), "{words}: {}", ended.stderr);
+    assert_eq!(ended.stdout, "", "{words}");
+    for name in names {
+        assert!(ended.stderr.contains(name), "{words}: no '{name}' in: {}", ended.stderr);
+    }
+    ended
+}
+
+#[test]
+fn runs_that_cannot_be_read() {
+    let folder = folder();
+    let file = folder.path().join("file");
+    fs::write(&file, "x").unwrap();
+    let empty = folder.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    for verb in ["show", "check"] {
+        assert!(run(&format!("{verb} /nonexistent/run")).error().contains("/nonexistent/run"));
+        refused(&format!("{verb} /nonexistent/run"), 2, &["/nonexistent/run"]);
+        refused(&format!("{verb} {}", file.display()), 2, &["file"]).error();
+        refused(&format!("{verb} {}", empty.display()), 2, &["empty"]).error();
+    }
+}
+
+#[test]
+fn a_newer_format_is_refused() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    run(&format!("record --runtime 100ms --json -q --out {}", out.display())).expect_code(0);
+    let description = out.join("run.json");
+    let mut document: serde_json::Value = serde_json::from_slice(&fs::read(&description).unwrap()).unwrap();
+    document["format"] = 99.into();
+    fs::write(&description, document.to_string()).unwrap();
+    refused(&format!("show {}", out.display()), 2, &["99"]).error();
+}
+
+#[test]
+fn words_that_mean_nothing() {
+    let data = folder();
+    let at = data.path().display();
+    refused("run nosuch", 2, &["nosuch"]);
+    refused("run", 2, &["WORKLOAD"]);
+    refused(&format!("run simoop -m 1x {at}"), 2, &["1x"]).error();
+    refused(&format!("run simoop --memory lots {at}"), 2, &["lots"]);
+    refused(&format!("run simoop --interval 1ms {at}"), 2, &["1ms"]);
+    refused(&format!("run simoop --disk-bps 0 {at}"), 2, &["slowed to nothing"]);
+    refused(&format!("run simoop -t 0 {at}"), 2, &["threads"]).error();
+    refused("recipes show simopo", 2, &["simopo"]).error();
+    assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn directories_that_are_not_there() {
+    let folder = folder();
+    let (out, file) = (folder.path().join("run"), folder.path().join("file"));
+    fs::write(&file, "x").unwrap();
+    refused(&format!("run simoop {SMALL} --out {} /nonexistent/dir", out.display()), 2, &["/nonexistent/dir"]).error();
+    refused(&format!("run simoop {SMALL} --out {} {}", out.display(), file.display()), 2, &["file"]).error();
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_run_directory_that_is_taken() {
+    let (folder, data) = (folder(), tempfile::tempdir().unwrap());
+    let out = folder.path().join("run");
+    fs::create_dir(&out).unwrap();
+    fs::write(out.join("precious"), "x").unwrap();
+    let ended = run(&format!("run simoop {SMALL} --out {} {}", out.display(), data.path().display()));
+    println!("{:?}: {}", ended.code, ended.error());
+    assert!(matches!(ended.code, Some(2 | 3)), "{ended:?}");
+    assert!(ended.error().contains("run"));
+    assert_eq!(fs::read_to_string(out.join("precious")).unwrap(), "x");
+    assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_recipe_with_a_mistake_is_shown_where_and_what_was_meant() {
+    let (folder, data) = (folder(), tempfile::tempdir().unwrap());
+    let recipe = folder.path().join("mine.toml");
+    let text = "name = \"mine\"\nabout = \"x\"\n\n[[phase]]\nname = \"run\"\nkind = \"run\"\ndurration = \"1s\"\n";
+    fs::write(&recipe, text).unwrap();
+    let words = format!("run {} {}", recipe.display(), data.path().display());
+    let ended = refused(&words, 2, &["mine.toml:7:1", "durration", "duration"]);
+    println!("{}", ended.stderr);
+    refused(&format!("run {} .", folder.path().join("absent.toml").display()), 2, &["absent.toml"]).error();
+}

@@ -1,0 +1,81 @@
+//! The wall clock is set during a run: it is told, and changes no duration.
+
+use model::event::RunEvent;
+use model::time::Moment;
+use record::ClockWatch;
+use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
+
+use crate::stage::{Running, SMALL, folder, is_root, number};
+
+const HOUR_S: i64 = 3600;
+
+/// What the recorder does with each sample's moment, without touching the machine's clock.
+#[test]
+fn a_step_is_told_once_and_both_clocks_go_on() {
+    let at = |monotonic_s: u64, wall_s: i64| Moment {
+        monotonic_ns: monotonic_s * 1_000_000_000,
+        wall_ns: wall_s * 1_000_000_000,
+    };
+    let mut watch = ClockWatch::new(at(10, 1000), ClockWatch::DEFAULT_THRESHOLD_NS);
+    assert_eq!(watch.observe(at(11, 1001)), None);
+    let by_ns = HOUR_S * 1_000_000_000;
+    assert_eq!(watch.observe(at(12, 1002 + HOUR_S)), Some(RunEvent::ClockStep { at_ns: 12_000_000_000, by_ns }));
+    assert_eq!(watch.observe(at(13, 1003 + HOUR_S)), None);
+    assert_eq!(watch.observe(at(14, 1004)), Some(RunEvent::ClockStep { at_ns: 14_000_000_000, by_ns: -by_ns }));
+}
+
+/// The machine's wall clock, an hour ahead for as long as this lives.
+struct Stepped {
+    wall_minus_monotonic_ns: i128,
+}
+
+impl Stepped {
+    fn ahead() -> Stepped {
+        let stepped = Stepped { wall_minus_monotonic_ns: now(ClockId::Realtime) - now(ClockId::Monotonic) };
+        set_wall(now(ClockId::Realtime) + i128::from(HOUR_S) * 1_000_000_000);
+        stepped
+    }
+}
+
+impl Drop for Stepped {
+    fn drop(&mut self) {
+        set_wall(now(ClockId::Monotonic) + self.wall_minus_monotonic_ns);
+    }
+}
+
+fn now(clock: ClockId) -> i128 {
+    let time = clock_gettime(clock);
+    i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
+}
+
+fn set_wall(ns: i128) {
+    let (tv_sec, tv_nsec) = ((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as _);
+    clock_settime(ClockId::Realtime, Timespec { tv_sec, tv_nsec }).unwrap();
+}
+
+#[test]
+#[ignore = "steps the machine's wall clock by an hour: run alone, with STALLSCOPE_TEST_CLOCK_STEP=1, as root"]
+fn an_hour_forth_and_back_changes_no_duration() {
+    let asked = std::env::var("STALLSCOPE_TEST_CLOCK_STEP").is_ok_and(|value| value == "1");
+    assert!(asked, "this test steps the wall clock: ask for it with STALLSCOPE_TEST_CLOCK_STEP=1");
+    if !is_root("setting the clock") {
+        return;
+    }
+    let (folder, data) = (folder(), tempfile::tempdir().unwrap());
+    let out = folder.path().join("run");
+    let words = format!("run simoop {SMALL} --json --out {} {}", out.display(), data.path().display());
+    let mut program = Running::start(&words);
+    program.wait_for_the_run();
+    let stepped = Stepped::ahead();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    drop(stepped);
+    let document = program.wait().expect_code(0).document();
+    let steps: Vec<_> =
+        document["remarks"].as_array().unwrap().iter().filter(|remark| remark["event"] == "clock_step").collect();
+    println!("{steps:?}");
+    assert_eq!(steps.len(), 2, "{:#}", document["remarks"]);
+    assert!((2.9..4.5).contains(&number(&document, "/duration_s")), "{document:#}");
+    for class in ["read", "write", "allocation"] {
+        assert!(number(&document, &format!("/operations/{class}/max_ns")) < 60e9);
+    }
+}

@@ -1,0 +1,23 @@
+//! The program itself, from outside: what it prints, leaves, and takes away again, on real disks and cgroups.
+//!
+//! What needs root runs as root and is never passed over there; without root it says `skipped: <why>`.
+#![allow(unreachable_pub)]
+
+mod stage;
+
+mod archive_disk;
+mod bad_input;
+mod boxes;
+mod clock_step;
+mod data_set;
+mod documents;
+mod failing_disk;
+mod full_disk;
+mod interrupts;
+mod killed;
+mod live;
+mod ordinary_user;
+mod plan;
+mod recording;
+mod side_by_side;
+mod simoop_lines;

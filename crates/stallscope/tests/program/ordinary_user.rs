@@ -1,0 +1,116 @@
+//! Without root, what can be done is done, and the rest is said.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::stage::{Ended, Running, SMALL};
+
+const NOBODY: u32 = 65534;
+
+/// An ordinary user's folder with the program in it. Where the test is not run by root, that user is the present one.
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new() -> Home {
+        let home = Home(tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o755)).tempdir().unwrap());
+        let program = home.path("program");
+        fs::copy(env!("CARGO_BIN_EXE_stallscope"), &program).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        if is_root() {
+            chown(home.0.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        home
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, words: &str) -> Ended {
+        let program = self.path("program");
+        let mut command = if is_root() {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        command.args(words.split_whitespace()).current_dir(self.0.path()).env("HOME", self.0.path());
+        command.env("TMPDIR", self.0.path()).env("XDG_RUNTIME_DIR", self.0.path());
+        Running::spawn(command).wait()
+    }
+
+    fn mkdir(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir(&path).unwrap();
+        if is_root() {
+            chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        path
+    }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn is_empty(path: &Path) -> bool {
+    fs::read_dir(path).unwrap().next().is_none()
+}
+
+#[test]
+fn simoop_runs_and_says_what_is_missing() {
+    let home = Home::new();
+    let data = home.mkdir("data");
+    let ended = home.run(&format!("run simoop {SMALL} --json --out run {}", data.display())).expect_code(0);
+    let document = ended.document();
+    assert!(document["operations"]["read"]["count"].as_u64() > Some(0));
+    println!("{:#}", document["missing"]);
+    assert!(!document["missing"].as_array().unwrap().is_empty());
+    assert!(is_empty(&data));
+}
+
+#[test]
+fn the_demo_runs_in_a_plain_directory_and_says_why() {
+    let home = Home::new();
+    let scratch = home.mkdir("scratch");
+    let ended = home.run(&format!("demo --runtime 3s --scratch {}", scratch.display())).expect_code(0);
+    println!("{}\n{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("plain directory"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("root"), "{}", ended.stderr);
+    assert!(ended.stdout.contains("Final stats"), "{}", ended.stdout);
+    assert!(is_empty(&scratch), "nothing is left behind");
+}
+
+#[test]
+fn a_box_needs_root_and_the_error_says_so() {
+    let home = Home::new();
+    let data = home.mkdir("data");
+    for pressure in ["--memory 64m", "--disk-bps 8m"] {
+        let ended = home.run(&format!("run simoop {SMALL} {pressure} --out run {}", data.display())).expect_code(3);
+        println!("{}", ended.error());
+        assert!(ended.error().contains("root"), "{}", ended.error());
+        assert!(is_empty(&data) && !home.path("run").exists());
+    }
+}
+
+#[test]
+fn a_directory_that_is_not_writable_is_one_clear_error() {
+    let home = Home::new();
+    let ended = home.run(&format!("run simoop {SMALL} --out run /etc"));
+    println!("{:?} {}", ended.code, ended.error());
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    assert!(ended.error().contains("/etc"), "{}", ended.error());
+}
+
+#[test]
+fn a_run_directory_that_cannot_be_made_is_one_clear_error() {
+    let home = Home::new();
+    let data = home.mkdir("data");
+    let ended = home.run(&format!("run simoop {SMALL} --out /etc/run {}", data.display())).expect_code(3);
+    println!("{}", ended.error());
+    assert!(ended.error().contains("/etc/run"), "{}", ended.error());
+    assert!(is_empty(&data));
+}

@@ -1,0 +1,47 @@
+//! Two programs at once do not disturb one another.
+
+use std::collections::BTreeSet;
+
+use rustix::process::Signal;
+
+use crate::stage::kernel::{cgroups_of, is_slowed};
+use crate::stage::{Disk, Running, SMALL, folder, is_root, number};
+
+#[test]
+fn each_of_two_runs_has_a_box_of_its_own() {
+    if !is_root("memory boxes") {
+        return;
+    }
+    let folder = folder();
+    let disks = [Disk::ext4(96 << 20), Disk::ext4(96 << 20)];
+    let start = |index: usize, runtime: u32| {
+        let out = folder.path().join(format!("run-{index}"));
+        let small = SMALL.replace("-r 3", &format!("-r {runtime}"));
+        let at = disks[index].path().display();
+        Running::start(&format!(
+            "run simoop {small} --memory {}m --disk-bps 32m --json --out {} {at}",
+            40 + index,
+            out.display()
+        ))
+    };
+    let (mut short, mut long) = (start(0, 2), start(1, 60));
+    let pids = [short.pid(), long.pid()];
+    short.wait_for_the_run();
+    long.wait_for_the_run();
+    let cgroups: BTreeSet<_> = pids.iter().flat_map(|&pid| cgroups_of(pid)).collect();
+    println!("{cgroups:?}");
+    assert!(cgroups.len() >= 2);
+    let short = short.wait().expect_code(0).document();
+    assert!(cgroups_of(pids[0]).is_empty() && !is_slowed(disks[0].number()));
+    assert!(!cgroups_of(pids[1]).is_empty(), "the other's box stands");
+    assert!(is_slowed(disks[1].number()), "the other's rule stands");
+    long.signal(Signal::INT);
+    let long = long.wait().expect_code(130).document();
+    for (index, document) in [short, long].iter().enumerate() {
+        assert_eq!(number(document, "/memory_box/limit_bytes"), (40 + index) as f64 * 1048576.0);
+        assert!(number(document, "/operations/write/count") > 0.0);
+        assert_eq!(crate::stage::errors(document), 0);
+    }
+    assert!(cgroups_of(pids[1]).is_empty() && !is_slowed(disks[1].number()));
+    assert!(disks.iter().all(|disk| disk.names().is_empty()));
+}

@@ -1,0 +1,113 @@
+//! Throw-away disks, and ways in which they misbehave.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rig::{FsKind, Register, ThrowAway};
+
+/// A mounted file system on a loop device; unmounted and deleted when dropped.
+pub struct Disk {
+    made: ThrowAway,
+    // Dropped after the file system whose image lies in it.
+    home: tempfile::TempDir,
+}
+
+impl Disk {
+    pub fn xfs() -> Disk {
+        Disk::make(FsKind::Xfs, 320 << 20)
+    }
+
+    pub fn ext4(bytes: u64) -> Disk {
+        Disk::make(FsKind::Ext4, bytes)
+    }
+
+    fn make(kind: FsKind, bytes: u64) -> Disk {
+        let home = tempfile::tempdir().unwrap();
+        let (register, _) = Register::open().unwrap();
+        let made = ThrowAway::make(kind, bytes, home.path(), &register).unwrap();
+        Disk { made, home }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.made.path()
+    }
+
+    /// `major:minor`.
+    pub fn number(&self) -> &str {
+        self.made.device().unwrap()
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        let names = fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.map(|name| name.into_string().unwrap()).filter(|name| name != "lost+found").collect()
+    }
+
+    /// Cuts the disk off: what lies beyond cannot be read or written any more.
+    pub fn fail_beyond(&self, bytes: u64) {
+        let inside = fs::read_dir(self.home.path()).unwrap().next().unwrap().unwrap().path();
+        File::options().write(true).open(inside.join("image")).unwrap().set_len(bytes).unwrap();
+    }
+}
+
+/// A file that takes all the room there is.
+pub fn fill_up(directory: &Path) -> PathBuf {
+    let path = directory.join("ballast");
+    let mut file = File::create(&path).unwrap();
+    for block in [vec![1; 1 << 20], vec![1; 4 << 10]] {
+        while file.write_all(&block).and_then(|()| file.sync_data()).is_ok() {}
+    }
+    path
+}
+
+/// A tmpfs, unmounted when dropped.
+pub struct Tmpfs {
+    home: tempfile::TempDir,
+}
+
+impl Tmpfs {
+    pub fn new(megabytes: u64) -> Tmpfs {
+        let tmpfs = Tmpfs { home: tempfile::tempdir().unwrap() };
+        tool("mount", &["-t", "tmpfs", "-o", &format!("size={megabytes}m"), "none", &text(tmpfs.path())]).unwrap();
+        tmpfs
+    }
+
+    pub fn path(&self) -> &Path {
+        self.home.path()
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let _ = tool("umount", &["-l", &text(self.path())]);
+    }
+}
+
+/// A file system frozen for as long as this lives.
+pub struct Frozen(PathBuf);
+
+impl Frozen {
+    pub fn new(mount: &Path) -> Frozen {
+        let frozen = Frozen(mount.to_owned());
+        tool("fsfreeze", &["-f", &text(mount)]).unwrap();
+        frozen
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        let _ = tool("fsfreeze", &["-u", &text(&self.0)]);
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn tool(program: &str, arguments: &[&str]) -> Result<(), String> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("{program}: {error}"))?;
+    let complaint = || format!("{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    if output.status.success() { Ok(()) } else { Err(complaint()) }
+}
