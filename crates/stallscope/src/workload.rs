@@ -93,7 +93,8 @@ fn variable_id(name: &str) -> String {
 /// All recipes that a command line may speak of: the shipped ones, and the file that it names, if it names one.
 pub fn offers_for(words: &[OsString]) -> Result<Vec<Offer>, Failure> {
     let mut offers = Offer::shipped();
-    let named = words.iter().position(|word| word == "run").and_then(|at| words.get(at + 1));
+    // Only as the verb: `record -- make run` names no workload.
+    let named = words.get(1).filter(|verb| *verb == "run").and_then(|_| words.get(2));
     if let Some(path) = named.map(Path::new).filter(|path| looks_like_a_file(path)) {
         let recipe = Recipe::load(path).map_err(Failure::usage)?;
         refuse_taken_flags(&recipe, path)?;
@@ -156,4 +157,18 @@ pub fn asked(matches: &clap::ArgMatches, offers: Vec<Offer>) -> Result<Asked, Fa
     let settings = recipe.variables.iter().filter_map(given).collect();
     let args = RunArgs::from_arg_matches(matches).map_err(Failure::usage)?;
     Ok(Asked { recipe, settings, args })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::offers_for;
+
+    #[test]
+    fn a_recorded_command_that_says_run_names_no_workload() {
+        let offers = |words: &str| offers_for(&words.split(' ').map(Into::into).collect::<Vec<_>>());
+        assert!(offers("stallscope record -- make run tests").is_ok());
+        assert!(offers("stallscope record -- cargo run x.toml").is_ok());
+        assert!(offers("stallscope run tests").is_err());
+        assert!(offers("stallscope run x.toml").is_err());
+    }
 }
