@@ -3,7 +3,7 @@
 //! Neither waits for the other. Writing may stall with the disk it writes to, and sampling must not stall with it: when
 //! the queue is full a sample's values are dropped and counted, and the next sample starts from fresh.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -41,12 +41,13 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins to sample and to write. `watch` chooses the metrics whose values are also kept at hand.
+    /// Begins to sample and to write. `watch` chooses the metrics whose values are also kept at hand, in memory that grows
+    /// with the run; nothing is kept without it.
     pub fn start(
         samplers: SamplerSet,
         interval_ns: u64,
         archive: Writer,
-        watch: fn(&MetricDescriptor) -> bool,
+        watch: Option<fn(&MetricDescriptor) -> bool>,
     ) -> Result<Recorder, Failure> {
         let (rows, to_write) = sync_channel(QUEUE);
         let (tell_closed, closed) = sync_channel(1);
@@ -60,14 +61,15 @@ impl Recorder {
             stop: Arc::clone(&stop_sampling),
             watched: Arc::clone(&watched),
             watch,
+            archived_bytes: Arc::default(),
         };
-        let written_state = Arc::clone(&state);
+        let written = Written { state: Arc::clone(&state), bytes: Arc::clone(&sampling.archived_bytes) };
         Ok(Recorder {
             rows,
             stop_sampling,
             sampler: spawn("sampler", move || sampling.run())?,
             writer: spawn("archive", move || {
-                let _ = tell_closed.send(write(archive, &to_write, &written_state));
+                let _ = tell_closed.send(write(archive, &to_write, &written));
             })?,
             closed,
             state,
@@ -149,7 +151,8 @@ struct Sampling {
     rows: SyncSender<Row>,
     stop: Arc<AtomicBool>,
     watched: Arc<Mutex<SeriesSet>>,
-    watch: fn(&MetricDescriptor) -> bool,
+    watch: Option<fn(&MetricDescriptor) -> bool>,
+    archived_bytes: Arc<AtomicU64>,
 }
 
 impl Sampling {
@@ -184,6 +187,7 @@ impl Sampling {
 
     /// Takes one sample and hands it on.
     fn take(&mut self, ordinal: u32, late_ns: u64, sample: &mut Sample, dropped: &mut Dropped) -> model::time::Moment {
+        self.samplers.set_archived_bytes(self.archived_bytes.load(Ordering::Relaxed));
         let header = SampleHeader { late_ns, ..self.samplers.sample(ordinal, sample) };
         let at = header.at;
         self.remember(header, sample);
@@ -207,8 +211,9 @@ impl Sampling {
     }
 
     fn remember(&self, header: SampleHeader, sample: &Sample) {
+        let Some(watch) = self.watch else { return };
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        watched.describe(&sample.new_descriptors, self.watch);
+        watched.describe(&sample.new_descriptors, watch);
         watched.sample(header);
         watched.feed(&sample.changes);
     }
@@ -254,8 +259,14 @@ impl Dropped {
     }
 }
 
+/// How writing goes, as the other threads see it.
+struct Written {
+    state: Arc<Mutex<FlushState>>,
+    bytes: Arc<AtomicU64>,
+}
+
 /// Writes rows as they come, flushes once a second, closes after the last event.
-fn write(mut archive: Writer, rows: &Receiver<Row>, state: &Mutex<FlushState>) -> Result<(), archive::ArchiveError> {
+fn write(mut archive: Writer, rows: &Receiver<Row>, written: &Written) -> Result<(), archive::ArchiveError> {
     const FLUSH_EVERY: Duration = Duration::from_secs(1);
     let mut flush_at = Instant::now() + FLUSH_EVERY;
     loop {
@@ -270,7 +281,8 @@ fn write(mut archive: Writer, rows: &Receiver<Row>, state: &Mutex<FlushState>) -
         }
         if Instant::now() >= flush_at {
             let now = archive.flush(clock::now());
-            *state.lock().unwrap_or_else(PoisonError::into_inner) = now;
+            *written.state.lock().unwrap_or_else(PoisonError::into_inner) = now;
+            written.bytes.store(archive.bytes_written(), Ordering::Relaxed);
             flush_at = Instant::now() + FLUSH_EVERY;
         }
     }

@@ -80,7 +80,7 @@ impl Live {
                 let measured = self.phase.as_ref().is_some_and(|phase| phase.kind == PhaseKind::Run);
                 records.iter().for_each(|record| self.figures.interval(record));
                 recorder.intervals(records);
-                if measured {
+                if measured && self.prints_lines {
                     self.print_report(recorder, screen);
                 }
             }
@@ -115,9 +115,7 @@ impl Live {
     /// An interval's lines, of all measured time so far.
     fn print_report(&self, recorder: &Recorder, screen: &Screen) {
         let summary = recorder.with_watched(|series| self.figures.summarise(series, RecordingFacts::default()));
-        if self.prints_lines {
-            screen.result(&format!("{}\n", report::simoop::report(&summary)));
-        }
+        screen.result(&format!("{}\n", report::simoop::report(&summary)));
     }
 
     /// One line of what goes on now, a few times a second.
