@@ -1,7 +1,7 @@
 //! `record`: the machine while a command runs, or until Ctrl-C.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Records, and shows the summary.
 pub fn record(args: RecordArgs) -> Result<Exit, Failure> {
+    refuse_missing(&args.command)?;
     let recording = &args.recording;
     let screen = Screen::new(recording.output.json, recording.output.quiet);
     let interrupt = Interrupt::install()?;
@@ -39,7 +40,7 @@ pub fn record(args: RecordArgs) -> Result<Exit, Failure> {
     // Only a slowed device is under test here; what a command writes to is its own affair.
     let slowed = recording.disk_bps.or(recording.disk_iops).is_some();
     let under_test = if slowed { under_test } else { Vec::new() };
-    let mut session = Session::open(recording, intent, &under_test, &register, &screen, |_| false)?;
+    let mut session = Session::open(recording, intent, &under_test, &register, &screen, None)?;
     let child = match start(&args.command, session.cgroup_procs(), recording.output.json) {
         Ok(child) => child,
         Err(failure) => {
@@ -56,6 +57,20 @@ fn name_of(command: &[OsString]) -> String {
     let Some(program) = command.first() else { return "record".to_owned() };
     let program = PathBuf::from(program);
     program.file_name().map_or_else(|| "record".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// A command that is not there is refused before anything is made for it.
+fn refuse_missing(command: &[OsString]) -> Result<(), Failure> {
+    let Some(program) = command.first() else { return Ok(()) };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_path = program.as_encoded_bytes().contains(&b'/');
+    let is_there = match is_path {
+        true => Path::new(program).exists(),
+        false => std::env::split_paths(&path).any(|folder| folder.join(program).exists()),
+    };
+    let place = if is_path { "there is no such file" } else { "it is in no directory of PATH" };
+    let missing = || Failure::usage(format_args!("cannot start '{}': {place}", program.to_string_lossy()));
+    if is_there { Ok(()) } else { Err(missing()) }
 }
 
 /// The command goes through a process of ours that enters the box before it becomes the command.
@@ -101,7 +116,9 @@ fn watch(
     let mut shown = None;
     loop {
         if let Some(status) = child.as_mut().and_then(|child| child.try_wait().ok().flatten()) {
-            return Watched { ending: Ending::Done, status: Some(status) };
+            // A terminal's Ctrl-C reaches the command, too, which may be the quicker one.
+            let ending = if interrupt.requests() > 0 { Ending::Interrupted } else { Ending::Done };
+            return Watched { ending, status: Some(status) };
         }
         let lasted_ns = begin.elapsed().as_nanos() as u64;
         let time_is_up = runtime_ns.is_some_and(|runtime_ns| lasted_ns >= runtime_ns);
