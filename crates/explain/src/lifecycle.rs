@@ -19,6 +19,7 @@
 //! pair wrongly without leaving a second candidate in sight, which is looked for. The same holds for a clock that
 //! jumps: what spans the jump is counted out. `docs/BLOCK.md` has the argument.
 
+mod arrivals;
 mod bio;
 mod class;
 mod clock;

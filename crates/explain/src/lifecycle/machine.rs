@@ -10,6 +10,7 @@ mod tests;
 use model::block::{Action, BlockEvent, DeviceNumber, Kind, Operation};
 
 use super::Settings;
+use super::arrivals::Arrivals;
 use super::bio::{Bio, Bios, State, UNSEEN, flag};
 use super::class::Classes;
 use super::clock::Clock;
@@ -106,6 +107,7 @@ pub struct Lifecycle<O: Observer = ()> {
     watch: Watch,
     slow: Slow,
     anomalies: Anomalies,
+    arrivals: Arrivals,
     /// Places completed lately, to tell a second completion from one that was never queued.
     completed: Vec<u32>,
     /// Places of bios given up lately: their completion may still come, and must not count for another.
@@ -160,6 +162,7 @@ impl<O: Observer> Lifecycle<O> {
             watch: Watch::new(),
             slow,
             anomalies: Anomalies::default(),
+            arrivals: Arrivals::default(),
             completed: vec![0; REMEMBERED],
             given_up: vec![0; REMEMBERED],
         }
@@ -174,6 +177,7 @@ impl<O: Observer> Lifecycle<O> {
         };
         if event.action == Action::Lost {
             self.devices[device].lose(event.sector, event.argument);
+            self.arrivals.interrupt();
             return;
         }
         self.clock.tick(event.time_ns, self.events, self.bios.len() > 0, self.settings.clock_jump_ns);
@@ -222,6 +226,7 @@ impl<O: Observer> Lifecycle<O> {
             self.events,
             &self.devices,
             &self.classes,
+            self.arrivals.q2q,
             self.clock.report,
             self.anomalies,
             self.slow,

@@ -130,7 +130,7 @@ pub struct BlockReport {
     pub anomalies: Anomalies,
     /// Devices, in order of first appearance.
     pub devices: Vec<DeviceReport>,
-    /// All devices' phases together.
+    /// All devices' phases together. Q2Q is from a bio to the next one on any device.
     pub phases: PerPhase<Histogram>,
     /// All devices' kinds together, most frequent first.
     pub kinds: Vec<(Kind, KindTimes)>,
@@ -147,6 +147,7 @@ pub(super) fn build(
     events: u64,
     devices: &[Device],
     classes: &Classes,
+    q2q: Histogram,
     clock: ClockReport,
     anomalies: Anomalies,
     slow: Slow,
@@ -163,6 +164,7 @@ pub(super) fn build(
             add_kind(&mut kinds, *kind, times);
         }
     }
+    phases[Phase::Q2Q] = q2q;
     kinds.sort_by_key(|(kind, times)| (std::cmp::Reverse(times.queued), *kind));
     BlockReport {
         events,

@@ -16,6 +16,7 @@ impl<O: Observer> Lifecycle<O> {
         }
         let class = self.class_of_who(device, event);
         self.devices[device].count_queue(event, self.clock.epoch);
+        self.arrivals.count(event.time_ns, self.clock.epoch);
         let sums = self.classes.get_mut(class);
         sums.queued += 1;
         sums.queued_bytes += u64::from(event.bytes);
