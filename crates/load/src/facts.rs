@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, access};
+
 use crate::data::{self, Standing};
 use crate::error::LoadError;
 use crate::value::Value;
@@ -38,6 +40,8 @@ pub struct DirectoryFacts {
     pub free_bytes: u64,
     /// What stands where our data would go.
     pub standing: Standing,
+    /// Why nothing can be made in it; `None` where it can.
+    pub unwritable: Option<String>,
 }
 
 impl Facts {
@@ -98,6 +102,7 @@ fn directory(recipe: &str, path: &Path) -> Result<DirectoryFacts, LoadError> {
         file_system: metadata.dev(),
         free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
         standing: data::standing(recipe, &path),
+        unwritable: access(&path, Access::WRITE_OK | Access::EXEC_OK).err().map(|error| error.to_string()),
         path,
     })
 }

@@ -10,7 +10,7 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 fn directory(path: &str, file_system: u64, free_bytes: u64) -> DirectoryFacts {
-    DirectoryFacts { path: PathBuf::from(path), file_system, free_bytes, standing: Standing::Absent }
+    DirectoryFacts { path: PathBuf::from(path), file_system, free_bytes, standing: Standing::Absent, unwritable: None }
 }
 
 fn facts(cpus: u64, memory_bytes: u64, free_bytes: u64) -> Facts {
@@ -135,6 +135,15 @@ fn force_overrides_space_and_nothing_else() {
     let plan = Plan::resolve(&find("simoop").unwrap(), &facts, &request).unwrap();
     assert_eq!(plan.refusals.len(), 1);
     assert!(plan.refusals[0].what.contains("is somebody's"));
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_to_is_refused_before_anything_is_made() {
+    let mut facts = facts(2, GIB, GIB);
+    facts.directories[0].unwritable = Some("Permission denied".to_owned());
+    let plan = simoop(&facts, &[]);
+    assert_eq!(plan.refusals.len(), 1);
+    assert_eq!(plan.refusals[0].what, "/a cannot be written to: Permission denied");
 }
 
 #[test]

@@ -165,6 +165,12 @@ fn directory_refusals(plan: &Plan, facts: &Facts) -> Vec<Refusal> {
                 remedy: "move it away or choose another directory; no option overrides this".to_owned(),
             });
         }
+        if let Some(why) = directory.unwritable.as_ref().filter(|_| !plan.file_sets.is_empty()) {
+            refusals.push(Refusal {
+                what: format!("{} cannot be written to: {why}", directory.path.display()),
+                remedy: "choose another directory, or run as a user who may".to_owned(),
+            });
+        }
         let twins = facts.directories.iter().filter(|other| other.path == directory.path).count();
         if twins > 1 && !refusals.iter().any(|refusal| refusal.what.starts_with("the same directory")) {
             refusals.push(Refusal {
