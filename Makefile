@@ -31,7 +31,8 @@ lint:
 bench:
 	@scripts/need build demo bench
 	@$(CARGO) build --release --locked --workspace --examples --bins
-	@scripts/bench
+	@bench/samplers.sh
+	@bench/blk.sh
 
 install: build
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/stallscope
