@@ -178,7 +178,7 @@ impl Trace {
     fn release_held(&mut self) {
         let Some(&Reverse((lowest, time_ns, _))) = self.turns.peek() else { return };
         let held = |input: &Input| input.steps > lowest && time_ns > input.stepped_from_ns.saturating_add(HOLD_NS);
-        if !self.inputs.iter().any(|input| !input.ended && held(input)) {
+        if !self.inputs.iter().any(held) {
             self.steps_differ = self.turns.iter().any(|Reverse((steps, ..))| *steps != lowest);
             return;
         }

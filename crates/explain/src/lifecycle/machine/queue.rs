@@ -41,7 +41,7 @@ impl<O: Observer> Lifecycle<O> {
         id
     }
 
-    /// Before Linux 4.14 the second piece of a split bio was queued once more. It is the same bio: same extent, same
+    /// Before Linux 4.12 the second piece of a split bio was queued once more. It is the same bio: same extent, same
     /// thread, and no request yet; and it is the newest there, since its thread does nothing else in between.
     fn is_remainder_again(&self, device: usize, event: &BlockEvent) -> bool {
         if self.devices[device].tables.splits == 0 || event.bytes == 0 {

@@ -1,0 +1,83 @@
+//! What a name on the command line may stand for.
+
+use std::fs;
+use std::path::Path;
+
+use blktrace::encode::{ByteOrder, Encoder, Version};
+use blktrace::{Trace, TraceError};
+use model::block::{Action, BlockEvent, DeviceNumber};
+
+const ENCODER: Encoder = Encoder { version: Version::V7, order: ByteOrder::Little };
+
+/// A per-CPU file with an event at each of the times.
+fn write(path: &Path, cpu: u32, times: &[u64]) {
+    let mut bytes = Vec::new();
+    for (number, &time_ns) in times.iter().enumerate() {
+        let event = BlockEvent { cpu, ..BlockEvent::new(time_ns, Action::Plug, DeviceNumber::new(8, 0)) };
+        ENCODER.event(&event, number as u32 + 1, &mut bytes);
+    }
+    fs::write(path, bytes).unwrap();
+}
+
+fn times(mut trace: Trace) -> Vec<u64> {
+    let mut times = Vec::new();
+    while let Some(batch) = trace.next_batch().unwrap() {
+        times.extend(batch.iter().map(|event| event.time_ns));
+    }
+    times
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("sda.blktrace.0"), 0, &[10, 40, 50]);
+    write(&folder.path().join("sda.blktrace.1"), 1, &[20, 30, 60]);
+    // Nothing happened on this CPU.
+    write(&folder.path().join("sda.blktrace.2"), 2, &[]);
+    write(&folder.path().join("sdb.blktrace.0"), 0, &[25]);
+    fs::write(folder.path().join("notes.txt"), "not a trace").unwrap();
+    folder
+}
+
+#[test]
+fn a_set_of_files_by_its_name_a_folder_and_one_file() {
+    let folder = folder();
+    let open = |name: &str| times(Trace::open([folder.path().join(name)]).unwrap());
+    assert_eq!(open("sda"), [10, 20, 30, 40, 50, 60]);
+    assert_eq!(open(""), [10, 20, 25, 30, 40, 50, 60]);
+    assert_eq!(open("sda.blktrace.1"), [20, 30, 60]);
+    let two = Trace::open([folder.path().join("sda.blktrace.1"), folder.path().join("sdb")]).unwrap();
+    assert_eq!(times(two), [20, 25, 30, 60]);
+}
+
+#[test]
+fn a_clock_that_steps_back_on_all_cpus_keeps_their_events_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    const SECOND: u64 = 1_000_000_000;
+    let at = |seconds: &[u64]| seconds.iter().map(|s| s * SECOND).collect::<Vec<_>>();
+    write(&folder.path().join("x.blktrace.0"), 0, &at(&[10, 20, 11, 13]));
+    write(&folder.path().join("x.blktrace.1"), 1, &at(&[12, 19, 21, 12, 14]));
+    let trace = Trace::open([folder.path().join("x")]).unwrap();
+    assert_eq!(times(trace), at(&[10, 12, 19, 20, 21, 11, 12, 13, 14]));
+}
+
+#[test]
+fn one_cpu_whose_clock_steps_back_alone_is_not_held_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    const SECOND: u64 = 1_000_000_000;
+    let at = |seconds: &[u64]| seconds.iter().map(|s| s * SECOND).collect::<Vec<_>>();
+    write(&folder.path().join("x.blktrace.0"), 0, &at(&[10, 5, 30, 50]));
+    write(&folder.path().join("x.blktrace.1"), 1, &at(&[11, 15, 25, 40, 60]));
+    let trace = Trace::open([folder.path().join("x")]).unwrap();
+    assert_eq!(times(trace), at(&[10, 11, 15, 5, 25, 30, 40, 50, 60]));
+}
+
+#[test]
+fn what_is_not_there_or_is_no_trace_is_told_by_name() {
+    let folder = folder();
+    let open = |name: &str| Trace::open([folder.path().join(name)]).err().unwrap();
+    assert!(matches!(open("sdz"), TraceError::Missing { .. }));
+    let message = open("notes.txt").to_string();
+    assert!(message.contains("notes.txt: not a block trace"), "{message}");
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    assert!(matches!(open("empty"), TraceError::EmptyFolder { .. }));
+}
