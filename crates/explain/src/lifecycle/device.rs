@@ -16,6 +16,8 @@ pub(super) struct Device {
     pub(super) flush_issued_ns: u64,
     /// Number of the event by which it had been: the clock may go back, the events do not.
     pub(super) flush_issued_event: u64,
+    /// The newest request to discard, and the event by which it came.
+    pub(super) newest_discard: (u32, u64),
     /// Whether flush sequences end with a completion of their own here; see the complete event.
     pub(super) sequences_end: bool,
     losses: Losses,
@@ -73,6 +75,7 @@ impl Device {
             issued: 0,
             flush_issued_ns: UNSEEN,
             flush_issued_event: 0,
+            newest_discard: (u32::MAX, 0),
             sequences_end: false,
             losses: Losses::default(),
             flush_losses: [0; 3],

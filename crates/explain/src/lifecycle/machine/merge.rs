@@ -32,6 +32,9 @@ impl<O: Observer> Lifecycle<O> {
         self.bios[found.id].entered_ns = event.time_ns;
         self.bios[found.id].entered_event = self.events;
         self.become_request(found.id);
+        if event.kind.operation() == Operation::Discard {
+            self.devices[device].newest_discard = (found.id, self.events);
+        }
         if sectors == 0 {
             // Flushes without data all have the same place, and complete in this order.
             self.unplace_start(found.id);
@@ -68,7 +71,7 @@ impl<O: Observer> Lifecycle<O> {
 
     pub(super) fn back_merge(&mut self, device: usize, event: &BlockEvent) {
         let Some(id) = self.merging(device, event) else { return };
-        match self.request_ending_at(device, event, id) {
+        match self.request_ending_at(device, event, id).or_else(|| self.open_discard(device, event)) {
             Some(head) => {
                 self.join(head, id, event.time_ns);
                 self.unplace_end(head);
@@ -152,14 +155,21 @@ impl<O: Observer> Lifecycle<O> {
         newest
     }
 
+    /// The newest request to discard, if it can still grow: the ranges of one discard need not touch.
+    fn open_discard(&self, device: usize, event: &BlockEvent) -> Option<u32> {
+        let (id, since) = self.devices[device].newest_discard;
+        if event.kind.operation() != Operation::Discard || since == 0 {
+            return None;
+        }
+        let head = &self.bios[id];
+        (head.state == State::Waiting && head.entered_event == since && usize::from(head.device) == device).then_some(id)
+    }
+
     /// The request that the bio joined is not known yet; its issue will show it.
     fn merged_into_unknown(&mut self, id: u32, event: &BlockEvent) {
         self.bios[id].entered_ns = event.time_ns;
         self.bios[id].flags |= flag::MERGED;
-        // Ranges of a discard need not touch.
-        if event.kind.operation() != Operation::Discard {
-            self.anomalies.unmatched_merge += 1;
-        }
+        self.anomalies.unmatched_merge += 1;
     }
 
     /// Hangs a queued bio on the request of `head`; the request's extent is the caller's business.

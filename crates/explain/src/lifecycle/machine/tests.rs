@@ -226,6 +226,22 @@ fn a_stacked_device_and_a_partition() {
 }
 
 #[test]
+fn ranges_of_a_discard_need_not_touch() {
+    let report = check(
+        "100 Q D 0+8
+         110 G D 0+8
+         120 Q D 800+8
+         130 M D 800+8
+         140 Q D 80+16
+         150 M D 80+16
+         200 D D 0+32
+         300 C D 0+32",
+        &["800+8 q2m 10 m2d 70 d2c 100", "80+16 q2m 10 m2d 50 d2c 100", "0+8 q2g 10 g2d 90 d2c 100"],
+    );
+    assert_eq!(report.anomalies, Default::default());
+}
+
+#[test]
 fn a_read_and_a_write_of_one_sector_do_not_mix() {
     check(
         "100 Q R 0+8
