@@ -30,19 +30,25 @@ impl KernelFiles {
         files
     }
 
-    /// Unmounts; tells what was left.
+    /// Unmounts, unless another run beside this one uses the files; tells what was left.
     pub fn remove(mut self) -> Vec<Removed> {
-        self.register.undo_all(std::mem::take(&mut self.entries))
+        self.register.undo_all_shared(std::mem::take(&mut self.entries))
     }
 
     fn mount_one(&mut self, fs_type: &str, point: &str) -> Result<(), RigError> {
         let mounted = self.register.roots().mounts()?;
         let place = PathBuf::from(point);
-        if mounted.iter().any(|mount| mount.point == place) || !place.is_dir() {
+        let there = mounted.iter().rev().find(|mount| mount.point == place);
+        if there.is_some_and(|mount| mount.source != SOURCE) || !place.is_dir() {
+            return Ok(());
+        }
+        let thing = Thing::Mount { point: place, source: SOURCE.to_owned(), fs_type: fs_type.to_owned() };
+        if there.is_some() {
+            // Mounted by a run beside this one, which may end first: the last one to need it takes it away.
+            self.entries.push(self.register.enter(thing)?);
             return Ok(());
         }
         let Some(tool) = find_tool("mount") else { return Ok(()) };
-        let thing = Thing::Mount { point: place, source: SOURCE.to_owned(), fs_type: fs_type.to_owned() };
         self.entries.push(self.register.enter(thing)?);
         run(Command::new(tool).args(["-t", fs_type, "-o", "nosuid,nodev,noexec", SOURCE, point]), DEADLINE)?;
         Ok(())
@@ -54,7 +60,7 @@ const SOURCE: &str = "stallscope";
 
 impl Drop for KernelFiles {
     fn drop(&mut self) {
-        self.register.undo_all(std::mem::take(&mut self.entries));
+        self.register.undo_all_shared(std::mem::take(&mut self.entries));
     }
 }
 

@@ -100,6 +100,20 @@ impl Register {
         self.undo_all_within(entries, Duration::MAX)
     }
 
+    /// Removes what several programs may share and each has registered. What cannot be removed while another program
+    /// lives is left to that one.
+    pub(crate) fn undo_all_shared(&self, entries: Vec<Entry>) -> Vec<Removed> {
+        let has_company = self.shared.place.has_others(&self.shared.owner);
+        let undo = |entry: Entry| {
+            let id = entry.id;
+            match self.undo(entry)? {
+                outcome if outcome.complete || !has_company => Some(outcome),
+                _ => self.journal().gone(id).err().map(|error| Removed::left(error.to_string())),
+            }
+        };
+        entries.into_iter().rev().filter_map(undo).collect()
+    }
+
     /// Removes everything that is still registered, latest first: at a program's end, what an earlier attempt had to leave
     /// (a process stuck in the kernel may have died since), and what an interrupted program did not get to.
     pub fn remove_all(&self) -> Vec<Removed> {

@@ -9,7 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::journal::{Journal, UNBORN};
 use crate::remove::{Removed, Undone, undo};
-use crate::{RigError, Roots};
+use crate::{Owner, RigError, Roots};
 
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 const REMEDY: &str = "remove it, or make it a directory of your own with mode 0700";
@@ -71,6 +71,17 @@ impl Place {
             std::thread::sleep(Duration::from_millis(10));
         }
         Ok(file)
+    }
+
+    /// Whether programs other than `owner` live and have registers here.
+    pub(super) fn has_others(&self, owner: &Owner) -> bool {
+        let own = format!("{}-{}-", owner.pid, owner.start_ticks);
+        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let others = files.filter(|entry| !entry.file_name().to_string_lossy().starts_with(&own));
+        let mut journals =
+            others.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "json"));
+        // A file that cannot be taken is locked by its living owner.
+        journals.any(|path| matches!(Journal::take(&path), Ok(None)))
     }
 
     /// Undoes what dead owners left.

@@ -7,6 +7,28 @@ use rustix::process::Signal;
 use crate::stage::kernel::{cgroups_of, is_slowed};
 use crate::stage::{Disk, Running, SMALL, folder, is_root, number};
 
+/// debugfs and tracefs are mounted once, used by both, and unmounted by the last.
+#[test]
+fn the_first_recording_to_end_says_nothing_of_the_files_that_the_other_still_reads() {
+    if !is_root("mounting debugfs and tracefs") {
+        return;
+    }
+    let folder = folder();
+    let start = |name: &str, runtime: &str| {
+        let out = folder.path().join(name);
+        let mut program = Running::start(&format!("record --runtime {runtime} --json --out {}", out.display()));
+        program.wait_for_the_archive(&out);
+        program
+    };
+    let (first, second) = (start("first", "1s"), start("second", "3s"));
+    for program in [first, second] {
+        let ended = program.wait().expect_code(0);
+        assert!(!ended.stderr.contains("warning"), "{}", ended.stderr);
+        let remarks = ended.document()["remarks"].to_string();
+        assert!(!remarks.contains("bdi") && !remarks.contains("tracepoint"), "{remarks}");
+    }
+}
+
 #[test]
 fn each_of_two_runs_has_a_box_of_its_own() {
     if !is_root("memory boxes") {
