@@ -6,10 +6,9 @@ use archive::Run;
 use model::event::{Ending, RunEvent};
 
 use crate::stage::disk::{Tmpfs, fill_up};
-use crate::stage::{Disk, Running, SMALL, checked, folder, is_root, shown};
+use crate::stage::{Disk, Running, SMALL, checked, is_root, shown};
 
 fn fill_up_under_a_run(archive_disk: &Path) {
-    let _folder = folder();
     let data = tempfile::tempdir().unwrap();
     let out = archive_disk.join("run");
     let long = SMALL.replace("-r 3", "-r 60");

@@ -39,7 +39,9 @@ fn a_boxed_command_is_held_in_its_box() {
     }
     let folder = folder();
     let out = folder.path().join("run").display().to_string();
-    let sink = folder.path().join("sink").display().to_string();
+    // On a disk: memory of a tmpfs could not be reclaimed.
+    let disk = tempfile::tempdir().unwrap();
+    let sink = disk.path().join("sink").display().to_string();
     // 96 MiB through the page cache of a box of 32 MiB, with a look at the command's own cgroup.
     let script = format!("cat /proc/self/cgroup >&2; dd if=/dev/zero of={sink} bs=1M count=96 2>/dev/null; sleep 1.2");
     let program = Running::start_with(&[

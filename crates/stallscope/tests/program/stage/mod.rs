@@ -23,9 +23,10 @@ pub fn is_root(what: &str) -> bool {
     root
 }
 
-/// A folder for run directories, taken away when dropped.
+/// A folder for run directories, taken away when dropped. In memory where that can be: what others do to the machine's
+/// disk must not stall our archives.
 pub fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().unwrap()
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 /// `show --json`, which must work.
