@@ -162,7 +162,8 @@ impl<O: Observer> Lifecycle<O> {
             return None;
         }
         let head = &self.bios[id];
-        (head.state == State::Waiting && head.entered_event == since && usize::from(head.device) == device).then_some(id)
+        (head.state == State::Waiting && head.entered_event == since && usize::from(head.device) == device)
+            .then_some(id)
     }
 
     /// The request that the bio joined is not known yet; its issue will show it.
