@@ -25,45 +25,47 @@ pub(crate) struct BinaryReader<const BIG: bool> {
     input: u32,
     sequences: Sequences,
     last_time_ns: u64,
-    marks: Marks,
     /// Length of the bytes being skipped in search of the next record.
     garbage: u64,
 }
 
 impl<const BIG: bool> BinaryReader<BIG> {
     pub(crate) fn new(window: Window, input: u32) -> BinaryReader<BIG> {
-        BinaryReader {
-            window,
-            input,
-            sequences: Sequences::new(),
-            last_time_ns: 0,
-            marks: Marks::default(),
-            garbage: 0,
-        }
+        BinaryReader { window, input, sequences: Sequences::new(), last_time_ns: 0, garbage: 0 }
     }
 
     /// Appends events until `out` holds `limit` or a little more; false at the end of the stream.
-    pub(crate) fn read(&mut self, out: &mut Vec<BlockEvent>, limit: usize, notes: &mut Notes) -> io::Result<bool> {
+    pub(crate) fn read(
+        &mut self,
+        out: &mut Vec<BlockEvent>,
+        limit: usize,
+        marks: &mut Marks,
+        notes: &mut Notes,
+    ) -> io::Result<bool> {
         let before = self.window.offset();
         let more = loop {
-            self.read_whole_records(out, limit, notes);
+            self.read_whole_records(out, limit, marks, notes);
             if out.len() >= limit {
                 break true;
             }
             if !self.window.fill()? {
                 // What was left because more might have come is looked at again.
-                self.read_whole_records(out, usize::MAX, notes);
+                self.read_whole_records(out, usize::MAX, marks, notes);
                 self.end(notes);
                 break false;
             }
         };
         notes.bytes += self.window.offset() - before;
-        self.marks.put_into(out);
         Ok(more)
     }
 
+    /// Whether the stream has several CPUs.
+    pub(crate) fn several(&self) -> bool {
+        self.sequences.several()
+    }
+
     /// Consumes the records that are in the window completely.
-    fn read_whole_records(&mut self, out: &mut Vec<BlockEvent>, limit: usize, notes: &mut Notes) {
+    fn read_whole_records(&mut self, out: &mut Vec<BlockEvent>, limit: usize, marks: &mut Marks, notes: &mut Notes) {
         let mut at = 0;
         while out.len() < limit {
             let bytes = &self.window.bytes()[at..];
@@ -84,7 +86,7 @@ impl<const BIG: bool> BinaryReader<BIG> {
             };
             let payload_at = (at + header_len, at + length);
             self.end_garbage(at, notes);
-            self.take(&header, payload_at, at, out, notes);
+            self.take(&header, payload_at, at, out, marks, notes);
             at += length;
         }
         self.window.consume(at);
@@ -113,6 +115,7 @@ impl<const BIG: bool> BinaryReader<BIG> {
         payload: (usize, usize),
         at: usize,
         out: &mut Vec<BlockEvent>,
+        marks: &mut Marks,
         notes: &mut Notes,
     ) {
         if header.is_notify() {
@@ -121,7 +124,7 @@ impl<const BIG: bool> BinaryReader<BIG> {
             return;
         }
         if header.sequence != 0 {
-            self.check_sequence(header, at, out.len(), notes);
+            self.check_sequence(header, at, marks.place(out.len() + 1), marks, notes);
         }
         if header.time_ns < self.last_time_ns {
             self.note(AnomalyKind::ClockBackward, at, self.last_time_ns - header.time_ns, notes);
@@ -132,12 +135,14 @@ impl<const BIG: bool> BinaryReader<BIG> {
                 out.push(event);
                 notes.events += 1;
             }
-            None => self.note(AnomalyKind::UnknownAction, at, header.action, notes),
+            None => {
+                self.sequences.replace(header.device, header.cpu, marks.place(out.len()));
+                self.note(AnomalyKind::UnknownAction, at, header.action, notes);
+            }
         }
     }
 
-    fn check_sequence(&mut self, header: &Header, at: usize, place: usize, notes: &mut Notes) {
-        let place = self.marks.place(place);
+    fn check_sequence(&mut self, header: &Header, at: usize, place: u64, marks: &mut Marks, notes: &mut Notes) {
         match self.sequences.see(header.device, header.cpu, header.sequence, place) {
             Continuity::Whole => {}
             Continuity::First(missing) => notes.missing_at_start += u64::from(missing),
@@ -150,7 +155,7 @@ impl<const BIG: bool> BinaryReader<BIG> {
                     cpu: header.cpu,
                     ..BlockEvent::new(self.last_time_ns, Action::Lost, DeviceNumber(header.device))
                 };
-                self.marks.add(since, mark);
+                marks.add(since, mark, notes);
             }
         }
     }

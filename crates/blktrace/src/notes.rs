@@ -75,6 +75,9 @@ pub struct Notes {
     /// Events before the first one of a CPU, where sequence numbers do not begin at 1. The trace may have been cut
     /// there on purpose, so they are not counted as lost.
     pub missing_at_start: u64,
+    /// Losses in a stream of several CPUs that showed only when events behind their beginning had been handed out; see
+    /// [`crate::Trace`].
+    pub noticed_late: u64,
     /// Messages of drivers and schedulers, which are skipped.
     pub messages: u64,
 }

@@ -58,6 +58,38 @@ impl Sequences {
         }
     }
 
+    /// The place of the last event seen of the device and CPU is that one after all.
+    #[cold]
+    pub(crate) fn replace(&mut self, device: u32, cpu: u32, place: u64) {
+        let key = u64::from(device) << 32 | u64::from(cpu);
+        let slot = self.slot_of(key);
+        if let Some(last) = self.slots.get_mut(slot).filter(|last| last.key == key) {
+            last.place = place;
+        }
+    }
+
+    /// An event without a number is seen.
+    pub(crate) fn pass(&mut self, cpu: u32, place: u64) {
+        let key = unnumbered(cpu);
+        let slot = self.slot_of(key);
+        if let Some(last) = self.slots.get_mut(slot) {
+            self.used += usize::from(last.key != key);
+            *last = Last { key, sequence: 0, place };
+        }
+    }
+
+    /// The place of the CPU's last event without a number, or the beginning.
+    pub(crate) fn last_of(&mut self, cpu: u32) -> u64 {
+        let key = unnumbered(cpu);
+        let slot = self.slot_of(key);
+        self.slots.get(slot).filter(|last| last.key == key).map_or(0, |last| last.place)
+    }
+
+    /// Whether there are several CPUs, or one CPU's events of several devices.
+    pub(crate) fn several(&self) -> bool {
+        self.used > 1
+    }
+
     /// Index of the key's slot, or of a free one; past the end where the table is at its limit.
     fn slot_of(&mut self, key: u64) -> usize {
         if self.used * 2 >= self.slots.len() && self.slots.len() < Sequences::LIMIT {
@@ -87,6 +119,11 @@ impl Sequences {
             self.used += 1;
         }
     }
+}
+
+/// A key that no numbered event has, nor a free slot.
+fn unnumbered(cpu: u32) -> u64 {
+    u64::from(u32::MAX) << 32 | u64::from(cpu.min(u32::MAX - 1))
 }
 
 #[cfg(test)]

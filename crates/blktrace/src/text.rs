@@ -6,6 +6,7 @@ use std::io;
 
 use model::block::{Action, BlockEvent, DeviceNumber};
 
+use crate::marks::Marks;
 use crate::notes::{Anomaly, AnomalyKind, Notes};
 use crate::sequence::{Continuity, Sequences};
 use crate::window::Window;
@@ -21,20 +22,26 @@ pub(crate) struct TextReader {
     input: u32,
     sequences: Sequences,
     last_time_ns: u64,
-    /// Events that the tracer says it dropped, until the next event tells when that was.
-    pending_loss: u64,
+    /// Events that the tracer says it dropped, and since which place, until the next event tells until when.
+    pending_loss: Option<(u64, u64)>,
 }
 
 impl TextReader {
     pub(crate) fn new(window: Window, input: u32) -> TextReader {
-        TextReader { window, input, sequences: Sequences::new(), last_time_ns: 0, pending_loss: 0 }
+        TextReader { window, input, sequences: Sequences::new(), last_time_ns: 0, pending_loss: None }
     }
 
     /// Appends events until `out` holds `limit` or a little more; false at the end of the stream.
-    pub(crate) fn read(&mut self, out: &mut Vec<BlockEvent>, limit: usize, notes: &mut Notes) -> io::Result<bool> {
+    pub(crate) fn read(
+        &mut self,
+        out: &mut Vec<BlockEvent>,
+        limit: usize,
+        marks: &mut Marks,
+        notes: &mut Notes,
+    ) -> io::Result<bool> {
         let before = self.window.offset();
         let more = loop {
-            self.read_whole_lines(out, limit, notes);
+            self.read_whole_lines(out, limit, marks, notes);
             if out.len() >= limit {
                 break true;
             }
@@ -43,7 +50,7 @@ impl TextReader {
                 self.drop_rest(AnomalyKind::UnreadableLine, notes);
             }
             if !self.window.fill()? {
-                self.end(out, notes);
+                self.end(out, marks, notes);
                 break false;
             }
         };
@@ -51,18 +58,29 @@ impl TextReader {
         Ok(more)
     }
 
-    fn read_whole_lines(&mut self, out: &mut Vec<BlockEvent>, limit: usize, notes: &mut Notes) {
+    /// Whether the stream has several CPUs.
+    pub(crate) fn several(&self) -> bool {
+        self.sequences.several()
+    }
+
+    fn read_whole_lines(&mut self, out: &mut Vec<BlockEvent>, limit: usize, marks: &mut Marks, notes: &mut Notes) {
         let mut at = 0;
         while out.len() < limit {
             let bytes = &self.window.bytes()[at..];
             let Some(length) = bytes.iter().position(|&byte| byte == b'\n') else { break };
-            self.take_line((at, at + length), out, notes);
+            self.take_line((at, at + length), out, marks, notes);
             at += length + 1;
         }
         self.window.consume(at);
     }
 
-    fn take_line(&mut self, (start, end): (usize, usize), out: &mut Vec<BlockEvent>, notes: &mut Notes) {
+    fn take_line(
+        &mut self,
+        (start, end): (usize, usize),
+        out: &mut Vec<BlockEvent>,
+        marks: &mut Marks,
+        notes: &mut Notes,
+    ) {
         let offset = self.window.offset() + start as u64;
         let note = |kind, amount, notes: &mut Notes| notes.anomaly(Anomaly { kind, input: self.input, offset, amount });
         match line::parse(&self.window.bytes()[start..end]) {
@@ -71,20 +89,22 @@ impl TextReader {
                 if let Some(name) = parsed.name {
                     notes.name(event.pid, name);
                 }
-                let mut missing = std::mem::take(&mut self.pending_loss);
-                if parsed.sequence != 0 {
-                    match self.sequences.see(event.device.0, event.cpu, parsed.sequence, 0) {
+                let place = marks.place(out.len() + 1);
+                if let Some((since, missing)) = self.pending_loss.take() {
+                    marks.add(since, lost(&event, missing), notes);
+                }
+                if parsed.sequence == 0 {
+                    self.sequences.pass(event.cpu, place);
+                } else {
+                    match self.sequences.see(event.device.0, event.cpu, parsed.sequence, place) {
                         Continuity::Whole => {}
                         Continuity::First(before) => notes.missing_at_start += u64::from(before),
                         Continuity::Back(by) => note(AnomalyKind::OutOfOrder, u64::from(by), notes),
-                        Continuity::Gap { missing: more, .. } => {
-                            note(AnomalyKind::Gap, u64::from(more), notes);
-                            missing += u64::from(more);
+                        Continuity::Gap { missing, since } => {
+                            note(AnomalyKind::Gap, u64::from(missing), notes);
+                            marks.add(since, lost(&event, u64::from(missing)), notes);
                         }
                     }
-                }
-                if missing > 0 {
-                    out.push(lost(&event, missing, self.last_time_ns));
                 }
                 if event.time_ns < self.last_time_ns {
                     note(AnomalyKind::ClockBackward, self.last_time_ns - event.time_ns, notes);
@@ -93,9 +113,11 @@ impl TextReader {
                 notes.events += 1;
                 out.push(event);
             }
-            Line::Lost { events } => {
+            Line::Lost { cpu, events } => {
                 note(AnomalyKind::Gap, events, notes);
-                self.pending_loss += events;
+                let since = self.sequences.last_of(cpu);
+                let (earliest, before) = self.pending_loss.unwrap_or((since, 0));
+                self.pending_loss = Some((earliest.min(since), before + events));
             }
             Line::Message => notes.messages += 1,
             Line::Ignored => {}
@@ -105,14 +127,14 @@ impl TextReader {
     }
 
     /// The last line may lack its end: it counts if it can be read.
-    fn end(&mut self, out: &mut Vec<BlockEvent>, notes: &mut Notes) {
+    fn end(&mut self, out: &mut Vec<BlockEvent>, marks: &mut Marks, notes: &mut Notes) {
         let rest = self.window.bytes().len();
         if rest == 0 {
             return;
         }
         match line::parse(self.window.bytes()) {
             Line::Event(parsed) if parsed.whole => {
-                self.take_line((0, rest), out, notes);
+                self.take_line((0, rest), out, marks, notes);
                 self.window.consume(rest);
             }
             Line::Ignored => self.window.consume(rest),
@@ -127,12 +149,12 @@ impl TextReader {
     }
 }
 
-/// The mark of a loss before `event`. Without sequence numbers the device is not known: it is the event's.
-fn lost(event: &BlockEvent, missing: u64, since_ns: u64) -> BlockEvent {
+/// The mark of a loss that `event` shows. Without sequence numbers the device is not known: it is the event's.
+fn lost(event: &BlockEvent, missing: u64) -> BlockEvent {
     BlockEvent {
         sector: missing,
         argument: event.time_ns,
         cpu: event.cpu,
-        ..BlockEvent::new(since_ns, Action::Lost, DeviceNumber(event.device.0))
+        ..BlockEvent::new(event.time_ns, Action::Lost, DeviceNumber(event.device.0))
     }
 }

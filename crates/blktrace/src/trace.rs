@@ -17,6 +17,8 @@ use crate::stream::Stream;
 const BATCH: usize = 1024;
 /// Events read ahead of each input when several are merged.
 const LOOK_AHEAD: usize = 256;
+/// Events of several CPUs that are held back of each input at least; see [`Trace::HELD_BACK`].
+const HELD_BACK_LEAST: usize = 1024;
 /// All inputs' read buffers together, beyond what each needs at least.
 const BUFFERS_BYTES: usize = 4 << 20;
 /// Longest read buffer of one input.
@@ -40,6 +42,11 @@ struct Input {
 type Turn = Reverse<(u32, u64, u32)>;
 
 /// A trace being read.
+///
+/// Where events of an input are missing, a mark ([`model::block::Action::Lost`]) stands at the place since which they
+/// can be. In an input of several CPUs it takes the same CPU's next event to notice; such an input's events are handed
+/// out only when [`Trace::HELD_BACK`] later ones have been read, so that a mark can go back that far. What began even
+/// earlier is marked as early as can be, and counted ([`Notes::noticed_late`]).
 pub struct Trace {
     names: Vec<String>,
     inputs: Vec<Input>,
@@ -51,6 +58,10 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// So many events are held back of an input with several CPUs; of several such inputs, each its share. All inputs
+    /// together take 2 MiB for it.
+    pub const HELD_BACK: usize = 32 << 10;
+
     /// Opens what was named; see the crate's description. Several names are merged by time.
     pub fn open<P: AsRef<Path>>(names: impl IntoIterator<Item = P>) -> Result<Trace, TraceError> {
         let mut files = Vec::new();
@@ -65,14 +76,14 @@ impl Trace {
                 Err(source) => return Err(TraceError::Io { path, source }),
             }
         }
-        Trace::from_sources(sources)
+        Trace::from_sources(sources, Trace::HELD_BACK)
     }
 
     /// Reads from memory, a socket, or whatever else can be read. The name is for messages.
     pub fn from_reader(name: &str, source: impl Read + Send + 'static) -> Result<Trace, TraceError> {
         let path = name.to_owned();
         match source::decompress(Box::new(source)) {
-            Ok(source) => Trace::from_sources(vec![(path, source)]),
+            Ok(source) => Trace::from_sources(vec![(path, source)], Trace::HELD_BACK),
             Err(source) => Err(TraceError::Io { path, source }),
         }
     }
@@ -81,6 +92,14 @@ impl Trace {
     pub fn from_readers<R: Read + Send + 'static>(
         sources: impl IntoIterator<Item = (String, R)>,
     ) -> Result<Trace, TraceError> {
+        Trace::from_readers_holding_back(sources, Trace::HELD_BACK)
+    }
+
+    /// The same with another number of events than [`Trace::HELD_BACK`].
+    pub fn from_readers_holding_back<R: Read + Send + 'static>(
+        sources: impl IntoIterator<Item = (String, R)>,
+        held_back: usize,
+    ) -> Result<Trace, TraceError> {
         let mut opened: Vec<(String, Box<dyn Read + Send>)> = Vec::new();
         for (path, source) in sources {
             match source::decompress(Box::new(source)) {
@@ -88,14 +107,15 @@ impl Trace {
                 Err(source) => return Err(TraceError::Io { path, source }),
             }
         }
-        Trace::from_sources(opened)
+        Trace::from_sources(opened, held_back)
     }
 
-    fn from_sources(sources: Vec<(String, Box<dyn Read + Send>)>) -> Result<Trace, TraceError> {
+    fn from_sources(sources: Vec<(String, Box<dyn Read + Send>)>, held_back: usize) -> Result<Trace, TraceError> {
         if sources.is_empty() {
             return Err(TraceError::Nothing);
         }
         let buffer = (BUFFERS_BYTES / sources.len()).min(BUFFER_BYTES);
+        let delay = (held_back / sources.len()).max(HELD_BACK_LEAST.min(held_back)) as u64;
         let mut trace = Trace {
             names: Vec::new(),
             inputs: Vec::new(),
@@ -106,7 +126,7 @@ impl Trace {
             notes: Notes::default(),
         };
         for (number, (path, source)) in sources.into_iter().enumerate() {
-            match Stream::detect(source, buffer, number as u32) {
+            match Stream::detect(source, buffer, delay, number as u32) {
                 Ok(Some(stream)) => trace.inputs.push(Input::new(stream)),
                 Ok(None) => return Err(TraceError::Unrecognised { path }),
                 Err(source) => return Err(TraceError::Io { path, source }),
@@ -121,7 +141,7 @@ impl Trace {
         self.batch.clear();
         if self.inputs.len() == 1 {
             let input = &mut self.inputs[0];
-            if !input.ended {
+            while !input.ended && self.batch.is_empty() {
                 let more = input.stream.read(&mut self.batch, BATCH, &mut self.notes);
                 input.ended = !more.map_err(|source| TraceError::Io { path: self.names[0].clone(), source })?;
             }

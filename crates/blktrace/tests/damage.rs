@@ -74,6 +74,55 @@ fn missing_numbers_are_counted_and_marked_before_the_event_behind_them() {
     assert_eq!((events.len(), notes.events), (6, 5));
 }
 
+/// CPU 0 loses its second event; so many of CPU 1 come before its third. Returns the mark's index, how many marks came
+/// too late, and how many events there are, marks included.
+fn noticed_behind(others: u32, held_back: usize) -> (usize, u64, usize) {
+    let mut bytes = records(1..=1);
+    (1..=others).for_each(|number| {
+        ENCODER.event(&BlockEvent { cpu: 1, ..event(number + 1) }, number, &mut bytes);
+    });
+    ENCODER.event(&event(others + 2), 3, &mut bytes);
+    // What follows does not matter.
+    (others + 1..=others + 3000).for_each(|number| {
+        ENCODER.event(&BlockEvent { cpu: 1, ..event(number + 2) }, number, &mut bytes);
+    });
+    let dump = [("dump".to_owned(), Cursor::new(bytes))];
+    let mut trace = Trace::from_readers_holding_back(dump, held_back).unwrap();
+    let mut events = Vec::new();
+    while let Some(batch) = trace.next_batch().unwrap() {
+        events.extend_from_slice(batch);
+    }
+    assert_eq!((trace.notes().gaps(), trace.notes().lost_events()), (1, 1));
+    let mark = events.iter().position(|event| event.action == Action::Lost).unwrap();
+    assert_eq!(events[mark].time_ns, events[mark - 1].time_ns);
+    assert_eq!(events[mark].argument, u64::from(others + 2) * 1000);
+    (mark, trace.notes().noticed_late, events.len())
+}
+
+#[test]
+fn a_loss_in_a_dump_is_marked_where_it_began_or_counted_as_noticed_late() {
+    for others in [1, 1022, 1023, 1024, 2048, 5000, Trace::HELD_BACK as u32] {
+        assert_eq!(noticed_behind(others, Trace::HELD_BACK), (1, 0, others as usize + 3003));
+    }
+    let (mark, late, events) = noticed_behind(5000, 1024);
+    assert_eq!((late, events), (1, 8003));
+    assert!((5001 - 2 * 1024 - 1..=5001 - 1024).contains(&mark), "as early as can be: {mark}");
+    assert_eq!(noticed_behind(1024, 1024), (1, 0, 4027), "so far back it can go");
+    let (mark, late, _) = noticed_behind(100_000, Trace::HELD_BACK);
+    assert_eq!(late, 1);
+    assert!(mark <= 100_001 - Trace::HELD_BACK, "{mark}");
+}
+
+#[test]
+fn an_event_of_unknown_action_is_no_place_for_a_mark() {
+    let mut bytes = records(1..=2);
+    bytes[RECORD + 28] = 0x44;
+    ENCODER.event(&BlockEvent { cpu: 1, ..event(3) }, 1, &mut bytes);
+    ENCODER.event(&event(4), 4, &mut bytes);
+    let actions: Vec<_> = read(bytes).0.iter().map(|event| (event.action, event.cpu)).collect();
+    assert_eq!(actions, [(Action::Queue, 0), (Action::Lost, 0), (Action::Queue, 1), (Action::Queue, 0)]);
+}
+
 #[test]
 fn an_unknown_action_is_told_with_its_number() {
     let mut bytes = records(1..=3);
@@ -147,8 +196,8 @@ fn forms_of_lines() {
         shown,
         [
             "7,2 Q WS 598208+1064960 0 14344",
-            "259,0 X RA 8+4096 16 99",
             "7,2 lost N 42+0 2857135005000 0",
+            "259,0 X RA 8+4096 16 99",
             "7,2 C FN 0+0 0 7",
             "7,2 C WS 8+4096 0 7",
             "7,2 D R passthrough 0+36 0 7",
@@ -156,7 +205,7 @@ fn forms_of_lines() {
             "7,2 U N 0+0 12 7",
         ]
     );
-    assert_eq!(events[1].cgroup, 0x1_0000_5c41);
+    assert_eq!(events[2].cgroup, 0x1_0000_5c41);
     assert_eq!(events[4].error, 5);
     assert_eq!(notes.lost_events(), 42);
 }

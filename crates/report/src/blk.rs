@@ -38,6 +38,8 @@ pub struct Reading {
     pub lost_events: u64,
     /// Events missing before the first one of a CPU.
     pub missing_at_start: u64,
+    /// Losses that showed too late: bios that ended meanwhile were counted without knowing of them.
+    pub noticed_late: u64,
     /// Kinds of damage, gaps included: name, how often, sum of the amounts.
     pub damage: Vec<(&'static str, u64, u64)>,
     /// Where the first of them are: kind, input, byte offset, amount.

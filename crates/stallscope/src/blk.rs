@@ -89,6 +89,7 @@ fn reading(trace: &Trace) -> Reading {
         gaps: notes.gaps(),
         lost_events: notes.lost_events(),
         missing_at_start: notes.missing_at_start,
+        noticed_late: notes.noticed_late,
         damage: kinds.iter().map(|&kind| (kind.name(), notes.count(kind), notes.amount(kind))).collect(),
         positions: notes
             .anomalies()

@@ -14,6 +14,7 @@ pub(crate) enum Line<'a> {
     Event(Parsed<'a>),
     /// The tracer dropped events.
     Lost {
+        cpu: u32,
         events: u64,
     },
     /// Of a driver or scheduler.
@@ -43,8 +44,8 @@ const SUMMARY: [&[u8]; 3] = [b"IO unplugs", b"Timer unplugs", b"PC "];
 pub(crate) fn parse(line: &[u8]) -> Line<'_> {
     let mut words = Words { rest: line };
     let Some(first) = words.next() else { return Line::Ignored };
-    if let Some(events) = lost_events(line) {
-        return Line::Lost { events };
+    if let Some((cpu, events)) = lost_events(line) {
+        return Line::Lost { cpu, events };
     }
     if let Some(device) = device(first) {
         return parse_blkparse(device, words);
@@ -57,11 +58,12 @@ pub(crate) fn parse(line: &[u8]) -> Line<'_> {
 }
 
 /// `CPU:1 [LOST 42 EVENTS]`
-fn lost_events(line: &[u8]) -> Option<u64> {
+fn lost_events(line: &[u8]) -> Option<(u32, u64)> {
     let line = line.trim_ascii();
     let line = line.strip_prefix(b"CPU:")?;
     let at = line.windows(6).position(|part| part == b"[LOST ")?;
-    number(Words { rest: &line[at + 6..] }.next()?)
+    let cpu = number(line[..at].trim_ascii())?;
+    Some((cpu as u32, number(Words { rest: &line[at + 6..] }.next()?)?))
 }
 
 /// blkparse's line, and ftrace's classic one, which lacks the sequence number.

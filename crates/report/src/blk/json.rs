@@ -22,6 +22,7 @@ pub fn document(findings: &BlkFindings<'_>) -> Value {
             "gaps": findings.reading.gaps,
             "events": findings.reading.lost_events,
             "before_start": findings.reading.missing_at_start,
+            "noticed_late": findings.reading.noticed_late,
         },
         "clock": {
             "backward_steps": report.clock.backward_steps,

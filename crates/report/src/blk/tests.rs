@@ -41,6 +41,7 @@ fn the_document_keeps_its_contract() {
     let at = |pointer: &str| document.pointer(pointer).unwrap_or_else(|| panic!("{pointer} is missing")).clone();
     assert_eq!((at("/events"), at("/bytes")), (json!(9), json!(432)));
     assert_eq!((at("/lost/gaps"), at("/lost/events")), (json!(0), json!(0)));
+    assert_eq!((at("/lost/before_start"), at("/lost/noticed_late")), (json!(0), json!(0)));
     assert_eq!(at("/clock/backward_steps"), json!(0));
     assert_eq!(at("/clock/largest_forward_gap_ns"), json!(600));
     assert_eq!(at("/clock/jumps"), json!([]));

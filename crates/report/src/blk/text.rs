@@ -71,6 +71,12 @@ fn warnings(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
             grouped(reading.gaps)
         ));
     }
+    if reading.noticed_late > 0 {
+        bad(format!(
+            "{} of these gaps showed only long after they began: times of bios that ended meanwhile may be wrong",
+            grouped(reading.noticed_late)
+        ));
+    }
     for (name, count, amount) in reading.damage.iter().filter(|(name, count, _)| *count > 0 && *name != "gap") {
         bad(format!("{}: {} times, {} in all", name.replace('_', " "), grouped(*count), grouped(*amount)));
     }
