@@ -232,12 +232,24 @@ impl Conductor {
         let _ = self.child.kill();
     }
 
-    /// Kills the load and does not wait for it: for a program that must end while threads of the load are stuck.
-    pub fn abandon(mut self) {
-        self.kill();
+    /// Whether all was done or given up, and only the process has yet to go. One with threads stuck in the kernel may
+    /// never do so: the caller decides how long to wait.
+    pub fn is_ending(&self) -> bool {
+        self.stage == Stage::Stopping
+    }
+
+    /// Why the load cannot go on, if it said so.
+    pub fn complaint(&self) -> Option<String> {
+        self.board.message()
+    }
+
+    /// Whether the load process is gone, with all its threads.
+    pub fn is_gone(&mut self) -> bool {
+        self.stage == Stage::Gone || matches!(self.child.try_wait(), Ok(Some(_)))
     }
 }
 
+/// Kills the load and does not wait for it: a program must be able to end while threads of the load are stuck.
 impl Drop for Conductor {
     fn drop(&mut self) {
         if self.stage != Stage::Gone {

@@ -125,7 +125,7 @@ fn a_stop_needs_no_cooperation_of_stuck_threads() {
     assert!(told.of("run", "write").last().is_some_and(|record| record.stuck == 4));
     told.poll_until(&mut conductor, |_| clock::now_ns() > asked + 500_000_000);
     assert_eq!(told.end, None, "its threads are still stuck");
-    conductor.abandon();
+    drop(conductor);
     drop(frozen);
     std::thread::sleep(Duration::from_millis(500));
 }

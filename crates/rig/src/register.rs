@@ -104,9 +104,11 @@ impl Register {
     /// lives is left to that one.
     pub(crate) fn undo_all_shared(&self, entries: Vec<Entry>) -> Vec<Removed> {
         let has_company = self.shared.place.has_others(&self.shared.owner);
+        // Another program that uses it will go on doing so.
+        let patience = if has_company { Duration::ZERO } else { Duration::MAX };
         let undo = |entry: Entry| {
             let id = entry.id;
-            match self.undo(entry)? {
+            match self.undo_within(entry, patience)? {
                 outcome if outcome.complete || !has_company => Some(outcome),
                 _ => self.journal().gone(id).err().map(|error| Removed::left(error.to_string())),
             }

@@ -56,7 +56,7 @@ pub(crate) fn undo(thing: &Thing, roots: &Roots, patience: Duration) -> Undone {
         Thing::Cgroup { path } => cgroup::remove(path, patience),
         Thing::ThrottleRule { file, device, value } => lift_rule(file, device, *value),
         Thing::Controllers { file, names } => disable_controllers(file, names),
-        Thing::Mount { point, source, fs_type } => mount::unmount(point, source, fs_type, roots),
+        Thing::Mount { point, source, fs_type } => mount::unmount(point, source, fs_type, roots, patience),
         Thing::LoopDevice { backing } => mount::detach(backing, roots),
         Thing::Directory { path, marker } => directory::remove(path, marker, roots, patience),
     };

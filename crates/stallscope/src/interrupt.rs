@@ -6,9 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 
-/// Counts the requests to stop: the first asks for a clean stop, the second for an immediate one.
+/// The request that is obeyed wherever the program is, also where it waits for a disk that does not answer.
+const LAST_REQUEST: usize = 3;
+
+/// Counts the requests to stop: the first asks for a clean stop, the second for an immediate one. With the third the
+/// program is gone, and what it leaves is in the register for the next run.
 #[derive(Debug, Clone)]
 pub struct Interrupt {
     count: Arc<AtomicUsize>,
@@ -25,7 +29,10 @@ impl Interrupt {
             .name("signals".into())
             .spawn(move || {
                 for _ in signals.forever() {
-                    count.fetch_add(1, Ordering::Relaxed);
+                    if count.fetch_add(1, Ordering::Relaxed) + 1 >= LAST_REQUEST {
+                        eprintln!("stallscope: stopped at once; its next run takes away what this one leaves");
+                        std::process::exit(Exit::Interrupted as i32);
+                    }
                 }
             })
             .map_err(|error| Failure::machine(format_args!("cannot start a thread: {error}")))?;

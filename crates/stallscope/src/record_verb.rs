@@ -170,11 +170,15 @@ fn finish(watched: Watched, session: Session, args: &RecordArgs, screen: &Screen
         session.recorder.event(RunEvent::Note { at_ns: clock::monotonic_ns(), text: text.clone() });
     }
     let directory = session.directory.display().to_string();
-    let summary = session.close(watched.ending, GRACE, screen)?;
+    let closed = session.close(watched.ending, GRACE, screen)?;
+    let summary = &closed.summary;
     if args.recording.output.json {
-        screen.json(&report::json::summary(&directory, &summary));
+        screen.json(&report::json::summary(&directory, summary));
     } else {
-        screen.result(&report::summary::text(&directory, &summary, screen.style()));
+        screen.result(&report::summary::text(&directory, summary, screen.style()));
+    }
+    if let (_, Some(failure)) = closed.take_down(GRACE, screen) {
+        return Err(failure);
     }
     match (watched.ending, complaint) {
         (Ending::Interrupted, _) => Ok(Exit::Interrupted),

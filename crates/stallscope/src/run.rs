@@ -1,12 +1,13 @@
 //! `run`: a workload on real directories, recorded.
 
+mod drive;
 mod live;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use explain::summary::Summary;
-use load::conductor::{Conductor, Launch, LoadEvent};
+use load::conductor::{Conductor, Launch};
 use load::facts::Facts;
 use load::plan::{Plan, Request};
 use model::event::Ending;
@@ -21,19 +22,17 @@ use crate::machine::{self, Intent};
 use crate::screen::Screen;
 use crate::session::Session;
 use crate::workload::Asked;
-use live::Live;
+use drive::drive;
 
 /// How long the program sleeps between two looks at the load; less where a report is due.
 const POLL: Duration = Duration::from_millis(50);
-/// After the first Ctrl-C the load has this long to end by itself; then it is killed.
-const STOP_PATIENCE: Duration = Duration::from_millis(900);
-/// A killed load is gone at once, or is stuck in the kernel and cannot be waited for.
-const KILL_PATIENCE: Duration = Duration::from_millis(200);
 /// How long closing the archive may take after an interrupt.
 const CLOSE_PATIENCE: Duration = Duration::from_millis(600);
+/// How long the load may take to go once the box and the slow device are gone; twenty times that when nobody is in a hurry.
+const LAST_PATIENCE: Duration = Duration::from_millis(200);
 /// How long removing the data set may take after an interrupt; the next run takes up what is left.
 const REMOVAL_PATIENCE: Duration = Duration::from_secs(1);
-/// How long closing may take otherwise.
+/// How long closing may take otherwise, and a load that has done all to go.
 const CALM_PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a run left.
@@ -71,15 +70,7 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
         screen,
         Some(live::watched),
     )?;
-    let data = register_data(&plan, &asked, register)?;
-    let launch = Launch {
-        executable: PathBuf::from("/proc/self/exe"),
-        arguments: vec!["__load".into()],
-        cgroup_procs: session.cgroup_procs().to_vec(),
-    };
-    let driven = Conductor::start(plan, &launch)
-        .map_err(Failure::machine)
-        .map(|conductor| drive(conductor, &mut session, interrupt, screen));
+    let driven = load(plan, &asked, register, &mut session, interrupt, screen);
     screen.rest();
     let driven = match driven {
         Ok(driven) => driven,
@@ -90,12 +81,14 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
     };
     let directory = session.directory.clone();
     let patience = if driven.ending == Ending::Interrupted { CLOSE_PATIENCE } else { CALM_PATIENCE };
-    let closed = session.close(driven.ending, patience, screen);
-    if let Ok(summary) = &closed {
-        show(summary, &directory, screen, asked.args.recording.output.json);
-    }
-    take_data_away(data, &driven, register, screen);
-    let exit = exit(&driven, &closed?, &directory)?;
+    let closed = session.close(driven.ending, patience, screen).map(|closed| {
+        show(&closed.summary, &directory, screen, asked.args.recording.output.json);
+        closed.take_down(patience / 2, screen)
+    });
+    let (ending, complaint) = (driven.ending, driven.complaint.clone());
+    take_data_away(driven, register, screen);
+    let (summary, incomplete) = closed?;
+    let exit = exit(ending, complaint, &summary, incomplete, &directory, screen)?;
     Ok(Outcome { exit, directory: Some(directory) })
 }
 
@@ -141,6 +134,27 @@ fn intent(asked: &Asked, plan: &Plan) -> Intent {
     }
 }
 
+/// Starts the load and leads it to its end. It makes nothing before it is told to, and is told only after its data set
+/// was registered.
+fn load(
+    plan: Plan,
+    asked: &Asked,
+    register: &Register,
+    session: &mut Session,
+    interrupt: &Interrupt,
+    screen: &Screen,
+) -> Result<Driven, Failure> {
+    let launch = Launch {
+        executable: PathBuf::from("/proc/self/exe"),
+        arguments: vec!["__load".into()],
+        cgroup_procs: session.cgroup_procs().to_vec(),
+    };
+    let mut conductor = Conductor::start(plan, &launch).map_err(Failure::machine)?;
+    let data = register_data(conductor.plan(), asked, register)?;
+    let (ending, complaint) = drive(&mut conductor, session, interrupt, screen);
+    Ok(Driven { conductor, data, ending, complaint })
+}
+
 /// A data set that is not to be kept is registered, so that the next run removes it if this one cannot.
 fn register_data(plan: &Plan, asked: &Asked, register: &Register) -> Result<Vec<rig::Entry>, Failure> {
     if asked.args.keep {
@@ -151,84 +165,45 @@ fn register_data(plan: &Plan, asked: &Asked, register: &Register) -> Result<Vec<
     plan.data_directories.iter().map(enter).collect::<Result<_, _>>().map_err(Failure::machine)
 }
 
-fn take_data_away(data: Vec<rig::Entry>, driven: &Driven, register: &Register, screen: &Screen) {
-    if !driven.load_is_gone {
-        screen.warning(
-            "threads of the load are stuck in the kernel and end when it lets them go; \
-             the next run of stallscope removes their files",
-        );
+fn take_data_away(mut driven: Driven, register: &Register, screen: &Screen) {
+    let hurry = driven.ending == Ending::Interrupted;
+    // What held the load back may have gone with the slow device.
+    if !is_gone_within(&mut driven.conductor, if hurry { LAST_PATIENCE } else { LAST_PATIENCE * 20 }) {
+        let files = if driven.data.is_empty() { "" } else { "; the next run of stallscope removes their files" };
+        screen.warning(&format!("threads of the load are stuck in the kernel and end when it lets them go{files}"));
         return;
     }
-    if !data.is_empty() {
+    if !driven.data.is_empty() {
         screen.spin("removing the data set");
     }
-    let patience = if driven.ending == Ending::Interrupted { REMOVAL_PATIENCE } else { Duration::MAX };
-    for leftover in register.undo_all_within(data, patience).iter().filter(|removed| !removed.complete) {
+    let patience = if hurry { REMOVAL_PATIENCE } else { Duration::MAX };
+    for leftover in register.undo_all_within(driven.data, patience).iter().filter(|removed| !removed.complete) {
         screen.warning(&leftover.to_string());
     }
     screen.rest();
 }
 
-/// How the load came to its end.
+fn is_gone_within(conductor: &mut Conductor, patience: Duration) -> bool {
+    let began = Instant::now();
+    while !conductor.is_gone() {
+        if began.elapsed() > patience {
+            return false;
+        }
+        std::thread::sleep(POLL / 10);
+    }
+    true
+}
+
+/// A load that was led to its end, or left behind.
 struct Driven {
+    conductor: Conductor,
+    data: Vec<rig::Entry>,
     ending: Ending,
-    load_is_gone: bool,
     /// What the load said about its end, where that was not as planned.
     complaint: Option<String>,
 }
 
-/// Leads the load through its phases, writes down what it does, and shows it, until it is gone or cannot be waited for.
-fn drive(mut conductor: Conductor, session: &mut Session, interrupt: &Interrupt, screen: &Screen) -> Driven {
-    let mut live = Live::new(session.description.clone(), conductor.plan());
-    let mut stopping: Option<(Ending, Instant)> = None;
-    loop {
-        for event in conductor.poll(load::clock::now_ns()) {
-            let ended = match &event {
-                LoadEvent::Finished => Some(None),
-                LoadEvent::Died { message, .. } => Some(Some(message.clone())),
-                _ => None,
-            };
-            live.take(event, &session.recorder, screen);
-            if let Some(complaint) = ended {
-                let ending = match (&stopping, &complaint) {
-                    (Some((ending, _)), _) => *ending,
-                    (None, Some(_)) => live.death(),
-                    (None, None) => Ending::Done,
-                };
-                return Driven { ending, load_is_gone: true, complaint };
-            }
-        }
-        match &stopping {
-            None => {
-                let asked = if interrupt.requests() > 0 {
-                    Some(Ending::Interrupted)
-                } else {
-                    session.archive_is_full(screen).then_some(Ending::ArchiveFull)
-                };
-                if let Some(ending) = asked {
-                    conductor.stop();
-                    stopping = Some((ending, Instant::now()));
-                }
-            }
-            Some((ending, since)) => {
-                let patience = if interrupt.requests() > 1 { Duration::ZERO } else { STOP_PATIENCE };
-                if since.elapsed() > patience {
-                    conductor.kill();
-                }
-                if since.elapsed() > patience + KILL_PATIENCE {
-                    let ending = *ending;
-                    conductor.abandon();
-                    return Driven { ending, load_is_gone: false, complaint: None };
-                }
-            }
-        }
-        live.show_progress(&session.recorder, screen);
-        let due_in = conductor.next_due_ns().map(|due_ns| due_ns.saturating_sub(load::clock::now_ns()));
-        std::thread::sleep(due_in.map_or(POLL / 10, |ns| Duration::from_nanos(ns).min(POLL)));
-    }
-}
-
-fn show(summary: &Summary, directory: &std::path::Path, screen: &Screen, json: bool) {
+fn show(summary: &Summary, directory: &Path, screen: &Screen, json: bool) {
     let name = directory.display().to_string();
     if summary.workload == "simoop" {
         screen.result(&format!("{}\n{}\n", report::simoop::FINAL_STATS, report::simoop::report(summary)));
@@ -240,17 +215,29 @@ fn show(summary: &Summary, directory: &std::path::Path, screen: &Screen, json: b
     }
 }
 
-fn exit(driven: &Driven, summary: &Summary, directory: &std::path::Path) -> Result<Exit, Failure> {
+fn exit(
+    ending: Ending,
+    complaint: Option<String>,
+    summary: &Summary,
+    incomplete: Option<Failure>,
+    directory: &Path,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
     let failed: u64 = summary.operations.iter().map(|operation| operation.latencies.errors()).sum();
-    let complaint = driven.complaint.as_deref().unwrap_or("the load ended by itself");
-    match driven.ending {
-        Ending::Interrupted => Ok(Exit::Interrupted),
-        Ending::ArchiveFull => Err(Failure::machine(format_args!(
+    match (ending, incomplete) {
+        (Ending::Interrupted, incomplete) => {
+            incomplete.iter().for_each(|failure| screen.warning(&failure.to_string()));
+            Ok(Exit::Interrupted)
+        }
+        (_, Some(failure)) => Err(failure),
+        (Ending::ArchiveFull, None) => Err(Failure::machine(format_args!(
             "the run ended early, because the disk of {} is full; what was recorded until then is whole",
             directory.display()
         ))),
-        Ending::LoadDied | Ending::LoadFailed => Err(Failure::found(complaint)),
-        Ending::Done if failed > 0 => Ok(Exit::FoundErrors),
-        Ending::Done => Ok(Exit::Done),
+        (Ending::LoadDied | Ending::LoadFailed, None) => {
+            Err(Failure::found(complaint.as_deref().unwrap_or("the load ended by itself")))
+        }
+        (Ending::Done, None) if failed > 0 => Ok(Exit::FoundErrors),
+        (Ending::Done, None) => Ok(Exit::Done),
     }
 }

@@ -81,16 +81,38 @@ impl Session {
         self.told_of != FlushState::Whole
     }
 
-    /// Ends the recording, takes the box away, and sums the run up from what is on disk.
-    pub fn close(self, how: Ending, patience: Duration, screen: &Screen) -> Result<Summary, Failure> {
-        let finished = self.recorder.finish(how, patience);
+    /// Ends the recording and sums the run up from what is on disk. What was built stands until the answer is dropped or
+    /// [taken down](Closed::take_down): whoever waits for the figures need not wait for that.
+    pub fn close(self, how: Ending, patience: Duration, screen: &Screen) -> Result<Closed, Failure> {
+        let incomplete = self.recorder.finish(how, patience).err();
         let summary = reading::summary(&self.directory, |warning| screen.warning(warning));
-        let removed = [self.rig.remove_within(patience / 2), self.kernel_files.remove()].concat();
-        for leftover in removed.iter().filter(|removed| !removed.complete) {
-            screen.warning(&format!("{leftover}; the next run of stallscope tries again"));
+        match (summary, incomplete) {
+            (Ok(summary), incomplete) => {
+                Ok(Closed { summary, incomplete, rig: self.rig, kernel_files: self.kernel_files })
+            }
+            (Err(unreadable), incomplete) => Err(incomplete.unwrap_or(unreadable)),
         }
-        finished?;
-        summary
+    }
+}
+
+/// What a session came to.
+pub struct Closed {
+    /// What is on disk.
+    pub summary: Summary,
+    /// Why that is not everything: the archive could not be closed.
+    pub incomplete: Option<Failure>,
+    rig: Rig,
+    kernel_files: KernelFiles,
+}
+
+impl Closed {
+    /// Takes the box and the slow device away; what does not go within `patience` is left to the next run.
+    pub fn take_down(self, patience: Duration, screen: &Screen) -> (Summary, Option<Failure>) {
+        let removed = [self.rig.remove_within(patience), self.kernel_files.remove()].concat();
+        for leftover in removed.iter().filter(|removed| !removed.complete) {
+            screen.warning(&leftover.to_string());
+        }
+        (self.summary, self.incomplete)
     }
 }
 

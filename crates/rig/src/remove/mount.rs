@@ -14,7 +14,7 @@ const BUSY_PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Unmounts what we mounted: busy ones again and again for a while, then lazily if they are throw-away.
-pub(super) fn unmount(point: &Path, source: &str, fs_type: &str, roots: &Roots) -> Outcome {
+pub(super) fn unmount(point: &Path, source: &str, fs_type: &str, roots: &Roots, patience: Duration) -> Outcome {
     match mounted_at(point, roots)? {
         None => return Ok(None),
         Some(mount) if mount.source != source || mount.fs_type != fs_type => {
@@ -34,7 +34,7 @@ pub(super) fn unmount(point: &Path, source: &str, fs_type: &str, roots: &Roots) 
         if mounted_at(point, roots)?.is_none() {
             return Ok(Some("unmounted"));
         }
-        if started.elapsed() > BUSY_PATIENCE {
+        if started.elapsed() >= BUSY_PATIENCE.min(patience) {
             break;
         }
         std::thread::sleep(PAUSE);
