@@ -238,15 +238,12 @@ fn recording(text: &mut String, summary: &Summary, style: Style) {
     parts.extend(recording.archive_bytes.map(|bytes| format!("{} in all", Bytes(bytes))));
     let _ = writeln!(text, " {}", parts.join(", "));
     let losses = [
-        (recording.late_samples, "late samples"),
-        (recording.missing_samples, "missing samples"),
-        (recording.lost_events, "lost events"),
+        (recording.late_samples, "late sample"),
+        (recording.missing_samples, "missing sample"),
+        (recording.lost_events, "lost event"),
     ];
-    let losses: Vec<String> = losses
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{} {what}", grouped(*count)))
-        .collect();
+    let losses: Vec<String> =
+        losses.iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(*count, what)).collect();
     let line = if losses.is_empty() { " nothing lost".to_owned() } else { format!(" {}", losses.join(", ")) };
     let _ = writeln!(text, "{}", if losses.is_empty() { line } else { style.remark(&line) });
 }

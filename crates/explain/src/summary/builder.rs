@@ -136,9 +136,10 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds an operation that was kept by itself. A round is passed over: it is slow because a step of it was.
+    /// Adds an operation that was kept by itself. A round is passed over: it is slow because a step of it was. So is what
+    /// ended (or, stuck, was seen) outside the measured phases, as its latency is in no figure either.
     pub fn operation(&mut self, operation: &OperationRecord) {
-        if operation.class == ROUND {
+        if operation.class == ROUND || !self.is_measured(operation.start_ns.saturating_add(operation.duration_ns)) {
             return;
         }
         match operation.kind {
@@ -149,6 +150,12 @@ impl SummaryBuilder {
             }
             OperationKind::Slow | OperationKind::Stuck => self.keep_if_among_the_worst(operation),
         }
+    }
+
+    fn is_measured(&self, at_ns: u64) -> bool {
+        let at_ns = at_ns.saturating_sub(self.description.started.monotonic_ns);
+        let holds = |phase: &Phase| phase.start_ns <= at_ns && phase.end_ns.is_none_or(|end_ns| at_ns <= end_ns);
+        self.phases.iter().any(|phase| phase.measured && holds(phase))
     }
 
     /// A stuck operation is seen again at each interval, older each time, and at last as a slow one: only its longest

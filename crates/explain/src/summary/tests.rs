@@ -51,6 +51,36 @@ fn phase(builder: &mut SummaryBuilder, name: &str, measured: bool, start_s: u64,
     builder.event(&RunEvent::PhaseEnded { phase: name.into(), at_ns: (100 + end_s) * SECOND, bytes: 5 });
 }
 
+fn operation(kind: OperationKind, start_s: u64, duration_s: u64) -> OperationRecord {
+    OperationRecord {
+        kind,
+        class: "write".into(),
+        tid: 42,
+        start_ns: (100 + start_s) * SECOND,
+        duration_ns: duration_s * SECOND,
+        bytes: None,
+        errno: None,
+        path: None,
+    }
+}
+
+/// ```text
+/// s      0     10        20
+///        |warmup|   run   |
+/// write  <-9s->
+/// write     <----7s---->
+/// ```
+#[test]
+fn the_worst_operations_are_those_whose_latency_counts() {
+    let mut builder = SummaryBuilder::new(description());
+    phase(&mut builder, "warmup", false, 0, 10);
+    phase(&mut builder, "run", true, 10, 20);
+    builder.operation(&operation(OperationKind::Slow, 0, 9));
+    builder.operation(&operation(OperationKind::Slow, 5, 7));
+    let worst = builder.summarise(&SeriesSet::default(), RecordingFacts::default()).worst;
+    assert_eq!(worst.iter().map(|kept| kept.duration_ns / SECOND).collect::<Vec<_>>(), [7]);
+}
+
 /// ```text
 /// s   0     10        20        30
 ///     |warmup|   run               |
@@ -93,16 +123,8 @@ fn the_work_rate_is_over_intervals_and_its_mean_over_the_time() {
 #[test]
 fn an_operation_seen_stuck_and_then_slow_is_one_of_the_worst_once() {
     let mut builder = SummaryBuilder::new(description());
-    let seen = |kind, duration_s: u64| OperationRecord {
-        kind,
-        class: "write".into(),
-        tid: 42,
-        start_ns: 101 * SECOND,
-        duration_ns: duration_s * SECOND,
-        bytes: None,
-        errno: None,
-        path: None,
-    };
+    phase(&mut builder, "run", true, 0, 30);
+    let seen = |kind, duration_s| operation(kind, 1, duration_s);
     builder.operation(&seen(OperationKind::Stuck, 3));
     builder.operation(&seen(OperationKind::Stuck, 13));
     builder.operation(&seen(OperationKind::Slow, 17));
