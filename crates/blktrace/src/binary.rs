@@ -92,21 +92,12 @@ impl<const BIG: bool> BinaryReader<BIG> {
         self.window.consume(at);
     }
 
-    /// Length of the record with its payload; `None` where not all of it is in the window. A payload that is longer
-    /// than any the kernel writes, and behind which no record begins, is a damaged length: the record ends without it.
+    /// Length of the record with its payload; `None` where not all of it is in the window. A payload longer than any the
+    /// kernel writes is a damaged length: the record ends without it, whatever stands where that length would lead.
     fn record_length(&self, at: usize, header_len: usize, header: &Header) -> Option<usize> {
-        let length = header_len + usize::from(header.pdu_len);
-        let bytes = &self.window.bytes()[at..];
-        if usize::from(header.pdu_len) <= LONGEST_PAYLOAD {
-            return (bytes.len() >= length).then_some(length);
-        }
-        match bytes.get(length..length + 4) {
-            Some(next) if header_length::<BIG>(next).is_some() => Some(length),
-            Some(_) => Some(header_len),
-            None if !self.window.ended() => None,
-            None if bytes.len() == length => Some(length),
-            None => Some(header_len),
-        }
+        let payload_len = usize::from(header.pdu_len);
+        let length = if payload_len <= LONGEST_PAYLOAD { header_len + payload_len } else { header_len };
+        (self.window.bytes()[at..].len() >= length).then_some(length)
     }
 
     fn take(

@@ -38,11 +38,6 @@ impl Window {
         self.end - self.start == self.buffer.len()
     }
 
-    /// Whether the source has no more.
-    pub(crate) fn ended(&self) -> bool {
-        self.ended
-    }
-
     /// Adds what the source gives at once; false at its end, or when the buffer is full.
     pub(crate) fn fill(&mut self) -> io::Result<bool> {
         if self.ended || self.full() {

@@ -210,6 +210,20 @@ fn forms_of_lines() {
     assert_eq!(notes.lost_events(), 42);
 }
 
+/// A damaged length that happens to end where another record begins swallowed all records before that one.
+#[test]
+fn a_damaged_length_that_fits_by_chance_swallows_nothing() {
+    let mut bytes = records(1..=134);
+    let pdu_len_at = 46;
+    bytes[pdu_len_at..pdu_len_at + 2].copy_from_slice(&(85 * 48_u16).to_le_bytes());
+    let mut trace = Trace::from_reader("damaged", Cursor::new(bytes)).unwrap();
+    let mut read = 0;
+    while let Some(batch) = trace.next_batch().unwrap() {
+        read += batch.iter().filter(|read| **read == event((read.time_ns / 1000) as u32)).count();
+    }
+    assert!(read >= 133, "{read} of 134");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
