@@ -195,6 +195,8 @@ impl Bios {
             NIL => self.newest = older,
             _ => self[newer].older = older,
         }
+        // Whoever remembers it by its event must not find it any more.
+        self[id].entered_event = 0;
         self.unused.push(id);
     }
 }

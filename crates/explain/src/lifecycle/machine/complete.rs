@@ -198,9 +198,11 @@ impl<O: Observer> Lifecycle<O> {
         // A loss may become known later than it happened; what a bio lacks of its own shows it at once.
         let lacking = if owner.has_lost() { self.lacking(id, head) } else { 0 };
         let lost = owner.lost_since(bio.losses_before).max(lacking);
+        // Flushes without data all have one place, so that one loss is enough for one to be taken for another.
+        let most = u32::from(bio.sectors > 0);
         if bio.epoch != self.clock.epoch {
             Certainty::AcrossJump
-        } else if lost > 1 || bio.has(flag::DOUBTFUL) || self.bios[head].has(flag::DOUBTFUL) {
+        } else if lost > most || bio.has(flag::DOUBTFUL) || self.bios[head].has(flag::DOUBTFUL) {
             Certainty::Likely
         } else if lost == 1 {
             Certainty::Part
@@ -227,7 +229,7 @@ impl<O: Observer> Lifecycle<O> {
             phases.clear(Phase::G2I);
             phases.clear(Phase::I2D);
         }
-        if head_bio.requeues > 0 || head_bio.issues > 1 || bio.sectors == 0 {
+        if head_bio.requeues > 0 || head_bio.issues > 1 {
             phases.clear(Phase::M2D);
             phases.clear(Phase::I2D);
             phases.clear(Phase::D2C);

@@ -162,8 +162,9 @@ impl<O: Observer> Lifecycle<O> {
             return None;
         }
         let head = &self.bios[id];
-        (head.state == State::Waiting && head.entered_event == since && usize::from(head.device) == device)
-            .then_some(id)
+        let open = head.state == State::Waiting && head.entered_event == since && usize::from(head.device) == device;
+        // With events lost since, a newer one may be hidden.
+        (open && self.devices[device].lost_since(head.losses_before) == 0).then_some(id)
     }
 
     /// The request that the bio joined is not known yet; its issue will show it.
