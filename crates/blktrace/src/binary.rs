@@ -49,8 +49,6 @@ impl<const BIG: bool> BinaryReader<BIG> {
                 break true;
             }
             if !self.window.fill()? {
-                // What was left because more might have come is looked at again.
-                self.read_whole_records(out, usize::MAX, marks, notes);
                 self.end(notes);
                 break false;
             }
