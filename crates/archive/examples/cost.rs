@@ -93,6 +93,7 @@ fn description() -> RunDescription {
         sample_interval_ns: 1_000_000_000,
         report_interval_ns: None,
         slower_than_ns: 0,
+        trace: None,
         seed: None,
         recipe: None,
         host: Host::default(),

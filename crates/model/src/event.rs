@@ -56,6 +56,20 @@ pub enum RunEvent {
         /// When it was noticed, on the monotonic clock.
         at_ns: u64,
     },
+    /// What tracing cost since the event before, or the run's begin.
+    TraceCost {
+        /// When, on the monotonic clock.
+        at_ns: u64,
+        /// Events taken from the kernel.
+        events: u64,
+        /// CPU time of the thread that took them.
+        consumer_cpu_ns: u64,
+        /// CPU time of the programs in the kernel, on all CPUs: measured for `measured_ns` and scaled up. `None` where
+        /// the kernel does not tell.
+        programs_cpu_ns: Option<u64>,
+        /// For how long the programs' time was measured.
+        measured_ns: u64,
+    },
     /// A table of the archive is no longer written, to leave room for the more important ones.
     TableDropped {
         /// The table.

@@ -13,4 +13,5 @@ pub mod operation;
 pub mod preflight;
 pub mod quantity;
 pub mod run;
+pub mod stall;
 pub mod time;

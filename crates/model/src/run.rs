@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::preflight::Finding;
+use crate::stall::TraceSettings;
 use crate::time::Moment;
 
 /// Version of the run directory's format. Readers refuse a newer one and read all older ones.
@@ -27,6 +28,9 @@ pub struct RunDescription {
     pub report_interval_ns: Option<u64>,
     /// Operations slower than this are kept one by one, and running ones older than this are stuck; ns.
     pub slower_than_ns: u64,
+    /// How the kernel was traced; `None` where it was not.
+    #[serde(default)]
+    pub trace: Option<TraceSettings>,
     /// Seed of the load's random choices.
     pub seed: Option<u64>,
     /// The recipe as run, with its variables' values; `None` where there is no load of ours.

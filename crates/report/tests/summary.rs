@@ -22,6 +22,7 @@ fn description() -> RunDescription {
         sample_interval_ns: SECOND,
         report_interval_ns: Some(10 * SECOND),
         slower_than_ns: SECOND,
+        trace: None,
         seed: Some(1),
         recipe: Some(RecipeAsRun {
             name: "simoop".into(),

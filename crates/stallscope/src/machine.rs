@@ -34,6 +34,7 @@ pub fn describe(intent: Intent, limits: Limits, preflight: Vec<Finding>) -> RunD
         sample_interval_ns: intent.sample_interval_ns,
         report_interval_ns: intent.report_interval_ns,
         slower_than_ns: intent.slower_than_ns,
+        trace: None,
         seed: intent.seed,
         recipe: intent.recipe,
         host: host::host(&roots),

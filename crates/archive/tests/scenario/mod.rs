@@ -29,6 +29,7 @@ pub fn description() -> RunDescription {
         sample_interval_ns: SECOND,
         report_interval_ns: Some(SECOND),
         slower_than_ns: 1_000_000,
+        trace: None,
         seed: Some(7),
         recipe: None,
         host: Host::default(),

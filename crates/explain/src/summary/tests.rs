@@ -19,6 +19,7 @@ fn description() -> RunDescription {
         sample_interval_ns: SECOND,
         report_interval_ns: Some(10 * SECOND),
         slower_than_ns: SECOND,
+        trace: None,
         seed: None,
         recipe: None,
         host: Host::default(),

@@ -1,0 +1,304 @@
+//! What the kernel was seen to make tasks wait for: slow system calls, time off the CPU, spans between two tracepoints,
+//! block requests.
+
+use serde::{Deserialize, Serialize};
+
+use crate::block::{DeviceNumber, Kind};
+use crate::operation::Bucket;
+
+/// What a [`StallRecord`] tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StallKind {
+    /// A system call on a file that took longer than the run's threshold: an operation to be explained.
+    SystemCall,
+    /// A task was not on a CPU: it slept, and then waited for a CPU, or was put off the CPU while it could run.
+    OffCpu,
+    /// A task was seen off the CPU each time that somebody looked. Tells of waits that had not ended, and of all waits
+    /// where the kernel cannot be traced; start and end are no more exact than the looks were frequent.
+    Blocked,
+    /// A task was between two tracepoints, on and off the CPU: [`StallRecord::tracepoint`] says which.
+    Span,
+    /// Sleeps that were too short to be kept one by one.
+    ShortSleeps,
+    /// Waits for a CPU that were too short to be kept one by one.
+    ShortCpuWaits,
+    /// Spans of one tracepoint that were too short to be kept one by one.
+    ShortSpans,
+    /// Sleeps, each ended by a block request's completion, that were too short to be kept one by one.
+    ShortRequestWaits,
+}
+
+impl StallKind {
+    /// All kinds.
+    pub const ALL: [StallKind; 8] = [
+        StallKind::SystemCall,
+        StallKind::OffCpu,
+        StallKind::Blocked,
+        StallKind::Span,
+        StallKind::ShortSleeps,
+        StallKind::ShortCpuWaits,
+        StallKind::ShortSpans,
+        StallKind::ShortRequestWaits,
+    ];
+
+    /// The name stored in the archive.
+    pub fn name(self) -> &'static str {
+        match self {
+            StallKind::SystemCall => "system_call",
+            StallKind::OffCpu => "off_cpu",
+            StallKind::Blocked => "blocked",
+            StallKind::Span => "span",
+            StallKind::ShortSleeps => "short_sleeps",
+            StallKind::ShortCpuWaits => "short_cpu_waits",
+            StallKind::ShortSpans => "short_spans",
+            StallKind::ShortRequestWaits => "short_request_waits",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<StallKind> {
+        StallKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A thread as it was when it was seen first. Thread ids come again in a long run: the one that counts is the latest
+/// seen before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskRecord {
+    /// Kernel thread id.
+    pub tid: u32,
+    /// Its process; the same as `tid` for a kernel thread.
+    pub pid: u32,
+    /// The thread's name (`comm`).
+    pub name: String,
+    /// Its memory cgroup (v1), or its cgroup (v2), as a path below the hierarchy's root. `None` where the task was gone.
+    pub cgroup: Option<String>,
+    /// When it was seen, on the monotonic clock.
+    pub seen_ns: u64,
+}
+
+/// Time that a task lost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StallRecord {
+    /// What it tells of.
+    pub kind: StallKind,
+    /// Whose time: [`TaskRecord::tid`].
+    pub tid: u32,
+    /// Start on the monotonic clock.
+    pub start_ns: u64,
+    /// From start to end.
+    pub duration_ns: u64,
+    /// Time lost between them: the duration, or less where the record sums up many short losses.
+    pub busy_ns: u64,
+    /// How many it sums up; 1 for a single one.
+    pub count: u64,
+    /// Scheduler state that the task left the CPU in, as in the kernel's `__state`; 0: it could run. `None` where it did
+    /// not leave it.
+    pub state: Option<u32>,
+    /// When it was woken, on the monotonic clock; from then on it waited for a CPU.
+    pub woken_ns: Option<u64>,
+    /// Who woke it: the thread that was on the CPU then. `Some(0)`: an interrupt of an idle CPU.
+    pub waker_tid: Option<u32>,
+    /// Kernel stack while it was off the CPU: [`StackRecord::stack`].
+    pub stack: Option<u32>,
+    /// Kernel stack of the waker at the waking: [`StackRecord::stack`].
+    pub waker_stack: Option<u32>,
+    /// The block request whose completion woke it: [`RequestRecord::request`].
+    pub request: Option<u32>,
+    /// Of a span: its tracepoint's name, without `_begin`, `_end`, `_start` (`mm_vmscan_direct_reclaim`). Of time off the
+    /// CPU: the tracepoint by which the kernel announced this very wait (`balance_dirty_pages`, `contention_begin`).
+    pub tracepoint: Option<String>,
+    /// What the tracepoint's fields say, in words (`super_cache_scan of xfs on 7,0`, `rwsem read`).
+    pub detail: Option<String>,
+    /// The system call that it happened in, by the kernel's name for it; `None` outside of those that are followed.
+    pub call: Option<String>,
+    /// File that a system call worked on, where it could be had.
+    pub path: Option<String>,
+    /// Bytes that a system call moved, where it moves any.
+    pub bytes: Option<u64>,
+    /// `errno` of a system call that failed.
+    pub errno: Option<i32>,
+}
+
+impl StallRecord {
+    /// A record of that kind from `start_ns` to `end_ns`, with all else unknown.
+    pub fn new(kind: StallKind, tid: u32, start_ns: u64, end_ns: u64) -> StallRecord {
+        let duration_ns = end_ns.saturating_sub(start_ns);
+        StallRecord {
+            kind,
+            tid,
+            start_ns,
+            duration_ns,
+            busy_ns: duration_ns,
+            count: 1,
+            state: None,
+            woken_ns: None,
+            waker_tid: None,
+            stack: None,
+            waker_stack: None,
+            request: None,
+            tracepoint: None,
+            detail: None,
+            call: None,
+            path: None,
+            bytes: None,
+            errno: None,
+        }
+    }
+
+    /// End on the monotonic clock.
+    pub fn end_ns(&self) -> u64 {
+        self.start_ns.saturating_add(self.duration_ns)
+    }
+}
+
+/// A kernel stack, told once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StackRecord {
+    /// Number within the run.
+    pub stack: u32,
+    /// Function names, innermost first; an address where the name is not known.
+    pub frames: Vec<String>,
+}
+
+/// How many requests of each kind, kinds of none left out, in the order of the letters.
+pub type KindCounts = Vec<(Kind, u32)>;
+
+/// A finished block request: one that was slow, one that a task was seen to wait for, or, where all are recorded, any.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestRecord {
+    /// Number within the run.
+    pub request: u32,
+    /// The disk.
+    pub device: DeviceNumber,
+    /// First sector.
+    pub sector: u64,
+    /// Bytes that completed.
+    pub bytes: u32,
+    /// What it did; written in blktrace's letters.
+    pub kind: Kind,
+    /// The thread that made it.
+    pub tid: u32,
+    /// Bios that were merged into it.
+    pub merges: u32,
+    /// When its first bio was handed to the block layer; `None`, here and below, where that moment was not seen.
+    pub queued_ns: Option<u64>,
+    /// When it was allocated for the bio.
+    pub got_ns: Option<u64>,
+    /// When it was put into the I/O scheduler; `None` also where it went to the device at once.
+    pub inserted_ns: Option<u64>,
+    /// When it was last given to the device.
+    pub issued_ns: Option<u64>,
+    /// When the device was done, on the monotonic clock as all of them.
+    pub completed_ns: u64,
+    /// Status of the completion as an errno; `None` for success.
+    pub errno: Option<i32>,
+    /// It was held back by a limit of its cgroup before it came to the queue.
+    pub throttled: bool,
+    /// Requests of the same device in the queue or at the device when it came. Known of slow requests only.
+    pub in_flight: KindCounts,
+    /// Requests of the same device that came after it and were done before it, at least. Known of slow requests only.
+    pub overtaken_by: KindCounts,
+}
+
+/// All requests of one device and kind that were finished within one interval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestIntervalRecord {
+    /// Interval's start on the monotonic clock.
+    pub start_ns: u64,
+    /// Interval's end on the monotonic clock.
+    pub end_ns: u64,
+    /// The disk.
+    pub device: DeviceNumber,
+    /// What they did.
+    pub kind: Kind,
+    /// How many were finished.
+    pub count: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Time from the queue to the device (inserted to issued; none where they went to the device at once): buckets of
+    /// [`request_bucket_floor_ns`], ascending, empty ones left out.
+    pub queue: Vec<Bucket>,
+    /// Time at the device (issued to completed), likewise.
+    pub device_time: Vec<Bucket>,
+}
+
+/// Parts that each power of two is divided into by the histograms that the kernel side keeps, as bits.
+pub const REQUEST_BUCKET_BITS: u32 = 3;
+
+/// Buckets of a request histogram: up to 2^40 ns (18 minutes), and one more for what is longer.
+pub const REQUEST_BUCKETS: u32 = (41 - REQUEST_BUCKET_BITS) << REQUEST_BUCKET_BITS;
+
+/// The bucket that a duration falls into: 8 buckets for each power of two, thus 12.5 % wide at most.
+pub const fn request_bucket(ns: u64) -> u32 {
+    if ns < 1 << REQUEST_BUCKET_BITS {
+        return ns as u32;
+    }
+    let shift = ns.ilog2() - REQUEST_BUCKET_BITS;
+    let index = (shift << REQUEST_BUCKET_BITS) + (ns >> shift) as u32;
+    if index < REQUEST_BUCKETS { index } else { REQUEST_BUCKETS - 1 }
+}
+
+/// The shortest duration of a bucket.
+pub const fn request_bucket_floor_ns(index: u32) -> u64 {
+    let parts = 1 << REQUEST_BUCKET_BITS;
+    if index < 2 * parts {
+        return index as u64;
+    }
+    let shift = (index >> REQUEST_BUCKET_BITS) - 1;
+    ((parts + (index & (parts - 1))) as u64) << shift
+}
+
+/// How a run was traced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceSettings {
+    /// System calls and requests that took so long are kept.
+    pub slow_ns: u64,
+    /// Waits that took so long are kept one by one; shorter ones as sums.
+    pub interval_ns: u64,
+    /// Every block request is kept.
+    pub all_requests: bool,
+}
+
+/// What came from a tracer since the last look, as rows.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Traced {
+    /// Time that tasks lost.
+    pub stalls: Vec<StallRecord>,
+    /// Stacks that were not told before.
+    pub stacks: Vec<StackRecord>,
+    /// Requests that were not told before.
+    pub requests: Vec<RequestRecord>,
+    /// Sums of requests.
+    pub request_intervals: Vec<RequestIntervalRecord>,
+    /// Threads that were not told before.
+    pub tasks: Vec<TaskRecord>,
+}
+
+impl Traced {
+    /// Whether nothing came.
+    pub fn is_empty(&self) -> bool {
+        self.stalls.is_empty()
+            && self.stacks.is_empty()
+            && self.requests.is_empty()
+            && self.request_intervals.is_empty()
+            && self.tasks.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{REQUEST_BUCKETS, request_bucket, request_bucket_floor_ns};
+
+    #[test]
+    fn each_bucket_begins_where_the_one_before_ends() {
+        for index in 0..REQUEST_BUCKETS {
+            let floor_ns = request_bucket_floor_ns(index);
+            assert_eq!(request_bucket(floor_ns), index);
+            assert!(index == 0 || request_bucket(floor_ns - 1) == index - 1);
+        }
+        assert_eq!(request_bucket(u64::MAX), REQUEST_BUCKETS - 1);
+        assert_eq!(request_bucket_floor_ns(REQUEST_BUCKETS - 1) >> 36, 15);
+    }
+}
