@@ -2,9 +2,10 @@
 //!
 //! In each directory that the user gives, everything of ours lies in one subdirectory `stallscope-RECIPE`. A marker
 //! file in it is written before anything else and removed after everything else. A directory of that name without a
-//! marker is never touched.
+//! marker is never touched. One run uses a data directory at a time, by a lock ([`Hold`]).
 
 pub mod fill;
+mod hold;
 mod marker;
 pub mod remove;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+pub use hold::Hold;
 pub use marker::{KeptSet, MARKER, Marker, Standing, State, standing};
 use serde::{Deserialize, Serialize};
 

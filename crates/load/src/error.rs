@@ -45,6 +45,12 @@ pub enum LoadError {
         /// Why it is not taken for ours.
         why: String,
     },
+    /// Another run uses the data directory.
+    #[error("{}: another run uses it; wait for its end, or choose another directory", path.display())]
+    InUse {
+        /// The data directory.
+        path: PathBuf,
+    },
     /// The fill could not be done.
     #[error("cannot {action} {}: {source}", path.display())]
     Data {

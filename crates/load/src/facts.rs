@@ -85,7 +85,7 @@ impl DirectoryFacts {
     pub fn kept_bytes(&self) -> u64 {
         match &self.standing {
             Standing::Ours(marker) => marker.bytes(),
-            Standing::Absent | Standing::Foreign(_) => 0,
+            Standing::Absent | Standing::InUse | Standing::Foreign(_) => 0,
         }
     }
 }

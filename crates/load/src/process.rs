@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use crate::actor::{Place, Stage, perform};
 use crate::board::{Board, Command, State};
 use crate::clock;
+use crate::data::Hold;
 use crate::data::fill::{RandomBytes, fill};
 use crate::error::LoadError;
 use crate::plan::{Plan, Work};
@@ -99,7 +100,9 @@ fn run(plan: Plan, board: Board) -> u8 {
     let bytes = RandomBytes::new(plan.seed, longest);
     let stage = Arc::new(Stage { plan, board, bytes, living: AtomicU64::new(0) });
     stage.board.set_state(State::Ready);
-    let result = obey(&stage);
+    // Kept until the process ends: threads that are stuck in the kernel still use the data.
+    let mut holds = Vec::new();
+    let result = obey(&stage, &mut holds);
     if let Err(error) = result.as_ref() {
         stage.board.give(Command::Stop);
         if !matches!(error, LoadError::Stopped) {
@@ -120,7 +123,7 @@ fn run(plan: Plan, board: Board) -> u8 {
 }
 
 /// Follows the program's commands until it says stop.
-fn obey(stage: &Arc<Stage>) -> Result<(), LoadError> {
+fn obey(stage: &Arc<Stage>, holds: &mut Vec<Hold>) -> Result<(), LoadError> {
     let (mut current, mut started) = (None, false);
     loop {
         match stage.board.command() {
@@ -129,7 +132,7 @@ fn obey(stage: &Arc<Stage>) -> Result<(), LoadError> {
                 current = Some(phase);
                 let kind = stage.plan.phases.get(phase).map(|phase| phase.kind);
                 if kind == Some(PhaseKind::Fill) {
-                    fill(&stage.plan, &stage.board)?;
+                    holds.extend(fill(&stage.plan, &stage.board)?);
                     stage.board.end_phase(phase);
                 } else if !std::mem::replace(&mut started, true) {
                     start_actors(stage)?;

@@ -91,6 +91,11 @@ impl Register {
                 Ok(()) => Some(Removed::done(sentence)),
                 Err(error) => Some(Removed::left(format!("{sentence}, but {error}"))),
             },
+            // Whoever uses it has registered it, too, or means to keep it.
+            Undone::InUse(sentence) => match self.journal().gone(entry.id) {
+                Ok(()) => Some(Removed::done(sentence)),
+                Err(error) => Some(Removed::left(format!("{sentence}, but {error}"))),
+            },
             Undone::Left(sentence) => Some(Removed::left(sentence)),
         }
     }

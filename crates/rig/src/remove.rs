@@ -47,11 +47,20 @@ pub(crate) enum Undone {
     Removed(String),
     /// Still there.
     Left(String),
+    /// Still there, and another program uses it.
+    InUse(String),
 }
 
 /// Removes a thing. One that does not go within `patience` is left; no thing is waited for longer than its own kind may
 /// take.
 pub(crate) fn undo(thing: &Thing, roots: &Roots, patience: Duration) -> Undone {
+    let _hold = match thing {
+        Thing::Directory { path, .. } => match directory::hold(path) {
+            Ok(hold) => hold,
+            Err(directory::InUse) => return Undone::InUse(format!("left {thing} to another run, which uses it")),
+        },
+        _ => None,
+    };
     let outcome = match thing {
         Thing::Cgroup { path } => cgroup::remove(path, patience),
         Thing::ThrottleRule { file, device, value } => lift_rule(file, device, *value),

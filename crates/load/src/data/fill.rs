@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::hold::Hold;
 use super::{FILES_PER_DIRECTORY, FileSet, Marker, Standing, State, file_path, marker, remove};
 use crate::board::Board;
 use crate::error::LoadError;
@@ -52,9 +53,11 @@ struct Fill<'a> {
 
 /// Makes all files of the plan. Directories that hold just these files already are left as they are.
 ///
-/// The first error ends the fill; [`LoadError::Stopped`] if the board says so.
-pub fn fill(plan: &Plan, board: &Board) -> Result<(), LoadError> {
+/// The first error ends the fill; [`LoadError::Stopped`] if the board says so. The directories are ours for as long as
+/// the answer is kept.
+pub fn fill(plan: &Plan, board: &Board) -> Result<Vec<Hold>, LoadError> {
     let mut directories = Vec::new();
+    let holds: Vec<Hold> = plan.data_directories.iter().map(|path| occupy(plan, path)).collect::<Result<_, _>>()?;
     for directory in &plan.data_directories {
         match prepare(plan, directory)? {
             Prepared::Reused => board.add_reused_directory(),
@@ -69,7 +72,8 @@ pub fn fill(plan: &Plan, board: &Board) -> Result<(), LoadError> {
     let fill = Fill { plan, board, bytes, directories, next, failed, failure };
     fill.run()?;
     let complete = Marker::new(&plan.recipe, plan.seed, State::Complete, &plan.file_sets);
-    fill.directories.iter().try_for_each(|directory| complete.write(directory))
+    fill.directories.iter().try_for_each(|directory| complete.write(directory))?;
+    Ok(holds)
 }
 
 enum Prepared {
@@ -77,19 +81,30 @@ enum Prepared {
     ToFill,
 }
 
-fn prepare(plan: &Plan, directory: &Path) -> Result<Prepared, LoadError> {
+/// Takes the directory, which is made where it is missing. What is not ours is not touched, not even locked.
+fn occupy(plan: &Plan, directory: &Path) -> Result<Hold, LoadError> {
     match marker::read(&plan.recipe, directory) {
         Standing::Foreign(why) => return Err(LoadError::Foreign { path: directory.to_owned(), why }),
-        Standing::Ours(marker) if marker.holds(&plan.file_sets) && all_sizes_right(directory, &plan.file_sets) => {
-            return Ok(Prepared::Reused);
-        }
-        Standing::Ours(_) => {}
         Standing::Absent => match fs::create_dir(directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(LoadError::data("create", directory)(error));
             }
             _ => {}
         },
+        _ => {}
+    }
+    let hold = Hold::take(directory).map_err(LoadError::data("lock", directory))?;
+    hold.ok_or_else(|| LoadError::InUse { path: directory.to_owned() })
+}
+
+/// Looks at a directory that is held, and readies it for the fill where there is something to fill.
+fn prepare(plan: &Plan, directory: &Path) -> Result<Prepared, LoadError> {
+    match marker::read(&plan.recipe, directory) {
+        Standing::Foreign(why) => return Err(LoadError::Foreign { path: directory.to_owned(), why }),
+        Standing::Ours(marker) if marker.holds(&plan.file_sets) && all_sizes_right(directory, &plan.file_sets) => {
+            return Ok(Prepared::Reused);
+        }
+        _ => {}
     }
     Marker::new(&plan.recipe, plan.seed, State::Filling, &plan.file_sets).write(directory)?;
     remove_surplus(directory, &plan.file_sets)?;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::hold::Hold;
 use super::{FileSet, directory_name};
 use crate::error::LoadError;
 
@@ -59,6 +60,8 @@ pub enum Standing {
     Absent,
     /// A data directory of this recipe.
     Ours(Marker),
+    /// A data directory that another run uses now.
+    InUse,
     /// Something else, and why it is not taken for ours.
     Foreign(String),
 }
@@ -95,10 +98,14 @@ impl Marker {
 
 /// What stands at `directory/stallscope-RECIPE`.
 pub fn standing(recipe: &str, directory: &Path) -> Standing {
-    read(recipe, &directory.join(directory_name(recipe)))
+    let data_directory = directory.join(directory_name(recipe));
+    match read(recipe, &data_directory) {
+        Standing::Ours(_) if matches!(Hold::take(&data_directory), Ok(None)) => Standing::InUse,
+        standing => standing,
+    }
 }
 
-/// What stands at the data directory itself.
+/// What stands at the data directory itself, whoever uses it.
 pub(super) fn read(recipe: &str, data_directory: &Path) -> Standing {
     match fs::symlink_metadata(data_directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Standing::Absent,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
+use super::hold::Hold;
 use super::marker::{self, MARKER, Standing};
 use crate::error::LoadError;
 
@@ -20,8 +21,10 @@ pub fn data_directory(recipe: &str, data_directory: &Path) -> Result<(), LoadErr
     match marker::read(recipe, data_directory) {
         Standing::Absent => return Ok(()),
         Standing::Foreign(why) => return Err(LoadError::Foreign { path: data_directory.to_owned(), why }),
-        Standing::Ours(_) => {}
+        _ => {}
     }
+    let hold = Hold::take(data_directory).map_err(LoadError::data("lock", data_directory))?;
+    let _hold = hold.ok_or_else(|| LoadError::InUse { path: data_directory.to_owned() })?;
     let failed = |error: rustix::io::Errno| LoadError::data("remove", data_directory)(error.into());
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = rustix::fs::open(data_directory, flags, Mode::empty()).map_err(failed)?;

@@ -94,6 +94,23 @@ fn a_damaged_or_unfinished_set_is_mended() {
 }
 
 #[test]
+fn what_another_run_uses_is_left_to_it() {
+    let home = tempfile::tempdir().unwrap();
+    let first = plan(home.path(), &[]);
+    let data = &first.data_directories[0];
+    let board = Board::create(&first).unwrap().1;
+    let used = fill(&first, &board).unwrap();
+    assert_eq!(standing("r", home.path()), Standing::InUse);
+    let second = plan(home.path(), &[]);
+    assert!(second.refusals[0].what.contains("another run"), "{:?}", second.refusals);
+    assert!(matches!(fill(&second, &board), Err(LoadError::InUse { .. })));
+    assert!(matches!(remove::data_directory("r", data), Err(LoadError::InUse { .. })));
+    assert!(sizes_are_right(data, &first.file_sets));
+    drop(used);
+    assert_eq!(filled(&second).1, 1);
+}
+
+#[test]
 fn a_stopped_fill_leaves_its_marker() {
     let home = tempfile::tempdir().unwrap();
     let plan = plan(home.path(), &[]);

@@ -159,11 +159,16 @@ fn directory_refusals(plan: &Plan, facts: &Facts) -> Vec<Refusal> {
         refusals.push(Refusal { what: "too many directories".to_owned(), remedy: "name fewer".to_owned() });
     }
     for (directory, data) in facts.directories.iter().zip(&plan.data_directories) {
-        if let Standing::Foreign(why) = &directory.standing {
-            refusals.push(Refusal {
+        match &directory.standing {
+            Standing::Foreign(why) => refusals.push(Refusal {
                 what: format!("{} {why}, so it is left alone", data.display()),
                 remedy: "move it away or choose another directory; no option overrides this".to_owned(),
-            });
+            }),
+            Standing::InUse => refusals.push(Refusal {
+                what: format!("{} is used by another run now", data.display()),
+                remedy: "wait for its end, or choose another directory; no option overrides this".to_owned(),
+            }),
+            Standing::Absent | Standing::Ours(_) => {}
         }
         if let Some(why) = directory.unwritable.as_ref().filter(|_| !plan.file_sets.is_empty()) {
             refusals.push(Refusal {

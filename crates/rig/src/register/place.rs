@@ -119,7 +119,8 @@ fn sweep_one(mut journal: Journal, roots: &Roots, removed: &mut Vec<Removed>) {
     let pid = journal.owner().map_or(0, |owner| owner.pid);
     for (id, thing) in journal.present() {
         let undone = undo(&thing, roots, Duration::MAX);
-        if let Undone::Left(sentence) = undone {
+        // What a dead program left in use is used by its own threads that the kernel does not let go.
+        if let Undone::Left(sentence) | Undone::InUse(sentence) = undone {
             removed.push(Removed::left(format!("{sentence} (left by process {pid})")));
             continue;
         }

@@ -112,6 +112,21 @@ fn a_living_program_is_not_disturbed() {
 }
 
 #[test]
+fn a_directory_that_another_run_uses_is_left_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (register, _) = open(folder.path());
+    let path = marked(folder.path().join("a"));
+    let entry = register.enter(directory(&path)).unwrap();
+    let user = fs::File::open(&path).unwrap();
+    rustix::fs::flock(&user, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let left = register.undo(entry).unwrap();
+    assert!(left.complete && left.sentence.contains("another run"), "{left}");
+    drop((user, register));
+    assert_eq!(open(folder.path()).1, []);
+    assert!(path.exists());
+}
+
+#[test]
 fn an_empty_register_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let (register, _) = open(folder.path());

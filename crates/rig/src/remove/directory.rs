@@ -1,9 +1,11 @@
 //! Removing a directory that proves itself ours.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
 use super::Outcome;
 use crate::Roots;
@@ -11,6 +13,21 @@ use crate::child::{find_tool, run};
 
 /// Enough for millions of files; what is left after it is taken up by the next run.
 const DEADLINE: Duration = Duration::from_secs(120);
+
+/// Another program holds the directory (flock): a load of ours that uses it.
+pub(super) struct InUse;
+
+/// Keeps other programs from using the directory while it is removed. `None` where it cannot be opened, which its removal
+/// will tell.
+pub(super) fn hold(path: &Path) -> Result<Option<File>, InUse> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(directory) = rustix::fs::open(path, flags, Mode::empty()) else { return Ok(None) };
+    match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(InUse),
+        // A file system without locks has no users that hold one either.
+        _ => Ok(Some(File::from(directory))),
+    }
+}
 
 pub(super) fn remove(path: &Path, marker: &str, roots: &Roots, patience: Duration) -> Outcome {
     let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(None) };

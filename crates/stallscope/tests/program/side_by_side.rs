@@ -30,6 +30,22 @@ fn the_first_recording_to_end_says_nothing_of_the_files_that_the_other_still_rea
 }
 
 #[test]
+fn a_directory_that_a_run_uses_is_refused_to_another() {
+    let folder = folder();
+    let at = folder.path().display().to_string();
+    let mut first = Running::start(&format!("run simoop {SMALL} --quiet --out {at}/first {at}"));
+    first.wait_for_the_run();
+    for keep in ["", "--keep"] {
+        let refused =
+            Running::start(&format!("run simoop {SMALL} {keep} --out {at}/second {at}")).wait().expect_code(3);
+        assert!(refused.stderr.contains("is used by another run now; wait for its end"), "{}", refused.stderr);
+    }
+    first.wait().expect_code(0);
+    assert!(!folder.path().join("stallscope-simoop").exists());
+    Running::start(&format!("run simoop {SMALL} --quiet --out {at}/third {at}")).wait().expect_code(0);
+}
+
+#[test]
 fn each_of_two_runs_has_a_box_of_its_own() {
     if !is_root("memory boxes") {
         return;
