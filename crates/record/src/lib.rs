@@ -51,9 +51,11 @@ mod source;
 #[allow(unsafe_code)]
 mod sys;
 mod ticker;
+mod trace;
 
 pub use ledger::{Failure, Sample};
 pub use roots::Roots;
 pub use sampler::{BoxCgroup, Options, SamplerSet, SourceCost};
 pub use source::SourceError;
 pub use ticker::{ClockWatch, Tick, Ticker};
+pub use trace::{BlockedNow, Cost, LostEvents, TraceOptions, Tracing};

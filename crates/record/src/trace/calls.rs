@@ -1,0 +1,91 @@
+//! The system calls on files that are followed, and how each names its file.
+
+/// Numbers beyond are not followed: `CALLS` of the programs.
+const CALLS: usize = 512;
+
+/// How a system call names its file: `enum names_file` of the programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    Nothing = 1,
+    Descriptor = 2,
+    First = 3,
+    Second = 4,
+}
+
+/// Name, number, how it names its file, and whether it gives a number of bytes.
+type Call = (&'static str, libc::c_long, Names, bool);
+
+const COMMON: [Call; 28] = [
+    ("read", libc::SYS_read, Names::Descriptor, true),
+    ("write", libc::SYS_write, Names::Descriptor, true),
+    ("pread64", libc::SYS_pread64, Names::Descriptor, true),
+    ("pwrite64", libc::SYS_pwrite64, Names::Descriptor, true),
+    ("readv", libc::SYS_readv, Names::Descriptor, true),
+    ("writev", libc::SYS_writev, Names::Descriptor, true),
+    ("preadv", libc::SYS_preadv, Names::Descriptor, true),
+    ("pwritev", libc::SYS_pwritev, Names::Descriptor, true),
+    ("preadv2", libc::SYS_preadv2, Names::Descriptor, true),
+    ("pwritev2", libc::SYS_pwritev2, Names::Descriptor, true),
+    ("fsync", libc::SYS_fsync, Names::Descriptor, false),
+    ("fdatasync", libc::SYS_fdatasync, Names::Descriptor, false),
+    ("sync_file_range", libc::SYS_sync_file_range, Names::Descriptor, false),
+    ("syncfs", libc::SYS_syncfs, Names::Descriptor, false),
+    ("sync", libc::SYS_sync, Names::Nothing, false),
+    ("fallocate", libc::SYS_fallocate, Names::Descriptor, false),
+    ("ftruncate", libc::SYS_ftruncate, Names::Descriptor, false),
+    ("truncate", libc::SYS_truncate, Names::First, false),
+    ("getdents64", libc::SYS_getdents64, Names::Descriptor, true),
+    ("copy_file_range", libc::SYS_copy_file_range, Names::Descriptor, true),
+    ("close", libc::SYS_close, Names::Nothing, false),
+    ("openat", libc::SYS_openat, Names::Second, false),
+    ("unlinkat", libc::SYS_unlinkat, Names::Second, false),
+    ("mkdirat", libc::SYS_mkdirat, Names::Second, false),
+    ("renameat2", libc::SYS_renameat2, Names::Second, false),
+    ("linkat", libc::SYS_linkat, Names::Second, false),
+    ("statx", libc::SYS_statx, Names::Second, false),
+    ("msync", libc::SYS_msync, Names::Nothing, false),
+];
+
+/// Calls that newer architectures do without.
+#[cfg(target_arch = "x86_64")]
+const OLD: [Call; 9] = [
+    ("open", libc::SYS_open, Names::First, false),
+    ("creat", libc::SYS_creat, Names::First, false),
+    ("stat", libc::SYS_stat, Names::First, false),
+    ("lstat", libc::SYS_lstat, Names::First, false),
+    ("unlink", libc::SYS_unlink, Names::First, false),
+    ("mkdir", libc::SYS_mkdir, Names::First, false),
+    ("rmdir", libc::SYS_rmdir, Names::First, false),
+    ("rename", libc::SYS_rename, Names::First, false),
+    ("newfstatat", libc::SYS_newfstatat, Names::Second, false),
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD: [Call; 1] = [("newfstatat", libc::SYS_newfstatat, Names::Second, false)];
+
+fn all() -> impl Iterator<Item = &'static Call> {
+    COMMON.iter().chain(&OLD)
+}
+
+/// One byte for each number: 0, or how the call names its file.
+pub(super) fn table() -> [u8; CALLS] {
+    let mut table = [0; CALLS];
+    for (_, number, names, _) in all() {
+        if let Some(place) = usize::try_from(*number).ok().and_then(|number| table.get_mut(number)) {
+            *place = *names as u8;
+        }
+    }
+    table
+}
+
+/// A followed call.
+pub(super) struct Followed {
+    pub(super) name: &'static str,
+    pub(super) by_descriptor: bool,
+    pub(super) gives_bytes: bool,
+}
+
+/// The call of that number.
+pub(super) fn of(number: i32) -> Option<Followed> {
+    let (name, _, names, gives_bytes) = all().find(|(_, known, _, _)| *known == libc::c_long::from(number))?;
+    Some(Followed { name, by_descriptor: *names == Names::Descriptor, gives_bytes: *gives_bytes })
+}
