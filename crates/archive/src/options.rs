@@ -16,8 +16,12 @@ pub struct WriterOptions {
     pub consolidate_after_flushes: u32,
     /// Memory of gathered rows beyond which they are consolidated earlier.
     pub consolidate_after_bytes: usize,
+    /// Memory of one table's rows in one flush beyond which they are a batch of the table's segment at once.
+    pub direct_after_bytes: usize,
     /// Memory of one table's rows between two flushes. What is beyond is counted as lost.
     pub pending_limit_bytes: usize,
+    /// The same for each table of a tracer's rows, which come in floods.
+    pub trace_pending_limit_bytes: usize,
 }
 
 impl Default for WriterOptions {
@@ -28,7 +32,9 @@ impl Default for WriterOptions {
             sync: true,
             consolidate_after_flushes: 60,
             consolidate_after_bytes: 4 << 20,
+            direct_after_bytes: 2 << 20,
             pending_limit_bytes: 4 << 20,
+            trace_pending_limit_bytes: 32 << 20,
         }
     }
 }

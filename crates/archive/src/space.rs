@@ -1,7 +1,7 @@
 //! Room on the disk: the reserve and the size limit.
 //!
-//! The reserve is real blocks, allocated at the start. When the disk is full a quarter of it is freed each time that
-//! tables are given up, which happens at most three times, and the rest for the close: that is what lets a run on a
+//! The reserve is real blocks, allocated at the start. When the disk is full a fifth of it is freed each time that
+//! tables are given up, which happens at most four times, and the rest for the close: that is what lets a run on a
 //! full disk end with a readable archive.
 
 use std::fs::{File, OpenOptions};
@@ -19,7 +19,7 @@ use crate::{RESERVE_FILE, append};
 const LEAST_BYTES: u64 = 256 << 10;
 
 /// The reserve is freed in this many parts: one for each [`Priority`](crate::table::Priority), and one for the close.
-const PARTS: u64 = 4;
+const PARTS: u64 = 5;
 
 /// Room that is left, and how much of it is held back.
 #[derive(Debug)]

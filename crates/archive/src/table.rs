@@ -7,7 +7,13 @@ mod descriptors;
 mod intervals;
 mod metrics;
 mod operations;
+mod request_intervals;
+mod requests;
+mod rwbs;
 mod samples;
+mod stacks;
+mod stalls;
+mod tasks;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,11 +27,18 @@ pub(crate) use descriptors::Descriptors;
 pub(crate) use intervals::Intervals;
 pub(crate) use metrics::Metrics;
 pub(crate) use operations::Operations;
+pub(crate) use request_intervals::RequestIntervals;
+pub(crate) use requests::Requests;
 pub(crate) use samples::Samples;
+pub(crate) use stacks::Stacks;
+pub(crate) use stalls::Stalls;
+pub(crate) use tasks::Tasks;
 
 /// What is given up first when the disk is full: the least comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Priority {
+    /// What a tracer saw: by far the most rows.
+    Trace,
     /// Slow, stuck and failed operations, one by one.
     Operations,
     /// Operations summed by interval.
@@ -75,7 +88,7 @@ pub(crate) fn batch<T: Table>(schema: &SchemaRef, rows: &[T::Row]) -> RecordBatc
 
 #[cfg(test)]
 mod tests {
-    use super::{Descriptors, Intervals, Metrics, Operations, Priority, Samples, Table, batch, schema};
+    use super::*;
 
     fn every_column_says_its_unit<T: Table>() {
         for field in schema::<T>().fields() {
@@ -91,11 +104,20 @@ mod tests {
         every_column_says_its_unit::<Metrics>();
         every_column_says_its_unit::<Intervals>();
         every_column_says_its_unit::<Operations>();
+        every_column_says_its_unit::<Stalls>();
+        every_column_says_its_unit::<Stacks>();
+        every_column_says_its_unit::<Requests>();
+        every_column_says_its_unit::<RequestIntervals>();
+        every_column_says_its_unit::<Tasks>();
     }
 
     #[test]
     fn metrics_are_given_up_last() {
-        assert!(Operations::PRIORITY < Intervals::PRIORITY && Intervals::PRIORITY < Metrics::PRIORITY);
+        assert!(
+            Stalls::PRIORITY < Operations::PRIORITY
+                && Operations::PRIORITY < Intervals::PRIORITY
+                && Intervals::PRIORITY < Metrics::PRIORITY
+        );
         assert!([Descriptors::PRIORITY, Samples::PRIORITY].iter().all(|priority| *priority == Priority::Metrics));
     }
 }

@@ -2,6 +2,7 @@
 
 mod consolidate;
 mod degrade;
+mod direct;
 mod flush;
 mod segment;
 mod shelf;
@@ -15,6 +16,7 @@ use model::event::RunEvent;
 use model::metric::{Change, MetricDescriptor, SampleHeader};
 use model::operation::{IntervalRecord, OperationRecord};
 use model::run::RunDescription;
+use model::stall::Traced;
 use model::time::Moment;
 
 use crate::append::{AppendFile, sync_directory};
@@ -23,7 +25,9 @@ use crate::error::ArchiveError;
 use crate::journal::{Entry, Journal};
 use crate::options::{FlushState, WriterOptions};
 use crate::space::Space;
-use crate::table::{Descriptors, Intervals, Metrics, Operations, Samples};
+use crate::table::{
+    Descriptors, Intervals, Metrics, Operations, Priority, RequestIntervals, Requests, Samples, Stacks, Stalls, Tasks,
+};
 use crate::{DESCRIPTION_FILE, JOURNAL_FILE};
 use degrade::Trouble;
 use segment::Segments;
@@ -33,6 +37,8 @@ use shelf::{Rows, Shelf};
 const RECENT_LEVEL: i32 = 1;
 /// zstd level of segments' batches: written once a minute, kept for good.
 const SEGMENT_LEVEL: i32 = 6;
+/// Tables of a run.
+const TABLES: usize = 10;
 /// Events that wait for a flush; more are counted as lost.
 const PENDING_EVENTS: usize = 4096;
 
@@ -69,25 +75,58 @@ struct Tables {
     metrics: Rows<Metrics>,
     intervals: Rows<Intervals>,
     operations: Rows<Operations>,
+    stalls: Rows<Stalls>,
+    stacks: Rows<Stacks>,
+    requests: Rows<Requests>,
+    request_intervals: Rows<RequestIntervals>,
+    tasks: Rows<Tasks>,
 }
 
 impl Tables {
-    fn new(pending_limit: usize) -> Tables {
+    fn new(options: &WriterOptions) -> Tables {
+        let (pending_limit, trace_limit) = (options.pending_limit_bytes, options.trace_pending_limit_bytes);
         Tables {
             descriptors: Rows::new(pending_limit),
             samples: Rows::new(pending_limit),
             metrics: Rows::new(pending_limit),
             intervals: Rows::new(pending_limit),
             operations: Rows::new(pending_limit),
+            stalls: Rows::new(trace_limit),
+            stacks: Rows::new(trace_limit),
+            requests: Rows::new(trace_limit),
+            request_intervals: Rows::new(trace_limit),
+            tasks: Rows::new(trace_limit),
         }
     }
 
-    fn all(&self) -> [&dyn Shelf; 5] {
-        [&self.descriptors, &self.samples, &self.metrics, &self.intervals, &self.operations]
+    fn all(&self) -> [&dyn Shelf; TABLES] {
+        [
+            &self.descriptors,
+            &self.samples,
+            &self.metrics,
+            &self.intervals,
+            &self.operations,
+            &self.stalls,
+            &self.stacks,
+            &self.requests,
+            &self.request_intervals,
+            &self.tasks,
+        ]
     }
 
-    fn all_mut(&mut self) -> [&mut dyn Shelf; 5] {
-        [&mut self.descriptors, &mut self.samples, &mut self.metrics, &mut self.intervals, &mut self.operations]
+    fn all_mut(&mut self) -> [&mut dyn Shelf; TABLES] {
+        [
+            &mut self.descriptors,
+            &mut self.samples,
+            &mut self.metrics,
+            &mut self.intervals,
+            &mut self.operations,
+            &mut self.stalls,
+            &mut self.stacks,
+            &mut self.requests,
+            &mut self.request_intervals,
+            &mut self.tasks,
+        ]
     }
 }
 
@@ -119,7 +158,7 @@ impl Writer {
         let journal = Journal::create(&path, options.sync).map_err(ArchiveError::io(&path, "begin the journal"))?;
         let mut writer = Writer {
             dir: dir.to_owned(),
-            tables: Tables::new(options.pending_limit_bytes),
+            tables: Tables::new(&options),
             events: Vec::new(),
             lost_events: 0,
             journal,
@@ -135,7 +174,7 @@ impl Writer {
             trouble: Trouble::default(),
             options,
         };
-        writer.open_segments().map_err(ArchiveError::io(dir, "open the tables"))?;
+        writer.open_segments(description.trace.is_some()).map_err(ArchiveError::io(dir, "open the tables"))?;
         write_description(dir, description)?;
         Ok(writer)
     }
@@ -159,6 +198,20 @@ impl Writer {
     /// Adds operations that are kept one by one.
     pub fn operations(&mut self, records: impl IntoIterator<Item = OperationRecord>) {
         self.tables.operations.extend(records);
+    }
+
+    /// Adds what a tracer saw, and leaves the lists empty, so that they can be filled again.
+    pub fn traced(&mut self, traced: &mut Traced) {
+        self.tables.stalls.extend(traced.stalls.drain(..));
+        self.tables.stacks.extend(traced.stacks.drain(..));
+        self.tables.requests.extend(traced.requests.drain(..));
+        self.tables.request_intervals.extend(traced.request_intervals.drain(..));
+        self.tables.tasks.extend(traced.tasks.drain(..));
+    }
+
+    /// Memory of the rows that no flush has written yet. Whoever adds many a second flushes when it has grown large.
+    pub fn pending_bytes(&self) -> usize {
+        self.tables.all().iter().map(|shelf| shelf.pending_weight()).sum()
     }
 
     /// Adds an event.
@@ -201,8 +254,10 @@ impl Writer {
         Ok(Closed { rows, bytes: self.space.used_bytes(), state: self.trouble.state() })
     }
 
-    fn open_segments(&mut self) -> io::Result<()> {
-        for shelf in self.tables.all() {
+    /// Opens the tables that the run will have. Those of a tracer that come unannounced are opened with their first row.
+    fn open_segments(&mut self, traced: bool) -> io::Result<()> {
+        let wanted = |shelf: &&dyn Shelf| traced || shelf.priority() != Priority::Trace;
+        for shelf in self.tables.all().into_iter().filter(wanted) {
             self.segments.ensure(shelf, &mut self.thorough, &mut self.journal, &mut self.space)?;
         }
         Ok(())

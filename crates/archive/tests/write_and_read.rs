@@ -27,15 +27,14 @@ fn a_closed_run_is_whole_and_holds_one_plain_stream_for_each_table() {
     assert_eq!(run.events().len(), 2);
     let report = run.check();
     assert!(report.whole, "{report:?}");
-    assert_eq!((report.state, report.segments, report.rows["samples"]), (RunState::Closed, 5, 23));
+    assert_eq!((report.state, report.segments, report.rows["samples"]), (RunState::Closed, 10, 23));
     let mut names: Vec<String> =
         fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
-    let tables = ["descriptors", "intervals", "journal", "metrics", "operations", "run.json", "samples"];
-    let expected = tables.map(|name| match name {
-        "journal" | "run.json" => name.to_owned(),
-        table => format!("{table}-0000.arrows"),
-    });
+    let tables = ["descriptors", "intervals", "metrics", "operations", "request_intervals", "requests", "samples"];
+    let tables = tables.into_iter().chain(["stacks", "stalls", "tasks"]).map(|table| format!("{table}-0000.arrows"));
+    let mut expected: Vec<String> = tables.chain(["journal".into(), "run.json".into()]).collect();
+    expected.sort();
     assert_eq!(names, expected);
     let size: u64 = names.iter().map(|name| fs::metadata(dir.path().join(name)).unwrap().len()).sum();
     let description = fs::metadata(dir.path().join("run.json")).unwrap().len();
@@ -119,6 +118,46 @@ fn rows_beyond_the_pending_limit_are_counted_as_lost() {
     assert!(kept > 0);
     let loss = RunEvent::Loss { what: "rows of metrics".into(), count: 1000 - kept, at_ns: moment(0).monotonic_ns };
     assert_eq!(run.events(), [loss]);
+}
+
+#[test]
+fn a_flood_of_rows_goes_straight_into_its_segment_in_the_order_of_time() {
+    let dir = tempdir().unwrap();
+    let floods = archive::WriterOptions { direct_after_bytes: 64 << 10, ..options(60) };
+    let mut writer = write_steps(dir.path(), 3, floods);
+    let mut flood = |steps: std::ops::Range<u32>, at| {
+        for step in steps {
+            writer.traced(&mut Step::number(step).traced);
+        }
+        assert_eq!(writer.flush(moment(at)), FlushState::Whole);
+        assert_eq!(writer.pending_bytes(), 0);
+    };
+    flood(3..1003, 3);
+    flood(1003..1004, 4);
+    flood(1004..2004, 5);
+    let requests = |run: &Run| run.requests().collect::<Result<Vec<_>, _>>().unwrap().concat();
+    let live = Run::open(dir.path()).unwrap();
+    assert_eq!((live.check().state, live.check().lost.len()), (RunState::Live, 0));
+    let numbers: Vec<u32> = requests(&live).iter().map(|request| request.request).collect();
+    assert_eq!(numbers, (0..2 * 2004).collect::<Vec<u32>>());
+    writer.close(moment(6)).unwrap();
+    let closed = Run::open(dir.path()).unwrap();
+    assert!(closed.check().whole);
+    assert_eq!(closed.check().rows["requests"], 2 * 2004);
+    assert_eq!(rows_in(&closed).stalls, rows_of(2004).stalls);
+}
+
+#[test]
+fn trace_tables_that_nobody_announced_come_with_their_first_row() {
+    let dir = tempdir().unwrap();
+    let untraced = RunDescription { trace: None, ..description() };
+    let mut writer = Writer::create(dir.path(), &untraced, options(60)).unwrap();
+    assert!(!Run::open(dir.path()).unwrap().has_trace());
+    Step::number(0).write(&mut writer);
+    assert_eq!(writer.flush(moment(0)), FlushState::Whole);
+    let run = Run::open(dir.path()).unwrap();
+    assert!(run.has_trace());
+    assert_eq!(rows_in(&run), rows_of(1));
 }
 
 #[test]

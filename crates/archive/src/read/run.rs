@@ -8,12 +8,15 @@ use model::event::RunEvent;
 use model::metric::{Change, MetricDescriptor, SampleHeader};
 use model::operation::{IntervalRecord, OperationRecord};
 use model::run::{FORMAT_VERSION, RunDescription};
+use model::stall::{RequestIntervalRecord, RequestRecord, StackRecord, StallRecord, TaskRecord};
 use serde::Deserialize;
 
 use super::inventory::Inventory;
 use super::rows::Batches;
 use crate::error::ArchiveError;
-use crate::table::{Descriptors, Intervals, Metrics, Operations, Samples, Table};
+use crate::table::{
+    Descriptors, Intervals, Metrics, Operations, RequestIntervals, Requests, Samples, Stacks, Stalls, Table, Tasks,
+};
 use crate::{DESCRIPTION_FILE, JOURNAL_FILE};
 
 /// A run directory as it was when it was opened. What a live run gains later is seen by opening it again.
@@ -73,6 +76,36 @@ impl Run {
     /// Operations kept one by one.
     pub fn operations(&self) -> Batches<OperationRecord> {
         self.batches::<Operations>()
+    }
+
+    /// Whether the run has the tables that a tracer fills, be they empty.
+    pub fn has_trace(&self) -> bool {
+        self.inventory.segments.iter().any(|segment| segment.entry.table == Stalls::NAME)
+    }
+
+    /// Time that tasks were seen to lose.
+    pub fn stalls(&self) -> Batches<StallRecord> {
+        self.batches::<Stalls>()
+    }
+
+    /// Kernel stacks that the stalls refer to.
+    pub fn stacks(&self) -> Batches<StackRecord> {
+        self.batches::<Stacks>()
+    }
+
+    /// Block requests, one by one. There may be millions: one batch is in memory at a time.
+    pub fn requests(&self) -> Batches<RequestRecord> {
+        self.batches::<Requests>()
+    }
+
+    /// Block requests summed by device, kind and interval.
+    pub fn request_intervals(&self) -> Batches<RequestIntervalRecord> {
+        self.batches::<RequestIntervals>()
+    }
+
+    /// The threads that stalls and requests name by number.
+    pub fn tasks(&self) -> Batches<TaskRecord> {
+        self.batches::<Tasks>()
     }
 
     fn batches<T: Table>(&self) -> Batches<T::Row> {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::builder::PrimitiveBuilder;
+use arrow_array::builder::{PrimitiveBuilder, StringBuilder};
 use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, ListArray, PrimitiveArray, RecordBatch, StringArray, UInt64Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, ListArray, PrimitiveArray, RecordBatch, StringArray, UInt64Array};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
 
@@ -36,11 +36,16 @@ pub(crate) fn optional(name: &str, data_type: DataType, unit: &str) -> Field {
 
 /// The type of a column whose cells are lists of u64.
 pub(crate) fn list_of_u64() -> DataType {
-    DataType::List(list_item())
+    DataType::List(list_item(DataType::UInt64))
 }
 
-fn list_item() -> Arc<Field> {
-    Arc::new(Field::new("item", DataType::UInt64, false))
+/// The type of a column whose cells are lists of text.
+pub(crate) fn list_of_text() -> DataType {
+    DataType::List(list_item(DataType::Utf8))
+}
+
+fn list_item(data_type: DataType) -> Arc<Field> {
+    Arc::new(Field::new("item", data_type, false))
 }
 
 /// A column of whole numbers.
@@ -65,10 +70,34 @@ pub(crate) fn maybe_texts<'a, R>(rows: &'a [R], cell: impl Fn(&'a R) -> Option<&
     Arc::new(rows.iter().map(cell).collect::<StringArray>())
 }
 
+/// A column of text that is written for each row; nothing is allocated for a row.
+pub(crate) fn written<R>(rows: &[R], mut write: impl FnMut(&R, &mut String)) -> ArrayRef {
+    let mut column = StringBuilder::with_capacity(rows.len(), rows.len());
+    let mut cell = String::new();
+    for row in rows {
+        cell.clear();
+        write(row, &mut cell);
+        column.append_value(&cell);
+    }
+    Arc::new(column.finish())
+}
+
+/// A column of yes and no.
+pub(crate) fn flags<R>(rows: &[R], cell: impl Fn(&R) -> bool) -> ArrayRef {
+    Arc::new(rows.iter().map(|row| Some(cell(row))).collect::<BooleanArray>())
+}
+
+/// A column of lists of text.
+pub(crate) fn text_lists<R>(rows: &[R], cell: impl Fn(&R) -> &[String]) -> ArrayRef {
+    let items = Arc::new(StringArray::from_iter_values(rows.iter().flat_map(&cell)));
+    let offsets = OffsetBuffer::from_lengths(rows.iter().map(|row| cell(row).len()));
+    Arc::new(ListArray::new(list_item(DataType::Utf8), offsets, items, None))
+}
+
 /// A column of lists of u64: the lists' lengths, and all items one after another.
 pub(crate) fn lists(lengths: impl Iterator<Item = usize>, items: impl Iterator<Item = u64>) -> ArrayRef {
     let items = Arc::new(UInt64Array::from_iter_values(items));
-    Arc::new(ListArray::new(list_item(), OffsetBuffer::from_lengths(lengths), items, None))
+    Arc::new(ListArray::new(list_item(DataType::UInt64), OffsetBuffer::from_lengths(lengths), items, None))
 }
 
 /// The columns of a batch that was read.
@@ -108,6 +137,24 @@ impl<'a> Columns<'a> {
         Ok(U64Lists { lists, items })
     }
 
+    /// A column of yes and no, without empty cells.
+    pub(crate) fn flags(&self, name: &str) -> Result<&'a BooleanArray, ColumnError> {
+        self.full(name)
+    }
+
+    /// A column of lists of text, none of them absent.
+    pub(crate) fn text_lists(&self, name: &str) -> Result<TextLists<'a>, ColumnError> {
+        let lists: &ListArray = self.full(name)?;
+        let items = lists.values().as_any().downcast_ref::<StringArray>();
+        let items = items.ok_or_else(|| ColumnError::new(name, "its items are not text"))?;
+        Ok(TextLists { lists, items })
+    }
+
+    /// A column of u32, some absent.
+    pub(crate) fn maybe_u32(&self, name: &str) -> Result<MaybeNumbers<'a, UInt32Type>, ColumnError> {
+        self.of_type(name).map(MaybeNumbers)
+    }
+
     /// A column of u64, some absent.
     pub(crate) fn maybe_u64(&self, name: &str) -> Result<MaybeNumbers<'a, UInt64Type>, ColumnError> {
         self.of_type(name).map(MaybeNumbers)
@@ -124,8 +171,8 @@ impl<'a> Columns<'a> {
     }
 
     /// A column of text, some absent.
-    pub(crate) fn maybe_text(&self, name: &str) -> Result<&'a StringArray, ColumnError> {
-        self.of_type(name)
+    pub(crate) fn maybe_text(&self, name: &str) -> Result<MaybeTexts<'a>, ColumnError> {
+        self.of_type(name).map(MaybeTexts)
     }
 
     fn full<A: Array + 'static>(&self, name: &str) -> Result<&'a A, ColumnError> {
@@ -150,6 +197,30 @@ impl<T: ArrowPrimitiveType> MaybeNumbers<'_, T> {
     /// The cell of a row.
     pub(crate) fn get(&self, row: usize) -> Option<T::Native> {
         self.0.is_valid(row).then(|| self.0.value(row))
+    }
+}
+
+/// A column of text, some absent.
+pub(crate) struct MaybeTexts<'a>(&'a StringArray);
+
+impl MaybeTexts<'_> {
+    /// The cell of a row.
+    pub(crate) fn get(&self, row: usize) -> Option<String> {
+        self.0.is_valid(row).then(|| self.0.value(row).to_owned())
+    }
+}
+
+/// A column of lists of text.
+pub(crate) struct TextLists<'a> {
+    lists: &'a ListArray,
+    items: &'a StringArray,
+}
+
+impl TextLists<'_> {
+    /// The list of a row.
+    pub(crate) fn get(&self, row: usize) -> Vec<String> {
+        let offsets = self.lists.value_offsets();
+        (offsets[row] as usize..offsets[row + 1] as usize).map(|item| self.items.value(item).to_owned()).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! `operations`: slow, stuck and failed operations, one by one.
 
+use arrow_array::ArrayRef;
 use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
 use model::operation::{OperationKind, OperationRecord};
 
@@ -57,7 +57,7 @@ impl Table for Operations {
                 duration_ns: duration.value(row),
                 bytes: bytes.get(row),
                 errno: errno.get(row),
-                path: path.is_valid(row).then(|| path.value(row).to_owned()),
+                path: path.get(row),
             })
         };
         (0..columns.rows()).map(row).collect()

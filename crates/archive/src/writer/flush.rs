@@ -18,7 +18,7 @@ impl Writer {
     /// It never fails: on a full disk tables are given up, the least important first, until the rest can be written.
     pub fn flush(&mut self, now: Moment) -> FlushState {
         while !self.trouble.is_full() {
-            match self.write_recent(now) {
+            match self.write_direct(now).and_then(|()| self.write_recent(now)) {
                 Ok(()) => break,
                 Err(error) => self.degrade(&error, now),
             }
@@ -45,6 +45,7 @@ impl Writer {
     }
 
     fn write_recent(&mut self, now: Moment) -> io::Result<()> {
+        self.ensure_segments()?;
         self.open_recent()?;
         let mut record = std::mem::take(&mut self.buffer);
         let outcome = self.encode_record(now, &mut record).and_then(|()| self.append_recent(&record));
@@ -52,6 +53,14 @@ impl Writer {
         outcome?;
         self.flushes += 1;
         self.tables.all_mut().into_iter().for_each(|shelf| shelf.accept());
+        Ok(())
+    }
+
+    /// A recent file's batches have the schemas of the segments, so these come first.
+    fn ensure_segments(&mut self) -> io::Result<()> {
+        for shelf in self.tables.all().into_iter().filter(|shelf| shelf.pending() > 0) {
+            self.segments.ensure(shelf, &mut self.thorough, &mut self.journal, &mut self.space)?;
+        }
         Ok(())
     }
 

@@ -60,6 +60,8 @@ pub(crate) trait Shelf {
     fn schema(&self) -> &SchemaRef;
     /// Rows that no flush has written yet.
     fn pending(&self) -> usize;
+    /// Memory of the pending rows.
+    fn pending_weight(&self) -> usize;
     /// Rows in memory, flushed or not.
     fn held(&self) -> usize;
     /// Memory of the flushed rows.
@@ -70,6 +72,8 @@ pub(crate) trait Shelf {
     fn encode_flushed(&mut self, encoder: &mut Encoder, out: &mut Vec<u8>) -> io::Result<()>;
     /// The pending rows are on disk.
     fn accept(&mut self);
+    /// The pending rows are on disk, in their final place.
+    fn settle(&mut self);
     /// The flushed rows need not be held any more.
     fn clear(&mut self);
     /// The pending rows are lost, and so are all later ones.
@@ -99,6 +103,10 @@ impl<T: Table> Shelf for Rows<T> {
         self.rows.len() - self.flushed
     }
 
+    fn pending_weight(&self) -> usize {
+        self.pending_weight
+    }
+
     fn held(&self) -> usize {
         self.rows.len()
     }
@@ -121,6 +129,12 @@ impl<T: Table> Shelf for Rows<T> {
         self.total += self.pending() as u64;
         self.flushed = self.rows.len();
         self.weight += std::mem::take(&mut self.pending_weight);
+    }
+
+    fn settle(&mut self) {
+        self.total += self.pending() as u64;
+        self.rows.truncate(self.flushed);
+        self.pending_weight = 0;
     }
 
     fn clear(&mut self) {

@@ -1,6 +1,8 @@
 //! A run whose rows are known: flush `n` writes exactly the rows of [`Step::number`]`(n)`.
 #![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
 
+mod trace;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -10,6 +12,7 @@ use model::event::RunEvent;
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
 use model::run::{FORMAT_VERSION, Host, Limits, RunDescription};
+use model::stall::{TraceSettings, Traced};
 use model::time::Moment;
 
 pub const METRICS: u32 = 40;
@@ -29,7 +32,7 @@ pub fn description() -> RunDescription {
         sample_interval_ns: SECOND,
         report_interval_ns: Some(SECOND),
         slower_than_ns: 1_000_000,
-        trace: None,
+        trace: Some(TraceSettings { slow_ns: 10_000_000, interval_ns: 1_000_000, all_requests: false }),
         seed: Some(7),
         recipe: None,
         host: Host::default(),
@@ -53,6 +56,11 @@ pub struct Rows {
     pub changes: BTreeSet<String>,
     pub intervals: BTreeSet<String>,
     pub operations: BTreeSet<String>,
+    pub stalls: BTreeSet<String>,
+    pub stacks: BTreeSet<String>,
+    pub requests: BTreeSet<String>,
+    pub request_intervals: BTreeSet<String>,
+    pub tasks: BTreeSet<String>,
 }
 
 /// What one flush writes.
@@ -62,6 +70,7 @@ pub struct Step {
     pub changes: Vec<Change>,
     pub intervals: Vec<IntervalRecord>,
     pub operations: Vec<OperationRecord>,
+    pub traced: Traced,
 }
 
 impl Step {
@@ -75,14 +84,17 @@ impl Step {
                 .collect(),
             intervals: ["read", "write"].map(|class| interval(step, class)).into(),
             operations: (0..step % 3).map(|number| operation(step, number)).collect(),
+            traced: trace::traced(step),
         }
     }
 
-    pub fn write(self, writer: &mut Writer) {
+    pub fn write(mut self, writer: &mut Writer) {
         writer.describe(&self.descriptors);
         writer.sample(self.header, &self.changes);
         writer.intervals(self.intervals);
         writer.operations(self.operations);
+        writer.traced(&mut self.traced);
+        assert!(self.traced.is_empty());
     }
 }
 
@@ -135,6 +147,7 @@ pub fn rows_of(steps: u32) -> Rows {
         rows.changes.extend(step.changes.iter().map(text));
         rows.intervals.extend(step.intervals.iter().map(text));
         rows.operations.extend(step.operations.iter().map(text));
+        rows.add(&step.traced);
     }
     rows
 }
@@ -147,23 +160,47 @@ pub fn rows_in(run: &Run) -> Rows {
         changes: set(run.changes()),
         intervals: set(run.intervals()),
         operations: set(run.operations()),
+        stalls: set(run.stalls()),
+        stacks: set(run.stacks()),
+        requests: set(run.requests()),
+        request_intervals: set(run.request_intervals()),
+        tasks: set(run.tasks()),
     }
 }
 
 impl Rows {
+    /// Adds what a tracer saw.
+    fn add(&mut self, traced: &Traced) {
+        self.stalls.extend(traced.stalls.iter().map(text));
+        self.stacks.extend(traced.stacks.iter().map(text));
+        self.requests.extend(traced.requests.iter().map(text));
+        self.request_intervals.extend(traced.request_intervals.iter().map(text));
+        self.tasks.extend(traced.tasks.iter().map(text));
+    }
+
+    fn tables(&self) -> [&BTreeSet<String>; 10] {
+        [
+            &self.descriptors,
+            &self.samples,
+            &self.changes,
+            &self.intervals,
+            &self.operations,
+            &self.stalls,
+            &self.stacks,
+            &self.requests,
+            &self.request_intervals,
+            &self.tasks,
+        ]
+    }
+
     /// Rows of all tables.
     pub fn count(&self) -> u64 {
-        let tables = [&self.descriptors, &self.samples, &self.changes, &self.intervals, &self.operations];
-        tables.iter().map(|rows| rows.len() as u64).sum()
+        self.tables().iter().map(|rows| rows.len() as u64).sum()
     }
 
     /// Whether every row is one of `written`.
     pub fn are_among(&self, written: &Rows) -> bool {
-        self.descriptors.is_subset(&written.descriptors)
-            && self.samples.is_subset(&written.samples)
-            && self.changes.is_subset(&written.changes)
-            && self.intervals.is_subset(&written.intervals)
-            && self.operations.is_subset(&written.operations)
+        self.tables().into_iter().zip(written.tables()).all(|(rows, written)| rows.is_subset(written))
     }
 }
 

@@ -1,0 +1,123 @@
+//! What a tracer sees in one flush: each optional cell is there in some rows and absent in others.
+
+use model::block::{DeviceNumber, Kind, Operation};
+use model::operation::Bucket;
+use model::stall::{
+    RequestIntervalRecord, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced, request_bucket,
+};
+
+use super::SECOND;
+
+const LOOP: DeviceNumber = DeviceNumber::new(7, 3);
+const METADATA: Kind = Kind::of(Operation::Read).with(Kind::META);
+
+/// Rows that no other step has.
+pub fn traced(step: u32) -> Traced {
+    Traced {
+        stalls: vec![bare_stall(step), full_stall(step)],
+        stacks: vec![StackRecord { stack: step, frames: frames(step) }],
+        requests: vec![bare_request(2 * step), full_request(2 * step + 1)],
+        request_intervals: vec![request_interval(step)],
+        tasks: vec![task(step)],
+    }
+}
+
+fn at(step: u32) -> u64 {
+    u64::from(step) * SECOND
+}
+
+fn frames(step: u32) -> Vec<String> {
+    ["io_schedule", "folio_wait_bit", "vfs_read"]
+        .iter()
+        .take(step as usize % 4)
+        .map(|&frame| frame.to_owned())
+        .collect()
+}
+
+fn bare_stall(step: u32) -> StallRecord {
+    let kind = StallKind::ALL[step as usize % StallKind::ALL.len()];
+    StallRecord::new(kind, 70 + step % 3, at(step), at(step) + 30_000_000)
+}
+
+fn full_stall(step: u32) -> StallRecord {
+    StallRecord {
+        busy_ns: 20_000_000,
+        count: 17,
+        state: Some(2),
+        woken_ns: Some(at(step) + 29_000_000),
+        waker_tid: Some(0),
+        stack: Some(step),
+        waker_stack: Some(step + 1),
+        request: Some(2 * step + 1),
+        tracepoint: Some("mm_shrink_slab".into()),
+        detail: Some("super_cache_scan of xfs on 7,3".into()),
+        call: Some("write".into()),
+        path: Some("/mnt/a file".into()),
+        bytes: Some(0),
+        errno: Some(5),
+        ..bare_stall(step)
+    }
+}
+
+fn bare_request(request: u32) -> RequestRecord {
+    RequestRecord {
+        request,
+        device: DeviceNumber::new(259, 1_000_000),
+        sector: 1 << 40,
+        bytes: 4096,
+        kind: Kind::of(Operation::Write).with(Kind::SYNC).with(Kind::FUA).with(Kind::PREFLUSH),
+        tid: 1,
+        merges: 0,
+        queued_ns: None,
+        got_ns: None,
+        inserted_ns: None,
+        issued_ns: None,
+        completed_ns: at(request),
+        errno: None,
+        throttled: false,
+        in_flight: Vec::new(),
+        overtaken_by: Vec::new(),
+    }
+}
+
+fn full_request(request: u32) -> RequestRecord {
+    let done_ns = at(request);
+    RequestRecord {
+        device: LOOP,
+        merges: 3,
+        queued_ns: Some(done_ns - 900_000_000),
+        got_ns: Some(done_ns - 1),
+        inserted_ns: Some(done_ns),
+        // Two CPUs' clocks may differ by a little.
+        issued_ns: Some(done_ns + 1),
+        errno: Some(5),
+        throttled: true,
+        in_flight: vec![(Kind::of(Operation::Read), 445), (METADATA, 22)],
+        overtaken_by: vec![(METADATA, u32::MAX)],
+        ..bare_request(request)
+    }
+}
+
+fn request_interval(step: u32) -> RequestIntervalRecord {
+    let bucket = |ns| Bucket { index: request_bucket(ns), count: ns };
+    RequestIntervalRecord {
+        start_ns: at(step),
+        end_ns: at(step + 1),
+        device: LOOP,
+        kind: METADATA,
+        count: 9,
+        bytes: 9 << 12,
+        queue: (0..u64::from(step) % 3).map(|n| bucket(1000 << n)).collect(),
+        device_time: vec![bucket(5), bucket(u64::MAX)],
+    }
+}
+
+fn task(step: u32) -> TaskRecord {
+    TaskRecord {
+        tid: 70 + step,
+        pid: 70,
+        name: "kworker/0:1+xfs-cil/loop3".into(),
+        cgroup: step.is_multiple_of(2).then(|| "/box".into()),
+        seen_ns: at(step),
+    }
+}
