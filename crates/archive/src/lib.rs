@@ -15,6 +15,7 @@ mod encode;
 mod error;
 mod journal;
 mod line;
+mod merge;
 mod options;
 mod read;
 mod recent;
@@ -23,6 +24,7 @@ mod table;
 mod writer;
 
 pub use error::ArchiveError;
+pub use merge::merge;
 pub use options::{FlushState, WriterOptions};
 pub use read::check::{CheckReport, RunState};
 pub use read::rows::Batches;

@@ -190,6 +190,11 @@ impl Writer {
         self.tables.metrics.extend(changes.iter().copied());
     }
 
+    /// Adds changes of samples that are added by themselves.
+    pub(crate) fn changes(&mut self, changes: impl IntoIterator<Item = Change>) {
+        self.tables.metrics.extend(changes);
+    }
+
     /// Adds the operations of an interval, summed by class.
     pub fn intervals(&mut self, records: impl IntoIterator<Item = IntervalRecord>) {
         self.tables.intervals.extend(records);

@@ -24,7 +24,7 @@ use crate::{DESCRIPTION_FILE, JOURNAL_FILE};
 pub struct Run {
     pub(super) dir: PathBuf,
     pub(super) description: RunDescription,
-    pub(super) inventory: Inventory,
+    pub(crate) inventory: Inventory,
 }
 
 impl Run {

@@ -1,0 +1,156 @@
+//! Slices of one recording become one run.
+//!
+//! A flight recorder writes its ring as a row of slices, each a small run that reads alone: it begins with all metrics
+//! described and all values told. Joined, what was told again is told once, samples are numbered through, and losses of
+//! the slices stay losses of the whole. One batch is in memory at a time.
+
+mod metrics;
+
+use std::fs::File;
+use std::path::Path;
+
+use model::event::{Ending, RunEvent};
+use model::run::RunDescription;
+use model::time::Moment;
+
+use crate::append::sync_directory;
+use crate::error::ArchiveError;
+use crate::options::WriterOptions;
+use crate::read::run::Run;
+use crate::writer::{Closed, Writer};
+use metrics::Joined;
+
+/// Fewer than a writer takes between two flushes.
+const EVENTS_AT_ONCE: usize = 1024;
+
+/// Writes the slices, which follow one another in time, as one new run, and closes it at `now`.
+///
+/// What of a slice cannot be read is left out and becomes a loss of the new run. Each slice is closed once it was copied,
+/// so that the space of one that was deleted meanwhile is given back. With [`WriterOptions::sync`] everything is on the
+/// disk in the end. An error leaves an unfinished run directory behind.
+pub fn merge(
+    slices: impl IntoIterator<Item = Run>,
+    dir: &Path,
+    description: &RunDescription,
+    options: &WriterOptions,
+    now: Moment,
+) -> Result<Closed, ArchiveError> {
+    // Rows come in whole batches that were accepted before; and nobody waits for a single flush.
+    let unsynced = WriterOptions { sync: false, pending_limit_bytes: usize::MAX, ..options.clone() };
+    let mut copy = Copy { writer: Writer::create(dir, description, unsynced)?, joined: Joined::default(), now };
+    for slice in slices {
+        copy.slice(&slice);
+    }
+    copy.writer.event(RunEvent::Ended { at_ns: now.monotonic_ns, how: Ending::Done });
+    let closed = copy.writer.close(now)?;
+    if options.sync {
+        sync_files(dir)?;
+    }
+    Ok(closed)
+}
+
+/// The new run as far as it is written.
+struct Copy {
+    writer: Writer,
+    joined: Joined,
+    now: Moment,
+}
+
+impl Copy {
+    fn slice(&mut self, slice: &Run) {
+        self.metrics(slice);
+        self.rows(slice.intervals(), |writer, rows| writer.intervals(rows));
+        self.rows(slice.operations(), |writer, rows| writer.operations(rows));
+        for events in slice.events().chunks(EVENTS_AT_ONCE) {
+            events.iter().for_each(|event| self.event(event.clone()));
+            self.flush();
+        }
+        for lost in &slice.inventory.lost {
+            let text = format!("{}: {lost}", slice.dir().display());
+            self.event(RunEvent::Note { at_ns: self.now.monotonic_ns, text });
+        }
+        let rest = self.joined.end_slice();
+        self.writer.changes(rest.changes);
+        if rest.undescribed > 0 {
+            let what = "rows of metrics, which no description was left of".to_owned();
+            self.writer.event(RunEvent::Loss { what, count: rest.undescribed, at_ns: self.now.monotonic_ns });
+        }
+        self.flush();
+    }
+
+    fn metrics(&mut self, slice: &Run) {
+        for descriptors in slice.descriptors() {
+            if let Some(descriptors) = self.readable(descriptors) {
+                let new = self.joined.describe(descriptors);
+                self.writer.describe(&new);
+            }
+        }
+        let headers: Vec<_> = slice.samples().filter_map(|batch| self.readable(batch)).flatten().collect();
+        for header in self.joined.begin_slice(headers) {
+            self.writer.sample(header, &[]);
+        }
+        for changes in slice.changes() {
+            let changes = self.readable(changes);
+            let joined = self.joined.changes(changes.unwrap_or_default());
+            self.writer.changes(joined);
+            self.flush();
+        }
+    }
+
+    /// Copies a table whose rows stay as they are.
+    fn rows<Row>(
+        &mut self,
+        batches: impl Iterator<Item = Result<Vec<Row>, ArchiveError>>,
+        write: impl Fn(&mut Writer, Vec<Row>),
+    ) {
+        for rows in batches {
+            if let Some(rows) = self.readable(rows) {
+                write(&mut self.writer, rows);
+                self.flush();
+            }
+        }
+    }
+
+    fn event(&mut self, event: RunEvent) {
+        let event = match event {
+            // The slice's end is not the run's.
+            RunEvent::Ended { .. } => return,
+            RunEvent::LateSample { sample, late_ns } => {
+                RunEvent::LateSample { sample: self.joined.sample(sample), late_ns }
+            }
+            // The next slice had the table again.
+            RunEvent::TableDropped { table, why, at_ns } => {
+                RunEvent::Note { at_ns, text: format!("for a while no longer recorded: {table} ({why})") }
+            }
+            other => other,
+        };
+        self.writer.event(event);
+    }
+
+    /// The rows of a batch; one that is damaged is counted.
+    fn readable<Row>(&mut self, batch: Result<Vec<Row>, ArchiveError>) -> Option<Vec<Row>> {
+        let at_ns = self.now.monotonic_ns;
+        match batch {
+            Ok(rows) => return Some(rows),
+            Err(ArchiveError::Damaged { table, rows, .. }) => {
+                self.writer.event(RunEvent::Loss { what: format!("rows of {table}, damaged"), count: rows, at_ns });
+            }
+            Err(error) => self.writer.event(RunEvent::Note { at_ns, text: error.to_string() }),
+        }
+        None
+    }
+
+    fn flush(&mut self) {
+        // How the disk takes it is told at the close.
+        let _ = self.writer.flush(self.now);
+    }
+}
+
+fn sync_files(dir: &Path) -> Result<(), ArchiveError> {
+    let listed = std::fs::read_dir(dir).map_err(ArchiveError::io(dir, "list the directory"))?;
+    for entry in listed.flatten() {
+        let path = entry.path();
+        File::open(&path).and_then(|file| file.sync_all()).map_err(ArchiveError::io(&path, "sync it"))?;
+    }
+    sync_directory(dir).map_err(ArchiveError::io(dir, "sync the directory"))
+}

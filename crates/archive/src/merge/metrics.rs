@@ -1,0 +1,136 @@
+//! Metrics of several slices under one numbering, each value told once.
+
+use std::collections::HashMap;
+use std::mem;
+
+use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+
+/// Metrics are the same where all but their number is.
+#[derive(PartialEq, Eq, Hash)]
+struct Identity {
+    name: String,
+    instance: String,
+    unit: Unit,
+    semantics: Semantics,
+}
+
+/// The samples and values written so far.
+#[derive(Default)]
+pub(super) struct Joined {
+    numbers: HashMap<Identity, MetricId>,
+    values: Vec<Option<i64>>,
+    /// Ordinal of the next slice's first sample.
+    next_sample: u32,
+    slice: Slice,
+}
+
+/// What is known of the slice that is being copied.
+#[derive(Default)]
+struct Slice {
+    /// Its metrics' numbers there → here.
+    numbers: HashMap<MetricId, MetricId>,
+    /// Its first and last sample's ordinals there; `None` before samples came.
+    samples: Option<(u32, u32)>,
+    /// Ordinal here of its first sample.
+    base: u32,
+    /// Which metrics have a value at its first sample; `None` once that is settled.
+    told_at_first: Option<Vec<bool>>,
+    undescribed: u64,
+}
+
+/// What is left to be written of a slice at its end.
+pub(super) struct Rest {
+    /// Metrics that the slice has no word of.
+    pub(super) changes: Vec<Change>,
+    /// Rows of metrics that it has no description of.
+    pub(super) undescribed: u64,
+}
+
+impl Joined {
+    /// Takes a slice's metrics, and gives those that are new.
+    pub(super) fn describe(&mut self, descriptors: Vec<MetricDescriptor>) -> Vec<MetricDescriptor> {
+        let mut new = Vec::new();
+        for MetricDescriptor { id: there, name, instance, unit, semantics } in descriptors {
+            let identity = Identity { name, instance, unit, semantics };
+            let known = self.numbers.get(&identity).copied();
+            let id = known.unwrap_or(MetricId(self.values.len() as u32));
+            if known.is_none() {
+                let (name, instance) = (identity.name.clone(), identity.instance.clone());
+                new.push(MetricDescriptor { id, name, instance, unit, semantics });
+                self.numbers.insert(identity, id);
+                self.values.push(None);
+            }
+            self.slice.numbers.insert(there, id);
+        }
+        new
+    }
+
+    /// Takes all of a slice's samples, and gives them with the numbers that they have here.
+    pub(super) fn begin_slice(&mut self, headers: Vec<SampleHeader>) -> impl Iterator<Item = SampleHeader> {
+        let first = headers.iter().map(|header| header.sample).min();
+        let last = headers.iter().map(|header| header.sample).max();
+        self.slice.samples = first.zip(last);
+        self.slice.base = self.next_sample;
+        self.slice.told_at_first = Some(vec![false; self.values.len()]);
+        if let Some((first, last)) = self.slice.samples {
+            self.next_sample += last - first + 1;
+        }
+        let base = self.slice.base;
+        headers
+            .into_iter()
+            .map(move |header| SampleHeader { sample: base + (header.sample - first.unwrap_or(0)), ..header })
+    }
+
+    /// The number that a sample of the slice has here.
+    pub(super) fn sample(&self, there: u32) -> u32 {
+        let (first, last) = self.slice.samples.unwrap_or((there, there));
+        self.slice.base + (there.clamp(first, last) - first)
+    }
+
+    /// Takes a batch of a slice's changes, and gives those that change something. A metric that has a value, but is not
+    /// among those told at the slice's first sample, has become absent between the slices: each tells all values anew.
+    pub(super) fn changes(&mut self, there: Vec<Change>) -> Vec<Change> {
+        let mut here = Vec::with_capacity(there.len());
+        for change in there {
+            match self.slice.numbers.get(&change.metric) {
+                Some(&metric) => here.push(Change { sample: self.sample(change.sample), metric, value: change.value }),
+                None => self.slice.undescribed += 1,
+            }
+        }
+        let mut joined = self.absent_since_the_last_slice(&here);
+        for change in here {
+            let value = &mut self.values[change.metric.0 as usize];
+            if *value != change.value {
+                *value = change.value;
+                joined.push(change);
+            }
+        }
+        joined
+    }
+
+    /// Ends a slice.
+    pub(super) fn end_slice(&mut self) -> Rest {
+        let changes = self.absent_since_the_last_slice(&[]);
+        Rest { changes, undescribed: mem::take(&mut self.slice).undescribed }
+    }
+
+    /// The first batch of changes holds the first sample whole; what is not in there is not there at all.
+    fn absent_since_the_last_slice(&mut self, first_batch: &[Change]) -> Vec<Change> {
+        let Some(mut told) = self.slice.told_at_first.take() else { return Vec::new() };
+        if self.slice.samples.is_none() {
+            return Vec::new();
+        }
+        let sample = self.slice.base;
+        for change in first_batch.iter().filter(|change| change.sample == sample) {
+            told[change.metric.0 as usize] = true;
+        }
+        let mut absent = Vec::new();
+        for (index, value) in self.values.iter_mut().enumerate() {
+            if value.is_some() && !told[index] {
+                *value = None;
+                absent.push(Change { sample, metric: MetricId(index as u32), value: None });
+            }
+        }
+        absent
+    }
+}
