@@ -42,12 +42,44 @@ pub(crate) struct Ledger {
     values: Vec<Option<i64>>,
     /// Which source a metric belongs to.
     owners: Vec<u16>,
+    kinds: Vec<(Unit, Semantics)>,
+    /// Whether a metric was described since all were last told anew.
+    told: Vec<bool>,
 }
 
 impl Ledger {
     /// Metrics described so far.
     pub(crate) fn len(&self) -> usize {
         self.values.len()
+    }
+
+    /// Makes of a sample one that can be read without those before: all metrics that have a value, and the values.
+    /// Metrics that have none are described when they get one.
+    pub(crate) fn tell_all(&mut self, sample: u32, out: &mut Sample) {
+        out.new_descriptors.clear();
+        out.changes.clear();
+        for ((name, instance), &id) in &self.numbers {
+            let value = self.values[id.0 as usize];
+            self.told[id.0 as usize] = value.is_some();
+            if value.is_some() {
+                out.new_descriptors.push(self.descriptor(id, name.clone(), instance.clone()));
+                out.changes.push(Change { sample, metric: id, value });
+            }
+        }
+        out.new_descriptors.sort_by_key(|descriptor| descriptor.id);
+        out.changes.sort_by_key(|change| change.metric);
+    }
+
+    /// Describes a metric that was described long ago. Rare enough to search for its name.
+    fn describe_again(&self, id: MetricId) -> MetricDescriptor {
+        let found = self.numbers.iter().find(|(_, number)| **number == id);
+        let (name, instance) = found.expect("every number was given to a name").0.clone();
+        self.descriptor(id, name, instance)
+    }
+
+    fn descriptor(&self, id: MetricId, name: String, instance: String) -> MetricDescriptor {
+        let (unit, semantics) = self.kinds[id.0 as usize];
+        MetricDescriptor { id, name, instance, unit, semantics }
     }
 }
 
@@ -74,6 +106,8 @@ impl Sheet<'_> {
         self.ledger.numbers.insert(key, id);
         self.ledger.values.push(None);
         self.ledger.owners.push(self.source);
+        self.ledger.kinds.push((unit, semantics));
+        self.ledger.told.push(true);
         id
     }
 
@@ -95,6 +129,9 @@ impl Sheet<'_> {
         if *last != value {
             *last = value;
             self.out.changes.push(Change { sample: self.sample, metric, value });
+            if !std::mem::replace(&mut self.ledger.told[metric.0 as usize], true) {
+                self.out.new_descriptors.push(self.ledger.describe_again(metric));
+            }
         }
     }
 

@@ -87,6 +87,7 @@ pub struct SamplerSet {
     devices: Devices,
     archived_bytes: Arc<AtomicU64>,
     source_budget_ns: u64,
+    retell: bool,
 }
 
 impl SamplerSet {
@@ -98,6 +99,7 @@ impl SamplerSet {
             devices: Devices::new(roots.clone()),
             archived_bytes: Arc::default(),
             source_budget_ns: options.source_budget_ns.max(1),
+            retell: false,
         };
         let mut findings = discovery::discover(&mut set, roots, options);
         if let Some(cgroup) = &options.cgroup {
@@ -131,6 +133,12 @@ impl SamplerSet {
     /// How many bytes the archive holds, for `recorder.archived_bytes`.
     pub fn set_archived_bytes(&mut self, bytes: u64) {
         self.archived_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Makes the next sample one that can be read by itself: it describes all metrics that have a value, under the numbers
+    /// that they had, and tells the values also where they did not change.
+    pub fn retell(&mut self) {
+        self.retell = true;
     }
 
     /// Metrics described so far.
@@ -168,6 +176,9 @@ impl SamplerSet {
             slot.account(after - before, (out.changes.len() - changes) as u64);
             slot.keep_to_budget(after - before, self.source_budget_ns, out);
             before = after;
+        }
+        if std::mem::take(&mut self.retell) {
+            self.ledger.tell_all(sample, out);
         }
         let took_ns = clock::monotonic_ns().saturating_sub(at.monotonic_ns);
         SampleHeader { sample, at, late_ns: 0, cpu_ns: before - cpu_at_start, took_ns }

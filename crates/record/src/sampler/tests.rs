@@ -1,8 +1,8 @@
 use model::metric::{Semantics, Unit};
 use proptest::prelude::*;
 
-use crate::Options;
 use crate::fake::{Kernel, Recording};
+use crate::{Options, Sample};
 
 mod files;
 
@@ -115,6 +115,36 @@ fn a_mount_that_goes_takes_its_metrics_along_and_brings_them_back() {
     kernel.write("sys/fs/xfs/loop0/stats/stats", "log 5 6 7 8 9\n");
     assert_eq!(recording.sample().len(), 5);
     assert_eq!(recording.descriptors.len(), metrics, "known metrics keep their numbers");
+}
+
+#[test]
+fn a_sample_that_tells_all_anew_can_be_read_by_itself() {
+    let kernel = kernel();
+    let mut recording = kernel.record(&Options::default());
+    recording.sample();
+    kernel.remove_folder("sys/fs/xfs/loop0");
+    recording.sample();
+    recording.set.retell();
+    let mut alone = Sample::default();
+    recording.set.sample(7, &mut alone);
+    assert_eq!(alone.new_descriptors.len(), alone.changes.len());
+    for (descriptor, change) in alone.new_descriptors.iter().zip(&alone.changes) {
+        assert!(recording.descriptors.contains(descriptor), "{descriptor:?}");
+        assert_eq!((descriptor.id, change.sample), (change.metric, 7));
+        let own = descriptor.name.starts_with("recorder.");
+        assert!(own || change.value == recording.value(&descriptor.name, &descriptor.instance), "{descriptor:?}");
+    }
+    let told = |name: &str| alone.new_descriptors.iter().any(|descriptor| descriptor.name == name);
+    assert!(told("meminfo.Dirty") && !told("xfs.log.writes"));
+
+    // What was absent then is described when it is back, and only then.
+    kernel.write("sys/fs/xfs/loop0/stats/stats", "log 5 6 7 8 9\n");
+    recording.set.sample(8, &mut alone);
+    let mut names: Vec<&str> = alone.new_descriptors.iter().map(|descriptor| &*descriptor.name).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["xfs.log.blocks", "xfs.log.force", "xfs.log.force_sleep", "xfs.log.noiclogs", "xfs.log.writes"]);
+    recording.set.sample(9, &mut alone);
+    assert_eq!(alone.new_descriptors, []);
 }
 
 /// A folder in the place of a file answers EISDIR: it is there, and cannot be read.
