@@ -70,13 +70,22 @@ pub(crate) fn maybe_texts<'a, R>(rows: &'a [R], cell: impl Fn(&'a R) -> Option<&
     Arc::new(rows.iter().map(cell).collect::<StringArray>())
 }
 
-/// A column of text that is written for each row; nothing is allocated for a row.
-pub(crate) fn written<R>(rows: &[R], mut write: impl FnMut(&R, &mut String)) -> ArrayRef {
+/// A column of text that is written from each row's key; nothing is allocated for a row, and a key that comes again is
+/// not written again.
+pub(crate) fn written<R, K: PartialEq>(
+    rows: &[R],
+    key: impl Fn(&R) -> &K,
+    mut write: impl FnMut(&K, &mut String),
+) -> ArrayRef {
     let mut column = StringBuilder::with_capacity(rows.len(), rows.len());
     let mut cell = String::new();
-    for row in rows {
-        cell.clear();
-        write(row, &mut cell);
+    let mut last = None;
+    for key in rows.iter().map(key) {
+        if last != Some(key) {
+            cell.clear();
+            write(key, &mut cell);
+            last = Some(key);
+        }
         column.append_value(&cell);
     }
     Arc::new(column.finish())

@@ -41,7 +41,7 @@ impl Table for RequestIntervals {
         vec![
             numbers::<UInt64Type, _>(rows, |row| row.start_ns),
             numbers::<UInt64Type, _>(rows, |row| row.end_ns),
-            written(rows, |row, text| rwbs::write_device(row.device, text)),
+            written(rows, |row| &row.device, rwbs::write_device),
             texts(rows, |row| rwbs::letters(row.kind)),
             numbers::<UInt64Type, _>(rows, |row| row.count),
             numbers::<UInt64Type, _>(rows, |row| row.bytes),

@@ -44,7 +44,7 @@ impl Table for Requests {
         };
         vec![
             numbers::<UInt32Type, _>(rows, |row| row.request),
-            written(rows, |row, text| rwbs::write_device(row.device, text)),
+            written(rows, |row| &row.device, rwbs::write_device),
             numbers::<UInt64Type, _>(rows, |row| row.sector),
             numbers::<UInt32Type, _>(rows, |row| row.bytes),
             texts(rows, |row| rwbs::letters(row.kind)),
@@ -57,8 +57,8 @@ impl Table for Requests {
             numbers::<UInt64Type, _>(rows, |row| row.completed_ns),
             maybe_numbers::<Int32Type, _>(rows, |row| row.errno),
             flags(rows, |row| row.throttled),
-            written(rows, |row, text| rwbs::write_counts(&row.in_flight, text)),
-            written(rows, |row, text| rwbs::write_counts(&row.overtaken_by, text)),
+            written(rows, |row| &row.in_flight, rwbs::write_counts),
+            written(rows, |row| &row.overtaken_by, rwbs::write_counts),
         ]
     }
 

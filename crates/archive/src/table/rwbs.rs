@@ -21,7 +21,7 @@ pub(crate) fn kind(letters: &str) -> Option<Kind> {
 }
 
 /// Writes a device's number.
-pub(crate) fn write_device(device: DeviceNumber, text: &mut String) {
+pub(crate) fn write_device(device: &DeviceNumber, text: &mut String) {
     let _ = write!(text, "{},{}", device.major(), device.minor());
 }
 
@@ -67,7 +67,7 @@ mod tests {
             assert_eq!(counts(&text), Some(written), "{text}");
         }
         let mut text = String::new();
-        write_device(DeviceNumber::new(259, 1_000_000), &mut text);
+        write_device(&DeviceNumber::new(259, 1_000_000), &mut text);
         assert_eq!((text.as_str(), device(&text)), ("259,1000000", Some(DeviceNumber::new(259, 1_000_000))));
     }
 
