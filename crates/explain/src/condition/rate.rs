@@ -1,0 +1,54 @@
+//! How fast counters grew during the last seconds.
+
+use std::collections::{HashMap, VecDeque};
+
+use model::metric::{Change, MetricDescriptor, MetricId, Semantics};
+
+/// The time that a rate is taken over: as long as the shortest average of /proc/pressure. A longer sampling interval
+/// takes its place.
+pub(super) const WINDOW_NS: u64 = 10_000_000_000;
+
+/// The sum of some counters over time. Its memory is that of the window.
+#[derive(Debug, Default)]
+pub(super) struct Rate {
+    /// Last value of each; `None` while it is absent.
+    counters: HashMap<MetricId, Option<i64>>,
+    grown: u64,
+    history: VecDeque<(u64, u64)>,
+}
+
+impl Rate {
+    /// Adds a counter. Gauges have no rate.
+    pub(super) fn add(&mut self, descriptor: &MetricDescriptor) {
+        if descriptor.semantics == Semantics::Counter {
+            self.counters.entry(descriptor.id).or_default();
+        }
+    }
+
+    /// Takes a change, where it is one of its counters. A value that is told again changes nothing; a smaller one is a
+    /// counter that began again from 0.
+    pub(super) fn change(&mut self, change: &Change) {
+        let Some(last) = self.counters.get_mut(&change.metric) else { return };
+        if let (Some(last), Some(value)) = (*last, change.value) {
+            let growth = if value >= last { value.saturating_sub(last) } else { value.max(0) };
+            self.grown = self.grown.saturating_add(growth as u64);
+        }
+        *last = change.value;
+    }
+
+    /// Ends a sample: growth per second over the window; `None` before it is full, and while none of the counters is
+    /// there.
+    pub(super) fn at(&mut self, at_ns: u64) -> Option<f64> {
+        if self.counters.values().all(Option::is_none) {
+            self.history.clear();
+            return None;
+        }
+        self.history.push_back((at_ns, self.grown));
+        let begin_ns = at_ns.checked_sub(WINDOW_NS)?;
+        while self.history.get(1).is_some_and(|(at_ns, _)| *at_ns <= begin_ns) {
+            self.history.pop_front();
+        }
+        let &(from_ns, from) = self.history.front().filter(|(from_ns, _)| *from_ns <= begin_ns)?;
+        Some((self.grown - from) as f64 * 1e9 / (at_ns - from_ns) as f64)
+    }
+}

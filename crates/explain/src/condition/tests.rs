@@ -1,0 +1,177 @@
+use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::stall::{StallKind, StallRecord};
+use model::time::Moment;
+use proptest::prelude::*;
+
+use super::{Condition, ConditionWatch};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn condition(text: &str) -> Condition {
+    text.parse().unwrap()
+}
+
+#[test]
+fn conditions_as_they_are_written() {
+    for (text, shown) in [
+        ("5s", "a stall of 5.00 s"),
+        (" 250ms ", "a stall of 250 ms"),
+        ("psi:io>40%", "psi:io.some>40%"),
+        ("psi:memory.full > 12.5 %", "psi:memory.full>12.5%"),
+        ("counter:vmstat.allocstall_normal>100/s", "counter:vmstat.allocstall_normal>100/s"),
+        ("counter:diskstats.write_sectors[a>b]>0.5/s", "counter:diskstats.write_sectors[a>b]>0.5/s"),
+    ] {
+        assert_eq!(condition(text).to_string(), shown, "{text}");
+    }
+}
+
+#[test]
+fn nonsense_is_one_clear_error() {
+    for (text, why) in [
+        ("", "it is not a duration"),
+        ("often", "it is not a duration"),
+        ("0s", "the shortest stall is 1.00 ms"),
+        ("999us", "the shortest stall is 1.00 ms"),
+        ("psi:io", "'>' and a share are missing"),
+        ("psi:disk>5%", "there is pressure on cpu, io, memory, irq, not on 'disk'"),
+        ("psi:io.most>5%", "pressure is some or full, not 'most'"),
+        ("psi:io>5", "the share is given in %"),
+        ("psi:io>100%", "the share is a number from 0% to below 100%"),
+        ("psi:io>-5%", "the share is a number from 0% to below 100%"),
+        ("psi:io>nan%", "the share is a number from 0% to below 100%"),
+        ("psi:io<5%", "'>' and a share are missing"),
+        ("counter:vmstat.x", "'>' and a rate are missing"),
+        ("counter:>5/s", "the metric's name is missing"),
+        ("counter:vmstat.x>5", "the rate is given per second: N/s"),
+        ("counter:vmstat.x>1e3/s", "the rate is a number, 0 or more"),
+        ("counter:vmstat.x[a>5/s", "']' is missing"),
+        ("load:5", "there is no 'load:'"),
+    ] {
+        let error = text.parse::<Condition>().unwrap_err().to_string();
+        assert!(error.starts_with(&format!("'{text}' is no condition: {why}; write 5s")), "{error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in "(psi:|counter:|)[a-z0-9.<>%/:\\[\\] ]{0,20}(%|/s|s|)") {
+        if let Ok(read) = text.parse::<Condition>() && !matches!(read, Condition::Stall { .. }) {
+            // What is shown can be written again, but for digits that are not shown.
+            prop_assert_eq!(read.to_string().parse::<Condition>().unwrap().to_string(), read.to_string());
+        }
+    }
+}
+
+fn metric(id: u32, name: &str, instance: &str) -> MetricDescriptor {
+    let (name, instance) = (name.to_owned(), instance.to_owned());
+    MetricDescriptor { id: MetricId(id), name, instance, unit: Unit::Count, semantics: Semantics::Counter }
+}
+
+/// What holds at each sample, one a second, of a counter with these values; `-` where it is told nothing.
+fn check(text: &str, descriptors: &[MetricDescriptor], values: &[Option<i64>], expected: &str) {
+    let mut watch = ConditionWatch::new(vec![condition(text)]);
+    watch.describe(descriptors);
+    let mut holds = String::new();
+    let mut last = None;
+    for (second, &value) in values.iter().enumerate() {
+        let at = Moment { monotonic_ns: 100 * SECOND + second as u64 * SECOND, wall_ns: 0 };
+        let header = SampleHeader { sample: second as u32, at, late_ns: 0, cpu_ns: 0, took_ns: 0 };
+        let changed = std::mem::replace(&mut last, value) != value;
+        let changes: Vec<Change> = if changed {
+            let of = |d: &MetricDescriptor| Change { sample: second as u32, metric: d.id, value };
+            descriptors.iter().map(of).collect()
+        } else {
+            Vec::new()
+        };
+        let levels = watch.sample(&header, &changes);
+        holds.push(if levels[0].reason.is_some() { '#' } else { '.' });
+    }
+    assert_eq!(holds, expected, "{text}");
+}
+
+fn some(values: impl IntoIterator<Item = i64>) -> Vec<Option<i64>> {
+    values.into_iter().map(Some).collect()
+}
+
+#[test]
+fn a_rate_holds_when_the_window_is_full_and_ends_with_it() {
+    let one = [metric(0, "vmstat.x", "")];
+    check("counter:vmstat.x>4/s", &one, &some((0..15).map(|s| s * 5)), "..........#####");
+    check("counter:vmstat.x>5/s", &one, &some((0..15).map(|s| s * 5)), "...............");
+    // A burst of 100 in one second is 10 a second until it is 10 s old.
+    let burst = some((0..25).map(|s| if s < 12 { 0 } else { 100 }));
+    check("counter:vmstat.x>9/s", &one, &burst, "............##########...");
+}
+
+#[test]
+fn instances_add_up_unless_one_is_named() {
+    let two = [metric(0, "diskstats.reads", "vda"), metric(1, "diskstats.reads", "vdb")];
+    check("counter:diskstats.reads>9/s", &two, &some((0..12).map(|s| s * 5)), "..........##");
+    check("counter:diskstats.reads[vdb]>9/s", &two, &some((0..12).map(|s| s * 5)), "............");
+    check("counter:diskstats.reads[vdb]>4/s", &two, &some((0..12).map(|s| s * 5)), "..........##");
+}
+
+#[test]
+fn a_counter_that_begins_again_or_goes_is_no_burst() {
+    let one = [metric(0, "vmstat.x", "")];
+    let mut values = some([1_000_000; 11]);
+    values.extend(some([3; 4]));
+    check("counter:vmstat.x>1/s", &one, &values, "...............");
+    let mut values = some([0; 11]);
+    values.extend([None, None]);
+    values.extend(some([1_000_000; 12]));
+    check("counter:vmstat.x>1/s", &one, &values, ".........................");
+}
+
+#[test]
+fn pressure_is_a_share_of_time_and_says_so() {
+    let one = [metric(0, "pressure.io.some", ""), metric(1, "pressure.io.full", "")];
+    check("psi:io>40%", &one, &some((0..13).map(|s| s * 410_000)), "..........###");
+    check("psi:io>42%", &one, &some((0..13).map(|s| s * 410_000)), ".............");
+    check("psi:io>40%", &[metric(0, "pressure.io.full", "")], &some((0..13).map(|s| s * 410_000)), ".............");
+    let mut watch = ConditionWatch::new(vec![condition("psi:io>40%")]);
+    watch.describe(&one[..1]);
+    let mut reason = None;
+    for second in 0..12 {
+        let at = Moment { monotonic_ns: 100 * SECOND + second * SECOND, wall_ns: 0 };
+        let header = SampleHeader { sample: second as u32, at, late_ns: 0, cpu_ns: 0, took_ns: 0 };
+        let change = Change { sample: second as u32, metric: MetricId(0), value: Some(second as i64 * 512_340) };
+        reason = watch.sample(&header, &[change]).remove(0).reason;
+    }
+    assert_eq!(reason.unwrap(), "pressure on io (some) was 51.2 % over 10.0 s");
+}
+
+#[test]
+fn slow_calls_and_uninterruptible_waits_meet_a_stall_condition() {
+    let watch = ConditionWatch::new(vec![condition("5s"), condition("20s"), condition("psi:io>4%")]);
+    assert_eq!(watch.shortest_stall_ns(), Some(5 * SECOND));
+    let stall = |kind, seconds| StallRecord::new(kind, 7, SECOND, SECOND + seconds * SECOND);
+    let mut call = stall(StallKind::SystemCall, 6);
+    (call.call, call.path) = (Some("fsync".into()), Some("/mnt/x".into()));
+    let wait = StallRecord { state: Some(2), ..stall(StallKind::OffCpu, 30) };
+    let idle = StallRecord { state: Some(0x402), ..wait.clone() };
+    let interruptible = StallRecord { state: Some(1), ..wait.clone() };
+    let runnable = StallRecord { woken_ns: Some(2 * SECOND), ..wait.clone() };
+    let short = stall(StallKind::SystemCall, 4);
+    let sum = stall(StallKind::ShortSleeps, 30);
+    let met = watch.stalls(&[call, wait, idle, interruptible, runnable, short, sum], |_| Some("dd".into()));
+    let told: Vec<(usize, u64, &str)> = met.iter().map(|met| (met.condition, met.at_ns, &*met.reason)).collect();
+    assert_eq!(
+        told,
+        [(0, 7 * SECOND, "fsync of /mnt/x by dd/7 took 6.00 s"), (1, 31 * SECOND, "dd/7 was blocked for 30.0 s"),]
+    );
+}
+
+#[test]
+fn a_task_that_stays_blocked_is_told_once_for_each_time() {
+    let mut watch = ConditionWatch::new(vec![condition("5s")]);
+    let mut told = |now_s: u64, tasks: &[(u32, u64)]| {
+        let tasks = tasks.iter().map(|(tid, since_s)| (*tid, since_s * SECOND));
+        watch.blocked(now_s * SECOND, tasks, |_| None).into_iter().map(|met| met.reason).collect::<Vec<_>>()
+    };
+    assert_eq!(told(14, &[(7, 10)]), [""; 0]);
+    assert_eq!(told(15, &[(7, 10)]), ["task 7 has been blocked for 5.00 s"]);
+    assert_eq!(told(16, &[(7, 10), (8, 11)]), ["task 8 has been blocked for 5.00 s"]);
+    assert_eq!(told(17, &[]), [""; 0]);
+    assert_eq!(told(30, &[(7, 20)]), ["task 7 has been blocked for 10.0 s"]);
+}
