@@ -6,11 +6,14 @@
 
 mod metrics;
 
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
+use std::mem;
 use std::path::Path;
 
 use model::event::{Ending, RunEvent};
 use model::run::RunDescription;
+use model::stall::{StackRecord, TaskRecord, Traced};
 use model::time::Moment;
 
 use crate::append::sync_directory;
@@ -36,8 +39,14 @@ pub fn merge(
     now: Moment,
 ) -> Result<Closed, ArchiveError> {
     // Rows come in whole batches that were accepted before; and nobody waits for a single flush.
-    let unsynced = WriterOptions { sync: false, pending_limit_bytes: usize::MAX, ..options.clone() };
-    let mut copy = Copy { writer: Writer::create(dir, description, unsynced)?, joined: Joined::default(), now };
+    let unsynced = WriterOptions {
+        sync: false,
+        pending_limit_bytes: usize::MAX,
+        trace_pending_limit_bytes: usize::MAX,
+        ..options.clone()
+    };
+    let writer = Writer::create(dir, description, unsynced)?;
+    let mut copy = Copy { writer, joined: Joined::default(), told: Told::default(), now };
     for slice in slices {
         copy.slice(&slice);
     }
@@ -53,7 +62,31 @@ pub fn merge(
 struct Copy {
     writer: Writer,
     joined: Joined,
+    told: Told,
     now: Moment,
+}
+
+/// What each slice tells again, and the whole once: numbers are those of the recording.
+#[derive(Default)]
+struct Told {
+    stacks: HashSet<u32>,
+    tasks: HashMap<u32, TaskRecord>,
+}
+
+impl Told {
+    fn stack(&mut self, stack: &StackRecord) -> bool {
+        self.stacks.insert(stack.stack)
+    }
+
+    /// A thread id may come again with another thread, and a thread may change its name or cgroup.
+    fn task(&mut self, task: &TaskRecord) -> bool {
+        let seen_ns = task.seen_ns;
+        let known = self.tasks.get(&task.tid).is_some_and(|known| TaskRecord { seen_ns, ..known.clone() } == *task);
+        if !known {
+            self.tasks.insert(task.tid, task.clone());
+        }
+        !known
+    }
 }
 
 impl Copy {
@@ -61,6 +94,7 @@ impl Copy {
         self.metrics(slice);
         self.rows(slice.intervals(), |writer, rows| writer.intervals(rows));
         self.rows(slice.operations(), |writer, rows| writer.operations(rows));
+        self.traced(slice);
         for events in slice.events().chunks(EVENTS_AT_ONCE) {
             events.iter().for_each(|event| self.event(event.clone()));
             self.flush();
@@ -97,11 +131,29 @@ impl Copy {
         }
     }
 
-    /// Copies a table whose rows stay as they are.
+    fn traced(&mut self, slice: &Run) {
+        self.rows(slice.stalls(), |writer, stalls| writer.traced(&mut Traced { stalls, ..Traced::default() }));
+        self.rows(slice.requests(), |writer, requests| writer.traced(&mut Traced { requests, ..Traced::default() }));
+        self.rows(slice.request_intervals(), |writer, request_intervals| {
+            writer.traced(&mut Traced { request_intervals, ..Traced::default() });
+        });
+        let mut told = mem::take(&mut self.told);
+        self.rows(slice.stacks(), |writer, mut stacks| {
+            stacks.retain(|stack| told.stack(stack));
+            writer.traced(&mut Traced { stacks, ..Traced::default() });
+        });
+        self.rows(slice.tasks(), |writer, mut tasks| {
+            tasks.retain(|task| told.task(task));
+            writer.traced(&mut Traced { tasks, ..Traced::default() });
+        });
+        self.told = told;
+    }
+
+    /// Copies a table.
     fn rows<Row>(
         &mut self,
         batches: impl Iterator<Item = Result<Vec<Row>, ArchiveError>>,
-        write: impl Fn(&mut Writer, Vec<Row>),
+        mut write: impl FnMut(&mut Writer, Vec<Row>),
     ) {
         for rows in batches {
             if let Some(rows) = self.readable(rows) {

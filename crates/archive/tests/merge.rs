@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use archive::{ArchiveError, Run, RunState, Writer, WriterOptions, merge};
 use model::event::RunEvent;
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::stall::Traced;
 use proptest::prelude::*;
-use scenario::{Step, description, moment, options};
+use scenario::{Step, description, moment, options, rows_in, rows_of};
 use tempfile::tempdir;
 
 /// What a metric's value is at each sample: `None` where it is absent.
@@ -114,6 +115,9 @@ proptest! {
 fn rows_and_events_are_all_there_and_the_slices_ends_are_not() {
     let base = tempdir().unwrap();
     let dirs: Vec<PathBuf> = (0..3).map(|slice| base.path().join(slice.to_string())).collect();
+    let Traced { stacks, tasks, .. } = Step::number(0).traced;
+    let first = Traced { stacks, tasks, ..Traced::default() };
+    assert!(!first.stacks.is_empty() && !first.tasks.is_empty());
     for (slice, dir) in dirs.iter().enumerate() {
         let mut writer = Writer::create(dir, &description(), options(2)).unwrap();
         let steps = slice as u32 * 5..(slice as u32 + 1) * 5;
@@ -124,19 +128,19 @@ fn rows_and_events_are_all_there_and_the_slices_ends_are_not() {
             writer.sample(rows.header, &rows.changes);
             writer.intervals(rows.intervals);
             writer.operations(rows.operations);
+            writer.traced(&mut rows.traced.clone());
+            // Told in each slice again.
+            writer.traced(&mut first.clone());
             let _ = writer.flush(moment(step));
         }
         writer.event(RunEvent::Ended { at_ns: 1, how: model::event::Ending::Done });
         writer.close(moment(9)).unwrap();
     }
     let run = merged(&dirs, &base.path().join("whole"));
-    let steps = (0..15).map(Step::number);
-    let (mut intervals, mut operations) = (Vec::new(), Vec::new());
-    for step in steps {
-        intervals.extend(step.intervals);
-        operations.extend(step.operations);
-    }
-    assert_eq!((all(run.intervals()), all(run.operations())), (intervals, operations));
+    let (got, whole) = (rows_in(&run), rows_of(15));
+    assert_eq!((&got.intervals, &got.operations), (&whole.intervals, &whole.operations));
+    assert_eq!((&got.stalls, &got.requests), (&whole.stalls, &whole.requests));
+    assert_eq!((got.request_intervals, got.stacks, got.tasks), (whole.request_intervals, whole.stacks, whole.tasks));
     let late = |sample| RunEvent::LateSample { sample, late_ns: 9 };
     assert_eq!(run.events()[..3], [late(1), late(6), late(11)]);
     assert!(matches!(run.events()[3..], [RunEvent::Ended { at_ns, .. }] if at_ns == moment(1000).monotonic_ns));
