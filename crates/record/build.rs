@@ -1,18 +1,24 @@
-//! Compiles the tracer's BPF programs, which the library carries within it.
+//! Compiles the BPF programs, which the library carries within it.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use libbpf_cargo::SkeletonBuilder;
 
-const SOURCE: &str = "src/bpf/stall.bpf.c";
+const FOLDER: &str = "src/bpf";
+const PROGRAMS: [&str; 2] = ["funclat", "stall"];
 
 fn main() {
-    let object = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("stall.bpf.o");
-    println!("cargo::rerun-if-changed=src/bpf");
-    if let Err(error) = SkeletonBuilder::new().source(SOURCE).obj(&object).build() {
-        panic!(
-            "{SOURCE} cannot be compiled: {error:#}\nIt needs clang (Debian: apt-get install clang libelf-dev zlib1g-dev)"
-        );
+    println!("cargo::rerun-if-changed={FOLDER}");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    for name in PROGRAMS {
+        let source = Path::new(FOLDER).join(format!("{name}.bpf.c"));
+        let object = out.join(format!("{name}.bpf.o"));
+        if let Err(error) = SkeletonBuilder::new().source(&source).obj(&object).build() {
+            panic!(
+                "{} cannot be compiled: {error:#}\nIt needs clang (Debian: apt-get install clang libelf-dev zlib1g-dev)",
+                source.display()
+            );
+        }
     }
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod calls;
 pub mod event;
 pub mod latency;
 pub mod metric;

@@ -41,6 +41,7 @@ mod bytes;
 #[cfg(test)]
 mod fake;
 mod file;
+pub mod funclat;
 mod instances;
 mod ledger;
 mod mountinfo;

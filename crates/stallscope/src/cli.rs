@@ -32,6 +32,8 @@ pub enum Verb {
     Show(RunDirectory),
     /// Say what a block trace shows: where each bio's time went, and who passed whom.
     Blk(crate::blk::BlkArgs),
+    /// Time a kernel function, or what lies between two tracepoints, in histograms.
+    Funclat(crate::funclat::FunclatArgs),
     /// Say whether a run's archive is whole, and what was lost.
     Check(RunDirectory),
     /// List the shipped recipes, or print one.

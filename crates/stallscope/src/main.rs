@@ -9,6 +9,7 @@ mod cli;
 mod demo;
 mod doctor;
 mod failure;
+mod funclat;
 mod generate;
 mod interrupt;
 mod machine;
@@ -59,6 +60,7 @@ fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
         Verb::Record(args) => record_verb::record(args),
         Verb::Show(args) => show::show(&args, &Screen::new(args.json, false)),
         Verb::Blk(args) => blk::blk(&args, &Screen::new(args.json, false)),
+        Verb::Funclat(args) => funclat::funclat(&args),
         Verb::Check(args) => check::check(&args, &Screen::new(args.json, false)),
         Verb::Recipes(args) => recipes::recipes(&args, &Screen::new(false, false)).map(|()| Exit::Done),
         Verb::Generate { directory } => generate::generate(&directory).map(|()| Exit::Done),

@@ -13,6 +13,7 @@ mod data_set;
 mod documents;
 mod failing_disk;
 mod full_disk;
+mod funclat;
 mod interrupts;
 mod killed;
 mod live;

@@ -115,3 +115,13 @@ fn a_run_directory_that_cannot_be_made_is_one_clear_error() {
     assert!(ended.error().contains("/etc/run"), "{}", ended.error());
     assert!(is_empty(&data));
 }
+
+#[test]
+fn the_kernel_is_timed_by_root_only_and_the_error_says_so() {
+    let home = Home::new();
+    for words in ["vfs_fsync_range", "--pair vmscan:mm_shrink_slab_start..end"] {
+        let ended = home.run(&format!("funclat {words} --runtime 1s")).expect_code(3);
+        println!("{}", ended.error());
+        assert!(ended.error().contains("needs root"), "{}", ended.error());
+    }
+}

@@ -1,0 +1,171 @@
+//! Where the programs are attached, and what it means where the kernel refuses them.
+
+use libbpf_rs::btf::types::Typedef;
+use libbpf_rs::{Btf, Error, ErrorKind, Link, Object, ObjectBuilder, TracepointCategory};
+
+use super::FunclatError;
+use super::counts::Counts;
+use super::tracepoints::{Pair, Tracepoint, Tracepoints};
+use crate::Roots;
+
+/// Compiled by `build.rs` from `bpf/funclat.bpf.c`.
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/funclat.bpf.o"));
+
+/// What is timed, and how.
+pub(super) enum Site {
+    Traced(String),
+    Probed(String),
+    Between(Pair),
+}
+
+impl Site {
+    pub(super) fn what(&self) -> String {
+        match self {
+            Site::Traced(function) | Site::Probed(function) => function.clone(),
+            Site::Between(pair) => pair.to_string(),
+        }
+    }
+
+    pub(super) fn method(&self) -> &'static str {
+        match self {
+            Site::Traced(_) => "fentry and fexit",
+            Site::Probed(_) => "kprobe and kretprobe",
+            Site::Between(_) => "tracepoints",
+        }
+    }
+}
+
+type Attached = (Site, Object, [Link; 2]);
+
+/// Loads two of the programs; those of fentry and fexit are made for one function.
+fn load(programs: [&str; 2], function: Option<&str>, counts: &Counts) -> Result<Object, Error> {
+    let mut open = ObjectBuilder::default().open_memory(OBJECT)?;
+    for mut program in open.progs_mut() {
+        let wanted = programs.iter().any(|name| program.name() == *name);
+        program.set_autoload(wanted);
+        if let (true, Some(function)) = (wanted, function) {
+            program.set_attach_target(0, Some(function.to_owned()))?;
+        }
+    }
+    counts.configure(&mut open)?;
+    let object = open.load()?;
+    counts.prepare(&object)?;
+    Ok(object)
+}
+
+fn attach(
+    object: &Object,
+    programs: [&str; 2],
+    how: impl Fn(&libbpf_rs::ProgramMut<'_>, usize) -> Result<Link, Error>,
+) -> Result<[Link; 2], Error> {
+    let link = |at: usize| {
+        let found = object.progs_mut().find(|program| program.name() == programs[at]);
+        how(&found.ok_or_else(|| Error::from_raw_os_error(libc::ENOENT))?, at)
+    };
+    // The end first: a begin that is seen has its end seen, too.
+    let end = link(1)?;
+    Ok([link(0)?, end])
+}
+
+/// Times a function by the best means that the kernel allows.
+pub(super) fn function(roots: &Roots, name: &str, counts: &Counts) -> Result<Attached, FunclatError> {
+    let mut why = Vec::new();
+    match by_fexit(name, counts) {
+        Ok((object, links)) => return Ok((Site::Traced(name.to_owned()), object, links)),
+        Err(error) => why.push(format!("fentry and fexit: {error}")),
+    }
+    match by_kprobe(roots, name, counts) {
+        Ok((object, links)) => return Ok((Site::Probed(name.to_owned()), object, links)),
+        Err(error) => why.push(format!("kprobe: {error}")),
+    }
+    if !rustix::process::geteuid().is_root() {
+        return Err(FunclatError::NotAllowed { what: why.remove(0) });
+    }
+    let pairs = Tracepoints::read(roots).map(|tracepoints| tracepoints.for_function(name)).unwrap_or_default();
+    let lockdown = lockdown(roots).map_or_else(String::new, |chosen| format!(", which is '{chosen}' here"));
+    let needed = format!(
+        "It needs a kernel with CONFIG_KPROBES, or one that allows fexit (CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS, \
+         CONFIG_DEBUG_INFO_BTF, no lockdown{lockdown})"
+    );
+    Err(FunclatError::CannotTime { function: name.to_owned(), why, needed, pairs })
+}
+
+/// What stands in the way of a method, in words.
+type Refused = String;
+
+fn by_fexit(name: &str, counts: &Counts) -> Result<(Object, [Link; 2]), Refused> {
+    const PROGRAMS: [&str; 2] = ["function_begin", "function_end"];
+    let object = load(PROGRAMS, Some(name), counts).map_err(|error| match error.kind() {
+        // libbpf looks the function up in the types of the kernel and of its modules.
+        ErrorKind::NotFound => "the kernel's types (BTF) do not describe this function".to_owned(),
+        _ => reason(&error),
+    })?;
+    let links = attach(&object, PROGRAMS, |program, _| program.attach_trace()).map_err(|error| reason(&error))?;
+    Ok((object, links))
+}
+
+fn by_kprobe(roots: &Roots, name: &str, counts: &Counts) -> Result<(Object, [Link; 2]), Refused> {
+    const PROGRAMS: [&str; 2] = ["probe_begin", "probe_end"];
+    if !roots.sys.join("bus/event_source/devices/kprobe").exists() {
+        return Err("this kernel was built without kprobes".to_owned());
+    }
+    let object = load(PROGRAMS, None, counts).map_err(|error| reason(&error))?;
+    let links = attach(&object, PROGRAMS, |program, at| program.attach_kprobe(at == 1, name));
+    let links = links.map_err(|error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::InvalidInput => format!("no probe can be set there ({})", reason(&error)),
+        _ => reason(&error),
+    })?;
+    Ok((object, links))
+}
+
+/// Times what lies between two tracepoints.
+pub(super) fn pair(pair: Pair, counts: &Counts) -> Result<Attached, FunclatError> {
+    let refused = |error: Error| match error.kind() {
+        ErrorKind::PermissionDenied if !rustix::process::geteuid().is_root() => {
+            FunclatError::NotAllowed { what: reason(&error) }
+        }
+        _ => FunclatError::CannotTimePair { pair: pair.to_string(), why: reason(&error) },
+    };
+    let both = [&pair.begin, &pair.end];
+    // Tracepoints of system calls, and others that stand for several, are no raw ones.
+    let raw = Btf::from_vmlinux().is_ok_and(|kernel| both.iter().all(|tracepoint| is_raw(&kernel, tracepoint)));
+    let programs = match raw {
+        true => ["raw_tracepoint_begin", "raw_tracepoint_end"],
+        false => ["tracepoint_begin", "tracepoint_end"],
+    };
+    let object = load(programs, None, counts).map_err(refused)?;
+    let links = attach(&object, programs, |program, at| {
+        let tracepoint = both[at];
+        match raw {
+            true => program.attach_raw_tracepoint(&tracepoint.name),
+            false => {
+                let category = TracepointCategory::Custom(tracepoint.subsystem.clone());
+                program.attach_tracepoint(category, &tracepoint.name)
+            }
+        }
+    });
+    let links = links.map_err(refused)?;
+    Ok((Site::Between(pair.clone()), object, links))
+}
+
+fn is_raw(kernel: &Btf<'_>, tracepoint: &Tracepoint) -> bool {
+    kernel.type_by_name::<Typedef<'_>>(&format!("btf_trace_{}", tracepoint.name)).is_some()
+}
+
+/// An error's last cause in words.
+fn reason(error: &Error) -> String {
+    let mut innermost: &dyn std::error::Error = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    let words = innermost.to_string();
+    // The number says nothing that the words do not.
+    words.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// What kernel lockdown is set to, where that can be seen: `[integrity]` of `none [integrity] confidentiality`.
+fn lockdown(roots: &Roots) -> Option<String> {
+    let text = std::fs::read_to_string(roots.sys.join("kernel/security/lockdown")).ok()?;
+    let (_, rest) = text.split_once('[')?;
+    rest.split_once(']').map(|(chosen, _)| chosen.to_owned())
+}

@@ -1,0 +1,230 @@
+//! `funclat`: how long a kernel function takes, or what lies between two tracepoints.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use model::calls::{CallCounts, LatencyGroup, LatencyUnit};
+use model::quantity::{Nanoseconds, parse_duration};
+use record::funclat::{CallReading, Funclat, FunclatError, FunclatOptions, GroupBy, Target};
+use record::{Roots, clock};
+use report::funclat::{Timing, TimingInterval};
+use serde_json::{Value, json};
+
+use crate::failure::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::machine;
+use crate::screen::Screen;
+
+/// How soon a Ctrl-C is noticed.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Options of `funclat`.
+#[derive(Debug, Args)]
+pub struct FunclatArgs {
+    /// The kernel function, such as vfs_fsync_range.
+    #[arg(value_name = "FUNCTION", required_unless_present = "pair", conflicts_with = "pair")]
+    pub function: Option<String>,
+    /// Time what lies between two tracepoints instead: vmscan:mm_shrink_slab_start..end, or the end's whole name.
+    #[arg(long, value_name = "SUBSYS:BEGIN..END")]
+    pub pair: Option<String>,
+    /// Show a histogram for each such time.
+    #[arg(long, value_name = "T", default_value = "1s", value_parser = interval)]
+    pub interval: u64,
+    /// Stop after so many intervals [default: at Ctrl-C].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Stop after this time [default: at Ctrl-C].
+    #[arg(long, value_name = "T", value_parser = parse_duration, conflicts_with = "count")]
+    pub runtime: Option<u64>,
+    /// Leave out calls that took longer.
+    #[arg(long, value_name = "T", value_parser = parse_duration)]
+    pub below: Option<u64>,
+    /// Leave out calls that took less.
+    #[arg(long, value_name = "T", value_parser = parse_duration)]
+    pub above: Option<u64>,
+    /// A histogram for each thread or cgroup.
+    #[arg(long, value_name = "WHAT")]
+    pub by: Option<By>,
+    /// Only calls of this process.
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pub pid: Option<u32>,
+    /// Unit of the histograms.
+    #[arg(long, value_name = "UNIT", default_value = "us")]
+    pub unit: Unit,
+    /// Print one JSON document, and nothing else, to standard output.
+    #[arg(long)]
+    pub json: bool,
+    /// No progress and no remarks.
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
+}
+
+/// What calls are told apart by.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum By {
+    /// Thread.
+    Task,
+    /// Memory cgroup (v1), or cgroup (v2).
+    Cgroup,
+}
+
+/// Units of a histogram.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds.
+    Us,
+    /// Milliseconds.
+    Ms,
+}
+
+fn interval(text: &str) -> Result<u64, String> {
+    let ns = parse_duration(text).map_err(|error| error.to_string())?;
+    match ns {
+        10_000_000.. => Ok(ns),
+        _ => Err(format!("{text}: an interval takes 10ms or more")),
+    }
+}
+
+/// Times calls until it is enough, and shows them.
+pub fn funclat(args: &FunclatArgs) -> Result<Exit, Failure> {
+    let screen = Screen::new(args.json, args.quiet);
+    let options = options(args)?;
+    let interrupt = Interrupt::install()?;
+    let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
+    let _kernel_files = rig::KernelFiles::mount(&register);
+    let mut funclat = Funclat::open(&Roots::default(), &options).map_err(refused)?;
+    screen.remark(&format!("Timing {} by {}; Ctrl-C ends it.", funclat.what(), funclat.method()));
+    let timed = time(&mut funclat, args, &interrupt, &screen)?;
+    let what = funclat.what();
+    let timing = Timing {
+        what: &what,
+        method: funclat.method(),
+        unit: options.unit,
+        duration_ns: timed.duration_ns,
+        groups: &timed.all.groups,
+        counts: timed.all.counts,
+    };
+    screen.rest();
+    screen.result(&report::funclat::summary(&timing, timed.shown > 1, screen.style()));
+    if args.json {
+        screen.json(&report::funclat::document(&timing, &timed.intervals, filter(args)));
+    }
+    // Without a limit, Ctrl-C is how a timing ends.
+    let has_limit = args.count.is_some() || args.runtime.is_some();
+    Ok(if has_limit && interrupt.requests() > 0 { Exit::Interrupted } else { Exit::Done })
+}
+
+fn options(args: &FunclatArgs) -> Result<FunclatOptions, Failure> {
+    let target = match (&args.function, &args.pair) {
+        (_, Some(pair)) => Target::Pair(pair.clone()),
+        (Some(function), None) => Target::Function(function.clone()),
+        (None, None) => return Err(Failure::usage("name a function, or a pair of tracepoints with --pair")),
+    };
+    let (above_ns, below_ns) = (args.above.unwrap_or(0), args.below.unwrap_or(u64::MAX));
+    if above_ns > below_ns {
+        let (above, below) = (Nanoseconds(above_ns), Nanoseconds(below_ns));
+        return Err(Failure::usage(format_args!(
+            "no call takes more than {above} (--above) and less than {below} (--below)"
+        )));
+    }
+    if let Some(pid) = args.pid.filter(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+        return Err(Failure::usage(format_args!("--pid {pid}: there is no such process")));
+    }
+    let by = args.by.map(|by| match by {
+        By::Task => GroupBy::Task,
+        By::Cgroup => GroupBy::Cgroup,
+    });
+    let unit = match args.unit {
+        Unit::Ns => LatencyUnit::Nanoseconds,
+        Unit::Us => LatencyUnit::Microseconds,
+        Unit::Ms => LatencyUnit::Milliseconds,
+    };
+    Ok(FunclatOptions { target, above_ns, below_ns, pid: args.pid, by, unit })
+}
+
+fn filter(args: &FunclatArgs) -> Value {
+    let by = args.by.map(|by| match by {
+        By::Task => "task",
+        By::Cgroup => "cgroup",
+    });
+    json!({ "above_ns": args.above, "below_ns": args.below, "pid": args.pid, "by": by })
+}
+
+/// A wrong name is the user's; all else is the machine's.
+fn refused(error: FunclatError) -> Failure {
+    let message = report::style::printable(&error.to_string());
+    match error {
+        FunclatError::UnknownFunction { .. }
+        | FunclatError::UnknownTracepoint { .. }
+        | FunclatError::NotAPair { .. } => Failure::usage(message),
+        _ => Failure::machine(message),
+    }
+}
+
+struct Timed {
+    duration_ns: u64,
+    all: CallReading,
+    /// Intervals in which there was something.
+    shown: usize,
+    /// Kept for the document only.
+    intervals: Vec<TimingInterval>,
+}
+
+fn time(funclat: &mut Funclat, args: &FunclatArgs, interrupt: &Interrupt, screen: &Screen) -> Result<Timed, Failure> {
+    let what = funclat.what();
+    let begin_ns = clock::monotonic_ns();
+    let end_ns = args.runtime.or_else(|| args.count.map(|count| count.saturating_mul(args.interval)));
+    let end_ns = end_ns.map_or(u64::MAX, |runtime_ns| begin_ns.saturating_add(runtime_ns));
+    let mut start_ns = begin_ns;
+    let mut earlier = CallReading { groups: Vec::new(), counts: CallCounts::default() };
+    let (mut shown, mut intervals) = (0, Vec::new());
+    loop {
+        wait_until(start_ns.saturating_add(args.interval).min(end_ns), interrupt);
+        let now_ns = clock::monotonic_ns();
+        let reading = funclat.read().map_err(refused)?;
+        let groups = since(&reading.groups, &earlier.groups);
+        let time_of_day = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
+        screen.result(&report::funclat::interval(&time_of_day, &what, &groups, screen.style()));
+        shown += usize::from(!groups.is_empty());
+        if args.json {
+            intervals.push(TimingInterval { start_ns, end_ns: now_ns, groups });
+        }
+        earlier = reading;
+        start_ns = now_ns.min(start_ns.saturating_add(args.interval));
+        if interrupt.requests() > 0 || now_ns >= end_ns {
+            return Ok(Timed { duration_ns: now_ns - begin_ns, all: earlier, shown, intervals });
+        }
+    }
+}
+
+/// Returns early after a Ctrl-C.
+fn wait_until(until_ns: u64, interrupt: &Interrupt) {
+    while interrupt.requests() == 0 {
+        let left_ns = until_ns.saturating_sub(clock::monotonic_ns());
+        if left_ns == 0 {
+            return;
+        }
+        std::thread::sleep(LOOK.min(Duration::from_nanos(left_ns)));
+    }
+}
+
+/// What came since an earlier reading; groups without any are left out.
+fn since(now: &[LatencyGroup], earlier: &[LatencyGroup]) -> Vec<LatencyGroup> {
+    let before: HashMap<&Option<String>, &LatencyGroup> = earlier.iter().map(|group| (&group.name, group)).collect();
+    let mut groups = Vec::new();
+    for group in now {
+        let histogram = match before.get(&group.name) {
+            Some(earlier) => group.histogram.since(&earlier.histogram),
+            None => group.histogram.clone(),
+        };
+        if histogram.count > 0 {
+            groups.push(LatencyGroup { name: group.name.clone(), histogram });
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.histogram.sum_ns));
+    groups
+}
