@@ -157,10 +157,7 @@ impl Funclat {
                 functions.check(name)?;
                 attach::function(roots, name, &counts)?
             }
-            Target::Pair(text) => {
-                let pair = Tracepoints::read(roots)?.pair(text)?;
-                attach::pair(pair, &counts)?
-            }
+            Target::Pair(text) => attach::pair(&Tracepoints::read(roots)?, text, &counts)?,
         };
         Ok(Funclat { site, counts, _links: links, object })
     }

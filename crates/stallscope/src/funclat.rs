@@ -10,6 +10,7 @@ use model::quantity::{Nanoseconds, parse_duration};
 use record::funclat::{CallReading, Funclat, FunclatError, FunclatOptions, GroupBy, Target};
 use record::{Roots, clock};
 use report::funclat::{Timing, TimingInterval};
+use rig::{KernelFiles, Register};
 use serde_json::{Value, json};
 
 use crate::failure::{Exit, Failure};
@@ -95,8 +96,7 @@ pub fn funclat(args: &FunclatArgs) -> Result<Exit, Failure> {
     let options = options(args)?;
     let interrupt = Interrupt::install()?;
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
-    let _kernel_files = rig::KernelFiles::mount(&register);
-    let mut funclat = Funclat::open(&Roots::default(), &options).map_err(refused)?;
+    let (mut funclat, _kernel_files) = open(&options, &register)?;
     screen.remark(&format!("Timing {} by {}; Ctrl-C ends it.", funclat.what(), funclat.method()));
     let timed = time(&mut funclat, args, &interrupt, &screen)?;
     let what = funclat.what();
@@ -116,6 +116,21 @@ pub fn funclat(args: &FunclatArgs) -> Result<Exit, Failure> {
     // Without a limit, Ctrl-C is how a timing ends.
     let has_limit = args.count.is_some() || args.runtime.is_some();
     Ok(if has_limit && interrupt.requests() > 0 { Exit::Interrupted } else { Exit::Done })
+}
+
+/// A program beside this one may unmount the kernel's files between our look at them and their use.
+const TRIES: usize = 3;
+
+fn open(options: &FunclatOptions, register: &Register) -> Result<(Funclat, KernelFiles), Failure> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let kernel_files = KernelFiles::mount(register);
+        match Funclat::open(&Roots::default(), options) {
+            Err(FunclatError::NoTracefs) if tries < TRIES => {}
+            opened => return Ok((opened.map_err(refused)?, kernel_files)),
+        }
+    }
 }
 
 fn options(args: &FunclatArgs) -> Result<FunclatOptions, Failure> {

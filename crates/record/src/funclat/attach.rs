@@ -1,12 +1,15 @@
 //! Where the programs are attached, and what it means where the kernel refuses them.
 
+use std::os::fd::{AsRawFd, IntoRawFd};
+
 use libbpf_rs::btf::types::Typedef;
-use libbpf_rs::{Btf, Error, ErrorKind, Link, Object, ObjectBuilder, TracepointCategory};
+use libbpf_rs::{Btf, Error, ErrorKind, Link, Object, ObjectBuilder, ProgramMut};
 
 use super::FunclatError;
 use super::counts::Counts;
 use super::tracepoints::{Pair, Tracepoint, Tracepoints};
 use crate::Roots;
+use crate::sys::count_tracepoint;
 
 /// Compiled by `build.rs` from `bpf/funclat.bpf.c`.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/funclat.bpf.o"));
@@ -56,7 +59,7 @@ fn load(programs: [&str; 2], function: Option<&str>, counts: &Counts) -> Result<
 fn attach(
     object: &Object,
     programs: [&str; 2],
-    how: impl Fn(&libbpf_rs::ProgramMut<'_>, usize) -> Result<Link, Error>,
+    how: impl Fn(&ProgramMut<'_>, usize) -> Result<Link, Error>,
 ) -> Result<[Link; 2], Error> {
     let link = |at: usize| {
         let found = object.progs_mut().find(|program| program.name() == programs[at]);
@@ -119,7 +122,8 @@ fn by_kprobe(roots: &Roots, name: &str, counts: &Counts) -> Result<(Object, [Lin
 }
 
 /// Times what lies between two tracepoints.
-pub(super) fn pair(pair: Pair, counts: &Counts) -> Result<Attached, FunclatError> {
+pub(super) fn pair(tracepoints: &Tracepoints, text: &str, counts: &Counts) -> Result<Attached, FunclatError> {
+    let pair = tracepoints.pair(text)?;
     let refused = |error: Error| match error.kind() {
         ErrorKind::PermissionDenied if !rustix::process::geteuid().is_root() => {
             FunclatError::NotAllowed { what: reason(&error) }
@@ -127,25 +131,30 @@ pub(super) fn pair(pair: Pair, counts: &Counts) -> Result<Attached, FunclatError
         _ => FunclatError::CannotTimePair { pair: pair.to_string(), why: reason(&error) },
     };
     let both = [&pair.begin, &pair.end];
-    // Tracepoints of system calls, and others that stand for several, are no raw ones.
+    // Tracepoints of single system calls are no raw ones.
     let raw = Btf::from_vmlinux().is_ok_and(|kernel| both.iter().all(|tracepoint| is_raw(&kernel, tracepoint)));
     let programs = match raw {
         true => ["raw_tracepoint_begin", "raw_tracepoint_end"],
         false => ["tracepoint_begin", "tracepoint_end"],
     };
     let object = load(programs, None, counts).map_err(refused)?;
-    let links = attach(&object, programs, |program, at| {
-        let tracepoint = both[at];
-        match raw {
-            true => program.attach_raw_tracepoint(&tracepoint.name),
-            false => {
-                let category = TracepointCategory::Custom(tracepoint.subsystem.clone());
-                program.attach_tracepoint(category, &tracepoint.name)
-            }
-        }
+    let links = attach(&object, programs, |program, at| match raw {
+        true => program.attach_raw_tracepoint(&both[at].name),
+        false => attach_by_perf(program, tracepoints.id(both[at])),
     });
     let links = links.map_err(refused)?;
     Ok((Site::Between(pair.clone()), object, links))
+}
+
+/// By an event of ours: libbpf would look for tracefs by itself, and in other places.
+fn attach_by_perf(program: &ProgramMut<'_>, id: Option<u64>) -> Result<Link, Error> {
+    let id = id.ok_or_else(|| Error::from_raw_os_error(libc::ENOENT))?;
+    // On one CPU it serves all of them.
+    let event = count_tracepoint(id, 0, None).map_err(|error| Error::from_raw_os_error(error.raw_os_error()))?;
+    let link = program.attach_perf_event(event.as_raw_fd())?;
+    // The link closes it.
+    let _ = event.into_raw_fd();
+    Ok(link)
 }
 
 fn is_raw(kernel: &Btf<'_>, tracepoint: &Tracepoint) -> bool {

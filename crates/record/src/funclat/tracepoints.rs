@@ -1,7 +1,9 @@
 //! Tracepoints by name, and pairs of them.
 
 use std::fmt;
+use std::fs::File;
 use std::io::ErrorKind;
+use std::path::PathBuf;
 
 use super::{FunclatError, functions};
 use crate::Roots;
@@ -65,7 +67,11 @@ impl fmt::Display for Pair {
 }
 
 /// All tracepoints of this kernel.
-pub(super) struct Tracepoints(Vec<Tracepoint>);
+pub(super) struct Tracepoints {
+    list: Vec<Tracepoint>,
+    /// tracefs, held open: a program beside this one that has mounted it for its own time does not unmount it then.
+    tracefs: Option<(PathBuf, File)>,
+}
 
 impl Tracepoints {
     /// As tracefs lists them.
@@ -73,11 +79,15 @@ impl Tracepoints {
         let places = [roots.tracing.clone(), roots.debug.join("tracing")];
         let mut refused = None;
         for place in places {
-            let path = place.join("available_events");
-            match std::fs::read_to_string(&path) {
-                Ok(text) => return Ok(Tracepoints::parse(&text)),
+            let events = place.join("events");
+            let found = File::open(&events).and_then(|held| {
+                let text = std::fs::read_to_string(place.join("available_events"))?;
+                Ok(Tracepoints { tracefs: Some((events.clone(), held)), ..Tracepoints::parse(&text) })
+            });
+            match found {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => refused = Some(format!("{}: {error}", path.display())),
+                Err(error) => refused = Some(format!("{}: {error}", place.display())),
+                found => return Ok(found.expect("the errors are dealt with above")),
             }
         }
         if refused.is_none() && !rustix::process::geteuid().is_root() {
@@ -90,9 +100,15 @@ impl Tracepoints {
     /// One a line, `subsystem:name`.
     fn parse(text: &str) -> Tracepoints {
         let split = text.lines().filter_map(|line| line.trim().split_once(':'));
-        Tracepoints(
-            split.map(|(subsystem, name)| Tracepoint { subsystem: subsystem.into(), name: name.into() }).collect(),
-        )
+        let list = split.map(|(subsystem, name)| Tracepoint { subsystem: subsystem.into(), name: name.into() });
+        Tracepoints { list: list.collect(), tracefs: None }
+    }
+
+    /// The number that perf_event_open(2) knows a tracepoint by.
+    pub(super) fn id(&self, tracepoint: &Tracepoint) -> Option<u64> {
+        let (events, _) = self.tracefs.as_ref()?;
+        let path = events.join(&tracepoint.subsystem).join(&tracepoint.name).join("id");
+        std::fs::read_to_string(path).ok()?.trim().parse().ok()
     }
 
     /// The pair that a person means. The end may be a whole name, with or without its subsystem, or only what stands in
@@ -124,12 +140,12 @@ impl Tracepoints {
 
     fn find(&self, subsystem: &str, name: &str) -> Result<Tracepoint, FunclatError> {
         let wanted = Tracepoint { subsystem: subsystem.to_owned(), name: name.to_owned() };
-        if self.0.contains(&wanted) {
+        if self.list.contains(&wanted) {
             return Ok(wanted);
         }
         let wanted = format!("{subsystem}:{name}");
         let similar =
-            functions::similar(&wanted, self.0.iter().map(|known| format!("{}:{}", known.subsystem, known.name)));
+            functions::similar(&wanted, self.list.iter().map(|known| format!("{}:{}", known.subsystem, known.name)));
         Err(FunclatError::UnknownTracepoint { name: wanted, similar })
     }
 
@@ -139,7 +155,7 @@ impl Tracepoints {
         let mut pairs: Vec<String> = known.map(|(_, pair)| (*pair).to_owned()).collect();
         let wanted = words(function);
         let mut scored: Vec<(usize, String)> = Vec::new();
-        for begin in &self.0 {
+        for begin in &self.list {
             for (pair, stem) in self.pairs_of(begin) {
                 let stem = words(&stem);
                 let shared = stem.iter().filter(|word| wanted.contains(word)).count();
@@ -170,7 +186,7 @@ impl Tracepoints {
         let Some((stem, word)) = begin.name.rsplit_once('_') else { return pairs };
         for (first, second) in ENDS {
             let end = Tracepoint { subsystem: begin.subsystem.clone(), name: format!("{stem}_{second}") };
-            if word == first && self.0.contains(&end) {
+            if word == first && self.list.contains(&end) {
                 pairs.push((format!("{}:{}..{second}", begin.subsystem, begin.name), stem.to_owned()));
             }
         }
