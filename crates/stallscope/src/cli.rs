@@ -111,6 +111,9 @@ pub struct RecordingArgs {
     /// Record no kernel events, only samples.
     #[arg(long, help_heading = "Recording")]
     pub no_trace: bool,
+    /// Block requests to keep one by one: those that are slow or that a task was seen to wait for, or all.
+    #[arg(long, value_name = "WHICH", default_value = "slow", help_heading = "Recording", conflicts_with = "no_trace")]
+    pub requests: Requests,
     /// Hold the load in a memory box (cgroup) of this size.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Pressure")]
     pub memory: Option<u64>,
@@ -123,6 +126,15 @@ pub struct RecordingArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub output: OutputArgs,
+}
+
+/// Which block requests are kept one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Requests {
+    /// Slow ones, and those that a task was seen to wait for.
+    Slow,
+    /// Every one.
+    All,
 }
 
 /// Options of every `run`, whatever the recipe.

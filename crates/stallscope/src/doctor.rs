@@ -1,6 +1,7 @@
 //! `doctor`: what this machine allows, what is missing, and how to get it.
 
 use model::preflight::Finding;
+use record::TraceOptions;
 use report::style::{Style, printable};
 use serde_json::json;
 
@@ -8,6 +9,9 @@ use crate::cli::DoctorArgs;
 use crate::failure::{Exit, Failure};
 use crate::machine;
 use crate::screen::Screen;
+
+/// The threshold that a run has by default; it changes nothing of what can be traced.
+const SLOW_NS: u64 = 1_000_000_000;
 
 /// Looks at everything, as a run would find it: what a run mounts for itself is mounted for the look, too.
 pub fn doctor(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -26,6 +30,7 @@ pub fn doctor(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
 fn findings() -> Vec<Finding> {
     let mut findings = rig::preflight();
     findings.extend(machine::samplers().1);
+    findings.extend(machine::tracing(&TraceOptions::slower_than(SLOW_NS, false)).1);
     findings
 }
 

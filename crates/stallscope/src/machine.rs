@@ -2,8 +2,10 @@
 
 use model::preflight::Finding;
 use model::run::{Limits, RecipeAsRun, RunDescription};
-use record::{Options, Roots, SamplerSet, clock, host};
+use record::{Options, Roots, SamplerSet, TraceOptions, Tracing, clock, host};
 use rig::Register;
+
+use crate::cli::{RecordingArgs, Requests};
 
 /// What a run is called and how it was asked for.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub struct Intent {
     pub report_interval_ns: Option<u64>,
     /// What makes an operation slow.
     pub slower_than_ns: u64,
+    /// What to trace; `None`: nothing.
+    pub trace: Option<TraceOptions>,
     /// Seed of the load.
     pub seed: Option<u64>,
     /// The recipe, where there is one.
@@ -23,7 +27,7 @@ pub struct Intent {
 }
 
 /// The run's description. Taken before the first sample, after everything is built that the run needs.
-pub fn describe(intent: Intent, limits: Limits, preflight: Vec<Finding>) -> RunDescription {
+pub fn describe(intent: Intent, is_tracing: bool, limits: Limits, preflight: Vec<Finding>) -> RunDescription {
     let roots = Roots::default();
     RunDescription {
         format: model::run::FORMAT_VERSION,
@@ -34,7 +38,7 @@ pub fn describe(intent: Intent, limits: Limits, preflight: Vec<Finding>) -> RunD
         sample_interval_ns: intent.sample_interval_ns,
         report_interval_ns: intent.report_interval_ns,
         slower_than_ns: intent.slower_than_ns,
-        trace: None,
+        trace: intent.trace.filter(|_| is_tracing).map(|trace| trace.settings),
         seed: intent.seed,
         recipe: intent.recipe,
         host: host::host(&roots),
@@ -48,6 +52,17 @@ pub fn describe(intent: Intent, limits: Limits, preflight: Vec<Finding>) -> RunD
 /// The samplers that this machine allows, and what it does not.
 pub fn samplers() -> (SamplerSet, Vec<Finding>) {
     SamplerSet::discover(&Roots::default(), &Options::default())
+}
+
+/// What to trace, as the person asked.
+pub fn trace_options(args: &RecordingArgs) -> Option<TraceOptions> {
+    let all_requests = args.requests == Requests::All;
+    (!args.no_trace).then(|| TraceOptions::slower_than(args.slower_than, all_requests))
+}
+
+/// The tracer that this machine allows, and what it does not.
+pub fn tracing(options: &TraceOptions) -> (Tracing, Vec<Finding>) {
+    Tracing::open(&Roots::default(), options)
 }
 
 /// The register, with what an earlier run left behind already removed and told.

@@ -4,6 +4,7 @@
 #![allow(unreachable_pub)]
 
 mod blk;
+mod blocked;
 mod check;
 mod cli;
 mod demo;
@@ -22,6 +23,7 @@ mod rundir;
 mod screen;
 mod session;
 mod show;
+mod tracing;
 mod workload;
 
 use std::ffi::OsString;

@@ -33,6 +33,7 @@ pub fn record(args: RecordArgs) -> Result<Exit, Failure> {
         sample_interval_ns: recording.interval,
         report_interval_ns: None,
         slower_than_ns: recording.slower_than,
+        trace: machine::trace_options(recording),
         seed: None,
         recipe: None,
     };
@@ -137,7 +138,8 @@ fn watch(
         }
         if shown != Some(lasted_ns / 1_000_000_000) {
             shown = Some(lasted_ns / 1_000_000_000);
-            screen.doing(format!("recording for {}", Nanoseconds(lasted_ns / 1_000_000_000 * 1_000_000_000)));
+            let lasted = Nanoseconds(lasted_ns / 1_000_000_000 * 1_000_000_000);
+            screen.doing(format!("recording for {lasted}{}", session.tell_blocked(screen)));
         }
         std::thread::sleep(POLL);
     }

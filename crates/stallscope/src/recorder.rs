@@ -1,6 +1,7 @@
-//! The recording of one run: a thread that samples, a thread that writes, and a bounded queue between them.
+//! The recording of one run: a thread that samples, one that takes what the tracer saw, one that writes, and a bounded
+//! queue between them.
 //!
-//! Neither waits for the other. Writing may stall with the disk it writes to, and sampling must not stall with it: when
+//! None waits for the other. Writing may stall with the disk it writes to, and sampling must not stall with it: when
 //! the queue is full a sample's values are dropped and counted, and the next sample starts from fresh.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,59 +15,79 @@ use explain::series::SeriesSet;
 use model::event::{Ending, RunEvent};
 use model::metric::{Change, MetricDescriptor, SampleHeader};
 use model::operation::{IntervalRecord, OperationRecord};
-use record::{ClockWatch, Sample, SamplerSet, Ticker, clock};
+use record::{BlockedNow, ClockWatch, Sample, SamplerSet, Ticker, Tracing, clock};
 
 use crate::failure::Failure;
+use crate::tracing::{Batch, Blocked, Tracer};
 
 /// Samples and reports that may wait for the writer: minutes of them.
 const QUEUE: usize = 512;
 
 /// Something to be written.
-enum Row {
+pub enum Row {
+    /// A sample.
     Sample { header: SampleHeader, descriptors: Vec<MetricDescriptor>, changes: Vec<Change> },
+    /// Operations of an interval, summed by class.
     Intervals(Vec<IntervalRecord>),
+    /// Single operations.
     Operations(Vec<OperationRecord>),
+    /// What the tracer saw.
+    Traced(Batch),
+    /// Something about the run as a whole.
     Event(RunEvent),
 }
 
 /// A recording that goes on.
 pub struct Recorder {
     rows: SyncSender<Row>,
-    stop_sampling: Arc<AtomicBool>,
+    stop: Arc<AtomicBool>,
     sampler: JoinHandle<()>,
+    tracer: Option<TracerThread>,
+    blocked: Blocked,
     writer: JoinHandle<()>,
     closed: Receiver<Result<(), archive::ArchiveError>>,
     state: Arc<Mutex<FlushState>>,
     watched: Arc<Mutex<SeriesSet>>,
 }
 
+struct TracerThread {
+    thread: JoinHandle<()>,
+    /// Everything that it saw is on its way to the archive.
+    told_all: Arc<AtomicBool>,
+}
+
 impl Recorder {
-    /// Begins to sample and to write. `watch` chooses the metrics whose values are also kept at hand, in memory that grows
+    /// Begins to sample, to trace and to write. `watch` chooses the metrics whose values are also kept at hand, in memory that grows
     /// with the run; nothing is kept without it.
     pub fn start(
         samplers: SamplerSet,
         interval_ns: u64,
+        tracing: Option<Tracing>,
         archive: Writer,
         watch: Option<fn(&MetricDescriptor) -> bool>,
     ) -> Result<Recorder, Failure> {
         let (rows, to_write) = sync_channel(QUEUE);
         let (tell_closed, closed) = sync_channel(1);
-        let stop_sampling = Arc::new(AtomicBool::new(false));
+        let stop = Arc::new(AtomicBool::new(false));
+        let blocked = Blocked::default();
         let state = Arc::new(Mutex::new(FlushState::Whole));
         let watched = Arc::new(Mutex::new(SeriesSet::default()));
         let sampling = Sampling {
             samplers,
             interval_ns,
             rows: rows.clone(),
-            stop: Arc::clone(&stop_sampling),
+            stop: Arc::clone(&stop),
             watched: Arc::clone(&watched),
             watch,
             archived_bytes: Arc::default(),
         };
         let written = Written { state: Arc::clone(&state), bytes: Arc::clone(&sampling.archived_bytes) };
+        let trace = |tracing| start_tracer(Tracer::new(tracing, rows.clone(), Arc::clone(&stop), blocked.clone()));
         Ok(Recorder {
+            tracer: tracing.map(trace).transpose()?,
             rows,
-            stop_sampling,
+            stop,
+            blocked,
             sampler: spawn("sampler", move || sampling.run())?,
             writer: spawn("archive", move || {
                 let _ = tell_closed.send(write(archive, &to_write, &written));
@@ -112,13 +133,21 @@ impl Recorder {
         look(&self.watched.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Ends sampling, writes what is left, and closes the archive. Waits at most so long, and says so when the archive's
+    /// Tasks that are blocked now, longest first.
+    pub fn blocked(&self) -> Vec<BlockedNow> {
+        self.blocked.now()
+    }
+
+    /// Ends sampling and tracing, writes what is left, and closes the archive. Waits at most so long, and says so when the archive's
     /// disk does not answer within it.
     pub fn finish(self, how: Ending, patience: Duration) -> Result<(), Failure> {
-        self.stop_sampling.store(true, Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
         self.sampler.thread().unpark();
+        self.tracer.iter().for_each(|tracer| tracer.thread.thread().unpark());
+        let has_told_all = |tracer: &TracerThread| tracer.told_all.load(Ordering::Relaxed);
+        let is_done = || self.sampler.is_finished() && self.tracer.as_ref().is_none_or(has_told_all);
         let until = Instant::now() + patience;
-        while !self.sampler.is_finished() && Instant::now() < until {
+        while !is_done() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
         }
         self.put(Row::Event(RunEvent::Ended { at_ns: clock::monotonic_ns(), how }));
@@ -136,6 +165,13 @@ impl Recorder {
             )),
         }
     }
+}
+
+fn start_tracer(tracer: Tracer) -> Result<TracerThread, Failure> {
+    let told_all = Arc::new(AtomicBool::new(false));
+    let tell = Arc::clone(&told_all);
+    let thread = spawn("tracer", move || tracer.run(|| tell.store(true, Ordering::Relaxed)))?;
+    Ok(TracerThread { thread, told_all })
 }
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Failure> {
@@ -265,9 +301,10 @@ struct Written {
     bytes: Arc<AtomicU64>,
 }
 
-/// Writes rows as they come, flushes once a second, closes after the last event.
+/// Writes rows as they come, flushes once a second and whenever many came, closes after the last event.
 fn write(mut archive: Writer, rows: &Receiver<Row>, written: &Written) -> Result<(), archive::ArchiveError> {
     const FLUSH_EVERY: Duration = Duration::from_secs(1);
+    const FLUSH_AT_BYTES: usize = 8 << 20;
     let mut flush_at = Instant::now() + FLUSH_EVERY;
     loop {
         match rows.recv_timeout(flush_at.saturating_duration_since(Instant::now())) {
@@ -279,7 +316,7 @@ fn write(mut archive: Writer, rows: &Receiver<Row>, written: &Written) -> Result
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        if Instant::now() >= flush_at {
+        if Instant::now() >= flush_at || archive.pending_bytes() >= FLUSH_AT_BYTES {
             let now = archive.flush(clock::now());
             *written.state.lock().unwrap_or_else(PoisonError::into_inner) = now;
             written.bytes.store(archive.bytes_written(), Ordering::Relaxed);
@@ -297,6 +334,10 @@ fn add(archive: &mut Writer, row: Row) {
         }
         Row::Intervals(records) => archive.intervals(records),
         Row::Operations(records) => archive.operations(records),
+        Row::Traced(mut batch) => {
+            archive.traced(&mut batch.rows);
+            batch.done();
+        }
         Row::Event(event) => archive.event(event),
     }
 }

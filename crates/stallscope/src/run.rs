@@ -123,6 +123,7 @@ fn intent(asked: &Asked, plan: &Plan) -> Intent {
         sample_interval_ns: asked.args.recording.interval,
         report_interval_ns: Some(plan.report_interval_ns),
         slower_than_ns: plan.slower_than_ns,
+        trace: machine::trace_options(&asked.args.recording),
         seed: Some(plan.seed),
         recipe: Some(RecipeAsRun {
             name: asked.recipe.name.clone(),

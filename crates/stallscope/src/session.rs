@@ -8,9 +8,10 @@ use explain::summary::Summary;
 use model::event::{Ending, RunEvent};
 use model::metric::MetricDescriptor;
 use model::run::RunDescription;
-use record::{BoxCgroup, clock};
+use record::{BoxCgroup, Tracing, clock};
 use rig::{KernelFiles, Register, Rig};
 
+use crate::blocked::{self, BlockedRemarks};
 use crate::cli::RecordingArgs;
 use crate::failure::Failure;
 use crate::machine::{self, Intent};
@@ -30,6 +31,7 @@ pub struct Session {
     rig: Rig,
     kernel_files: KernelFiles,
     told_of: FlushState,
+    told_blocked: BlockedRemarks,
 }
 
 impl Session {
@@ -54,15 +56,29 @@ impl Session {
         let (mut samplers, mut findings) = machine::samplers();
         findings.extend(box_of(&rig).and_then(|cgroup| samplers.add_box(&cgroup)));
         let interval_ns = intent.sample_interval_ns;
-        let description = machine::describe(intent, rig.limits.clone(), findings);
+        let (tracing, missing) = intent.trace.as_ref().map(machine::tracing).unzip();
+        findings.extend(missing.into_iter().flatten());
+        let is_tracing = tracing.as_ref().is_some_and(Tracing::is_tracing);
+        if tracing.is_some() && !is_tracing {
+            screen.remark("the kernel is not traced; `stallscope doctor` says why and what to do");
+        }
+        let description = machine::describe(intent, is_tracing, rig.limits.clone(), findings);
         make_parent(&place.directory)?;
         let archive =
             Writer::create(&place.directory, &description, WriterOptions::default()).map_err(Failure::machine)?;
-        let recorder = Recorder::start(samplers, interval_ns, archive, watch)?;
+        let recorder = Recorder::start(samplers, interval_ns, tracing, archive, watch)?;
         for note in &rig.notes {
             recorder.event(RunEvent::Note { at_ns: clock::monotonic_ns(), text: note.clone() });
         }
-        Ok(Session { directory: place.directory, description, recorder, rig, kernel_files, told_of: FlushState::Whole })
+        Ok(Session {
+            directory: place.directory,
+            description,
+            recorder,
+            rig,
+            kernel_files,
+            told_of: FlushState::Whole,
+            told_blocked: BlockedRemarks::default(),
+        })
     }
 
     /// Files that the load writes its process id into, to enter its box.
@@ -79,6 +95,13 @@ impl Session {
             self.told_of = state;
         }
         self.told_of != FlushState::Whole
+    }
+
+    /// Tells the person of tasks that are blocked for long. What a progress line says of them besides.
+    pub fn tell_blocked(&mut self, screen: &Screen) -> String {
+        let blocked = self.recorder.blocked();
+        self.told_blocked.remark(&blocked, screen);
+        blocked::in_short(&blocked)
     }
 
     /// Ends the recording and sums the run up from what is on disk. What was built stands until the answer is dropped or

@@ -14,6 +14,7 @@ use record::clock;
 
 use crate::recorder::Recorder;
 use crate::screen::Screen;
+use crate::session::Session;
 
 const SHOW_EVERY: Duration = Duration::from_millis(250);
 
@@ -119,13 +120,14 @@ impl Live {
     }
 
     /// One line of what goes on now, a few times a second.
-    pub fn show_progress(&mut self, recorder: &Recorder, screen: &Screen) {
+    pub fn show_progress(&mut self, session: &mut Session, screen: &Screen) {
         if self.shown.elapsed() < SHOW_EVERY {
             return;
         }
         self.shown = Instant::now();
         let Some(phase) = &self.phase else { return screen.doing("starting the load".to_owned()) };
         let lasted = Nanoseconds(phase.began.elapsed().as_nanos() as u64 / 100_000_000 * 100_000_000);
+        let blocked = session.tell_blocked(screen);
         let text = match (phase.kind, self.fill) {
             (PhaseKind::Fill, Some((done, total))) if total > 0 => {
                 format!("{}: {} of {} after {lasted}", phase.name, Bytes(done), Bytes(total))
@@ -133,7 +135,7 @@ impl Live {
             (PhaseKind::Fill, _) => format!("{} for {lasted}", phase.name),
             _ => {
                 let of = phase.duration_ns.map_or_else(String::new, |ns| format!(" of {}", Nanoseconds(ns)));
-                format!("{}: {lasted}{of}{}", phase.name, self.pressure_now(recorder))
+                format!("{}: {lasted}{of}{}{blocked}", phase.name, self.pressure_now(&session.recorder))
             }
         };
         screen.doing(text);
