@@ -55,7 +55,7 @@ pub(crate) enum Undone {
 /// take.
 pub(crate) fn undo(thing: &Thing, roots: &Roots, patience: Duration) -> Undone {
     let _hold = match thing {
-        Thing::Directory { path, .. } => match directory::hold(path) {
+        Thing::Directory { path, .. } => match directory::hold(path, patience) {
             Ok(hold) => hold,
             Err(directory::InUse) => return Undone::InUse(format!("left {thing} to another run, which uses it")),
         },

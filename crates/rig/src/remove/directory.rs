@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
@@ -17,16 +17,24 @@ const DEADLINE: Duration = Duration::from_secs(120);
 /// Another program holds the directory (flock): a load of ours that uses it.
 pub(super) struct InUse;
 
+/// A killed load's threads hold the directory until the kernel has let the last of them go, which on a slowed disk takes a
+/// moment after its main thread is gone.
+const DYING: Duration = Duration::from_secs(2);
+
 /// Keeps other programs from using the directory while it is removed. `None` where it cannot be opened, which its removal
 /// will tell.
-pub(super) fn hold(path: &Path) -> Result<Option<File>, InUse> {
+pub(super) fn hold(path: &Path, patience: Duration) -> Result<Option<File>, InUse> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(directory) = rustix::fs::open(path, flags, Mode::empty()) else { return Ok(None) };
-    match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(InUse),
-        // A file system without locks has no users that hold one either.
-        _ => Ok(Some(File::from(directory))),
+    let until = Instant::now() + patience.min(DYING);
+    while flock(&directory, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
+        if Instant::now() >= until {
+            return Err(InUse);
+        }
+        std::thread::sleep(Duration::from_millis(5));
     }
+    // A file system without locks has no users that hold one either.
+    Ok(Some(File::from(directory)))
 }
 
 pub(super) fn remove(path: &Path, marker: &str, roots: &Roots, patience: Duration) -> Outcome {
