@@ -3,10 +3,13 @@
 mod builder;
 mod findings;
 mod pressure;
+mod remarks;
 mod timeline;
 
 #[cfg(test)]
 mod tests;
 
 pub use builder::{RecordingFacts, SummaryBuilder, wanted_metric};
-pub use findings::{BoxFigures, OperationSummary, Phase, Pressure, Recording, SlowCount, Summary, TimelineRow};
+pub use findings::{
+    BoxFigures, OperationSummary, Phase, Pressure, Recording, SlowCount, Summary, TimelineRow, TraceCosts,
+};

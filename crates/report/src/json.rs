@@ -47,6 +47,13 @@ fn recording(summary: &Summary) -> Value {
         "cpu_ms_per_sample": recording.cpu_ms_per_sample,
         "bytes_per_sample": recording.bytes_per_sample,
         "archive_bytes": recording.archive_bytes,
+        "remarks_left_out": recording.remarks_left_out,
+        "trace": recording.trace.map(|trace| json!({
+            "events": trace.events,
+            "consumer_cpu_ns": trace.consumer_cpu_ns,
+            "programs_cpu_ns": trace.programs_cpu_ns,
+            "cpu_share": trace.cpu_share(),
+        })),
     })
 }
 

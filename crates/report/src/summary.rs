@@ -237,6 +237,15 @@ fn recording(text: &mut String, summary: &Summary, style: Style) {
     parts.extend(recording.bytes_per_sample.map(|bytes| format!("{} bytes a sample", grouped(bytes.round() as u64))));
     parts.extend(recording.archive_bytes.map(|bytes| format!("{} in all", Bytes(bytes))));
     let _ = writeln!(text, " {}", parts.join(", "));
+    if let Some(trace) = &recording.trace {
+        let programs = match trace.programs_cpu_ns {
+            Some(_) => "",
+            None => " (without that of the programs in the kernel, which it does not tell)",
+        };
+        let cpu =
+            trace.cpu_share().map_or_else(String::new, |of_one| format!(", {} of one CPU{programs}", share(of_one)));
+        let _ = writeln!(text, " {} of the kernel{cpu}", counted(trace.events, "event"));
+    }
     let losses = [
         (recording.late_samples, "late sample"),
         (recording.missing_samples, "missing sample"),

@@ -9,6 +9,7 @@ use model::operation::{IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
 
 use super::findings::{OperationSummary, Phase, Recording, SlowCount, Summary};
+use super::remarks::Remarks;
 use super::{pressure, timeline};
 use crate::distribution::Distribution;
 use crate::rates::{Amount, RateSummary, summarise};
@@ -37,7 +38,7 @@ pub struct SummaryBuilder {
     description: RunDescription,
     phases: Vec<Phase>,
     ending: Option<Ending>,
-    remarks: Vec<RunEvent>,
+    remarks: Remarks,
     operations: Vec<OperationSummary>,
     rounds: Vec<Amount>,
     bytes: HashMap<(u64, u64), u64>,
@@ -55,7 +56,7 @@ impl SummaryBuilder {
             description,
             phases: Vec::new(),
             ending: None,
-            remarks: Vec::new(),
+            remarks: Remarks::default(),
             operations: Vec::new(),
             rounds: Vec::new(),
             bytes: HashMap::new(),
@@ -85,7 +86,7 @@ impl SummaryBuilder {
                 }
             }
             RunEvent::Ended { how, .. } => self.ending = Some(*how),
-            remark => self.remarks.push(remark.clone()),
+            remark => self.remarks.add(remark),
         }
     }
 
@@ -208,7 +209,7 @@ impl SummaryBuilder {
             timeline: window
                 .map_or_else(Vec::new, |window| self.timeline.rows(series, &self.description.devices, window)),
             recording: self.recording(series, facts),
-            remarks: self.remarks.clone(),
+            remarks: self.remarks.kept().to_vec(),
             missing: self.description.preflight.iter().filter(|finding| !finding.available).cloned().collect(),
         }
     }
@@ -275,14 +276,7 @@ impl SummaryBuilder {
             archive_bytes: facts.archive_bytes,
             ..Recording::default()
         };
-        for remark in &self.remarks {
-            match remark {
-                RunEvent::LateSample { .. } => recording.late_samples += 1,
-                RunEvent::Gap { samples, .. } => recording.missing_samples += u64::from(*samples),
-                RunEvent::Loss { count, .. } => recording.lost_events += count,
-                _ => {}
-            }
-        }
+        self.remarks.enter(self.description.started.monotonic_ns, &mut recording);
         recording
     }
 }

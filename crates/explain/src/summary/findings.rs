@@ -138,10 +138,35 @@ pub struct Recording {
     pub missing_samples: u64,
     /// Events that were lost, of any kind.
     pub lost_events: u64,
+    /// Late samples and gaps that are counted but not among the remarks.
+    pub remarks_left_out: u64,
+    /// What tracing cost; `None` where nothing was traced, or the run ended before it was told.
+    pub trace: Option<TraceCosts>,
     /// CPU time of the sampling thread per sample, ms.
     pub cpu_ms_per_sample: Option<f64>,
     /// Archive bytes per sample, of the tables of samples and metrics alone.
     pub bytes_per_sample: Option<f64>,
     /// Archive bytes in all.
     pub archive_bytes: Option<u64>,
+}
+
+/// What tracing the kernel cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TraceCosts {
+    /// Events taken from the kernel.
+    pub events: u64,
+    /// CPU time of the thread that took them.
+    pub consumer_cpu_ns: u64,
+    /// CPU time of the programs in the kernel; `None` where the kernel does not tell.
+    pub programs_cpu_ns: Option<u64>,
+    /// From the run's start to the last time that the cost was told.
+    pub span_ns: u64,
+}
+
+impl TraceCosts {
+    /// Share of one CPU that tracing took, as far as it is known.
+    pub fn cpu_share(&self) -> Option<f64> {
+        let cpu_ns = self.consumer_cpu_ns + self.programs_cpu_ns.unwrap_or(0);
+        (self.span_ns > 0).then(|| cpu_ns as f64 / self.span_ns as f64)
+    }
 }
