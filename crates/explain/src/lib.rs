@@ -4,6 +4,7 @@
 //! findings.
 #![forbid(unsafe_code)]
 
+pub mod blame;
 pub mod condition;
 pub mod distribution;
 pub mod lifecycle;

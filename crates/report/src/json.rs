@@ -2,11 +2,15 @@
 //!
 //! Names keep their meaning once published; times are integers in ns unless the name says otherwise; unknown is `null`.
 
+mod explanation;
+
 use explain::distribution::Distribution;
 use explain::rates::RateSummary;
 use explain::summary::{OperationSummary, Phase, Summary};
 use model::operation::OperationRecord;
 use serde_json::{Map, Value, json};
+
+pub use explanation::explanation;
 
 /// The document of `run --json`, `record --json` and `show --json`.
 pub fn summary(run: &str, summary: &Summary) -> Value {

@@ -1,0 +1,26 @@
+//! Why slow operations were slow. The rules are written down in docs/BLAME.md.
+
+mod builder;
+mod cause;
+mod chain;
+mod culprits;
+mod explanation;
+mod known;
+mod losses;
+mod operations;
+mod phases;
+mod request;
+mod rows;
+mod rules;
+mod stacks;
+mod sweep;
+mod timeline;
+mod totals;
+mod wording;
+
+#[cfg(test)]
+mod tests;
+
+pub use builder::Blame;
+pub use cause::{Cause, Evidence, EvidenceTimes};
+pub use explanation::{CauseTime, ClassTimes, Culprit, Explanation, Link, Losses, RequestLife, Stall, StallCause, Who};

@@ -1,0 +1,161 @@
+//! Collects a run's rows, and explains.
+
+use std::collections::HashMap;
+
+use model::event::RunEvent;
+use model::operation::{IntervalRecord, OperationKind, OperationRecord};
+use model::run::RunDescription;
+use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
+
+use super::culprits::Places;
+use super::explanation::Explanation;
+use super::known::Known;
+use super::losses::LossLog;
+use super::operations::{Operation, OwnOperations, all};
+use super::phases::Phases;
+use super::rows::Row;
+use super::stacks::Stack;
+use super::totals::explain;
+
+/// Collects the rows of a run. Rows may come in any order, with one exception: [`Blame::requests`] keeps only what the
+/// rows given to [`Blame::stalls`] before name.
+#[derive(Debug)]
+pub struct Blame {
+    known: Known,
+    own: OwnOperations,
+    phases: Phases,
+    log: LossLog,
+    places: Places,
+    explanation: Explanation,
+    damaged: u64,
+    sample_interval_ns: u64,
+}
+
+impl Blame {
+    /// Explains operations of at least `slower_than_ns`; `None`: those that the run kept. A run does not keep shorter ones
+    /// than it was told to, so less than that is raised to it and noted in [`Explanation::asked_for_ns`].
+    pub fn new(slower_than_ns: Option<u64>, run: &RunDescription) -> Blame {
+        let kept_ns = run.slower_than_ns.max(1);
+        let wanted_ns = slower_than_ns.unwrap_or(kept_ns);
+        Blame {
+            known: Known::new(run.trace.is_some()),
+            own: OwnOperations::default(),
+            phases: Phases::default(),
+            log: LossLog::new(&run.preflight),
+            places: Places::new(&run.mounts, &run.devices),
+            explanation: Explanation {
+                slower_than_ns: wanted_ns.max(kept_ns),
+                asked_for_ns: Some(wanted_ns).filter(|&wanted_ns| wanted_ns < kept_ns),
+                trace: run.trace.clone(),
+                ..Explanation::default()
+            },
+            damaged: 0,
+            sample_interval_ns: run.sample_interval_ns,
+        }
+    }
+
+    /// Adds rows of the table `stalls`.
+    pub fn stalls(&mut self, records: &[StallRecord]) {
+        for record in records {
+            match Row::new(record, &mut self.known.names) {
+                Some(row) => {
+                    if let Some(request) = row.request {
+                        self.known.requests.entry(request).or_default();
+                    }
+                    self.known.rows.push(row);
+                }
+                None => self.damaged += u64::from(record.duration_ns != 0),
+            }
+        }
+    }
+
+    /// Adds rows of the table `operations`.
+    pub fn operations(&mut self, records: &[OperationRecord]) {
+        for record in records {
+            self.slowest(&record.class, record.duration_ns);
+            let slow_or_stuck =
+                record.kind != OperationKind::Failed || record.duration_ns >= self.explanation.slower_than_ns;
+            if slow_or_stuck && !self.own.insert(record, &mut self.known.names) {
+                self.damaged += 1;
+            }
+        }
+    }
+
+    /// Adds rows of the table `intervals`: how many operations there were, and how slow the slowest was.
+    pub fn intervals(&mut self, records: &[IntervalRecord]) {
+        for record in records {
+            self.phases.interval(record);
+            if let Some(max_ns) = record.max_ns {
+                self.slowest(&record.class, max_ns);
+            }
+        }
+    }
+
+    fn slowest(&mut self, class: &str, ns: u64) {
+        if class != "round" && self.explanation.slowest.as_ref().is_none_or(|(_, known_ns)| *known_ns < ns) {
+            self.explanation.slowest = Some((class.to_owned(), ns));
+        }
+    }
+
+    /// Adds rows of the table `tasks`.
+    pub fn tasks(&mut self, records: &[TaskRecord]) {
+        for record in records {
+            self.known.tasks.insert(record, &mut self.known.names);
+        }
+    }
+
+    /// Adds rows of the table `stacks`.
+    pub fn stacks(&mut self, records: &[StackRecord]) {
+        for record in records {
+            let stack = Stack::new(record, &mut self.known.names);
+            self.known.stacks.insert(record.stack, stack);
+        }
+    }
+
+    /// Adds rows of the table `requests`, after all of the table `stalls`. The rows may come in any number of parts.
+    pub fn requests(&mut self, records: &[RequestRecord]) {
+        for record in records {
+            if let Some(place) = self.known.requests.get_mut(&record.request) {
+                *place = Some(Box::new(record.clone()));
+            }
+        }
+    }
+
+    /// Adds events of the journal, in their order.
+    pub fn events(&mut self, events: &[RunEvent]) {
+        for event in events {
+            self.phases.event(event);
+            self.log.event(event, self.sample_interval_ns);
+        }
+    }
+
+    /// Explains what came.
+    pub fn finish(self) -> Explanation {
+        let Blame { mut known, own, phases, log, places, mut explanation, damaged, .. } = self;
+        (explanation.losses, known.lossy) = log.finish();
+        explanation.losses.damaged = damaged;
+        explanation.losses.unknown_requests =
+            known.rows.iter().filter(|row| row.request.is_some() && known.request(row).is_none()).count() as u64;
+        explanation.operations = phases.operations();
+        known.sort();
+        let mut operations = all(&mut known, own.into_all(), explanation.slower_than_ns);
+        let before = operations.len();
+        operations.retain(|operation| phases.is_measured(operation.end_ns));
+        explanation.outside = (before - operations.len()) as u64;
+        let silent = silent(&known, &operations);
+        explain(&known, operations, silent, &places, &mut explanation);
+        explanation
+    }
+}
+
+/// From when on the rows of tasks whose operation never ended are not all there: a wait that goes on has no row.
+fn silent(known: &Known, operations: &[Operation]) -> HashMap<u32, u64> {
+    let mut silent = HashMap::new();
+    for operation in operations.iter().filter(|operation| !operation.finished) {
+        let exact = known.rows_of(operation.tid).filter(|(_, row)| row.kind != StallKind::Blocked);
+        let last_ns = exact.map(|(_, row)| row.end_ns).max().unwrap_or(0).max(operation.start_ns);
+        let from_ns: &mut u64 = silent.entry(operation.tid).or_default();
+        *from_ns = last_ns.max(*from_ns);
+    }
+    silent
+}

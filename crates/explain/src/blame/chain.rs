@@ -1,0 +1,212 @@
+//! Who waited for whom: from a wait through its waker to that one's wait, down to a request, an interrupt or work.
+
+use std::collections::{HashMap, HashSet};
+
+use model::stall::{RequestRecord, StallKind};
+
+use super::cause::Cause;
+use super::explanation::{Link, RequestLife};
+use super::known::Known;
+use super::operations::Operation;
+use super::request;
+use super::rows::Row;
+use super::timeline::{NO_ROW, Segment, Timeline};
+use super::wording::describe;
+
+/// No chain is longer.
+const LENGTH: usize = 8;
+/// Waits of a waker that are looked at, the latest first: what it waited for last is what it kept others waiting for.
+const LOOKED_AT: usize = 256;
+
+/// Where a chain of waits ends.
+#[derive(Debug, Clone)]
+pub(super) struct End<'a> {
+    /// The last one that waited or worked, and when.
+    pub(super) tid: Option<u32>,
+    pub(super) at_ns: u64,
+    pub(super) request: Option<&'a RequestRecord>,
+    /// A name of what it was about (`super_cache_scan of xfs on 7,0`).
+    pub(super) row: u32,
+}
+
+/// What a waker did while others waited for it.
+struct Meanwhile {
+    row: u32,
+    cause: Cause,
+    ns: u64,
+}
+
+/// Where the waits that a row begins end.
+pub(super) fn end(known: &Known, row: u32, cause: Cause) -> End<'_> {
+    let mut end = End { tid: None, at_ns: known.row(row).end_ns, request: None, row };
+    follow(known, row, cause, |step| match step {
+        Step::Waits { row, .. } => end.row = row,
+        Step::Request(request) => end.request = Some(request),
+        Step::Works { tid, at_ns, .. } => (end.tid, end.at_ns) = (Some(tid), at_ns),
+    });
+    if let Some(request) = end.request {
+        (end.tid, end.at_ns) = (Some(request.tid), request.queued_ns.unwrap_or(request.completed_ns));
+    }
+    end
+}
+
+enum Step<'a> {
+    Waits { row: u32, cause: Cause, ns: u64 },
+    Request(&'a RequestRecord),
+    Works { tid: u32, at_ns: u64, ns: u64 },
+}
+
+/// Tells each step after the row itself.
+fn follow<'a>(known: &'a Known, first: u32, cause: Cause, mut tell: impl FnMut(Step<'a>)) {
+    let mut seen = HashSet::from([known.row(first).tid]);
+    let (mut at, mut cause) = (first, cause);
+    let limit_ns = known.row(first).start_ns;
+    for _ in 0..LENGTH {
+        let row = known.row(at);
+        if matches!(cause, Cause::CpuWait | Cause::Running) || !matches!(row.kind, StallKind::OffCpu) {
+            return;
+        }
+        if ends_with_request(cause) {
+            if let Some(life) = known.request(row) {
+                tell(Step::Request(life));
+                return;
+            }
+        }
+        if known.stack(row.waker_stack).is_some_and(|stack| stack.interrupt) {
+            return;
+        }
+        let Some(waker) = row.waker_tid.filter(|&tid| tid != 0 && seen.insert(tid)) else { return };
+        let (from_ns, to_ns) = (row.start_ns.max(limit_ns), row.runnable_ns);
+        match longest_wait(known, waker, from_ns, to_ns) {
+            Some(wait) => {
+                tell(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns });
+                (at, cause) = (wait.row, wait.cause);
+            }
+            None => {
+                tell(Step::Works { tid: waker, at_ns: to_ns, ns: to_ns.saturating_sub(from_ns) });
+                return;
+            }
+        }
+    }
+}
+
+fn ends_with_request(cause: Cause) -> bool {
+    use Cause::{Device, IoThrottle, PageFault, RequestWait, SchedulerQueue, Swap, WritebackWait};
+    matches!(cause, Device | IoThrottle | PageFault | RequestWait | SchedulerQueue | Swap | WritebackWait)
+}
+
+/// What a task waited for most between two moments; `None` where it is not known to have waited for anything.
+fn longest_wait(known: &Known, tid: u32, from_ns: u64, to_ns: u64) -> Option<Meanwhile> {
+    let mut by_cause: HashMap<Cause, (u64, u64, u32)> = HashMap::new();
+    for (at, row) in known.rows_before(tid, to_ns).take(LOOKED_AT) {
+        let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Span | StallKind::Blocked);
+        let idle = known.stack(row.stack).is_some_and(|stack| stack.idle);
+        let ns = row.end_ns.min(to_ns).saturating_sub(row.start_ns.max(from_ns));
+        if !is_wait || idle || ns == 0 {
+            continue;
+        }
+        let (sum_ns, longest_ns, longest) = by_cause.entry(main_cause(known, row)).or_default();
+        *sum_ns += ns;
+        if ns > *longest_ns {
+            (*longest_ns, *longest) = (ns, at);
+        }
+    }
+    let most = by_cause.into_iter().max_by_key(|(cause, (sum_ns, _, row))| (*sum_ns, *cause, *row));
+    most.map(|(cause, (ns, _, row))| Meanwhile { row, cause, ns: ns.min(to_ns - from_ns) })
+}
+
+/// The cause that most of a row has.
+fn main_cause(known: &Known, row: &Row) -> Cause {
+    if row.kind == StallKind::Span {
+        return row.announced.map_or(Cause::Unexplained, |announced| announced.cause);
+    }
+    if row.end_ns - row.runnable_ns > row.runnable_ns - row.start_ns {
+        return Cause::CpuWait;
+    }
+    let at_ns = known.request(row).map_or(row.start_ns, request::longest_stage_ns);
+    known.asleep(row, at_ns.max(row.start_ns)).0
+}
+
+/// The chain from what an operation waited for longest, and the request at its end.
+pub(super) fn of_operation(
+    known: &Known,
+    operation: &Operation,
+    timeline: &Timeline,
+) -> (Vec<Link>, Option<RequestLife>) {
+    let Some(Longest { row, follow: first, cause, ns }) = longest(known, operation, timeline) else {
+        return (Vec::new(), None);
+    };
+    let link = |row: u32, cause: Cause, time_ns: u64| Link {
+        task: Some(known.tasks.who(known.row(row).tid, known.row(row).start_ns, &known.names)),
+        cause,
+        detail: describe(known, known.row(row), cause),
+        time_ns,
+    };
+    let mut chain = vec![Link {
+        task: Some(known.tasks.who(operation.tid, operation.start_ns, &known.names)),
+        ..link(row, cause, ns)
+    }];
+    if known.row(row).tid != operation.tid {
+        chain.push(link(row, cause, ns));
+    }
+    let mut last = None;
+    follow(known, first, cause, |step| match step {
+        Step::Waits { row, cause, ns } => chain.push(link(row, cause, ns)),
+        Step::Request(request) => last = Some(life(known, request)),
+        Step::Works { tid, at_ns, ns } => chain.push(Link {
+            task: Some(known.tasks.who(tid, at_ns, &known.names)),
+            cause: Cause::Running,
+            detail: Some("no wait of its own was seen".to_owned()),
+            time_ns: ns,
+        }),
+    });
+    (chain, last)
+}
+
+/// The wait that holds most of an operation.
+struct Longest {
+    /// The row that says most about it.
+    row: u32,
+    /// The row that its chain goes on from.
+    follow: u32,
+    cause: Cause,
+    ns: u64,
+}
+
+fn longest(known: &Known, operation: &Operation, timeline: &Timeline) -> Option<Longest> {
+    let mut by_row: HashMap<(u32, Cause), (u64, u64, u32)> = HashMap::new();
+    for segment in timeline.between(operation.start_ns, operation.end_ns) {
+        let Some(row) = segment.row().filter(|_| segment.cause.is_wait()) else { continue };
+        let (ns, longest_ns, follow) = by_row.entry((row, segment.cause)).or_default();
+        *ns += segment.ns();
+        if segment.ns() > *longest_ns {
+            (*longest_ns, *follow) = (segment.ns(), chain_row(known, &segment).unwrap_or(row));
+        }
+    }
+    let most = by_row.into_iter().max_by_key(|&((row, cause), (ns, ..))| (ns, cause, row));
+    most.map(|((row, cause), (ns, _, follow))| Longest { row, follow, cause, ns })
+}
+
+/// The row from which a segment's chain goes on: the sleep, or, where the sleep was for another thread, what that one
+/// did.
+pub(super) fn chain_row(known: &Known, segment: &Segment) -> Option<u32> {
+    let of_other =
+        segment.off != NO_ROW && segment.by != NO_ROW && known.row(segment.by).tid != known.row(segment.off).tid;
+    if of_other || segment.off == NO_ROW { segment.row() } else { Some(segment.off) }
+}
+
+/// A request as it is shown.
+pub(super) fn life(known: &Known, record: &RequestRecord) -> RequestLife {
+    RequestLife {
+        device: record.device,
+        sector: record.sector,
+        bytes: record.bytes,
+        kind: record.kind,
+        task: known.tasks.who(record.tid, record.queued_ns.unwrap_or(record.completed_ns), &known.names),
+        queue_ns: request::queue_ns(record),
+        device_ns: request::device_ns(record),
+        throttled: record.throttled,
+        in_flight: record.in_flight.clone(),
+        overtaken_by: record.overtaken_by.clone(),
+    }
+}

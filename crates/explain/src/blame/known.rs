@@ -1,0 +1,128 @@
+//! All that a run knows, ready to be asked: rows by task, stacks, requests.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use model::stall::{RequestRecord, StallKind};
+
+use super::cause::{Cause, Evidence};
+use super::request;
+use super::rows::{Names, Row, Tasks};
+use super::stacks::{Stack, Stacks};
+
+/// The rows of a run.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    pub(super) names: Names,
+    pub(super) tasks: Tasks,
+    pub(super) stacks: Stacks,
+    /// Requests that rows name; `None` until they come.
+    pub(super) requests: HashMap<u32, Option<Box<RequestRecord>>>,
+    /// Ordered by task and start.
+    pub(super) rows: Vec<Row>,
+    by_task: HashMap<u32, Range<usize>>,
+    /// Times in which the tracer lost rows; ordered, apart from each other.
+    pub(super) lossy: Vec<(u64, u64)>,
+    /// The switches of tasks were traced.
+    pub(super) traced: bool,
+}
+
+impl Known {
+    pub(super) fn new(traced: bool) -> Known {
+        Known { traced, ..Known::default() }
+    }
+
+    /// To be called when all rows are in.
+    pub(super) fn sort(&mut self) {
+        // Also by end and kind, so that the order in which rows came does not matter.
+        self.rows.sort_by_key(|row| (row.tid, row.start_ns, row.end_ns, row.kind.name()));
+        self.tasks.sort();
+        let mut from = 0;
+        for rows in self.rows.chunk_by(|a, b| a.tid == b.tid) {
+            self.by_task.insert(rows[0].tid, from..from + rows.len());
+            from += rows.len();
+        }
+    }
+
+    /// A task's rows with their numbers, by start.
+    pub(super) fn rows_of(&self, tid: u32) -> impl DoubleEndedIterator<Item = (u32, &Row)> {
+        let range = self.by_task.get(&tid).cloned().unwrap_or_default();
+        self.rows[range.clone()].iter().enumerate().map(move |(at, row)| ((range.start + at) as u32, row))
+    }
+
+    /// A task's rows that began before a moment, the latest first.
+    pub(super) fn rows_before(&self, tid: u32, at_ns: u64) -> impl Iterator<Item = (u32, &Row)> {
+        let range = self.by_task.get(&tid).cloned().unwrap_or_default();
+        let end = range.start + self.rows[range.clone()].partition_point(|row| row.start_ns < at_ns);
+        (range.start..end).rev().map(|at| (at as u32, &self.rows[at]))
+    }
+
+    pub(super) fn row(&self, row: u32) -> &Row {
+        &self.rows[row as usize]
+    }
+
+    pub(super) fn stack(&self, stack: Option<u32>) -> Option<&Stack> {
+        self.stacks.get(&stack?)
+    }
+
+    pub(super) fn request(&self, row: &Row) -> Option<&RequestRecord> {
+        self.requests.get(&row.request?)?.as_deref()
+    }
+
+    /// Why a task slept at a moment of a row of time off the CPU, where no span says.
+    pub(super) fn asleep(&self, row: &Row, at_ns: u64) -> (Cause, Evidence) {
+        let stack = self.stack(row.stack);
+        let rule = stack.and_then(|stack| stack.rule);
+        if row.stopped {
+            return (Cause::Unexplained, Evidence::None);
+        }
+        if let Some(announced) = row.announced.filter(|announced| !announced.on_request) {
+            let frozen = rule.is_some_and(|rule| rule.cause == Cause::Frozen);
+            let cause = if announced.cause == Cause::Lock && frozen { Cause::Frozen } else { announced.cause };
+            return (cause, Evidence::Event);
+        }
+        if let Some(rule) = rule.filter(|rule| !rule.on_request) {
+            return (rule.cause, Evidence::Stack);
+        }
+        match self.request(row) {
+            Some(life) => {
+                if let Some(cause) = request::cause_at(life, at_ns) {
+                    return (cause, Evidence::Event);
+                }
+            }
+            None if row.request.is_some() => return (Cause::Device, Evidence::Event),
+            None => {}
+        }
+        match (row.announced, rule) {
+            (Some(announced), _) => (announced.cause, Evidence::Event),
+            (None, Some(rule)) => (rule.cause, Evidence::Stack),
+            (None, None) => (Cause::Unexplained, Evidence::None),
+        }
+    }
+
+    /// Why short losses were lost; `None` where they tell nothing.
+    pub(super) fn short(&self, row: &Row) -> Option<(Cause, Evidence)> {
+        match row.kind {
+            StallKind::ShortCpuWaits => Some((Cause::CpuWait, Evidence::Correlation)),
+            StallKind::ShortSpans => Some((row.announced?.cause, Evidence::Correlation)),
+            StallKind::ShortSleeps | StallKind::ShortRequestWaits => {
+                // The request is the last of many: what most of its life was, most of theirs is taken to be.
+                let at_ns = self.request(row).map_or(row.end_ns, request::longest_stage_ns);
+                match self.asleep(row, at_ns) {
+                    (_, Evidence::None) if row.kind == StallKind::ShortRequestWaits => {
+                        Some((Cause::Device, Evidence::Correlation))
+                    }
+                    (cause, Evidence::None) => Some((cause, Evidence::None)),
+                    (cause, _) => Some((cause, Evidence::Correlation)),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the tracer lost rows at a moment.
+    pub(super) fn is_lossy(&self, at_ns: u64) -> bool {
+        let after = self.lossy.partition_point(|&(_, end_ns)| end_ns <= at_ns);
+        self.lossy.get(after).is_some_and(|&(start_ns, _)| start_ns <= at_ns)
+    }
+}

@@ -1,0 +1,63 @@
+//! What is not in the rows, and when it was lost.
+
+use model::event::RunEvent;
+use model::preflight::Finding;
+
+use super::explanation::Losses;
+use super::operations::joined;
+
+/// Losses that have nothing to do with what tasks waited for.
+const ELSEWHERE: &[&str] =
+    &["rows of metrics", "rows of samples", "rows of descriptors", "rows of intervals", "rows of request_intervals"];
+/// Losses after which what is there is as true as before: operations are missing, not their waits.
+const WHOLE: &[&str] = &["slow operations", "failed operations", "rows of operations", "rows of requests", "requests"];
+
+/// Collects events.
+#[derive(Debug, Default)]
+pub(super) struct LossLog {
+    losses: Losses,
+    times: Vec<(u64, u64)>,
+}
+
+impl LossLog {
+    pub(super) fn new(preflight: &[Finding]) -> LossLog {
+        let of_tracing = |finding: &&Finding| !finding.available && is_tracing(&finding.capability);
+        let missing = preflight.iter().filter(of_tracing);
+        let missing = missing.map(|one| (one.capability.clone(), one.why.clone(), one.remedy.clone())).collect();
+        LossLog { losses: Losses { missing, ..Losses::default() }, times: Vec::new() }
+    }
+
+    /// Takes note of an event. Losses are noticed at most `interval_ns` after they happened, or two of them on a busy
+    /// machine.
+    pub(super) fn event(&mut self, event: &RunEvent, interval_ns: u64) {
+        match event {
+            RunEvent::Loss { what, count, at_ns } if !ELSEWHERE.contains(&what.as_str()) => {
+                match self.losses.lost.iter_mut().find(|lost| lost.0 == *what) {
+                    Some(lost) => lost.1 = lost.1.saturating_add(*count),
+                    None => self.losses.lost.push((what.clone(), *count)),
+                }
+                if !WHOLE.contains(&what.as_str()) {
+                    self.times.push((at_ns.saturating_sub(interval_ns.saturating_mul(2)), *at_ns));
+                }
+            }
+            RunEvent::TableDropped { table, why, at_ns } => {
+                self.losses.tables.push((table.clone(), why.clone()));
+                if table == "stalls" {
+                    self.times.push((*at_ns, u64::MAX));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The losses, and the times in which rows may be missing.
+    pub(super) fn finish(self) -> (Losses, Vec<(u64, u64)>) {
+        (self.losses, joined(self.times, 0).into_iter().filter(|(from, to)| from < to).collect())
+    }
+}
+
+/// Whether a finding is about the tracer.
+fn is_tracing(capability: &str) -> bool {
+    let capability = capability.to_lowercase();
+    ["trac", "bpf", "blocked"].iter().any(|word| capability.contains(word)) && capability != "tracepoint counters"
+}

@@ -1,0 +1,55 @@
+//! Which times of a run count.
+
+use model::event::RunEvent;
+use model::operation::IntervalRecord;
+
+/// The phases of a load; a run without any counts as a whole.
+#[derive(Debug, Default)]
+pub(super) struct Phases {
+    all: Vec<Phase>,
+    operations: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Phase {
+    name: String,
+    measured: bool,
+    start_ns: u64,
+    end_ns: u64,
+}
+
+impl Phases {
+    pub(super) fn event(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::PhaseStarted { phase, measured, at_ns } => {
+                self.all.push(Phase { name: phase.clone(), measured: *measured, start_ns: *at_ns, end_ns: u64::MAX });
+            }
+            RunEvent::PhaseEnded { phase, at_ns, .. } => {
+                let open = |known: &&mut Phase| known.name == *phase && known.end_ns == u64::MAX;
+                if let Some(known) = self.all.iter_mut().find(open) {
+                    known.end_ns = *at_ns;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts an interval's operations, if it lies in a measured phase. Its phase must have begun.
+    pub(super) fn interval(&mut self, record: &IntervalRecord) {
+        let measured = self.all.iter().any(|phase| phase.measured && phase.name == record.phase);
+        if measured && record.class != "round" {
+            *self.operations.get_or_insert(0) += record.count;
+        }
+    }
+
+    pub(super) fn operations(&self) -> Option<u64> {
+        self.operations
+    }
+
+    /// Whether what ended at that moment counts.
+    pub(super) fn is_measured(&self, at_ns: u64) -> bool {
+        let measured = |phase: &&Phase| phase.measured;
+        let holds = |phase: &Phase| (phase.start_ns..=phase.end_ns).contains(&at_ns);
+        self.all.is_empty() || self.all.iter().filter(measured).any(holds)
+    }
+}

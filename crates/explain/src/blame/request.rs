@@ -1,0 +1,112 @@
+//! A request's life, as those who waited for its completion see it.
+
+use model::stall::RequestRecord;
+
+use super::cause::Cause;
+
+/// What a task that a request's completion woke was waiting for at a moment of its sleep. `None`: the request was not
+/// there yet, and something else must say.
+pub(super) fn cause_at(request: &RequestRecord, at_ns: u64) -> Option<Cause> {
+    let reached = |moment: Option<u64>| moment.is_some_and(|moment| moment <= at_ns);
+    let entered = request.inserted_ns.or(request.issued_ns);
+    if reached(request.issued_ns) {
+        Some(Cause::Device)
+    } else if reached(request.inserted_ns) {
+        // Where nobody saw it issued, the queue and the device cannot be told apart.
+        Some(if request.issued_ns.is_some() { Cause::SchedulerQueue } else { Cause::Device })
+    } else if request.throttled && entered.is_some() {
+        Some(Cause::IoThrottle)
+    } else if reached(request.queued_ns) || reached(request.got_ns) {
+        Some(if entered.is_some() { Cause::RequestWait } else { Cause::Device })
+    } else if entered.is_none() && request.queued_ns.is_none() {
+        Some(Cause::Device)
+    } else {
+        None
+    }
+}
+
+/// The moments at which [`cause_at`] may change.
+pub(super) fn moments(request: &RequestRecord) -> impl Iterator<Item = u64> {
+    [request.queued_ns, request.got_ns, request.inserted_ns, request.issued_ns].into_iter().flatten()
+}
+
+/// Time in the I/O scheduler.
+pub(super) fn queue_ns(request: &RequestRecord) -> Option<u64> {
+    Some(request.issued_ns?.saturating_sub(request.inserted_ns?))
+}
+
+/// Time at the device.
+pub(super) fn device_ns(request: &RequestRecord) -> Option<u64> {
+    Some(request.completed_ns.saturating_sub(request.issued_ns?))
+}
+
+/// A moment within the longest stage of its life.
+pub(super) fn longest_stage_ns(request: &RequestRecord) -> u64 {
+    let mut begins: Vec<u64> = moments(request).collect();
+    begins.sort_unstable();
+    let ends = begins.iter().skip(1).copied().chain([request.completed_ns]);
+    let longest = begins.iter().zip(ends).max_by_key(|(begin, end)| end.saturating_sub(**begin));
+    longest.map_or(request.completed_ns, |(begin, _)| *begin)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::block::{DeviceNumber, Kind};
+    use model::stall::RequestRecord;
+
+    use super::cause_at;
+
+    /// Letters at the tens of a line are moments: Q queued, I inserted, D issued, C completed; `t`: throttled.
+    fn request(line: &str) -> RequestRecord {
+        let at = |letter: char| line.find(letter).map(|at| at as u64);
+        RequestRecord {
+            request: 0,
+            device: DeviceNumber::new(7, 0),
+            sector: 0,
+            bytes: 4096,
+            kind: Kind::default(),
+            tid: 1,
+            merges: 0,
+            queued_ns: at('Q'),
+            got_ns: None,
+            inserted_ns: at('I'),
+            issued_ns: at('D'),
+            completed_ns: at('C').unwrap(),
+            errno: None,
+            throttled: line.starts_with('t'),
+            in_flight: Vec::new(),
+            overtaken_by: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_moment_of_a_wait_belongs_to_one_stage_of_the_life() {
+        // `.`: not there yet, w: request_wait, t: io_throttle, s: scheduler, d: device
+        for (life, expected) in [
+            ("   Q  I   D    C", "...wwwssssdddddd"),
+            ("   Q      D    C", "...wwwwwwwdddddd"),
+            ("      I   D    C", "......ssssdddddd"),
+            ("          D    C", "..........dddddd"),
+            ("   Q  I        C", "...wwwdddddddddd"),
+            ("   Q           C", "...ddddddddddddd"),
+            ("               C", "dddddddddddddddd"),
+            ("t     QI  D    C", "tttttttsssdddddd"),
+            ("t     Q   D    C", "ttttttttttdddddd"),
+            ("t              C", "dddddddddddddddd"),
+        ] {
+            let request = request(life);
+            let seen: String = (0..life.len() as u64)
+                .map(|at| {
+                    cause_at(&request, at).map_or('.', |cause| match cause.name() {
+                        "request_wait" => 'w',
+                        "io_throttle" => 't',
+                        "scheduler_queue" => 's',
+                        "device" => 'd',
+                        other => panic!("{other}"),
+                    })
+                })
+                .collect();
+            assert_eq!(seen, expected, "of {life}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What a kernel stack says, looked up once.
+
+use std::collections::HashMap;
+
+use model::stall::StackRecord;
+
+use super::rows::{Name, Names};
+use super::rules::{RANKS, Rule};
+
+/// Innermost functions that are shown of a stack.
+const SHOWN: usize = 4;
+
+/// The functions by which every task sleeps: they tell nothing.
+const PLUMBING: &[&str] = &[
+    "__schedule",
+    "schedule",
+    "schedule_timeout",
+    "schedule_preempt_disabled",
+    "schedule_hrtimeout_range",
+    "schedule_hrtimeout_range_clock",
+    "preempt_schedule",
+    "preempt_schedule_common",
+    "__cond_resched",
+    "io_schedule",
+    "io_schedule_timeout",
+    "wait_for_completion",
+    "wait_for_completion_io",
+    "__wait_for_common",
+    "bit_wait",
+    "bit_wait_io",
+    "__wait_on_bit",
+    "__wait_on_bit_lock",
+    "out_of_line_wait_on_bit",
+];
+
+/// A stack, understood.
+#[derive(Debug)]
+pub(super) struct Stack {
+    /// The rule that fits.
+    pub(super) rule: Option<&'static Rule>,
+    /// It sleeps until another thread of its program lets it go on.
+    pub(super) on_thread: bool,
+    /// It is in a page fault, and in no system call.
+    pub(super) faults: bool,
+    /// An interrupt's.
+    pub(super) interrupt: bool,
+    /// A thread of the kernel's own.
+    pub(super) kernel_thread: bool,
+    /// It waits for work, not for the end of some.
+    pub(super) idle: bool,
+    /// Its innermost functions that tell something.
+    pub(super) top: Name,
+}
+
+const THREADS: &[&str] = &["futex_wait_queue", "futex_do_wait", "futex_wait", "do_futex", "do_wait", "kernel_wait4"];
+const SYSTEM_CALLS: &[&str] = &["do_syscall_64", "entry_SYSCALL_64_after_hwframe", "el0_svc", "invoke_syscall"];
+const FAULTS: &[&str] = &["asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault", "do_page_fault", "el0_da"];
+const KERNEL_THREADS: &[&str] = &["kthread"];
+const IDLE: &[&str] = &[
+    "worker_thread",
+    "rescuer_thread",
+    "kjournald2",
+    "kswapd",
+    "kswapd_try_to_sleep",
+    "xfsaild",
+    "kthread_worker_fn",
+    "transaction_kthread",
+    "cleaner_kthread",
+    "kcompactd",
+    "oom_reaper",
+    "io_wq_worker",
+    "smpboot_thread_fn",
+];
+const INTERRUPTS: &[&str] =
+    &["asm_common_interrupt", "common_interrupt", "handle_irq_event", "do_softirq", "__do_softirq", "handle_softirqs"];
+const INTERRUPT_FAMILIES: &[&str] = &["asm_sysvec_", "sysvec_", "__sysvec_", "hrtimer_", "tick_", "el1_interrupt"];
+
+impl Stack {
+    pub(super) fn new(record: &StackRecord, names: &mut Names) -> Stack {
+        let frames: Vec<&str> = record.frames.iter().map(|frame| function(frame)).collect();
+        let any = |of: &[&str]| frames.iter().any(|frame| of.contains(frame));
+        let family = |frame: &&str| INTERRUPT_FAMILIES.iter().any(|begin| frame.starts_with(begin));
+        let shown: Vec<&str> = frames.iter().copied().filter(|frame| !PLUMBING.contains(frame)).take(SHOWN).collect();
+        Stack {
+            rule: find(&frames),
+            on_thread: any(THREADS),
+            faults: any(FAULTS) && !any(SYSTEM_CALLS),
+            interrupt: any(INTERRUPTS) || frames.iter().any(family),
+            kernel_thread: any(KERNEL_THREADS),
+            idle: shown.first().is_some_and(|frame| IDLE.contains(frame)),
+            top: names.insert(&shown.join(" < ")),
+        }
+    }
+}
+
+/// The function of a frame such as `xfs_log_force+0x5a [xfs]`, without what compilers append (`.isra.0`).
+fn function(frame: &str) -> &str {
+    let end = frame.find(['+', ' ', '.']).unwrap_or(frame.len());
+    &frame[..end]
+}
+
+fn find(frames: &[&str]) -> Option<&'static Rule> {
+    let in_rank =
+        |rank: &&'static [Rule]| (0..frames.len()).find_map(|at| rank.iter().find(|rule| rule.matches(frames, at)));
+    RANKS.iter().find_map(in_rank)
+}
+
+/// All stacks of a run, by number.
+pub(super) type Stacks = HashMap<u32, Stack>;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,335 @@
+//! Makes a task's [`Timeline`] from its rows.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use model::stall::StallKind;
+
+use super::cause::{Cause, Evidence, Sums};
+use super::known::Known;
+use super::request;
+use super::rows::Row;
+use super::timeline::{Held, NO_ROW, Segment, Timeline, innermost};
+
+/// Waits for threads that wait for threads ... are followed this far.
+const DEPTH: usize = 8;
+/// Segments of the other thread that are looked at for examples.
+const EXAMPLES: usize = 256;
+
+/// The timelines of all tasks, made when asked for.
+pub(super) struct Timelines<'a> {
+    known: &'a Known,
+    /// Moments at which a task's operations begin and end.
+    borders: HashMap<u32, Vec<u64>>,
+    /// Moments from which on the rows of a task are not all there, because its last wait did not end.
+    silent: HashMap<u32, u64>,
+    /// `None` while one is being made.
+    made: HashMap<u32, Option<Rc<Timeline>>>,
+}
+
+/// What an elementary piece of time is.
+enum Slot {
+    Is(Cause, Evidence, u32, u32),
+    /// What another thread did meanwhile, after the sleep of this row.
+    Others(Sums, u32, HashMap<Cause, u32>),
+    /// On the CPU within a span.
+    OnCpuIn(Cause, u32),
+    /// On the CPU, or not known.
+    Free,
+}
+
+impl<'a> Timelines<'a> {
+    pub(super) fn new(known: &'a Known, borders: HashMap<u32, Vec<u64>>, silent: HashMap<u32, u64>) -> Timelines<'a> {
+        Timelines { known, borders, silent, made: HashMap::new() }
+    }
+
+    /// The timeline of a task; it reaches from the first to the last moment that its rows and operations name.
+    pub(super) fn get(&mut self, tid: u32) -> Rc<Timeline> {
+        self.make(tid, 0).unwrap_or_default()
+    }
+
+    /// `None` where it is just being made: the task waits for itself in the end.
+    fn make(&mut self, tid: u32, depth: usize) -> Option<Rc<Timeline>> {
+        if let Some(made) = self.made.get(&tid) {
+            return made.clone();
+        }
+        self.made.insert(tid, None);
+        let timeline = Rc::new(self.sweep(tid, depth));
+        self.made.insert(tid, Some(timeline.clone()));
+        Some(timeline)
+    }
+
+    fn sweep(&mut self, tid: u32, depth: usize) -> Timeline {
+        let known = self.known;
+        let of = |kind: StallKind| -> Vec<Held> {
+            let rows = known.rows_of(tid).filter(|(_, row)| row.kind == kind);
+            innermost(rows.map(|(at, row)| (row.start_ns, row.end_ns, at)).collect())
+        };
+        let spans = known.rows_of(tid).filter(|(_, row)| row.kind == StallKind::Span && row.announced.is_some());
+        let spans = innermost(spans.map(|(at, row)| (row.start_ns, row.end_ns, at)).collect());
+        let layers = [of(StallKind::OffCpu), spans, of(StallKind::Blocked)];
+        let borders = self.borders_of(tid, &layers);
+        let mut cursors = layers.each_ref().map(|layer| Cursor { layer, at: 0 });
+        let mut slots = Vec::with_capacity(borders.len());
+        for pair in borders.windows(2) {
+            let [off, span, blocked] = cursors.each_mut().map(|cursor| cursor.holder(pair[0]));
+            slots.push(self.slot(pair[0], pair[1], off, span, blocked, depth));
+        }
+        let short = self.short_shares(tid, &borders, &slots);
+        let silent_ns = self.silent.get(&tid).copied().unwrap_or(u64::MAX);
+        let mut segments = Vec::with_capacity(slots.len());
+        for (at, slot) in slots.iter().enumerate() {
+            let free = known.traced && borders[at] < silent_ns && !known.is_lossy(borders[at]);
+            lay_out(slot, borders[at], borders[at + 1], &short[at], free, &mut segments);
+        }
+        Timeline::new(segments)
+    }
+
+    /// All moments at which something may change, in order.
+    fn borders_of(&self, tid: u32, layers: &[Vec<Held>; 3]) -> Vec<u64> {
+        let known = self.known;
+        let mut borders = self.borders.get(&tid).cloned().unwrap_or_default();
+        borders.extend(layers.iter().flatten().flat_map(|&(start_ns, end_ns, _)| [start_ns, end_ns]));
+        for &(start_ns, end_ns, row) in &layers[0] {
+            let row = known.row(row);
+            let moments = known.request(row).into_iter().flat_map(request::moments);
+            borders.extend(moments.chain([row.runnable_ns]).filter(|at| (start_ns..end_ns).contains(at)));
+        }
+        let is_sum = |row: &Row| {
+            use StallKind::{ShortCpuWaits, ShortRequestWaits, ShortSleeps, ShortSpans};
+            matches!(row.kind, ShortCpuWaits | ShortRequestWaits | ShortSleeps | ShortSpans)
+        };
+        let sums = known.rows_of(tid).filter(|(_, row)| is_sum(row));
+        borders.extend(sums.flat_map(|(_, row)| [row.start_ns, row.end_ns]));
+        borders.extend(self.silent.get(&tid));
+        borders.sort_unstable();
+        borders.dedup();
+        self.lossy_borders(&mut borders);
+        borders
+    }
+
+    fn lossy_borders(&self, borders: &mut Vec<u64>) {
+        let (Some(&first), Some(&last)) = (borders.first(), borders.last()) else { return };
+        let lossy = self.known.lossy.iter().flat_map(|&(from, to)| [from, to]);
+        let before = borders.len();
+        borders.extend(lossy.filter(|at| (first..last).contains(at)));
+        if borders.len() > before {
+            borders.sort_unstable();
+            borders.dedup();
+        }
+    }
+
+    fn slot(
+        &mut self,
+        at_ns: u64,
+        to_ns: u64,
+        off: Option<u32>,
+        span: Option<u32>,
+        blocked: Option<u32>,
+        depth: usize,
+    ) -> Slot {
+        let known = self.known;
+        let span = span.and_then(|row| Some((known.row(row).announced?.cause, row)));
+        let Some(off) = off else {
+            return match (span, blocked) {
+                (Some((cause, row)), _) => Slot::OnCpuIn(cause, row),
+                (None, Some(row)) => {
+                    let (cause, evidence) = known.asleep(known.row(row), at_ns);
+                    Slot::Is(cause, evidence, row, NO_ROW)
+                }
+                (None, None) => Slot::Free,
+            };
+        };
+        let row = known.row(off);
+        if at_ns >= row.runnable_ns {
+            return Slot::Is(Cause::CpuWait, Evidence::Event, off, NO_ROW);
+        }
+        if let Some((cause, by)) = span {
+            return Slot::Is(cause, Evidence::Event, off, by);
+        }
+        if known.stack(row.stack).is_some_and(|stack| stack.on_thread) {
+            if let Some(slot) = self.others(row, off, at_ns, to_ns, depth) {
+                return slot;
+            }
+        }
+        let (cause, evidence) = known.asleep(row, at_ns);
+        Slot::Is(cause, evidence, off, NO_ROW)
+    }
+
+    /// A sleep until another thread lets go on is what that one did meanwhile.
+    fn others(&mut self, row: &Row, off: u32, from_ns: u64, to_ns: u64, depth: usize) -> Option<Slot> {
+        let known = self.known;
+        let by_interrupt = known.stack(row.waker_stack).is_some_and(|stack| stack.interrupt);
+        let waker = row.waker_tid.filter(|&tid| tid != 0 && tid != row.tid && !by_interrupt && depth < DEPTH)?;
+        let timeline = self.make(waker, depth + 1)?;
+        let mut sums = timeline.sums(from_ns, to_ns);
+        let beyond_ns = (to_ns - from_ns) - sums.total_ns();
+        if known.traced {
+            sums.add(Cause::Running, Evidence::Event, beyond_ns);
+        } else {
+            sums.add(Cause::Unexplained, Evidence::None, beyond_ns);
+        }
+        let mut examples: HashMap<Cause, (u64, u32)> = HashMap::new();
+        for segment in timeline.between(from_ns, to_ns).take(EXAMPLES) {
+            let Some(example) = segment.row() else { continue };
+            let longest = examples.entry(segment.cause).or_default();
+            *longest = (*longest).max((segment.ns(), example));
+        }
+        Some(Slot::Others(sums, off, examples.into_iter().map(|(cause, (_, row))| (cause, row)).collect()))
+    }
+
+    /// For each piece of time, what sums of short losses say of it: their parts of 2^32, and an example.
+    fn short_shares(&self, tid: u32, borders: &[u64], slots: &[Slot]) -> Vec<Vec<ShortShare>> {
+        let known = self.known;
+        let mut shares = vec![Vec::new(); slots.len()];
+        let shorts: Vec<(u32, &Row, Cause, Evidence)> = known
+            .rows_of(tid)
+            .filter_map(|(at, row)| known.short(row).map(|(cause, evidence)| (at, row, cause, evidence)))
+            .collect();
+        if shorts.is_empty() {
+            return shares;
+        }
+        let room = Room::of(borders, slots);
+        let mut changes = Vec::with_capacity(shorts.len() * 2);
+        for (row, short, cause, evidence) in shorts {
+            let piece = |at_ns: u64| borders.partition_point(|&border| border < at_ns);
+            let (from, to) = (piece(short.start_ns), piece(short.end_ns));
+            let on_cpu_too = short.kind == StallKind::ShortCpuWaits;
+            let room_ns = room.between(from, to, on_cpu_too);
+            if room_ns == 0 {
+                continue;
+            }
+            let part = ((u128::from(short.busy_ns) << 32) + u128::from(room_ns / 2)) / u128::from(room_ns);
+            let part = part.min(1 << 32) as u64;
+            let layer = (rank(short.kind), cause, evidence);
+            changes.push((from, layer, true, part, row));
+            changes.push((to, layer, false, part, row));
+        }
+        changes.sort_unstable();
+        let mut open: BTreeMap<Layer, (u64, u32, u32)> = BTreeMap::new();
+        let mut changes = changes.into_iter().peekable();
+        for (at, shares) in shares.iter_mut().enumerate() {
+            while let Some((_, layer, begins, part, row)) = changes.next_if(|change| change.0 <= at) {
+                let entry = open.entry(layer).or_default();
+                if begins {
+                    *entry = (entry.0 + part, entry.1 + 1, row);
+                } else {
+                    *entry = (entry.0 - part, entry.1 - 1, entry.2);
+                    if entry.1 == 0 {
+                        open.remove(&layer);
+                    }
+                }
+            }
+            let all = open.iter().map(|(&(rank, cause, evidence), &(part, _, row))| ShortShare {
+                cause,
+                evidence,
+                on_cpu_too: rank == rank_of_cpu(),
+                part: part.min(1 << 32),
+                row,
+            });
+            match slots[at] {
+                Slot::Free => shares.extend(all),
+                Slot::OnCpuIn(..) => shares.extend(all.filter(|share| share.on_cpu_too)),
+                _ => {}
+            }
+        }
+        shares
+    }
+}
+
+/// Sums are taken in this order where there are more than time.
+type Layer = (u8, Cause, Evidence);
+
+fn rank(kind: StallKind) -> u8 {
+    match kind {
+        StallKind::ShortSpans => 0,
+        StallKind::ShortRequestWaits => 1,
+        StallKind::ShortSleeps => 2,
+        _ => rank_of_cpu(),
+    }
+}
+
+const fn rank_of_cpu() -> u8 {
+    3
+}
+
+#[derive(Debug, Clone)]
+struct ShortShare {
+    cause: Cause,
+    evidence: Evidence,
+    on_cpu_too: bool,
+    part: u64,
+    row: u32,
+}
+
+/// Time that sums of short losses can lie in, before each piece: outside of what longer rows hold.
+struct Room {
+    free_ns: Vec<u64>,
+    on_cpu_ns: Vec<u64>,
+}
+
+impl Room {
+    fn of(borders: &[u64], slots: &[Slot]) -> Room {
+        let (mut free_ns, mut on_cpu_ns) = (vec![0], vec![0]);
+        for (slot, pair) in slots.iter().zip(borders.windows(2)) {
+            let ns = pair[1] - pair[0];
+            let (free, on_cpu) = match slot {
+                Slot::Free => (ns, ns),
+                Slot::OnCpuIn(..) => (0, ns),
+                _ => (0, 0),
+            };
+            free_ns.push(free_ns[free_ns.len() - 1] + free);
+            on_cpu_ns.push(on_cpu_ns[on_cpu_ns.len() - 1] + on_cpu);
+        }
+        Room { free_ns, on_cpu_ns }
+    }
+
+    fn between(&self, from: usize, to: usize, on_cpu_too: bool) -> u64 {
+        let sums = if on_cpu_too { &self.on_cpu_ns } else { &self.free_ns };
+        sums[to] - sums[from]
+    }
+}
+
+/// A place in a layer that only moves on.
+struct Cursor<'a> {
+    layer: &'a [Held],
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn holder(&mut self, at_ns: u64) -> Option<u32> {
+        while self.layer.get(self.at).is_some_and(|&(_, end_ns, _)| end_ns <= at_ns) {
+            self.at += 1;
+        }
+        self.layer.get(self.at).filter(|&&(start_ns, ..)| start_ns <= at_ns).map(|&(.., row)| row)
+    }
+}
+
+/// Makes segments of one piece. Where several causes share it, they stand one after another: only their lengths mean
+/// something.
+fn lay_out(slot: &Slot, from_ns: u64, to_ns: u64, short: &[ShortShare], traced: bool, segments: &mut Vec<Segment>) {
+    let mut now_ns = from_ns;
+    let mut put = |ns: u64, cause, evidence, off, by| {
+        let end_ns = now_ns.saturating_add(ns).min(to_ns);
+        if end_ns > now_ns {
+            segments.push(Segment { start_ns: now_ns, end_ns, cause, evidence, off, by });
+            now_ns = end_ns;
+        }
+    };
+    let whole_ns = to_ns - from_ns;
+    for share in short {
+        let ns = ((u128::from(whole_ns) * u128::from(share.part) + (1 << 31)) >> 32) as u64;
+        put(ns, share.cause, share.evidence, NO_ROW, share.row);
+    }
+    match slot {
+        Slot::Is(cause, evidence, off, by) => put(whole_ns, *cause, *evidence, *off, *by),
+        Slot::Others(sums, off, examples) => {
+            for (cause, evidence, ns) in sums.parts() {
+                put(ns, cause, evidence, *off, examples.get(&cause).copied().unwrap_or(NO_ROW));
+            }
+        }
+        Slot::OnCpuIn(cause, row) => put(whole_ns, *cause, Evidence::Event, NO_ROW, *row),
+        Slot::Free if traced => put(whole_ns, Cause::Running, Evidence::Event, NO_ROW, NO_ROW),
+        Slot::Free => put(whole_ns, Cause::Unexplained, Evidence::None, NO_ROW, NO_ROW),
+    }
+}

@@ -1,0 +1,6 @@
+//! Small timelines, and what must be said of them.
+
+mod books;
+mod chains;
+mod rules;
+mod stage;

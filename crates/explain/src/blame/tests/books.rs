@@ -1,0 +1,163 @@
+//! Whatever the rows are: no panic, and the books close.
+
+use model::block::{DeviceNumber, Kind};
+use model::event::RunEvent;
+use model::operation::{OperationKind, OperationRecord};
+use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+use super::stage::{Stage, description};
+use crate::blame::{CauseTime, EvidenceTimes, Explanation};
+
+/// Mostly times that meet each other, some that go beyond every clock.
+fn time() -> impl Strategy<Value = u64> {
+    prop_oneof![20 => 0..200_u64, 2 => 0..u64::MAX, 1 => Just(u64::MAX), 1 => Just(u64::MAX - 3)]
+}
+
+fn tid() -> impl Strategy<Value = u32> {
+    0..5_u32
+}
+
+const TRACEPOINTS: &[&str] = &[
+    "mm_vmscan_direct_reclaim",
+    "mm_shrink_slab",
+    "balance_dirty_pages",
+    "folio_wait_writeback",
+    "contention",
+    "nobody_knows",
+];
+const STACKS: &[&[&str]] = &[
+    &["schedule", "jbd2_log_wait_commit"],
+    &["futex_do_wait", "do_futex", "do_syscall_64"],
+    &["folio_wait_bit_common", "filemap_fault", "asm_exc_page_fault"],
+    &["percpu_rwsem_wait", "vfs_write"],
+    &["worker_thread", "kthread"],
+    &[],
+];
+
+prop_compose! {
+    fn row()(
+        kind in proptest::sample::select(&StallKind::ALL[..]),
+        (tid, waker_tid) in (tid(), option::of(tid())),
+        (start_ns, duration_ns, busy_ns) in (time(), time(), time()),
+        (state, woken_ns) in (option::of(prop_oneof![Just(0), Just(2), Just(4), any::<u32>()]), option::of(time())),
+        (stack, waker_stack, request) in (option::of(0..8_u32), option::of(0..8_u32), option::of(0..6_u32)),
+        tracepoint in option::of(proptest::sample::select(TRACEPOINTS)),
+        detail in option::of(prop_oneof![Just("x of xfs on 7,0".to_owned()), ".{0,5}"]),
+        (count, call) in (any::<u64>(), option::of(Just("read".to_owned()))),
+    ) -> StallRecord {
+        StallRecord {
+            kind, tid, start_ns, duration_ns, busy_ns, count, state, woken_ns, waker_tid, stack, waker_stack, request,
+            tracepoint: tracepoint.map(str::to_owned), detail, call, path: None, bytes: None, errno: None,
+        }
+    }
+}
+
+prop_compose! {
+    fn operation()(
+        kind in proptest::sample::select(vec![OperationKind::Slow, OperationKind::Stuck, OperationKind::Failed]),
+        class in proptest::sample::select(vec!["read", "write", "round"]),
+        tid in tid(), start_ns in time(), duration_ns in time(),
+    ) -> OperationRecord {
+        OperationRecord { kind, class: class.into(), tid, start_ns, duration_ns, bytes: None, errno: None, path: None }
+    }
+}
+
+prop_compose! {
+    fn request()(
+        request in 0..6_u32, tid in tid(), times in vec(option::of(time()), 4), completed_ns in time(),
+        throttled in any::<bool>(), overtaken in any::<u32>(),
+    ) -> RequestRecord {
+        RequestRecord {
+            request, device: DeviceNumber::new(7, 0), sector: 0, bytes: 0, kind: Kind::default(), tid, merges: 0,
+            queued_ns: times[0], got_ns: times[1], inserted_ns: times[2], issued_ns: times[3], completed_ns,
+            errno: None, throttled, in_flight: Vec::new(), overtaken_by: vec![(Kind::default(), overtaken)],
+        }
+    }
+}
+
+prop_compose! {
+    fn event()(at_ns in time(), which in 0..4_u8) -> RunEvent {
+        match which {
+            0 => RunEvent::Loss { what: "stalls".into(), count: u64::MAX, at_ns },
+            1 => RunEvent::PhaseStarted { phase: "run".into(), measured: true, at_ns },
+            2 => RunEvent::PhaseEnded { phase: "run".into(), at_ns, bytes: 0 },
+            _ => RunEvent::TableDropped { table: "stalls".into(), why: "full".into(), at_ns },
+        }
+    }
+}
+
+prop_compose! {
+    fn any_stage()(
+        stalls in vec(row(), 0..40), operations in vec(operation(), 0..12), requests in vec(request(), 0..6),
+        events in vec(event(), 0..3), seen in vec((tid(), tid(), time()), 0..5),
+    ) -> Stage {
+        let stacks = STACKS.iter().zip(0..).map(|(frames, stack)| StackRecord {
+            stack, frames: frames.iter().map(|frame| (*frame).to_owned()).collect(),
+        });
+        let tasks = seen.into_iter().map(|(tid, pid, seen_ns)| TaskRecord {
+            tid, pid, name: format!("task{pid}"), cgroup: None, seen_ns,
+        });
+        Stage { stalls, operations, requests, tasks: tasks.collect(), stacks: stacks.collect(), events }
+    }
+}
+
+fn sum(causes: &[CauseTime]) -> u64 {
+    for cause in causes {
+        assert_eq!(cause.evidence.total_ns(), cause.time_ns);
+        assert!(cause.time_ns > 0 && cause.operations > 0);
+    }
+    causes.iter().map(|cause| cause.time_ns).sum()
+}
+
+fn books_close(explanation: &Explanation) {
+    assert_eq!(sum(&explanation.causes), explanation.wall_ns);
+    assert_eq!(explanation.classes.iter().map(|class| class.wall_ns).sum::<u64>(), explanation.wall_ns);
+    assert_eq!(explanation.classes.iter().map(|class| class.operations).sum::<u64>(), explanation.slow_operations);
+    for class in &explanation.classes {
+        assert_eq!(sum(&class.causes), class.wall_ns);
+    }
+    assert_eq!(explanation.stalls.len() as u64, explanation.slow_operations);
+    for stall in &explanation.stalls {
+        let times = stall.causes.iter().map(|cause| (cause.time_ns, &cause.evidence));
+        assert!(times.clone().all(|(ns, evidence): (u64, &EvidenceTimes)| ns == evidence.total_ns()));
+        assert_eq!(times.map(|(ns, _)| ns).sum::<u64>(), stall.duration_ns, "of {stall:?}");
+        assert!(stall.chain.len() < 12);
+        assert!(stall.duration_ns >= explanation.slower_than_ns);
+    }
+    let blamed: u64 = explanation.culprits.iter().map(|culprit| culprit.time_ns).sum();
+    let waited: u64 = explanation.causes.iter().filter(|time| time.cause.is_wait()).map(|time| time.time_ns).sum();
+    assert_eq!(blamed, waited);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn of_any_rows(stage in any_stage(), traced in any::<bool>(), slower_than_ns in 1..50_u64) {
+        let mut run = description(traced);
+        run.slower_than_ns = slower_than_ns;
+        run.sample_interval_ns = 10;
+        books_close(&stage.explain_run(&run, None));
+    }
+
+    #[test]
+    fn the_order_of_rows_does_not_matter(mut stage in any_stage()) {
+        let mut run = description(true);
+        run.slower_than_ns = 20;
+        // Phases are read in the journal's order; of two requests or tasks of one number the last counts.
+        stage.events.clear();
+        stage.requests.sort_by_key(|request| request.request);
+        stage.requests.dedup_by_key(|request| request.request);
+        stage.tasks.clear();
+        stage.operations.dedup_by_key(|operation| (operation.tid, operation.start_ns));
+        let forward = stage.explain_run(&run, None);
+        stage.stalls.reverse();
+        stage.stacks.reverse();
+        stage.requests.reverse();
+        let backward = stage.explain_run(&run, None);
+        prop_assert_eq!(forward.causes, backward.causes);
+    }
+}

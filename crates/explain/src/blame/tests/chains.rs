@@ -1,0 +1,108 @@
+//! Who waited for whom.
+
+use super::stage::{chain, shares, stage};
+use crate::blame::{Culprit, Explanation};
+
+fn first_chain(drawing: &str) -> String {
+    chain(&stage(drawing).explain().stalls[0])
+}
+
+fn culprit(explanation: &Explanation) -> String {
+    let of = |culprit: &Culprit| {
+        let task = culprit.task.as_ref().map_or_else(|| "nobody".to_owned(), ToString::to_string);
+        let device = culprit.device.map_or_else(String::new, |device| format!(" on {device}"));
+        format!("{} {task}{device}", culprit.cause.name())
+    };
+    explanation.culprits.first().map(of).unwrap_or_default()
+}
+
+#[test]
+fn from_fsync_through_the_journal_to_the_request() {
+    let drawing = "
+        task     7 |              | name=app
+        task     9 |              | name=jbd2/loop0-8
+        op:fsync 7 |==============|
+        off      7 | ssssssssssss | stack=jbd2_log_wait_commit waker=9
+        off      9 |  ssssssssss  | stack=folio_wait_writeback waker=3 request=1
+        request  1 |   I D     C  | tid=9 overtaken=445";
+    let explanation = stage(drawing).explain();
+    let stall = &explanation.stalls[0];
+    assert_eq!(chain(stall), "app/7: journal 12 < jbd2/loop0-8/9: device 10");
+    let request = stall.request.as_ref().unwrap();
+    assert_eq!(request.overtaken_by[0].1, 445);
+    assert_eq!(shares(&explanation), "journal 12, running 2");
+    assert_eq!(culprit(&explanation), "journal jbd2/loop0-8/9 on 8,0");
+}
+
+#[test]
+fn a_lock_ends_at_the_one_who_worked_while_holding_it() {
+    let drawing = "
+        task     7 |          | name=app
+        task     9 |          | name=writer
+        op:write 7 |==========|
+        off      7 | ssssssss | stack=rwsem_down_write_slowpath waker=9";
+    let explanation = stage(drawing).explain();
+    assert_eq!(chain(&explanation.stalls[0]), "app/7: lock 8 < writer/9: running 8");
+    assert_eq!(culprit(&explanation), "lock writer/9");
+}
+
+#[test]
+fn an_interrupt_is_no_waker_whoever_it_interrupted() {
+    let drawing = |more: &str| {
+        format!(
+            "op:write 7 |==========|
+             off      7 | ssssssss | stack=balance_dirty_pages waker=9 {more}
+             off      9 |  ssss    | stack=xfs_log_force"
+        )
+    };
+    assert_eq!(first_chain(&drawing("waker_stack=try_to_wake_up,hrtimer_wakeup")), "7: dirty_throttle 8");
+    assert_eq!(first_chain(&drawing("")), "7: dirty_throttle 8 < 9: fs_log 4");
+}
+
+#[test]
+fn wakers_in_a_circle_end() {
+    let drawing = "
+        op:write 7 |==========|
+        off      7 | ssssssss | stack=mutex_lock waker=9
+        off      9 | ssssssss | stack=mutex_lock waker=7";
+    assert_eq!(first_chain(drawing), "7: lock 8 < 9: lock 8");
+    let futexes = drawing.replace("mutex_lock", "futex_do_wait");
+    assert_eq!(shares(&stage(&futexes).explain()), "lock 8, running 2");
+}
+
+#[test]
+fn an_idle_worker_waited_for_work_and_nothing_else() {
+    let drawing = "
+        op:fsync 7 |==========|
+        off      7 | ssssssss | stack=xfs_log_force waker=9
+        off      9 |ssssss    | stack=worker_thread,kthread
+        off      9 |       s  | stack=xfs_buf_lock";
+    assert_eq!(first_chain(drawing), "7: fs_log 8 < 9: lock 1");
+}
+
+#[test]
+fn a_thread_that_waits_for_its_workers_lost_what_they_lost() {
+    let drawing = "
+        op:allocation 7 |============|
+        off           7 |  ssssss    | stack=futex_do_wait,do_futex waker=8
+        off           7 |        ss  | stack=futex_do_wait,do_futex waker=9
+        off           8 |  sssss     | stack=xfs_log_force waker=3
+        off           9 |   ssssswww | stack=jbd2_log_wait_commit waker=3";
+    let explanation = stage(drawing).explain();
+    assert_eq!(shares(&explanation), "fs_log 5, running 5, cpu_wait 2");
+    assert_eq!(chain(&explanation.stalls[0]), "7: fs_log 5 < 8: fs_log 5 < 3: running 5");
+}
+
+#[test]
+fn the_memory_that_a_task_frees_for_itself_is_its_own_fault() {
+    let drawing = "
+        task     7 |          | name=app cgroup=/box
+        op:write 7 |==========|
+        span     7 | ======== | tp=mm_shrink_slab detail=super_cache_scan~of~xfs~on~7,0
+        off      7 | ssssssss | stack=xfs_log_force waker=9";
+    let explanation = stage(drawing).explain();
+    assert_eq!(culprit(&explanation), "shrinker app/7");
+    assert_eq!(explanation.culprits[0].cgroup.as_deref(), Some("/box"));
+    let detail = explanation.stalls[0].causes[0].detail.as_deref();
+    assert_eq!(detail, Some("shrinking a cache (super_cache_scan of xfs on 7,0)"));
+}

@@ -1,0 +1,179 @@
+//! Precedence: which cause a moment gets.
+
+use super::stage::{check, shares, stage};
+
+#[test]
+fn off_the_cpu_and_runnable_is_a_wait_for_a_cpu_wherever_it_happens() {
+    check(
+        "op:read  7 |==========|
+         off      7 |  ssswww  | stack=jbd2_log_wait_commit",
+        "running 4, journal 3, cpu_wait 3",
+    );
+    check(
+        "op:read  7 |==========|
+         span     7 | ======== | tp=mm_vmscan_direct_reclaim
+         off      7 |  sswwppp | stack=jbd2_log_wait_commit",
+        "cpu_wait 5, direct_reclaim 3, running 2",
+    );
+}
+
+#[test]
+fn the_innermost_span_counts_on_and_off_the_cpu() {
+    check(
+        "op:write 7 |============|
+         span     7 | ==========   | tp=mm_vmscan_memcg_reclaim
+         span     7 |    ====      | tp=mm_shrink_slab
+         off      7 |   ssss       | stack=xfs_log_force",
+        "direct_reclaim 6, shrinker 4, running 2",
+    );
+}
+
+#[test]
+fn a_span_that_means_nothing_hides_nothing() {
+    check(
+        "op:write 7 |==========|
+         span     7 | ======== | tp=something_new
+         off      7 |   sssss  | stack=xfs_log_force",
+        "fs_log 5, running 5",
+    );
+}
+
+#[test]
+fn an_announcement_outranks_stack_and_request() {
+    check(
+        "op:write  7 |==========|
+         off       7 |  ssssss  | tp=balance_dirty_pages stack=io_schedule request=1
+         request   1 |  ID   C  |",
+        "dirty_throttle 6, running 4",
+    );
+}
+
+#[test]
+fn a_lock_that_only_a_frozen_file_system_makes_wait_is_frozen() {
+    let frozen = "stack=percpu_rwsem_wait,__percpu_down_read,vfs_write,ksys_write";
+    for (announced, stack, expected) in [
+        ("tp=contention", frozen, "frozen 6, running 4"),
+        ("", frozen, "frozen 6, running 4"),
+        ("tp=contention", "stack=percpu_rwsem_wait,__percpu_down_read,cpus_read_lock", "lock 6, running 4"),
+        ("tp=contention", "stack=rwsem_down_write_slowpath,down_write,ext4_buffered_write_iter", "lock 6, running 4"),
+    ] {
+        check(&format!("op:write 7 |==========|\n off 7 |  ssssss  | {announced} {stack}"), expected);
+    }
+}
+
+#[test]
+fn a_request_splits_the_sleep_that_it_ended() {
+    check(
+        "op:read 7 |==========|
+         off     7 | ssssssss | stack=io_schedule,folio_wait_bit_common request=1
+         request 1 |  Q I  D C|",
+        "scheduler_queue 3, device 3, request_wait 2, running 2",
+    );
+    check(
+        "op:read 7 |==========|
+         off     7 | ssssssss | stack=io_schedule,folio_wait_bit_common request=1
+         request 1 |      QIDC| throttled",
+        "io_throttle 6, running 2, scheduler_queue 1, device 1",
+    );
+}
+
+#[test]
+fn writeback_is_waited_for_until_the_request_is_there() {
+    let drawing = |more: &str| {
+        format!(
+            "op:fsync 7 |==========|
+             off      7 |sssssssss | request=1 {more}
+             request  1 |     Q DC |"
+        )
+    };
+    for more in ["tp=folio_wait_writeback", "stack=folio_wait_writeback,__filemap_fdatawait_range"] {
+        check(&drawing(more), "writeback_wait 5, request_wait 2, device 2, running 1");
+    }
+    check(&drawing(""), "unexplained 5, request_wait 2, device 2, running 1");
+}
+
+#[test]
+fn a_request_that_completes_beside_a_wait_for_something_else_does_not_explain_it() {
+    for (stack, expected) in [
+        ("jbd2_log_wait_commit,ext4_sync_file", "journal 8, running 2"),
+        ("blk_mq_get_tag,__blk_mq_alloc_requests", "request_wait 8, running 2"),
+        ("folio_wait_bit_common,filemap_fault,__do_fault,asm_exc_page_fault", "page_fault 8, running 2"),
+        ("folio_wait_bit_common,do_swap_page,asm_exc_page_fault", "swap 8, running 2"),
+    ] {
+        let drawing =
+            format!("op:x 7 |==========|\n off 7 | ssssssss | request=1 stack={stack}\n request 1 |  ID    C |");
+        check(&drawing, expected);
+    }
+}
+
+#[test]
+fn a_request_that_is_not_in_the_run_was_the_devices() {
+    let explanation = stage(
+        "op:read 7 |==========|
+         off     7 | ssssssss | request=5",
+    )
+    .explain();
+    assert_eq!(shares(&explanation), "device 8, running 2");
+    assert_eq!(explanation.losses.unknown_requests, 1);
+}
+
+#[test]
+fn short_waits_take_their_part_of_the_time_that_nothing_else_holds() {
+    // 6 of the 10 ms are free, and hold all 3 ms of the short sleeps.
+    check(
+        "op:read 7 |==========|
+         off     7 | ssss     | stack=io_schedule
+         sleeps  7 |==========| busy=3 stack=xlog_wait_on_iclog",
+        "device 4, fs_log 3, running 3",
+    );
+    // Half of the sums' time is the operation's.
+    check(
+        "op:read       7 |     ==========|
+         sleeps        7 |==========     | busy=4 stack=xlog_wait_on_iclog
+         cpu_waits     7 |==========     | busy=2
+         request_waits 7 |==========     | busy=2",
+        "running 6, fs_log 2, device 1, cpu_wait 1",
+    );
+    // More than there is room for.
+    check(
+        "op:read   7 |==========|
+         spans     7 |==========| busy=8 tp=mm_vmscan_direct_reclaim
+         sleeps    7 |==========| busy=8 stack=xlog_wait_on_iclog",
+        "direct_reclaim 8, fs_log 2",
+    );
+    // Only waits for a CPU can lie in a span that is known whole.
+    check(
+        "op:read   7 |==========|
+         span      7 |==========| tp=mm_vmscan_direct_reclaim
+         sleeps    7 |==========| busy=5 stack=xlog_wait_on_iclog
+         cpu_waits 7 |==========| busy=5",
+        "direct_reclaim 5, cpu_wait 5",
+    );
+}
+
+#[test]
+fn without_a_tracer_time_without_a_look_is_unexplained() {
+    let drawing = stage(
+        "op:fsync 7 |==========|
+         blocked  7 |   =====  | stack=jbd2_log_wait_commit",
+    );
+    assert_eq!(shares(&drawing.explain_untraced()), "journal 5, unexplained 5");
+    assert_eq!(shares(&drawing.explain()), "journal 5, running 5");
+}
+
+#[test]
+fn a_stopped_task_waits_for_nothing_that_we_know() {
+    let mut drawing = stage("op:read 7 |==========|\n off 7 | ssssssss | stack=io_schedule");
+    drawing.stalls[0].state = Some(4);
+    assert_eq!(shares(&drawing.explain()), "unexplained 8, running 2");
+}
+
+#[test]
+fn where_rows_were_lost_nobody_knows_that_it_ran() {
+    let mut drawing = stage("op:read 7 |==========|\n off 7 |ss        | stack=io_schedule");
+    let loss = |what: &str, at_ns| model::event::RunEvent::Loss { what: what.into(), count: 3, at_ns };
+    drawing.events.push(loss("slow operations", 8_000_000));
+    assert_eq!(shares(&drawing.explain()), "running 8, device 2");
+    drawing.events.push(loss("time off the CPU", 8_000_000));
+    assert_eq!(shares(&drawing.explain()), "running 6, device 2, unexplained 2");
+}

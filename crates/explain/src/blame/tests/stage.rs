@@ -1,0 +1,235 @@
+//! Draws rows. A column is a millisecond; a line is a task's row or rows:
+//!
+//!     op:read    7 |======================|                  an operation of the load's own
+//!     call:fsync 7 | ==================== | path=/mnt/f      a system call
+//!     off        7 |  sssssww   ppp       | stack=a,b        asleep, then runnable; put off the CPU
+//!     span       7 |   =====              | tp=mm_shrink_slab
+//!     blocked    7 |    ====              | stack=a
+//!     sleeps     7 | =======              | busy=3           short ones; also cpu_waits, spans, request_waits
+//!     request    3 |  Q I D   C           | tid=7            request number 3; its stages
+//!     task       7 |                      | name=fio pid=5 cgroup=/box
+//!
+//! Further words: `waker=9`, `waker_stack=a`, `request=3`, `detail=x`, `call=read`, `stuck`.
+
+use std::collections::HashMap;
+
+use model::block::{DeviceNumber, Kind};
+use model::event::RunEvent;
+use model::operation::{OperationKind, OperationRecord};
+use model::run::{FORMAT_VERSION, Host, Limits, RunDescription};
+use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings};
+use model::time::Moment;
+
+use crate::blame::{Blame, Cause, CauseTime, Explanation, Stall};
+
+pub(super) const MS: u64 = 1_000_000;
+
+/// A drawn run.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Stage {
+    pub(super) stalls: Vec<StallRecord>,
+    pub(super) operations: Vec<OperationRecord>,
+    pub(super) requests: Vec<RequestRecord>,
+    pub(super) tasks: Vec<TaskRecord>,
+    pub(super) stacks: Vec<StackRecord>,
+    pub(super) events: Vec<RunEvent>,
+}
+
+/// A run description in which only what matters to blame is set.
+pub(super) fn description(traced: bool) -> RunDescription {
+    RunDescription {
+        format: FORMAT_VERSION,
+        version: String::new(),
+        workload: "test".into(),
+        command: Vec::new(),
+        started: Moment { monotonic_ns: 0, wall_ns: 0 },
+        sample_interval_ns: MS,
+        report_interval_ns: None,
+        slower_than_ns: 5 * MS,
+        trace: traced.then_some(TraceSettings { slow_ns: 5 * MS, interval_ns: MS, all_requests: false }),
+        seed: None,
+        recipe: None,
+        host: Host::default(),
+        mounts: Vec::new(),
+        devices: Vec::new(),
+        limits: Limits::default(),
+        preflight: Vec::new(),
+    }
+}
+
+impl Stage {
+    pub(super) fn explain(&self) -> Explanation {
+        self.explain_run(&description(true), None)
+    }
+
+    pub(super) fn explain_untraced(&self) -> Explanation {
+        self.explain_run(&description(false), None)
+    }
+
+    pub(super) fn explain_run(&self, run: &RunDescription, slower_than_ns: Option<u64>) -> Explanation {
+        let mut blame = Blame::new(slower_than_ns, run);
+        blame.events(&self.events);
+        blame.stalls(&self.stalls);
+        blame.operations(&self.operations);
+        blame.tasks(&self.tasks);
+        blame.stacks(&self.stacks);
+        blame.requests(&self.requests);
+        blame.finish()
+    }
+}
+
+/// Reads a drawing.
+pub(super) fn stage(drawing: &str) -> Stage {
+    let mut stage = Stage::default();
+    let mut stacks: HashMap<String, u32> = HashMap::new();
+    for line in drawing.lines().filter(|line| line.contains('|')) {
+        stage.draw(line, &mut stacks);
+    }
+    stage
+}
+
+/// Runs of the same letter in a drawing: letter, begin, end.
+fn bars(drawing: &str) -> Vec<(char, u64, u64)> {
+    let mut bars: Vec<(char, u64, u64)> = Vec::new();
+    for (letter, at) in drawing.chars().zip(0..) {
+        match bars.last_mut() {
+            Some(last) if last.0 == letter => last.2 = at + 1,
+            _ => bars.push((letter, at, at + 1)),
+        }
+    }
+    bars.into_iter().filter(|bar| bar.0 != ' ').map(|(letter, from, to)| (letter, from * MS, to * MS)).collect()
+}
+
+impl Stage {
+    fn draw(&mut self, line: &str, stacks: &mut HashMap<String, u32>) {
+        let [head, drawing, words] = line.splitn(3, '|').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let (kind, number) = head.trim().split_once(' ').expect("kind and number");
+        let number: u32 = number.trim().parse().expect("a number");
+        let words: HashMap<&str, &str> =
+            words.split_whitespace().map(|word| word.split_once('=').unwrap_or((word, ""))).collect();
+        let text = |key: &str| words.get(key).map(|word| word.replace('~', " "));
+        let figure = |key: &str| words.get(key).map(|word| word.parse::<u32>().expect("a number"));
+        let mut stack = |key: &str| {
+            let frames = (*words.get(key)?).to_owned();
+            let next = stacks.len() as u32;
+            Some(*stacks.entry(frames.clone()).or_insert_with(|| {
+                let frames = frames.split(',').map(str::to_owned).collect();
+                self.stacks.push(StackRecord { stack: next, frames });
+                next
+            }))
+        };
+        let (own_stack, waker_stack) = (stack("stack"), stack("waker_stack"));
+        let row = |kind: StallKind, start_ns: u64, end_ns: u64| StallRecord {
+            stack: own_stack,
+            waker_stack,
+            waker_tid: figure("waker"),
+            request: figure("request"),
+            tracepoint: text("tp"),
+            detail: text("detail"),
+            call: text("call"),
+            path: text("path"),
+            ..StallRecord::new(kind, number, start_ns, end_ns)
+        };
+        let bars = bars(drawing);
+        let sums = |kind: StallKind| {
+            let busy_ns = u64::from(figure("busy").expect("busy=ms")) * MS;
+            bars.iter().map(move |&(_, from, to)| StallRecord { busy_ns, count: 10, ..row(kind, from, to) })
+        };
+        match kind.split_once(':').unwrap_or((kind, "")) {
+            ("op", class) => self.operations.extend(bars.iter().map(|&(_, from, to)| OperationRecord {
+                kind: if words.contains_key("stuck") { OperationKind::Stuck } else { OperationKind::Slow },
+                class: class.to_owned(),
+                tid: number,
+                start_ns: from,
+                duration_ns: to - from,
+                bytes: None,
+                errno: None,
+                path: text("path"),
+            })),
+            ("call", call) => self.stalls.extend(bars.iter().map(|&(_, from, to)| StallRecord {
+                call: Some(call.to_owned()),
+                ..row(StallKind::SystemCall, from, to)
+            })),
+            ("off", _) => {
+                self.stalls.extend(off_cpu(&bars).into_iter().map(|(from, woken, to, preempted)| StallRecord {
+                    state: Some(if preempted { 0 } else { 2 }),
+                    woken_ns: woken,
+                    ..row(StallKind::OffCpu, from, to)
+                }))
+            }
+            ("span", _) => self.stalls.extend(bars.iter().map(|&(_, from, to)| row(StallKind::Span, from, to))),
+            ("blocked", _) => self.stalls.extend(bars.iter().map(|&(_, from, to)| row(StallKind::Blocked, from, to))),
+            ("sleeps", _) => self.stalls.extend(sums(StallKind::ShortSleeps)),
+            ("cpu_waits", _) => self.stalls.extend(sums(StallKind::ShortCpuWaits)),
+            ("spans", _) => self.stalls.extend(sums(StallKind::ShortSpans)),
+            ("request_waits", _) => self.stalls.extend(sums(StallKind::ShortRequestWaits)),
+            ("task", _) => self.tasks.push(TaskRecord {
+                tid: number,
+                pid: figure("pid").unwrap_or(number),
+                name: text("name").unwrap_or_default(),
+                cgroup: text("cgroup"),
+                seen_ns: 0,
+            }),
+            ("request", _) => {
+                let at = |letter: char| drawing.find(letter).map(|at| at as u64 * MS);
+                let passed = text("overtaken").map(|count| vec![(Kind::default(), count.parse().expect("a number"))]);
+                self.requests.push(RequestRecord {
+                    request: number,
+                    device: DeviceNumber::new(8, 0),
+                    sector: 0,
+                    bytes: 4096,
+                    kind: Kind::from_rwbs(b"R").expect("letters"),
+                    tid: figure("tid").unwrap_or(0),
+                    merges: 0,
+                    queued_ns: at('Q'),
+                    got_ns: at('G'),
+                    inserted_ns: at('I'),
+                    issued_ns: at('D'),
+                    completed_ns: at('C').expect("a completion"),
+                    errno: None,
+                    throttled: words.contains_key("throttled"),
+                    in_flight: Vec::new(),
+                    overtaken_by: passed.unwrap_or_default(),
+                });
+            }
+            _ => panic!("what is {kind}?"),
+        }
+    }
+}
+
+/// Sleeps (`s`) with the waits for a CPU (`w`) after them, and preemptions (`p`): start, waking, end, put off.
+fn off_cpu(bars: &[(char, u64, u64)]) -> Vec<(u64, Option<u64>, u64, bool)> {
+    let mut rows: Vec<(u64, Option<u64>, u64, bool)> = Vec::new();
+    for &(letter, from, to) in bars {
+        match (letter, rows.last_mut()) {
+            ('w', Some(last)) if last.2 == from => (last.1, last.2) = (Some(from), to),
+            ('p', _) => rows.push((from, None, to, true)),
+            _ => rows.push((from, Some(to), to, false)),
+        }
+    }
+    rows
+}
+
+fn words(cause: Cause, ns: u64) -> String {
+    if ns.is_multiple_of(MS) { format!("{} {}", cause.name(), ns / MS) } else { format!("{} {}ns", cause.name(), ns) }
+}
+
+/// `device 5, running 3`: milliseconds, the most first.
+pub(super) fn shares(explanation: &Explanation) -> String {
+    let of = |time: &CauseTime| words(time.cause, time.time_ns);
+    explanation.causes.iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+/// The chain of a stall: `fsync: fio 7: journal 5 < jbd2 9: device 4`.
+pub(super) fn chain(stall: &Stall) -> String {
+    let of = |link: &crate::blame::Link| {
+        let who = link.task.as_ref().map(ToString::to_string).unwrap_or_default();
+        format!("{who}: {}", words(link.cause, link.time_ns))
+    };
+    stall.chain.iter().map(of).collect::<Vec<_>>().join(" < ")
+}
+
+/// Checks the shares of a drawing in a traced run.
+pub(super) fn check(drawing: &str, expected: &str) {
+    assert_eq!(shares(&stage(drawing).explain()), expected, "of {drawing}");
+}

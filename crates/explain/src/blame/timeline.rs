@@ -1,0 +1,161 @@
+//! What one task did at each moment, cut into pieces that do not overlap and leave no gap.
+
+use super::cause::{Cause, Evidence, Sums};
+
+/// No row.
+pub(super) const NO_ROW: u32 = u32::MAX;
+
+/// A time with one cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Segment {
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+    pub(super) cause: Cause,
+    pub(super) evidence: Evidence,
+    /// The row that says that the task was off the CPU; [`NO_ROW`] where it was on it.
+    pub(super) off: u32,
+    /// The row that gives the cause, where it is another one: a span, sums.
+    pub(super) by: u32,
+}
+
+impl Segment {
+    pub(super) fn ns(&self) -> u64 {
+        self.end_ns - self.start_ns
+    }
+
+    /// The row that says most about it.
+    pub(super) fn row(&self) -> Option<u32> {
+        [self.by, self.off].into_iter().find(|&row| row != NO_ROW)
+    }
+
+    fn continues(&self, next: &Segment) -> bool {
+        let same = |a: &Segment| (a.cause, a.evidence, a.off, a.by);
+        self.end_ns == next.start_ns && same(self) == same(next)
+    }
+}
+
+/// Segments between two states of the running sums.
+const STRIDE: usize = 64;
+
+/// The segments of one task, in order of time, with sums that make any stretch quick to add up.
+#[derive(Debug, Default)]
+pub(super) struct Timeline {
+    segments: Vec<Segment>,
+    /// Sums of all segments before each [`STRIDE`]th.
+    before: Vec<Sums>,
+}
+
+impl Timeline {
+    /// Of segments in order of time.
+    pub(super) fn new(segments: Vec<Segment>) -> Timeline {
+        let mut joined: Vec<Segment> = Vec::with_capacity(segments.len());
+        for segment in segments {
+            match joined.last_mut() {
+                Some(last) if last.continues(&segment) => last.end_ns = segment.end_ns,
+                _ => joined.push(segment),
+            }
+        }
+        let mut before = Vec::with_capacity(joined.len() / STRIDE + 1);
+        let mut sums = Sums::ZERO;
+        for (at, segment) in joined.iter().enumerate() {
+            if at % STRIDE == 0 {
+                before.push(sums);
+            }
+            sums.add(segment.cause, segment.evidence, segment.ns());
+        }
+        joined.shrink_to_fit();
+        Timeline { segments: joined, before }
+    }
+
+    /// Sums of all time before a moment.
+    fn until(&self, at_ns: u64) -> Sums {
+        let after = self.segments.partition_point(|segment| segment.start_ns < at_ns);
+        let Some(stride) = after.checked_sub(1).map(|last| last / STRIDE) else { return Sums::ZERO };
+        let mut sums = self.before[stride];
+        for segment in &self.segments[stride * STRIDE..after] {
+            sums.add(segment.cause, segment.evidence, segment.end_ns.min(at_ns) - segment.start_ns);
+        }
+        sums
+    }
+
+    /// Time by cause between two moments.
+    pub(super) fn sums(&self, from_ns: u64, to_ns: u64) -> Sums {
+        self.until(to_ns).minus(&self.until(from_ns))
+    }
+
+    /// The segments between two moments, cut there.
+    pub(super) fn between(&self, from_ns: u64, to_ns: u64) -> impl Iterator<Item = Segment> + '_ {
+        let first = self.segments.partition_point(|segment| segment.end_ns <= from_ns);
+        let inside = self.segments[first..].iter().take_while(move |segment| segment.start_ns < to_ns);
+        inside.map(move |segment| Segment {
+            start_ns: segment.start_ns.max(from_ns),
+            end_ns: segment.end_ns.min(to_ns),
+            ..*segment
+        })
+    }
+
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+}
+
+/// A time that a row holds: start, end, row.
+pub(super) type Held = (u64, u64, u32);
+
+/// Which row holds each moment, where several overlap: the one that began last, and of those the one that ends first.
+/// That is the innermost of nested ones. The result is in order of time and does not overlap.
+pub(super) fn innermost(mut rows: Vec<Held>) -> Vec<Held> {
+    rows.sort_unstable_by_key(|&(start_ns, end_ns, row)| (start_ns, std::cmp::Reverse(end_ns), row));
+    let mut held: Vec<Held> = Vec::with_capacity(rows.len());
+    let mut open = std::collections::BinaryHeap::new();
+    let mut coming = rows.into_iter().peekable();
+    let mut now_ns = 0;
+    loop {
+        while open.peek().is_some_and(|&(_, std::cmp::Reverse(end_ns), _)| end_ns <= now_ns) {
+            open.pop();
+        }
+        if open.is_empty() {
+            let Some(&(start_ns, ..)) = coming.peek() else { return held };
+            now_ns = start_ns;
+        }
+        while let Some((start_ns, end_ns, row)) = coming.next_if(|&(start_ns, ..)| start_ns <= now_ns) {
+            open.push((start_ns, std::cmp::Reverse(end_ns), row));
+        }
+        let Some(&(_, std::cmp::Reverse(end_ns), row)) = open.peek() else { continue };
+        let until_ns = coming.peek().map_or(end_ns, |&(start_ns, ..)| start_ns.min(end_ns));
+        if until_ns > now_ns {
+            match held.last_mut() {
+                Some(last) if last.1 == now_ns && last.2 == row => last.1 = until_ns,
+                _ => held.push((now_ns, until_ns, row)),
+            }
+            now_ns = until_ns;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::innermost;
+
+    /// Rows as `[` first `]` bars; each moment shows the row that holds it.
+    fn check(rows: &[&str], expected: &str) {
+        let held = rows
+            .iter()
+            .zip(0..)
+            .filter_map(|(line, row)| Some((line.find('=')? as u64, line.rfind('=')? as u64 + 1, row)));
+        let mut shown = vec![b' '; expected.len()];
+        for (from, to, row) in innermost(held.collect()) {
+            shown[from as usize..to as usize].fill(b'0' + row as u8);
+        }
+        assert_eq!(String::from_utf8(shown).unwrap(), expected, "of {rows:?}");
+    }
+
+    #[test]
+    fn the_innermost_row_holds_the_moment() {
+        check(&["==========", "   ===    ", "    =     "], "0001210000");
+        check(&["=====     ", "   =======", "          "], "0001111111");
+        check(&["==   ", "  == "], "0011 ");
+        check(&["====", "====", "== "], "2211");
+        check(&[" =  ", "   = "], " 0 1");
+    }
+}

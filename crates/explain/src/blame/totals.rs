@@ -1,0 +1,147 @@
+//! From timelines to findings. Here the books are closed.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use super::cause::{Cause, EvidenceTimes, Sums};
+use super::chain;
+use super::culprits::{Places, culprits};
+use super::explanation::{CauseTime, ClassTimes, Explanation, Stall, StallCause};
+use super::known::Known;
+use super::operations::Operation;
+use super::rows::Name;
+use super::sweep::Timelines;
+use super::timeline::Timeline;
+use super::wording::describe;
+
+/// Operations that are kept one by one: the longest.
+const STALLS_KEPT: usize = 200;
+
+/// Sums over some operations.
+#[derive(Debug, Default)]
+struct Totals {
+    operations: u64,
+    wall_ns: u64,
+    causes: BTreeMap<Cause, (u64, EvidenceTimes)>,
+}
+
+impl Totals {
+    fn add(&mut self, ns: u64, sums: &Sums) {
+        self.operations += 1;
+        self.wall_ns += ns;
+        let mut last = None;
+        for (cause, evidence, ns) in sums.parts() {
+            let (operations, times) = self.causes.entry(cause).or_default();
+            *operations += u64::from(last != Some(cause));
+            times.add(evidence, ns);
+            last = Some(cause);
+        }
+    }
+
+    fn causes(&self) -> Vec<CauseTime> {
+        let mut causes: Vec<CauseTime> = self
+            .causes
+            .iter()
+            .map(|(&cause, &(operations, evidence))| CauseTime {
+                cause,
+                time_ns: evidence.total_ns(),
+                operations,
+                evidence,
+            })
+            .collect();
+        causes.sort_by_key(|time| Reverse(time.time_ns));
+        debug_assert_eq!(causes.iter().map(|time| time.time_ns).sum::<u64>(), self.wall_ns, "the books do not close");
+        causes
+    }
+}
+
+/// Fills in the findings on these operations.
+pub(super) fn explain(
+    known: &Known,
+    mut operations: Vec<Operation>,
+    silent: HashMap<u32, u64>,
+    places: &Places,
+    explanation: &mut Explanation,
+) {
+    operations.sort_by_key(|operation| (operation.tid, operation.start_ns, operation.end_ns, operation.class));
+    refuse_overflow(&mut operations, explanation);
+    let mut borders: HashMap<u32, Vec<u64>> = HashMap::new();
+    for operation in &operations {
+        borders.entry(operation.tid).or_default().extend([operation.start_ns, operation.end_ns]);
+    }
+    let mut timelines = Timelines::new(known, borders, silent);
+    let mut all = Totals::default();
+    let mut classes: BTreeMap<Name, Totals> = BTreeMap::new();
+    for operation in &operations {
+        let sums = timelines.get(operation.tid).sums(operation.start_ns, operation.end_ns);
+        debug_assert_eq!(sums.total_ns(), operation.ns(), "the books of an operation do not close");
+        all.add(operation.ns(), &sums);
+        classes.entry(operation.class).or_default().add(operation.ns(), &sums);
+    }
+    explanation.slow_operations = all.operations;
+    explanation.wall_ns = all.wall_ns;
+    explanation.causes = all.causes();
+    let class = |(name, totals): (&Name, &Totals)| ClassTimes {
+        class: known.names.get(*name).to_owned(),
+        operations: totals.operations,
+        wall_ns: totals.wall_ns,
+        causes: totals.causes(),
+    };
+    explanation.classes = classes.iter().map(class).collect();
+    explanation.classes.sort_by(|a, b| b.wall_ns.cmp(&a.wall_ns).then_with(|| a.class.cmp(&b.class)));
+    explanation.culprits = culprits(known, &operations, &mut timelines, places);
+    operations.sort_by_key(|operation| (Reverse(operation.ns()), operation.start_ns, operation.tid));
+    operations.truncate(STALLS_KEPT);
+    let stalls = operations.iter().map(|operation| stall(known, operation, &timelines.get(operation.tid)));
+    explanation.stalls = stalls.collect();
+}
+
+/// Sums of more time than a clock has come from damaged rows; leaving some out is noted.
+fn refuse_overflow(operations: &mut Vec<Operation>, explanation: &mut Explanation) {
+    let mut wall_ns: u64 = 0;
+    operations.retain(|operation| match wall_ns.checked_add(operation.ns()) {
+        Some(sum_ns) => {
+            wall_ns = sum_ns;
+            true
+        }
+        None => {
+            explanation.losses.damaged += 1;
+            false
+        }
+    });
+}
+
+fn stall(known: &Known, operation: &Operation, timeline: &Timeline) -> Stall {
+    let sums = timeline.sums(operation.start_ns, operation.end_ns);
+    let mut longest: BTreeMap<Cause, (u64, Option<u32>)> = BTreeMap::new();
+    for segment in timeline.between(operation.start_ns, operation.end_ns) {
+        let known = longest.entry(segment.cause).or_default();
+        if segment.ns() >= known.0 {
+            *known = (segment.ns(), segment.row());
+        }
+    }
+    let mut causes: Vec<StallCause> = longest
+        .into_iter()
+        .map(|(cause, (_, row))| StallCause {
+            cause,
+            time_ns: sums.of(cause).total_ns(),
+            evidence: *sums.of(cause),
+            detail: row.and_then(|row| describe(known, known.row(row), cause)),
+        })
+        .collect();
+    causes.sort_by_key(|cause| Reverse(cause.time_ns));
+    debug_assert_eq!(causes.iter().map(|cause| cause.time_ns).sum::<u64>(), operation.ns());
+    let (chain, request) = chain::of_operation(known, operation, timeline);
+    Stall {
+        task: known.tasks.who(operation.tid, operation.start_ns, &known.names),
+        cgroup: known.tasks.cgroup(operation.tid, operation.start_ns).map(|name| known.names.get(name).to_owned()),
+        operation: known.names.get(operation.class).to_owned(),
+        path: operation.path.map(|path| known.names.get(path).to_owned()),
+        start_ns: operation.start_ns,
+        duration_ns: operation.ns(),
+        finished: operation.finished,
+        causes,
+        chain,
+        request,
+    }
+}

@@ -1,0 +1,70 @@
+//! What is known of a wait, in words.
+
+use model::quantity::{Bytes, Nanoseconds};
+use model::stall::{KindCounts, RequestRecord, StallKind};
+
+use super::cause::Cause;
+use super::known::Known;
+use super::request;
+use super::rows::Row;
+
+/// What a row says of a time with that cause.
+pub(super) fn describe(known: &Known, row: &Row, cause: Cause) -> Option<String> {
+    if cause == Cause::CpuWait {
+        return Some(cpu_wait(row));
+    }
+    let is_sum = row.kind != StallKind::Span && row.count > 1;
+    let often = if is_sum { format!("{} short waits: ", row.count) } else { String::new() };
+    let of_request = matches!(cause, Cause::Device | Cause::SchedulerQueue | Cause::IoThrottle | Cause::RequestWait);
+    if let Some(life) = known.request(row).filter(|_| of_request) {
+        return Some(format!("{often}{}", request_words(life)));
+    }
+    let rule = known.stack(row.stack).and_then(|stack| stack.rule);
+    let words = match (row.announced, rule) {
+        (Some(announced), Some(rule)) if announced.cause == Cause::Lock => rule.words,
+        (Some(announced), _) => announced.words,
+        (None, Some(rule)) => rule.words,
+        (None, None) => {
+            let top = known.names.get(known.stack(row.stack)?.top);
+            return (!top.is_empty()).then(|| format!("{often}asleep in {top}"));
+        }
+    };
+    let detail = row.detail.map(|detail| format!(" ({})", known.names.get(detail))).unwrap_or_default();
+    Some(format!("{often}{words}{detail}"))
+}
+
+fn cpu_wait(row: &Row) -> String {
+    if row.kind == StallKind::ShortCpuWaits {
+        return format!("{} short waits for a CPU", row.count);
+    }
+    let waited = Nanoseconds(row.end_ns - row.runnable_ns);
+    if row.runnable_ns == row.start_ns {
+        format!("put off the CPU for {waited}")
+    } else {
+        format!("woken, and ran only {waited} later")
+    }
+}
+
+/// `R on 8,0, 256 KiB (queued 200 ms, at the device 1.7 s; 445 R overtook it)`.
+pub(super) fn request_words(life: &RequestRecord) -> String {
+    let mut stages = Vec::new();
+    if life.throttled {
+        stages.push("held back by a limit of its cgroup".to_owned());
+    }
+    stages.extend(request::queue_ns(life).filter(|&ns| ns > 0).map(|ns| format!("queued {}", Nanoseconds(ns))));
+    stages.extend(request::device_ns(life).map(|ns| format!("at the device {}", Nanoseconds(ns))));
+    let mut words = stages.join(", ");
+    if !life.overtaken_by.is_empty() {
+        words = format!("{words}; {} overtook it", kinds(&life.overtaken_by));
+    }
+    let words = if words.is_empty() { words } else { format!(" ({words})") };
+    format!("{} on {}, {}{words}", life.kind, life.device, Bytes(u64::from(life.bytes)))
+}
+
+/// `445 R, 22 RM`: the most first.
+pub(super) fn kinds(counts: &KindCounts) -> String {
+    let mut counts = counts.clone();
+    counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let counts: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    counts.join(", ")
+}

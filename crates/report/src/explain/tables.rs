@@ -1,0 +1,110 @@
+//! Causes of all slow operations, by class, and culprits.
+
+use std::fmt::Write as _;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use explain::blame::{CauseTime, Culprit, Evidence, Explanation};
+use model::quantity::Nanoseconds;
+
+use super::words;
+use crate::number::{grouped, share};
+use crate::style::{Style, printable};
+
+/// Columns of a bar that stands for all of the time.
+const BAR: usize = 20;
+/// Causes in the table of classes.
+const COLUMNS: usize = 4;
+/// Culprits shown.
+const CULPRITS: usize = 5;
+
+fn table(headings: &[&str], right_from: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(headings);
+    for column in table.column_iter_mut().skip(right_from) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn push(text: &mut String, title: &str, table: &Table, style: Style) {
+    let _ = writeln!(text, "\n{}", style.heading(title));
+    for line in table.lines() {
+        let _ = writeln!(text, " {}", line.trim_end());
+    }
+}
+
+pub(super) fn causes(text: &mut String, explanation: &Explanation, style: Style) {
+    let mut rows = table(&["", "", "time", "share", "operations", "known by"], 2);
+    for time in &explanation.causes {
+        let part = time.time_ns as f64 / explanation.wall_ns.max(1) as f64;
+        rows.add_row([
+            words(time.cause).to_owned(),
+            bar(part, style),
+            Nanoseconds(time.time_ns).to_string(),
+            share(part),
+            grouped(time.operations),
+            known_by(time),
+        ]);
+    }
+    push(text, "Where the time went", &rows, style);
+}
+
+/// A bar of up to [`BAR`] columns; anything above nothing shows.
+fn bar(part: f64, style: Style) -> String {
+    let full = if style.unicode { "█" } else { "#" };
+    let columns = (part * BAR as f64).round() as usize;
+    full.repeat(columns.clamp(1, BAR))
+}
+
+fn known_by(time: &CauseTime) -> String {
+    let of = |evidence: Evidence| time.evidence.of(evidence) as f64 / time.time_ns.max(1) as f64;
+    let words = [(Evidence::Event, "events"), (Evidence::Stack, "stacks"), (Evidence::Correlation, "sums")];
+    let parts: Vec<String> = words
+        .into_iter()
+        .filter(|(evidence, _)| time.evidence.of(*evidence) > 0)
+        .map(
+            |(evidence, word)| {
+                if of(evidence) == 1.0 { word.to_owned() } else { format!("{word} {}", share(of(evidence))) }
+            },
+        )
+        .collect();
+    if parts.is_empty() { "-".to_owned() } else { parts.join(", ") }
+}
+
+/// Where there is only one class the table before says it all.
+pub(super) fn classes(text: &mut String, explanation: &Explanation, style: Style) {
+    if explanation.classes.len() < 2 {
+        return;
+    }
+    let columns: Vec<_> = explanation.causes.iter().map(|time| time.cause).take(COLUMNS).collect();
+    let mut headings = vec!["", "slow", "time"];
+    headings.extend(columns.iter().map(|&cause| words(cause)));
+    let mut rows = table(&headings, 1);
+    for class in &explanation.classes {
+        let mut row = vec![printable(&class.class), grouped(class.operations), Nanoseconds(class.wall_ns).to_string()];
+        row.extend(columns.iter().map(|&cause| {
+            let time_ns = class.causes.iter().find(|time| time.cause == cause).map_or(0, |time| time.time_ns);
+            share(time_ns as f64 / class.wall_ns.max(1) as f64)
+        }));
+        rows.add_row(row);
+    }
+    push(text, "By operation", &rows, style);
+}
+
+pub(super) fn culprits(text: &mut String, explanation: &Explanation, style: Style) {
+    let known = explanation.culprits.iter().filter(|culprit| culprit.task.is_some() || culprit.device.is_some());
+    let shown: Vec<&Culprit> = known.take(CULPRITS).collect();
+    if shown.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{}", style.heading("At the ends of the chains"));
+    for culprit in shown {
+        let mut parts = Vec::new();
+        parts.extend(culprit.task.as_ref().map(|task| printable(&task.to_string())));
+        parts.extend(culprit.cgroup.as_ref().map(|cgroup| format!("of cgroup {}", printable(cgroup))));
+        parts.extend(culprit.device.map(|device| format!("on {device}")));
+        parts.extend(culprit.file_system.as_ref().map(|place| format!("({})", printable(place))));
+        let time = Nanoseconds(culprit.time_ns).to_string();
+        let _ = writeln!(text, " {time:>9}  {:<24}  {}", words(culprit.cause), parts.join(" "));
+    }
+}
