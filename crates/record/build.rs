@@ -7,6 +7,8 @@ use libbpf_cargo::SkeletonBuilder;
 
 const FOLDER: &str = "src/bpf";
 const PROGRAMS: [&str; 2] = ["funclat", "stall"];
+/// The first with the compare-and-exchange that the table of requests needs (Linux 5.12).
+const PROCESSOR: &str = "-mcpu=v3";
 
 fn main() {
     println!("cargo::rerun-if-changed={FOLDER}");
@@ -14,7 +16,7 @@ fn main() {
     for name in PROGRAMS {
         let source = Path::new(FOLDER).join(format!("{name}.bpf.c"));
         let object = out.join(format!("{name}.bpf.o"));
-        if let Err(error) = SkeletonBuilder::new().source(&source).obj(&object).build() {
+        if let Err(error) = SkeletonBuilder::new().source(&source).clang_args([PROCESSOR]).obj(&object).build() {
             panic!(
                 "{} cannot be compiled: {error:#}\nIt needs clang (Debian: apt-get install clang libelf-dev zlib1g-dev)",
                 source.display()

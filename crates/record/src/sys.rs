@@ -1,7 +1,8 @@
-//! The one system call that rustix lacks: perf_event_open(2).
+//! The system calls that rustix lacks: perf_event_open(2) and bpf(2).
 
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use libbpf_rs::libbpf_sys;
 use rustix::io::Errno;
 
 /// `struct perf_event_attr` as it was first (PERF_ATTR_SIZE_VER0); the kernel takes every field behind it as 0.
@@ -50,4 +51,28 @@ pub(crate) fn count_tracepoint(id: u64, cpu: u32, group: Option<BorrowedFd<'_>>)
     }
     // SAFETY: the kernel has just made this descriptor for us, and nothing else knows of it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
+}
+
+/// `enum bpf_stats_type`: how long programs run.
+const BPF_STATS_RUN_TIME: libc::c_uint = 0;
+
+/// Has the kernel measure how long BPF programs run, for as long as the descriptor is open (Linux 5.8).
+pub(crate) fn measure_bpf_programs() -> Result<OwnedFd, Errno> {
+    // SAFETY: the argument is a plain number.
+    let fd = unsafe { libbpf_sys::bpf_enable_stats(BPF_STATS_RUN_TIME) };
+    if fd < 0 {
+        return Err(Errno::from_raw_os_error(-fd));
+    }
+    // SAFETY: the kernel has just made this descriptor for us, and nothing else knows of it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// CPU time that a BPF program has taken while it was measured, ns.
+pub(crate) fn bpf_program_run_ns(program: BorrowedFd<'_>) -> Option<u64> {
+    let mut info = libbpf_sys::bpf_prog_info::default();
+    let mut bytes = size_of_val(&info) as libc::c_uint;
+    // SAFETY: `info` lives through the call, which writes at most `bytes` bytes of it; its pointers are null and its
+    // counts 0, so that the kernel follows none.
+    let failed = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_raw_fd(), &raw mut info, &raw mut bytes) };
+    (failed == 0).then_some(info.run_time_ns)
 }

@@ -1,19 +1,25 @@
 //! What tasks wait for, by BPF programs in the kernel.
 //!
 //! Pairing and filtering happen in the kernel (`bpf/stall.bpf.c`): only waits that last come through the ring, short
-//! ones as sums. Each program stands for itself: a tracepoint that this kernel lacks costs that source alone, and a
-//! machine that allows no BPF is recorded without.
+//! ones as sums. Each source stands for itself: a tracepoint that this kernel lacks costs that source alone, and where
+//! no BPF is allowed, /proc still tells who is blocked.
 
 mod calls;
+mod cost;
+mod detail;
 mod event;
+mod once;
 mod programs;
+mod requests;
+mod settings;
 mod symbols;
+mod tracepoints;
+mod watch;
 mod wording;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
@@ -21,9 +27,14 @@ use model::preflight::Finding;
 use model::stall::{TraceSettings, Traced};
 
 use crate::Roots;
-use crate::clock::thread_cpu_ns;
-use event::{Event, KIND_NAMES};
+use crate::clock::{monotonic_ns, thread_cpu_ns};
+use cost::Meter;
+use event::{Event, LOSSES, RequestNote};
+use requests::Histograms;
+use settings::Settings;
 use symbols::Symbols;
+use tracepoints::{SOURCES, Source};
+use watch::Watch;
 use wording::Wording;
 
 /// What to trace.
@@ -90,6 +101,7 @@ pub struct BlockedNow {
 pub struct Tracing {
     kernel: Option<Kernel>,
     wording: Wording,
+    watch: Watch,
     events: u64,
     consumer_cpu_ns: u64,
 }
@@ -99,19 +111,34 @@ struct Kernel {
     ring: RingBuffer<'static>,
     object: Object,
     _links: Vec<Link>,
-    arrived: Arc<Mutex<Vec<Event>>>,
-    lost: HashMap<usize, u64>,
+    arrived: Arc<Mutex<Arrived>>,
+    lost: [u64; LOSSES.len()],
+    histograms: Histograms,
+    meter: Meter,
+}
+
+/// What came through the rings.
+#[derive(Default)]
+struct Arrived {
+    events: Vec<Event>,
+    requests: Vec<RequestNote>,
 }
 
 impl Tracing {
     /// Loads and attaches what this kernel has and allows; what is missing is told, and costs no more than itself.
     pub fn open(roots: &Roots, options: &TraceOptions) -> (Tracing, Vec<Finding>) {
+        Tracing::open_with(roots, options, SOURCES)
+    }
+
+    fn open_with(roots: &Roots, options: &TraceOptions, sources: &[Source]) -> (Tracing, Vec<Finding>) {
         let mut findings = Vec::new();
         let symbols = Symbols::read(&roots.proc.join("kallsyms"));
-        let kernel = Kernel::open(&symbols, options, &mut findings);
+        let settings = Settings::new(&options.settings, &symbols);
+        let kernel = Kernel::open(roots, &settings, sources, &mut findings);
         let kernel = kernel.map_err(|refused| findings.push(programs::refused(&refused))).ok();
-        let wording = Wording::new(roots.proc.clone(), symbols);
-        (Tracing { kernel, wording, events: 0, consumer_cpu_ns: 0 }, findings)
+        let wording = Wording::new(roots.proc.clone(), symbols, settings.all_requests);
+        let watch = Watch::new(roots.proc.clone(), std::process::id(), options.blocked_ns);
+        (Tracing { kernel, wording, watch, events: 0, consumer_cpu_ns: 0 }, findings)
     }
 
     /// Whether programs are attached.
@@ -125,24 +152,44 @@ impl Tracing {
         let began_ns = thread_cpu_ns();
         // An error would be one of the callback, which gives none.
         let _ = kernel.ring.consume();
-        let events = std::mem::take(&mut *kernel.arrived.lock().unwrap_or_else(PoisonError::into_inner));
-        for event in &events {
-            self.wording.tell(event, traced);
+        let mut arrived = kernel.arrived.lock().unwrap_or_else(PoisonError::into_inner);
+        self.events += (arrived.events.len() + arrived.requests.len()) as u64;
+        for event in arrived.events.drain(..) {
+            self.wording.tell(&event, traced);
         }
-        self.events += events.len() as u64;
+        for request in arrived.requests.drain(..) {
+            self.wording.each_request(&request, traced);
+        }
+        drop(arrived);
         self.consumer_cpu_ns += thread_cpu_ns() - began_ns;
     }
 
     /// To be called each second or so: sums of block requests, and tasks that are blocked, also those whose waits are
     /// over. Gives those that are blocked now.
-    pub fn interval(&mut self, _now_ns: u64, _traced: &mut Traced) -> Vec<BlockedNow> {
-        Vec::new()
+    pub fn interval(&mut self, now_ns: u64, traced: &mut Traced) -> Vec<BlockedNow> {
+        let began_ns = thread_cpu_ns();
+        if let Some(kernel) = &mut self.kernel {
+            kernel.histograms.take(&kernel.object, now_ns, &mut traced.request_intervals);
+            kernel.meter.tick(&kernel.object, now_ns);
+        }
+        if self.watch.is_due(now_ns) {
+            let before_ns = thread_cpu_ns();
+            for waited in self.watch.look(now_ns) {
+                self.wording.waited(waited, traced);
+            }
+            self.watch.pace(now_ns, thread_cpu_ns() - before_ns);
+        }
+        self.consumer_cpu_ns += thread_cpu_ns() - began_ns;
+        self.watch.blocked()
     }
 
     /// To be called once, at the end: all that is still to be told, also waits that are not over.
     pub fn finish(&mut self, now_ns: u64, traced: &mut Traced) {
         self.poll(traced);
         self.interval(now_ns, traced);
+        for waited in self.watch.finish() {
+            self.wording.waited(waited, traced);
+        }
     }
 
     /// What was lost since the last look.
@@ -152,9 +199,14 @@ impl Tracing {
 
     /// What tracing cost since the last look; `None` where nothing is traced.
     pub fn cost(&mut self) -> Option<Cost> {
-        self.kernel.as_ref()?;
-        let (events, consumer_cpu_ns) = (std::mem::take(&mut self.events), std::mem::take(&mut self.consumer_cpu_ns));
-        Some(Cost { events, consumer_cpu_ns, programs_cpu_ns: None, measured_ns: 0 })
+        let kernel = self.kernel.as_mut()?;
+        let measured = kernel.meter.take(&kernel.object, monotonic_ns());
+        Some(Cost {
+            events: std::mem::take(&mut self.events),
+            consumer_cpu_ns: std::mem::take(&mut self.consumer_cpu_ns),
+            programs_cpu_ns: measured.programs_cpu_ns,
+            measured_ns: measured.measured_ns,
+        })
     }
 
     /// Forgets what was told once (stacks, tasks): they are told again, with the same numbers.
@@ -165,40 +217,51 @@ impl Tracing {
 
 impl Kernel {
     fn open(
-        symbols: &Symbols,
-        options: &TraceOptions,
+        roots: &Roots,
+        settings: &Settings,
+        sources: &[Source],
         findings: &mut Vec<Finding>,
     ) -> Result<Kernel, libbpf_rs::Error> {
-        let object = programs::load(findings)?;
-        let settings = programs::settings(&options.settings, symbols.address(programs::THROTTLE_FUNCTION));
-        programs::map(&object, "settings")?.update(&0u32.to_ne_bytes(), &settings, MapFlags::ANY)?;
-        let arrived = Arc::new(Mutex::new(Vec::new()));
-        let sink = Arc::clone(&arrived);
-        let ring = {
-            let map = programs::map(&object, "ring")?;
-            let mut builder = RingBufferBuilder::new();
-            builder.add(&map, move |bytes: &[u8]| {
-                let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
-                sink.extend(Event::parse(bytes));
-                0
-            })?;
-            builder.build()?
-        };
-        let links = programs::attach(&object, findings)?;
-        Ok(Kernel { ring, object, _links: links, arrived, lost: HashMap::new() })
+        let mut loaded = programs::load(sources, &roots.sys.join("kernel/btf"), settings)?;
+        let arrived = Arc::new(Mutex::new(Arrived::default()));
+        let ring = rings(&loaded.object, &arrived)?;
+        let links = programs::attach(&mut loaded, sources, findings)?;
+        let now_ns = monotonic_ns();
+        let (histograms, mut meter) = (Histograms::new(now_ns), Meter::new(now_ns));
+        meter.tick(&loaded.object, now_ns);
+        Ok(Kernel { ring, object: loaded.object, _links: links, arrived, lost: [0; LOSSES.len()], histograms, meter })
     }
 
     fn lost(&mut self) -> Vec<LostEvents> {
         let Ok(map) = programs::map(&self.object, "lost") else { return Vec::new() };
         let mut losses = Vec::new();
-        for (kind, what) in KIND_NAMES.into_iter().enumerate() {
-            let value = map.lookup(&(kind as u32).to_ne_bytes(), MapFlags::ANY).ok().flatten();
+        for ((at, what), before) in (0u32..).zip(LOSSES).zip(&mut self.lost) {
+            let value = map.lookup(&at.to_ne_bytes(), MapFlags::ANY).ok().flatten();
             let total = value.and_then(|value| value.try_into().ok()).map_or(0, u64::from_ne_bytes);
-            let count = total - self.lost.insert(kind, total).unwrap_or(0).min(total);
+            let count = total.saturating_sub(std::mem::replace(before, total));
             if count > 0 {
                 losses.push(LostEvents { what, count });
             }
         }
         losses
     }
+}
+
+/// Both rings, taken apart as they are read.
+fn rings(object: &Object, arrived: &Arc<Mutex<Arrived>>) -> Result<RingBuffer<'static>, libbpf_rs::Error> {
+    let (events, each) = (programs::map(object, "ring")?, programs::map(object, "each_request")?);
+    let mut builder = RingBufferBuilder::new();
+    let sink = Arc::clone(arrived);
+    builder.add(&events, move |bytes: &[u8]| {
+        let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
+        sink.events.extend(Event::parse(bytes));
+        0
+    })?;
+    let sink = Arc::clone(arrived);
+    builder.add(&each, move |bytes: &[u8]| {
+        let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
+        sink.requests.extend(RequestNote::parse(bytes));
+        0
+    })?;
+    builder.build()
 }

@@ -1,26 +1,77 @@
-/* What goes through the ring, as `trace/event.rs` takes it apart: every field at its natural alignment, no padding. */
+/* What goes through the rings, as `trace/event.rs` takes it apart: every field at its natural alignment, no padding. */
 #pragma once
 
 #define STACK_FRAMES 40
+#define WAKER_FRAMES 24
 #define NAME_BYTES 16
+#define WORDS 5
+#define CLASSES 8
+/* model::stall::REQUEST_BUCKETS and REQUEST_BUCKET_BITS. */
+#define BUCKETS 304
+#define BUCKET_BITS 3
 
 enum kind {
 	SYSTEM_CALL = 0,
 	OFF_CPU = 1,
-	RECLAIM = 2,
-	RECLAIM_THROTTLE = 3,
-	REQUEST = 4,
-	SHORT_SLEEPS = 5,
-	SHORT_CPU_WAITS = 6,
-	SHORT_RECLAIMS = 7,
-	SHORT_REQUEST_WAITS = 8,
-	KINDS = 9,
+	SPAN = 2,
+	REQUEST = 3,
+	SHORT_SLEEPS = 4,
+	SHORT_CPU_WAITS = 5,
+	SHORT_REQUEST_WAITS = 6,
+	SHORT_SPANS = 7,
+	/* Losses that are no events. */
+	EACH_REQUEST = 8,
+	TASK_NOTES = 9,
+	REQUEST_NOTES = 10,
+	DEVICES_BEYOND = 11,
+	LOSSES = 12,
+};
+
+/* What a span lies between: `SPANS` of `trace/tracepoints.rs`. The first PAIRED have a begin and an end. */
+enum span {
+	DIRECT_RECLAIM = 0,
+	MEMCG_RECLAIM = 1,
+	SHRINK_SLAB = 2,
+	COMPACTION = 3,
+	PAIRED = 4,
+	VMSCAN_THROTTLED = 4,
+	JBD2_RUN_STATS = 5,
+	JBD2_LOCK_BUFFER_STALL = 6,
+	BTRFS_TRANSACTION_COMMIT = 7,
+	BTRFS_RESERVE_TICKET = 8,
+	BTRFS_TREE_LOCK = 9,
+	BTRFS_TREE_READ_LOCK = 10,
+	SPANS = 11,
+};
+
+/* What announces a wait: `MARKS` of `trace/tracepoints.rs`. */
+enum mark {
+	NO_MARK = 0,
+	CONTENTION = 1,
+	BALANCE_DIRTY_PAGES = 2,
+	FOLIO_WAIT_WRITEBACK = 3,
+	XFS_LOG_GRANT_SLEEP = 4,
+	XLOG_ICLOG_WAIT_ON = 5,
+	XFS_LOG_CIL_WAIT = 6,
+	XFS_BUF_IOWAIT = 7,
+	XFS_BUF_LOCK = 8,
+	XFS_INODEGC_THROTTLE = 9,
+	XFS_LOG_FORCE = 10,
+	JBD2_CHECKPOINT = 11,
+};
+
+/* What a tracepoint's fields say: numbers, whose meaning its name gives, and a name. */
+struct detail {
+	u64 word[WORDS];
+	char name[NAME_BYTES];
 };
 
 /* A block request, from where it was seen first. 0: that moment was not seen. */
 struct request_note {
 	u64 key;
 	u64 sector;
+	u64 queued_ns;
+	u64 got_ns;
 	u64 inserted_ns;
 	u64 issued_ns;
 	u64 completed_ns;
@@ -28,8 +79,10 @@ struct request_note {
 	u32 bytes;
 	u32 flags;
 	u32 tid;
-	u32 throttled;
-	u32 pad;
+	u32 number;	/* where each request is kept: its number + 1 */
+	u16 merges;
+	u8 throttled;
+	u8 status;
 };
 
 struct event {
@@ -46,13 +99,22 @@ struct event {
 	s64 result;	/* of a system call */
 	u64 argument;	/* its first */
 	u32 waker_tid;
+	u32 waker_pid;
 	u32 frames;
+	u32 waker_frames;
+	u32 source;	/* enum span of spans, enum mark of time off the CPU */
+	u32 flags;	/* bit 0: the next two are known */
+	u32 in_flight[CLASSES];
+	u32 overtaken_by[CLASSES];
 	char comm[NAME_BYTES];
 	char waker[NAME_BYTES];
+	struct detail detail;
 	struct request_note request;
-	/* Behind it, where there is one: the stack, or the name of the file. */
+	/* Behind it, where there is one: the stack, the name of the file, or a file system's type and name. */
 	union {
 		u64 stack[STACK_FRAMES];
 		char path[STACK_FRAMES * 8];
+		char names[2][32];
 	};
+	u64 waker_stack[WAKER_FRAMES];
 };

@@ -23,7 +23,6 @@ typedef u32 __be32;
 typedef u32 __wsum;
 
 enum bpf_map_type {
-	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_RINGBUF = 27,
@@ -34,13 +33,28 @@ enum {
 	BPF_F_NO_PREALLOC = 1,
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 	BPF_RB_NO_WAKEUP = 1,
-	BPF_ANY = 0,
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct file_system_type {
+	const char *name;
+};
+
+struct super_block {
+	u32 s_dev;
+	struct file_system_type *s_type;
+	char s_id[32];
+};
+
 struct inode {
 	u16 i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+};
+
+struct address_space {
+	struct inode *host;
 };
 
 struct qstr {
@@ -69,13 +83,18 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct thread_info {
+	unsigned long flags;
+	u32 status;
+};
+
 struct task_struct {
+	struct thread_info thread_info;
 	int pid;
 	int tgid;
 	unsigned int flags;
 	unsigned int __state;
 	void *worker_private;
-	struct task_struct *real_parent;
 	struct files_struct *files;
 	char comm[16];
 };
@@ -100,6 +119,11 @@ struct gendisk {
 
 struct request_queue {
 	struct gendisk *disk;
+	int id;
+};
+
+struct bio {
+	struct bio *bi_next;
 };
 
 struct request {
@@ -107,13 +131,88 @@ struct request {
 	unsigned int cmd_flags;
 	unsigned int __data_len;
 	u64 __sector;
+	struct bio *bio;
+	struct bio *biotail;
+	u64 start_time_ns;
+};
+
+struct shrinker {
+	void *scan_objects;
+	void *private_data;
+};
+
+/* Before 6.7 a file system's shrinker lay in its super block. */
+struct super_block___old {
+	struct shrinker s_shrink;
+};
+
+struct backing_dev_info {
+	char dev_name[64];
+};
+
+struct bdi_writeback {
+	struct backing_dev_info *bdi;
+};
+
+struct dirty_throttle_control {
+	unsigned long dirty;
+	unsigned long thresh;
+	unsigned long wb_dirty;
+	unsigned long wb_thresh;
+};
+
+struct block_device {
+	u32 bd_dev;
+};
+
+struct journal_s {
+	struct block_device *j_fs_dev;
+};
+
+struct transaction_run_stats_s {
+	unsigned long rs_request_delay;
+	unsigned long rs_locked;
+	unsigned long rs_flushing;
+	unsigned long rs_logging;
+	u32 rs_handle_count;
+	u32 rs_blocks_logged;
+};
+
+struct xfs_mount {
+	struct super_block *m_super;
+};
+
+struct xlog {
+	struct xfs_mount *l_mp;
+};
+
+struct xlog_in_core {
+	struct xlog *ic_log;
+};
+
+struct xfs_buf {
+	struct xfs_mount *b_mount;
+};
+
+struct btrfs_commit_stats {
+	u64 last_commit_dur;
+};
+
+struct btrfs_fs_info {
+	struct super_block *sb;
+	struct btrfs_commit_stats commit_stats;
+};
+
+struct extent_buffer {
+	struct btrfs_fs_info *fs_info;
 };
 
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-	unsigned long di, si;
+	unsigned long di, si, orig_ax;
 #else
 	u64 regs[31];
+	s32 syscallno;
 #endif
 };
 
@@ -122,12 +221,17 @@ struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
 #define FIRST_ARGUMENT(regs) ((regs)->di)
 #define SECOND_ARGUMENT(regs) ((regs)->si)
+#define CALL_NUMBER(regs) ((regs)->orig_ax)
+/* TS_COMPAT: it has called as a 32-bit program does, whose numbers are others. */
+#define IS_COMPAT(task) ((task)->thread_info.status & 2)
 #else
 #define FIRST_ARGUMENT(regs) ((regs)->regs[0])
 #define SECOND_ARGUMENT(regs) ((regs)->regs[1])
+#define CALL_NUMBER(regs) ((u64)(s64)(regs)->syscallno)
+/* TIF_32BIT */
+#define IS_COMPAT(task) ((task)->thread_info.flags & 1ul << 22)
 #endif
 
-#define TASK_INTERRUPTIBLE 1
 #define TASK_UNINTERRUPTIBLE 2
 #define TASK_NOLOAD 0x400
 #define PF_WQ_WORKER 0x20

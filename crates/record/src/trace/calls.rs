@@ -10,12 +10,16 @@ enum Names {
     Descriptor = 2,
     First = 3,
     Second = 4,
+    /// The path is the second argument, the descriptor what the call gives.
+    Result = 5,
+    /// It names none; it is of interest where it waited for storage.
+    Waits = 6,
 }
 
 /// Name, number, how it names its file, and whether it gives a number of bytes.
 type Call = (&'static str, libc::c_long, Names, bool);
 
-const COMMON: [Call; 28] = [
+const COMMON: [Call; 42] = [
     ("read", libc::SYS_read, Names::Descriptor, true),
     ("write", libc::SYS_write, Names::Descriptor, true),
     ("pread64", libc::SYS_pread64, Names::Descriptor, true),
@@ -36,14 +40,28 @@ const COMMON: [Call; 28] = [
     ("truncate", libc::SYS_truncate, Names::First, false),
     ("getdents64", libc::SYS_getdents64, Names::Descriptor, true),
     ("copy_file_range", libc::SYS_copy_file_range, Names::Descriptor, true),
-    ("close", libc::SYS_close, Names::Nothing, false),
-    ("openat", libc::SYS_openat, Names::Second, false),
+    ("close", libc::SYS_close, Names::Waits, false),
+    ("openat", libc::SYS_openat, Names::Result, false),
+    ("openat2", libc::SYS_openat2, Names::Result, false),
     ("unlinkat", libc::SYS_unlinkat, Names::Second, false),
     ("mkdirat", libc::SYS_mkdirat, Names::Second, false),
     ("renameat2", libc::SYS_renameat2, Names::Second, false),
     ("linkat", libc::SYS_linkat, Names::Second, false),
     ("statx", libc::SYS_statx, Names::Second, false),
     ("msync", libc::SYS_msync, Names::Nothing, false),
+    ("symlinkat", libc::SYS_symlinkat, Names::First, false),
+    ("faccessat", libc::SYS_faccessat, Names::Second, false),
+    ("fchmodat", libc::SYS_fchmodat, Names::Second, false),
+    ("fchownat", libc::SYS_fchownat, Names::Second, false),
+    ("utimensat", libc::SYS_utimensat, Names::Second, false),
+    ("readlinkat", libc::SYS_readlinkat, Names::Second, false),
+    ("fadvise64", libc::SYS_fadvise64, Names::Descriptor, false),
+    ("readahead", libc::SYS_readahead, Names::Descriptor, false),
+    ("sendfile", libc::SYS_sendfile, Names::Waits, true),
+    ("splice", libc::SYS_splice, Names::Waits, true),
+    ("io_uring_enter", libc::SYS_io_uring_enter, Names::Waits, false),
+    ("io_submit", libc::SYS_io_submit, Names::Waits, false),
+    ("io_getevents", libc::SYS_io_getevents, Names::Waits, false),
 ];
 
 /// Calls that newer architectures do without.
@@ -87,5 +105,9 @@ pub(super) struct Followed {
 /// The call of that number.
 pub(super) fn of(number: i32) -> Option<Followed> {
     let (name, _, names, gives_bytes) = all().find(|(_, known, _, _)| *known == libc::c_long::from(number))?;
-    Some(Followed { name, by_descriptor: *names == Names::Descriptor, gives_bytes: *gives_bytes })
+    Some(Followed {
+        name,
+        by_descriptor: matches!(names, Names::Descriptor | Names::Result),
+        gives_bytes: *gives_bytes,
+    })
 }

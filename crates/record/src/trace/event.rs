@@ -1,27 +1,36 @@
 //! An event as it comes through the ring: `struct event` of `bpf/event.h`.
 
-/// What did not fit the ring is told in these words; `enum kind` numbers them.
-pub(super) const KIND_NAMES: [&str; 9] = [
+/// What is lost is told in these words; `enum kind` numbers them.
+pub(super) const LOSSES: [&str; 12] = [
     "slow system calls",
     "off-CPU intervals",
-    "reclaims",
-    "reclaim throttlings",
+    "spans",
     "slow requests",
     "sums of short sleeps",
     "sums of short waits for a CPU",
-    "sums of short reclaims",
     "sums of short waits for requests",
+    "sums of short spans",
+    "requests",
+    "tasks (no memory for what is known of them)",
+    "requests (too many at once)",
+    "requests of devices beyond the first 256",
 ];
 
 pub(super) const SYSTEM_CALL: u32 = 0;
 pub(super) const OFF_CPU: u32 = 1;
-pub(super) const REQUEST: u32 = 4;
+pub(super) const SPAN: u32 = 2;
+pub(super) const REQUEST: u32 = 3;
+pub(super) const SHORT_SPANS: u32 = 7;
 
+/// Classes of requests that are counted apart: `CLASSES` of the programs.
+pub(super) const CLASSES: usize = 8;
 /// A block request, as the programs know it. 0: a moment that was not seen.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RequestNote {
     pub(super) key: u64,
     pub(super) sector: u64,
+    pub(super) queued_ns: u64,
+    pub(super) got_ns: u64,
     pub(super) inserted_ns: u64,
     pub(super) issued_ns: u64,
     pub(super) completed_ns: u64,
@@ -29,7 +38,17 @@ pub(super) struct RequestNote {
     pub(super) bytes: u32,
     pub(super) flags: u32,
     pub(super) tid: u32,
+    pub(super) number: u32,
+    pub(super) merges: u16,
     pub(super) throttled: bool,
+    pub(super) status: u8,
+}
+
+/// What a tracepoint's fields say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Detail {
+    pub(super) words: [u64; 5],
+    pub(super) name: String,
 }
 
 /// One event.
@@ -48,11 +67,18 @@ pub(super) struct Event {
     pub(super) result: i64,
     pub(super) argument: u64,
     pub(super) waker_tid: u32,
+    pub(super) waker_pid: u32,
+    pub(super) source: u32,
+    /// Requests of each class in flight when this one came, and those that overtook it.
+    pub(super) passed: Option<([u32; CLASSES], [u32; CLASSES])>,
     pub(super) comm: String,
     pub(super) waker: String,
+    pub(super) detail: Detail,
     pub(super) request: RequestNote,
     pub(super) stack: Vec<u64>,
-    pub(super) path: String,
+    pub(super) waker_stack: Vec<u64>,
+    /// A file's name, or a file system's type and name.
+    pub(super) texts: [String; 2],
 }
 
 /// Takes fixed-size fields off the front.
@@ -65,6 +91,10 @@ impl Fields<'_> {
         Some(*field)
     }
 
+    fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_ne_bytes)
+    }
+
     fn u32(&mut self) -> Option<u32> {
         self.take().map(u32::from_ne_bytes)
     }
@@ -73,8 +103,45 @@ impl Fields<'_> {
         self.take().map(u64::from_ne_bytes)
     }
 
+    fn u32s<const N: usize>(&mut self) -> Option<[u32; N]> {
+        let mut words = [0; N];
+        for word in &mut words {
+            *word = self.u32()?;
+        }
+        Some(words)
+    }
+
     fn name(&mut self) -> Option<String> {
         self.take::<16>().map(|bytes| text(&bytes))
+    }
+
+    fn request(&mut self) -> Option<RequestNote> {
+        Some(RequestNote {
+            key: self.u64()?,
+            sector: self.u64()?,
+            queued_ns: self.u64()?,
+            got_ns: self.u64()?,
+            inserted_ns: self.u64()?,
+            issued_ns: self.u64()?,
+            completed_ns: self.u64()?,
+            device: self.u32()?,
+            bytes: self.u32()?,
+            flags: self.u32()?,
+            tid: self.u32()?,
+            number: self.u32()?,
+            merges: self.u16()?,
+            throttled: self.take::<1>()? != [0],
+            status: self.take::<1>()?[0],
+        })
+    }
+
+    fn detail(&mut self) -> Option<Detail> {
+        let mut detail = Detail::default();
+        for word in &mut detail.words {
+            *word = self.u64()?;
+        }
+        detail.name = self.name()?;
+        Some(detail)
     }
 }
 
@@ -82,6 +149,13 @@ impl Fields<'_> {
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+impl RequestNote {
+    /// The request in these bytes; `None` where they are too few.
+    pub(super) fn parse(bytes: &[u8]) -> Option<RequestNote> {
+        Fields(bytes).request()
+    }
 }
 
 impl Event {
@@ -102,29 +176,35 @@ impl Event {
             result: fields.u64()? as i64,
             argument: fields.u64()?,
             waker_tid: fields.u32()?,
+            waker_pid: fields.u32()?,
             ..Event::default()
         };
-        let frames = fields.u32()? as usize;
-        event.comm = fields.name()?;
-        event.waker = fields.name()?;
-        event.request = RequestNote {
-            key: fields.u64()?,
-            sector: fields.u64()?,
-            inserted_ns: fields.u64()?,
-            issued_ns: fields.u64()?,
-            completed_ns: fields.u64()?,
-            device: fields.u32()?,
-            bytes: fields.u32()?,
-            flags: fields.u32()?,
-            tid: fields.u32()?,
-            throttled: fields.u32()? != 0,
-        };
-        fields.u32()?;
-        if event.kind == SYSTEM_CALL {
-            event.path = text(fields.0);
-        } else {
-            event.stack = (0..frames).map_while(|_| fields.u64()).collect();
-        }
+        let [frames, waker_frames, source, flags] = fields.u32s()?;
+        event.source = source;
+        let passed = (fields.u32s()?, fields.u32s()?);
+        event.passed = (flags & 1 != 0).then_some(passed);
+        (event.comm, event.waker) = (fields.name()?, fields.name()?);
+        (event.detail, event.request) = (fields.detail()?, fields.request()?);
+        event.take_rest(fields, frames, waker_frames);
         Some(event)
+    }
+
+    /// The stacks, or the texts in their place.
+    fn take_rest(&mut self, mut fields: Fields<'_>, frames: u32, waker_frames: u32) {
+        match self.kind {
+            SYSTEM_CALL => self.texts[0] = text(fields.0),
+            SPAN => {
+                for place in &mut self.texts {
+                    *place = fields.take::<32>().map(|bytes| text(&bytes)).unwrap_or_default();
+                }
+            }
+            _ => {
+                const STACK_FRAMES: usize = 40;
+                let mut stack = Fields(fields.0.get(..STACK_FRAMES * 8).unwrap_or(fields.0));
+                self.stack = (0..frames).map_while(|_| stack.u64()).collect();
+                let mut waker = Fields(fields.0.get(STACK_FRAMES * 8..).unwrap_or_default());
+                self.waker_stack = (0..waker_frames).map_while(|_| waker.u64()).collect();
+            }
+        }
     }
 }

@@ -1,122 +1,193 @@
-//! The programs: which tracepoint each needs, what it is for, and how they get into the kernel.
+//! How the programs get into the kernel: one by one, so that what this kernel lacks or refuses costs no more than itself.
 
-use libbpf_rs::btf::types::Typedef;
-use libbpf_rs::{Btf, Error, ErrorKind, Link, Map, MapCore, Object, ObjectBuilder, PrintLevel};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
+use libbpf_rs::{Btf, Error, ErrorKind, Link, Map, MapCore, Object, ObjectBuilder, OpenObject, PrintLevel};
 use model::preflight::Finding;
-use model::stall::TraceSettings;
 
-use super::calls;
+use super::settings::Settings;
+use super::tracepoints::{Program, Source};
 
 /// Compiled by `build.rs` from `bpf/stall.bpf.c`.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stall.bpf.o"));
 
-/// The worker function that lets go of what a cgroup's limit held back (Linux 3.1 to 6.18).
-pub(super) const THROTTLE_FUNCTION: &str = "blk_throtl_dispatch_work_fn";
-
 const CAPABILITY: &str = "kernel tracing (BPF)";
 const PURPOSE: &str = "sees what tasks wait for, so that stalls can be explained";
+const SETTINGS_MAP: &str = ".rodata.settings";
+const EACH_REQUEST_RING: &str = "each_request";
+/// 400 thousand requests, half a second and more at any rate that a machine is likely to reach.
+const EACH_REQUEST_BYTES: u32 = 32 << 20;
 
-/// A group of programs that only work together.
-struct Source {
-    name: &'static str,
-    purpose: &'static str,
-    /// Program and tracepoint.
-    programs: &'static [(&'static str, &'static str)],
+/// What libbpf had to say while it loaded. It has one place for that in the whole process.
+static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static LOADING: Mutex<()> = Mutex::new(());
+
+fn hear(_: PrintLevel, text: String) {
+    SAID.lock().unwrap_or_else(PoisonError::into_inner).push(text);
 }
 
-const SOURCES: [Source; 6] = [
-    Source {
-        name: "tracing: scheduler",
-        purpose: "tells how long tasks sleep and wait for a CPU, where, and who wakes them",
-        programs: &[
-            ("sched_switch", "sched_switch"),
-            ("sched_waking", "sched_waking"),
-            ("sched_process_exit", "sched_process_exit"),
-        ],
-    },
-    Source {
-        name: "tracing: system calls",
-        purpose: "finds the slow operations of every program",
-        programs: &[("sys_enter", "sys_enter"), ("sys_exit", "sys_exit")],
-    },
-    Source {
-        name: "tracing: direct reclaim",
-        purpose: "tells time that tasks spend looking for free memory",
-        programs: &[
-            ("direct_reclaim_begin", "mm_vmscan_direct_reclaim_begin"),
-            ("direct_reclaim_end", "mm_vmscan_direct_reclaim_end"),
-        ],
-    },
-    Source {
-        name: "tracing: memcg reclaim",
-        purpose: "tells time that tasks spend making room in their memory cgroup",
-        programs: &[
-            ("memcg_reclaim_begin", "mm_vmscan_memcg_reclaim_begin"),
-            ("memcg_reclaim_end", "mm_vmscan_memcg_reclaim_end"),
-        ],
-    },
-    Source {
-        name: "tracing: reclaim throttling",
-        purpose: "tells time that reclaim made tasks sleep",
-        programs: &[("vmscan_throttled", "mm_vmscan_throttled")],
-    },
-    Source {
-        name: "tracing: block requests",
-        purpose: "tells which request a task waited for, and where that was",
-        programs: &[
-            ("block_insert", "block_rq_insert"),
-            ("block_issue", "block_rq_issue"),
-            ("block_complete", "block_rq_complete"),
-        ],
-    },
-];
+/// What was loaded.
+pub(super) struct Loaded {
+    pub(super) object: Object,
+    /// Why sources are missing, by name.
+    pub(super) missing: HashMap<&'static str, (String, &'static str)>,
+    wanted: HashSet<&'static str>,
+}
 
-/// Loads the programs whose tracepoints this kernel has.
-pub(super) fn load(findings: &mut Vec<Finding>) -> Result<Object, Error> {
-    // libbpf would write to the terminal; what it has to say comes back as an error, too.
-    libbpf_rs::set_print(None::<(PrintLevel, libbpf_rs::PrintCallback)>);
+/// Loads the programs whose tracepoints this kernel has and that it accepts.
+pub(super) fn load(sources: &[Source], modules: &Path, settings: &Settings) -> Result<Loaded, Error> {
+    let _alone = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
+    libbpf_rs::set_print(Some((PrintLevel::Warn, hear)));
+    let loaded = load_all(sources, modules, settings);
+    libbpf_rs::set_print(None);
+    loaded
+}
+
+fn load_all(sources: &[Source], modules: &Path, settings: &Settings) -> Result<Loaded, Error> {
     let kernel = Btf::from_vmlinux()?;
-    let mut object = ObjectBuilder::default().open_memory(OBJECT)?;
-    for source in &SOURCES {
-        let lacks =
-            |tracepoint: &&str| kernel.type_by_name::<Typedef<'_>>(&format!("btf_trace_{tracepoint}")).is_none();
-        let missing: Vec<&str> = source.programs.iter().map(|(_, tracepoint)| *tracepoint).filter(lacks).collect();
-        if missing.is_empty() {
-            findings.push(Finding::available(source.name, source.purpose));
-            continue;
-        }
-        let why = format!("this kernel has no tracepoint {}", missing.join(", "));
-        findings.push(Finding::missing(source.name, source.purpose, why, "a newer kernel has it"));
-        for mut program in object.progs_mut() {
-            if source.programs.iter().any(|(name, _)| program.name() == *name) {
-                program.set_autoload(false);
+    let switch = arguments(&kernel, None, modules, "sched_switch");
+    let settings = &settings.clone().with_prev_state(matches!(switch, Some(Arguments::Count(4..))));
+    let (mut missing, mut wanted) = (HashMap::new(), HashSet::new());
+    for source in sources {
+        match chosen(source, |tracepoint| arguments(&kernel, source.module, modules, tracepoint)) {
+            Ok(programs) => wanted.extend(programs),
+            Err(why) => {
+                missing.insert(source.name, why);
             }
         }
     }
-    object.load()
+    loop {
+        SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let error = match prepared(&wanted, settings)?.load() {
+            Ok(object) => return Ok(Loaded { object, missing, wanted }),
+            Err(error) => error,
+        };
+        let said = std::mem::take(&mut *SAID.lock().unwrap_or_else(PoisonError::into_inner)).concat();
+        // A program that is refused takes its source with it; the others are tried again.
+        let refused = refused_program(&said).and_then(|name| source_of(sources, name));
+        let Some((source, name)) = refused.filter(|(_, name)| wanted.contains(name)) else { return Err(error) };
+        let why = format!("the kernel refuses its program {name}: {}", tail_of_log(&said));
+        missing.insert(source.name, (why, "this kernel is one that we do not know yet: please report it"));
+        for program in source.programs {
+            wanted.remove(program.name);
+        }
+    }
 }
 
-/// Attaches what was loaded. One that cannot be attached is told, and the others go on.
-pub(super) fn attach(object: &Object, findings: &mut Vec<Finding>) -> Result<Vec<Link>, Error> {
-    let mut links = Vec::new();
-    for program in object.progs_mut().filter(|program| program.autoload()) {
-        match program.attach_trace() {
-            Ok(link) => links.push(link),
-            Err(error) => {
-                let name = format!("tracing: {}", program.name().to_string_lossy());
-                findings.push(Finding::missing(
-                    name,
-                    PURPOSE,
-                    error.to_string(),
-                    "see the kernel's log for the reason",
-                ));
+fn prepared(wanted: &HashSet<&'static str>, settings: &Settings) -> Result<OpenObject, Error> {
+    let mut object = ObjectBuilder::default().open_memory(OBJECT)?;
+    for mut program in object.progs_mut() {
+        let is_wanted = program.name().to_str().is_some_and(|name| wanted.contains(name));
+        program.set_autoload(is_wanted);
+    }
+    for mut map in object.maps_mut() {
+        if map.name() == SETTINGS_MAP {
+            map.set_initial_value(&settings.bytes())?;
+        } else if map.name() == EACH_REQUEST_RING && settings.all_requests {
+            map.set_max_entries(EACH_REQUEST_BYTES)?;
+        }
+    }
+    Ok(object)
+}
+
+/// The programs of a source that fit this kernel: one for each of its tracepoints; else why not, and what to do.
+pub(super) fn chosen(
+    source: &Source,
+    arguments: impl Fn(&str) -> Option<Arguments>,
+) -> Result<Vec<&'static str>, (String, &'static str)> {
+    let mut chosen: Vec<&Program> = Vec::new();
+    for program in source.programs {
+        if chosen.iter().any(|other| other.tracepoint == program.tracepoint) {
+            continue;
+        }
+        let alternatives = || source.programs.iter().filter(|other| other.tracepoint == program.tracepoint);
+        let Some(given) = arguments(program.tracepoint) else {
+            let why = match source.module {
+                Some(module) => format!("no tracepoint {}, in the kernel or in module {module}", program.tracepoint),
+                None => format!("this kernel has no tracepoint {}", program.tracepoint),
+            };
+            let remedy = match source.module {
+                Some(_) => "where that file system is used, load its module before recording",
+                None => "a newer kernel has it",
+            };
+            return Err((why, remedy));
+        };
+        let fits = |program: &&Program| match given {
+            Arguments::Count(count) => (program.fewest_arguments..=program.most_arguments).contains(&count),
+            Arguments::Unknown => true,
+        };
+        match alternatives().find(fits) {
+            Some(fitting) => chosen.push(fitting),
+            None => {
+                let why = format!("tracepoint {} has another layout in this kernel", program.tracepoint);
+                return Err((why, "this kernel is one that we do not know yet: please report it"));
             }
         }
+    }
+    Ok(chosen.into_iter().map(|program| program.name).collect())
+}
+
+/// How many arguments a tracepoint gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arguments {
+    Count(usize),
+    /// It is a module's, whose types are not looked into.
+    Unknown,
+}
+
+fn arguments(kernel: &Btf<'_>, module: Option<&str>, modules: &Path, tracepoint: &str) -> Option<Arguments> {
+    let name = format!("btf_trace_{tracepoint}");
+    if let Some(function) = function_of(kernel, &name) {
+        // The first is what the kernel hands to whoever is attached.
+        return Some(Arguments::Count(function.len().saturating_sub(1)));
+    }
+    let types = std::fs::read(modules.join(module?)).ok()?;
+    let name = format!("\0{name}\0");
+    types.windows(name.len()).any(|window| window == name.as_bytes()).then_some(Arguments::Unknown)
+}
+
+fn function_of<'b>(kernel: &'b Btf<'_>, name: &str) -> Option<FuncProto<'b>> {
+    let pointer = Ptr::try_from(kernel.type_by_name::<Typedef<'_>>(name)?.next_type()?).ok()?;
+    FuncProto::try_from(pointer.next_type()?).ok()
+}
+
+fn source_of<'s>(sources: &'s [Source], program: &str) -> Option<(&'s Source, &'static str)> {
+    sources
+        .iter()
+        .find_map(|source| source.programs.iter().find(|known| known.name == program).map(|known| (source, known.name)))
+}
+
+/// Attaches what was loaded, and tells of each source whether it works.
+pub(super) fn attach(loaded: &mut Loaded, sources: &[Source], findings: &mut Vec<Finding>) -> Result<Vec<Link>, Error> {
+    let mut links: Vec<Link> = Vec::new();
+    for source in sources {
+        if !loaded.missing.contains_key(source.name) {
+            match attach_source(loaded, source) {
+                Ok(attached) => links.extend(attached),
+                Err(error) => {
+                    let why = format!("it cannot be attached: {error}");
+                    loaded.missing.insert(source.name, (why, "see the kernel's log for the reason"));
+                }
+            }
+        }
+        findings.push(match loaded.missing.get(source.name) {
+            Some((why, remedy)) => Finding::missing(source.name, source.purpose, why.clone(), *remedy),
+            None => Finding::available(source.name, source.purpose),
+        });
     }
     if links.is_empty() {
         return Err(Error::from_raw_os_error(libc::ENOENT));
     }
     Ok(links)
+}
+
+fn attach_source(loaded: &Loaded, source: &Source) -> Result<Vec<Link>, Error> {
+    let is_ours = |name: &str| loaded.wanted.contains(name) && source.programs.iter().any(|known| known.name == name);
+    let programs = loaded.object.progs_mut().filter(|program| program.name().to_str().is_some_and(is_ours));
+    programs.map(|program| program.attach_trace()).collect()
 }
 
 /// A map of the object.
@@ -125,16 +196,24 @@ pub(super) fn map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, Error> 
     found.ok_or_else(|| Error::from_raw_os_error(libc::ENOENT))
 }
 
-/// `struct settings` of the programs.
-pub(super) fn settings(options: &TraceSettings, throttle_function: Option<u64>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    bytes.extend(options.slow_ns.to_ne_bytes());
-    bytes.extend(options.interval_ns.to_ne_bytes());
-    bytes.extend(throttle_function.unwrap_or(0).to_ne_bytes());
-    bytes.extend(std::process::id().to_ne_bytes());
-    bytes.extend(0u32.to_ne_bytes());
-    bytes.extend(calls::table());
-    bytes
+/// The program that libbpf says it could not load: `prog 'NAME': ... failed ...`, or a tracepoint that is not found.
+pub(super) fn refused_program(said: &str) -> Option<&str> {
+    said.lines().find_map(|line| {
+        let (_, rest) = line.split_once("prog '")?;
+        let (name, what) = rest.split_once('\'')?;
+        what.contains("fail").then_some(name)
+    })
+}
+
+/// The end of the verifier's log, where it says what it did not like; else what libbpf said last.
+pub(super) fn tail_of_log(said: &str) -> String {
+    const BEGIN: &str = "-- BEGIN PROG LOAD LOG --";
+    const END: &str = "-- END PROG LOAD LOG --";
+    let log = said.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END)).map_or(said, |(log, _)| log);
+    let is_telling = |line: &&str| !line.trim().is_empty() && !line.starts_with("processed ");
+    let mut lines: Vec<&str> = log.lines().rev().filter(is_telling).take(3).map(str::trim).collect();
+    lines.reverse();
+    lines.join("; ")
 }
 
 /// What it means that nothing could be loaded.

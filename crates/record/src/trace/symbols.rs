@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+/// Addresses whose names are kept ready.
+const KNOWN: usize = 65_536;
+
 /// Functions of the kernel and its modules, as /proc/kallsyms lists them.
 #[derive(Debug, Default)]
 pub(super) struct Symbols {
@@ -55,12 +58,15 @@ impl Symbols {
         let after = self.functions.partition_point(|function| function.0 <= address);
         let name = after.checked_sub(1).and_then(|index| self.name_at(index));
         let name = name.map_or_else(|| format!("{address:#x}"), |name| plain(name).to_owned());
+        if self.known.len() >= KNOWN {
+            self.known.clear();
+        }
         self.known.insert(address, name.clone());
         name
     }
 }
 
 /// `folio_wait_bit_common.isra.0` is called `folio_wait_bit_common`.
-fn plain(name: &str) -> &str {
+pub(super) fn plain(name: &str) -> &str {
     name.split_once('.').map_or(name, |(name, _)| if name.is_empty() { "." } else { name })
 }

@@ -2,9 +2,10 @@ use model::block::DeviceNumber;
 use model::stall::{StallKind, Traced};
 
 use super::calls;
-use super::event::{Event, KIND_NAMES, OFF_CPU};
+use super::event::{Event, LOSSES, OFF_CPU};
+use super::requests::kind_of;
 use super::symbols::Symbols;
-use super::wording::{Wording, kind_of, memory_cgroup};
+use super::wording::{Wording, memory_cgroup};
 
 const KALLSYMS: &str = "0000000000000000 A fixed_percpu_data
 ffffffff81000000 T _stext
@@ -26,19 +27,19 @@ fn addresses_become_plain_names() {
 
 #[test]
 fn what_is_too_short_is_no_event() {
-    for length in 0..100 {
-        assert_eq!(Event::parse(&vec![0; length]), None);
+    for length in 0..328 {
+        assert_eq!(Event::parse(&vec![0; length]), None, "{length}");
     }
-    let mut bytes = vec![0u8; 176 + 16];
+    let mut bytes = vec![0u8; 328 + 320 + 192];
     bytes[0] = OFF_CPU as u8;
-    bytes[76] = 2;
+    (bytes[80], bytes[84]) = (2, 3);
     let event = Event::parse(&bytes).unwrap();
-    assert_eq!((event.kind, event.stack.len()), (OFF_CPU, 2));
+    assert_eq!((event.kind, event.stack.len(), event.waker_stack.len()), (OFF_CPU, 2, 3));
 }
 
 #[test]
 fn a_stack_and_a_request_are_told_once() {
-    let mut wording = Wording::new("/nonexistent".into(), Symbols::parse(KALLSYMS));
+    let mut wording = Wording::new("/nonexistent".into(), Symbols::parse(KALLSYMS), false);
     let mut event =
         Event { kind: OFF_CPU, end_ns: 5, call: -1, stack: vec![0xffff_ffff_8100_0110], ..Event::default() };
     event.request.key = 7;
@@ -65,7 +66,7 @@ fn letters_of_requests() {
 
 #[test]
 fn each_kind_has_a_name_and_each_call_its_number() {
-    assert!(KIND_NAMES.iter().all(|name| !name.is_empty()));
+    assert!(LOSSES.iter().all(|name| !name.is_empty()));
     let followed = calls::table().iter().filter(|how| **how != 0).count();
     assert!(followed >= 28, "{followed}");
     let call = calls::of(libc::SYS_pread64 as i32).unwrap();

@@ -1,145 +1,257 @@
 //! Events → rows: names for stacks, system calls, files and devices.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
-use model::block::{DeviceNumber, Kind, Operation};
 use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced};
 
-use super::calls;
-use super::event::{Event, OFF_CPU, REQUEST, RequestNote, SYSTEM_CALL};
+use super::event::{Event, OFF_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, SYSTEM_CALL};
+use super::once::Once;
+use super::requests::{by_kind, record};
 use super::symbols::Symbols;
+use super::tracepoints::{MARKS, SPANS};
+use super::watch::Waited;
+use super::{calls, detail};
 
 /// Requests that several waits may name; older ones are forgotten.
-const REMEMBERED: usize = 4096;
+const REQUESTS: usize = 4096;
+const STACKS: usize = 16_384;
+const TASKS: usize = 16_384;
 
-/// Kinds of rows by `enum kind`, and the tracepoint of spans; a request has a row of its own.
-const KINDS: [Option<(StallKind, Option<&str>)>; 9] = [
-    Some((StallKind::SystemCall, None)),
-    Some((StallKind::OffCpu, None)),
-    Some((StallKind::Span, Some("mm_vmscan_direct_reclaim"))),
-    Some((StallKind::Span, Some("mm_vmscan_throttled"))),
+/// Kinds of rows by `enum kind`; a request has a row of its own.
+const KINDS: [Option<StallKind>; 8] = [
+    Some(StallKind::SystemCall),
+    Some(StallKind::OffCpu),
+    Some(StallKind::Span),
     None,
-    Some((StallKind::ShortSleeps, None)),
-    Some((StallKind::ShortCpuWaits, None)),
-    Some((StallKind::ShortSpans, Some("mm_vmscan_direct_reclaim"))),
-    Some((StallKind::ShortRequestWaits, None)),
+    Some(StallKind::ShortSleeps),
+    Some(StallKind::ShortCpuWaits),
+    Some(StallKind::ShortRequestWaits),
+    Some(StallKind::ShortSpans),
 ];
+
+/// A thread as it was told.
+struct Known {
+    name: String,
+    told: bool,
+}
 
 /// Puts events into words, and numbers what is told only once.
 pub(super) struct Wording {
     proc: PathBuf,
     symbols: Symbols,
+    all_requests: bool,
     /// Number, and whether it was told since the last [`Wording::retell`].
-    stacks: HashMap<Vec<u64>, (u32, bool)>,
-    tasks: HashMap<u32, (u32, String)>,
-    requests: HashMap<(u64, u64), u32>,
+    stacks: Once<Vec<u64>, (u32, bool)>,
+    /// Those that came with names, not addresses.
+    named_stacks: Once<Vec<String>, (u32, bool)>,
+    next_stack: u32,
+    tasks: Once<u32, Known>,
+    /// By address and time of completion.
+    requests: Once<(u64, u64), u32>,
     next_request: u32,
 }
 
 impl Wording {
-    pub(super) fn new(proc: PathBuf, symbols: Symbols) -> Wording {
-        let (stacks, tasks, requests) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Wording { proc, symbols, stacks, tasks, requests, next_request: 0 }
+    pub(super) fn new(proc: PathBuf, symbols: Symbols, all_requests: bool) -> Wording {
+        Wording {
+            proc,
+            symbols,
+            all_requests,
+            stacks: Once::new(STACKS),
+            named_stacks: Once::new(STACKS / 16),
+            next_stack: 0,
+            tasks: Once::new(TASKS),
+            requests: Once::new(REQUESTS),
+            next_request: 0,
+        }
     }
 
-    /// Stacks and tasks are told again when they are seen again.
+    /// Stacks and tasks are told again when they are seen again, and so are requests.
     pub(super) fn retell(&mut self) {
         self.stacks.values_mut().for_each(|known| known.1 = false);
-        self.tasks.clear();
+        self.named_stacks.values_mut().for_each(|known| known.1 = false);
+        self.tasks.values_mut().for_each(|known| known.told = false);
+        self.requests.clear();
     }
 
     /// Adds an event's rows.
     pub(super) fn tell(&mut self, event: &Event, traced: &mut Traced) {
-        let request = (event.request.key != 0).then(|| self.request(&event.request, traced));
+        let request = (event.request.key != 0).then(|| self.request(event, traced)).flatten();
         if event.kind == REQUEST {
             return;
         }
-        let Some((kind, tracepoint)) = KINDS.get(event.kind as usize).copied().flatten() else { return };
-        self.task(event.tid, event.pid, &event.comm, event.end_ns, traced);
+        let Some(kind) = KINDS.get(event.kind as usize).copied().flatten() else { return };
+        self.task(event.tid, event.pid, Some(&event.comm), event.end_ns, traced);
         if event.waker_tid != 0 {
-            self.task(event.waker_tid, event.waker_tid, &event.waker, event.end_ns, traced);
+            let name = Some(&event.waker).filter(|name| !name.is_empty());
+            self.task(event.waker_tid, event.waker_pid, name.map(String::as_str), event.end_ns, traced);
         }
-        let stack = (!event.stack.is_empty()).then(|| self.stack(&event.stack, traced));
-        let call = calls::of(event.call);
-        let ended = event.kind == SYSTEM_CALL;
-        let moved = call.as_ref().is_some_and(|call| call.gives_bytes && ended);
-        traced.stalls.push(StallRecord {
+        let mut row = StallRecord {
             busy_ns: event.busy_ns,
             count: u64::from(event.count),
-            state: (event.kind == OFF_CPU).then_some(event.state),
-            woken_ns: (event.woken_ns != 0).then_some(event.woken_ns),
-            waker_tid: (event.woken_ns != 0).then_some(event.waker_tid),
-            stack,
+            stack: self.stack(&event.stack, traced),
             request,
-            tracepoint: tracepoint.map(str::to_owned),
-            path: ended.then(|| self.path(event)).flatten(),
-            bytes: u64::try_from(event.result).ok().filter(|_| moved),
-            errno: (ended && event.result < 0).then(|| i32::try_from(-event.result).unwrap_or(i32::MAX)),
-            call: call.map(|call| call.name.to_owned()),
+            call: calls::of(event.call).map(|call| call.name.to_owned()),
             ..StallRecord::new(kind, event.tid, event.start_ns, event.end_ns)
-        });
+        };
+        match event.kind {
+            SYSTEM_CALL => self.ended_call(event, &mut row),
+            OFF_CPU => self.off_cpu(event, &mut row, traced),
+            SPAN | SHORT_SPANS => self.span(event, &mut row),
+            _ => (),
+        }
+        traced.stalls.push(row);
     }
 
-    fn task(&mut self, tid: u32, pid: u32, name: &str, seen_ns: u64, traced: &mut Traced) {
-        if self.tasks.get(&tid).is_some_and(|known| known.1 == name) {
+    fn ended_call(&self, event: &Event, row: &mut StallRecord) {
+        let moves = calls::of(event.call).is_some_and(|call| call.gives_bytes);
+        row.path = self.path(event);
+        row.bytes = u64::try_from(event.result).ok().filter(|_| moves);
+        row.errno = (event.result < 0).then(|| i32::try_from(-event.result).unwrap_or(i32::MAX));
+    }
+
+    fn off_cpu(&mut self, event: &Event, row: &mut StallRecord, traced: &mut Traced) {
+        row.state = Some(event.state);
+        if event.woken_ns != 0 {
+            row.woken_ns = Some(event.woken_ns);
+            row.waker_tid = Some(event.waker_tid);
+            row.waker_stack = self.stack(&event.waker_stack, traced);
+        }
+        row.tracepoint =
+            MARKS.get(event.source as usize).filter(|name| !name.is_empty()).map(|name| (*name).to_owned());
+        row.detail = detail::of_mark(event.source, &event.detail);
+    }
+
+    fn span(&mut self, event: &Event, row: &mut StallRecord) {
+        row.tracepoint = SPANS.get(event.source as usize).map(|name| (*name).to_owned());
+        if event.kind == SHORT_SPANS {
             return;
         }
-        self.tasks.insert(tid, (pid, name.to_owned()));
-        traced.tasks.push(TaskRecord { tid, pid, name: name.to_owned(), cgroup: self.cgroup(tid), seen_ns });
-    }
-
-    fn cgroup(&self, tid: u32) -> Option<String> {
-        let text = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).ok()?;
-        memory_cgroup(&text).map(str::to_owned)
-    }
-
-    fn stack(&mut self, addresses: &[u64], traced: &mut Traced) -> u32 {
-        let next = self.stacks.len() as u32;
-        let (stack, told) = self.stacks.entry(addresses.to_vec()).or_insert((next, false));
-        if !std::mem::replace(told, true) {
-            let frames = addresses.iter().map(|address| self.symbols.name(*address)).collect();
-            traced.stacks.push(StackRecord { stack: *stack, frames });
+        if row.tracepoint.as_deref() == Some("jbd2_run_stats") {
+            let (ns, words) = detail::of_commit(&event.detail, event.state, event.argument, event.end_ns);
+            row.start_ns = event.end_ns.saturating_sub(ns);
+            (row.duration_ns, row.busy_ns) = (ns, ns);
+            row.detail = Some(words);
+            return;
         }
-        *stack
+        let name = |address| self.symbols.name(address);
+        row.detail = detail::of_span(event.source, &event.detail, event.state, &event.texts, name);
     }
 
-    fn request(&mut self, note: &RequestNote, traced: &mut Traced) -> u32 {
+    /// Tells of a thread that was not told before under this name. Without a name, /proc is asked for it.
+    pub(super) fn task(&mut self, tid: u32, pid: u32, name: Option<&str>, seen_ns: u64, traced: &mut Traced) {
+        let known = self.tasks.get(&tid);
+        if known.as_ref().is_some_and(|known| known.told && name.is_none_or(|name| known.name == name)) {
+            return;
+        }
+        let asked = || std::fs::read_to_string(self.proc.join(format!("{tid}/comm"))).ok();
+        let name = match (name, known) {
+            (Some(name), _) => name.to_owned(),
+            (None, Some(known)) => known.name.clone(),
+            (None, None) => match asked() {
+                Some(name) => name.trim_end().to_owned(),
+                // It is gone, and has no name: nothing to tell.
+                None => return,
+            },
+        };
+        let cgroup = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).ok();
+        let cgroup = cgroup.as_deref().and_then(memory_cgroup).map(str::to_owned);
+        self.tasks.insert(tid, Known { name: name.clone(), told: true });
+        traced.tasks.push(TaskRecord { tid, pid, name, cgroup, seen_ns });
+    }
+
+    fn stack(&mut self, addresses: &[u64], traced: &mut Traced) -> Option<u32> {
+        if addresses.is_empty() {
+            return None;
+        }
+        let (stack, told) = match self.stacks.get(addresses) {
+            Some((stack, told)) => (*stack, std::mem::replace(told, true)),
+            None => {
+                let stack = self.next_stack;
+                self.next_stack += 1;
+                self.stacks.insert(addresses.to_vec(), (stack, true));
+                (stack, false)
+            }
+        };
+        if !told {
+            let frames = addresses.iter().map(|address| self.symbols.name(*address)).collect();
+            traced.stacks.push(StackRecord { stack, frames: without_tracing(frames) });
+        }
+        Some(stack)
+    }
+
+    /// A wait that /proc told of.
+    pub(super) fn waited(&mut self, waited: Waited, traced: &mut Traced) {
+        self.task(waited.row.tid, waited.pid, Some(&waited.name), waited.row.end_ns(), traced);
+        let stack = self.named_stack(waited.frames, traced);
+        traced.stalls.push(StallRecord { stack, ..waited.row });
+    }
+
+    fn named_stack(&mut self, frames: Vec<String>, traced: &mut Traced) -> Option<u32> {
+        if frames.is_empty() {
+            return None;
+        }
+        let (stack, told) = match self.named_stacks.get(&frames) {
+            Some((stack, told)) => (*stack, std::mem::replace(told, true)),
+            None => {
+                let stack = self.next_stack;
+                self.next_stack += 1;
+                self.named_stacks.insert(frames.clone(), (stack, true));
+                (stack, false)
+            }
+        };
+        if !told {
+            traced.stacks.push(StackRecord { stack, frames });
+        }
+        Some(stack)
+    }
+
+    /// One of those that are told one by one, all of them.
+    pub(super) fn each_request(&mut self, note: &RequestNote, traced: &mut Traced) {
+        self.asked_for(note, traced);
+        traced.requests.push(record(note.number.saturating_sub(1), note));
+    }
+
+    fn asked_for(&mut self, note: &RequestNote, traced: &mut Traced) {
+        if note.tid != 0 && self.tasks.get(&note.tid).is_none_or(|known| !known.told) {
+            self.task(note.tid, note.tid, None, note.completed_ns, traced);
+        }
+    }
+
+    /// The number of an event's request, which is told where it was not.
+    fn request(&mut self, event: &Event, traced: &mut Traced) -> Option<u32> {
+        let note = &event.request;
+        if self.all_requests {
+            // Its row comes, or came, by itself.
+            let number = note.number.checked_sub(1)?;
+            if event.kind == REQUEST {
+                self.tell_request(number, event, traced);
+            }
+            return Some(number);
+        }
         let key = (note.key, note.completed_ns);
         if let Some(known) = self.requests.get(&key) {
-            return *known;
+            return Some(*known);
         }
-        if self.requests.len() >= REMEMBERED {
-            self.requests.clear();
-        }
-        let request = self.next_request;
+        let number = self.next_request;
         self.next_request += 1;
-        self.requests.insert(key, request);
-        let seen = |ns: u64| (ns != 0).then_some(ns);
-        traced.requests.push(RequestRecord {
-            request,
-            device: DeviceNumber(note.device),
-            sector: note.sector,
-            bytes: note.bytes,
-            kind: kind_of(note.flags),
-            tid: note.tid,
-            merges: 0,
-            queued_ns: None,
-            got_ns: None,
-            inserted_ns: seen(note.inserted_ns),
-            issued_ns: seen(note.issued_ns),
-            completed_ns: note.completed_ns,
-            errno: None,
-            throttled: note.throttled,
-            in_flight: Vec::new(),
-            overtaken_by: Vec::new(),
-        });
-        request
+        self.requests.insert(key, number);
+        self.tell_request(number, event, traced);
+        Some(number)
+    }
+
+    fn tell_request(&mut self, number: u32, event: &Event, traced: &mut Traced) {
+        self.asked_for(&event.request, traced);
+        let mut row: RequestRecord = record(number, &event.request);
+        if let Some((in_flight, overtaken_by)) = &event.passed {
+            (row.in_flight, row.overtaken_by) = (by_kind(in_flight), by_kind(overtaken_by));
+        }
+        traced.requests.push(row);
     }
 
     /// The whole path, where the descriptor still means that file; else what the call itself was given.
     fn path(&self, event: &Event) -> Option<String> {
-        let given = Some(event.path.clone()).filter(|path| !path.is_empty());
+        let given = Some(event.texts[0].clone()).filter(|path| !path.is_empty());
         if !calls::of(event.call)?.by_descriptor {
             return given;
         }
@@ -148,6 +260,14 @@ impl Wording {
         let is_same = |path: &String| given.as_ref().is_none_or(|name| path.ends_with(&format!("/{name}")));
         whole.filter(is_same).or(given)
     }
+}
+
+/// A waker's stack begins with the tracer itself.
+fn without_tracing(mut frames: Vec<String>) -> Vec<String> {
+    if let Some(at) = frames.iter().position(|frame| frame.starts_with("__traceiter_")) {
+        frames.drain(..=at);
+    }
+    frames
 }
 
 /// The memory cgroup (v1), or the cgroup (v2), in /proc/PID/cgroup.
@@ -161,24 +281,4 @@ pub(super) fn memory_cgroup(text: &str) -> Option<&str> {
     };
     path_of(&|controllers| controllers.split(',').any(|name| name == "memory"))
         .or_else(|| path_of(&|controllers| controllers.is_empty()))
-}
-
-/// A request's operation and flags (`enum req_op` and `enum req_flag_bits`, Linux 4.10 to 6.18) as block traces have
-/// them.
-pub(super) fn kind_of(flags: u32) -> Kind {
-    let operation = match flags & 0xff {
-        0 => Operation::Read,
-        1 => Operation::Write,
-        3 | 5 => Operation::Discard,
-        _ => Operation::None,
-    };
-    let named = [(11, Kind::SYNC), (12, Kind::META), (17, Kind::FUA), (18, Kind::PREFLUSH), (19, Kind::AHEAD)];
-    let mut kind = Kind::of(operation);
-    if flags & 0xff == 2 {
-        kind = kind.with(Kind::PREFLUSH);
-    }
-    for (_, flag) in named.into_iter().filter(|(bit, _)| flags & 1 << bit != 0) {
-        kind = kind.with(flag);
-    }
-    kind
 }

@@ -1,0 +1,213 @@
+/* What is known of each task, what is lost, and sums of short waits. */
+#pragma once
+
+#define CALLS 512
+/* Short waits are told in sums over at least this long, where they come to a 64th of it. */
+#define GATHER_NS 100000000ull
+#define SUMS (SHORT_REQUEST_WAITS - SHORT_SLEEPS + 1)
+
+struct settings {
+	u64 slow_ns;		/* system calls and requests from here on */
+	u64 interval_ns;	/* waits from here on are told one by one */
+	u64 throttle_function;	/* address of blk_throtl_dispatch_work_fn; 0: unknown */
+	u64 shrink_function;	/* address of super_cache_scan; 0: unknown */
+	u32 recorder;		/* our own process: not traced; what descends from it is watched closely */
+	u8 all_requests;
+	u8 has_prev_state;	/* sched_switch's fourth argument */
+	u16 pad;
+	u8 calls[CALLS];	/* enum names_file by number of system call */
+};
+
+/* Set before loading, so that the verifier cuts away what is not wanted. */
+const volatile struct settings settings SEC(".rodata.settings") = {};
+
+/* What was lost, by enum kind. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LOSSES);
+	__type(key, u32);
+	__type(value, u64);
+} lost SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} ring SEC(".maps");
+
+struct gathered {
+	u64 since_ns;
+	u64 until_ns;
+	u64 sum_ns;
+	u64 count;
+};
+
+struct task_note {
+	u64 entered_ns;
+	u64 first, second;
+	s32 call;		/* number + 1; 0: in none that is followed */
+	u32 waited_on_storage;	/* within that call */
+	u32 watched;
+	u32 lock;		/* contention_begin's flags + LOCKED; 0: waits for none */
+	u32 mark;		/* the next wait is this one, */
+	u32 out_mark;
+	u64 mark_ns;		/* if it begins soon after */
+	struct detail detail;	/* of mark or out_mark */
+	u64 out_ns;
+	u64 woken_ns;
+	u32 out_state;
+	u32 waker_tid;
+	u32 waker_pid;
+	u32 waker_frames;
+	u32 spans;		/* those that it is in, as bits */
+	u32 pad;
+	u64 bio;		/* handed to the block layer before it left the CPU, and when */
+	u64 queued_ns;
+	u64 span_ns[PAIRED];
+	struct request_note request;	/* by whose completion it was woken */
+	struct gathered gathered[SUMS + SPANS];
+	char waker[NAME_BYTES];
+	u64 waker_stack[WAKER_FRAMES];
+};
+
+#define LOCKED 0x80000000u
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_note);
+} tasks SEC(".maps");
+
+static __always_inline void count_loss(u32 kind)
+{
+	u64 *count = bpf_map_lookup_elem(&lost, &kind);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+}
+
+static __always_inline struct task_note *note_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&tasks, task, 0, 0);
+}
+
+static __always_inline struct task_note *new_note_of(struct task_struct *task)
+{
+	struct task_note *note = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!note)
+		count_loss(TASK_NOTES);
+	return note;
+}
+
+/* The note of the running task; our own has none. */
+static __always_inline struct task_note *current_note(struct task_struct *task)
+{
+	return task->tgid == settings.recorder ? 0 : new_note_of(task);
+}
+
+/* How much of an event there is: all but stacks, all but the waker's, or all. */
+#define BARE __builtin_offsetof(struct event, stack)
+#define WITH_STACK __builtin_offsetof(struct event, waker_stack)
+#define WHOLE sizeof(struct event)
+
+/* An event with `bytes` of room, or 0 after the loss was counted. */
+static __always_inline struct event *begin_event(u32 kind, const u64 bytes)
+{
+	struct event *event = bpf_ringbuf_reserve(&ring, bytes, 0);
+
+	if (!event) {
+		count_loss(kind);
+		return 0;
+	}
+	__builtin_memset(event, 0, BARE);
+	event->kind = kind;
+	event->call = -1;
+	event->count = 1;
+	return event;
+}
+
+static __always_inline void end_event(struct event *event)
+{
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void describe(struct event *event, struct task_struct *task, struct task_note *note, u64 from,
+				     u64 until)
+{
+	event->tid = task->pid;
+	event->pid = task->tgid;
+	bpf_probe_read_kernel_str(event->comm, NAME_BYTES, &task->comm);
+	event->start_ns = from;
+	event->end_ns = until;
+	event->busy_ns = until - from;
+	event->call = note->call - 1;
+}
+
+static __always_inline void add_stack(struct event *event, struct task_struct *task)
+{
+	long bytes = bpf_get_task_stack(task, event->stack, sizeof(event->stack), 0);
+
+	event->frames = bytes > 0 ? (u64)bytes / 8 : 0;
+}
+
+/* --- Sums. `sum`: SHORT_SLEEPS ... SHORT_REQUEST_WAITS, or SHORT_SPANS + enum span. --- */
+
+static __noinline int tell_gathered(struct task_struct *task, struct task_note *note, u32 sum, u32 with_stack)
+{
+	u32 at = sum - SHORT_SLEEPS;
+	struct gathered *gathered;
+	struct event *event;
+	u32 kind = sum < SHORT_SPANS ? sum : SHORT_SPANS;
+
+	if (!note || !task || at >= SUMS + SPANS)
+		return 0;
+	gathered = &note->gathered[at];
+	if (gathered->sum_ns && gathered->sum_ns >= (gathered->until_ns - gathered->since_ns) >> 6) {
+		event = begin_event(kind, WITH_STACK);
+		if (event) {
+			describe(event, task, note, gathered->since_ns, gathered->until_ns);
+			event->busy_ns = gathered->sum_ns;
+			event->count = gathered->count;
+			if (kind == SHORT_SPANS)
+				event->source = sum - SHORT_SPANS;
+			if (with_stack)
+				add_stack(event, task);
+			if (kind == SHORT_REQUEST_WAITS)
+				event->request = note->request;
+			end_event(event);
+		}
+	}
+	gathered->sum_ns = 0;
+	gathered->count = 0;
+	return 0;
+}
+
+static __always_inline void gather(struct task_struct *task, struct task_note *note, u32 sum, u64 from_ns, u64 ns,
+				   u64 now, u32 with_stack)
+{
+	struct gathered *gathered;
+	u32 at = sum - SHORT_SLEEPS;
+
+	if (!ns || at >= SUMS + SPANS)
+		return;
+	gathered = &note->gathered[at];
+	if (gathered->count && from_ns - gathered->since_ns > GATHER_NS)
+		tell_gathered(task, note, sum, with_stack);
+	if (!gathered->count)
+		gathered->since_ns = from_ns;
+	gathered->until_ns = now;
+	gathered->sum_ns += ns;
+	gathered->count++;
+}
+
+static __noinline int tell_all_gathered(struct task_struct *task, struct task_note *note)
+{
+	u32 sum;
+
+	if (!note || !task)
+		return 0;
+	for (sum = SHORT_SLEEPS; sum < SHORT_SLEEPS + SUMS + SPANS; sum++)
+		tell_gathered(task, note, sum, 0);
+	return 0;
+}

@@ -1,0 +1,105 @@
+//! What the programs cost: the kernel measures them when asked to, which costs something itself and is thus asked for
+//! only a part of the time.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use libbpf_rs::Object;
+
+use crate::sys;
+
+/// Of each so many ns ...
+const PERIOD_NS: u64 = 30_000_000_000;
+/// ... so many are measured, the first ones to begin with.
+const MEASURED_NS: u64 = 1_000_000_000;
+
+/// Measures the programs' time from time to time.
+pub(super) struct Meter {
+    /// While it is open the kernel measures.
+    running: Option<OwnedFd>,
+    began_ns: u64,
+    began_run_ns: u64,
+    looked_ns: u64,
+    next_ns: u64,
+    measured_ns: u64,
+    run_ns: u64,
+    refused: bool,
+}
+
+/// What was measured, and scaled to the time since the last look.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Measured {
+    pub(super) programs_cpu_ns: Option<u64>,
+    pub(super) measured_ns: u64,
+}
+
+impl Meter {
+    pub(super) fn new(now_ns: u64) -> Meter {
+        Meter {
+            running: None,
+            began_ns: now_ns,
+            began_run_ns: 0,
+            looked_ns: now_ns,
+            next_ns: now_ns,
+            measured_ns: 0,
+            run_ns: 0,
+            refused: false,
+        }
+    }
+
+    /// To be called each second or so.
+    pub(super) fn tick(&mut self, object: &Object, now_ns: u64) {
+        if self.running.is_some() && now_ns - self.began_ns >= MEASURED_NS {
+            self.stop(object, now_ns);
+        } else if self.running.is_none() && now_ns >= self.next_ns && !self.refused {
+            match sys::measure_bpf_programs() {
+                Ok(running) => self.running = Some(running),
+                Err(_) => self.refused = true,
+            }
+            self.began_ns = now_ns;
+            self.began_run_ns = run_ns(object).unwrap_or(0);
+            self.next_ns = now_ns + PERIOD_NS;
+        }
+    }
+
+    fn stop(&mut self, object: &Object, now_ns: u64) {
+        if let Some(run_ns) = run_ns(object) {
+            self.run_ns += run_ns.saturating_sub(self.began_run_ns);
+            self.measured_ns += now_ns - self.began_ns;
+        }
+        self.running = None;
+    }
+
+    /// Since the last look. `None` of programs' time where nothing was measured meanwhile.
+    pub(super) fn take(&mut self, object: &Object, now_ns: u64) -> Measured {
+        if self.running.is_some() {
+            self.stop(object, now_ns);
+        }
+        let passed_ns = now_ns.saturating_sub(std::mem::replace(&mut self.looked_ns, now_ns));
+        let (run_ns, measured_ns) = (std::mem::take(&mut self.run_ns), std::mem::take(&mut self.measured_ns));
+        Measured { programs_cpu_ns: scaled(run_ns, measured_ns, passed_ns), measured_ns }
+    }
+}
+
+/// What was measured in a part of the time, for all of it.
+fn scaled(run_ns: u64, measured_ns: u64, passed_ns: u64) -> Option<u64> {
+    let scaled = u128::from(run_ns) * u128::from(passed_ns) / u128::from(Some(measured_ns).filter(|ns| *ns > 0)?);
+    u64::try_from(scaled).ok()
+}
+
+/// CPU time of all programs of the object so far.
+fn run_ns(object: &Object) -> Option<u64> {
+    let programs = object.progs_mut().filter(|program| program.autoload());
+    programs.map(|program| sys::bpf_program_run_ns(program.as_fd())).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scaled;
+
+    #[test]
+    fn a_part_stands_for_the_whole_and_nothing_for_nothing() {
+        assert_eq!(scaled(5, 100, 3000), Some(150));
+        assert_eq!(scaled(u64::MAX, 1, 1), Some(u64::MAX));
+        assert_eq!(scaled(5, 0, 3000), None);
+    }
+}

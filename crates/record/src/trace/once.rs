@@ -1,0 +1,49 @@
+//! What is told once and then meant by a number: never more of it in memory than twice a limit.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Values by key. When there are `limit` of them, those that have not been asked for since the time before are forgotten.
+#[derive(Debug)]
+pub(super) struct Once<K, V> {
+    recent: HashMap<K, V>,
+    older: HashMap<K, V>,
+    limit: usize,
+}
+
+impl<K: Eq + Hash, V> Once<K, V> {
+    pub(super) fn new(limit: usize) -> Once<K, V> {
+        Once { recent: HashMap::new(), older: HashMap::new(), limit }
+    }
+
+    /// The value of a key, where it is still known.
+    pub(super) fn get<Q>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: std::borrow::Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        if let Some((key, value)) = self.older.remove_entry(key) {
+            self.insert(key, value);
+        }
+        self.recent.get_mut(key)
+    }
+
+    /// Another value.
+    pub(super) fn insert(&mut self, key: K, value: V) {
+        if self.recent.len() >= self.limit {
+            self.older = std::mem::take(&mut self.recent);
+        }
+        self.recent.insert(key, value);
+    }
+
+    /// All values that are known.
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.recent.values_mut().chain(self.older.values_mut())
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        self.recent.clear();
+        self.older.clear();
+    }
+}

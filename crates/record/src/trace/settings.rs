@@ -1,0 +1,53 @@
+//! What the programs are told before they are loaded: `struct settings`.
+
+use model::stall::TraceSettings;
+
+use super::calls;
+use super::symbols::Symbols;
+
+/// The worker function that lets go of what a cgroup's limit held back (Linux 3.1 to 6.18).
+const THROTTLE_FUNCTION: &str = "blk_throtl_dispatch_work_fn";
+/// The function by which a file system's caches are shrunk (Linux 3.12 to 6.18).
+const SHRINK_FUNCTION: &str = "super_cache_scan";
+
+/// The settings.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    pub(super) slow_ns: u64,
+    pub(super) interval_ns: u64,
+    pub(super) all_requests: bool,
+    throttle_function: u64,
+    shrink_function: u64,
+    has_prev_state: bool,
+}
+
+impl Settings {
+    pub(super) fn new(settings: &TraceSettings, symbols: &Symbols) -> Settings {
+        let address = |name| symbols.address(name).unwrap_or(0);
+        Settings {
+            slow_ns: settings.slow_ns,
+            interval_ns: settings.interval_ns,
+            all_requests: settings.all_requests,
+            throttle_function: address(THROTTLE_FUNCTION),
+            shrink_function: address(SHRINK_FUNCTION),
+            has_prev_state: false,
+        }
+    }
+
+    /// `sched_switch` says in which state the task left (Linux 5.18 and newer).
+    pub(super) fn with_prev_state(self, has_prev_state: bool) -> Settings {
+        Settings { has_prev_state, ..self }
+    }
+
+    /// As `struct settings` of `bpf/task.h`.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for word in [self.slow_ns, self.interval_ns, self.throttle_function, self.shrink_function] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        bytes.extend(std::process::id().to_ne_bytes());
+        bytes.extend([u8::from(self.all_requests), u8::from(self.has_prev_state), 0, 0]);
+        bytes.extend(calls::table());
+        bytes
+    }
+}

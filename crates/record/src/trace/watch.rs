@@ -1,0 +1,221 @@
+//! Who is blocked in the kernel now, as /proc tells it: without BPF all that is seen, with it what has not ended yet.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use model::stall::{StallKind, StallRecord};
+
+use super::BlockedNow;
+
+/// A look may cost a 200th of a CPU: after one that took so long, the next is that many times as far away.
+const PACE: u64 = 200;
+
+/// A wait that was seen more than once.
+struct Wait {
+    pid: u32,
+    name: String,
+    since_ns: u64,
+    seen_ns: u64,
+    /// The thread's switches of context so far: unchanged, it has not run.
+    switches: u64,
+    /// Addresses or names, as /proc tells them: the stack, else the function that it waits in.
+    frames: Vec<String>,
+}
+
+/// A wait that is over, or that is told at the end.
+pub(super) struct Waited {
+    pub(super) row: StallRecord,
+    pub(super) pid: u32,
+    pub(super) name: String,
+    pub(super) frames: Vec<String>,
+}
+
+/// The threads that were blocked at the last look.
+pub(super) struct Watch {
+    proc: PathBuf,
+    own_pid: u32,
+    threshold_ns: u64,
+    waits: HashMap<u32, Wait>,
+    next_ns: u64,
+}
+
+impl Watch {
+    /// Threads that are blocked for `threshold_ns` are told; our own are not watched.
+    pub(super) fn new(proc: PathBuf, own_pid: u32, threshold_ns: u64) -> Watch {
+        Watch { proc, own_pid, threshold_ns, waits: HashMap::new(), next_ns: 0 }
+    }
+
+    /// Whether a look is due.
+    pub(super) fn is_due(&self, now_ns: u64) -> bool {
+        now_ns >= self.next_ns
+    }
+
+    /// Sets the time of the next look by what this one cost.
+    pub(super) fn pace(&mut self, now_ns: u64, cost_ns: u64) {
+        self.next_ns = now_ns + cost_ns * PACE;
+    }
+
+    /// Looks at all threads. Gives the waits that are over.
+    pub(super) fn look(&mut self, now_ns: u64) -> Vec<Waited> {
+        let mut before = std::mem::take(&mut self.waits);
+        for process in numbers(&self.proc).filter(|pid| *pid != self.own_pid) {
+            for tid in numbers(&self.proc.join(format!("{process}/task"))) {
+                let known = before.remove(&tid);
+                let folder = self.proc.join(format!("{process}/task/{tid}"));
+                let Some((name, 'D')) = name_and_state(&folder) else {
+                    before.extend(known.map(|known| (tid, known)));
+                    continue;
+                };
+                let switches = switches(&folder);
+                match known {
+                    Some(wait) if wait.switches == switches => {
+                        self.waits.insert(tid, Wait { seen_ns: now_ns, ..wait });
+                    }
+                    // It has run meanwhile: this is another wait.
+                    other => {
+                        let frames = frames(&folder);
+                        let (pid, since_ns) = (process, now_ns);
+                        self.waits.insert(tid, Wait { pid, name, since_ns, seen_ns: now_ns, switches, frames });
+                        before.extend(other.map(|other| (tid, other)));
+                    }
+                }
+            }
+        }
+        before.into_iter().filter_map(|(tid, wait)| self.told(tid, wait)).collect()
+    }
+
+    /// Those that have been blocked for the threshold, the longest first.
+    pub(super) fn blocked(&self) -> Vec<BlockedNow> {
+        let long = self.waits.iter().filter(|(_, wait)| wait.seen_ns - wait.since_ns >= self.threshold_ns);
+        let mut blocked: Vec<BlockedNow> = long
+            .map(|(tid, wait)| BlockedNow {
+                tid: *tid,
+                pid: wait.pid,
+                name: wait.name.clone(),
+                since_ns: wait.since_ns,
+                frames: wait.frames.clone(),
+            })
+            .collect();
+        blocked.sort_by_key(|blocked| (blocked.since_ns, blocked.tid));
+        blocked
+    }
+
+    /// At the end: the waits that are not over, up to the last look.
+    pub(super) fn finish(&mut self) -> Vec<Waited> {
+        std::mem::take(&mut self.waits).into_iter().filter_map(|(tid, wait)| self.told(tid, wait)).collect()
+    }
+
+    fn told(&self, tid: u32, wait: Wait) -> Option<Waited> {
+        let long = wait.seen_ns - wait.since_ns >= self.threshold_ns;
+        let row = StallRecord::new(StallKind::Blocked, tid, wait.since_ns, wait.seen_ns);
+        long.then_some(Waited { row, pid: wait.pid, name: wait.name, frames: wait.frames })
+    }
+}
+
+/// The entries of a folder that are numbers.
+fn numbers(folder: &Path) -> impl Iterator<Item = u32> + use<> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// From `12 (a name) D ...`: a name may hold blanks and brackets.
+fn name_and_state(folder: &Path) -> Option<(String, char)> {
+    let stat = std::fs::read(folder.join("stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    let (_, rest) = stat.split_once('(')?;
+    let (name, rest) = rest.rsplit_once(") ")?;
+    Some((name.to_owned(), rest.chars().next()?))
+}
+
+/// How often the thread has left a CPU.
+fn switches(folder: &Path) -> u64 {
+    let status = std::fs::read_to_string(folder.join("status")).unwrap_or_default();
+    let counts = status.lines().filter_map(|line| line.split_once("_ctxt_switches:"));
+    counts.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
+}
+
+/// From lines as `[<0>] folio_wait_bit_common+0x13d/0x350`; without that right, the function that it waits in.
+fn frames(folder: &Path) -> Vec<String> {
+    let stack = std::fs::read_to_string(folder.join("stack")).unwrap_or_default();
+    let words = stack.lines().filter_map(|line| line.split_once("] ").map(|(_, frame)| frame));
+    let frames: Vec<String> = words.filter_map(|frame| frame.split('+').next()).map(plain).collect();
+    if !frames.is_empty() {
+        return frames;
+    }
+    let channel = std::fs::read_to_string(folder.join("wchan")).unwrap_or_default();
+    Some(channel.trim()).filter(|name| !name.is_empty() && *name != "0").map(str::to_owned).into_iter().collect()
+}
+
+fn plain(name: &str) -> String {
+    super::symbols::plain(name.trim()).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Watch;
+    use crate::fake::Kernel;
+
+    const MS: u64 = 1_000_000;
+
+    fn set(kernel: &Kernel, tid: u32, stat: &str, switches: u64) {
+        kernel.write(&format!("proc/7/task/{tid}/stat"), stat);
+        let status = format!("Name:\tx\nvoluntary_ctxt_switches:\t{switches}\nnonvoluntary_ctxt_switches:\t1\n");
+        kernel.write(&format!("proc/7/task/{tid}/status"), status);
+    }
+
+    #[test]
+    fn a_wait_is_told_once_with_its_stack_when_it_is_over() {
+        let kernel = Kernel::new();
+        set(&kernel, 8, "8 (a) b (c) D 1 1", 5);
+        set(&kernel, 9, "9 (kworker) I 2 0", 5);
+        kernel
+            .write("proc/7/task/8/stack", "[<0>] io_schedule+0x46/0x70\n[<0>] folio_wait_bit_common.isra.0+0x1/0x2\n");
+        let mut watch = Watch::new(kernel.roots().proc, 1, 100 * MS);
+        assert!(watch.look(1000 * MS).is_empty() && watch.blocked().is_empty());
+        assert!(watch.look(1200 * MS).is_empty());
+        let blocked = watch.blocked();
+        assert_eq!((blocked.len(), blocked[0].tid, blocked[0].pid, blocked[0].since_ns), (1, 8, 7, 1000 * MS));
+        assert_eq!(blocked[0].name, "a) b (c");
+        assert_eq!(blocked[0].frames, ["io_schedule", "folio_wait_bit_common"]);
+        set(&kernel, 8, "8 (a) b (c) S 1 1", 6);
+        let waited = watch.look(1300 * MS);
+        assert_eq!(waited.len(), 1);
+        assert_eq!((waited[0].row.start_ns, waited[0].row.duration_ns, waited[0].row.tid), (1000 * MS, 200 * MS, 8));
+        assert!(watch.look(1400 * MS).is_empty() && watch.blocked().is_empty());
+    }
+
+    #[test]
+    fn a_thread_that_ran_in_between_waits_anew() {
+        let kernel = Kernel::new();
+        set(&kernel, 8, "8 (dd) D 1 1", 5);
+        kernel.write("proc/7/task/8/wchan", "xlog_wait_on_iclog");
+        let mut watch = Watch::new(kernel.roots().proc, 1, 0);
+        watch.look(MS);
+        set(&kernel, 8, "8 (dd) D 1 1", 6);
+        assert_eq!(watch.look(2 * MS)[0].row.duration_ns, 0);
+        assert_eq!(watch.blocked()[0].since_ns, 2 * MS);
+        assert_eq!(watch.finish()[0].frames, ["xlog_wait_on_iclog"]);
+        assert!(watch.finish().is_empty());
+    }
+
+    #[test]
+    fn one_that_is_gone_is_told_and_our_own_is_not_seen() {
+        let kernel = Kernel::new();
+        set(&kernel, 8, "8 (dd) D 1 1", 5);
+        let mut own = Watch::new(kernel.roots().proc, 7, 0);
+        assert!(own.look(MS).is_empty() && own.blocked().is_empty());
+        let mut watch = Watch::new(kernel.roots().proc, 1, 10 * MS);
+        watch.look(MS);
+        watch.look(20 * MS);
+        kernel.remove_folder("proc/7");
+        assert_eq!(watch.look(30 * MS).len(), 1);
+    }
+
+    #[test]
+    fn a_dear_look_is_followed_by_a_long_pause() {
+        let mut watch = Watch::new("/nonexistent".into(), 1, 0);
+        assert!(watch.is_due(0));
+        watch.pace(1000 * MS, 5 * MS);
+        assert!(!watch.is_due(1999 * MS) && watch.is_due(2000 * MS));
+    }
+}
