@@ -66,11 +66,11 @@ fn follow<'a>(known: &'a Known, first: u32, cause: Cause, mut tell: impl FnMut(S
         if matches!(cause, Cause::CpuWait | Cause::Running) || !matches!(row.kind, StallKind::OffCpu) {
             return;
         }
-        if ends_with_request(cause) {
-            if let Some(life) = known.request(row) {
-                tell(Step::Request(life));
-                return;
-            }
+        if ends_with_request(cause)
+            && let Some(life) = known.request(row)
+        {
+            tell(Step::Request(life));
+            return;
         }
         if known.stack(row.waker_stack).is_some_and(|stack| stack.interrupt) {
             return;

@@ -31,7 +31,7 @@ pub(super) struct Timelines<'a> {
 enum Slot {
     Is(Cause, Evidence, u32, u32),
     /// What another thread did meanwhile, after the sleep of this row.
-    Others(Sums, u32, HashMap<Cause, u32>),
+    Others(Box<Sums>, u32, HashMap<Cause, u32>),
     /// On the CPU within a span.
     OnCpuIn(Cause, u32),
     /// On the CPU, or not known.
@@ -147,10 +147,10 @@ impl<'a> Timelines<'a> {
         if let Some((cause, by)) = span {
             return Slot::Is(cause, Evidence::Event, off, by);
         }
-        if known.stack(row.stack).is_some_and(|stack| stack.on_thread) {
-            if let Some(slot) = self.others(row, off, at_ns, to_ns, depth) {
-                return slot;
-            }
+        if known.stack(row.stack).is_some_and(|stack| stack.on_thread)
+            && let Some(slot) = self.others(row, off, at_ns, to_ns, depth)
+        {
+            return slot;
         }
         let (cause, evidence) = known.asleep(row, at_ns);
         Slot::Is(cause, evidence, off, NO_ROW)
@@ -175,7 +175,7 @@ impl<'a> Timelines<'a> {
             let longest = examples.entry(segment.cause).or_default();
             *longest = (*longest).max((segment.ns(), example));
         }
-        Some(Slot::Others(sums, off, examples.into_iter().map(|(cause, (_, row))| (cause, row)).collect()))
+        Some(Slot::Others(Box::new(sums), off, examples.into_iter().map(|(cause, (_, row))| (cause, row)).collect()))
     }
 
     /// For each piece of time, what sums of short losses say of it: their parts of 2^32, and an example.
