@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::table;
+
 /// How a [`Writer`](crate::Writer) goes about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriterOptions {
@@ -57,6 +59,17 @@ pub enum FlushState {
         /// The error that forced it.
         why: String,
     },
+}
+
+impl FlushState {
+    /// Whether samples, intervals and operations are still written, be it without what a tracer sees.
+    pub fn keeps_figures(&self) -> bool {
+        match self {
+            FlushState::Whole => true,
+            FlushState::Degraded { dropped, .. } => dropped.iter().all(|table| table::TRACED.contains(table)),
+            FlushState::Full { .. } => false,
+        }
+    }
 }
 
 impl fmt::Display for FlushState {

@@ -34,6 +34,9 @@ pub(crate) use stacks::Stacks;
 pub(crate) use stalls::Stalls;
 pub(crate) use tasks::Tasks;
 
+/// The tables that a tracer fills.
+pub(crate) const TRACED: [&str; 5] = [Stalls::NAME, Stacks::NAME, Requests::NAME, RequestIntervals::NAME, Tasks::NAME];
+
 /// What is given up first when the disk is full: the least comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Priority {

@@ -37,6 +37,9 @@ pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
 
     let words = words(args, &file_system, is_root);
     let outcome = workload::command(&offers).try_get_matches_from(&words).map_err(Failure::usage).and_then(|matches| {
+        if interrupt.requests() > 0 {
+            return Ok(run::Outcome { exit: Exit::Interrupted, directory: None });
+        }
         let (_, matches) = matches.subcommand().expect("the words ask for a run");
         run::perform(workload::asked(matches, offers)?, &screen, &interrupt, &register)
     });

@@ -38,7 +38,13 @@ use crate::screen::Screen;
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     match act(&words) {
-        Ok(exit) => exit,
+        Ok(exit) => match screen::unwritten() {
+            None => exit,
+            Some(error) => {
+                eprintln!("stallscope: standard output could not be written to: {error}");
+                Exit::Machine.into()
+            }
+        },
         Err(failure) => {
             eprintln!("stallscope: {failure}");
             failure.exit.into()

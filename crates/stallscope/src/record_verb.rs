@@ -42,6 +42,10 @@ pub fn record(args: RecordArgs) -> Result<Exit, Failure> {
     let slowed = recording.disk_bps.or(recording.disk_iops).is_some();
     let under_test = if slowed { under_test } else { Vec::new() };
     let mut session = Session::open(recording, intent, &under_test, &register, &screen, None)?;
+    if interrupt.requests() > 0 {
+        let _ = session.close(Ending::Interrupted, GRACE, &screen);
+        return Ok(Exit::Interrupted);
+    }
     let child = match start(&args.command, session.cgroup_procs(), recording.output.json) {
         Ok(child) => child,
         Err(failure) => {
@@ -115,18 +119,28 @@ fn watch(
 ) -> Watched {
     let begin = Instant::now();
     let mut shown = None;
+    let mut is_full = false;
     loop {
         if let Some(status) = child.as_mut().and_then(|child| child.try_wait().ok().flatten()) {
             // A terminal's Ctrl-C reaches the command, too, which may be the quicker one.
-            let ending = if interrupt.requests() > 0 { Ending::Interrupted } else { Ending::Done };
+            let ending = match interrupt.requests() {
+                0 if is_full => Ending::ArchiveFull,
+                0 => Ending::Done,
+                _ => Ending::Interrupted,
+            };
             return Watched { ending, status: Some(status) };
         }
         let lasted_ns = begin.elapsed().as_nanos() as u64;
         let time_is_up = runtime_ns.is_some_and(|runtime_ns| lasted_ns >= runtime_ns);
+        if !is_full && session.archive_is_full(screen) {
+            is_full = true;
+            // A person's command is worth more than its recording.
+            child.iter().for_each(|_| screen.warning("the command goes on without being recorded"));
+        }
         let ending = if interrupt.requests() > 0 {
             // Without a command, Ctrl-C is how a recording ends.
             Some(if child.is_some() { Ending::Interrupted } else { Ending::Done })
-        } else if session.archive_is_full(screen) {
+        } else if is_full && (child.is_none() || time_is_up) {
             Some(Ending::ArchiveFull)
         } else {
             time_is_up.then_some(Ending::Done)
@@ -184,8 +198,10 @@ fn finish(watched: Watched, session: Session, args: &RecordArgs, screen: &Screen
     }
     match (watched.ending, complaint) {
         (Ending::Interrupted, _) => Ok(Exit::Interrupted),
-        (Ending::ArchiveFull, _) => Err(Failure::machine(format_args!("the disk of {directory} is full"))),
         (_, Some(complaint)) => Err(Failure::found(complaint)),
+        (Ending::ArchiveFull, None) => Err(Failure::machine(format_args!(
+            "the disk of {directory} is full; what was recorded until then is whole"
+        ))),
         (_, None) => Ok(Exit::Done),
     }
 }

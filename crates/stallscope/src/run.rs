@@ -70,6 +70,12 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
         screen,
         Some(live::watched),
     )?;
+    if interrupt.requests() > 0 {
+        // What a run needs was built meanwhile; the load need not begin.
+        let directory = session.directory.clone();
+        session.close(Ending::Interrupted, CLOSE_PATIENCE, screen)?.take_down(CLOSE_PATIENCE, screen);
+        return Ok(Outcome { exit: Exit::Interrupted, directory: Some(directory) });
+    }
     let driven = load(plan, &asked, register, &mut session, interrupt, screen);
     screen.rest();
     let driven = match driven {

@@ -1,6 +1,7 @@
 //! Where text goes, and what can be shown there.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -25,7 +26,7 @@ impl Screen {
 
     /// What the place where results go can show.
     pub fn style(&self) -> Style {
-        if self.results_to_stderr { style_of(&std::io::stderr()) } else { style_of(&std::io::stdout()) }
+        if self.results_to_stderr { style_of(&io::stderr()) } else { style_of(&io::stdout()) }
     }
 
     /// Prints a result as it comes: an interval's lines.
@@ -33,27 +34,25 @@ impl Screen {
         if self.results_to_stderr && self.quiet {
             return;
         }
-        self.bar.suspend(|| {
-            if self.results_to_stderr { print_to(std::io::stderr(), text) } else { print_to(std::io::stdout(), text) }
-        });
+        self.bar.suspend(|| if self.results_to_stderr { print_aside(text) } else { print_result(text) });
     }
 
     /// Prints a remark for the person, unless they want quiet.
     pub fn remark(&self, text: &str) {
         if !self.quiet {
-            self.bar.suspend(|| print_to(std::io::stderr(), &format!("{text}\n")));
+            self.bar.suspend(|| print_aside(&format!("{text}\n")));
         }
     }
 
     /// Prints a warning, always.
     pub fn warning(&self, text: &str) {
-        let style = style_of(&std::io::stderr());
-        self.bar.suspend(|| print_to(std::io::stderr(), &format!("{} {text}\n", style.remark("warning:"))));
+        let style = style_of(&io::stderr());
+        self.bar.suspend(|| print_aside(&format!("{} {text}\n", style.remark("warning:"))));
     }
 
     /// Prints the one JSON document.
     pub fn json(&self, document: &serde_json::Value) {
-        self.bar.suspend(|| print_to(std::io::stdout(), &format!("{document:#}\n")));
+        self.bar.suspend(|| print_result(&format!("{document:#}\n")));
     }
 
     /// Shows what is going on now.
@@ -78,9 +77,30 @@ impl Screen {
     }
 }
 
-/// A reader that went away (`| head`) is no reason to fail: what is recorded is safe.
-fn print_to(mut stream: impl Write, text: &str) {
-    let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+/// Why standard output could not be written to, the first time.
+static UNWRITTEN: OnceLock<io::Error> = OnceLock::new();
+
+/// Why a result is not all there: standard output was full, or broke. A reader that went away (`| head`) has seen what it
+/// wanted to.
+pub fn unwritten() -> Option<&'static io::Error> {
+    UNWRITTEN.get()
+}
+
+fn print_result(text: &str) {
+    if let Err(error) = print_to(io::stdout(), text)
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        let _ = UNWRITTEN.set(error);
+    }
+}
+
+/// Nobody reads what is told to a standard error that is gone.
+fn print_aside(text: &str) {
+    let _ = print_to(io::stderr(), text);
+}
+
+fn print_to(mut stream: impl Write, text: &str) -> io::Result<()> {
+    stream.write_all(text.as_bytes()).and_then(|()| stream.flush())
 }
 
 fn style_of(stream: &impl IsTerminal) -> Style {
@@ -98,6 +118,6 @@ fn style_of(stream: &impl IsTerminal) -> Style {
 }
 
 fn terminal_width() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }

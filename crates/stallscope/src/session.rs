@@ -86,15 +86,15 @@ impl Session {
         &self.rig.cgroup_procs
     }
 
-    /// Whether the archive can take no more, so that the load had better end. Tells the person of each step of its
-    /// decline.
+    /// Whether the archive can no longer take a load's figures, so that it had better end. Tells the person of each step
+    /// of its decline.
     pub fn archive_is_full(&mut self, screen: &Screen) -> bool {
         let state = self.recorder.state();
         if state != self.told_of {
             screen.warning(&format!("{}: {state}", self.directory.display()));
             self.told_of = state;
         }
-        self.told_of != FlushState::Whole
+        !self.told_of.keeps_figures()
     }
 
     /// Tells the person of tasks that are blocked for long. What a progress line says of them besides.

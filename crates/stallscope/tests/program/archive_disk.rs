@@ -1,52 +1,84 @@
 //! The archive's own disk is full: the load ends in order, and what was recorded stays readable.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use archive::Run;
 use model::event::{Ending, RunEvent};
 
 use crate::stage::disk::{Tmpfs, fill_up};
-use crate::stage::{Disk, Running, SMALL, checked, is_root, shown};
+use crate::stage::{Disk, Ended, Running, SMALL, checked, is_root, shown};
 
-fn fill_up_under_a_run(archive_disk: &Path) {
+/// Starts a run, and calls `fill` from the first measured moment on until it ends.
+fn run_on_a_full_disk(archive_disk: &Path, seconds: u32, mut fill: impl FnMut(&Running)) -> (Ended, PathBuf) {
     let data = tempfile::tempdir().unwrap();
     let out = archive_disk.join("run");
-    let long = SMALL.replace("-r 3", "-r 60");
+    let words = SMALL.replace("-r 3", &format!("-r {seconds}"));
     let mut program =
-        Running::start(&format!("run simoop {long} --json --out {} {}", out.display(), data.path().display()));
+        Running::start(&format!("run simoop {words} --json --out {} {}", out.display(), data.path().display()));
     program.wait_for_the_run();
-    let ballast = fill_up(archive_disk);
-    let ended = program.wait().expect_code(3);
-    println!("{:.1} s in all; {}", ended.took.as_secs_f64(), ended.error());
-    assert!(ended.error().contains("full"), "{}", ended.error());
+    program.keep_doing(&mut fill);
+    let ended = program.wait();
+    println!("{:.1} s in all; {}", ended.took.as_secs_f64(), ended.stderr);
     ended.document();
     assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "the data set is gone");
     let report = checked(&out);
-    println!("{report}");
     assert_eq!((&report["whole"], report["state"].as_str()), (&true.into(), Some("closed")), "{report:#}");
-    let run = Run::open(&out).unwrap();
-    let dropped: Vec<_> = run.events().iter().filter(|event| matches!(event, RunEvent::TableDropped { .. })).collect();
-    println!("{dropped:?}");
-    assert!(!dropped.is_empty());
-    assert!(run.events().iter().any(|event| matches!(event, RunEvent::Ended { how: Ending::ArchiveFull, .. })));
     assert!(shown(&out)["operations"]["read"]["count"].as_u64() > Some(0));
-    std::fs::remove_file(ballast).unwrap();
+    (ended, out)
+}
+
+fn dropped(run: &Path) -> Vec<String> {
+    let run = Run::open(run).unwrap();
+    let table = |event: &RunEvent| match event {
+        RunEvent::TableDropped { table, .. } => Some(table.clone()),
+        _ => None,
+    };
+    run.events().iter().filter_map(table).collect()
+}
+
+fn a_full_disk_ends_the_run_in_order(archive_disk: &Path) {
+    let (ended, out) = run_on_a_full_disk(archive_disk, 60, |program| {
+        // What is freed once more is for the archive's end.
+        if !program.stderr().contains("operations") {
+            fill_up(archive_disk);
+        }
+    });
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.error().contains("full"), "{}", ended.error());
+    assert!(dropped(&out).contains(&"operations".to_owned()), "{:?}", dropped(&out));
+    let run = Run::open(&out).unwrap();
+    assert!(run.events().iter().any(|event| matches!(event, RunEvent::Ended { how: Ending::ArchiveFull, .. })));
 }
 
 #[test]
 fn a_full_ext4_ends_the_run_in_order() {
     if is_root("a disk that fills up") {
-        let disk = Disk::ext4(48 << 20);
-        fill_up_under_a_run(disk.path());
+        a_full_disk_ends_the_run_in_order(Disk::ext4(48 << 20).path());
     }
 }
 
 #[test]
 fn a_full_tmpfs_ends_the_run_in_order() {
     if is_root("a disk that fills up") {
-        let disk = Tmpfs::new(24);
-        fill_up_under_a_run(disk.path());
+        a_full_disk_ends_the_run_in_order(Tmpfs::new(24).path());
     }
+}
+
+#[test]
+fn a_run_goes_on_without_its_trace_as_long_as_its_figures_can_be_kept() {
+    if !is_root("a disk that fills up") {
+        return;
+    }
+    let disk = Disk::ext4(48 << 20);
+    let mut filled = false;
+    let (ended, out) = run_on_a_full_disk(disk.path(), 6, |_| {
+        if !std::mem::replace(&mut filled, true) {
+            fill_up(disk.path());
+        }
+    });
+    assert_eq!(ended.code, Some(0));
+    assert!(ended.stderr.contains("no longer recorded: stalls, stacks, requests"), "{}", ended.stderr);
+    assert_eq!(dropped(&out), ["stalls", "stacks", "requests", "request_intervals", "tasks"]);
 }
 
 #[test]
@@ -60,4 +92,29 @@ fn a_disk_that_is_full_from_the_start_is_refused() {
     let ended = ended.expect_code(3);
     println!("{}", ended.error());
     assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0);
+}
+
+/// A person's command is worth more than its recording.
+#[test]
+fn a_recorded_command_goes_on_when_the_archive_is_full() {
+    if !is_root("a disk that fills up") {
+        return;
+    }
+    let (disk, folder) = (Tmpfs::new(24), tempfile::tempdir().unwrap());
+    let (out, finished) = (disk.path().join("run"), folder.path().join("finished"));
+    let command = format!("until test -e {0}.go; do sleep 0.1; done; echo yes > {0}", finished.display());
+    let out_text = out.display().to_string();
+    let mut program =
+        Running::start_with(&["record", "--interval", "100ms", "--out", &out_text, "--", "sh", "-c", &command]);
+    program.wait_for_the_archive(&out);
+    program.wait_until("the archive is full", |program| {
+        fill_up(disk.path());
+        program.stderr().contains("goes on without being recorded")
+    });
+    assert!(!finished.exists());
+    std::fs::write(folder.path().join("finished.go"), "").unwrap();
+    let ended = program.wait().expect_code(3);
+    assert!(ended.error().contains("is full; what was recorded until then is whole"), "{}", ended.error());
+    assert!(finished.exists(), "the command was ended");
+    assert!(Run::open(&out).unwrap().check().whole);
 }

@@ -92,3 +92,25 @@ fn a_recipe_with_a_mistake_is_shown_where_and_what_was_meant() {
     println!("{}", ended.stderr);
     refused(&format!("run {} .", folder.path().join("absent.toml").display()), 2, &["absent.toml"]).error();
 }
+
+fn listing_to(stdout: impl Into<std::process::Stdio>) -> std::process::Child {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_stallscope"));
+    command.arg("recipes").stdout(stdout).stderr(std::process::Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_an_error() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let ended = listing_to(full).wait_with_output().unwrap();
+    let error = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(3), "{error}");
+    assert!(error.starts_with("stallscope: standard output could not be written to: No space left"), "{error}");
+}
+
+#[test]
+fn a_reader_that_went_away_is_none() {
+    let mut child = listing_to(std::process::Stdio::piped());
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), ended.stderr.len()), (Some(0), 0));
+}

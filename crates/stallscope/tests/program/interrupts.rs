@@ -83,6 +83,23 @@ fn threads_stuck_in_a_frozen_file_system_hold_nobody_up() {
     panic!("left: {:?} {:?}", disk.names(), cgroups_of(pid));
 }
 
+#[test]
+fn a_run_that_is_still_being_prepared_does_not_begin() {
+    if !is_root("a memory box") {
+        return;
+    }
+    let (folder, data) = (folder(), tempfile::tempdir().unwrap());
+    let out = folder.path().join("run");
+    let words = format!("run simoop {SMALL} --memory 48m --out {} {}", out.display(), data.path().display());
+    let mut program = Running::start(&words);
+    let pid = program.pid();
+    program.wait_until("its box is there", |_| !cgroups_of(pid).is_empty());
+    let (ended, _) = interrupt(program);
+    assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "{}", ended.stderr);
+    assert_eq!(shown(&out)["phases"].as_array().unwrap().len(), 0);
+    assert!(cgroups_of(pid).is_empty());
+}
+
 /// The load dies at once, but its files cannot be removed from a frozen file system.
 #[test]
 fn a_data_set_that_cannot_be_removed_holds_nobody_up() {

@@ -51,10 +51,10 @@ impl Disk {
     }
 }
 
-/// A file that takes all the room there is.
+/// A file that takes all the room there is. Takes room that became free since, when it is called again.
 pub fn fill_up(directory: &Path) -> PathBuf {
     let path = directory.join("ballast");
-    let mut file = File::create(&path).unwrap();
+    let mut file = File::options().create(true).append(true).open(&path).unwrap();
     for block in [vec![1; 1 << 20], vec![1; 4 << 10]] {
         while file.write_all(&block).and_then(|()| file.sync_data()).is_ok() {}
     }

@@ -81,6 +81,14 @@ impl Running {
         }
     }
 
+    /// Does something again and again until the program ends.
+    pub fn keep_doing(&mut self, mut something: impl FnMut(&Running)) {
+        while self.child.try_wait().unwrap().is_none() && self.began.elapsed() < DEADLINE {
+            something(self);
+            std::thread::sleep(LOOK);
+        }
+    }
+
     /// Waits until simoop's measured run has begun.
     pub fn wait_for_the_run(&mut self) {
         self.wait_until("the warm-up is over", |program| {
