@@ -166,6 +166,9 @@ pub struct RecordArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub recording: RecordingArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub flight: crate::flight::FlightArgs,
     /// Stop after this time [default: when the command ends, or at Ctrl-C].
     #[arg(long, value_name = "T", value_parser = parse_duration)]
     pub runtime: Option<u64>,

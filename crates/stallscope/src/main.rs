@@ -10,6 +10,7 @@ mod cli;
 mod demo;
 mod doctor;
 mod failure;
+mod flight;
 mod funclat;
 mod generate;
 mod interrupt;
@@ -23,7 +24,9 @@ mod rundir;
 mod screen;
 mod session;
 mod show;
+mod sink;
 mod tracing;
+mod turn;
 mod workload;
 
 use std::ffi::OsString;

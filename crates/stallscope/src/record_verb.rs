@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cli::RecordArgs;
 use crate::failure::{Exit, Failure};
+use crate::flight;
 use crate::interrupt::Interrupt;
 use crate::machine::{self, Intent};
 use crate::screen::Screen;
@@ -23,6 +24,9 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Records, and shows the summary.
 pub fn record(args: RecordArgs) -> Result<Exit, Failure> {
+    if let Some(ring_ns) = args.flight.ring {
+        return flight::fly(&args, ring_ns);
+    }
     refuse_missing(&args.command)?;
     let recording = &args.recording;
     let screen = Screen::new(recording.output.json, recording.output.quiet);

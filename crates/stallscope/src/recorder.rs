@@ -4,21 +4,27 @@
 //! None waits for the other. Writing may stall with the disk it writes to, and sampling must not stall with it: when
 //! the queue is full a sample's values are dropped and counted, and the next sample starts from fresh.
 
+mod writing;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use archive::{FlushState, Writer};
+use archive::FlushState;
 use explain::series::SeriesSet;
 use model::event::{Ending, RunEvent};
 use model::metric::{Change, MetricDescriptor, SampleHeader};
 use model::operation::{IntervalRecord, OperationRecord};
+use model::stall::Traced;
 use record::{BlockedNow, ClockWatch, Sample, SamplerSet, Ticker, Tracing, clock};
 
 use crate::failure::Failure;
+use crate::sink::Sink;
 use crate::tracing::{Batch, Blocked, Tracer};
+use crate::turn::Turn;
+use writing::{Written, write};
 
 /// Samples and reports that may wait for the writer: minutes of them.
 const QUEUE: usize = 512;
@@ -35,6 +41,33 @@ pub enum Row {
     Traced(Batch),
     /// Something about the run as a whole.
     Event(RunEvent),
+    /// What follows can be read by itself: the next slice of a ring begins.
+    Border,
+}
+
+/// Somebody who looks at what is seen, on the threads that see it: nothing there may wait.
+pub trait Tap: Send + Sync {
+    /// A sample was taken.
+    fn sample(&self, header: &SampleHeader, descriptors: &[MetricDescriptor], changes: &[Change]);
+    /// The tracer saw something; each stall is shown once.
+    fn traced(&self, traced: &Traced);
+    /// These tasks are blocked now.
+    fn blocked(&self, now_ns: u64, tasks: &[BlockedNow]);
+}
+
+/// What to record.
+pub struct Start {
+    /// What is sampled.
+    pub samplers: SamplerSet,
+    /// Time between samples.
+    pub interval_ns: u64,
+    /// What is traced.
+    pub tracing: Option<Tracing>,
+    /// Chooses the metrics whose values are also kept at hand, in memory that grows with the run; nothing is kept
+    /// without it.
+    pub watch: Option<fn(&MetricDescriptor) -> bool>,
+    /// Who looks at all of it as it comes.
+    pub tap: Option<Arc<dyn Tap>>,
 }
 
 /// A recording that goes on.
@@ -44,6 +77,7 @@ pub struct Recorder {
     sampler: JoinHandle<()>,
     tracer: Option<TracerThread>,
     blocked: Blocked,
+    turn: Turn,
     writer: JoinHandle<()>,
     closed: Receiver<Result<(), archive::ArchiveError>>,
     state: Arc<Mutex<FlushState>>,
@@ -57,19 +91,13 @@ struct TracerThread {
 }
 
 impl Recorder {
-    /// Begins to sample, to trace and to write. `watch` chooses the metrics whose values are also kept at hand, in memory that grows
-    /// with the run; nothing is kept without it.
-    pub fn start(
-        samplers: SamplerSet,
-        interval_ns: u64,
-        tracing: Option<Tracing>,
-        archive: Writer,
-        watch: Option<fn(&MetricDescriptor) -> bool>,
-    ) -> Result<Recorder, Failure> {
+    /// Begins to sample, to trace and to write.
+    pub fn start(start: Start, sink: Box<dyn Sink>) -> Result<Recorder, Failure> {
+        let Start { samplers, interval_ns, tracing, watch, tap } = start;
         let (rows, to_write) = sync_channel(QUEUE);
         let (tell_closed, closed) = sync_channel(1);
         let stop = Arc::new(AtomicBool::new(false));
-        let blocked = Blocked::default();
+        let (blocked, turn) = (Blocked::default(), Turn::default());
         let state = Arc::new(Mutex::new(FlushState::Whole));
         let watched = Arc::new(Mutex::new(SeriesSet::default()));
         let sampling = Sampling {
@@ -79,23 +107,34 @@ impl Recorder {
             stop: Arc::clone(&stop),
             watched: Arc::clone(&watched),
             watch,
+            tap: tap.clone(),
+            turn: turn.clone(),
+            has_tracer: tracing.is_some(),
             archived_bytes: Arc::default(),
         };
         let written = Written { state: Arc::clone(&state), bytes: Arc::clone(&sampling.archived_bytes) };
-        let trace = |tracing| start_tracer(Tracer::new(tracing, rows.clone(), Arc::clone(&stop), blocked.clone()));
+        let trace = |tracing| {
+            start_tracer(Tracer::new(tracing, rows.clone(), Arc::clone(&stop), blocked.clone(), turn.clone(), tap))
+        };
         Ok(Recorder {
             tracer: tracing.map(trace).transpose()?,
             rows,
             stop,
             blocked,
+            turn,
             sampler: spawn("sampler", move || sampling.run())?,
             writer: spawn("archive", move || {
-                let _ = tell_closed.send(write(archive, &to_write, &written));
+                let _ = tell_closed.send(write(sink, &to_write, &written));
             })?,
             closed,
             state,
             watched,
         })
+    }
+
+    /// Makes the rows from the next sample on readable by themselves, and tells the sink of that border.
+    pub fn turn(&self) {
+        self.turn.ask();
     }
 
     /// Writes interval records.
@@ -188,6 +227,9 @@ struct Sampling {
     stop: Arc<AtomicBool>,
     watched: Arc<Mutex<SeriesSet>>,
     watch: Option<fn(&MetricDescriptor) -> bool>,
+    tap: Option<Arc<dyn Tap>>,
+    turn: Turn,
+    has_tracer: bool,
     archived_bytes: Arc<AtomicU64>,
 }
 
@@ -199,6 +241,7 @@ impl Sampling {
         let mut sample = Sample::default();
         let mut ordinal = 0;
         let mut dropped = Dropped::default();
+        let mut waited = 0;
         loop {
             let now_ns = clock::monotonic_ns();
             let Some(tick) = ticker.fire(now_ns) else {
@@ -210,6 +253,13 @@ impl Sampling {
                 std::thread::park_timeout(Duration::from_nanos(ticker.next_ns() - now_ns));
                 continue;
             };
+            waited = if self.turn.is_asked() { waited + 1 } else { 0 };
+            if self.turn.is_due(self.has_tracer, waited) && self.rows.try_send(Row::Border).is_ok() {
+                self.turn.made();
+                self.samplers.retell();
+                dropped.forget_values();
+                ordinal = 0;
+            }
             for event in tick.events(ordinal) {
                 self.put(Row::Event(event));
             }
@@ -227,6 +277,9 @@ impl Sampling {
         let header = SampleHeader { late_ns, ..self.samplers.sample(ordinal, sample) };
         let at = header.at;
         self.remember(header, sample);
+        if let Some(tap) = &self.tap {
+            tap.sample(&header, &sample.new_descriptors, &sample.changes);
+        }
         for failure in &sample.failures {
             let text = format!("{}: {}", failure.source, failure.why);
             self.put(Row::Event(RunEvent::Note { at_ns: at.monotonic_ns, text }));
@@ -277,6 +330,12 @@ impl Dropped {
         }
     }
 
+    /// The next sample tells all values, and those that were dropped may be of metrics that are no more.
+    fn forget_values(&mut self) {
+        self.descriptors.clear();
+        self.changes.clear();
+    }
+
     /// Adds the dropped values to the next sample, where it has no newer ones.
     fn merge_into(&mut self, sample: &mut Sample, ordinal: u32) {
         if self.count == 0 {
@@ -292,52 +351,5 @@ impl Dropped {
     fn told(&mut self) -> Option<u64> {
         let count = std::mem::take(&mut self.count);
         (count > 0).then_some(count)
-    }
-}
-
-/// How writing goes, as the other threads see it.
-struct Written {
-    state: Arc<Mutex<FlushState>>,
-    bytes: Arc<AtomicU64>,
-}
-
-/// Writes rows as they come, flushes once a second and whenever many came, closes after the last event.
-fn write(mut archive: Writer, rows: &Receiver<Row>, written: &Written) -> Result<(), archive::ArchiveError> {
-    const FLUSH_EVERY: Duration = Duration::from_secs(1);
-    const FLUSH_AT_BYTES: usize = 8 << 20;
-    let mut flush_at = Instant::now() + FLUSH_EVERY;
-    loop {
-        match rows.recv_timeout(flush_at.saturating_duration_since(Instant::now())) {
-            Ok(Row::Event(event @ RunEvent::Ended { .. })) => {
-                archive.event(event);
-                break;
-            }
-            Ok(row) => add(&mut archive, row),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-        if Instant::now() >= flush_at || archive.pending_bytes() >= FLUSH_AT_BYTES {
-            let now = archive.flush(clock::now());
-            *written.state.lock().unwrap_or_else(PoisonError::into_inner) = now;
-            written.bytes.store(archive.bytes_written(), Ordering::Relaxed);
-            flush_at = Instant::now() + FLUSH_EVERY;
-        }
-    }
-    archive.close(clock::now()).map(|_| ())
-}
-
-fn add(archive: &mut Writer, row: Row) {
-    match row {
-        Row::Sample { header, descriptors, changes } => {
-            archive.describe(&descriptors);
-            archive.sample(header, &changes);
-        }
-        Row::Intervals(records) => archive.intervals(records),
-        Row::Operations(records) => archive.operations(records),
-        Row::Traced(mut batch) => {
-            archive.traced(&mut batch.rows);
-            batch.done();
-        }
-        Row::Event(event) => archive.event(event),
     }
 }

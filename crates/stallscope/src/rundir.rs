@@ -56,7 +56,8 @@ fn is_writable(directory: &Path) -> bool {
     access(directory, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }
 
-fn unused(parent: &Path, name: &str) -> PathBuf {
+/// A directory for a run of that name, by the time of now.
+pub fn unused(parent: &Path, name: &str) -> PathBuf {
     let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H%M").to_string();
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();

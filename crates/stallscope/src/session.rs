@@ -16,9 +16,10 @@ use crate::cli::RecordingArgs;
 use crate::failure::Failure;
 use crate::machine::{self, Intent};
 use crate::reading;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Start};
 use crate::rundir;
 use crate::screen::Screen;
+use crate::sink::OneRun;
 
 /// Pressure and recording around a load.
 pub struct Session {
@@ -66,7 +67,8 @@ impl Session {
         make_parent(&place.directory)?;
         let archive =
             Writer::create(&place.directory, &description, WriterOptions::default()).map_err(Failure::machine)?;
-        let recorder = Recorder::start(samplers, interval_ns, tracing, archive, watch)?;
+        let start = Start { samplers, interval_ns, tracing, watch, tap: None };
+        let recorder = Recorder::start(start, Box::new(OneRun(archive)))?;
         for note in &rig.notes {
             recorder.event(RunEvent::Note { at_ns: clock::monotonic_ns(), text: note.clone() });
         }

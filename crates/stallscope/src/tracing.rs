@@ -13,7 +13,8 @@ use model::event::RunEvent;
 use model::stall::{RequestRecord, StallRecord, Traced};
 use record::{BlockedNow, Cost, Tracing, clock};
 
-use crate::recorder::Row;
+use crate::recorder::{Row, Tap};
+use crate::turn::Turn;
 
 /// The ring is looked at so often while something comes.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -78,11 +79,20 @@ pub struct Tracer {
     spare: SyncSender<Traced>,
     returned: Receiver<Traced>,
     losses: BTreeMap<String, u64>,
+    turn: Turn,
+    tap: Option<Arc<dyn Tap>>,
 }
 
 impl Tracer {
     /// A tracer that hands its rows on through `rows` until `stop` is set.
-    pub fn new(tracing: Tracing, rows: SyncSender<Row>, stop: Arc<AtomicBool>, blocked: Blocked) -> Tracer {
+    pub fn new(
+        tracing: Tracing,
+        rows: SyncSender<Row>,
+        stop: Arc<AtomicBool>,
+        blocked: Blocked,
+        turn: Turn,
+        tap: Option<Arc<dyn Tap>>,
+    ) -> Tracer {
         let (spare, returned) = sync_channel(SPARE_LISTS);
         Tracer {
             tracing,
@@ -94,6 +104,8 @@ impl Tracer {
             spare,
             returned,
             losses: BTreeMap::new(),
+            turn,
+            tap,
         }
     }
 
@@ -105,6 +117,7 @@ impl Tracer {
         let mut cost = Every::new(COST_EVERY, began);
         let mut losses = Every::new(LOSSES_EVERY, began);
         let mut hand_on = Every::new(HAND_ON_EVERY, began);
+        let mut turn = 0;
         while !self.stop.load(Ordering::Relaxed) {
             let before = weight(&self.traced);
             self.tracing.poll(&mut self.traced);
@@ -113,10 +126,16 @@ impl Tracer {
             let now = Instant::now();
             if interval.is_due(now) {
                 let blocked = self.tracing.interval(clock::monotonic_ns(), &mut self.traced);
-                self.blocked.set(blocked);
+                self.show_blocked(blocked);
                 self.count_losses();
             }
-            if bytes >= HAND_ON_BYTES || hand_on.is_due(now) {
+            if self.turn.wanted() > turn {
+                turn = self.turn.wanted();
+                self.turn_over(turn);
+            }
+            if self.turn.holds_tracer() {
+                self.hold_back();
+            } else if bytes >= HAND_ON_BYTES || hand_on.is_due(now) {
                 self.hand_on();
             }
             if losses.is_due(now) {
@@ -141,11 +160,40 @@ impl Tracer {
         told_all();
     }
 
+    fn show_blocked(&self, blocked: Vec<BlockedNow>) {
+        if let Some(tap) = &self.tap {
+            tap.blocked(clock::monotonic_ns(), &blocked);
+        }
+        self.blocked.set(blocked);
+    }
+
+    /// Hands on what leans on things told before; what comes from now on does not.
+    fn turn_over(&mut self, turn: u64) {
+        self.hand_on();
+        self.tracing.retell();
+        self.turn.tracer_is_ready(turn);
+    }
+
+    /// Rows wait for the border, which is a second or so away.
+    fn hold_back(&mut self) {
+        if weight(&self.traced) > QUEUED_BYTES {
+            self.show();
+            self.drop_floods();
+        }
+    }
+
+    fn show(&self) {
+        if let Some(tap) = &self.tap {
+            tap.traced(&self.traced);
+        }
+    }
+
     /// Sends the rows on, if the archive keeps up, and drops those that come by the thousand if it does not.
     fn hand_on(&mut self) {
         if self.traced.is_empty() {
             return;
         }
+        self.show();
         let bytes = weight(&self.traced);
         if self.queued.load(Ordering::Relaxed) + bytes > QUEUED_BYTES {
             return self.drop_floods();

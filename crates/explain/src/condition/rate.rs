@@ -25,6 +25,11 @@ impl Rate {
         }
     }
 
+    /// Whether it has no counter.
+    pub(super) fn is_empty(&self) -> bool {
+        self.counters.is_empty()
+    }
+
     /// Takes a change, where it is one of its counters. A value that is told again changes nothing; a smaller one is a
     /// counter that began again from 0.
     pub(super) fn change(&mut self, change: &Change) {

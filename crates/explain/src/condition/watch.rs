@@ -123,6 +123,12 @@ impl ConditionWatch {
         met
     }
 
+    /// Conditions on counters that were not seen yet.
+    pub fn unmatched(&self) -> impl Iterator<Item = &Condition> {
+        let waiting = self.conditions.iter().zip(&self.rates).filter(|(_, rate)| rate.is_empty());
+        waiting.map(|(condition, _)| condition).filter(|condition| !matches!(condition, Condition::Stall { .. }))
+    }
+
     fn stalls_asked_for(&self) -> impl Iterator<Item = (usize, u64)> {
         self.conditions.iter().enumerate().filter_map(|(index, condition)| match condition {
             Condition::Stall { at_least_ns } => Some((index, *at_least_ns)),

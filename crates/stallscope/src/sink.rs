@@ -1,0 +1,54 @@
+//! Where a recording's rows go: into one run, or into a ring of small ones.
+
+use std::time::Duration;
+
+use archive::{ArchiveError, FlushState, Writer};
+use model::time::Moment;
+
+/// What the archive thread writes to.
+pub trait Sink: Send {
+    /// The run that rows go into now; `None` where there is none at the moment, and the row is lost.
+    fn writer(&mut self) -> Option<&mut Writer>;
+
+    /// Puts on disk what came since the last time.
+    fn flush(&mut self, now: Moment) -> FlushState;
+
+    /// Time between two flushes.
+    fn flush_every(&self) -> Duration;
+
+    /// What comes from now on can be read by itself: the next run of a ring may begin.
+    fn rotate(&mut self, now: Moment);
+
+    /// Everything written so far, what is deleted by now included.
+    fn bytes_written(&self) -> u64;
+
+    /// Writes what is left and ends.
+    fn close(self: Box<Self>, now: Moment) -> Result<(), ArchiveError>;
+}
+
+/// One run.
+pub struct OneRun(pub Writer);
+
+impl Sink for OneRun {
+    fn writer(&mut self) -> Option<&mut Writer> {
+        Some(&mut self.0)
+    }
+
+    fn flush(&mut self, now: Moment) -> FlushState {
+        self.0.flush(now)
+    }
+
+    fn flush_every(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    fn rotate(&mut self, _now: Moment) {}
+
+    fn bytes_written(&self) -> u64 {
+        self.0.bytes_written()
+    }
+
+    fn close(self: Box<Self>, now: Moment) -> Result<(), ArchiveError> {
+        self.0.close(now).map(drop)
+    }
+}
