@@ -1,11 +1,16 @@
 use model::block::DeviceNumber;
+use model::operation::Bucket;
 use model::stall::{StallKind, Traced};
 
-use super::calls;
-use super::event::{Event, LOSSES, OFF_CPU};
-use super::requests::kind_of;
+use super::event::{Event, LOSSES, OFF_CPU, RequestNote};
+use super::once::Once;
+use super::programs::Arguments;
+use super::requests::{Sum, kind_of, record};
 use super::symbols::Symbols;
+use super::tracepoints::{Program, SOURCES, Source};
 use super::wording::{Wording, memory_cgroup};
+use super::{TraceOptions, Tracing, calls, programs};
+use crate::Roots;
 
 const KALLSYMS: &str = "0000000000000000 A fixed_percpu_data
 ffffffff81000000 T _stext
@@ -80,4 +85,106 @@ fn the_cgroup_is_that_of_memory_or_the_only_one() {
     assert_eq!(memory_cgroup(both), Some("/box:1"));
     assert_eq!(memory_cgroup("0::/user.slice\n"), Some("/user.slice"));
     assert_eq!(memory_cgroup("4:blkio:/slow\n"), None);
+}
+
+#[test]
+fn a_source_that_the_kernel_lacks_costs_only_itself() {
+    const BOGUS: Source = Source {
+        name: "tracing: nothing",
+        purpose: "is not there",
+        programs: &[Program {
+            name: "sched_switch",
+            tracepoint: "sched_no_such_thing",
+            fewest_arguments: 0,
+            most_arguments: 12,
+        }],
+        module: None,
+    };
+    let sources = [&[BOGUS], SOURCES].concat();
+    let options = TraceOptions::slower_than(1_000_000_000, false);
+    let (tracing, findings) = Tracing::open_with(&Roots::default(), &options, &sources);
+    if !tracing.is_tracing() {
+        println!("skipped: {:?}", findings.last());
+        return;
+    }
+    let missing: Vec<_> = findings.iter().filter(|finding| !finding.available).collect();
+    assert_eq!(missing[0].capability, "tracing: nothing");
+    assert_eq!(missing[0].why.as_deref(), Some("this kernel has no tracepoint sched_no_such_thing"));
+    let scheduler = findings.iter().find(|finding| finding.capability == "tracing: scheduler").unwrap();
+    assert!(scheduler.available, "{scheduler:?}");
+}
+
+#[test]
+fn the_program_that_fits_the_tracepoint_is_taken() {
+    let throttling = SOURCES.iter().find(|source| source.name == "tracing: dirty throttling").unwrap();
+    for (arguments, expected) in [
+        (Some(Arguments::Count(8)), Some("balance_dirty_pages")),
+        (Some(Arguments::Count(12)), Some("balance_dirty_pages_12")),
+        (Some(Arguments::Count(9)), None),
+        (None, None),
+    ] {
+        let chosen = programs::chosen(throttling, |_| arguments);
+        assert_eq!(chosen.as_ref().ok().map(|programs| programs[0]), expected, "{arguments:?} {chosen:?}");
+    }
+}
+
+#[test]
+fn a_refusal_by_the_verifier_is_told_in_its_words() {
+    let said = "libbpf: prog 'block_io_start': BPF program load failed: -EACCES
+libbpf: prog 'block_io_start': -- BEGIN PROG LOAD LOG --
+0: R1=ctx() R10=fp0
+3: (bf) r2 = r6
+4: (2f) r2 *= r1
+math between trusted_ptr_ pointer and -7046 is not allowed
+processed 5 insns (limit 1000000) max_states_per_insn 0
+-- END PROG LOAD LOG --
+libbpf: prog 'block_io_start': failed to load: -EACCES
+";
+    assert_eq!(programs::refused_program(said), Some("block_io_start"));
+    let tail = "3: (bf) r2 = r6; 4: (2f) r2 *= r1; math between trusted_ptr_ pointer and -7046 is not allowed";
+    assert_eq!(programs::tail_of_log(said), tail);
+    assert_eq!(programs::refused_program("libbpf: map 'ring': failed to create: -EPERM"), None);
+}
+
+#[test]
+fn what_is_told_once_is_bounded() {
+    let mut once = Once::new(2);
+    for number in 0..100u32 {
+        once.insert(number, number);
+        assert_eq!(once.get(&0).copied(), Some(0), "asked for all the time: {number}");
+    }
+    assert_eq!((once.get(&99).copied(), once.get(&50)), (Some(99), None));
+    assert!(once.values_mut().count() <= 4);
+}
+
+#[test]
+fn sums_of_all_cpus_tell_what_came_to_them() {
+    let histogram = |count: u64, bytes: u64, bucket: usize, times: u32| {
+        let mut value = [count.to_ne_bytes(), bytes.to_ne_bytes()].concat();
+        value.resize(16 + 2 * 304 * 4, 0);
+        value[16 + 4 * bucket..][..4].copy_from_slice(&times.to_ne_bytes());
+        value
+    };
+    let sum_of = |values: &[Vec<u8>]| {
+        let mut sum = Sum::nothing();
+        values.iter().for_each(|value| sum.add(value));
+        sum
+    };
+    let before = sum_of(&[histogram(1, 4096, 7, 1), histogram(1 << 33, 0, 310, 2)]);
+    let after = sum_of(&[histogram(4, 8192, 7, 3), histogram(1 << 33, 0, 310, 5)]);
+    let row = after.since(&before, (1, 2), (DeviceNumber::new(7, 0), kind_of(1))).unwrap();
+    assert_eq!((row.count, row.bytes, row.start_ns, row.end_ns), (3, 4096, 1, 2));
+    assert_eq!(row.queue, [Bucket { index: 7, count: 2 }]);
+    assert_eq!(row.device_time, [Bucket { index: 6, count: 3 }]);
+    assert_eq!(after.since(&after, (1, 2), (DeviceNumber(0), kind_of(0))), None);
+}
+
+#[test]
+fn times_that_contradict_each_other_are_not_a_requests_own() {
+    let note = RequestNote { queued_ns: 5, got_ns: 4, issued_ns: 7, completed_ns: 9, ..RequestNote::default() };
+    let row = record(0, &note);
+    assert_eq!((row.queued_ns, row.got_ns, row.inserted_ns, row.issued_ns), (Some(5), None, None, Some(7)));
+    let row = record(0, &RequestNote { queued_ns: 8, got_ns: 6, inserted_ns: 6, ..note });
+    assert_eq!((row.queued_ns, row.got_ns, row.inserted_ns), (None, Some(6), Some(6)));
+    assert_eq!(record(0, &RequestNote { status: 10, ..note }).errno, Some(libc::EIO));
 }

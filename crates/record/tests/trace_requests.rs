@@ -1,0 +1,114 @@
+//! Block requests on the real kernel: their times, their sums, and what overtook them, against a record of all.
+
+mod trace_stage;
+
+use std::collections::HashMap;
+
+use model::block::{DeviceNumber, Kind};
+use model::stall::{RequestRecord, TraceSettings, Traced};
+use record::TraceOptions;
+use trace_stage::{Stage, all_of_it, trace};
+
+const FIO: &str = "fio --name=x --direct=1 --ioengine=libaio --size=48m --bs=4k --output=/dev/null";
+
+fn device(stage: &Stage) -> DeviceNumber {
+    let number = stage.number();
+    let (major, minor) = number.split_once(':').unwrap();
+    DeviceNumber::new(major.parse().unwrap(), minor.parse().unwrap())
+}
+
+fn of_device(traced: &Traced, device: DeviceNumber) -> Vec<&RequestRecord> {
+    traced.requests.iter().filter(|request| request.device == device).collect()
+}
+
+#[test]
+fn each_request_is_told_once_with_its_times_in_order_and_the_sums_agree() {
+    let Some(stage) = Stage::new(&[], 64) else { return };
+    let options = TraceOptions::slower_than(10_000_000_000, true);
+    let Some(seen) = trace(&options, &format!("{FIO} --iodepth=32 --rw=randrw --filename={}", stage.device())) else {
+        return;
+    };
+    assert!(seen.lost.is_empty(), "{:?}", seen.lost);
+    let device = device(&stage);
+    let requests = of_device(&seen.traced, device);
+    // 12288 blocks of 4 KiB, each once; and what mkfs or udev may have looked at.
+    let ours: Vec<_> = requests.iter().filter(|request| request.bytes == 4096).collect();
+    assert!(ours.len() >= 12_288 && ours.len() < 12_500, "{}", ours.len());
+    let numbers: std::collections::HashSet<u32> = seen.traced.requests.iter().map(|request| request.request).collect();
+    assert_eq!(numbers.len(), seen.traced.requests.len());
+    let known = ours.iter().filter(|request| {
+        let times = [request.queued_ns, request.got_ns, request.inserted_ns.or(request.issued_ns), request.issued_ns];
+        let times = times.map(|ns| ns.unwrap_or(u64::MAX));
+        times.is_sorted() && times[3] <= request.completed_ns
+    });
+    let known = known.count();
+    println!("{known} of {} have all their times", ours.len());
+    assert!(known * 100 >= ours.len() * 99, "{known} of {}", ours.len());
+    let sums: u64 = seen.traced.request_intervals.iter().filter(|sum| sum.device == device).map(|sum| sum.count).sum();
+    assert_eq!(sums, requests.len() as u64);
+    let waited: u64 =
+        seen.traced.request_intervals.iter().flat_map(|sum| &sum.device_time).map(|bucket| bucket.count).sum();
+    assert!(waited > 0);
+}
+
+/// Reads, and writes that mostly come to wait behind them.
+#[test]
+fn what_overtook_a_request_is_never_more_than_what_really_did() {
+    let Some(stage) = Stage::new(&[], 64) else { return };
+    let name = stage.device().trim_start_matches("/dev/").to_owned();
+    std::fs::write(format!("/sys/block/{name}/queue/scheduler"), "mq-deadline").unwrap();
+    let command = format!(
+        "{FIO} --iodepth=512 --iodepth_batch_complete_min=128 --rw=randrw --rwmixread=70 --filename={}",
+        stage.device()
+    );
+    let Some(seen) = trace(&all_of_it(true), &command) else { return };
+    let requests = of_device(&seen.traced, device(&stage));
+    let (mut told, mut true_ones, mut too_many, mut flights) = (0u64, 0u64, 0u64, 0u64);
+    for request in requests.iter().filter(|request| request.bytes == 4096).step_by(7) {
+        let Some(came_ns) = request.queued_ns else { continue };
+        let mut really: HashMap<Kind, u32> = HashMap::new();
+        for other in requests.iter().filter(|other| other.completed_ns < request.completed_ns) {
+            if other.queued_ns.is_some_and(|ns| ns > came_ns) {
+                *really.entry(class(other.kind)).or_default() += 1;
+            }
+        }
+        flights += request.in_flight.iter().map(|(_, count)| u64::from(*count)).sum::<u64>();
+        true_ones += really.values().map(|count| u64::from(*count)).sum::<u64>();
+        for (kind, count) in &request.overtaken_by {
+            told += u64::from(*count);
+            too_many += u64::from(count.saturating_sub(really.get(kind).copied().unwrap_or(0)));
+        }
+    }
+    println!("told {told} of {true_ones}, {too_many} too many, {flights} in flight");
+    assert!(told > 0 && flights > 0);
+    // Counters and clocks are read one after the other, while another CPU goes on.
+    assert!(told <= true_ones && too_many * 50 <= told.max(50), "{told} {true_ones} {too_many}");
+}
+
+/// The programs tell apart fewer kinds than there are.
+fn class(kind: Kind) -> Kind {
+    let operation = Kind::of(kind.operation());
+    if kind.has(Kind::META) {
+        operation.with(Kind::META)
+    } else if kind.has(Kind::SYNC) {
+        operation.with(Kind::SYNC)
+    } else {
+        operation
+    }
+}
+
+#[test]
+fn a_quick_request_is_summed_up_and_not_told() {
+    let Some(stage) = Stage::new(&[], 64) else { return };
+    let settings = TraceSettings { slow_ns: 10_000_000_000, interval_ns: 10_000_000_000, all_requests: false };
+    let options = TraceOptions { settings, blocked_ns: 10_000_000_000 };
+    let Some(seen) = trace(&options, &format!("{FIO} --iodepth=32 --rw=randread --filename={}", stage.device())) else {
+        return;
+    };
+    let device = device(&stage);
+    // But for those that somebody waited for.
+    assert!(of_device(&seen.traced, device).len() < 1000, "{}", of_device(&seen.traced, device).len());
+    let reads = seen.traced.request_intervals.iter().filter(|sum| sum.device == device);
+    let (count, bytes) = reads.fold((0, 0), |(count, bytes), sum| (count + sum.count, bytes + sum.bytes));
+    assert!(count >= 12_288 && bytes >= 12_288 * 4096, "{count} {bytes}");
+}

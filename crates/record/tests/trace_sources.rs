@@ -1,0 +1,130 @@
+//! Each source of the tracer sees what it is there for, on the real kernel.
+
+mod trace_stage;
+
+use model::stall::StallKind;
+use trace_stage::{Group, Stage, all_of_it, trace};
+
+#[test]
+fn reclaim_in_a_small_memory_box_and_what_it_shrinks() {
+    let Some(stage) = Stage::ext4() else { return };
+    let limit = [("memory.limit_in_bytes", "33554432")];
+    let Some(group) = Group::new("memory", &limit) else { return };
+    let folder = stage.mounted();
+    trace_stage::run(
+        "sh",
+        &[
+            "-c",
+            &format!(
+                "mkdir {folder}/d; cd {folder}/d; seq 1 20000 | xargs touch; sync; head -c 100m /dev/zero > ../big"
+            ),
+        ],
+    );
+    stage.remount();
+    let command = format!("{} ls -lR {folder}/d >/dev/null; cat {folder}/big >/dev/null", group.enter());
+    let Some(seen) = trace(&all_of_it(false), &command) else { return };
+    let reclaims = seen.of(StallKind::Span, "mm_vmscan_memcg_reclaim");
+    assert!(!reclaims.is_empty());
+    assert!(
+        reclaims
+            .iter()
+            .all(|row| row.duration_ns > 0
+                && row.detail.as_deref().is_some_and(|text| text.ends_with("pages reclaimed")))
+    );
+    let shrunk = seen.details(StallKind::Span, "mm_shrink_slab");
+    assert!(shrunk.iter().any(|text| text.contains("super_cache_scan of ext4 on loop")), "{shrunk:?}");
+    assert!(seen.lost.is_empty(), "{:?}", seen.lost);
+}
+
+#[test]
+fn dirty_throttling_says_how_much_is_dirty_and_where() {
+    let Some(stage) = Stage::ext4() else { return };
+    let bdi = format!("/sys/class/bdi/{}", stage.number());
+    for (name, value) in [("strict_limit", "1"), ("max_ratio", "1")] {
+        std::fs::write(format!("{bdi}/{name}"), value).unwrap();
+    }
+    let command = format!("dd if=/dev/zero of={}/big bs=1M count=200 status=none", stage.mounted());
+    let Some(seen) = trace(&all_of_it(false), &command) else { return };
+    let waits = seen.of(StallKind::OffCpu, "balance_dirty_pages");
+    assert!(!waits.is_empty());
+    let wait = waits.iter().max_by_key(|row| row.duration_ns).unwrap();
+    assert!(wait.duration_ns >= 1_000_000, "{wait:?}");
+    assert_eq!(wait.call.as_deref(), Some("write"));
+    assert!(wait.detail.as_deref().is_some_and(|text| text.contains(&format!("on {} ", stage.number()))), "{wait:?}");
+    assert!(seen.stack(wait.stack).contains("balance_dirty_pages"));
+}
+
+#[test]
+fn a_journal_and_a_wait_for_pages_under_writeback() {
+    let Some(stage) = Stage::ext4() else { return };
+    let command = format!(
+        "for i in 1 2 3 4 5; do dd if=/dev/zero of={}/$i bs=1M count=4 conv=fsync status=none; done",
+        stage.mounted()
+    );
+    let Some(seen) = trace(&all_of_it(false), &command) else { return };
+    let number = stage.number().replace(':', ",");
+    let commits = seen.of(StallKind::Span, "jbd2_run_stats");
+    let ours = |text: &String| text.starts_with(&format!("on {number}: locked "));
+    assert!(commits.iter().any(|row| row.detail.as_ref().is_some_and(ours)), "{commits:?}");
+    let journal = commits.iter().find(|row| row.detail.as_ref().is_some_and(ours)).unwrap().tid;
+    assert!(seen.traced.tasks.iter().any(|task| task.tid == journal && task.name.starts_with("jbd2/loop")));
+    let waits = seen.of(StallKind::OffCpu, "folio_wait_writeback");
+    let wait = waits.iter().find(|row| row.detail.as_ref().is_some_and(|text| text.ends_with(&format!("on {number}"))));
+    let wait = wait.unwrap_or_else(|| panic!("{waits:?}"));
+    assert_eq!(wait.call.as_deref(), Some("fsync"));
+    assert!(wait.woken_ns.is_some_and(|ns| wait.start_ns <= ns && ns <= wait.end_ns()) && wait.waker_tid.is_some());
+}
+
+#[test]
+fn a_contended_inode_lock() {
+    let Some(stage) = Stage::xfs() else { return };
+    let file = format!("{}/file", stage.mounted());
+    let one = format!("dd if=/dev/zero of={file} bs=16M count=8 conv=notrunc status=none");
+    let Some(seen) = trace(&all_of_it(false), &format!("{one} & {one} & wait")) else { return };
+    let locks = seen.details(StallKind::OffCpu, "contention_begin");
+    assert!(locks.iter().any(|text| text == "rwsem write"), "{locks:?}");
+}
+
+#[test]
+fn waits_for_the_log_of_xfs() {
+    let Some(stage) = Stage::xfs() else { return };
+    let command = format!(
+        "for i in $(seq 1 50); do dd if=/dev/zero of={}/$i bs=4k count=1 conv=fsync status=none; done",
+        stage.mounted()
+    );
+    let Some(seen) = trace(&all_of_it(false), &command) else { return };
+    let number = stage.number().replace(':', ",");
+    for tracepoint in ["xlog_iclog_wait_on", "xfs_log_force"] {
+        let waits = seen.details(StallKind::OffCpu, tracepoint);
+        println!("{tracepoint}: {}", waits.len());
+        let ours = waits.iter().any(|text| *text == format!("on {number}"));
+        assert!(ours || tracepoint != "xlog_iclog_wait_on", "{tracepoint}: {waits:?}");
+    }
+}
+
+#[test]
+fn a_transaction_commit_of_btrfs() {
+    let Some(stage) = Stage::new(&["mkfs.btrfs", "-q", "-f"], 512) else { return };
+    let folder = stage.mounted();
+    let command = format!(
+        "head -c 20m /dev/zero > {folder}/file; sync -f {folder}; seq 1 2000 | (cd {folder}; xargs touch); sync -f {folder}"
+    );
+    let Some(seen) = trace(&all_of_it(false), &command) else { return };
+    let commits = seen.of(StallKind::Span, "btrfs_transaction_commit");
+    assert!(commits.iter().any(|row| row.duration_ns > 0 && row.detail.is_some()), "{commits:?}");
+}
+
+#[test]
+fn what_a_limit_of_the_cgroup_held_back() {
+    let Some(stage) = Stage::new(&[], 64) else { return };
+    let limit = format!("{} 2097152", stage.number());
+    let Some(group) = Group::new("blkio", &[("blkio.throttle.write_bps_device", &limit)]) else { return };
+    let command =
+        format!("{} dd if=/dev/zero of={} bs=256k count=4 oflag=direct status=none", group.enter(), stage.device());
+    let Some(seen) = trace(&all_of_it(false), &command) else { return };
+    let held = seen.traced.requests.iter().filter(|request| request.throttled).count();
+    assert!(held >= 2, "{:?}", seen.traced.requests);
+    let writes =
+        seen.traced.stalls.iter().filter(|row| row.kind == StallKind::SystemCall && row.duration_ns > 50_000_000);
+    assert!(writes.count() >= 2);
+}

@@ -1,0 +1,184 @@
+//! File systems on loop devices for the tracer's tests, and the tracer around a command. All is taken away again.
+#![allow(dead_code)] // Not every test file uses all of it.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use model::stall::{StallKind, StallRecord, TraceSettings, Traced};
+use record::{LostEvents, Roots, TraceOptions, Tracing, clock};
+
+/// A file system on a loop device on memory.
+pub(crate) struct Stage {
+    folder: tempfile::TempDir,
+    device: Option<String>,
+}
+
+impl Stage {
+    /// `None` where this machine allows no mounts; as root it does.
+    pub(crate) fn new(make: &[&str], mebibytes: u64) -> Option<Stage> {
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: not root");
+            return None;
+        }
+        let mut stage = Stage { folder: tempfile::tempdir().unwrap(), device: None };
+        for name in ["memory", "mounted"] {
+            std::fs::create_dir(stage.path(name)).unwrap();
+        }
+        run("mount", &["-t", "tmpfs", "-o", "size=2g", "none", &stage.name("memory")]);
+        let image = stage.name("memory/image");
+        run("truncate", &["-s", &format!("{mebibytes}m"), &image]);
+        if let [program, options @ ..] = make {
+            run(program, &[options, &[image.as_str()]].concat());
+        }
+        let attached = Command::new("losetup").args(["--find", "--show", &image]).output().unwrap();
+        assert!(attached.status.success(), "{attached:?}");
+        let device = String::from_utf8(attached.stdout).unwrap().trim().to_owned();
+        stage.device = Some(device.clone());
+        if !make.is_empty() {
+            run("mount", &[&device, &stage.name("mounted")]);
+        }
+        Some(stage)
+    }
+
+    pub(crate) fn xfs() -> Option<Stage> {
+        Stage::new(&["mkfs.xfs", "-q"], 512)
+    }
+
+    pub(crate) fn ext4() -> Option<Stage> {
+        Stage::new(&["mkfs.ext4", "-q", "-F"], 512)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn name(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    /// Where the file system is mounted.
+    pub(crate) fn mounted(&self) -> String {
+        self.name("mounted")
+    }
+
+    /// Mounts it anew: nothing of it is in memory then.
+    pub(crate) fn remount(&self) {
+        run("umount", &[&self.mounted()]);
+        run("mount", &[self.device(), &self.mounted()]);
+    }
+
+    /// `/dev/loop3`.
+    pub(crate) fn device(&self) -> &str {
+        self.device.as_deref().unwrap()
+    }
+
+    /// `7:3`.
+    pub(crate) fn number(&self) -> String {
+        let name = self.device().trim_start_matches("/dev/");
+        std::fs::read_to_string(format!("/sys/block/{name}/dev")).unwrap().trim().to_owned()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let quietly = |program: &str, arguments: &[&str]| {
+            let _ = Command::new(program).args(arguments).stderr(std::process::Stdio::null()).status();
+        };
+        quietly("umount", &[&self.name("mounted")]);
+        if let Some(device) = &self.device {
+            quietly("losetup", &["--detach", device]);
+        }
+        quietly("umount", &[&self.name("memory")]);
+    }
+}
+
+/// A cgroup of version 1, removed again.
+pub(crate) struct Group(PathBuf);
+
+impl Group {
+    pub(crate) fn new(controller: &str, settings: &[(&str, &str)]) -> Option<Group> {
+        let parent = PathBuf::from("/sys/fs/cgroup").join(controller);
+        if !parent.join("tasks").exists() {
+            println!("skipped: no {controller} controller of cgroup version 1");
+            return None;
+        }
+        let group =
+            Group(parent.join(format!("stallscope-trace-test-{}-{}", std::process::id(), clock::monotonic_ns())));
+        std::fs::create_dir(&group.0).unwrap();
+        for (name, value) in settings {
+            std::fs::write(group.0.join(name), value).unwrap();
+        }
+        Some(group)
+    }
+
+    /// The words of a shell that put it into the group.
+    pub(crate) fn enter(&self) -> String {
+        format!("echo $$ > {}/tasks; ", self.0.display())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for _ in 0..50 {
+            if std::fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+pub(crate) fn run(program: &str, arguments: &[&str]) {
+    let output = Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"));
+    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// What was seen while a shell's command ran.
+pub(crate) struct Seen {
+    pub(crate) traced: Traced,
+    pub(crate) lost: Vec<LostEvents>,
+}
+
+/// Everything, however short.
+pub(crate) fn all_of_it(all_requests: bool) -> TraceOptions {
+    TraceOptions { settings: TraceSettings { slow_ns: 1, interval_ns: 1, all_requests }, blocked_ns: 1_000_000_000 }
+}
+
+/// Traces while the shell runs. `None` where there is no BPF.
+pub(crate) fn trace(options: &TraceOptions, command: &str) -> Option<Seen> {
+    let (mut tracing, findings) = Tracing::open(&Roots::default(), options);
+    if !tracing.is_tracing() {
+        println!("skipped: {}", findings.last().and_then(|finding| finding.why.clone()).unwrap_or_default());
+        return None;
+    }
+    let missing: Vec<_> = findings.iter().filter(|finding| !finding.available).collect();
+    assert!(missing.is_empty() || !rustix::process::geteuid().is_root(), "{missing:?}");
+    let mut traced = Traced::default();
+    let mut shell = Command::new("sh").args(["-c", command]).spawn().unwrap();
+    while shell.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(10));
+        tracing.poll(&mut traced);
+    }
+    std::thread::sleep(Duration::from_millis(20));
+    tracing.finish(clock::monotonic_ns(), &mut traced);
+    Some(Seen { traced, lost: tracing.lost() })
+}
+
+impl Seen {
+    /// Rows of a kind and tracepoint.
+    pub(crate) fn of(&self, kind: StallKind, tracepoint: &str) -> Vec<&StallRecord> {
+        let wanted = |row: &&StallRecord| row.kind == kind && row.tracepoint.as_deref() == Some(tracepoint);
+        self.traced.stalls.iter().filter(wanted).collect()
+    }
+
+    /// The details of such rows.
+    pub(crate) fn details(&self, kind: StallKind, tracepoint: &str) -> Vec<String> {
+        self.of(kind, tracepoint).iter().filter_map(|row| row.detail.clone()).collect()
+    }
+
+    pub(crate) fn stack(&self, number: Option<u32>) -> String {
+        let stack = self.traced.stacks.iter().find(|stack| Some(stack.stack) == number);
+        stack.map(|stack| stack.frames.join(" < ")).unwrap_or_default()
+    }
+}
