@@ -59,4 +59,4 @@ pub use roots::Roots;
 pub use sampler::{BoxCgroup, Options, SamplerSet, SourceCost};
 pub use source::SourceError;
 pub use ticker::{ClockWatch, Tick, Ticker};
-pub use trace::{BlockedNow, Cost, LostEvents, TraceOptions, Tracing};
+pub use trace::{BlockedNow, Cost, LostEvents, TRACE_CAPABILITY, TraceOptions, Tracing};

@@ -37,6 +37,8 @@ use tracepoints::{SOURCES, Source};
 use watch::Watch;
 use wording::Wording;
 
+pub use programs::CAPABILITY as TRACE_CAPABILITY;
+
 /// What to trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceOptions {

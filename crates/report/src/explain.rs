@@ -28,6 +28,22 @@ pub fn text(run: &str, explanation: &Explanation, limit: usize, style: Style) ->
     text
 }
 
+/// What a run ends with: the causes in one sentence, the worst stall, and where there is more.
+pub fn brief(run: &str, explanation: &Explanation, style: Style) -> String {
+    let threshold = Nanoseconds(explanation.slower_than_ns);
+    let mut text = format!("\n{}\n", style.heading(&format!("Why operations took longer than {threshold}")));
+    let _ = writeln!(text, " {}", sentence(explanation));
+    stalls::worst(&mut text, explanation, style);
+    let losses = &explanation.losses;
+    if losses.any() {
+        let _ = writeln!(text, " {}", style.remark("not all was recorded; the whole explanation says what is missing"));
+    }
+    if explanation.slow_operations > 0 {
+        let _ = writeln!(text, " {}", style.faint(&format!("more: stallscope explain {}", printable(run))));
+    }
+    text
+}
+
 fn headline(text: &mut String, run: &str, explanation: &Explanation, style: Style) {
     let threshold = Nanoseconds(explanation.slower_than_ns);
     let _ = writeln!(text, "{}", style.heading(&format!("Why operations took longer than {threshold}")));

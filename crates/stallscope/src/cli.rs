@@ -30,6 +30,8 @@ pub enum Verb {
     Record(RecordArgs),
     /// Show what happened in a run.
     Show(RunDirectory),
+    /// Say why the slow operations of a run were slow.
+    Explain(ExplainArgs),
     /// Say what a block trace shows: where each bio's time went, and who passed whom.
     Blk(crate::blk::BlkArgs),
     /// Time a kernel function, or what lies between two tracepoints, in histograms.
@@ -186,6 +188,23 @@ pub struct RunDirectory {
     /// The run directory.
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
+    /// Print one JSON document, and nothing else, to standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The run directory.
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Explain operations that took at least so long [default: those that the run kept].
+    #[arg(long, value_name = "T", value_parser = parse_duration)]
+    pub slower_than: Option<u64>,
+    /// Show so many of the worst stalls one by one [default: 5; with --json: all that are kept].
+    #[arg(long, value_name = "N")]
+    pub worst: Option<usize>,
     /// Print one JSON document, and nothing else, to standard output.
     #[arg(long)]
     pub json: bool,

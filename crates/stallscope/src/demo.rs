@@ -7,6 +7,7 @@ use model::quantity::{Bytes, Nanoseconds, parse_size};
 use rig::{FsKind, ThrowAway};
 
 use crate::cli::DemoArgs;
+use crate::explain_verb;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::screen::Screen;
@@ -18,6 +19,13 @@ const IMAGE_BYTES: u64 = 3 << 30;
 const BOX: &str = "512m";
 /// The disk of the demo is as fast as one spinning disk, so that waiting for it can be seen on any machine.
 const DISK: &str = "48m";
+
+/// Stalls that are walked through one by one.
+const STALLS: usize = 2;
+const HOW_TO_READ: &str = "
+That was what happened. Here is why: each slow operation's time is divided among what it waited for, by what the kernel
+said while it did. Below the causes stand those who held the others up, and the worst operations with their chains: each
+line waits for the one below it, down to a request on the disk, a task that runs, or a limit.";
 
 /// Makes a file system, runs a scaled simoop in a memory box on it, shows the stalls, and takes everything away.
 pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
@@ -48,6 +56,10 @@ pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
     }
     let outcome = outcome?;
     if let Some(directory) = &outcome.directory {
+        if !args.output.json && outcome.exit != Exit::Interrupted {
+            screen.remark(HOW_TO_READ);
+            explain_verb::tell(directory, STALLS, &screen);
+        }
         screen.remark(&what_next(directory, is_root));
     }
     Ok(outcome.exit)
@@ -129,7 +141,7 @@ fn what_next(run: &Path, is_root: bool) -> String {
     };
     format!(
         "\nThe data is gone again; the run is kept in {run}\nTry next:\n  \
-         stallscope show {run}\n  \
+         stallscope explain {run}\n  \
          stallscope run simoop --memory 1g --plan DIR     what a run on a file system of yours would do\n  \
          stallscope record -- fio JOB.fio                 record any other load\n  \
          stallscope recipes show simoop                   a recipe to start your own from{root}"

@@ -9,6 +9,7 @@ mod check;
 mod cli;
 mod demo;
 mod doctor;
+mod explain_verb;
 mod failure;
 mod flight;
 mod funclat;
@@ -70,6 +71,7 @@ fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
         Verb::Doctor(args) => doctor::doctor(&args, &Screen::new(args.json, false)),
         Verb::Record(args) => record_verb::record(args),
         Verb::Show(args) => show::show(&args, &Screen::new(args.json, false)),
+        Verb::Explain(args) => explain_verb::explain(&args, &Screen::new(args.json, false)),
         Verb::Blk(args) => blk::blk(&args, &Screen::new(args.json, false)),
         Verb::Funclat(args) => funclat::funclat(&args),
         Verb::Check(args) => check::check(&args, &Screen::new(args.json, false)),

@@ -11,6 +11,7 @@ use record::clock;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cli::RecordArgs;
+use crate::explain_verb;
 use crate::failure::{Exit, Failure};
 use crate::flight;
 use crate::interrupt::Interrupt;
@@ -59,7 +60,7 @@ pub fn record(args: RecordArgs) -> Result<Exit, Failure> {
     };
     let watched = watch(child, args.runtime, &mut session, &interrupt, &screen);
     screen.rest();
-    finish(watched, session, &args, &screen)
+    finish(watched, session, &args, &interrupt, &screen)
 }
 
 fn name_of(command: &[OsString]) -> String {
@@ -181,7 +182,13 @@ fn end(child: &mut Child, interrupt: &Interrupt) -> Option<ExitStatus> {
     None
 }
 
-fn finish(watched: Watched, session: Session, args: &RecordArgs, screen: &Screen) -> Result<Exit, Failure> {
+fn finish(
+    watched: Watched,
+    session: Session,
+    args: &RecordArgs,
+    interrupt: &Interrupt,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
     let complaint = watched
         .status
         .filter(|status| !status.success())
@@ -189,7 +196,8 @@ fn finish(watched: Watched, session: Session, args: &RecordArgs, screen: &Screen
     if let Some(text) = &complaint {
         session.recorder.event(RunEvent::Note { at_ns: clock::monotonic_ns(), text: text.clone() });
     }
-    let directory = session.directory.display().to_string();
+    let path = session.directory.clone();
+    let directory = path.display().to_string();
     let closed = session.close(watched.ending, GRACE, screen)?;
     let summary = &closed.summary;
     if args.recording.output.json {
@@ -199,6 +207,9 @@ fn finish(watched: Watched, session: Session, args: &RecordArgs, screen: &Screen
     }
     if let (_, Some(failure)) = closed.take_down(GRACE, screen) {
         return Err(failure);
+    }
+    if !args.recording.output.json {
+        explain_verb::tell_briefly(&path, interrupt.requests() > 0, screen);
     }
     match (watched.ending, complaint) {
         (Ending::Interrupted, _) => Ok(Exit::Interrupted),

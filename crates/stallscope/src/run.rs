@@ -16,6 +16,7 @@ use record::clock;
 use rig::{Register, Thing};
 use serde_json::json;
 
+use crate::explain_verb;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::machine::{self, Intent};
@@ -47,10 +48,15 @@ pub struct Outcome {
 /// The verb.
 pub fn run(asked: Asked) -> Result<Exit, Failure> {
     let output = &asked.args.recording.output;
-    let screen = Screen::new(output.json, output.quiet);
+    let json = output.json;
+    let screen = Screen::new(json, output.quiet);
     let interrupt = Interrupt::install()?;
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
-    Ok(perform(asked, &screen, &interrupt, &register)?.exit)
+    let outcome = perform(asked, &screen, &interrupt, &register)?;
+    if let Some(directory) = outcome.directory.as_deref().filter(|_| !json) {
+        explain_verb::tell_briefly(directory, outcome.exit == Exit::Interrupted, &screen);
+    }
+    Ok(outcome.exit)
 }
 
 /// Plans, runs, records and shows.

@@ -15,7 +15,8 @@ use super::inventory::Inventory;
 use super::rows::Batches;
 use crate::error::ArchiveError;
 use crate::table::{
-    Descriptors, Intervals, Metrics, Operations, RequestIntervals, Requests, Samples, Stacks, Stalls, Table, Tasks,
+    Descriptors, Intervals, Metrics, Operations, RequestIntervals, Requests, Samples, Stacks, Stalls, TRACED, Table,
+    Tasks,
 };
 use crate::{DESCRIPTION_FILE, JOURNAL_FILE};
 
@@ -81,6 +82,12 @@ impl Run {
     /// Whether the run has the tables that a tracer fills, be they empty.
     pub fn has_trace(&self) -> bool {
         self.inventory.segments.iter().any(|segment| segment.entry.table == Stalls::NAME)
+    }
+
+    /// Bytes of what a tracer saw, as they are on disk.
+    pub fn trace_bytes(&self) -> u64 {
+        let batches = TRACED.iter().filter_map(|table| self.inventory.batches.get(*table)).flatten();
+        batches.map(|batch| batch.length).sum()
     }
 
     /// Time that tasks were seen to lose.

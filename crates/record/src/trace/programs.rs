@@ -14,7 +14,8 @@ use super::tracepoints::{Program, Source};
 /// Compiled by `build.rs` from `bpf/stall.bpf.c`.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stall.bpf.o"));
 
-const CAPABILITY: &str = "kernel tracing (BPF)";
+/// What the finding is called that says whether the kernel can be traced at all.
+pub const CAPABILITY: &str = "kernel tracing (BPF)";
 const PURPOSE: &str = "sees what tasks wait for, so that stalls can be explained";
 const SETTINGS_MAP: &str = ".rodata.settings";
 const EACH_REQUEST_RING: &str = "each_request";

@@ -30,6 +30,14 @@ pub(super) fn stalls(text: &mut String, explanation: &Explanation, limit: usize,
     }
 }
 
+/// The worst alone.
+pub(super) fn worst(text: &mut String, explanation: &Explanation, style: Style) {
+    if let Some(stall) = explanation.stalls.first() {
+        let _ = writeln!(text, "\n The worst:");
+        one(text, stall, style);
+    }
+}
+
 fn one(text: &mut String, stall: &Stall, style: Style) {
     let path = stall.path.as_deref().map_or_else(String::new, |path| format!(" of {}", printable(path)));
     let took = Nanoseconds(stall.duration_ns);

@@ -1,0 +1,94 @@
+//! `explain`: why the slow operations of a run were slow.
+
+use std::path::Path;
+
+use archive::{ArchiveError, Batches, Run};
+use explain::blame::{Blame, Explanation};
+use model::preflight::Finding;
+
+use crate::cli::ExplainArgs;
+use crate::failure::{Exit, Failure};
+use crate::reading;
+use crate::screen::Screen;
+
+/// A trace of at most this size is explained in well under a second, which also a person in a hurry has.
+const QUICK_BYTES: u64 = 4 << 20;
+
+/// Explains a run, also while it is still being written.
+pub fn explain(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let run = Run::open(&args.run).map_err(reading::unreadable)?;
+    if !run.has_trace() {
+        return Err(untraced(&run));
+    }
+    let mut explanation = explanation(&run, args.slower_than, |warning| screen.warning(warning));
+    let name = args.run.display().to_string();
+    if args.json {
+        explanation.stalls.truncate(args.worst.unwrap_or(usize::MAX));
+        screen.json(&report::json::explanation(&name, &explanation));
+    } else {
+        let worst = args.worst.unwrap_or(report::explain::STALLS_SHOWN);
+        screen.result(&report::explain::text(&name, &explanation, worst, screen.style()));
+    }
+    Ok(Exit::Done)
+}
+
+/// What a run ends with: the causes in a sentence, and the worst stall. Nothing where nothing was traced, or where a person
+/// in a `hurry` would have to wait for it.
+pub fn tell_briefly(directory: &Path, hurry: bool, screen: &Screen) {
+    if let Some(explanation) = of_finished(directory, hurry, screen) {
+        let name = directory.display().to_string();
+        screen.result(&report::explain::brief(&name, &explanation, screen.style()));
+    }
+}
+
+/// The whole explanation of a run that has just ended, with so many stalls.
+pub fn tell(directory: &Path, worst: usize, screen: &Screen) {
+    if let Some(explanation) = of_finished(directory, false, screen) {
+        let name = directory.display().to_string();
+        screen.result(&format!("\n{}", report::explain::text(&name, &explanation, worst, screen.style())));
+    }
+}
+
+fn of_finished(directory: &Path, hurry: bool, screen: &Screen) -> Option<Explanation> {
+    let run = Run::open(directory).ok().filter(Run::has_trace)?;
+    let is_quick = run.trace_bytes() <= QUICK_BYTES;
+    (is_quick || !hurry).then(|| explanation(&run, None, |warning| screen.warning(warning)))
+}
+
+/// Requests come last: of millions only those are kept that a stall refers to.
+fn explanation(run: &Run, slower_than_ns: Option<u64>, warn: impl Fn(&str)) -> Explanation {
+    let mut blame = Blame::new(slower_than_ns, run.description());
+    blame.events(run.events());
+    each(run.intervals(), &warn, |rows| blame.intervals(&rows));
+    each(run.operations(), &warn, |rows| blame.operations(&rows));
+    each(run.tasks(), &warn, |rows| blame.tasks(&rows));
+    each(run.stacks(), &warn, |rows| blame.stacks(&rows));
+    each(run.stalls(), &warn, |rows| blame.stalls(&rows));
+    each(run.requests(), &warn, |rows| blame.requests(&rows));
+    blame.finish()
+}
+
+/// A damaged batch is told and passed over: the rest of the run is still worth explaining.
+fn each<Row>(batches: Batches<Row>, warn: impl Fn(&str), mut take: impl FnMut(Vec<Row>)) {
+    for batch in batches {
+        match batch {
+            Ok(rows) => take(rows),
+            Err(error @ ArchiveError::Damaged { .. }) => warn(&format!("{error}; the explanation does without")),
+            Err(error) => warn(&error.to_string()),
+        }
+    }
+}
+
+fn untraced(run: &Run) -> Failure {
+    let missing = |finding: &&Finding| !finding.available && finding.capability == record::TRACE_CAPABILITY;
+    let finding = run.description().preflight.iter().find(missing);
+    let why = match finding {
+        Some(Finding { why: Some(why), remedy: Some(remedy), .. }) => format!("{why}; {remedy}"),
+        _ => "with --no-trace, or by a version that could not trace; record it again, as root and without that flag"
+            .to_owned(),
+    };
+    Failure::usage(format_args!(
+        "{}: cannot be explained, because it was recorded without a trace of the kernel: {why}",
+        run.dir().display()
+    ))
+}
