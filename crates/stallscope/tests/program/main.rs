@@ -11,6 +11,7 @@ mod boxes;
 mod clock_step;
 mod data_set;
 mod documents;
+mod explaining;
 mod failing_disk;
 mod full_disk;
 mod funclat;

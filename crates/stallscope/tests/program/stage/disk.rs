@@ -101,7 +101,7 @@ impl Drop for Frozen {
     }
 }
 
-fn text(path: &Path) -> String {
+pub fn text(path: &Path) -> String {
     path.display().to_string()
 }
 

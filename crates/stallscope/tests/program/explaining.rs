@@ -1,0 +1,168 @@
+//! `explain`, on runs of the real kernel: the books close, the right cause is found, and what is missing is said.
+
+use std::path::Path;
+
+use archive::{Run, Writer, WriterOptions};
+use model::block::Operation;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::stage::disk::text;
+use crate::stage::{Disk, Running, SMALL, checked, folder, is_root, number, run, shown};
+
+/// Memory and a disk that are not enough, so that much is slow.
+const PRESSURE: &str = "--memory 48m --disk-bps 12m --slower-than 100ms";
+
+fn explained(run_directory: &Path) -> Value {
+    run(&format!("explain --json {}", run_directory.display())).expect_code(0).document()
+}
+
+/// The times of each stall add up to its duration, and those of the run to the wall time. Tells what the causes are.
+fn with_closed_books(document: &Value) -> Vec<String> {
+    let sum = |causes: &Value| causes.as_array().unwrap().iter().map(|cause| cause["time_ns"].as_u64().unwrap()).sum();
+    let wall_ns: u64 = sum(&document["causes"]);
+    assert_eq!(Some(wall_ns), document["wall_ns"].as_u64());
+    for stall in document["stalls"].as_array().unwrap() {
+        let duration_ns: u64 = sum(&stall["causes"]);
+        assert_eq!(Some(duration_ns), stall["duration_ns"].as_u64(), "{stall:#}");
+    }
+    let causes = document["causes"].as_array().unwrap();
+    causes.iter().map(|cause| cause["cause"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_run_on_a_slowed_disk_is_explained_by_its_limit() {
+    if !is_root("tracing") {
+        return;
+    }
+    let (folder, disk) = (folder(), Disk::xfs());
+    let out = folder.path().join("run");
+    let ended =
+        run(&format!("run simoop {SMALL} {PRESSURE} --out {} {}", out.display(), disk.path().display())).expect_code(0);
+    let (_, brief) = ended.stdout.split_once("\nWhy operations took longer than 100 ms\n").expect("an explanation");
+    println!("{brief}");
+    assert!(brief.contains(&format!("more: stallscope explain {}", out.display())), "{brief}");
+    let document = explained(&out);
+    let causes = with_closed_books(&document);
+    assert!(causes.contains(&"io_throttle".to_owned()), "{:#}", document["causes"]);
+    assert!(number(&document, "/slow_operations") > 0.0);
+    let told = run(&format!("explain --worst 3 {}", out.display())).expect_code(0).stdout;
+    assert!(told.contains("I/O limit of a cgroup") && told.contains("The worst"), "{told}");
+    let few = run(&format!("explain --json --worst 1 {}", out.display())).expect_code(0).document();
+    assert_eq!(few["stalls"].as_array().unwrap().len(), 1);
+    // What it cost is in the run, and nothing of it is lost at this rate.
+    let recording = &shown(&out)["recording"];
+    assert!(recording["trace"]["events"].as_u64() > Some(0), "{recording:#}");
+    assert_eq!(recording["lost_events"], 0, "{recording:#}");
+}
+
+#[test]
+fn a_killed_run_is_explained_as_far_as_it_came() {
+    if !is_root("tracing") {
+        return;
+    }
+    let (folder, disk) = (folder(), Disk::xfs());
+    let out = folder.path().join("run");
+    let long = SMALL.replace("-r 3", "-r 60");
+    let mut program =
+        Running::start(&format!("run simoop {long} {PRESSURE} --out {} {}", out.display(), disk.path().display()));
+    program.wait_for_the_archive(&out);
+    program.wait_until("something slow was recorded", |_| {
+        let rows = |name: &str| checked(&out)["rows"][name].as_u64() > Some(0);
+        rows("operations") && rows("stalls")
+    });
+    program.signal(Signal::KILL);
+    program.wait();
+    assert_eq!(checked(&out)["state"], "cut_off");
+    let document = explained(&out);
+    with_closed_books(&document);
+    // The next run takes away what this one left.
+    run(&format!("record --runtime 100ms -q --out {}", folder.path().join("next").display())).expect_code(0);
+}
+
+#[test]
+fn a_run_that_was_not_traced_says_why_it_cannot_be_explained() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    run(&format!("record --no-trace --runtime 200ms -q --out {}", out.display())).expect_code(0);
+    assert_eq!(checked(&out)["rows"]["stalls"], Value::Null);
+    let ended = run(&format!("explain {}", out.display())).expect_code(2);
+    assert!(ended.error().contains("recorded without a trace of the kernel: with --no-trace"), "{}", ended.error());
+    assert!(ended.stdout.is_empty());
+    run(&format!("show {}", out.display())).expect_code(0);
+}
+
+/// As versions before tracing wrote them.
+#[test]
+fn an_older_run_and_a_foreign_directory_are_told_apart() {
+    let folder = folder();
+    let (traced, older) = (folder.path().join("traced"), folder.path().join("older"));
+    run(&format!("record --no-trace --runtime 200ms -q --out {}", traced.display())).expect_code(0);
+    let description = Run::open(&traced).unwrap().description().clone();
+    let options = WriterOptions { reserve_bytes: 1 << 20, ..WriterOptions::default() };
+    Writer::create(&older, &description, options).unwrap().close(description.started).unwrap();
+    let text = std::fs::read_to_string(older.join("run.json")).unwrap();
+    let mut words: Value = serde_json::from_str(&text).unwrap();
+    words.as_object_mut().unwrap().remove("trace").unwrap();
+    std::fs::write(older.join("run.json"), words.to_string()).unwrap();
+    let ended = run(&format!("explain --json {}", older.display())).expect_code(2);
+    assert!(ended.error().contains("without a trace"), "{}", ended.error());
+    let ended = run(&format!("explain {}", folder.path().display())).expect_code(2);
+    assert!(ended.error().ends_with("not a run directory: run.json is missing"), "{}", ended.error());
+}
+
+#[test]
+fn a_trace_that_was_cut_is_explained_as_far_as_it_goes() {
+    if !is_root("tracing") {
+        return;
+    }
+    let folder = folder();
+    let (out, file) = (folder.path().join("run"), tempfile::NamedTempFile::new().unwrap());
+    let command = format!("dd if=/dev/zero of={} bs=1M count=20 conv=fsync 2>/dev/null", file.path().display());
+    let words = ["record", "--slower-than", "1ms", "-q", "--out", &text(&out), "--", "sh", "-c", &command];
+    Running::start_with(&words).wait().expect_code(0);
+    with_closed_books(&explained(&out));
+    for table in ["stalls", "stacks", "requests"] {
+        let path = out.join(format!("{table}-0000.arrows"));
+        let length = std::fs::metadata(&path).unwrap().len();
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(length - 64).unwrap();
+    }
+    let ended = run(&format!("explain --json {}", out.display())).expect_code(0);
+    assert!(ended.stderr.contains("rows of stalls at offset"), "{}", ended.stderr);
+    with_closed_books(&ended.document());
+    assert_eq!(run(&format!("check --json {}", out.display())).expect_code(1).document()["whole"], false);
+}
+
+/// Reads that a device has finished, by its own count.
+fn reads_of(device: &str) -> u64 {
+    let stat = std::fs::read_to_string(format!("/sys/dev/block/{device}/stat")).unwrap();
+    stat.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn every_request_is_recorded_where_all_are_asked_for() {
+    if !is_root("tracing") {
+        return;
+    }
+    let (folder, disk) = (folder(), Disk::ext4(64 << 20));
+    let name = std::fs::canonicalize(format!("/sys/dev/block/{}", disk.number())).unwrap();
+    let device = Path::new("/dev").join(name.file_name().unwrap());
+    let count = |requests: &str| {
+        let out = folder.path().join(requests);
+        let before = reads_of(disk.number());
+        let command = format!("dd if={} of=/dev/null bs=4k count=5000 iflag=direct", device.display());
+        run(&format!("record --requests {requests} -q --out {} -- {command}", out.display())).expect_code(0);
+        let finished = reads_of(disk.number()) - before;
+        let batches = Run::open(&out).unwrap().requests().map(Result::unwrap);
+        let of_disk =
+            |device: model::block::DeviceNumber| format!("{}:{}", device.major(), device.minor()) == disk.number();
+        let reads =
+            batches.flatten().filter(|request| of_disk(request.device) && request.kind.operation() == Operation::Read);
+        (reads.count() as u64, finished)
+    };
+    let (recorded, finished) = count("all");
+    assert!(finished >= 5000);
+    assert_eq!(recorded, finished);
+    let (recorded, _) = count("slow");
+    assert!(recorded < 5000, "{recorded} slow requests");
+}
