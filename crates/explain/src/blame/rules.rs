@@ -55,9 +55,11 @@ pub(super) const ANNOUNCEMENTS: &[Announcement] = &[
     told("contention", Cause::Lock, "a lock"),
 ];
 
-/// The announcement of that name.
+/// The announcement of that name. A wait names the very tracepoint, a span the pair.
 pub(super) fn announcement(tracepoint: &str) -> Option<&'static Announcement> {
-    ANNOUNCEMENTS.iter().find(|known| known.tracepoint == tracepoint)
+    let ends = ["_begin", "_start", "_end"];
+    let pair = ends.iter().find_map(|end| tracepoint.strip_suffix(end)).unwrap_or(tracepoint);
+    ANNOUNCEMENTS.iter().find(|known| known.tracepoint == pair)
 }
 
 /// Stacks that mean a cause.

@@ -194,8 +194,8 @@ impl<'a> Timelines<'a> {
         for (row, short, cause, evidence) in shorts {
             let piece = |at_ns: u64| borders.partition_point(|&border| border < at_ns);
             let (from, to) = (piece(short.start_ns), piece(short.end_ns));
-            let on_cpu_too = short.kind == StallKind::ShortCpuWaits;
-            let room_ns = room.between(from, to, on_cpu_too);
+            let reach = reach(rank(short.kind), cause);
+            let room_ns = room.between(from, to, reach);
             if room_ns == 0 {
                 continue;
             }
@@ -220,18 +220,13 @@ impl<'a> Timelines<'a> {
                     }
                 }
             }
-            let all = open.iter().map(|(&(rank, cause, evidence), &(part, _, row))| ShortShare {
+            let here = open.iter().filter(|&(&(rank, cause, _), _)| reach(rank, cause).holds(&slots[at]));
+            shares.extend(here.map(|(&(_, cause, evidence), &(part, _, row))| ShortShare {
                 cause,
                 evidence,
-                on_cpu_too: rank == rank_of_cpu(),
                 part: part.min(1 << 32),
                 row,
-            });
-            match slots[at] {
-                Slot::Free => shares.extend(all),
-                Slot::OnCpuIn(..) => shares.extend(all.filter(|share| share.on_cpu_too)),
-                _ => {}
-            }
+            }));
         }
         shares
     }
@@ -253,40 +248,63 @@ const fn rank_of_cpu() -> u8 {
     3
 }
 
+/// Where short losses can lie, beside the time that no longer row holds.
+#[derive(Debug, Clone, Copy)]
+enum Reach {
+    /// Nowhere else.
+    Free = 0,
+    /// On the CPU in reclaim: what reclaim calls is further in.
+    Reclaim = 1,
+    /// On the CPU in any span.
+    OnCpu = 2,
+}
+
+fn reach(rank: u8, cause: Cause) -> Reach {
+    match cause {
+        _ if rank == rank_of_cpu() => Reach::OnCpu,
+        Cause::Shrinker | Cause::Compaction | Cause::ReclaimThrottle if rank == 0 => Reach::Reclaim,
+        _ => Reach::Free,
+    }
+}
+
+impl Reach {
+    const ALL: [Reach; 3] = [Reach::Free, Reach::Reclaim, Reach::OnCpu];
+
+    fn holds(self, slot: &Slot) -> bool {
+        match (self, slot) {
+            (_, Slot::Free) | (Reach::OnCpu, Slot::OnCpuIn(..)) => true,
+            (Reach::Reclaim, Slot::OnCpuIn(cause, _)) => *cause == Cause::DirectReclaim,
+            _ => false,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 struct ShortShare {
     cause: Cause,
     evidence: Evidence,
-    on_cpu_too: bool,
     part: u64,
     row: u32,
 }
 
-/// Time that sums of short losses can lie in, before each piece: outside of what longer rows hold.
-struct Room {
-    free_ns: Vec<u64>,
-    on_cpu_ns: Vec<u64>,
-}
+/// Time that sums of short losses can lie in, before each piece, by [`Reach`].
+struct Room([Vec<u64>; 3]);
 
 impl Room {
     fn of(borders: &[u64], slots: &[Slot]) -> Room {
-        let (mut free_ns, mut on_cpu_ns) = (vec![0], vec![0]);
-        for (slot, pair) in slots.iter().zip(borders.windows(2)) {
-            let ns = pair[1] - pair[0];
-            let (free, on_cpu) = match slot {
-                Slot::Free => (ns, ns),
-                Slot::OnCpuIn(..) => (0, ns),
-                _ => (0, 0),
-            };
-            free_ns.push(free_ns[free_ns.len() - 1] + free);
-            on_cpu_ns.push(on_cpu_ns[on_cpu_ns.len() - 1] + on_cpu);
-        }
-        Room { free_ns, on_cpu_ns }
+        Room(Reach::ALL.map(|reach| {
+            let mut before_ns = vec![0];
+            for (slot, pair) in slots.iter().zip(borders.windows(2)) {
+                let ns = if reach.holds(slot) { pair[1] - pair[0] } else { 0 };
+                before_ns.push(before_ns[before_ns.len() - 1] + ns);
+            }
+            before_ns
+        }))
     }
 
-    fn between(&self, from: usize, to: usize, on_cpu_too: bool) -> u64 {
-        let sums = if on_cpu_too { &self.on_cpu_ns } else { &self.free_ns };
-        sums[to] - sums[from]
+    fn between(&self, from: usize, to: usize, reach: Reach) -> u64 {
+        let before_ns = &self.0[reach as usize];
+        before_ns[to] - before_ns[from]
     }
 }
 

@@ -55,6 +55,7 @@ fn a_lock_that_only_a_frozen_file_system_makes_wait_is_frozen() {
         ("tp=contention", frozen, "frozen 6, running 4"),
         ("", frozen, "frozen 6, running 4"),
         ("tp=contention", "stack=percpu_rwsem_wait,__percpu_down_read,cpus_read_lock", "lock 6, running 4"),
+        ("tp=contention_begin", "stack=ext4_buffered_write_iter,vfs_write", "lock 6, running 4"),
         ("tp=contention", "stack=rwsem_down_write_slowpath,down_write,ext4_buffered_write_iter", "lock 6, running 4"),
     ] {
         check(&format!("op:write 7 |==========|\n off 7 |  ssssss  | {announced} {stack}"), expected);
@@ -140,6 +141,13 @@ fn short_waits_take_their_part_of_the_time_that_nothing_else_holds() {
          spans     7 |==========| busy=8 tp=mm_vmscan_direct_reclaim
          sleeps    7 |==========| busy=8 stack=xlog_wait_on_iclog",
         "direct_reclaim 8, fs_log 2",
+    );
+    // Reclaim calls the shrinkers.
+    check(
+        "op:read   7 |==========|
+         span      7 | ======== | tp=mm_vmscan_memcg_reclaim
+         spans     7 |==========| busy=5 tp=mm_shrink_slab",
+        "shrinker 5, direct_reclaim 4, running 1",
     );
     // Only waits for a CPU can lie in a span that is known whole.
     check(
