@@ -21,6 +21,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use archive::Run;
+use explain::condition::Condition;
 use model::event::{Ending, RunEvent};
 use model::run::{Limits, RunDescription};
 use record::clock;
@@ -59,6 +60,10 @@ pub fn fly(args: &RecordArgs, ring_ns: u64) -> Result<Exit, Failure> {
     let (recording, flight) = (&args.recording, &args.flight);
     if recording.interval > LONGEST_INTERVAL_NS {
         return Err(Failure::usage("--ring takes a sample at least every 2.5s; give a smaller --interval"));
+    }
+    let stall = flight.on_stall.iter().find(|condition| matches!(condition, Condition::Stall { .. }));
+    if let Some(stall) = stall.filter(|_| recording.no_trace) {
+        return Err(Failure::usage(format_args!("--on-stall: {stall} needs tracing, which --no-trace turns off")));
     }
     let hook = flight.on_stall_exec.as_deref().map(Hook::find).transpose()?;
     let screen = Screen::new(recording.output.json, recording.output.quiet);

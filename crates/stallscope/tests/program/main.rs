@@ -13,6 +13,7 @@ mod data_set;
 mod documents;
 mod explaining;
 mod failing_disk;
+mod flight;
 mod full_disk;
 mod funclat;
 mod interrupts;

@@ -1,0 +1,230 @@
+//! `record --ring`: what a flight recorder keeps, from outside, of real stalls.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use archive::Run;
+use model::event::RunEvent;
+use rustix::process::Signal;
+
+use crate::stage::disk::{Tmpfs, fill_up};
+use crate::stage::{Disk, Frozen, Running, checked, folder, is_root, number, run, shown};
+
+/// A recorder in `directory`, which records when this returns.
+fn recorder(directory: &Path, options: &str) -> Running {
+    let mut program = Running::start(&format!("record --ring 10s --out {} {options}", directory.display()));
+    let first = directory.join("ring/slice-000001/run.json");
+    program.wait_until("the first slice is there", |_| first.exists());
+    program
+}
+
+/// The kept runs whose name ends so.
+fn kept(directory: &Path, word: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().flatten().map(|entry| entry.path());
+    let mut runs: Vec<PathBuf> = entries.filter(|path| path.to_string_lossy().ends_with(word)).collect();
+    runs.retain(|path| path.join("run.json").exists() && !path.to_string_lossy().contains("/unfinished-"));
+    runs.sort();
+    runs
+}
+
+fn notes(run: &Path) -> String {
+    let run = Run::open(run).unwrap();
+    let texts = run.events().iter().filter_map(|event| match event {
+        RunEvent::Note { text, .. } => Some(text.clone()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Lets a file system stand still while something writes to it.
+fn freeze(disk: &Disk, time: Duration) {
+    let frozen = Frozen::new(disk.path());
+    let path = disk.path().join("file");
+    let writer = std::thread::Builder::new().name("the-writer".into()).spawn(move || {
+        fs::write(path, vec![7; 1 << 20]).unwrap();
+    });
+    std::thread::sleep(time);
+    drop(frozen);
+    writer.unwrap().join().unwrap();
+}
+
+#[test]
+fn a_frozen_file_system_is_kept_and_explained_and_the_next_stall_is_too_soon() {
+    if !is_root("freezing a file system") {
+        return;
+    }
+    let (folder, disk) = (folder(), Disk::ext4(64 << 20));
+    let directory = folder.path().join("flight");
+    let mut program = recorder(&directory, "--on-stall 2s --keep-after 2s");
+    std::thread::sleep(Duration::from_secs(1));
+    freeze(&disk, Duration::from_secs(4));
+    program.wait_until("the stall is kept", |_| !kept(&directory, "-stall").is_empty());
+    freeze(&disk, Duration::from_secs(3));
+    program.wait_until("the next one is told", |program| program.stderr().contains("too soon"));
+    program.signal(Signal::INT);
+    let ended = program.wait().expect_code(0);
+    println!("{}{}", ended.stderr, ended.stdout);
+
+    let runs = kept(&directory, "-stall");
+    assert_eq!(runs.len(), 1);
+    assert_eq!(checked(&runs[0])["whole"], true);
+    assert!(number(&shown(&runs[0]), "/recording/samples") >= 5.0);
+    assert!(notes(&runs[0]).contains("the-writer"), "{}", notes(&runs[0]));
+    let explained = run(&format!("explain --json --slower-than 2s {}", runs[0].display())).expect_code(0).document();
+    println!("{:#}", explained["causes"]);
+    assert_eq!(explained["causes"][0]["cause"], "frozen");
+    assert!(number(&explained, "/causes/0/share") >= 0.8);
+    let stalls = explained["stalls"].as_array().unwrap();
+    assert!(stalls.iter().any(|stall| stall["task"].to_string().contains("the-writer")), "{explained:#}");
+}
+
+#[test]
+fn a_signal_keeps_the_ring_whose_slices_are_few_and_a_program_is_told_of_it() {
+    let folder = folder();
+    let (directory, told) = (folder.path().join("flight"), folder.path().join("told"));
+    let script = folder.path().join("script");
+    let text = format!(
+        "#!/bin/sh\ntest -e \"$STALLSCOPE_RUN/run.json\" && echo \"$1|$STALLSCOPE_RUN|$STALLSCOPE_REASON\" >{0}.new\n\
+         mv {0}.new {0}\nexit 3\n",
+        told.display()
+    );
+    fs::write(&script, text).unwrap();
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let options = format!("--json --keep-after 1s --on-stall-exec {}", script.display());
+    let mut program = recorder(&directory, &options);
+    let began = Instant::now();
+    let mut most = 0;
+    program.wait_until("the ring has turned over", |_| {
+        most = most.max(fs::read_dir(directory.join("ring")).unwrap().count());
+        directory.join("ring/slice-000005").exists()
+    });
+    println!("five slices after {:.1} s, {most} at most at a time", began.elapsed().as_secs_f64());
+    assert!((3..=4).contains(&most), "{most}");
+    assert!(!directory.join("ring/slice-000001").exists());
+    program.signal(Signal::USR1);
+    program.wait_until("a program is told", |_| told.exists());
+    program.wait_until("its failure is told", |program| program.stderr().contains("ended with exit status: 3"));
+    program.signal(Signal::INT);
+    let ended = program.wait().expect_code(0);
+    let document = ended.document();
+    let path = document["kept"][0]["run"].as_str().unwrap();
+    assert_eq!(fs::read_to_string(&told).unwrap(), format!("{path}|{path}|asked for by SIGUSR1\n"));
+    assert_eq!(number(&document, "/ring/lost_rows"), 0.0, "{document:#}");
+    // Ten seconds of the ring, what the slices at its ends have besides, and the second after.
+    let shown = shown(Path::new(path));
+    assert!((9.0..20.0).contains(&number(&shown, "/duration_s")), "{shown:#}");
+    assert_eq!(checked(Path::new(path))["whole"], true);
+    assert!(!directory.join("ring").exists());
+    no_sample_is_missing(Path::new(path));
+}
+
+/// Joined slices have a sample each second, as if they had been one run all the time.
+fn no_sample_is_missing(run: &Path) {
+    let run = Run::open(run).unwrap();
+    let headers: Vec<_> = run.samples().flat_map(|batch| batch.unwrap()).collect();
+    assert!(headers.iter().enumerate().all(|(ordinal, header)| header.sample == ordinal as u32));
+    let steps = headers.windows(2).map(|pair| pair[1].at.monotonic_ns - pair[0].at.monotonic_ns);
+    let gaps = run.events().iter().filter(|event| matches!(event, RunEvent::Gap { .. })).count();
+    let long = steps.filter(|step_ns| *step_ns > 1_900_000_000).count();
+    assert!(long <= gaps, "{long} steps are too long, and {gaps} gaps are told");
+}
+
+#[test]
+fn what_a_killed_recorder_had_is_kept_by_the_next() {
+    let folder = folder();
+    let directory = folder.path().join("flight");
+    let mut program = recorder(&directory, "");
+    program.wait_until("a second slice is there", |_| directory.join("ring/slice-000002/run.json").exists());
+    std::thread::sleep(Duration::from_millis(5500));
+    program.signal(Signal::KILL);
+    drop(program);
+    let busy = run(&format!("check {}", directory.join("ring/slice-000001").display()));
+    assert_eq!(busy.code, Some(0), "what is in the ring is readable: {}", busy.stderr);
+    let mut program = recorder(&directory, "--keep-last");
+    program.wait_until("the old ring is kept", |program| program.stdout().contains("cut-off"));
+    let second = run(&format!("record --ring 10s --out {}", directory.display())).expect_code(3);
+    assert!(second.error().contains("another flight recorder (process"), "{}", second.error());
+    std::thread::sleep(Duration::from_secs(2));
+    program.signal(Signal::TERM);
+    let ended = program.wait().expect_code(0);
+    println!("{}", ended.stdout);
+    let (cut_off, last) = (kept(&directory, "-cut-off"), kept(&directory, "-last"));
+    assert_eq!((cut_off.len(), last.len()), (1, 1));
+    assert!(number(&shown(&cut_off[0]), "/recording/samples") >= 7.0);
+    assert_eq!((&checked(&cut_off[0])["whole"], &checked(&last[0])["whole"]), (&true.into(), &true.into()));
+    let left: Vec<_> = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+}
+
+#[test]
+fn what_is_kept_has_a_limit_that_is_told_and_nothing_is_deleted() {
+    let folder = folder();
+    let directory = folder.path().join("flight");
+    // Room for one run of some seconds, and not for two.
+    let mut program = recorder(&directory, "--keep-after 0s --keep-size 1m");
+    program.signal(Signal::USR1);
+    program.wait_until("one is kept", |_| kept(&directory, "-asked").len() == 1);
+    let ballast = kept(&directory, "-asked")[0].join("ballast");
+    fs::write(ballast, vec![0; 1 << 20]).unwrap();
+    program.signal(Signal::USR1);
+    program.wait_until("the limit is told", |program| program.stderr().contains("--keep-size"));
+    program.signal(Signal::INT);
+    let ended = program.wait().expect_code(0);
+    println!("{}", ended.stderr);
+    assert!(ended.stdout.contains("1 runs kept") && ended.stdout.contains("1 could not be kept"), "{}", ended.stdout);
+    assert_eq!(kept(&directory, "-asked").len(), 1);
+}
+
+#[test]
+fn a_full_disk_does_not_end_the_recorder() {
+    if !is_root("a small tmpfs") {
+        return;
+    }
+    let tmpfs = Tmpfs::new(24);
+    let directory = tmpfs.path().join("flight");
+    let mut program = recorder(&directory, "--ring-size 16m --keep-after 0s");
+    let ballast = fill_up(tmpfs.path());
+    program.wait_until("it is told", |program| program.stderr().contains("nothing can be recorded at present"));
+    program.signal(Signal::USR1);
+    program.wait_until("keeping is refused", |program| program.stderr().contains("not kept: "));
+    fs::remove_file(ballast).unwrap();
+    program.wait_until("it goes on", |program| program.stderr().contains("recording goes on"));
+    program.signal(Signal::USR1);
+    program.wait_until("keeping works again", |_| !kept(&directory, "-asked").is_empty());
+    program.signal(Signal::INT);
+    let ended = program.wait().expect_code(0);
+    println!("{}{}", ended.stderr, ended.stdout);
+    let run = kept(&directory, "-asked").remove(0);
+    assert_eq!(checked(&run)["whole"], true);
+    let losses =
+        Run::open(&run).unwrap().events().iter().filter(|event| matches!(event, RunEvent::Loss { .. })).count();
+    assert!(losses > 0, "what was not recorded is a loss of the run");
+}
+
+#[test]
+fn nonsense_is_one_clear_error_and_makes_nothing() {
+    let folder = folder();
+    let directory = folder.path().join("flight");
+    let theirs = folder.path().join("theirs");
+    fs::create_dir_all(theirs.join("data")).unwrap();
+    for (words, why) in [
+        ("--ring 5s", "a ring holds at least 10s"),
+        ("--ring 10m --ring-size 1m", "a ring takes at least 16m"),
+        ("--ring 10m --on-stall often", "'often' is no condition: it is not a duration"),
+        ("--ring 10m --on-stall psi:disk>5%", "there is pressure on cpu, io, memory, irq, not on 'disk'"),
+        ("--ring 10m --on-stall counter:x>5", "the rate is given per second: N/s"),
+        ("--ring 10m --on-stall 5s --no-trace", "a stall of 5.00 s needs tracing, which --no-trace turns off"),
+        ("--ring 10m --interval 5s", "at least every 2.5s"),
+        ("--ring 10m --on-stall-exec /nonexistent/program", "there is no such file"),
+        ("--ring 10m --memory 1g", "cannot be used with"),
+        ("--on-stall 5s", "--ring"),
+    ] {
+        let ended = run(&format!("record --out {} {words}", directory.display())).expect_code(2);
+        assert!(ended.stderr.contains(why), "{words}: {}", ended.stderr);
+        assert!(!directory.exists(), "{words}");
+    }
+    let refused = run(&format!("record --ring 10s --out {}", theirs.display())).expect_code(2);
+    assert!(refused.error().contains("no flight recorder's"), "{}", refused.error());
+    assert_eq!(fs::read_dir(&theirs).unwrap().count(), 1);
+}
