@@ -8,6 +8,7 @@
 mod args;
 mod hook;
 mod keeper;
+mod kept;
 mod limiter;
 mod place;
 mod ring;
@@ -17,7 +18,6 @@ mod watcher;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use archive::Run;
@@ -32,10 +32,11 @@ pub use args::FlightArgs;
 
 use self::hook::Hook;
 use self::keeper::{Job, Keeper};
+use self::kept::Kept;
 use self::limiter::Keeping;
 use self::place::Place;
 use self::ring::{Extent, Ring, RingView};
-use self::tell::Told;
+use self::tell::Chatter;
 use self::watcher::Watcher;
 use crate::cli::RecordArgs;
 use crate::failure::{Exit, Failure};
@@ -82,12 +83,11 @@ pub fn fly(args: &RecordArgs, ring_ns: u64) -> Result<Exit, Failure> {
     let watcher = Arc::new(Watcher::new(flight.on_stall.clone(), flight.keep_after, flight.keep_every));
     let kernel_files = KernelFiles::mount(&register);
     let (recorder, ring) = record_into(&place, extent, args, &watcher, &screen)?;
-    let (tell_hook, hook_told) = channel();
-    let told = Told::new(place.directory().to_owned());
-    let mut loop_ = Flight { recorder, ring, watcher, keeper, hook, tell_hook, hook_told, turning: None, told, asked };
-    loop_.announce(args, extent, &screen);
-    loop_.run(args, &interrupt, &screen);
-    let ended = loop_.end(args, &place, &interrupt, &screen);
+    let kept = Kept::new(keeper, hook, directory.clone());
+    let mut flying = Flight { recorder, ring, watcher, kept, turning: None, chatter: Chatter::default(), asked };
+    screen.remark(&tell::begin(&directory, flight, extent));
+    flying.run(args, &interrupt, &screen);
+    let ended = flying.end(args, &place, &interrupt, &screen);
     kernel_files.remove();
     ended
 }
@@ -145,29 +145,22 @@ struct Flight {
     recorder: Recorder,
     ring: RingView,
     watcher: Arc<Watcher>,
-    keeper: Keeper,
-    hook: Option<Hook>,
-    tell_hook: Sender<String>,
-    hook_told: Receiver<String>,
+    kept: Kept,
     /// What is to be kept as soon as the current slice has ended.
     turning: Option<Turning>,
-    told: Told,
+    chatter: Chatter,
     asked: Arc<AtomicBool>,
 }
 
 /// A slice is about to end, and then something is to be kept.
 struct Turning {
     keeping: Keeping,
-    rotations: u64,
+    /// Turns that had been made when it was decided on.
+    turns: u64,
     since: Instant,
 }
 
 impl Flight {
-    fn announce(&self, args: &RecordArgs, extent: Extent, screen: &Screen) {
-        let text = tell::begin(&self.told.directory, &args.flight, extent);
-        screen.remark(&text);
-    }
-
     fn run(&mut self, args: &RecordArgs, interrupt: &Interrupt, screen: &Screen) {
         let began = Instant::now();
         let mut looked = false;
@@ -185,7 +178,7 @@ impl Flight {
             }
             self.step(screen);
             if shown.replace(lasted.as_secs()) != Some(lasted.as_secs()) {
-                screen.doing(self.told.in_short(lasted));
+                screen.doing(self.kept.told.in_short(lasted));
             }
             std::thread::sleep(POLL);
         }
@@ -197,21 +190,22 @@ impl Flight {
             self.watcher.asked(now_ns, "asked for by SIGUSR1");
         }
         for (trigger, verdict) in self.watcher.verdicts() {
-            let text = tell::verdict(&trigger, &verdict);
-            self.recorder.event(RunEvent::Note { at_ns: trigger.at_ns, text: text.clone() });
-            screen.remark(&text);
+            if let Some(text) = self.chatter.say(&trigger, &verdict, now_ns) {
+                self.recorder.event(RunEvent::Note { at_ns: trigger.at_ns, text: text.clone() });
+                screen.remark(&text);
+            }
         }
         if self.turning.is_none()
             && let Some(keeping) = self.watcher.due(now_ns)
         {
-            self.turning = Some(Turning { keeping, rotations: self.ring.rotations(), since: Instant::now() });
+            self.turning = Some(Turning { keeping, turns: self.recorder.turns(), since: Instant::now() });
             self.recorder.turn();
-        } else if self.ring.wants_rotation(now_ns) {
+        } else if self.ring.rotations() >= self.recorder.turns() && self.ring.wants_rotation(now_ns) {
+            // No border is on its way to the archive already.
             self.recorder.turn();
         }
-        let has_turned = |turning: &mut Turning| {
-            self.ring.rotations() > turning.rotations || turning.since.elapsed() > TURN_PATIENCE
-        };
+        let has_turned =
+            |turning: &mut Turning| self.ring.rotations() > turning.turns || turning.since.elapsed() > TURN_PATIENCE;
         if let Some(turned) = self.turning.take_if(has_turned) {
             self.keep(turned.keeping);
         }
@@ -222,7 +216,7 @@ impl Flight {
     fn keep(&mut self, keeping: Keeping) {
         let (slices, bytes) = self.ring.with_slices(|paths, bytes| (open(paths), bytes));
         let reason = tell::reasons(&keeping);
-        self.keeper.keep(Job { word: keeping.first.word, reason, slices, bytes, remove: None });
+        self.kept.keep(Job { word: keeping.first.word, reason, slices, bytes, remove: None });
     }
 
     /// Tells what there is to tell.
@@ -230,15 +224,7 @@ impl Flight {
         for news in self.ring.news() {
             screen.warning(&news);
         }
-        for problem in self.hook_told.try_iter() {
-            screen.warning(&problem);
-        }
-        for outcome in self.keeper.outcomes() {
-            if let (Some(hook), Ok((path, _))) = (&self.hook, &outcome.run) {
-                hook.start(path, &outcome.reason, &self.tell_hook);
-            }
-            self.told.outcome(outcome, screen);
-        }
+        self.kept.tell(screen);
     }
 
     /// Ends recording, keeps what is to be kept, and removes the ring.
@@ -251,38 +237,28 @@ impl Flight {
     ) -> Result<Exit, Failure> {
         screen.rest();
         let turning = self.turning.take().map(|turning| turning.keeping);
-        let waiting = [turning, self.watcher.rest()];
+        let waiting = turning.or_else(|| self.watcher.rest());
         let requests = interrupt.requests();
         let finished = self.recorder.finish(Ending::Done, GRACE);
-        let mut keepings: Vec<(String, String)> = waiting
-            .into_iter()
-            .flatten()
-            .map(|keeping| (keeping.first.word.clone(), tell::reasons(&keeping)))
-            .collect();
-        if keepings.is_empty() && args.flight.keep_last {
-            keepings.push(("last".to_owned(), "the end of the recording (--keep-last)".to_owned()));
-        }
-        if let Some((word, reason)) = keepings.into_iter().next() {
+        let last = || ("last".to_owned(), "the end of the recording (--keep-last)".to_owned());
+        let waiting = waiting.map(|keeping| (keeping.first.word.clone(), tell::reasons(&keeping)));
+        if let Some((word, reason)) = waiting.or_else(|| args.flight.keep_last.then(last)) {
             let (slices, bytes) = self.ring.with_slices(|paths, bytes| (open(paths), bytes));
-            self.keeper.keep(Job { word, reason, slices, bytes, remove: None });
+            self.kept.keep(Job { word, reason, slices, bytes, remove: None });
         }
         // A second Ctrl-C leaves the ring to the next start.
-        while !self.keeper.is_idle() && interrupt.requests() <= requests {
+        let mut kept = self.kept;
+        while !kept.is_idle() && interrupt.requests() <= requests {
             std::thread::sleep(POLL / 10);
-            for outcome in self.keeper.outcomes() {
-                if let (Some(hook), Ok((path, _))) = (&self.hook, &outcome.run) {
-                    hook.start(path, &outcome.reason, &self.tell_hook);
-                }
-                self.told.outcome(outcome, screen);
-            }
+            kept.tell(screen);
         }
-        for news in self.ring.news().into_iter().chain(self.hook_told.try_iter()) {
+        for news in self.ring.news() {
             screen.warning(&news);
         }
-        if self.keeper.is_idle() {
+        if kept.is_idle() {
             place.remove_ring()?;
         }
-        self.told.end(self.ring.figures(), self.watcher.too_soon(), args.recording.output.json, screen);
+        kept.told.end(self.ring.figures(), self.watcher.too_soon(), args.recording.output.json, screen);
         finished.map(|()| Exit::Done)
     }
 }

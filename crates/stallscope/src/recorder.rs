@@ -137,6 +137,11 @@ impl Recorder {
         self.turn.ask();
     }
 
+    /// How often it was turned; the sink may not have come to the last border yet.
+    pub fn turns(&self) -> u64 {
+        self.turn.count()
+    }
+
     /// Writes interval records.
     pub fn intervals(&self, records: Vec<IntervalRecord>) {
         self.put(Row::Intervals(records));

@@ -56,6 +56,11 @@ impl Turn {
         self.wanted() > self.0.sampler.load(Ordering::Acquire)
     }
 
+    /// Turns that were made.
+    pub fn count(&self) -> u64 {
+        self.0.sampler.load(Ordering::Acquire)
+    }
+
     /// The border is in the queue.
     pub fn made(&self) {
         self.0.sampler.store(self.wanted(), Ordering::Release);

@@ -3,14 +3,20 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread;
 
 use crate::failure::Failure;
 
 /// A program that is there and can be started.
-#[derive(Debug, Clone)]
-pub struct Hook(PathBuf);
+#[derive(Debug)]
+pub struct Hook {
+    program: PathBuf,
+    /// How many are being started: their disk may stall, too.
+    starting: Arc<AtomicUsize>,
+}
 
 impl Hook {
     /// Finds the program: a path, or a name in `PATH`. It is one program and no command line, because no shell is there
@@ -25,7 +31,7 @@ impl Hook {
         };
         let executable = |path: &&PathBuf| path.is_file() && is_executable(path);
         if let Some(found) = candidates.iter().find(executable) {
-            return Ok(Hook(found.clone()));
+            return Ok(Hook { program: found.clone(), starting: Arc::default() });
         }
         let why = match candidates.iter().any(|path| path.is_file()) {
             true => "it may not be executed",
@@ -41,25 +47,31 @@ impl Hook {
     /// Starts it, and goes on. The kept run's directory is its only argument and in `STALLSCOPE_RUN`; why it was kept is
     /// in `STALLSCOPE_REASON`. A failure is told.
     pub fn start(&self, run: &Path, reason: &str, tell: &Sender<String>) {
-        let mut command = Command::new(&self.0);
+        let mut command = Command::new(&self.program);
         // Standard output may belong to a JSON document.
         command.arg(run).env("STALLSCOPE_RUN", run).env("STALLSCOPE_REASON", reason);
         command.stdin(Stdio::null()).stdout(std::io::stderr());
-        let (program, tell) = (self.0.display().to_string(), tell.clone());
-        let outcome = thread::Builder::new().name("on-stall-exec".into()).spawn({
-            let tell = tell.clone();
-            move || {
-                let problem = match command.status() {
-                    Ok(status) if status.success() => return,
-                    Ok(status) => format!("{program} ended with {status}"),
-                    Err(error) => format!("cannot start {program}: {error}"),
-                };
-                let _ = tell.send(format!("--on-stall-exec: {problem}"));
-            }
-        });
-        if let Err(error) = outcome {
+        let (program, complain, starting) = (self.program.clone(), tell.clone(), Arc::clone(&self.starting));
+        starting.fetch_add(1, Ordering::Relaxed);
+        let body = move || {
+            let child = command.spawn();
+            starting.fetch_sub(1, Ordering::Relaxed);
+            let problem = match child.and_then(|mut child| child.wait()) {
+                Ok(status) if status.success() => return,
+                Ok(status) => format!("ended with {status}"),
+                Err(error) => format!("cannot be started: {error}"),
+            };
+            let _ = complain.send(format!("--on-stall-exec: {} {problem}", program.display()));
+        };
+        if let Err(error) = thread::Builder::new().name("on-stall-exec".into()).spawn(body) {
+            self.starting.fetch_sub(1, Ordering::Relaxed);
             let _ = tell.send(format!("--on-stall-exec: cannot start a thread: {error}"));
         }
+    }
+
+    /// Whether one is still being started. Once it is, it goes on without us.
+    pub fn is_starting(&self) -> bool {
+        self.starting.load(Ordering::Relaxed) > 0
     }
 }
 

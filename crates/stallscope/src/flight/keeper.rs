@@ -92,6 +92,9 @@ impl Keeper {
 }
 
 fn keep(place: &Place, limit_bytes: u64, job: Job) -> Result<(PathBuf, u64, Option<String>), String> {
+    let (Some(first), Some(last)) = (job.slices.first(), job.slices.last()) else {
+        return Err("the ring is empty".to_owned());
+    };
     let directory = place.directory();
     let kept_bytes = place.kept_bytes();
     if kept_bytes.saturating_add(job.bytes) > limit_bytes {
@@ -111,9 +114,6 @@ fn keep(place: &Place, limit_bytes: u64, job: Job) -> Result<(PathBuf, u64, Opti
             Bytes(job.bytes)
         ));
     }
-    let (Some(first), Some(last)) = (job.slices.first(), job.slices.last()) else {
-        return Err("the ring was empty".to_owned());
-    };
     // The newest look at mounts and devices: what stalled last was there then.
     let description = RunDescription { started: first.description().started, ..last.description().clone() };
     let path = rundir::unused(directory, &job.word);

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use archive::{ArchiveError, FlushState, Writer, WriterOptions};
 use model::event::{Ending, RunEvent};
-use model::quantity::Nanoseconds;
 use model::run::RunDescription;
 use model::time::Moment;
 
@@ -243,11 +242,10 @@ impl Ring {
             let Some(oldest) = state.slices.pop_front() else { break };
             removed.push(oldest);
         }
-        if let Some(last) = removed[old..].last() {
+        if removed.len() > old {
             if state.figures.dropped_early == 0 {
-                let held = Nanoseconds(now.monotonic_ns.saturating_sub(last.ended_ns));
-                let text = format!("the ring holds only the last {held}: more does not fit (--ring-size, or the disk)");
-                state.news.push(text);
+                let text = "slices of the ring go before their time: more does not fit (--ring-size, or the disk)";
+                state.news.push(text.to_owned());
             }
             state.figures.dropped_early += (removed.len() - old) as u64;
         }

@@ -13,6 +13,11 @@ use super::limiter::{Keeping, Trigger, Verdict};
 use super::ring::{Extent, Figures};
 use crate::screen::Screen;
 
+/// Stalls that are told of one keeping.
+const TOLD_JOINS: u32 = 3;
+/// Time between two words of stalls that come too soon.
+const TOO_SOON_EVERY_NS: u64 = 60_000_000_000;
+
 /// What it is going to do.
 pub fn begin(directory: &Path, args: &FlightArgs, extent: Extent) -> String {
     let conditions: Vec<String> = args.on_stall.iter().map(|condition| printable(&condition.to_string())).collect();
@@ -29,14 +34,42 @@ pub fn begin(directory: &Path, args: &FlightArgs, extent: Extent) -> String {
     )
 }
 
-/// What becomes of a trigger.
-pub fn verdict(trigger: &Trigger, verdict: &Verdict) -> String {
-    let reason = printable(&trigger.reason);
-    match verdict {
-        Verdict::Keep => format!("to be kept: {reason}"),
-        Verdict::Joins => format!("to be kept with it: {reason}"),
-        Verdict::TooSoon { left_ns } => {
-            format!("not kept, because it is too soon (for another {}, --keep-every): {reason}", Nanoseconds(*left_ns))
+/// Says what becomes of triggers, and not of each in a storm of them.
+#[derive(Debug, Default)]
+pub struct Chatter {
+    joined: u32,
+    /// When it was told that something came too soon, on the monotonic clock.
+    too_soon_ns: Option<u64>,
+    untold: u64,
+}
+
+impl Chatter {
+    /// What to say; nothing where enough was said.
+    pub fn say(&mut self, trigger: &Trigger, verdict: &Verdict, now_ns: u64) -> Option<String> {
+        let reason = printable(&trigger.reason);
+        match verdict {
+            Verdict::Keep => {
+                self.joined = 0;
+                Some(format!("to be kept: {reason}"))
+            }
+            Verdict::Joins => {
+                self.joined = self.joined.saturating_add(1);
+                (self.joined <= TOLD_JOINS).then(|| format!("to be kept with it: {reason}"))
+            }
+            Verdict::TooSoon { left_ns } => {
+                let told_ns = self.too_soon_ns.unwrap_or(0);
+                if self.too_soon_ns.is_some() && now_ns.saturating_sub(told_ns) < TOO_SOON_EVERY_NS {
+                    self.untold += 1;
+                    return None;
+                }
+                self.too_soon_ns = Some(now_ns);
+                let before = match std::mem::take(&mut self.untold) {
+                    0 => String::new(),
+                    untold => format!("; {untold} more since the last time"),
+                };
+                let left = Nanoseconds(*left_ns);
+                Some(format!("not kept, because it is too soon (for another {left}, --keep-every{before}): {reason}"))
+            }
         }
     }
 }
@@ -53,8 +86,7 @@ pub fn reasons(keeping: &Keeping) -> String {
 
 /// What was told so far, for the end.
 pub struct Told {
-    /// The flight recorder's directory.
-    pub directory: PathBuf,
+    directory: PathBuf,
     kept: Vec<(PathBuf, String, u64)>,
     not_kept: Vec<String>,
 }
@@ -122,5 +154,24 @@ impl Told {
                 "lost_rows": ring.lost_rows,
             },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Chatter, Trigger, Verdict};
+
+    #[test]
+    fn a_storm_of_stalls_is_told_in_a_few_lines() {
+        let mut chatter = Chatter::default();
+        let trigger = Trigger { at_ns: 0, word: "stall".into(), reason: "a\x1b[31m stall".into(), by_hand: false };
+        let mut say = |verdict, now_ns| chatter.say(&trigger, &verdict, now_ns);
+        assert!(say(Verdict::Keep, 0).is_some_and(|text| text.starts_with("to be kept: a") && !text.contains('\x1b')));
+        assert_eq!((0..100).filter_map(|now_ns| say(Verdict::Joins, now_ns)).count(), 3);
+        let too_soon = || Verdict::TooSoon { left_ns: 5_000_000_000 };
+        let told: Vec<String> = (0..180).filter_map(|second| say(too_soon(), second * 1_000_000_000)).collect();
+        assert_eq!(told.len(), 3);
+        assert!(told[2].contains("(for another 5.00 s, --keep-every; 59 more since the last time)"), "{}", told[2]);
+        assert!(say(Verdict::Keep, 0).is_some() && say(Verdict::Joins, 0).is_some());
     }
 }

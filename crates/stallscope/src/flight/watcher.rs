@@ -10,6 +10,9 @@ use record::BlockedNow;
 use super::limiter::{Keeping, Limiter, Trigger, Verdict};
 use crate::recorder::Tap;
 
+/// Verdicts that wait to be told.
+const VERDICTS: usize = 256;
+
 /// The conditions, and what is to be kept for them.
 pub struct Watcher(Mutex<Inner>);
 
@@ -70,7 +73,10 @@ impl Watcher {
 impl Inner {
     fn trigger(&mut self, trigger: Trigger) {
         let verdict = self.limiter.trigger(trigger.clone());
-        self.verdicts.push((trigger, verdict));
+        // A keeping is told first, and what follows in a storm need not be told at all.
+        if self.verdicts.len() < VERDICTS {
+            self.verdicts.push((trigger, verdict));
+        }
     }
 
     fn word(&self, condition: usize) -> String {

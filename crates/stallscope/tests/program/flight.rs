@@ -1,11 +1,19 @@
 //! `record --ring`: what a flight recorder keeps, from outside, of real stalls.
 
+use std::collections::HashSet;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use archive::Run;
 use model::event::RunEvent;
+use model::metric::MetricId;
+use model::stall::StallRecord;
 use rustix::process::Signal;
 
 use crate::stage::disk::{Tmpfs, fill_up};
@@ -91,8 +99,9 @@ fn a_signal_keeps_the_ring_whose_slices_are_few_and_a_program_is_told_of_it() {
     );
     fs::write(&script, text).unwrap();
     fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let options = format!("--json --keep-after 1s --on-stall-exec {}", script.display());
+    let options = format!("--json --keep-after 1s --slower-than 100ms --on-stall-exec {}", script.display());
     let mut program = recorder(&directory, &options);
+    let syncing = Syncing::start();
     let began = Instant::now();
     let mut most = 0;
     program.wait_until("the ring has turned over", |_| {
@@ -117,6 +126,9 @@ fn a_signal_keeps_the_ring_whose_slices_are_few_and_a_program_is_told_of_it() {
     assert_eq!(checked(Path::new(path))["whole"], true);
     assert!(!directory.join("ring").exists());
     no_sample_is_missing(Path::new(path));
+    if is_root("tracing") {
+        no_stall_is_missing(Path::new(path), syncing.tid);
+    }
 }
 
 /// Joined slices have a sample each second, as if they had been one run all the time.
@@ -130,15 +142,85 @@ fn no_sample_is_missing(run: &Path) {
     assert!(long <= gaps, "{long} steps are too long, and {gaps} gaps are told");
 }
 
+/// A thread that waits for a disk all the time.
+struct Syncing {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+    tid: u32,
+}
+
+impl Syncing {
+    fn start() -> Syncing {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (tell, told) = channel();
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+            let mut file = tempfile::tempfile_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+            while !stopped.load(Ordering::Relaxed) {
+                file.write_all(&[7; 4096]).and_then(|()| file.sync_all()).unwrap();
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        Syncing { stop, thread: Some(thread), tid: told.recv().unwrap() }
+    }
+}
+
+impl Drop for Syncing {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn stalls(run: &Run) -> Vec<StallRecord> {
+    run.stalls().flat_map(|batch| batch.unwrap()).collect()
+}
+
+/// Everything that a slice's rows mean is in the slice, also where it was told long before the slice began.
+fn reads_alone(slice: &Path) {
+    let run = Run::open(slice).unwrap();
+    let stacks: HashSet<u32> = run.stacks().flat_map(|batch| batch.unwrap()).map(|stack| stack.stack).collect();
+    let tasks: HashSet<u32> = run.tasks().flat_map(|batch| batch.unwrap()).map(|task| task.tid).collect();
+    let metrics: HashSet<MetricId> =
+        run.descriptors().flat_map(|batch| batch.unwrap()).map(|metric| metric.id).collect();
+    let stalls = stalls(&run);
+    println!("{}: {} stalls, {} stacks, {} tasks", slice.display(), stalls.len(), stacks.len(), tasks.len());
+    for stall in &stalls {
+        assert!(stall.stack.is_none_or(|stack| stacks.contains(&stack)), "{stall:?}");
+        assert!(stall.waker_stack.is_none_or(|stack| stacks.contains(&stack)), "{stall:?}");
+        assert!(tasks.contains(&stall.tid), "{stall:?}");
+    }
+    assert!(run.changes().flat_map(|batch| batch.unwrap()).all(|change| metrics.contains(&change.metric)));
+    if rustix::process::geteuid().is_root() {
+        assert!(stalls.iter().any(|stall| stall.stack.is_some()), "something waited");
+    }
+}
+
+/// Whoever waits all the time is seen to wait all the time.
+fn no_stall_is_missing(run: &Path, tid: u32) {
+    let run = Run::open(run).unwrap();
+    let mut own = stalls(&run);
+    own.retain(|stall| stall.tid == tid);
+    own.sort_by_key(|stall| stall.start_ns);
+    let pauses = own.windows(2).map(|pair| pair[1].start_ns.saturating_sub(pair[0].end_ns()));
+    let longest = pauses.max().unwrap_or(u64::MAX);
+    println!("{} rows of the thread that waits, {longest} ns at most between two", own.len());
+    assert!(longest < 700_000_000, "a border is a second away at most, and nothing is lost there");
+}
+
 #[test]
 fn what_a_killed_recorder_had_is_kept_by_the_next() {
     let folder = folder();
     let directory = folder.path().join("flight");
-    let mut program = recorder(&directory, "");
+    let mut program = recorder(&directory, "--slower-than 100ms");
+    let syncing = Syncing::start();
     program.wait_until("a second slice is there", |_| directory.join("ring/slice-000002/run.json").exists());
     std::thread::sleep(Duration::from_millis(5500));
     program.signal(Signal::KILL);
     drop(program);
+    drop(syncing);
+    (1..=2).for_each(|number| reads_alone(&directory.join(format!("ring/slice-{number:06}"))));
     let busy = run(&format!("check {}", directory.join("ring/slice-000001").display()));
     assert_eq!(busy.code, Some(0), "what is in the ring is readable: {}", busy.stderr);
     let mut program = recorder(&directory, "--keep-last");
