@@ -224,6 +224,8 @@ impl Kernel {
         sources: &[Source],
         findings: &mut Vec<Finding>,
     ) -> Result<Kernel, libbpf_rs::Error> {
+        let useful = |source: &&Source| settings.all_requests || !source.each_request;
+        let sources: &Vec<Source> = &sources.iter().filter(useful).copied().collect();
         let mut loaded = programs::load(sources, &roots.sys.join("kernel/btf"), settings)?;
         let arrived = Arc::new(Mutex::new(Arrived::default()));
         let ring = rings(&loaded.object, &arrived)?;

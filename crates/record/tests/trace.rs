@@ -63,19 +63,3 @@ fn a_tracer_that_is_idle_loses_nothing_and_lets_go() {
     tracing.poll(&mut Traced::default());
     assert!(tracing.lost().is_empty());
 }
-
-/// Programs that this process holds, as /proc tells them.
-fn programs() -> usize {
-    let entries = std::fs::read_dir("/proc/self/fdinfo").unwrap().flatten();
-    let texts = entries.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
-    texts.filter(|text| text.lines().any(|line| line.starts_with("prog_id:"))).count()
-}
-
-#[test]
-fn nothing_is_left_attached() {
-    let before = programs();
-    let Some(tracing) = open(&TraceOptions::slower_than(1_000_000_000, true)) else { return };
-    assert!(programs() > before + 20, "{}", programs());
-    drop(tracing);
-    assert_eq!(programs(), before);
-}

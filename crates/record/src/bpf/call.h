@@ -1,17 +1,6 @@
 /* System calls on files that take long. */
 #pragma once
 
-/* How a system call names its file: `Names` of `trace/calls.rs`. */
-enum names_file {
-	NO_CALL = 0,
-	BY_NOTHING = 1,
-	BY_FD = 2,
-	BY_FIRST = 3,
-	BY_SECOND = 4,
-	BY_RESULT = 5,		/* a path is the second argument, and the descriptor what it gives */
-	BY_WAITS = 6,		/* by nothing: it counts if it waited for storage */
-};
-
 static __always_inline struct file *file_of(struct task_struct *task, u64 fd)
 {
 	struct fdtable *table = task->files->fdt;
@@ -35,8 +24,12 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 {
 	struct task_struct *task;
 	struct task_note *note;
+	u32 names;
 
-	if ((u64)id >= CALLS || !settings.calls[id])
+	if ((u64)id >= CALLS)
+		return 0;
+	names = settings.calls[id];
+	if (names == NO_CALL || names == BY_WAITS)
 		return 0;
 	task = bpf_get_current_task_btf();
 	if (IS_COMPAT(task))
@@ -46,7 +39,6 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 		return 0;
 	note->entered_ns = bpf_ktime_get_ns();
 	note->call = id + 1;
-	note->waited_on_storage = 0;
 	note->first = FIRST_ARGUMENT(regs);
 	note->second = SECOND_ARGUMENT(regs);
 	return 0;
@@ -79,8 +71,6 @@ static __always_inline void tell_call(struct task_struct *task, struct task_note
 		file = file_of(task, result);
 	if (file ? !is_storage(file) : names == BY_FD)
 		return;
-	if (names == BY_WAITS && !note->waited_on_storage)
-		return;
 	event = begin_event(SYSTEM_CALL, WITH_STACK);
 	if (!event)
 		return;
@@ -97,8 +87,12 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	u64 id = CALL_NUMBER(regs), now;
 	struct task_struct *task;
 	struct task_note *note;
+	u32 names;
 
-	if (id >= CALLS || !settings.calls[id])
+	if (id >= CALLS)
+		return 0;
+	names = settings.calls[id];
+	if (names == NO_CALL || names == BY_WAITS)
 		return 0;
 	task = bpf_get_current_task_btf();
 	note = note_of(task);
@@ -107,7 +101,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	now = bpf_ktime_get_ns();
 	if (now - note->entered_ns >= settings.slow_ns) {
 		tell_all_gathered(task, note);
-		tell_call(task, note, settings.calls[id], result, now);
+		tell_call(task, note, names, result, now);
 	}
 	note->call = 0;
 	return 0;

@@ -42,6 +42,8 @@ struct {
 
 u32 next_histogram SEC(".data") = 0;
 u32 next_request SEC(".data") = 0;
+/* Bios of tasks that left the CPU before there was a request for them. */
+s32 waiting_bios SEC(".data") = 0;
 
 /* A request under way, and what its device had seen when it came. */
 struct slot {
@@ -62,13 +64,13 @@ struct {
 	__type(value, struct set);
 } requests SEC(".maps");
 
-/* The request that this CPU completed last, and in the context of which task; the bio that it was handed last. */
+/* The request that this CPU completed last, and in the context of which task; the bio that it was handed last, if there is
+ * no request for it yet. */
 struct on_cpu {
 	u64 tid;
 	struct request_note done;
 	u64 bio;
 	u64 queued_ns;
-	u64 bio_tid;
 };
 
 struct {
@@ -188,6 +190,8 @@ static __always_inline int is_throttle_worker(struct task_struct *task)
 	return (u64)BPF_CORE_READ(worker, current_func) == settings.throttle_function;
 }
 
+/* What was handed to the block layer and has no request yet. Where each request is kept the moment is noted; else only
+ * if the task leaves the CPU before there is a request: reading the clock is what costs most here. */
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(block_bio_queue, struct bio *bio)
 {
@@ -196,35 +200,68 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	if (!cpu)
 		return 0;
 	cpu->bio = (u64)bio;
-	cpu->bio_tid = (u32)bpf_get_current_pid_tgid();
-	cpu->queued_ns = bpf_ktime_get_ns();
+	if (settings.all_requests)
+		cpu->queued_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
-/* When the bio was handed to the block layer, if that was what this CPU or else this task, which slept since, did last. */
-static __always_inline u64 queued_at(struct on_cpu *cpu, struct task_struct *task, u64 bio)
+static __always_inline int bio_was_merged(struct bio *bio)
 {
-	struct task_note *note;
+	struct on_cpu *cpu = this_cpu();
 
-	if (cpu && cpu->bio == bio)
-		return cpu->queued_ns;
-	note = note_of(task);
-	return note && note->bio == bio ? note->queued_ns : 0;
+	if (cpu && cpu->bio == (u64)bio)
+		cpu->bio = 0;
+	return 0;
 }
 
+SEC("tp_btf/block_bio_backmerge")
+int BPF_PROG(block_bio_backmerge, struct bio *bio)
+{
+	return bio_was_merged(bio);
+}
+
+SEC("tp_btf/block_bio_frontmerge")
+int BPF_PROG(block_bio_frontmerge, struct bio *bio)
+{
+	return bio_was_merged(bio);
+}
+
+/* When the request's bio was handed to the block layer. If its task did not leave the CPU since, that is when it got its
+ * request, to the microsecond. */
+static __always_inline u64 queued_at(struct task_struct *task, u64 bio, u64 got)
+{
+	struct on_cpu *cpu = this_cpu();
+	struct task_note *note;
+
+	if (cpu && cpu->bio == bio) {
+		cpu->bio = 0;
+		return settings.all_requests ? cpu->queued_ns : got;
+	}
+	if (!settings.all_requests && !waiting_bios)
+		return got;
+	note = note_of(task);
+	if (note && note->bio == bio) {
+		note->bio = 0;
+		__sync_fetch_and_add(&waiting_bios, -1);
+		return note->queued_ns;
+	}
+	return settings.all_requests ? 0 : got;
+}
+
+/* The request's times before the scheduler. */
 static __always_inline void note_start(struct slot *slot, struct request *request, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct on_cpu *cpu = this_cpu();
-	u64 got = request->start_time_ns;
+	u64 got = request->start_time_ns, queued;
 
+	if (got > now)
+		got = 0;
+	queued = queued_at(task, (u64)request->bio, got);
 	slot->note.tid = task->pid;
 	slot->note.throttled = is_throttle_worker(task);
-	slot->note.queued_ns = queued_at(cpu, task, (u64)request->bio);
+	slot->note.queued_ns = queued;
 	/* The kernel reads its clock once for several requests: a moment before the bio came is no better than that. */
-	if (got && got < slot->note.queued_ns)
-		got = slot->note.queued_ns;
-	slot->note.got_ns = got <= now ? got : 0;
+	slot->note.got_ns = got && got < queued ? queued : got;
 }
 
 static __always_inline void count_arrival(struct slot *slot, struct request *request)
@@ -271,6 +308,7 @@ static __always_inline struct slot *new_slot(struct set *set, struct request *re
 	return slot;
 }
 
+/* Only where each request is kept: it came before it was plugged. */
 SEC("tp_btf/block_io_start")
 int BPF_PROG(block_io_start, struct request *request)
 {
@@ -289,7 +327,7 @@ static __always_inline struct slot *slot_at(struct request *request, u64 now)
 	if (!set)
 		return 0;
 	slot = find(set, (u64)request);
-	/* Without I/O statistics this is the first that is heard of it. */
+	/* This is the first that is heard of it, but where each request is kept. */
 	return slot ? slot : new_slot(set, request, now);
 }
 

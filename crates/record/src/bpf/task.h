@@ -6,6 +6,17 @@
 #define GATHER_NS 100000000ull
 #define SUMS (SHORT_REQUEST_WAITS - SHORT_SLEEPS + 1)
 
+/* How a system call names its file: `Names` of `trace/calls.rs`. */
+enum names_file {
+	NO_CALL = 0,
+	BY_NOTHING = 1,
+	BY_FD = 2,
+	BY_FIRST = 3,
+	BY_SECOND = 4,
+	BY_RESULT = 5,		/* a path is the second argument, and the descriptor what it gives */
+	BY_WAITS = 6,		/* by nothing, and only its waits for storage count */
+};
+
 struct settings {
 	u64 slow_ns;		/* system calls and requests from here on */
 	u64 interval_ns;	/* waits from here on are told one by one */
@@ -31,7 +42,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);
+	__uint(max_entries, 8 << 20);
 } ring SEC(".maps");
 
 struct gathered {
@@ -45,7 +56,7 @@ struct task_note {
 	u64 entered_ns;
 	u64 first, second;
 	s32 call;		/* number + 1; 0: in none that is followed */
-	u32 waited_on_storage;	/* within that call */
+	u32 pad;
 	u32 watched;
 	u32 lock;		/* contention_begin's flags + LOCKED; 0: waits for none */
 	u32 mark;		/* the next wait is this one, */
@@ -59,7 +70,7 @@ struct task_note {
 	u32 waker_pid;
 	u32 waker_frames;
 	u32 spans;		/* those that it is in, as bits */
-	u32 pad;
+	u32 pad2;
 	u64 bio;		/* handed to the block layer before it left the CPU, and when */
 	u64 queued_ns;
 	u64 span_ns[PAIRED];

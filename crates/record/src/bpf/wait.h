@@ -18,7 +18,10 @@ static __always_inline int is_blocked(u32 state)
 
 static __always_inline int is_of_interest(struct task_note *note)
 {
-	return note->call || is_blocked(note->out_state) || note->watched || note->out_mark || note->spans;
+	if (note->call || is_blocked(note->out_state) || note->watched || note->out_mark || note->spans)
+		return 1;
+	/* Whoever waited for a request, but for workers, which wait for work. */
+	return note->request.key && !(note->out_state & TASK_NOLOAD);
 }
 
 static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 now)
@@ -38,10 +41,11 @@ static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 no
 	note->waker_frames = 0;
 	note->request.key = 0;
 	note->out_mark = 0;
-	if (cpu && cpu->bio_tid == tid) {
+	if (cpu && cpu->bio) {
+		if (!note->bio)
+			__sync_fetch_and_add(&waiting_bios, 1);
 		note->bio = cpu->bio;
-		note->queued_ns = cpu->queued_ns;
-		cpu->bio_tid = 0;
+		note->queued_ns = settings.all_requests ? cpu->queued_ns : now;
 		cpu->bio = 0;
 	}
 	if (!state)
@@ -53,17 +57,33 @@ static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 no
 		note->detail.word[0] = note->lock & ~LOCKED;
 	}
 	note->mark = NO_MARK;
-	if (note->call && is_blocked(state))
-		note->waited_on_storage = 1;
+}
+
+/* The call that is followed by its waits alone, as it is made very often: its number, or -1. */
+static __always_inline s32 waiting_call(struct task_struct *task)
+{
+	struct pt_regs *regs;
+	u64 id;
+
+	if ((task->flags & PF_KTHREAD) || IS_COMPAT(task))
+		return -1;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (!regs)
+		return -1;
+	id = CALL_NUMBER(regs);
+	return id < CALLS && settings.calls[id] == BY_WAITS ? id : -1;
 }
 
 static __always_inline void tell_off_cpu(struct task_struct *task, struct task_note *note, u64 out_ns, u64 now)
 {
+	s32 call = note->call ? -1 : waiting_call(task);
 	struct event *event = begin_event(OFF_CPU, WHOLE);
 
 	if (!event)
 		return;
 	describe(event, task, note, out_ns, now);
+	if (call >= 0)
+		event->call = call;
 	event->state = note->out_state;
 	event->argument = note->first;
 	event->source = note->out_mark;
@@ -81,6 +101,14 @@ static __always_inline void tell_off_cpu(struct task_struct *task, struct task_n
 	if (note->request.key)
 		event->request = note->request;
 	add_stack(event, task);
+	end_event(event);
+	if (call < 0 || now - out_ns < settings.slow_ns || (!note->request.key && !is_blocked(note->out_state)))
+		return;
+	event = begin_event(SYSTEM_CALL, BARE);
+	if (!event)
+		return;
+	describe(event, task, note, out_ns, now);
+	event->call = call;
 	end_event(event);
 }
 
@@ -172,8 +200,6 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	note->waker_tid = id;
 	note->waker_pid = id >> 32;
 	link_request(note, id, now);
-	if (note->request.key && note->call)
-		note->waited_on_storage = 1;
 	if (now - note->out_ns < settings.interval_ns || !is_of_interest(note))
 		return 0;
 	bpf_get_current_comm(note->waker, NAME_BYTES);

@@ -12,7 +12,7 @@ enum Names {
     Second = 4,
     /// The path is the second argument, the descriptor what the call gives.
     Result = 5,
-    /// It names none; it is of interest where it waited for storage.
+    /// It names none, and is made too often to be followed from its begin: what counts is a wait for storage in it.
     Waits = 6,
 }
 
@@ -57,8 +57,8 @@ const COMMON: [Call; 42] = [
     ("readlinkat", libc::SYS_readlinkat, Names::Second, false),
     ("fadvise64", libc::SYS_fadvise64, Names::Descriptor, false),
     ("readahead", libc::SYS_readahead, Names::Descriptor, false),
-    ("sendfile", libc::SYS_sendfile, Names::Waits, true),
-    ("splice", libc::SYS_splice, Names::Waits, true),
+    ("sendfile", libc::SYS_sendfile, Names::Waits, false),
+    ("splice", libc::SYS_splice, Names::Waits, false),
     ("io_uring_enter", libc::SYS_io_uring_enter, Names::Waits, false),
     ("io_submit", libc::SYS_io_submit, Names::Waits, false),
     ("io_getevents", libc::SYS_io_getevents, Names::Waits, false),

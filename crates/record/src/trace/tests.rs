@@ -99,6 +99,7 @@ fn a_source_that_the_kernel_lacks_costs_only_itself() {
             most_arguments: 12,
         }],
         module: None,
+        each_request: false,
     };
     let sources = [&[BOGUS], SOURCES].concat();
     let options = TraceOptions::slower_than(1_000_000_000, false);

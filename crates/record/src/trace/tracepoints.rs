@@ -17,6 +17,8 @@ pub(super) struct Source {
     pub(super) programs: &'static [Program],
     /// The kernel module that may hold the tracepoints.
     pub(super) module: Option<&'static str>,
+    /// Of use only where each request is kept.
+    pub(super) each_request: bool,
 }
 
 const fn program(name: &'static str, tracepoint: &'static str, arguments: usize) -> Program {
@@ -28,7 +30,7 @@ const fn exactly(name: &'static str, tracepoint: &'static str, arguments: usize)
 }
 
 const fn source(name: &'static str, purpose: &'static str, programs: &'static [Program]) -> Source {
-    Source { name, purpose, programs, module: None }
+    Source { name, purpose, programs, module: None, each_request: false }
 }
 
 const fn of_module(
@@ -37,7 +39,7 @@ const fn of_module(
     purpose: &'static str,
     programs: &'static [Program],
 ) -> Source {
-    Source { name, purpose, programs, module: Some(module) }
+    Source { name, purpose, programs, module: Some(module), each_request: false }
 }
 
 // tidy: table
@@ -118,10 +120,22 @@ pub(super) const SOURCES: &[Source] = &[
         ],
     ),
     source(
-        "tracing: block request starts",
-        "tells when requests were queued, and who made them",
-        &[program("block_bio_queue", "block_bio_queue", 1), program("block_io_start", "block_io_start", 1)],
+        "tracing: block request queueing",
+        "tells how long tasks waited for a request",
+        &[
+            program("block_bio_queue", "block_bio_queue", 1),
+            program("block_bio_backmerge", "block_bio_backmerge", 1),
+            program("block_bio_frontmerge", "block_bio_frontmerge", 1),
+        ],
     ),
+    Source {
+        each_request: true,
+        ..source(
+            "tracing: block request starts",
+            "tells when and by whom requests were made that were held back to be merged",
+            &[program("block_io_start", "block_io_start", 1)],
+        )
+    },
     of_module(
         "jbd2",
         "tracing: jbd2 commits",

@@ -145,6 +145,12 @@ pub(crate) fn all_of_it(all_requests: bool) -> TraceOptions {
     TraceOptions { settings: TraceSettings { slow_ns: 1, interval_ns: 1, all_requests }, blocked_ns: 1_000_000_000 }
 }
 
+/// What takes 20 microseconds and more: nothing less shall fill the ring on a slow machine.
+pub(crate) fn most_of_it() -> TraceOptions {
+    let settings = TraceSettings { slow_ns: 100_000, interval_ns: 20_000, all_requests: false };
+    TraceOptions { settings, ..all_of_it(false) }
+}
+
 /// Traces while the shell runs. `None` where there is no BPF.
 pub(crate) fn trace(options: &TraceOptions, command: &str) -> Option<Seen> {
     let (mut tracing, findings) = Tracing::open(&Roots::default(), options);
