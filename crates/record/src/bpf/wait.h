@@ -199,6 +199,8 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	note->woken_ns = now;
 	note->waker_tid = id;
 	note->waker_pid = id >> 32;
+	/* The name of an earlier waker must not stand for this one. */
+	note->waker[0] = 0;
 	link_request(note, id, now);
 	if (now - note->out_ns < settings.interval_ns || !is_of_interest(note))
 		return 0;
