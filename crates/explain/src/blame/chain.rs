@@ -9,7 +9,6 @@ use super::explanation::{Link, RequestLife};
 use super::known::Known;
 use super::operations::Operation;
 use super::request;
-use super::rows::Row;
 use super::timeline::{NO_ROW, Segment, Timeline};
 use super::wording::describe;
 
@@ -29,6 +28,9 @@ pub(super) struct End<'a> {
     pub(super) row: u32,
 }
 
+/// A waker's wait explains the one that it ended if it was at least one such part as long.
+const LEAST: u64 = 8;
+
 /// What a waker did while others waited for it.
 struct Meanwhile {
     row: u32,
@@ -45,6 +47,11 @@ pub(super) fn end(known: &Known, row: u32, cause: Cause) -> End<'_> {
         Step::Works { tid, at_ns, .. } => (end.tid, end.at_ns) = (Some(tid), at_ns),
     });
     if let Some(request) = end.request {
+        if request.throttled {
+            // Who let it go in the end is not who made it; the limit is that of the one that waits, as far as we know.
+            let last = known.row(end.row);
+            return End { tid: Some(last.tid), at_ns: last.start_ns, ..end };
+        }
         (end.tid, end.at_ns) = (Some(request.tid), request.queued_ns.unwrap_or(request.completed_ns));
     }
     end
@@ -77,13 +84,17 @@ fn follow<'a>(known: &'a Known, first: u32, cause: Cause, mut tell: impl FnMut(S
         }
         let Some(waker) = row.waker_tid.filter(|&tid| tid != 0 && seen.insert(tid)) else { return };
         let (from_ns, to_ns) = (row.start_ns.max(limit_ns), row.runnable_ns);
-        match longest_wait(known, waker, from_ns, to_ns) {
+        if from_ns >= to_ns {
+            return;
+        }
+        let wait = longest_wait(known, waker, from_ns, to_ns);
+        match wait.filter(|wait| wait.ns >= (to_ns - from_ns) / LEAST) {
             Some(wait) => {
                 tell(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns });
                 (at, cause) = (wait.row, wait.cause);
             }
             None => {
-                tell(Step::Works { tid: waker, at_ns: to_ns, ns: to_ns.saturating_sub(from_ns) });
+                tell(Step::Works { tid: waker, at_ns: to_ns, ns: to_ns - from_ns });
                 return;
             }
         }
@@ -97,34 +108,44 @@ fn ends_with_request(cause: Cause) -> bool {
 
 /// What a task waited for most between two moments; `None` where it is not known to have waited for anything.
 fn longest_wait(known: &Known, tid: u32, from_ns: u64, to_ns: u64) -> Option<Meanwhile> {
-    let mut by_cause: HashMap<Cause, (u64, u64, u32)> = HashMap::new();
+    let mut sleeps = Most::default();
+    let mut spans = Most::default();
     for (at, row) in known.rows_before(tid, to_ns).take(LOOKED_AT) {
-        let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Span | StallKind::Blocked);
         let idle = known.stack(row.stack).is_some_and(|stack| stack.idle);
-        let ns = row.end_ns.min(to_ns).saturating_sub(row.start_ns.max(from_ns));
-        if !is_wait || idle || ns == 0 {
-            continue;
-        }
-        let (sum_ns, longest_ns, longest) = by_cause.entry(main_cause(known, row)).or_default();
-        *sum_ns += ns;
-        if ns > *longest_ns {
-            (*longest_ns, *longest) = (ns, at);
+        // Who was idle had no work; but from its waking on it was late.
+        let (cause, since_ns) =
+            if idle { (Cause::CpuWait, row.runnable_ns) } else { (known.main_cause(row), row.start_ns) };
+        let ns = row.end_ns.min(to_ns).saturating_sub(since_ns.max(from_ns));
+        match row.kind {
+            StallKind::OffCpu | StallKind::Blocked => sleeps.add(cause, ns, at),
+            StallKind::Span if row.announced.is_some() => spans.add(cause, ns, at),
+            _ => {}
         }
     }
-    let most = by_cause.into_iter().max_by_key(|(cause, (sum_ns, _, row))| (*sum_ns, *cause, *row));
-    most.map(|(cause, (ns, _, row))| Meanwhile { row, cause, ns: ns.min(to_ns - from_ns) })
+    // Spans hold sleeps; the sleeps know their wakers.
+    sleeps.most().or_else(|| spans.most()).map(|wait| Meanwhile { ns: wait.ns.min(to_ns - from_ns), ..wait })
 }
 
-/// The cause that most of a row has.
-fn main_cause(known: &Known, row: &Row) -> Cause {
-    if row.kind == StallKind::Span {
-        return row.announced.map_or(Cause::Unexplained, |announced| announced.cause);
+/// Time by cause, and the longest row of each.
+#[derive(Default)]
+struct Most(HashMap<Cause, (u64, u64, u32)>);
+
+impl Most {
+    fn add(&mut self, cause: Cause, ns: u64, row: u32) {
+        if ns == 0 {
+            return;
+        }
+        let (sum_ns, longest_ns, longest) = self.0.entry(cause).or_default();
+        *sum_ns += ns;
+        if ns > *longest_ns {
+            (*longest_ns, *longest) = (ns, row);
+        }
     }
-    if row.end_ns - row.runnable_ns > row.runnable_ns - row.start_ns {
-        return Cause::CpuWait;
+
+    fn most(self) -> Option<Meanwhile> {
+        let most = self.0.into_iter().max_by_key(|(cause, (sum_ns, _, row))| (*sum_ns, *cause, *row));
+        most.map(|(cause, (ns, _, row))| Meanwhile { row, cause, ns })
     }
-    let at_ns = known.request(row).map_or(row.start_ns, request::longest_stage_ns);
-    known.asleep(row, at_ns.max(row.start_ns)).0
 }
 
 /// The chain from what an operation waited for longest, and the request at its end.
@@ -156,7 +177,7 @@ pub(super) fn of_operation(
         Step::Works { tid, at_ns, ns } => chain.push(Link {
             task: Some(known.tasks.who(tid, at_ns, &known.names)),
             cause: Cause::Running,
-            detail: Some("no wait of its own was seen".to_owned()),
+            detail: Some("no long wait of its own was seen".to_owned()),
             time_ns: ns,
         }),
     });

@@ -8,6 +8,7 @@ use model::stall::{RequestRecord, StallKind};
 use super::cause::{Cause, Evidence};
 use super::request;
 use super::rows::{Names, Row, Tasks};
+use super::rules::Announcement;
 use super::stacks::{Stack, Stacks};
 
 /// The rows of a run.
@@ -69,6 +70,37 @@ impl Known {
         self.requests.get(&row.request?)?.as_deref()
     }
 
+    /// The announcement of a wait, unless the stack is that of another one: what is announced need not come.
+    pub(super) fn announced(&self, row: &Row) -> Option<&'static Announcement> {
+        let agrees = |announced: &&Announcement| {
+            row.kind != StallKind::OffCpu || self.stack(row.stack).is_none_or(|stack| stack.agrees_with(announced))
+        };
+        row.announced.filter(agrees)
+    }
+
+    /// Whether a time of that cause is a stage in the life of the request that ended the row.
+    pub(super) fn is_of_request(&self, row: &Row, cause: Cause) -> bool {
+        let rule = self.stack(row.stack).and_then(|stack| stack.rule);
+        let announced = self.announced(row);
+        matches!(cause, Cause::Device | Cause::SchedulerQueue | Cause::IoThrottle | Cause::RequestWait)
+            && rule.is_none_or(|rule| rule.on_request)
+            && announced.is_none_or(|announced| announced.on_request)
+    }
+
+    /// Where most of a row's time went.
+    pub(super) fn main_cause(&self, row: &Row) -> Cause {
+        if let (StallKind::Span, Some(announced)) = (row.kind, row.announced) {
+            return announced.cause;
+        }
+        let mut borders = vec![row.start_ns, row.runnable_ns];
+        let moments = self.request(row).into_iter().flat_map(request::moments);
+        borders.extend(moments.filter(|at| (row.start_ns..row.runnable_ns).contains(at)));
+        borders.sort_unstable();
+        let stages = borders.windows(2).map(|pair| (pair[1] - pair[0], self.asleep(row, pair[0]).0));
+        let runnable = (row.end_ns - row.runnable_ns, Cause::CpuWait);
+        stages.chain([runnable]).max_by_key(|stage| stage.0).map_or(Cause::Unexplained, |stage| stage.1)
+    }
+
     /// Why a task slept at a moment of a row of time off the CPU, where no span says.
     pub(super) fn asleep(&self, row: &Row, at_ns: u64) -> (Cause, Evidence) {
         let stack = self.stack(row.stack);
@@ -76,7 +108,8 @@ impl Known {
         if row.stopped {
             return (Cause::Unexplained, Evidence::None);
         }
-        if let Some(announced) = row.announced.filter(|announced| !announced.on_request) {
+        let announced = self.announced(row);
+        if let Some(announced) = announced.filter(|announced| !announced.on_request) {
             let frozen = rule.is_some_and(|rule| rule.cause == Cause::Frozen);
             let cause = if announced.cause == Cause::Lock && frozen { Cause::Frozen } else { announced.cause };
             return (cause, Evidence::Event);
@@ -93,7 +126,7 @@ impl Known {
             None if row.request.is_some() => return (Cause::Device, Evidence::Event),
             None => {}
         }
-        match (row.announced, rule) {
+        match (announced, rule) {
             (Some(announced), _) => (announced.cause, Evidence::Event),
             (None, Some(rule)) => (rule.cause, Evidence::Stack),
             (None, None) => (Cause::Unexplained, Evidence::None),
@@ -107,13 +140,13 @@ impl Known {
             StallKind::ShortSpans => Some((row.announced?.cause, Evidence::Correlation)),
             StallKind::ShortSleeps | StallKind::ShortRequestWaits => {
                 // The request is the last of many: what most of its life was, most of theirs is taken to be.
-                let at_ns = self.request(row).map_or(row.end_ns, request::longest_stage_ns);
-                match self.asleep(row, at_ns) {
-                    (_, Evidence::None) if row.kind == StallKind::ShortRequestWaits => {
-                        Some((Cause::Device, Evidence::Correlation))
-                    }
-                    (cause, Evidence::None) => Some((cause, Evidence::None)),
-                    (cause, _) => Some((cause, Evidence::Correlation)),
+                match self.request(row).map(request::main_cause) {
+                    Some(cause) => Some((cause, Evidence::Correlation)),
+                    None if row.kind == StallKind::ShortRequestWaits => Some((Cause::Device, Evidence::Correlation)),
+                    None => match self.asleep(row, row.end_ns) {
+                        (cause, Evidence::None) => Some((cause, Evidence::None)),
+                        (cause, _) => Some((cause, Evidence::Correlation)),
+                    },
                 }
             }
             _ => None,

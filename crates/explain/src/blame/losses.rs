@@ -10,7 +10,17 @@ use super::operations::joined;
 const ELSEWHERE: &[&str] =
     &["rows of metrics", "rows of samples", "rows of descriptors", "rows of intervals", "rows of request_intervals"];
 /// Losses after which what is there is as true as before: operations are missing, not their waits.
-const WHOLE: &[&str] = &["slow operations", "failed operations", "rows of operations", "rows of requests", "requests"];
+const WHOLE: &[&str] = &[
+    "slow operations",
+    "failed operations",
+    "rows of operations",
+    "rows of requests",
+    "slow system calls",
+    "slow requests",
+    "requests",
+    "requests (too many at once)",
+    "requests of devices beyond the first 256",
+];
 
 /// Collects events.
 #[derive(Debug, Default)]

@@ -79,7 +79,7 @@ impl OwnOperations {
     }
 }
 
-/// Times that are taken, by task or process; ordered, apart from each other.
+/// Times that are taken, by task; ordered, apart from each other.
 #[derive(Debug, Default)]
 struct Taken(HashMap<u32, Vec<(u64, u64)>>);
 
@@ -118,13 +118,14 @@ pub(super) fn joined(mut times: Vec<(u64, u64)>, gap_ns: u64) -> Vec<(u64, u64)>
 /// All operations: the load's own, and those of other tasks that lie in none of them.
 pub(super) fn all(known: &mut Known, own: Vec<Operation>, slower_than_ns: u64) -> Vec<Operation> {
     let (page_fault, blocked) = (known.names.insert(PAGE_FAULT), known.names.insert(BLOCKED));
-    let process = |tid: u32, at_ns: u64| known.tasks.pid(tid, at_ns).unwrap_or(tid);
-    // What the load's other threads do meanwhile belongs to the operation of the one that waits for them.
-    let by_process = Taken::of(own.iter().map(|own| (process(own.tid, own.start_ns), own.start_ns, own.end_ns)));
+    let loads = known.tasks.processes(own.iter().map(|own| (own.tid, own.start_ns)));
     let by_task = Taken::of(own.iter().map(|own| (own.tid, own.start_ns, own.end_ns)));
+    // What the load's other threads do meanwhile belongs to the operation of the one that waits for them.
+    let by_load = Taken::of(own.iter().map(|own| (0, own.start_ns, own.end_ns)));
     let is_own = |row: &Row| {
+        let of_load = || known.tasks.pid(row.tid, row.start_ns).is_some_and(|pid| loads.contains(&pid));
         by_task.overlaps(row.tid, row.start_ns, row.end_ns)
-            || by_process.overlaps(process(row.tid, row.start_ns), row.start_ns, row.end_ns)
+            || (by_load.overlaps(0, row.start_ns, row.end_ns) && of_load())
     };
     let mut operations: Vec<Operation> = own.into_iter().filter(|own| own.ns() >= slower_than_ns).collect();
     let before = operations.len();

@@ -1,6 +1,6 @@
 //! Rows as they are kept until the end: small, with each name stored once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use model::block::DeviceNumber;
@@ -143,6 +143,11 @@ impl Tasks {
 
     pub(super) fn pid(&self, tid: u32, at_ns: u64) -> Option<u32> {
         self.at(tid, at_ns).map(|seen| seen.pid)
+    }
+
+    /// The processes of these threads, as far as they are known.
+    pub(super) fn processes(&self, threads: impl Iterator<Item = (u32, u64)>) -> HashSet<u32> {
+        threads.filter_map(|(tid, at_ns)| self.pid(tid, at_ns)).collect()
     }
 
     pub(super) fn who(&self, tid: u32, at_ns: u64, names: &Names) -> Who {

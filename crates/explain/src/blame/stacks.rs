@@ -5,39 +5,18 @@ use std::collections::HashMap;
 use model::stall::StackRecord;
 
 use super::rows::{Name, Names};
-use super::rules::{RANKS, Rule};
+use super::rules::{ANNOUNCEMENTS, Announcement, RANKS, Rule, any_fits};
 
 /// Innermost functions that are shown of a stack.
 const SHOWN: usize = 4;
-
-/// The functions by which every task sleeps: they tell nothing.
-const PLUMBING: &[&str] = &[
-    "__schedule",
-    "schedule",
-    "schedule_timeout",
-    "schedule_preempt_disabled",
-    "schedule_hrtimeout_range",
-    "schedule_hrtimeout_range_clock",
-    "preempt_schedule",
-    "preempt_schedule_common",
-    "__cond_resched",
-    "io_schedule",
-    "io_schedule_timeout",
-    "wait_for_completion",
-    "wait_for_completion_io",
-    "__wait_for_common",
-    "bit_wait",
-    "bit_wait_io",
-    "__wait_on_bit",
-    "__wait_on_bit_lock",
-    "out_of_line_wait_on_bit",
-];
 
 /// A stack, understood.
 #[derive(Debug)]
 pub(super) struct Stack {
     /// The rule that fits.
     pub(super) rule: Option<&'static Rule>,
+    /// Announcements that such a stack may follow, as bits.
+    announced: u64,
     /// It sleeps until another thread of its program lets it go on.
     pub(super) on_thread: bool,
     /// It is in a page fault, and in no system call.
@@ -80,9 +59,10 @@ impl Stack {
         let frames: Vec<&str> = record.frames.iter().map(|frame| function(frame)).collect();
         let any = |of: &[&str]| frames.iter().any(|frame| of.contains(frame));
         let family = |frame: &&str| INTERRUPT_FAMILIES.iter().any(|begin| frame.starts_with(begin));
-        let shown: Vec<&str> = frames.iter().copied().filter(|frame| !PLUMBING.contains(frame)).take(SHOWN).collect();
+        let shown: Vec<&str> = frames.iter().copied().take(SHOWN).collect();
         Stack {
             rule: find(&frames),
+            announced: announced(&frames),
             on_thread: any(THREADS),
             faults: any(FAULTS) && !any(SYSTEM_CALLS),
             interrupt: any(INTERRUPTS) || frames.iter().any(family),
@@ -91,6 +71,20 @@ impl Stack {
             top: names.insert(&shown.join(" < ")),
         }
     }
+}
+
+impl Stack {
+    /// Whether the wait that was announced is the one that the stack shows.
+    pub(super) fn agrees_with(&self, announcement: &Announcement) -> bool {
+        let at = ANNOUNCEMENTS.iter().position(|known| known.tracepoint == announcement.tracepoint);
+        at.is_none_or(|at| self.announced & 1 << at != 0)
+    }
+}
+
+fn announced(frames: &[&str]) -> u64 {
+    const { assert!(ANNOUNCEMENTS.len() <= 64) };
+    let fits = |announcement: &Announcement| announcement.frames.is_empty() || any_fits(announcement.frames, frames);
+    ANNOUNCEMENTS.iter().zip(0..).filter(|(one, _)| fits(one)).map(|(_, at)| 1 << at).sum()
 }
 
 /// The function of a frame such as `xfs_log_force+0x5a [xfs]`, without what compilers append (`.isra.0`).

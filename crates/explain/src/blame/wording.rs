@@ -15,22 +15,27 @@ pub(super) fn describe(known: &Known, row: &Row, cause: Cause) -> Option<String>
     }
     let is_sum = row.kind != StallKind::Span && row.count > 1;
     let often = if is_sum { format!("{} short waits: ", row.count) } else { String::new() };
-    let of_request = matches!(cause, Cause::Device | Cause::SchedulerQueue | Cause::IoThrottle | Cause::RequestWait);
-    if let Some(life) = known.request(row).filter(|_| of_request) {
+    if let Some(life) = known.request(row).filter(|_| known.is_of_request(row, cause)) {
         return Some(format!("{often}{}", request_words(life)));
     }
-    let rule = known.stack(row.stack).and_then(|stack| stack.rule);
-    let words = match (row.announced, rule) {
-        (Some(announced), Some(rule)) if announced.cause == Cause::Lock => rule.words,
+    let detail = row.detail.map(|detail| format!(" ({})", known.names.get(detail))).unwrap_or_default();
+    let stack = known.stack(row.stack);
+    let rule = stack.and_then(|stack| stack.rule);
+    let words = match (known.announced(row), rule) {
+        // The rule tells the same more closely.
+        (Some(announced), Some(rule)) if announced.cause == rule.cause || rule.cause == Cause::Frozen => rule.words,
         (Some(announced), _) => announced.words,
         (None, Some(rule)) => rule.words,
-        (None, None) => {
-            let top = known.names.get(known.stack(row.stack)?.top);
-            return (!top.is_empty()).then(|| format!("{often}asleep in {top}"));
-        }
+        (None, None) => "asleep",
     };
-    let detail = row.detail.map(|detail| format!(" ({})", known.names.get(detail))).unwrap_or_default();
-    Some(format!("{often}{words}{detail}"))
+    let place = stack.map(|stack| known.names.get(stack.top)).filter(|top| !top.is_empty());
+    let place = match cause {
+        Cause::Lock => place.and_then(|top| top.split(" < ").next()),
+        Cause::Unexplained => place,
+        _ => None,
+    };
+    let place = place.map(|place| format!(" in {place}")).unwrap_or_default();
+    (rule.is_some() || row.announced.is_some() || !place.is_empty()).then(|| format!("{often}{words}{detail}{place}"))
 }
 
 fn cpu_wait(row: &Row) -> String {

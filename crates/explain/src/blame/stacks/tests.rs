@@ -2,32 +2,105 @@ use model::stall::StackRecord;
 
 use super::Stack;
 use crate::blame::rows::Names;
-use crate::blame::rules::RANKS;
+use crate::blame::rules::{RANKS, announcement};
+
+fn stack(frames: &str) -> Stack {
+    let frames = frames.split(" < ").map(str::to_owned).collect();
+    Stack::new(&StackRecord { stack: 0, frames }, &mut Names::default())
+}
 
 /// The cause of a stack written as `a < b < c`, and the words.
-fn check(stack: &str, expected: &str) {
-    let frames = stack.split(" < ").map(str::to_owned).collect();
-    let stack_known = Stack::new(&StackRecord { stack: 0, frames }, &mut Names::default());
-    let found = stack_known.rule.map_or("none".to_owned(), |rule| format!("{}: {}", rule.cause.name(), rule.words));
-    assert_eq!(found, expected, "of {stack}");
+fn check(frames: &str, expected: &str) {
+    let found = stack(frames).rule.map_or("none".to_owned(), |rule| format!("{}: {}", rule.cause.name(), rule.words));
+    assert_eq!(found, expected, "of {frames}");
+}
+
+/// Stacks as they were recorded, without what is the same in all: the system call's entry.
+#[test]
+fn real_stacks_of_6_18() {
+    for (frames, expected) in [
+        ("jbd2_log_wait_commit < ext4_sync_file < do_fsync", "journal: the journal's commit"),
+        (
+            "submit_bio_wait < blkdev_issue_flush < jbd2_cleanup_journal_tail < jbd2_log_do_checkpoint \
+             < __jbd2_log_wait_for_space < add_transaction_credits < start_this_handle < jbd2__journal_start \
+             < __ext4_new_inode < ext4_create < path_openat",
+            "journal: space in the journal",
+        ),
+        (
+            "jbd2_journal_wait_updates < jbd2_journal_commit_transaction < kjournald2 < kthread",
+            "journal: the journal's users to end theirs",
+        ),
+        ("write_all_supers < btrfs_commit_transaction < sync_filesystem", "fs_transaction: a commit of btrfs"),
+        (
+            "wait_for_commit < btrfs_wait_for_commit < btrfs_attach_transaction_barrier < btrfs_sync_fs",
+            "fs_transaction: a commit of btrfs",
+        ),
+        ("write_all_supers < btrfs_sync_log < btrfs_sync_file", "fs_transaction: the log tree of btrfs"),
+        (
+            "xlog_wait_on_iclog < xfs_log_force_seq < __xfs_trans_commit < xfs_sync_sb < xfs_log_quiesce < xfs_fs_freeze \
+             < freeze_super",
+            "fs_log: a write of the XFS log",
+        ),
+        ("percpu_rwsem_wait < mnt_want_write < path_openat < do_filp_open", "frozen: the file system to be thawed"),
+        ("percpu_rwsem_wait < vfs_write < ksys_write", "frozen: the file system to be thawed"),
+        ("percpu_rwsem_wait < cpus_read_lock < kmem_cache_create", "lock: a lock of the whole machine"),
+        (
+            "balance_dirty_pages < balance_dirty_pages_ratelimited_flags < generic_perform_write",
+            "dirty_throttle: paused, because too much is dirty",
+        ),
+        (
+            "folio_wait_bit_common < filemap_read_folio < filemap_fault < __do_fault",
+            "page_fault: a page of a mapped file",
+        ),
+        ("folio_wait_bit_common < filemap_get_pages < filemap_read", "device: pages to be read"),
+        ("folio_wait_bit < folio_wait_writeback < __filemap_fdatawait_range", "writeback_wait: pages under writeback"),
+        ("wb_wait_for_completion < __writeback_inodes_sb_nr", "writeback_wait: the flusher to write what is dirty"),
+        ("__iomap_dio_rw < iomap_dio_rw < ext4_file_read_iter", "device: direct I/O"),
+        ("submit_bio_wait < blkdev_issue_discard < ext4_free_blocks", "device: I/O of its own"),
+        ("xfs_ilock < xfs_file_buffered_write < vfs_write", "lock: the lock of a file"),
+        ("path_openat < do_filp_open", "lock: the lock of a directory"),
+        ("ext4_read_bh < ext4_read_inode_bitmap < __ext4_new_inode < path_openat", "device: a metadata block"),
+        (
+            "synchronize_rcu_normal < rcu_sync_enter < freeze_super",
+            "frozen: a file system to be quiet enough to freeze",
+        ),
+        ("hrtimer_nanosleep < common_nsleep", "none"),
+        ("worker_thread < kthread", "none"),
+    ] {
+        check(frames, expected);
+    }
 }
 
 #[test]
-fn a_mechanism_counts_more_than_the_lock_it_is_made_of() {
-    check("mutex_lock_io < __jbd2_log_wait_for_space < start_this_handle", "journal: space in the journal");
-    check("rwsem_down_write_slowpath < down_write < ext4_buffered_write_iter", "lock: a lock, to write");
-    check("io_schedule < folio_wait_bit_common < shrink_folio_list < shrink_lruvec", "direct_reclaim: freeing memory");
-    check(
-        "io_schedule_timeout < balance_dirty_pages < generic_perform_write",
-        "dirty_throttle: paused, because too much is dirty",
-    );
-    check("schedule < worker_thread < kthread", "none");
+fn a_mechanism_counts_more_than_the_sleep_it_is_made_of() {
+    check("submit_bio_wait < blkdev_issue_flush < xlog_cil_push_work", "fs_log: a push of the XFS log");
+    check("folio_wait_bit_common < shrink_folio_list < shrink_lruvec", "direct_reclaim: freeing memory");
+}
+
+#[test]
+fn a_function_that_calls_much_means_something_only_where_it_sleeps_itself() {
+    check("vfs_write < ksys_write", "frozen: the file system to be thawed");
+    check("unknown_driver_wait < vfs_write < ksys_write", "none");
 }
 
 #[test]
 fn offsets_modules_and_what_compilers_append_do_not_matter() {
     check("xlog_grant_head_wait+0xc1/0x1a0 [xfs] < xfs_trans_reserve", "fs_log: space in the XFS log");
     check("do_get_write_access.isra.0 < ext4_new_inode", "journal: a metadata block that the journal is writing");
+}
+
+#[test]
+fn what_was_announced_must_be_on_the_stack() {
+    for (tracepoint, frames, agrees) in [
+        ("xfs_log_force", "xlog_wait_on_iclog < xfs_log_force", true),
+        ("xfs_log_force", "folio_wait_bit_common < filemap_read", false),
+        ("jbd2_checkpoint", "submit_bio_wait < jbd2_log_do_checkpoint", true),
+        ("contention_begin", "anything", true),
+        ("xlog_iclog_wait_on", "synchronize_rcu_normal < rcu_sync_enter < freeze_super", false),
+    ] {
+        let announcement = announcement(tracepoint).unwrap();
+        assert_eq!(stack(frames).agrees_with(announcement), agrees, "{tracepoint} {frames}");
+    }
 }
 
 #[test]

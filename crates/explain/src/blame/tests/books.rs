@@ -25,7 +25,7 @@ const TRACEPOINTS: &[&str] = &[
     "mm_shrink_slab",
     "balance_dirty_pages",
     "folio_wait_writeback",
-    "contention",
+    "contention_begin",
     "nobody_knows",
 ];
 const STACKS: &[&[&str]] = &[

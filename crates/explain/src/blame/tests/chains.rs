@@ -40,7 +40,7 @@ fn a_lock_ends_at_the_one_who_worked_while_holding_it() {
         task     7 |          | name=app
         task     9 |          | name=writer
         op:write 7 |==========|
-        off      7 | ssssssss | stack=rwsem_down_write_slowpath waker=9";
+        off      7 | ssssssss | tp=contention_begin waker=9";
     let explanation = stage(drawing).explain();
     assert_eq!(chain(&explanation.stalls[0]), "app/7: lock 8 < writer/9: running 8");
     assert_eq!(culprit(&explanation), "lock writer/9");
@@ -63,10 +63,10 @@ fn an_interrupt_is_no_waker_whoever_it_interrupted() {
 fn wakers_in_a_circle_end() {
     let drawing = "
         op:write 7 |==========|
-        off      7 | ssssssss | stack=mutex_lock waker=9
-        off      9 | ssssssss | stack=mutex_lock waker=7";
+        off      7 | ssssssss | tp=contention_begin waker=9
+        off      9 | ssssssss | tp=contention_begin waker=7";
     assert_eq!(first_chain(drawing), "7: lock 8 < 9: lock 8");
-    let futexes = drawing.replace("mutex_lock", "futex_do_wait");
+    let futexes = drawing.replace("tp=contention_begin", "stack=futex_do_wait");
     assert_eq!(shares(&stage(&futexes).explain()), "lock 8, running 2");
 }
 
@@ -76,8 +76,8 @@ fn an_idle_worker_waited_for_work_and_nothing_else() {
         op:fsync 7 |==========|
         off      7 | ssssssss | stack=xfs_log_force waker=9
         off      9 |ssssss    | stack=worker_thread,kthread
-        off      9 |       s  | stack=xfs_buf_lock";
-    assert_eq!(first_chain(drawing), "7: fs_log 8 < 9: lock 1");
+        off      9 |      ss  | stack=xfs_buf_lock";
+    assert_eq!(first_chain(drawing), "7: fs_log 8 < 9: lock 2");
 }
 
 #[test]
