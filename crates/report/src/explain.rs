@@ -3,6 +3,9 @@
 mod stalls;
 mod tables;
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write as _;
 
 use explain::blame::{Cause, Explanation};

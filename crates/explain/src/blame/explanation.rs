@@ -83,12 +83,12 @@ pub struct Who {
     pub name: Option<String>,
 }
 
-/// `fio/1234`; the number alone where the name is unknown.
+/// `fio/1234`; `thread 1234` where the name is unknown.
 impl std::fmt::Display for Who {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.name {
             Some(name) => write!(f, "{name}/{}", self.tid),
-            None => write!(f, "{}", self.tid),
+            None => write!(f, "thread {}", self.tid),
         }
     }
 }

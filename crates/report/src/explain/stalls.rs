@@ -9,8 +9,9 @@ use super::words;
 use crate::number::share;
 use crate::style::{Style, printable};
 
-/// Causes of one stall that are shown.
+/// Causes of one stall that are shown, if they have so much of it.
 const CAUSES: usize = 4;
+const LEAST: f64 = 0.01;
 
 pub(super) fn stalls(text: &mut String, explanation: &Explanation, limit: usize, style: Style) {
     let shown = &explanation.stalls[..limit.min(explanation.stalls.len())];
@@ -44,20 +45,26 @@ fn one(text: &mut String, stall: &Stall, style: Style) {
     let (who, what) = (printable(&stall.task.to_string()), printable(&stall.operation));
     let lasted = if stall.finished { format!("took {took}") } else { format!("had not ended after {took}") };
     let _ = writeln!(text, " {}", style.heading(&format!("{what}{path} by {who} {lasted}")));
-    for cause in stall.causes.iter().take(CAUSES) {
-        let part = cause.time_ns as f64 / stall.duration_ns.max(1) as f64;
+    let part = |cause: &StallCause| cause.time_ns as f64 / stall.duration_ns.max(1) as f64;
+    for cause in stall.causes.iter().take(CAUSES).filter(|cause| part(cause) >= LEAST) {
         let time = Nanoseconds(cause.time_ns).to_string();
-        let _ = writeln!(text, "   {time:>9}  {:>7}  {}", share(part), cause_words(cause));
+        let _ = writeln!(text, "   {time:>9}  {:>6}  {}", share(part(cause)), cause_words(cause));
     }
-    // The first step says what the causes above say already.
-    let mut before = stall.chain.first();
-    for (depth, link) in stall.chain.iter().enumerate().skip(1) {
-        let _ = writeln!(text, "   {}{}", "  ".repeat(depth), link_words(before, link));
-        before = Some(link);
+    chain(text, stall);
+}
+
+/// The first step says what the causes say already.
+fn chain(text: &mut String, stall: &Stall) {
+    for (depth, pair) in stall.chain.windows(2).enumerate() {
+        let indent = " ".repeat(5 + depth * 2);
+        let _ = writeln!(text, "{indent}{}", link_words(&pair[0], &pair[1]));
     }
-    if let Some(request) = stall.request.as_ref().filter(|_| stall.chain.len() > 1) {
-        let indent = "  ".repeat(stall.chain.len());
-        let _ = writeln!(text, "   {indent}request by {}", printable(&request.task.to_string()));
+    let maker = stall.request.as_ref().filter(|request| !request.throttled).map(|request| &request.task);
+    // Whose request it was matters where it is another's than the last one's who waited for it.
+    let waited = stall.chain.last().and_then(|last| last.task.as_ref());
+    if let Some(maker) = maker.filter(|maker| waited.is_none_or(|waited| waited.tid != maker.tid)) {
+        let indent = " ".repeat(3 + stall.chain.len() * 2);
+        let _ = writeln!(text, "{indent}for a request by {}", printable(&maker.to_string()));
     }
 }
 
@@ -66,10 +73,9 @@ fn cause_words(cause: &StallCause) -> String {
     format!("{}{detail}", words(cause.cause))
 }
 
-fn link_words(before: Option<&Link>, link: &Link) -> String {
+fn link_words(before: &Link, link: &Link) -> String {
     let who = link.task.as_ref().map_or_else(|| "somebody".to_owned(), |task| printable(&task.to_string()));
-    let same = before.is_some_and(|before| before.task == link.task);
     let detail = link.detail.as_deref().map_or_else(String::new, |detail| format!(": {}", printable(detail)));
-    let begin = if same { "that is".to_owned() } else { format!("woken by {who}, which had") };
+    let begin = if before.task == link.task { "that is".to_owned() } else { format!("woken by {who}:") };
     format!("{begin} {} {}{detail}", Nanoseconds(link.time_ns), words(link.cause))
 }

@@ -7,7 +7,7 @@ use explain::blame::{CauseTime, Culprit, Evidence, Explanation};
 use model::quantity::Nanoseconds;
 
 use super::words;
-use crate::number::{grouped, share};
+use crate::number::{counted, grouped, share};
 use crate::style::{Style, printable};
 
 /// Columns of a bar that stands for all of the time.
@@ -33,27 +33,36 @@ fn push(text: &mut String, title: &str, table: &Table, style: Style) {
     }
 }
 
+/// Causes with less of the time are shown as one.
+const LEAST: f64 = 0.005;
+
 pub(super) fn causes(text: &mut String, explanation: &Explanation, style: Style) {
+    let part = |time_ns: u64| time_ns as f64 / explanation.wall_ns.max(1) as f64;
     let mut rows = table(&["", "", "time", "share", "operations", "known by"], 2);
-    for time in &explanation.causes {
-        let part = time.time_ns as f64 / explanation.wall_ns.max(1) as f64;
+    let (shown, others): (Vec<&CauseTime>, Vec<&CauseTime>) =
+        explanation.causes.iter().partition(|time| part(time.time_ns) >= LEAST);
+    for time in shown {
         rows.add_row([
             words(time.cause).to_owned(),
-            bar(part, style),
+            bar(part(time.time_ns), style),
             Nanoseconds(time.time_ns).to_string(),
-            share(part),
+            share(part(time.time_ns)),
             grouped(time.operations),
             known_by(time),
         ]);
     }
+    let rest_ns: u64 = others.iter().map(|time| time.time_ns).sum();
+    if rest_ns > 0 {
+        let name = counted(others.len() as u64, "other");
+        rows.add_row([name, String::new(), Nanoseconds(rest_ns).to_string(), share(part(rest_ns))]);
+    }
     push(text, "Where the time went", &rows, style);
 }
 
-/// A bar of up to [`BAR`] columns; anything above nothing shows.
+/// A bar of up to [`BAR`] columns.
 fn bar(part: f64, style: Style) -> String {
     let full = if style.unicode { "█" } else { "#" };
-    let columns = (part * BAR as f64).round() as usize;
-    full.repeat(columns.clamp(1, BAR))
+    full.repeat(((part * BAR as f64).round() as usize).min(BAR))
 }
 
 fn known_by(time: &CauseTime) -> String {
@@ -91,20 +100,41 @@ pub(super) fn classes(text: &mut String, explanation: &Explanation, style: Style
     push(text, "By operation", &rows, style);
 }
 
+/// Many short-lived threads of one name are one line.
 pub(super) fn culprits(text: &mut String, explanation: &Explanation, style: Style) {
-    let known = explanation.culprits.iter().filter(|culprit| culprit.task.is_some() || culprit.device.is_some());
-    let shown: Vec<&Culprit> = known.take(CULPRITS).collect();
-    if shown.is_empty() {
+    let mut groups: Vec<(Culprit, u64)> = Vec::new();
+    for culprit in explanation.culprits.iter().filter(|culprit| culprit.task.is_some() || culprit.device.is_some()) {
+        match groups.iter_mut().find(|(first, _)| same_but_for_the_thread(first, culprit)) {
+            Some((first, count)) => (first.time_ns, *count) = (first.time_ns + culprit.time_ns, *count + 1),
+            None => groups.push((culprit.clone(), 1)),
+        }
+    }
+    groups.sort_by_key(|(culprit, _)| std::cmp::Reverse(culprit.time_ns));
+    if groups.is_empty() {
         return;
     }
     let _ = writeln!(text, "\n{}", style.heading("At the ends of the chains"));
-    for culprit in shown {
-        let mut parts = Vec::new();
-        parts.extend(culprit.task.as_ref().map(|task| printable(&task.to_string())));
-        parts.extend(culprit.cgroup.as_ref().map(|cgroup| format!("of cgroup {}", printable(cgroup))));
-        parts.extend(culprit.device.map(|device| format!("on {device}")));
-        parts.extend(culprit.file_system.as_ref().map(|place| format!("({})", printable(place))));
+    for (culprit, count) in groups.iter().take(CULPRITS) {
         let time = Nanoseconds(culprit.time_ns).to_string();
-        let _ = writeln!(text, " {time:>9}  {:<24}  {}", words(culprit.cause), parts.join(" "));
+        let _ = writeln!(text, " {time:>9}  {:<24}  {}", words(culprit.cause), who(culprit, *count));
     }
+}
+
+fn same_but_for_the_thread(a: &Culprit, b: &Culprit) -> bool {
+    let name = |culprit: &Culprit| culprit.task.as_ref().and_then(|task| task.name.clone());
+    let named = a.task.is_none() && b.task.is_none() || name(a).is_some() && name(a) == name(b);
+    named && (&a.cgroup, a.device, &a.file_system, a.cause) == (&b.cgroup, b.device, &b.file_system, b.cause)
+}
+
+fn who(culprit: &Culprit, count: u64) -> String {
+    let mut parts = Vec::new();
+    parts.extend(culprit.task.as_ref().map(|task| match &task.name {
+        Some(name) if count > 1 => format!("{} tasks {}", grouped(count), printable(name)),
+        _ => printable(&task.to_string()),
+    }));
+    let cgroup = culprit.cgroup.as_ref().filter(|cgroup| *cgroup != "/");
+    parts.extend(cgroup.map(|cgroup| format!("of {}", printable(cgroup))));
+    parts.extend(culprit.device.map(|device| format!("on {device}")));
+    parts.extend(culprit.file_system.as_ref().map(|place| format!("({})", printable(place))));
+    parts.join(" ")
 }

@@ -55,8 +55,8 @@ fn an_interrupt_is_no_waker_whoever_it_interrupted() {
              off      9 |  ssss    | stack=xfs_log_force"
         )
     };
-    assert_eq!(first_chain(&drawing("waker_stack=try_to_wake_up,hrtimer_wakeup")), "7: dirty_throttle 8");
-    assert_eq!(first_chain(&drawing("")), "7: dirty_throttle 8 < 9: fs_log 4");
+    assert_eq!(first_chain(&drawing("waker_stack=try_to_wake_up,hrtimer_wakeup")), "thread 7: dirty_throttle 8");
+    assert_eq!(first_chain(&drawing("")), "thread 7: dirty_throttle 8 < thread 9: fs_log 4");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn wakers_in_a_circle_end() {
         op:write 7 |==========|
         off      7 | ssssssss | tp=contention_begin waker=9
         off      9 | ssssssss | tp=contention_begin waker=7";
-    assert_eq!(first_chain(drawing), "7: lock 8 < 9: lock 8");
+    assert_eq!(first_chain(drawing), "thread 7: lock 8 < thread 9: lock 8");
     let futexes = drawing.replace("tp=contention_begin", "stack=futex_do_wait");
     assert_eq!(shares(&stage(&futexes).explain()), "lock 8, running 2");
 }
@@ -77,7 +77,7 @@ fn an_idle_worker_waited_for_work_and_nothing_else() {
         off      7 | ssssssss | stack=xfs_log_force waker=9
         off      9 |ssssss    | stack=worker_thread,kthread
         off      9 |      ss  | stack=xfs_buf_lock";
-    assert_eq!(first_chain(drawing), "7: fs_log 8 < 9: lock 2");
+    assert_eq!(first_chain(drawing), "thread 7: fs_log 8 < thread 9: lock 2");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_thread_that_waits_for_its_workers_lost_what_they_lost() {
         off           9 |   ssssswww | stack=jbd2_log_wait_commit waker=3";
     let explanation = stage(drawing).explain();
     assert_eq!(shares(&explanation), "fs_log 5, running 5, cpu_wait 2");
-    assert_eq!(chain(&explanation.stalls[0]), "7: fs_log 5 < 8: fs_log 5 < 3: running 5");
+    assert_eq!(chain(&explanation.stalls[0]), "thread 7: fs_log 5 < thread 8: fs_log 5 < thread 3: running 5");
 }
 
 #[test]

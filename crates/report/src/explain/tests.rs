@@ -1,0 +1,179 @@
+//! A small run, explained as text and as JSON.
+
+use explain::blame::{Blame, Explanation};
+use model::block::{DeviceNumber, Kind};
+use model::event::RunEvent;
+use model::operation::{IntervalRecord, OperationKind, OperationRecord};
+use model::preflight::Finding;
+use model::run::{Device, FORMAT_VERSION, Host, Limits, Mount, RunDescription};
+use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings};
+use model::time::Moment;
+
+use super::text;
+use crate::json;
+use crate::style::Style;
+
+const MS: u64 = 1_000_000;
+
+fn description(traced: bool) -> RunDescription {
+    RunDescription {
+        format: FORMAT_VERSION,
+        version: String::new(),
+        workload: "test".into(),
+        command: Vec::new(),
+        started: Moment { monotonic_ns: 0, wall_ns: 0 },
+        sample_interval_ns: 1000 * MS,
+        report_interval_ns: None,
+        slower_than_ns: 100 * MS,
+        trace: traced.then_some(TraceSettings { slow_ns: 100 * MS, interval_ns: MS, all_requests: false }),
+        seed: None,
+        recipe: None,
+        host: Host::default(),
+        mounts: vec![Mount {
+            point: "/mnt/a".into(),
+            source: "/dev/loop0".into(),
+            fs_type: "ext4".into(),
+            options: String::new(),
+            device: "7:0".into(),
+        }],
+        devices: vec![Device {
+            number: "7:0".into(),
+            name: "loop0".into(),
+            identity: "loop0".into(),
+            size_bytes: 0,
+            rotational: None,
+            scheduler: None,
+            queue_depth: None,
+        }],
+        limits: Limits::default(),
+        preflight: vec![Finding::missing(
+            "tracing: locks",
+            "tells waits for locks",
+            "no such tracepoint",
+            "Linux 5.19",
+        )],
+    }
+}
+
+fn task(tid: u32, name: &str) -> TaskRecord {
+    TaskRecord { tid, pid: tid, name: name.into(), cgroup: Some("/box".into()), seen_ns: 0 }
+}
+
+fn stack(stack: u32, frames: &[&str]) -> StackRecord {
+    StackRecord { stack, frames: frames.iter().map(|&frame| frame.to_owned()).collect() }
+}
+
+fn operation(class: &str, tid: u32, start_ms: u64, ms: u64, path: &str) -> OperationRecord {
+    OperationRecord {
+        kind: OperationKind::Slow,
+        class: class.into(),
+        tid,
+        start_ns: start_ms * MS,
+        duration_ns: ms * MS,
+        bytes: None,
+        errno: None,
+        path: Some(path.into()),
+    }
+}
+
+/// An fsync that waits for jbd2, which waits for a request that reads overtook, and a read that reclaims.
+fn rows(run: &RunDescription, slower_than_ns: Option<u64>) -> Explanation {
+    let mut blame = Blame::new(slower_than_ns, run);
+    let off = |tid, from, to| StallRecord {
+        state: Some(2),
+        woken_ns: Some(to * MS),
+        ..StallRecord::new(StallKind::OffCpu, tid, from * MS, to * MS)
+    };
+    blame.operations(&[operation("fsync", 7, 0, 1000, "/mnt/a/f\x1b[2J"), operation("read", 8, 100, 500, "/mnt/a/g")]);
+    blame.stalls(&[
+        StallRecord { stack: Some(0), waker_tid: Some(9), ..off(7, 50, 950) },
+        StallRecord { stack: Some(1), request: Some(3), ..off(9, 60, 940) },
+        StallRecord {
+            tracepoint: Some("mm_vmscan_memcg_reclaim".into()),
+            ..StallRecord::new(StallKind::Span, 8, 150 * MS, 550 * MS)
+        },
+    ]);
+    blame.stacks(&[
+        stack(0, &["jbd2_log_wait_commit", "ext4_sync_file"]),
+        stack(1, &["folio_wait_bit", "folio_wait_writeback", "jbd2_journal_commit_transaction"]),
+    ]);
+    blame.tasks(&[task(7, "fio"), task(8, "simoop"), task(9, "jbd2/loop0-8")]);
+    blame.requests(&[RequestRecord {
+        request: 3,
+        device: DeviceNumber::new(7, 0),
+        sector: 8,
+        bytes: 256 << 10,
+        kind: Kind::from_rwbs(b"WS").unwrap(),
+        tid: 9,
+        merges: 0,
+        queued_ns: Some(50 * MS),
+        got_ns: None,
+        inserted_ns: Some(60 * MS),
+        issued_ns: Some(800 * MS),
+        completed_ns: 940 * MS,
+        errno: None,
+        throttled: false,
+        in_flight: Vec::new(),
+        overtaken_by: vec![(Kind::from_rwbs(b"R").unwrap(), 445)],
+    }]);
+    blame.events(&[RunEvent::Loss { what: "slow requests".into(), count: 12, at_ns: 5 }]);
+    blame.finish()
+}
+
+#[test]
+fn a_run_is_understood_from_its_text() {
+    let text = text("runs/a", &rows(&description(true), Some(10 * MS)), 1, Style::PLAIN);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_run_that_was_not_traced_says_so_and_what_to_do() {
+    let mut run = description(false);
+    run.preflight.clear();
+    let text = text("runs/a", &Blame::new(None, &run).finish(), 5, Style::PLAIN);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn without_slow_operations_the_slowest_is_named() {
+    let run = description(true);
+    let mut blame = Blame::new(None, &run);
+    blame.events(&[RunEvent::PhaseStarted { phase: "run".into(), measured: true, at_ns: 0 }]);
+    blame.intervals(&[IntervalRecord {
+        phase: "run".into(),
+        class: "read".into(),
+        count: 4000,
+        max_ns: Some(31 * MS),
+        ..IntervalRecord::default()
+    }]);
+    let text = text("runs/a", &blame.finish(), 5, Style::PLAIN);
+    assert!(text.contains("No operation of 4,000 was that slow; the slowest was a read of 31.0 ms."), "{text}");
+}
+
+#[test]
+fn json_is_as_promised() {
+    let value = json::explanation("runs/a", &rows(&description(true), None));
+    let number = |value: &serde_json::Value| value.as_u64().unwrap();
+    let sum = |causes: &serde_json::Value| {
+        causes.as_array().unwrap().iter().map(|cause| number(&cause["time_ns"])).sum::<u64>()
+    };
+    assert_eq!((number(&value["slow_operations"]), number(&value["wall_ns"])), (2, 1500 * MS));
+    assert_eq!(sum(&value["causes"]), 1500 * MS);
+    assert_eq!((number(&value["running_ns"]), number(&value["unexplained_ns"])), (200 * MS, 0));
+    assert_eq!(value["operations"], serde_json::Value::Null);
+    let first = &value["causes"][0];
+    assert_eq!((&first["cause"], &first["operations"]), (&"journal".into(), &1.into()));
+    assert_eq!(first["share"], 0.6);
+    assert_eq!(first["evidence"], serde_json::json!({"event": 0, "stack": 900 * MS, "correlation": 0, "none": 0}));
+    let stall = &value["stalls"][0];
+    assert_eq!(sum(&stall["causes"]), number(&stall["duration_ns"]));
+    assert_eq!((&stall["task"], &stall["tid"], &stall["operation"]), (&"fio/7".into(), &7.into(), &"fsync".into()));
+    assert_eq!(stall["causes"][0]["evidence"], "stack");
+    assert_eq!((&stall["chain"][0]["task"], &stall["chain"][0]["waits_for"]), (&"fio/7".into(), &"journal".into()));
+    assert_eq!(stall["chain"][1]["waits_for"], "scheduler_queue");
+    assert_eq!((&stall["request"]["device"], &stall["request"]["overtaken_by"]["R"]), (&"7,0".into(), &445.into()));
+    let culprit = &value["culprits"][0];
+    assert_eq!((&culprit["task"], &culprit["cgroup"]), (&"jbd2/loop0-8/9".into(), &"/box".into()));
+    assert_eq!((&culprit["device"], &culprit["file_system"]), (&"7,0".into(), &"ext4 on /mnt/a".into()));
+    assert_eq!(value["losses"]["lost"]["slow requests"], 12);
+}
