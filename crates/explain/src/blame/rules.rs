@@ -10,8 +10,7 @@ mod stacks;
 
 pub(super) use stacks::RANKS;
 
-/// A tracepoint that is told as a span, or that announces a wait: the name without `_begin`, `_end`, `_start`, except
-/// where the kernel has only one of them.
+/// A tracepoint that is told as a span, or that announces a wait: the name without `_begin`, `_end`, `_start`.
 #[derive(Debug)]
 pub(super) struct Announcement {
     pub(super) tracepoint: &'static str,
@@ -48,7 +47,7 @@ pub(super) const ANNOUNCEMENTS: &[Announcement] = &[
     told("balance_dirty_pages", Cause::DirtyThrottle, "paused, because too much is dirty")
         .of(&["balance_dirty_pages*"]),
     told("folio_wait_writeback", Cause::WritebackWait, "pages under writeback").of(&["folio_wait_*"]).on_request(),
-    told("contention_begin", Cause::Lock, "a lock"),
+    told("contention", Cause::Lock, "a lock"),
     told("jbd2_lock_buffer_stall", Cause::Journal, "a buffer that the journal's commit holds"),
     told("jbd2_checkpoint", Cause::Journal, "the journal's checkpoint").of(&["*jbd2_*"]),
     told("xfs_log_grant_sleep", Cause::FsLog, "space in the XFS log").of(&["xlog_grant_*"]),
