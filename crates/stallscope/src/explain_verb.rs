@@ -51,8 +51,11 @@ pub fn tell(directory: &Path, worst: usize, screen: &Screen) {
 
 fn of_finished(directory: &Path, hurry: bool, screen: &Screen) -> Option<Explanation> {
     let run = Run::open(directory).ok().filter(Run::has_trace)?;
-    let is_quick = run.trace_bytes() <= QUICK_BYTES;
-    (is_quick || !hurry).then(|| explanation(&run, None, |warning| screen.warning(warning)))
+    if hurry && run.trace_bytes() > QUICK_BYTES {
+        screen.remark(&format!("why operations were slow: stallscope explain {}", directory.display()));
+        return None;
+    }
+    Some(explanation(&run, None, |warning| screen.warning(warning)))
 }
 
 /// Requests come last: of millions only those are kept that a stall refers to.

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::stage::disk::text;
-use crate::stage::{Disk, Running, SMALL, checked, folder, is_root, number, run, shown};
+use crate::stage::{Disk, Frozen, Running, SMALL, checked, folder, is_root, number, run, shown};
 
 /// Memory and a disk that are not enough, so that much is slow.
 const PRESSURE: &str = "--memory 48m --disk-bps 12m --slower-than 100ms";
@@ -78,6 +78,27 @@ fn a_killed_run_is_explained_as_far_as_it_came() {
     with_closed_books(&document);
     // The next run takes away what this one left.
     run(&format!("record --runtime 100ms -q --out {}", folder.path().join("next").display())).expect_code(0);
+}
+
+#[test]
+fn a_task_that_is_blocked_is_named_while_it_is_and_explained_afterwards() {
+    if !is_root("a frozen file system") {
+        return;
+    }
+    let (folder, disk) = (folder(), Disk::ext4(64 << 20));
+    let out = folder.path().join("run");
+    let frozen = Frozen::new(disk.path());
+    let words = format!("record --slower-than 200ms --out {} -- touch {}/new", out.display(), disk.path().display());
+    let mut program = Running::start(&words);
+    program.wait_until("the blocked task is named", |program| program.stderr().contains("blocked: touch/"));
+    drop(frozen);
+    let ended = program.wait().expect_code(0);
+    let remark = ended.stderr.lines().find(|line| line.contains("blocked: touch/")).unwrap();
+    println!("{remark}\n{}", ended.stdout);
+    assert!(remark.contains(" in ") && remark.contains("percpu_rwsem_wait"), "{remark}");
+    let document = explained(&out);
+    assert!(with_closed_books(&document).contains(&"frozen".to_owned()), "{:#}", document["causes"]);
+    assert_eq!(document["stalls"][0]["causes"][0]["cause"], "frozen", "{:#}", document["stalls"][0]);
 }
 
 #[test]
