@@ -52,30 +52,29 @@ struct gathered {
 	u64 count;
 };
 
+/* What is asked for at each switch comes first. */
 struct task_note {
-	u64 entered_ns;
-	u64 first, second;
-	s32 call;		/* number + 1; 0: in none that is followed */
-	u32 pad;
-	u32 watched;
-	u32 lock;		/* contention_begin's flags + LOCKED; 0: waits for none */
-	u32 mark;		/* the next wait is this one, */
-	u32 out_mark;
-	u64 mark_ns;		/* if it begins soon after */
-	struct detail detail;	/* of mark or out_mark */
 	u64 out_ns;
 	u64 woken_ns;
 	u32 out_state;
+	s32 call;		/* number + 1; 0: in none that is followed */
+	u32 watched;
+	u32 spans;		/* those that it is in, as bits */
+	u32 mark;		/* the next wait is this one, */
+	u32 lock;		/* contention_begin's flags + LOCKED; 0: waits for none */
+	u32 out_mark;
+	u32 waker_frames;
+	u64 bio;		/* handed to the block layer before it left the CPU, and when */
+	struct request_note request;	/* by whose completion it was woken */
+	u64 entered_ns;
+	u64 first, second;
 	u32 waker_tid;
 	u32 waker_pid;
-	u32 waker_frames;
-	u32 spans;		/* those that it is in, as bits */
-	u32 pad2;
-	u64 bio;		/* handed to the block layer before it left the CPU, and when */
-	u64 queued_ns;
-	u64 span_ns[PAIRED];
-	struct request_note request;	/* by whose completion it was woken */
 	struct gathered gathered[SUMS + SPANS];
+	u64 queued_ns;
+	u64 mark_ns;		/* if it begins soon after */
+	struct detail detail;	/* of mark or out_mark */
+	u64 span_ns[PAIRED];
 	char waker[NAME_BYTES];
 	u64 waker_stack[WAKER_FRAMES];
 };

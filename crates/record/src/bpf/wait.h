@@ -174,10 +174,8 @@ static __always_inline void link_request(struct task_note *note, u32 waker, u64 
 	struct on_cpu *cpu = this_cpu();
 	struct task_note *mine;
 
-	if (cpu && cpu->tid == waker && now - cpu->done.completed_ns < WAKE_WINDOW_NS) {
-		note->request = cpu->done;
+	if (cpu && cpu->tid == waker && now - cpu->done_ns < WAKE_WINDOW_NS && copy_done(cpu, &note->request))
 		return;
-	}
 	if (!(current->flags & PF_KTHREAD) || !is_of_interest(note))
 		return;
 	mine = note_of(current);
