@@ -36,6 +36,7 @@ fn findings() -> Vec<Finding> {
 
 fn text(findings: &[Finding], style: Style) -> String {
     let mut text = String::new();
+    let width = findings.iter().map(|finding| printable(&finding.capability).chars().count()).max().unwrap_or(0);
     for finding in findings {
         let (mark, word) = match (finding.available, style.unicode) {
             (true, true) => ("✓", ""),
@@ -45,7 +46,7 @@ fn text(findings: &[Finding], style: Style) -> String {
         };
         let mark = if finding.available { mark.to_owned() } else { style.bad(mark) };
         text.push_str(&format!(
-            "{mark}{word} {:<26} {}\n",
+            "{mark}{word} {:<width$} {}\n",
             printable(&finding.capability),
             printable(&finding.purpose)
         ));

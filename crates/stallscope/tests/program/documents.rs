@@ -47,8 +47,10 @@ fn check_class(class: &Value, name: &str) {
     let mean = number(class, "/mean_ns");
     assert!(mean > 0.0 && mean <= number(class, "/max_ns"), "{name}: {mean}");
     if name != "allocation" {
-        // Two subthreads move 1 MiB each.
-        assert_eq!(number(class, "/bytes"), number(class, "/count") * 2.0 * 1048576.0, "{name}");
+        // Two subthreads move 1 MiB each. The counters are read one after another while the load goes on, so that a few
+        // operations may be in one and not in the other.
+        let apart = (number(class, "/bytes") / (2.0 * 1048576.0) - number(class, "/count")).abs();
+        assert!(apart <= 8.0 && apart <= number(class, "/count") / 10.0, "{name}: {class:#}");
     }
 }
 
