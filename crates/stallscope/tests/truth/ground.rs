@@ -1,0 +1,249 @@
+//! What a scenario stands on: throw-away disks, limits, settings, neighbours. All of it is taken away again when dropped,
+//! also when the scenario fails, and by the next run of the program when this one is killed.
+
+use std::cell::RefCell;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rig::{Entry, Hierarchies, Register, Thing, ThrowAway};
+
+/// Without what it would do in the background later.
+pub const EXT4: &str = "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0";
+
+const DEADLINE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(2);
+
+pub struct Ground {
+    register: Register,
+    entries: RefCell<Vec<Entry>>,
+    rules: RefCell<Vec<Entry>>,
+    settings: RefCell<Vec<(PathBuf, String)>>,
+    neighbours: RefCell<Vec<Child>>,
+    home: ThrowAway,
+}
+
+/// A loop device, and the file system on it where there is one.
+pub struct Disk {
+    /// `loop3`.
+    pub name: String,
+    /// `7:3`.
+    pub number: String,
+    /// Where it is mounted; the device itself where it is not.
+    pub path: PathBuf,
+}
+
+impl Disk {
+    pub fn file(&self, name: &str) -> String {
+        self.path.join(name).display().to_string()
+    }
+
+    /// Reads that it works on.
+    pub fn reads_in_flight(&self) -> u64 {
+        let counts = fs::read_to_string(format!("/sys/block/{}/inflight", self.name)).unwrap();
+        counts.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
+    /// A new folder on it.
+    pub fn folder(&self, name: &str) -> PathBuf {
+        let path = self.path.join(name);
+        fs::create_dir(&path).unwrap();
+        path
+    }
+}
+
+impl Ground {
+    pub fn new() -> Ground {
+        let (register, _) = Register::open().unwrap();
+        // In memory: what others do to the machine's disk must not change what is measured.
+        let home = ThrowAway::directory(0, Path::new("/dev/shm"), &register).unwrap();
+        Ground {
+            register,
+            entries: RefCell::default(),
+            rules: RefCell::default(),
+            settings: RefCell::default(),
+            neighbours: RefCell::default(),
+            home,
+        }
+    }
+
+    /// A folder in memory.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// A path in that folder.
+    pub fn at(&self, name: &str) -> String {
+        self.home().join(name).display().to_string()
+    }
+
+    /// A new loop device over a new file in `place`.
+    pub fn device(&self, place: &Path, megabytes: u64) -> Disk {
+        let image = place.join(format!("image-{}", self.entries.borrow().len()));
+        let file = fs::File::create_new(&image).unwrap();
+        if place == self.home() {
+            file.set_len(megabytes << 20).unwrap();
+        } else {
+            // What was never written would be read without asking the disk below.
+            (0..megabytes).for_each(|_| (&file).write_all(&[0; 1 << 20]).unwrap());
+            file.sync_all().unwrap();
+        }
+        self.enter(Thing::LoopDevice { backing: image.clone() });
+        let path = PathBuf::from(tool("losetup", &["--find", "--show", "--direct-io=on", text(&image)]).trim());
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let number = fs::read_to_string(format!("/sys/block/{name}/dev")).unwrap().trim().to_owned();
+        Disk { name, number, path }
+    }
+
+    /// A file system on a new loop device, made by that command and mounted with those options.
+    pub fn file_system(&self, megabytes: u64, mkfs: &str, options: &str) -> Disk {
+        self.file_system_in(self.home(), megabytes, mkfs, options)
+    }
+
+    pub fn file_system_in(&self, place: &Path, megabytes: u64, mkfs: &str, options: &str) -> Disk {
+        let mut disk = self.device(place, megabytes);
+        let mut words: Vec<&str> = mkfs.split_whitespace().collect();
+        words.push(text(&disk.path));
+        tool(words[0], &words[1..]);
+        let fs_type = words.iter().find_map(|word| word.strip_prefix("mkfs.")).expect("a mkfs").to_owned();
+        let point = self.home().join(format!("on-{}", disk.name));
+        fs::create_dir(&point).unwrap();
+        self.enter(Thing::Mount {
+            point: point.clone(),
+            source: disk.path.display().to_string(),
+            fs_type: fs_type.clone(),
+        });
+        tool("mount", &["-t", &fs_type, "-o", options, text(&disk.path), text(&point)]);
+        disk.path = point;
+        disk
+    }
+
+    pub fn ext4(&self, megabytes: u64) -> Disk {
+        self.file_system(megabytes, EXT4, "noatime")
+    }
+
+    /// A disk to put the images of others on, so that they are as slow as [`Ground::slow`] makes this one. A limit of
+    /// their own would not do: the kernel lets metadata pass a limit.
+    pub fn base(&self, megabytes: u64) -> Disk {
+        self.ext4(megabytes + megabytes / 4 + 64)
+    }
+
+    /// Slows a device: `what` is `read_bps`, `write_bps`, `read_iops` or `write_iops`. In the root group, so that it holds
+    /// for the kernel's own threads, too.
+    pub fn slow(&self, disk: &Disk, what: &str, value: u64) {
+        let file = hierarchy("blkio").join(format!("blkio.throttle.{what}_device"));
+        let rule = Thing::ThrottleRule { file: file.clone(), device: disk.number.clone(), value };
+        self.rules.borrow_mut().push(self.register.enter(rule).unwrap());
+        fs::write(&file, format!("{} {value}", disk.number)).unwrap();
+    }
+
+    /// An empty memory cgroup of that size.
+    pub fn memory_box(&self, megabytes: u64) -> PathBuf {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let name = format!("stallscope-{}-truth-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let path = hierarchy("memory").join(name);
+        self.enter(Thing::Cgroup { path: path.clone() });
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("memory.limit_in_bytes"), (megabytes << 20).to_string()).unwrap();
+        path
+    }
+
+    /// Changes a setting of the kernel for as long as this lives.
+    pub fn set(&self, file: &str, value: &str) {
+        let before = fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
+        // Schedulers: `none [mq-deadline] bfq`.
+        let chosen = before.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+        self.settings.borrow_mut().push((file.into(), chosen.unwrap_or(before.trim()).to_owned()));
+        fs::write(file, value).unwrap_or_else(|error| panic!("{value} to {file}: {error}"));
+    }
+
+    /// Starts another program that does what the script says.
+    pub fn neighbour(&self, script: &str) -> u32 {
+        let number = self.neighbours.borrow().len();
+        let report = self.at(&format!("neighbour-{number}"));
+        let child = actor("neighbour", &report, script).stdin(Stdio::null()).spawn().unwrap();
+        let pid = child.id();
+        self.neighbours.borrow_mut().push(child);
+        pid
+    }
+
+    /// Waits until all of the neighbours came to their ends.
+    pub fn wait_for_neighbours(&self) {
+        for mut child in self.neighbours.borrow_mut().drain(..) {
+            assert!(child.wait().unwrap().success(), "a neighbour failed");
+        }
+    }
+
+    /// Waits until an actor made that file.
+    pub fn wait_for(&self, path: &str) {
+        self.wait_until(path, || Path::new(path).exists());
+    }
+
+    pub fn wait_until(&self, what: &str, holds: impl Fn() -> bool) {
+        let began = Instant::now();
+        while !holds() {
+            assert!(began.elapsed() < DEADLINE, "in vain: {what}");
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Makes the file that an actor waits for, once it does.
+    pub fn go(&self, path: &str) {
+        self.wait_for(&format!("{path}.awaited"));
+        fs::write(path, "").unwrap();
+    }
+
+    fn enter(&self, thing: Thing) {
+        let entry = self.register.enter(thing).unwrap();
+        self.entries.borrow_mut().push(entry);
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        for child in self.neighbours.get_mut() {
+            let _ = child.kill();
+        }
+        // A slow disk would be slow to unmount, too.
+        self.register.undo_all(std::mem::take(self.rules.get_mut()));
+        for child in self.neighbours.get_mut() {
+            let _ = child.wait();
+        }
+        for (file, value) in self.settings.get_mut().drain(..).rev() {
+            let _ = fs::write(file, value);
+        }
+        for removed in self.register.undo_all(std::mem::take(self.entries.get_mut())) {
+            if !removed.complete {
+                println!("{}", removed.sentence);
+            }
+        }
+    }
+}
+
+/// The command that plays an actor: this very program.
+pub fn actor(name: &str, report: &str, script: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["actor", name, report, script]);
+    command
+}
+
+/// Where that cgroup v1 controller is mounted.
+fn hierarchy(controller: &str) -> PathBuf {
+    let found = Hierarchies::detect(&rig::Roots::default()).unwrap();
+    let found = if controller == "blkio" { found.blkio } else { found.memory };
+    found.unwrap_or_else(|| panic!("no cgroup v1 controller {controller} here")).mount
+}
+
+pub fn tool(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
+    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}

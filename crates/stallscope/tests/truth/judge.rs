@@ -1,0 +1,157 @@
+//! The explanation beside what is known to be true.
+
+use serde_json::Value;
+
+use crate::victim::Truth;
+
+/// The right cause must hold at least so much of the slow time.
+const ENOUGH: f64 = 0.8;
+/// No more of it may stay unexplained.
+const TOO_MUCH_UNEXPLAINED: f64 = 0.1;
+/// So much of what the victim felt must be there at all: a victim's clock also counts what is before and after the call.
+const FOUND: f64 = 0.9;
+/// Causes whose times are no further apart may change places.
+const APART: f64 = 1.25;
+/// A victim reads its clock outside of the call.
+const SLACK_NS: u64 = 2_000_000;
+
+/// One cause of one test, as it is and as it was explained.
+#[derive(Debug)]
+pub struct Line {
+    pub cause: &'static str,
+    /// What the victims felt.
+    pub true_ns: u64,
+    /// What the explanation gives to this cause.
+    pub explained_ns: u64,
+}
+
+/// All of one test.
+#[derive(Debug)]
+pub struct Verdict {
+    pub lines: Vec<Line>,
+    /// What the explanation tells of the victims' slow operations.
+    pub wall_ns: u64,
+    /// By cause; the largest first.
+    pub causes: Vec<(String, u64)>,
+    /// What is wrong with it.
+    pub complaints: Vec<String>,
+}
+
+impl Verdict {
+    pub fn new(explanation: &Value, truths: &[Truth]) -> Verdict {
+        let stalls = explanation["stalls"].as_array().expect("stalls is an array");
+        let stalls: Vec<&Value> =
+            stalls.iter().filter(|stall| truths.iter().any(|truth| is_of(stall, truth))).collect();
+        let wall_ns = stalls.iter().map(|stall| nanoseconds(&stall["duration_ns"])).sum();
+        let causes = sums(&stalls);
+        let mut lines: Vec<Line> = Vec::new();
+        for &(cause, true_ns) in truths.iter().flat_map(|truth| &truth.parts) {
+            let explained_ns = time_of(&causes, cause);
+            match lines.iter_mut().find(|line| line.cause == cause) {
+                Some(line) => line.true_ns += true_ns,
+                None => lines.push(Line { cause, true_ns, explained_ns }),
+            }
+        }
+        lines.sort_by_key(|line| std::cmp::Reverse(line.true_ns));
+        let mut verdict = Verdict { lines, wall_ns, causes, complaints: Vec::new() };
+        verdict.complain();
+        verdict.complaints.extend(books(&stalls));
+        verdict.complaints.extend(truths.iter().flat_map(|truth| overtaken(&stalls, truth)));
+        verdict
+    }
+
+    pub fn unexplained_ns(&self) -> u64 {
+        time_of(&self.causes, "unexplained")
+    }
+
+    /// Causes that stand before others that took more, and others that stand before the true ones.
+    fn disorder(&self) -> Vec<String> {
+        let mut disorder = Vec::new();
+        for (at, larger) in self.lines.iter().enumerate() {
+            let apart = |line: &&Line| larger.true_ns as f64 > line.true_ns as f64 * APART;
+            for smaller in self.lines[at..].iter().filter(apart).filter(|line| line.explained_ns >= larger.explained_ns)
+            {
+                disorder.push(format!("{} stands before {}", smaller.cause, larger.cause));
+            }
+        }
+        let least_ns = self.lines.iter().map(|line| line.explained_ns).min().unwrap_or(0);
+        let is_true = |cause: &str| self.lines.iter().any(|line| line.cause == cause);
+        let others = self.causes.iter().filter(|(cause, ns)| !is_true(cause) && *ns >= least_ns);
+        disorder.extend(others.map(|(cause, _)| format!("{cause} stands before a true cause")));
+        disorder
+    }
+
+    fn complain(&mut self) {
+        let mut complaints = Vec::new();
+        let true_ns: u64 = self.lines.iter().map(|line| line.true_ns).sum();
+        if (self.wall_ns as f64) < true_ns as f64 * FOUND {
+            complaints.push(format!("only {} of {} ms were found", self.wall_ns / 1_000_000, true_ns / 1_000_000));
+        }
+        for line in &self.lines {
+            // Of the whole where there is one cause, of its own time where there are more.
+            let of = if self.lines.len() == 1 { self.wall_ns } else { line.true_ns };
+            if (line.explained_ns as f64) < of as f64 * ENOUGH {
+                complaints.push(format!("{} has only {:.0} %", line.cause, percent(line.explained_ns, of)));
+            }
+        }
+        if self.unexplained_ns() as f64 > self.wall_ns as f64 * TOO_MUCH_UNEXPLAINED {
+            complaints.push(format!("{:.0} % are unexplained", percent(self.unexplained_ns(), self.wall_ns)));
+        }
+        complaints.extend(self.disorder());
+        self.complaints = complaints;
+    }
+}
+
+/// What is wrong with the stalls' own sums.
+fn books(stalls: &[&Value]) -> Vec<String> {
+    let is_open = |stall: &&&Value| {
+        let causes = stall["causes"].as_array().expect("causes is an array");
+        let sum: u64 = causes.iter().map(|cause| nanoseconds(&cause["time_ns"])).sum();
+        sum != nanoseconds(&stall["duration_ns"])
+    };
+    stalls.iter().filter(is_open).map(|stall| format!("the causes do not add up: {stall}")).collect()
+}
+
+/// The longest stall of a victim whose requests are overtaken names those that overtook.
+fn overtaken(stalls: &[&Value], truth: &Truth) -> Option<String> {
+    let kind = truth.overtaken_by?;
+    let longest = stalls.iter().filter(|stall| is_of(stall, truth)).max_by_key(|s| nanoseconds(&s["duration_ns"]))?;
+    let overtook = longest["request"]["overtaken_by"].as_object();
+    let all: u64 = overtook.iter().flat_map(|kinds| kinds.values()).filter_map(Value::as_u64).sum();
+    let of_kind = overtook.and_then(|kinds| kinds.get(kind)).and_then(Value::as_u64).unwrap_or(0);
+    (of_kind == 0 || of_kind * 10 < all * 9).then(|| format!("overtaken by {}", longest["request"]))
+}
+
+/// Whether a stall lies within what a victim did.
+fn is_of(stall: &Value, truth: &Truth) -> bool {
+    let start_ns = nanoseconds(&stall["start_ns"]);
+    let end_ns = start_ns + nanoseconds(&stall["duration_ns"]);
+    let is_within = |&(from_ns, to_ns): &(u64, u64)| start_ns + SLACK_NS >= from_ns && end_ns <= to_ns + SLACK_NS;
+    stall["tid"].as_u64() == Some(truth.tid.into()) && truth.spans.iter().any(is_within)
+}
+
+fn sums(stalls: &[&Value]) -> Vec<(String, u64)> {
+    let mut sums: Vec<(String, u64)> = Vec::new();
+    for cause in stalls.iter().flat_map(|stall| stall["causes"].as_array().expect("causes is an array")) {
+        let name = cause["cause"].as_str().expect("a cause has a name");
+        let time_ns = nanoseconds(&cause["time_ns"]);
+        match sums.iter_mut().find(|(known, _)| known == name) {
+            Some((_, sum)) => *sum += time_ns,
+            None => sums.push((name.to_owned(), time_ns)),
+        }
+    }
+    sums.sort_by_key(|&(_, sum)| std::cmp::Reverse(sum));
+    sums
+}
+
+fn time_of(causes: &[(String, u64)], name: &str) -> u64 {
+    causes.iter().find(|(cause, _)| cause == name).map_or(0, |&(_, sum)| sum)
+}
+
+fn nanoseconds(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("no time: {value}"))
+}
+
+pub fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
+}
