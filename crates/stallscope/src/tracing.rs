@@ -3,18 +3,21 @@
 //! It waits for nobody: what the archive is too slow for is dropped and counted. Stacks, tasks and sums are told only
 //! once, and are few: they wait until there is room.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+mod outbox;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::event::RunEvent;
-use model::stall::{RequestRecord, StallRecord, Traced};
+use model::stall::Traced;
 use record::{BlockedNow, Cost, Tracing, clock};
 
 use crate::recorder::{Row, Tap};
 use crate::turn::Turn;
+pub use outbox::Batch;
+use outbox::{Outbox, weight};
 
 /// The ring is looked at so often while something comes.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -30,28 +33,6 @@ const LOSSES_EVERY: Duration = Duration::from_secs(10);
 const HAND_ON_EVERY: Duration = Duration::from_millis(250);
 /// And not when they take so much memory.
 const HAND_ON_BYTES: usize = 1 << 20;
-/// Memory of rows on their way to the archive. What is beyond is dropped and counted.
-const QUEUED_BYTES: usize = 32 << 20;
-/// Lists that came back empty from the archive, to be filled again.
-const SPARE_LISTS: usize = 4;
-
-/// Rows on their way to the archive.
-pub struct Batch {
-    /// The rows.
-    pub rows: Traced,
-    bytes: usize,
-    queued: Arc<AtomicUsize>,
-    spare: SyncSender<Traced>,
-}
-
-impl Batch {
-    /// To be called when the rows were taken out.
-    pub fn done(self) {
-        self.queued.fetch_sub(self.bytes, Ordering::Relaxed);
-        let _ = self.spare.try_send(self.rows);
-    }
-}
-
 /// Who is blocked now, as the tracer saw them last.
 #[derive(Debug, Default, Clone)]
 pub struct Blocked(Arc<Mutex<Vec<BlockedNow>>>);
@@ -71,14 +52,10 @@ impl Blocked {
 /// What the thread needs.
 pub struct Tracer {
     tracing: Tracing,
-    rows: SyncSender<Row>,
     stop: Arc<AtomicBool>,
     blocked: Blocked,
     traced: Traced,
-    queued: Arc<AtomicUsize>,
-    spare: SyncSender<Traced>,
-    returned: Receiver<Traced>,
-    losses: BTreeMap<String, u64>,
+    outbox: Outbox,
     turn: Turn,
     tap: Option<Arc<dyn Tap>>,
 }
@@ -93,20 +70,7 @@ impl Tracer {
         turn: Turn,
         tap: Option<Arc<dyn Tap>>,
     ) -> Tracer {
-        let (spare, returned) = sync_channel(SPARE_LISTS);
-        Tracer {
-            tracing,
-            rows,
-            stop,
-            blocked,
-            traced: Traced::default(),
-            queued: Arc::default(),
-            spare,
-            returned,
-            losses: BTreeMap::new(),
-            turn,
-            tap,
-        }
+        Tracer { tracing, stop, blocked, traced: Traced::default(), outbox: Outbox::new(rows), turn, tap }
     }
 
     /// Takes and hands on until the recording ends. Everything is handed on when `told_all` is called; taking the
@@ -134,7 +98,9 @@ impl Tracer {
                 self.turn_over(turn);
             }
             if self.turn.holds_tracer() {
-                self.hold_back();
+                // Rows wait for the border, which is a second or so away.
+                let tap = &self.tap;
+                self.outbox.hold_back(&mut self.traced, |traced| show(tap, traced));
             } else if bytes >= HAND_ON_BYTES || hand_on.is_due(now) {
                 self.hand_on();
             }
@@ -154,7 +120,7 @@ impl Tracer {
         self.tracing.finish(clock::monotonic_ns(), &mut self.traced);
         self.blocked.set(Vec::new());
         self.count_losses();
-        self.hand_on();
+        self.empty();
         self.tell_losses();
         self.tell_cost();
         told_all();
@@ -169,89 +135,43 @@ impl Tracer {
 
     /// Hands on what leans on things told before; what comes from now on does not.
     fn turn_over(&mut self, turn: u64) {
-        self.hand_on();
+        self.empty();
         self.tracing.retell();
         self.turn.tracer_is_ready(turn);
     }
 
-    /// Rows wait for the border, which is a second or so away.
-    fn hold_back(&mut self) {
-        if weight(&self.traced) > QUEUED_BYTES {
-            self.show();
-            self.drop_floods();
-        }
-    }
-
-    fn show(&self) {
-        if let Some(tap) = &self.tap {
-            tap.traced(&self.traced);
-        }
-    }
-
-    /// Sends the rows on, if the archive keeps up, and drops those that come by the thousand if it does not.
     fn hand_on(&mut self) {
-        if self.traced.is_empty() {
-            return;
-        }
-        self.show();
-        let bytes = weight(&self.traced);
-        if self.queued.load(Ordering::Relaxed) + bytes > QUEUED_BYTES {
-            return self.drop_floods();
-        }
-        let rows = std::mem::replace(&mut self.traced, self.returned.try_recv().unwrap_or_default());
-        self.queued.fetch_add(bytes, Ordering::Relaxed);
-        let batch = Batch { rows, bytes, queued: Arc::clone(&self.queued), spare: self.spare.clone() };
-        if let Err(TrySendError::Full(Row::Traced(batch)) | TrySendError::Disconnected(Row::Traced(batch))) =
-            self.rows.try_send(Row::Traced(batch))
-        {
-            self.queued.fetch_sub(batch.bytes, Ordering::Relaxed);
-            self.traced = batch.rows;
-            self.drop_floods();
-        }
+        let tap = &self.tap;
+        self.outbox.hand_on(&mut self.traced, |traced| show(tap, traced));
     }
 
-    fn drop_floods(&mut self) {
-        let dropped = [("stalls", self.traced.stalls.len()), ("requests", self.traced.requests.len())];
-        for (what, count) in dropped.into_iter().filter(|(_, count)| *count > 0) {
-            self.lose(format!("{what} (the archive's disk was too slow)"), count as u64);
-        }
-        self.traced.stalls.clear();
-        self.traced.requests.clear();
+    fn empty(&mut self) {
+        let tap = &self.tap;
+        self.outbox.empty(&mut self.traced, |traced| show(tap, traced));
     }
 
     fn count_losses(&mut self) {
         for lost in self.tracing.lost() {
-            self.lose(format!("{} (the kernel's ring was full)", lost.what), lost.count);
+            self.outbox.lose(format!("{} (the kernel's ring was full)", lost.what), lost.count);
         }
-    }
-
-    fn lose(&mut self, what: String, count: u64) {
-        *self.losses.entry(what).or_default() += count;
     }
 
     fn tell_losses(&mut self) {
-        let at_ns = clock::monotonic_ns();
-        for (what, count) in std::mem::take(&mut self.losses) {
-            let _ = self.rows.try_send(Row::Event(RunEvent::Loss { what, count, at_ns }));
-        }
+        self.outbox.tell_losses(clock::monotonic_ns());
     }
 
     fn tell_cost(&mut self) {
         let Some(Cost { events, consumer_cpu_ns, programs_cpu_ns, measured_ns }) = self.tracing.cost() else { return };
         let at_ns = clock::monotonic_ns();
         let cost = RunEvent::TraceCost { at_ns, events, consumer_cpu_ns, programs_cpu_ns, measured_ns };
-        let _ = self.rows.try_send(Row::Event(cost));
+        self.outbox.tell(cost);
     }
 }
 
-/// About how much memory the rows take: each list's own, and what most rows have besides.
-fn weight(traced: &Traced) -> usize {
-    /// Texts of a stall, frames of a stack, buckets of an interval: none is longer than this on the average.
-    const BESIDES: usize = 256;
-    let few = traced.stacks.len() + traced.request_intervals.len() + traced.tasks.len();
-    traced.requests.len() * size_of::<RequestRecord>()
-        + traced.stalls.len() * (size_of::<StallRecord>() + BESIDES / 4)
-        + few * 4 * BESIDES
+fn show(tap: &Option<Arc<dyn Tap>>, traced: &Traced) {
+    if let Some(tap) = tap {
+        tap.traced(traced);
+    }
 }
 
 /// Something that is done from time to time.
