@@ -194,18 +194,31 @@ struct Longest {
     ns: u64,
 }
 
+/// Pieces of an operation that are smaller than such a part of it are not added up by row: there may be very many.
+const SMALL: u64 = 4096;
+
 fn longest(known: &Known, operation: &Operation, timeline: &Timeline) -> Option<Longest> {
-    let mut by_row: HashMap<(u32, Cause), (u64, u64, u32)> = HashMap::new();
+    let mut by_row: HashMap<(u32, Cause), Longest> = HashMap::new();
+    let mut longest_small: Option<Longest> = None;
+    let mut longest_piece_ns: HashMap<(u32, Cause), u64> = HashMap::new();
     for segment in timeline.between(operation.start_ns, operation.end_ns) {
         let Some(row) = segment.row().filter(|_| segment.cause.is_wait()) else { continue };
-        let (ns, longest_ns, follow) = by_row.entry((row, segment.cause)).or_default();
-        *ns += segment.ns();
-        if segment.ns() > *longest_ns {
-            (*longest_ns, *follow) = (segment.ns(), chain_row(known, &segment).unwrap_or(row));
+        let (cause, ns) = (segment.cause, segment.ns());
+        let piece = || Longest { row, follow: chain_row(known, &segment).unwrap_or(row), cause, ns };
+        if ns < operation.ns() / SMALL {
+            if longest_small.as_ref().is_none_or(|longest| longest.ns < ns) {
+                longest_small = Some(piece());
+            }
+            continue;
+        }
+        let longest_ns = longest_piece_ns.entry((row, cause)).or_default();
+        let sum = by_row.entry((row, cause)).or_insert_with(|| Longest { ns: 0, ..piece() });
+        sum.ns += ns;
+        if ns > *longest_ns {
+            (*longest_ns, sum.follow) = (ns, piece().follow);
         }
     }
-    let most = by_row.into_iter().max_by_key(|&((row, cause), (ns, ..))| (ns, cause, row));
-    most.map(|((row, cause), (ns, _, follow))| Longest { row, follow, cause, ns })
+    by_row.into_values().max_by_key(|sum| (sum.ns, sum.cause, sum.row)).or(longest_small)
 }
 
 /// The row from which a segment's chain goes on: the sleep, or, where the sleep was for another thread, what that one

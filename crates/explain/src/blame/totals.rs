@@ -113,15 +113,15 @@ fn refuse_overflow(operations: &mut Vec<Operation>, explanation: &mut Explanatio
 
 fn stall(known: &Known, operation: &Operation, timeline: &Timeline) -> Stall {
     let sums = timeline.sums(operation.start_ns, operation.end_ns);
-    let mut longest: BTreeMap<Cause, (u64, Option<u32>)> = BTreeMap::new();
+    let mut longest = [(0, None); Cause::ALL.len()];
     for segment in timeline.between(operation.start_ns, operation.end_ns) {
-        let known = longest.entry(segment.cause).or_default();
-        if segment.ns() >= known.0 {
+        let known = &mut longest[segment.cause as usize];
+        if segment.ns() > known.0 {
             *known = (segment.ns(), segment.row());
         }
     }
-    let mut causes: Vec<StallCause> = longest
-        .into_iter()
+    let there = Cause::ALL.into_iter().zip(longest).filter(|(cause, _)| sums.of(*cause).total_ns() > 0);
+    let mut causes: Vec<StallCause> = there
         .map(|(cause, (_, row))| StallCause {
             cause,
             time_ns: sums.of(cause).total_ns(),
