@@ -19,6 +19,7 @@ mod funclat;
 mod interrupts;
 mod killed;
 mod live;
+mod many_requests;
 mod ordinary_user;
 mod plan;
 mod recording;
