@@ -84,6 +84,28 @@ fn python_reads_a_cut_off_run_and_a_closed_one_alike() {
 }
 
 #[test]
+fn python_reads_the_moments_of_a_request_and_the_frames_of_a_stack() {
+    let python = match python() {
+        Ok(python) => python,
+        Err(why) => return skip(&why),
+    };
+    let dir = tempdir().unwrap();
+    write_steps(dir.path(), STEPS, options(4)).close(moment(STEPS)).unwrap();
+    let program = "import json, pyarrow, sys; \
+                   rows = lambda name: pyarrow.ipc.open_stream(f'{sys.argv[1]}/{name}-0000.arrows').read_all().to_pylist(); \
+                   full = rows('requests')[5]; bare = rows('requests')[4]; \
+                   print(json.dumps([full['request'], full['completed_ns'] - full['queued_before_ns'], full['kind'], full['device'], \
+                   full['in_flight'], full['throttled'], bare['queued_before_ns'], rows('stacks')[2]['frames']]))";
+    let output = Command::new(&python).args(["-c", program]).arg(dir.path()).output().unwrap();
+    let printed: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    let traced = Step::number(2).traced;
+    let full = &traced.requests[1];
+    let frames = &traced.stacks[0].frames;
+    assert_eq!(printed, json!([full.request, full.queued_ns, "FWFS", "7,3", "R445 RM22", true, null, frames]));
+}
+
+#[test]
 fn a_closed_table_opens_as_a_plain_arrow_stream() {
     let python = match python() {
         Ok(python) => python,
