@@ -33,6 +33,7 @@ bench:
 	@$(CARGO) build --release --locked --workspace --examples --bins
 	@bench/samplers.sh
 	@bench/blk.sh
+	@bench/trace.sh
 
 install: build
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/stallscope

@@ -61,10 +61,10 @@ impl TraceOptions {
     }
 }
 
-/// Events of one kind that did not fit the ring.
+/// What of one kind was lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostEvents {
-    /// What kind, in words.
+    /// What kind, and why, in words.
     pub what: &'static str,
     /// How many since the last look.
     pub count: u64,

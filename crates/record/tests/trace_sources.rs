@@ -2,7 +2,8 @@
 
 mod trace_stage;
 
-use model::stall::StallKind;
+use model::stall::{StallKind, StallRecord};
+use record::TraceOptions;
 use trace_stage::{Group, Stage, most_of_it, trace};
 
 #[test]
@@ -127,4 +128,27 @@ fn what_a_limit_of_the_cgroup_held_back() {
     let writes =
         seen.traced.stalls.iter().filter(|row| row.kind == StallKind::SystemCall && row.duration_ns > 50_000_000);
     assert!(writes.count() >= 2);
+}
+
+#[test]
+fn a_writer_to_a_frozen_file_system_is_blocked_now_and_what_it_waited_for_is_told() {
+    let Some(stage) = Stage::ext4() else { return };
+    let folder = stage.mounted();
+    // It is thawed again whatever happens to the writer.
+    let command = format!(
+        "fsfreeze -f {folder}; (sleep 2.5; fsfreeze -u {folder}) & exec dd if=/dev/zero of={folder}/x bs=4k count=1 conv=fsync status=none"
+    );
+    let options = TraceOptions { blocked_ns: 500_000_000, ..most_of_it() };
+    let Some(seen) = trace(&options, &command) else { return };
+    let dd: Vec<u32> = seen.traced.tasks.iter().filter(|task| task.name == "dd").map(|task| task.tid).collect();
+    let blocked = seen.blocked.iter().find(|blocked| dd.contains(&blocked.tid)).unwrap();
+    assert!(blocked.frames.iter().any(|frame| frame.contains("percpu")), "{blocked:?}");
+    let of_it = |row: &&&StallRecord| row.tid == blocked.tid;
+    let waits: Vec<_> = seen.traced.stalls.iter().filter(|row| row.kind == StallKind::Blocked).collect();
+    let wait = waits.iter().find(of_it).unwrap_or_else(|| panic!("{waits:?}"));
+    assert!(wait.duration_ns >= 500_000_000 && seen.stack(wait.stack).contains("percpu"), "{wait:?}");
+    let locks = seen.of(StallKind::OffCpu, "contention_begin");
+    let lock = locks.iter().find(of_it).unwrap_or_else(|| panic!("{locks:?}"));
+    assert_eq!(lock.detail.as_deref(), Some("percpu read"));
+    assert!(lock.duration_ns >= 1_000_000_000, "{lock:?}");
 }

@@ -152,7 +152,7 @@ impl Tracer {
 
     fn count_losses(&mut self) {
         for lost in self.tracing.lost() {
-            self.outbox.lose(format!("{} (the kernel's ring was full)", lost.what), lost.count);
+            self.outbox.lose(lost.what.to_owned(), lost.count);
         }
     }
 

@@ -1,19 +1,19 @@
 //! An event as it comes through the ring: `struct event` of `bpf/event.h`.
 
-/// What is lost is told in these words; `enum kind` numbers them.
+/// What is lost is told in these words; `enum kind` numbers them. All but the last three did not fit the kernel's ring.
 pub(super) const LOSSES: [&str; 12] = [
-    "slow system calls",
-    "off-CPU intervals",
-    "spans",
-    "slow requests",
-    "sums of short sleeps",
-    "sums of short waits for a CPU",
-    "sums of short waits for requests",
-    "sums of short spans",
-    "requests",
+    "slow system calls (the kernel's ring was full)",
+    "off-CPU intervals (the kernel's ring was full)",
+    "spans (the kernel's ring was full)",
+    "slow requests (the kernel's ring was full)",
+    "sums of short sleeps (the kernel's ring was full)",
+    "sums of short waits for a CPU (the kernel's ring was full)",
+    "sums of short waits for requests (the kernel's ring was full)",
+    "sums of short spans (the kernel's ring was full)",
+    "requests (the kernel's ring was full)",
     "tasks (no memory for what is known of them)",
-    "requests (too many at once)",
-    "requests of devices beyond the first 256",
+    "requests (too many under way at once)",
+    "requests in sums (too many devices)",
 ];
 
 pub(super) const SYSTEM_CALL: u32 = 0;
@@ -24,6 +24,7 @@ pub(super) const SHORT_SPANS: u32 = 7;
 
 /// Classes of requests that are counted apart: `CLASSES` of the programs.
 pub(super) const CLASSES: usize = 8;
+
 /// A block request, as the programs know it. 0: a moment that was not seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RequestNote {

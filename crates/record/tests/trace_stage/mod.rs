@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use model::stall::{StallKind, StallRecord, TraceSettings, Traced};
-use record::{LostEvents, Roots, TraceOptions, Tracing, clock};
+use record::{BlockedNow, LostEvents, Roots, TraceOptions, Tracing, clock};
 
 /// A file system on a loop device on memory.
 pub(crate) struct Stage {
@@ -138,6 +138,8 @@ pub(crate) fn run(program: &str, arguments: &[&str]) {
 pub(crate) struct Seen {
     pub(crate) traced: Traced,
     pub(crate) lost: Vec<LostEvents>,
+    /// Each task that was blocked at a look, once for each look.
+    pub(crate) blocked: Vec<BlockedNow>,
 }
 
 /// Everything, however short.
@@ -161,14 +163,19 @@ pub(crate) fn trace(options: &TraceOptions, command: &str) -> Option<Seen> {
     let missing: Vec<_> = findings.iter().filter(|finding| !finding.available).collect();
     assert!(missing.is_empty() || !rustix::process::geteuid().is_root(), "{missing:?}");
     let mut traced = Traced::default();
+    let (mut blocked, mut polls) = (Vec::new(), 0u32);
     let mut shell = Command::new("sh").args(["-c", command]).spawn().unwrap();
     while shell.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(10));
         tracing.poll(&mut traced);
+        polls += 1;
+        if polls.is_multiple_of(30) {
+            blocked.extend(tracing.interval(clock::monotonic_ns(), &mut traced));
+        }
     }
     std::thread::sleep(Duration::from_millis(20));
     tracing.finish(clock::monotonic_ns(), &mut traced);
-    Some(Seen { traced, lost: tracing.lost() })
+    Some(Seen { traced, lost: tracing.lost(), blocked })
 }
 
 impl Seen {
