@@ -44,6 +44,8 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> u8 {
         Ok(arguments) => arguments,
         Err(message) => return complain(&message),
     };
+    // Started through /proc/self/exe, it would be called so in every list of processes.
+    let _ = std::fs::write("/proc/self/comm", "stallscope-load");
     sys::ignore_termination_signals();
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     if getppid().map(Pid::as_raw_pid) != Some(arguments.parent) {

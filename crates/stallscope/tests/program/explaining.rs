@@ -46,6 +46,9 @@ fn a_run_on_a_slowed_disk_is_explained_by_its_limit() {
     let causes = with_closed_books(&document);
     assert!(causes.contains(&"io_throttle".to_owned()), "{:#}", document["causes"]);
     assert!(number(&document, "/slow_operations") > 0.0);
+    let culprits: Vec<&str> =
+        document["culprits"].as_array().unwrap().iter().filter_map(|culprit| culprit["task"].as_str()).collect();
+    assert!(!culprits.is_empty() && !culprits.iter().any(|task| task.starts_with("exe/")), "{culprits:?}");
     let told = run(&format!("explain --worst 3 {}", out.display())).expect_code(0).stdout;
     assert!(told.contains("I/O limit of a cgroup") && told.contains("The worst"), "{told}");
     let few = run(&format!("explain --json --worst 1 {}", out.display())).expect_code(0).document();
