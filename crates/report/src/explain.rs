@@ -79,10 +79,17 @@ fn sentence(explanation: &Explanation) -> String {
     }
     let unexplained = explanation.share(Cause::Unexplained).unwrap_or(0.0);
     parts.push(format!("{} unexplained", share(unexplained)));
-    let count = explanation.slow_operations;
-    let slow = if explanation.operations.is_some() { grouped(count) } else { counted(count, "operation") };
-    let noun = if explanation.operations.is_some() { " operations" } else { "" };
-    format!("{slow}{of_all}{noun} took {} together: {}.", Nanoseconds(explanation.wall_ns), parts.join(", "))
+    format!("{} took {} together: {}.", who(explanation), Nanoseconds(explanation.wall_ns), parts.join(", "))
+}
+
+/// `12 of 4,000 operations and 3 of other programs`; without a load of ours all operations are others'.
+fn who(explanation: &Explanation) -> String {
+    let (all, others) = (explanation.slow_operations, explanation.others);
+    let Some(finished) = explanation.operations.filter(|_| all > others) else {
+        return counted(all, "operation");
+    };
+    let own = format!("{} of {}", grouped(all - others), counted(finished, "operation"));
+    if others > 0 { format!("{own} and {} of other programs", grouped(others)) } else { own }
 }
 
 /// A cause as a person says it.

@@ -72,7 +72,6 @@ impl Blame {
     /// Adds rows of the table `operations`.
     pub fn operations(&mut self, records: &[OperationRecord]) {
         for record in records {
-            self.slowest(&record.class, record.duration_ns);
             let slow_or_stuck =
                 record.kind != OperationKind::Failed || record.duration_ns >= self.explanation.slower_than_ns;
             if slow_or_stuck && !self.own.insert(record, &mut self.known.names) {
@@ -81,18 +80,18 @@ impl Blame {
         }
     }
 
-    /// Adds rows of the table `intervals`: how many operations there were, and how slow the slowest was.
+    /// Adds rows of the table `intervals`, after the events: how many operations there were, and how slow the slowest was.
     pub fn intervals(&mut self, records: &[IntervalRecord]) {
         for record in records {
-            self.phases.interval(record);
-            if let Some(max_ns) = record.max_ns {
+            let counts = self.phases.interval(record);
+            if let Some(max_ns) = record.max_ns.filter(|_| counts) {
                 self.slowest(&record.class, max_ns);
             }
         }
     }
 
     fn slowest(&mut self, class: &str, ns: u64) {
-        if class != "round" && self.explanation.slowest.as_ref().is_none_or(|(_, known_ns)| *known_ns < ns) {
+        if self.explanation.slowest.as_ref().is_none_or(|(_, known_ns)| *known_ns < ns) {
             self.explanation.slowest = Some((class.to_owned(), ns));
         }
     }

@@ -16,12 +16,14 @@ pub struct Explanation {
     pub trace: Option<TraceSettings>,
     /// Operations that the load finished within the measured phases, slow or not; `None` without a load of ours.
     pub operations: Option<u64>,
-    /// The slowest operation known, explained or not: class and latency, ns.
+    /// The slowest operation of the load, explained or not: class and latency, ns.
     pub slowest: Option<(String, u64)>,
     /// Slow operations that ended outside of the measured phases, which count nowhere.
     pub outside: u64,
     /// Slow operations that are explained.
     pub slow_operations: u64,
+    /// Those among them that are not the load's own: system calls, page faults and waits of other programs.
+    pub others: u64,
     /// Sum of their durations, ns. The times of [`Explanation::causes`] add up to it.
     pub wall_ns: u64,
     /// Time by cause, `running` and `unexplained` among them; the largest first, none that is zero.

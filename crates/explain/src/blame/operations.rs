@@ -13,7 +13,7 @@ const PAGE_FAULT: &str = "page_fault";
 /// The class of a wait that was looked at, of which nothing else is known.
 const BLOCKED: &str = "blocked";
 /// The class of a round of the load's combined work: it is slow because a step of it was.
-const ROUND: &str = "round";
+pub(super) const ROUND: &str = "round";
 /// Sleeps of one page fault may be so far apart: the handler works between them.
 const SAME_FAULT_NS: u64 = 100_000;
 
@@ -26,6 +26,8 @@ pub(super) struct Operation {
     pub(super) class: Name,
     pub(super) path: Option<Name>,
     pub(super) finished: bool,
+    /// The load's.
+    pub(super) own: bool,
 }
 
 impl Operation {
@@ -58,6 +60,7 @@ impl OwnOperations {
             class: names.insert(&record.class),
             path: names.insert_some(record.path.as_ref()),
             finished: record.kind != OperationKind::Stuck,
+            own: true,
         };
         let key = (record.tid, record.start_ns);
         match self.stuck.get(&key).map(|&at| &mut self.all[at]) {
@@ -137,6 +140,7 @@ pub(super) fn all(known: &mut Known, own: Vec<Operation>, slower_than_ns: u64) -
         class: row.call.unwrap_or(blocked),
         path: row.path,
         finished: true,
+        own: false,
     }));
     let waits = |kind: StallKind, wanted: &dyn Fn(&Row) -> bool, gap_ns: u64, taken: &Taken| {
         let mut found: Vec<(u32, u64, u64)> = Vec::new();
@@ -150,7 +154,15 @@ pub(super) fn all(known: &mut Known, own: Vec<Operation>, slower_than_ns: u64) -
         found
     };
     let operation = |class: Name, finished: bool| {
-        move |(tid, start_ns, end_ns): (u32, u64, u64)| Operation { tid, start_ns, end_ns, class, path: None, finished }
+        move |(tid, start_ns, end_ns): (u32, u64, u64)| Operation {
+            tid,
+            start_ns,
+            end_ns,
+            class,
+            path: None,
+            finished,
+            own: false,
+        }
     };
     let taken = |operations: &[Operation]| Taken::of(operations.iter().map(|one| (one.tid, one.start_ns, one.end_ns)));
     let faults = |row: &Row| row.call.is_none() && known.stack(row.stack).is_some_and(|stack| stack.faults);

@@ -3,6 +3,8 @@
 use model::event::RunEvent;
 use model::operation::IntervalRecord;
 
+use super::operations::ROUND;
+
 /// The phases of a load; a run without any counts as a whole.
 #[derive(Debug, Default)]
 pub(super) struct Phases {
@@ -34,12 +36,14 @@ impl Phases {
         }
     }
 
-    /// Counts an interval's operations, if it lies in a measured phase. Its phase must have begun.
-    pub(super) fn interval(&mut self, record: &IntervalRecord) {
+    /// Counts an interval's operations, if it lies in a measured phase, which must have begun, and says whether it does.
+    pub(super) fn interval(&mut self, record: &IntervalRecord) -> bool {
         let measured = self.all.iter().any(|phase| phase.measured && phase.name == record.phase);
-        if measured && record.class != "round" {
+        let counts = measured && record.class != ROUND;
+        if counts {
             *self.operations.get_or_insert(0) += record.count;
         }
+        counts
     }
 
     pub(super) fn operations(&self) -> Option<u64> {

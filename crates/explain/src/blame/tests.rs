@@ -2,5 +2,6 @@
 
 mod books;
 mod chains;
+mod operations;
 mod rules;
 mod stage;

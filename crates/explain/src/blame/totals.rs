@@ -79,6 +79,7 @@ pub(super) fn explain(
         classes.entry(operation.class).or_default().add(operation.ns(), &sums);
     }
     explanation.slow_operations = all.operations;
+    explanation.others = operations.iter().filter(|operation| !operation.own).count() as u64;
     explanation.wall_ns = all.wall_ns;
     explanation.causes = all.causes();
     let class = |(name, totals): (&Name, &Totals)| ClassTimes {

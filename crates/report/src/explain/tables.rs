@@ -132,9 +132,29 @@ fn who(culprit: &Culprit, count: u64) -> String {
         Some(name) if count > 1 => format!("{} tasks {}", grouped(count), printable(name)),
         _ => printable(&task.to_string()),
     }));
-    let cgroup = culprit.cgroup.as_ref().filter(|cgroup| *cgroup != "/");
-    parts.extend(cgroup.map(|cgroup| format!("of {}", printable(cgroup))));
+    let cgroup = culprit.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
+    parts.extend(cgroup.map(|cgroup| format!("of {}", printable(&last_name(cgroup)))));
     parts.extend(culprit.device.map(|device| format!("on {device}")));
     parts.extend(culprit.file_system.as_ref().map(|place| format!("({})", printable(place))));
     parts.join(" ")
+}
+
+/// `/box` as it is, `/a/b/box` as `.../box`.
+fn last_name(cgroup: &str) -> String {
+    match cgroup.rsplit_once('/') {
+        Some((above, name)) if !above.is_empty() && !name.is_empty() => format!(".../{name}"),
+        _ => cgroup.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_name;
+
+    #[test]
+    fn of_a_deep_cgroup_the_last_name_is_enough() {
+        for (cgroup, expected) in [("/box", "/box"), ("/a/b/box", ".../box"), ("/", "/"), ("", ""), ("/a/", "/a/")] {
+            assert_eq!(last_name(cgroup), expected);
+        }
+    }
 }

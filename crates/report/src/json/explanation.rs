@@ -14,6 +14,7 @@ pub fn explanation(run: &str, explanation: &Explanation) -> Value {
         "traced": explanation.trace.as_ref(),
         "operations": explanation.operations,
         "slow_operations": explanation.slow_operations,
+        "slow_operations_of_others": explanation.others,
         "outside_of_measured_phases": explanation.outside,
         "slowest": explanation.slowest.as_ref().map(|(class, ns)| json!({"operation": class, "duration_ns": ns})),
         "wall_ns": explanation.wall_ns,
