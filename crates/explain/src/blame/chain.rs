@@ -10,7 +10,7 @@ use super::known::Known;
 use super::operations::Operation;
 use super::request;
 use super::timeline::{NO_ROW, Segment, Timeline};
-use super::wording::describe;
+use super::wording::{describe, request_words};
 
 /// No chain is longer.
 const LENGTH: usize = 8;
@@ -43,7 +43,7 @@ pub(super) fn end(known: &Known, row: u32, cause: Cause) -> End<'_> {
     let mut end = End { tid: None, at_ns: known.row(row).end_ns, request: None, row };
     follow(known, row, cause, |step| match step {
         Step::Waits { row, .. } => end.row = row,
-        Step::Request(request) => end.request = Some(request),
+        Step::Request { request, .. } => end.request = Some(request),
         Step::Works { tid, at_ns, .. } => (end.tid, end.at_ns) = (Some(tid), at_ns),
     });
     if let Some(request) = end.request {
@@ -58,9 +58,21 @@ pub(super) fn end(known: &Known, row: u32, cause: Cause) -> End<'_> {
 }
 
 enum Step<'a> {
-    Waits { row: u32, cause: Cause, ns: u64 },
-    Request(&'a RequestRecord),
-    Works { tid: u32, at_ns: u64, ns: u64 },
+    Waits {
+        row: u32,
+        cause: Cause,
+        ns: u64,
+    },
+    /// `told`: the wait for it says what its life was.
+    Request {
+        request: &'a RequestRecord,
+        told: bool,
+    },
+    Works {
+        tid: u32,
+        at_ns: u64,
+        ns: u64,
+    },
 }
 
 /// Tells each step after the row itself.
@@ -76,7 +88,7 @@ fn follow<'a>(known: &'a Known, first: u32, cause: Cause, mut tell: impl FnMut(S
         if ends_with_request(cause)
             && let Some(life) = known.request(row)
         {
-            tell(Step::Request(life));
+            tell(Step::Request { request: life, told: known.is_of_request(row, cause) });
             return;
         }
         if known.stack(row.waker_stack).is_some_and(|stack| stack.interrupt) {
@@ -173,7 +185,12 @@ pub(super) fn of_operation(
     let mut last = None;
     follow(known, first, cause, |step| match step {
         Step::Waits { row, cause, ns } => chain.push(link(row, cause, ns)),
-        Step::Request(request) => last = Some(life(known, request)),
+        Step::Request { request, told } => {
+            last = Some(life(known, request));
+            if !told {
+                chain.push(request_link(known, request, chain.last().map_or(0, |link| link.time_ns)));
+            }
+        }
         Step::Works { tid, at_ns, ns } => chain.push(Link {
             task: Some(known.tasks.who(tid, at_ns, &known.names)),
             cause: Cause::Running,
@@ -182,6 +199,18 @@ pub(super) fn of_operation(
         }),
     });
     (chain, last)
+}
+
+/// A request as a step of its own, within the time of the wait for it.
+fn request_link(known: &Known, request: &RequestRecord, waited_ns: u64) -> Link {
+    let began_ns = request::moments(request).min().unwrap_or(request.completed_ns);
+    let lived_ns = request.completed_ns.saturating_sub(began_ns);
+    Link {
+        task: Some(life(known, request).task),
+        cause: request::main_cause(request),
+        detail: Some(request_words(request)),
+        time_ns: if request.throttled { waited_ns } else { lived_ns.min(waited_ns) },
+    }
 }
 
 /// The wait that holds most of an operation.

@@ -64,6 +64,44 @@ fn real_stacks_of_6_18() {
             "synchronize_rcu_normal < rcu_sync_enter < freeze_super",
             "frozen: a file system to be quiet enough to freeze",
         ),
+        (
+            "wait_transaction_locked < add_transaction_credits < start_this_handle < jbd2__journal_start < ext4_rename",
+            "journal: the journal's commit to let work in",
+        ),
+        (
+            "do_get_write_access < jbd2_journal_get_write_access < __ext4_journal_get_write_access < __ext4_new_inode",
+            "journal: a metadata block that the journal is writing",
+        ),
+        (
+            "xlog_grant_head_wait < xlog_grant_head_check < xfs_log_reserve < xfs_trans_alloc < xfs_setattr_size",
+            "fs_log: space in the XFS log",
+        ),
+        (
+            "__flush_workqueue < xlog_cil_push_now < xlog_cil_force_seq < xfs_log_force < xfs_fs_sync_fs",
+            "fs_log: a push of the XFS log",
+        ),
+        (
+            "xfs_buf_lock < xfs_buf_find_lock < xfs_buf_get_map < xfs_read_agi < xfs_iunlink < xfs_remove",
+            "lock: the lock of an XFS metadata buffer",
+        ),
+        (
+            "__reserve_bytes < btrfs_reserve_metadata_bytes < start_transaction < btrfs_create_common < path_openat",
+            "fs_transaction: a reservation of space in btrfs",
+        ),
+        ("wait_current_trans < start_transaction < btrfs_create_common", "fs_transaction: the running commit of btrfs"),
+        (
+            "btrfs_tree_read_lock_nested < btrfs_read_lock_root_node < btrfs_search_slot < btrfs_lookup_dir_item",
+            "lock: a lock in a tree of btrfs",
+        ),
+        (
+            "reclaim_throttle < shrink_lruvec < shrink_node < do_try_to_free_pages < try_to_free_mem_cgroup_pages",
+            "reclaim_throttle: paused by reclaim",
+        ),
+        (
+            "blk_mq_get_tag < __blk_mq_alloc_requests < blk_mq_submit_bio < __submit_bio < read_pages < filemap_fault",
+            "page_fault: a page of a mapped file",
+        ),
+        ("inode_wait_for_writeback < evict < do_unlinkat", "writeback_wait: an inode that is being written"),
         ("hrtimer_nanosleep < common_nsleep", "none"),
         ("worker_thread < kthread", "none"),
     ] {
@@ -73,7 +111,10 @@ fn real_stacks_of_6_18() {
 
 #[test]
 fn a_mechanism_counts_more_than_the_sleep_it_is_made_of() {
-    check("submit_bio_wait < blkdev_issue_flush < xlog_cil_push_work", "fs_log: a push of the XFS log");
+    check(
+        "__flush_workqueue < xlog_cil_push_now < xlog_cil_force_seq < xfs_log_force",
+        "fs_log: a push of the XFS log",
+    );
     check("folio_wait_bit_common < shrink_folio_list < shrink_lruvec", "direct_reclaim: freeing memory");
 }
 

@@ -35,6 +35,17 @@ fn from_fsync_through_the_journal_to_the_request() {
 }
 
 #[test]
+fn a_request_that_the_wait_itself_does_not_tell_of_is_a_step() {
+    let drawing = "
+        task      7 |            | name=sync
+        task      9 |            | name=kworker/u4:1
+        op:sync   7 |============|
+        off       7 | ssssssssss | stack=wb_wait_for_completion request=1
+        request   1 |    I   D  C| tid=9";
+    assert_eq!(first_chain(drawing), "sync/7: writeback_wait 10 < kworker/u4:1/9: scheduler_queue 7");
+}
+
+#[test]
 fn a_lock_ends_at_the_one_who_worked_while_holding_it() {
     let drawing = "
         task     7 |          | name=app
