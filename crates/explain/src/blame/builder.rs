@@ -38,7 +38,7 @@ impl Blame {
         let kept_ns = run.slower_than_ns.max(1);
         let wanted_ns = slower_than_ns.unwrap_or(kept_ns);
         Blame {
-            known: Known::new(run.trace.is_some()),
+            known: Known::new(run.trace.is_some() && !misses_switches(run)),
             own: OwnOperations::default(),
             phases: Phases::default(),
             log: LossLog::new(&run.preflight),
@@ -145,6 +145,11 @@ impl Blame {
         explain(&known, operations, silent, &places, &mut explanation);
         explanation
     }
+}
+
+/// Without the scheduler's tracepoints nobody knows who was on a CPU.
+fn misses_switches(run: &RunDescription) -> bool {
+    run.preflight.iter().any(|finding| !finding.available && finding.capability == "tracing: scheduler")
 }
 
 /// From when on the rows of tasks whose operation never ended are not all there: a wait that goes on has no row.

@@ -73,9 +73,13 @@ pub(super) fn culprits(
 }
 
 fn key(known: &Known, places: &Places, row: u32, cause: Cause) -> Key {
+    // Who waits for a CPU does not tell who had it.
+    if cause == Cause::CpuWait {
+        return Key { process: None, cgroup: None, device: None, cause };
+    }
     let end = end(known, row, cause);
     let last = known.row(end.row);
-    // Who works for its own memory is its own culprit; who waits for a CPU does not tell who had it.
+    // Who works for its own memory is its own culprit.
     let own = matches!(cause, Cause::DirectReclaim | Cause::Shrinker | Cause::Compaction | Cause::ReclaimThrottle);
     let tid = if own { Some(known.row(row).tid) } else { end.tid };
     let process =

@@ -1,6 +1,6 @@
 //! Precedence: which cause a moment gets.
 
-use super::stage::{check, shares, stage};
+use super::stage::{check, description, shares, stage};
 
 #[test]
 fn off_the_cpu_and_runnable_is_a_wait_for_a_cpu_wherever_it_happens() {
@@ -192,4 +192,26 @@ fn where_rows_were_lost_nobody_knows_that_it_ran() {
     assert_eq!(shares(&drawing.explain()), "running 8, device 2");
     drawing.events.push(loss("time off the CPU", 8_000_000));
     assert_eq!(shares(&drawing.explain()), "running 6, device 2, unexplained 2");
+}
+
+#[test]
+fn when_the_rows_of_waits_were_given_up_nothing_runs_any_more() {
+    let mut drawing = stage("op:read 7 |==========|\n off 7 |ss        | stack=__iomap_dio_rw");
+    drawing.events.push(model::event::RunEvent::TableDropped {
+        table: "stalls".into(),
+        why: "disk full".into(),
+        at_ns: 6_000_000,
+    });
+    assert_eq!(shares(&drawing.explain()), "running 4, unexplained 4, device 2");
+}
+
+#[test]
+fn without_the_schedulers_tracepoints_nobody_is_known_to_run() {
+    let mut run = description(true);
+    let missing = |capability: &str| model::preflight::Finding::missing(capability, "", "no such tracepoint", "");
+    let drawing = stage("op:read 7 |==========|\n span 7 | =====    | tp=mm_vmscan_direct_reclaim");
+    run.preflight = vec![missing("tracing: locks")];
+    assert_eq!(shares(&drawing.explain_run(&run, None)), "direct_reclaim 5, running 5");
+    run.preflight = vec![missing("tracing: scheduler")];
+    assert_eq!(shares(&drawing.explain_run(&run, None)), "direct_reclaim 5, unexplained 5");
 }
