@@ -14,6 +14,8 @@ use crate::style::{Style, printable};
 const BAR: usize = 20;
 /// Causes in the table of classes.
 const COLUMNS: usize = 4;
+/// Classes shown.
+const CLASSES: usize = 8;
 /// Culprits shown.
 const CULPRITS: usize = 5;
 
@@ -89,13 +91,19 @@ pub(super) fn classes(text: &mut String, explanation: &Explanation, style: Style
     let mut headings = vec!["", "slow", "time"];
     headings.extend(columns.iter().map(|&cause| words(cause)));
     let mut rows = table(&headings, 1);
-    for class in &explanation.classes {
+    for class in explanation.classes.iter().take(CLASSES) {
         let mut row = vec![printable(&class.class), grouped(class.operations), Nanoseconds(class.wall_ns).to_string()];
         row.extend(columns.iter().map(|&cause| {
             let time_ns = class.causes.iter().find(|time| time.cause == cause).map_or(0, |time| time.time_ns);
             share(time_ns as f64 / class.wall_ns.max(1) as f64)
         }));
         rows.add_row(row);
+    }
+    let others = explanation.classes.get(CLASSES..).unwrap_or_default();
+    if !others.is_empty() {
+        let slow: u64 = others.iter().map(|class| class.operations).sum();
+        let wall_ns: u64 = others.iter().map(|class| class.wall_ns).sum();
+        rows.add_row([counted(others.len() as u64, "other"), grouped(slow), Nanoseconds(wall_ns).to_string()]);
     }
     push(text, "By operation", &rows, style);
 }

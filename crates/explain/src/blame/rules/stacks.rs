@@ -123,6 +123,7 @@ const MECHANISMS: Rank = &[
     rule(&["wb_wait_for_completion"], Cause::WritebackWait, "the flusher to write what is dirty").seen_on(ON_6_18),
     rule(&["blk_mq_get_tag", "rq_qos_wait", "wbt_wait"], Cause::RequestWait, "a free request").seen_on(ON_6_18),
     rule(&["blk_queue_enter", "__bio_queue_enter"], Cause::RequestWait, "a queue that takes nothing in"),
+    rule(&["blk_mq_freeze_queue_wait"], Cause::RequestWait, "a queue to be empty").seen_on(ON_6_18),
     rule(&["rpc_wait_bit_killable", "nfs_*", "nfs4_*", "cifs_*", "smb2_*", "ceph_*"], Cause::NetworkFs, "a server"),
     rule(&["request_wait_answer", "fuse_*"], Cause::NetworkFs, "the program that serves the file system"),
 ];
