@@ -34,6 +34,7 @@ bench:
 	@bench/samplers.sh
 	@bench/blk.sh
 	@bench/trace.sh
+	@bench/flight.sh
 
 install: build
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/stallscope

@@ -53,6 +53,11 @@ impl Ledger {
         self.values.len()
     }
 
+    /// Metrics that have a value now.
+    pub(crate) fn present(&self) -> usize {
+        self.values.iter().filter(|value| value.is_some()).count()
+    }
+
     /// Makes of a sample one that can be read without those before: all metrics that have a value, and the values.
     /// Metrics that have none are described when they get one.
     pub(crate) fn tell_all(&mut self, sample: u32, out: &mut Sample) {

@@ -18,6 +18,9 @@ mod discovery;
 /// A source that has used more than its budget is left out of at most so many samples.
 const LONGEST_PAUSE: u64 = 30;
 
+/// Metrics that are no more, of devices and mounts that went, beyond which a set had better begin anew.
+const ABSENT_LIMIT: usize = 10_000;
+
 /// What to record and how much it may cost.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -139,6 +142,13 @@ impl SamplerSet {
     /// that they had, and tells the values also where they did not change.
     pub fn retell(&mut self) {
         self.retell = true;
+    }
+
+    /// Whether most of the metrics that it remembers are no more, and are many: a recorder that is on for weeks, on a machine
+    /// whose devices come and go, then opens another set, so that its memory is bounded.
+    pub fn is_overgrown(&self) -> bool {
+        let absent = self.ledger.len() - self.ledger.present();
+        absent > ABSENT_LIMIT && absent > self.ledger.present()
     }
 
     /// Metrics described so far.

@@ -24,7 +24,7 @@ use archive::Run;
 use explain::condition::Condition;
 use model::event::{Ending, RunEvent};
 use model::run::{Limits, RunDescription};
-use record::clock;
+use record::{SamplerSet, clock};
 use rig::KernelFiles;
 use signal_hook::consts::SIGUSR1;
 
@@ -42,7 +42,7 @@ use crate::cli::RecordArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::machine::{self, Intent};
-use crate::recorder::{Recorder, Start};
+use crate::recorder::{Recorder, Start, Tap};
 use crate::screen::Screen;
 
 const POLL: Duration = Duration::from_millis(100);
@@ -136,7 +136,9 @@ fn record_into(
         machine::describe(intent, is_tracing, Limits::default(), findings.clone())
     };
     let (ring, view) = Ring::begin(&place.fresh_ring()?, extent, clock::now(), describe).map_err(Failure::machine)?;
-    let start = Start { samplers, interval_ns: sample_interval_ns, tracing, watch: None, tap: Some(watcher.clone()) };
+    let renew: Option<fn() -> SamplerSet> = Some(|| machine::samplers().0);
+    let tap: Option<Arc<dyn Tap>> = Some(watcher.clone());
+    let start = Start { samplers, renew, interval_ns: sample_interval_ns, tracing, watch: None, tap };
     Ok((Recorder::start(start, Box::new(ring))?, view))
 }
 

@@ -53,12 +53,16 @@ pub trait Tap: Send + Sync {
     fn traced(&self, traced: &Traced);
     /// These tasks are blocked now.
     fn blocked(&self, now_ns: u64, tasks: &[BlockedNow]);
+    /// From the next sample on, metrics have other numbers.
+    fn renumbered(&self);
 }
 
 /// What to record.
 pub struct Start {
     /// What is sampled.
     pub samplers: SamplerSet,
+    /// Opens them anew, at a turn, when they have come to remember too much; without it that never happens.
+    pub renew: Option<fn() -> SamplerSet>,
     /// Time between samples.
     pub interval_ns: u64,
     /// What is traced.
@@ -93,7 +97,7 @@ struct TracerThread {
 impl Recorder {
     /// Begins to sample, to trace and to write.
     pub fn start(start: Start, sink: Box<dyn Sink>) -> Result<Recorder, Failure> {
-        let Start { samplers, interval_ns, tracing, watch, tap } = start;
+        let Start { samplers, renew, interval_ns, tracing, watch, tap } = start;
         let (rows, to_write) = sync_channel(QUEUE);
         let (tell_closed, closed) = sync_channel(1);
         let stop = Arc::new(AtomicBool::new(false));
@@ -102,6 +106,7 @@ impl Recorder {
         let watched = Arc::new(Mutex::new(SeriesSet::default()));
         let sampling = Sampling {
             samplers,
+            renew,
             interval_ns,
             rows: rows.clone(),
             stop: Arc::clone(&stop),
@@ -227,6 +232,7 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
 
 struct Sampling {
     samplers: SamplerSet,
+    renew: Option<fn() -> SamplerSet>,
     interval_ns: u64,
     rows: SyncSender<Row>,
     stop: Arc<AtomicBool>,
@@ -261,7 +267,7 @@ impl Sampling {
             waited = if self.turn.is_asked() { waited + 1 } else { 0 };
             if self.turn.is_due(self.has_tracer, waited) && self.rows.try_send(Row::Border).is_ok() {
                 self.turn.made();
-                self.samplers.retell();
+                self.tell_anew();
                 dropped.forget_values();
                 ordinal = 0;
             }
@@ -273,6 +279,16 @@ impl Sampling {
                 self.put(Row::Event(step));
             }
             ordinal += 1;
+        }
+    }
+
+    fn tell_anew(&mut self) {
+        match self.renew {
+            Some(renew) if self.samplers.is_overgrown() => {
+                self.samplers = renew();
+                self.tap.iter().for_each(|tap| tap.renumbered());
+            }
+            _ => self.samplers.retell(),
         }
     }
 

@@ -67,7 +67,7 @@ impl Session {
         make_parent(&place.directory)?;
         let archive =
             Writer::create(&place.directory, &description, WriterOptions::default()).map_err(Failure::machine)?;
-        let start = Start { samplers, interval_ns, tracing, watch, tap: None };
+        let start = Start { samplers, renew: None, interval_ns, tracing, watch, tap: None };
         let recorder = Recorder::start(start, Box::new(OneRun(archive)))?;
         for note in &rig.notes {
             recorder.event(RunEvent::Note { at_ns: clock::monotonic_ns(), text: note.clone() });

@@ -68,6 +68,11 @@ impl ConditionWatch {
         }
     }
 
+    /// Metrics have other numbers from now on, and are described anew.
+    pub fn forget_metrics(&mut self) {
+        self.rates.iter_mut().for_each(|rate| *rate = Rate::default());
+    }
+
     /// Takes a sample, and says of each condition on counters whether it holds.
     pub fn sample(&mut self, header: &SampleHeader, changes: &[Change]) -> Vec<Level> {
         let mut levels = Vec::new();

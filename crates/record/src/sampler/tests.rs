@@ -147,6 +147,25 @@ fn a_sample_that_tells_all_anew_can_be_read_by_itself() {
     assert_eq!(alone.new_descriptors, []);
 }
 
+#[test]
+fn a_set_that_remembers_more_dead_devices_than_live_ones_is_overgrown() {
+    let kernel = kernel();
+    let mut recording = kernel.record(&Options::default());
+    recording.sample();
+    let mut weeks = 0;
+    while !recording.set.is_overgrown() {
+        let names: Vec<String> = (0..50).map(|disk| format!("sd{weeks}x{disk}")).collect();
+        names.iter().for_each(|name| kernel.write(&format!("sys/class/block/{name}/size"), "2048\n"));
+        let line = |(disk, name): (usize, &String)| format!("   8 {disk} {name} 1 2 3 4 5 6 7 8 9 10 11\n");
+        kernel.write("proc/diskstats", names.iter().enumerate().map(line).collect::<String>());
+        recording.sample();
+        weeks += 1;
+        assert!(weeks < 100, "{} metrics", recording.set.metric_count());
+    }
+    println!("{weeks} times 50 other disks, {} metrics", recording.set.metric_count());
+    assert!(recording.set.metric_count() > 10_000);
+}
+
 /// A folder in the place of a file answers EISDIR: it is there, and cannot be read.
 #[test]
 fn an_unreadable_file_of_one_device_is_told_once() {

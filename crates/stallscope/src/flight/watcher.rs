@@ -95,6 +95,10 @@ impl Tap for Watcher {
         }
     }
 
+    fn renumbered(&self) {
+        self.lock().watch.forget_metrics();
+    }
+
     fn traced(&self, traced: &Traced) {
         let mut inner = self.lock();
         for met in inner.watch.stalls(&traced.stalls, |tid| name_of(tid, traced)) {

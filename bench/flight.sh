@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# What a flight recorder costs that is always on: CPU of the whole process, of its threads, and of its programs in the
+# kernel, its memory, and what its ring takes on the disk. Idle means that nothing of ours runs; how idle the machine
+# really was is said beside it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+program=$PWD/target/release/stallscope
+seconds=${BENCH_SECONDS:-120}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+python3 - "$program" "$seconds" "$scratch/flight" <<'PYTHON'
+import glob, json, os, pathlib, signal, subprocess, sys, time
+
+program, seconds, directory = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+words = [program, "record", "--ring", f"{seconds + 60}s", "--on-stall", "5s", "--on-stall", "psi:io>60%", "--keep-last"]
+recorder = subprocess.Popen(words + ["--quiet", "--json", "--out", directory], stdout=subprocess.DEVNULL)
+
+
+def process_ns():  # all threads of the process, also those that are gone: the kernel's clock of that process
+    return time.clock_gettime_ns((~recorder.pid << 3) | 2)
+
+
+def threads_ns():
+    clocks = {}
+    for task in glob.glob(f"/proc/{recorder.pid}/task/*"):
+        name = pathlib.Path(task, "comm").read_text().strip()
+        clocks[name] = clocks.get(name, 0) + time.clock_gettime_ns((~int(os.path.basename(task)) << 3) | 6)
+    return clocks
+
+
+def machine():  # ticks idle, ticks in all
+    ticks = [int(word) for word in pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)
+
+
+time.sleep(5)  # what it costs to begin is not what it costs to be on
+before = time.monotonic_ns(), process_ns(), threads_ns(), machine()
+time.sleep(seconds)
+after = time.monotonic_ns(), process_ns(), threads_ns(), machine()
+span_s = (after[0] - before[0]) / 1e9
+memory = next(line for line in open(f"/proc/{recorder.pid}/status") if line.startswith("VmHWM")).split()[1]
+disk = sum(file.stat().st_size for file in pathlib.Path(directory, "ring").glob("*/*"))
+recorder.send_signal(signal.SIGINT)
+recorder.wait()
+
+costs = []
+for journal in glob.glob(directory + "/*-last/journal"):
+    events = (json.loads(line[9:]) for line in open(journal))
+    costs += [event["what"] for event in events if event.get("what", {}).get("event") == "trace_cost"]
+kernel_ns = [cost["programs_cpu_ns"] for cost in costs]
+kernel = sum(kernel_ns) / 1e6 / (span_s + 5) if costs and None not in kernel_ns else None
+own = (after[1] - before[1]) / 1e6 / span_s
+idle = (after[3][0] - before[3][0]) / (after[3][1] - before[3][1])
+
+print(f"Flight recorder, {span_s:.0f} s; the machine was {idle:.0%} idle")
+print(f"process            {own:6.2f} ms of CPU a second")
+for name, ns in sorted(after[2].items(), key=lambda item: -item[1]):
+    print(f"  {name:<16} {(ns - before[2].get(name, 0)) / 1e6 / span_s:6.2f} ms")
+told = "not told by this kernel" if kernel is None else f"{kernel:6.2f} ms"
+print(f"programs in the kernel {told}, {sum(cost['events'] for cost in costs) / (span_s + 5):.0f} events a second")
+print(f"together {(own + (kernel or 0)) / 10:.2f} % of one CPU")
+print(f"{int(memory) / 1024:.1f} MiB resident; the ring takes {disk / 1024 / (span_s + 5) * 60:.0f} KiB a minute")
+PYTHON
