@@ -10,22 +10,24 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 python3 - "$program" "$seconds" "$scratch/flight" <<'PYTHON'
-import glob, json, os, pathlib, signal, subprocess, sys, time
+import atexit, glob, json, os, pathlib, signal, subprocess, sys, time
 
 program, seconds, directory = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 words = [program, "record", "--ring", f"{seconds + 60}s", "--on-stall", "5s", "--on-stall", "psi:io>60%", "--keep-last"]
 recorder = subprocess.Popen(words + ["--quiet", "--json", "--out", directory], stdout=subprocess.DEVNULL)
+atexit.register(recorder.terminate)
 
 
 def process_ns():  # all threads of the process, also those that are gone: the kernel's clock of that process
     return time.clock_gettime_ns((~recorder.pid << 3) | 2)
 
 
-def threads_ns():
+def threads_ns():  # by name, to a clock tick
     clocks = {}
-    for task in glob.glob(f"/proc/{recorder.pid}/task/*"):
-        name = pathlib.Path(task, "comm").read_text().strip()
-        clocks[name] = clocks.get(name, 0) + time.clock_gettime_ns((~int(os.path.basename(task)) << 3) | 6)
+    for task in glob.glob(f"/proc/{recorder.pid}/task/*/stat"):
+        name, fields = pathlib.Path(task).read_text().split("(", 1)[1].rsplit(") ", 1)
+        ticks = sum(int(field) for field in fields.split()[11:13])
+        clocks[name] = clocks.get(name, 0) + ticks * 10**9 // os.sysconf("SC_CLK_TCK")
     return clocks
 
 
@@ -48,8 +50,8 @@ costs = []
 for journal in glob.glob(directory + "/*-last/journal"):
     events = (json.loads(line[9:]) for line in open(journal))
     costs += [event["what"] for event in events if event.get("what", {}).get("event") == "trace_cost"]
-kernel_ns = [cost["programs_cpu_ns"] for cost in costs]
-kernel = sum(kernel_ns) / 1e6 / (span_s + 5) if costs and None not in kernel_ns else None
+kernel_ns = [cost["programs_cpu_ns"] for cost in costs if cost["programs_cpu_ns"] is not None]
+kernel = sum(kernel_ns) / 1e6 / (span_s + 5) if kernel_ns else None
 own = (after[1] - before[1]) / 1e6 / span_s
 idle = (after[3][0] - before[3][0]) / (after[3][1] - before[3][1])
 
