@@ -13,6 +13,7 @@ mod programs;
 mod requests;
 mod settings;
 mod symbols;
+mod threads;
 mod tracepoints;
 mod watch;
 mod wording;

@@ -45,7 +45,7 @@ use crate::machine::{self, Intent};
 use crate::recorder::{Recorder, Start, Tap};
 use crate::screen::Screen;
 
-const POLL: Duration = Duration::from_millis(100);
+const POLL: Duration = Duration::from_millis(250);
 /// How long the recorder may take to end.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long a slice may take to end before what was complete is kept without it.
@@ -251,7 +251,7 @@ impl Flight {
         // A second Ctrl-C leaves the ring to the next start.
         let mut kept = self.kept;
         while !kept.is_idle() && interrupt.requests() <= requests {
-            std::thread::sleep(POLL / 10);
+            std::thread::sleep(POLL / 20);
             kept.tell(screen);
         }
         for news in self.ring.news() {

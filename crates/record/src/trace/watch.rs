@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use model::stall::{StallKind, StallRecord};
 
 use super::BlockedNow;
+use super::threads::{Thread, each_thread};
 
 /// A look may cost a 200th of a CPU: after one that took so long, the next is that many times as far away.
 const PACE: u64 = 200;
@@ -57,30 +58,24 @@ impl Watch {
 
     /// Looks at all threads. Gives the waits that are over.
     pub(super) fn look(&mut self, now_ns: u64) -> Vec<Waited> {
-        let mut before = std::mem::take(&mut self.waits);
-        for process in numbers(&self.proc).filter(|pid| *pid != self.own_pid) {
-            for tid in numbers(&self.proc.join(format!("{process}/task"))) {
-                let known = before.remove(&tid);
-                let folder = self.proc.join(format!("{process}/task/{tid}"));
-                let Some((name, 'D')) = name_and_state(&folder) else {
-                    before.extend(known.map(|known| (tid, known)));
-                    continue;
-                };
-                let switches = switches(&folder);
-                match known {
-                    Some(wait) if wait.switches == switches => {
-                        self.waits.insert(tid, Wait { seen_ns: now_ns, ..wait });
-                    }
-                    // It has run meanwhile: this is another wait.
-                    other => {
-                        let frames = frames(&folder);
-                        let (pid, since_ns) = (process, now_ns);
-                        self.waits.insert(tid, Wait { pid, name, since_ns, seen_ns: now_ns, switches, frames });
-                        before.extend(other.map(|other| (tid, other)));
-                    }
-                }
+        let Watch { proc, own_pid, waits, .. } = self;
+        let mut before = std::mem::take(waits);
+        each_thread(proc, *own_pid, |Thread { pid, tid, name, state }| {
+            if state != b'D' {
+                return;
             }
-        }
+            let folder = proc.join(format!("{pid}/task/{tid}"));
+            let switches = switches(&folder);
+            if before.get(&tid).is_some_and(|wait| wait.switches == switches)
+                && let Some(wait) = before.remove(&tid)
+            {
+                waits.insert(tid, Wait { seen_ns: now_ns, ..wait });
+                return;
+            }
+            // One that has run meanwhile waits for another thing.
+            let (name, frames) = (String::from_utf8_lossy(name).into_owned(), frames(&folder));
+            waits.insert(tid, Wait { pid, name, since_ns: now_ns, seen_ns: now_ns, switches, frames });
+        });
         before.into_iter().filter_map(|(tid, wait)| self.told(tid, wait)).collect()
     }
 
@@ -110,21 +105,6 @@ impl Watch {
         let row = StallRecord::new(StallKind::Blocked, tid, wait.since_ns, wait.seen_ns);
         long.then_some(Waited { row, pid: wait.pid, name: wait.name, frames: wait.frames })
     }
-}
-
-/// The entries of a folder that are numbers.
-fn numbers(folder: &Path) -> impl Iterator<Item = u32> + use<> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-}
-
-/// From `12 (a name) D ...`: a name may hold blanks and brackets.
-fn name_and_state(folder: &Path) -> Option<(String, char)> {
-    let stat = std::fs::read(folder.join("stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
-    let (_, rest) = stat.split_once('(')?;
-    let (name, rest) = rest.rsplit_once(") ")?;
-    Some((name.to_owned(), rest.chars().next()?))
 }
 
 /// How often the thread has left a CPU.
