@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +13,16 @@ use std::time::{Duration, Instant};
 use archive::Run;
 use model::event::RunEvent;
 use model::metric::MetricId;
-use model::stall::StallRecord;
+use model::stall::{StallKind, StallRecord};
+use record::clock;
 use rustix::process::Signal;
 
 use crate::stage::disk::{Tmpfs, fill_up};
 use crate::stage::{Disk, Frozen, Running, checked, folder, is_root, number, run, shown};
+
+const SECOND: u64 = 1_000_000_000;
+/// What is slow where a thread's own waits are compared with what was recorded.
+const SLOW_NS: u64 = 2_000_000;
 
 /// A recorder in `directory`, which records when this returns.
 fn recorder(directory: &Path, options: &str) -> Running {
@@ -99,7 +104,7 @@ fn a_signal_keeps_the_ring_whose_slices_are_few_and_a_program_is_told_of_it() {
     );
     fs::write(&script, text).unwrap();
     fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let options = format!("--json --keep-after 1s --slower-than 100ms --on-stall-exec {}", script.display());
+    let options = format!("--json --keep-after 1s --slower-than {SLOW_NS}ns --on-stall-exec {}", script.display());
     let mut program = recorder(&directory, &options);
     let syncing = Syncing::start();
     let began = Instant::now();
@@ -127,7 +132,8 @@ fn a_signal_keeps_the_ring_whose_slices_are_few_and_a_program_is_told_of_it() {
     assert!(!directory.join("ring").exists());
     no_sample_is_missing(Path::new(path));
     if is_root("tracing") {
-        no_stall_is_missing(Path::new(path), syncing.tid);
+        let tid = syncing.tid;
+        no_stall_is_missing(Path::new(path), tid, &syncing.end());
     }
 }
 
@@ -142,10 +148,10 @@ fn no_sample_is_missing(run: &Path) {
     assert!(long <= gaps, "{long} steps are too long, and {gaps} gaps are told");
 }
 
-/// A thread that waits for a disk all the time.
+/// A thread that waits for a disk all the time, and knows itself how long: start and duration of each wait, ns.
 struct Syncing {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    thread: JoinHandle<Vec<(u64, u64)>>,
     tid: u32,
 }
 
@@ -156,20 +162,23 @@ impl Syncing {
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
             tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
-            let mut file = tempfile::tempfile_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+            let file = tempfile::tempfile_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+            let mut waits = Vec::new();
             while !stopped.load(Ordering::Relaxed) {
-                file.write_all(&[7; 4096]).and_then(|()| file.sync_all()).unwrap();
+                file.write_all_at(&[7; 256 << 10], 0).unwrap();
+                let began_ns = clock::monotonic_ns();
+                file.sync_all().unwrap();
+                waits.push((began_ns, clock::monotonic_ns() - began_ns));
                 std::thread::sleep(Duration::from_millis(20));
             }
+            waits
         });
-        Syncing { stop, thread: Some(thread), tid: told.recv().unwrap() }
+        Syncing { stop, thread, tid: told.recv().unwrap() }
     }
-}
 
-impl Drop for Syncing {
-    fn drop(&mut self) {
+    fn end(self) -> Vec<(u64, u64)> {
         self.stop.store(true, Ordering::Relaxed);
-        let _ = self.thread.take().map(JoinHandle::join);
+        self.thread.join().unwrap()
     }
 }
 
@@ -197,16 +206,20 @@ fn reads_alone(slice: &Path) {
     }
 }
 
-/// Whoever waits all the time is seen to wait all the time.
-fn no_stall_is_missing(run: &Path, tid: u32) {
+/// Each wait that a thread knows to have been slow is in the run, also at the borders of its slices.
+fn no_stall_is_missing(run: &Path, tid: u32, waits: &[(u64, u64)]) {
     let run = Run::open(run).unwrap();
-    let mut own = stalls(&run);
-    own.retain(|stall| stall.tid == tid);
-    own.sort_by_key(|stall| stall.start_ns);
-    let pauses = own.windows(2).map(|pair| pair[1].start_ns.saturating_sub(pair[0].end_ns()));
-    let longest = pauses.max().unwrap_or(u64::MAX);
-    println!("{} rows of the thread that waits, {longest} ns at most between two", own.len());
-    assert!(longest < 700_000_000, "a border is a second away at most, and nothing is lost there");
+    let times: Vec<u64> = run.samples().flat_map(|batch| batch.unwrap()).map(|header| header.at.monotonic_ns).collect();
+    let (first_ns, last_ns) = (times[0], times[times.len() - 1]);
+    let inside = |wait: &&(u64, u64)| wait.0 > first_ns + SECOND && wait.0 + wait.1 + 2 * SECOND < last_ns;
+    let slow: Vec<&(u64, u64)> = waits.iter().filter(inside).filter(|wait| wait.1 >= SLOW_NS + SLOW_NS / 2).collect();
+    let own: Vec<StallRecord> = stalls(&run).into_iter().filter(|stall| stall.tid == tid).collect();
+    let is_call = |stall: &&StallRecord| stall.kind == StallKind::SystemCall && stall.call.as_deref() == Some("fsync");
+    let seen = |wait: &&&(u64, u64)| own.iter().filter(is_call).any(|call| call.start_ns.abs_diff(wait.0) < wait.1);
+    let missing: Vec<_> = slow.iter().filter(|wait| !seen(wait)).collect();
+    println!("{} slow waits of {}, {} rows", slow.len(), waits.len(), own.len());
+    let losses: Vec<_> = run.events().iter().filter(|event| matches!(event, RunEvent::Loss { .. })).collect();
+    assert!(missing.is_empty() || !losses.is_empty(), "{missing:?} between {first_ns} and {last_ns}");
 }
 
 #[test]
@@ -219,7 +232,7 @@ fn what_a_killed_recorder_had_is_kept_by_the_next() {
     std::thread::sleep(Duration::from_millis(5500));
     program.signal(Signal::KILL);
     drop(program);
-    drop(syncing);
+    syncing.end();
     (1..=2).for_each(|number| reads_alone(&directory.join(format!("ring/slice-{number:06}"))));
     let busy = run(&format!("check {}", directory.join("ring/slice-000001").display()));
     assert_eq!(busy.code, Some(0), "what is in the ring is readable: {}", busy.stderr);
