@@ -120,6 +120,9 @@ pub(crate) fn words(cause: Cause) -> &'static str {
     }
 }
 
+/// A share of unexplained time that is worth a word.
+const MUCH: f64 = 0.1;
+
 /// What makes the figures less sure than they look.
 fn cautions(text: &mut String, explanation: &Explanation, style: Style) {
     let losses = &explanation.losses;
@@ -130,6 +133,10 @@ fn cautions(text: &mut String, explanation: &Explanation, style: Style) {
              without --no-trace; 'stallscope doctor' says what is missing"
                 .to_owned(),
         );
+    }
+    let unexplained = explanation.share(Cause::Unexplained).unwrap_or(0.0);
+    if unexplained >= MUCH && explanation.trace.is_some() {
+        lines.push(format!("{} is unexplained; where it slept stands in 'stalls' of --json", share(unexplained)));
     }
     for (what, count) in &losses.lost {
         lines.push(format!("{} {} lost: shares may be too small", grouped(*count), printable(what)));

@@ -151,6 +151,19 @@ fn without_slow_operations_the_slowest_is_named() {
 }
 
 #[test]
+fn much_that_is_unexplained_is_not_hidden() {
+    let told = |asleep_ms: u64| {
+        let mut blame = Blame::new(None, &description(true));
+        blame.operations(&[operation("read", 7, 0, 1000, "/mnt/a/f")]);
+        let off = StallRecord::new(StallKind::OffCpu, 7, 0, asleep_ms * MS);
+        blame.stalls(&[StallRecord { state: Some(2), ..off }]);
+        text("runs/a", &blame.finish(), 5, Style::PLAIN)
+    };
+    assert!(told(200).contains(" 20 % is unexplained; where it slept"), "{}", told(200));
+    assert!(!told(90).contains("is unexplained;"), "{}", told(90));
+}
+
+#[test]
 fn json_is_as_promised() {
     let value = json::explanation("runs/a", &rows(&description(true), None));
     let number = |value: &serde_json::Value| value.as_u64().unwrap();
