@@ -12,6 +12,7 @@ mod phases;
 mod request;
 mod rows;
 mod rules;
+mod short;
 mod stacks;
 mod sweep;
 mod timeline;
