@@ -7,17 +7,21 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use archive::{FlushState, Run, RunState, Writer};
+use archive::{FlushState, Run, RunState, Writer, WriterOptions};
 use scenario::{Step, description, moment, options, rows_in, rows_of};
 use tempfile::tempdir;
 
 const CHILD_DIRECTORY: &str = "STALLSCOPE_TEST_WRITE_TO";
+/// Whether tables of some rows count as flooded.
+const CHILD_FLOODED: &str = "STALLSCOPE_TEST_FLOODED";
 
 /// Not a test by itself: what the killed process does. It says `flushed N` after each flush.
 #[test]
 fn child_that_writes_until_it_is_killed() {
     let Ok(dir) = std::env::var(CHILD_DIRECTORY) else { return };
-    let mut writer = Writer::create(Path::new(&dir), &description(), options(3)).unwrap();
+    let direct_after_bytes = if std::env::var_os(CHILD_FLOODED).is_some() { 400 } else { usize::MAX };
+    let options = WriterOptions { direct_after_bytes, ..options(3) };
+    let mut writer = Writer::create(Path::new(&dir), &description(), options).unwrap();
     for step in 0.. {
         Step::number(step).write(&mut writer);
         assert_eq!(writer.flush(moment(step)), FlushState::Whole);
@@ -28,10 +32,11 @@ fn child_that_writes_until_it_is_killed() {
 }
 
 /// Starts a writer, kills it after a while, and returns how many flushes it acknowledged.
-fn write_and_kill(dir: &Path, after: Duration) -> u32 {
+fn write_and_kill(dir: &Path, flooded: bool, after: Duration) -> u32 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child_that_writes_until_it_is_killed", "--nocapture"])
         .env(CHILD_DIRECTORY, dir)
+        .envs(flooded.then_some((CHILD_FLOODED, "1")))
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -52,7 +57,7 @@ fn a_killed_run_reads_back_to_its_last_flush() {
     for round in 0..40 {
         let base = tempdir().unwrap();
         let dir = base.path().join("run");
-        let acknowledged = write_and_kill(&dir, Duration::from_micros(round * 737));
+        let acknowledged = write_and_kill(&dir, false, Duration::from_micros(round * 737));
         let run = Run::open(&dir).unwrap();
         let rows = rows_in(&run);
         let steps = rows.samples.len() as u32;
@@ -61,5 +66,24 @@ fn a_killed_run_reads_back_to_its_last_flush() {
         let report = run.check();
         assert!(report.lost.is_empty(), "round {round}: {report:?}");
         assert_ne!(report.state, RunState::Closed);
+    }
+}
+
+/// A flooded table's batch is live a moment before the rest of its flush is.
+#[test]
+fn a_flooded_run_that_is_killed_reads_back_to_its_last_flush_and_at_most_a_part_of_the_next() {
+    for round in 0..40 {
+        let base = tempdir().unwrap();
+        let dir = base.path().join("run");
+        let acknowledged = write_and_kill(&dir, true, Duration::from_micros(round * 737));
+        let run = Run::open(&dir).unwrap();
+        let rows = rows_in(&run);
+        let steps = rows.samples.len() as u32;
+        assert!(steps >= acknowledged, "round {round}: {steps} of {acknowledged} flushes read back");
+        assert!(
+            rows_of(steps).are_among(&rows) && rows.are_among(&rows_of(steps + 1)),
+            "round {round}: {steps} flushes"
+        );
+        assert!(run.check().lost.is_empty(), "round {round}");
     }
 }
