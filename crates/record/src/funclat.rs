@@ -38,11 +38,23 @@ pub enum GroupBy {
     Cgroup,
 }
 
+/// A means to time a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// fentry and fexit: cheap, and no return is missed.
+    Fexit,
+    /// kprobe and kretprobe: for more functions and older kernels; the kernel misses returns where very many tasks are in
+    /// the function at once.
+    Kprobe,
+}
+
 /// What to time, and what to keep of it.
 #[derive(Debug, Clone)]
 pub struct FunclatOptions {
     /// What.
     pub target: Target,
+    /// By this means only; `None`: by the best that the kernel allows. Of no meaning for tracepoints.
+    pub method: Option<Method>,
     /// Calls that took less are only counted.
     pub above_ns: u64,
     /// Calls that took more are only counted.
@@ -155,10 +167,11 @@ impl Funclat {
             Target::Function(name) => {
                 let functions = Functions::read(roots);
                 functions.check(name)?;
-                attach::function(roots, name, &counts)?
+                attach::function(roots, name, options.method, &counts)?
             }
             Target::Pair(text) => attach::pair(&Tracepoints::read(roots)?, text, &counts)?,
         };
+        counts.start(&object).map_err(FunclatError::Unreadable)?;
         Ok(Funclat { site, counts, _links: links, object })
     }
 

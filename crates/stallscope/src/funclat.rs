@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use model::calls::{CallCounts, LatencyGroup, LatencyUnit};
 use model::quantity::{Nanoseconds, parse_duration};
-use record::funclat::{CallReading, Funclat, FunclatError, FunclatOptions, GroupBy, Target};
+use record::funclat::{CallReading, Funclat, FunclatError, FunclatOptions, GroupBy, Method, Target};
 use record::{Roots, clock};
 use report::funclat::{Timing, TimingInterval};
 use rig::{KernelFiles, Register};
@@ -30,6 +30,9 @@ pub struct FunclatArgs {
     /// Time what lies between two tracepoints instead: vmscan:mm_shrink_slab_start..end, or the end's whole name.
     #[arg(long, value_name = "SUBSYS:BEGIN..END")]
     pub pair: Option<String>,
+    /// By what means to time a function [default: the best that the kernel allows].
+    #[arg(long, value_name = "HOW", conflicts_with = "pair")]
+    pub method: Option<How>,
     /// Show a histogram for each such time.
     #[arg(long, value_name = "T", default_value = "1s", value_parser = interval)]
     pub interval: u64,
@@ -69,6 +72,15 @@ pub enum By {
     Task,
     /// Memory cgroup (v1), or cgroup (v2).
     Cgroup,
+}
+
+/// Means to time a function.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum How {
+    /// fentry and fexit.
+    Fexit,
+    /// kprobe and kretprobe.
+    Kprobe,
 }
 
 /// Units of a histogram.
@@ -153,12 +165,16 @@ fn options(args: &FunclatArgs) -> Result<FunclatOptions, Failure> {
         By::Task => GroupBy::Task,
         By::Cgroup => GroupBy::Cgroup,
     });
+    let method = args.method.map(|how| match how {
+        How::Fexit => Method::Fexit,
+        How::Kprobe => Method::Kprobe,
+    });
     let unit = match args.unit {
         Unit::Ns => LatencyUnit::Nanoseconds,
         Unit::Us => LatencyUnit::Microseconds,
         Unit::Ms => LatencyUnit::Milliseconds,
     };
-    Ok(FunclatOptions { target, above_ns, below_ns, pid: args.pid, by, unit })
+    Ok(FunclatOptions { target, method, above_ns, below_ns, pid: args.pid, by, unit })
 }
 
 fn filter(args: &FunclatArgs) -> Value {
@@ -200,6 +216,8 @@ fn time(funclat: &mut Funclat, args: &FunclatArgs, interrupt: &Interrupt, screen
     loop {
         wait_until(start_ns.saturating_add(args.interval).min(end_ns), interrupt);
         let now_ns = clock::monotonic_ns();
+        // Asked before the look: what came before a Ctrl-C is in the last reading.
+        let is_last = interrupt.requests() > 0 || now_ns >= end_ns;
         let reading = funclat.read().map_err(refused)?;
         let groups = since(&reading.groups, &earlier.groups);
         let time_of_day = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
@@ -210,7 +228,7 @@ fn time(funclat: &mut Funclat, args: &FunclatArgs, interrupt: &Interrupt, screen
         }
         earlier = reading;
         start_ns = now_ns.min(start_ns.saturating_add(args.interval));
-        if interrupt.requests() > 0 || now_ns >= end_ns {
+        if is_last {
             return Ok(Timed { duration_ns: now_ns - begin_ns, all: earlier, shown, intervals });
         }
     }

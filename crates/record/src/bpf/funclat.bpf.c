@@ -69,6 +69,9 @@ struct settings {
 
 const volatile struct settings settings;
 
+/* Set when both programs are attached: an end before that would lack a begin that nobody could see. */
+u32 started = 0;
+
 /* What happened to begins and ends. Told in this order by `record::funclat`. */
 enum counter { BEGUN, ENDED, FILTERED, END_ALONE, FORGOTTEN, NO_ROOM, NO_GROUP, COUNTERS };
 
@@ -141,7 +144,7 @@ static __always_inline int is_followed(void)
 {
 	u32 process = bpf_get_current_pid_tgid() >> 32;
 
-	return process != settings.recorder && (!settings.process || process == settings.process);
+	return started && process != settings.recorder && (!settings.process || process == settings.process);
 }
 
 static __always_inline int begin(void)

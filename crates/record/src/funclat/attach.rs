@@ -5,9 +5,9 @@ use std::os::fd::{AsRawFd, IntoRawFd};
 use libbpf_rs::btf::types::Typedef;
 use libbpf_rs::{Btf, Error, ErrorKind, Link, Object, ObjectBuilder, ProgramMut};
 
-use super::FunclatError;
 use super::counts::Counts;
 use super::tracepoints::{Pair, Tracepoint, Tracepoints};
+use super::{FunclatError, Method};
 use crate::Roots;
 use crate::sys::count_tracepoint;
 
@@ -71,15 +71,24 @@ fn attach(
 }
 
 /// Times a function by the best means that the kernel allows.
-pub(super) fn function(roots: &Roots, name: &str, counts: &Counts) -> Result<Attached, FunclatError> {
+pub(super) fn function(
+    roots: &Roots,
+    name: &str,
+    method: Option<Method>,
+    counts: &Counts,
+) -> Result<Attached, FunclatError> {
     let mut why = Vec::new();
-    match by_fexit(name, counts) {
-        Ok((object, links)) => return Ok((Site::Traced(name.to_owned()), object, links)),
-        Err(error) => why.push(format!("fentry and fexit: {error}")),
+    if method != Some(Method::Kprobe) {
+        match by_fexit(name, counts) {
+            Ok((object, links)) => return Ok((Site::Traced(name.to_owned()), object, links)),
+            Err(error) => why.push(format!("fentry and fexit: {error}")),
+        }
     }
-    match by_kprobe(roots, name, counts) {
-        Ok((object, links)) => return Ok((Site::Probed(name.to_owned()), object, links)),
-        Err(error) => why.push(format!("kprobe: {error}")),
+    if method != Some(Method::Fexit) {
+        match by_kprobe(roots, name, counts) {
+            Ok((object, links)) => return Ok((Site::Probed(name.to_owned()), object, links)),
+            Err(error) => why.push(format!("kprobe: {error}")),
+        }
     }
     if !rustix::process::geteuid().is_root() {
         return Err(FunclatError::NotAllowed { what: why.remove(0) });

@@ -69,6 +69,13 @@ impl Counts {
         map(object, "histograms")?.update_percpu(&OTHERS.to_ne_bytes(), &empty, MapFlags::ANY)
     }
 
+    /// Lets the programs count, now that both are attached.
+    pub(super) fn start(&self, object: &Object) -> Result<(), Error> {
+        let found = object.maps().find(|map| map.name().to_str().is_some_and(|name| name.ends_with(".bss")));
+        let flags = found.ok_or_else(|| Error::from_raw_os_error(libc::ENOENT))?;
+        flags.update(&0u32.to_ne_bytes(), &1u32.to_ne_bytes(), MapFlags::ANY)
+    }
+
     /// What was counted until now.
     pub(super) fn read(&mut self, object: &Object) -> Result<CallReading, Error> {
         let histograms = map(object, "histograms")?;

@@ -19,9 +19,6 @@ pub const CAPABILITY: &str = "kernel tracing (BPF)";
 const PURPOSE: &str = "sees what tasks wait for, so that stalls can be explained";
 const SETTINGS_MAP: &str = ".rodata.settings";
 const EACH_REQUEST_RING: &str = "each_request";
-const COUNTS_MAP: &str = "counts";
-/// `QUEUES` of the programs.
-pub(super) const QUEUES: u32 = 256;
 /// 400 thousand requests, half a second and more at any rate that a machine is likely to reach.
 const EACH_REQUEST_BYTES: u32 = 32 << 20;
 
@@ -92,8 +89,6 @@ fn prepared(wanted: &HashSet<&'static str>, settings: &Settings) -> Result<OpenO
             map.set_initial_value(&settings.bytes())?;
         } else if map.name() == EACH_REQUEST_RING && settings.all_requests {
             map.set_max_entries(EACH_REQUEST_BYTES)?;
-        } else if map.name() == COUNTS_MAP {
-            map.set_max_entries(u32::from(settings.cpus) * QUEUES)?;
         }
     }
     Ok(object)
