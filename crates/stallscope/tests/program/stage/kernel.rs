@@ -1,5 +1,6 @@
 //! What the kernel knows of a program: its processes, its cgroups, its rules.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -7,25 +8,37 @@ use std::time::{Duration, Instant};
 use rig::{Hierarchies, Roots};
 
 /// Cgroups made by the program of that process id.
-pub fn cgroups_of(pid: u32) -> Vec<PathBuf> {
+pub fn cgroups_of(pid: u32) -> BTreeSet<PathBuf> {
     let found = Hierarchies::detect(&Roots::default()).unwrap();
-    let mut cgroups = Vec::new();
-    for hierarchy in [found.memory, found.blkio, found.unified].into_iter().flatten() {
-        for parent in [&hierarchy.own, &hierarchy.mount] {
-            let children = fs::read_dir(parent).unwrap().flatten().map(|entry| entry.path());
-            let prefix = format!("stallscope-{pid}-");
-            cgroups.extend(children.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(&prefix)));
-        }
-    }
-    cgroups
+    let hierarchies = [found.memory, found.blkio, found.unified].into_iter().flatten();
+    // A program that lies in the root has but one place for its own.
+    hierarchies
+        .flat_map(|hierarchy| made_below(&[hierarchy.own, hierarchy.mount], &format!("stallscope-{pid}-")))
+        .collect()
 }
 
-/// Whether the root blkio cgroup slows the device (`major:minor`). Where the device is slowed through cgroup v2, the
-/// rule lives and dies with the program's own cgroup.
+/// Whether the device (`major:minor`) is slowed: by the root blkio cgroup or, where there is none, by a cgroup v2 of the
+/// program's own.
 pub fn is_slowed(device: &str) -> bool {
-    let Some(blkio) = Hierarchies::detect(&Roots::default()).unwrap().blkio else { return false };
-    let rules = fs::read_to_string(blkio.mount.join("blkio.throttle.write_bps_device")).unwrap_or_default();
-    rules.lines().any(|rule| rule.split(' ').next() == Some(device))
+    let found = Hierarchies::detect(&Roots::default()).unwrap();
+    let files: Vec<PathBuf> = match (found.blkio, found.unified) {
+        (Some(blkio), _) => vec![blkio.mount.join("blkio.throttle.write_bps_device")],
+        (None, Some(unified)) => {
+            let groups = made_below(&[unified.own, unified.mount], "stallscope-");
+            groups.into_iter().map(|group| group.join("io.max")).collect()
+        }
+        (None, None) => Vec::new(),
+    };
+    let rules = files.into_iter().filter_map(|file| fs::read_to_string(file).ok());
+    rules.flat_map(|rules| rules.lines().map(str::to_owned).collect::<Vec<_>>()).any(|rule| {
+        let mut words = rule.split(' ');
+        words.next() == Some(device)
+    })
+}
+
+fn made_below(parents: &[PathBuf], prefix: &str) -> BTreeSet<PathBuf> {
+    let children = parents.iter().flat_map(|parent| fs::read_dir(parent).unwrap().flatten());
+    children.filter(|child| child.file_name().to_string_lossy().starts_with(prefix)).map(|child| child.path()).collect()
 }
 
 /// Processes whose parent is that one.
