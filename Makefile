@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build test lint bench install clean
+.PHONY: all demo build test test-vm lint bench install clean
 
 all: build
 
@@ -20,6 +20,10 @@ demo:
 test:
 	@scripts/need build test
 	@scripts/test
+
+test-vm:
+	@scripts/need build vm
+	@scripts/test-vm
 
 lint:
 	@scripts/need build lint

@@ -43,7 +43,7 @@ fn frozen() -> Truth {
     ground.go(&go);
     std::thread::sleep(Duration::from_millis(1500));
     tool("fsfreeze", &["-u", disk.path.to_str().unwrap()]);
-    Truth { waited_for: Some("fsfreeze"), ..victim.suffered("frozen") }
+    victim.suffered("frozen")
 }
 
 /// One call that waits for the thaw, and then for its share of a throttled device.
@@ -81,7 +81,7 @@ fn lock() -> Truth {
     ground.neighbour(&format!("open {file} direct\nawait {held}\nwrite {file} 0 16m"));
     ground.go(&held);
     ground.go(&go);
-    Truth { waited_for: Some("neighbour"), ..victim.suffered("lock") }
+    victim.suffered("lock")
 }
 
 fn cpu_wait() -> Truth {
@@ -137,7 +137,7 @@ fn journal() -> Truth {
     let theirs = disk.folder("theirs").join("storm").display().to_string();
     ground.neighbour(&format!("threads 2\nopen {theirs}-%t\nforever\nwrite {theirs}-%t 0 4k\nfsync {theirs}-%t"));
     ground.go(&go);
-    Truth { waited_for: Some("jbd2/"), ..victim.suffered("journal") }
+    victim.suffered("journal")
 }
 
 /// In a cgroup of version 1 reclaim itself waits for the writeback of the pages that it meets.
@@ -222,7 +222,7 @@ fn fs_transaction() -> Truth {
     ground.neighbour(&format!("await {full}\nsleep 100\nbecome btrfs filesystem sync {own}"));
     ground.go(&full);
     ground.go(&go);
-    Truth { waited_for: Some("btrfs"), ..victim.suffered("fs_transaction") }
+    victim.suffered("fs_transaction")
 }
 
 /// As with the usual settings, but for longer: a write is to be overtaken by reads that come after it, too, not only by
