@@ -214,6 +214,8 @@ fn time(funclat: &mut Funclat, args: &FunclatArgs, interrupt: &Interrupt, screen
     let mut earlier = CallReading { groups: Vec::new(), counts: CallCounts::default() };
     let (mut shown, mut intervals) = (0, Vec::new());
     loop {
+        let lasted_ns = start_ns - begin_ns;
+        screen.doing(format!("timing {what} for {}", Nanoseconds(lasted_ns / 1_000_000_000 * 1_000_000_000)));
         wait_until(start_ns.saturating_add(args.interval).min(end_ns), interrupt);
         let now_ns = clock::monotonic_ns();
         // Asked before the look: what came before a Ctrl-C is in the last reading.
