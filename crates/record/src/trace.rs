@@ -136,7 +136,7 @@ impl Tracing {
     fn open_with(roots: &Roots, options: &TraceOptions, sources: &[Source]) -> (Tracing, Vec<Finding>) {
         let mut findings = Vec::new();
         let symbols = Symbols::read(&roots.proc.join("kallsyms"));
-        let settings = Settings::new(&options.settings, &symbols);
+        let settings = Settings::new(&options.settings, &symbols, possible_cpus());
         let kernel = Kernel::open(roots, &settings, sources, &mut findings);
         let kernel = kernel.map_err(|refused| findings.push(programs::refused(&refused))).ok();
         let wording = Wording::new(roots.proc.clone(), symbols, settings.all_requests);
@@ -250,6 +250,11 @@ impl Kernel {
         }
         losses
     }
+}
+
+/// CPUs that there may be; the programs number them from 0.
+fn possible_cpus() -> u16 {
+    libbpf_rs::num_possible_cpus().ok().and_then(|cpus| u16::try_from(cpus).ok()).unwrap_or(1)
 }
 
 /// Both rings, taken apart as they are read.

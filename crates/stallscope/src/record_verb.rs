@@ -48,8 +48,9 @@ pub fn record(args: RecordArgs) -> Result<Exit, Failure> {
     let under_test = if slowed { under_test } else { Vec::new() };
     let mut session = Session::open(recording, intent, &under_test, &register, &screen, None)?;
     if interrupt.requests() > 0 {
-        let _ = session.close(Ending::Interrupted, GRACE, &screen);
-        return Ok(Exit::Interrupted);
+        // What a recording needs was built meanwhile; the command need not begin.
+        let watched = Watched { ending: Ending::Interrupted, status: None };
+        return finish(watched, session, &args, &interrupt, &screen);
     }
     let child = match start(&args.command, session.cgroup_procs(), recording.output.json) {
         Ok(child) => child,

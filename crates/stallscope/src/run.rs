@@ -79,7 +79,9 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
     if interrupt.requests() > 0 {
         // What a run needs was built meanwhile; the load need not begin.
         let directory = session.directory.clone();
-        session.close(Ending::Interrupted, CLOSE_PATIENCE, screen)?.take_down(CLOSE_PATIENCE, screen);
+        let closed = session.close(Ending::Interrupted, CLOSE_PATIENCE, screen)?;
+        show(&closed.summary, &directory, screen, asked.args.recording.output.json);
+        closed.take_down(CLOSE_PATIENCE, screen);
         return Ok(Outcome { exit: Exit::Interrupted, directory: Some(directory) });
     }
     let driven = load(plan, &asked, register, &mut session, interrupt, screen);

@@ -24,7 +24,8 @@ enum kind {
 	TASK_NOTES = 9,
 	REQUEST_NOTES = 10,
 	DEVICES_BEYOND = 11,
-	LOSSES = 12,
+	REQUEST_ENDS = 12,
+	LOSSES = 13,
 };
 
 /* What a span lies between: `SPANS` of `trace/tracepoints.rs`. The first PAIRED have a begin and an end. */
@@ -84,6 +85,26 @@ struct request_note {
 	u8 throttled;
 	u8 status;
 };
+
+/* The same in one line of the CPU's cache, with what the ring adds: times as ns before it was done, or UNSEEN. */
+struct request_told {
+	u64 sector;
+	u64 completed_ns;
+	u32 queued;
+	u32 got;
+	u32 inserted;
+	u32 issued;
+	u32 device;
+	u32 bytes;
+	u32 flags;
+	u32 tid;
+	u32 number;
+	u16 merges;
+	u8 throttled;
+	u8 status;
+};
+
+#define UNSEEN 0xffffffffu
 
 struct event {
 	u32 kind;

@@ -9,13 +9,30 @@
 #define HISTOGRAMS 256
 #define MOST_MERGES 64
 
-/* Requests of one device that were seen to come and to be done, by class. */
-struct device {
-	u32 number;
-	u32 pad;
+#define EPOCHS 128
+#define MOST_CPUS 512
+
+/* Requests of one device that were seen to come and to be done, by class: on one CPU, and all in all. */
+struct counts {
 	u32 queued[CLASSES];
 	u32 completed[CLASSES];
+};
+
+/* By CPU and the queue's id. What all CPUs write to together would cost each request more than all else. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, QUEUES);
+	__type(key, u32);
+	__type(value, struct counts);
+} counts SEC(".maps");
+
+/* What is read by all and seldom written. From time to time the counts of all CPUs are summed up: an epoch begins. */
+struct device {
+	u32 number;
+	u32 epoch;
+	u64 next_epoch_ns;
 	u32 histogram[CLASSES];	/* + 1; 0: none yet */
+	struct counts epochs[EPOCHS];
 };
 
 /* By the queue's id. */
@@ -45,11 +62,12 @@ u32 next_request SEC(".data") = 0;
 /* Bios of tasks that left the CPU before there was a request for them. */
 s32 waiting_bios SEC(".data") = 0;
 
-/* A request under way, and what its device had seen when it came. */
+/* A request under way, and its device's epoch when it came. */
 struct slot {
 	struct request_note note;
-	u32 in_flight[CLASSES];
-	u32 completed[CLASSES];
+	u64 made_ns;		/* request->start_time_ns, by which one use of it is told from the next */
+	u32 epoch;
+	u32 class;
 };
 
 /* A table in place of a hash map, which costs several times as much for each request. The keys lie together, in one line
@@ -57,7 +75,6 @@ struct slot {
 struct set {
 	u64 key[WAYS];
 	struct slot way[WAYS];
-	u64 pad[4];
 };
 
 struct {
@@ -182,6 +199,36 @@ static __always_inline struct device *counters_of(struct request *request)
 	return bpf_map_lookup_elem(&devices, &at);
 }
 
+static __always_inline struct counts *counts_of(struct request *request, u32 cpu)
+{
+	u32 queue = request->q->id, at = cpu * QUEUES + queue;
+
+	return queue < QUEUES ? bpf_map_lookup_elem(&counts, &at) : 0;
+}
+
+/* All CPUs', one after the other. What is done is read first, so that nothing is done that has not come. */
+static __always_inline void sum_up(struct request *request, struct counts *sum)
+{
+	struct counts *of_cpu;
+	u32 cpu, at;
+
+	__builtin_memset(sum, 0, sizeof(*sum));
+	for (cpu = 0; cpu < settings.cpus && cpu < MOST_CPUS; cpu++) {
+		of_cpu = counts_of(request, cpu);
+		if (!of_cpu)
+			return;
+		for (at = 0; at < CLASSES; at++)
+			sum->completed[at] += of_cpu->completed[at];
+	}
+	for (cpu = 0; cpu < settings.cpus && cpu < MOST_CPUS; cpu++) {
+		of_cpu = counts_of(request, cpu);
+		if (!of_cpu)
+			return;
+		for (at = 0; at < CLASSES; at++)
+			sum->queued[at] += of_cpu->queued[at];
+	}
+}
+
 /* R, RA, RM, W, WS, WM, D, others: `CLASSES` of `trace/requests.rs`. */
 static __always_inline u32 class_of(u32 flags)
 {
@@ -291,13 +338,11 @@ static __always_inline u64 queued_at(struct task_struct *task, u64 bio, u64 got)
 }
 
 /* The request's times before the scheduler. */
-static __always_inline void note_start(struct slot *slot, struct request *request, u64 now)
+static __always_inline void note_start(struct slot *slot, struct request *request, u64 got)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u64 got = request->start_time_ns, queued;
+	u64 queued;
 
-	if (got > now)
-		got = 0;
 	queued = queued_at(task, (u64)request->bio, got);
 	slot->note.tid = task->pid;
 	slot->note.throttled = is_throttle_worker(task);
@@ -306,58 +351,90 @@ static __always_inline void note_start(struct slot *slot, struct request *reques
 	slot->note.got_ns = got && got < queued ? queued : got;
 }
 
-static __always_inline void count_arrival(struct slot *slot, struct request *request)
+static __always_inline void begin_epoch(struct device *device, struct request *request, u64 now)
 {
+	u64 due = device->next_epoch_ns;
+	u32 next = device->epoch + 1;
+	struct counts sum;
+
+	if (__sync_val_compare_and_swap(&device->next_epoch_ns, due, now + settings.epoch_ns) != due)
+		return;
+	sum_up(request, &sum);
+	device->epochs[next % EPOCHS] = sum;
+	device->epoch = next;
+}
+
+static __always_inline void count_arrival(struct slot *slot, struct request *request, u64 now)
+{
+	u32 number = device_of(request), class = class_of(request->cmd_flags), before;
+	struct counts *counts = counts_of(request, bpf_get_smp_processor_id());
 	struct device *device = counters_of(request);
-	u32 number = device_of(request), class = class_of(request->cmd_flags);
-	int at;
 
 	slot->note.device = number;
-	if (!device) {
+	if (!device || !counts) {
 		count_loss(DEVICES_BEYOND);
 		return;
 	}
-	if (device->number != number) {
-		__builtin_memset(device, 0, sizeof(*device));
-		device->number = number;
-	}
-#pragma unroll
-	for (at = 0; at < CLASSES; at++) {
-		u32 completed = device->completed[at];
-
-		slot->completed[at] = completed;
-		slot->in_flight[at] = device->queued[at] - completed;
-	}
+	before = device->number;
+	/* Another disk has the queue's id now: its sums are others. Two CPUs may see it at once. */
+	if (before != number && __sync_val_compare_and_swap(&device->number, before, number) == before && before)
+		__builtin_memset(device->histogram, 0, sizeof(device->histogram));
+	if (now >= device->next_epoch_ns)
+		begin_epoch(device, request, now);
+	slot->epoch = device->epoch;
+	slot->class = class;
 	if (class < CLASSES)
-		__sync_fetch_and_add(&device->queued[class], 1);
+		__sync_fetch_and_add(&counts->queued[class], 1);
 }
 
-static __always_inline struct slot *new_slot(struct set *set, struct request *request, u64 now)
+static __always_inline void count_done(struct request *request, u32 class)
 {
-	u64 key = (u64)request;
-	struct slot *slot = find(set, key);
+	struct counts *counts = counts_of(request, bpf_get_smp_processor_id());
 
-	if (!slot)
-		slot = claim(set, key);
-	if (!slot)
-		return 0;
+	if (counts && class < CLASSES)
+		__sync_fetch_and_add(&counts->completed[class], 1);
+}
+
+/* `made`: the kernel's time for when it was made, which block_io_start comes too early for. */
+static __always_inline struct slot *start(struct slot *slot, struct request *request, u64 now, u64 made)
+{
 	slot->note.inserted_ns = 0;
 	slot->note.issued_ns = 0;
 	slot->note.number = 0;
 	slot->note.merges = 0;
-	note_start(slot, request, now);
-	count_arrival(slot, request);
+	slot->made_ns = made;
+	note_start(slot, request, settings.all_requests ? now : made <= now ? made : 0);
+	count_arrival(slot, request, now);
 	return slot;
+}
+
+static __always_inline struct slot *new_slot(struct set *set, struct request *request, u64 now, u64 made)
+{
+	struct slot *slot = claim(set, (u64)request);
+
+	return slot ? start(slot, request, now, made) : 0;
+}
+
+/* The end of what it was before was missed: the kernel skips a program that interrupts itself. */
+static __always_inline struct slot *restart(struct slot *slot, struct request *request, u64 now, u64 made)
+{
+	count_loss(REQUEST_ENDS);
+	count_done(request, slot->class);
+	return start(slot, request, now, made);
 }
 
 /* Only where each request is kept: it came before it was plugged. */
 SEC("tp_btf/block_io_start")
 int BPF_PROG(block_io_start, struct request *request)
 {
+	u64 now = bpf_ktime_get_ns();
 	struct set *set = set_of(request);
+	struct slot *slot = set ? find(set, (u64)request) : 0;
 
-	if (set)
-		new_slot(set, request, -1ull);
+	if (slot)
+		restart(slot, request, now, 0);
+	else if (set)
+		new_slot(set, request, now, 0);
 	return 0;
 }
 
@@ -365,12 +442,21 @@ static __always_inline struct slot *slot_at(struct request *request, u64 now)
 {
 	struct set *set = set_of(request);
 	struct slot *slot;
+	u64 made;
 
 	if (!set)
 		return 0;
 	slot = find(set, (u64)request);
 	/* This is the first that is heard of it, but where each request is kept. */
-	return slot ? slot : new_slot(set, request, now);
+	made = request->start_time_ns;
+	if (!slot)
+		return new_slot(set, request, now, made);
+	if (!slot->made_ns && !slot->note.issued_ns)
+		slot->made_ns = made;
+	/* One that another was merged into takes the earlier of their times. */
+	else if (made > slot->made_ns || !made)
+		return restart(slot, request, now, made);
+	return slot;
 }
 
 SEC("tp_btf/block_rq_insert")
@@ -399,15 +485,12 @@ int BPF_PROG(block_rq_issue, struct request *request)
 SEC("tp_btf/block_rq_merge")
 int BPF_PROG(block_rq_merge, struct request *request)
 {
-	struct device *device = counters_of(request);
 	struct set *set = set_of(request);
 	struct slot *slot = set ? find(set, (u64)request) : 0;
-	u32 class = class_of(request->cmd_flags);
 
 	if (!slot)
 		return 0;
-	if (device && class < CLASSES)
-		__sync_fetch_and_add(&device->completed[class], 1);
+	count_done(request, class_of(request->cmd_flags));
 	let_go(set, (u64)request);
 	return 0;
 }
@@ -456,41 +539,74 @@ static __always_inline void add_to_histogram(struct device *device, u32 class, s
 		histogram->device[bucket]++;
 }
 
-static __noinline int tell_request(struct slot *slot, struct device *device)
+/* At least so many came after it, and were done before it: what was done since the first epoch that began after it came,
+ * less all that was under way then. */
+static __always_inline void tell_passed(struct event *event, struct slot *slot, struct device *device,
+					struct request *request)
 {
-	struct event *event;
-	int at;
+	u32 now = device->epoch, came = slot->epoch, after = came + 1, at;
+	struct counts sum;
 
-	if (!slot)
-		return 0;
-	event = begin_event(REQUEST, BARE);
+	if (now - came < EPOCHS - 1)
+		for (at = 0; at < CLASSES; at++)
+			event->in_flight[at] = device->epochs[came % EPOCHS].queued[at] -
+					       device->epochs[came % EPOCHS].completed[at];
+	else
+		after = now - (EPOCHS - 2);
+	event->flags = 1;
+	if (now == came)
+		return;
+	sum_up(request, &sum);
+	for (at = 0; at < CLASSES; at++) {
+		struct counts *begun = &device->epochs[after % EPOCHS];
+		u32 passed = sum.completed[at] - begun->completed[at];
+		u32 under_way = begun->queued[at] - begun->completed[at];
+
+		event->overtaken_by[at] = (s32)(passed - under_way) > 0 ? passed - under_way : 0;
+	}
+}
+
+static __always_inline void tell_request(struct slot *slot, struct device *device, struct request *request)
+{
+	struct event *event = begin_event(REQUEST, BARE);
+
 	if (!event)
-		return 0;
+		return;
 	event->tid = slot->note.tid;
 	event->end_ns = slot->note.completed_ns;
 	event->request = slot->note;
-	if (device) {
-		event->flags = 1;
-		for (at = 0; at < CLASSES; at++) {
-			u32 passed = device->completed[at] - slot->completed[at];
-
-			event->in_flight[at] = slot->in_flight[at];
-			event->overtaken_by[at] = passed > slot->in_flight[at] ? passed - slot->in_flight[at] : 0;
-		}
-	}
+	if (device)
+		tell_passed(event, slot, device, request);
 	end_event(event);
-	return 0;
+}
+
+static __always_inline u32 before(u64 ns, u64 completed_ns)
+{
+	return ns && ns <= completed_ns && completed_ns - ns < UNSEEN ? completed_ns - ns : UNSEEN;
 }
 
 static __always_inline void tell_each(struct request_note *note)
 {
-	struct request_note *told = bpf_ringbuf_reserve(&each_request, sizeof(*told), 0);
+	struct request_told *told = bpf_ringbuf_reserve(&each_request, sizeof(*told), 0);
 
 	if (!told) {
 		count_loss(EACH_REQUEST);
 		return;
 	}
-	*told = *note;
+	told->sector = note->sector;
+	told->completed_ns = note->completed_ns;
+	told->queued = before(note->queued_ns, note->completed_ns);
+	told->got = before(note->got_ns, note->completed_ns);
+	told->inserted = before(note->inserted_ns, note->completed_ns);
+	told->issued = before(note->issued_ns, note->completed_ns);
+	told->device = note->device;
+	told->bytes = note->bytes;
+	told->flags = note->flags;
+	told->tid = note->tid;
+	told->number = note->number;
+	told->merges = note->merges;
+	told->throttled = note->throttled;
+	told->status = note->status;
 	bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
 }
 
@@ -524,14 +640,15 @@ int BPF_PROG(block_rq_complete, struct request *request, u8 status, unsigned int
 		slot->note.merges = merges_of(request);
 	if (settings.all_requests)
 		slot->note.number = __sync_fetch_and_add(&next_request, 1) + 1;
-	if (began && slot->note.completed_ns - began >= settings.slow_ns)
-		tell_request(slot, device);
+	/* What takes so long that its times do not fit is told as slow ones are. */
+	if (began && (slot->note.completed_ns - began >= settings.slow_ns ||
+		      (settings.all_requests && slot->note.completed_ns - began >= UNSEEN)))
+		tell_request(slot, device, request);
 	else if (settings.all_requests)
 		tell_each(&slot->note);
-	if (device && class < CLASSES) {
-		__sync_fetch_and_add(&device->completed[class], 1);
+	count_done(request, class);
+	if (device && class < CLASSES)
 		add_to_histogram(device, class, &slot->note);
-	}
 	cpu = this_cpu();
 	if (cpu) {
 		cpu->tid = (u32)bpf_get_current_pid_tgid();

@@ -22,10 +22,11 @@ struct settings {
 	u64 interval_ns;	/* waits from here on are told one by one */
 	u64 throttle_function;	/* address of blk_throtl_dispatch_work_fn; 0: unknown */
 	u64 shrink_function;	/* address of super_cache_scan; 0: unknown */
+	u64 epoch_ns;		/* a device's counts are summed up so often */
 	u32 recorder;		/* our own process: not traced; what descends from it is watched closely */
 	u8 all_requests;
 	u8 has_prev_state;	/* sched_switch's fourth argument */
-	u16 pad;
+	u16 cpus;
 	u8 calls[CALLS];	/* enum names_file by number of system call */
 };
 

@@ -1,7 +1,7 @@
 //! An event as it comes through the ring: `struct event` of `bpf/event.h`.
 
-/// What is lost is told in these words; `enum kind` numbers them. All but the last three did not fit the kernel's ring.
-pub(super) const LOSSES: [&str; 12] = [
+/// What is lost is told in these words; `enum kind` numbers them. All but the last four did not fit the kernel's ring.
+pub(super) const LOSSES: [&str; 13] = [
     "slow system calls (the kernel's ring was full)",
     "off-CPU intervals (the kernel's ring was full)",
     "spans (the kernel's ring was full)",
@@ -14,6 +14,7 @@ pub(super) const LOSSES: [&str; 12] = [
     "tasks (no memory for what is known of them)",
     "requests (too many under way at once)",
     "requests in sums (too many devices)",
+    "requests' ends (the kernel skips a program that interrupts itself)",
 ];
 
 pub(super) const SYSTEM_CALL: u32 = 0;
@@ -153,9 +154,32 @@ fn text(bytes: &[u8]) -> String {
 }
 
 impl RequestNote {
-    /// The request in these bytes; `None` where they are too few.
+    /// The request in the bytes of a `struct request_told`; `None` where they are too few.
     pub(super) fn parse(bytes: &[u8]) -> Option<RequestNote> {
-        Fields(bytes).request()
+        const UNSEEN: u32 = u32::MAX;
+        let mut fields = Fields(bytes);
+        let (sector, completed_ns) = (fields.u64()?, fields.u64()?);
+        let times: [u32; 4] = fields.u32s()?;
+        let [queued_ns, got_ns, inserted_ns, issued_ns] =
+            times.map(|before| if before == UNSEEN { 0 } else { completed_ns.saturating_sub(u64::from(before)) });
+        let [device, bytes, flags, tid, number] = fields.u32s()?;
+        Some(RequestNote {
+            key: 0,
+            sector,
+            queued_ns,
+            got_ns,
+            inserted_ns,
+            issued_ns,
+            completed_ns,
+            device,
+            bytes,
+            flags,
+            tid,
+            number,
+            merges: fields.u16()?,
+            throttled: fields.take::<1>()? != [0],
+            status: fields.take::<1>()?[0],
+        })
     }
 }
 

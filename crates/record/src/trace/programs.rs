@@ -19,8 +19,12 @@ pub const CAPABILITY: &str = "kernel tracing (BPF)";
 const PURPOSE: &str = "sees what tasks wait for, so that stalls can be explained";
 const SETTINGS_MAP: &str = ".rodata.settings";
 const EACH_REQUEST_RING: &str = "each_request";
-/// 400 thousand requests, half a second and more at any rate that a machine is likely to reach.
-const EACH_REQUEST_BYTES: u32 = 32 << 20;
+const COUNTS_MAP: &str = "counts";
+/// `QUEUES` of the programs.
+pub(super) const QUEUES: u32 = 256;
+/// 256 thousand requests of 64 bytes, a second at the rate of a fast disk. A larger ring would cost each request more, as
+/// it would not stay in the CPU's cache.
+const EACH_REQUEST_BYTES: u32 = 16 << 20;
 
 /// What libbpf had to say while it loaded. It has one place for that in the whole process.
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -89,6 +93,8 @@ fn prepared(wanted: &HashSet<&'static str>, settings: &Settings) -> Result<OpenO
             map.set_initial_value(&settings.bytes())?;
         } else if map.name() == EACH_REQUEST_RING && settings.all_requests {
             map.set_max_entries(EACH_REQUEST_BYTES)?;
+        } else if map.name() == COUNTS_MAP {
+            map.set_max_entries(u32::from(settings.cpus) * QUEUES)?;
         }
     }
     Ok(object)

@@ -10,10 +10,10 @@ use model::stall::{KindCounts, REQUEST_BUCKETS, RequestIntervalRecord, RequestRe
 use super::event::{CLASSES, RequestNote};
 use super::programs;
 
-const QUEUES: u32 = 256;
 const BUCKETS: usize = REQUEST_BUCKETS as usize;
-/// `struct device`: its number, a gap, and per class what came, what was done, and its histogram's number + 1.
-const DEVICE_WORDS: usize = 2 + 3 * CLASSES;
+/// Of `struct device` the first words: its number, three that are of no interest here, and each class's histogram's number
+/// + 1.
+const DEVICE_WORDS: usize = 4 + CLASSES;
 
 /// The kinds that the programs tell apart, by `class_of` of `bpf/request.h`: flags beyond these are not counted apart.
 pub(super) fn classes() -> [Kind; CLASSES] {
@@ -106,14 +106,12 @@ pub(super) fn record(request: u32, note: &RequestNote) -> RequestRecord {
 /// The programs' sums of requests, of which each interval tells the difference.
 pub(super) struct Histograms {
     since_ns: u64,
-    /// Device and its counts of what was done, by queue.
-    devices: HashMap<u32, [u32; DEVICE_WORDS]>,
     told: HashMap<u32, Sum>,
 }
 
 impl Histograms {
     pub(super) fn new(since_ns: u64) -> Histograms {
-        Histograms { since_ns, devices: HashMap::new(), told: HashMap::new() }
+        Histograms { since_ns, told: HashMap::new() }
     }
 
     /// What was done since the last look.
@@ -123,14 +121,14 @@ impl Histograms {
         else {
             return;
         };
-        for queue in 0..QUEUES {
+        for queue in 0..programs::QUEUES {
             let Ok(Some(value)) = devices.lookup(&queue.to_ne_bytes(), MapFlags::ANY) else { continue };
             let words: [u32; DEVICE_WORDS] = words(&value);
-            if words[0] == 0 || self.devices.insert(queue, words) == Some(words) {
+            if words[0] == 0 {
                 continue;
             }
             for (class, kind) in classes().into_iter().enumerate() {
-                let Some(at) = words[2 + 2 * CLASSES + class].checked_sub(1) else { continue };
+                let Some(at) = words[4 + class].checked_sub(1) else { continue };
                 let Ok(Some(values)) = histograms.lookup_percpu(&at.to_ne_bytes(), MapFlags::ANY) else { continue };
                 let mut sum = Sum::nothing();
                 values.iter().for_each(|value| sum.add(value));

@@ -19,10 +19,12 @@ pub(super) struct Settings {
     throttle_function: u64,
     shrink_function: u64,
     has_prev_state: bool,
+    /// That this machine may have.
+    pub(super) cpus: u16,
 }
 
 impl Settings {
-    pub(super) fn new(settings: &TraceSettings, symbols: &Symbols) -> Settings {
+    pub(super) fn new(settings: &TraceSettings, symbols: &Symbols, cpus: u16) -> Settings {
         let address = |name| symbols.address(name).unwrap_or(0);
         Settings {
             slow_ns: settings.slow_ns,
@@ -31,7 +33,13 @@ impl Settings {
             throttle_function: address(THROTTLE_FUNCTION),
             shrink_function: address(SHRINK_FUNCTION),
             has_prev_state: false,
+            cpus,
         }
+    }
+
+    /// A device's counts are summed up so often: a slow request spans several such times.
+    fn epoch_ns(&self) -> u64 {
+        (self.slow_ns / 32).clamp(200_000, 50_000_000)
     }
 
     /// `sched_switch` says in which state the task left (Linux 5.18 and newer).
@@ -42,11 +50,12 @@ impl Settings {
     /// As `struct settings` of `bpf/task.h`.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for word in [self.slow_ns, self.interval_ns, self.throttle_function, self.shrink_function] {
+        for word in [self.slow_ns, self.interval_ns, self.throttle_function, self.shrink_function, self.epoch_ns()] {
             bytes.extend(word.to_ne_bytes());
         }
         bytes.extend(std::process::id().to_ne_bytes());
-        bytes.extend([u8::from(self.all_requests), u8::from(self.has_prev_state), 0, 0]);
+        bytes.extend([u8::from(self.all_requests), u8::from(self.has_prev_state)]);
+        bytes.extend(self.cpus.to_ne_bytes());
         bytes.extend(calls::table());
         bytes
     }

@@ -181,6 +181,21 @@ fn sums_of_all_cpus_tell_what_came_to_them() {
 }
 
 #[test]
+fn a_request_in_few_bytes_has_its_times_back() {
+    let mut bytes = [&5u64.to_ne_bytes()[..], &1000u64.to_ne_bytes()].concat();
+    for word in [900u32, 800, u32::MAX, 700, 7 << 20, 4096, 1, 12, 3] {
+        bytes.extend(word.to_ne_bytes());
+    }
+    bytes.extend(2u16.to_ne_bytes());
+    assert_eq!(RequestNote::parse(&bytes), None);
+    bytes.extend([1, 10]);
+    let note = RequestNote::parse(&bytes).unwrap();
+    assert_eq!((note.sector, note.queued_ns, note.got_ns, note.inserted_ns, note.issued_ns), (5, 100, 200, 0, 300));
+    assert_eq!((note.device, note.bytes, note.flags, note.tid, note.number), (7 << 20, 4096, 1, 12, 3));
+    assert_eq!((note.completed_ns, note.merges, note.throttled, note.status), (1000, 2, true, 10));
+}
+
+#[test]
 fn times_that_contradict_each_other_are_not_a_requests_own() {
     let note = RequestNote { queued_ns: 5, got_ns: 4, issued_ns: 7, completed_ns: 9, ..RequestNote::default() };
     let row = record(0, &note);

@@ -49,6 +49,8 @@ pub(super) struct Wording {
     /// By address and time of completion.
     requests: Once<(u64, u64), u32>,
     next_request: u32,
+    /// Whose request came last: most come from few.
+    last_asking: u32,
 }
 
 impl Wording {
@@ -63,6 +65,7 @@ impl Wording {
             tasks: Once::new(TASKS),
             requests: Once::new(REQUESTS),
             next_request: 0,
+            last_asking: 0,
         }
     }
 
@@ -72,6 +75,7 @@ impl Wording {
         self.named_stacks.values_mut().for_each(|known| known.1 = false);
         self.tasks.values_mut().for_each(|known| known.told = false);
         self.requests.clear();
+        self.last_asking = 0;
     }
 
     /// Adds an event's rows.
@@ -213,6 +217,9 @@ impl Wording {
     }
 
     fn asked_for(&mut self, note: &RequestNote, traced: &mut Traced) {
+        if std::mem::replace(&mut self.last_asking, note.tid) == note.tid {
+            return;
+        }
         if note.tid != 0 && self.tasks.get(&note.tid).is_none_or(|known| !known.told) {
             self.task(note.tid, note.tid, None, note.completed_ns, traced);
         }
