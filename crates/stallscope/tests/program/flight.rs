@@ -272,6 +272,24 @@ fn what_is_kept_has_a_limit_that_is_told_and_nothing_is_deleted() {
 }
 
 #[test]
+fn a_counter_that_runs_wild_is_kept_once_without_a_tracer() {
+    let folder = folder();
+    let directory = folder.path().join("flight");
+    let conditions = "--on-stall counter:vmstat.pgfault>0.1/s --on-stall counter:vmstat.no_such_counter>1/s";
+    let mut program = recorder(&directory, &format!("--no-trace --keep-after 1s --keep-every 0s {conditions}"));
+    program.wait_until("it is kept", |_| !kept(&directory, "-vmstat.pgfault").is_empty());
+    std::thread::sleep(Duration::from_secs(3));
+    program.signal(Signal::INT);
+    let ended = program.wait().expect_code(0);
+    println!("{}", ended.stderr);
+    assert!(ended.stderr.contains("no_such_counter>1/s: no such counter is sampled here"), "{}", ended.stderr);
+    let runs = kept(&directory, "-vmstat.pgfault");
+    assert_eq!(runs.len(), 1, "it goes on all the time, and is one happening");
+    assert!(notes(&runs[0]).contains("vmstat.pgfault grew by"), "{}", notes(&runs[0]));
+    assert_eq!(checked(&runs[0])["whole"], true);
+}
+
+#[test]
 fn a_full_disk_does_not_end_the_recorder() {
     if !is_root("a small tmpfs") {
         return;
