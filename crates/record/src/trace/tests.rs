@@ -64,6 +64,17 @@ fn a_stack_and_a_request_are_told_once() {
 }
 
 #[test]
+fn a_waker_had_its_name_when_it_woke_the_other() {
+    let mut wording = Wording::new("/nonexistent".into(), Symbols::parse(KALLSYMS), false);
+    let mut event = Event { kind: OFF_CPU, call: -1, tid: 1, waker_tid: 2, waker_pid: 2, ..Event::default() };
+    (event.woken_ns, event.end_ns, event.waker) = (5, 9, "fsfreeze".to_owned());
+    let mut traced = Traced::default();
+    wording.tell(&event, &mut traced);
+    let waker = traced.tasks.iter().find(|task| task.tid == 2).unwrap();
+    assert_eq!((waker.name.as_str(), waker.seen_ns), ("fsfreeze", 5));
+}
+
+#[test]
 fn letters_of_requests() {
     let letters = |flags: u32| kind_of(flags).to_string();
     assert_eq!([0, 1 | 1 << 11, 1 | 1 << 17 | 1 << 18, 2].map(letters), ["R", "WS", "FWF", "FN"]);

@@ -88,7 +88,9 @@ impl Wording {
         self.task(event.tid, event.pid, Some(&event.comm), event.end_ns, traced);
         if event.waker_tid != 0 {
             let name = Some(&event.waker).filter(|name| !name.is_empty());
-            self.task(event.waker_tid, event.waker_pid, name.map(String::as_str), event.end_ns, traced);
+            // Its name is from when it woke the other, who may have run much later.
+            let seen_ns = if event.woken_ns == 0 { event.end_ns } else { event.woken_ns };
+            self.task(event.waker_tid, event.waker_pid, name.map(String::as_str), seen_ns, traced);
         }
         let mut row = StallRecord {
             busy_ns: event.busy_ns,
