@@ -1,7 +1,7 @@
 //! A small program that does what its script says: the victim whose stalls are explained, and its neighbours.
 //!
 //! A script is lines of words. Sizes take k and m, times are in ms; `%t` is the thread's number, `%i` the
-//! round's, `%f` 64 times that.
+//! round's, `%f` 32 times that.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -71,17 +71,21 @@ impl Actor {
     fn play(mut self, lines: &[&str], report: &Path) {
         let mut lines = lines.iter();
         while let Some(line) = lines.next() {
-            let (times, begin) = match line.strip_prefix("times ") {
-                Some(times) => (times.parse().unwrap(), true),
-                None => (u64::MAX, *line == "forever"),
+            let (times, ms) = match line.split_once(' ') {
+                Some(("times", times)) => (times.parse().unwrap(), u64::MAX),
+                Some(("during", ms)) => (u64::MAX, ms.parse().unwrap()),
+                _ if *line == "forever" => (u64::MAX, u64::MAX),
+                _ => {
+                    self.line(line, 0);
+                    continue;
+                }
             };
-            if !begin {
-                self.line(line, 0);
-                continue;
-            }
             // Up to the line that ends the loop, or the script.
             let body: Vec<&&str> = lines.by_ref().take_while(|line| **line != "then").collect();
-            (0..times).for_each(|round| body.iter().for_each(|line| self.line(line, round)));
+            let (began, enough) = (Instant::now(), Duration::from_millis(ms));
+            (0..times)
+                .take_while(|_| began.elapsed() < enough)
+                .for_each(|round| body.iter().for_each(|line| self.line(line, round)));
         }
         let line = |done: &Done| format!("{} {} {}\n", done.start_ns, done.duration_ns, done.step);
         fs::write(report, self.done.iter().map(line).collect::<String>()).unwrap();
@@ -91,7 +95,7 @@ impl Actor {
         let line = line
             .replace("%t", &self.thread.to_string())
             .replace("%i", &round.to_string())
-            .replace("%f", &(round * 64).to_string());
+            .replace("%f", &(round * 32).to_string());
         let words: Vec<&str> = line.split(' ').collect();
         let (start_ns, began) = (now_ns(), Instant::now());
         let is_operation = self.step(&words);

@@ -190,6 +190,12 @@ impl Ground {
         }
     }
 
+    /// Waits until a process is in that function of the kernel.
+    pub fn wait_until_in(&self, pid: u32, function: &str) {
+        let stack = || fs::read_to_string(format!("/proc/{pid}/stack")).unwrap_or_default();
+        self.wait_until(function, || stack().contains(function));
+    }
+
     /// Makes the file that an actor waits for, once it does.
     pub fn go(&self, path: &str) {
         self.wait_for(&format!("{path}.awaited"));

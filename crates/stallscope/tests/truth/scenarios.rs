@@ -75,11 +75,12 @@ fn io_throttle() -> Truth {
 fn lock() -> Truth {
     let ground = Ground::new();
     let disk = ground.ext4(64);
-    let (file, go, held) = (disk.file("victim"), ground.at(GO), ground.at("held"));
+    let (file, go) = (disk.file("victim"), ground.at(GO));
     ground.slow(&disk, "write_bps", 8 << 20);
-    let victim = Victim::start(&ground, &format!("open {file}\nawait {go}\nrealtime\nsleep 100\nwrite {file} 0 4k"));
-    ground.neighbour(&format!("open {file} direct\nawait {held}\nwrite {file} 0 16m"));
-    ground.go(&held);
+    let victim = Victim::start(&ground, &format!("open {file}\nrealtime\nawait {go}\nwrite {file} 0 4k"));
+    ground.wait_for(&format!("{go}.awaited"));
+    let holder = ground.neighbour(&format!("open {file} direct\nwrite {file} 0 16m"));
+    ground.wait_until_in(holder, "ext4_file_write_iter");
     ground.go(&go);
     victim.suffered("lock")
 }
@@ -101,7 +102,7 @@ fn page_fault() -> Truth {
     let disk = ground.ext4(96);
     let (file, go) = (disk.file("victim"), ground.at(GO));
     let script = format!(
-        "open {file}\nwrite {file} 0 32m\nfsync {file}\nwriteback {file}\nawait {go}\nrealtime\nfault {file} 60"
+        "open {file}\nwrite {file} 0 32m\nfsync {file}\nwriteback {file}\nrealtime\nawait {go}\nfault {file} 60"
     );
     let victim = Victim::start(&ground, &script);
     ground.wait_for(&format!("{go}.awaited"));
@@ -129,10 +130,12 @@ fn journal() -> Truth {
     let base = ground.base(64);
     let disk = ground.file_system_in(&base.path, 64, EXT4, "noatime");
     let go = ground.at(GO);
+    // Else an fsync whose commit is already done would wait for a flush.
+    ground.set(&format!("/sys/block/{}/queue/write_cache", disk.name), "write through");
     ground.slow(&base, "write_iops", 60);
     let own = disk.folder("own").join("victim").display().to_string();
     let script =
-        format!("await {go}\nrealtime\nsleep 300\ntimes 6\nsleep 20\ncreate {own}-%i\nopen {own}-%i\nfsync {own}-%i");
+        format!("realtime\nawait {go}\nsleep 300\ntimes 6\nsleep 20\ncreate {own}-%i\nopen {own}-%i\nfsync {own}-%i");
     let victim = Victim::start(&ground, &script);
     let theirs = disk.folder("theirs").join("storm").display().to_string();
     ground.neighbour(&format!("threads 2\nopen {theirs}-%t\nforever\nwrite {theirs}-%t 0 4k\nfsync {theirs}-%t"));
@@ -149,7 +152,7 @@ fn direct_reclaim() -> Truth {
     let procs = small.join("cgroup.procs").display().to_string();
     let script = format!(
         "memory 24m\nput {procs} 0\nopen {more}\nopen {full}\nawait {go}-1\n\
-         write {full} 0 24m\nwriteback {full}\nawait {go}\nrealtime\nwrite {more} 0 20m"
+         write {full} 0 24m\nwriteback {full}\nrealtime\nawait {go}\nwrite {more} 0 20m"
     );
     let victim = Victim::start(&ground, &script);
     ground.wait_for(&format!("{go}-1.awaited"));
@@ -192,8 +195,8 @@ fn fs_log() -> Truth {
     let own = disk.folder("own").join("victim").display().to_string();
     // An inode of a cluster that nobody changed before: else its buffer may be locked, because it is being written.
     let script = format!(
-        "open {root}\ntimes 960\ncreate {own}-%i\nthen\nsyncfs {root}\nawait {go}\nrealtime\nsleep 1500\n\
-         times 15\nsleep 20\nresize {own}-%f 4k"
+        "open {root}\ntimes 3200\ncreate {own}-%i\nthen\nsyncfs {root}\nrealtime\nawait {go}\nsleep 1500\n\
+         during 2500\nsleep 25\nresize {own}-%f 4k"
     );
     let victim = Victim::start(&ground, &script);
     ground.wait_for(&format!("{go}.awaited"));
@@ -211,16 +214,17 @@ fn fs_transaction() -> Truth {
     let base = ground.base(256);
     let disk =
         ground.file_system_in(&base.path, 256, "mkfs.btrfs -q -m single -d single", "noatime,commit=300,notreelog");
-    let (go, full) = (ground.at(GO), ground.at("full"));
+    let go = ground.at(GO);
     let own = disk.path.display().to_string();
     let file = disk.file("victim");
-    let victim = Victim::start(&ground, &format!("await {go}\nrealtime\nopen {file}\nsleep 300\nfsync {file}"));
+    let victim = Victim::start(&ground, &format!("open {file}\nrealtime\nawait {go}\nfsync {file}"));
+    ground.wait_for(&format!("{go}.awaited"));
     let theirs = disk.file("load");
     ground.neighbour(&format!("open {own}\ntimes 20000\ncreate {theirs}-%i"));
     ground.wait_for_neighbours();
     ground.slow(&base, "write_bps", 5 << 20);
-    ground.neighbour(&format!("await {full}\nsleep 100\nbecome btrfs filesystem sync {own}"));
-    ground.go(&full);
+    let other = ground.neighbour(&format!("become btrfs filesystem sync {own}"));
+    ground.wait_until_in(other, "btrfs_commit_transaction");
     ground.go(&go);
     victim.suffered("fs_transaction")
 }
@@ -253,7 +257,7 @@ fn scheduler(scheduler: &str, settings: &[(&str, &str)]) -> Truth {
         ground.set(&format!("/sys/block/{}/queue/iosched/{name}", disk.name), value);
     }
     let script = format!(
-        "open {file}\nwrite {file} 0 32m\nfsync {file}\nawait {go}\nrealtime\ntimes 2\nsleep 300\nwrite {file} 0 4k\nwriteback {file}\nfdatasync {file}"
+        "open {file}\nwrite {file} 0 32m\nfsync {file}\nrealtime\nawait {go}\nduring 1500\nsleep 300\nwrite {file} 0 4k\nwriteback {file}\nfdatasync {file}"
     );
     let victim = Victim::start(&ground, &script);
     ground.wait_for(&format!("{go}.awaited"));

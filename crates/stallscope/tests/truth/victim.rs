@@ -9,8 +9,12 @@ use crate::actor::Done;
 use crate::ground::{Ground, actor};
 use crate::program::{Running, run};
 
-/// Shorter operations are no stalls.
-const SLOW_NS: u64 = 20_000_000;
+/// Shorter operations are no stalls. An explanation tells of the longest one by one: those of whatever else runs on the
+/// machine must not leave out a victim's.
+const SLOW: &str = "40ms";
+const SLOW_NS: u64 = 40_000_000;
+/// Recorded more finely.
+const RECORDED: &str = "20ms";
 
 /// The machine, recorded while victims suffer.
 pub struct Recording {
@@ -27,8 +31,7 @@ impl Recording {
         let (directory, stop, report) = (home.path().join("run"), at("stop"), at("report"));
         let own = std::env::current_exe().unwrap();
         let script = format!("await {stop}");
-        let slower_than = format!("{}ms", SLOW_NS / 1_000_000);
-        let words = ["record", "--slower-than", &slower_than, "--json", "--quiet", "--out", &at("run"), "--"];
+        let words = ["record", "--slower-than", RECORDED, "--json", "--quiet", "--out", &at("run"), "--"];
         let command = [own.to_str().unwrap(), "actor", "bystander", &report, &script];
         let mut program = Running::start_with(&[&words[..], &command[..]].concat());
         let awaited = format!("{stop}.awaited");
@@ -40,7 +43,8 @@ impl Recording {
     pub fn explained(self) -> Value {
         std::fs::write(&self.stop, "").unwrap();
         self.program.wait().expect_code(0);
-        let explained = run(&format!("explain {} --json", self.directory.display())).expect_code(0).document();
+        let explained =
+            run(&format!("explain {} --slower-than {SLOW} --json", self.directory.display())).expect_code(0).document();
         if let Some(place) = std::env::var_os("STALLSCOPE_TRUTH") {
             keep(&self.directory, Path::new(&place));
         }
