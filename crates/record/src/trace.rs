@@ -180,7 +180,7 @@ impl Tracing {
             for waited in self.watch.look(now_ns) {
                 self.wording.waited(waited, traced);
             }
-            self.watch.pace(now_ns, thread_cpu_ns() - before_ns);
+            self.watch.pace(now_ns, thread_cpu_ns() - before_ns, self.kernel.is_some());
         }
         self.consumer_cpu_ns += thread_cpu_ns() - began_ns;
         self.watch.blocked()

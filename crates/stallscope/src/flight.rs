@@ -54,6 +54,8 @@ const TURN_PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_AT_CONDITIONS_AFTER: Duration = Duration::from_secs(3);
 /// Longest time between samples: a shortest slice has two.
 const LONGEST_INTERVAL_NS: u64 = 2_500_000_000;
+/// Tasks that are blocked so long are told of where nobody asks to keep them.
+const UNASKED_BLOCKED_NS: u64 = 5_000_000_000;
 const DIRECTORY: &str = "stallscope-runs/flight";
 
 /// Records until Ctrl-C, or for `--runtime`.
@@ -115,6 +117,9 @@ fn record_into(
     let mut trace = machine::trace_options(&args.recording);
     if let Some(options) = &mut trace {
         *options = record::TraceOptions::slower_than(slower_than_ns, options.settings.all_requests);
+        // Looking for those that are blocked costs most of an idle machine: no more often than somebody asks.
+        let asked_ns = watcher.shortest_stall_ns().unwrap_or(UNASKED_BLOCKED_NS);
+        options.blocked_ns = options.blocked_ns.max(asked_ns);
     }
     let (tracing, missing) = trace.as_ref().map(machine::tracing).unzip();
     findings.extend(missing.into_iter().flatten());

@@ -51,9 +51,11 @@ impl Watch {
         now_ns >= self.next_ns
     }
 
-    /// Sets the time of the next look by what this one cost.
-    pub(super) fn pace(&mut self, now_ns: u64, cost_ns: u64) {
-        self.next_ns = now_ns + cost_ns * PACE;
+    /// Sets the time of the next look by what this one cost. Where the kernel tells of waits when they end, looking
+    /// four times within the threshold will do for those that have not.
+    pub(super) fn pace(&mut self, now_ns: u64, cost_ns: u64, is_tracing: bool) {
+        let rest_ns = if is_tracing { self.threshold_ns / 4 } else { 0 };
+        self.next_ns = now_ns + (cost_ns * PACE).max(rest_ns);
     }
 
     /// Looks at all threads. Gives the waits that are over.
@@ -195,7 +197,12 @@ mod tests {
     fn a_dear_look_is_followed_by_a_long_pause() {
         let mut watch = Watch::new("/nonexistent".into(), 1, 0);
         assert!(watch.is_due(0));
-        watch.pace(1000 * MS, 5 * MS);
+        watch.pace(1000 * MS, 5 * MS, true);
         assert!(!watch.is_due(1999 * MS) && watch.is_due(2000 * MS));
+        let mut patient = Watch::new("/nonexistent".into(), 1, 8000 * MS);
+        patient.pace(1000 * MS, 5 * MS, true);
+        assert!(!patient.is_due(2999 * MS) && patient.is_due(3000 * MS));
+        patient.pace(1000 * MS, 5 * MS, false);
+        assert!(patient.is_due(2000 * MS), "without a tracer what is not seen is not known");
     }
 }
