@@ -94,11 +94,15 @@ pub(super) fn function(
         return Err(FunclatError::NotAllowed { what: why.remove(0) });
     }
     let pairs = Tracepoints::read(roots).map(|tracepoints| tracepoints.for_function(name)).unwrap_or_default();
-    let lockdown = lockdown(roots).map_or_else(String::new, |chosen| format!(", which is '{chosen}' here"));
-    let needed = format!(
-        "It needs a kernel with CONFIG_KPROBES, or one that allows fexit (CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS, \
-         CONFIG_DEBUG_INFO_BTF, no lockdown{lockdown})"
-    );
+    let needed = if has_kprobes(roots) {
+        "It needs another function: one that calls this one, or is called by it".to_owned()
+    } else {
+        let lockdown = lockdown(roots).map_or_else(String::new, |chosen| format!(", which is '{chosen}' here"));
+        format!(
+            "It needs a kernel with CONFIG_KPROBES, or one that allows fexit (CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS, \
+             CONFIG_DEBUG_INFO_BTF, no lockdown{lockdown})"
+        )
+    };
     Err(FunclatError::CannotTime { function: name.to_owned(), why, needed, pairs })
 }
 
@@ -107,10 +111,10 @@ type Refused = String;
 
 fn by_fexit(name: &str, counts: &Counts) -> Result<(Object, [Link; 2]), Refused> {
     const PROGRAMS: [&str; 2] = ["function_begin", "function_end"];
-    let object = load(PROGRAMS, Some(name), counts).map_err(|error| match error.kind() {
-        // libbpf looks the function up in the types of the kernel and of its modules.
-        ErrorKind::NotFound => "the kernel's types (BTF) do not describe this function".to_owned(),
-        _ => reason(&error),
+    let object = load(PROGRAMS, Some(name), counts).map_err(|error| match reason(&error) {
+        // What libbpf says (ESRCH) where neither the types of the kernel nor those of its modules have the function.
+        words if words == "No such process" => "the kernel's types (BTF) do not describe this function".to_owned(),
+        words => words,
     })?;
     let links = attach(&object, PROGRAMS, |program, _| program.attach_trace()).map_err(|error| reason(&error))?;
     Ok((object, links))
@@ -118,7 +122,7 @@ fn by_fexit(name: &str, counts: &Counts) -> Result<(Object, [Link; 2]), Refused>
 
 fn by_kprobe(roots: &Roots, name: &str, counts: &Counts) -> Result<(Object, [Link; 2]), Refused> {
     const PROGRAMS: [&str; 2] = ["probe_begin", "probe_end"];
-    if !roots.sys.join("bus/event_source/devices/kprobe").exists() {
+    if !has_kprobes(roots) {
         return Err("this kernel was built without kprobes".to_owned());
     }
     let object = load(PROGRAMS, None, counts).map_err(|error| reason(&error))?;
@@ -179,6 +183,10 @@ fn reason(error: &Error) -> String {
     let words = innermost.to_string();
     // The number says nothing that the words do not.
     words.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+fn has_kprobes(roots: &Roots) -> bool {
+    roots.sys.join("bus/event_source/devices/kprobe").exists()
 }
 
 /// What kernel lockdown is set to, where that can be seen: `[integrity]` of `none [integrity] confidentiality`.
