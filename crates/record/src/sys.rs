@@ -67,12 +67,21 @@ pub(crate) fn measure_bpf_programs() -> Result<OwnedFd, Errno> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// CPU time that a BPF program has taken while it was measured, ns.
-pub(crate) fn bpf_program_run_ns(program: BorrowedFd<'_>) -> Option<u64> {
+/// What the kernel says of a BPF program's runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ProgramRuns {
+    /// CPU time taken while it was measured, ns.
+    pub(crate) run_ns: u64,
+    /// Runs left out, as it would have interrupted itself.
+    pub(crate) skipped: u64,
+}
+
+/// What the kernel says of a BPF program's runs so far.
+pub(crate) fn bpf_program_runs(program: BorrowedFd<'_>) -> Option<ProgramRuns> {
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut bytes = size_of_val(&info) as libc::c_uint;
     // SAFETY: `info` lives through the call, which writes at most `bytes` bytes of it; its pointers are null and its
     // counts 0, so that the kernel follows none.
     let failed = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_raw_fd(), &raw mut info, &raw mut bytes) };
-    (failed == 0).then_some(info.run_time_ns)
+    (failed == 0).then_some(ProgramRuns { run_ns: info.run_time_ns, skipped: info.recursion_misses })
 }

@@ -30,7 +30,7 @@ use model::stall::{TraceSettings, Traced};
 use crate::Roots;
 use crate::clock::{monotonic_ns, thread_cpu_ns};
 use cost::Meter;
-use event::{Event, LOSSES, RequestNote};
+use event::{Event, LOSSES, RequestNote, SKIPPED};
 use requests::Histograms;
 use settings::Settings;
 use symbols::Symbols;
@@ -116,6 +116,7 @@ struct Kernel {
     _links: Vec<Link>,
     arrived: Arc<Mutex<Arrived>>,
     lost: [u64; LOSSES.len()],
+    skipped: u64,
     histograms: Histograms,
     meter: Meter,
 }
@@ -234,7 +235,16 @@ impl Kernel {
         let now_ns = monotonic_ns();
         let (histograms, mut meter) = (Histograms::new(now_ns), Meter::new(now_ns));
         meter.tick(&loaded.object, now_ns);
-        Ok(Kernel { ring, object: loaded.object, _links: links, arrived, lost: [0; LOSSES.len()], histograms, meter })
+        Ok(Kernel {
+            ring,
+            object: loaded.object,
+            _links: links,
+            arrived,
+            lost: [0; LOSSES.len()],
+            skipped: 0,
+            histograms,
+            meter,
+        })
     }
 
     fn lost(&mut self) -> Vec<LostEvents> {
@@ -247,6 +257,11 @@ impl Kernel {
             if count > 0 {
                 losses.push(LostEvents { what, count });
             }
+        }
+        let skipped = cost::skipped(&self.object);
+        let count = skipped.saturating_sub(std::mem::replace(&mut self.skipped, skipped));
+        if count > 0 {
+            losses.push(LostEvents { what: SKIPPED, count });
         }
         losses
     }

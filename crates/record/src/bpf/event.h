@@ -24,8 +24,7 @@ enum kind {
 	TASK_NOTES = 9,
 	REQUEST_NOTES = 10,
 	DEVICES_BEYOND = 11,
-	REQUEST_ENDS = 12,
-	LOSSES = 13,
+	LOSSES = 12,
 };
 
 /* What a span lies between: `SPANS` of `trace/tracepoints.rs`. The first PAIRED have a begin and an end. */

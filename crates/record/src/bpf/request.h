@@ -418,7 +418,6 @@ static __always_inline struct slot *new_slot(struct set *set, struct request *re
 /* The end of what it was before was missed: the kernel skips a program that interrupts itself. */
 static __always_inline struct slot *restart(struct slot *slot, struct request *request, u64 now, u64 made)
 {
-	count_loss(REQUEST_ENDS);
 	count_done(request, slot->class);
 	return start(slot, request, now, made);
 }

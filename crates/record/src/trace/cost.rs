@@ -88,8 +88,16 @@ fn scaled(run_ns: u64, measured_ns: u64, passed_ns: u64) -> Option<u64> {
 
 /// CPU time of all programs of the object so far.
 fn run_ns(object: &Object) -> Option<u64> {
-    let programs = object.progs_mut().filter(|program| program.autoload());
-    programs.map(|program| sys::bpf_program_run_ns(program.as_fd())).sum()
+    runs(object).map(|runs| Some(runs?.run_ns)).sum()
+}
+
+/// Runs of all programs of the object that the kernel left out so far.
+pub(super) fn skipped(object: &Object) -> u64 {
+    runs(object).flatten().map(|runs| runs.skipped).sum()
+}
+
+fn runs(object: &Object) -> impl Iterator<Item = Option<sys::ProgramRuns>> {
+    object.progs_mut().filter(|program| program.autoload()).map(|program| sys::bpf_program_runs(program.as_fd()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! An event as it comes through the ring: `struct event` of `bpf/event.h`.
 
-/// What is lost is told in these words; `enum kind` numbers them. All but the last four did not fit the kernel's ring.
-pub(super) const LOSSES: [&str; 13] = [
+/// What is lost is told in these words; `enum kind` numbers them. All but the last three did not fit the kernel's ring.
+pub(super) const LOSSES: [&str; 12] = [
     "slow system calls (the kernel's ring was full)",
     "off-CPU intervals (the kernel's ring was full)",
     "spans (the kernel's ring was full)",
@@ -14,8 +14,10 @@ pub(super) const LOSSES: [&str; 13] = [
     "tasks (no memory for what is known of them)",
     "requests (too many under way at once)",
     "requests in sums (too many devices)",
-    "requests' ends (the kernel skips a program that interrupts itself)",
 ];
+
+/// And what the programs cannot count: mostly a request's end that interrupts another one's.
+pub(super) const SKIPPED: &str = "events (the kernel skips a program that interrupts itself)";
 
 pub(super) const SYSTEM_CALL: u32 = 0;
 pub(super) const OFF_CPU: u32 = 1;
