@@ -152,6 +152,11 @@ impl Actor {
                 crate::ground::tool("chrt", &["--fifo", "--pid", "1", &std::process::id().to_string()]);
                 return false;
             }
+            ["unimportant"] => {
+                // The least weight that BFQ knows beside the idle class.
+                crate::ground::tool("ionice", &["-c", "2", "-n", "7", "-p", &std::process::id().to_string()]);
+                return false;
+            }
             ["nice", level] => {
                 rustix::process::setpriority_process(None, level.parse().unwrap()).unwrap();
                 return false;

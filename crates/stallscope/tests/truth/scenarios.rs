@@ -241,7 +241,7 @@ fn bfq() -> Truth {
 
 /// Asynchronous, so that the flood itself waits in no system call.
 const FLOOD: &str = "fio --name=flood --thread --ioengine=libaio --iodepth=240 --rw=randread --bs=4k --direct=1 \
-    --size=16m --time_based --runtime=6";
+    --size=16m --time_based --runtime=4";
 
 /// A queue forms in the scheduler only where the device has more to do than it takes: loop devices take 128 at a time.
 fn scheduler(scheduler: &str, settings: &[(&str, &str)]) -> Truth {
@@ -257,7 +257,7 @@ fn scheduler(scheduler: &str, settings: &[(&str, &str)]) -> Truth {
         ground.set(&format!("/sys/block/{}/queue/iosched/{name}", disk.name), value);
     }
     let script = format!(
-        "open {file}\nwrite {file} 0 32m\nfsync {file}\nrealtime\nawait {go}\nduring 1500\nsleep 300\nwrite {file} 0 4k\nwriteback {file}\nfdatasync {file}"
+        "open {file}\nwrite {file} 0 32m\nfsync {file}\nrealtime\nunimportant\nawait {go}\nduring 1500\nsleep 300\nwrite {file} 0 4k\nwriteback {file}\nfdatasync {file}"
     );
     let victim = Victim::start(&ground, &script);
     ground.wait_for(&format!("{go}.awaited"));
