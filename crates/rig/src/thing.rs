@@ -59,6 +59,13 @@ pub enum Thing {
     },
 }
 
+impl Thing {
+    /// Whether several programs may use the one thing, and each has it in its register.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Thing::Mount { fs_type, .. } if fs_type == "debugfs" || fs_type == "tracefs")
+    }
+}
+
 impl fmt::Display for Thing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

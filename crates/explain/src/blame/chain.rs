@@ -50,9 +50,9 @@ pub(super) fn end(known: &Known, row: u32, cause: Cause) -> End<'_> {
         if request.throttled {
             // Who let it go in the end is not who made it; the limit is that of the one that waits, as far as we know.
             let last = known.row(end.row);
-            return End { tid: Some(last.tid), at_ns: last.start_ns, ..end };
+            return End { tid: Some(last.tid), at_ns: last.end_ns, ..end };
         }
-        (end.tid, end.at_ns) = (Some(request.tid), request.queued_ns.unwrap_or(request.completed_ns));
+        (end.tid, end.at_ns) = (Some(request.tid), request.completed_ns);
     }
     end
 }
@@ -170,13 +170,13 @@ pub(super) fn of_operation(
         return (Vec::new(), None);
     };
     let link = |row: u32, cause: Cause, time_ns: u64| Link {
-        task: Some(known.tasks.who(known.row(row).tid, known.row(row).start_ns, &known.names)),
+        task: Some(known.tasks.who(known.row(row).tid, known.row(row).end_ns, &known.names)),
         cause,
         detail: describe(known, known.row(row), cause),
         time_ns,
     };
     let mut chain = vec![Link {
-        task: Some(known.tasks.who(operation.tid, operation.start_ns, &known.names)),
+        task: Some(known.tasks.who(operation.tid, operation.end_ns, &known.names)),
         ..link(row, cause, ns)
     }];
     if known.row(row).tid != operation.tid {
@@ -265,7 +265,7 @@ pub(super) fn life(known: &Known, record: &RequestRecord) -> RequestLife {
         sector: record.sector,
         bytes: record.bytes,
         kind: record.kind,
-        task: known.tasks.who(record.tid, record.queued_ns.unwrap_or(record.completed_ns), &known.names),
+        task: known.tasks.who(record.tid, record.completed_ns, &known.names),
         queue_ns: request::queue_ns(record),
         device_ns: request::device_ns(record),
         throttled: record.throttled,

@@ -134,8 +134,9 @@ fn stall(known: &Known, operation: &Operation, timeline: &Timeline) -> Stall {
     debug_assert_eq!(causes.iter().map(|cause| cause.time_ns).sum::<u64>(), operation.ns());
     let (chain, request) = chain::of_operation(known, operation, timeline);
     Stall {
-        task: known.tasks.who(operation.tid, operation.start_ns, &known.names),
-        cgroup: known.tasks.cgroup(operation.tid, operation.start_ns).map(|name| known.names.get(name).to_owned()),
+        // A thread is told when its first row ends; by then it may have another name than in its youth.
+        task: known.tasks.who(operation.tid, operation.end_ns, &known.names),
+        cgroup: known.tasks.cgroup(operation.tid, operation.end_ns).map(|name| known.names.get(name).to_owned()),
         operation: known.names.get(operation.class).to_owned(),
         path: operation.path.map(|path| known.names.get(path).to_owned()),
         start_ns: operation.start_ns,

@@ -76,10 +76,13 @@ impl Place {
     /// Whether programs other than `owner` live and have registers here.
     pub(super) fn has_others(&self, owner: &Owner) -> bool {
         let own = format!("{}-{}-", owner.pid, owner.start_ticks);
+        self.has_living(|name| !name.starts_with(&own))
+    }
+
+    fn has_living(&self, is_meant: impl Fn(&str) -> bool) -> bool {
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let others = files.filter(|entry| !entry.file_name().to_string_lossy().starts_with(&own));
-        let mut journals =
-            others.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "json"));
+        let meant = files.filter(|entry| is_meant(&entry.file_name().to_string_lossy()));
+        let mut journals = meant.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "json"));
         // A file that cannot be taken is locked by its living owner.
         journals.any(|path| matches!(Journal::take(&path), Ok(None)))
     }
@@ -87,6 +90,7 @@ impl Place {
     /// Undoes what dead owners left.
     pub(super) fn sweep(&self, roots: &Roots) -> Result<Vec<Removed>, RigError> {
         let mut removed = Vec::new();
+        let has_company = self.has_living(|_| true);
         for entry in fs::read_dir(&self.folder).map_err(RigError::io("list", &self.folder))?.flatten() {
             let path = entry.path();
             match path.extension().and_then(|extension| extension.to_str()) {
@@ -103,7 +107,7 @@ impl Place {
             if let Some(journal) = Journal::take(&path)?
                 && journal.owner().is_some_and(|owner| !owner.is_alive(roots))
             {
-                sweep_one(journal, roots, &mut removed);
+                sweep_one(journal, roots, has_company, &mut removed);
             }
         }
         Ok(removed)
@@ -115,10 +119,12 @@ fn unborn_owner_is_dead(path: &Path, roots: &Roots) -> bool {
     name.split('-').next().is_some_and(|pid| !roots.path("/proc").join(pid).exists())
 }
 
-fn sweep_one(mut journal: Journal, roots: &Roots, removed: &mut Vec<Removed>) {
+fn sweep_one(mut journal: Journal, roots: &Roots, has_company: bool, removed: &mut Vec<Removed>) {
     let pid = journal.owner().map_or(0, |owner| owner.pid);
     for (id, thing) in journal.present() {
-        let undone = undo(&thing, roots, Duration::MAX);
+        // What the living use as well goes with the last of them. Else each start would wait for it to be let go.
+        let is_left = has_company && thing.is_shared();
+        let undone = if is_left { Undone::Gone } else { undo(&thing, roots, Duration::MAX) };
         // What a dead program left in use is used by its own threads that the kernel does not let go.
         if let Undone::Left(sentence) | Undone::InUse(sentence) = undone {
             removed.push(Removed::left(format!("{sentence} (left by process {pid})")));

@@ -111,6 +111,22 @@ fn a_living_program_is_not_disturbed() {
     assert!(!path.exists());
 }
 
+/// A flight recorder that runs for days holds debugfs; another program was killed meanwhile.
+#[test]
+fn what_the_living_share_with_the_dead_is_left_to_the_living() {
+    let folder = tempfile::tempdir().unwrap();
+    let (living, _) = open(folder.path());
+    // It is not debugfs that is mounted there: whoever tried to unmount it would have to say so.
+    let point = PathBuf::from("/proc");
+    let shared = Thing::Mount { point, source: "nobody's".into(), fs_type: "debugfs".into() };
+    let line = format!("{{\"line\":\"made\",\"id\":0,\"made\":{}}}\n", serde_json::to_string(&shared).unwrap());
+    let file = dead(folder.path(), &line);
+    let (_second, removed) = open(folder.path());
+    assert_eq!(removed, []);
+    assert!(!file.exists());
+    drop(living);
+}
+
 #[test]
 fn a_directory_that_another_run_uses_is_left_to_it() {
     let folder = tempfile::tempdir().unwrap();

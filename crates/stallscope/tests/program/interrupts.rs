@@ -90,13 +90,15 @@ fn a_run_that_is_still_being_prepared_does_not_begin() {
     }
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let out = folder.path().join("run");
-    let words = format!("run simoop {SMALL} --memory 48m --out {} {}", out.display(), data.path().display());
+    let words = format!("run simoop {SMALL} --json --memory 48m --out {} {}", out.display(), data.path().display());
     let mut program = Running::start(&words);
     let pid = program.pid();
     program.wait_until("its box is there", |_| !cgroups_of(pid).is_empty());
     let (ended, _) = interrupt(program);
     assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "{}", ended.stderr);
-    assert_eq!(shown(&out)["phases"].as_array().unwrap().len(), 0);
+    for document in [ended.document(), shown(&out)] {
+        assert_eq!((document["phases"].as_array().unwrap().len(), &document["ended"]), (0, &"interrupted".into()));
+    }
     assert!(cgroups_of(pid).is_empty());
 }
 

@@ -77,6 +77,6 @@ fn in_the_measured_run() {
 fn just_before_the_end() {
     kill_when("before the end", |program, _| {
         program.wait_for_the_run();
-        std::thread::sleep(Duration::from_millis(2900));
+        std::thread::sleep(Duration::from_millis(2500));
     });
 }

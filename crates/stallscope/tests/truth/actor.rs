@@ -44,6 +44,8 @@ impl Done {
 /// `NAME REPORT SCRIPT`: the name that the kernel knows the actor by, where its report goes, and what it does.
 pub fn play(arguments: &[String]) {
     let [name, report, script] = arguments else { panic!("an actor has a name, a report and a script: {arguments:?}") };
+    // Some would go on for ever.
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).unwrap();
     rustix::thread::set_name(&std::ffi::CString::new(name.as_str()).unwrap()).unwrap();
     let lines: Vec<&str> = script.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let threads = lines.iter().find_map(|line| line.strip_prefix("threads ")).map_or(1, |text| text.parse().unwrap());

@@ -56,7 +56,11 @@ impl Verdict {
         let mut verdict = Verdict { lines, wall_ns, causes, complaints: Vec::new() };
         verdict.complain();
         verdict.complaints.extend(books(&stalls));
-        verdict.complaints.extend(truths.iter().flat_map(|truth| overtaken(&stalls, truth)));
+        for truth in truths {
+            verdict.complaints.extend(named(&stalls, truth));
+            verdict.complaints.extend(overtaken(&stalls, truth));
+            verdict.complaints.extend(followed(&stalls, truth));
+        }
         verdict
     }
 
@@ -112,10 +116,31 @@ fn books(stalls: &[&Value]) -> Vec<String> {
     stalls.iter().filter(is_open).map(|stall| format!("the causes do not add up: {stall}")).collect()
 }
 
+/// A victim is known by the name that it gave itself.
+fn named(stalls: &[&Value], truth: &Truth) -> Option<String> {
+    let name = format!("victim/{}", truth.tid);
+    let other = stalls.iter().find(|stall| is_of(stall, truth) && stall["task"] != name.as_str())?;
+    Some(format!("the victim is called {}", other["task"]))
+}
+
+/// The chain of the longest stall leads to whom the victim waited for.
+fn followed(stalls: &[&Value], truth: &Truth) -> Option<String> {
+    let whom = truth.waited_for?;
+    let longest = longest(stalls, truth)?;
+    let tasks = longest["chain"].as_array().expect("chain is an array").iter().map(|link| &link["task"]);
+    let is_followed = tasks.skip(1).any(|task| task.as_str().is_some_and(|task| task.starts_with(whom)));
+    (!is_followed).then(|| format!("the chain does not lead to {whom}: {:#}", longest["chain"]))
+}
+
+fn longest<'a>(stalls: &[&'a Value], truth: &Truth) -> Option<&'a Value> {
+    let own = stalls.iter().filter(|stall| is_of(stall, truth));
+    own.max_by_key(|stall| nanoseconds(&stall["duration_ns"])).copied()
+}
+
 /// The longest stall of a victim whose requests are overtaken names those that overtook.
 fn overtaken(stalls: &[&Value], truth: &Truth) -> Option<String> {
     let kind = truth.overtaken_by?;
-    let longest = stalls.iter().filter(|stall| is_of(stall, truth)).max_by_key(|s| nanoseconds(&s["duration_ns"]))?;
+    let longest = longest(stalls, truth)?;
     let overtook = longest["request"]["overtaken_by"].as_object();
     let all: u64 = overtook.iter().flat_map(|kinds| kinds.values()).filter_map(Value::as_u64).sum();
     let of_kind = overtook.and_then(|kinds| kinds.get(kind)).and_then(Value::as_u64).unwrap_or(0);

@@ -43,7 +43,7 @@ fn frozen() -> Truth {
     ground.go(&go);
     std::thread::sleep(Duration::from_millis(1500));
     tool("fsfreeze", &["-u", disk.path.to_str().unwrap()]);
-    victim.suffered("frozen")
+    Truth { waited_for: Some("fsfreeze"), ..victim.suffered("frozen") }
 }
 
 /// One call that waits for the thaw, and then for its share of a throttled device.
@@ -82,7 +82,7 @@ fn lock() -> Truth {
     let holder = ground.neighbour(&format!("open {file} direct\nwrite {file} 0 16m"));
     ground.wait_until_in(holder, "ext4_file_write_iter");
     ground.go(&go);
-    victim.suffered("lock")
+    Truth { waited_for: Some("neighbour"), ..victim.suffered("lock") }
 }
 
 fn cpu_wait() -> Truth {
@@ -140,7 +140,7 @@ fn journal() -> Truth {
     let theirs = disk.folder("theirs").join("storm").display().to_string();
     ground.neighbour(&format!("threads 2\nopen {theirs}-%t\nforever\nwrite {theirs}-%t 0 4k\nfsync {theirs}-%t"));
     ground.go(&go);
-    victim.suffered("journal")
+    Truth { waited_for: Some("jbd2/"), ..victim.suffered("journal") }
 }
 
 /// In a cgroup of version 1 reclaim itself waits for the writeback of the pages that it meets.
@@ -226,7 +226,7 @@ fn fs_transaction() -> Truth {
     let other = ground.neighbour(&format!("become btrfs filesystem sync {own}"));
     ground.wait_until_in(other, "btrfs_commit_transaction");
     ground.go(&go);
-    victim.suffered("fs_transaction")
+    Truth { waited_for: Some("btrfs"), ..victim.suffered("fs_transaction") }
 }
 
 /// As with the usual settings, but for longer: a write is to be overtaken by reads that come after it, too, not only by

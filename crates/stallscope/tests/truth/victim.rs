@@ -75,6 +75,8 @@ pub struct Truth {
     pub parts: Vec<(&'static str, u64)>,
     /// Of which kind the requests were that overtook the victim's.
     pub overtaken_by: Option<&'static str>,
+    /// Begin of the name of a task that the victim waited for.
+    pub waited_for: Option<&'static str>,
 }
 
 impl Victim {
@@ -88,7 +90,7 @@ impl Victim {
     pub fn suffered(self, cause: &'static str) -> Truth {
         let (tid, slow) = self.slow();
         let all_ns = slow.iter().map(|done| done.duration_ns).sum();
-        Truth { tid, spans: spans(&slow), parts: vec![(cause, all_ns)], overtaken_by: None }
+        Truth { tid, spans: spans(&slow), parts: vec![(cause, all_ns)], overtaken_by: None, waited_for: None }
     }
 
     /// It did one slow thing, which suffered from the first cause until then, and from the second after.
@@ -97,7 +99,7 @@ impl Victim {
         let [done] = &slow[..] else { panic!("one slow operation is expected: {slow:?}") };
         let before_ns = until_ns.checked_sub(done.start_ns).expect("it was slow before");
         let parts = vec![(first, before_ns), (second, done.duration_ns - before_ns)];
-        Truth { tid, spans: spans(&slow), parts, overtaken_by: None }
+        Truth { tid, spans: spans(&slow), parts, overtaken_by: None, waited_for: None }
     }
 
     fn slow(mut self) -> (u32, Vec<Done>) {

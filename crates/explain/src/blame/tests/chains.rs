@@ -34,6 +34,20 @@ fn from_fsync_through_the_journal_to_the_request() {
     assert_eq!(culprit(&explanation), "journal jbd2/loop0-8/9 on 8,0");
 }
 
+/// A program begins as the one that started it, and is told when its first row ends.
+#[test]
+fn a_task_has_the_name_that_it_had_when_its_rows_ended() {
+    let drawing = "
+        task     7 |n              | name=sh
+        task     7 |             n | name=app
+        task     9 |n              | name=bash
+        task     9 |            n  | name=writer
+        op:write 7 |==============|
+        off      7 | ssssssssssss | tp=contention_begin waker=9
+        off      9 |   sssssssss  | stack=xfs_log_force";
+    assert_eq!(first_chain(drawing), "app/7: lock 12 < writer/9: fs_log 9");
+}
+
 #[test]
 fn a_request_that_the_wait_itself_does_not_tell_of_is_a_step() {
     let drawing = "

@@ -7,7 +7,7 @@
 //!     blocked    7 |    ====              | stack=a
 //!     sleeps     7 | =======              | busy=3           short ones; also cpu_waits, spans, request_waits
 //!     request    3 |  Q I D   C           | tid=7            request number 3; its stages
-//!     task       7 |                      | name=fio pid=5 cgroup=/box
+//!     task       7 |   n                  | name=fio pid=5 cgroup=/box; `n`: seen then, else at the begin
 //!
 //! Further words: `waker=9`, `waker_stack=a`, `request=3`, `detail=x`, `call=read`, `stuck`.
 
@@ -168,7 +168,7 @@ impl Stage {
                 pid: figure("pid").unwrap_or(number),
                 name: text("name").unwrap_or_default(),
                 cgroup: text("cgroup"),
-                seen_ns: 0,
+                seen_ns: drawing.find('n').map_or(0, |at| at as u64 * MS),
             }),
             ("request", _) => {
                 let at = |letter: char| drawing.find(letter).map(|at| at as u64 * MS);
