@@ -137,6 +137,8 @@ impl<O: Observer> Lifecycle<O> {
                 self.bios[kept].next_member = next;
                 self.finish_bio(id, head, event.time_ns, event.error);
             } else {
+                // The bio it came with, absorbed since, may end here: it must not be the way to the head any longer.
+                self.bios[id].head = head;
                 kept = id;
             }
             id = next;

@@ -161,6 +161,24 @@ fn parts_of_a_request_complete_one_after_the_other() {
 }
 
 #[test]
+fn a_part_that_ends_leaves_no_member_under_a_head_that_is_gone() {
+    // 8+8 heads 16+8 until both join a request that was never seen. Then 8+8 ends first, and 800+8 gets its memory.
+    let report = check(
+        "100 Q W 16+8
+         110 Q W 8+8
+         120 G W 8+8
+         130 M W 16+8
+         140 G W 0+8
+         150 M W 8+16
+         200 D W 0+24
+         300 C W 0+16
+         310 Q W 800+8",
+        &["8+8 q2g 10 g2d 80 d2c 100"],
+    );
+    assert_eq!(report.anomalies.unmatched_queue, 2);
+}
+
+#[test]
 fn a_flush_without_sectors_takes_the_time_of_the_flush_that_carried_it() {
     let report = check(
         "100 Q FWS 0+0
