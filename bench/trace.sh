@@ -18,13 +18,19 @@ done
 program=$PWD/target/release/stallscope
 scratch=$(mktemp -d)
 device=""
+# The two peers look for tracefs where it belongs; it is not mounted everywhere.
+tracefs=""
 away() {
     kill $(jobs -p) 2>/dev/null || true
     if [ -n "$device" ]; then losetup --detach "$device" || true; fi
     umount "$scratch/memory" || true
+    if [ -n "$tracefs" ]; then umount "$tracefs" || true; fi
     rm -rf "$scratch"
 }
 trap away EXIT
+if [ -d /sys/kernel/tracing ] && [ ! -e /sys/kernel/tracing/trace_clock ]; then
+    mount -t tracefs none /sys/kernel/tracing && tracefs=/sys/kernel/tracing
+fi
 mkdir "$scratch/memory"
 mount -t tmpfs -o size=2g none "$scratch/memory"
 head -c 1G /dev/zero >"$scratch/memory/image"
