@@ -79,29 +79,36 @@ impl Drop for Frozen<'_> {
     }
 }
 
+/// What else writes to the machine's disk can draw the catching-up out after the thaw: such a try does not count. Latencies
+/// that count from another moment than the intended start are wrong each time.
 #[test]
 fn paced_latencies_count_from_the_intended_start() {
     let Some(disk) = disk(&["mkfs.xfs", "-q"], 512 << 20) else { return };
+    let is_right = |(p50, p90, p99): (f64, f64, f64)| {
+        println!("p50 {:.3} ms, p90 {p90:.3} s, p99 {p99:.3} s", p50 * 1e3);
+        p50 < 0.01 && (0.85..1.25).contains(&p90) && (1.7..2.2).contains(&p99)
+    };
+    assert!((0..3).any(|_| is_right(latencies_of_writes_around_a_freeze(&disk))));
+}
+
+/// Seconds at the 50th, 90th and 99th percentile of 10 s at 1000 writes a second, with the file system frozen for 2 s.
+fn latencies_of_writes_around_a_freeze(disk: &Disk) -> (f64, f64, f64) {
     let mut conductor =
         start(plan(&find("paced-writer").unwrap(), &disk.mount, &[("runtime", "10s"), ("file_size", "16m")]));
     let mut told = Told::default();
     told.poll_until(&mut conductor, |told| told.phases.iter().any(|phase| phase == "run"));
     let started = clock::now_ns();
     told.poll_until(&mut conductor, |_| clock::now_ns() >= started + 4_000_000_000);
-    let frozen = Frozen::new(&disk);
+    let frozen = Frozen::new(disk);
     let until = clock::now_ns() + 2_000_000_000;
     told.poll_until(&mut conductor, |_| clock::now_ns() >= until);
     drop(frozen);
     told.poll_until(&mut conductor, |_| false);
     let count = told.count("run", "write");
-    let seconds = |percent| told.percentile_ns("run", "write", percent) as f64 / 1e9;
-    let (p50, p90, p99) = (seconds(50.0), seconds(90.0), seconds(99.0));
-    println!("{count} writes, p50 {:.3} ms, p90 {p90:.3} s, p99 {p99:.3} s", p50 * 1e3);
     assert!((9_900..=10_100).contains(&count), "{count} writes");
-    assert!(p50 < 0.01, "p50 {p50} s");
-    assert!((0.85..1.25).contains(&p90), "p90 {p90} s");
-    assert!((1.7..2.2).contains(&p99), "p99 {p99} s");
     assert!(told.operations.iter().any(|operation| operation.kind == OperationKind::Stuck), "seen while it was stuck");
+    let seconds = |percent| told.percentile_ns("run", "write", percent) as f64 / 1e9;
+    (seconds(50.0), seconds(90.0), seconds(99.0))
 }
 
 #[test]
