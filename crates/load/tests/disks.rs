@@ -79,14 +79,16 @@ impl Drop for Frozen<'_> {
     }
 }
 
-/// What else writes to the machine's disk can draw the catching-up out after the thaw: such a try does not count. Latencies
-/// that count from another moment than the intended start are wrong each time.
+/// Of 10,000 writes the 2,000 that were due while the file system was frozen waited up to 2 s: 1 s at the 90th percentile,
+/// and more where the disk takes its time to catch up: 1.5 s at only 2000 writes a second. Counted from the real start
+/// nearly all would take microseconds. What else writes to the machine's disk can disturb a try; a wrong count is wrong each
+/// time.
 #[test]
 fn paced_latencies_count_from_the_intended_start() {
     let Some(disk) = disk(&["mkfs.xfs", "-q"], 512 << 20) else { return };
     let is_right = |(p50, p90, p99): (f64, f64, f64)| {
         println!("p50 {:.3} ms, p90 {p90:.3} s, p99 {p99:.3} s", p50 * 1e3);
-        p50 < 0.01 && (0.85..1.25).contains(&p90) && (1.7..2.2).contains(&p99)
+        p50 < 0.01 && (0.85..1.5).contains(&p90) && (1.7..2.2).contains(&p99)
     };
     assert!((0..3).any(|_| is_right(latencies_of_writes_around_a_freeze(&disk))));
 }
