@@ -12,7 +12,7 @@ use std::time::Instant;
 use archive::{FlushState, Writer, WriterOptions};
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{Bucket, IntervalRecord};
-use model::run::{FORMAT_VERSION, Host, Limits, RunDescription};
+use model::run::RunDescription;
 use model::time::Moment;
 
 /// A small generator of noise: splitmix64.
@@ -84,24 +84,7 @@ fn cpu_ns() -> u64 {
 }
 
 fn description() -> RunDescription {
-    RunDescription {
-        format: FORMAT_VERSION,
-        version: String::new(),
-        workload: "cost".into(),
-        command: Vec::new(),
-        started: Moment::default(),
-        sample_interval_ns: 1_000_000_000,
-        report_interval_ns: None,
-        slower_than_ns: 0,
-        trace: None,
-        seed: None,
-        recipe: None,
-        host: Host::default(),
-        mounts: Vec::new(),
-        devices: Vec::new(),
-        limits: Limits::default(),
-        preflight: Vec::new(),
-    }
+    RunDescription { sample_interval_ns: 1_000_000_000, ..RunDescription::new("cost", Moment::default()) }
 }
 
 fn descriptors(count: usize) -> Vec<MetricDescriptor> {

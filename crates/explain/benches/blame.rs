@@ -7,7 +7,7 @@ use std::time::Instant;
 use explain::blame::{Blame, Explanation};
 use model::block::{DeviceNumber, Kind};
 use model::operation::{OperationKind, OperationRecord};
-use model::run::{FORMAT_VERSION, Host, Limits, RunDescription};
+use model::run::RunDescription;
 use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings};
 use model::time::Moment;
 
@@ -145,21 +145,9 @@ fn request(number: u32, tasks: u64) -> RequestRecord {
 
 fn description() -> RunDescription {
     RunDescription {
-        format: FORMAT_VERSION,
-        version: String::new(),
-        workload: "made up".into(),
-        command: Vec::new(),
-        started: Moment { monotonic_ns: 0, wall_ns: 0 },
         sample_interval_ns: 1000 * MS,
-        report_interval_ns: None,
         slower_than_ns: MS,
         trace: Some(TraceSettings { slow_ns: MS, interval_ns: MS, all_requests: true }),
-        seed: None,
-        recipe: None,
-        host: Host::default(),
-        mounts: Vec::new(),
-        devices: Vec::new(),
-        limits: Limits::default(),
-        preflight: Vec::new(),
+        ..RunDescription::new("made up", Moment::default())
     }
 }

@@ -47,6 +47,30 @@ pub struct RunDescription {
     pub preflight: Vec<Finding>,
 }
 
+impl RunDescription {
+    /// Of the present format, with nothing known but what it is called and when it began.
+    pub fn new(workload: &str, started: Moment) -> RunDescription {
+        RunDescription {
+            format: FORMAT_VERSION,
+            version: String::new(),
+            workload: workload.to_owned(),
+            command: Vec::new(),
+            started,
+            sample_interval_ns: 0,
+            report_interval_ns: None,
+            slower_than_ns: 0,
+            trace: None,
+            seed: None,
+            recipe: None,
+            host: Host::default(),
+            mounts: Vec::new(),
+            devices: Vec::new(),
+            limits: Limits::default(),
+            preflight: Vec::new(),
+        }
+    }
+}
+
 /// A recipe together with the values it was run with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecipeAsRun {

@@ -14,15 +14,10 @@ const SECOND: u64 = 1_000_000_000;
 
 fn description() -> RunDescription {
     RunDescription {
-        format: 1,
         version: "0".into(),
-        workload: "simoop".into(),
-        command: vec![],
-        started: Moment { monotonic_ns: 0, wall_ns: 0 },
         sample_interval_ns: SECOND,
         report_interval_ns: Some(10 * SECOND),
         slower_than_ns: SECOND,
-        trace: None,
         seed: Some(1),
         recipe: Some(RecipeAsRun {
             name: "simoop".into(),
@@ -38,10 +33,8 @@ fn description() -> RunDescription {
             memory_bytes: 24 << 30,
             ..Host::default()
         },
-        mounts: vec![],
-        devices: vec![],
         limits: Limits { memory_bytes: Some(512 << 20), cgroup_version: Some(1), ..Limits::default() },
-        preflight: vec![],
+        ..RunDescription::new("simoop", Moment::default())
     }
 }
 

@@ -11,7 +11,7 @@ use archive::{ArchiveError, Run, Writer, WriterOptions};
 use model::event::RunEvent;
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
-use model::run::{FORMAT_VERSION, Host, Limits, RunDescription};
+use model::run::RunDescription;
 use model::stall::{TraceSettings, Traced};
 use model::time::Moment;
 
@@ -24,22 +24,14 @@ pub fn moment(step: u32) -> Moment {
 
 pub fn description() -> RunDescription {
     RunDescription {
-        format: FORMAT_VERSION,
         version: "0.1.0".into(),
-        workload: "test".into(),
         command: vec!["stallscope".into(), "run".into()],
-        started: moment(0),
         sample_interval_ns: SECOND,
         report_interval_ns: Some(SECOND),
         slower_than_ns: 1_000_000,
         trace: Some(TraceSettings { slow_ns: 10_000_000, interval_ns: 1_000_000, all_requests: false }),
         seed: Some(7),
-        recipe: None,
-        host: Host::default(),
-        mounts: Vec::new(),
-        devices: Vec::new(),
-        limits: Limits::default(),
-        preflight: Vec::new(),
+        ..RunDescription::new("test", moment(0))
     }
 }
 

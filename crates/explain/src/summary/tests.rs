@@ -1,7 +1,7 @@
 use model::event::{Ending, RunEvent};
 use model::latency::index_of;
 use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
-use model::run::{Host, Limits, RunDescription};
+use model::run::RunDescription;
 use model::time::Moment;
 
 use super::{RecordingFacts, SummaryBuilder};
@@ -11,22 +11,11 @@ const SECOND: u64 = 1_000_000_000;
 
 fn description() -> RunDescription {
     RunDescription {
-        format: 1,
         version: "0".into(),
-        workload: "simoop".into(),
-        command: vec![],
-        started: Moment { monotonic_ns: 100 * SECOND, wall_ns: 0 },
         sample_interval_ns: SECOND,
         report_interval_ns: Some(10 * SECOND),
         slower_than_ns: SECOND,
-        trace: None,
-        seed: None,
-        recipe: None,
-        host: Host::default(),
-        mounts: vec![],
-        devices: vec![],
-        limits: Limits::default(),
-        preflight: vec![],
+        ..RunDescription::new("simoop", Moment { monotonic_ns: 100 * SECOND, wall_ns: 0 })
     }
 }
 

@@ -5,7 +5,7 @@ use model::block::{DeviceNumber, Kind};
 use model::event::RunEvent;
 use model::operation::{IntervalRecord, OperationKind, OperationRecord};
 use model::preflight::Finding;
-use model::run::{Device, FORMAT_VERSION, Host, Limits, Mount, RunDescription};
+use model::run::{Device, Mount, RunDescription};
 use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings};
 use model::time::Moment;
 
@@ -17,18 +17,9 @@ const MS: u64 = 1_000_000;
 
 fn description(traced: bool) -> RunDescription {
     RunDescription {
-        format: FORMAT_VERSION,
-        version: String::new(),
-        workload: "test".into(),
-        command: Vec::new(),
-        started: Moment { monotonic_ns: 0, wall_ns: 0 },
         sample_interval_ns: 1000 * MS,
-        report_interval_ns: None,
         slower_than_ns: 100 * MS,
         trace: traced.then_some(TraceSettings { slow_ns: 100 * MS, interval_ns: MS, all_requests: false }),
-        seed: None,
-        recipe: None,
-        host: Host::default(),
         mounts: vec![Mount {
             point: "/mnt/a".into(),
             source: "/dev/loop0".into(),
@@ -45,13 +36,13 @@ fn description(traced: bool) -> RunDescription {
             scheduler: None,
             queue_depth: None,
         }],
-        limits: Limits::default(),
         preflight: vec![Finding::missing(
             "tracing: locks",
             "tells waits for locks",
             "no such tracepoint",
             "Linux 5.19",
         )],
+        ..RunDescription::new("test", Moment::default())
     }
 }
 

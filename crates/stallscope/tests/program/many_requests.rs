@@ -5,7 +5,7 @@ use std::process::Command;
 
 use archive::{FlushState, Writer, WriterOptions};
 use model::block::{DeviceNumber, Kind, Operation};
-use model::run::{FORMAT_VERSION, Host, Limits, RunDescription};
+use model::run::RunDescription;
 use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings, Traced};
 use model::time::Moment;
 use serde_json::Value;
@@ -21,22 +21,11 @@ const LIMIT_KIB: u32 = 256 << 10;
 
 fn description() -> RunDescription {
     RunDescription {
-        format: FORMAT_VERSION,
         version: "test".into(),
-        workload: "record".into(),
-        command: Vec::new(),
-        started: Moment { monotonic_ns: 1, wall_ns: 1 },
         sample_interval_ns: 1_000_000_000,
-        report_interval_ns: None,
         slower_than_ns: SLOW_NS,
         trace: Some(TraceSettings { slow_ns: SLOW_NS, interval_ns: 1_000_000, all_requests: true }),
-        seed: None,
-        recipe: None,
-        host: Host::default(),
-        mounts: Vec::new(),
-        devices: Vec::new(),
-        limits: Limits::default(),
-        preflight: Vec::new(),
+        ..RunDescription::new("record", Moment { monotonic_ns: 1, wall_ns: 1 })
     }
 }
 

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use model::block::{DeviceNumber, Kind};
 use model::event::RunEvent;
 use model::operation::{OperationKind, OperationRecord};
-use model::run::{FORMAT_VERSION, Host, Limits, RunDescription};
+use model::run::RunDescription;
 use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings};
 use model::time::Moment;
 
@@ -38,22 +38,10 @@ pub(super) struct Stage {
 /// A run description in which only what matters to blame is set.
 pub(super) fn description(traced: bool) -> RunDescription {
     RunDescription {
-        format: FORMAT_VERSION,
-        version: String::new(),
-        workload: "test".into(),
-        command: Vec::new(),
-        started: Moment { monotonic_ns: 0, wall_ns: 0 },
         sample_interval_ns: MS,
-        report_interval_ns: None,
         slower_than_ns: 5 * MS,
         trace: traced.then_some(TraceSettings { slow_ns: 5 * MS, interval_ns: MS, all_requests: false }),
-        seed: None,
-        recipe: None,
-        host: Host::default(),
-        mounts: Vec::new(),
-        devices: Vec::new(),
-        limits: Limits::default(),
-        preflight: Vec::new(),
+        ..RunDescription::new("test", Moment::default())
     }
 }
 

@@ -5,7 +5,7 @@ use archive::Run;
 use model::event::RunEvent;
 use model::metric::SampleHeader;
 use model::operation::{OperationKind, OperationRecord};
-use model::run::{Host, Limits, RunDescription};
+use model::run::RunDescription;
 use model::time::Moment;
 
 use super::{Extent, Figures, Ring, RingView};
@@ -20,22 +20,10 @@ fn at(second: u64) -> Moment {
 
 fn description() -> RunDescription {
     RunDescription {
-        format: model::run::FORMAT_VERSION,
         version: "0".into(),
-        workload: "flight".into(),
-        command: Vec::new(),
-        started: at(0),
         sample_interval_ns: SECOND,
-        report_interval_ns: None,
         slower_than_ns: SECOND,
-        trace: None,
-        seed: None,
-        recipe: None,
-        host: Host::default(),
-        mounts: Vec::new(),
-        devices: Vec::new(),
-        limits: Limits::default(),
-        preflight: Vec::new(),
+        ..RunDescription::new("flight", at(0))
     }
 }
 
