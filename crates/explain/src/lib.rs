@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod blame;
+pub mod compare;
 pub mod condition;
 pub mod distribution;
 pub mod lifecycle;

@@ -1,0 +1,27 @@
+//! Runs against runs: what differs, by how much, and how sure that is. The methods and what they assume are written down
+//! in docs/COMPARE.md.
+//!
+//! The unit is the run, never the single operation: operations of one run share its disk, its memory and its luck, and are
+//! not independent of one another.
+
+pub(crate) mod beta;
+mod cautions;
+mod comparison;
+mod correction;
+mod counts;
+mod differences;
+mod figures;
+mod rank;
+mod shift;
+mod steady;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+pub use comparison::{Compared, ComparedStalls, Comparison, MARGIN, Options, compare};
+pub use differences::Difference;
+pub use figures::{Amount, Better, Fact, Figure, Group, RunFigures, StallFigure};
+pub use shift::Ratio;
+pub use steady::{Steadiness, steadiness};
+pub use verdict::{FEWEST_RUNS, SIGNIFICANCE, Verdict};
