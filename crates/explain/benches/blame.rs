@@ -90,6 +90,8 @@ fn explain(tasks: u64, operations: u64, behind: bool) -> Explanation {
             bytes: None,
             errno: None,
             path: Some(format!("/mnt/a/f{}", at % 1000)),
+            offset_bytes: None,
+            fault: None,
         }
     };
     (0..operations).map(operation).collect::<Vec<_>>().chunks(BATCH).for_each(|batch| blame.operations(batch));

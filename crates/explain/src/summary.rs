@@ -11,5 +11,5 @@ mod tests;
 
 pub use builder::{RecordingFacts, SummaryBuilder, wanted_metric};
 pub use findings::{
-    BoxFigures, OperationSummary, Phase, Pressure, Recording, SlowCount, Summary, TimelineRow, TraceCosts,
+    BoxFigures, OperationSummary, Phase, Pressure, Progress, Recording, SlowCount, Summary, TimelineRow, TraceCosts,
 };

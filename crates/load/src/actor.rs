@@ -2,12 +2,12 @@
 
 mod files;
 mod memory;
-mod pace;
+pub(crate) mod pace;
 mod transfer;
 mod walk;
 
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use files::OpenFiles;
 use memory::Held;
@@ -17,6 +17,7 @@ use crate::board::{Board, Command, Failure, Finished, Level, Recorder};
 use crate::clock;
 use crate::data::FileId;
 use crate::data::fill::RandomBytes;
+use crate::job;
 use crate::plan::{Actor, Plan, Step, Work};
 use crate::random::Random;
 
@@ -60,7 +61,7 @@ impl Outcome {
     const NOTHING: Outcome = Outcome::Done { bytes: 0, file: None };
 
     fn failed(error: &std::io::Error, file: Option<FileId>) -> Outcome {
-        Outcome::Failed(Failure { errno: error.raw_os_error().unwrap_or(0), file })
+        Outcome::Failed(Failure { errno: error.raw_os_error().unwrap_or(0), file, ..Failure::default() })
     }
 }
 
@@ -81,10 +82,13 @@ struct Performer<'a> {
     last: Option<FileId>,
 }
 
-/// Body of an actor thread.
+/// Body of an actor thread, or of a process that takes the place of one.
 pub(crate) fn perform(stage: &Stage, place: Place) {
     let actor = &stage.plan.actors[place.actor];
     let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+    if let Some(job) = &actor.job {
+        return job::perform_in_phases(job, stage, place, tid);
+    }
     let recorder = Recorder::new(&stage.board, place.thread, tid, stage.plan.slower_than_ns);
     let mut performer = Performer {
         stage,
@@ -107,21 +111,11 @@ pub(crate) fn perform(stage: &Stage, place: Place) {
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     }
     performer.run();
-    stage.living.fetch_sub(1, Ordering::Release);
 }
 
 /// Sleeps until that moment; `false`: the load stopped meanwhile.
 fn sleep_until(board: &Board, moment_ns: u64) -> bool {
-    loop {
-        let now = clock::now_ns();
-        if board.is_stopping() {
-            return false;
-        }
-        if now >= moment_ns {
-            return true;
-        }
-        clock::sleep_until_ns(moment_ns.min(now + NAP_NS));
-    }
+    clock::sleep_watching(moment_ns, || board.is_stopping())
 }
 
 impl Performer<'_> {
@@ -129,7 +123,7 @@ impl Performer<'_> {
         let mut pace = None;
         while !self.stage.board.is_stopping() {
             let acts = match self.stage.board.command() {
-                Command::Phase(phase) => self.actor.in_phase.get(phase).copied().unwrap_or(false),
+                Command::Phase { phase, .. } => self.actor.in_phase.get(phase).copied().unwrap_or(false),
                 Command::Wait | Command::Stop => false,
             };
             if !acts {
@@ -156,7 +150,7 @@ impl Performer<'_> {
             Err(error) => {
                 if let Some(class) = self.actor.steps.iter().find_map(|step| step.class) {
                     let now = clock::now_ns();
-                    let failure = Failure { errno: error.raw_os_error().unwrap_or(0), file: None };
+                    let failure = Failure::from(error);
                     let failed =
                         Finished { class, start_ns: now, end_ns: now, bytes: 0, file: None, failure: Some(failure) };
                     self.recorder.finish(Level::Step, failed);

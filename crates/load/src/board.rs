@@ -2,16 +2,17 @@
 //!
 //! ```text
 //! 64-bit words                                                     32-bit words
-//! ┌──────────┬──────────┬───────────────┬────────────────┬──────┐ ┌───────────────────────────┐
-//! │ control  │ message  │ counters      │ slots          │ ring │ │ latency buckets           │
-//! │          │          │ class x shard │ thread x 2     │      │ │ class x shard x bucket    │
-//! └──────────┴──────────┴───────────────┴────────────────┴──────┘ └───────────────────────────┘
+//! ┌─────────┬─────────┬───────────────┬────────────┬────────┬──────┐ ┌───────────────────────────┐
+//! │ control │ message │ counters      │ slots      │ shares │ ring │ │ latency buckets           │
+//! │         │         │ class x shard │ thread x 2 │ thread │      │ │ class x shard x bucket    │
+//! └─────────┴─────────┴───────────────┴────────────┴────────┴──────┘ └───────────────────────────┘
 //! ```
 //!
 //! The load writes with relaxed atomics and never waits; the program reads whenever it likes. Threads of the load are
 //! spread over shards, so that few of them share a cache line.
 
 mod control;
+mod crew;
 mod read;
 mod ring;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 pub use control::{Command, State};
+pub use crew::Share;
 use model::latency::BUCKET_COUNT;
 pub use read::{BoardReader, Naming};
 pub use ring::RING_CAPACITY;
@@ -45,7 +47,10 @@ const FILLED: usize = 3 * LINE;
 const FILL_TOTAL: usize = FILLED + 1;
 const RING_NEXT: usize = 4 * LINE;
 const RING_LOST: usize = RING_NEXT + 1;
-const MESSAGE: usize = 5 * LINE;
+const MUSTERED: usize = 5 * LINE;
+const CREW_START: usize = MUSTERED + 1;
+const CREW_ENDED: usize = 6 * LINE;
+const MESSAGE: usize = 7 * LINE;
 const MESSAGE_WORDS: usize = 11 * LINE;
 const COUNTERS: usize = MESSAGE + MESSAGE_WORDS;
 
@@ -64,6 +69,9 @@ const SLOT_WHAT: usize = 1;
 const SLOT_FILE: usize = 2;
 /// A thread may be in a step and, around it, in a round.
 const SLOTS_PER_THREAD: usize = 2;
+
+/// What a thread says at the end of its share of a phase.
+const SHARE_WORDS: usize = LINE;
 
 /// Sizes of the parts; the same in both processes because both compute them from the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,8 +100,12 @@ impl Layout {
         COUNTERS + self.classes * self.shards * COUNTER_WORDS
     }
 
-    fn ring(&self) -> usize {
+    fn shares(&self) -> usize {
         self.slots() + self.threads * SLOTS_PER_THREAD * SLOT_WORDS
+    }
+
+    fn ring(&self) -> usize {
+        self.shares() + self.threads * SHARE_WORDS
     }
 
     fn words_bytes(&self) -> usize {

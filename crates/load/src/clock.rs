@@ -16,3 +16,20 @@ pub(crate) fn sleep_until_ns(moment_ns: u64) {
     let request = Timespec { tv_sec: (moment_ns / NS_PER_S) as i64, tv_nsec: (moment_ns % NS_PER_S) as i64 };
     let _ = clock_nanosleep_absolute(ClockId::Monotonic, &request);
 }
+
+/// How long a sleeper sleeps before it looks again whether it should go on.
+const NAP_NS: u64 = 20_000_000;
+
+/// Sleeps until that moment; `false`: `is_over` became true meanwhile.
+pub(crate) fn sleep_watching(moment_ns: u64, is_over: impl Fn() -> bool) -> bool {
+    loop {
+        let now = now_ns();
+        if is_over() {
+            return false;
+        }
+        if now >= moment_ns {
+            return true;
+        }
+        sleep_until_ns(moment_ns.min(now + NAP_NS));
+    }
+}

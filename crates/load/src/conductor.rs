@@ -13,6 +13,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Arc;
 
 pub use event::{Launch, LoadEvent};
+use model::event::Member;
 use model::operation::OperationRecord;
 use rustix::fs::MemfdFlags;
 
@@ -26,7 +27,15 @@ use crate::sys;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Starting,
-    InPhase { phase: usize, started_ns: u64, report_ns: u64 },
+    /// A phase has begun, and not all who have a job in it are ready.
+    Mustering {
+        phase: usize,
+    },
+    InPhase {
+        phase: usize,
+        started_ns: u64,
+        report_ns: u64,
+    },
     Stopping,
     Gone,
 }
@@ -39,6 +48,10 @@ pub struct Conductor {
     reader: BoardReader,
     stage: Stage,
     phase_bytes: u64,
+    /// Counts the phases that were begun.
+    turn: u32,
+    /// Whether an operation of this phase or one before found a file system full.
+    is_full: bool,
     stop_asked: bool,
     killed: bool,
 }
@@ -63,7 +76,18 @@ impl Conductor {
         let child = command.spawn().map_err(LoadError::process(start))?;
         let reader = BoardReader::new(Arc::clone(&board), &plan, clock::now_ns());
         let stage = Stage::Starting;
-        Ok(Conductor { plan, child, board, reader, stage, phase_bytes: 0, stop_asked: false, killed: false })
+        Ok(Conductor {
+            plan,
+            child,
+            board,
+            reader,
+            stage,
+            phase_bytes: 0,
+            turn: 0,
+            is_full: false,
+            stop_asked: false,
+            killed: false,
+        })
     }
 
     /// Process id of the load.
@@ -82,7 +106,8 @@ impl Conductor {
         match self.stage {
             Stage::InPhase { phase, started_ns, report_ns } => {
                 let end_ns = started_ns.saturating_add(self.plan.phases[phase].duration_ns?);
-                Some(end_ns.min(report_ns))
+                // Who has a job may end earlier; that is looked for every few milliseconds.
+                (self.plan.crew_to_end(phase) == 0).then_some(end_ns.min(report_ns))
             }
             _ => None,
         }
@@ -96,6 +121,7 @@ impl Conductor {
         }
         let ended = self.child.try_wait();
         let drained = self.reader.drain_operations();
+        self.is_full |= drained.0.iter().any(|operation| operation.errno == Some(libc::ENOSPC));
         tell_operations(&mut events, drained);
         if let Ok(Some(status)) = ended {
             self.leave_phase(now_ns, &mut events);
@@ -107,6 +133,7 @@ impl Conductor {
         }
         match self.stage {
             Stage::Starting if self.board.state() == State::Ready => self.enter_phase(0, now_ns, &mut events),
+            Stage::Mustering { phase } => self.mustering(phase, now_ns, &mut events),
             Stage::InPhase { phase, started_ns, report_ns } => {
                 self.in_phase(phase, started_ns, report_ns, now_ns, &mut events);
             }
@@ -121,46 +148,72 @@ impl Conductor {
             self.stage = Stage::Stopping;
             return;
         }
-        match self.plan.phases[phase].duration_ns {
-            None => {
-                let (done_bytes, total_bytes) = self.board.fill_progress();
-                events.push(LoadEvent::Progress { done_bytes, total_bytes });
-                if self.board.ended_phase() == Some(phase) {
-                    self.leave_phase(now_ns, events);
-                    self.enter_phase(phase + 1, now_ns, events);
+        let is_fill = self.plan.phases[phase].kind == PhaseKind::Fill;
+        if is_fill {
+            let (done_bytes, total_bytes) = self.board.fill_progress();
+            events.push(LoadEvent::Progress { done_bytes, total_bytes });
+        }
+        if self.has_ended(phase, started_ns, now_ns) {
+            self.leave_phase(now_ns, events);
+            self.turn += 1;
+            match self.plan.following(phase, self.turn - 1, self.is_full) {
+                Some(next) => self.enter_phase(next, now_ns, events),
+                None => {
+                    self.board.give(Command::Stop);
+                    self.stage = Stage::Stopping;
                 }
             }
-            Some(duration_ns) if now_ns >= started_ns.saturating_add(duration_ns) => {
-                self.leave_phase(now_ns, events);
-                self.enter_phase(phase + 1, now_ns, events);
-            }
-            Some(_) if now_ns >= report_ns => {
-                self.report(phase, now_ns, events);
-                // The grid stays where it is, also when a poll came late or some were left out.
-                let missed = (now_ns - report_ns) / self.plan.report_interval_ns;
-                let report_ns = report_ns + (missed + 1) * self.plan.report_interval_ns;
-                self.stage = Stage::InPhase { phase, started_ns, report_ns };
-            }
-            Some(_) => {}
+        } else if !is_fill && now_ns >= report_ns {
+            self.report(phase, now_ns, events);
+            // The grid stays where it is, also when a poll came late or some were left out.
+            let missed = (now_ns - report_ns) / self.plan.report_interval_ns;
+            let report_ns = report_ns + (missed + 1) * self.plan.report_interval_ns;
+            self.stage = Stage::InPhase { phase, started_ns, report_ns };
         }
     }
 
+    fn has_ended(&self, phase: usize, started_ns: u64, now_ns: u64) -> bool {
+        let described = &self.plan.phases[phase];
+        if described.kind == PhaseKind::Fill {
+            return self.board.ended_phase() == Some(phase);
+        }
+        let to_end = self.plan.crew_to_end(phase);
+        let all_ended = to_end > 0 && self.board.shares_ended() >= to_end;
+        all_ended || described.duration_ns.is_some_and(|duration_ns| now_ns >= started_ns.saturating_add(duration_ns))
+    }
+
+    /// Begins a phase. Where threads have jobs in it, it starts when the last of them is ready.
     fn enter_phase(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
-        let Some(next) = self.plan.phases.get(phase) else {
-            self.board.give(Command::Stop);
-            self.stage = Stage::Stopping;
-            return;
-        };
-        if self.stop_asked {
+        if self.stop_asked || phase >= self.plan.phases.len() {
             self.stage = Stage::Stopping;
             return;
         }
+        // Whatever ended between two phases belongs to neither. Jobs may end before their start is seen here, so that is
+        // settled before anybody can begin.
+        self.reader.interval("", now_ns);
+        self.board.call_crew(self.turn);
+        self.board.give(Command::Phase { phase, turn: self.turn });
+        if self.plan.phases[phase].kind != PhaseKind::Fill && self.plan.crew(phase) > 0 {
+            self.stage = Stage::Mustering { phase };
+        } else {
+            self.start_phase(phase, now_ns, events);
+        }
+    }
+
+    fn mustering(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
+        if self.stop_asked || self.board.state() == State::Failed {
+            self.stage = Stage::Stopping;
+        } else if let Some(start_ns) = self.board.crew_start_ns().filter(|start_ns| *start_ns <= now_ns) {
+            self.start_phase(phase, start_ns, events);
+        }
+    }
+
+    fn start_phase(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
+        let next = &self.plan.phases[phase];
         let (name, kind) = (next.name.clone(), next.kind);
-        self.board.give(Command::Phase(phase));
         let measured = self.plan.is_measured(phase);
         events.push(LoadEvent::PhaseStarted { phase: name, kind, measured, at_ns: now_ns });
-        // Whatever ended between two phases belongs to neither.
-        self.reader.interval("", now_ns);
+        self.reader.begin_interval_at(now_ns);
         self.phase_bytes = 0;
         let report_ns = now_ns + self.plan.report_interval_ns;
         self.stage = Stage::InPhase { phase, started_ns: now_ns, report_ns };
@@ -169,6 +222,11 @@ impl Conductor {
     /// Closes the books of the phase that runs, if one does.
     fn leave_phase(&mut self, now_ns: u64, events: &mut Vec<LoadEvent>) {
         let Stage::InPhase { phase, .. } = self.stage else { return };
+        let members = self.crew(phase);
+        // Jobs end between two looks at them.
+        let last_end_ns = members.iter().map(|member| member.end_ns).max().unwrap_or(now_ns);
+        let all_ended = members.len() as u64 == self.plan.crew(phase) && !members.is_empty();
+        let now_ns = if all_ended { last_end_ns.min(now_ns) } else { now_ns };
         match self.plan.phases[phase].kind {
             PhaseKind::Fill => {
                 let directories = self.board.reused_directories();
@@ -180,7 +238,25 @@ impl Conductor {
             PhaseKind::Warmup | PhaseKind::Run => self.report(phase, now_ns, events),
         }
         let name = self.plan.phases[phase].name.clone();
+        if !members.is_empty() {
+            events.push(LoadEvent::Crew { phase: name.clone(), at_ns: now_ns, members });
+        }
         events.push(LoadEvent::PhaseEnded { phase: name, at_ns: now_ns, bytes: self.phase_bytes });
+    }
+
+    /// The threads that have ended their jobs of this turn.
+    fn crew(&self, phase: usize) -> Vec<Member> {
+        let mut thread = 0;
+        let mut members = Vec::new();
+        for actor in &self.plan.actors {
+            let acts = actor.job.is_some() && actor.in_phase[phase];
+            for ordinal in (0..actor.threads).filter(|_| acts) {
+                let share = self.board.share_of(self.turn, thread + ordinal as usize);
+                members.extend(share.map(|share| Member { actor: actor.name.clone(), ordinal, ..share }));
+            }
+            thread += actor.threads as usize;
+        }
+        members
     }
 
     fn report(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {

@@ -28,6 +28,8 @@ pub struct FileSet {
     pub size_bytes: u64,
     /// Whether an actor replaces files, so that a kept descriptor may refer to a file that is gone.
     pub replaced: bool,
+    /// Whether the fill makes the files; otherwise an actor does, and what an earlier run left of them is removed first.
+    pub filled: bool,
 }
 
 /// One file of the plan, small enough for a word of the board: directory, set and number, plus one.

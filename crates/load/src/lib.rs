@@ -20,6 +20,7 @@ pub mod data;
 pub mod error;
 pub mod expression;
 pub mod facts;
+pub mod job;
 pub mod plan;
 pub mod process;
 pub mod random;

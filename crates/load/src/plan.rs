@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use totals::{FileSystemSpace, Refusal, Totals};
 
 use crate::data::FileSet;
+use crate::job::Job;
 use crate::recipe::{Access, Pacing, PhaseKind, Sync};
 
 /// Everything that the load process needs to know, and everything that a person may want to know before.
@@ -31,12 +32,16 @@ pub struct Plan {
     pub report_interval_ns: u64,
     /// CPUs of the load; decides how counters are spread.
     pub cpus: u64,
+    /// Value of each variable whose values are words.
+    pub words: Vec<(String, String)>,
     /// Directories given by the user.
     pub directories: Vec<PathBuf>,
     /// Our subdirectory in each of them.
     pub data_directories: Vec<PathBuf>,
     /// Phases, in order.
     pub phases: Vec<Phase>,
+    /// Which of them are run again.
+    pub repeat: Option<Repeat>,
     /// Sets of files in each data directory.
     pub file_sets: Vec<FileSet>,
     /// Who does what.
@@ -56,8 +61,19 @@ pub struct Phase {
     pub name: String,
     /// What it is for.
     pub kind: PhaseKind,
-    /// How long it lasts; `None` for a fill, which ends when it is complete.
+    /// How long it lasts; `None`: it ends when it is complete (a fill), or when all its jobs have ended.
     pub duration_ns: Option<u64>,
+}
+
+/// Phases that are run again, from one of them to the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeat {
+    /// The first of them.
+    pub from: usize,
+    /// How often they are run in all, at least once.
+    pub times: u64,
+    /// Whether to go on, whatever `times` says, until a file system is full.
+    pub until_full: bool,
 }
 
 /// Some threads that all do the same.
@@ -81,6 +97,12 @@ pub struct Actor {
     pub in_phase: Vec<bool>,
     /// What a round is.
     pub steps: Vec<Step>,
+    /// What it does instead of rounds.
+    pub job: Option<Job>,
+    /// Whether each of its threads is a process.
+    pub processes: bool,
+    /// Whether a phase does not wait for the end of its job.
+    pub background: bool,
 }
 
 /// One step of a round.
@@ -178,6 +200,39 @@ impl Plan {
     pub fn is_unpaced(&self) -> bool {
         let is_timed = |actor: &&Actor| actor.steps.iter().any(|step| step.class.is_some());
         self.actors.iter().filter(is_timed).all(|actor| actor.rate_per_s.is_none())
+    }
+
+    /// How many threads a phase waits for before it begins: all that have a job in it.
+    pub fn crew(&self, phase: usize) -> u64 {
+        self.crew_members(phase).map(|actor| actor.threads).sum()
+    }
+
+    /// How many threads must have ended their job before the phase ends by itself.
+    pub fn crew_to_end(&self, phase: usize) -> u64 {
+        self.crew_members(phase).filter(|actor| !actor.background).map(|actor| actor.threads).sum()
+    }
+
+    fn crew_members(&self, phase: usize) -> impl Iterator<Item = &Actor> {
+        let in_phase = move |actor: &&Actor| actor.in_phase.get(phase).copied().unwrap_or(false);
+        self.actors.iter().filter(|actor| actor.job.is_some()).filter(in_phase)
+    }
+
+    /// The phase that follows at turn `turn + 1`, when `phase` ends at `turn`. `is_full`: a file system was found full.
+    pub fn following(&self, phase: usize, turn: u32, is_full: bool) -> Option<usize> {
+        match self.repeat {
+            Some(repeat) if phase + 1 == self.phases.len() => {
+                let again = if repeat.until_full { !is_full } else { self.repetition_of(turn) + 1 < repeat.times };
+                again.then_some(repeat.from)
+            }
+            _ => Some(phase + 1).filter(|next| *next < self.phases.len()),
+        }
+    }
+
+    /// How often the phase of that turn was run before.
+    pub fn repetition_of(&self, turn: u32) -> u64 {
+        let Some(repeat) = self.repeat else { return 0 };
+        let repeated = (self.phases.len() - repeat.from) as u64;
+        u64::from(turn).saturating_sub(repeat.from as u64) / repeated.max(1)
     }
 
     /// Threads of all actors, without those of fork-join operations.

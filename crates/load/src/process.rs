@@ -14,6 +14,7 @@ use crate::clock;
 use crate::data::Hold;
 use crate::data::fill::{RandomBytes, fill};
 use crate::error::LoadError;
+use crate::job::Job;
 use crate::plan::{Plan, Work};
 use crate::recipe::PhaseKind;
 use crate::sys;
@@ -99,6 +100,8 @@ fn attach(arguments: &Arguments) -> Result<(Plan, Board), String> {
 fn run(plan: Plan, board: Board) -> u8 {
     let written = |work: &Work| if let Work::Transfer(transfer) = work { transfer.block_bytes } else { 0 };
     let longest = plan.actors.iter().flat_map(|a| &a.steps).map(|step| written(&step.work)).max().unwrap_or(0);
+    let jobs = plan.actors.iter().filter_map(|actor| actor.job.as_ref());
+    let longest = jobs.map(Job::longest_write).max().unwrap_or(0).max(longest);
     let bytes = RandomBytes::new(plan.seed, longest);
     let stage = Arc::new(Stage { plan, board, bytes, living: AtomicU64::new(0) });
     stage.board.set_state(State::Ready);
@@ -130,8 +133,8 @@ fn obey(stage: &Arc<Stage>, holds: &mut Vec<Hold>) -> Result<(), LoadError> {
     loop {
         match stage.board.command() {
             Command::Stop => return Ok(()),
-            Command::Phase(phase) if current != Some(phase) => {
-                current = Some(phase);
+            Command::Phase { phase, turn } if current != Some(turn) => {
+                current = Some(turn);
                 let kind = stage.plan.phases.get(phase).map(|phase| phase.kind);
                 if kind == Some(PhaseKind::Fill) {
                     holds.extend(fill(&stage.plan, &stage.board)?);
@@ -140,7 +143,7 @@ fn obey(stage: &Arc<Stage>, holds: &mut Vec<Hold>) -> Result<(), LoadError> {
                     start_actors(stage)?;
                 }
             }
-            Command::Wait | Command::Phase(_) => clock::sleep_until_ns(clock::now_ns() + LOOK_NS),
+            Command::Wait | Command::Phase { .. } => clock::sleep_until_ns(clock::now_ns() + LOOK_NS),
         }
     }
 }
@@ -154,16 +157,51 @@ fn start_actors(stage: &Arc<Stage>) -> Result<(), LoadError> {
                 return Ok(());
             }
             let place = Place { actor, ordinal, thread };
+            thread += 1;
+            if described.processes {
+                start_process(stage, place, &described.name)?;
+                continue;
+            }
             let own_stage = Arc::clone(stage);
             let name: String = described.name.chars().take(15).collect();
             stage.living.fetch_add(1, Ordering::Relaxed);
             let builder = std::thread::Builder::new().name(name).stack_size(ACTOR_STACK_BYTES);
-            if let Err(error) = builder.spawn(move || perform(&own_stage, place)) {
+            let body = move || {
+                perform(&own_stage, place);
+                own_stage.living.fetch_sub(1, Ordering::Release);
+            };
+            if let Err(error) = builder.spawn(body) {
                 stage.living.fetch_sub(1, Ordering::Relaxed);
-                return Err(LoadError::process(format!("start thread {} of {total}", thread + 1))(error));
+                return Err(LoadError::process(format!("start thread {thread} of {total}"))(error));
             }
-            thread += 1;
         }
     }
     Ok(())
+}
+
+/// Starts a process that takes the place of a thread, and a thread that waits for its end. It dies with this process.
+fn start_process(stage: &Arc<Stage>, place: Place, name: &str) -> Result<(), LoadError> {
+    let parent = std::process::id() as i32;
+    let child = sys::fork(|| {
+        let _ = set_parent_process_death_signal(Some(Signal::KILL));
+        if getppid().map(Pid::as_raw_pid) != Some(parent) {
+            return;
+        }
+        let _ = rustix::thread::set_name(&std::ffi::CString::new(name.as_bytes()).unwrap_or_default());
+        perform(stage, place);
+    });
+    let child = child.map_err(LoadError::process(format!("start process {} of '{name}'", place.ordinal + 1)))?;
+    let own_stage = Arc::clone(stage);
+    stage.living.fetch_add(1, Ordering::Relaxed);
+    let watch = move || {
+        let status = rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty());
+        if let Ok(Some((_, status))) = status
+            && let Some(signal) = status.terminating_signal()
+        {
+            own_stage.board.fail(&format!("a process of the load was killed by signal {signal}"));
+        }
+        own_stage.living.fetch_sub(1, Ordering::Release);
+    };
+    let builder = std::thread::Builder::new().name("watch".to_owned()).stack_size(ACTOR_STACK_BYTES);
+    builder.spawn(watch).map(|_| ()).map_err(LoadError::process("watch a process of the load"))
 }

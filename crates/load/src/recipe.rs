@@ -10,11 +10,14 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
+pub(crate) use actors::set_number;
 pub(crate) use check::unknown_name;
+pub(crate) use section::Section;
 pub use section::{Formula, Located};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LoadError;
+use crate::job::JobRecipe;
 use crate::source::{Source, nearest};
 use crate::value::Kind;
 
@@ -31,7 +34,10 @@ pub struct Recipe {
     pub variables: Vec<Variable>,
     /// The variable that holds the report interval, if there is one.
     pub report_interval: Option<String>,
+    /// How the directories may be given by a flag, as some tools have it.
+    pub directories: Option<DirectoryFlag>,
     pub(crate) phases: Vec<PhaseRecipe>,
+    pub(crate) repeat: Option<RepeatRecipe>,
     pub(crate) file_sets: Vec<FileSetRecipe>,
     pub(crate) actors: Vec<ActorRecipe>,
     pub(crate) source: Arc<Source>,
@@ -54,8 +60,19 @@ pub struct Variable {
     pub plain: Option<String>,
     /// Formula of its value when it is not set.
     pub default: Formula,
+    /// The words that it may be, where its kind is that.
+    pub words: Vec<String>,
     pub(crate) min: Option<Formula>,
     pub(crate) max: Option<Formula>,
+}
+
+/// A flag that names a directory under test, and may be given several times.
+#[derive(Debug, Clone)]
+pub struct DirectoryFlag {
+    /// The flag without its dashes.
+    pub flag: String,
+    /// One-letter flag.
+    pub short: Option<char>,
 }
 
 /// What a phase is for.
@@ -129,8 +146,18 @@ pub enum Verb {
 #[derive(Debug, Clone)]
 pub(crate) struct PhaseRecipe {
     pub(crate) name: String,
+    pub(crate) span: std::ops::Range<usize>,
     pub(crate) kind: PhaseKind,
     pub(crate) duration: Option<Formula>,
+}
+
+/// Phases that are run again: from one of them to the last.
+#[derive(Debug, Clone)]
+pub(crate) struct RepeatRecipe {
+    pub(crate) from: usize,
+    pub(crate) count: Formula,
+    /// Whether to go on, whatever the count says, until a file system is full.
+    pub(crate) until_full: Option<Formula>,
 }
 
 #[derive(Debug, Clone)]
@@ -138,6 +165,8 @@ pub(crate) struct FileSetRecipe {
     pub(crate) name: String,
     pub(crate) count: Formula,
     pub(crate) size: Formula,
+    /// Whether the fill makes the files; otherwise an actor does.
+    pub(crate) filled: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -152,6 +181,12 @@ pub(crate) struct ActorRecipe {
     pub(crate) work: bool,
     pub(crate) phases: Option<Vec<usize>>,
     pub(crate) steps: Vec<StepRecipe>,
+    /// What it does instead of steps.
+    pub(crate) job: Option<JobRecipe>,
+    /// Whether each thread is a process.
+    pub(crate) processes: bool,
+    /// Whether a phase does not wait for its job.
+    pub(crate) background: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -201,6 +236,16 @@ impl Variable {
     /// Errors point into the value and name `flag`, such as `--workers`.
     pub(crate) fn setting(&self, source: &Source) -> Result<Formula, LoadError> {
         let text = source.text.trim();
+        let as_number = match self.kind {
+            Kind::Flag => Some(flag_number(text)),
+            Kind::Word => Some(self.words.iter().position(|word| word == text).map(|place| place.to_string())),
+            _ => None,
+        };
+        if let Some(number) = as_number {
+            let Some(number) = number else { return Err(self.refuse_word(source, text)) };
+            let formula = Formula::parse(source, &number, self.kind, 0..source.text.len())?;
+            return Ok(Formula { text: text.to_owned(), ..formula });
+        }
         let bare = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
         let unit = match (&self.plain, self.kind) {
             (Some(unit), _) => unit,
@@ -210,5 +255,26 @@ impl Variable {
         };
         let text = if bare { format!("{text}{unit}") } else { text.to_owned() };
         Formula::parse(source, &text, self.kind, 0..source.text.len())
+    }
+
+    fn refuse_word(&self, source: &Source, text: &str) -> LoadError {
+        let known = if self.kind == Kind::Flag {
+            vec!["true", "false"]
+        } else {
+            self.words.iter().map(String::as_str).collect()
+        };
+        let near = nearest(text, known.iter().copied()).map(|near| format!("did you mean '{near}'? "));
+        let message =
+            format!("'{}' cannot be '{text}'; {}known are {}", self.name, near.unwrap_or_default(), known.join(", "));
+        source.diagnostic(0..source.text.len(), message).into()
+    }
+}
+
+/// A flag's text as the number that formulas see.
+fn flag_number(text: &str) -> Option<String> {
+    match text {
+        "true" | "yes" | "1" => Some("1".to_owned()),
+        "false" | "no" | "0" => Some("0".to_owned()),
+        _ => None,
     }
 }

@@ -93,3 +93,20 @@ pub(crate) fn ignore_termination_signals() {
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
 }
+
+/// Runs `body` in a new process, which ends when `body` returns or panics.
+///
+/// The new process has this thread alone. `body` may allocate, as glibc keeps its allocator usable in a forked child,
+/// and must not wait for a lock that another thread of this process may have held.
+pub(crate) fn fork(body: impl FnOnce()) -> io::Result<rustix::process::Pid> {
+    // SAFETY: the child runs only `body`, on the terms above, and ends without running destructors of this process.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
+            // SAFETY: ends the process at once.
+            unsafe { libc::_exit(i32::from(ended.is_err())) }
+        }
+        child => Ok(rustix::process::Pid::from_raw(child).expect("a child's id is positive")),
+    }
+}

@@ -15,6 +15,10 @@ pub enum Kind {
     Duration,
     /// A share between 0 % and 100 %, as a number between 0 and 1.
     Percent,
+    /// Yes or no, as 1 or 0.
+    Flag,
+    /// One of some words, as its place among them.
+    Word,
 }
 
 /// What an amount is measured in.
@@ -39,7 +43,8 @@ pub struct Value {
 
 impl Kind {
     /// All kinds, in the order in which messages list them.
-    pub const ALL: [Kind; 5] = [Kind::Count, Kind::Number, Kind::Size, Kind::Duration, Kind::Percent];
+    pub const ALL: [Kind; 7] =
+        [Kind::Count, Kind::Number, Kind::Size, Kind::Duration, Kind::Percent, Kind::Flag, Kind::Word];
 
     /// The name in recipes.
     pub fn name(self) -> &'static str {
@@ -49,13 +54,15 @@ impl Kind {
             Kind::Size => "size",
             Kind::Duration => "duration",
             Kind::Percent => "percent",
+            Kind::Flag => "flag",
+            Kind::Word => "word",
         }
     }
 
     /// The dimension that a value of this kind must have.
     pub fn dimension(self) -> Dimension {
         match self {
-            Kind::Count | Kind::Number | Kind::Percent => Dimension::Plain,
+            Kind::Count | Kind::Number | Kind::Percent | Kind::Flag | Kind::Word => Dimension::Plain,
             Kind::Size => Dimension::Bytes,
             Kind::Duration => Dimension::Nanoseconds,
         }
@@ -69,6 +76,8 @@ impl Kind {
             Kind::Size => "64k or 1.5g",
             Kind::Duration => "250ms or 10s",
             Kind::Percent => "60%",
+            Kind::Flag => "true",
+            Kind::Word => "a word",
         }
     }
 
@@ -76,7 +85,8 @@ impl Kind {
     pub fn show(self, amount: f64) -> String {
         match self {
             Kind::Count => format!("{amount:.0}"),
-            Kind::Number => format!("{amount}"),
+            Kind::Number | Kind::Word => format!("{amount}"),
+            Kind::Flag => (if amount == 0.0 { "no" } else { "yes" }).to_owned(),
             Kind::Size => Bytes(amount as u64).to_string(),
             Kind::Duration => Nanoseconds(amount as u64).to_string(),
             Kind::Percent => format!("{:.3} %", amount * 100.0),

@@ -24,6 +24,15 @@ pub enum RunEvent {
         /// Bytes that the phase's operations moved.
         bytes: u64,
     },
+    /// When each thread of a phase's crew began and ended, told at the phase's end.
+    Crew {
+        /// The recipe's name for the phase.
+        phase: String,
+        /// The phase's end on the monotonic clock.
+        at_ns: u64,
+        /// The threads that had ended, in the order of the plan.
+        members: Vec<Member>,
+    },
     /// Planned samples that were never taken, because the sampler could not run.
     Gap {
         /// Planned moment of the first missing sample.
@@ -93,6 +102,27 @@ pub enum RunEvent {
         /// How: `done`, `interrupted`, `load died`, `archive full`, ...
         how: Ending,
     },
+}
+
+/// A thread that did its share of a phase from a common start on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Member {
+    /// The recipe's name for the actor.
+    pub actor: String,
+    /// Which of the actor's threads.
+    pub ordinal: u64,
+    /// Kernel thread id.
+    pub tid: u32,
+    /// Start on the monotonic clock.
+    pub start_ns: u64,
+    /// End on the monotonic clock.
+    pub end_ns: u64,
+    /// Things done: what they are depends on the workload (files, blocks, mails).
+    pub items: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Time that was spent in operations; the rest of the time is the load's own.
+    pub busy_ns: u64,
 }
 
 /// How a run came to its end.

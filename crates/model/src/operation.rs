@@ -68,6 +68,47 @@ impl OperationKind {
     }
 }
 
+/// How an operation failed without an error number, or in spite of success.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// Fewer bytes could be read than the file should hold.
+    ShortRead,
+    /// Fewer bytes were written than asked for, without an error.
+    ShortWrite,
+    /// The data read are none that this load has ever written there.
+    Wrong,
+    /// A part of a block is of one write, a part of another.
+    Torn,
+    /// The block holds an older write than the last one that counts.
+    Stale,
+    /// The block belongs to another place.
+    Misplaced,
+}
+
+impl Fault {
+    /// All of them; a fault's place here is its number on a load's board.
+    pub const ALL: [Fault; 6] =
+        [Fault::ShortRead, Fault::ShortWrite, Fault::Wrong, Fault::Torn, Fault::Stale, Fault::Misplaced];
+
+    /// The name stored in the archive.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::ShortRead => "short_read",
+            Fault::ShortWrite => "short_write",
+            Fault::Wrong => "wrong",
+            Fault::Torn => "torn",
+            Fault::Stale => "stale",
+            Fault::Misplaced => "misplaced",
+        }
+    }
+
+    /// The fault of that name.
+    pub fn from_name(name: &str) -> Option<Fault> {
+        Fault::ALL.into_iter().find(|fault| fault.name() == name)
+    }
+}
+
 /// One operation that deserves to be kept by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationRecord {
@@ -87,4 +128,8 @@ pub struct OperationRecord {
     pub errno: Option<i32>,
     /// File it worked on.
     pub path: Option<String>,
+    /// Where in the file it failed, where the place of a failure is known.
+    pub offset_bytes: Option<u64>,
+    /// How it failed, where no error number says so.
+    pub fault: Option<Fault>,
 }

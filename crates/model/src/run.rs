@@ -80,6 +80,9 @@ pub struct RecipeAsRun {
     pub text: String,
     /// Value of each variable, in base units (bytes, ns, plain numbers), in the recipe's order.
     pub variables: Vec<(String, f64)>,
+    /// Value of each variable whose values are words, as text.
+    #[serde(default)]
+    pub words: Vec<(String, String)>,
     /// Directories given by the user.
     pub directories: Vec<String>,
     /// Length of the warm-up phases, ns.

@@ -7,6 +7,7 @@ pub mod blk;
 pub mod explain;
 pub mod funclat;
 pub mod json;
+pub mod native;
 pub mod number;
 pub mod simoop;
 pub mod sparkline;

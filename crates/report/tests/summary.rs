@@ -23,6 +23,7 @@ fn description() -> RunDescription {
             name: "simoop".into(),
             text: String::new(),
             variables: vec![],
+            words: vec![],
             directories: vec!["/mnt/a".into()],
             warmup_ns: 0,
         }),
@@ -95,6 +96,8 @@ fn summary() -> Summary {
         bytes: None,
         errno: None,
         path: Some("/mnt/a/set/\x1b[2Jx".into()),
+        offset_bytes: None,
+        fault: None,
     });
     builder.event(&RunEvent::ClockStep { at_ns: 5 * SECOND, by_ns: 3_600 * SECOND as i64 });
     builder.event(&RunEvent::PhaseEnded { phase: "run".into(), at_ns: 20 * SECOND, bytes: 0 });

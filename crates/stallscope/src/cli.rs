@@ -29,7 +29,7 @@ pub enum Verb {
     /// Record the machine while a command runs, or until Ctrl-C.
     Record(RecordArgs),
     /// Show what happened in a run.
-    Show(RunDirectory),
+    Show(ShowArgs),
     /// Say why the slow operations of a run were slow.
     Explain(ExplainArgs),
     /// Say what a block trace shows: where each bio's time went, and who passed whom.
@@ -157,6 +157,9 @@ pub struct RunArgs {
     /// Go on though space or memory would not do. Never touches data of others.
     #[arg(long, help_heading = "Run")]
     pub force: bool,
+    /// Show the figures as text of our own, or in the form of the program that the workload comes from.
+    #[arg(long, value_name = "FORM", default_value = "text", conflicts_with = "json", help_heading = "Run")]
+    pub format: Format,
     /// Directories to load, one per file system [default: the current directory].
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,
@@ -191,6 +194,26 @@ pub struct RunDirectory {
     /// Print one JSON document, and nothing else, to standard output.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub run: RunDirectory,
+    /// As text of our own, or in the form of the program that the workload comes from.
+    #[arg(long, value_name = "FORM", default_value = "text", conflicts_with = "json")]
+    pub format: Format,
+}
+
+/// The form of figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Our own.
+    Text,
+    /// That of the program which the workload comes from.
+    Native,
 }
 
 /// Options of `explain`.

@@ -70,7 +70,7 @@ fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
         Verb::Demo(args) => demo::demo(&args, offers),
         Verb::Doctor(args) => doctor::doctor(&args, &Screen::new(args.json, false)),
         Verb::Record(args) => record_verb::record(args),
-        Verb::Show(args) => show::show(&args, &Screen::new(args.json, false)),
+        Verb::Show(args) => show::show(&args, &Screen::new(args.run.json, false)),
         Verb::Explain(args) => explain_verb::explain(&args, &Screen::new(args.json, false)),
         Verb::Blk(args) => blk::blk(&args, &Screen::new(args.json, false)),
         Verb::Funclat(args) => funclat::funclat(&args),

@@ -16,6 +16,7 @@ use record::clock;
 use rig::{Register, Thing};
 use serde_json::json;
 
+use crate::cli::Format;
 use crate::explain_verb;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
@@ -80,7 +81,7 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
         // What a run needs was built meanwhile; the load need not begin.
         let directory = session.directory.clone();
         let closed = session.close(Ending::Interrupted, CLOSE_PATIENCE, screen)?;
-        show(&closed.summary, &directory, screen, asked.args.recording.output.json);
+        show(&closed.summary, &directory, screen, (asked.args.recording.output.json, asked.args.format));
         closed.take_down(CLOSE_PATIENCE, screen);
         return Ok(Outcome { exit: Exit::Interrupted, directory: Some(directory) });
     }
@@ -96,7 +97,7 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
     let directory = session.directory.clone();
     let patience = if driven.ending == Ending::Interrupted { CLOSE_PATIENCE } else { CALM_PATIENCE };
     let closed = session.close(driven.ending, patience, screen).map(|closed| {
-        show(&closed.summary, &directory, screen, asked.args.recording.output.json);
+        show(&closed.summary, &directory, screen, (asked.args.recording.output.json, asked.args.format));
         closed.take_down(patience / 2, screen)
     });
     let (ending, complaint) = (driven.ending, driven.complaint.clone());
@@ -143,6 +144,7 @@ fn intent(asked: &Asked, plan: &Plan) -> Intent {
             name: asked.recipe.name.clone(),
             text: asked.recipe.text().to_owned(),
             variables: plan.variables.clone(),
+            words: plan.words.clone(),
             directories: plan.directories.iter().map(|path| path.display().to_string()).collect(),
             warmup_ns: plan.warmup_ns(),
         }),
@@ -218,15 +220,15 @@ struct Driven {
     complaint: Option<String>,
 }
 
-fn show(summary: &Summary, directory: &Path, screen: &Screen, json: bool) {
+fn show(summary: &Summary, directory: &Path, screen: &Screen, (json, format): (bool, Format)) {
     let name = directory.display().to_string();
     if summary.workload == "simoop" {
         screen.result(&format!("{}\n{}\n", report::simoop::FINAL_STATS, report::simoop::report(summary)));
     }
-    if json {
-        screen.json(&report::json::summary(&name, summary));
-    } else {
-        screen.result(&report::summary::text(&name, summary, screen.style()));
+    match report::native::text(summary).filter(|_| format == Format::Native && summary.workload != "simoop") {
+        Some(native) => screen.result(&native),
+        None if json => screen.json(&report::json::summary(&name, summary)),
+        None => screen.result(&report::summary::text(&name, summary, screen.style())),
     }
 }
 

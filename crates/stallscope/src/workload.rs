@@ -4,10 +4,11 @@
 //! `run`; a user's file becomes one as soon as it is named.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args, Command, CommandFactory, FromArgMatches};
 use load::recipe::Recipe;
+use load::value::Kind;
 
 use crate::cli::{Cli, RunArgs};
 use crate::failure::Failure;
@@ -58,13 +59,30 @@ fn workload(offer: &Offer) -> Command {
     let mut command = RunArgs::augment_args(
         Command::new(offer.word.clone()).about(recipe.about.clone()).after_help(recipe.origin.clone()),
     );
+    if let Some(flag) = &recipe.directories {
+        let mut arg = Arg::new(DIRECTORY_FLAG)
+            .long(flag.flag.clone())
+            .help("A directory to load; may be given several times, as may DIR")
+            .value_name("DIR")
+            .value_parser(clap::value_parser!(PathBuf))
+            .help_heading("Workload")
+            .action(ArgAction::Append);
+        if let Some(short) = flag.short {
+            arg = arg.short(short);
+        }
+        command = command.arg(arg);
+    }
     for variable in &recipe.variables {
         let mut arg = Arg::new(variable_id(&variable.name))
             .long(variable.flag.clone())
-            .help(format!("{} [default: {}]", variable.help, variable.default.text))
+            .help(help(variable))
             .value_name(value_name(variable))
             .help_heading("Workload")
             .action(ArgAction::Set);
+        if variable.kind == Kind::Flag {
+            // `-k` and `--keep` alone say yes; `--keep=false` says no where the recipe's own word is yes.
+            arg = arg.num_args(0..=1).require_equals(true).default_missing_value("true");
+        }
         if let Some(short) = variable.short {
             arg = arg.short(short);
         }
@@ -73,8 +91,16 @@ fn workload(offer: &Offer) -> Command {
     command
 }
 
+fn help(variable: &load::recipe::Variable) -> String {
+    match variable.kind {
+        Kind::Word => format!("{}: {} [default: {}]", variable.help, variable.words.join(", "), variable.default.text),
+        Kind::Flag if variable.default.text == "0" => variable.help.clone(),
+        Kind::Flag => format!("{} [default: yes]", variable.help),
+        _ => format!("{} [default: {}]", variable.help, variable.default.text),
+    }
+}
+
 fn value_name(variable: &load::recipe::Variable) -> String {
-    use load::value::Kind;
     match (variable.kind, variable.plain.as_deref()) {
         (Kind::Size, Some("m")) => "MB".to_owned(),
         (Kind::Duration, Some("s")) => "SECONDS".to_owned(),
@@ -82,8 +108,13 @@ fn value_name(variable: &load::recipe::Variable) -> String {
         (Kind::Duration, _) => "T".to_owned(),
         (Kind::Percent, _) => "PERCENT".to_owned(),
         (Kind::Count | Kind::Number, _) => "N".to_owned(),
+        (Kind::Flag, _) => "BOOL".to_owned(),
+        (Kind::Word, _) => "WORD".to_owned(),
     }
 }
+
+/// Identity of the flag that names directories.
+const DIRECTORY_FLAG: &str = "directory flag";
 
 /// A variable may bear the name of an option (`interval`); their identities must not meet.
 fn variable_id(name: &str) -> String {
@@ -155,7 +186,10 @@ pub fn asked(matches: &clap::ArgMatches, offers: Vec<Offer>) -> Result<Asked, Fa
         Some((variable.name.clone(), text.clone()))
     };
     let settings = recipe.variables.iter().filter_map(given).collect();
-    let args = RunArgs::from_arg_matches(matches).map_err(Failure::usage)?;
+    let mut args = RunArgs::from_arg_matches(matches).map_err(Failure::usage)?;
+    if recipe.directories.is_some() {
+        args.directories.extend(matches.get_many::<PathBuf>(DIRECTORY_FLAG).into_iter().flatten().cloned());
+    }
     Ok(Asked { recipe, settings, args })
 }
 

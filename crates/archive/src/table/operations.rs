@@ -3,7 +3,7 @@
 use arrow_array::ArrayRef;
 use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
 use arrow_schema::{DataType, Field};
-use model::operation::{OperationKind, OperationRecord};
+use model::operation::{Fault, OperationKind, OperationRecord};
 
 use super::column::{maybe_numbers, maybe_texts, numbers, optional, required, texts};
 use super::{ColumnError, Columns, Priority, Table};
@@ -26,6 +26,8 @@ impl Table for Operations {
             optional("bytes", DataType::UInt64, "bytes"),
             optional("errno", DataType::Int32, "errno"),
             optional("path", DataType::Utf8, "text"),
+            optional("offset_bytes", DataType::UInt64, "bytes"),
+            optional("fault", DataType::Utf8, "text"),
         ]
     }
 
@@ -39,6 +41,8 @@ impl Table for Operations {
             maybe_numbers::<UInt64Type, _>(rows, |row| row.bytes),
             maybe_numbers::<Int32Type, _>(rows, |row| row.errno),
             maybe_texts(rows, |row| row.path.as_deref()),
+            maybe_numbers::<UInt64Type, _>(rows, |row| row.offset_bytes),
+            maybe_texts(rows, |row| row.fault.map(Fault::name)),
         ]
     }
 
@@ -47,6 +51,7 @@ impl Table for Operations {
         let (start, duration) = (columns.u64("start_ns")?, columns.u64("duration_ns")?);
         let (bytes, errno) = (columns.maybe_u64("bytes")?, columns.maybe_i32("errno")?);
         let path = columns.maybe_text("path")?;
+        let (offset, fault) = (columns.maybe_u64("offset_bytes")?, columns.maybe_text("fault")?);
         let row = |row| {
             let unknown = || ColumnError::new("kind", format!("'{}' is not known", kind.value(row)));
             Ok(OperationRecord {
@@ -58,6 +63,8 @@ impl Table for Operations {
                 bytes: bytes.get(row),
                 errno: errno.get(row),
                 path: path.get(row),
+                offset_bytes: offset.get(row),
+                fault: fault.get(row).as_deref().and_then(Fault::from_name),
             })
         };
         (0..columns.rows()).map(row).collect()

@@ -127,6 +127,8 @@ fn operation(step: u32, number: u32) -> OperationRecord {
         bytes: (!failed).then_some(65536),
         errno: failed.then_some(28),
         path: failed.then(|| "/mnt/file".into()),
+        offset_bytes: None,
+        fault: None,
     }
 }
 

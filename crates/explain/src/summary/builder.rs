@@ -11,7 +11,6 @@ use model::run::RunDescription;
 use super::findings::{OperationSummary, Phase, Recording, SlowCount, Summary};
 use super::remarks::Remarks;
 use super::{pressure, timeline};
-use crate::distribution::Distribution;
 use crate::rates::{Amount, RateSummary, summarise};
 use crate::series::SeriesSet;
 
@@ -78,11 +77,19 @@ impl SummaryBuilder {
                 start_ns: at_ns.saturating_sub(start_ns),
                 end_ns: None,
                 bytes: None,
+                operations: Vec::new(),
+                progress: Vec::new(),
+                crew: Vec::new(),
             }),
             RunEvent::PhaseEnded { phase, at_ns, bytes } => {
                 if let Some(open) = self.phases.iter_mut().rev().find(|open| open.name == *phase) {
                     open.end_ns = Some(at_ns.saturating_sub(start_ns));
                     open.bytes = Some(*bytes);
+                }
+            }
+            RunEvent::Crew { phase, members, .. } => {
+                if let Some(open) = self.phases.iter_mut().rev().find(|open| open.name == *phase) {
+                    open.crew.clone_from(members);
                 }
             }
             RunEvent::Ended { how, .. } => self.ending = Some(*how),
@@ -92,6 +99,10 @@ impl SummaryBuilder {
 
     /// Adds an interval's operations. Those of phases that are not measured (fill, warm-up) are passed over.
     pub fn interval(&mut self, record: &IntervalRecord) {
+        let started_ns = self.description.started.monotonic_ns;
+        if let Some(phase) = self.phases.iter_mut().rev().find(|phase| phase.name == record.phase) {
+            phase.add(record, started_ns);
+        }
         if !self.phases.iter().any(|phase| phase.measured && phase.name == record.phase) {
             return;
         }
@@ -109,22 +120,7 @@ impl SummaryBuilder {
         *self.bytes.entry((record.start_ns, record.end_ns)).or_default() += record.bytes;
         self.count_slow(record);
         self.timeline.add(record);
-        let class = match self.operations.iter_mut().find(|known| known.class == record.class) {
-            Some(class) => class,
-            None => {
-                self.operations.push(OperationSummary {
-                    class: record.class.clone(),
-                    latencies: Distribution::default(),
-                    stuck: 0,
-                    stuck_oldest_ns: None,
-                });
-                self.operations.last_mut().expect("it was just pushed")
-            }
-        };
-        class.latencies.add(record);
-        // The last interval's word stands: what was stuck earlier and finished since is in the distribution.
-        class.stuck = record.stuck;
-        class.stuck_oldest_ns = record.oldest_running_ns.filter(|_| record.stuck > 0);
+        OperationSummary::add_to(&mut self.operations, record);
     }
 
     fn count_slow(&mut self, record: &IntervalRecord) {
@@ -191,6 +187,7 @@ impl SummaryBuilder {
                 host.cpus,
                 model::quantity::Bytes(host.memory_bytes)
             ),
+            recipe: self.description.recipe.clone(),
             directories: self.description.recipe.as_ref().map_or_else(Vec::new, |recipe| recipe.directories.clone()),
             started_ns: self.description.started.monotonic_ns,
             duration_ns: window.map_or(0, |(from, to)| to - from),

@@ -1,10 +1,11 @@
 //! The findings of a summary. Unknown is `None`, never zero.
 
-use model::event::{Ending, RunEvent};
-use model::operation::OperationRecord;
+use model::event::{Ending, Member, RunEvent};
+use model::operation::{IntervalRecord, OperationRecord};
 use model::preflight::Finding;
-use model::run::Limits;
+use model::run::{Limits, RecipeAsRun};
 
+use super::builder::ROUND;
 use crate::distribution::Distribution;
 use crate::rates::RateSummary;
 
@@ -15,6 +16,8 @@ pub struct Summary {
     pub workload: String,
     /// The one line on the machine that every comparison needs: kernel, CPUs, memory.
     pub host: String,
+    /// The recipe and its values, where the load is ours.
+    pub recipe: Option<RecipeAsRun>,
     /// Directories under test, as given by the user.
     pub directories: Vec<String>,
     /// Start of the run on the monotonic clock, ns.
@@ -56,7 +59,7 @@ pub struct Summary {
 }
 
 /// A phase of the load.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Phase {
     /// The recipe's name for it.
     pub name: String,
@@ -68,6 +71,25 @@ pub struct Phase {
     pub end_ns: Option<u64>,
     /// Bytes moved, known at its end.
     pub bytes: Option<u64>,
+    /// Its operations by class, in order of first appearance, measured or not.
+    pub operations: Vec<OperationSummary>,
+    /// What it moved and finished over time.
+    pub progress: Vec<Progress>,
+    /// The threads that had a common start and ended by themselves.
+    pub crew: Vec<Member>,
+}
+
+/// What ended in one report interval of a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Start since the run's start, ns.
+    pub start_ns: u64,
+    /// End since the run's start, ns.
+    pub end_ns: u64,
+    /// Operations that ended, rounds not counted.
+    pub operations: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
 }
 
 /// One class of operations over the measured phases.
@@ -81,6 +103,47 @@ pub struct OperationSummary {
     pub stuck: u64,
     /// Age of the oldest of those, ns.
     pub stuck_oldest_ns: Option<u64>,
+}
+
+impl Phase {
+    /// Adds what ended in an interval. `started_ns` is the run's start.
+    pub(super) fn add(&mut self, record: &IntervalRecord, started_ns: u64) {
+        OperationSummary::add_to(&mut self.operations, record);
+        if record.class == ROUND {
+            return;
+        }
+        let since = |at_ns: u64| at_ns.saturating_sub(started_ns);
+        let (start_ns, end_ns) = (since(record.start_ns), since(record.end_ns));
+        match self.progress.last_mut().filter(|last| last.end_ns == end_ns) {
+            Some(last) => {
+                last.operations += record.count;
+                last.bytes += record.bytes;
+            }
+            None => self.progress.push(Progress { start_ns, end_ns, operations: record.count, bytes: record.bytes }),
+        }
+    }
+}
+
+impl OperationSummary {
+    /// Adds an interval's operations to those of their class, which comes last where it is new.
+    pub(super) fn add_to(operations: &mut Vec<OperationSummary>, record: &IntervalRecord) {
+        let class = match operations.iter_mut().find(|known| known.class == record.class) {
+            Some(class) => class,
+            None => {
+                operations.push(OperationSummary {
+                    class: record.class.clone(),
+                    latencies: Distribution::default(),
+                    stuck: 0,
+                    stuck_oldest_ns: None,
+                });
+                operations.last_mut().expect("it was just pushed")
+            }
+        };
+        class.latencies.add(record);
+        // The last interval's word stands: what was stuck earlier and finished since is in the distribution.
+        class.stuck = record.stuck;
+        class.stuck_oldest_ns = record.oldest_running_ns.filter(|_| record.stuck > 0);
+    }
 }
 
 /// How many operations of a class were slower than the threshold.

@@ -51,6 +51,8 @@ fn operation(kind: OperationKind, start_s: u64, duration_s: u64) -> OperationRec
         bytes: None,
         errno: None,
         path: None,
+        offset_bytes: None,
+        fault: None,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::recipe::Pacing;
 
 /// An open-loop schedule: it goes on whether or not the rounds keep up with it. A thread that is late runs its rounds
 /// back to back until it has caught up, and each latency counts from the intended start.
-pub(super) struct Pace {
+pub(crate) struct Pace {
     base_ns: u64,
     /// Distance of two rounds of this thread; `None`: not paced.
     distance_ns: Option<f64>,
@@ -18,7 +18,7 @@ pub(super) struct Pace {
 impl Pace {
     /// The schedule of one of the actor's threads. Fixed schedules of several threads are interleaved; random ones are
     /// independent, and their sum is again a Poisson process with the actor's rate.
-    pub(super) fn new(actor: &Actor, ordinal: u64, base_ns: u64) -> Pace {
+    pub(crate) fn new(actor: &Actor, ordinal: u64, base_ns: u64) -> Pace {
         let all_ns = actor.rate_per_s.map(|rate| 1e9 / rate);
         let next_ns = match actor.pacing {
             Pacing::Fixed => all_ns.unwrap_or(0.0) * ordinal as f64,
@@ -28,7 +28,7 @@ impl Pace {
     }
 
     /// Intended start of the next round; `None` where the actor is not paced.
-    pub(super) fn next_start_ns(&mut self, random: &mut Random) -> Option<u64> {
+    pub(crate) fn next_start_ns(&mut self, random: &mut Random) -> Option<u64> {
         let distance_ns = self.distance_ns?;
         let step_ns = match self.pacing {
             Pacing::Fixed => distance_ns,
@@ -61,6 +61,9 @@ mod tests {
             round_class: None,
             in_phase: vec![],
             steps: vec![],
+            job: None,
+            processes: false,
+            background: false,
         }
     }
 

@@ -10,7 +10,12 @@ pub enum Command {
     /// Nothing yet.
     Wait,
     /// Run this phase of the plan.
-    Phase(usize),
+    Phase {
+        /// Its index.
+        phase: usize,
+        /// Counts the phases that were begun, from 0: a phase that is repeated has another turn each time.
+        turn: u32,
+    },
     /// End.
     Stop,
 }
@@ -34,7 +39,7 @@ impl Board {
         match self.word(COMMAND).load(Ordering::Acquire) {
             0 => Command::Wait,
             u64::MAX => Command::Stop,
-            phase => Command::Phase(phase as usize - 1),
+            word => Command::Phase { phase: (word as u32 - 1) as usize, turn: (word >> 32) as u32 },
         }
     }
 
@@ -42,7 +47,7 @@ impl Board {
     pub fn give(&self, command: Command) {
         let word = match command {
             Command::Wait => 0,
-            Command::Phase(phase) => phase as u64 + 1,
+            Command::Phase { phase, turn } => (u64::from(turn) << 32) | (phase as u64 + 1),
             Command::Stop => u64::MAX,
         };
         self.word(COMMAND).store(word, Ordering::Release);

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use model::latency::{self, BUCKET_COUNT};
 use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
 
-use super::write::FAILED;
+use super::write::{FAILED, failure_of};
 use super::{
     BLOCK_BUCKETS, BYTES, Board, ERRORS, MAX, SLOT_FILE, SLOT_START, SLOT_WHAT, SLOTS_PER_THREAD, SUM, TOUCHED,
 };
@@ -82,6 +82,11 @@ impl BoardReader {
     /// Where the interval began that the next [`BoardReader::interval`] ends.
     pub fn interval_start_ns(&self) -> u64 {
         self.interval_start_ns
+    }
+
+    /// Lets the next interval begin at that moment; nothing may have ended since the last one.
+    pub fn begin_interval_at(&mut self, start_ns: u64) {
+        self.interval_start_ns = start_ns;
     }
 
     /// What ended since the call before. Classes in which nothing ended or runs are left out.
@@ -173,8 +178,9 @@ impl BoardReader {
     }
 
     fn record(&self, payload: &super::ring::Payload) -> OperationRecord {
-        let [what, tid, start_ns, duration_ns, bytes, file, errno] = *payload;
+        let [what, tid, start_ns, duration_ns, bytes, file, wrong, place] = *payload;
         let failed = what & FAILED != 0;
+        let (errno, fault, offset_bytes) = failure_of([wrong, place]);
         OperationRecord {
             kind: if failed { OperationKind::Failed } else { OperationKind::Slow },
             class: self.naming.class((what & !FAILED) as usize),
@@ -182,8 +188,10 @@ impl BoardReader {
             start_ns,
             duration_ns,
             bytes: (bytes > 0).then_some(bytes),
-            errno: (errno != 0).then_some(errno as i32),
+            errno,
             path: self.naming.path(FileId::from_word(file)),
+            offset_bytes,
+            fault,
         }
     }
 
@@ -200,6 +208,8 @@ impl BoardReader {
             bytes: None,
             errno: None,
             path: self.naming.path(running.file),
+            offset_bytes: None,
+            fault: None,
         };
         running.map(record).collect()
     }

@@ -10,7 +10,7 @@ use super::{Board, RING_LOST, RING_NEXT};
 /// Operations that fit before the reader comes.
 pub const RING_CAPACITY: usize = 8192;
 
-pub(super) const CELL_WORDS: usize = 8;
+pub(super) const CELL_WORDS: usize = 9;
 /// Turn of a cell: `turn` when writer number `turn` may fill it, `turn + 1` when it is filled.
 const TURN: usize = 0;
 const PAYLOAD: usize = 1;

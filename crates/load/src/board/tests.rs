@@ -21,6 +21,9 @@ fn plan(threads: u64) -> Plan {
         round_class: None,
         in_phase: vec![true],
         steps: vec![],
+        job: None,
+        processes: false,
+        background: false,
     };
     Plan {
         recipe: "r".to_owned(),
@@ -32,7 +35,9 @@ fn plan(threads: u64) -> Plan {
         directories: vec!["/d".into()],
         data_directories: vec!["/d/stallscope-r".into()],
         phases: vec![],
-        file_sets: vec![FileSet { name: "set".to_owned(), files: 5000, size_bytes: 1, replaced: false }],
+        repeat: None,
+        words: vec![],
+        file_sets: vec![FileSet { name: "set".to_owned(), files: 5000, size_bytes: 1, replaced: false, filled: true }],
         actors: vec![actor],
         classes: vec!["read".to_owned(), "write".to_owned()],
         totals: Default::default(),
@@ -136,13 +141,14 @@ fn slow_and_failed_operations_are_kept_one_by_one() {
     let recorder = Recorder::new(&board, 0, 42, SLOWER_THAN_NS);
     recorder.finish(Level::Step, done(0, SLOWER_THAN_NS));
     recorder.finish(Level::Step, done(0, SLOWER_THAN_NS + 1));
-    let failure = Some(Failure { errno: 28, file: Some(FileId::new(0, 0, 0)) });
+    let failure = Some(Failure { errno: 28, file: Some(FileId::new(0, 0, 0)), offset_bytes: Some(4096), fault: None });
     recorder.finish(Level::Step, Finished { failure, bytes: 0, ..done(1, 3) });
     let (records, lost) = reader.drain_operations();
     assert_eq!((records.len(), lost), (2, 0));
     assert_eq!((records[0].kind, records[0].class.as_str(), records[0].bytes), (OperationKind::Slow, "read", Some(10)));
     assert_eq!((records[1].kind, records[1].errno, records[1].bytes), (OperationKind::Failed, Some(28), None));
     assert_eq!(records[1].path.as_deref(), Some("/d/stallscope-r/set/0000/000"));
+    assert_eq!((records[1].offset_bytes, records[1].fault), (Some(4096), None));
     assert_eq!(reader.interval("run", 9).iter().map(|record| record.errors).sum::<u64>(), 1);
 }
 
@@ -197,8 +203,11 @@ fn every_slow_operation_is_drained_or_counted_while_writers_run() {
 fn commands_states_and_messages_pass() {
     let (board, _) = board(1);
     assert_eq!((board.command(), board.state(), board.message()), (Command::Wait, State::Starting, None));
-    board.give(Command::Phase(0));
-    assert_eq!((board.command(), board.is_stopping(), board.ended_phase()), (Command::Phase(0), false, None));
+    board.give(Command::Phase { phase: 0, turn: 7 });
+    assert_eq!(
+        (board.command(), board.is_stopping(), board.ended_phase()),
+        (Command::Phase { phase: 0, turn: 7 }, false, None)
+    );
     board.end_phase(0);
     assert_eq!(board.ended_phase(), Some(0));
     board.give(Command::Stop);

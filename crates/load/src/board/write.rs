@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use model::latency;
+use model::operation::Fault;
 
 use super::{BLOCK_BUCKETS, BYTES, Board, ERRORS, MAX, SLOT_FILE, SLOT_START, SLOT_WHAT, SUM, TOUCHED};
 use crate::data::FileId;
@@ -11,12 +12,35 @@ use crate::data::FileId;
 pub(super) const FAILED: u64 = 1 << 63;
 
 /// How an operation failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Failure {
     /// The kernel's error number; 0 where there is none.
     pub errno: i32,
     /// The file it happened on.
     pub file: Option<FileId>,
+    /// Where in the file.
+    pub offset_bytes: Option<u64>,
+    /// How, where there is no error number.
+    pub fault: Option<Fault>,
+}
+
+impl Failure {
+    /// As two words: what went wrong, and where.
+    fn to_words(self) -> [u64; 2] {
+        let fault = self.fault.and_then(|fault| Fault::ALL.iter().position(|known| *known == fault));
+        let fault = fault.map_or(0, |number| (number as u64 + 1) << FAULT_SHIFT);
+        [fault | u64::from(self.errno as u32), self.offset_bytes.map_or(0, |offset| offset.saturating_add(1))]
+    }
+}
+
+/// Where a ring cell's word of error number and fault holds the fault.
+const FAULT_SHIFT: u32 = 32;
+
+/// Error number, fault and place of a failure, from its words.
+pub(super) fn failure_of([what, place]: [u64; 2]) -> (Option<i32>, Option<Fault>, Option<u64>) {
+    let errno = what as u32 as i32;
+    let fault = ((what >> FAULT_SHIFT) as usize).checked_sub(1).and_then(|number| Fault::ALL.get(number).copied());
+    ((errno != 0).then_some(errno), fault, place.checked_sub(1))
 }
 
 /// One thread's access to the board. Costs a few relaxed atomic operations per operation, and nothing else.
@@ -118,7 +142,7 @@ impl<'a> Recorder<'a> {
     fn keep(&self, done: &Finished, latency_ns: u64) {
         let failed = if done.failure.is_some() { FAILED } else { 0 };
         let file = done.failure.and_then(|failure| failure.file).or(done.file);
-        let errno = done.failure.map_or(0, |failure| failure.errno);
+        let [what, place] = done.failure.unwrap_or_default().to_words();
         self.board.push(&[
             failed | done.class as u64,
             u64::from(self.tid),
@@ -126,7 +150,8 @@ impl<'a> Recorder<'a> {
             latency_ns,
             done.bytes,
             file.map_or(0, FileId::to_word),
-            errno as u64,
+            what,
+            place,
         ]);
     }
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use model::event::Member;
 use model::operation::{IntervalRecord, OperationRecord};
 
 use crate::recipe::PhaseKind;
@@ -40,6 +41,15 @@ pub enum LoadEvent {
         at_ns: u64,
         /// Bytes that its operations moved, or that the fill wrote.
         bytes: u64,
+    },
+    /// When each thread with a job began and ended, at the end of a phase that has such threads.
+    Crew {
+        /// Recipe's name for the phase.
+        phase: String,
+        /// The phase's end.
+        at_ns: u64,
+        /// Those that had ended.
+        members: Vec<Member>,
     },
     /// How far the fill is, at each poll during one.
     Progress {

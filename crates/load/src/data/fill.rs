@@ -42,6 +42,8 @@ impl RandomBytes {
 
 struct Fill<'a> {
     plan: &'a Plan,
+    /// The sets that the fill makes.
+    sets: Vec<FileSet>,
     board: &'a Board,
     bytes: RandomBytes,
     /// Data directories whose files have to be looked at one by one.
@@ -57,19 +59,19 @@ struct Fill<'a> {
 /// the answer is kept.
 pub fn fill(plan: &Plan, board: &Board) -> Result<Vec<Hold>, LoadError> {
     let mut directories = Vec::new();
+    let sets: Vec<FileSet> = plan.file_sets.iter().filter(|set| set.filled).cloned().collect();
     let holds: Vec<Hold> = plan.data_directories.iter().map(|path| occupy(plan, path)).collect::<Result<_, _>>()?;
     for directory in &plan.data_directories {
-        match prepare(plan, directory)? {
+        match prepare(plan, directory, &sets)? {
             Prepared::Reused => board.add_reused_directory(),
             Prepared::ToFill => directories.push(directory.as_path()),
         }
     }
-    let set_bytes: u64 =
-        plan.file_sets.iter().map(|set| set.files.saturating_mul(set.size_bytes)).fold(0, u64::saturating_add);
+    let set_bytes: u64 = sets.iter().map(|set| set.files.saturating_mul(set.size_bytes)).fold(0, u64::saturating_add);
     board.set_fill_total(set_bytes.saturating_mul(directories.len() as u64));
     let bytes = RandomBytes::new(plan.seed, CHUNK_BYTES);
     let (next, failed, failure) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::new(None));
-    let fill = Fill { plan, board, bytes, directories, next, failed, failure };
+    let fill = Fill { plan, sets, board, bytes, directories, next, failed, failure };
     fill.run()?;
     let complete = Marker::new(&plan.recipe, plan.seed, State::Complete, &plan.file_sets);
     fill.directories.iter().try_for_each(|directory| complete.write(directory))?;
@@ -98,16 +100,17 @@ fn occupy(plan: &Plan, directory: &Path) -> Result<Hold, LoadError> {
 }
 
 /// Looks at a directory that is held, and readies it for the fill where there is something to fill.
-fn prepare(plan: &Plan, directory: &Path) -> Result<Prepared, LoadError> {
+fn prepare(plan: &Plan, directory: &Path, sets: &[FileSet]) -> Result<Prepared, LoadError> {
     match marker::read(&plan.recipe, directory) {
         Standing::Foreign(why) => return Err(LoadError::Foreign { path: directory.to_owned(), why }),
-        Standing::Ours(marker) if marker.holds(&plan.file_sets) && all_sizes_right(directory, &plan.file_sets) => {
+        Standing::Ours(marker) if !sets.is_empty() && marker.holds(sets) && all_sizes_right(directory, sets) => {
+            remove_surplus(directory, sets)?;
             return Ok(Prepared::Reused);
         }
         _ => {}
     }
     Marker::new(&plan.recipe, plan.seed, State::Filling, &plan.file_sets).write(directory)?;
-    remove_surplus(directory, &plan.file_sets)?;
+    remove_surplus(directory, sets)?;
     Ok(Prepared::ToFill)
 }
 
@@ -174,7 +177,7 @@ impl Fill<'_> {
 
     fn work(&self) {
         let directories = self.directories.len() as u64;
-        let per_directory: u64 = self.plan.file_sets.iter().map(|set| set.files).sum();
+        let per_directory: u64 = self.sets.iter().map(|set| set.files).sum();
         while !self.failed.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             if directories == 0 || number >= per_directory * directories {
@@ -191,7 +194,7 @@ impl Fill<'_> {
 
     /// Makes file `number` of a directory, counted over all sets.
     fn file(&self, directory: &Path, mut number: u64) -> Result<(), LoadError> {
-        for set in &self.plan.file_sets {
+        for set in &self.sets {
             if number < set.files {
                 return self.write(&file_path(directory, set, number), set.size_bytes);
             }

@@ -70,7 +70,13 @@ impl Marker {
     /// For data of `recipe`.
     pub fn new(recipe: &str, seed: u64, state: State, sets: &[FileSet]) -> Marker {
         let kept = |set: &FileSet| KeptSet { name: set.name.clone(), files: set.files, size_bytes: set.size_bytes };
-        Marker { format: FORMAT, recipe: recipe.to_owned(), seed, state, file_sets: sets.iter().map(kept).collect() }
+        Marker {
+            format: FORMAT,
+            recipe: recipe.to_owned(),
+            seed,
+            state,
+            file_sets: sets.iter().filter(|set| set.filled).map(kept).collect(),
+        }
     }
 
     /// Whether a complete set of just these files is here. The seed does not matter: any random bytes will do.

@@ -1,11 +1,13 @@
 //! From recipe, facts and settings to a plan.
 
 use super::scope::Scope;
-use super::{Actor, Direction, Phase, Plan, Step, Totals, Transfer, Work, totals};
+use super::{Actor, Direction, Phase, Plan, Repeat, Step, Totals, Transfer, Work, totals};
 use crate::data::{FileId, FileSet, directory_name};
 use crate::error::LoadError;
 use crate::facts::Facts;
-use crate::recipe::{ActorRecipe, PhaseKind, Recipe, StepRecipe, Verb};
+use crate::job::{Job, Values, WordSource};
+use crate::recipe::{ActorRecipe, Formula, PhaseKind, Recipe, StepRecipe, Verb};
+use crate::value::Kind;
 
 /// Largest I/O of one system call: longer ones would delay a stop.
 const MAX_BLOCK_BYTES: u64 = 16 << 20;
@@ -48,6 +50,8 @@ impl Plan {
         let variables = resolver.variables()?;
         resolver.sets = resolver.file_sets()?;
         let phases = resolver.phases()?;
+        let repeat = resolver.repeat()?;
+        let words = resolver.words()?;
         let actors = recipe.actors.iter().map(|actor| resolver.actor(actor)).collect::<Result<Vec<_>, _>>()?;
         let mut plan = Plan {
             recipe: recipe.name.clone(),
@@ -59,6 +63,8 @@ impl Plan {
             directories: facts.directories.iter().map(|directory| directory.path.clone()).collect(),
             data_directories: data_directories(recipe, facts),
             phases,
+            repeat,
+            words,
             file_sets: resolver.sets,
             actors,
             classes: resolver.classes,
@@ -100,6 +106,19 @@ impl<'a> Resolver<'a> {
         self.recipe.phases.iter().map(resolve).collect()
     }
 
+    fn repeat(&self) -> Result<Option<Repeat>, LoadError> {
+        let Some(repeat) = &self.recipe.repeat else { return Ok(None) };
+        let times = self.scope.whole(&repeat.count, "how often to repeat", 1)?;
+        let until_full =
+            repeat.until_full.as_ref().map(|formula| self.scope.value(formula, "until_full")).transpose()?;
+        Ok(Some(Repeat { from: repeat.from, times, until_full: until_full.is_some_and(|set| set != 0.0) }))
+    }
+
+    fn words(&self) -> Result<Vec<(String, String)>, LoadError> {
+        let words = self.recipe.variables.iter().filter(|variable| variable.kind == Kind::Word);
+        words.map(|variable| Ok((variable.name.clone(), self.word(&variable.name)?))).collect()
+    }
+
     fn file_sets(&self) -> Result<Vec<FileSet>, LoadError> {
         let all_steps = || self.recipe.actors.iter().flat_map(|actor| &actor.steps);
         let resolve = |(number, set): (usize, &crate::recipe::FileSetRecipe)| {
@@ -107,9 +126,10 @@ impl<'a> Resolver<'a> {
             if files > FileId::MAX_FILES || number >= FileId::MAX_SETS {
                 return Err(self.scope.refuse(&set.count, "more files than can be told apart"));
             }
-            let size_bytes = self.scope.whole(&set.size, &format!("size of the files in '{}'", set.name), 1)?;
+            let least = u64::from(set.filled);
+            let size_bytes = self.scope.whole(&set.size, &format!("size of the files in '{}'", set.name), least)?;
             let replaced = all_steps().any(|step| step.verb == Verb::Create && step.from == Some(number));
-            Ok(FileSet { name: set.name.clone(), files, size_bytes, replaced })
+            Ok(FileSet { name: set.name.clone(), files, size_bytes, replaced, filled: set.filled })
         };
         self.recipe.file_sets.iter().enumerate().map(resolve).collect()
     }
@@ -156,6 +176,9 @@ impl<'a> Resolver<'a> {
             round_class,
             in_phase: (0..self.recipe.phases.len()).map(in_phase).collect(),
             steps,
+            job: actor.job.as_ref().map(|job| Job::resolve(&mut Values::new(job, &actor.name, self))).transpose()?,
+            processes: actor.processes,
+            background: actor.background,
         })
     }
 
@@ -219,5 +242,33 @@ impl<'a> Resolver<'a> {
             return Err(self.scope.refuse(formula, format!("fork is at most {MAX_THREADS}")));
         }
         Ok(Transfer { direction, set, bytes, block_bytes, access: step.access, sync: step.sync, fork })
+    }
+}
+
+impl WordSource for Resolver<'_> {
+    fn value(&self, formula: &Formula, what: &str) -> Result<f64, LoadError> {
+        self.scope.value(formula, what)
+    }
+
+    fn word(&self, variable: &str) -> Result<String, LoadError> {
+        let variable = self.recipe.variable(variable)?;
+        let place = self.scope.variable(variable)?.amount as usize;
+        Ok(variable.words.get(place).cloned().unwrap_or_default())
+    }
+
+    fn refuse(&self, formula: &Formula, message: String) -> LoadError {
+        self.scope.refuse(formula, message)
+    }
+
+    fn refuse_at(&self, span: std::ops::Range<usize>, message: String) -> LoadError {
+        self.recipe.source.diagnostic(span, message).into()
+    }
+
+    fn class(&mut self, name: &str, span: std::ops::Range<usize>) -> Result<usize, LoadError> {
+        Resolver::class(self, name, &span)
+    }
+
+    fn sets(&self) -> &[FileSet] {
+        &self.sets
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Actor, Direction, Plan, Work};
 use crate::data::{FileId, FileSet, Standing};
 use crate::facts::{DirectoryFacts, Facts};
+use crate::job::Job;
 
 /// The load process itself: its code, board, and the buffers of the fill.
 const BASE_BYTES: u64 = 8 << 20;
@@ -99,6 +100,7 @@ fn memory_bytes(actor: &Actor) -> u64 {
         actor.holds_bytes,
         largest(&step_bytes),
         largest(&buffer_bytes),
+        actor.job.as_ref().map_or(0, Job::memory_bytes),
         (1 + forks(actor)).saturating_mul(THREAD_BYTES),
     ];
     thread.into_iter().fold(0, u64::saturating_add).saturating_mul(actor.threads)
@@ -110,6 +112,9 @@ fn fill_bytes(directory: &DirectoryFacts, sets: &[FileSet]) -> u64 {
         return set_bytes(sets);
     }
     let kept = |set: &FileSet| {
+        if !set.filled {
+            return 0;
+        }
         let same = marker.file_sets.iter().find(|kept| kept.name == set.name && kept.size_bytes == set.size_bytes);
         same.map_or(0, |kept| kept.files.min(set.files))
     };

@@ -2,8 +2,9 @@
 
 use super::read::plain_name;
 use super::section::{Located, Section};
-use super::{Access, ActorRecipe, FileSetRecipe, Pacing, PhaseRecipe, StepRecipe, Sync, Verb};
+use super::{Access, ActorRecipe, FileSetRecipe, Pacing, PhaseRecipe, StepRecipe, Sync, Variable, Verb};
 use crate::error::LoadError;
+use crate::job::JobRecipe;
 use crate::source::nearest;
 use crate::value::Kind;
 
@@ -21,7 +22,20 @@ const VERBS: [(&str, Verb); 9] = [
 const ACCESSES: [(&str, Access); 2] = [("random", Access::Random), ("sequential", Access::Sequential)];
 const SYNCS: [(&str, Sync); 3] = [("none", Sync::None), ("fdatasync", Sync::Fdatasync), ("fsync", Sync::Fsync)];
 const PACINGS: [(&str, Pacing); 2] = [("fixed", Pacing::Fixed), ("poisson", Pacing::Poisson)];
-const ACTOR: [&str; 9] = ["name", "count", "directories", "holds", "rate", "pacing", "work", "phases", "step"];
+const ACTOR: [&str; 12] = [
+    "name",
+    "count",
+    "directories",
+    "holds",
+    "rate",
+    "pacing",
+    "work",
+    "phases",
+    "step",
+    "job",
+    "processes",
+    "background",
+];
 
 /// The keys of a step, by its verb; `do` and, where the verb can be timed, `class` come on top.
 fn step_keys(verb: Verb) -> &'static [&'static str] {
@@ -53,19 +67,33 @@ pub(super) fn actors(
     top: &Section<'_>,
     phases: &[PhaseRecipe],
     file_sets: &[FileSetRecipe],
+    variables: &[Variable],
 ) -> Result<Vec<ActorRecipe>, LoadError> {
     let sections = top.tables("actor", "name")?;
     if sections.is_empty() {
         return Err(top.error(0..0, "a recipe needs at least one [[actor]]"));
     }
-    sections.into_iter().map(|section| actor(section, phases, file_sets)).collect()
+    sections.into_iter().map(|section| actor(section, phases, file_sets, variables)).collect()
 }
 
-fn actor(section: Section<'_>, phases: &[PhaseRecipe], file_sets: &[FileSetRecipe]) -> Result<ActorRecipe, LoadError> {
+fn actor(
+    section: Section<'_>,
+    phases: &[PhaseRecipe],
+    file_sets: &[FileSetRecipe],
+    variables: &[Variable],
+) -> Result<ActorRecipe, LoadError> {
     let section = section.only(&ACTOR)?;
     let steps = section.tables("step", "do")?;
-    if steps.is_empty() {
-        return Err(section.error(section.span.clone(), format!("{} needs at least one [[actor.step]]", section.what)));
+    let job = section.table("job")?.map(|job| JobRecipe::read(job, file_sets, variables)).transpose()?;
+    let (processes, background) = (section.flag("processes")?, section.flag("background")?);
+    let refuse = |why: &str| Err(section.error(section.span.clone(), format!("{} {why}", section.what)));
+    match (steps.is_empty(), &job) {
+        (true, None) => return refuse("needs at least one [[actor.step]], or an [actor.job]"),
+        (false, Some(_)) => return refuse("has steps and a job; make two actors of it"),
+        (false, None) if processes || background => {
+            return refuse("has steps; 'processes' and 'background' need a job");
+        }
+        _ => {}
     }
     let rate = section.formula("rate", Kind::Number)?;
     let pacing = section.word("pacing", &PACINGS)?;
@@ -83,6 +111,9 @@ fn actor(section: Section<'_>, phases: &[PhaseRecipe], file_sets: &[FileSetRecip
         work: section.flag("work")?,
         phases: section.texts("phases")?.map(|names| phase_numbers(&section, names, phases)).transpose()?,
         steps: steps.into_iter().map(|step| self::step(step, file_sets)).collect::<Result<_, _>>()?,
+        job,
+        processes,
+        background,
     })
 }
 
@@ -110,7 +141,7 @@ fn step(section: Section<'_>, file_sets: &[FileSetRecipe]) -> Result<StepRecipe,
         span: section.span.clone(),
         class: class(&section, verb)?,
         fork: section.formula("fork", Kind::Count)?,
-        from: from(&section, file_sets)?,
+        from: set_number(&section, "from", file_sets)?,
         size: section.formula("size", Kind::Size)?,
         block: section.formula("block", Kind::Size)?,
         duration: section.formula("duration", Kind::Duration)?,
@@ -130,8 +161,13 @@ fn class(section: &Section<'_>, verb: Verb) -> Result<Option<String>, LoadError>
     }
 }
 
-fn from(section: &Section<'_>, file_sets: &[FileSetRecipe]) -> Result<Option<usize>, LoadError> {
-    let Some(name) = section.text("from")? else { return Ok(None) };
+/// The number of the file set that a key names.
+pub(crate) fn set_number(
+    section: &Section<'_>,
+    key: &str,
+    file_sets: &[FileSetRecipe],
+) -> Result<Option<usize>, LoadError> {
+    let Some(name) = section.text(key)? else { return Ok(None) };
     let found = file_sets.iter().position(|set| set.name == name.value);
     let remedy = || match nearest(&name.value, file_sets.iter().map(|set| set.name.as_str())) {
         Some(near) => format!("; did you mean '{near}'?"),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::section::Formula;
-use super::{PhaseKind, Recipe, StepRecipe, Verb};
+use super::{ActorRecipe, PhaseKind, Recipe, StepRecipe, Verb};
 use crate::error::LoadError;
 use crate::expression::Mistake;
 use crate::facts;
@@ -22,6 +22,19 @@ pub(super) fn steps(recipe: &Recipe) -> Result<(), LoadError> {
                 _ => continue,
             };
             return Err(recipe.source.diagnostic(step.span.clone(), why).into());
+        }
+    }
+    phases(recipe)
+}
+
+/// A phase without a duration ends when its jobs have ended; somebody must have one.
+fn phases(recipe: &Recipe) -> Result<(), LoadError> {
+    for (number, phase) in recipe.phases.iter().enumerate() {
+        let acts = |actor: &ActorRecipe| actor.phases.as_ref().is_none_or(|phases| phases.contains(&number));
+        let ends = |actor: &&ActorRecipe| actor.job.is_some() && !actor.background && acts(actor);
+        if phase.kind != PhaseKind::Fill && phase.duration.is_none() && !recipe.actors.iter().any(|a| ends(&a)) {
+            let why = format!("phase '{}' needs 'duration', or an actor with a job that ends", phase.name);
+            return Err(recipe.source.diagnostic(phase.span.clone(), why).into());
         }
     }
     Ok(())
@@ -68,5 +81,7 @@ fn formulas(recipe: &Recipe) -> impl Iterator<Item = &Formula> {
         .iter()
         .flat_map(|actor| &actor.steps)
         .flat_map(|step| [step.fork.as_ref(), step.size.as_ref(), step.block.as_ref(), step.duration.as_ref()]);
-    variables.chain(phases).chain(sets).chain(actors).chain(steps).flatten()
+    let jobs = recipe.actors.iter().filter_map(|actor| actor.job.as_ref()).flat_map(|job| job.formulas().map(Some));
+    let repeat = recipe.repeat.iter().flat_map(|repeat| [Some(&repeat.count), repeat.until_full.as_ref()]);
+    variables.chain(phases).chain(sets).chain(actors).chain(steps).chain(jobs).chain(repeat).flatten()
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use toml::de::DeTable;
 
 use super::section::{Located, Section};
-use super::{FileSetRecipe, PhaseKind, PhaseRecipe, Recipe, Variable, actors, check};
+use super::{
+    DirectoryFlag, FileSetRecipe, Formula, PhaseKind, PhaseRecipe, Recipe, RepeatRecipe, Variable, actors, check,
+};
 use crate::error::LoadError;
 use crate::facts;
 use crate::source::Source;
@@ -13,8 +15,10 @@ use crate::value::{Dimension, Kind};
 
 const PHASE_KINDS: [(&str, PhaseKind); 3] =
     [("fill", PhaseKind::Fill), ("warmup", PhaseKind::Warmup), ("run", PhaseKind::Run)];
-const TOP: [&str; 8] = ["name", "about", "origin", "report", "variables", "phase", "files", "actor"];
-const VARIABLE: [&str; 8] = ["default", "help", "kind", "flag", "short", "plain", "min", "max"];
+const TOP: [&str; 10] =
+    ["name", "about", "origin", "report", "directories", "variables", "phase", "repeat", "files", "actor"];
+const VARIABLE: [&str; 9] = ["default", "help", "kind", "words", "flag", "short", "plain", "min", "max"];
+
 pub(super) fn recipe(source: Arc<Source>) -> Result<Recipe, LoadError> {
     let document = DeTable::parse(&source.text).map_err(|error| {
         let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -24,12 +28,14 @@ pub(super) fn recipe(source: Arc<Source>) -> Result<Recipe, LoadError> {
     let variables = variables(&top)?;
     let phases = phases(&top)?;
     let file_sets = file_sets(&top)?;
-    let actors = actors::actors(&top, &phases, &file_sets)?;
+    let actors = actors::actors(&top, &phases, &file_sets, &variables)?;
     let recipe = Recipe {
         name: name(&top)?,
         about: top.required_text("about")?.value,
         origin: top.text("origin")?.map(|origin| origin.value).unwrap_or_default(),
         report_interval: report_interval(&top, &variables)?,
+        directories: directory_flag(&top)?,
+        repeat: repeat(&top, &phases)?,
         variables,
         phases,
         file_sets,
@@ -100,17 +106,63 @@ fn variable(section: &Section<'_>, name: Located<String>, kind: Kind) -> Result<
         Some(flag) => plain_name(section, flag)?,
         None => name.replace('_', "-"),
     };
+    let words = words(section, kind)?;
+    let default = match kind {
+        Kind::Word => word_formula(section, section.required_text("default")?, &words)?,
+        _ => section.required_formula("default", kind)?,
+    };
     Ok(Variable {
         flag,
+        words,
         short: short_flag(section)?,
         help: section.required_text("help")?.value,
         plain: plain_unit(section, kind)?,
-        default: section.required_formula("default", kind)?,
+        default,
         min: section.formula("min", kind)?,
         max: section.formula("max", kind)?,
         kind,
         name,
     })
+}
+
+fn words(section: &Section<'_>, kind: Kind) -> Result<Vec<String>, LoadError> {
+    let words = section.texts("words")?;
+    match (kind, words) {
+        (Kind::Word, Some(words)) if !words.is_empty() => {
+            words.into_iter().map(|word| plain_name(section, word)).collect()
+        }
+        (Kind::Word, _) => Err(section.missing("words")),
+        (_, Some(_)) => Err(section.error(section.span.clone(), "only a variable of kind 'word' has 'words'")),
+        (_, None) => Ok(Vec::new()),
+    }
+}
+
+/// A word as the number that formulas see: its place among the variable's words.
+fn word_formula(section: &Section<'_>, text: Located<String>, words: &[String]) -> Result<Formula, LoadError> {
+    let Some(place) = words.iter().position(|word| *word == text.value) else {
+        let message = format!("'default' cannot be '{}'; known are {}", text.value, words.join(", "));
+        return Err(section.error(text.span, message));
+    };
+    let formula = section.parse(&place.to_string(), Kind::Word, text.span)?;
+    Ok(Formula { text: text.value, ..formula })
+}
+
+fn directory_flag(top: &Section<'_>) -> Result<Option<DirectoryFlag>, LoadError> {
+    let Some(section) = top.table("directories")? else { return Ok(None) };
+    let section = section.only(&["flag", "short"])?;
+    let flag = plain_name(&section, section.required_text("flag")?)?;
+    Ok(Some(DirectoryFlag { flag, short: short_flag(&section)? }))
+}
+
+fn repeat(top: &Section<'_>, phases: &[PhaseRecipe]) -> Result<Option<RepeatRecipe>, LoadError> {
+    let Some(section) = top.table("repeat")? else { return Ok(None) };
+    let section = section.only(&["from", "count", "until_full"])?;
+    let from = section.required_text("from")?;
+    let Some(number) = phases.iter().position(|phase| phase.name == from.value && phase.kind != PhaseKind::Fill) else {
+        return Err(section.error(from.span, format!("there is no phase '{}' that could be repeated", from.value)));
+    };
+    let count = section.required_formula("count", Kind::Count)?;
+    Ok(Some(RepeatRecipe { from: number, count, until_full: section.formula("until_full", Kind::Flag)? }))
 }
 
 fn short_flag(section: &Section<'_>) -> Result<Option<char>, LoadError> {
@@ -140,18 +192,11 @@ fn phases(top: &Section<'_>) -> Result<Vec<PhaseRecipe>, LoadError> {
         let section = section.only(&["name", "kind", "duration"])?;
         let kind = section.required_word("kind", &PHASE_KINDS)?;
         let duration = section.formula("duration", Kind::Duration)?;
-        match (kind, &duration) {
-            (PhaseKind::Fill, Some(formula)) => {
-                return Err(
-                    section.error(formula.span.clone(), "a fill ends when it is complete and has no 'duration'")
-                );
-            }
-            (PhaseKind::Warmup | PhaseKind::Run, None) => {
-                return Err(section.error(section.span.clone(), format!("{} needs 'duration'", section.what)));
-            }
-            _ => {}
+        if let (PhaseKind::Fill, Some(formula)) = (kind, &duration) {
+            return Err(section.error(formula.span.clone(), "a fill ends when it is complete and has no 'duration'"));
         }
-        phases.push(PhaseRecipe { name: plain_name(&section, section.required_text("name")?)?, kind, duration });
+        let (name, span) = (plain_name(&section, section.required_text("name")?)?, section.span.clone());
+        phases.push(PhaseRecipe { name, span, kind, duration });
     }
     match phases.iter().any(|phase| phase.kind == PhaseKind::Run) {
         true => Ok(phases),
@@ -161,10 +206,11 @@ fn phases(top: &Section<'_>) -> Result<Vec<PhaseRecipe>, LoadError> {
 
 fn file_sets(top: &Section<'_>) -> Result<Vec<FileSetRecipe>, LoadError> {
     let read = |(name, section): (Located<String>, Section<'_>)| {
-        let section = section.only(&["count", "size"])?;
+        let section = section.only(&["count", "size", "fill"])?;
+        let filled = section.formula("fill", Kind::Flag)?.is_none_or(|formula| formula.text != "0");
         let count = section.required_formula("count", Kind::Count)?;
         let size = section.required_formula("size", Kind::Size)?;
-        Ok(FileSetRecipe { name: plain_name(&section, name)?, count, size })
+        Ok(FileSetRecipe { name: plain_name(&section, name)?, count, size, filled })
     };
     top.named_tables("files", "file set")?.into_iter().map(read).collect()
 }

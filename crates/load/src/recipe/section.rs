@@ -87,7 +87,7 @@ impl<'a> Section<'a> {
         self.table.get(key)
     }
 
-    fn missing(&self, key: &str) -> LoadError {
+    pub(crate) fn missing(&self, key: &str) -> LoadError {
         self.error(self.span.clone(), format!("{} needs '{key}'", self.what))
     }
 
@@ -145,9 +145,15 @@ impl<'a> Section<'a> {
             DeValue::String(text) => (text.to_string(), self.inside_quotes(span)),
             DeValue::Integer(number) if number.radix() == 10 => (number.as_str().to_owned(), span),
             DeValue::Float(number) => (number.as_str().to_owned(), span),
+            DeValue::Boolean(set) if kind == Kind::Flag => (u8::from(*set).to_string(), span),
             _ => return Err(self.wrong_type(key, value, &format!("a {}, such as {}", kind.name(), kind.example()))),
         };
         Formula::parse(self.source, &text, kind, span).map(Some)
+    }
+
+    /// A formula whose text stands for what is written at `span`.
+    pub(crate) fn parse(&self, text: &str, kind: Kind, span: Range<usize>) -> Result<Formula, LoadError> {
+        Formula::parse(self.source, text, kind, span)
     }
 
     pub(crate) fn required_formula(&self, key: &str, kind: Kind) -> Result<Formula, LoadError> {

@@ -18,6 +18,7 @@ pub struct Told {
     pub intervals: Vec<IntervalRecord>,
     pub operations: Vec<OperationRecord>,
     pub phases: Vec<String>,
+    pub crews: Vec<(String, Vec<model::event::Member>)>,
     pub reused: u64,
     pub end: Option<LoadEvent>,
 }
@@ -64,6 +65,7 @@ impl Told {
             LoadEvent::Operations(records) => self.operations.extend(records),
             LoadEvent::PhaseStarted { phase, .. } => self.phases.push(phase),
             LoadEvent::Reused { directories } => self.reused += directories,
+            LoadEvent::Crew { phase, members, .. } => self.crews.push((phase, members)),
             LoadEvent::Finished | LoadEvent::Died { .. } => self.end = Some(event),
             LoadEvent::Lost { .. } | LoadEvent::PhaseEnded { .. } | LoadEvent::Progress { .. } => {}
         }

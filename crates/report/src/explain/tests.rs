@@ -64,6 +64,8 @@ fn operation(class: &str, tid: u32, start_ms: u64, ms: u64, path: &str) -> Opera
         bytes: None,
         errno: None,
         path: Some(path.into()),
+        offset_bytes: None,
+        fault: None,
     }
 }
 

@@ -61,7 +61,7 @@ prop_compose! {
         class in proptest::sample::select(vec!["read", "write", "round"]),
         tid in tid(), start_ns in time(), duration_ns in time(),
     ) -> OperationRecord {
-        OperationRecord { kind, class: class.into(), tid, start_ns, duration_ns, bytes: None, errno: None, path: None }
+        OperationRecord { kind, class: class.into(), tid, start_ns, duration_ns, bytes: None, errno: None, path: None, offset_bytes: None, fault: None }
     }
 }
 

@@ -133,6 +133,8 @@ impl Stage {
                 bytes: None,
                 errno: None,
                 path: text("path"),
+                offset_bytes: None,
+                fault: None,
             })),
             ("call", call) => self.stalls.extend(bars.iter().map(|&(_, from, to)| StallRecord {
                 call: Some(call.to_owned()),

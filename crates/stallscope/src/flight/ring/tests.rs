@@ -60,6 +60,8 @@ fn operation(number: u64) -> OperationRecord {
         bytes: None,
         errno: None,
         path: Some(path),
+        offset_bytes: None,
+        fault: None,
     }
 }
 

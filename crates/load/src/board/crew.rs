@@ -1,0 +1,110 @@
+//! A phase with a common start: its threads meet before it, and say when they have done their share.
+
+use std::sync::atomic::Ordering;
+
+use model::event::Member;
+
+use super::{Board, CREW_ENDED, CREW_START, LINE, MUSTERED, SHARE_WORDS};
+use crate::clock;
+
+/// Between the last thread's arrival and the common start: time enough for all sleepers to look.
+const COUNTDOWN_NS: u64 = 3_000_000;
+
+const TURN: usize = 0;
+const TID: usize = 1;
+const START: usize = 2;
+const END: usize = 3;
+const ITEMS: usize = 4;
+const BYTES: usize = 5;
+const BUSY: usize = 6;
+
+/// What a thread did in a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Share {
+    /// Kernel thread id.
+    pub tid: u32,
+    /// When it began.
+    pub start_ns: u64,
+    /// When it had done its share.
+    pub end_ns: u64,
+    /// Things done.
+    pub items: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Time spent in operations.
+    pub busy_ns: u64,
+}
+
+impl Board {
+    /// Makes the meeting point of a turn ready. Called before the command that begins the turn is given; threads that are
+    /// late from the turn before no longer count.
+    pub fn call_crew(&self, turn: u32) {
+        self.word(CREW_START).store(0, Ordering::Relaxed);
+        self.word(MUSTERED).store(u64::from(turn) << 32, Ordering::Relaxed);
+        self.word(CREW_ENDED).store(u64::from(turn) << 32, Ordering::Release);
+    }
+
+    /// A thread is ready for a turn. The last of `expected` threads sets the common start.
+    pub fn muster(&self, turn: u32, expected: u64) {
+        if self.count_in(MUSTERED, turn) == Some(expected) {
+            self.word(CREW_START).store(clock::now_ns() + COUNTDOWN_NS, Ordering::Release);
+        }
+    }
+
+    /// The common start of the crew that was called last; `None` while threads are missing.
+    pub fn crew_start_ns(&self) -> Option<u64> {
+        Some(self.word(CREW_START).load(Ordering::Acquire)).filter(|start_ns| *start_ns != 0)
+    }
+
+    /// A thread has done its share of a turn; `counts`: the phase waits for it.
+    pub fn end_share(&self, turn: u32, thread: usize, share: &Share, counts: bool) {
+        let words = self.share(thread);
+        let put = |index: usize, value: u64| words[index].store(value, Ordering::Relaxed);
+        put(TID, u64::from(share.tid));
+        put(START, share.start_ns);
+        put(END, share.end_ns);
+        put(ITEMS, share.items);
+        put(BYTES, share.bytes);
+        put(BUSY, share.busy_ns);
+        words[TURN].store(u64::from(turn) + 1, Ordering::Release);
+        if counts {
+            self.count_in(CREW_ENDED, turn);
+        }
+    }
+
+    /// How many threads have done their share of the turn that was called last.
+    pub fn shares_ended(&self) -> u64 {
+        self.word(CREW_ENDED).load(Ordering::Acquire) & u64::from(u32::MAX)
+    }
+
+    /// What thread number `thread` did in a turn; `None`: it has not ended.
+    pub fn share_of(&self, turn: u32, thread: usize) -> Option<Member> {
+        let words = self.share(thread);
+        if words[TURN].load(Ordering::Acquire) != u64::from(turn) + 1 {
+            return None;
+        }
+        let get = |index: usize| words[index].load(Ordering::Relaxed);
+        Some(Member {
+            tid: get(TID) as u32,
+            start_ns: get(START),
+            end_ns: get(END),
+            items: get(ITEMS),
+            bytes: get(BYTES),
+            busy_ns: get(BUSY),
+            ..Member::default()
+        })
+    }
+
+    /// Counts one more for that turn, and says how many there are; `None` when another turn has begun meanwhile.
+    fn count_in(&self, word: usize, turn: u32) -> Option<u64> {
+        let of_turn = |value: u64| (value >> 32 == u64::from(turn)).then_some(value + 1);
+        let before = self.word(word).fetch_update(Ordering::AcqRel, Ordering::Acquire, of_turn).ok()?;
+        Some((before & u64::from(u32::MAX)) + 1)
+    }
+
+    fn share(&self, thread: usize) -> &[std::sync::atomic::AtomicU64] {
+        const { assert!(BUSY < SHARE_WORDS && SHARE_WORDS == LINE) };
+        let start = self.layout.shares() + thread * SHARE_WORDS;
+        &self.memory.words()[start..start + SHARE_WORDS]
+    }
+}

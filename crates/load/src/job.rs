@@ -1,0 +1,109 @@
+//! Jobs: what a thread does from the common start of a phase until it has done its share.
+//!
+//! An actor whose round is a list of steps repeats it for as long as a phase lasts. An actor with a *job* has an end of its
+//! own: so many files, a file from its begin to its end, so many reads. The phase ends when all its jobs have ended (or
+//! at its duration, where it has one). Each job is a file or folder here: its keys in a recipe ([`Key`]), what they resolve
+//! to (a part of the plan), and the loop itself, which times its operations through a [`Worker`].
+
+mod keys;
+pub mod stream;
+mod values;
+mod worker;
+
+pub(crate) use keys::{Given, JobRecipe, Key, KeyKind, WordValue};
+use std::num::NonZeroU64;
+
+use serde::{Deserialize, Serialize};
+pub(crate) use values::{Values, WordSource};
+pub(crate) use worker::Worker;
+
+use crate::actor::{Place, Stage};
+use crate::board::{Board, Command, Recorder};
+use crate::clock;
+use crate::error::LoadError;
+
+/// A job with every key resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "job", rename_all = "snake_case")]
+pub enum Job {
+    /// Files from their begin to their end.
+    Stream(stream::Stream),
+}
+
+/// The jobs by name, with their keys.
+pub(crate) const JOBS: [(&str, &[Key]); 1] = [("stream", stream::KEYS)];
+
+impl Job {
+    /// Resolves a job's keys.
+    pub(crate) fn resolve(values: &mut Values<'_, '_>) -> Result<Job, LoadError> {
+        match values.job() {
+            "stream" => stream::Stream::resolve(values).map(Job::Stream),
+            other => unreachable!("'{other}' is in the table of jobs and not here"),
+        }
+    }
+
+    /// Memory that each thread needs for it.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        match self {
+            Job::Stream(stream) => stream.memory_bytes(),
+        }
+    }
+
+    /// Longest piece of [`crate::data::fill::RandomBytes`] that it takes at once.
+    pub(crate) fn longest_write(&self) -> u64 {
+        match self {
+            Job::Stream(stream) => stream.longest_write(),
+        }
+    }
+
+    /// Does the work, until it is done or [`Worker::is_over`].
+    pub(crate) fn perform(&self, worker: &mut Worker<'_>) {
+        match self {
+            Job::Stream(stream) => stream.perform(worker),
+        }
+    }
+}
+
+/// How long a thread without work sleeps before it looks at the board again.
+const LOOK_NS: u64 = 2_000_000;
+
+/// Body of a thread with a job: does it once in each phase that it has it in, from the common start on.
+pub(crate) fn perform_in_phases(job: &Job, stage: &Stage, place: Place, tid: u32) {
+    let actor = &stage.plan.actors[place.actor];
+    if actor.rate_per_s.is_some() {
+        // The kernel otherwise wakes a sleeper up to 50 us late, which would be counted as latency.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    }
+    let board = &stage.board;
+    let mut last_turn = None;
+    while !board.is_stopping() {
+        let command = board.command();
+        let Command::Phase { phase, turn } = command else {
+            clock::sleep_until_ns(clock::now_ns() + LOOK_NS);
+            continue;
+        };
+        if last_turn == Some(turn) || !actor.in_phase.get(phase).copied().unwrap_or(false) {
+            clock::sleep_until_ns(clock::now_ns() + LOOK_NS);
+            continue;
+        }
+        last_turn = Some(turn);
+        board.muster(turn, stage.plan.crew(phase));
+        let Some(start_ns) = wait_for_start(board, command) else { continue };
+        let recorder = Recorder::new(board, place.thread, tid, stage.plan.slower_than_ns);
+        let mut worker = Worker::new(stage, place, recorder, command, start_ns);
+        job.perform(&mut worker);
+        board.end_share(turn, place.thread, &worker.into_share(tid), !actor.background);
+    }
+}
+
+/// The common start, when it has come; `None`: the phase ended or the load stops.
+fn wait_for_start(board: &Board, command: Command) -> Option<u64> {
+    let is_over = || board.command() != command;
+    while !is_over() {
+        match board.crew_start_ns() {
+            Some(start_ns) => return clock::sleep_watching(start_ns, is_over).then_some(start_ns),
+            None => clock::sleep_until_ns(clock::now_ns() + LOOK_NS / 4),
+        }
+    }
+    None
+}

@@ -1,0 +1,112 @@
+//! The keys of a job, resolved to numbers and words.
+
+use super::{Given, JobRecipe, WordValue};
+use crate::data::FileSet;
+use crate::error::LoadError;
+use crate::recipe::Formula;
+
+/// What resolves formulas, words and classes: the plan that is being made.
+pub(crate) trait WordSource {
+    /// Value of a formula of the recipe; `what` names it in messages.
+    fn value(&self, formula: &Formula, what: &str) -> Result<f64, LoadError>;
+    /// The word that a variable has.
+    fn word(&self, variable: &str) -> Result<String, LoadError>;
+    /// An error at a formula, or at the flag that set it.
+    fn refuse(&self, formula: &Formula, message: String) -> LoadError;
+    /// An error at a place of the recipe.
+    fn refuse_at(&self, span: std::ops::Range<usize>, message: String) -> LoadError;
+    /// Index of an operation class, which is made where it is new.
+    fn class(&mut self, name: &str, span: std::ops::Range<usize>) -> Result<usize, LoadError>;
+    /// The file sets.
+    fn sets(&self) -> &[FileSet];
+}
+
+/// A job's keys while it is resolved.
+pub(crate) struct Values<'a, 'r> {
+    recipe: &'r JobRecipe,
+    source: &'a mut dyn WordSource,
+    actor: &'r str,
+}
+
+impl<'a, 'r> Values<'a, 'r> {
+    /// The keys of the job of an actor.
+    pub(crate) fn new(recipe: &'r JobRecipe, actor: &'r str, source: &'a mut dyn WordSource) -> Values<'a, 'r> {
+        Values { recipe, source, actor }
+    }
+
+    /// The job's name.
+    pub(crate) fn job(&self) -> &'static str {
+        self.recipe.job
+    }
+
+    fn given(&self, key: &str) -> Option<&'r Given> {
+        self.recipe.given.iter().find(|(name, _)| *name == key).map(|(_, given)| given)
+    }
+
+    fn formula(&self, key: &str) -> Option<&'r Formula> {
+        match self.given(key)? {
+            Given::Formula(formula) => Some(formula),
+            _ => None,
+        }
+    }
+
+    /// The number that a key comes to, in base units; `None` where it is not given.
+    pub(crate) fn number(&self, key: &str) -> Result<Option<f64>, LoadError> {
+        let Some(formula) = self.formula(key) else { return Ok(None) };
+        self.source.value(formula, &format!("'{key}' of actor '{}'", self.actor)).map(Some)
+    }
+
+    /// Like [`Values::number`], as a whole number.
+    pub(crate) fn whole(&self, key: &str) -> Result<Option<u64>, LoadError> {
+        self.number(key).map(|number| number.map(|number| number as u64))
+    }
+
+    /// A whole number of at least `least`, which is `usual` where it is not given.
+    pub(crate) fn whole_or(&self, key: &str, usual: u64, least: u64) -> Result<u64, LoadError> {
+        let value = self.whole(key)?.unwrap_or(usual);
+        match value >= least {
+            true => Ok(value),
+            false => Err(self.refuse(key, format!("'{key}' comes to {value}; it must be at least {least}"))),
+        }
+    }
+
+    /// Whether a flag is set; a flag that is not given is not.
+    pub(crate) fn flag(&self, key: &str) -> Result<bool, LoadError> {
+        self.number(key).map(|number| number.is_some_and(|number| number != 0.0))
+    }
+
+    /// A word; the key's own list has it. `None` where it is not given.
+    pub(crate) fn word(&self, key: &str) -> Result<Option<String>, LoadError> {
+        match self.given(key) {
+            Some(Given::Word(WordValue::Literal(word))) => Ok(Some((*word).to_owned())),
+            Some(Given::Word(WordValue::Variable(name))) => self.source.word(name).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Index of a file set.
+    pub(crate) fn set(&self, key: &str) -> Option<usize> {
+        match self.given(key)? {
+            Given::Set(set) => Some(*set),
+            _ => None,
+        }
+    }
+
+    /// The file sets of the plan.
+    pub(crate) fn sets(&self) -> &[FileSet] {
+        self.source.sets()
+    }
+
+    /// Index of an operation class.
+    pub(crate) fn class(&mut self, name: &str) -> Result<usize, LoadError> {
+        self.source.class(name, self.recipe.span.clone())
+    }
+
+    /// An error at a key's value, or at the flag that set it, or at the job.
+    pub(crate) fn refuse(&self, key: &str, message: impl Into<String>) -> LoadError {
+        match self.formula(key) {
+            Some(formula) => self.source.refuse(formula, message.into()),
+            None => self.source.refuse_at(self.recipe.span.clone(), message.into()),
+        }
+    }
+}

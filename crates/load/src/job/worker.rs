@@ -1,0 +1,164 @@
+//! What a job has at hand: the clock, the board, randomness, and the word that it should end.
+
+use std::cell::Cell;
+use std::io;
+use std::path::PathBuf;
+
+use crate::actor::pace::Pace;
+use crate::actor::{Place, Stage};
+use crate::board::{Command, Failure, Finished, Level, Recorder, Share};
+use crate::clock;
+use crate::data::FileId;
+use crate::plan::Actor;
+use crate::random::Random;
+
+/// How long a thread rests after a failed operation, so that a dead disk does not make it spin.
+const BACK_OFF_NS: u64 = 10_000_000;
+
+/// One thread that does a job.
+pub(crate) struct Worker<'a> {
+    pub(crate) stage: &'a Stage,
+    pub(crate) actor: &'a Actor,
+    pub(crate) place: Place,
+    pub(crate) recorder: Recorder<'a>,
+    pub(crate) random: Random,
+    /// The command under which it works.
+    command: Command,
+    pace: Pace,
+    share: Cell<Share>,
+}
+
+impl<'a> Worker<'a> {
+    /// A thread with a common start.
+    pub(crate) fn new(
+        stage: &'a Stage,
+        place: Place,
+        recorder: Recorder<'a>,
+        command: Command,
+        start_ns: u64,
+    ) -> Worker<'a> {
+        let actor = &stage.plan.actors[place.actor];
+        let turn = if let Command::Phase { turn, .. } = command { turn } else { 0 };
+        Worker {
+            stage,
+            actor,
+            place,
+            recorder,
+            // A phase that is repeated makes other choices, in the same order from the same seed.
+            random: Random::new(stage.plan.seed, place.thread as u64 ^ (u64::from(turn) << 32)),
+            command,
+            pace: Pace::new(actor, place.ordinal, start_ns),
+            share: Cell::new(Share { start_ns, ..Share::default() }),
+        }
+    }
+
+    /// Whether the job should end now though it is not done: the load stops, or the phase's time is over. Cheap enough to
+    /// ask before each operation.
+    pub(crate) fn is_over(&self) -> bool {
+        self.recorder.board().command() != self.command
+    }
+
+    /// How often phases were begun before this one: other each time a phase is repeated.
+    pub(crate) fn turn(&self) -> u32 {
+        if let Command::Phase { turn, .. } = self.command { turn } else { 0 }
+    }
+
+    /// How often this very phase was repeated before.
+    pub(crate) fn repetition(&self) -> u64 {
+        self.stage.plan.repetition_of(self.turn())
+    }
+
+    /// The path of a file.
+    pub(crate) fn path(&self, file: FileId) -> io::Result<PathBuf> {
+        let plan = &self.stage.plan;
+        file.path(&plan.data_directories, &plan.file_sets).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Waits for the moment when the next operation should begin, where the actor is paced, and returns it: latencies
+    /// count from then. `Some(None)`: not paced. `None`: the job is over.
+    pub(crate) fn next_start_ns(&mut self) -> Option<Option<u64>> {
+        let Some(start_ns) = self.pace.next_start_ns(&mut self.random) else {
+            return (!self.is_over()).then_some(None);
+        };
+        self.sleep_until(start_ns).then_some(Some(start_ns))
+    }
+
+    /// Sleeps; `false`: the job is over.
+    pub(crate) fn sleep_until(&self, moment_ns: u64) -> bool {
+        clock::sleep_watching(moment_ns, || self.is_over())
+    }
+
+    /// Times one operation from now on and counts it. `act` returns the bytes that it moved.
+    pub(crate) fn time(
+        &mut self,
+        class: usize,
+        file: Option<FileId>,
+        act: impl FnOnce() -> Result<u64, Failure>,
+    ) -> Result<u64, Failure> {
+        self.time_from(clock::now_ns(), class, file, act)
+    }
+
+    /// Like [`Worker::time`] for an operation that should have begun at `start_ns`.
+    pub(crate) fn time_from(
+        &mut self,
+        start_ns: u64,
+        class: usize,
+        file: Option<FileId>,
+        act: impl FnOnce() -> Result<u64, Failure>,
+    ) -> Result<u64, Failure> {
+        self.recorder.begin(Level::Step, class, start_ns);
+        if let Some(file) = file {
+            self.recorder.works_on(file);
+        }
+        let result = act();
+        let end_ns = clock::now_ns();
+        self.finish(class, start_ns, end_ns, file, result)
+    }
+
+    /// Counts an operation that the job has timed itself (between [`Recorder::begin`] and now, or many at once).
+    pub(crate) fn finish(
+        &mut self,
+        class: usize,
+        start_ns: u64,
+        end_ns: u64,
+        file: Option<FileId>,
+        result: Result<u64, Failure>,
+    ) -> Result<u64, Failure> {
+        let bytes = *result.as_ref().unwrap_or(&0);
+        let failure = result.err().map(|failure| Failure { file: failure.file.or(file), ..failure });
+        self.recorder.finish(Level::Step, Finished { class, start_ns, end_ns, bytes, file, failure });
+        let share = self.share.get_mut();
+        share.bytes += bytes;
+        share.busy_ns += end_ns.saturating_sub(start_ns);
+        match failure {
+            Some(failure) => Err(failure),
+            None => Ok(bytes),
+        }
+    }
+
+    /// Counts something done, in the workload's own unit: a file, a block, a mail.
+    pub(crate) fn done(&mut self, items: u64) {
+        self.share.get_mut().items += items;
+    }
+
+    /// Rests after a failure.
+    pub(crate) fn back_off(&self) {
+        self.sleep_until(clock::now_ns() + BACK_OFF_NS);
+    }
+
+    /// What it did, at its end.
+    pub(crate) fn into_share(self, tid: u32) -> Share {
+        Share { tid, end_ns: clock::now_ns(), ..self.share.get() }
+    }
+}
+
+/// For `map_err`: an I/O error at a place of a file.
+pub(crate) fn failed_at(offset_bytes: u64) -> impl Fn(io::Error) -> Failure {
+    move |error| Failure { offset_bytes: Some(offset_bytes), ..Failure::from(error) }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure { errno: error.raw_os_error().unwrap_or(0), ..Failure::default() }
+    }
+}

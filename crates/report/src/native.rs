@@ -1,0 +1,13 @@
+//! A run's figures in the form of the program that its workload comes from, for the eyes and scripts of its users.
+
+use explain::summary::Summary;
+
+use crate::simoop;
+
+/// The lines that the original would have printed; `None`: the workload has no original.
+pub fn text(summary: &Summary) -> Option<String> {
+    match summary.workload.as_str() {
+        "simoop" => Some(format!("{}\n{}\n", simoop::FINAL_STATS, simoop::report(summary))),
+        _ => None,
+    }
+}
