@@ -35,6 +35,9 @@ pub struct RunDescription {
     pub seed: Option<u64>,
     /// The recipe as run, with its variables' values; `None` where there is no load of ours.
     pub recipe: Option<RecipeAsRun>,
+    /// Which configuration of a sweep, or of the user's own naming, it is of: runs of one name are repetitions.
+    #[serde(default)]
+    pub configuration: Option<Configuration>,
     /// The machine.
     pub host: Host,
     /// Mounted file systems that the run touches, or all real ones when recording.
@@ -62,6 +65,7 @@ impl RunDescription {
             trace: None,
             seed: None,
             recipe: None,
+            configuration: None,
             host: Host::default(),
             mounts: Vec::new(),
             devices: Vec::new(),
@@ -69,6 +73,20 @@ impl RunDescription {
             preflight: Vec::new(),
         }
     }
+}
+
+/// Which configuration of a sweep a run was made under.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Configuration {
+    /// What the settings are together: `fs=xfs threads=4`; `baseline` where the sweep varies nothing.
+    pub name: String,
+    /// Name and value of each thing that the sweep varies, in the sweep's order.
+    pub settings: Vec<(String, String)>,
+    /// Which repetition of the configuration, from 0.
+    pub repetition: u32,
+    /// Whether this is the second half of an A-against-A pair: the same configuration as the sweep's baseline, there to show
+    /// how much runs differ by themselves.
+    pub is_twin: bool,
 }
 
 /// A recipe together with the values it was run with.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use model::quantity::{parse_duration, parse_size};
+use model::run::Configuration;
 
 /// Reproduces, records and explains storage stalls.
 #[derive(Debug, Parser)]
@@ -116,6 +117,9 @@ pub struct RecordingArgs {
     /// Block requests to keep one by one: those that are slow or that a task was seen to wait for, or all.
     #[arg(long, value_name = "WHICH", default_value = "slow", help_heading = "Recording", conflicts_with = "no_trace")]
     pub requests: Requests,
+    /// Name what is tried here: `compare` takes runs of one name for repetitions of the same.
+    #[arg(long, value_name = "NAME", value_parser = configuration, help_heading = "Recording")]
+    pub configuration: Option<Configuration>,
     /// Hold the load in a memory box (cgroup) of this size.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Pressure")]
     pub memory: Option<u64>,
@@ -264,5 +268,14 @@ fn positive_size(text: &str) -> Result<u64, String> {
         Ok(0) => Err(format!("{text}: a device cannot be slowed to nothing")),
         Ok(size) => Ok(size),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A configuration from what a command line says: its name, or (as a sweep gives it) all of it as JSON.
+fn configuration(text: &str) -> Result<Configuration, String> {
+    match text.trim() {
+        "" => Err("a configuration needs a name".to_owned()),
+        json if json.starts_with('{') => serde_json::from_str(json).map_err(|error| error.to_string()),
+        name => Ok(Configuration { name: name.to_owned(), settings: Vec::new(), repetition: 0, is_twin: false }),
     }
 }

@@ -127,7 +127,7 @@ fn record_into(
     if tracing.is_some() && !is_tracing {
         screen.remark("the kernel is not traced; `stallscope doctor` says why and what to do");
     }
-    let sample_interval_ns = args.recording.interval;
+    let (sample_interval_ns, configuration) = (args.recording.interval, args.recording.configuration.clone());
     let describe = move || -> RunDescription {
         let intent = Intent {
             workload: "flight".to_owned(),
@@ -137,6 +137,7 @@ fn record_into(
             trace: trace.clone(),
             seed: None,
             recipe: None,
+            configuration: configuration.clone(),
         };
         machine::describe(intent, is_tracing, Limits::default(), findings.clone())
     };

@@ -1,7 +1,7 @@
 //! What is known of the machine before a run: the kernel's files that are not mounted yet, and the run's description.
 
 use model::preflight::Finding;
-use model::run::{Limits, RecipeAsRun, RunDescription};
+use model::run::{Configuration, Limits, RecipeAsRun, RunDescription};
 use record::{Options, Roots, SamplerSet, TraceOptions, Tracing, clock, host};
 use rig::Register;
 
@@ -24,6 +24,8 @@ pub struct Intent {
     pub seed: Option<u64>,
     /// The recipe, where there is one.
     pub recipe: Option<RecipeAsRun>,
+    /// Of which runs it is one.
+    pub configuration: Option<Configuration>,
 }
 
 /// The run's description. Taken before the first sample, after everything is built that the run needs.
@@ -41,6 +43,7 @@ pub fn describe(intent: Intent, is_tracing: bool, limits: Limits, preflight: Vec
         trace: intent.trace.filter(|_| is_tracing).map(|trace| trace.settings),
         seed: intent.seed,
         recipe: intent.recipe,
+        configuration: intent.configuration,
         host: host::host(&roots),
         mounts: host::mounts(&roots).into_iter().filter(host::is_storage).collect(),
         devices: record::device::devices(&roots),

@@ -41,6 +41,7 @@ pub fn record(args: RecordArgs) -> Result<Exit, Failure> {
         trace: machine::trace_options(recording),
         seed: None,
         recipe: None,
+        configuration: args.recording.configuration.clone(),
     };
     let under_test = if args.device_of.is_empty() { vec![PathBuf::from(".")] } else { args.device_of.clone() };
     // Only a slowed device is under test here; what a command writes to is its own affair.

@@ -140,6 +140,7 @@ fn intent(asked: &Asked, plan: &Plan) -> Intent {
         slower_than_ns: plan.slower_than_ns,
         trace: machine::trace_options(&asked.args.recording),
         seed: Some(plan.seed),
+        configuration: asked.args.recording.configuration.clone(),
         recipe: Some(RecipeAsRun {
             name: asked.recipe.name.clone(),
             text: asked.recipe.text().to_owned(),
