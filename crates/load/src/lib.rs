@@ -26,6 +26,7 @@ pub mod process;
 pub mod random;
 pub mod recipe;
 pub mod source;
+pub mod stamp;
 mod sys;
 pub mod value;
 
