@@ -99,6 +99,16 @@ pub enum RigError {
         /// Needed bytes.
         needed: u64,
     },
+    /// A setting of the kernel cannot be changed, or not be put back.
+    #[error("{file} cannot be set to '{value}': {why}")]
+    Setting {
+        /// The file.
+        file: PathBuf,
+        /// What it was to become.
+        value: String,
+        /// Why not, and what to do.
+        why: String,
+    },
     /// Some other failure of the system.
     #[error("cannot {action} {path}: {source}")]
     Io {

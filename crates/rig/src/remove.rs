@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::setting;
 use crate::thing::PREFIX;
 use crate::throttle;
 use crate::{Roots, Thing};
@@ -66,6 +67,7 @@ pub(crate) fn undo(thing: &Thing, roots: &Roots, patience: Duration) -> Undone {
         Thing::ThrottleRule { file, device, value } => lift_rule(file, device, *value),
         Thing::Controllers { file, names } => disable_controllers(file, names),
         Thing::Mount { point, source, fs_type } => mount::unmount(point, source, fs_type, roots, patience),
+        Thing::Setting { file, ours, restore_file, restore } => setting::put_back(file, ours, restore_file, restore),
         Thing::LoopDevice { backing } => mount::detach(backing, roots),
         Thing::Directory { path, marker } => directory::remove(path, marker, roots, patience),
     };
@@ -77,7 +79,7 @@ pub(crate) fn undo(thing: &Thing, roots: &Roots, patience: Duration) -> Undone {
 }
 
 /// `Ok(None)`: nothing was there. `Ok(Some(verb))`: removed. `Err`: still there, and why.
-type Outcome = Result<Option<&'static str>, String>;
+pub(crate) type Outcome = Result<Option<&'static str>, String>;
 
 /// A rule with another value is no longer ours and is left alone.
 fn lift_rule(file: &Path, device: &str, value: u64) -> Outcome {

@@ -50,6 +50,17 @@ pub enum Thing {
         /// Backing file, canonical.
         backing: PathBuf,
     },
+    /// A setting of the kernel that was changed, and what it goes back to. Proof: it still has our value.
+    Setting {
+        /// The file, in /proc/sys or /sys.
+        file: PathBuf,
+        /// Our value.
+        ours: String,
+        /// The file that brings the earlier state back: another one where the kernel keeps one state in two files.
+        restore_file: PathBuf,
+        /// What is written there.
+        restore: String,
+    },
     /// A directory with all that is in it. Proof: our marker file, or that it is empty.
     Directory {
         /// The directory.
@@ -76,6 +87,7 @@ impl fmt::Display for Thing {
             Thing::Controllers { file, names } => write!(f, "controllers {} in {}", names.join(", "), file.display()),
             Thing::Mount { point, source, .. } => write!(f, "mount of {source} at {}", point.display()),
             Thing::LoopDevice { backing } => write!(f, "loop device of {}", backing.display()),
+            Thing::Setting { file, ours, .. } => write!(f, "setting {ours} of {}", file.display()),
             Thing::Directory { path, .. } => write!(f, "directory {}", path.display()),
         }
     }

@@ -33,6 +33,11 @@ pub enum FsKind {
 }
 
 impl FsKind {
+    /// The file system of that name.
+    pub fn from_name(name: &str) -> Option<FsKind> {
+        [FsKind::Xfs, FsKind::Ext4, FsKind::Btrfs].into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The kernel's name.
     pub fn name(self) -> &'static str {
         match self {
@@ -53,6 +58,19 @@ impl FsKind {
     }
 }
 
+/// A file system to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileSystem {
+    /// Which.
+    pub kind: FsKind,
+    /// Size of its image.
+    pub size_bytes: u64,
+    /// Further words for mkfs.
+    pub mkfs: Vec<String>,
+    /// Mount options, with commas, beside `nosuid,nodev`.
+    pub mount: Vec<String>,
+}
+
 /// A mounted throw-away file system, or the plain directory that stands in for it. Dropping it removes it as
 /// [`ThrowAway::remove`] does, but cannot tell how that went.
 #[derive(Debug)]
@@ -68,6 +86,12 @@ pub struct ThrowAway {
 impl ThrowAway {
     /// Makes a file system of that size with its image in the directory `place`. An error leaves nothing behind.
     pub fn make(kind: FsKind, size_bytes: u64, place: &Path, register: &Register) -> Result<ThrowAway, RigError> {
+        ThrowAway::make_as(&FileSystem { kind, size_bytes, mkfs: vec![], mount: vec![] }, place, register)
+    }
+
+    /// Like [`ThrowAway::make`], with options for mkfs and mount.
+    pub fn make_as(wanted: &FileSystem, place: &Path, register: &Register) -> Result<ThrowAway, RigError> {
+        let FileSystem { kind, size_bytes, .. } = *wanted;
         let (mkfs, mkfs_arguments, package) = kind.mkfs();
         if !rustix::process::geteuid().is_root() {
             return Err(RigError::NotRoot);
@@ -80,9 +104,9 @@ impl ThrowAway {
         let file = fs::File::create_new(&image).map_err(RigError::io("make", &image))?;
         file.set_len(size_bytes).map_err(RigError::io("enlarge", &image))?;
         drop(file);
-        run(Command::new(mkfs).args(mkfs_arguments).arg(&image), MKFS_DEADLINE)?;
+        run(Command::new(mkfs).args(mkfs_arguments).args(&wanted.mkfs).arg(&image), MKFS_DEADLINE)?;
         let device = made.attach(&image)?;
-        made.mount(kind, &device, folder.join("mount"))?;
+        made.mount(wanted, &device, folder.join("mount"))?;
         Ok(made)
     }
 
@@ -186,12 +210,15 @@ impl ThrowAway {
         Ok(device.trim().to_owned())
     }
 
-    fn mount(&mut self, kind: FsKind, device: &str, point: PathBuf) -> Result<(), RigError> {
+    fn mount(&mut self, wanted: &FileSystem, device: &str, point: PathBuf) -> Result<(), RigError> {
         let tool = find_tool("mount").ok_or(RigError::MissingTool { tool: "mount", package: "mount" })?;
         fs::create_dir(&point).map_err(RigError::io("make", &point))?;
+        let kind = wanted.kind;
         let fs_type = kind.name().to_owned();
+        let options = ["nosuid,nodev".to_owned()].into_iter().chain(wanted.mount.iter().cloned());
+        let options = options.collect::<Vec<_>>().join(",");
         self.enter(Thing::Mount { point: point.clone(), source: device.to_owned(), fs_type })?;
-        let arguments = ["-t", kind.name(), "-o", "nosuid,nodev", device];
+        let arguments = ["-t", kind.name(), "-o", &options, device];
         run(Command::new(tool).args(arguments).arg(&point), TOOL_DEADLINE)?;
         self.device = devices_under(&point, self.register.roots())?.into_iter().next().map(|device| device.number);
         self.kind = Some(kind);

@@ -37,6 +37,8 @@ pub enum Verb {
     Blk(crate::blk::BlkArgs),
     /// Time a kernel function, or what lies between two tracepoints, in histograms.
     Funclat(crate::funclat::FunclatArgs),
+    /// Try many configurations of the machine or the load, each often, in an order that favours none.
+    Sweep(crate::sweep_verb::SweepArgs),
     /// Say whether a run's archive is whole, and what was lost.
     Check(RunDirectory),
     /// List the shipped recipes, or print one.
@@ -161,6 +163,9 @@ pub struct RunArgs {
     /// Go on though space or memory would not do. Never touches data of others.
     #[arg(long, help_heading = "Run")]
     pub force: bool,
+    /// Stop as at Ctrl-C when the process that started this one dies: given by `sweep`.
+    #[arg(long, hide = true, value_name = "PID")]
+    pub with_parent: Option<i32>,
     /// Show the figures as text of our own, or in the form of the program that the workload comes from.
     #[arg(long, value_name = "FORM", default_value = "text", conflicts_with = "json", help_heading = "Run")]
     pub format: Format,

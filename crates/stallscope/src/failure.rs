@@ -43,6 +43,12 @@ impl Failure {
         Failure { exit: Exit::Machine, message: message.to_string() }
     }
 
+    /// Somebody else's failure, told as our own: what the other ended with decides.
+    pub fn like(exit_code: Option<i32>, message: impl fmt::Display) -> Failure {
+        let exit = if exit_code == Some(Exit::Usage as i32) { Exit::Usage } else { Exit::Machine };
+        Failure { exit, message: message.to_string() }
+    }
+
     /// The thing was done and came out bad.
     pub fn found(message: impl fmt::Display) -> Failure {
         Failure { exit: Exit::FoundErrors, message: message.to_string() }

@@ -26,6 +26,7 @@ mod screen;
 mod session;
 mod show;
 mod sink;
+mod sweep_verb;
 mod tracing;
 mod turn;
 mod workload;
@@ -74,6 +75,7 @@ fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
         Verb::Explain(args) => explain_verb::explain(&args, &Screen::new(args.json, false)),
         Verb::Blk(args) => blk::blk(&args, &Screen::new(args.json, false)),
         Verb::Funclat(args) => funclat::funclat(&args),
+        Verb::Sweep(args) => sweep_verb::sweep(&args),
         Verb::Check(args) => check::check(&args, &Screen::new(args.json, false)),
         Verb::Recipes(args) => recipes::recipes(&args, &Screen::new(false, false)).map(|()| Exit::Done),
         Verb::Generate { directory } => generate::generate(&directory).map(|()| Exit::Done),

@@ -52,12 +52,25 @@ pub fn run(asked: Asked) -> Result<Exit, Failure> {
     let json = output.json;
     let screen = Screen::new(json, output.quiet);
     let interrupt = Interrupt::install()?;
+    if let Some(parent) = asked.args.with_parent {
+        stop_with(parent)?;
+    }
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
     let outcome = perform(asked, &screen, &interrupt, &register)?;
     if let Some(directory) = outcome.directory.as_deref().filter(|_| !json) {
         explain_verb::tell_briefly(directory, outcome.exit == Exit::Interrupted, &screen);
     }
     Ok(outcome.exit)
+}
+
+/// Lets the death of the process that started this one stop it, as Ctrl-C would.
+fn stop_with(parent: i32) -> Result<(), Failure> {
+    let failed = |error| Failure::machine(format_args!("--with-parent: {error}"));
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM)).map_err(failed)?;
+    match rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) == Some(parent) {
+        true => Ok(()),
+        false => Err(Failure::machine("the program that started this run is gone")),
+    }
 }
 
 /// Plans, runs, records and shows.

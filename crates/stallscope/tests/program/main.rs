@@ -25,3 +25,4 @@ mod plan;
 mod recording;
 mod side_by_side;
 mod simoop_lines;
+mod sweeping;

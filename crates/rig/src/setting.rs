@@ -1,0 +1,143 @@
+//! Settings of the kernel that are changed for a while: sysctls, a device's queue, a device's share of dirty memory.
+//!
+//! Only what can be put back is changed: the file must be readable, and the kernel must take the value just as it was given.
+//! The earlier value is in the register before the file is written, so that the next start puts back what a crash left.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::remove::Outcome;
+use crate::{BlockDevice, Entry, Register, RigError, Thing};
+
+/// A setting and the value that it is to have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    file: PathBuf,
+    value: String,
+}
+
+/// Sysctls of which the kernel keeps one state in two files: writing one sets the other to 0, and 0 cannot be written back.
+const TWINS: [(&str, &str); 2] = [("dirty_bytes", "dirty_ratio"), ("dirty_background_bytes", "dirty_background_ratio")];
+
+impl Setting {
+    /// A sysctl by its name: `vm.dirty_ratio`.
+    pub fn sysctl(name: &str, value: &str) -> Result<Setting, RigError> {
+        let path: PathBuf = name.split('.').collect();
+        Setting::at(&Path::new("/proc/sys").join(path), name, value)
+    }
+
+    /// An attribute of a device's queue: `scheduler`, `nr_requests`, `wbt_lat_usec`, `read_ahead_kb`.
+    pub fn queue(device: &BlockDevice, name: &str, value: &str) -> Result<Setting, RigError> {
+        let path: PathBuf = name.split('.').collect();
+        Setting::at(&Path::new("/sys/block").join(&device.name).join("queue").join(path), name, value)
+    }
+
+    /// An attribute of a device's share of dirty memory: `max_ratio`, `strict_limit`.
+    pub fn bdi(device: &BlockDevice, name: &str, value: &str) -> Result<Setting, RigError> {
+        Setting::at(&Path::new("/sys/class/bdi").join(&device.number).join(name), name, value)
+    }
+
+    fn at(file: &Path, name: &str, value: &str) -> Result<Setting, RigError> {
+        let refuse =
+            |why: &str| Err(RigError::Setting { file: file.to_owned(), value: value.to_owned(), why: why.to_owned() });
+        let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+        if !is_plain || name.split('.').any(str::is_empty) {
+            return refuse("that is not the name of a setting");
+        }
+        if value.is_empty() || value.contains('\n') {
+            return refuse("a value is one line");
+        }
+        Ok(Setting { file: file.to_owned(), value: value.to_owned() })
+    }
+
+    /// The file that holds it.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Changes the setting. `None`: it has the value already, and there is nothing to put back.
+    pub fn change(&self, register: &Register) -> Result<Option<Entry>, RigError> {
+        let refuse = |why: String| RigError::Setting { file: self.file.clone(), value: self.value.clone(), why };
+        let earlier = present(&self.file).map_err(|error| refuse(format!("it cannot be read ({error})")))?;
+        if earlier == self.value {
+            return Ok(None);
+        }
+        let (restore_file, restore) = restoring(&self.file, &earlier);
+        let thing = Thing::Setting {
+            file: self.file.clone(),
+            ours: self.value.clone(),
+            restore_file,
+            restore: restore.clone(),
+        };
+        let entry = register.enter(thing)?;
+        let written = fs::write(&self.file, &self.value);
+        let now = present(&self.file).unwrap_or_default();
+        match written {
+            Ok(()) if now == self.value => Ok(Some(entry)),
+            Ok(()) => {
+                // The register knows only our own value, so the kernel's reading of it is put back here.
+                let _ = fs::write(&self.file, &restore);
+                register.undo(entry);
+                Err(refuse(format!("the kernel took it as '{now}'; write that")))
+            }
+            Err(error) => {
+                register.undo(entry);
+                Err(refuse(format!("{error}; it is '{earlier}'")))
+            }
+        }
+    }
+}
+
+/// The value of a setting. Of a list of words the one in brackets is meant: `none [mq-deadline] bfq`.
+fn present(file: &Path) -> std::io::Result<String> {
+    let text = fs::read_to_string(file)?;
+    let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    Ok(chosen.unwrap_or(text.trim()).split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// What brings the earlier value back.
+fn restoring(file: &Path, earlier: &str) -> (PathBuf, String) {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let twin = TWINS.iter().find_map(|(a, b)| match () {
+        () if *a == name => Some(*b),
+        () if *b == name => Some(*a),
+        () => None,
+    });
+    if let Some(twin) = twin.map(|twin| file.with_file_name(twin)).filter(|_| earlier == "0")
+        && let Ok(value) = present(&twin)
+    {
+        return (twin, value);
+    }
+    (file.to_owned(), earlier.to_owned())
+}
+
+/// Puts the earlier value back, where the setting still has ours.
+pub(crate) fn put_back(file: &Path, ours: &str, restore_file: &Path, restore: &str) -> Outcome {
+    match present(file) {
+        Ok(now) if now == ours => {
+            fs::write(restore_file, restore).map(|()| Some("put back")).map_err(|error| error.to_string())
+        }
+        // The device is gone, or somebody has changed it since.
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{present, restoring};
+
+    #[test]
+    fn the_chosen_word_of_a_list_and_the_twin_of_a_zero_are_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        assert_eq!(present(&file("scheduler", "none [mq-deadline] bfq \n")).unwrap(), "mq-deadline");
+        assert_eq!(present(&file("lowmem", "256\t32\t0\n")).unwrap(), "256 32 0");
+        let (bytes, ratio) = (file("dirty_bytes", "0\n"), file("dirty_ratio", "20\n"));
+        assert_eq!(restoring(&bytes, "0"), (ratio.clone(), "20".to_owned()));
+        assert_eq!(restoring(&ratio, "20"), (ratio.clone(), "20".to_owned()));
+    }
+}

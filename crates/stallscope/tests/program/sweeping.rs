@@ -1,0 +1,126 @@
+//! `sweep`: every run is made once, whatever comes in between, and the machine is as it was before.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::stage::{Disk, Running, folder, is_root, run};
+
+/// A sweep over runs of a quarter of a second.
+fn sweep_file(folder: &Path, directory: &Path, more: &str) -> PathBuf {
+    let path = folder.join("sweep.toml");
+    let text = format!(
+        "name = 'small'\nworkload = 'paced-writer'\nrepetitions = 2\nsettle = '10ms'\nnoise_floor = false\n\
+         directories = ['{}']\n[options]\nno-trace = true\n[variables]\nruntime = '250ms'\nfile_size = '1m'\n{more}",
+        directory.display()
+    );
+    fs::write(&path, text).unwrap();
+    path
+}
+
+const THREADS: &str = "[[axis]]\nname = 'threads'\nvary = 'variable'\nvalues = [1, 2]\n";
+
+fn descriptions(out: &Path) -> Vec<Value> {
+    let mut runs: Vec<PathBuf> = fs::read_dir(out.join("runs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    runs.sort();
+    let read = |run: &PathBuf| serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    runs.iter().map(read).collect()
+}
+
+#[test]
+fn a_sweep_makes_every_run_once_and_goes_on_where_it_stopped() {
+    let (folder, data) = (folder(), tempfile::tempdir().unwrap());
+    let file = sweep_file(folder.path(), data.path(), THREADS);
+    let out = folder.path().join("out");
+    let words = format!("sweep {} --json -q --out {}", file.display(), out.display());
+    let ended = run(&words).expect_code(0);
+    assert_eq!((&ended.document()["finished"], &ended.document()["stopped"]), (&4.into(), &false.into()));
+    let runs = descriptions(&out);
+    let names: Vec<&str> = runs.iter().map(|run| run["configuration"]["name"].as_str().unwrap()).collect();
+    // The second block is the mirror of the first.
+    assert_eq!((names[0], names[1]), (names[3], names[2]), "{names:?}");
+    assert_ne!(names[0], names[1]);
+    assert_eq!((&runs[0]["seed"], &runs[2]["seed"]), (&runs[1]["seed"], &runs[3]["seed"]));
+    assert_ne!(runs[0]["seed"], runs[2]["seed"]);
+
+    // Of four runs one is forgotten: only that is made again, and what it left before is put aside.
+    let finished = out.join("finished.jsonl");
+    let lines = fs::read_to_string(&finished).unwrap();
+    let kept: Vec<&str> = lines.lines().filter(|line| !line.contains("\"cell\":2,")).collect();
+    fs::write(&finished, kept.join("\n") + "\n").unwrap();
+    run(&words).expect_code(0);
+    let again = descriptions(&out);
+    let anew: Vec<bool> = runs.iter().zip(&again).map(|(a, b)| a["started"] != b["started"]).collect();
+    assert_eq!(anew, [false, false, true, false]);
+    assert_eq!(fs::read_dir(out.join("cut-off")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_interrupted_sweep_keeps_its_finished_runs() {
+    let (folder, data) = (folder(), tempfile::tempdir().unwrap());
+    let file = sweep_file(folder.path(), data.path(), THREADS);
+    let out = folder.path().join("out");
+    let mut program = Running::start(&format!("sweep {} --out {}", file.display(), out.display()));
+    let finished = out.join("finished.jsonl");
+    program.wait_until("a run is finished", |_| fs::read_to_string(&finished).is_ok_and(|text| !text.is_empty()));
+    program.signal(Signal::INT);
+    let ended = program.wait().expect_code(130);
+    assert!(ended.stderr.contains("the same command goes on from here"), "{}", ended.stderr);
+    let kept = fs::read_to_string(&finished).unwrap().lines().count();
+    assert_eq!(descriptions(&out).len(), kept);
+    assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
+}
+
+/// Value of an attribute of the queue of a loop device.
+fn read_ahead(disk: &Disk) -> String {
+    fs::read_to_string(format!("/sys/dev/block/{}/queue/read_ahead_kb", disk.number())).unwrap().trim().to_owned()
+}
+
+const READ_AHEAD: &str = "[[axis]]\nname = 'ahead'\nvary = 'queue'\nkey = 'read_ahead_kb'\nvalues = [48]\n";
+
+#[test]
+fn settings_are_put_back_after_each_run_and_after_a_kill() {
+    if !is_root("changing a device's queue") {
+        return;
+    }
+    let (folder, disk) = (folder(), Disk::ext4(64 << 20));
+    let before = read_ahead(&disk);
+    assert_ne!(before, "48");
+    let file = sweep_file(folder.path(), disk.path(), READ_AHEAD);
+    let sweep = |out: &str| format!("sweep {} --out {}", file.display(), folder.path().join(out).display());
+    run(&sweep("whole")).expect_code(0);
+    assert_eq!(read_ahead(&disk), before);
+    for run in descriptions(&folder.path().join("whole")) {
+        assert_eq!(run["configuration"]["settings"][0], serde_json::json!(["ahead", "48"]));
+    }
+
+    let mut program = Running::start(&sweep("killed"));
+    program.wait_until("the setting is changed", |_| read_ahead(&disk) == "48");
+    program.signal(Signal::KILL);
+    program.wait();
+    let next = run("doctor");
+    assert_eq!(read_ahead(&disk), before, "{}", next.stderr);
+    assert!(next.stderr.contains("put back setting 48"), "{}", next.stderr);
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_the_first_run() {
+    let (folder, data) = (folder(), tempfile::tempdir().unwrap());
+    let refused = |more: &str, code: i32, expected: &str| {
+        let file = sweep_file(folder.path(), data.path(), more);
+        let out = folder.path().join(format!("out-{}", more.len()));
+        let ended = run(&format!("sweep {} -q --out {}", file.display(), out.display())).expect_code(code);
+        assert!(ended.error().contains(expected), "{}", ended.stderr);
+    };
+    refused("[[axis]]\nname = 'x'\nvary = 'variable'\nvalues = [1]\n", 2, "no variable 'x'");
+    refused("[[axis]]\nname = 'threads'\nvary = 'variable'\nvalues = ['one']\n", 2, "threads=one");
+    refused("[[axis]]\nname = 'memory'\nvary = 'option'\nvalues = ['lots']\n", 2, "memory=lots");
+    refused("[[axis]]\nname = 'fs'\nvary = 'file_system'\nvalues = ['xfs']\n", 2, "needs [file_system]");
+    if is_root("refusing a value that the kernel refuses") {
+        refused("[[axis]]\nname = 'vm.dirty_ratio'\nvary = 'sysctl'\nvalues = [9999]\n", 3, "dirty_ratio");
+        refused("[[axis]]\nname = 'vm.no_such'\nvary = 'sysctl'\nvalues = [1]\n", 3, "cannot be read");
+    }
+}
