@@ -9,6 +9,7 @@ mod timeline;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use builder::ROUND;
 pub use builder::{RecordingFacts, SummaryBuilder, wanted_metric};
 pub use findings::{
     BoxFigures, OperationSummary, Phase, Pressure, Progress, Recording, SlowCount, Summary, TimelineRow, TraceCosts,

@@ -2,6 +2,7 @@
 //!
 //! Names keep their meaning once published; times are integers in ns unless the name says otherwise; unknown is `null`.
 
+mod comparison;
 mod explanation;
 
 use explain::distribution::Distribution;
@@ -10,6 +11,7 @@ use explain::summary::{OperationSummary, Phase, Summary};
 use model::operation::OperationRecord;
 use serde_json::{Map, Value, json};
 
+pub use comparison::{comparison, comparisons};
 pub use explanation::explanation;
 
 /// The document of `run --json`, `record --json` and `show --json`.

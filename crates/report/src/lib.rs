@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod blk;
+pub mod compare;
 pub mod explain;
 pub mod funclat;
 pub mod json;

@@ -25,6 +25,11 @@ impl Style {
         self.paint(text, "31")
     }
 
+    /// Something good.
+    pub fn good(&self, text: &str) -> String {
+        self.paint(text, "32")
+    }
+
     /// Something to know, but not bad by itself.
     pub fn remark(&self, text: &str) -> String {
         self.paint(text, "33")

@@ -35,6 +35,8 @@ pub enum Verb {
     Explain(ExplainArgs),
     /// Say what a block trace shows: where each bio's time went, and who passed whom.
     Blk(crate::blk::BlkArgs),
+    /// Compare runs with runs: what is better, worse, the same, or not known yet.
+    Compare(crate::compare::CompareArgs),
     /// Time a kernel function, or what lies between two tracepoints, in histograms.
     Funclat(crate::funclat::FunclatArgs),
     /// Try many configurations of the machine or the load, each often, in an order that favours none.

@@ -58,8 +58,8 @@ fn of_finished(directory: &Path, hurry: bool, screen: &Screen) -> Option<Explana
     Some(explanation(&run, None, |warning| screen.warning(warning)))
 }
 
-/// Requests come last: of millions only those are kept that a stall refers to.
-fn explanation(run: &Run, slower_than_ns: Option<u64>, warn: impl Fn(&str)) -> Explanation {
+/// Explains a run. Requests come last: of millions only those are kept that a stall refers to.
+pub fn explanation(run: &Run, slower_than_ns: Option<u64>, warn: impl Fn(&str)) -> Explanation {
     let mut blame = Blame::new(slower_than_ns, run.description());
     blame.events(run.events());
     each(run.intervals(), &warn, |rows| blame.intervals(&rows));

@@ -7,6 +7,7 @@ mod blk;
 mod blocked;
 mod check;
 mod cli;
+mod compare;
 mod demo;
 mod doctor;
 mod explain_verb;
@@ -74,6 +75,7 @@ fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
         Verb::Show(args) => show::show(&args, &Screen::new(args.run.json, false)),
         Verb::Explain(args) => explain_verb::explain(&args, &Screen::new(args.json, false)),
         Verb::Blk(args) => blk::blk(&args, &Screen::new(args.json, false)),
+        Verb::Compare(args) => compare::compare(&args, &Screen::new(args.json, false)),
         Verb::Funclat(args) => funclat::funclat(&args),
         Verb::Sweep(args) => sweep_verb::sweep(&args),
         Verb::Check(args) => check::check(&args, &Screen::new(args.json, false)),

@@ -5,19 +5,35 @@ use std::path::Path;
 use archive::{ArchiveError, Run};
 use explain::series::SeriesSet;
 use explain::summary::{RecordingFacts, Summary, SummaryBuilder, wanted_metric};
+use model::metric::MetricDescriptor;
+use model::operation::IntervalRecord;
 
 use crate::failure::Failure;
 
-/// Sums a run up. A damaged batch is told and passed over: the rest of the run is still worth reading.
+/// Sums a run up.
 pub fn summary(directory: &Path, warn: impl Fn(&str)) -> Result<Summary, Failure> {
     let run = Run::open(directory).map_err(unreadable)?;
+    Ok(summary_and_series(&run, |_| false, |_| {}, warn).0)
+}
+
+/// Sums a run up, and shows each interval and the series of further metrics that are wanted. A damaged batch is told and
+/// passed over: the rest of the run is still worth reading.
+pub fn summary_and_series(
+    run: &Run,
+    also_wanted: impl Fn(&MetricDescriptor) -> bool,
+    mut each_interval: impl FnMut(&IntervalRecord),
+    warn: impl Fn(&str),
+) -> (Summary, SeriesSet) {
     let told = |batch: ArchiveError| warn(&batch.to_string());
     let mut builder = SummaryBuilder::new(run.description().clone());
     for event in run.events() {
         builder.event(event);
     }
     for batch in run.intervals().filter_map(|batch| batch.map_err(told).ok()) {
-        batch.iter().for_each(|record| builder.interval(record));
+        for record in &batch {
+            builder.interval(record);
+            each_interval(record);
+        }
     }
     for batch in run.operations().filter_map(|batch| batch.map_err(told).ok()) {
         batch.iter().for_each(|operation| builder.operation(operation));
@@ -26,7 +42,7 @@ pub fn summary(directory: &Path, warn: impl Fn(&str)) -> Result<Summary, Failure
     let mut metrics = 0;
     for batch in run.descriptors().filter_map(|batch| batch.map_err(told).ok()) {
         metrics += batch.len() as u64;
-        series.describe(&batch, wanted_metric);
+        series.describe(&batch, |metric| wanted_metric(metric) || also_wanted(metric));
     }
     for batch in run.samples().filter_map(|batch| batch.map_err(told).ok()) {
         batch.into_iter().for_each(|header| series.sample(header));
@@ -36,10 +52,10 @@ pub fn summary(directory: &Path, warn: impl Fn(&str)) -> Result<Summary, Failure
     }
     let facts = RecordingFacts {
         metrics,
-        archive_bytes: size_of(directory, |_| true),
-        sample_bytes: size_of(directory, |name| ["metrics-", "samples-"].iter().any(|table| name.starts_with(table))),
+        archive_bytes: size_of(run.dir(), |_| true),
+        sample_bytes: size_of(run.dir(), |name| ["metrics-", "samples-"].iter().any(|table| name.starts_with(table))),
     };
-    Ok(builder.summarise(&series, facts))
+    (builder.summarise(&series, facts), series)
 }
 
 /// Size of the run's files whose name is wanted; `None` where the directory cannot be read.

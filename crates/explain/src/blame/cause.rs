@@ -194,6 +194,12 @@ impl Sums {
         self.0.iter().map(EvidenceTimes::total_ns).sum()
     }
 
+    /// The cause with the most time, of several the first in their order; `None` where there is no time.
+    pub(super) fn largest(&self) -> Option<Cause> {
+        let most = Cause::ALL.into_iter().rev().max_by_key(|&cause| self.of(cause).total_ns())?;
+        (self.of(most).total_ns() > 0).then_some(most)
+    }
+
     /// All that is not zero.
     pub(super) fn parts(&self) -> impl Iterator<Item = (Cause, Evidence, u64)> + '_ {
         Cause::ALL

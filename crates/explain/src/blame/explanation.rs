@@ -59,6 +59,8 @@ pub struct CauseTime {
     pub time_ns: u64,
     /// Operations that lost any time to it.
     pub operations: u64,
+    /// Operations that lost more time to it than to any other cause. Over all causes they add up to the operations.
+    pub most_of: u64,
     /// How it is known; adds up to the time.
     pub evidence: EvidenceTimes,
 }

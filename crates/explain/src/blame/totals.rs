@@ -22,7 +22,15 @@ const STALLS_KEPT: usize = 200;
 struct Totals {
     operations: u64,
     wall_ns: u64,
-    causes: BTreeMap<Cause, (u64, EvidenceTimes)>,
+    causes: BTreeMap<Cause, CauseTotals>,
+}
+
+/// Operations that lost time to a cause.
+#[derive(Debug, Default)]
+struct CauseTotals {
+    operations: u64,
+    most_of: u64,
+    evidence: EvidenceTimes,
 }
 
 impl Totals {
@@ -31,10 +39,13 @@ impl Totals {
         self.wall_ns += ns;
         let mut last = None;
         for (cause, evidence, ns) in sums.parts() {
-            let (operations, times) = self.causes.entry(cause).or_default();
-            *operations += u64::from(last != Some(cause));
-            times.add(evidence, ns);
+            let totals = self.causes.entry(cause).or_default();
+            totals.operations += u64::from(last != Some(cause));
+            totals.evidence.add(evidence, ns);
             last = Some(cause);
+        }
+        if let Some(largest) = sums.largest() {
+            self.causes.entry(largest).or_default().most_of += 1;
         }
     }
 
@@ -42,11 +53,12 @@ impl Totals {
         let mut causes: Vec<CauseTime> = self
             .causes
             .iter()
-            .map(|(&cause, &(operations, evidence))| CauseTime {
+            .map(|(&cause, totals)| CauseTime {
                 cause,
-                time_ns: evidence.total_ns(),
-                operations,
-                evidence,
+                time_ns: totals.evidence.total_ns(),
+                operations: totals.operations,
+                most_of: totals.most_of,
+                evidence: totals.evidence,
             })
             .collect();
         causes.sort_by_key(|time| Reverse(time.time_ns));

@@ -95,7 +95,8 @@ impl Compared {
 
     /// By what it is sorted among its like: verdicts first, then by size.
     fn importance(&self) -> (Verdict, f64) {
-        let size = self.ratio.ratio.ln().abs();
+        // Rounded, so that rates that are one and the same but for the last digit keep their order.
+        let size = (self.ratio.ratio.ln().abs() * 1e6).round();
         (self.verdict, if size.is_nan() { 0.0 } else { -size })
     }
 }

@@ -15,7 +15,7 @@ use crate::rates::{Amount, RateSummary, summarise};
 use crate::series::SeriesSet;
 
 /// The class whose operations are rounds of the combined work: a rate, not a latency of interest.
-pub(super) const ROUND: &str = "round";
+pub(crate) const ROUND: &str = "round";
 
 const WORST_KEPT: usize = 10;
 const FAILED_KEPT: usize = 10;

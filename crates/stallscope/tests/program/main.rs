@@ -9,6 +9,7 @@ mod archive_disk;
 mod bad_input;
 mod boxes;
 mod clock_step;
+mod comparing;
 mod data_set;
 mod documents;
 mod explaining;

@@ -116,6 +116,7 @@ fn books_close(explanation: &Explanation) {
     assert_eq!(sum(&explanation.causes), explanation.wall_ns);
     assert_eq!(explanation.classes.iter().map(|class| class.wall_ns).sum::<u64>(), explanation.wall_ns);
     assert_eq!(explanation.classes.iter().map(|class| class.operations).sum::<u64>(), explanation.slow_operations);
+    assert_eq!(explanation.causes.iter().map(|cause| cause.most_of).sum::<u64>(), explanation.slow_operations);
     for class in &explanation.classes {
         assert_eq!(sum(&class.causes), class.wall_ns);
     }

@@ -1,0 +1,152 @@
+//! The conditions of a run that must not differ by accident, the weightiest first.
+
+use std::fmt::Display;
+
+use model::quantity::{Bytes, Nanoseconds};
+use model::run::{Device, Limits, Mount, RecipeAsRun, RunDescription};
+
+use super::figures::Fact;
+
+/// Everything that can make runs differ and that nobody may have meant to.
+pub(super) fn facts(run: &RunDescription) -> Vec<Fact> {
+    let mut facts = Facts(Vec::new());
+    facts.tell("workload", &run.workload);
+    if let Some(recipe) = &run.recipe {
+        facts.recipe(recipe);
+    }
+    let host = &run.host;
+    facts.known("kernel", &host.kernel_release);
+    facts.known("kernel build", &host.kernel_version);
+    facts.known("machine", &host.hostname);
+    facts.known("architecture", &host.architecture);
+    facts.tell("CPUs", host.cpus);
+    facts.tell("memory", Bytes(host.memory_bytes));
+    facts.limits(&run.limits);
+    facts.file_systems(run);
+    facts.tell("operations are slow from", Nanoseconds(run.slower_than_ns));
+    facts.tell(
+        "tracing",
+        run.trace.as_ref().map_or("off", |trace| if trace.all_requests { "all requests" } else { "on" }),
+    );
+    facts.tell("sample interval", Nanoseconds(run.sample_interval_ns));
+    facts.0.extend(run.report_interval_ns.map(|ns| fact("report interval", Nanoseconds(ns))));
+    for (name, value) in &host.sysctl {
+        facts.tell(name, value.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    facts.known("kernel command line", &host.kernel_command_line);
+    facts.known("stallscope", &run.version);
+    facts.0
+}
+
+fn fact(what: &str, value: impl Display) -> Fact {
+    Fact { what: what.to_owned(), value: value.to_string() }
+}
+
+struct Facts(Vec<Fact>);
+
+impl Facts {
+    fn tell(&mut self, what: &str, value: impl Display) {
+        self.0.push(fact(what, value));
+    }
+
+    fn known(&mut self, what: &str, value: &str) {
+        if !value.is_empty() {
+            self.tell(what, value);
+        }
+    }
+
+    fn recipe(&mut self, recipe: &RecipeAsRun) {
+        self.tell("recipe", format!("{} #{:08x}", recipe.name, fingerprint(&recipe.text)));
+        for (name, value) in &recipe.variables {
+            self.tell(&format!("variable {name}"), value_of(*value));
+        }
+        self.tell("directories", recipe.directories.len());
+    }
+
+    fn limits(&mut self, limits: &Limits) {
+        let size = |bytes: Option<u64>| bytes.map_or_else(|| "none".to_owned(), |bytes| Bytes(bytes).to_string());
+        self.tell("memory box", size(limits.memory_bytes));
+        self.tell("disk limit, bytes/s", size(limits.disk_bytes_per_s));
+        let operations = limits.disk_operations_per_s;
+        self.tell("disk limit, operations/s", operations.map_or_else(|| "none".to_owned(), |count| count.to_string()));
+        self.0.extend(limits.cgroup_version.map(|version| fact("cgroup version", version)));
+    }
+
+    /// Those under the load's directories or, where there is no load of ours, all.
+    fn file_systems(&mut self, run: &RunDescription) {
+        match &run.recipe {
+            Some(recipe) => {
+                for (at, directory) in recipe.directories.iter().enumerate() {
+                    if let Some(mount) = mount_of(&run.mounts, directory) {
+                        let where_it_is = match recipe.directories.len() {
+                            1 => String::new(),
+                            _ => format!(" of directory {}", at + 1),
+                        };
+                        self.file_system(&where_it_is, mount, &run.devices);
+                    }
+                }
+            }
+            None => {
+                run.mounts
+                    .iter()
+                    .for_each(|mount| self.file_system(&format!(" of {}", mount.point), mount, &run.devices));
+            }
+        }
+    }
+
+    fn file_system(&mut self, which: &str, mount: &Mount, devices: &[Device]) {
+        self.tell(&format!("file system{which}"), &mount.fs_type);
+        self.tell(&format!("mount options{which}"), &mount.options);
+        let Some(device) = devices.iter().find(|device| device.number == mount.device) else { return };
+        // One loop device is as good as another, and its backing file is new for each run.
+        let name = if device.name.starts_with("loop") { "a loop device" } else { &device.name };
+        self.tell(&format!("device{which}"), name);
+        self.tell(&format!("device size{which}"), Bytes(device.size_bytes));
+        self.0.extend(device.scheduler.as_ref().map(|scheduler| fact(&format!("I/O scheduler{which}"), scheduler)));
+        self.0.extend(device.queue_depth.map(|depth| fact(&format!("queue depth{which}"), depth)));
+    }
+}
+
+/// The mount that holds a directory: the longest mount point that is a part of its path, the last one mounted there.
+pub(super) fn mount_of<'a>(mounts: &'a [Mount], directory: &str) -> Option<&'a Mount> {
+    let holds = |mount: &&Mount| {
+        let rest = directory.strip_prefix(mount.point.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    mounts.iter().filter(holds).max_by_key(|mount| mount.point.len())
+}
+
+/// Two digits of what is not whole: what depends on free space or memory is never quite the same.
+fn value_of(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value}") } else { format!("{value:.1e}") }
+}
+
+/// FNV-1a, to tell texts apart at a glance.
+fn fingerprint(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::run::Mount;
+
+    use super::mount_of;
+
+    #[test]
+    fn the_mount_is_the_nearest_above() {
+        let mount = |point: &str| Mount {
+            point: point.into(),
+            source: String::new(),
+            fs_type: "xfs".into(),
+            options: "rw".into(),
+            device: "7:0".into(),
+        };
+        let mounts = [mount("/"), mount("/mnt/a"), mount("/mnt/ab")];
+        let point = |directory| mount_of(&mounts, directory).map(|mount| mount.point.as_str());
+        assert_eq!(
+            [point("/mnt/ab/x"), point("/mnt/a"), point("/mnt/abc")],
+            [Some("/mnt/ab"), Some("/mnt/a"), Some("/")]
+        );
+        assert_eq!(mount_of(&mounts[1..], "/var"), None);
+    }
+}

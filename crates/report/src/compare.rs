@@ -1,0 +1,32 @@
+//! A comparison as text, as tables of other tools' forms, and as a chart.
+
+mod benchstat;
+mod csv;
+mod markdown;
+mod mmtests;
+mod svg;
+mod text;
+mod value;
+
+pub use benchstat::benchstat;
+pub use csv::csv;
+pub use markdown::markdown;
+pub use mmtests::mmtests;
+pub use svg::svg;
+pub use text::{many, text};
+
+use explain::compare::Verdict;
+
+/// A verdict as a person says it.
+fn words(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Worse => "worse",
+        Verdict::Better => "better",
+        Verdict::Different => "different",
+        Verdict::NotEnoughData => "not enough data",
+        Verdict::Equivalent => "equivalent",
+    }
+}
+
+#[cfg(test)]
+mod tests;

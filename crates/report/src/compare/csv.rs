@@ -1,0 +1,49 @@
+//! One row for each metric, for spreadsheets and scripts (RFC 4180).
+
+use std::fmt::Write as _;
+
+use explain::compare::{Compared, Comparison};
+
+/// All metrics, stalls and counters. Unknown is empty.
+pub fn csv(found: &[Comparison]) -> String {
+    let mut text =
+        "a,b,kind,metric,unit,a_runs,b_runs,a_value,b_value,ratio,low95,high95,p,q,verdict,need_runs\r\n".to_owned();
+    for one in found {
+        let mut add = |kind: &str, metric: &Compared| row(&mut text, one, kind, metric);
+        one.metrics.iter().for_each(|metric| add("metric", metric));
+        for stall in &one.stalls {
+            stall.count.iter().chain([&stall.time]).for_each(|metric| add("stalls", metric));
+        }
+        one.counters.iter().for_each(|counter| add("counter", counter));
+    }
+    text
+}
+
+fn row(text: &mut String, one: &Comparison, kind: &str, metric: &Compared) {
+    let number = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
+    let (low, high) = metric.ratio.interval.map_or((f64::NAN, f64::NAN), |ends| ends);
+    let _ = write!(
+        text,
+        "{},{},{kind},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n",
+        field(&one.a.0),
+        field(&one.b.0),
+        field(&metric.name),
+        field(&metric.unit),
+        metric.a.len(),
+        metric.b.len(),
+        number(metric.typical_a()),
+        number(metric.typical_b()),
+        number(metric.ratio.ratio),
+        number(low),
+        number(high),
+        metric.p,
+        metric.q,
+        metric.verdict.name(),
+        metric.need_runs.map_or_else(String::new, |runs| runs.to_string()),
+    );
+}
+
+fn field(text: &str) -> String {
+    let special = |c: char| matches!(c, ',' | '"' | '\n' | '\r');
+    if text.contains(special) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}

@@ -1,0 +1,68 @@
+//! A form close to mmtests' comparison report: a column for each configuration, the change against the first in brackets
+//! (positive is better), marked with a star where the verdict is better or worse.
+
+use std::fmt::Write as _;
+
+use explain::compare::{Better, Compared, Comparison};
+
+const NAME: usize = 28;
+const VALUE: usize = 14;
+const COLUMN: usize = VALUE + 12;
+
+/// All metrics.
+pub fn mmtests(found: &[Comparison]) -> String {
+    let mut text = String::new();
+    let Some(first) = found.first() else { return text };
+    let names = std::iter::once(&first.a.0).chain(found.iter().map(|one| &one.b.0));
+    let _ = write!(text, "{:NAME$}", "");
+    names.for_each(|name| {
+        let name: String = crate::style::printable(name).chars().take(COLUMN - 1).collect();
+        let _ = write!(text, "{name:>COLUMN$}");
+    });
+    text.push('\n');
+    // The order of the metrics by name: each comparison has an order of its own.
+    let mut metrics: Vec<&Compared> = first.metrics.iter().collect();
+    metrics.sort_by(|x, y| x.name.cmp(&y.name));
+    for metric in metrics {
+        let direction = match metric.better {
+            Better::Higher => "Hmean",
+            _ => "Amean",
+        };
+        let _ = write!(text, "{:NAME$}", format!("{direction:<6}  {}", crate::style::printable(&metric.name)));
+        let factor = if metric.unit == "ns" { 1e-3 } else { 1.0 };
+        let _ = write!(text, "{:>VALUE$.2} ({:>7.2}%) ", mean(metric, &metric.a) * factor, 0.0);
+        for one in found {
+            let Some(other) = one.metrics.iter().find(|other| other.name == metric.name) else {
+                let _ = write!(text, "{:>COLUMN$}", "-");
+                continue;
+            };
+            let (a, b) = (mean(other, &other.a), mean(other, &other.b));
+            let star = if other.verdict.is_decided() { "*" } else { " " };
+            let _ = write!(text, "{:>VALUE$.2} ({:>7.2}%){star}", b * factor, gain(other.better, a, b));
+        }
+        while text.ends_with(' ') {
+            text.pop();
+        }
+        text.push('\n');
+    }
+    text.push_str("\nLatencies in microseconds. Changes are of means; a star: better or worse by compare's verdict.\n");
+    text
+}
+
+/// Harmonic for rates, arithmetic for the rest, as mmtests does.
+fn mean(metric: &Compared, values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    match metric.better {
+        Better::Higher => count / values.iter().map(|value| 1.0 / value).sum::<f64>(),
+        _ => values.iter().sum::<f64>() / count,
+    }
+}
+
+fn gain(better: Better, a: f64, b: f64) -> f64 {
+    if a == 0.0 {
+        return 0.0;
+    }
+    let change = (b - a) / a * 100.0;
+    // Not -0.00.
+    (if better == Better::Higher { change } else { -change }) + 0.0
+}

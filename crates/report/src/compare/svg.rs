@@ -1,0 +1,126 @@
+//! A chart: every run of every metric as a point, so that spread, outliers and numbers of runs are seen, which bars hide.
+
+use std::fmt::Write as _;
+
+use explain::compare::{Compared, Comparison, Verdict};
+
+use super::value::{change, interval, value, verdict};
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 170.0;
+const RIGHT: f64 = 330.0;
+const TOP: f64 = 56.0;
+const LANE: f64 = 15.0;
+const GAP: f64 = 14.0;
+const COLOURS: [&str; 6] = ["#56697d", "#c2571a", "#2a78b8", "#3c8f4e", "#8a5aa8", "#b23a5e"];
+
+/// Metrics of all comparisons against one baseline; A on top, the others below it.
+pub fn svg(found: &[Comparison]) -> String {
+    let Some(first) = found.first() else { return String::new() };
+    let lanes = found.len() as f64 + 1.0;
+    let each = lanes * LANE + GAP;
+    let height = TOP + each * first.metrics.len() as f64 + 20.0;
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" \
+         font-size=\"11\" role=\"img\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
+    );
+    legend(&mut text, first, found);
+    for (at, metric) in first.metrics.iter().enumerate() {
+        let others: Vec<Option<&Compared>> =
+            found.iter().map(|one| one.metrics.iter().find(|other| other.name == metric.name)).collect();
+        panel(&mut text, TOP + each * at as f64, metric, &others);
+    }
+    text.push_str("</svg>\n");
+    text
+}
+
+fn legend(text: &mut String, first: &Comparison, found: &[Comparison]) {
+    let names = std::iter::once(&first.a.0).chain(found.iter().map(|one| &one.b.0));
+    let mut x = LEFT;
+    for (at, name) in names.enumerate() {
+        let (colour, name) = (COLOURS[at % COLOURS.len()], escaped(name));
+        let _ = writeln!(text, "<circle cx=\"{x}\" cy=\"16\" r=\"4\" fill=\"{colour}\"/>");
+        let _ = writeln!(text, "<text x=\"{}\" y=\"20\">{name}</text>", x + 8.0);
+        x += 30.0 + 7.0 * name.chars().count() as f64;
+    }
+    let _ = writeln!(
+        text,
+        "<text x=\"{LEFT}\" y=\"38\" fill=\"#777\">a point is a run; a bar is the median; each metric has a scale of its own, \
+         from zero where that is near</text>"
+    );
+}
+
+fn panel(text: &mut String, top: f64, metric: &Compared, others: &[Option<&Compared>]) {
+    let sides: Vec<&[f64]> = std::iter::once(&metric.a[..])
+        .chain(others.iter().map(|other| other.map_or(&[][..], |other| &other.b[..])))
+        .collect();
+    let all = sides.iter().copied().flatten().copied();
+    let largest = all.clone().fold(0.0, f64::max);
+    let smallest = all.fold(f64::INFINITY, f64::min);
+    let from = if smallest < 0.5 * largest { 0.0 } else { smallest - 0.2 * (largest - smallest).max(0.01 * largest) };
+    let to = largest + 0.05 * (largest - from).max(f64::MIN_POSITIVE);
+    let plot = WIDTH - LEFT - RIGHT;
+    let x = |value: f64| LEFT + plot * (value - from) / (to - from);
+    let bottom = top + LANE * sides.len() as f64;
+    let _ = writeln!(text, "<text x=\"8\" y=\"{}\">{}</text>", top + LANE, escaped(&metric.name));
+    let _ = writeln!(
+        text,
+        "<line x1=\"{LEFT}\" x2=\"{}\" y1=\"{bottom}\" y2=\"{bottom}\" stroke=\"#ddd\"/>\
+         <text x=\"{LEFT}\" y=\"{}\" fill=\"#999\" font-size=\"9\">{}</text>\
+         <text x=\"{}\" y=\"{}\" fill=\"#999\" font-size=\"9\" text-anchor=\"end\">{}</text>",
+        LEFT + plot,
+        bottom + 9.0,
+        escaped(&value(from, &metric.unit)),
+        LEFT + plot,
+        bottom + 9.0,
+        escaped(&value(to, &metric.unit)),
+    );
+    for (lane, values) in sides.iter().enumerate() {
+        let (y, colour) = (top + LANE * (lane as f64 + 0.5), COLOURS[lane % COLOURS.len()]);
+        for (run, value) in values.iter().enumerate() {
+            // Runs of equal value lie side by side rather than one on another.
+            let aside = [0.0, -3.0, 3.0][run % 3];
+            let _ = writeln!(
+                text,
+                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\" fill-opacity=\"0.6\"/>",
+                x(*value),
+                y + aside
+            );
+        }
+        if let Some(middle) = median(values) {
+            let middle = x(middle);
+            let _ = writeln!(
+                text,
+                "<line x1=\"{middle:.1}\" x2=\"{middle:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+                y - 6.0,
+                y + 6.0
+            );
+        }
+    }
+    for (at, other) in others.iter().enumerate() {
+        let Some(other) = other else { continue };
+        let colour = match other.verdict {
+            Verdict::Worse => "#b00020",
+            Verdict::Better => "#1b7a34",
+            _ => "#555",
+        };
+        let said = format!("{} ({}) {}", change(other.ratio.ratio), interval(&other.ratio), verdict(other));
+        let y = top + LANE * (at as f64 + 1.75);
+        let _ = writeln!(
+            text,
+            "<text x=\"{}\" y=\"{y:.1}\" fill=\"{colour}\">{}</text>",
+            LEFT + plot + 10.0,
+            escaped(&said)
+        );
+    }
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    Some(0.5 * (sorted.get(sorted.len().checked_sub(1)? / 2)? + sorted.get(sorted.len() / 2)?))
+}
+
+fn escaped(text: &str) -> String {
+    crate::style::printable(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

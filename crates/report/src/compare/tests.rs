@@ -1,0 +1,84 @@
+use explain::compare::{Amount, Better, Comparison, Fact, Figure, Group, Options, RunFigures, StallFigure, compare};
+
+use super::{benchstat, csv, many, markdown, mmtests, svg, text};
+use crate::style::Style;
+
+const SPREAD: [f64; 10] = [0.98, 1.03, 1.0, 0.97, 1.01, 1.04, 0.99, 1.02, 0.96, 1.005];
+
+fn run(kernel: &str, factor: f64, work: f64, stalls: u64) -> RunFigures {
+    let figure = |name: &str, unit: &str, better, value: f64| Figure {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        better,
+        amount: Amount::Level(value * factor),
+    };
+    RunFigures {
+        name: "run".into(),
+        measured_ns: Some(60_000_000_000),
+        metrics: vec![
+            figure("work_per_s", "/s", Better::Higher, work),
+            figure("write.p99", "ns", Better::Lower, 37_158_912.0),
+            figure("bytes_per_s", "bytes/s", Better::Higher, 1048576.0 * work),
+        ],
+        counters: vec![figure("vmstat.pgscan_direct", "pages/round", Better::Neither, 1000.0 / work)],
+        stalls: Some(vec![StallFigure { cause: "direct_reclaim", operations: stalls, time_ns: stalls * 70_000_000 }]),
+        facts: vec![Fact { what: "kernel".into(), value: kernel.into() }],
+        ..RunFigures::default()
+    }
+}
+
+fn side(name: &str, kernel: &str, work: f64, stalls: [u64; 10]) -> Group {
+    let runs = SPREAD.iter().zip(stalls).map(|(factor, stalls)| run(kernel, *factor, work, stalls)).collect();
+    Group { name: name.to_owned(), runs, ..Group::default() }
+}
+
+fn found() -> Vec<Comparison> {
+    let a = side("v4.8", "4.8.0", 8.77, [14, 12, 15, 13, 16, 14, 13, 15, 12, 18]);
+    let b = side("patched|<b>", "4.8.0-patched", 11.16, [3, 4, 2, 0, 3, 5, 3, 4, 2, 5]);
+    compare(&a, &[&b], Options::default())
+}
+
+#[test]
+fn one_screen() {
+    insta::assert_snapshot!(text(&found()[0], false, Style::PLAIN));
+}
+
+#[test]
+fn many_begin_with_an_overview() {
+    let shown = many("v4.8", &[found(), found()].concat(), false, Style::PLAIN);
+    assert!(shown.starts_with("2 configurations against v4.8\n\n  configuration"), "{shown}");
+    assert!(shown.contains("bytes_per_s +27.3 %") || shown.contains("work_per_s +27.3 %"), "{shown}");
+}
+
+#[test]
+fn markdown_for_an_issue() {
+    insta::assert_snapshot!(markdown(&found()));
+}
+
+#[test]
+fn csv_for_a_spreadsheet() {
+    insta::assert_snapshot!(csv(&found()));
+}
+
+/// benchstat reads this; see docs/COMPARE.md.
+#[test]
+fn lines_that_benchstat_reads() {
+    let shown = benchstat(&found());
+    assert!(shown.starts_with("Unit B/s better=higher\nUnit ops/s better=higher\nBenchmark"), "{shown}");
+    assert_eq!(shown.lines().filter(|line| line.starts_with("BenchmarkWrite.p99/side=v4.8 1 ")).count(), 10, "{shown}");
+    let odd = |line: &&str| line.starts_with("Benchmark") && line.split(' ').count() != 4;
+    assert_eq!(shown.lines().find(odd), None);
+}
+
+#[test]
+fn the_form_of_mmtests() {
+    insta::assert_snapshot!(mmtests(&found()));
+}
+
+#[test]
+fn the_chart_has_a_point_for_each_run_and_hides_no_markup() {
+    let shown = svg(&found());
+    assert_eq!(shown.matches("fill-opacity=\"0.6\"").count(), 3 * 20);
+    assert!(shown.contains("patched|&lt;b&gt;") && !shown.contains("<b>"), "{shown}");
+    assert!(!shown.contains("NaN") && !shown.contains("inf"), "{shown}");
+}

@@ -1,0 +1,246 @@
+//! What a person sees: one screen, the important things first.
+
+use std::fmt::Write as _;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use explain::blame::Cause;
+use explain::compare::{Compared, ComparedStalls, Comparison, Verdict};
+use model::quantity::Nanoseconds;
+
+use super::value::{change, digits, interval, probability, value, verdict};
+use crate::number::counted;
+use crate::style::{Style, printable};
+
+/// Rows of each table, unless all are asked for.
+const METRICS: usize = 14;
+const CAUSES: usize = 6;
+const COUNTERS: usize = 6;
+const DIFFERENCES: usize = 8;
+/// A longer value of a condition is cut: a kernel's command line would fill the screen.
+const LONGEST: usize = 40;
+
+/// One side against another. With `all`, also what is equivalent and every counter.
+pub fn text(found: &Comparison, all: bool, style: Style) -> String {
+    let mut text = String::new();
+    let (a, b) = (printable(&found.a.0), printable(&found.b.0));
+    let title = format!("{b} against {a}");
+    let _ = writeln!(text, "{}", style.heading(&title));
+    let runs = format!("{} of {b}, {} of {a}", counted(found.b.1 as u64, "run"), found.a.1);
+    let _ = writeln!(text, "{}", style.faint(&runs));
+    differences(&mut text, found, all, style);
+    cautions(&mut text, found, style);
+    metrics(&mut text, found, all, style);
+    stalls(&mut text, found, all, style);
+    counters(&mut text, found, all, style);
+    text
+}
+
+/// Many configurations against one: what was decided, a row each, and what was not in a word.
+pub fn many(baseline: &str, found: &[Comparison], all: bool, style: Style) -> String {
+    let mut text = String::new();
+    let title = format!("{} against {}", counted(found.len() as u64, "configuration"), printable(baseline));
+    let _ = writeln!(text, "{}\n", style.heading(&title));
+    let mut overview =
+        table(&["configuration", "runs", "worse", "better", "equivalent", "not enough data", "most of all"], 1);
+    for one in found {
+        let count = |verdict| one.metrics.iter().filter(|metric| metric.verdict == verdict).count().to_string();
+        let first = one.metrics.iter().find(|metric| metric.verdict.is_decided());
+        let most = first.map_or_else(String::new, |metric| {
+            format!("{} {} ({})", printable(&metric.name), change(metric.ratio.ratio), interval(&metric.ratio))
+        });
+        overview.add_row([
+            printable(&one.b.0),
+            one.b.1.to_string(),
+            count(Verdict::Worse),
+            count(Verdict::Better),
+            count(Verdict::Equivalent),
+            count(Verdict::NotEnoughData),
+            most,
+        ]);
+    }
+    push(&mut text, &overview, style, &[]);
+    for one in found {
+        text.push('\n');
+        text.push_str(&self::text(one, all, style));
+    }
+    text
+}
+
+fn table(headings: &[&str], right_from: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(headings);
+    for column in table.column_iter_mut().skip(right_from) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// Writes a table; its rows (after the headings) are coloured by their verdicts.
+fn push(text: &mut String, table: &Table, style: Style, verdicts: &[Verdict]) {
+    for (at, line) in table.lines().enumerate() {
+        let line = format!(" {}", line.trim_end());
+        let verdict = at.checked_sub(1).and_then(|row| verdicts.get(row));
+        let _ = match verdict {
+            Some(Verdict::Worse) => writeln!(text, "{}", style.bad(&line)),
+            Some(Verdict::Better) => writeln!(text, "{}", style.good(&line)),
+            _ => writeln!(text, "{line}"),
+        };
+    }
+}
+
+fn differences(text: &mut String, found: &Comparison, all: bool, style: Style) {
+    if found.differences.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{}", style.heading("What differs between the runs"));
+    let shown = if all { found.differences.len() } else { DIFFERENCES };
+    for one in found.differences.iter().take(shown) {
+        let side = |value: &Option<String>| cut(value.as_deref().unwrap_or("unknown"), all);
+        let line = format!(" {}: {} -> {}", printable(&one.what), side(&one.a), side(&one.b));
+        let _ = match one.intended {
+            true => writeln!(text, "{line}  (under test)"),
+            false => writeln!(text, "{}", style.remark(&line)),
+        };
+    }
+    more(text, found.differences.len(), shown, "difference", style);
+}
+
+fn cut(value: &str, all: bool) -> String {
+    let value = printable(value);
+    if all || value.chars().count() <= LONGEST {
+        return value;
+    }
+    format!("{}...", value.chars().take(LONGEST - 3).collect::<String>())
+}
+
+fn more(text: &mut String, there: usize, shown: usize, what: &str, style: Style) {
+    if there > shown {
+        let line = format!(" and {}; --all shows them", counted((there - shown) as u64, &format!("more {what}")));
+        let _ = writeln!(text, "{}", style.faint(&line));
+    }
+}
+
+fn cautions(text: &mut String, found: &Comparison, style: Style) {
+    if !found.cautions.is_empty() {
+        text.push('\n');
+    }
+    for caution in &found.cautions {
+        let _ = writeln!(text, " {}", style.remark(&printable(caution)));
+    }
+}
+
+fn metrics(text: &mut String, found: &Comparison, all: bool, style: Style) {
+    if found.metrics.is_empty() {
+        let _ = writeln!(text, "\n No metric is known of both sides.");
+        return;
+    }
+    text.push('\n');
+    let (equal, open): (Vec<&Compared>, Vec<&Compared>) =
+        found.metrics.iter().partition(|metric| metric.verdict == Verdict::Equivalent && !all);
+    let shown = if all { open.len() } else { METRICS };
+    let mut rows = table(&["", &heading(&found.a.0), &heading(&found.b.0), "change", "95 % interval", "q", ""], 1);
+    if let Some(column) = rows.column_mut(6) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    for metric in open.iter().take(shown) {
+        rows.add_row(row(metric));
+    }
+    let verdicts: Vec<Verdict> = open.iter().take(shown).map(|metric| metric.verdict).collect();
+    if !verdicts.is_empty() {
+        push(text, &rows, style, &verdicts);
+    }
+    more(text, open.len(), shown, "metric", style);
+    if !equal.is_empty() {
+        let margin = |metric: &&Compared| (metric.margin * 1000.0).round() as u64;
+        let names: Vec<String> = equal.iter().map(|metric| printable(&metric.name)).collect();
+        let first = margin(&equal[0]);
+        let within = match equal.iter().all(|metric| margin(metric) == first) {
+            true => format!("within {} %", percent(equal[0].margin)),
+            false => "within the noise of A against A".to_owned(),
+        };
+        let _ = writeln!(text, " {}", style.faint(&format!("equivalent, {within}: {}", names.join(", "))));
+    }
+}
+
+/// Without the digits that come from counting in twos.
+fn percent(share: f64) -> f64 {
+    (share * 1e4).round() / 100.0
+}
+
+fn heading(name: &str) -> String {
+    cut(name, false).chars().rev().take(16).collect::<Vec<char>>().into_iter().rev().collect()
+}
+
+fn row(metric: &Compared) -> Vec<String> {
+    vec![
+        printable(&metric.name),
+        value(metric.typical_a(), &metric.unit),
+        value(metric.typical_b(), &metric.unit),
+        change(metric.ratio.ratio),
+        interval(&metric.ratio),
+        probability(metric.q),
+        verdict(metric),
+    ]
+}
+
+fn stalls(text: &mut String, found: &Comparison, all: bool, style: Style) {
+    if found.stalls.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{}", style.heading("Stalls a run, by what took the largest part of each"));
+    let mut rows =
+        table(&["", &heading(&found.a.0), &heading(&found.b.0), "change", "95 % interval", "q", "", "time lost"], 1);
+    if let Some(column) = rows.column_mut(6) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    let shown = if all { found.stalls.len() } else { CAUSES };
+    for stall in found.stalls.iter().take(shown) {
+        rows.add_row(stall_row(stall));
+    }
+    let verdicts: Vec<Verdict> = found.stalls.iter().take(shown).map(ComparedStalls::verdict).collect();
+    push(text, &rows, style, &verdicts);
+    more(text, found.stalls.len(), shown, "cause", style);
+}
+
+fn stall_row(stall: &ComparedStalls) -> Vec<String> {
+    let count = stall.count.as_ref();
+    let of_count = |text: fn(&Compared) -> String| count.map_or_else(|| "-".to_owned(), text);
+    let cause = Cause::ALL.into_iter().find(|cause| cause.name() == stall.cause);
+    let time = format!(
+        "{} -> {} /s ({})",
+        Nanoseconds(stall.time.typical_a() as u64),
+        Nanoseconds(stall.time.typical_b() as u64),
+        verdict(&stall.time)
+    );
+    vec![
+        cause.map_or(stall.cause, crate::explain::words).to_owned(),
+        digits(stall.per_run.0),
+        digits(stall.per_run.1),
+        of_count(|count| change(count.ratio.ratio)),
+        of_count(|count| interval(&count.ratio)),
+        of_count(|count| probability(count.q)),
+        of_count(verdict),
+        time,
+    ]
+}
+
+fn counters(text: &mut String, found: &Comparison, all: bool, style: Style) {
+    let different: Vec<&Compared> =
+        found.counters.iter().filter(|counter| all || counter.verdict == Verdict::Different).collect();
+    if different.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{}", style.heading("Counters of the kernel that differ most"));
+    let mut rows = table(&["", &heading(&found.a.0), &heading(&found.b.0), "change", "95 % interval", "q", ""], 1);
+    if let Some(column) = rows.column_mut(6) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    let shown = if all { different.len() } else { COUNTERS };
+    for counter in different.iter().take(shown) {
+        let mut cells = row(counter);
+        cells[6] = printable(&counter.unit);
+        rows.add_row(cells);
+    }
+    push(text, &rows, style, &[]);
+    more(text, different.len(), shown, "counter", style);
+}

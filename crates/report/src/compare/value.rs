@@ -1,0 +1,64 @@
+//! Values, changes and intervals of a comparison, as people read them.
+
+use explain::compare::{Compared, Ratio};
+use model::quantity::{Bytes, Nanoseconds};
+
+/// A value with its unit.
+pub(super) fn value(value: f64, unit: &str) -> String {
+    match unit {
+        "ns" => Nanoseconds(value.round() as u64).to_string(),
+        "ns/s" => format!("{}/s", Nanoseconds(value.round() as u64)),
+        "bytes/s" => format!("{}/s", Bytes(value.round() as u64)),
+        "s" => format!("{} s", digits(value)),
+        _ => format!("{}{}", digits(value), if unit.starts_with('/') { unit.to_owned() } else { String::new() }),
+    }
+}
+
+/// Three significant digits or so.
+pub(super) fn digits(value: f64) -> String {
+    match value {
+        0.0 => "0".to_owned(),
+        v if v.abs() < 0.01 => format!("{v:.1e}"),
+        _ => crate::number::rate(value),
+    }
+}
+
+/// A ratio as a change: `+27.2 %`; `x 4.1` where a percentage would be hard to read.
+pub(super) fn change(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio.is_infinite() => "from 0".to_owned(),
+        ratio if ratio >= 3.0 => format!("x {}", digits(ratio)),
+        ratio => format!("{:+.1} %", (ratio - 1.0) * 100.0),
+    }
+}
+
+/// An interval of ratios as changes.
+pub(super) fn interval(ratio: &Ratio) -> String {
+    match ratio.interval {
+        None => "-".to_owned(),
+        Some((low, high)) if high >= 3.0 => format!("x {} to {}", bound(low), bound(high)),
+        Some((low, high)) => format!("{:+.1} to {:+.1} %", (low - 1.0) * 100.0, (high - 1.0) * 100.0),
+    }
+}
+
+fn bound(value: f64) -> String {
+    if value.is_infinite() { "any".to_owned() } else { digits(value) }
+}
+
+/// `p` or `q` with two significant digits.
+pub(super) fn probability(p: f64) -> String {
+    match p {
+        p if p < 0.0001 => "<0.0001".to_owned(),
+        p if p < 0.01 => format!("{p:.4}"),
+        p => format!("{p:.2}"),
+    }
+}
+
+/// What else the verdict needs.
+pub(super) fn verdict(metric: &Compared) -> String {
+    match metric.need_runs {
+        Some(1) => "not enough data: 1 more run a side".to_owned(),
+        Some(runs) => format!("not enough data: {} more runs a side", crate::number::grouped(runs)),
+        None => super::words(metric.verdict).to_owned(),
+    }
+}

@@ -1,0 +1,74 @@
+//! The document of `compare --json`.
+
+use explain::compare::{Better, Compared, ComparedStalls, Comparison, Ratio};
+use serde_json::{Value, json};
+
+/// One side against another.
+pub fn comparison(found: &Comparison) -> Value {
+    json!({
+        "a": {"name": found.a.0, "runs": found.a.1},
+        "b": {"name": found.b.0, "runs": found.b.1},
+        "differences": found.differences.iter().map(|one| json!({
+            "what": one.what, "a": one.a, "b": one.b, "intended": one.intended,
+        })).collect::<Vec<_>>(),
+        "cautions": found.cautions,
+        "metrics": found.metrics.iter().map(metric).collect::<Vec<_>>(),
+        "stalls": found.stalls.iter().map(stalls).collect::<Vec<_>>(),
+        "counters": found.counters.iter().map(metric).collect::<Vec<_>>(),
+    })
+}
+
+/// Many configurations against one: a comparison each, by name.
+pub fn comparisons(baseline: &str, found: &[Comparison]) -> Value {
+    json!({ "baseline": baseline, "configurations": found.iter().map(comparison).collect::<Vec<_>>() })
+}
+
+fn metric(metric: &Compared) -> Value {
+    let better = match metric.better {
+        Better::Lower => Some("lower"),
+        Better::Higher => Some("higher"),
+        Better::Neither => None,
+    };
+    json!({
+        "name": metric.name,
+        "unit": metric.unit,
+        "better": better,
+        "a": metric.typical_a(),
+        "b": metric.typical_b(),
+        "a_runs": metric.a,
+        "b_runs": metric.b,
+        "ratio": finite(metric.ratio.ratio),
+        "ci95": interval(&metric.ratio),
+        "confidence": metric.ratio.confidence,
+        "margin": metric.margin,
+        "p": metric.p,
+        "q": metric.q,
+        "verdict": metric.verdict.name(),
+        "need_runs": metric.need_runs,
+    })
+}
+
+fn stalls(stalls: &ComparedStalls) -> Value {
+    let count = stalls.count.as_ref();
+    json!({
+        "cause": stalls.cause,
+        "a_per_run": stalls.per_run.0,
+        "b_per_run": stalls.per_run.1,
+        "rate_ratio": count.and_then(|count| finite(count.ratio.ratio)),
+        "ci95": count.map_or(Value::Null, |count| interval(&count.ratio)),
+        "p": count.map(|count| count.p),
+        "q": count.map(|count| count.q),
+        "verdict": stalls.verdict().name(),
+        "need_runs": count.and_then(|count| count.need_runs),
+        "time": metric(&stalls.time),
+    })
+}
+
+/// An end that is infinite is unknown.
+fn interval(ratio: &Ratio) -> Value {
+    ratio.interval.map_or(Value::Null, |(low, high)| json!([finite(low), finite(high)]))
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}

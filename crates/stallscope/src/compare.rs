@@ -1,0 +1,104 @@
+//! `compare`: runs against runs.
+
+mod sides;
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use explain::compare::{Comparison, Group, MARGIN, Options, compare as compare_groups};
+
+use crate::compare::sides::Sides;
+use crate::failure::{Exit, Failure};
+use crate::screen::Screen;
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// A folder of runs: grouped by --configuration of each, or else by subfolder.
+    #[arg(value_name = "DIR", conflicts_with_all = ["a", "b"])]
+    pub folder: Option<PathBuf>,
+    /// Runs of the baseline: run directories, or folders of them.
+    #[arg(long, value_name = "RUN", num_args = 1.., required_unless_present = "folder", requires = "b")]
+    pub a: Vec<PathBuf>,
+    /// Runs to compare with it.
+    #[arg(long, value_name = "RUN", num_args = 1.., requires = "a")]
+    pub b: Vec<PathBuf>,
+    /// More runs of the baseline: what differs between them and A is noise, and nothing so small counts as a difference.
+    #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "folder")]
+    pub again: Vec<PathBuf>,
+    /// The configuration that the others of DIR are compared with [default: 'baseline', or that of the first run].
+    #[arg(long, value_name = "NAME", requires = "folder")]
+    pub baseline: Option<String>,
+    /// Differences up to this do not matter, where no noise was measured [default: 5%].
+    #[arg(long, value_name = "PERCENT", value_parser = margin)]
+    pub margin: Option<f64>,
+    /// Form of the answer.
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    pub format: Format,
+    /// Draw the runs of each metric as points into this file.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Show every metric, cause and counter.
+    #[arg(long)]
+    pub all: bool,
+    /// Print one JSON document, and nothing else, to standard output.
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+}
+
+/// Forms of the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// One screen for a person.
+    Text,
+    /// Tables for issues and merge requests.
+    Markdown,
+    /// A row for each metric.
+    Csv,
+    /// The runs' values in Go's benchmark format, for benchstat.
+    Benchstat,
+    /// Close to mmtests' comparison report.
+    Mmtests,
+}
+
+/// Compares.
+pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let sides = match &args.folder {
+        Some(folder) => Sides::of_folder(folder, args.baseline.as_deref(), screen)?,
+        None => Sides::given(&args.a, &args.b, &args.again, screen)?,
+    };
+    let others: Vec<&Group> = sides.others.iter().collect();
+    let options = Options { margin: args.margin.unwrap_or(MARGIN), again: sides.again.as_ref() };
+    let found = compare_groups(&sides.baseline, &others, options);
+    if let Some(path) = &args.svg {
+        std::fs::write(path, report::compare::svg(&found))
+            .map_err(|error| Failure::machine(format_args!("{}: cannot write the chart: {error}", path.display())))?;
+    }
+    tell(args, &sides.baseline.name, &found, screen);
+    Ok(Exit::Done)
+}
+
+fn tell(args: &CompareArgs, baseline: &str, found: &[Comparison], screen: &Screen) {
+    match (args.json, args.format, found) {
+        (true, _, [one]) if args.folder.is_none() => screen.json(&report::json::comparison(one)),
+        (true, ..) => screen.json(&report::json::comparisons(baseline, found)),
+        (_, Format::Text, [one]) => screen.result(&report::compare::text(one, args.all, screen.style())),
+        (_, Format::Text, _) => screen.result(&report::compare::many(baseline, found, args.all, screen.style())),
+        (_, Format::Markdown, _) => screen.result(&report::compare::markdown(found)),
+        (_, Format::Csv, _) => screen.result(&report::compare::csv(found)),
+        (_, Format::Benchstat, _) => screen.result(&report::compare::benchstat(found)),
+        (_, Format::Mmtests, _) => screen.result(&report::compare::mmtests(found)),
+    }
+}
+
+/// `5%` and `5` are five percent. What looks like a share of one is refused rather than misunderstood.
+fn margin(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    match number.parse::<f64>() {
+        Ok(percent) if percent < 0.1 && !text.ends_with('%') => {
+            Err(format!("{text}: a margin is in percent; say {text}% if it is meant, or {}%", percent * 100.0))
+        }
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
+        _ => Err(format!("{text}: a margin is a percentage up to 100, such as 5%")),
+    }
+}

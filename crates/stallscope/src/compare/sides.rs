@@ -1,0 +1,185 @@
+//! Which runs are compared with which.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use archive::Run;
+use explain::compare::{Group, RunFigures, RunReader, wanted_counter};
+use model::run::Configuration;
+
+use crate::failure::Failure;
+use crate::screen::Screen;
+use crate::{explain_verb, reading};
+
+/// Subfolders of subfolders of a folder of runs are looked into so deep.
+const DEPTH: usize = 3;
+/// The configuration of that name is the baseline, unless another is asked for.
+const BASELINE: &str = "baseline";
+
+/// The baseline, what is compared with it and, where there is, more runs of the baseline.
+pub struct Sides {
+    /// A.
+    pub baseline: Group,
+    /// B.
+    pub others: Vec<Group>,
+    /// A again.
+    pub again: Option<Group>,
+}
+
+impl Sides {
+    /// The sides that a person names.
+    pub fn given(a: &[PathBuf], b: &[PathBuf], again: &[PathBuf], screen: &Screen) -> Result<Sides, Failure> {
+        let side = |name: &str, paths: &[PathBuf]| group(name, paths, screen);
+        let (mut a, mut b) = (side("a", a)?, side("b", b)?);
+        let again = if again.is_empty() { None } else { Some(side("a again", again)?.0) };
+        // Names of configurations say more, where they tell the sides apart.
+        if let (Some(of_a), Some(of_b)) = (a.1.take(), b.1.take())
+            && of_a.name != of_b.name
+        {
+            entitle(&mut a.0, of_a);
+            entitle(&mut b.0, of_b);
+        }
+        Ok(Sides { baseline: a.0, others: vec![b.0], again })
+    }
+
+    /// All runs below a folder, by configuration. The twin of a configuration is that configuration again.
+    pub fn of_folder(folder: &Path, baseline: Option<&str>, screen: &Screen) -> Result<Sides, Failure> {
+        let mut groups: BTreeMap<(String, bool), Group> = BTreeMap::new();
+        for path in runs_below(folder, DEPTH)? {
+            let one = read(&path, screen)?;
+            let subfolder =
+                || path.parent().and_then(|parent| parent.strip_prefix(folder).ok()).map_or_else(String::new, text);
+            let configuration = one.configuration.unwrap_or_else(|| Configuration {
+                name: subfolder(),
+                settings: Vec::new(),
+                repetition: 0,
+                is_twin: false,
+            });
+            let group = groups.entry((configuration.name.clone(), configuration.is_twin)).or_default();
+            entitle(group, configuration);
+            group.runs.push(one.figures);
+        }
+        let mut twins: Vec<Group> = Vec::new();
+        let mut plain: Vec<Group> = Vec::new();
+        for ((_, is_twin), group) in groups {
+            if is_twin { twins.push(group) } else { plain.push(group) }
+        }
+        Sides::by_baseline(plain, twins, baseline, folder)
+    }
+
+    fn by_baseline(
+        mut groups: Vec<Group>,
+        mut twins: Vec<Group>,
+        asked: Option<&str>,
+        folder: &Path,
+    ) -> Result<Sides, Failure> {
+        // Where there is nothing else, the twin is what there is to compare.
+        if let ([_], Some(mut twin)) = (&groups[..], twins.pop_if(|_| groups.len() == 1)) {
+            twin.name.push_str(" again");
+            groups.push(twin);
+        }
+        if groups.len() < 2 {
+            let found = groups.first().map_or(0, |group| group.runs.len());
+            return Err(Failure::usage(format_args!(
+                "{}: {found} runs of {} configurations are there, and two are needed; give each run its --configuration \
+                 NAME, or each configuration a subfolder",
+                folder.display(),
+                groups.len()
+            )));
+        }
+        let at = baseline_of(&groups, &twins, asked, folder)?;
+        let baseline = groups.remove(at);
+        let again = twins.into_iter().find(|twin| twin.name == baseline.name);
+        groups.sort_by_key(first_start);
+        Ok(Sides { baseline, others: groups, again })
+    }
+}
+
+/// The one asked for, or the one that has a twin, or the one of that name, or the one whose runs began first.
+fn baseline_of(groups: &[Group], twins: &[Group], asked: Option<&str>, folder: &Path) -> Result<usize, Failure> {
+    let named = |name: &str| groups.iter().position(|group| group.name == name);
+    if let Some(asked) = asked {
+        return named(asked).ok_or_else(|| {
+            let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+            let there = names.join(", ");
+            Failure::usage(format_args!("{}: no configuration '{asked}'; there are: {there}", folder.display()))
+        });
+    }
+    let first = (0..groups.len()).min_by_key(|&at| first_start(&groups[at])).unwrap_or(0);
+    let with_twin = twins.iter().find_map(|twin| named(&twin.name));
+    Ok(with_twin.or_else(|| named(BASELINE)).unwrap_or(first))
+}
+
+fn first_start(group: &Group) -> Option<u64> {
+    group.runs.iter().filter_map(|run| run.started_wall_ns).min()
+}
+
+fn entitle(group: &mut Group, configuration: Configuration) {
+    group.name = configuration.name;
+    group.settings.extend(configuration.settings);
+}
+
+/// The runs of a side, and the configuration that all of them are of.
+fn group(name: &str, paths: &[PathBuf], screen: &Screen) -> Result<(Group, Option<Configuration>), Failure> {
+    let mut side = Group { name: name.to_owned(), ..Group::default() };
+    let mut configurations: Vec<Option<Configuration>> = Vec::new();
+    for path in paths {
+        let found = if path.is_dir() && !is_run(path) { runs_below(path, DEPTH)? } else { vec![path.clone()] };
+        if found.is_empty() {
+            return Err(Failure::usage(format_args!("{}: neither a run nor a folder with runs in it", path.display())));
+        }
+        for path in found {
+            let one = read(&path, screen)?;
+            side.runs.push(one.figures);
+            configurations.push(one.configuration);
+        }
+    }
+    configurations.dedup_by(|x, y| name_of(x) == name_of(y));
+    let common = if configurations.len() == 1 { configurations.pop().flatten() } else { None };
+    Ok((side, common))
+}
+
+fn name_of(configuration: &Option<Configuration>) -> Option<&str> {
+    configuration.as_ref().map(|known| known.name.as_str())
+}
+
+fn is_run(path: &Path) -> bool {
+    path.join("run.json").exists()
+}
+
+/// Run directories below a folder, in the order of their names.
+fn runs_below(folder: &Path, depth: usize) -> Result<Vec<PathBuf>, Failure> {
+    let unreadable = |error| Failure::usage(format_args!("{}: cannot be read: {error}", folder.display()));
+    let entries = std::fs::read_dir(folder).map_err(unreadable)?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    let mut found = Vec::new();
+    for path in paths.into_iter().filter(|path| path.is_dir()) {
+        if is_run(&path) {
+            found.push(path);
+        } else if depth > 1 {
+            found.extend(runs_below(&path, depth - 1)?);
+        }
+    }
+    Ok(found)
+}
+
+struct ReadRun {
+    figures: RunFigures,
+    configuration: Option<Configuration>,
+}
+
+fn read(path: &Path, screen: &Screen) -> Result<ReadRun, Failure> {
+    let run = Run::open(path).map_err(reading::unreadable)?;
+    let warn = |warning: &str| screen.warning(warning);
+    let mut reader = RunReader::default();
+    let (summary, series) =
+        reading::summary_and_series(&run, wanted_counter, |interval| reader.interval(interval), warn);
+    let explanation = run.has_trace().then(|| explain_verb::explanation(&run, None, warn));
+    let figures = reader.figures(&text(path), run.description(), &summary, &series, explanation.as_ref());
+    Ok(ReadRun { figures, configuration: run.description().configuration.clone() })
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}

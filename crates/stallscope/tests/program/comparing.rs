@@ -1,0 +1,241 @@
+//! `compare`: on runs of the real kernel, where the truth is set, and on runs written for the purpose.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use archive::{Writer, WriterOptions};
+use model::event::{Ending, RunEvent};
+use model::latency::index_of;
+use model::operation::{Bucket, IntervalRecord};
+use model::run::{Configuration, Host, RunDescription};
+use model::time::Moment;
+use serde_json::Value;
+
+use crate::stage::{Disk, folder, is_root, number, run};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Durable writes, as many as the disk takes.
+const WRITER: &str = r#"
+    name = "durable"
+    about = "durable writes, as many as the disk takes"
+    [variables.runtime]
+    kind = "duration"
+    default = "2s"
+    help = "measured run"
+    [variables.report_interval]
+    kind = "duration"
+    default = "100ms"
+    help = "report interval"
+    [report]
+    interval = "report_interval"
+    [[phase]]
+    name = "fill"
+    kind = "fill"
+    [[phase]]
+    name = "warmup"
+    kind = "warmup"
+    duration = "500ms"
+    [[phase]]
+    name = "run"
+    kind = "run"
+    duration = "runtime"
+    [files.data]
+    count = 8
+    size = "2m"
+    [[actor]]
+    name = "writer"
+    count = 2
+    work = true
+    [[actor.step]]
+    do = "write"
+    from = "data"
+    size = "128k"
+    sync = "fdatasync"
+"#;
+
+fn metric<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let metrics = document["metrics"].as_array().unwrap();
+    metrics.iter().find(|metric| metric["name"] == name).unwrap_or_else(|| panic!("no {name} in {document:#}"))
+}
+
+/// Five runs on the disk as it is, five more, and five on the disk limited to 80 % of that, in turns.
+#[test]
+fn the_same_is_not_different_and_a_disk_of_80_percent_is_worse() {
+    if !is_root("slowing a device") {
+        return;
+    }
+    let (folder, disk) = (folder(), Disk::ext4(96 << 20));
+    let recipe = folder.path().join("durable.toml");
+    fs::write(&recipe, WRITER).unwrap();
+    for round in 0..5 {
+        for (side, limit) in [("a", 20_000_000), ("b", 16_000_000), ("again", 20_000_000)] {
+            let out = folder.path().join(side).join(round.to_string());
+            let how = format!("-q --no-trace --keep --disk-bps {limit}b --out {}", out.display());
+            run(&format!("run {} {how} {}", recipe.display(), disk.path().display())).expect_code(0);
+        }
+    }
+    let compared = |b: &str| {
+        let sides = format!("--a {0}/a --b {0}/{b}", folder.path().display());
+        run(&format!("compare --json {sides}")).expect_code(0).document()
+    };
+    let same = compared("again");
+    let verdicts: Vec<&Value> = same["metrics"].as_array().unwrap().iter().map(|metric| &metric["verdict"]).collect();
+    assert!(verdicts.iter().all(|verdict| *verdict == "equivalent" || *verdict == "not_enough_data"), "{same:#}");
+    assert_eq!(same["differences"].as_array().map(Vec::len), Some(0), "{same:#}");
+
+    let slower = compared("b");
+    for name in ["work_per_s", "bytes_per_s"] {
+        let metric = metric(&slower, name);
+        assert_eq!(metric["verdict"], "worse", "{metric:#}");
+        let (low, high) = (number(metric, "/ci95/0"), number(metric, "/ci95/1"));
+        assert!(low <= 0.8 && (0.8..1.0).contains(&high), "{low} to {high}");
+    }
+    let differences = slower["differences"].as_array().unwrap();
+    assert_eq!(differences.len(), 1, "{slower:#}");
+    assert_eq!(differences[0]["what"], "disk limit, bytes/s");
+}
+
+/// A run of ten intervals in which so many writes a second took so long.
+fn write_run(directory: &Path, at: u64, per_s: u64, latency_ns: u64, change: impl Fn(&mut RunDescription)) {
+    fs::create_dir_all(directory.parent().unwrap()).unwrap();
+    let started = Moment { monotonic_ns: at * SECOND, wall_ns: (at * SECOND) as i64 };
+    let mut description = RunDescription {
+        sample_interval_ns: SECOND,
+        report_interval_ns: Some(SECOND),
+        slower_than_ns: SECOND,
+        host: Host { kernel_release: "6.18".into(), ..Host::default() },
+        ..RunDescription::new("written", started)
+    };
+    change(&mut description);
+    let mut writer = Writer::create(directory, &description, WriterOptions::default()).unwrap();
+    let phase = || "run".to_owned();
+    writer.event(RunEvent::PhaseStarted { phase: phase(), measured: true, at_ns: at * SECOND });
+    writer.intervals((0..10).map(|interval| IntervalRecord {
+        phase: phase(),
+        class: "write".into(),
+        start_ns: (at + interval) * SECOND,
+        end_ns: (at + interval + 1) * SECOND,
+        count: per_s,
+        bytes: per_s * 4096,
+        sum_ns: per_s * latency_ns,
+        max_ns: Some(latency_ns),
+        buckets: vec![Bucket { index: index_of(latency_ns), count: per_s }],
+        ..IntervalRecord::default()
+    }));
+    let at_ns = (at + 10) * SECOND;
+    writer.event(RunEvent::PhaseEnded { phase: phase(), at_ns, bytes: per_s * 40960 });
+    writer.event(RunEvent::Ended { at_ns, how: Ending::Done });
+    writer.close(Moment { monotonic_ns: at_ns, wall_ns: at_ns as i64 }).unwrap();
+}
+
+/// Three configurations of six runs: `bfq` is slower and on another kernel, which nobody meant it to be.
+fn sweep(folder: &Path) -> PathBuf {
+    let runs = folder.join("sweep");
+    for round in 0..6 {
+        let jitter = [0, 3, 1, 4, 2, 5][round as usize];
+        for (at, (name, kernel, per_s, is_twin)) in
+            [("none", "6.18", 1000, false), ("bfq", "6.19", 700, false), ("none", "6.18", 1001, true)]
+                .into_iter()
+                .enumerate()
+        {
+            let run = runs.join(format!("{round}-{at}"));
+            write_run(&run, 100 * (3 * round + at as u64) + 100, per_s + jitter, 1_000_000, |description| {
+                let settings = vec![("scheduler".to_owned(), name.to_owned())];
+                let repetition = round as u32;
+                description.configuration =
+                    Some(Configuration { name: name.to_owned(), settings, repetition, is_twin });
+                description.host.kernel_release = kernel.to_owned();
+            });
+        }
+    }
+    runs
+}
+
+#[test]
+fn a_folder_is_compared_by_configuration_and_the_baseline_again_is_noise() {
+    let folder = folder();
+    let runs = sweep(folder.path());
+    let document = run(&format!("compare --json {}", runs.display())).expect_code(0).document();
+    assert_eq!(document["baseline"], "none");
+    let [bfq] = &document["configurations"].as_array().unwrap()[..] else { panic!("{document:#}") };
+    assert_eq!((&bfq["b"]["name"], &bfq["b"]["runs"]), (&"bfq".into(), &6.into()));
+    let rate = metric(bfq, "write.per_s");
+    assert_eq!(rate["verdict"], "worse", "{rate:#}");
+    assert!(number(rate, "/margin") < 0.01, "the noise between 'none' and its twin is below 1 %: {rate:#}");
+    assert_eq!(metric(bfq, "write.p99")["verdict"], "equivalent");
+    let differences: Vec<(&str, bool)> = bfq["differences"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["what"].as_str().unwrap(), one["intended"].as_bool().unwrap()))
+        .collect();
+    assert_eq!(differences, [("scheduler", true), ("kernel", false)]);
+
+    let asked = run(&format!("compare --baseline bfq --json {}", runs.display())).expect_code(0).document();
+    assert_eq!(asked["configurations"].as_array().map(Vec::len), Some(2));
+    run(&format!("compare --baseline nosuch {}", runs.display())).expect_code(2).error().find("'nosuch'").unwrap();
+}
+
+#[test]
+fn every_form_and_the_chart() {
+    let folder = folder();
+    let runs = sweep(folder.path());
+    let chart = folder.path().join("chart.svg");
+    for (form, expected) in [
+        ("text --all", "bfq against none"),
+        ("markdown", "| write.per_s | 1,003/s | 702/s |"),
+        ("csv", "none,bfq,metric,write.per_s,/s,6,6,1002.5,702.5,"),
+        ("benchstat", "BenchmarkWrite.per_s/side=bfq 1 "),
+        ("mmtests", "Hmean   write.per_s"),
+    ] {
+        let ended =
+            run(&format!("compare --svg {} --format {form} {}", chart.display(), runs.display())).expect_code(0);
+        assert!(ended.stdout.contains(expected), "{form}: {}", ended.stdout);
+        assert_eq!(ended.stderr, "", "{form}");
+    }
+    // write.per_s, bytes_per_s, three percentiles, and no count of slow operations, because there are none.
+    assert_eq!(fs::read_to_string(chart).unwrap().matches("fill-opacity=\"0.6\"").count(), 6 * 12);
+}
+
+/// The sweep's place for runs of its own is one, `--configuration` is the other.
+#[test]
+fn runs_that_are_told_their_configuration_are_grouped_by_it() {
+    let folder = folder();
+    for (at, name) in ["fast", "slow", "slow", "fast"].into_iter().enumerate() {
+        let out = folder.path().join(at.to_string());
+        run(&format!("record --runtime 100ms --no-trace -q --configuration {name} --out {}", out.display()))
+            .expect_code(0);
+    }
+    let document = run(&format!("compare --json {}", folder.path().display())).expect_code(0).document();
+    assert_eq!(document["baseline"], "fast");
+    let sides = &document["configurations"][0];
+    assert_eq!((&sides["a"]["runs"], &sides["b"]["runs"], &sides["b"]["name"]), (&2.into(), &2.into(), &"slow".into()));
+}
+
+#[test]
+fn what_cannot_be_compared_is_told() {
+    let folder = folder();
+    let runs = folder.path().join("runs");
+    write_run(&runs.join("1"), 100, 1000, 1_000_000, |_| {});
+    let at = runs.display();
+    let refused = |words: String, name: &str| {
+        let ended = run(&words).expect_code(2);
+        assert!(ended.stderr.contains(name), "{words}: {}", ended.stderr);
+        assert_eq!(ended.stdout, "", "{words}");
+    };
+    refused(format!("compare {at}"), "two are needed");
+    refused(format!("compare --a {at}"), "--b");
+    refused(format!("compare --a {at} --b /nonexistent"), "/nonexistent");
+    refused(format!("compare --a {at} --b {at} --margin 0.05"), "say 0.05%");
+    refused(format!("compare --a {at} --b {at} --margin 0%"), "percentage");
+    refused("compare".to_owned(), "--a");
+    // One run a side can be read, but nothing can be said.
+    let document = run(&format!("compare --json --a {at} --b {at}")).expect_code(0).document();
+    let rate = metric(&document, "write.per_s");
+    assert_eq!(
+        (&rate["verdict"], &rate["ci95"], &rate["need_runs"]),
+        (&"not_enough_data".into(), &Value::Null, &4.into())
+    );
+    assert!(document["cautions"][0].as_str().unwrap().contains("with 1 runs"), "{document:#}");
+}
