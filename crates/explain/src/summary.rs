@@ -1,6 +1,7 @@
 //! What happened in a run: its operations, rates, pressure, worst moments, and what recording it cost.
 
 mod builder;
+mod failures;
 mod findings;
 mod pressure;
 mod remarks;
@@ -11,6 +12,7 @@ mod tests;
 
 pub(crate) use builder::ROUND;
 pub use builder::{RecordingFacts, SummaryBuilder, wanted_metric};
+pub use failures::FailureCount;
 pub use findings::{
     BoxFigures, OperationSummary, Phase, Pressure, Progress, Recording, SlowCount, Summary, TimelineRow, TraceCosts,
 };

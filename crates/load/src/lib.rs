@@ -12,6 +12,7 @@
 #![deny(unsafe_code)]
 
 mod actor;
+mod block;
 pub mod board;
 pub mod catalogue;
 pub mod clock;

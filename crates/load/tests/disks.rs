@@ -210,6 +210,7 @@ fork = 2
     assert!(told.errors() > 0);
     let failed = told.operations.iter().find(|operation| operation.kind == OperationKind::Failed).unwrap();
     assert_eq!(failed.errno, Some(5), "EIO");
+    assert!(failed.offset_bytes.is_some_and(|offset| offset < 4 << 20), "{failed:?}");
     assert!(failed.path.as_deref().is_some_and(|path| path.contains("stallscope-reader/set/0000/")));
 }
 

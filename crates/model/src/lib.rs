@@ -7,6 +7,7 @@
 
 pub mod block;
 pub mod calls;
+pub mod errno;
 pub mod event;
 pub mod latency;
 pub mod metric;

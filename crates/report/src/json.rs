@@ -7,7 +7,7 @@ mod explanation;
 
 use explain::distribution::Distribution;
 use explain::rates::RateSummary;
-use explain::summary::{OperationSummary, Phase, Summary};
+use explain::summary::{FailureCount, OperationSummary, Phase, Summary};
 use model::operation::OperationRecord;
 use serde_json::{Map, Value, json};
 
@@ -29,6 +29,7 @@ pub fn summary(run: &str, summary: &Summary) -> Value {
         "slow": summary.slow.iter().map(|slow| (slow.class.clone(), json!(slow.count))).collect::<Map<_, _>>(),
         "worst": summary.worst.iter().map(operation).collect::<Vec<_>>(),
         "failed": summary.failed.iter().map(operation).collect::<Vec<_>>(),
+        "failures": summary.failures.iter().map(failure).collect::<Vec<_>>(),
         "pressure": summary.pressure.iter().map(|pressure| (format!("{}_{}", pressure.resource, pressure.extent), json!(pressure.share))).collect::<Map<_, _>>(),
         "memory_box": summary.memory_box.map(|figures| json!({
             "limit_bytes": figures.limit_bytes,
@@ -113,6 +114,25 @@ fn operation(operation: &OperationRecord) -> Value {
         "bytes": operation.bytes,
         "errno": operation.errno,
         "path": operation.path,
+        "offset_bytes": operation.offset_bytes,
+        "fault": operation.fault,
+    })
+}
+
+fn failure(failure: &FailureCount) -> Value {
+    json!({
+        "class": failure.class,
+        "error": failure.error(),
+        "errno": failure.errno,
+        "count": failure.count,
+        "at_least": failure.at_least,
+        "files": failure.files,
+        "measured": failure.measured,
+        "first": failure.first.as_ref().map(|first| json!({
+            "path": first.path,
+            "offset_bytes": first.offset_bytes,
+            "start_ns": first.start_ns,
+        })),
     })
 }
 

@@ -1,5 +1,7 @@
 //! A run's summary as text: what a person should know within one screen.
 
+mod failures;
+
 use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -18,6 +20,7 @@ pub fn text(run: &str, summary: &Summary, style: Style) -> String {
     headline(&mut text, run, summary, style);
     operations(&mut text, summary, style);
     rates(&mut text, summary, style);
+    failures::failures(&mut text, summary, style);
     stalls(&mut text, summary, style);
     pressure(&mut text, summary, style);
     timeline(&mut text, &summary.timeline, style);
@@ -150,12 +153,6 @@ fn stalls(text: &mut String, summary: &Summary, style: Style) {
     }
     for operation in summary.worst.iter().take(5) {
         let _ = writeln!(text, " {}", worst_line(operation, summary));
-    }
-    for operation in &summary.failed {
-        let errno = operation.errno.map_or_else(|| "unknown error".to_owned(), |errno| format!("errno {errno}"));
-        let path = operation.path.as_deref().map(printable).unwrap_or_default();
-        let line = format!(" failed: {} {path}: {errno}", printable(&operation.class));
-        let _ = writeln!(text, "{}", style.bad(&line));
     }
 }
 

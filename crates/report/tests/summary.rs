@@ -133,3 +133,49 @@ fn unknown_is_null_in_json_and_never_zero() {
     assert!(document["memory_box"]["limit_hits_per_s"].is_null());
     assert_eq!(document["recording"]["bytes_per_sample"], 200.0);
 }
+
+#[test]
+fn failures_are_told_by_kind_with_the_first_place() {
+    let mut summary = summary();
+    let failed = OperationRecord {
+        kind: OperationKind::Failed,
+        class: "write".into(),
+        tid: 1,
+        start_ns: 4 * SECOND,
+        duration_ns: 5,
+        bytes: None,
+        errno: Some(5),
+        path: Some("/mnt/a/set/0000/003".into()),
+        offset_bytes: Some(4096),
+        fault: None,
+    };
+    let kind = explain::summary::FailureCount {
+        class: "write".into(),
+        measured: true,
+        errno: Some(5),
+        fault: None,
+        count: 1234,
+        at_least: true,
+        files: Some(12),
+        first: Some(failed),
+    };
+    let unknown = explain::summary::FailureCount {
+        errno: None,
+        count: 7,
+        at_least: false,
+        files: None,
+        first: None,
+        ..kind.clone()
+    };
+    summary.failures = vec![kind, unknown];
+    let text = report::summary::text("RUN", &summary, Style::PLAIN);
+    let section = text.split("Failed operations\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let squeezed: Vec<String> =
+        section.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(squeezed[1], "write at least 1,234 EIO 12 at 4.0 s, set/0000/003 from byte 4096");
+    assert_eq!(squeezed[2], "write 7 not kept, too many at once");
+    let document = report::json::summary("RUN", &summary);
+    assert_eq!(document["failures"][0]["error"], "EIO");
+    assert_eq!(document["failures"][0]["first"]["offset_bytes"], 4096);
+    assert!(document["failures"][1]["error"].is_null() && document["failures"][1]["first"].is_null());
+}

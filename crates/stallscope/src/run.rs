@@ -254,7 +254,7 @@ fn exit(
     directory: &Path,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
-    let failed: u64 = summary.operations.iter().map(|operation| operation.latencies.errors()).sum();
+    let failed: u64 = summary.failures.iter().map(|failure| failure.count).sum();
     match (ending, incomplete) {
         (Ending::Interrupted, incomplete) => {
             incomplete.iter().for_each(|failure| screen.warning(&failure.to_string()));

@@ -8,6 +8,7 @@ use model::metric::MetricDescriptor;
 use model::operation::{IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
 
+use super::failures::Failures;
 use super::findings::{OperationSummary, Phase, Recording, SlowCount, Summary};
 use super::remarks::Remarks;
 use super::{pressure, timeline};
@@ -44,6 +45,7 @@ pub struct SummaryBuilder {
     slow: Vec<SlowCount>,
     worst: Vec<OperationRecord>,
     failed: Vec<OperationRecord>,
+    failures: Failures,
     boundaries_ns: Vec<u64>,
     timeline: timeline::LatencyTimeline,
 }
@@ -62,6 +64,7 @@ impl SummaryBuilder {
             slow: Vec::new(),
             worst: Vec::new(),
             failed: Vec::new(),
+            failures: Failures::default(),
             boundaries_ns: Vec::new(),
             timeline: timeline::LatencyTimeline::default(),
         }
@@ -103,7 +106,9 @@ impl SummaryBuilder {
         if let Some(phase) = self.phases.iter_mut().rev().find(|phase| phase.name == record.phase) {
             phase.add(record, started_ns);
         }
-        if !self.phases.iter().any(|phase| phase.measured && phase.name == record.phase) {
+        let measured = self.phases.iter().any(|phase| phase.measured && phase.name == record.phase);
+        self.failures.interval(record, measured);
+        if !measured {
             return;
         }
         let span_ns = record.end_ns.saturating_sub(record.start_ns);
@@ -134,9 +139,17 @@ impl SummaryBuilder {
     }
 
     /// Adds an operation that was kept by itself. A round is passed over: it is slow because a step of it was. So is what
-    /// ended (or, stuck, was seen) outside the measured phases, as its latency is in no figure either.
+    /// ended (or, stuck, was seen) outside the measured phases, as its latency is in no figure either; but failures there are
+    /// counted by themselves.
     pub fn operation(&mut self, operation: &OperationRecord) {
-        if operation.class == ROUND || !self.is_measured(operation.start_ns.saturating_add(operation.duration_ns)) {
+        if operation.class == ROUND {
+            return;
+        }
+        let measured = self.is_measured(operation.start_ns.saturating_add(operation.duration_ns));
+        if operation.kind == OperationKind::Failed {
+            self.failures.operation(operation, measured);
+        }
+        if !measured {
             return;
         }
         match operation.kind {
@@ -201,6 +214,7 @@ impl SummaryBuilder {
             slow: self.slow.iter().filter(|slow| slow.count > 0).cloned().collect(),
             worst: self.worst.clone(),
             failed: self.failed.clone(),
+            failures: self.failures.counts(),
             pressure: window.map_or_else(Vec::new, |window| pressure::pressure(series, window)),
             memory_box: window.and_then(|window| pressure::memory_box(&self.description.limits, series, window)),
             timeline: window

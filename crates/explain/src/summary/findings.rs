@@ -6,6 +6,7 @@ use model::preflight::Finding;
 use model::run::{Limits, RecipeAsRun};
 
 use super::builder::ROUND;
+use super::failures::FailureCount;
 use crate::distribution::Distribution;
 use crate::rates::RateSummary;
 
@@ -44,6 +45,8 @@ pub struct Summary {
     pub worst: Vec<OperationRecord>,
     /// Failed operations, the first few.
     pub failed: Vec<OperationRecord>,
+    /// All failures by kind, those of phases that do not count too.
+    pub failures: Vec<FailureCount>,
     /// Time that tasks lost to pressure, by the kernel's own count.
     pub pressure: Vec<Pressure>,
     /// Counters of the memory box.

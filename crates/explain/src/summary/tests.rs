@@ -1,6 +1,6 @@
 use model::event::{Ending, RunEvent};
 use model::latency::index_of;
-use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
+use model::operation::{Bucket, Fault, IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::time::Moment;
 
@@ -123,4 +123,69 @@ fn an_operation_seen_stuck_and_then_slow_is_one_of_the_worst_once() {
     let worst = builder.summarise(&SeriesSet::default(), RecordingFacts::default()).worst;
     assert_eq!(worst.len(), 1);
     assert_eq!((worst[0].kind, worst[0].duration_ns), (OperationKind::Slow, 17 * SECOND));
+}
+
+/// ```text
+/// s      0     10        20
+///        |warmup|   run   |
+/// write  1 fails  5 fail: EIO on two files, a short write, and two of which nothing is known
+/// ```
+#[test]
+fn failures_are_counted_by_kind_and_add_up_also_where_single_ones_were_lost() {
+    let mut builder = SummaryBuilder::new(description());
+    phase(&mut builder, "warmup", false, 0, 10);
+    phase(&mut builder, "run", true, 10, 20);
+    let failing = |phase: &str, start_s, errors| {
+        let ended = vec![SECOND; 6];
+        IntervalRecord { errors, ..interval(phase, "write", start_s, &ended, 0) }
+    };
+    builder.interval(&failing("warmup", 0, 1));
+    builder.interval(&failing("run", 10, 5));
+    let failed = |at_s, errno, fault, path: &str| OperationRecord {
+        errno,
+        fault,
+        path: Some(path.into()),
+        offset_bytes: Some(4096),
+        ..operation(OperationKind::Failed, at_s, 1)
+    };
+    builder.operation(&failed(1, Some(28), None, "/a"));
+    builder.operation(&failed(12, Some(5), None, "/b"));
+    builder.operation(&failed(13, Some(5), None, "/c"));
+    builder.operation(&failed(14, None, Some(Fault::ShortWrite), "/b"));
+    let failures = builder.summarise(&SeriesSet::default(), RecordingFacts::default()).failures;
+    let seen: Vec<_> = failures
+        .iter()
+        .map(|kind| {
+            let path = kind.first.as_ref().and_then(|first| first.path.as_deref());
+            (kind.measured, kind.error(), kind.count, kind.at_least, kind.files, path)
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (true, Some("EIO"), 2, true, Some(2), Some("/b")),
+            (true, Some("short_write"), 1, true, Some(1), Some("/b")),
+            (true, None, 2, false, None, None),
+            (false, Some("ENOSPC"), 1, false, Some(1), Some("/a")),
+        ]
+    );
+}
+
+/// ```text
+/// s      10        20
+///        |   run   |
+/// write      1 fails, and another that is in the histogram but ended a moment later
+/// write            one more fails that is in no histogram
+/// ```
+#[test]
+fn failures_at_the_end_of_a_phase_are_those_of_its_histogram() {
+    let mut builder = SummaryBuilder::new(description());
+    phase(&mut builder, "run", true, 10, 20);
+    builder.interval(&IntervalRecord { errors: 2, ..interval("run", "write", 10, &[SECOND; 6], 0) });
+    for at_s in [12, 20, 21] {
+        builder.operation(&OperationRecord { errno: Some(5), ..operation(OperationKind::Failed, at_s, 1) });
+    }
+    let failures = builder.summarise(&SeriesSet::default(), RecordingFacts::default()).failures;
+    assert_eq!(failures.len(), 1, "{failures:#?}");
+    assert_eq!((failures[0].count, failures[0].measured, failures[0].at_least), (2, true, false));
 }

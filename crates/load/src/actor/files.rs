@@ -23,7 +23,12 @@ pub(super) fn open(plan: &Plan, id: FileId) -> io::Result<File> {
 
 impl OpenFiles {
     /// Does something with the file, opened now or before. Files of a set in which files are replaced are not kept.
-    pub(super) fn with<T>(&mut self, plan: &Plan, id: FileId, act: impl Fn(&File) -> io::Result<T>) -> io::Result<T> {
+    pub(super) fn with<E: From<io::Error>>(
+        &mut self,
+        plan: &Plan,
+        id: FileId,
+        act: impl Fn(&File) -> Result<(), E>,
+    ) -> Result<(), E> {
         let (directory, set, file) = id.parts();
         if plan.file_sets.get(set).is_none_or(|set| set.replaced) {
             return act(&open(plan, id)?);

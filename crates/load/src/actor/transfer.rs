@@ -2,9 +2,9 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
 
 use super::{Outcome, Performer, Stage, files};
+use crate::block;
 use crate::board::Failure;
 use crate::data::FileId;
 use crate::plan::{Actor, Direction, Plan, Step, Transfer, Work};
@@ -24,13 +24,19 @@ struct Piece {
 
 /// How a piece ended when it did not simply succeed.
 enum Trouble {
-    Error(io::Error),
+    Failed(Failure),
     Stopped,
 }
 
 impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Trouble {
-        Trouble::Error(error)
+        Trouble::Failed(error.into())
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Trouble {
+        Trouble::Failed(failure)
     }
 }
 
@@ -79,16 +85,8 @@ impl Performer<'_> {
             Direction::Create => create(stage, transfer, piece),
             _ => {
                 let buffer = std::cell::RefCell::new(buffer);
-                let run = |file: &File| match move_piece(stage, transfer, piece, file, &mut buffer.borrow_mut()) {
-                    Err(Trouble::Error(error)) => Err(error),
-                    Err(Trouble::Stopped) => Ok(false),
-                    Ok(()) => Ok(true),
-                };
-                match self.files.with(&stage.plan, piece.file, run) {
-                    Ok(true) => Ok(()),
-                    Ok(false) => Err(Trouble::Stopped),
-                    Err(error) => Err(Trouble::Error(error)),
-                }
+                let run = |file: &File| move_piece(stage, transfer, piece, file, &mut buffer.borrow_mut());
+                self.files.with(&stage.plan, piece.file, run)
             }
         };
         outcome(transfer, piece, result)
@@ -116,8 +114,8 @@ impl Performer<'_> {
                     *buffer = used;
                     result
                 }
-                Ok(Err(_)) => Err(Trouble::Error(io::Error::other("the thread panicked"))),
-                Err(error) => Err(Trouble::Error(error)),
+                Ok(Err(_)) => Err(io::Error::other("the thread panicked").into()),
+                Err(error) => Err(error.into()),
             };
             if buffer.len() < longest_read {
                 // It went with a thread that could not be started.
@@ -155,7 +153,7 @@ fn outcome(transfer: &Transfer, piece: Piece, result: Result<(), Trouble>) -> Ou
     match result {
         Ok(()) => Outcome::Done { bytes: transfer.bytes, file: Some(piece.file) },
         Err(Trouble::Stopped) => Outcome::Stopped,
-        Err(Trouble::Error(error)) => Outcome::failed(&error, Some(piece.file)),
+        Err(Trouble::Failed(failure)) => Outcome::Failed(Failure { file: Some(piece.file), ..failure }),
     }
 }
 
@@ -163,7 +161,7 @@ fn outcome(transfer: &Transfer, piece: Piece, result: Result<(), Trouble>) -> Ou
 fn both(a: Outcome, b: Outcome) -> Outcome {
     match (a, b) {
         (Outcome::Stopped, _) | (_, Outcome::Stopped) => Outcome::Stopped,
-        (Outcome::Failed(failure), _) | (_, Outcome::Failed(failure)) => Outcome::Failed(Failure { ..failure }),
+        (Outcome::Failed(failure), _) | (_, Outcome::Failed(failure)) => Outcome::Failed(failure),
         (Outcome::Done { bytes: a, file }, Outcome::Done { bytes: b, .. }) => Outcome::Done { bytes: a + b, file },
     }
 }
@@ -179,7 +177,7 @@ fn whole_piece(
         Direction::Create => create(stage, transfer, piece),
         _ => match files::open(&stage.plan, piece.file) {
             Ok(file) => move_piece(stage, transfer, piece, &file, &mut buffer),
-            Err(error) => Err(Trouble::Error(error)),
+            Err(error) => Err(error.into()),
         },
     };
     (result, buffer)
@@ -194,8 +192,8 @@ fn move_piece(stage: &Stage, transfer: &Transfer, piece: Piece, file: &File, buf
         }
         let length = transfer.block_bytes.min(transfer.bytes - moved) as usize;
         match transfer.direction {
-            Direction::Read => file.read_exact_at(&mut buffer[..length], piece.offset + moved)?,
-            _ => file.write_all_at(stage.bytes.slice(piece.salt.wrapping_add(moved), length), piece.offset + moved)?,
+            Direction::Read => block::read(file, &mut buffer[..length], piece.offset + moved)?,
+            _ => block::write(file, stage.bytes.slice(piece.salt.wrapping_add(moved), length), piece.offset + moved)?,
         }
         moved += length as u64;
     }

@@ -12,6 +12,7 @@ mod clock_step;
 mod comparing;
 mod data_set;
 mod documents;
+mod errors;
 mod explaining;
 mod failing_disk;
 mod flight;

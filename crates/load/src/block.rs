@@ -1,0 +1,65 @@
+//! One block between memory and a file: all of it, or an error that says where in the file.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use model::operation::Fault;
+
+use crate::board::Failure;
+
+/// Reads all of `buffer` from `offset`. A file that ends before is a short read, at the place where it ends.
+pub(crate) fn read(file: &File, buffer: &mut [u8], offset: u64) -> Result<(), Failure> {
+    all(buffer.len(), offset, Fault::ShortRead, |done, at| file.read_at(&mut buffer[done..], at))
+}
+
+/// Writes all of `bytes` at `offset`.
+pub(crate) fn write(file: &File, bytes: &[u8], offset: u64) -> Result<(), Failure> {
+    all(bytes.len(), offset, Fault::ShortWrite, |done, at| file.write_at(&bytes[done..], at))
+}
+
+fn all(
+    length: usize,
+    offset: u64,
+    nothing_moved: Fault,
+    mut act: impl FnMut(usize, u64) -> io::Result<usize>,
+) -> Result<(), Failure> {
+    let mut done = 0;
+    while done < length {
+        let at = offset + done as u64;
+        match act(done, at) {
+            Ok(0) => {
+                return Err(Failure { fault: Some(nothing_moved), offset_bytes: Some(at), ..Failure::default() });
+            }
+            Ok(moved) => done += moved,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Failure { offset_bytes: Some(at), ..Failure::from(error) }),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use model::operation::Fault;
+
+    use super::{read, write};
+
+    #[test]
+    fn a_file_that_ends_before_says_where() {
+        let file = tempfile::tempfile().unwrap();
+        write(&file, &[7; 100], 50).unwrap();
+        let mut buffer = [0; 80];
+        read(&file, &mut buffer, 70).unwrap();
+        assert_eq!(buffer, [7; 80]);
+        let failure = read(&file, &mut buffer, 120).unwrap_err();
+        assert_eq!((failure.fault, failure.offset_bytes, failure.errno), (Some(Fault::ShortRead), Some(150), 0));
+    }
+
+    #[test]
+    fn a_full_device_says_where() {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let failure = write(&full, &[1; 10], 4096).unwrap_err();
+        assert_eq!((failure.errno, failure.offset_bytes, failure.fault), (libc::ENOSPC, Some(4096), None));
+    }
+}

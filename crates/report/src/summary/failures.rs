@@ -1,0 +1,55 @@
+//! What failed, how, how often, and where first.
+
+use std::fmt::Write as _;
+
+use explain::summary::{FailureCount, Summary};
+use model::operation::OperationRecord;
+
+use super::{below, push_table, section, table};
+use crate::number::grouped;
+use crate::style::{Style, printable};
+
+/// The failed operations by kind; nothing where none failed.
+pub(super) fn failures(text: &mut String, summary: &Summary, style: Style) {
+    if summary.failures.is_empty() {
+        return;
+    }
+    section(text, "Failed operations", style);
+    let mut failures = table(&["", "count", "error", "files", "first"]);
+    for column in failures.column_iter_mut().skip(2) {
+        column.set_cell_alignment(comfy_table::CellAlignment::Left);
+    }
+    for failure in &summary.failures {
+        let outside = if failure.measured { "" } else { " (not measured)" };
+        let at_least = if failure.at_least { "at least " } else { "" };
+        failures.add_row([
+            format!("{}{outside}", printable(&failure.class)),
+            format!("{at_least}{}", grouped(failure.count)),
+            error(failure),
+            failure.files.map(grouped).unwrap_or_default(),
+            failure.first.as_ref().map(|first| place(first, summary)).unwrap_or_default(),
+        ]);
+    }
+    push_table(text, &failures);
+}
+
+fn error(failure: &FailureCount) -> String {
+    match (failure.error(), failure.errno, &failure.first) {
+        (Some(name), ..) => name.replace('_', " "),
+        (None, Some(errno), _) => format!("error {errno}"),
+        (None, None, Some(_)) => "without a number".to_owned(),
+        (None, None, None) => "not kept, too many at once".to_owned(),
+    }
+}
+
+fn place(first: &OperationRecord, summary: &Summary) -> String {
+    let since_start = first.start_ns.saturating_sub(summary.started_ns) as f64 / 1e9;
+    let mut place = format!("at {since_start:.1} s");
+    if let Some(path) = &first.path {
+        let _ = write!(place, ", {}", printable(below(path, summary)));
+    }
+    if let Some(offset) = first.offset_bytes {
+        let _ = write!(place, " from byte {offset}");
+    }
+    place
+}
