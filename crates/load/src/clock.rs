@@ -11,6 +11,12 @@ pub fn now_ns() -> u64 {
     now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
 }
 
+/// CPU time of the calling thread.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64
+}
+
 /// Sleeps until that moment; a signal may end it earlier.
 pub(crate) fn sleep_until_ns(moment_ns: u64) {
     let request = Timespec { tv_sec: (moment_ns / NS_PER_S) as i64, tv_nsec: (moment_ns % NS_PER_S) as i64 };

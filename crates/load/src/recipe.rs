@@ -149,6 +149,8 @@ pub(crate) struct PhaseRecipe {
     pub(crate) span: std::ops::Range<usize>,
     pub(crate) kind: PhaseKind,
     pub(crate) duration: Option<Formula>,
+    /// Whether it is run at all.
+    pub(crate) when: Option<Formula>,
 }
 
 /// Phases that are run again: from one of them to the last.

@@ -123,6 +123,9 @@ pub struct Member {
     pub bytes: u64,
     /// Time that was spent in operations; the rest of the time is the load's own.
     pub busy_ns: u64,
+    /// CPU time of the thread, where it is known.
+    #[serde(default)]
+    pub cpu_ns: Option<u64>,
 }
 
 /// How a run came to its end.

@@ -17,6 +17,7 @@ const END: usize = 3;
 const ITEMS: usize = 4;
 const BYTES: usize = 5;
 const BUSY: usize = 6;
+const CPU: usize = 7;
 
 /// What a thread did in a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +34,8 @@ pub struct Share {
     pub bytes: u64,
     /// Time spent in operations.
     pub busy_ns: u64,
+    /// CPU time of the thread.
+    pub cpu_ns: u64,
 }
 
 impl Board {
@@ -66,6 +69,7 @@ impl Board {
         put(ITEMS, share.items);
         put(BYTES, share.bytes);
         put(BUSY, share.busy_ns);
+        put(CPU, share.cpu_ns);
         words[TURN].store(u64::from(turn) + 1, Ordering::Release);
         if counts {
             self.count_in(CREW_ENDED, turn);
@@ -91,6 +95,7 @@ impl Board {
             items: get(ITEMS),
             bytes: get(BYTES),
             busy_ns: get(BUSY),
+            cpu_ns: Some(get(CPU)),
             ..Member::default()
         })
     }
@@ -103,7 +108,7 @@ impl Board {
     }
 
     fn share(&self, thread: usize) -> &[std::sync::atomic::AtomicU64] {
-        const { assert!(BUSY < SHARE_WORDS && SHARE_WORDS == LINE) };
+        const { assert!(CPU < SHARE_WORDS && SHARE_WORDS == LINE) };
         let start = self.layout.shares() + thread * SHARE_WORDS;
         &self.memory.words()[start..start + SHARE_WORDS]
     }

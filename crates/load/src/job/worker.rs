@@ -26,6 +26,8 @@ pub(crate) struct Worker<'a> {
     command: Command,
     pace: Pace,
     share: Cell<Share>,
+    /// CPU time of the thread when the job began.
+    cpu_start_ns: u64,
 }
 
 impl<'a> Worker<'a> {
@@ -49,7 +51,13 @@ impl<'a> Worker<'a> {
             command,
             pace: Pace::new(actor, place.ordinal, start_ns),
             share: Cell::new(Share { start_ns, ..Share::default() }),
+            cpu_start_ns: clock::thread_cpu_ns(),
         }
+    }
+
+    /// The common start.
+    pub(crate) fn start_ns(&self) -> u64 {
+        self.share.get().start_ns
     }
 
     /// Whether the job should end now though it is not done: the load stops, or the phase's time is over. Cheap enough to
@@ -148,7 +156,8 @@ impl<'a> Worker<'a> {
 
     /// What it did, at its end.
     pub(crate) fn into_share(self, tid: u32) -> Share {
-        Share { tid, end_ns: clock::now_ns(), ..self.share.get() }
+        let cpu_ns = clock::thread_cpu_ns().saturating_sub(self.cpu_start_ns);
+        Share { tid, end_ns: clock::now_ns(), cpu_ns, ..self.share.get() }
     }
 }
 

@@ -39,6 +39,8 @@ struct Resolver<'a> {
     scope: Scope<'a>,
     sets: Vec<FileSet>,
     classes: Vec<String>,
+    /// The phases that are run, by their number in the recipe.
+    kept: Vec<usize>,
 }
 
 impl Plan {
@@ -46,9 +48,10 @@ impl Plan {
     /// [`Plan::refusals`].
     pub fn resolve(recipe: &Recipe, facts: &Facts, request: &Request) -> Result<Plan, LoadError> {
         let scope = Scope::new(recipe, facts, &request.settings)?;
-        let mut resolver = Resolver { recipe, facts, scope, sets: Vec::new(), classes: Vec::new() };
+        let mut resolver = Resolver { recipe, facts, scope, sets: Vec::new(), classes: Vec::new(), kept: Vec::new() };
         let variables = resolver.variables()?;
         resolver.sets = resolver.file_sets()?;
+        resolver.kept = resolver.kept()?;
         let phases = resolver.phases()?;
         let repeat = resolver.repeat()?;
         let words = resolver.words()?;
@@ -97,13 +100,28 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    fn kept(&self) -> Result<Vec<usize>, LoadError> {
+        let mut kept = Vec::new();
+        for (number, phase) in self.recipe.phases.iter().enumerate() {
+            let what = format!("'when' of phase '{}'", phase.name);
+            let when = phase.when.as_ref().map(|formula| self.scope.value(formula, &what)).transpose()?;
+            if when.is_none_or(|set| set != 0.0) {
+                kept.push(number);
+            }
+        }
+        match kept.iter().any(|number| self.recipe.phases[*number].kind == PhaseKind::Run) {
+            true => Ok(kept),
+            false => Err(self.refuse_at(0..0, "with these settings no phase is left to run".to_owned())),
+        }
+    }
+
     fn phases(&self) -> Result<Vec<Phase>, LoadError> {
         let resolve = |phase: &crate::recipe::PhaseRecipe| {
             let what = format!("duration of phase '{}'", phase.name);
             let duration = phase.duration.as_ref().map(|formula| self.scope.whole(formula, &what, 0));
             Ok(Phase { name: phase.name.clone(), kind: phase.kind, duration_ns: duration.transpose()? })
         };
-        self.recipe.phases.iter().map(resolve).collect()
+        self.kept.iter().map(|number| resolve(&self.recipe.phases[*number])).collect()
     }
 
     fn repeat(&self) -> Result<Option<Repeat>, LoadError> {
@@ -111,7 +129,9 @@ impl<'a> Resolver<'a> {
         let times = self.scope.whole(&repeat.count, "how often to repeat", 1)?;
         let until_full =
             repeat.until_full.as_ref().map(|formula| self.scope.value(formula, "until_full")).transpose()?;
-        Ok(Some(Repeat { from: repeat.from, times, until_full: until_full.is_some_and(|set| set != 0.0) }))
+        let from = self.kept.iter().position(|number| *number >= repeat.from);
+        let until_full = until_full.is_some_and(|set| set != 0.0);
+        Ok(from.map(|from| Repeat { from, times, until_full }))
     }
 
     fn words(&self) -> Result<Vec<(String, String)>, LoadError> {
@@ -174,7 +194,7 @@ impl<'a> Resolver<'a> {
             rate_per_s: self.rate(actor)?,
             pacing: actor.pacing,
             round_class,
-            in_phase: (0..self.recipe.phases.len()).map(in_phase).collect(),
+            in_phase: self.kept.iter().map(|number| in_phase(*number)).collect(),
             steps,
             job: actor.job.as_ref().map(|job| Job::resolve(&mut Values::new(job, &actor.name, self))).transpose()?,
             processes: actor.processes,

@@ -70,7 +70,7 @@ pub(crate) fn unknown_name(
 
 fn formulas(recipe: &Recipe) -> impl Iterator<Item = &Formula> {
     let variables = recipe.variables.iter().flat_map(|v| [Some(&v.default), v.min.as_ref(), v.max.as_ref()]);
-    let phases = recipe.phases.iter().map(|phase| phase.duration.as_ref());
+    let phases = recipe.phases.iter().flat_map(|phase| [phase.duration.as_ref(), phase.when.as_ref()]);
     let sets = recipe.file_sets.iter().flat_map(|set| [Some(&set.count), Some(&set.size)]);
     let actors = recipe
         .actors

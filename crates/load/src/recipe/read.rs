@@ -189,14 +189,14 @@ fn plain_unit(section: &Section<'_>, kind: Kind) -> Result<Option<String>, LoadE
 fn phases(top: &Section<'_>) -> Result<Vec<PhaseRecipe>, LoadError> {
     let mut phases: Vec<PhaseRecipe> = Vec::new();
     for section in top.tables("phase", "name")? {
-        let section = section.only(&["name", "kind", "duration"])?;
+        let section = section.only(&["name", "kind", "duration", "when"])?;
         let kind = section.required_word("kind", &PHASE_KINDS)?;
         let duration = section.formula("duration", Kind::Duration)?;
         if let (PhaseKind::Fill, Some(formula)) = (kind, &duration) {
             return Err(section.error(formula.span.clone(), "a fill ends when it is complete and has no 'duration'"));
         }
         let (name, span) = (plain_name(&section, section.required_text("name")?)?, section.span.clone());
-        phases.push(PhaseRecipe { name, span, kind, duration });
+        phases.push(PhaseRecipe { name, span, kind, duration, when: section.formula("when", Kind::Flag)? });
     }
     match phases.iter().any(|phase| phase.kind == PhaseKind::Run) {
         true => Ok(phases),

@@ -1,0 +1,57 @@
+//! The memory that a stream's blocks are written from and read into.
+
+use super::part::Piece;
+use crate::random::Random;
+
+/// O_DIRECT wants memory that is aligned to the device's blocks.
+const ALIGNMENT: usize = 4096;
+
+/// One block of memory, filled with bytes that do not compress.
+pub(super) struct Block {
+    bytes: Vec<u8>,
+    start: usize,
+    salt: u64,
+}
+
+impl Block {
+    /// Of that length; blocks of another salt hold other bytes.
+    pub(super) fn new(length: u64, salt: u64) -> Block {
+        let mut bytes = vec![0; length as usize + ALIGNMENT];
+        Random::new(salt, 0).fill(&mut bytes);
+        let start = bytes.as_ptr().align_offset(ALIGNMENT);
+        Block { bytes, start, salt }
+    }
+
+    /// As much of it as a piece needs.
+    pub(super) fn part(&mut self, piece: Piece) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + piece.length]
+    }
+
+    /// The same, with bytes to write: each page of a file gets a beginning of its own, so that no two are alike.
+    pub(super) fn fresh(&mut self, piece: Piece) -> &[u8] {
+        let salt = self.salt;
+        let bytes = self.part(piece);
+        for (page, chunk) in bytes.chunks_mut(ALIGNMENT).enumerate() {
+            let mark = (salt ^ (piece.offset + (page * ALIGNMENT) as u64)).to_le_bytes();
+            let length = chunk.len().min(mark.len());
+            chunk[..length].copy_from_slice(&mark[..length]);
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Block, Piece};
+
+    #[test]
+    fn blocks_are_aligned_and_no_two_pages_alike() {
+        let mut block = Block::new(8192, 7);
+        let first = block.fresh(Piece { offset: 0, length: 8192 }).to_vec();
+        let second = block.fresh(Piece { offset: 8192, length: 8192 }).to_vec();
+        assert_eq!(block.part(Piece { offset: 0, length: 1 }).as_ptr() as usize % 4096, 0);
+        let pages: std::collections::HashSet<&[u8]> = first.chunks(4096).chain(second.chunks(4096)).collect();
+        assert_eq!(pages.len(), 4);
+        assert_eq!(block.fresh(Piece { offset: 5, length: 1 }).len(), 1);
+    }
+}

@@ -1,0 +1,29 @@
+//! Read a block, change a byte, write it back where it was.
+
+use std::io::{Seek, SeekFrom};
+
+use super::block::Block;
+use super::part::Piece;
+use super::{Opened, calls};
+use crate::board::Failure;
+use crate::job::worker::failed_at;
+
+/// Does that at the descriptors' offsets. With one descriptor it seeks back between read and write, so that the offset,
+/// which the two share, jumps to and fro though both are sequential.
+pub(super) fn rewrite(opened: &Opened, block: &mut Block, piece: Piece) -> Result<u64, Failure> {
+    let bytes = block.part(piece);
+    calls::read(&opened.file, bytes, piece)?;
+    change(bytes, piece);
+    if opened.writer.is_none() {
+        (&opened.file).seek(SeekFrom::Current(-(piece.length as i64))).map_err(failed_at(piece.offset))?;
+    }
+    calls::write(opened.writer(), bytes, piece)
+}
+
+/// Changes one byte: the number of the block says which.
+pub(super) fn change(bytes: &mut [u8], piece: Piece) {
+    if piece.length > 0 {
+        let place = (piece.offset / piece.length as u64) % piece.length as u64;
+        bytes[place as usize] = bytes[place as usize].wrapping_add(1);
+    }
+}

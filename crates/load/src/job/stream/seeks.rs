@@ -1,0 +1,47 @@
+//! Blocks anywhere in a file: read, and some of them changed and written back.
+
+use std::io::{Seek, SeekFrom};
+
+use super::block::Block;
+use super::part::Piece;
+use super::{Opened, Patience, Stream, calls, rewrite};
+use crate::board::Failure;
+use crate::clock;
+use crate::job::Worker;
+use crate::job::worker::failed_at;
+
+/// As many seeks as the thread should make, or until the time is over.
+pub(super) fn seek(stream: &Stream, worker: &mut Worker<'_>, opened: &Opened, block: &mut Block, deadline_ns: u64) {
+    let blocks = stream.size_bytes / stream.block_bytes;
+    let mut patience = Patience::default();
+    for _ in 0..stream.seeks {
+        let Some(start_ns) = worker.next_start_ns() else { return };
+        if blocks == 0 || (deadline_ns != u64::MAX && clock::now_ns() >= deadline_ns) {
+            return;
+        }
+        let offset = worker.random.below(blocks) * stream.block_bytes;
+        let writes = (worker.random.below(1 << 32) as f64) < stream.update * (1u64 << 32) as f64;
+        let piece = Piece { offset, length: stream.block_bytes as usize };
+        let act = || one(opened, block, piece, writes);
+        let start_ns = start_ns.unwrap_or_else(clock::now_ns);
+        let result = worker.time_from(start_ns, stream.class, Some(opened.id), act);
+        if !patience.goes_on(worker, result) {
+            return;
+        }
+        if let Some(class) = stream.fsync.filter(|_| stream.sync_each && writes) {
+            stream.sync(worker, class, opened);
+        }
+    }
+}
+
+fn one(opened: &Opened, block: &mut Block, piece: Piece, writes: bool) -> Result<u64, Failure> {
+    (&opened.file).seek(SeekFrom::Start(piece.offset)).map_err(failed_at(piece.offset))?;
+    let bytes = block.part(piece);
+    let read = calls::read(&opened.file, bytes, piece)?;
+    if !writes {
+        return Ok(read);
+    }
+    rewrite::change(bytes, piece);
+    (&opened.file).seek(SeekFrom::Start(piece.offset)).map_err(failed_at(piece.offset))?;
+    calls::write(&opened.file, bytes, piece)
+}
