@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use libbpf_cargo::SkeletonBuilder;
 
 const FOLDER: &str = "src/bpf";
-const PROGRAMS: [&str; 2] = ["funclat", "stall"];
+const PROGRAMS: [&str; 3] = ["floor", "funclat", "stall"];
 /// The first with the compare-and-exchange that the table of requests needs (Linux 5.12).
 const PROCESSOR: &str = "-mcpu=v3";
 

@@ -32,6 +32,7 @@ enum bpf_map_type {
 
 enum {
 	BPF_F_NO_PREALLOC = 1,
+	BPF_F_MMAPABLE = 1 << 10,
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_ANY = 0,
@@ -96,6 +97,7 @@ struct task_struct {
 	int tgid;
 	unsigned int flags;
 	unsigned int __state;
+	void *bio_list;
 	void *worker_private;
 	struct files_struct *files;
 	char comm[16];

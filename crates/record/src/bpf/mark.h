@@ -34,18 +34,25 @@ int BPF_PROG(contention_begin, void *lock, unsigned int flags)
 	if (flags & LOCK_SPINS)
 		return 0;
 	note = current_note(bpf_get_current_task_btf());
-	if (note)
-		note->lock = flags | LOCKED;
+	if (!note)
+		return 0;
+	if (!note->lock)
+		__sync_fetch_and_add(&waiting_locks, 1);
+	note->lock = flags | LOCKED;
 	return 0;
 }
 
 SEC("tp_btf/contention_end")
 int BPF_PROG(contention_end)
 {
-	struct task_note *note = note_of(bpf_get_current_task_btf());
+	struct task_note *note;
 
-	if (note)
-		note->lock = 0;
+	/* Spinning locks end like this, too, with the lock held. */
+	if (!waiting_locks)
+		return 0;
+	note = note_of(bpf_get_current_task_btf());
+	if (note && note->lock)
+		forget_lock(note);
 	return 0;
 }
 

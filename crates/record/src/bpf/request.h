@@ -8,6 +8,7 @@
 #define QUEUES 256
 #define HISTOGRAMS 256
 #define MOST_MERGES 64
+#define NUMBERS 64
 
 #define EPOCHS 128
 #define MOST_CPUS 512
@@ -58,41 +59,43 @@ struct {
 } histograms SEC(".maps");
 
 u32 next_histogram SEC(".data") = 0;
-u32 next_request SEC(".data") = 0;
-/* Bios of tasks that left the CPU before there was a request for them. */
-s32 waiting_bios SEC(".data") = 0;
+u32 next_numbers SEC(".data.numbers") = 0;
 
-/* A request under way, and its device's epoch when it came. */
+/* What is noted of a request under way: one line of the CPU's cache, as another CPU often completes it. */
 struct slot {
-	struct request_note note;
+	u64 key;		/* the request's address; 0: free */
 	u64 made_ns;		/* request->start_time_ns, by which one use of it is told from the next */
-	u32 epoch;
-	u32 class;
+	u64 queued_ns;
+	u64 got_ns;
+	u64 inserted_ns;
+	u64 issued_ns;
+	u32 device;
+	u32 epoch;		/* its device's when it came */
+	u32 tid;
+	u8 class;
+	u8 throttled;
+	u16 unused;
 };
 
-/* A table in place of a hash map, which costs several times as much for each request. The keys lie together, in one line
- * of the CPU's cache. */
+/* A table in place of a hash map, which costs several times as much for each request. */
 struct set {
-	u64 key[WAYS];
 	struct slot way[WAYS];
 };
 
+/* Mapped maps begin at a page, and so each slot at a line. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, SETS);
 	__type(key, u32);
 	__type(value, struct set);
 } requests SEC(".maps");
 
-/* The request that this CPU completed last, and in the context of which task; the bio that it was handed last, if there is
- * no request for it yet. */
+/* The request that this CPU completed last, and in the context of which task. */
 struct on_cpu {
-	u64 tid;
-	u64 done_ns;
-	u32 done_set;
-	u32 done_way;
-	u64 bio;
-	u64 queued_ns;
+	u32 tid;
+	u32 number;		/* of the request that it told last, where each is kept */
+	struct request_note done;	/* key 0: it is being written */
 };
 
 struct {
@@ -116,15 +119,9 @@ static __always_inline struct on_cpu *this_cpu(void)
 }
 
 /* By the lower half of its address: the verifier lets no program reckon with a whole one. */
-static __always_inline u32 number_of_set(struct request *request)
-{
-	return (u32)(u64)request * 0x9e3779b1u >> 19;
-}
-
 static __always_inline struct set *set_of(struct request *request)
 {
-	u32 at = number_of_set(request);
-
+	u32 at = (u32)(u64)request * 0x9e3779b1u >> 19;
 
 	return bpf_map_lookup_elem(&requests, &at);
 }
@@ -135,7 +132,7 @@ static __always_inline struct slot *find(struct set *set, u64 key)
 
 #pragma unroll
 	for (way = 0; way < WAYS; way++)
-		if (set->key[way] == key)
+		if (set->way[way].key == key)
 			return &set->way[way];
 	return 0;
 }
@@ -145,44 +142,11 @@ static __always_inline struct slot *claim(struct set *set, u64 key)
 	int way;
 
 #pragma unroll
-	for (way = 0; way < WAYS; way++) {
-		if (!__sync_val_compare_and_swap(&set->key[way], 0, key)) {
-			set->way[way].note.key = key;
+	for (way = 0; way < WAYS; way++)
+		if (!__sync_val_compare_and_swap(&set->way[way].key, 0, key))
 			return &set->way[way];
-		}
-	}
 	count_loss(REQUEST_NOTES);
 	return 0;
-}
-
-static __always_inline u32 way_of(struct set *set, u64 key)
-{
-	return set->key[0] == key ? 0 : set->key[1] == key ? 1 : set->key[2] == key ? 2 : 3;
-}
-
-/* The request that this CPU completed last, if its place was not taken by another one since. */
-static __always_inline int copy_done(struct on_cpu *cpu, struct request_note *into)
-{
-	u32 at = cpu->done_set, way = cpu->done_way;
-	struct set *set = bpf_map_lookup_elem(&requests, &at);
-
-	if (!set || way >= WAYS)
-		return 0;
-	*into = set->way[way].note;
-	if (into->completed_ns == cpu->done_ns)
-		return 1;
-	into->key = 0;
-	return 0;
-}
-
-static __always_inline void let_go(struct set *set, u64 key)
-{
-	int way;
-
-#pragma unroll
-	for (way = 0; way < WAYS; way++)
-		if (set->key[way] == key)
-			set->key[way] = 0;
 }
 
 static __always_inline u32 device_of(struct request *request)
@@ -279,76 +243,33 @@ static __always_inline int is_throttle_worker(struct task_struct *task)
 	return (u64)BPF_CORE_READ(worker, current_func) == settings.throttle_function;
 }
 
-/* What was handed to the block layer and has no request yet. Where each request is kept the moment is noted; else only
- * if the task leaves the CPU before there is a request: reading the clock is what costs most here. */
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(block_bio_queue, struct bio *bio)
+/* When the request's bio was handed to the block layer: if its task did not leave the CPU since, when it got its request,
+ * to the microsecond. */
+static __always_inline u64 queued_at(struct task_struct *task, u64 got)
 {
-	struct on_cpu *cpu = this_cpu();
-
-	if (!cpu)
-		return 0;
-	cpu->bio = (u64)bio;
-	if (settings.all_requests)
-		cpu->queued_ns = bpf_ktime_get_ns();
-	return 0;
-}
-
-static __always_inline int bio_was_merged(struct bio *bio)
-{
-	struct on_cpu *cpu = this_cpu();
-
-	if (cpu && cpu->bio == (u64)bio)
-		cpu->bio = 0;
-	return 0;
-}
-
-SEC("tp_btf/block_bio_backmerge")
-int BPF_PROG(block_bio_backmerge, struct bio *bio)
-{
-	return bio_was_merged(bio);
-}
-
-SEC("tp_btf/block_bio_frontmerge")
-int BPF_PROG(block_bio_frontmerge, struct bio *bio)
-{
-	return bio_was_merged(bio);
-}
-
-/* When the request's bio was handed to the block layer. If its task did not leave the CPU since, that is when it got its
- * request, to the microsecond. */
-static __always_inline u64 queued_at(struct task_struct *task, u64 bio, u64 got)
-{
-	struct on_cpu *cpu = this_cpu();
 	struct task_note *note;
+	u64 queued;
 
-	if (cpu && cpu->bio == bio) {
-		cpu->bio = 0;
-		return settings.all_requests ? cpu->queued_ns : got;
-	}
-	if (!settings.all_requests && !waiting_bios)
+	if (!waiting_bios)
 		return got;
 	note = note_of(task);
-	if (note && note->bio == bio) {
-		note->bio = 0;
-		__sync_fetch_and_add(&waiting_bios, -1);
-		return note->queued_ns;
-	}
-	return settings.all_requests ? 0 : got;
+	/* One that was made before is not that for which it waited. */
+	if (!note || !note->queued_ns || note->queued_ns > got)
+		return got;
+	queued = note->queued_ns;
+	forget_bio(note);
+	return queued;
 }
 
 /* The request's times before the scheduler. */
 static __always_inline void note_start(struct slot *slot, struct request *request, u64 got)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u64 queued;
 
-	queued = queued_at(task, (u64)request->bio, got);
-	slot->note.tid = task->pid;
-	slot->note.throttled = is_throttle_worker(task);
-	slot->note.queued_ns = queued;
-	/* The kernel reads its clock once for several requests: a moment before the bio came is no better than that. */
-	slot->note.got_ns = got && got < queued ? queued : got;
+	slot->tid = task->pid;
+	slot->throttled = is_throttle_worker(task);
+	slot->queued_ns = queued_at(task, got);
+	slot->got_ns = got;
 }
 
 static __always_inline void begin_epoch(struct device *device, struct request *request, u64 now)
@@ -370,7 +291,7 @@ static __always_inline void count_arrival(struct slot *slot, struct request *req
 	struct counts *counts = counts_of(request, bpf_get_smp_processor_id());
 	struct device *device = counters_of(request);
 
-	slot->note.device = number;
+	slot->device = number;
 	if (!device || !counts) {
 		count_loss(DEVICES_BEYOND);
 		return;
@@ -398,10 +319,8 @@ static __always_inline void count_done(struct request *request, u32 class)
 /* `made`: the kernel's time for when it was made, which block_io_start comes too early for. */
 static __always_inline struct slot *start(struct slot *slot, struct request *request, u64 now, u64 made)
 {
-	slot->note.inserted_ns = 0;
-	slot->note.issued_ns = 0;
-	slot->note.number = 0;
-	slot->note.merges = 0;
+	slot->inserted_ns = 0;
+	slot->issued_ns = 0;
 	slot->made_ns = made;
 	note_start(slot, request, settings.all_requests ? now : made <= now ? made : 0);
 	count_arrival(slot, request, now);
@@ -450,7 +369,7 @@ static __always_inline struct slot *slot_at(struct request *request, u64 now)
 	made = request->start_time_ns;
 	if (!slot)
 		return new_slot(set, request, now, made);
-	if (!slot->made_ns && !slot->note.issued_ns)
+	if (!slot->made_ns && !slot->issued_ns)
 		slot->made_ns = made;
 	/* One that another was merged into takes the earlier of their times. */
 	else if (made > slot->made_ns || !made)
@@ -464,8 +383,8 @@ int BPF_PROG(block_rq_insert, struct request *request)
 	u64 now = bpf_ktime_get_ns();
 	struct slot *slot = slot_at(request, now);
 
-	if (slot && !slot->note.inserted_ns)
-		slot->note.inserted_ns = now;
+	if (slot && !slot->inserted_ns)
+		slot->inserted_ns = now;
 	return 0;
 }
 
@@ -476,7 +395,7 @@ int BPF_PROG(block_rq_issue, struct request *request)
 	struct slot *slot = slot_at(request, now);
 
 	if (slot)
-		slot->note.issued_ns = now;
+		slot->issued_ns = now;
 	return 0;
 }
 
@@ -490,7 +409,7 @@ int BPF_PROG(block_rq_merge, struct request *request)
 	if (!slot)
 		return 0;
 	count_done(request, class_of(request->cmd_flags));
-	let_go(set, (u64)request);
+	slot->key = 0;
 	return 0;
 }
 
@@ -565,15 +484,16 @@ static __always_inline void tell_passed(struct event *event, struct slot *slot, 
 	}
 }
 
-static __always_inline void tell_request(struct slot *slot, struct device *device, struct request *request)
+static __always_inline void tell_request(struct request_note *note, struct slot *slot, struct device *device,
+					 struct request *request)
 {
 	struct event *event = begin_event(REQUEST, BARE);
 
 	if (!event)
 		return;
-	event->tid = slot->note.tid;
-	event->end_ns = slot->note.completed_ns;
-	event->request = slot->note;
+	event->tid = note->tid;
+	event->end_ns = note->completed_ns;
+	event->request = *note;
 	if (device)
 		tell_passed(event, slot, device, request);
 	end_event(event);
@@ -609,52 +529,73 @@ static __always_inline void tell_each(struct request_note *note)
 	bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
 }
 
+static __always_inline u64 began_at(struct slot *slot)
+{
+	return slot->queued_ns ? slot->queued_ns : slot->inserted_ns ? slot->inserted_ns : slot->issued_ns;
+}
+
+/* Each CPU takes some numbers at a time: what all write to is dear. From 1 on. */
+static __always_inline u32 next_number(struct on_cpu *cpu)
+{
+	if (!(cpu->number % NUMBERS))
+		cpu->number = __sync_fetch_and_add(&next_numbers, NUMBERS);
+	return ++cpu->number;
+}
+
+/* What interrupts this may look at it: it has no key meanwhile. */
+static __always_inline void write_up(struct request_note *note, struct slot *slot, struct request *request, u64 now)
+{
+	*(volatile u64 *)&note->key = 0;
+	note->sector = request->__sector;
+	note->queued_ns = slot->queued_ns;
+	note->got_ns = slot->got_ns;
+	note->inserted_ns = slot->inserted_ns;
+	note->issued_ns = slot->issued_ns;
+	note->completed_ns = now;
+	note->device = slot->device;
+	note->flags = request->cmd_flags;
+	note->tid = slot->tid;
+	note->throttled = slot->throttled;
+}
+
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(block_rq_complete, struct request *request, u8 status, unsigned int bytes)
 {
 	struct set *set = set_of(request);
 	struct slot *slot = set ? find(set, (u64)request) : 0;
+	struct on_cpu *cpu = this_cpu();
+	struct request_note *note;
 	struct device *device;
-	struct on_cpu *cpu;
-	u64 began;
+	u64 began, now;
 	u32 class;
+	bool slow;
 
-	if (!slot)
-		return 0;
 	/* A first part of it: the rest is still to come. */
-	if (bytes < request->__data_len && !status)
+	if (!slot || !cpu || (bytes < request->__data_len && !status))
 		return 0;
-	slot->note.completed_ns = bpf_ktime_get_ns();
-	slot->note.sector = request->__sector;
-	slot->note.bytes = bytes;
-	slot->note.flags = request->cmd_flags;
-	slot->note.status = status;
-	began = slot->note.queued_ns ? slot->note.queued_ns
-		: slot->note.inserted_ns ? slot->note.inserted_ns : slot->note.issued_ns;
-	class = class_of(slot->note.flags);
-	device = counters_of(request);
-	if (device && device->number != slot->note.device)
-		device = 0;
-	if (settings.all_requests || slot->note.completed_ns - began >= settings.slow_ns)
-		slot->note.merges = merges_of(request);
-	if (settings.all_requests)
-		slot->note.number = __sync_fetch_and_add(&next_request, 1) + 1;
+	now = bpf_ktime_get_ns();
+	note = &cpu->done;
+	write_up(note, slot, request, now);
+	note->bytes = bytes;
+	note->status = status;
+	note->number = settings.all_requests ? next_number(cpu) : 0;
+	began = began_at(slot);
 	/* What takes so long that its times do not fit is told as slow ones are. */
-	if (began && (slot->note.completed_ns - began >= settings.slow_ns ||
-		      (settings.all_requests && slot->note.completed_ns - began >= UNSEEN)))
-		tell_request(slot, device, request);
+	slow = began && (now - began >= settings.slow_ns || (settings.all_requests && now - began >= UNSEEN));
+	note->merges = settings.all_requests || slow ? merges_of(request) : 0;
+	class = class_of(note->flags);
+	device = counters_of(request);
+	if (device && device->number != note->device)
+		device = 0;
+	cpu->tid = (u32)bpf_get_current_pid_tgid();
+	*(volatile u64 *)&note->key = (u64)request;
+	if (slow)
+		tell_request(note, slot, device, request);
 	else if (settings.all_requests)
-		tell_each(&slot->note);
+		tell_each(note);
 	count_done(request, class);
 	if (device && class < CLASSES)
-		add_to_histogram(device, class, &slot->note);
-	cpu = this_cpu();
-	if (cpu) {
-		cpu->tid = (u32)bpf_get_current_pid_tgid();
-		cpu->done_ns = slot->note.completed_ns;
-		cpu->done_set = number_of_set(request);
-		cpu->done_way = way_of(set, (u64)request);
-	}
-	let_go(set, (u64)request);
+		add_to_histogram(device, class, note);
+	slot->key = 0;
 	return 0;
 }

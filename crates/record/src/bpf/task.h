@@ -65,14 +65,13 @@ struct task_note {
 	u32 lock;		/* contention_begin's flags + LOCKED; 0: waits for none */
 	u32 out_mark;
 	u32 waker_frames;
-	u64 bio;		/* handed to the block layer before it left the CPU, and when */
+	u64 queued_ns;		/* it left the CPU then, having handed on a bio that had no request yet; 0: nothing waits */
 	struct request_note request;	/* by whose completion it was woken */
 	u64 entered_ns;
 	u64 first, second;
 	u32 waker_tid;
 	u32 waker_pid;
 	struct gathered gathered[SUMS + SPANS];
-	u64 queued_ns;
 	u64 mark_ns;		/* if it begins soon after */
 	struct detail detail;	/* of mark or out_mark */
 	u64 span_ns[PAIRED];
@@ -88,6 +87,10 @@ struct {
 	__type(key, int);
 	__type(value, struct task_note);
 } tasks SEC(".maps");
+
+/* Tasks with a bio that waits, and tasks that wait for a lock: mostly none, which saves looking at the task. */
+s32 waiting_bios SEC(".data") = 0;
+s32 waiting_locks SEC(".data") = 0;
 
 static __always_inline void count_loss(u32 kind)
 {
@@ -115,6 +118,18 @@ static __always_inline struct task_note *new_note_of(struct task_struct *task)
 static __always_inline struct task_note *current_note(struct task_struct *task)
 {
 	return task->tgid == settings.recorder ? 0 : new_note_of(task);
+}
+
+static __always_inline void forget_bio(struct task_note *note)
+{
+	note->queued_ns = 0;
+	__sync_fetch_and_add(&waiting_bios, -1);
+}
+
+static __always_inline void forget_lock(struct task_note *note)
+{
+	note->lock = 0;
+	__sync_fetch_and_add(&waiting_locks, -1);
 }
 
 /* How much of an event there is: all but stacks, all but the waker's, or all. */

@@ -24,13 +24,24 @@ static __always_inline int is_of_interest(struct task_note *note)
 	return note->request.key && !(note->out_state & TASK_NOLOAD);
 }
 
+/* A task within submit_bio has handed on a bio; nothing tells whether that has got its request, but for the few drivers that
+ * sleep on the way to the device it has not. */
+static __always_inline void note_bio(struct task_struct *task, struct task_note *note, u64 now)
+{
+	if (!task->bio_list) {
+		if (note->queued_ns)
+			forget_bio(note);
+	} else if (!note->queued_ns) {
+		note->queued_ns = now;
+		__sync_fetch_and_add(&waiting_bios, 1);
+	}
+}
+
 static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 now)
 {
-	struct on_cpu *cpu = this_cpu();
 	struct task_note *note;
-	u32 tid = task->pid;
 
-	if (!tid || task->tgid == settings.recorder)
+	if (!task->pid || task->tgid == settings.recorder)
 		return;
 	note = new_note_of(task);
 	if (!note)
@@ -41,13 +52,7 @@ static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 no
 	note->waker_frames = 0;
 	note->request.key = 0;
 	note->out_mark = 0;
-	if (cpu && cpu->bio) {
-		if (!note->bio)
-			__sync_fetch_and_add(&waiting_bios, 1);
-		note->bio = cpu->bio;
-		note->queued_ns = settings.all_requests ? cpu->queued_ns : now;
-		cpu->bio = 0;
-	}
+	note_bio(task, note, now);
 	if (!state)
 		return;
 	if (note->mark && is_blocked(state) && now - note->mark_ns < MARK_WINDOW_NS) {
@@ -174,8 +179,10 @@ static __always_inline void link_request(struct task_note *note, u32 waker, u64 
 	struct on_cpu *cpu = this_cpu();
 	struct task_note *mine;
 
-	if (cpu && cpu->tid == waker && now - cpu->done_ns < WAKE_WINDOW_NS && copy_done(cpu, &note->request))
+	if (cpu && cpu->tid == waker && now - cpu->done.completed_ns < WAKE_WINDOW_NS && cpu->done.key) {
+		note->request = cpu->done;
 		return;
+	}
 	if (!(current->flags & PF_KTHREAD) || !is_of_interest(note))
 		return;
 	mine = note_of(current);
@@ -227,7 +234,12 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 {
 	struct task_note *note = note_of(task);
 
-	if (note)
-		tell_all_gathered(task, note);
+	if (!note)
+		return 0;
+	if (note->queued_ns)
+		forget_bio(note);
+	if (note->lock)
+		forget_lock(note);
+	tell_all_gathered(task, note);
 	return 0;
 }

@@ -119,15 +119,6 @@ pub(super) const SOURCES: &[Source] = &[
             program("block_rq_complete", "block_rq_complete", 3),
         ],
     ),
-    source(
-        "tracing: block request queueing",
-        "tells how long tasks waited for a request",
-        &[
-            program("block_bio_queue", "block_bio_queue", 1),
-            program("block_bio_backmerge", "block_bio_backmerge", 1),
-            program("block_bio_frontmerge", "block_bio_frontmerge", 1),
-        ],
-    ),
     Source {
         each_request: true,
         ..source(

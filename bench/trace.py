@@ -1,0 +1,329 @@
+"""What tracing costs a load: called by trace.sh, which makes the device.
+
+One fio runs all the time. The ways of tracing alternate beside it, forth and back, each for a window of some seconds, once
+it is attached; what is shown is the median over the rounds, and the range. `stallscope record` runs as it does for its
+users: with all samplers, and tracing the whole machine.
+
+CPU is that of the whole machine: on each CPU a thread of the scheduler's idle class counts loops, which tells what the
+others left over, interrupts included. The kernel's own account goes by ticks and misses most of what is as short and as
+often as this. So the machine must have nothing else to do.
+"""
+
+import glob
+import json
+import mmap
+import os
+import shutil
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import time
+
+DEVICE, SCRATCH = os.environ["TRACE_DEVICE"], os.environ["TRACE_SCRATCH"]
+ROUNDS = int(os.environ.get("TRACE_ROUNDS", 3))
+SECONDS = float(os.environ.get("TRACE_SECONDS", 2))
+RATE = int(os.environ.get("TRACE_RATE", 50000))
+ENGINE = os.environ.get("TRACE_ENGINE", "io_uring")
+CPUS = sorted(os.sched_getaffinity(0))
+DISK = os.path.basename(DEVICE)
+PROGRAM, FLOOR = "target/release/stallscope", "target/release/examples/floor"
+# The tracer measures its programs within its first second, which costs more than they do.
+SETTLE_SECONDS = 1.2
+TRACEFS = next((path for path in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
+                if os.path.exists(path + "/trace_clock")), None)
+
+BIOSNOOP = """
+tracepoint:block:block_rq_issue { @start[args->dev, args->sector] = nsecs; @by[args->dev, args->sector] = comm; }
+tracepoint:block:block_rq_complete /@start[args->dev, args->sector]/ {
+    printf("%u %s %d %s %d %u\\n", elapsed / 1000, @by[args->dev, args->sector], args->dev, args->rwbs, args->sector,
+        (nsecs - @start[args->dev, args->sector]) / 1000);
+    delete(@start[args->dev, args->sector]); delete(@by[args->dev, args->sector]);
+}
+END { clear(@start); clear(@by); }
+"""
+
+started = []
+
+
+def start(command, **options):
+    options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **options}
+    started.append(subprocess.Popen(command, **options))
+    return started[-1]
+
+
+def end(process, number=signal.SIGINT):
+    process.send_signal(number)
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    started.remove(process)
+
+
+class Spare:
+    """How much CPU is left over: loops per second of an idle thread on each CPU, against those of an idle machine."""
+
+    BATCH = 5000
+
+    def __init__(self):
+        self.board = mmap.mmap(-1, 4096)
+        self.children = []
+        for slot, cpu in enumerate(CPUS):
+            child = os.fork()
+            if not child:
+                self.spin(slot, cpu)
+            self.children.append(child)
+        time.sleep(0.3)
+        self.idle = 0
+        # What else the machine does now and then only makes it less.
+        for _ in range(5):
+            before = self.look()
+            time.sleep(0.3)
+            self.idle = max(self.idle, self.per_second(before))
+
+    def spin(self, slot, cpu):
+        os.sched_setaffinity(0, {cpu})
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        parent = os.getppid()
+        count = 0
+        while count % 1000 or os.getppid() == parent:
+            for _ in range(self.BATCH):
+                pass
+            count += 1
+            struct.pack_into("Q", self.board, 8 * slot, count)
+        os._exit(0)
+
+    def look(self):
+        return time.monotonic(), sum(struct.unpack_from(f"{len(CPUS)}Q", self.board))
+
+    def per_second(self, before):
+        now = self.look()
+        return (now[1] - before[1]) / (now[0] - before[0])
+
+    def busy_ns(self, before):
+        """CPU time per second that others had since `before`, on all CPUs."""
+        return (1 - min(self.per_second(before) / self.idle, 1)) * len(CPUS) * 1e9
+
+    def end(self):
+        for child in self.children:
+            os.kill(child, signal.SIGKILL)
+
+
+def requests():
+    fields = [int(field) for field in open(f"/sys/block/{DISK}/stat").read().split()]
+    return fields[0] + fields[4]
+
+
+def links(pid):
+    """Programs that the process has attached."""
+    count = 0
+    for path in glob.glob(f"/proc/{pid}/fd/*"):
+        try:
+            count += os.readlink(path) == "anon_inode:bpf_link"
+        except OSError:
+            pass
+    return count
+
+
+def attached(process):
+    """Waits until it attaches no more."""
+    before, deadline = 0, time.monotonic() + 15
+    while time.monotonic() < deadline and process.poll() is None:
+        now = links(process.pid)
+        if now and now == before:
+            time.sleep(SETTLE_SECONDS)
+            return process
+        before = now
+        time.sleep(0.3)
+    raise OSError(f"{process.args[0]} has not attached its programs")
+
+
+class Way:
+    """A way of tracing. `said` is what is to be told of it beside the figures, if anything."""
+
+    def __init__(self):
+        self.said = []
+
+    def begin(self):
+        time.sleep(0.3)
+
+    def end(self, done):
+        pass
+
+
+class Record(Way):
+    def __init__(self, *options):
+        super().__init__()
+        self.options = options
+
+    def begin(self):
+        shutil.rmtree(SCRATCH + "/run", ignore_errors=True)
+        command = [PROGRAM, "record", "--quiet", "--json", "--runtime", "1h", "--out", SCRATCH + "/run", *self.options]
+        self.process = start(command)
+        attached(self.process)
+
+    def end(self, done):
+        end(self.process)
+        if self.options:
+            answer = subprocess.run([PROGRAM, "check", "--json", SCRATCH + "/run"], capture_output=True)
+            rows = json.loads(answer.stdout)["rows"].get("requests", 0)
+            size = sum(os.path.getsize(path) for path in glob.glob(SCRATCH + "/run/requests*"))
+            self.said.append(size / max(rows, 1))
+
+    def told(self):
+        return f"{statistics.median(self.said):.1f} archive bytes a request" if self.said else ""
+
+
+class Floor(Way):
+    def begin(self):
+        self.process = start([FLOOR])
+        attached(self.process)
+
+    def end(self, done):
+        end(self.process)
+
+
+class BlkTracer(Way):
+    def begin(self):
+        self.set(f"/sys/block/{DISK}/trace/act_mask", "queue,issue,complete,requeue")
+        self.set(f"/sys/block/{DISK}/trace/enable", "1")
+        self.set(TRACEFS + "/current_tracer", "blk")
+        pipes = glob.glob(TRACEFS + "/per_cpu/cpu*/trace_pipe_raw")
+        self.readers = [start(["cat", path]) for path in pipes]
+        self.lost_before = self.lost()
+        time.sleep(1)
+
+    @staticmethod
+    def set(path, text):
+        with open(path, "w") as file:
+            file.write(text)
+
+    @staticmethod
+    def lost():
+        lines = [line for path in glob.glob(TRACEFS + "/per_cpu/cpu*/stats") for line in open(path)]
+        return sum(int(line.split(":")[1]) for line in lines if line.startswith(("overrun", "dropped")))
+
+    def end(self, done):
+        self.said.append(self.lost() - self.lost_before)
+        for reader in self.readers:
+            end(reader, signal.SIGTERM)
+        self.off()
+
+    def off(self):
+        self.set(TRACEFS + "/current_tracer", "nop")
+        self.set(f"/sys/block/{DISK}/trace/enable", "0")
+
+    def told(self):
+        return f"{sum(self.said)} events lost" if self.said else ""
+
+
+class Biosnoop(Way):
+    def begin(self):
+        self.lines = SCRATCH + "/biosnoop"
+        self.process = start(["bpftrace", "-e", BIOSNOOP], stdout=open(self.lines, "w"))
+        deadline = time.monotonic() + 15
+        while not os.path.getsize(self.lines) and time.monotonic() < deadline and self.process.poll() is None:
+            time.sleep(0.3)
+        time.sleep(SETTLE_SECONDS)
+        self.before = self.count()
+
+    def count(self):
+        """The lines of requests of the device so far."""
+        major, minor = (int(part) for part in open(f"/sys/block/{DISK}/dev").read().split(":"))
+        mine = f" {major << 20 | minor} ".encode()
+        with open(self.lines, "rb") as lines:
+            return lines.read().count(mine)
+
+    def end(self, done):
+        self.said.append(1 - (self.count() - self.before) / max(done, 1))
+        end(self.process)
+
+    def told(self):
+        return f"no line for {100 * max(statistics.median(self.said), 0):.0f} % of the requests" if self.said else ""
+
+
+def all_ways():
+    ways = {"not traced": Way(), "stallscope record": Record(), "stallscope record --requests all": Record("--requests", "all")}
+    if os.path.exists(FLOOR):
+        ways["programs that do nothing"] = Floor()
+    if TRACEFS and os.path.exists(f"/sys/block/{DISK}/trace"):
+        ways["ftrace's blk tracer"] = BlkTracer()
+    else:
+        print("ftrace's blk tracer: not there (needs tracefs and CONFIG_BLK_DEV_IO_TRACE)")
+    if TRACEFS and shutil.which("bpftrace"):
+        ways["bpftrace, biosnoop"] = Biosnoop()
+    else:
+        print("bpftrace or tracefs is missing: no comparison (Debian: bpftrace)")
+    return ways
+
+
+def load(per_job):
+    command = ["fio", "--name=x", "--filename=" + DEVICE, "--direct=1", "--rw=randread", "--bs=4k", "--size=1g",
+               "--ioengine=" + ENGINE, "--iodepth=32", f"--numjobs={len(CPUS)}", "--group_reporting", "--time_based",
+               "--runtime=1h", "--output=/dev/null"]
+    return start(command + ([f"--rate_iops={per_job}"] if per_job else []))
+
+
+def window(way, spare):
+    """Requests per second, and ns of CPU for each."""
+    way.begin()
+    looked, before = spare.look(), requests()
+    time.sleep(SECONDS)
+    busy_ns, seconds, done = spare.busy_ns(looked), time.monotonic() - looked[0], requests() - before
+    way.end(done)
+    return done / seconds, busy_ns * seconds / max(done, 1)
+
+
+def measure(title, per_job, spare):
+    ways = all_ways()
+    seen = {name: [] for name in ways}
+    fio = load(per_job)
+    time.sleep(2)
+    try:
+        for number in range(ROUNDS):
+            # What is not ours comes every other time: the whole is to take two minutes.
+            turn = [name for name in ways if number % 2 == 0 or isinstance(ways[name], Record) or type(ways[name]) is Way]
+            for name in turn if number % 3 == 0 else turn[::-1]:
+                try:
+                    seen[name].append(window(ways[name], spare))
+                except (OSError, subprocess.SubprocessError, ValueError) as error:
+                    print(f"{name}: {error}", file=sys.stderr)
+    finally:
+        end(fio)
+    print(f"\n{title}")
+    base = [statistics.median(column) for column in zip(*seen["not traced"])]
+    for name, values in seen.items():
+        if not values:
+            continue
+        rates, cpu = zip(*values)
+        fewer = 100 * (1 - statistics.median(rates) / base[0])
+        more = statistics.median(cpu) - base[1]
+        told = getattr(ways[name], "told", str)()
+        print(f"{name:<32} {statistics.median(rates):7.0f} requests/s ({min(rates):.0f}-{max(rates):.0f}) {fewer:+5.1f} % fewer"
+              f"  {statistics.median(cpu):6.0f} ns CPU a request ({min(cpu):.0f}-{max(cpu):.0f}) {more:+6.0f}"
+              f" = {100 * more / base[1]:+5.1f} %{'  ' + told if told else ''}", flush=True)
+
+
+def away(*_):
+    sys.exit(143)
+
+
+def main():
+    signal.signal(signal.SIGTERM, away)
+    spare = Spare()
+    try:
+        print(f"Tracing, 4 KiB random reads, {ENGINE}, {ROUNDS} alternating rounds of {SECONDS:g} s on {len(CPUS)} CPUs")
+        measure("As fast as it goes", None, spare)
+        measure(f"At {RATE} requests/s", RATE // len(CPUS), spare)
+    finally:
+        for process in list(started):
+            end(process)
+        if TRACEFS and open(TRACEFS + "/current_tracer").read().strip() == "blk":
+            BlkTracer().off()
+        spare.end()
+
+
+main()
