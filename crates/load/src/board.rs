@@ -50,6 +50,7 @@ const RING_LOST: usize = RING_NEXT + 1;
 const MUSTERED: usize = 5 * LINE;
 const CREW_START: usize = MUSTERED + 1;
 const CREW_ENDED: usize = 6 * LINE;
+const FULL: usize = CREW_ENDED + 1;
 const MESSAGE: usize = 7 * LINE;
 const MESSAGE_WORDS: usize = 11 * LINE;
 const COUNTERS: usize = MESSAGE + MESSAGE_WORDS;

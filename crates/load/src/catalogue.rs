@@ -4,10 +4,11 @@ use crate::error::LoadError;
 use crate::recipe::Recipe;
 
 /// File name and text of each shipped recipe.
-const SHIPPED: [(&str, &str); 6] = [
+const SHIPPED: [(&str, &str); 7] = [
     ("recipes/simoop.toml", include_str!("../../../recipes/simoop.toml")),
     ("recipes/fsync-storm.toml", include_str!("../../../recipes/fsync-storm.toml")),
     ("recipes/cold-reader.toml", include_str!("../../../recipes/cold-reader.toml")),
+    ("recipes/fsmark.toml", include_str!("../../../recipes/fsmark.toml")),
     ("recipes/paced-writer.toml", include_str!("../../../recipes/paced-writer.toml")),
     ("recipes/rewrite.toml", include_str!("../../../recipes/rewrite.toml")),
     ("recipes/sequential-write.toml", include_str!("../../../recipes/sequential-write.toml")),

@@ -156,6 +156,7 @@ impl Conductor {
         if self.has_ended(phase, started_ns, now_ns) {
             self.leave_phase(now_ns, events);
             self.turn += 1;
+            self.is_full |= self.board.is_full();
             match self.plan.following(phase, self.turn - 1, self.is_full) {
                 Some(next) => self.enter_phase(next, now_ns, events),
                 None => {

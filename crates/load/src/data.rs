@@ -7,14 +7,19 @@
 pub mod fill;
 mod hold;
 mod marker;
+mod names;
 pub mod remove;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 pub use hold::Hold;
 pub use marker::{KeptSet, MARKER, Marker, Standing, State, standing};
+use names::FILES_PER_DIRECTORY;
+pub use names::{Name, Names};
 use serde::{Deserialize, Serialize};
 
 /// Files of one kind in every data directory.
@@ -30,6 +35,8 @@ pub struct FileSet {
     pub replaced: bool,
     /// Whether the fill makes the files; otherwise an actor does, and what an earlier run left of them is removed first.
     pub filled: bool,
+    /// What its files are called.
+    pub names: Names,
 }
 
 /// One file of the plan, small enough for a word of the board: directory, set and number, plus one.
@@ -39,9 +46,6 @@ pub struct FileId(u64);
 const DIRECTORY_SHIFT: u32 = 48;
 const SET_SHIFT: u32 = 40;
 const FILE_MASK: u64 = (1 << SET_SHIFT) - 1;
-
-/// Files in one subdirectory of a set.
-const FILES_PER_DIRECTORY: u64 = 1000;
 
 impl FileId {
     /// Most files of a set in one directory.
@@ -81,8 +85,9 @@ impl FileId {
 
 /// Where file number `file` of a set lies.
 pub fn file_path(data_directory: &Path, set: &FileSet, file: u64) -> PathBuf {
-    let (group, member) = (file / FILES_PER_DIRECTORY, file % FILES_PER_DIRECTORY);
-    data_directory.join(format!("{}/{group:04}/{member:03}", set.name))
+    let mut name = Name::new();
+    set.names.write(file, &mut name);
+    data_directory.join(&set.name).join(OsStr::from_bytes(name.as_bytes()))
 }
 
 /// The name of our subdirectory in a user's directory.

@@ -5,6 +5,7 @@
 //! at its duration, where it has one). Each job is a file or folder here: its keys in a recipe ([`Key`]), what they resolve
 //! to (a part of the plan), and the loop itself, which times its operations through a [`Worker`].
 
+pub mod files;
 mod keys;
 pub mod stream;
 mod values;
@@ -26,17 +27,20 @@ use crate::error::LoadError;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "job", rename_all = "snake_case")]
 pub enum Job {
+    /// Many files, one after the other.
+    Files(files::Files),
     /// Files from their begin to their end.
     Stream(stream::Stream),
 }
 
 /// The jobs by name, with their keys.
-pub(crate) const JOBS: [(&str, &[Key]); 1] = [("stream", stream::KEYS)];
+pub(crate) const JOBS: [(&str, &[Key]); 2] = [("files", files::KEYS), ("stream", stream::KEYS)];
 
 impl Job {
     /// Resolves a job's keys.
     pub(crate) fn resolve(values: &mut Values<'_, '_>) -> Result<Job, LoadError> {
         match values.job() {
+            "files" => files::Files::resolve(values).map(Job::Files),
             "stream" => stream::Stream::resolve(values).map(Job::Stream),
             other => unreachable!("'{other}' is in the table of jobs and not here"),
         }
@@ -45,6 +49,7 @@ impl Job {
     /// Memory that each thread needs for it.
     pub(crate) fn memory_bytes(&self) -> u64 {
         match self {
+            Job::Files(files) => files.memory_bytes(),
             Job::Stream(stream) => stream.memory_bytes(),
         }
     }
@@ -52,6 +57,7 @@ impl Job {
     /// Longest piece of [`crate::data::fill::RandomBytes`] that it takes at once.
     pub(crate) fn longest_write(&self) -> u64 {
         match self {
+            Job::Files(files) => files.longest_write(),
             Job::Stream(stream) => stream.longest_write(),
         }
     }
@@ -59,6 +65,7 @@ impl Job {
     /// Does the work, until it is done or [`Worker::is_over`].
     pub(crate) fn perform(&self, worker: &mut Worker<'_>) {
         match self {
+            Job::Files(files) => files.perform(worker),
             Job::Stream(stream) => stream.perform(worker),
         }
     }

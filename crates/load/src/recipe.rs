@@ -2,6 +2,7 @@
 
 mod actors;
 mod check;
+mod file_sets;
 mod read;
 mod section;
 #[cfg(test)]
@@ -169,6 +170,24 @@ pub(crate) struct FileSetRecipe {
     pub(crate) size: Formula,
     /// Whether the fill makes the files; otherwise an actor does.
     pub(crate) filled: bool,
+    pub(crate) names: NamesRecipe,
+}
+
+/// What the files of a set are called.
+#[derive(Debug, Clone)]
+pub(crate) struct NamesRecipe {
+    pub(crate) scheme: Scheme,
+    pub(crate) name_bytes: Option<Formula>,
+    pub(crate) random_bytes: Option<Formula>,
+    pub(crate) subdirectories: Option<Formula>,
+}
+
+/// After whose files those of a set are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    Numbers,
+    FsMark,
+    Bonnie { letters_first: bool },
 }
 
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -84,6 +84,15 @@ pub(crate) fn inherited(descriptor: RawFd) -> io::Result<OwnedFd> {
     let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
     rustix::io::fcntl_setfd(&descriptor, FdFlags::CLOEXEC)?;
     Ok(descriptor)
+}
+
+/// Closes a file and says whether that went well: some file systems report only now that data could not be written.
+pub(crate) fn close(file: OwnedFd) -> io::Result<()> {
+    // SAFETY: the descriptor is owned, so nobody uses it after this.
+    match unsafe { libc::close(file.into_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Ignores the signals by which a terminal or an operator ends a job: the program decides when the load ends.

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{Board, COMMAND, ENDED_PHASE, FILL_TOTAL, FILLED, MESSAGE, MESSAGE_LENGTH, MESSAGE_WORDS, REUSED, STATE};
+use super::{
+    Board, COMMAND, ENDED_PHASE, FILL_TOTAL, FILLED, FULL, MESSAGE, MESSAGE_LENGTH, MESSAGE_WORDS, REUSED, STATE,
+};
 
 /// What the program wants of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +93,16 @@ impl Board {
         let words = (0..length.div_ceil(8)).map(|index| self.word(MESSAGE + index).load(Ordering::Relaxed));
         let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).take(length).collect();
         (length > 0).then(|| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Whether a thread found its file system full where that is the load's end and no failure.
+    pub fn is_full(&self) -> bool {
+        self.word(FULL).load(Ordering::Relaxed) != 0
+    }
+
+    /// Says that a file system is full.
+    pub fn set_full(&self) {
+        self.word(FULL).store(1, Ordering::Relaxed);
     }
 
     /// The latest phase that ended by itself.

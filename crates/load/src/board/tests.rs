@@ -4,7 +4,7 @@ use model::latency;
 use model::operation::OperationKind;
 
 use super::{Board, BoardReader, Command, Failure, Finished, Level, RING_CAPACITY, Recorder, State};
-use crate::data::{FileId, FileSet};
+use crate::data::{FileId, FileSet, Names};
 use crate::plan::{Actor, Plan};
 use crate::recipe::Pacing;
 
@@ -37,7 +37,14 @@ fn plan(threads: u64) -> Plan {
         phases: vec![],
         repeat: None,
         words: vec![],
-        file_sets: vec![FileSet { name: "set".to_owned(), files: 5000, size_bytes: 1, replaced: false, filled: true }],
+        file_sets: vec![FileSet {
+            name: "set".to_owned(),
+            files: 5000,
+            size_bytes: 1,
+            replaced: false,
+            filled: true,
+            names: Names::default(),
+        }],
         actors: vec![actor],
         classes: vec!["read".to_owned(), "write".to_owned()],
         totals: Default::default(),

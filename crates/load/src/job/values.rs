@@ -3,7 +3,7 @@
 use super::{Given, JobRecipe, WordValue};
 use crate::data::FileSet;
 use crate::error::LoadError;
-use crate::recipe::Formula;
+use crate::recipe::{ActorRecipe, Formula};
 
 /// What resolves formulas, words and classes: the plan that is being made.
 pub(crate) trait WordSource {
@@ -25,13 +25,30 @@ pub(crate) trait WordSource {
 pub(crate) struct Values<'a, 'r> {
     recipe: &'r JobRecipe,
     source: &'a mut dyn WordSource,
-    actor: &'r str,
+    actor: &'r ActorRecipe,
+    threads: u64,
+    directories: usize,
 }
 
 impl<'a, 'r> Values<'a, 'r> {
-    /// The keys of the job of an actor.
-    pub(crate) fn new(recipe: &'r JobRecipe, actor: &'r str, source: &'a mut dyn WordSource) -> Values<'a, 'r> {
-        Values { recipe, source, actor }
+    /// The keys of the job of an actor, which comes to so many threads and directories.
+    pub(crate) fn new(
+        recipe: &'r JobRecipe,
+        actor: &'r ActorRecipe,
+        (threads, directories): (u64, usize),
+        source: &'a mut dyn WordSource,
+    ) -> Values<'a, 'r> {
+        Values { recipe, source, actor, threads, directories }
+    }
+
+    /// How many threads do the job in each directory; an error where they do not spread evenly.
+    pub(crate) fn threads_per_directory(&self) -> Result<u64, LoadError> {
+        let (threads, directories) = (self.threads, self.directories.max(1) as u64);
+        if threads.is_multiple_of(directories) {
+            return Ok(threads / directories);
+        }
+        let why = format!("{threads} threads do not spread evenly over {directories} directories: take a multiple");
+        Err(self.source.refuse(&self.actor.count, why))
     }
 
     /// The job's name.
@@ -53,7 +70,7 @@ impl<'a, 'r> Values<'a, 'r> {
     /// The number that a key comes to, in base units; `None` where it is not given.
     pub(crate) fn number(&self, key: &str) -> Result<Option<f64>, LoadError> {
         let Some(formula) = self.formula(key) else { return Ok(None) };
-        self.source.value(formula, &format!("'{key}' of actor '{}'", self.actor)).map(Some)
+        self.source.value(formula, &format!("'{key}' of actor '{}'", self.actor.name)).map(Some)
     }
 
     /// Like [`Values::number`], as a whole number.

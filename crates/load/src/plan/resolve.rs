@@ -2,11 +2,11 @@
 
 use super::scope::Scope;
 use super::{Actor, Direction, Phase, Plan, Repeat, Step, Totals, Transfer, Work, totals};
-use crate::data::{FileId, FileSet, directory_name};
+use crate::data::{FileId, FileSet, Names, directory_name};
 use crate::error::LoadError;
 use crate::facts::Facts;
 use crate::job::{Job, Values, WordSource};
-use crate::recipe::{ActorRecipe, Formula, PhaseKind, Recipe, StepRecipe, Verb};
+use crate::recipe::{ActorRecipe, FileSetRecipe, Formula, PhaseKind, Recipe, Scheme, StepRecipe, Verb};
 use crate::value::Kind;
 
 /// Largest I/O of one system call: longer ones would delay a stop.
@@ -37,6 +37,7 @@ struct Resolver<'a> {
     recipe: &'a Recipe,
     facts: &'a Facts,
     scope: Scope<'a>,
+    seed: u64,
     sets: Vec<FileSet>,
     classes: Vec<String>,
     /// The phases that are run, by their number in the recipe.
@@ -48,7 +49,8 @@ impl Plan {
     /// [`Plan::refusals`].
     pub fn resolve(recipe: &Recipe, facts: &Facts, request: &Request) -> Result<Plan, LoadError> {
         let scope = Scope::new(recipe, facts, &request.settings)?;
-        let mut resolver = Resolver { recipe, facts, scope, sets: Vec::new(), classes: Vec::new(), kept: Vec::new() };
+        let (sets, classes, kept) = (Vec::new(), Vec::new(), Vec::new());
+        let mut resolver = Resolver { recipe, facts, scope, seed: request.seed, sets, classes, kept };
         let variables = resolver.variables()?;
         resolver.sets = resolver.file_sets()?;
         resolver.kept = resolver.kept()?;
@@ -149,9 +151,49 @@ impl<'a> Resolver<'a> {
             let least = u64::from(set.filled);
             let size_bytes = self.scope.whole(&set.size, &format!("size of the files in '{}'", set.name), least)?;
             let replaced = all_steps().any(|step| step.verb == Verb::Create && step.from == Some(number));
-            Ok(FileSet { name: set.name.clone(), files, size_bytes, replaced, filled: set.filled })
+            let names = self.names(set, files)?;
+            Ok(FileSet { name: set.name.clone(), files, size_bytes, replaced, filled: set.filled, names })
         };
         self.recipe.file_sets.iter().enumerate().map(resolve).collect()
+    }
+
+    fn names(&self, set: &FileSetRecipe, files: u64) -> Result<Names, LoadError> {
+        let (given, seed) = (&set.names, self.seed);
+        let whole = |formula: &Option<Formula>, what: &str, usual: u64| {
+            let what = format!("{what} of '{}'", set.name);
+            formula.as_ref().map_or(Ok(usual), |formula| self.scope.whole(formula, &what, 0))
+        };
+        let refuse = |formula: &Option<Formula>, why: String| {
+            Err(self.scope.refuse(formula.as_ref().unwrap_or(&set.count), why))
+        };
+        let subdirectories = whole(&given.subdirectories, "subdirectories", 0)?;
+        match given.scheme {
+            Scheme::Numbers => return Ok(Names::Numbers),
+            Scheme::Bonnie { letters_first } => {
+                let per_subdirectory = if subdirectories == 0 { 0 } else { files.div_ceil(subdirectories) };
+                return Ok(Names::Bonnie { letters_first, per_subdirectory, seed });
+            }
+            Scheme::FsMark => {}
+        }
+        let random_bytes = whole(&given.random_bytes, "random bytes in the names", 24)?;
+        let bytes = whole(&given.name_bytes, "length of the names", 40)?.max(random_bytes);
+        let names = Names::FsMark { bytes, random_bytes, subdirectories, seed };
+        if !(1..=Names::LONGEST).contains(&bytes) {
+            return refuse(&given.name_bytes, format!("a file's name has 1 to {} bytes, not {bytes}", Names::LONGEST));
+        }
+        if subdirectories > Names::MOST_SUBDIRECTORIES || files > Names::MOST_FS_MARK_FILES {
+            let (most, files) = (Names::MOST_SUBDIRECTORIES, Names::MOST_FS_MARK_FILES);
+            let why = format!("at most {most} subdirectories and {files} files in a directory can be told apart");
+            return refuse(&given.subdirectories, why);
+        }
+        if !names.tells_apart(files) {
+            let why = format!(
+                "names of {bytes} bytes with {random_bytes} random ones do not tell {files} files apart: make more of \
+                 them random, or leave 8 bytes for a number"
+            );
+            return refuse(&given.random_bytes, why);
+        }
+        Ok(names)
     }
 
     fn class(&mut self, name: &str, span: &std::ops::Range<usize>) -> Result<usize, LoadError> {
@@ -179,6 +221,7 @@ impl<'a> Resolver<'a> {
             Some(formula) => scope.whole(formula, &named("directories"), u64::from(threads > 0))? as usize,
             None => self.facts.directories.len(),
         };
+        let directories = directories.min(self.facts.directories.len());
         let holds_bytes = actor.holds.as_ref().map(|formula| scope.whole(formula, &named("holds"), 0)).transpose()?;
         let steps = actor.steps.iter().map(|step| self.step(step)).collect::<Result<Vec<_>, _>>()?;
         let round_class = if actor.work { Some(self.class("round", &actor.span)?) } else { None };
@@ -189,14 +232,18 @@ impl<'a> Resolver<'a> {
         Ok(Actor {
             name: actor.name.clone(),
             threads,
-            directories: directories.min(self.facts.directories.len()),
+            directories,
             holds_bytes: holds_bytes.unwrap_or(0),
             rate_per_s: self.rate(actor)?,
             pacing: actor.pacing,
             round_class,
             in_phase: self.kept.iter().map(|number| in_phase(*number)).collect(),
             steps,
-            job: actor.job.as_ref().map(|job| Job::resolve(&mut Values::new(job, &actor.name, self))).transpose()?,
+            job: actor
+                .job
+                .as_ref()
+                .map(|job| Job::resolve(&mut Values::new(job, actor, (threads, directories), self)))
+                .transpose()?,
             processes: actor.processes,
             background: actor.background,
         })

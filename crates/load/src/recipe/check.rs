@@ -71,7 +71,11 @@ pub(crate) fn unknown_name(
 fn formulas(recipe: &Recipe) -> impl Iterator<Item = &Formula> {
     let variables = recipe.variables.iter().flat_map(|v| [Some(&v.default), v.min.as_ref(), v.max.as_ref()]);
     let phases = recipe.phases.iter().flat_map(|phase| [phase.duration.as_ref(), phase.when.as_ref()]);
-    let sets = recipe.file_sets.iter().flat_map(|set| [Some(&set.count), Some(&set.size)]);
+    let sets = recipe.file_sets.iter().flat_map(|set| {
+        let names = &set.names;
+        let lengths = [&names.name_bytes, &names.random_bytes, &names.subdirectories].map(Option::as_ref);
+        [Some(&set.count), Some(&set.size)].into_iter().chain(lengths)
+    });
     let actors = recipe
         .actors
         .iter()

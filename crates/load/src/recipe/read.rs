@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use toml::de::DeTable;
 
+use super::file_sets::file_sets;
 use super::section::{Located, Section};
-use super::{
-    DirectoryFlag, FileSetRecipe, Formula, PhaseKind, PhaseRecipe, Recipe, RepeatRecipe, Variable, actors, check,
-};
+use super::{DirectoryFlag, Formula, PhaseKind, PhaseRecipe, Recipe, RepeatRecipe, Variable, actors, check};
 use crate::error::LoadError;
 use crate::facts;
 use crate::source::Source;
@@ -202,15 +201,4 @@ fn phases(top: &Section<'_>) -> Result<Vec<PhaseRecipe>, LoadError> {
         true => Ok(phases),
         false => Err(top.error(0..0, "a recipe needs at least one [[phase]] of kind 'run'")),
     }
-}
-
-fn file_sets(top: &Section<'_>) -> Result<Vec<FileSetRecipe>, LoadError> {
-    let read = |(name, section): (Located<String>, Section<'_>)| {
-        let section = section.only(&["count", "size", "fill"])?;
-        let filled = section.formula("fill", Kind::Flag)?.is_none_or(|formula| formula.text != "0");
-        let count = section.required_formula("count", Kind::Count)?;
-        let size = section.required_formula("size", Kind::Size)?;
-        Ok(FileSetRecipe { name: plain_name(&section, name)?, count, size, filled })
-    };
-    top.named_tables("files", "file set")?.into_iter().map(read).collect()
 }

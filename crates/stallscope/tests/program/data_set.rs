@@ -9,7 +9,14 @@ use crate::stage::{SMALL, folder, run};
 fn a_kept_set_is_used_again_and_the_next_run_without_keep_removes_it() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let small = SMALL.replace("-r 3", "-r 1").replace("-w 1", "-w 0");
-    let set = load::data::FileSet { name: "set".into(), files: 8, size_bytes: 4 << 20, replaced: false, filled: true };
+    let set = load::data::FileSet {
+        name: "set".into(),
+        files: 8,
+        size_bytes: 4 << 20,
+        replaced: false,
+        filled: true,
+        names: load::data::Names::default(),
+    };
     let file = load::data::file_path(&data.path().join("stallscope-simoop"), &set, 0);
     let run = |keep: &str, name: &str| {
         let out = folder.path().join(name);

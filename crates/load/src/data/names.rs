@@ -1,0 +1,279 @@
+//! What the files of a set are called: a path for each number, made without asking the kernel and without allocating.
+//!
+//! Names look random where those of an original do, and are made of the set's seed and the file's number: so they need not
+//! be remembered in order to open a file again, to remove it, or to tell a person which one was slow.
+
+use std::ffi::CStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::random::Random;
+
+/// Files in one subdirectory of a set that is called by numbers.
+pub(super) const FILES_PER_DIRECTORY: u64 = 1000;
+
+/// fs_mark's files carry their subdirectory in the number, because it may depend on the time at which they were made.
+const SUBDIRECTORY_SHIFT: u32 = 28;
+const BONNIE_DIGITS: usize = 10;
+const MOST_LETTERS: u64 = 12;
+/// Hexadecimal digits of the number in a name of fs_mark, where there is room beside the random part.
+const NUMBER_DIGITS: usize = 8;
+
+/// How a file's number becomes its path within the set.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(tag = "scheme", rename_all = "snake_case")]
+pub enum Names {
+    /// `0012/345`: a thousand files in each subdirectory.
+    #[default]
+    Numbers,
+    /// As fs_mark has them: `00000a1f~~~~~~~~` with the number in the place of its time stamp, then random letters.
+    FsMark {
+        /// Length of a name, random letters included.
+        bytes: u64,
+        /// Random letters.
+        random_bytes: u64,
+        /// Subdirectories; 0: the files lie in the set's own directory.
+        subdirectories: u64,
+        /// What the letters are made of.
+        seed: u64,
+    },
+    /// As bonnie++ has them: ten digits and up to twelve random letters.
+    Bonnie {
+        /// Whether the letters come first.
+        letters_first: bool,
+        /// Files in each subdirectory; 0: the files lie in the set's own directory.
+        per_subdirectory: u64,
+        /// What the letters are made of.
+        seed: u64,
+    },
+}
+
+/// A path of a file within its set, ready for the kernel.
+pub struct Name {
+    /// The last byte is never written: a zero always follows.
+    bytes: [u8; Name::CAPACITY + 1],
+    length: usize,
+}
+
+impl Names {
+    /// Longest name of a file that file systems take.
+    pub const LONGEST: u64 = 255;
+    /// Most subdirectories of files called as fs_mark's.
+    pub const MOST_SUBDIRECTORIES: u64 = 1 << (40 - SUBDIRECTORY_SHIFT);
+    /// Most files of a directory called as fs_mark's.
+    pub const MOST_FS_MARK_FILES: u64 = 1 << SUBDIRECTORY_SHIFT;
+
+    /// The file with that number, where `subdirectory` says in which of the set's it lies if the scheme leaves that open.
+    pub fn file(&self, number: u64, subdirectory: u64) -> u64 {
+        match self {
+            Names::FsMark { .. } => subdirectory << SUBDIRECTORY_SHIFT | number,
+            Names::Numbers | Names::Bonnie { .. } => number,
+        }
+    }
+
+    /// Writes a file's path.
+    pub fn write(&self, file: u64, name: &mut Name) {
+        name.length = 0;
+        match *self {
+            Names::Numbers => {
+                name.push_number(file / FILES_PER_DIRECTORY, 10, 4);
+                name.push(b'/');
+                name.push_number(file % FILES_PER_DIRECTORY, 10, 3);
+            }
+            Names::FsMark { bytes, random_bytes, subdirectories, seed } => {
+                let number = file & (Names::MOST_FS_MARK_FILES - 1);
+                if subdirectories > 0 {
+                    name.push_number(file >> SUBDIRECTORY_SHIFT, 16, 2);
+                    name.push(b'/');
+                }
+                let plain = bytes.saturating_sub(random_bytes) as usize;
+                if plain >= NUMBER_DIGITS {
+                    name.push_number(number, 16, NUMBER_DIGITS);
+                    (NUMBER_DIGITS..plain).for_each(|_| name.push(b'~'));
+                } else {
+                    (0..plain).for_each(|_| name.push(b'~'));
+                }
+                name.push_letters(&mut Random::new(seed, number), random_bytes, FS_MARK_LETTERS);
+            }
+            Names::Bonnie { letters_first, per_subdirectory, seed } => {
+                if let Some(subdirectory) = file.checked_div(per_subdirectory) {
+                    name.push_number(subdirectory, 10, 5);
+                    name.push(b'/');
+                }
+                let mut random = Random::new(seed, file);
+                let letters = random.below(MOST_LETTERS + 1);
+                if letters_first {
+                    name.push_letters(&mut random, letters, BONNIE_LETTERS);
+                    name.push_number(file, 16, BONNIE_DIGITS);
+                } else {
+                    name.push_number(file, 16, BONNIE_DIGITS);
+                    name.push_letters(&mut random, letters, BONNIE_LETTERS);
+                }
+            }
+        }
+    }
+
+    /// The file of which a directory listing gave this name; `None` where the name does not tell.
+    pub fn file_called(&self, subdirectory: &[u8], name: &[u8]) -> Option<u64> {
+        let number = |bytes: &[u8], radix| u64::from_str_radix(std::str::from_utf8(bytes).ok()?, radix).ok();
+        match self {
+            Names::Numbers => Some(number(subdirectory, 10)? * FILES_PER_DIRECTORY + number(name, 10)?),
+            Names::FsMark { .. } => {
+                let subdirectory = if subdirectory.is_empty() { 0 } else { number(subdirectory, 16)? };
+                Some(self.file(number(name.get(..NUMBER_DIGITS)?, 16)?, subdirectory))
+            }
+            Names::Bonnie { letters_first: false, .. } => number(name.get(..BONNIE_DIGITS)?, 16),
+            Names::Bonnie { letters_first: true, .. } => {
+                number(name.get(name.len().checked_sub(BONNIE_DIGITS)?..)?, 16)
+            }
+        }
+    }
+
+    /// Whether the random part alone tells so many files apart, where the number is not in the name: with less than one
+    /// chance in a hundred for any two to be called the same.
+    pub fn tells_apart(&self, files: u64) -> bool {
+        match *self {
+            Names::FsMark { bytes, random_bytes, .. } if bytes < random_bytes + NUMBER_DIGITS as u64 => {
+                (files as f64).powi(2) * 50.0 <= 36f64.powf(random_bytes as f64)
+            }
+            _ => true,
+        }
+    }
+}
+
+const FS_MARK_LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+const BONNIE_LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+/// Letters that 64 random bits are good for.
+const LETTERS_PER_DRAW: u64 = 10;
+
+impl Name {
+    /// The longest name in a subdirectory.
+    const CAPACITY: usize = 16 + Names::LONGEST as usize;
+
+    /// An empty one.
+    pub fn new() -> Name {
+        Name { bytes: [0; Name::CAPACITY + 1], length: 0 }
+    }
+
+    /// The path, within the set.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    /// The path for a system call.
+    pub fn as_c_str(&mut self) -> &CStr {
+        self.bytes[self.length] = 0;
+        CStr::from_bytes_with_nul(&self.bytes[..=self.length]).expect("no scheme writes a zero")
+    }
+
+    /// The subdirectory that the file lies in, if it lies in one.
+    pub fn subdirectory(&self) -> Option<&[u8]> {
+        let end = self.as_bytes().iter().position(|byte| *byte == b'/')?;
+        Some(&self.bytes[..end])
+    }
+
+    fn push(&mut self, byte: u8) {
+        if self.length < Name::CAPACITY {
+            self.bytes[self.length] = byte;
+            self.length += 1;
+        }
+    }
+
+    /// With at least so many digits.
+    fn push_number(&mut self, number: u64, radix: u64, digits: usize) {
+        let mut reversed = [b'0'; 20];
+        let (mut rest, mut used) = (number, 0);
+        while rest > 0 {
+            reversed[used] = b"0123456789abcdef"[(rest % radix) as usize];
+            (rest, used) = (rest / radix, used + 1);
+        }
+        (0..used.max(digits)).rev().for_each(|place| self.push(reversed[place]));
+    }
+
+    fn push_letters(&mut self, random: &mut Random, mut count: u64, letters: &[u8]) {
+        while count > 0 {
+            let mut bits = random.bits();
+            let now = count.min(LETTERS_PER_DRAW);
+            for _ in 0..now {
+                // The high half of the product is the letter, the low half is what randomness is left.
+                let product = u128::from(bits) * letters.len() as u128;
+                self.push(letters[(product >> 64) as usize]);
+                bits = product as u64;
+            }
+            count -= now;
+        }
+    }
+}
+
+impl Default for Name {
+    fn default() -> Name {
+        Name::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Name, Names};
+
+    fn called(names: &Names, file: u64) -> String {
+        let mut name = Name::new();
+        names.write(file, &mut name);
+        String::from_utf8(name.as_bytes().to_vec()).unwrap()
+    }
+
+    fn fs_mark(bytes: u64, random_bytes: u64, subdirectories: u64) -> Names {
+        Names::FsMark { bytes, random_bytes, subdirectories, seed: 1 }
+    }
+
+    #[test]
+    fn names_have_the_forms_of_their_originals() {
+        assert_eq!(called(&Names::Numbers, 12_345), "0012/345");
+        let plain = called(&fs_mark(40, 24, 0), 0xa1f);
+        assert!(plain.starts_with("00000a1f~~~~~~~~") && plain.len() == 40, "{plain}");
+        assert!(plain[16..].bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()), "{plain}");
+        assert!(called(&fs_mark(40, 24, 16), fs_mark(40, 24, 16).file(7, 11)).starts_with("0b/00000007~"));
+        assert_eq!(called(&fs_mark(8, 10, 0), 3).len(), 10);
+        let bonnie = |letters_first| Names::Bonnie { letters_first, per_subdirectory: 100, seed: 2 };
+        assert!(called(&bonnie(false), 345).starts_with("00003/0000000159"));
+        assert!(called(&bonnie(true), 345).ends_with("0000000159"));
+    }
+
+    #[test]
+    fn a_listing_leads_back_to_the_file() {
+        for names in [
+            Names::Numbers,
+            fs_mark(40, 24, 0),
+            fs_mark(255, 0, 4000),
+            Names::Bonnie { letters_first: false, per_subdirectory: 0, seed: 3 },
+            Names::Bonnie { letters_first: true, per_subdirectory: 10, seed: 3 },
+        ] {
+            let subdirectory = if let Names::FsMark { subdirectories: 4000, .. } = names { 3999 } else { 0 };
+            for number in [0, 1, 999, 1000, 268_435_455] {
+                let file = names.file(number, subdirectory);
+                let path = called(&names, file);
+                let (subdirectory, name) = path.rsplit_once('/').unwrap_or(("", &path));
+                assert_eq!(names.file_called(subdirectory.as_bytes(), name.as_bytes()), Some(file), "{path}");
+                let mut written = Name::new();
+                names.write(file, &mut written);
+                assert_eq!(written.subdirectory().unwrap_or_default(), subdirectory.as_bytes());
+                assert_eq!(written.as_c_str().to_str().unwrap(), path);
+            }
+        }
+    }
+
+    #[test]
+    fn letters_differ_from_file_to_file_and_from_seed_to_seed() {
+        let letters = |seed, file| called(&Names::FsMark { bytes: 0, random_bytes: 24, subdirectories: 0, seed }, file);
+        let mut all: Vec<String> = (0..10_000).map(|file| letters(1, file)).chain([letters(2, 0)]).collect();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 10_001);
+    }
+
+    #[test]
+    fn short_names_that_cannot_be_told_apart_are_known() {
+        assert!(fs_mark(40, 24, 0).tells_apart(u64::MAX) && fs_mark(8, 0, 0).tells_apart(1 << 20));
+        assert!(fs_mark(10, 10, 0).tells_apart(1_000_000));
+        assert!(!fs_mark(4, 4, 0).tells_apart(1000) && !fs_mark(7, 0, 0).tells_apart(2));
+    }
+}

@@ -1,0 +1,282 @@
+//! Looking at files that are there, and removing them.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use super::{OwnFiles, Stop, Subdirectories, Task, failed};
+use crate::board::Failure;
+use crate::data::FileId;
+use crate::error::LoadError;
+use crate::job::Values;
+use crate::random::Random;
+use crate::sys;
+
+/// In which order a thread takes its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Order {
+    /// By number.
+    Sequential,
+    /// Each once, shuffled.
+    Random,
+    /// So many times any of them.
+    Any,
+    /// As the directories list them.
+    Readdir,
+}
+
+/// What is done with each file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Visit {
+    order: Order,
+    verb: Verb,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Verb {
+    Stat { stat: usize, read: Option<Reading> },
+    Unlink { unlink: usize },
+}
+
+/// The classes of reading a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Reading {
+    open: usize,
+    read: usize,
+    close: usize,
+}
+
+impl Visit {
+    pub(super) fn stat(values: &mut Values<'_, '_>) -> Result<Visit, LoadError> {
+        let order = order(values)?;
+        let stat = values.class("stat")?;
+        let read = match values.flag("read")? {
+            true => Some(Reading {
+                open: values.class("open")?,
+                read: values.class("read")?,
+                close: values.class("close")?,
+            }),
+            false => None,
+        };
+        Ok(Visit { order, verb: Verb::Stat { stat, read } })
+    }
+
+    pub(super) fn unlink(values: &mut Values<'_, '_>) -> Result<Visit, LoadError> {
+        let order = order(values)?;
+        if order == Order::Any {
+            return Err(values.refuse("order", "a file can be removed only once; take 'random' for the order"));
+        }
+        Ok(Visit { order, verb: Verb::Unlink { unlink: values.class("unlink")? } })
+    }
+
+    pub(super) fn class(&self) -> usize {
+        match self.verb {
+            Verb::Stat { stat: class, .. } | Verb::Unlink { unlink: class } => class,
+        }
+    }
+
+    pub(super) fn memory_bytes(&self, count: u64) -> u64 {
+        if self.order == Order::Random { count.saturating_mul(size_of::<u32>() as u64) } else { 0 }
+    }
+
+    pub(super) fn perform(&self, task: &mut Task<'_, '_, '_>) {
+        let count = task.files.job.count;
+        let mut buffer = match self.verb {
+            Verb::Stat { read: Some(_), .. } => vec![0; task.files.job.block_bytes as usize],
+            _ => Vec::new(),
+        };
+        let mut subdirectory = 0;
+        let mut numbered = |task: &mut Task<'_, '_, '_>, index: u64| {
+            let ended = self.numbered(task, index, &mut subdirectory, &mut buffer);
+            task.finish_file(ended)
+        };
+        match self.order {
+            Order::Sequential => {
+                let _ = (0..count).all(|index| numbered(task, index));
+            }
+            Order::Random => {
+                let _ = shuffled(count, &mut task.worker.random).iter().all(|index| numbered(task, u64::from(*index)));
+            }
+            Order::Any => {
+                let _ = (0..count).all(|_| {
+                    let index = task.worker.random.below(count);
+                    numbered(task, index)
+                });
+            }
+            Order::Readdir => {
+                if let Err(errno) = self.listed(task, &mut buffer) {
+                    let _ = task.worker.time(self.class(), None, || Err(failed(errno)));
+                }
+            }
+        }
+    }
+
+    /// One file, by its number. Where that does not say in which subdirectory it is, it is in `subdirectory` or in one that
+    /// was filled after it.
+    fn numbered(
+        &self,
+        task: &mut Task<'_, '_, '_>,
+        index: u64,
+        subdirectory: &mut u64,
+        buffer: &mut [u8],
+    ) -> Result<(), Stop> {
+        let names = task.names();
+        let (mut others, mut all) = (0, 1);
+        match task.files.job.subdirectories {
+            Subdirectories::Given => {}
+            Subdirectories::RoundRobin { count, files } => *subdirectory = index / files % count,
+            Subdirectories::Lingering { count, .. } => (others, all) = (count - 1, count),
+        }
+        let id = Some(task.files.take(names, index, *subdirectory));
+        task.begin()?;
+        let mut look = |files: &mut OwnFiles<'_>, act: fn(BorrowedFd<'_>, &CStr) -> Result<(), Errno>| loop {
+            let result = act(files.root.as_fd(), files.name.as_c_str());
+            if result != Err(Errno::NOENT) || others == 0 {
+                return result.map(|()| ((), 0)).map_err(failed);
+            }
+            others -= 1;
+            *subdirectory = (*subdirectory + 1) % all;
+            files.take(names, index, *subdirectory);
+        };
+        match self.verb {
+            Verb::Unlink { unlink: class } => task.step(class, id, |files| look(files, unlink)),
+            Verb::Stat { stat: class, read } => {
+                task.step(class, id, |files| look(files, stat))?;
+                let Some(reading) = read else { return Ok(()) };
+                let file = task.step(reading.open, id, |files| opened(files.open(OFlags::RDONLY)))?;
+                reading.to_the_end(task, id, file, buffer)
+            }
+        }
+    }
+
+    /// All files, in the order in which their directories list them.
+    fn listed(&self, task: &mut Task<'_, '_, '_>, buffer: &mut [u8]) -> Result<(), Errno> {
+        let root = rustix::io::fcntl_dupfd_cloexec(&task.files.root, 0)?;
+        let subdirectories = match self.in_directory(task, root.as_fd(), b"", buffer)? {
+            Some(subdirectories) => subdirectories,
+            None => return Ok(()),
+        };
+        for subdirectory in subdirectories {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let directory = rustix::fs::openat(&root, &subdirectory, flags, Mode::empty())?;
+            if self.in_directory(task, directory.as_fd(), subdirectory.to_bytes(), buffer)?.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The files of one directory; returns what directories are in it, or `None` where the thread should not go on.
+    fn in_directory(
+        &self,
+        task: &mut Task<'_, '_, '_>,
+        directory: BorrowedFd<'_>,
+        subdirectory: &[u8],
+        buffer: &mut [u8],
+    ) -> Result<Option<Vec<CString>>, Errno> {
+        let mut subdirectories = Vec::new();
+        for entry in Dir::read_from(directory)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            if entry.file_type() == FileType::Directory {
+                subdirectories.push(name.to_owned());
+                continue;
+            }
+            let file = task.names().file_called(subdirectory, name.to_bytes());
+            let id = file.map(|file| FileId::new(task.files.directory, task.files.job.set, file));
+            let ended = self.named(task, directory, name, id, buffer);
+            if !task.finish_file(ended) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(subdirectories))
+    }
+
+    fn named(
+        &self,
+        task: &mut Task<'_, '_, '_>,
+        directory: BorrowedFd<'_>,
+        name: &CStr,
+        id: Option<FileId>,
+        buffer: &mut [u8],
+    ) -> Result<(), Stop> {
+        task.begin()?;
+        let done = |result: Result<(), Errno>| result.map(|()| ((), 0)).map_err(failed);
+        match self.verb {
+            Verb::Unlink { unlink: class } => task.step(class, id, |_| done(unlink(directory, name))),
+            Verb::Stat { stat: class, read } => {
+                task.step(class, id, |_| done(stat(directory, name)))?;
+                let Some(reading) = read else { return Ok(()) };
+                let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+                let open = || rustix::fs::openat(directory, name, flags, Mode::empty());
+                let file = task.step(reading.open, id, |_| opened(open()))?;
+                reading.to_the_end(task, id, file, buffer)
+            }
+        }
+    }
+}
+
+impl Reading {
+    fn to_the_end(
+        self,
+        task: &mut Task<'_, '_, '_>,
+        id: Option<FileId>,
+        file: OwnedFd,
+        buffer: &mut [u8],
+    ) -> Result<(), Stop> {
+        let mut offset = 0;
+        loop {
+            let moved = task.step(self.read, id, |_| match rustix::io::read(&file, &mut *buffer) {
+                Ok(count) => Ok((count as u64, count as u64)),
+                Err(errno) => Err(Failure { offset_bytes: Some(offset), ..failed(errno) }),
+            })?;
+            offset += moved;
+            if moved < buffer.len() as u64 {
+                break;
+            }
+        }
+        task.step(self.close, id, |_| sys::close(file).map(|()| ((), 0)).map_err(Failure::from))
+    }
+}
+
+fn opened(result: Result<OwnedFd, Errno>) -> Result<(OwnedFd, u64), Failure> {
+    result.map(|file| (file, 0)).map_err(failed)
+}
+
+fn stat(directory: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+    rustix::fs::statat(directory, name, AtFlags::empty()).map(|_| ())
+}
+
+fn unlink(directory: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+    rustix::fs::unlinkat(directory, name, AtFlags::empty())
+}
+
+fn order(values: &Values<'_, '_>) -> Result<Order, LoadError> {
+    let order = match values.word("order")?.as_deref() {
+        Some("random") => Order::Random,
+        Some("any") => Order::Any,
+        Some("readdir") => Order::Readdir,
+        _ => Order::Sequential,
+    };
+    if order == Order::Readdir && values.threads_per_directory()? > 1 {
+        return Err(values.refuse("order", "'readdir' is for one thread in each directory: each would take all files"));
+    }
+    Ok(order)
+}
+
+/// The numbers below `count`, in any order.
+fn shuffled(count: u64, random: &mut Random) -> Vec<u32> {
+    let mut numbers: Vec<u32> = (0..count as u32).collect();
+    for last in (1..numbers.len()).rev() {
+        numbers.swap(last, random.below(last as u64 + 1) as usize);
+    }
+    numbers
+}

@@ -1,0 +1,48 @@
+//! The file sets of a recipe file.
+
+use super::read::plain_name;
+use super::section::{Located, Section};
+use super::{FileSetRecipe, NamesRecipe, Scheme};
+use crate::error::LoadError;
+use crate::value::Kind;
+
+const FILE_SET: [&str; 7] = ["count", "size", "fill", "names", "name_bytes", "random_bytes", "subdirectories"];
+const SCHEMES: [(&str, Scheme); 4] = [
+    ("numbers", Scheme::Numbers),
+    ("fs_mark", Scheme::FsMark),
+    ("bonnie", Scheme::Bonnie { letters_first: false }),
+    ("bonnie_random", Scheme::Bonnie { letters_first: true }),
+];
+
+pub(super) fn file_sets(top: &Section<'_>) -> Result<Vec<FileSetRecipe>, LoadError> {
+    let read = |(name, section): (Located<String>, Section<'_>)| {
+        let section = section.only(&FILE_SET)?;
+        let filled = section.formula("fill", Kind::Flag)?.is_none_or(|formula| formula.text != "0");
+        let count = section.required_formula("count", Kind::Count)?;
+        let size = section.required_formula("size", Kind::Size)?;
+        let names = names(&section, filled)?;
+        Ok(FileSetRecipe { name: plain_name(&section, name)?, count, size, filled, names })
+    };
+    top.named_tables("files", "file set")?.into_iter().map(read).collect()
+}
+
+fn names(section: &Section<'_>, filled: bool) -> Result<NamesRecipe, LoadError> {
+    let scheme = section.word("names", &SCHEMES)?.unwrap_or(Scheme::Numbers);
+    let refuse = |why: &str| Err(section.error(section.span.clone(), format!("{}: {why}", section.what)));
+    if filled && scheme != Scheme::Numbers {
+        return refuse("files that the fill makes are called by numbers; 'names' needs 'fill = false'");
+    }
+    let names = NamesRecipe {
+        scheme,
+        name_bytes: section.formula("name_bytes", Kind::Count)?,
+        random_bytes: section.formula("random_bytes", Kind::Count)?,
+        subdirectories: section.formula("subdirectories", Kind::Count)?,
+    };
+    let lengths = names.name_bytes.is_some() || names.random_bytes.is_some();
+    match scheme {
+        Scheme::FsMark => Ok(names),
+        _ if lengths => refuse("'name_bytes' and 'random_bytes' need 'names = \"fs_mark\"'"),
+        Scheme::Numbers if names.subdirectories.is_some() => refuse("'subdirectories' needs 'names'"),
+        _ => Ok(names),
+    }
+}
