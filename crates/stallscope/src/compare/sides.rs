@@ -89,7 +89,13 @@ impl Sides {
         }
         let at = baseline_of(&groups, &twins, asked, folder)?;
         let baseline = groups.remove(at);
-        let again = twins.into_iter().find(|twin| twin.name == baseline.name);
+        let again = twins.iter().position(|twin| twin.name == baseline.name).map(|at| twins.remove(at));
+        // A twin of another is merely more runs of it.
+        for twin in twins {
+            if let Some(group) = groups.iter_mut().find(|group| group.name == twin.name) {
+                group.runs.extend(twin.runs);
+            }
+        }
         groups.sort_by_key(first_start);
         Ok(Sides { baseline, others: groups, again })
     }
