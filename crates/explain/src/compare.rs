@@ -13,6 +13,7 @@ mod counts;
 mod differences;
 mod facts;
 mod figures;
+mod foreign;
 mod rank;
 mod reader;
 mod shift;
@@ -26,6 +27,7 @@ pub use comparison::{Compared, ComparedStalls, Comparison, MARGIN, Options, comp
 pub use counters::wanted_counter;
 pub use differences::Difference;
 pub use figures::{Amount, Better, Fact, Figure, Group, RunFigures, StallFigure};
+pub use foreign::{ForeignError, foreign_runs};
 pub use reader::RunReader;
 pub use shift::Ratio;
 pub use steady::{Steadiness, steadiness};

@@ -17,7 +17,7 @@ pub struct CompareArgs {
     /// A folder of runs: grouped by --configuration of each, or else by subfolder.
     #[arg(value_name = "DIR", conflicts_with_all = ["a", "b"])]
     pub folder: Option<PathBuf>,
-    /// Runs of the baseline: run directories, or folders of them.
+    /// Runs of the baseline: run directories, output files of fio (JSON), fs_mark, simoop or bonnie++, or folders of these.
     #[arg(long, value_name = "RUN", num_args = 1.., required_unless_present = "folder", requires = "b")]
     pub a: Vec<PathBuf>,
     /// Runs to compare with it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use archive::Run;
-use explain::compare::{Group, RunFigures, RunReader, wanted_counter};
+use explain::compare::{ForeignError, Group, RunFigures, RunReader, foreign_runs, wanted_counter};
 use model::run::Configuration;
 
 use crate::failure::Failure;
@@ -13,6 +13,8 @@ use crate::{explain_verb, reading};
 
 /// Subfolders of subfolders of a folder of runs are looked into so deep.
 const DEPTH: usize = 3;
+/// No tool's output is larger.
+const LARGEST_FILE: u64 = 64 << 20;
 /// The configuration of that name is the baseline, unless another is asked for.
 const BASELINE: &str = "baseline";
 
@@ -46,10 +48,10 @@ impl Sides {
     pub fn of_folder(folder: &Path, baseline: Option<&str>, screen: &Screen) -> Result<Sides, Failure> {
         let mut groups: BTreeMap<(String, bool), Group> = BTreeMap::new();
         for path in runs_below(folder, DEPTH)? {
-            let one = read(&path, screen)?;
             let subfolder =
                 || path.parent().and_then(|parent| parent.strip_prefix(folder).ok()).map_or_else(String::new, text);
-            let configuration = one.configuration.unwrap_or_else(|| Configuration {
+            let Some(found) = read_found(&path, screen)? else { continue };
+            let configuration = found.configuration.unwrap_or_else(|| Configuration {
                 name: subfolder(),
                 settings: Vec::new(),
                 repetition: 0,
@@ -57,7 +59,7 @@ impl Sides {
             });
             let group = groups.entry((configuration.name.clone(), configuration.is_twin)).or_default();
             entitle(group, configuration);
-            group.runs.push(one.figures);
+            group.runs.extend(found.figures);
         }
         let mut twins: Vec<Group> = Vec::new();
         let mut plain: Vec<Group> = Vec::new();
@@ -130,14 +132,19 @@ fn group(name: &str, paths: &[PathBuf], screen: &Screen) -> Result<(Group, Optio
     let mut side = Group { name: name.to_owned(), ..Group::default() };
     let mut configurations: Vec<Option<Configuration>> = Vec::new();
     for path in paths {
-        let found = if path.is_dir() && !is_run(path) { runs_below(path, DEPTH)? } else { vec![path.clone()] };
-        if found.is_empty() {
-            return Err(Failure::usage(format_args!("{}: neither a run nor a folder with runs in it", path.display())));
-        }
-        for path in found {
-            let one = read(&path, screen)?;
-            side.runs.push(one.figures);
+        let before = side.runs.len();
+        let found = if path.is_dir() && !is_run(path) {
+            runs_below(path, DEPTH)?.iter().filter_map(|path| read_found(path, screen).transpose()).collect()
+        } else {
+            vec![read(path, screen)]
+        };
+        for one in found {
+            let one = one?;
+            side.runs.extend(one.figures);
             configurations.push(one.configuration);
+        }
+        if side.runs.len() == before {
+            return Err(Failure::usage(format_args!("{}: neither a run nor a folder with runs in it", path.display())));
         }
     }
     configurations.dedup_by(|x, y| name_of(x) == name_of(y));
@@ -153,15 +160,15 @@ fn is_run(path: &Path) -> bool {
     path.join("run.json").exists()
 }
 
-/// Run directories below a folder, in the order of their names.
+/// Run directories and files below a folder, in the order of their names. What lies in a run is a part of it.
 fn runs_below(folder: &Path, depth: usize) -> Result<Vec<PathBuf>, Failure> {
     let unreadable = |error| Failure::usage(format_args!("{}: cannot be read: {error}", folder.display()));
     let entries = std::fs::read_dir(folder).map_err(unreadable)?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
     let mut found = Vec::new();
-    for path in paths.into_iter().filter(|path| path.is_dir()) {
-        if is_run(&path) {
+    for path in paths {
+        if !path.is_dir() || is_run(&path) {
             found.push(path);
         } else if depth > 1 {
             found.extend(runs_below(&path, depth - 1)?);
@@ -170,12 +177,32 @@ fn runs_below(folder: &Path, depth: usize) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-struct ReadRun {
-    figures: RunFigures,
+/// The runs of one path: one of a run directory, one or more of a file.
+struct Found {
+    figures: Vec<RunFigures>,
     configuration: Option<Configuration>,
 }
 
-fn read(path: &Path, screen: &Screen) -> Result<ReadRun, Failure> {
+/// Reads what was found in a folder; `None` where it is a file of another kind, which may lie there.
+fn read_found(path: &Path, screen: &Screen) -> Result<Option<Found>, Failure> {
+    if path.is_dir() {
+        return read(path, screen).map(Some);
+    }
+    match file_text(path)?.map(|contents| foreign_runs(&text(path), &contents)) {
+        None | Some(Err(ForeignError::Unknown)) => Ok(None),
+        Some(Ok(figures)) => Ok(Some(Found { figures, configuration: None })),
+        Some(Err(malformed)) => Err(Failure::usage(format_args!("{}: {malformed}", path.display()))),
+    }
+}
+
+/// Reads what a person named.
+fn read(path: &Path, screen: &Screen) -> Result<Found, Failure> {
+    if path.is_file() {
+        let contents = file_text(path)?.unwrap_or_default();
+        let figures = foreign_runs(&text(path), &contents);
+        let figures = figures.map_err(|error| Failure::usage(format_args!("{}: {error}", path.display())))?;
+        return Ok(Found { figures, configuration: None });
+    }
     let run = Run::open(path).map_err(reading::unreadable)?;
     let warn = |warning: &str| screen.warning(warning);
     let mut reader = RunReader::default();
@@ -183,7 +210,16 @@ fn read(path: &Path, screen: &Screen) -> Result<ReadRun, Failure> {
         reading::summary_and_series(&run, wanted_counter, |interval| reader.interval(interval), warn);
     let explanation = run.has_trace().then(|| explain_verb::explanation(&run, None, warn));
     let figures = reader.figures(&text(path), run.description(), &summary, &series, explanation.as_ref());
-    Ok(ReadRun { figures, configuration: run.description().configuration.clone() })
+    Ok(Found { figures: vec![figures], configuration: run.description().configuration.clone() })
+}
+
+/// The text of a file; `None` where it is larger than any tool's output, or no text.
+fn file_text(path: &Path) -> Result<Option<String>, Failure> {
+    let unreadable = |error| Failure::machine(format_args!("{}: cannot be read: {error}", path.display()));
+    if !path.is_file() || std::fs::metadata(path).map_err(unreadable)?.len() > LARGEST_FILE {
+        return Ok(None);
+    }
+    Ok(String::from_utf8(std::fs::read(path).map_err(unreadable)?).ok())
 }
 
 fn text(path: &Path) -> String {

@@ -214,6 +214,36 @@ fn runs_that_are_told_their_configuration_are_grouped_by_it() {
     assert_eq!((&sides["a"]["runs"], &sides["b"]["runs"], &sides["b"]["name"]), (&2.into(), &2.into(), &"slow".into()));
 }
 
+/// fio itself, if it is there, and text as fs_mark prints it.
+#[test]
+fn runs_of_other_tools_join_in() {
+    let folder = folder();
+    for (side, rate) in [("a", 20_000.0), ("b", 9_000.0)] {
+        fs::create_dir(folder.path().join(side)).unwrap();
+        fs::write(folder.path().join(side).join("notes.txt"), "not a run").unwrap();
+        for round in 0..5 {
+            let row = format!("     5        10000         4096      {:.1}            10506", rate + f64::from(round));
+            let text = format!("FSUse%        Count         Size    Files/sec     App Overhead\n{row}\n");
+            fs::write(folder.path().join(side).join(format!("{round}.out")), text).unwrap();
+        }
+    }
+    let at = folder.path().display();
+    for words in [format!("--a {at}/a --b {at}/b"), format!("{at}")] {
+        let document = run(&format!("compare --json {words}")).expect_code(0).document();
+        let sides = document.pointer("/configurations/0").unwrap_or(&document);
+        assert_eq!(metric(sides, "files_per_s")["verdict"], "worse", "{document:#}");
+    }
+    let notes = format!("compare --a {at}/a/notes.txt --b {at}/b");
+    assert!(run(&notes).expect_code(2).error().contains("fio"));
+
+    let job = "--name=t --size=1m --bs=4k --rw=randread --ioengine=psync --time_based --runtime=1 --output-format=json";
+    let fio = std::process::Command::new("fio").args(job.split(' ')).current_dir(folder.path()).output();
+    let Ok(fio) = fio else { return println!("skipped: fio is not installed") };
+    fs::write(folder.path().join("fio.json"), fio.stdout).unwrap();
+    let document = run(&format!("compare --json --a {at}/fio.json --b {at}/fio.json")).expect_code(0).document();
+    assert!(number(metric(&document, "read.p99"), "/a") > 0.0 && number(metric(&document, "read.per_s"), "/b") > 0.0);
+}
+
 #[test]
 fn what_cannot_be_compared_is_told() {
     let folder = folder();
