@@ -4,14 +4,18 @@ use crate::error::LoadError;
 use crate::recipe::Recipe;
 
 /// File name and text of each shipped recipe.
-const SHIPPED: [(&str, &str); 7] = [
+const SHIPPED: [(&str, &str); 11] = [
     ("recipes/simoop.toml", include_str!("../../../recipes/simoop.toml")),
     ("recipes/fsync-storm.toml", include_str!("../../../recipes/fsync-storm.toml")),
     ("recipes/cold-reader.toml", include_str!("../../../recipes/cold-reader.toml")),
     ("recipes/fsmark.toml", include_str!("../../../recipes/fsmark.toml")),
+    ("recipes/multi-source.toml", include_str!("../../../recipes/multi-source.toml")),
     ("recipes/paced-writer.toml", include_str!("../../../recipes/paced-writer.toml")),
+    ("recipes/read-latency.toml", include_str!("../../../recipes/read-latency.toml")),
     ("recipes/rewrite.toml", include_str!("../../../recipes/rewrite.toml")),
     ("recipes/sequential-write.toml", include_str!("../../../recipes/sequential-write.toml")),
+    ("recipes/sync-latency.toml", include_str!("../../../recipes/sync-latency.toml")),
+    ("recipes/write-latency.toml", include_str!("../../../recipes/write-latency.toml")),
 ];
 
 /// All shipped recipes.

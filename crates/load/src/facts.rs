@@ -11,6 +11,9 @@ use crate::data::{self, Standing};
 use crate::error::LoadError;
 use crate::value::Value;
 
+/// Where the kernel takes the word to drop its caches.
+pub const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
 /// Names of the facts that formulas can use.
 pub const NAMES: [&str; 4] = ["cpus", "memory", "free_space", "directories"];
 
@@ -25,6 +28,8 @@ pub struct Facts {
     pub boxed: bool,
     /// Threads that may still be started, as far as known.
     pub thread_limit: Option<u64>,
+    /// Whether the load may drop the machine's caches.
+    pub may_drop_caches: bool,
     /// The directories given by the user, in their order.
     pub directories: Vec<DirectoryFacts>,
 }
@@ -53,6 +58,7 @@ impl Facts {
             memory_bytes: memory_limit.or_else(total_memory_bytes).unwrap_or(1 << 30),
             boxed: memory_limit.is_some(),
             thread_limit: thread_limit(Path::new("/")),
+            may_drop_caches: access(DROP_CACHES, Access::WRITE_OK).is_ok(),
             directories: directories.iter().map(|path| directory(recipe, path)).collect::<Result<_, _>>()?,
         })
     }

@@ -5,9 +5,16 @@
 //! at its duration, where it has one). Each job is a file or folder here: its keys in a recipe ([`Key`]), what they resolve
 //! to (a part of the plan), and the loop itself, which times its operations through a [`Worker`].
 
+pub mod checkout;
+mod cold;
 pub mod files;
+mod home;
 mod keys;
+pub mod mails;
+pub mod probe;
+mod sizes;
 pub mod stream;
+mod tree;
 mod values;
 mod worker;
 
@@ -27,19 +34,34 @@ use crate::error::LoadError;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "job", rename_all = "snake_case")]
 pub enum Job {
+    /// Revisions of a source tree, one over the other.
+    Checkout(checkout::Checkout),
     /// Many files, one after the other.
     Files(files::Files),
+    /// A maildir.
+    Mails(mails::Mails),
+    /// One operation now and then.
+    Probe(probe::Probe),
     /// Files from their begin to their end.
     Stream(stream::Stream),
 }
 
 /// The jobs by name, with their keys.
-pub(crate) const JOBS: [(&str, &[Key]); 2] = [("files", files::KEYS), ("stream", stream::KEYS)];
+pub(crate) const JOBS: [(&str, &[Key]); 5] = [
+    ("checkout", checkout::KEYS),
+    ("mails", mails::KEYS),
+    ("probe", probe::KEYS),
+    ("files", files::KEYS),
+    ("stream", stream::KEYS),
+];
 
 impl Job {
     /// Resolves a job's keys.
     pub(crate) fn resolve(values: &mut Values<'_, '_>) -> Result<Job, LoadError> {
         match values.job() {
+            "checkout" => checkout::Checkout::resolve(values).map(Job::Checkout),
+            "mails" => mails::Mails::resolve(values).map(Job::Mails),
+            "probe" => probe::Probe::resolve(values).map(Job::Probe),
             "files" => files::Files::resolve(values).map(Job::Files),
             "stream" => stream::Stream::resolve(values).map(Job::Stream),
             other => unreachable!("'{other}' is in the table of jobs and not here"),
@@ -49,6 +71,9 @@ impl Job {
     /// Memory that each thread needs for it.
     pub(crate) fn memory_bytes(&self) -> u64 {
         match self {
+            Job::Checkout(checkout) => checkout.memory_bytes(),
+            Job::Mails(mails) => mails.memory_bytes(),
+            Job::Probe(probe) => probe.memory_bytes(),
             Job::Files(files) => files.memory_bytes(),
             Job::Stream(stream) => stream.memory_bytes(),
         }
@@ -57,14 +82,39 @@ impl Job {
     /// Longest piece of [`crate::data::fill::RandomBytes`] that it takes at once.
     pub(crate) fn longest_write(&self) -> u64 {
         match self {
+            Job::Checkout(checkout) => checkout.longest_write(),
+            Job::Mails(_) => 0,
+            Job::Probe(probe) => probe.longest_write(),
             Job::Files(files) => files.longest_write(),
             Job::Stream(stream) => stream.longest_write(),
+        }
+    }
+
+    /// The class whose operations are made of those of other classes.
+    pub(crate) fn whole(&self) -> Option<usize> {
+        match self {
+            Job::Checkout(checkout) => Some(checkout.whole()),
+            Job::Mails(mails) => mails.whole(),
+            _ => None,
+        }
+    }
+
+    /// What a person should know before it is done.
+    pub(crate) fn remark(&self) -> Option<&'static str> {
+        match self {
+            Job::Checkout(checkout) => checkout.remark(),
+            Job::Mails(mails) => mails.remark(),
+            Job::Probe(probe) => probe.remark(),
+            _ => None,
         }
     }
 
     /// Does the work, until it is done or [`Worker::is_over`].
     pub(crate) fn perform(&self, worker: &mut Worker<'_>) {
         match self {
+            Job::Checkout(checkout) => checkout.perform(worker),
+            Job::Mails(mails) => mails.perform(worker),
+            Job::Probe(probe) => probe.perform(worker),
             Job::Files(files) => files.perform(worker),
             Job::Stream(stream) => stream.perform(worker),
         }

@@ -202,6 +202,23 @@ impl Plan {
         self.actors.iter().filter(is_timed).all(|actor| actor.rate_per_s.is_none())
     }
 
+    /// The classes whose operations are made of those of other classes: to add them up would count time twice.
+    pub fn wholes(&self) -> Vec<String> {
+        let jobs = self.actors.iter().filter_map(|actor| actor.job.as_ref());
+        jobs.filter_map(Job::whole).filter_map(|class| self.classes.get(class).cloned()).collect()
+    }
+
+    /// What a person should know before this is done.
+    pub fn remarks(&self) -> Vec<&'static str> {
+        let mut remarks: Vec<&str> = Vec::new();
+        for remark in self.actors.iter().filter_map(|actor| actor.job.as_ref()?.remark()) {
+            if !remarks.contains(&remark) {
+                remarks.push(remark);
+            }
+        }
+        remarks
+    }
+
     /// How many threads a phase waits for before it begins: all that have a job in it.
     pub fn crew(&self, phase: usize) -> u64 {
         self.crew_members(phase).map(|actor| actor.threads).sum()

@@ -185,6 +185,8 @@ pub(crate) struct NamesRecipe {
 /// After whose files those of a set are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scheme {
+    Tree,
+    Mails,
     Numbers,
     FsMark,
     Bonnie { letters_first: bool },

@@ -95,6 +95,16 @@ pub(crate) fn close(file: OwnedFd) -> io::Result<()> {
     }
 }
 
+/// Writes back a stretch of a file and waits until that is done. Neither metadata nor the disk's own cache is written back.
+pub(crate) fn sync_file_range(file: &std::fs::File, offset: u64, bytes: u64) -> io::Result<()> {
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: takes numbers only, and the descriptor is open.
+    match unsafe { libc::sync_file_range(file.as_raw_fd(), offset as i64, bytes as i64, flags) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Ignores the signals by which a terminal or an operator ends a job: the program decides when the load ends.
 pub(crate) fn ignore_termination_signals() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {

@@ -51,6 +51,11 @@ pub struct RunDescription {
 }
 
 impl RunDescription {
+    /// Whether operations of that class are made of those of others.
+    pub fn is_whole(&self, class: &str) -> bool {
+        self.recipe.as_ref().is_some_and(|recipe| recipe.wholes.iter().any(|whole| whole == class))
+    }
+
     /// Of the present format, with nothing known but what it is called and when it began.
     pub fn new(workload: &str, started: Moment) -> RunDescription {
         RunDescription {
@@ -101,6 +106,10 @@ pub struct RecipeAsRun {
     /// Value of each variable whose values are words, as text.
     #[serde(default)]
     pub words: Vec<(String, String)>,
+    /// Classes whose operations are made of those of other classes: a checkout of its reads and writes. They have latencies, and
+    /// are in no sum.
+    #[serde(default)]
+    pub wholes: Vec<String>,
     /// Directories given by the user.
     pub directories: Vec<String>,
     /// Length of the warm-up phases, ns.

@@ -20,6 +20,7 @@ fn description() -> RunDescription {
         slower_than_ns: SECOND,
         seed: Some(1),
         recipe: Some(RecipeAsRun {
+            wholes: vec![],
             name: "simoop".into(),
             text: String::new(),
             variables: vec![],

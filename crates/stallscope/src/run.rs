@@ -82,6 +82,9 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
     if let Some(refusal) = plan.refusals.first() {
         return Err(Failure::machine(format_args!("{}; {}", refusal.what, refusal.remedy)));
     }
+    for remark in plan.remarks() {
+        screen.warning(remark);
+    }
     let mut session = Session::open(
         &asked.args.recording,
         intent(&asked, &plan),
@@ -160,6 +163,7 @@ fn intent(asked: &Asked, plan: &Plan) -> Intent {
             variables: plan.variables.clone(),
             words: plan.words.clone(),
             directories: plan.directories.iter().map(|path| path.display().to_string()).collect(),
+            wholes: plan.wholes(),
             warmup_ns: plan.warmup_ns(),
         }),
     }

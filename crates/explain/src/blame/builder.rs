@@ -29,6 +29,8 @@ pub struct Blame {
     explanation: Explanation,
     damaged: u64,
     sample_interval_ns: u64,
+    /// Classes whose time is that of operations of other classes.
+    wholes: Vec<String>,
 }
 
 impl Blame {
@@ -51,6 +53,7 @@ impl Blame {
             },
             damaged: 0,
             sample_interval_ns: run.sample_interval_ns,
+            wholes: run.recipe.as_ref().map_or_else(Vec::new, |recipe| recipe.wholes.clone()),
         }
     }
 
@@ -74,7 +77,8 @@ impl Blame {
         for record in records {
             let slow_or_stuck =
                 record.kind != OperationKind::Failed || record.duration_ns >= self.explanation.slower_than_ns;
-            if slow_or_stuck && !self.own.insert(record, &mut self.known.names) {
+            if slow_or_stuck && !self.wholes.contains(&record.class) && !self.own.insert(record, &mut self.known.names)
+            {
                 self.damaged += 1;
             }
         }
@@ -83,6 +87,9 @@ impl Blame {
     /// Adds rows of the table `intervals`, after the events: how many operations there were, and how slow the slowest was.
     pub fn intervals(&mut self, records: &[IntervalRecord]) {
         for record in records {
+            if self.wholes.contains(&record.class) {
+                continue;
+            }
             let counts = self.phases.interval(record);
             if let Some(max_ns) = record.max_ns.filter(|_| counts) {
                 self.slowest(&record.class, max_ns);

@@ -123,7 +123,9 @@ impl SummaryBuilder {
             return;
         }
         *self.bytes.entry((record.start_ns, record.end_ns)).or_default() += record.bytes;
-        self.count_slow(record);
+        if !self.description.is_whole(&record.class) {
+            self.count_slow(record);
+        }
         self.timeline.add(record);
         OperationSummary::add_to(&mut self.operations, record);
     }
@@ -158,6 +160,8 @@ impl SummaryBuilder {
                     self.failed.push(operation.clone());
                 }
             }
+            // It is slow because what it is made of was.
+            _ if self.description.is_whole(&operation.class) => {}
             OperationKind::Slow | OperationKind::Stuck => self.keep_if_among_the_worst(operation),
         }
     }

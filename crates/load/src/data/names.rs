@@ -3,6 +3,8 @@
 //! Names look random where those of an original do, and are made of the set's seed and the file's number: so they need not
 //! be remembered in order to open a file again, to remove it, or to tell a person which one was slow.
 
+mod tree;
+
 use std::ffi::CStr;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +17,7 @@ pub(super) const FILES_PER_DIRECTORY: u64 = 1000;
 /// fs_mark's files carry their subdirectory in the number, because it may depend on the time at which they were made.
 const SUBDIRECTORY_SHIFT: u32 = 28;
 const BONNIE_DIGITS: usize = 10;
+const MAIL_DIGITS: usize = 10;
 const MOST_LETTERS: u64 = 12;
 /// Hexadecimal digits of the number in a name of fs_mark, where there is room beside the random part.
 const NUMBER_DIGITS: usize = 8;
@@ -37,6 +40,10 @@ pub enum Names {
         /// What the letters are made of.
         seed: u64,
     },
+    /// As a source tree has them: spread over directories as a kernel's files are.
+    Tree,
+    /// As a maildir has them: all in one directory, the number first.
+    Mails,
     /// As bonnie++ has them: ten digits and up to twelve random letters.
     Bonnie {
         /// Whether the letters come first.
@@ -67,7 +74,7 @@ impl Names {
     pub fn file(&self, number: u64, subdirectory: u64) -> u64 {
         match self {
             Names::FsMark { .. } => subdirectory << SUBDIRECTORY_SHIFT | number,
-            Names::Numbers | Names::Bonnie { .. } => number,
+            Names::Numbers | Names::Tree | Names::Mails | Names::Bonnie { .. } => number,
         }
     }
 
@@ -79,6 +86,12 @@ impl Names {
                 name.push_number(file / FILES_PER_DIRECTORY, 10, 4);
                 name.push(b'/');
                 name.push_number(file % FILES_PER_DIRECTORY, 10, 3);
+            }
+            Names::Tree => tree::write(file, name),
+            Names::Mails => {
+                b"cur/".iter().for_each(|byte| name.push(*byte));
+                name.push_number(file, 10, MAIL_DIGITS);
+                b".mail:2,S".iter().for_each(|byte| name.push(*byte));
             }
             Names::FsMark { bytes, random_bytes, subdirectories, seed } => {
                 let number = file & (Names::MOST_FS_MARK_FILES - 1);
@@ -122,6 +135,9 @@ impl Names {
                 let subdirectory = if subdirectory.is_empty() { 0 } else { number(subdirectory, 16)? };
                 Some(self.file(number(name.get(..NUMBER_DIGITS)?, 16)?, subdirectory))
             }
+            // Nobody looks for these in a listing.
+            Names::Tree => None,
+            Names::Mails => number(name.get(..MAIL_DIGITS)?, 10),
             Names::Bonnie { letters_first: false, .. } => number(name.get(..BONNIE_DIGITS)?, 16),
             Names::Bonnie { letters_first: true, .. } => {
                 number(name.get(name.len().checked_sub(BONNIE_DIGITS)?..)?, 16)
@@ -242,6 +258,7 @@ mod tests {
     fn a_listing_leads_back_to_the_file() {
         for names in [
             Names::Numbers,
+            Names::Mails,
             fs_mark(40, 24, 0),
             fs_mark(255, 0, 4000),
             Names::Bonnie { letters_first: false, per_subdirectory: 0, seed: 3 },

@@ -19,6 +19,8 @@ pub(crate) trait WordSource {
     fn class(&mut self, name: &str, span: std::ops::Range<usize>) -> Result<usize, LoadError>;
     /// The file sets.
     fn sets(&self) -> &[FileSet];
+    /// Whether the load may drop the machine's caches.
+    fn may_drop_caches(&self) -> bool;
 }
 
 /// A job's keys while it is resolved.
@@ -112,6 +114,11 @@ impl<'a, 'r> Values<'a, 'r> {
     /// The file sets of the plan.
     pub(crate) fn sets(&self) -> &[FileSet] {
         self.source.sets()
+    }
+
+    /// Whether the load may drop the machine's caches.
+    pub(crate) fn may_drop_caches(&self) -> bool {
+        self.source.may_drop_caches()
     }
 
     /// Index of an operation class.

@@ -169,6 +169,8 @@ impl<'a> Resolver<'a> {
         let subdirectories = whole(&given.subdirectories, "subdirectories", 0)?;
         match given.scheme {
             Scheme::Numbers => return Ok(Names::Numbers),
+            Scheme::Tree => return Ok(Names::Tree),
+            Scheme::Mails => return Ok(Names::Mails),
             Scheme::Bonnie { letters_first } => {
                 let per_subdirectory = if subdirectories == 0 { 0 } else { files.div_ceil(subdirectories) };
                 return Ok(Names::Bonnie { letters_first, per_subdirectory, seed });
@@ -337,5 +339,9 @@ impl WordSource for Resolver<'_> {
 
     fn sets(&self) -> &[FileSet] {
         &self.sets
+    }
+
+    fn may_drop_caches(&self) -> bool {
+        self.facts.may_drop_caches
     }
 }

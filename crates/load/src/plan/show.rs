@@ -39,6 +39,9 @@ impl fmt::Display for Plan {
                 None => writeln!(f, "phase           {} until complete", phase.name)?,
             }
         }
+        for remark in self.remarks() {
+            writeln!(f, "note            {remark}")?;
+        }
         for refusal in &self.refusals {
             writeln!(f, "refused         {}; {}", refusal.what, refusal.remedy)?;
         }

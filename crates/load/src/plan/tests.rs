@@ -15,7 +15,7 @@ fn directory(path: &str, file_system: u64, free_bytes: u64) -> DirectoryFacts {
 
 fn facts(cpus: u64, memory_bytes: u64, free_bytes: u64) -> Facts {
     let directories = vec![directory("/a", 1, free_bytes)];
-    Facts { cpus, memory_bytes, boxed: true, thread_limit: Some(100_000), directories }
+    Facts { cpus, memory_bytes, boxed: true, thread_limit: Some(100_000), may_drop_caches: true, directories }
 }
 
 fn resolve(recipe: &Recipe, facts: &Facts, settings: &[(&str, &str)]) -> Result<Plan, String> {

@@ -7,8 +7,10 @@ use crate::error::LoadError;
 use crate::value::Kind;
 
 const FILE_SET: [&str; 7] = ["count", "size", "fill", "names", "name_bytes", "random_bytes", "subdirectories"];
-const SCHEMES: [(&str, Scheme); 4] = [
+const SCHEMES: [(&str, Scheme); 6] = [
     ("numbers", Scheme::Numbers),
+    ("tree", Scheme::Tree),
+    ("mails", Scheme::Mails),
     ("fs_mark", Scheme::FsMark),
     ("bonnie", Scheme::Bonnie { letters_first: false }),
     ("bonnie_random", Scheme::Bonnie { letters_first: true }),

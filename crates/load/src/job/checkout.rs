@@ -1,0 +1,295 @@
+//! `checkout`: one revision of a source tree after another, checked out over the one before as git does it.
+//!
+//! A checkout looks at every file that it expects (`lstat`), removes those that the new revision does not have, and writes
+//! those that differ: it reads what they should hold from the pack, unlinks the old file and makes a new one. Files that are
+//! the same are left alone.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::cold::{self, Cold};
+use super::home::Home;
+use super::tree::{Tree, Version};
+use super::{Key, KeyKind, Values, Worker};
+use crate::block;
+use crate::board::{Failure, Finished, Level};
+use crate::clock;
+use crate::data::FileId;
+use crate::error::LoadError;
+use crate::random::Random;
+use crate::sys;
+use crate::value::Kind;
+
+pub(crate) const KEYS: &[Key] = &[
+    Key::needed("set", KeyKind::Set),
+    Key::needed("pack", KeyKind::Set),
+    Key::needed("revisions", KeyKind::Formula(Kind::Count)),
+    Key::needed("changed", KeyKind::Formula(Kind::Percent)),
+    Key::needed("added", KeyKind::Formula(Kind::Percent)),
+    Key::maybe("times", KeyKind::Formula(Kind::Count)),
+    Key::maybe("cold", KeyKind::Word(&["each", "iteration"])),
+    cold::KEY,
+];
+
+/// What a pack holds is compressed to about a quarter.
+const COMPRESSED: u64 = 4;
+/// Files are written piece by piece.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// The job, resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Checkout {
+    set: usize,
+    pack: usize,
+    pack_bytes: u64,
+    tree: Tree,
+    /// How often all revisions are checked out, one after the other; 0: only the last one is, where there is no tree.
+    times: u64,
+    /// Whether caches are dropped before each checkout, or only before the first of each iteration.
+    before_each: bool,
+    cold: Cold,
+    classes: Classes,
+}
+
+/// Classes of its operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Classes {
+    sync: usize,
+    drop: usize,
+    stat: usize,
+    unlink: usize,
+    read: usize,
+    create: usize,
+    checkout: usize,
+}
+
+/// A checkout while it goes on.
+struct Step<'w, 'a> {
+    job: &'w Checkout,
+    worker: &'w mut Worker<'a>,
+    home: Home,
+    seed: u64,
+    pack: Option<File>,
+    buffer: Vec<u8>,
+    /// `None`: there is no tree yet.
+    from: Option<u64>,
+    to: u64,
+}
+
+impl Checkout {
+    pub(super) fn resolve(values: &mut Values<'_, '_>) -> Result<Checkout, LoadError> {
+        let (set, pack) = (values.set("set").unwrap_or(0), values.set("pack").unwrap_or(0));
+        let share = |key: &str| values.number(key).map(|share| share.unwrap_or(0.0));
+        let (changed, added) = (share("changed")?, share("added")?);
+        let (described, pack_bytes) = (&values.sets()[set], values.sets()[pack].size_bytes);
+        let (files, mean_bytes) = (described.files, described.size_bytes);
+        let tree = Tree { files, revisions: values.whole_or("revisions", 2, 2)?, changed, added, mean_bytes };
+        let times = values.whole_or("times", 1, 0)?;
+        let before_each = values.word("cold")?.as_deref() != Some("iteration");
+        let cold = Cold::resolve(values)?;
+        let mut class = |name: &str| values.class(name);
+        let classes = Classes {
+            checkout: class("checkout")?,
+            sync: class("sync")?,
+            drop: class("drop")?,
+            stat: class("stat")?,
+            unlink: class("unlink")?,
+            read: class("read")?,
+            create: class("create")?,
+        };
+        Ok(Checkout { set, pack, pack_bytes, tree, times, before_each, cold, classes })
+    }
+
+    /// The class whose operations are made of others.
+    pub(super) fn whole(&self) -> usize {
+        self.classes.checkout
+    }
+
+    pub(super) fn remark(&self) -> Option<&'static str> {
+        if self.times > 0 { self.cold.remark() } else { None }
+    }
+
+    pub(super) fn memory_bytes(&self) -> u64 {
+        PIECE_BYTES
+    }
+
+    pub(super) fn longest_write(&self) -> u64 {
+        PIECE_BYTES
+    }
+
+    pub(super) fn perform(&self, worker: &mut Worker<'_>) {
+        let last = self.tree.revisions - 1;
+        if self.times == 0 {
+            self.check_out(worker, None, last);
+            self.write_back(worker);
+            return;
+        }
+        let mut from = last;
+        for _ in 0..self.times {
+            for to in 0..self.tree.revisions {
+                if worker.is_over() {
+                    return;
+                }
+                if self.before_each || to == 0 {
+                    self.write_back(worker);
+                    self.make_cold(worker);
+                }
+                self.check_out(worker, Some(from), to);
+                worker.done(1);
+                from = to;
+            }
+        }
+    }
+
+    fn write_back(&self, worker: &mut Worker<'_>) {
+        let directory = Home::of(worker).path(worker);
+        let _ = worker.time(self.classes.sync, None, || Ok(self.cold.write_back(directory).map(|()| 0)?));
+    }
+
+    fn make_cold(&self, worker: &mut Worker<'_>) {
+        let pack = self.pack(Home::of(worker));
+        let path = worker.path(pack);
+        let _ = worker.time(self.classes.drop, None, || {
+            self.cold.drop_caches()?;
+            if self.cold.by_file() {
+                self.cold.drop_pages(&File::open(path?)?);
+            }
+            Ok(0)
+        });
+    }
+
+    fn pack(&self, home: Home) -> FileId {
+        FileId::new(home.directory, self.pack, 0)
+    }
+
+    /// One checkout, from one revision to another.
+    fn check_out(&self, worker: &mut Worker<'_>, from: Option<u64>, to: u64) {
+        let start_ns = clock::now_ns();
+        let class = self.classes.checkout;
+        worker.recorder.begin(Level::Round, class, start_ns);
+        let (home, seed) = (Home::of(worker), worker.stage.plan.seed);
+        let pack = worker.path(self.pack(home)).and_then(File::open).ok();
+        let mut step = Step { job: self, worker, home, seed, pack, buffer: Vec::new(), from, to };
+        let done = step.look().and_then(|()| step.remove()).and_then(|()| step.write());
+        match done {
+            Some(()) => {
+                let end_ns = clock::now_ns();
+                let done = Finished { class, start_ns, end_ns, bytes: 0, file: None, failure: None };
+                worker.recorder.finish(Level::Round, done);
+            }
+            None => worker.recorder.abandon(Level::Round),
+        }
+    }
+}
+
+/// Each of these returns `None` when the job is over.
+impl Step<'_, '_> {
+    /// Looks at all files that there should be.
+    fn look(&mut self) -> Option<()> {
+        let class = self.job.classes.stat;
+        for file in 0..self.job.tree.files {
+            if self.had(file).is_some() {
+                self.act(class, file, |path| Ok(fs::symlink_metadata(path).map(|_| 0)?))?;
+            }
+        }
+        Some(())
+    }
+
+    /// Removes the files that the new revision does not have, and the directories that are empty then.
+    fn remove(&mut self) -> Option<()> {
+        let class = self.job.classes.unlink;
+        for file in 0..self.job.tree.files {
+            if self.had(file).is_some() && self.wanted(file).is_none() {
+                self.act(class, file, |path| {
+                    fs::remove_file(path)?;
+                    // Only an empty directory goes.
+                    let _ = path.parent().map(fs::remove_dir);
+                    Ok(0)
+                })?;
+            }
+        }
+        Some(())
+    }
+
+    /// Writes the files that differ.
+    fn write(&mut self) -> Option<()> {
+        for file in 0..self.job.tree.files {
+            let Some(version) = self.wanted(file) else { continue };
+            let had = self.had(file);
+            if had == Some(version) {
+                continue;
+            }
+            let size = self.job.tree.size_bytes(self.seed, file, version);
+            self.read_object(file, version, size)?;
+            if had.is_some() {
+                self.act(self.job.classes.unlink, file, |path| Ok(fs::remove_file(path).map(|()| 0)?))?;
+            }
+            let bytes = &self.worker.stage.bytes;
+            self.act(self.job.classes.create, file, |path| {
+                let made = create(path, size, |length, done| bytes.slice(file ^ (version << 40) ^ done, length));
+                if made.is_err() {
+                    // The next checkout would take half a file for a whole one.
+                    let _ = fs::remove_file(path);
+                }
+                made
+            })?;
+        }
+        Some(())
+    }
+
+    fn had(&self, file: u64) -> Option<Version> {
+        self.job.tree.version(self.seed, file, self.from?)
+    }
+
+    fn wanted(&self, file: u64) -> Option<Version> {
+        self.job.tree.version(self.seed, file, self.to)
+    }
+
+    /// Reads what a file should hold, compressed, from wherever it is in the pack.
+    fn read_object(&mut self, file: u64, version: Version, size_bytes: u64) -> Option<()> {
+        let length = (size_bytes / COMPRESSED).clamp(1, PIECE_BYTES).min(self.job.pack_bytes);
+        let offset = Random::new(self.seed ^ version, file).below(self.job.pack_bytes - length + 1);
+        self.buffer.resize(length as usize, 0);
+        let (pack, buffer, id) = (&self.pack, &mut self.buffer, self.job.pack(self.home));
+        let read = || match pack {
+            Some(pack) => block::read(pack, buffer, offset).map(|()| length),
+            None => Err(io::Error::from(io::ErrorKind::NotFound).into()),
+        };
+        if self.worker.time(self.job.classes.read, Some(id), read).is_err() {
+            self.worker.back_off();
+        }
+        (!self.worker.is_over()).then_some(())
+    }
+
+    fn act(&mut self, class: usize, file: u64, act: impl FnOnce(&Path) -> Result<u64, Failure>) -> Option<()> {
+        let id = FileId::new(self.home.directory, self.job.set, file);
+        let path = self.worker.path(id);
+        if self.worker.time(class, Some(id), || act(&path?)).is_err() {
+            self.worker.back_off();
+        }
+        (!self.worker.is_over()).then_some(())
+    }
+}
+
+/// Makes a file that must not be there, and the directories that it lies in.
+fn create<'b>(path: &Path, size_bytes: u64, bytes: impl Fn(usize, u64) -> &'b [u8]) -> Result<u64, Failure> {
+    let open = || File::options().write(true).create_new(true).open(path);
+    let file = match (open(), path.parent()) {
+        (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(parent)?;
+            open()?
+        }
+        (result, _) => result?,
+    };
+    let mut done = 0;
+    while done < size_bytes {
+        let length = PIECE_BYTES.min(size_bytes - done);
+        block::write(&file, bytes(length as usize, done), done)?;
+        done += length;
+    }
+    sys::close(file.into())?;
+    Ok(size_bytes)
+}

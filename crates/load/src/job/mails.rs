@@ -1,0 +1,252 @@
+//! `mails`: a maildir, written, or read cold again and again, as by a mail reader that was just started.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use model::operation::Fault;
+use serde::{Deserialize, Serialize};
+
+use super::cold::{self, Cold};
+use super::home::Home;
+use super::sizes::size_of;
+use super::{Key, KeyKind, Values, Worker};
+use crate::block;
+use crate::board::{Failure, Finished, Level};
+use crate::clock;
+use crate::data::{FileId, FileSet};
+use crate::error::LoadError;
+use crate::sys;
+use crate::value::Kind;
+
+pub(crate) const KEYS: &[Key] = &[
+    Key::needed("set", KeyKind::Set),
+    Key::needed("action", KeyKind::Word(&["write", "read"])),
+    Key::maybe("batch", KeyKind::Formula(Kind::Count)),
+    cold::KEY,
+];
+
+/// As the original has it.
+const USUAL_BATCH: u64 = 1000;
+/// A whole line of a mail: 72 characters and their end.
+const LINE_BYTES: usize = 73;
+/// Mails are written piece by piece.
+const PIECE_BYTES: u64 = 64 << 10;
+/// Keeps the sizes of mails from being those of other files with the same seed.
+const MAILS: u64 = 0x6d61_696c;
+
+/// The job, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mails {
+    set: usize,
+    /// Mails in each directory.
+    mails: u64,
+    mean_bytes: u64,
+    /// Mails that are timed together.
+    batch: u64,
+    cold: Cold,
+    task: Task,
+}
+
+/// What is done, with the classes of its operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Task {
+    Write { write: usize, sync: usize },
+    Read { find: usize, drop: usize, mail: usize, batch: usize },
+}
+
+impl Mails {
+    pub(super) fn resolve(values: &mut Values<'_, '_>) -> Result<Mails, LoadError> {
+        let set = values.set("set").unwrap_or(0);
+        let task = match values.word("action")?.as_deref() {
+            Some("write") => Task::Write { write: values.class("write")?, sync: values.class("sync")? },
+            _ => Task::Read {
+                find: values.class("find")?,
+                drop: values.class("drop")?,
+                mail: values.class("mail")?,
+                batch: values.class("batch_of_mails")?,
+            },
+        };
+        let (mails, mean_bytes) = (values.sets()[set].files, values.sets()[set].size_bytes);
+        let batch = values.whole_or("batch", USUAL_BATCH, 1)?.min(mails);
+        Ok(Mails { set, mails, mean_bytes, batch, cold: Cold::resolve(values)?, task })
+    }
+
+    /// The class whose operations are made of others.
+    pub(super) fn whole(&self) -> Option<usize> {
+        if let Task::Read { batch, .. } = self.task { Some(batch) } else { None }
+    }
+
+    pub(super) fn remark(&self) -> Option<&'static str> {
+        if let Task::Read { .. } = self.task { self.cold.remark() } else { None }
+    }
+
+    pub(super) fn memory_bytes(&self) -> u64 {
+        match self.task {
+            Task::Write { .. } => 2 * PIECE_BYTES,
+            Task::Read { .. } => self.mails * 8,
+        }
+    }
+
+    pub(super) fn perform(&self, worker: &mut Worker<'_>) {
+        match self.task {
+            Task::Write { .. } => self.write_all(worker),
+            Task::Read { .. } => self.read_on(worker),
+        }
+    }
+
+    fn size_bytes(&self, worker: &Worker<'_>, mail: u64) -> u64 {
+        size_of(worker.stage.plan.seed ^ MAILS, mail, self.mean_bytes)
+    }
+
+    /// Writes this thread's share of the mails.
+    fn write_all(&self, worker: &mut Worker<'_>) {
+        let Task::Write { write, sync } = self.task else { return };
+        let home = Home::of(worker);
+        let lines = lines(worker);
+        for mail in home.share(self.mails) {
+            if worker.is_over() {
+                return;
+            }
+            let id = FileId::new(home.directory, self.set, mail);
+            let (path, size) = (worker.path(id), self.size_bytes(worker, mail));
+            match worker.time(write, Some(id), || write_mail(&path?, &lines, mail, size)) {
+                Ok(_) => worker.done(1),
+                Err(_) => worker.back_off(),
+            }
+        }
+        let directory = home.path(worker);
+        let _ = worker.time(sync, None, || Ok(self.cold.write_back(directory).map(|()| 0)?));
+    }
+
+    /// Finds all mails, and reads them from then on, pass after pass, each of them cold.
+    fn read_on(&self, worker: &mut Worker<'_>) {
+        let Task::Read { find, drop, .. } = self.task else { return };
+        let home = Home::of(worker);
+        let set = &worker.stage.plan.file_sets[self.set];
+        let mut found = Vec::new();
+        while found.is_empty() && !worker.is_over() {
+            let root = home.path(worker).join(&set.name);
+            let _ = worker.time(find, None, || Ok(self.find(&root, set, &mut found).map(|()| 0)?));
+            if found.is_empty() {
+                worker.back_off();
+            }
+        }
+        let mut line = Vec::with_capacity(LINE_BYTES);
+        while !worker.is_over() {
+            let _ = worker.time(drop, None, || Ok(self.cold.drop_caches().map(|()| 0)?));
+            let batches = found.chunks(self.batch as usize);
+            let _ = batches.map_while(|some| self.read_batch(worker, home, some, &mut line)).count();
+        }
+    }
+
+    /// The mails in the order in which the file system lists them, which is the order in which they are read.
+    fn find(&self, directory: &Path, set: &FileSet, found: &mut Vec<u64>) -> io::Result<()> {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                self.find(&entry.path(), set, found)?;
+            } else if let Some(mail) = number(directory, &entry.file_name(), set) {
+                found.extend(Some(mail).filter(|mail| *mail < self.mails));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads some mails, and counts them as a batch where there are enough for one. `None`: the job is over.
+    fn read_batch(&self, worker: &mut Worker<'_>, home: Home, mails: &[u64], line: &mut Vec<u8>) -> Option<()> {
+        let Task::Read { mail: class, batch, .. } = self.task else { return None };
+        let start_ns = clock::now_ns();
+        worker.recorder.begin(Level::Round, batch, start_ns);
+        for &mail in mails {
+            if worker.is_over() {
+                worker.recorder.abandon(Level::Round);
+                return None;
+            }
+            let id = FileId::new(home.directory, self.set, mail);
+            let (path, size) = (worker.path(id), self.size_bytes(worker, mail));
+            match worker.time(class, Some(id), || read_mail(&path?, size, self.cold, line)) {
+                Ok(_) => worker.done(1),
+                Err(_) => worker.back_off(),
+            }
+        }
+        if (mails.len() as u64) < self.batch {
+            worker.recorder.abandon(Level::Round);
+            return Some(());
+        }
+        let end_ns = clock::now_ns();
+        let done = Finished { class: batch, start_ns, end_ns, bytes: 0, file: None, failure: None };
+        worker.recorder.finish(Level::Round, done);
+        Some(())
+    }
+}
+
+/// The number of the mail that a directory lists.
+fn number(directory: &Path, name: &std::ffi::OsStr, set: &FileSet) -> Option<u64> {
+    let subdirectory = directory.file_name()?;
+    set.names.file_called(subdirectory.as_encoded_bytes(), name.as_encoded_bytes())
+}
+
+/// Text from which mails are written.
+fn lines(worker: &Worker<'_>) -> Vec<u8> {
+    let mut text = vec![0; PIECE_BYTES as usize + LINE_BYTES];
+    let mut random = worker.random.clone();
+    random.fill(&mut text);
+    text.iter_mut().for_each(|byte| *byte = b' ' + *byte % 95);
+    text.iter_mut().skip(LINE_BYTES - 1).step_by(LINE_BYTES).for_each(|byte| *byte = b'\n');
+    text
+}
+
+/// Writes a mail: some lines of header, an empty one, text.
+fn write_mail(path: &Path, lines: &[u8], mail: u64, size_bytes: u64) -> Result<u64, Failure> {
+    let create = || File::options().write(true).create(true).truncate(true).open(path);
+    let file = match (create(), path.parent()) {
+        (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(parent)?;
+            create()?
+        }
+        (result, _) => result?,
+    };
+    let header =
+        format!("Return-Path: <a@example.org>\nFrom: A <a@example.org>\nSubject: mail {mail}\nDate: {mail}\n\n");
+    let header = &header.as_bytes()[..header.len().min(size_bytes as usize)];
+    block::write(&file, header, 0)?;
+    let mut done = header.len() as u64;
+    let skipped = mail as usize % LINE_BYTES;
+    while done < size_bytes {
+        let length = PIECE_BYTES.min(size_bytes - done) as usize;
+        block::write(&file, &lines[skipped..skipped + length], done)?;
+        done += length as u64;
+    }
+    sys::close(file.into())?;
+    Ok(size_bytes)
+}
+
+/// Opens a mail, asks for its size, reads it line by line, and looks at the header as a mail reader does.
+fn read_mail(path: &Path, size_bytes: u64, cold: Cold, line: &mut Vec<u8>) -> Result<u64, Failure> {
+    let file = File::open(path)?;
+    let there = file.metadata()?.len();
+    let mut reader = BufReader::with_capacity(8 << 10, file);
+    let (mut done, mut in_header, mut fields) = (0, true, 0);
+    loop {
+        line.clear();
+        let length = reader
+            .read_until(b'\n', line)
+            .map_err(|error| Failure { offset_bytes: Some(done), ..Failure::from(error) })?;
+        if length == 0 {
+            break;
+        }
+        done += length as u64;
+        in_header &= line[..] != *b"\n";
+        let known = [&b"From:"[..], b"Date:", b"Subject:"];
+        fields += usize::from(in_header && known.iter().any(|field| line.starts_with(field)));
+    }
+    std::hint::black_box(fields);
+    cold.drop_pages(reader.get_ref());
+    std::hint::black_box(there);
+    match done >= size_bytes {
+        true => Ok(done),
+        false => Err(Failure { fault: Some(Fault::ShortRead), offset_bytes: Some(done), ..Failure::default() }),
+    }
+}

@@ -1,0 +1,138 @@
+//! `probe`: one large read, write or sync now and then, whose latency tells how a machine feels.
+
+use std::fs::File;
+
+use serde::{Deserialize, Serialize};
+
+use super::home::Home;
+use super::{Key, KeyKind, Values, Worker, cold};
+use crate::block;
+use crate::board::Failure;
+use crate::clock;
+use crate::data::FileId;
+use crate::error::LoadError;
+use crate::sys;
+use crate::value::Kind;
+
+pub(crate) const KEYS: &[Key] = &[
+    Key::needed("action", KeyKind::Word(&["read", "write", "sync"])),
+    Key::needed("set", KeyKind::Set),
+    Key::maybe("block", KeyKind::Formula(Kind::Size)),
+    Key::maybe("random", KeyKind::Formula(Kind::Flag)),
+];
+
+const USUAL_BLOCK_BYTES: u64 = 1 << 20;
+
+/// What is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    /// Reads, of a file whose pages are dropped each time it is begun anew.
+    Read,
+    /// Writes, each waited for by `sync_file_range`.
+    Write,
+    /// sync(2): everything dirty on the machine.
+    Sync,
+}
+
+/// The job, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probe {
+    action: Action,
+    set: usize,
+    block_bytes: u64,
+    files: u64,
+    /// Blocks in a file.
+    blocks: u64,
+    random: bool,
+    class: usize,
+}
+
+impl Probe {
+    pub(super) fn resolve(values: &mut Values<'_, '_>) -> Result<Probe, LoadError> {
+        let set = values.set("set").unwrap_or(0);
+        let (action, class) = match values.word("action")?.as_deref() {
+            Some("write") => (Action::Write, "write"),
+            Some("sync") => (Action::Sync, "sync"),
+            _ => (Action::Read, "read"),
+        };
+        let (files, size_bytes) = (values.sets()[set].files, values.sets()[set].size_bytes);
+        let block_bytes = values.whole_or("block", USUAL_BLOCK_BYTES, 1)?;
+        let blocks = size_bytes / block_bytes;
+        if blocks == 0 {
+            let why = format!("a file of {size_bytes} bytes has no block of {block_bytes} bytes");
+            return Err(values.refuse("block", why));
+        }
+        let random = values.flag("random")?;
+        Ok(Probe { action, set, files, block_bytes, blocks, random, class: values.class(class)? })
+    }
+
+    pub(super) fn remark(&self) -> Option<&'static str> {
+        (self.action == Action::Sync)
+            .then_some("calls sync(2), which writes back what anybody on the machine has dirtied")
+    }
+
+    pub(super) fn memory_bytes(&self) -> u64 {
+        self.block_bytes
+    }
+
+    pub(super) fn longest_write(&self) -> u64 {
+        self.block_bytes
+    }
+
+    pub(super) fn perform(&self, worker: &mut Worker<'_>) {
+        let home = Home::of(worker);
+        let id = FileId::new(home.directory, self.set, home.first % self.files);
+        let mut buffer = vec![0; if self.action == Action::Read { self.block_bytes as usize } else { 0 }];
+        let mut file = None;
+        for round in 0.. {
+            if self.action == Action::Read && round % self.blocks == 0 {
+                file = worker.path(id).and_then(File::open).inspect(cold::drop_pages).ok();
+            }
+            let Some(start_ns) = worker.next_start_ns() else { return };
+            let start_ns = start_ns.unwrap_or_else(clock::now_ns);
+            let block = if self.random { worker.random.below(self.blocks) } else { round % self.blocks };
+            let path = worker.path(id);
+            let salt = worker.random.bits();
+            let bytes = &worker.stage.bytes;
+            let act = || {
+                if self.action == Action::Sync {
+                    rustix::fs::sync();
+                    return Ok(0);
+                }
+                let file = match &mut file {
+                    Some(file) => file,
+                    empty => empty.insert(File::options().read(true).write(self.action == Action::Write).open(path?)?),
+                };
+                self.act(file, block, &mut buffer, |length| bytes.slice(salt, length))
+            };
+            match worker.time_from(start_ns, self.class, Some(id), act) {
+                Ok(_) => worker.done(1),
+                Err(_) => {
+                    file = None;
+                    worker.back_off();
+                }
+            }
+        }
+    }
+
+    fn act<'b>(
+        &self,
+        file: &File,
+        block: u64,
+        buffer: &mut [u8],
+        bytes: impl Fn(usize) -> &'b [u8],
+    ) -> Result<u64, Failure> {
+        let offset = block * self.block_bytes;
+        match self.action {
+            Action::Read => block::read(file, buffer, offset)?,
+            Action::Write => {
+                block::write(file, bytes(self.block_bytes as usize), offset)?;
+                sys::sync_file_range(file, offset, self.block_bytes)
+                    .map_err(|error| Failure { offset_bytes: Some(offset), ..Failure::from(error) })?;
+            }
+            Action::Sync => {}
+        }
+        Ok(self.block_bytes)
+    }
+}

@@ -1,0 +1,81 @@
+//! The workload of several sources, and its siblings, for real.
+
+mod running;
+
+use std::path::Path;
+
+use load::catalogue::find;
+use load::conductor::LoadEvent;
+use running::{Told, plan, start};
+
+const SMALL: [(&str, &str); 9] = [
+    ("files", "300"),
+    ("file_size", "4k"),
+    ("pack", "1m"),
+    ("mails", "70"),
+    ("mail_size", "2k"),
+    ("batch", "20"),
+    ("times", "2"),
+    ("revisions", "3"),
+    ("drop", "fadvise"),
+];
+
+/// Files below a directory, and directories that hold nothing.
+fn count(directory: &Path) -> (u64, u64) {
+    let entries: Vec<_> = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap()).collect();
+    let (mut files, mut empty) = (0, u64::from(entries.is_empty()));
+    for entry in entries {
+        if entry.file_type().unwrap().is_dir() {
+            let inside = count(&entry.path());
+            (files, empty) = (files + inside.0, empty + inside.1);
+        } else {
+            files += 1;
+        }
+    }
+    (files, empty)
+}
+
+#[test]
+fn revisions_are_checked_out_over_each_other_beside_a_mail_reader() {
+    let home = tempfile::tempdir().unwrap();
+    let told = Told::all(start(plan(&find("multi-source").unwrap(), home.path(), &SMALL)));
+    assert_eq!((told.end.as_ref(), told.errors()), (Some(&LoadEvent::Finished), 0), "{:#?}", told.operations);
+    assert_eq!(told.phases, ["fill", "prepare", "run"]);
+    assert_eq!((told.count("prepare", "checkout"), told.count("prepare", "write")), (1, 70));
+    assert_eq!((told.count("run", "checkout"), told.count("run", "sync"), told.count("run", "find")), (6, 6, 1));
+    let data = home.path().join("stallscope-multi-source");
+    let made = told.count("prepare", "create") + told.count("run", "create");
+    let (files, empty) = count(&data.join("tree"));
+    assert_eq!(made - told.count("run", "unlink"), files, "what is made is removed or there");
+    assert_eq!(empty, 0, "directories go with their last file");
+    // The last revision is an old one, without the files that only new ones have.
+    assert!((100..200).contains(&files), "{files}");
+    assert_eq!(told.count("run", "read"), told.count("run", "create"), "each new file comes from the pack");
+    assert_eq!(count(&data.join("mails")), (70, 0));
+    let (mails, batches) = (told.count("run", "mail"), told.count("run", "batch_of_mails"));
+    assert!(mails >= batches * 20 && (batches > 0 || mails < 20), "{mails} mails in {batches} batches");
+}
+
+#[test]
+fn the_same_seed_makes_the_same_trees() {
+    let checked_out = || {
+        let home = tempfile::tempdir().unwrap();
+        let told = Told::all(start(plan(&find("multi-source").unwrap(), home.path(), &SMALL)));
+        (told.count("run", "create"), told.count("run", "unlink"), told.count("run", "stat"))
+    };
+    assert_eq!(checked_out(), checked_out());
+}
+
+#[test]
+fn probes_come_at_their_rate_beside_a_writer() {
+    for (name, class) in [("read-latency", "read"), ("write-latency", "write"), ("sync-latency", "sync")] {
+        let home = tempfile::tempdir().unwrap();
+        let settings = [("runtime", "1s"), ("pause", "100ms"), ("stream_size", "1m"), ("writers", "1")];
+        let told = Told::all(start(plan(&find(name).unwrap(), home.path(), &settings)));
+        assert_eq!((told.end.as_ref(), told.errors()), (Some(&LoadEvent::Finished), 0), "{name}");
+        // One that takes longer than the second that all last is not counted.
+        let probes = told.count("run", class);
+        assert!(probes <= 12 && told.count("run", "stream") > 0, "{name}: {probes}");
+        assert_eq!(told.of("run", class).map(|record| record.bytes).sum::<u64>() > 0, class != "sync" && probes > 0);
+    }
+}
