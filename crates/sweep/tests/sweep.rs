@@ -154,3 +154,18 @@ fn a_sweep_goes_on_where_it_was_and_refuses_what_is_not_its_own() {
     std::fs::write(folder.path().join("file"), "").unwrap();
     assert!(Ledger::open(folder.path(), &file).unwrap_err().to_string().contains("not a sweep's"));
 }
+
+#[test]
+fn shipped_sweeps_are_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sweeps");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let file = SweepFile::load(&path).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(path.file_stem().unwrap().to_str(), Some(file.name.as_str()));
+            seen += 1;
+        }
+    }
+    assert!(seen >= 3);
+}
