@@ -19,8 +19,9 @@ fn run(recipe: &str, directory: &Path) -> Told {
 
 /// A recipe of phases of one process each, all with one set; each phase is a name and the keys of its job.
 fn recipe(size: &str, phases: &[(&str, &str)]) -> String {
-    let mut text =
-        format!("name = \"streams\"\nabout = \"a\"\n[files.set]\ncount = 1\nsize = \"{size}\"\nfill = false\n");
+    let mut text = format!(
+        "name = \"streams\"\nabout = \"a\"\n[files.set]\ncount = 1\nsize = \"{size}\"\nfill = false\n[[phase]]\nname = \"prepare\"\nkind = \"fill\"\n"
+    );
     for (name, keys) in phases {
         text += &format!("[[phase]]\nname = \"{name}\"\nkind = \"run\"\n");
         text += &format!("[[actor]]\nname = \"{name}\"\ncount = 1\nphases = [\"{name}\"]\n");
@@ -67,7 +68,7 @@ fn a_phase_that_is_not_wanted_is_left_out() {
     let phases = [("write", "action = \"write\""), ("again", "action = \"write\"")];
     let text = recipe("64k", &phases)
         .replace("name = \"write\"\nkind = \"run\"", "name = \"write\"\nkind = \"run\"\nwhen = 0");
-    assert_eq!(run(&text, folder.path()).phases, ["again"]);
+    assert_eq!(run(&text, folder.path()).phases, ["prepare", "again"]);
     let none = text.replace("name = \"again\"\nkind = \"run\"", "name = \"again\"\nkind = \"run\"\nwhen = \"1 - 1\"");
     let facts = load::facts::Facts::gather("streams", &[folder.path().to_owned()], None).unwrap();
     let request = load::plan::Request::default();

@@ -4,10 +4,11 @@
 
 mod comparison;
 mod explanation;
+mod phase;
 
 use explain::distribution::Distribution;
 use explain::rates::RateSummary;
-use explain::summary::{FailureCount, OperationSummary, Phase, Summary};
+use explain::summary::{FailureCount, OperationSummary, Summary};
 use model::operation::OperationRecord;
 use serde_json::{Map, Value, json};
 
@@ -25,7 +26,7 @@ pub fn summary(run: &str, summary: &Summary) -> Value {
         "slower_than_ns": summary.slower_than_ns,
         "operations": summary.operations.iter().map(|operation| (operation.class.clone(), class(operation))).collect::<Map<_, _>>(),
         "rates": summary.rates.iter().map(|(name, rates)| (format!("{name}_per_s"), rate(rates))).collect::<Map<_, _>>(),
-        "phases": summary.phases.iter().map(phase).collect::<Vec<_>>(),
+        "phases": summary.phases.iter().map(phase::phase).collect::<Vec<_>>(),
         "slow": summary.slow.iter().map(|slow| (slow.class.clone(), json!(slow.count))).collect::<Map<_, _>>(),
         "worst": summary.worst.iter().map(operation).collect::<Vec<_>>(),
         "failed": summary.failed.iter().map(operation).collect::<Vec<_>>(),
@@ -89,19 +90,6 @@ fn too_few(latencies: &Distribution, quantiles: &[(&'static str, f64)]) -> Vec<&
 
 fn rate(rates: &RateSummary) -> Value {
     json!({ "mean": rates.mean_per_s, "p50": rates.p50_per_s, "p95": rates.p95_per_s, "p99": rates.p99_per_s, "max": rates.max_per_s })
-}
-
-fn phase(phase: &Phase) -> Value {
-    let span_ns = phase.end_ns.map(|end| end.saturating_sub(phase.start_ns)).filter(|&ns| ns > 0);
-    let bytes_per_s = phase.bytes.zip(span_ns).map(|(bytes, ns)| bytes as f64 * 1e9 / ns as f64);
-    json!({
-        "name": phase.name,
-        "measured": phase.measured,
-        "start_s": seconds(phase.start_ns),
-        "end_s": phase.end_ns.map(seconds),
-        "bytes": phase.bytes,
-        "bytes_per_s": bytes_per_s,
-    })
 }
 
 fn operation(operation: &OperationRecord) -> Value {

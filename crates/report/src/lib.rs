@@ -10,6 +10,7 @@ pub mod funclat;
 pub mod json;
 pub mod native;
 pub mod number;
+pub mod phases;
 pub mod simoop;
 pub mod sparkline;
 pub mod style;

@@ -1,5 +1,7 @@
 //! A run's figures in the form of the program that its workload comes from, for the eyes and scripts of its users.
 
+mod bonnie;
+
 use explain::summary::Summary;
 
 use crate::simoop;
@@ -8,6 +10,7 @@ use crate::simoop;
 pub fn text(summary: &Summary) -> Option<String> {
     match summary.workload.as_str() {
         "simoop" => Some(format!("{}\n{}\n", simoop::FINAL_STATS, simoop::report(summary))),
+        "bonnie" => Some(bonnie::lines(summary)),
         _ => None,
     }
 }

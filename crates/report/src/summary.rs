@@ -11,6 +11,7 @@ use model::operation::{OperationKind, OperationRecord};
 use model::quantity::{Bytes, Nanoseconds};
 
 use crate::number::{counted, grouped, latency, rate, share};
+use crate::phases;
 use crate::sparkline::sparkline;
 use crate::style::{Style, printable};
 
@@ -19,6 +20,7 @@ pub fn text(run: &str, summary: &Summary, style: Style) -> String {
     let mut text = String::new();
     headline(&mut text, run, summary, style);
     operations(&mut text, summary, style);
+    phases(&mut text, summary, style);
     rates(&mut text, summary, style);
     failures::failures(&mut text, summary, style);
     stalls(&mut text, summary, style);
@@ -114,6 +116,19 @@ fn operations(text: &mut String, summary: &Summary, style: Style) {
         let unfinished = counted(operation.stuck, &format!("{} operation", printable(&operation.class)));
         let line = format!(" {unfinished} had not finished at the end, the oldest after {oldest}; not in the table");
         let _ = writeln!(text, "{}", style.bad(&line));
+    }
+}
+
+fn phases(text: &mut String, summary: &Summary, style: Style) {
+    if !phases::are_worth_a_look(summary) {
+        return;
+    }
+    section(text, "Phases", style);
+    let mut rows = table(&["", "time", "bytes", "bytes/s", "operations/s", "errors"]);
+    phases::rows(summary, &mut rows);
+    push_table(text, &rows);
+    for line in phases::lines(summary, style) {
+        let _ = writeln!(text, " {line}");
     }
 }
 

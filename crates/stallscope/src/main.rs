@@ -17,6 +17,7 @@ mod funclat;
 mod generate;
 mod interrupt;
 mod machine;
+mod native;
 mod reading;
 mod recipes;
 mod record_verb;

@@ -161,7 +161,7 @@ fn intent(asked: &Asked, plan: &Plan) -> Intent {
             name: asked.recipe.name.clone(),
             text: asked.recipe.text().to_owned(),
             variables: plan.variables.clone(),
-            words: plan.words.clone(),
+            words: plan.words.iter().chain(&asked.notes).cloned().collect(),
             directories: plan.directories.iter().map(|path| path.display().to_string()).collect(),
             wholes: plan.wholes(),
             warmup_ns: plan.warmup_ns(),

@@ -12,6 +12,7 @@ use load::value::Kind;
 
 use crate::cli::{Cli, RunArgs};
 use crate::failure::Failure;
+use crate::native;
 
 /// What `run` is asked to do.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct Asked {
     pub settings: Vec<(String, String)>,
     /// The options that every workload has.
     pub args: RunArgs,
+    /// What else the figures of the original would carry: stored with the recipe's words.
+    pub notes: Vec<(String, String)>,
 }
 
 /// A recipe that a command line may name.
@@ -33,6 +36,11 @@ pub struct Offer {
 }
 
 impl Offer {
+    /// Whether it comes with the program; a user's file is named by its path, which holds a dot or a slash.
+    fn is_shipped(&self) -> bool {
+        self.word == self.recipe.name
+    }
+
     /// The recipes that come with the program.
     pub fn shipped() -> Vec<Offer> {
         let offer = |recipe: Recipe| Offer { word: recipe.name.clone(), recipe };
@@ -88,7 +96,7 @@ fn workload(offer: &Offer) -> Command {
         }
         command = command.arg(arg);
     }
-    command
+    if offer.is_shipped() { native::extend(&recipe.name, command) } else { command }
 }
 
 fn help(variable: &load::recipe::Variable) -> String {
@@ -180,7 +188,8 @@ fn refuse_taken_flags(recipe: &Recipe, path: &Path) -> Result<(), Failure> {
 pub fn asked(matches: &clap::ArgMatches, offers: Vec<Offer>) -> Result<Asked, Failure> {
     let (word, matches) = matches.subcommand().expect("run requires a workload");
     let offer = offers.into_iter().find(|offer| offer.word == word);
-    let recipe = offer.expect("each workload is the subcommand of an offer").recipe;
+    let offer = offer.expect("each workload is the subcommand of an offer");
+    let (is_shipped, recipe) = (offer.is_shipped(), offer.recipe);
     let given = |variable: &load::recipe::Variable| {
         let text = matches.get_one::<String>(&variable_id(&variable.name))?;
         Some((variable.name.clone(), text.clone()))
@@ -190,7 +199,11 @@ pub fn asked(matches: &clap::ArgMatches, offers: Vec<Offer>) -> Result<Asked, Fa
     if recipe.directories.is_some() {
         args.directories.extend(matches.get_many::<PathBuf>(DIRECTORY_FLAG).into_iter().flatten().cloned());
     }
-    Ok(Asked { recipe, settings, args })
+    let mut asked = Asked { recipe, settings, args, notes: Vec::new() };
+    if is_shipped {
+        native::take(word, matches, &mut asked)?;
+    }
+    Ok(asked)
 }
 
 #[cfg(test)]

@@ -103,7 +103,10 @@ impl SummaryBuilder {
     /// Adds an interval's operations. Those of phases that are not measured (fill, warm-up) are passed over.
     pub fn interval(&mut self, record: &IntervalRecord) {
         let started_ns = self.description.started.monotonic_ns;
-        if let Some(phase) = self.phases.iter_mut().rev().find(|phase| phase.name == record.phase) {
+        // Of a phase that is repeated, the one in which the interval lies; its rows may come after all events.
+        let since_start_ns = record.start_ns.saturating_sub(started_ns);
+        let is_its = |phase: &&mut Phase| phase.name == record.phase && phase.start_ns <= since_start_ns;
+        if let Some(phase) = self.phases.iter_mut().rev().find(is_its) {
             phase.add(record, started_ns);
         }
         let measured = self.phases.iter().any(|phase| phase.measured && phase.name == record.phase);

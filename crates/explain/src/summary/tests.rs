@@ -189,3 +189,15 @@ fn failures_at_the_end_of_a_phase_are_those_of_its_histogram() {
     assert_eq!(failures.len(), 1, "{failures:#?}");
     assert_eq!((failures[0].count, failures[0].measured, failures[0].at_least), (2, true, false));
 }
+
+#[test]
+fn an_interval_counts_in_the_repetition_of_its_phase_that_it_lies_in() {
+    let mut builder = SummaryBuilder::new(description());
+    phase(&mut builder, "run", true, 0, 10);
+    phase(&mut builder, "run", true, 20, 30);
+    builder.interval(&interval("run", "write", 0, &[SECOND], 0));
+    builder.interval(&interval("run", "write", 20, &[SECOND; 3], 0));
+    let summary = builder.summarise(&SeriesSet::default(), RecordingFacts::default());
+    let counts: Vec<u64> = summary.phases.iter().map(|phase| phase.operations[0].latencies.count()).collect();
+    assert_eq!(counts, [1, 3]);
+}

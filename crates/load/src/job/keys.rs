@@ -86,6 +86,11 @@ impl JobRecipe {
         Ok(JobRecipe { job, span: section.span.clone(), given })
     }
 
+    /// Whether it works on a file set.
+    pub(crate) fn uses_files(&self) -> bool {
+        self.given.iter().any(|(_, given)| matches!(given, Given::Set(_)))
+    }
+
     /// All formulas, for the check of names.
     pub(crate) fn formulas(&self) -> impl Iterator<Item = &Formula> {
         self.given

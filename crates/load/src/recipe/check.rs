@@ -7,6 +7,7 @@ use super::{ActorRecipe, PhaseKind, Recipe, StepRecipe, Verb};
 use crate::error::LoadError;
 use crate::expression::Mistake;
 use crate::facts;
+use crate::job::JobRecipe;
 use crate::source::{Source, nearest};
 
 /// Steps that could never do anything.
@@ -23,6 +24,12 @@ pub(super) fn steps(recipe: &Recipe) -> Result<(), LoadError> {
             };
             return Err(recipe.source.diagnostic(step.span.clone(), why).into());
         }
+    }
+    if let Some(actor) =
+        recipe.actors.iter().find(|actor| actor.job.as_ref().is_some_and(JobRecipe::uses_files) && !fills)
+    {
+        let why = "the directories are never made ready: there is no [[phase]] of kind 'fill'";
+        return Err(recipe.source.diagnostic(actor.span.clone(), why).into());
     }
     phases(recipe)
 }

@@ -7,6 +7,7 @@ mod stage;
 
 mod archive_disk;
 mod bad_input;
+mod bonnie;
 mod boxes;
 mod clock_step;
 mod comparing;

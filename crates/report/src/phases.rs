@@ -1,0 +1,142 @@
+//! The phases of a run one by one: how long each took, what it moved, how evenly over time, and who came last.
+
+use comfy_table::Table;
+use explain::summary::{Phase, Summary};
+use model::event::Member;
+use model::quantity::{Bytes, Nanoseconds};
+
+use crate::number::{grouped, rate};
+use crate::sparkline::sparkline;
+use crate::style::{Style, printable};
+
+/// Steps of a phase's line over time.
+const MOST_STEPS: usize = 60;
+/// Phases that are repeated may be thousands.
+const MOST_PHASES: usize = 24;
+/// A spread of the members' times below this share of their median is nothing to speak of.
+const EVEN: f64 = 0.05;
+
+/// What the members of a phase's crew come to.
+#[derive(Debug, Clone, Copy)]
+pub struct Crew<'a> {
+    /// How many.
+    pub members: usize,
+    /// Things that all of them did.
+    pub items: u64,
+    /// CPU time of all of them, where it is known of all.
+    pub cpu_ns: Option<u64>,
+    /// From the common start to the first member's end.
+    pub fastest_ns: u64,
+    /// To the middle one's.
+    pub median_ns: u64,
+    /// To the last one's.
+    pub slowest_ns: u64,
+    /// The last one.
+    pub slowest: &'a Member,
+}
+
+impl<'a> Crew<'a> {
+    /// Of a phase; `None`: it had none.
+    pub fn of(phase: &'a Phase) -> Option<Crew<'a>> {
+        let took = |member: &Member| member.end_ns.saturating_sub(member.start_ns);
+        let slowest = phase.crew.iter().max_by_key(|member| took(member))?;
+        let mut times: Vec<u64> = phase.crew.iter().map(took).collect();
+        times.sort_unstable();
+        Some(Crew {
+            members: times.len(),
+            items: phase.crew.iter().map(|member| member.items).sum(),
+            cpu_ns: phase.crew.iter().map(|member| member.cpu_ns).sum(),
+            fastest_ns: times[0],
+            median_ns: times[times.len() / 2],
+            slowest_ns: took(slowest),
+            slowest,
+        })
+    }
+}
+
+/// Whether the phases tell more than the run as a whole does.
+pub(crate) fn are_worth_a_look(summary: &Summary) -> bool {
+    summary.phases.iter().filter(|phase| phase.measured).count() > 1
+        || summary.phases.iter().any(|phase| phase.measured && !phase.crew.is_empty())
+}
+
+/// The measured phases, the last of them where there are very many; and how many were left out.
+fn shown(summary: &Summary) -> (Vec<&Phase>, usize) {
+    let measured: Vec<&Phase> = summary.phases.iter().filter(|phase| phase.measured).collect();
+    let left_out = measured.len().saturating_sub(MOST_PHASES);
+    (measured[left_out..].to_vec(), left_out)
+}
+
+/// A row for each phase.
+pub(crate) fn rows(summary: &Summary, table: &mut Table) {
+    for phase in shown(summary).0 {
+        let span_ns = phase.end_ns.map(|end_ns| end_ns.saturating_sub(phase.start_ns)).filter(|&ns| ns > 0);
+        let per_s = |amount: f64| span_ns.map(|ns| amount * 1e9 / ns as f64);
+        let operations: u64 = phase.operations.iter().map(|operation| operation.latencies.count()).sum();
+        let errors: u64 = phase.operations.iter().map(|operation| operation.latencies.errors()).sum();
+        let dash = || "-".to_owned();
+        let bytes = phase.bytes.filter(|&bytes| bytes > 0);
+        let bytes_per_s = bytes.and_then(|bytes| per_s(bytes as f64));
+        table.add_row([
+            printable(&phase.name),
+            span_ns.map_or_else(dash, |ns| Nanoseconds(ns).to_string()),
+            bytes.map_or_else(dash, |bytes| Bytes(bytes).to_string()),
+            bytes_per_s.map_or_else(dash, |per_s| Bytes(per_s as u64).to_string()),
+            per_s(operations as f64).map_or_else(dash, rate),
+            grouped(errors),
+        ]);
+    }
+}
+
+/// What was left out, how each phase went over time, and in which of them one was much slower than the others.
+pub(crate) fn lines(summary: &Summary, style: Style) -> Vec<String> {
+    let (phases, left_out) = shown(summary);
+    let mut lines = Vec::new();
+    if left_out > 0 {
+        lines.push(style.faint(&format!("the {} before them are in --json", grouped(left_out as u64))));
+    }
+    let width = phases.iter().map(|phase| printable(&phase.name).chars().count()).max().unwrap_or(0);
+    lines.extend(phases.iter().filter_map(|phase| over_time(phase, width, style)));
+    lines.extend(phases.iter().filter_map(|phase| straggler(phase)).map(|line| style.remark(&line)));
+    lines
+}
+
+/// Bytes a second (operations, where no bytes were moved) over the phase's time.
+fn over_time(phase: &Phase, width: usize, style: Style) -> Option<String> {
+    let moves = phase.progress.iter().any(|progress| progress.bytes > 0);
+    let steps = phase.progress.len().min(MOST_STEPS);
+    if steps < 3 {
+        return None;
+    }
+    let values: Vec<f64> = (0..steps)
+        .map(|step| {
+            let edge = |step: usize| phase.progress.len() * step / steps;
+            let within = &phase.progress[edge(step)..edge(step + 1)];
+            let amount: u64 = within.iter().map(|p| if moves { p.bytes } else { p.operations }).sum();
+            let span_ns: u64 = within.iter().map(|p| p.end_ns.saturating_sub(p.start_ns)).sum();
+            amount as f64 * 1e9 / span_ns.max(1) as f64
+        })
+        .collect();
+    let show = |per_s: f64| if moves { format!("{}/s", Bytes(per_s as u64)) } else { format!("{}/s", rate(per_s)) };
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(0.0, f64::max);
+    let line = sparkline(&values.iter().copied().map(Some).collect::<Vec<_>>(), style);
+    Some(format!("{:<width$} {line}  from {} to {}", printable(&phase.name), show(least), show(most)))
+}
+
+fn straggler(phase: &Phase) -> Option<String> {
+    let crew = Crew::of(phase)?;
+    let late_ns = crew.slowest_ns - crew.median_ns.min(crew.slowest_ns);
+    if crew.members < 2 || (late_ns as f64) < EVEN * crew.median_ns as f64 {
+        return None;
+    }
+    Some(format!(
+        "in {} the slowest of {}, {} {}, took {}; the middle one {}",
+        printable(&phase.name),
+        crew.members,
+        printable(&crew.slowest.actor),
+        crew.slowest.ordinal,
+        Nanoseconds(crew.slowest_ns),
+        Nanoseconds(crew.median_ns)
+    ))
+}

@@ -1,0 +1,105 @@
+//! The flags of bonnie++.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::{given, set, split};
+use crate::failure::Failure;
+use crate::workload::Asked;
+
+const USER: &str = "bonnie user";
+const GROUP: &str = "bonnie group";
+const MACHINE: &str = "bonnie machine";
+const TOGETHER: &str = "bonnie processes";
+const BARRIER: &str = "bonnie barrier";
+const SEED: &str = "bonnie seed";
+
+pub(super) fn extend(command: Command) -> Command {
+    let flag = |id: &'static str, short: char, value: &'static str, help: &'static str| {
+        Arg::new(id)
+            .short(short)
+            .value_name(value)
+            .help(help)
+            .action(ArgAction::Set)
+            .help_heading("As bonnie++ has them")
+    };
+    command
+        .arg(flag(USER, 'u', "USER[:GROUP]", "Whom to run as: the user who runs this program, and nobody else"))
+        .arg(flag(GROUP, 'g', "GROUP", "Likewise"))
+        .arg(flag(MACHINE, 'm', "NAME", "Name of the machine in the line of --format native"))
+        .arg(flag(
+            TOGETHER,
+            'p',
+            "N",
+            "The same as --processes N: one run starts all, with a common start of each phase",
+        ))
+        .arg(flag(BARRIER, 'y', "s", "Not needed: -p N starts all processes and lets them wait for each other"))
+        .arg(flag(SEED, 'z', "N", "The same as --seed N"))
+}
+
+pub(super) fn take(matches: &ArgMatches, asked: &mut Asked) -> Result<(), Failure> {
+    let word = |id: &str| matches.get_one::<String>(id).map(String::as_str);
+    if let Some(user) = word(USER) {
+        refuse_others(user.split(':').next().unwrap_or(user))?;
+    }
+    if word(BARRIER).is_some() {
+        return Err(Failure::usage(
+            "-y: processes of one run wait for each other; start all of them with one `run bonnie -p N`, and name a \
+             directory for each where they should not share one",
+        ));
+    }
+    if let Some(processes) = word(TOGETHER) {
+        set(asked, "processes", processes);
+    }
+    if let Some(seed) = word(SEED) {
+        let number = seed.parse().map_err(|_| Failure::usage(format_args!("-z {seed}: a seed is a whole number")))?;
+        asked.args.seed.get_or_insert(number);
+    }
+    split(asked, "-s", &["size", "chunk", "seeks", "seekers"])?;
+    split(asked, "-n", &["files", "max_size", "min_size", "subdirectories", "file_chunk"])?;
+    if let Some(links @ ("-1" | "-2")) = given(asked, "max_size") {
+        let message = "hard and symbolic links are not made here; give a size";
+        return Err(Failure::usage(format_args!("-n with a maximum of {links}: {message}")));
+    }
+    let host = || rustix::system::uname().nodename().to_string_lossy().into_owned();
+    asked.notes.push(("machine".to_owned(), word(MACHINE).map_or_else(host, str::to_owned)));
+    list_in_order_of_creation(asked);
+    Ok(())
+}
+
+/// A listing gives each process the files of all that share its directory.
+fn list_in_order_of_creation(asked: &mut Asked) {
+    let processes = given(asked, "processes").and_then(|text| text.parse().ok()).unwrap_or(1_usize);
+    if processes > asked.args.directories.len().max(1) && given(asked, "order").is_none() {
+        set(asked, "order", "sequential");
+    }
+}
+
+/// bonnie++ wants root to say whom it should run as, and becomes that user.
+fn refuse_others(user: &str) -> Result<(), Failure> {
+    let uid = rustix::process::geteuid().as_raw();
+    let name = std::fs::read_to_string("/etc/passwd").ok().and_then(|users| name_of(&users, uid));
+    if user.parse() == Ok(uid) || name.as_deref() == Some(user) {
+        return Ok(());
+    }
+    Err(Failure::usage(format_args!("-u {user}: run this program as that user; it does not change its own")))
+}
+
+fn name_of(users: &str, uid: u32) -> Option<String> {
+    users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, id) = (fields.next()?, fields.nth(1)?);
+        (id.parse() == Ok(uid)).then(|| name.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_of;
+
+    #[test]
+    fn a_user_is_known_by_name_and_number() {
+        let users = "root:x:0:0:root:/root:/bin/sh\nbroken\nann:x:1000:1000::/:/bin/sh\n";
+        assert_eq!(name_of(users, 1000).as_deref(), Some("ann"));
+        assert_eq!(name_of(users, 7), None);
+    }
+}

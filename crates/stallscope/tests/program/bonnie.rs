@@ -1,0 +1,106 @@
+//! `run bonnie`, with the original's flags and its line of values.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::stage::{folder, run};
+
+/// Phases of a run with everything, in order.
+const ALL: [&str; 13] = [
+    "prepare",
+    "put",
+    "write",
+    "rewrite",
+    "get",
+    "read",
+    "seek",
+    "create",
+    "stat",
+    "delete",
+    "create-random",
+    "stat-random",
+    "delete-random",
+];
+
+#[test]
+fn all_phases_do_what_they_should() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let words = format!(
+        "run bonnie -d {} -s 2:4k:200:4 --char-size 8k -n 1:100:50:3 -b --no-trace -q --json --out {}",
+        folder.path().display(),
+        out.display()
+    );
+    let document = run(&words).expect_code(0).document();
+    let phases = document["phases"].as_array().unwrap();
+    let names: Vec<&str> = phases.iter().map(|phase| phase["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ALL);
+    let phase = |name: &str| &phases[ALL.iter().position(|known| *known == name).unwrap()];
+    let count = |name: &str, class: &str| phase(name)["operations"][class]["count"].as_u64().unwrap_or(0);
+    assert_eq!([count("put", "put"), count("get", "get")], [8192, 8192]);
+    let mib = 2 << 20;
+    for (name, class) in [("write", "write"), ("rewrite", "rewrite"), ("read", "read")] {
+        assert_eq!((count(name, class), phase(name)["bytes"].as_u64()), (512, Some(mib)), "{name}");
+        assert!(phase(name)["bytes_per_s"].as_f64().unwrap() > 0.0);
+    }
+    assert_eq!((count("rewrite", "fsync"), count("seek", "seek")), (512, 200));
+    assert_eq!((phase("seek")["crew"]["members"].as_u64(), count("delete", "unlink")), (Some(4), 1024));
+    assert_eq!((count("create", "create"), count("stat-random", "stat")), (1024, 1024));
+    assert!((51_200..=102_400).contains(&phase("create")["bytes"].as_u64().unwrap()));
+    assert!(phase("rewrite")["progress"][0]["bytes"].is_u64() && phase("rewrite")["crew"]["cpu_s"].is_f64());
+    let left = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["run"], "its files are gone");
+}
+
+#[test]
+fn several_processes_in_one_directory_and_several_tests() {
+    let folder = folder();
+    let words = format!(
+        "run bonnie -p 2 -x 2 -f -s 1 -n 1 -m box --no-trace -q --format native --out {} {}",
+        folder.path().join("run").display(),
+        folder.path().display()
+    );
+    let told = run(&words).expect_code(0).stdout;
+    let lines: Vec<Vec<&str>> = told.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines.len(), 2, "{told}");
+    for fields in &lines {
+        assert_eq!(
+            (fields.len(), &fields[..4], fields[5]),
+            (50, &["1.98", "stallscope", "box", "2"][..], "1M"),
+            "{told}"
+        );
+        assert_eq!((fields[9], fields[21], fields[38]), ("", "1", ""), "no phases of single bytes: {told}");
+        assert!(fields[11] == "+++++" || fields[11].parse::<f64>().is_ok_and(|kib_per_s| kib_per_s > 0.0), "{told}");
+        assert!(fields[39].ends_with("us") || fields[39].ends_with("ms") || fields[39].ends_with('s'), "{told}");
+    }
+    read_by_the_original(&told);
+}
+
+/// bonnie++'s own readers take the line, where they are installed.
+fn read_by_the_original(told: &str) {
+    for reader in ["bon_csv2txt", "bon_csv2html"] {
+        let mut command = Command::new(reader);
+        let Ok(mut child) = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else {
+            println!("not shown: {reader} is not installed");
+            continue;
+        };
+        child.stdin.take().unwrap().write_all(told.as_bytes()).unwrap();
+        let read = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&read.stdout);
+        assert!(read.status.success() && text.contains("box"), "{reader}: {text}");
+    }
+}
+
+#[test]
+fn flags_of_the_original_that_cannot_be_meant_are_refused_with_a_remedy() {
+    let refuse = |flags: &str, why: &str| {
+        let told = run(&format!("run bonnie {flags} --plan .")).expect_code(2).stderr;
+        assert!(told.contains(why), "{flags}: {told}");
+    };
+    refuse("-y s", "run bonnie -p N");
+    refuse("-u nobody-of-that-name", "run this program as that user");
+    refuse("-s 1:2:3:4:5", "4 parts at most");
+    refuse("-n 1:-1", "links are not made here");
+    refuse("-s 100 -r 64", "must be at least 128");
+    refuse("-s :8k", "nothing before the first colon");
+}
