@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::stage::{Running, folder};
+use crate::stage::disk::{Tmpfs, fill_up};
+use crate::stage::{Disk, Ended, Running, folder, is_root, run};
 
 /// Eight files, read or written at random by two threads for two seconds.
 fn recipe(folder: &Path, steps: &str) -> String {
@@ -53,6 +54,34 @@ fn add_up(document: &Value) {
     }
 }
 
+const WRITE_AND_SYNC: &str = r#"
+[[actor.step]]
+do = "write"
+from = "set"
+size = "64k"
+
+[[actor.step]]
+do = "fsync"
+"#;
+
+/// Runs the recipe on a disk, and spoils the disk when its files are there.
+fn spoiled(disk: &Path, steps: &str, spoil: impl FnOnce()) -> (Ended, Value) {
+    let folder = folder();
+    let recipe = recipe(folder.path(), steps);
+    let out = folder.path().join("run");
+    let words = format!("run {recipe} --no-trace --json --out {} {}", out.display(), disk.display());
+    let mut program = Running::start(&words);
+    filled(&mut program, &disk.join("stallscope-errors"));
+    // A moment of the run that is still whole.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    spoil();
+    let ended = program.wait().expect_code(1);
+    let document = ended.document();
+    assert_eq!(document["ended"], "done", "{}", ended.stderr);
+    add_up(&document);
+    (ended, document)
+}
+
 fn filled(program: &mut Running, data: &Path) {
     let marker = data.join(".stallscope");
     program.wait_until("the set is filled", |_| {
@@ -80,4 +109,98 @@ fn short_reads_are_told_with_file_and_offset() {
     assert!(first["path"].as_str().unwrap().ends_with("stallscope-errors/set/0000/003"), "{first}");
     let offset = first["offset_bytes"].as_u64().unwrap();
     assert!(offset == 100_000 || offset > 100_000 && offset.is_multiple_of(65536), "{offset}");
+}
+
+/// What is written to memory goes well; that it never came to the disk is told by fsync alone.
+#[test]
+fn errors_that_only_fsync_tells_are_operations_too() {
+    if !is_root("a disk that takes no more") {
+        return;
+    }
+    let memory = Tmpfs::new(96);
+    let disk = Disk::ext4_in(memory.path(), 64 << 20);
+    let (_, document) = spoiled(disk.path(), WRITE_AND_SYNC, || {
+        disk.fail_beyond(1 << 20);
+        fill_up(memory.path());
+    });
+    let kinds = of_class(&document, "fsync");
+    println!("{:#}", document["failures"]);
+    assert!(kinds.iter().any(|kind| kind["error"] == "EIO"), "{:#}", document["failures"]);
+    assert!(kinds[0]["first"]["path"].as_str().unwrap().contains("stallscope-errors/set/"));
+}
+
+#[test]
+fn a_file_system_that_shuts_down_fails_everything_with_eio() {
+    if !is_root("XFS on a loop device") {
+        return;
+    }
+    let disk = Disk::xfs();
+    let (ended, document) = spoiled(disk.path(), WRITE_AND_SYNC, || disk.shut_down());
+    println!("{:#}\n{}", document["failures"], ended.stderr);
+    assert!(of_class(&document, "write").iter().all(|kind| kind["error"] == "EIO"), "{:#}", document["failures"]);
+    assert!(!of_class(&document, "write").is_empty());
+}
+
+#[test]
+fn a_file_system_that_turns_read_only_fails_writes_with_erofs() {
+    if !is_root("ext4 on a loop device") {
+        return;
+    }
+    let disk = Disk::ext4(64 << 20);
+    let (ended, document) = spoiled(disk.path(), WRITE_AND_SYNC, || disk.find_an_error());
+    println!("{:#}\n{}", document["failures"], ended.stderr);
+    let kinds = of_class(&document, "write");
+    assert!(kinds.iter().any(|kind| kind["error"] == "EROFS"), "{:#}", document["failures"]);
+}
+
+#[test]
+fn no_room_costs_only_what_had_none() {
+    if !is_root("a disk that fills up") {
+        return;
+    }
+    let disk = Disk::ext4(48 << 20);
+    std::fs::write(disk.path().join("precious"), "somebody's").unwrap();
+    let steps = "[[actor.step]]\ndo = \"create\"\nfrom = \"set\"";
+    let (_, document) = spoiled(disk.path(), steps, || {
+        fill_up(disk.path());
+    });
+    let kinds = of_class(&document, "create");
+    assert_eq!(kinds[0]["error"], "ENOSPC", "{:#}", document["failures"]);
+    assert!(kinds[0]["first"]["path"].is_string());
+    assert_eq!(std::fs::read_to_string(disk.path().join("precious")).unwrap(), "somebody's");
+    assert!(!disk.path().join("stallscope-errors").exists(), "ours is gone");
+}
+
+#[test]
+fn what_is_not_ours_is_left_alone() {
+    let (folder, data) = (folder(), tempfile::tempdir().unwrap());
+    let recipe = recipe(folder.path(), WRITE_AND_SYNC);
+    let foreign = data.path().join("stallscope-errors");
+    std::fs::create_dir(&foreign).unwrap();
+    std::fs::write(foreign.join("precious"), "somebody's").unwrap();
+    let ended = run(&format!("run {recipe} --out {} {}", folder.path().join("run").display(), data.path().display()));
+    let ended = ended.expect_code(3);
+    assert!(ended.error().contains("left alone"), "{}", ended.stderr);
+    assert_eq!(std::fs::read_to_string(foreign.join("precious")).unwrap(), "somebody's");
+}
+
+/// What goes wrong before the figures count makes a run fail too.
+#[test]
+fn a_tree_that_does_not_fit_is_an_error_of_the_preparation() {
+    if !is_root("a disk that fills up") {
+        return;
+    }
+    let (folder, disk) = (folder(), Disk::ext4(48 << 20));
+    let words = format!(
+        "run multi-source --force --no-trace --drop none --files 3000 --mails 10 --pack 1m -t 1 --revisions 2 --json --out {} {}",
+        folder.path().join("run").display(),
+        disk.path().display()
+    );
+    let ended = run(&words).expect_code(1);
+    let document = ended.document();
+    let failures = document["failures"].as_array().unwrap();
+    let unmeasured = failures.iter().find(|kind| kind["measured"] == false).unwrap();
+    assert_eq!((&unmeasured["class"], &unmeasured["error"]), (&"create".into(), &"ENOSPC".into()));
+    assert!(unmeasured["first"]["path"].as_str().unwrap().contains("stallscope-multi-source/tree/"));
+    assert_eq!(disk.names(), Vec::<String>::new());
 }

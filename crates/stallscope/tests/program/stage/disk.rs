@@ -23,8 +23,16 @@ impl Disk {
         Disk::make(FsKind::Ext4, bytes)
     }
 
+    /// On an image that lies in a directory of one's own.
+    pub fn ext4_in(home: &Path, bytes: u64) -> Disk {
+        Disk::make_in(FsKind::Ext4, bytes, tempfile::tempdir_in(home).unwrap())
+    }
+
     fn make(kind: FsKind, bytes: u64) -> Disk {
-        let home = tempfile::tempdir().unwrap();
+        Disk::make_in(kind, bytes, tempfile::tempdir().unwrap())
+    }
+
+    fn make_in(kind: FsKind, bytes: u64, home: tempfile::TempDir) -> Disk {
         let (register, _) = Register::open().unwrap();
         let made = ThrowAway::make(kind, bytes, home.path(), &register).unwrap();
         Disk { made, home }
@@ -42,6 +50,19 @@ impl Disk {
     pub fn names(&self) -> Vec<String> {
         let names = fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().file_name());
         names.map(|name| name.into_string().unwrap()).filter(|name| name != "lost+found").collect()
+    }
+
+    /// Lets XFS give up, as it does when its log cannot be written.
+    pub fn shut_down(&self) {
+        tool("xfs_io", &["-x", "-c", "shutdown", &text(self.path())]).unwrap();
+    }
+
+    /// Lets ext4 find an error in itself, upon which it allows no more writes.
+    pub fn find_an_error(&self) {
+        tool("mount", &["-o", "remount,errors=remount-ro", &text(self.path())]).unwrap();
+        let device = fs::canonicalize(format!("/sys/dev/block/{}", self.number())).unwrap();
+        let name = device.file_name().unwrap().to_str().unwrap();
+        fs::write(format!("/sys/fs/ext4/{name}/trigger_fs_error"), "1").unwrap();
     }
 
     /// Cuts the disk off: what lies beyond cannot be read or written any more.
