@@ -84,7 +84,7 @@ pub(super) fn student_quantile(probability: f64, freedom: f64) -> f64 {
         high *= 2.0;
     }
     let mut low = 0.0;
-    for _ in 0..80 {
+    while high - low > 1e-12 * high {
         let middle = 0.5 * (low + high);
         if student_cdf(middle, freedom) < probability { low = middle } else { high = middle }
     }

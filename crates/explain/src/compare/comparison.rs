@@ -9,7 +9,7 @@ use super::differences::{Difference, differences};
 use super::figures::{Amount, Better, Figure, Group, RunFigures};
 use super::rank::RankTests;
 use super::shift::{LogRatios, Ratio};
-use super::verdict::{CONFIDENCE, EQUIVALENCE_CONFIDENCE, FEWEST_RUNS, Findings, Verdict, log_variance};
+use super::verdict::{CONFIDENCE, EQUIVALENCE_CONFIDENCE, FEWEST_RUNS, Findings, SIGNIFICANCE, Verdict, log_variance};
 
 /// A difference that does not matter, unless another is asked for or measured.
 pub const MARGIN: f64 = 0.05;
@@ -93,8 +93,11 @@ impl Compared {
         median(&self.b)
     }
 
-    /// By what it is sorted among its like: verdicts first, then by size.
+    /// By what it is sorted among its like: verdicts first, and what differs by its size. What does not keeps its place.
     fn importance(&self) -> (Verdict, f64) {
+        if !self.verdict.is_decided() {
+            return (self.verdict, 0.0);
+        }
         // Rounded, so that rates that are one and the same but for the last digit keep their order.
         let size = (self.ratio.ratio.ln().abs() * 1e6).round();
         (self.verdict, if size.is_nan() { 0.0 } else { -size })
@@ -110,8 +113,10 @@ pub struct ComparedStalls {
     pub count: Option<Compared>,
     /// How many that are in a run, on average, of A and of B.
     pub per_run: (f64, f64),
-    /// Time lost to it in a run, ns.
+    /// Time lost to it per second.
     pub time: Compared,
+    /// Time lost to it in a run, ns, on average, of A and of B.
+    pub time_per_run_ns: (f64, f64),
 }
 
 impl ComparedStalls {
@@ -219,15 +224,18 @@ fn one(what: &Figure, a: &[Amount], b: &[Amount], margins: &Margins, tests: &mut
     if a_values.iter().chain(&b_values).all(|&value| value == 0.0) {
         return None;
     }
-    let (ratio, narrow, variance) = match (counts(a), counts(b)) {
+    let (ratio, narrow, variance, log_ratio) = match (counts(a), counts(b)) {
         (Some(a), Some(b)) => {
             let rates = RateRatio::of(&a, &b)?;
-            (rates.ratio(CONFIDENCE), rates.ratio(EQUIVALENCE_CONFIDENCE), Some(rates.variance_of_one_run))
+            let variance = Some(rates.variance_of_one_run);
+            let ratio = agreeing(rates.ratio(CONFIDENCE), p);
+            (ratio, rates.ratio(EQUIVALENCE_CONFIDENCE), variance, rates.log_ratio)
         }
         _ => {
             let ratios = LogRatios::of(&a_values, &b_values)?;
-            let of = |confidence, tests: &mut RankTests| ratios.ratio(confidence, tests);
-            (of(CONFIDENCE, tests), of(EQUIVALENCE_CONFIDENCE, tests), log_variance(&a_values, &b_values))
+            let ratio = ratios.ratio(CONFIDENCE, tests);
+            let narrow = ratios.ratio(EQUIVALENCE_CONFIDENCE, tests);
+            (ratio, narrow, log_variance(&a_values, &b_values), ratio.ratio.ln())
         }
     };
     let findings = Findings {
@@ -235,6 +243,7 @@ fn one(what: &Figure, a: &[Amount], b: &[Amount], margins: &Margins, tests: &mut
         runs: a_values.len().min(b_values.len()),
         ratio,
         narrow: narrow.interval,
+        log_ratio,
         variance,
         margin: margins.margin(&what.name),
     };
@@ -252,6 +261,13 @@ fn one(what: &Figure, a: &[Amount], b: &[Amount], margins: &Margins, tests: &mut
         need_runs: None,
         findings,
     })
+}
+
+/// The interval of a rate ratio leans on a model, the test on none: where the test sees no difference, 1 is in the interval.
+fn agreeing(ratio: Ratio, p: f64) -> Ratio {
+    let interval =
+        ratio.interval.map(|(low, high)| if p > SIGNIFICANCE { (low.min(1.0), high.max(1.0)) } else { (low, high) });
+    Ratio { interval, ..ratio }
 }
 
 /// The happenings, where all values are such.
@@ -289,11 +305,14 @@ fn stalls(a: &[RunFigures], b: &[RunFigures], margins: &Margins, tests: &mut Ran
         let time = |side: &[(f64, f64, f64)]| -> Vec<Amount> {
             side.iter().map(|&(_, time_ns, over)| Amount::Level(time_ns / over)).collect()
         };
-        let mean = |side: &[(f64, f64, f64)]| side.iter().map(|one| one.0).sum::<f64>() / side.len() as f64;
+        let mean = |side: &[(f64, f64, f64)], figure: fn(&(f64, f64, f64)) -> f64| {
+            side.iter().map(figure).sum::<f64>() / side.len() as f64
+        };
         Some(ComparedStalls {
             cause,
             count: one(&figure(format!("stalls.{cause}"), "/s"), &count(&a), &count(&b), margins, tests),
-            per_run: (mean(&a), mean(&b)),
+            per_run: (mean(&a, |one| one.0), mean(&b, |one| one.0)),
+            time_per_run_ns: (mean(&a, |one| one.1), mean(&b, |one| one.1)),
             time: one(&figure(format!("stall_time.{cause}"), "ns/s"), &time(&a), &time(&b), margins, tests)?,
         })
     };

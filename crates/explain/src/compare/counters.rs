@@ -1,6 +1,6 @@
 //! The kernel's counters per unit of work: what each round of work cost in pages scanned, requests, waits for the log.
 
-use model::metric::{MetricDescriptor, Semantics};
+use model::metric::{MetricDescriptor, Semantics, Unit};
 use model::run::RunDescription;
 
 use super::facts::mount_of;
@@ -70,7 +70,10 @@ pub(super) fn per_work(
             Some(whole) => whole.growth(first, last)?,
             None => counters.iter().filter_map(|counter| counter.growth(first, last)).reduce(|a, b| a + b)?,
         };
-        let counted = counters.first()?.descriptor.unit.name().replace('_', " ");
+        let counted = match counters.first()?.descriptor.unit {
+            Unit::Count => String::new(),
+            unit => unit.name().replace('_', " "),
+        };
         Some(Figure {
             name: name.to_owned(),
             unit: format!("{counted}/{unit}"),

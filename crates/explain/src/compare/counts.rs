@@ -63,7 +63,8 @@ impl Side {
 /// The ratio of the rates, with its interval, and what it would take to see an effect.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RateRatio {
-    log_ratio: f64,
+    /// Of the rates with half a happening added, so that it is finite.
+    pub(super) log_ratio: f64,
     /// Variance of the log ratio.
     variance: f64,
     freedom: f64,
@@ -85,8 +86,10 @@ impl RateRatio {
             None
         } else {
             let mean_runs = 2.0 / (1.0 / a.runs + 1.0 / b.runs);
-            let squares = a.squares + b.squares;
-            let moment = if squares > 0.0 { (a.excess + b.excess) / squares } else { 0.0 };
+            let (excess, squares) = (a.excess + b.excess, a.squares + b.squares);
+            // Where one run has all happenings, the squared mean cannot be told from its own error: d is then as large as
+            // it can be seen to be in so many runs.
+            let moment = if squares * mean_runs > excess { excess / squares } else { mean_runs };
             Some(moment.max(0.0) * (1.0 + 1.5 / mean_runs))
         };
         let of_rates = dispersion.unwrap_or(0.0);
@@ -145,6 +148,13 @@ mod tests {
         };
         let even = width(&[14; 10], &[14; 10]);
         assert!(width(&[1, 40, 2, 20, 3, 30, 0, 25, 9, 10], &[14; 10]) > 2.0 * even);
+    }
+
+    #[test]
+    fn one_run_with_everything_says_nothing_of_the_side() {
+        let ratio = RateRatio::of(&counts(&[6000, 0, 0, 0, 0, 0]), &counts(&[3, 0, 2, 0, 1, 0])).unwrap().ratio(0.95);
+        let (low, high) = ratio.interval.unwrap();
+        assert!(low < 1e-4 && high > 0.02, "{low} {high}");
     }
 
     #[test]

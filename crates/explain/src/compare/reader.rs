@@ -54,9 +54,9 @@ impl RunReader {
         let mut metrics = rates(summary, seconds);
         metrics.extend(elapsed(run, summary, seconds));
         let mut cautions = cautions(summary);
+        cautions.extend(too_few(summary));
         for operation in &summary.operations {
             metrics.extend(latencies(operation, seconds));
-            cautions.extend(too_few(operation));
         }
         for operation in &summary.operations {
             let slow = summary.slow.iter().find(|slow| slow.class == operation.class).map_or(0, |slow| slow.count);
@@ -152,11 +152,13 @@ fn latencies(operation: &OperationSummary, seconds: f64) -> Vec<Figure> {
     figures
 }
 
-fn too_few(operation: &OperationSummary) -> Option<String> {
+fn too_few(summary: &Summary) -> Option<String> {
     let (_, quantile) = QUANTILES[2];
-    let all = &operation.latencies;
-    (!all.supports(quantile) && all.count() > 0)
-        .then(|| format!("too few {} operations for a 99th percentile; it needs 100, so a longer run", operation.class))
+    let lacks = |one: &&OperationSummary| one.latencies.count() > 0 && !one.latencies.supports(quantile);
+    let classes: Vec<&str> = summary.operations.iter().filter(lacks).map(|one| one.class.as_str()).collect();
+    (!classes.is_empty()).then(|| {
+        format!("too few operations for a 99th percentile of {}; it takes 100, so a longer run", classes.join(", "))
+    })
 }
 
 fn cautions(summary: &Summary) -> Vec<String> {

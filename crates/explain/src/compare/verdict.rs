@@ -56,6 +56,8 @@ pub(super) struct Findings {
     pub(super) ratio: Ratio,
     /// Interval of [`EQUIVALENCE_CONFIDENCE`].
     pub(super) narrow: Option<(f64, f64)>,
+    /// Logarithm of the ratio, to plan with; infinite where a side has none.
+    pub(super) log_ratio: f64,
     /// Variance of the logarithm from run to run; `None` where it is not known.
     pub(super) variance: Option<f64>,
     /// A difference up to this share does not matter: 0.05.
@@ -97,8 +99,7 @@ impl Findings {
         let Some(variance) = self.variance.filter(|variance| variance.is_finite()) else {
             return (fewest > 0).then_some(fewest);
         };
-        let seen = self.ratio.ratio.ln().abs();
-        let effect = if seen.is_finite() { seen.max(self.margin.ln_1p()) } else { return Some(fewest.max(1)) };
+        let effect = self.log_ratio.abs().max(self.margin.ln_1p());
         let runs = 2.0 * variance * (Z_TWO_SIDED + Z_POWER).powi(2) * std::f64::consts::FRAC_PI_3 / (effect * effect);
         let lacking = runs.ceil() - self.runs as f64;
         Some((lacking.clamp(1.0, 1e6) as u64).max(fewest))
@@ -124,7 +125,8 @@ mod tests {
 
     fn findings(better: Better, interval: (f64, f64), narrow: (f64, f64)) -> Findings {
         let ratio = Ratio { ratio: (interval.0 * interval.1).sqrt(), interval: Some(interval), confidence: Some(0.95) };
-        Findings { better, runs: 10, ratio, narrow: Some(narrow), variance: Some(0.0025), margin: 0.05 }
+        let log_ratio = ratio.ratio.ln();
+        Findings { better, runs: 10, ratio, narrow: Some(narrow), log_ratio, variance: Some(0.0025), margin: 0.05 }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use explain::compare::{Compared, ComparedStalls, Comparison, Verdict};
 use model::quantity::Nanoseconds;
 
 use super::value::{change, digits, interval, probability, value, verdict};
+use super::words;
 use crate::number::counted;
 use crate::style::{Style, printable};
 
@@ -206,12 +207,10 @@ fn stall_row(stall: &ComparedStalls) -> Vec<String> {
     let count = stall.count.as_ref();
     let of_count = |text: fn(&Compared) -> String| count.map_or_else(|| "-".to_owned(), text);
     let cause = Cause::ALL.into_iter().find(|cause| cause.name() == stall.cause);
-    let time = format!(
-        "{} -> {} /s ({})",
-        Nanoseconds(stall.time.typical_a() as u64),
-        Nanoseconds(stall.time.typical_b() as u64),
-        verdict(&stall.time)
-    );
+    let said =
+        if stall.time.verdict.is_decided() { format!(" ({})", words(stall.time.verdict)) } else { String::new() };
+    let (a, b) = stall.time_per_run_ns;
+    let time = format!("{} -> {}{said}", Nanoseconds(a as u64), Nanoseconds(b as u64));
     vec![
         cause.map_or(stall.cause, crate::explain::words).to_owned(),
         digits(stall.per_run.0),

@@ -36,6 +36,7 @@ pub(super) fn change(ratio: f64) -> String {
 pub(super) fn interval(ratio: &Ratio) -> String {
     match ratio.interval {
         None => "-".to_owned(),
+        Some((low, _)) if low.is_infinite() => "from 0".to_owned(),
         Some((low, high)) if high >= 3.0 => format!("x {} to {}", bound(low), bound(high)),
         Some((low, high)) => format!("{:+.1} to {:+.1} %", (low - 1.0) * 100.0, (high - 1.0) * 100.0),
     }

@@ -60,6 +60,8 @@ fn stalls(stalls: &ComparedStalls) -> Value {
         "q": count.map(|count| count.q),
         "verdict": stalls.verdict().name(),
         "need_runs": count.and_then(|count| count.need_runs),
+        "a_time_ns_per_run": stalls.time_per_run_ns.0.round() as u64,
+        "b_time_ns_per_run": stalls.time_per_run_ns.1.round() as u64,
         "time": metric(&stalls.time),
     })
 }
