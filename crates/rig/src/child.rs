@@ -4,12 +4,14 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::thread::sleep;
+use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 use crate::RigError;
 
 const POLL: Duration = Duration::from_millis(5);
+/// Lines of a tool's complaint that are told.
+const COMPLAINTS: usize = 3;
 
 /// Where a system tool is: PATH first, then the directories that a plain user's PATH leaves out.
 pub(crate) fn find_tool(tool: &str) -> Option<PathBuf> {
@@ -27,6 +29,7 @@ pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<String, R
     // A second Ctrl-C must not cut off what takes things away.
     command.process_group(0);
     let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+    let (output, errors) = (drain(child.stdout.take()), drain(child.stderr.take()));
     let started = Instant::now();
     let status = loop {
         match child.try_wait().map_err(|error| failed(error.to_string()))? {
@@ -38,10 +41,24 @@ pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<String, R
             }
         }
     };
-    let (mut output, mut errors) = (String::new(), String::new());
-    let _ = child.stdout.take().map(|mut pipe| pipe.read_to_string(&mut output));
-    let _ = child.stderr.take().map(|mut pipe| pipe.read_to_string(&mut errors));
-    if status.success() { Ok(output) } else { Err(failed(format!("{} ({status})", errors.trim().replace('\n', "; ")))) }
+    let text = |pipe: JoinHandle<String>| pipe.join().unwrap_or_default();
+    if status.success() { Ok(text(output)) } else { Err(failed(format!("{} ({status})", shortened(&text(errors))))) }
+}
+
+/// Takes what a tool prints while it runs: one that has much to say would otherwise wait for somebody to read it.
+fn drain(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// The first complaints; a tool that removes files has one for each.
+fn shortened(errors: &str) -> String {
+    let lines: Vec<&str> = errors.trim().lines().collect();
+    let said = lines[..lines.len().min(COMPLAINTS)].join("; ");
+    if lines.len() > COMPLAINTS { format!("{said}; and {} more", lines.len() - COMPLAINTS) } else { said }
 }
 
 #[cfg(test)]
@@ -59,6 +76,14 @@ mod tests {
         assert!(error.to_string().contains("no such thing (exit status: 3)"), "{error}");
         let error = run(Command::new("sleep").arg("60"), Duration::from_millis(20)).unwrap_err();
         assert!(error.to_string().contains("no answer"), "{error}");
+    }
+
+    #[test]
+    fn a_tool_with_much_to_say_is_not_held_up_and_cut_short() {
+        let limit = Duration::from_secs(60);
+        let error = run(Command::new("sh").args(["-c", "seq 100000 >&2; exit 1"]), limit).unwrap_err().to_string();
+        assert!(error.ends_with("1; 2; 3; and 99997 more (exit status: 1)"), "{error}");
+        assert_eq!(run(Command::new("seq").arg("100000"), limit).unwrap().lines().count(), 100_000);
     }
 
     #[test]

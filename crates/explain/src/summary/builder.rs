@@ -1,6 +1,6 @@
 //! Collects a run's rows, in one pass and bounded memory, into a [`Summary`].
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use model::event::{Ending, RunEvent};
 use model::latency::index_of;
@@ -17,6 +17,9 @@ use crate::series::SeriesSet;
 
 /// The class whose operations are rounds of the combined work: a rate, not a latency of interest.
 pub(crate) const ROUND: &str = "round";
+
+/// Classes of which one operation is one thing that people count, with the name of the rate.
+const COUNTED: [(&str, &str); 2] = [("create", "files"), ("mail", "mails")];
 
 const WORST_KEPT: usize = 10;
 const FAILED_KEPT: usize = 10;
@@ -41,6 +44,8 @@ pub struct SummaryBuilder {
     remarks: Remarks,
     operations: Vec<OperationSummary>,
     rounds: Vec<Amount>,
+    /// For each of [`COUNTED`], how many in the interval that ended then.
+    counted: [BTreeMap<u64, u64>; COUNTED.len()],
     bytes: HashMap<(u64, u64), u64>,
     slow: Vec<SlowCount>,
     worst: Vec<OperationRecord>,
@@ -60,6 +65,7 @@ impl SummaryBuilder {
             remarks: Remarks::default(),
             operations: Vec::new(),
             rounds: Vec::new(),
+            counted: Default::default(),
             bytes: HashMap::new(),
             slow: Vec::new(),
             worst: Vec::new(),
@@ -126,6 +132,9 @@ impl SummaryBuilder {
             return;
         }
         *self.bytes.entry((record.start_ns, record.end_ns)).or_default() += record.bytes;
+        if let Some(at) = COUNTED.iter().position(|(class, _)| *class == record.class) {
+            *self.counted[at].entry(record.end_ns).or_default() += record.count.saturating_sub(record.errors);
+        }
         if !self.description.is_whole(&record.class) {
             self.count_slow(record);
         }
@@ -260,6 +269,7 @@ impl SummaryBuilder {
             }
         };
         add("work", &self.rounds);
+        COUNTED.iter().zip(&self.counted).for_each(|((_, rate), counts)| add(rate, &self.amounts(counts)));
         add("alloc_stalls", &self.counter_amounts(series, pressure::ALLOCATION_STALLS));
         add("memcg_reclaims", &self.counter_amounts(series, pressure::BOX_RECLAIMS));
         let mut moved: Vec<(&(u64, u64), &u64)> = self.bytes.iter().collect();
@@ -270,6 +280,19 @@ impl SummaryBuilder {
             .collect();
         add("bytes", &moved);
         rates
+    }
+
+    /// What was counted, in each interval from the first to the last that had any.
+    fn amounts(&self, counts: &BTreeMap<u64, u64>) -> Vec<Amount> {
+        let Some((first, last)) = counts.keys().next().zip(counts.keys().next_back()) else { return Vec::new() };
+        let amount = |&(from_ns, to_ns): &(u64, u64)| {
+            let amount = counts.get(&to_ns).copied().unwrap_or(0) as f64;
+            Amount { amount, span_ns: to_ns.saturating_sub(from_ns) }
+        };
+        let mut spans: Vec<&(u64, u64)> =
+            self.bytes.keys().filter(|(_, to_ns)| (first..=last).contains(&to_ns)).collect();
+        spans.sort();
+        spans.into_iter().map(amount).collect()
     }
 
     /// Growth of the counters of that prefix in each report interval, from the last samples at or before its ends.

@@ -201,3 +201,21 @@ fn an_interval_counts_in_the_repetition_of_its_phase_that_it_lies_in() {
     let counts: Vec<u64> = summary.phases.iter().map(|phase| phase.operations[0].latencies.count()).collect();
     assert_eq!(counts, [1, 3]);
 }
+
+/// ```text
+/// s       10        20        30        40
+/// mail       2 read    none      4 read
+/// create                         3 made, 1 failed
+/// ```
+#[test]
+fn things_that_people_count_have_a_rate_from_their_first_to_their_last() {
+    let mut builder = SummaryBuilder::new(description());
+    phase(&mut builder, "run", true, 10, 40);
+    builder.interval(&interval("run", "mail", 10, &[1, 1], 0));
+    builder.interval(&interval("run", "stat", 20, &[1], 0));
+    builder.interval(&interval("run", "mail", 30, &[1; 4], 0));
+    builder.interval(&IntervalRecord { errors: 1, ..interval("run", "create", 30, &[1; 4], 0) });
+    let rates = builder.summarise(&SeriesSet::default(), RecordingFacts::default()).rates;
+    let mean = |name: &str| rates.iter().find(|(rate, _)| rate == name).unwrap().1.mean_per_s;
+    assert_eq!((mean("mails"), mean("files")), (0.2, 0.3));
+}
