@@ -62,6 +62,11 @@ impl Distribution {
         self.bytes
     }
 
+    /// Shortest latency, to three significant digits; `None` when nothing finished.
+    pub fn min_ns(&self) -> Option<u64> {
+        (!self.histogram.is_empty()).then(|| self.histogram.min())
+    }
+
     /// Longest latency, exact.
     pub fn max_ns(&self) -> Option<u64> {
         self.max_ns

@@ -72,7 +72,7 @@ const SLOT_FILE: usize = 2;
 const SLOTS_PER_THREAD: usize = 2;
 
 /// What a thread says at the end of its share of a phase.
-const SHARE_WORDS: usize = LINE;
+const SHARE_WORDS: usize = 2 * LINE;
 
 /// Sizes of the parts; the same in both processes because both compute them from the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

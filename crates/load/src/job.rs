@@ -26,7 +26,7 @@ pub(crate) use values::{Values, WordSource};
 pub(crate) use worker::Worker;
 
 use crate::actor::{Place, Stage};
-use crate::board::{Board, Command, Recorder};
+use crate::board::{Board, Command, Recorder, Share};
 use crate::clock;
 use crate::error::LoadError;
 
@@ -149,8 +149,20 @@ pub(crate) fn perform_in_phases(job: &Job, stage: &Stage, place: Place, tid: u32
         let recorder = Recorder::new(board, place.thread, tid, stage.plan.slower_than_ns);
         let mut worker = Worker::new(stage, place, recorder, command, start_ns);
         job.perform(&mut worker);
-        board.end_share(turn, place.thread, &worker.into_share(tid), !actor.background);
+        // Its end comes first: what this asks of the file system is no part of the job.
+        let share = worker.into_share(tid);
+        let share = Share { used_ppm: used_ppm(stage, place), ..share };
+        board.end_share(turn, place.thread, &share, !actor.background);
     }
+}
+
+/// How full the file system of a thread's directory is, in millionths.
+fn used_ppm(stage: &Stage, place: Place) -> Option<u32> {
+    let directories = stage.plan.actors[place.actor].directories.max(1) as u64;
+    let directory = stage.plan.data_directories.get((place.ordinal % directories) as usize)?;
+    let space = rustix::fs::statvfs(directory).ok().filter(|space| space.f_blocks > 0)?;
+    let used = space.f_blocks.saturating_sub(space.f_bavail);
+    Some((u128::from(used) * 1_000_000 / u128::from(space.f_blocks)) as u32)
 }
 
 /// The common start, when it has come; `None`: the phase ended or the load stops.

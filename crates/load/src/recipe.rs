@@ -36,7 +36,9 @@ pub struct Recipe {
     /// The variable that holds the report interval, if there is one.
     pub report_interval: Option<String>,
     /// How the directories may be given by a flag, as some tools have it.
-    pub directories: Option<DirectoryFlag>,
+    pub directories: Option<PathFlag>,
+    /// The flag that names a file to which the figures are appended in the original's form.
+    pub log: Option<PathFlag>,
     pub(crate) phases: Vec<PhaseRecipe>,
     pub(crate) repeat: Option<RepeatRecipe>,
     pub(crate) file_sets: Vec<FileSetRecipe>,
@@ -67,9 +69,9 @@ pub struct Variable {
     pub(crate) max: Option<Formula>,
 }
 
-/// A flag that names a directory under test, and may be given several times.
+/// A flag that names a path, as some originals have it.
 #[derive(Debug, Clone)]
-pub struct DirectoryFlag {
+pub struct PathFlag {
     /// The flag without its dashes.
     pub flag: String,
     /// One-letter flag.

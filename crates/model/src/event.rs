@@ -126,6 +126,10 @@ pub struct Member {
     /// CPU time of the thread, where it is known.
     #[serde(default)]
     pub cpu_ns: Option<u64>,
+    /// How much of the file system of its directory was not available to users when it ended, in millionths; `None` where
+    /// that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_ppm: Option<u32>,
 }
 
 /// How a run came to its end.

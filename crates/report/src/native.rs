@@ -1,6 +1,7 @@
 //! A run's figures in the form of the program that its workload comes from, for the eyes and scripts of its users.
 
 mod bonnie;
+mod fsmark;
 
 use explain::summary::Summary;
 
@@ -11,6 +12,7 @@ pub fn text(summary: &Summary) -> Option<String> {
     match summary.workload.as_str() {
         "simoop" => Some(format!("{}\n{}\n", simoop::FINAL_STATS, simoop::report(summary))),
         "bonnie" => Some(bonnie::lines(summary)),
+        "fsmark" => Some(fsmark::text(summary)),
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 
 mod drive;
 mod live;
+mod showing;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,7 +17,6 @@ use record::clock;
 use rig::{Register, Thing};
 use serde_json::json;
 
-use crate::cli::Format;
 use crate::explain_verb;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
@@ -25,6 +25,7 @@ use crate::screen::Screen;
 use crate::session::Session;
 use crate::workload::Asked;
 use drive::drive;
+use showing::Showing;
 
 /// How long the program sleeps between two looks at the load; less where a report is due.
 const POLL: Duration = Duration::from_millis(50);
@@ -85,6 +86,7 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
     for remark in plan.remarks() {
         screen.warning(remark);
     }
+    let showing = Showing::new(&asked)?;
     let mut session = Session::open(
         &asked.args.recording,
         intent(&asked, &plan),
@@ -97,7 +99,7 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
         // What a run needs was built meanwhile; the load need not begin.
         let directory = session.directory.clone();
         let closed = session.close(Ending::Interrupted, CLOSE_PATIENCE, screen)?;
-        show(&closed.summary, &directory, screen, (asked.args.recording.output.json, asked.args.format));
+        showing.show(&closed.summary, &directory, screen);
         closed.take_down(CLOSE_PATIENCE, screen);
         return Ok(Outcome { exit: Exit::Interrupted, directory: Some(directory) });
     }
@@ -113,7 +115,7 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
     let directory = session.directory.clone();
     let patience = if driven.ending == Ending::Interrupted { CLOSE_PATIENCE } else { CALM_PATIENCE };
     let closed = session.close(driven.ending, patience, screen).map(|closed| {
-        show(&closed.summary, &directory, screen, (asked.args.recording.output.json, asked.args.format));
+        showing.show(&closed.summary, &directory, screen);
         closed.take_down(patience / 2, screen)
     });
     let (ending, complaint) = (driven.ending, driven.complaint.clone());
@@ -236,18 +238,6 @@ struct Driven {
     ending: Ending,
     /// What the load said about its end, where that was not as planned.
     complaint: Option<String>,
-}
-
-fn show(summary: &Summary, directory: &Path, screen: &Screen, (json, format): (bool, Format)) {
-    let name = directory.display().to_string();
-    if summary.workload == "simoop" {
-        screen.result(&format!("{}\n{}\n", report::simoop::FINAL_STATS, report::simoop::report(summary)));
-    }
-    match report::native::text(summary).filter(|_| format == Format::Native && summary.workload != "simoop") {
-        Some(native) => screen.result(&native),
-        None if json => screen.json(&report::json::summary(&name, summary)),
-        None => screen.result(&report::summary::text(&name, summary, screen.style())),
-    }
 }
 
 fn exit(

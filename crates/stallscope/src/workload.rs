@@ -25,6 +25,8 @@ pub struct Asked {
     pub args: RunArgs,
     /// What else the figures of the original would carry: stored with the recipe's words.
     pub notes: Vec<(String, String)>,
+    /// The file to which the figures are appended in the original's form.
+    pub log: Option<PathBuf>,
 }
 
 /// A recipe that a command line may name.
@@ -68,17 +70,12 @@ fn workload(offer: &Offer) -> Command {
         Command::new(offer.word.clone()).about(recipe.about.clone()).after_help(recipe.origin.clone()),
     );
     if let Some(flag) = &recipe.directories {
-        let mut arg = Arg::new(DIRECTORY_FLAG)
-            .long(flag.flag.clone())
-            .help("A directory to load; may be given several times, as may DIR")
-            .value_name("DIR")
-            .value_parser(clap::value_parser!(PathBuf))
-            .help_heading("Workload")
-            .action(ArgAction::Append);
-        if let Some(short) = flag.short {
-            arg = arg.short(short);
-        }
-        command = command.arg(arg);
+        let help = "A directory to load; may be given several times, as may DIR";
+        command = command.arg(path_arg(DIRECTORY_FLAG, flag, help, "DIR").action(ArgAction::Append));
+    }
+    if let Some(flag) = &recipe.log {
+        let help = "Append the figures to this file, in the form of the program that the workload comes from";
+        command = command.arg(path_arg(LOG_FLAG, flag, help, "FILE"));
     }
     for variable in &recipe.variables {
         let mut arg = Arg::new(variable_id(&variable.name))
@@ -97,6 +94,12 @@ fn workload(offer: &Offer) -> Command {
         command = command.arg(arg);
     }
     if offer.is_shipped() { native::extend(&recipe.name, command) } else { command }
+}
+
+fn path_arg(id: &'static str, flag: &load::recipe::PathFlag, help: &'static str, value: &'static str) -> Arg {
+    let arg = Arg::new(id).long(flag.flag.clone()).help(help).value_name(value).help_heading("Workload");
+    let arg = arg.value_parser(clap::value_parser!(PathBuf));
+    if let Some(short) = flag.short { arg.short(short) } else { arg }
 }
 
 fn help(variable: &load::recipe::Variable) -> String {
@@ -123,6 +126,8 @@ fn value_name(variable: &load::recipe::Variable) -> String {
 
 /// Identity of the flag that names directories.
 const DIRECTORY_FLAG: &str = "directory flag";
+/// Identity of the flag that names a log file.
+const LOG_FLAG: &str = "log flag";
 
 /// A variable may bear the name of an option (`interval`); their identities must not meet.
 fn variable_id(name: &str) -> String {
@@ -167,19 +172,21 @@ fn refuse_taken_flags(recipe: &Recipe, path: &Path) -> Result<(), Failure> {
     let mut shorts: Vec<char> = common.get_arguments().filter_map(Arg::get_short).collect();
     longs.push("help".to_owned());
     shorts.push('h');
-    for variable in &recipe.variables {
-        let long_taken = longs.contains(&variable.flag);
-        let short_taken = variable.short.filter(|short| shorts.contains(short));
+    let paths = [("directories", &recipe.directories), ("log", &recipe.log)];
+    let paths = paths.into_iter().filter_map(|(name, flag)| flag.as_ref().map(|flag| (name, &flag.flag, flag.short)));
+    let variables = recipe.variables.iter().map(|variable| (variable.name.as_str(), &variable.flag, variable.short));
+    for (name, long, short) in paths.chain(variables) {
+        let long_taken = longs.contains(long);
+        let short_taken = short.filter(|short| shorts.contains(short));
         if long_taken || short_taken.is_some() {
-            let flag = short_taken.map_or_else(|| format!("--{}", variable.flag), |short| format!("-{short}"));
+            let flag = short_taken.map_or_else(|| format!("--{long}"), |short| format!("-{short}"));
             return Err(Failure::usage(format_args!(
-                "{}: the flag {flag} of variable '{}' is taken; give the variable another with `flag = \"...\"` or `short = \"...\"`",
-                path.display(),
-                variable.name
+                "{}: the flag {flag} of '{name}' is taken; give it another with `flag = \"...\"` or `short = \"...\"`",
+                path.display()
             )));
         }
-        longs.push(variable.flag.clone());
-        shorts.extend(variable.short);
+        longs.push(long.clone());
+        shorts.extend(short);
     }
     Ok(())
 }
@@ -199,7 +206,8 @@ pub fn asked(matches: &clap::ArgMatches, offers: Vec<Offer>) -> Result<Asked, Fa
     if recipe.directories.is_some() {
         args.directories.extend(matches.get_many::<PathBuf>(DIRECTORY_FLAG).into_iter().flatten().cloned());
     }
-    let mut asked = Asked { recipe, settings, args, notes: Vec::new() };
+    let log = if recipe.log.is_some() { matches.get_one::<PathBuf>(LOG_FLAG).cloned() } else { None };
+    let mut asked = Asked { recipe, settings, args, notes: Vec::new(), log };
     if is_shipped {
         native::take(word, matches, &mut asked)?;
     }

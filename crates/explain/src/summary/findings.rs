@@ -5,10 +5,10 @@ use model::operation::{IntervalRecord, OperationRecord};
 use model::preflight::Finding;
 use model::run::{Limits, RecipeAsRun};
 
-use super::builder::ROUND;
+use super::builder::{CREATE, ROUND};
 use super::failures::FailureCount;
 use crate::distribution::Distribution;
-use crate::rates::RateSummary;
+use crate::rates::{Amount, RateSummary};
 
 /// What happened in a run.
 #[derive(Debug, Clone)]
@@ -93,6 +93,8 @@ pub struct Progress {
     pub operations: u64,
     /// Bytes that they moved.
     pub bytes: u64,
+    /// Files created, without those whose creation failed.
+    pub files: u64,
 }
 
 /// One class of operations over the measured phases.
@@ -117,13 +119,52 @@ impl Phase {
         }
         let since = |at_ns: u64| at_ns.saturating_sub(started_ns);
         let (start_ns, end_ns) = (since(record.start_ns), since(record.end_ns));
-        match self.progress.last_mut().filter(|last| last.end_ns == end_ns) {
-            Some(last) => {
-                last.operations += record.count;
-                last.bytes += record.bytes;
-            }
-            None => self.progress.push(Progress { start_ns, end_ns, operations: record.count, bytes: record.bytes }),
+        if self.progress.last().is_none_or(|last| last.end_ns != end_ns) {
+            self.progress.push(Progress { start_ns, end_ns, ..Progress::default() });
         }
+        let last = self.progress.last_mut().expect("it was pushed if there was none");
+        last.operations += record.count;
+        last.bytes += record.bytes;
+        if record.class == CREATE {
+            last.files += record.count.saturating_sub(record.errors);
+        }
+    }
+
+    /// Things that all members of the crew did per second, from the common start to the last member's end; `None` where
+    /// there was no crew.
+    pub fn items_per_s(&self) -> Option<f64> {
+        let start_ns = self.crew.iter().map(|member| member.start_ns).min()?;
+        let end_ns = self.crew.iter().map(|member| member.end_ns).max()?;
+        let items: u64 = self.crew.iter().map(|member| member.items).sum();
+        (end_ns > start_ns).then(|| items as f64 * 1e9 / (end_ns - start_ns) as f64)
+    }
+
+    /// The sum of what each member did per second of its own time, as tools add it up that have no common end: at least
+    /// [`Phase::items_per_s`], and more the less evenly the members ended.
+    pub fn sum_of_own_items_per_s(&self) -> Option<f64> {
+        let own = |member: &Member| match member.end_ns.saturating_sub(member.start_ns) {
+            0 => 0.0,
+            took_ns => member.items as f64 * 1e9 / took_ns as f64,
+        };
+        (!self.crew.is_empty()).then(|| self.crew.iter().map(own).sum())
+    }
+
+    /// Files created over its time, also while none was; nothing where the phase creates no files.
+    pub(super) fn files_created(&self) -> Vec<Amount> {
+        if self.progress.iter().all(|progress| progress.files == 0) {
+            return Vec::new();
+        }
+        let mut amounts = Vec::new();
+        let mut until_ns = self.start_ns;
+        let end = self.end_ns.map(|end_ns| Progress { start_ns: end_ns, end_ns, ..Progress::default() });
+        for progress in self.progress.iter().copied().chain(end) {
+            amounts.push(Amount { amount: 0.0, span_ns: progress.start_ns.saturating_sub(until_ns) });
+            let span_ns = progress.end_ns.saturating_sub(progress.start_ns);
+            amounts.push(Amount { amount: progress.files as f64, span_ns });
+            until_ns = progress.end_ns;
+        }
+        amounts.retain(|amount| amount.span_ns > 0);
+        amounts
     }
 }
 

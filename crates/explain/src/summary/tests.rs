@@ -208,7 +208,7 @@ fn an_interval_counts_in_the_repetition_of_its_phase_that_it_lies_in() {
 /// create                         3 made, 1 failed
 /// ```
 #[test]
-fn things_that_people_count_have_a_rate_from_their_first_to_their_last() {
+fn mails_have_a_rate_from_their_first_to_their_last_and_files_one_over_the_phase() {
     let mut builder = SummaryBuilder::new(description());
     phase(&mut builder, "run", true, 10, 40);
     builder.interval(&interval("run", "mail", 10, &[1, 1], 0));
@@ -217,5 +217,39 @@ fn things_that_people_count_have_a_rate_from_their_first_to_their_last() {
     builder.interval(&IntervalRecord { errors: 1, ..interval("run", "create", 30, &[1; 4], 0) });
     let rates = builder.summarise(&SeriesSet::default(), RecordingFacts::default()).rates;
     let mean = |name: &str| rates.iter().find(|(rate, _)| rate == name).unwrap().1.mean_per_s;
-    assert_eq!((mean("mails"), mean("files")), (0.2, 0.3));
+    assert_eq!((mean("mails"), mean("files")), (0.2, 0.1));
+}
+
+/// ```text
+/// s          0      2      4      6      8     10
+/// thread 0   |------|                                100 files
+/// thread 1   |----------------------------|          400 files
+/// intervals  100 files     .      400 files, then nothing
+/// ```
+#[test]
+fn files_a_second_count_the_time_in_which_none_was_made() {
+    let mut builder = SummaryBuilder::new(description());
+    builder.event(&RunEvent::PhaseStarted { phase: "create".into(), measured: true, at_ns: 100 * SECOND });
+    for (start_s, end_s, count) in [(0, 2, 100), (6, 7, 403)] {
+        let at = |second: u64| (100 + second) * SECOND;
+        let (start_ns, end_ns) = (at(start_s), at(end_s));
+        let errors = count % 100;
+        let record = IntervalRecord { start_ns, end_ns, count, errors, ..interval("create", "create", 0, &[], 0) };
+        builder.interval(&record);
+        builder.interval(&IntervalRecord { class: "close".into(), ..record });
+    }
+    let member = |items, end_s: u64| model::event::Member {
+        items,
+        start_ns: 100 * SECOND,
+        end_ns: (100 + end_s) * SECOND,
+        ..Default::default()
+    };
+    let members = vec![member(100, 2), member(400, 8)];
+    builder.event(&RunEvent::Crew { phase: "create".into(), at_ns: 108 * SECOND, members });
+    builder.event(&RunEvent::PhaseEnded { phase: "create".into(), at_ns: 108 * SECOND, bytes: 0 });
+    let summary = builder.summarise(&SeriesSet::default(), RecordingFacts::default());
+    let files = summary.rates.iter().find(|(name, _)| name == "files").unwrap().1;
+    assert_eq!((files.mean_per_s, files.p50_per_s, files.max_per_s), (62.5, 0.0, 400.0));
+    assert_eq!(summary.phases[0].items_per_s(), Some(62.5));
+    assert_eq!(summary.phases[0].sum_of_own_items_per_s(), Some(100.0));
 }

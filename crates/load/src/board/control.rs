@@ -95,7 +95,7 @@ impl Board {
         (length > 0).then(|| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Whether a thread found its file system full where that is the load's end and no failure.
+    /// Whether a thread found its file system full.
     pub fn is_full(&self) -> bool {
         self.word(FULL).load(Ordering::Relaxed) != 0
     }

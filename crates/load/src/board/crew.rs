@@ -18,6 +18,8 @@ const ITEMS: usize = 4;
 const BYTES: usize = 5;
 const BUSY: usize = 6;
 const CPU: usize = 7;
+/// Plus one; 0: not known.
+const USED: usize = 8;
 
 /// What a thread did in a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,6 +38,8 @@ pub struct Share {
     pub busy_ns: u64,
     /// CPU time of the thread.
     pub cpu_ns: u64,
+    /// How full its file system was, as in [`Member::used_ppm`].
+    pub used_ppm: Option<u32>,
 }
 
 impl Board {
@@ -70,6 +74,7 @@ impl Board {
         put(BYTES, share.bytes);
         put(BUSY, share.busy_ns);
         put(CPU, share.cpu_ns);
+        put(USED, share.used_ppm.map_or(0, |used_ppm| u64::from(used_ppm) + 1));
         words[TURN].store(u64::from(turn) + 1, Ordering::Release);
         if counts {
             self.count_in(CREW_ENDED, turn);
@@ -96,6 +101,7 @@ impl Board {
             bytes: get(BYTES),
             busy_ns: get(BUSY),
             cpu_ns: Some(get(CPU)),
+            used_ppm: get(USED).checked_sub(1).map(|used_ppm| used_ppm as u32),
             ..Member::default()
         })
     }
@@ -108,7 +114,7 @@ impl Board {
     }
 
     fn share(&self, thread: usize) -> &[std::sync::atomic::AtomicU64] {
-        const { assert!(CPU < SHARE_WORDS && SHARE_WORDS == LINE) };
+        const { assert!(USED < SHARE_WORDS && SHARE_WORDS.is_multiple_of(LINE)) };
         let start = self.layout.shares() + thread * SHARE_WORDS;
         &self.memory.words()[start..start + SHARE_WORDS]
     }

@@ -254,16 +254,28 @@ impl<'w> Task<'_, '_, 'w> {
                 let _ = self.worker.finish(class, start_ns, end_ns, id, Ok(bytes));
                 Ok(value)
             }
-            Err(failure) if failure.errno == libc::ENOSPC && self.is_to_be_filled() => {
-                self.worker.recorder.abandon(Level::Step);
-                self.worker.stage.board.set_full();
-                Err(Stop::Full)
-            }
-            Err(failure) => {
-                let _ = self.worker.finish(class, start_ns, end_ns, id, Err(failure));
-                Err(if failure.errno == libc::ENOSPC { Stop::Full } else { Stop::Failed })
-            }
+            Err(failure) => Err(self.fail(class, (start_ns, end_ns), id, failure)),
         }
+    }
+
+    /// Counts a failed operation, unless it is what was to be expected.
+    fn fail(&mut self, class: usize, (start_ns, end_ns): (u64, u64), id: Option<FileId>, failure: Failure) -> Stop {
+        let board = &self.worker.stage.board;
+        let stop = match failure.errno {
+            libc::ENOSPC => Stop::Full,
+            // What there was no room for is not there to be removed.
+            libc::ENOENT if board.is_full() => Stop::Over,
+            _ => Stop::Failed,
+        };
+        if stop == Stop::Full {
+            board.set_full();
+        }
+        if stop == Stop::Over || stop == Stop::Full && self.is_to_be_filled() {
+            self.worker.recorder.abandon(Level::Step);
+        } else {
+            let _ = self.worker.finish(class, start_ns, end_ns, id, Err(failure));
+        }
+        stop
     }
 
     fn is_to_be_filled(&self) -> bool {

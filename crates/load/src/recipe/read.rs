@@ -6,7 +6,7 @@ use toml::de::DeTable;
 
 use super::file_sets::file_sets;
 use super::section::{Located, Section};
-use super::{DirectoryFlag, Formula, PhaseKind, PhaseRecipe, Recipe, RepeatRecipe, Variable, actors, check};
+use super::{Formula, PathFlag, PhaseKind, PhaseRecipe, Recipe, RepeatRecipe, Variable, actors, check};
 use crate::error::LoadError;
 use crate::facts;
 use crate::source::Source;
@@ -14,8 +14,8 @@ use crate::value::{Dimension, Kind};
 
 const PHASE_KINDS: [(&str, PhaseKind); 3] =
     [("fill", PhaseKind::Fill), ("warmup", PhaseKind::Warmup), ("run", PhaseKind::Run)];
-const TOP: [&str; 10] =
-    ["name", "about", "origin", "report", "directories", "variables", "phase", "repeat", "files", "actor"];
+const TOP: [&str; 11] =
+    ["name", "about", "origin", "report", "directories", "log", "variables", "phase", "repeat", "files", "actor"];
 const VARIABLE: [&str; 9] = ["default", "help", "kind", "words", "flag", "short", "plain", "min", "max"];
 
 pub(super) fn recipe(source: Arc<Source>) -> Result<Recipe, LoadError> {
@@ -33,7 +33,8 @@ pub(super) fn recipe(source: Arc<Source>) -> Result<Recipe, LoadError> {
         about: top.required_text("about")?.value,
         origin: top.text("origin")?.map(|origin| origin.value).unwrap_or_default(),
         report_interval: report_interval(&top, &variables)?,
-        directories: directory_flag(&top)?,
+        directories: path_flag(&top, "directories")?,
+        log: path_flag(&top, "log")?,
         repeat: repeat(&top, &phases)?,
         variables,
         phases,
@@ -146,11 +147,11 @@ fn word_formula(section: &Section<'_>, text: Located<String>, words: &[String]) 
     Ok(Formula { text: text.value, ..formula })
 }
 
-fn directory_flag(top: &Section<'_>) -> Result<Option<DirectoryFlag>, LoadError> {
-    let Some(section) = top.table("directories")? else { return Ok(None) };
+fn path_flag(top: &Section<'_>, key: &str) -> Result<Option<PathFlag>, LoadError> {
+    let Some(section) = top.table(key)? else { return Ok(None) };
     let section = section.only(&["flag", "short"])?;
     let flag = plain_name(&section, section.required_text("flag")?)?;
-    Ok(Some(DirectoryFlag { flag, short: short_flag(&section)? }))
+    Ok(Some(PathFlag { flag, short: short_flag(&section)? }))
 }
 
 fn repeat(top: &Section<'_>, phases: &[PhaseRecipe]) -> Result<Option<RepeatRecipe>, LoadError> {

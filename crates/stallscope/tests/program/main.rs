@@ -17,6 +17,7 @@ mod errors;
 mod explaining;
 mod failing_disk;
 mod flight;
+mod fsmark;
 mod full_disk;
 mod funclat;
 mod interrupts;

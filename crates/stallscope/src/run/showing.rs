@@ -1,0 +1,51 @@
+//! What a run ends with: its figures on the screen, and in a file where one was asked for.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use explain::summary::Summary;
+
+use crate::cli::Format;
+use crate::failure::Failure;
+use crate::screen::Screen;
+use crate::workload::Asked;
+
+/// How a run's figures are shown.
+pub struct Showing {
+    json: bool,
+    format: Format,
+    log: Option<(PathBuf, File)>,
+}
+
+impl Showing {
+    /// As it was asked for. A log that cannot be opened is an error now, and not after the run.
+    pub fn new(asked: &Asked) -> Result<Showing, Failure> {
+        let open = |path: &PathBuf| {
+            let file = File::options().append(true).create(true).open(path);
+            let refuse = |error| Failure::usage(format_args!("the log {} cannot be opened: {error}", path.display()));
+            file.map(|file| (path.clone(), file)).map_err(refuse)
+        };
+        let log = asked.log.as_ref().filter(|_| !asked.args.plan).map(open).transpose()?;
+        Ok(Showing { json: asked.args.recording.output.json, format: asked.args.format, log })
+    }
+
+    /// Shows the figures of a run.
+    pub fn show(&self, summary: &Summary, directory: &Path, screen: &Screen) {
+        let name = directory.display().to_string();
+        if summary.workload == "simoop" {
+            screen.result(&format!("{}\n{}\n", report::simoop::FINAL_STATS, report::simoop::report(summary)));
+        }
+        let native = report::native::text(summary);
+        if let (Some((path, file)), Some(native)) = (&self.log, &native)
+            && let Err(error) = (&mut &*file).write_all(native.as_bytes())
+        {
+            screen.warning(&format!("the log {} could not be written: {error}", path.display()));
+        }
+        match native.filter(|_| self.format == Format::Native && summary.workload != "simoop") {
+            Some(native) => screen.result(&native),
+            None if self.json => screen.json(&report::json::summary(&name, summary)),
+            None => screen.result(&report::summary::text(&name, summary, screen.style())),
+        }
+    }
+}
