@@ -18,6 +18,7 @@ use crate::clock;
 use crate::data::FileId;
 use crate::data::fill::RandomBytes;
 use crate::job;
+use crate::ledger::Ledger;
 use crate::plan::{Actor, Plan, Step, Work};
 use crate::random::Random;
 
@@ -31,6 +32,8 @@ pub(crate) struct Stage {
     pub(crate) plan: Plan,
     pub(crate) board: Board,
     pub(crate) bytes: RandomBytes,
+    /// What is known of the data, where it is stamped.
+    pub(crate) ledger: Option<Ledger>,
     /// Actor threads that have not ended.
     pub(crate) living: AtomicU64,
 }

@@ -8,8 +8,8 @@
 //! └─────────┴─────────┴───────────────┴────────────┴────────┴──────┘ └───────────────────────────┘
 //! ```
 //!
-//! The load writes with relaxed atomics and never waits; the program reads whenever it likes. Threads of the load are
-//! spread over shards, so that few of them share a cache line.
+//! The load writes with relaxed atomics and never waits; the program reads whenever it likes. Each thread of the load has a shard
+//! of its own while they are few, so that counting is a load and a store; many threads are spread over some shards.
 
 mod control;
 mod crew;
@@ -30,11 +30,14 @@ pub use ring::RING_CAPACITY;
 pub use write::{Failure, Finished, Level, Recorder};
 
 use crate::error::LoadError;
+use crate::job::Job;
 use crate::plan::Plan;
 use crate::sys::SharedMemory;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"stallsc1");
 const MAX_SHARDS: u64 = 8;
+/// Classes times threads up to which each thread has counters of its own: some 130 KiB each.
+const MAX_OWNED: usize = 64;
 
 /// Words of one cache line: what one thread writes and others write too does not share one.
 const LINE: usize = 8;
@@ -68,8 +71,9 @@ const SLOT_WORDS: usize = 4;
 const SLOT_START: usize = 0;
 const SLOT_WHAT: usize = 1;
 const SLOT_FILE: usize = 2;
-/// A thread may be in a step and, around it, in a round.
-const SLOTS_PER_THREAD: usize = 2;
+const SLOT_OFFSET: usize = 3;
+/// A thread may be in a step and, around it, in a round; those that keep several operations in flight have more.
+const USUAL_SLOTS: usize = 2;
 
 /// What a thread says at the end of its share of a phase.
 const SHARE_WORDS: usize = 2 * LINE;
@@ -80,6 +84,8 @@ struct Layout {
     classes: usize,
     shards: usize,
     threads: usize,
+    /// Operations that one thread may be in at once.
+    slots_per_thread: usize,
 }
 
 /// The shared memory, seen from either side.
@@ -90,11 +96,21 @@ pub struct Board {
 
 impl Layout {
     fn of(plan: &Plan) -> Layout {
+        let (classes, threads) = (plan.classes.len(), plan.actor_threads() as usize);
+        let is_owned = classes.saturating_mul(threads) <= MAX_OWNED;
+        let jobs = plan.actors.iter().filter_map(|actor| actor.job.as_ref());
+        let in_flight = jobs.map(Job::depth).max().unwrap_or(0);
         Layout {
-            classes: plan.classes.len(),
-            shards: plan.cpus.clamp(1, MAX_SHARDS) as usize,
-            threads: plan.actor_threads() as usize,
+            classes,
+            shards: if is_owned { threads.max(1) } else { plan.cpus.clamp(1, MAX_SHARDS) as usize },
+            threads,
+            slots_per_thread: USUAL_SLOTS + if in_flight > 1 { in_flight } else { 0 },
         }
+    }
+
+    /// Whether no two threads count in the same shard, so that they need no locked instructions.
+    fn is_owned(&self) -> bool {
+        self.shards >= self.threads
     }
 
     fn slots(&self) -> usize {
@@ -102,7 +118,7 @@ impl Layout {
     }
 
     fn shares(&self) -> usize {
-        self.slots() + self.threads * SLOTS_PER_THREAD * SLOT_WORDS
+        self.slots() + (self.threads * self.slots_per_thread * SLOT_WORDS).next_multiple_of(LINE)
     }
 
     fn ring(&self) -> usize {
@@ -157,7 +173,7 @@ impl Board {
     }
 
     fn slot(&self, thread: usize, level: usize) -> &[AtomicU64] {
-        let start = self.layout.slots() + (thread * SLOTS_PER_THREAD + level) * SLOT_WORDS;
+        let start = self.layout.slots() + (thread * self.layout.slots_per_thread + level) * SLOT_WORDS;
         &self.memory.words()[start..start + SLOT_WORDS]
     }
 }

@@ -15,9 +15,7 @@ const SHIPPED: [(&str, &str); 12] = [
     ("recipes/read-latency.toml", include_str!("../../../recipes/read-latency.toml")),
     ("recipes/rewrite.toml", include_str!("../../../recipes/rewrite.toml")),
     ("recipes/sequential-write.toml", include_str!("../../../recipes/sequential-write.toml")),
-    ("recipes/sync-latency.toml", include_str!("../../../recipes/sync-latency.toml")),
-    ("recipes/write-latency.toml", include_str!("../../../recipes/write-latency.toml")),
-];
+ba];
 
 /// All shipped recipes.
 pub fn catalogue() -> Vec<Recipe> {

@@ -24,6 +24,9 @@ use crate::plan::Plan;
 use crate::recipe::PhaseKind;
 use crate::sys;
 
+/// How long threads may take to end their jobs when the phase's time is over.
+const FAREWELL_NS: u64 = 50_000_000;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Starting,
@@ -48,6 +51,8 @@ pub struct Conductor {
     reader: BoardReader,
     stage: Stage,
     phase_bytes: u64,
+    /// Since when the phase's time is over, and its threads have been told so.
+    over_since_ns: Option<u64>,
     /// Counts the phases that were begun.
     turn: u32,
     /// Whether an operation of this phase or one before found a file system full.
@@ -83,6 +88,7 @@ impl Conductor {
             reader,
             stage,
             phase_bytes: 0,
+            over_since_ns: None,
             turn: 0,
             is_full: false,
             stop_asked: false,
@@ -153,7 +159,7 @@ impl Conductor {
             let (done_bytes, total_bytes) = self.board.fill_progress();
             events.push(LoadEvent::Progress { done_bytes, total_bytes });
         }
-        if self.has_ended(phase, started_ns, now_ns) {
+        if self.has_ended(phase, started_ns, now_ns) && self.crew_is_done(phase, now_ns) {
             self.leave_phase(now_ns, events);
             self.turn += 1;
             self.is_full |= self.board.is_full();
@@ -181,6 +187,19 @@ impl Conductor {
         let to_end = self.plan.crew_to_end(phase);
         let all_ended = to_end > 0 && self.board.shares_ended() >= to_end;
         all_ended || described.duration_ns.is_some_and(|duration_ns| now_ns >= started_ns.saturating_add(duration_ns))
+    }
+
+    /// Whether the books of a phase whose time is over can be closed: its threads are told to end, and have a moment for it,
+    /// so that what they count is whole. Those that are stuck are not waited for.
+    fn crew_is_done(&mut self, phase: usize, now_ns: u64) -> bool {
+        if self.plan.phases[phase].kind == PhaseKind::Fill || self.board.shares_ended() >= self.plan.crew_to_end(phase)
+        {
+            return true;
+        }
+        if self.over_since_ns.is_none() {
+            self.board.give(Command::Wait);
+        }
+        now_ns > *self.over_since_ns.get_or_insert(now_ns) + FAREWELL_NS
     }
 
     /// Begins a phase. Where threads have jobs in it, it starts when the last of them is ready.
@@ -216,6 +235,7 @@ impl Conductor {
         events.push(LoadEvent::PhaseStarted { phase: name, kind, measured, at_ns: now_ns });
         self.reader.begin_interval_at(now_ns);
         self.phase_bytes = 0;
+        self.over_since_ns = None;
         let report_ns = now_ns + self.plan.report_interval_ns;
         self.stage = Stage::InPhase { phase, started_ns: now_ns, report_ns };
     }

@@ -17,7 +17,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 pub use hold::Hold;
-pub use marker::{KeptSet, MARKER, Marker, Standing, State, standing};
+pub use marker::{KeptSet, MARKER, Marker, Standing, State, ledger_of, standing};
 use names::FILES_PER_DIRECTORY;
 pub use names::{Name, Names};
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,8 @@ pub struct FileSet {
     pub filled: bool,
     /// What its files are called.
     pub names: Names,
+    /// Whether the fill stamps the data, so that readers can verify it. Such a set is made anew for each run.
+    pub stamped: bool,
 }
 
 /// One file of the plan, small enough for a word of the board: directory, set and number, plus one.

@@ -29,6 +29,22 @@ pub enum LoadError {
         /// The nearest name it has.
         suggestion: Option<String>,
     },
+    /// A recipe whose data cannot be verified after a crash.
+    #[error(
+        "'{recipe}' does not stamp its data, so nothing can be verified after a crash; use a workload with --verify"
+    )]
+    NothingToVerify {
+        /// The recipe.
+        recipe: String,
+    },
+    /// What was written before a crash is not known.
+    #[error("{}: {why}", path.display())]
+    NoLedger {
+        /// The data directory, or the ledger.
+        path: PathBuf,
+        /// What is missing, and what to do about it.
+        why: String,
+    },
     /// A directory given by the user that cannot be used.
     #[error("cannot use directory {}: {source}", path.display())]
     Directory {

@@ -12,13 +12,15 @@ mod home;
 mod keys;
 pub mod mails;
 pub mod probe;
+pub mod random;
 mod sizes;
 pub mod stream;
 mod tree;
 mod values;
+pub mod verify;
 mod worker;
 
-pub(crate) use keys::{Given, JobRecipe, Key, KeyKind, WordValue};
+pub(crate) use keys::{Given, JobRecipe, Key, KeyKind, WordValue, word};
 use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +31,7 @@ use crate::actor::{Place, Stage};
 use crate::board::{Board, Command, Recorder, Share};
 use crate::clock;
 use crate::error::LoadError;
+use crate::ledger::Shape;
 
 /// A job with every key resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,16 +47,25 @@ pub enum Job {
     Probe(probe::Probe),
     /// Files from their begin to their end.
     Stream(stream::Stream),
+    /// Blocks at random places.
+    Random(random::RandomAccess),
+    /// What was written, read back and judged.
+    Verify(verify::Verify),
 }
 
 /// The jobs by name, with their keys.
-pub(crate) const JOBS: [(&str, &[Key]); 5] = [
+pub(crate) const JOBS: [(&str, &[Key]); 7] = [
     ("checkout", checkout::KEYS),
     ("mails", mails::KEYS),
     ("probe", probe::KEYS),
     ("files", files::KEYS),
+    ("random", random::KEYS),
     ("stream", stream::KEYS),
+    (VERIFY, verify::KEYS),
 ];
+
+/// The job that a run after a crash consists of.
+pub(crate) const VERIFY: &str = "verify";
 
 impl Job {
     /// Resolves a job's keys.
@@ -64,6 +76,8 @@ impl Job {
             "probe" => probe::Probe::resolve(values).map(Job::Probe),
             "files" => files::Files::resolve(values).map(Job::Files),
             "stream" => stream::Stream::resolve(values).map(Job::Stream),
+            "random" => random::RandomAccess::resolve(values).map(Job::Random),
+            VERIFY => verify::Verify::resolve(values).map(Job::Verify),
             other => unreachable!("'{other}' is in the table of jobs and not here"),
         }
     }
@@ -76,6 +90,8 @@ impl Job {
             Job::Probe(probe) => probe.memory_bytes(),
             Job::Files(files) => files.memory_bytes(),
             Job::Stream(stream) => stream.memory_bytes(),
+            Job::Random(random) => random.memory_bytes(),
+            Job::Verify(verify) => verify.memory_bytes(),
         }
     }
 
@@ -87,6 +103,23 @@ impl Job {
             Job::Probe(probe) => probe.longest_write(),
             Job::Files(files) => files.longest_write(),
             Job::Stream(stream) => stream.longest_write(),
+            Job::Random(_) | Job::Verify(_) => 0,
+        }
+    }
+
+    /// Operations that one thread may have in flight at once.
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            Job::Random(random) => random.depth(),
+            _ => 1,
+        }
+    }
+
+    /// What the ledger of a run must be about, where the job's data is verified.
+    pub(crate) fn ledger_shape(&self, run: u64, threads: u64, directories: u64) -> Option<Shape> {
+        match self {
+            Job::Random(random) => random.ledger_shape(run, threads, directories),
+            _ => None,
         }
     }
 
@@ -117,6 +150,8 @@ impl Job {
             Job::Probe(probe) => probe.perform(worker),
             Job::Files(files) => files.perform(worker),
             Job::Stream(stream) => stream.perform(worker),
+            Job::Random(random) => random.perform(worker),
+            Job::Verify(verify) => verify.perform(worker),
         }
     }
 }

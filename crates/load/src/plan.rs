@@ -32,6 +32,10 @@ pub struct Plan {
     pub report_interval_ns: u64,
     /// CPUs of the load; decides how counters are spread.
     pub cpus: u64,
+    /// Where the load notes what it wrote and what of it was acknowledged, where it stamps its data.
+    pub ledger: Option<PathBuf>,
+    /// Whether nothing is written, only what an earlier run wrote is read back.
+    pub after_crash: bool,
     /// Value of each variable whose values are words.
     pub words: Vec<(String, String)>,
     /// Directories given by the user.

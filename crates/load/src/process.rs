@@ -12,10 +12,11 @@ use crate::actor::{Place, Stage, perform};
 use crate::board::{Board, Command, State};
 use crate::clock;
 use crate::data::Hold;
-use crate::data::fill::{RandomBytes, fill};
+use crate::data::fill::{RandomBytes, fill, occupy_all};
 use crate::error::LoadError;
 use crate::job::Job;
-use crate::plan::{Plan, Work};
+use crate::ledger::Ledger;
+use crate::plan::{Actor, Plan, Work};
 use crate::recipe::PhaseKind;
 use crate::sys;
 
@@ -103,7 +104,14 @@ fn run(plan: Plan, board: Board) -> u8 {
     let jobs = plan.actors.iter().filter_map(|actor| actor.job.as_ref());
     let longest = jobs.map(Job::longest_write).max().unwrap_or(0).max(longest);
     let bytes = RandomBytes::new(plan.seed, longest);
-    let stage = Arc::new(Stage { plan, board, bytes, living: AtomicU64::new(0) });
+    let ledger = match ledger(&plan) {
+        Ok(ledger) => ledger,
+        Err(error) => {
+            board.fail(&error.to_string());
+            return 1;
+        }
+    };
+    let stage = Arc::new(Stage { plan, board, bytes, ledger, living: AtomicU64::new(0) });
     stage.board.set_state(State::Ready);
     // Kept until the process ends: threads that are stuck in the kernel still use the data.
     let mut holds = Vec::new();
@@ -127,9 +135,23 @@ fn run(plan: Plan, board: Board) -> u8 {
     }
 }
 
+/// The ledger of data that is stamped: a new one, or that of the run that was cut off.
+fn ledger(plan: &Plan) -> Result<Option<Ledger>, LoadError> {
+    if let (true, Some(path)) = (plan.after_crash, &plan.ledger) {
+        return Ledger::open(path).map(Some);
+    }
+    let directories = plan.data_directories.len() as u64;
+    let shape = |actor: &Actor| actor.job.as_ref()?.ledger_shape(plan.seed, actor.threads, directories);
+    let shape = plan.actors.iter().find_map(shape);
+    shape.map(|shape| Ledger::create(plan.ledger.as_deref(), shape)).transpose()
+}
+
 /// Follows the program's commands until it says stop.
 fn obey(stage: &Arc<Stage>, holds: &mut Vec<Hold>) -> Result<(), LoadError> {
     let (mut current, mut started) = (None, false);
+    if stage.plan.after_crash {
+        holds.extend(occupy_all(&stage.plan)?);
+    }
     loop {
         match stage.board.command() {
             Command::Stop => return Ok(()),
@@ -138,6 +160,7 @@ fn obey(stage: &Arc<Stage>, holds: &mut Vec<Hold>) -> Result<(), LoadError> {
                 let kind = stage.plan.phases.get(phase).map(|phase| phase.kind);
                 if kind == Some(PhaseKind::Fill) {
                     holds.extend(fill(&stage.plan, &stage.board)?);
+                    stage.ledger.iter().for_each(Ledger::set_filled);
                     stage.board.end_phase(phase);
                 } else if !std::mem::replace(&mut started, true) {
                     start_actors(stage)?;

@@ -18,7 +18,7 @@ pub use section::{Formula, Located};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LoadError;
-use crate::job::JobRecipe;
+use crate::job::{JobRecipe, WordValue};
 use crate::source::{Source, nearest};
 use crate::value::Kind;
 
@@ -65,6 +65,8 @@ pub struct Variable {
     pub default: Formula,
     /// The words that it may be, where its kind is that.
     pub words: Vec<String>,
+    /// Words that stand for a value of a variable of another kind.
+    pub names: Vec<(String, Formula)>,
     pub(crate) min: Option<Formula>,
     pub(crate) max: Option<Formula>,
 }
@@ -172,6 +174,8 @@ pub(crate) struct FileSetRecipe {
     pub(crate) size: Formula,
     /// Whether the fill makes the files; otherwise an actor does.
     pub(crate) filled: bool,
+    /// Whether the fill stamps the data.
+    pub(crate) stamped: Option<Formula>,
     pub(crate) names: NamesRecipe,
 }
 
@@ -202,7 +206,7 @@ pub(crate) struct ActorRecipe {
     pub(crate) directories: Option<Formula>,
     pub(crate) holds: Option<Formula>,
     pub(crate) rate: Option<Formula>,
-    pub(crate) pacing: Pacing,
+    pub(crate) pacing: Option<WordValue>,
     pub(crate) work: bool,
     pub(crate) phases: Option<Vec<usize>>,
     pub(crate) steps: Vec<StepRecipe>,
@@ -261,6 +265,9 @@ impl Variable {
     /// Errors point into the value and name `flag`, such as `--workers`.
     pub(crate) fn setting(&self, source: &Source) -> Result<Formula, LoadError> {
         let text = source.text.trim();
+        if let Some((_, named)) = self.names.iter().find(|(name, _)| name == text) {
+            return Ok(Formula { span: 0..source.text.len(), ..named.clone() });
+        }
         let as_number = match self.kind {
             Kind::Flag => Some(flag_number(text)),
             Kind::Word => Some(self.words.iter().position(|word| word == text).map(|place| place.to_string())),

@@ -1,6 +1,9 @@
 //! All of this crate's unsafe code: shared memory, inherited descriptors, signal dispositions.
 #![allow(unsafe_code)]
 
+mod ring;
+
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -8,6 +11,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use memmap2::{MmapOptions, MmapRaw};
+pub(crate) use ring::Ring;
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::FdFlags;
 
@@ -42,6 +46,24 @@ impl SharedMemory {
         SharedMemory::map(descriptor, words_bytes, total_bytes)
     }
 
+    /// Maps a whole file. `is_new`: it is empty, and given its size and room for it first.
+    pub(crate) fn in_file(
+        file: &File,
+        words_bytes: usize,
+        total_bytes: usize,
+        is_new: bool,
+    ) -> io::Result<SharedMemory> {
+        if is_new {
+            rustix::fs::ftruncate(file, total_bytes as u64)?;
+            // A store for which there is no room would kill the process.
+            match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, total_bytes as u64) {
+                Err(rustix::io::Errno::OPNOTSUPP) | Ok(()) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        SharedMemory::map(file.as_fd(), words_bytes, total_bytes)
+    }
+
     fn map(descriptor: BorrowedFd<'_>, words_bytes: usize, total_bytes: usize) -> io::Result<SharedMemory> {
         assert!(words_bytes.is_multiple_of(8) && words_bytes <= total_bytes && total_bytes.is_multiple_of(4));
         let map = MmapOptions::new().len(total_bytes).populate().map_raw(descriptor.as_raw_fd())?;
@@ -50,7 +72,7 @@ impl SharedMemory {
 
     pub(crate) fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is page-aligned, at least `words_bytes` long and lives as long as `self`; the seals keep
-        // the file from shrinking under it. Atomics may be shared with another process, and every bit pattern is valid.
+        // the file from shrinking under it, and nobody shortens a ledger while it is used. Atomics may be shared with another process, and every bit pattern is valid.
         unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast::<AtomicU64>(), self.words_bytes / 8) }
     }
 
@@ -58,6 +80,20 @@ impl SharedMemory {
         let length = (self.map.len() - self.words_bytes) / 4;
         // SAFETY: as in `words`; the range starts where that of `words` ends and is aligned to 8.
         unsafe { std::slice::from_raw_parts(self.map.as_ptr().add(self.words_bytes).cast::<AtomicU32>(), length) }
+    }
+}
+
+/// Writes back the whole range and waits for it.
+const SYNC_RANGE_FLAGS: u32 =
+    libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+
+/// `sync_file_range(2)` of a whole file: the data is written to the device and waited for. It makes nothing durable that
+/// needs the file's metadata or the device's cache.
+pub(crate) fn sync_file_range(file: &File) -> io::Result<()> {
+    // SAFETY: a system call on an open descriptor, with numbers alone.
+    match unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, SYNC_RANGE_FLAGS) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

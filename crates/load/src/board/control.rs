@@ -22,6 +22,16 @@ pub enum Command {
     Stop,
 }
 
+impl Command {
+    fn to_word(self) -> u64 {
+        match self {
+            Command::Wait => 0,
+            Command::Phase { phase, turn } => (u64::from(turn) << 32) | (phase as u64 + 1),
+            Command::Stop => u64::MAX,
+        }
+    }
+}
+
 /// How far the load process has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
@@ -47,12 +57,12 @@ impl Board {
 
     /// Gives a command. Nothing follows a stop.
     pub fn give(&self, command: Command) {
-        let word = match command {
-            Command::Wait => 0,
-            Command::Phase { phase, turn } => (u64::from(turn) << 32) | (phase as u64 + 1),
-            Command::Stop => u64::MAX,
-        };
-        self.word(COMMAND).store(word, Ordering::Release);
+        self.word(COMMAND).store(command.to_word(), Ordering::Release);
+    }
+
+    /// Whether that is still the latest command; cheap enough to ask before each operation.
+    pub fn is_command(&self, command: Command) -> bool {
+        self.word(COMMAND).load(Ordering::Relaxed) == command.to_word()
     }
 
     /// Whether the load should end; cheap enough to ask before each system call.

@@ -8,9 +8,7 @@ use model::latency::{self, BUCKET_COUNT};
 use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
 
 use super::write::{FAILED, failure_of};
-use super::{
-    BLOCK_BUCKETS, BYTES, Board, ERRORS, MAX, SLOT_FILE, SLOT_START, SLOT_WHAT, SLOTS_PER_THREAD, SUM, TOUCHED,
-};
+use super::{BLOCK_BUCKETS, BYTES, Board, ERRORS, MAX, SLOT_FILE, SLOT_OFFSET, SLOT_START, SLOT_WHAT, SUM, TOUCHED};
 use crate::data::{FileId, FileSet};
 use crate::plan::Plan;
 
@@ -48,6 +46,7 @@ struct Running {
     tid: u32,
     start_ns: u64,
     file: Option<FileId>,
+    offset_bytes: Option<u64>,
 }
 
 impl Naming {
@@ -208,14 +207,15 @@ impl BoardReader {
             bytes: None,
             errno: None,
             path: self.naming.path(running.file),
-            offset_bytes: None,
+            offset_bytes: running.offset_bytes,
             fault: None,
         };
         running.map(record).collect()
     }
 
     fn all_running(&self) -> Vec<Running> {
-        let levels = (0..self.board.layout.threads).flat_map(|t| (0..SLOTS_PER_THREAD).map(move |level| (t, level)));
+        let slots = self.board.layout.slots_per_thread;
+        let levels = (0..self.board.layout.threads).flat_map(|t| (0..slots).map(move |level| (t, level)));
         levels.filter_map(|(thread, level)| self.running(thread, level)).collect()
     }
 
@@ -226,8 +226,9 @@ impl BoardReader {
         let start_ns = slot[SLOT_START].load(Ordering::Acquire);
         let what = slot[SLOT_WHAT].load(Ordering::Relaxed);
         let file = FileId::from_word(slot[SLOT_FILE].load(Ordering::Relaxed));
+        let offset_bytes = slot[SLOT_OFFSET].load(Ordering::Relaxed).checked_sub(1);
         std::sync::atomic::fence(Ordering::Acquire);
         let unchanged = start_ns != 0 && slot[SLOT_START].load(Ordering::Relaxed) == start_ns;
-        unchanged.then_some(Running { class: (what >> 32) as usize, tid: what as u32, start_ns, file })
+        unchanged.then_some(Running { class: (what >> 32) as usize, tid: what as u32, start_ns, file, offset_bytes })
     }
 }

@@ -1,11 +1,13 @@
 //! The load's side of the board: what each thread notes about its operations.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::latency;
 use model::operation::Fault;
 
-use super::{BLOCK_BUCKETS, BYTES, Board, ERRORS, MAX, SLOT_FILE, SLOT_START, SLOT_WHAT, SUM, TOUCHED};
+use super::{
+    BLOCK_BUCKETS, BYTES, Board, ERRORS, MAX, SLOT_FILE, SLOT_OFFSET, SLOT_START, SLOT_WHAT, SUM, TOUCHED, USUAL_SLOTS,
+};
 use crate::data::FileId;
 
 /// Set in a ring cell's class for a failed operation.
@@ -43,10 +45,12 @@ pub(super) fn failure_of([what, place]: [u64; 2]) -> (Option<i32>, Option<Fault>
     ((errno != 0).then_some(errno), fault, place.checked_sub(1))
 }
 
-/// One thread's access to the board. Costs a few relaxed atomic operations per operation, and nothing else.
+/// One thread's access to the board. Costs a few stores per operation, and nothing else; where threads share a shard,
+/// some of them are locked.
 pub struct Recorder<'a> {
     board: &'a Board,
     shard: usize,
+    is_owned: bool,
     thread: usize,
     tid: u32,
     slower_than_ns: u64,
@@ -56,9 +60,21 @@ pub struct Recorder<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// One operation.
-    Step = 0,
+    Step,
     /// A round of all steps.
-    Round = 1,
+    Round,
+    /// One of several operations that the thread has in flight, by its number.
+    Flight(usize),
+}
+
+impl Level {
+    fn slot(self) -> usize {
+        match self {
+            Level::Step => 0,
+            Level::Round => 1,
+            Level::Flight(number) => USUAL_SLOTS + number,
+        }
+    }
 }
 
 /// An operation that ended.
@@ -81,7 +97,8 @@ pub struct Finished {
 impl<'a> Recorder<'a> {
     /// For actor thread number `thread`, counted over all actors.
     pub fn new(board: &'a Board, thread: usize, tid: u32, slower_than_ns: u64) -> Recorder<'a> {
-        Recorder { board, shard: thread % board.layout.shards, thread, tid, slower_than_ns }
+        let shard = thread % board.layout.shards;
+        Recorder { board, shard, is_owned: board.layout.is_owned(), thread, tid, slower_than_ns }
     }
 
     /// The board itself.
@@ -91,20 +108,26 @@ impl<'a> Recorder<'a> {
 
     /// Shows that an operation runs.
     pub fn begin(&self, level: Level, class: usize, start_ns: u64) {
-        let slot = self.board.slot(self.thread, level as usize);
-        slot[SLOT_FILE].store(0, Ordering::Relaxed);
+        self.begin_at(level, class, start_ns, None, None);
+    }
+
+    /// Like [`Recorder::begin`], for an operation at a known place.
+    pub fn begin_at(&self, level: Level, class: usize, start_ns: u64, file: Option<FileId>, offset_bytes: Option<u64>) {
+        let slot = self.board.slot(self.thread, level.slot());
+        slot[SLOT_FILE].store(file.map_or(0, FileId::to_word), Ordering::Relaxed);
+        slot[SLOT_OFFSET].store(offset_bytes.map_or(0, |offset| offset + 1), Ordering::Relaxed);
         slot[SLOT_WHAT].store(((class as u64) << 32) | u64::from(self.tid), Ordering::Relaxed);
         slot[SLOT_START].store(start_ns.max(1), Ordering::Release);
     }
 
     /// Shows which file the running step works on.
     pub fn works_on(&self, file: FileId) {
-        self.board.slot(self.thread, Level::Step as usize)[SLOT_FILE].store(file.to_word(), Ordering::Relaxed);
+        self.board.slot(self.thread, Level::Step.slot())[SLOT_FILE].store(file.to_word(), Ordering::Relaxed);
     }
 
     /// The operation was given up, because the load stops; it counts nowhere.
     pub fn abandon(&self, level: Level) {
-        self.board.slot(self.thread, level as usize)[SLOT_START].store(0, Ordering::Release);
+        self.board.slot(self.thread, level.slot())[SLOT_START].store(0, Ordering::Release);
     }
 
     /// Counts an operation that ended, and keeps it by itself if it was slow or failed.
@@ -114,18 +137,18 @@ impl<'a> Recorder<'a> {
         if done.failure.is_some() || latency_ns > self.slower_than_ns {
             self.keep(&done, latency_ns);
         }
-        self.board.slot(self.thread, level as usize)[SLOT_START].store(0, Ordering::Release);
+        self.board.slot(self.thread, level.slot())[SLOT_START].store(0, Ordering::Release);
     }
 
     /// The bucket comes last: a reader that sees it counted sees the rest as well.
     fn count(&self, done: &Finished, latency_ns: u64) {
         let counters = self.board.counters(done.class, self.shard);
-        counters[SUM].fetch_add(latency_ns, Ordering::Relaxed);
+        self.add(&counters[SUM], latency_ns);
         if done.bytes > 0 {
-            counters[BYTES].fetch_add(done.bytes, Ordering::Relaxed);
+            self.add(&counters[BYTES], done.bytes);
         }
         if done.failure.is_some() {
-            counters[ERRORS].fetch_add(1, Ordering::Relaxed);
+            self.add(&counters[ERRORS], 1);
         }
         // One more than the latency, so that 0 can mean that nothing ended.
         if counters[MAX].load(Ordering::Relaxed) <= latency_ns {
@@ -136,7 +159,23 @@ impl<'a> Recorder<'a> {
         if counters[TOUCHED].load(Ordering::Relaxed) & block == 0 {
             counters[TOUCHED].fetch_or(block, Ordering::Relaxed);
         }
-        self.board.buckets(done.class, self.shard)[index].fetch_add(1, Ordering::Release);
+        let bucket = &self.board.buckets(done.class, self.shard)[index];
+        match self.is_owned {
+            true => bucket.store(bucket.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release),
+            false => {
+                bucket.fetch_add(1, Ordering::Release);
+            }
+        }
+    }
+
+    /// Adds to a counter: without a lock where nobody else writes it.
+    fn add(&self, counter: &AtomicU64, amount: u64) {
+        match self.is_owned {
+            true => counter.store(counter.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed),
+            false => {
+                counter.fetch_add(amount, Ordering::Relaxed);
+            }
+        }
     }
 
     fn keep(&self, done: &Finished, latency_ns: u64) {

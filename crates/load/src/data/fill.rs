@@ -8,11 +8,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::hold::Hold;
-use super::{FILES_PER_DIRECTORY, FileSet, Marker, Standing, State, file_path, marker, remove};
+use super::{FILES_PER_DIRECTORY, FileId, FileSet, Marker, Standing, State, file_path, marker, remove};
 use crate::board::Board;
 use crate::error::LoadError;
 use crate::plan::Plan;
 use crate::random::Random;
+use crate::stamp::{self, Owner};
 
 const CHUNK_BYTES: u64 = 1 << 20;
 const MAX_THREADS: u64 = 8;
@@ -42,12 +43,12 @@ impl RandomBytes {
 
 struct Fill<'a> {
     plan: &'a Plan,
-    /// The sets that the fill makes.
-    sets: Vec<FileSet>,
+    /// The sets that the fill makes, with their places in the plan.
+    sets: Vec<(usize, FileSet)>,
     board: &'a Board,
     bytes: RandomBytes,
-    /// Data directories whose files have to be looked at one by one.
-    directories: Vec<&'a Path>,
+    /// Data directories whose files have to be looked at one by one, with their places in the plan.
+    directories: Vec<(usize, &'a Path)>,
     next: AtomicU64,
     failed: AtomicBool,
     failure: Mutex<Option<LoadError>>,
@@ -59,23 +60,43 @@ struct Fill<'a> {
 /// the answer is kept.
 pub fn fill(plan: &Plan, board: &Board) -> Result<Vec<Hold>, LoadError> {
     let mut directories = Vec::new();
-    let sets: Vec<FileSet> = plan.file_sets.iter().filter(|set| set.filled).cloned().collect();
+    let numbered = || plan.file_sets.iter().cloned().enumerate().filter(|(_, set)| set.filled);
+    let sets: Vec<FileSet> = numbered().map(|(_, set)| set).collect();
     let holds: Vec<Hold> = plan.data_directories.iter().map(|path| occupy(plan, path)).collect::<Result<_, _>>()?;
-    for directory in &plan.data_directories {
+    for (number, directory) in plan.data_directories.iter().enumerate() {
         match prepare(plan, directory, &sets)? {
             Prepared::Reused => board.add_reused_directory(),
-            Prepared::ToFill => directories.push(directory.as_path()),
+            Prepared::ToFill => directories.push((number, directory.as_path())),
         }
     }
     let set_bytes: u64 = sets.iter().map(|set| set.files.saturating_mul(set.size_bytes)).fold(0, u64::saturating_add);
     board.set_fill_total(set_bytes.saturating_mul(directories.len() as u64));
     let bytes = RandomBytes::new(plan.seed, CHUNK_BYTES);
     let (next, failed, failure) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::new(None));
-    let fill = Fill { plan, sets, board, bytes, directories, next, failed, failure };
+    let fill = Fill { plan, sets: numbered().collect(), board, bytes, directories, next, failed, failure };
     fill.run()?;
-    let complete = Marker::new(&plan.recipe, plan.seed, State::Complete, &plan.file_sets);
-    fill.directories.iter().try_for_each(|directory| complete.write(directory))?;
+    let complete = marker_of(plan, State::Complete);
+    fill.directories.iter().try_for_each(|(_, directory)| complete.write(directory))?;
+    if fill.sets.iter().any(|(_, set)| set.stamped) {
+        // What a crash may not take away: the files' names too.
+        plan.data_directories.iter().try_for_each(|directory| make_durable(directory))?;
+    }
     Ok(holds)
+}
+
+fn marker_of(plan: &Plan, state: State) -> Marker {
+    let ledger = plan.ledger.clone().filter(|_| plan.file_sets.iter().any(|set| set.stamped));
+    Marker::new(&plan.recipe, plan.seed, state, &plan.file_sets).with_ledger(ledger)
+}
+
+fn make_durable(directory: &Path) -> Result<(), LoadError> {
+    let sync = || rustix::fs::syncfs(File::open(directory)?).map_err(io::Error::from);
+    sync().map_err(LoadError::data("sync the file system of", directory))
+}
+
+/// Takes directories whose data is only to be read.
+pub fn occupy_all(plan: &Plan) -> Result<Vec<Hold>, LoadError> {
+    plan.data_directories.iter().map(|path| occupy(plan, path)).collect()
 }
 
 enum Prepared {
@@ -103,13 +124,15 @@ fn occupy(plan: &Plan, directory: &Path) -> Result<Hold, LoadError> {
 fn prepare(plan: &Plan, directory: &Path, sets: &[FileSet]) -> Result<Prepared, LoadError> {
     match marker::read(&plan.recipe, directory) {
         Standing::Foreign(why) => return Err(LoadError::Foreign { path: directory.to_owned(), why }),
+        // Stamps are those of one run.
+        Standing::Ours(_) if sets.iter().any(|set| set.stamped) => {}
         Standing::Ours(marker) if !sets.is_empty() && marker.holds(sets) && all_sizes_right(directory, sets) => {
             remove_surplus(directory, sets)?;
             return Ok(Prepared::Reused);
         }
         _ => {}
     }
-    Marker::new(&plan.recipe, plan.seed, State::Filling, &plan.file_sets).write(directory)?;
+    marker_of(plan, State::Filling).write(directory)?;
     remove_surplus(directory, sets)?;
     Ok(Prepared::ToFill)
 }
@@ -177,7 +200,7 @@ impl Fill<'_> {
 
     fn work(&self) {
         let directories = self.directories.len() as u64;
-        let per_directory: u64 = self.sets.iter().map(|set| set.files).sum();
+        let per_directory: u64 = self.sets.iter().map(|(_, set)| set.files).sum();
         while !self.failed.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             if directories == 0 || number >= per_directory * directories {
@@ -193,30 +216,41 @@ impl Fill<'_> {
     }
 
     /// Makes file `number` of a directory, counted over all sets.
-    fn file(&self, directory: &Path, mut number: u64) -> Result<(), LoadError> {
-        for set in &self.sets {
+    fn file(&self, (place, directory): (usize, &Path), mut number: u64) -> Result<(), LoadError> {
+        for (set_place, set) in &self.sets {
             if number < set.files {
-                return self.write(&file_path(directory, set, number), set.size_bytes);
+                let owner = Owner { run: self.plan.seed, file: FileId::new(place, *set_place, number) };
+                return self.write(&file_path(directory, set, number), set.size_bytes, set.stamped.then_some(owner));
             }
             number -= set.files;
         }
         Ok(())
     }
 
-    fn write(&self, path: &Path, size_bytes: u64) -> Result<(), LoadError> {
-        if has_size(path, size_bytes) {
+    fn write(&self, path: &Path, size_bytes: u64, stamped_for: Option<Owner>) -> Result<(), LoadError> {
+        if stamped_for.is_none() && has_size(path, size_bytes) {
             self.board.take_from_fill_total(size_bytes);
             return Ok(());
         }
         let file = create(path).map_err(LoadError::data("create", path))?;
         let salt = size_bytes ^ self.next.load(Ordering::Relaxed).rotate_left(32);
+        let mut stamped = vec![0; if stamped_for.is_some() { CHUNK_BYTES as usize } else { 0 }];
         let mut offset = 0;
         while offset < size_bytes {
             if self.board.is_stopping() || self.failed.load(Ordering::Relaxed) {
                 return Err(LoadError::Stopped);
             }
             let length = CHUNK_BYTES.min(size_bytes - offset);
-            let bytes = self.bytes.slice(salt.wrapping_add(offset), length as usize);
+            let bytes = match stamped_for {
+                Some(owner) => {
+                    let whole = (length - length % stamp::UNIT_BYTES) as usize;
+                    if whole > 0 {
+                        stamp::put(&mut stamped[..whole], offset, owner, 0);
+                    }
+                    &stamped[..length as usize]
+                }
+                None => self.bytes.slice(salt.wrapping_add(offset), length as usize),
+            };
             file.write_all_at(bytes, offset).map_err(LoadError::data("write", path))?;
             self.board.add_filled(length);
             offset += length;

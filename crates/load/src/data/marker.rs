@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,9 @@ pub struct Marker {
     pub state: State,
     /// What lies here, or is being made.
     pub file_sets: Vec<KeptSet>,
+    /// The ledger of the run that wrote it, where its data is stamped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<PathBuf>,
 }
 
 /// How far a fill has come.
@@ -76,7 +79,13 @@ impl Marker {
             seed,
             state,
             file_sets: sets.iter().filter(|set| set.filled).map(kept).collect(),
+            ledger: None,
         }
+    }
+
+    /// The same, naming the ledger of the run.
+    pub fn with_ledger(self, ledger: Option<PathBuf>) -> Marker {
+        Marker { ledger, ..self }
     }
 
     /// Whether a complete set of just these files is here. The seed does not matter: any random bytes will do.
@@ -100,6 +109,18 @@ impl Marker {
         };
         write().map_err(LoadError::data("write the marker", path.clone()))
     }
+}
+
+/// The ledger of the run that wrote the data of a recipe in a directory.
+pub fn ledger_of(recipe: &str, directory: &Path) -> Result<PathBuf, LoadError> {
+    let path = directory.join(directory_name(recipe));
+    let why = match read(recipe, &path) {
+        Standing::Ours(Marker { ledger: Some(ledger), .. }) => return Ok(ledger),
+        Standing::Ours(_) => "its data was written without --verify, so nothing is known of it".to_owned(),
+        Standing::Foreign(why) => why,
+        Standing::Absent | Standing::InUse => "there is no data to verify; was the run told to --keep it?".to_owned(),
+    };
+    Err(LoadError::NoLedger { path, why })
 }
 
 /// What stands at `directory/stallscope-RECIPE`.

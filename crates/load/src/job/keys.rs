@@ -112,7 +112,8 @@ fn value(
     })
 }
 
-fn word(
+/// A word of a list, or `$variable` with a variable that has only such words.
+pub(crate) fn word(
     section: &Section<'_>,
     key: &str,
     words: &'static [&'static str],

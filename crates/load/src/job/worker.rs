@@ -63,7 +63,7 @@ impl<'a> Worker<'a> {
     /// Whether the job should end now though it is not done: the load stops, or the phase's time is over. Cheap enough to
     /// ask before each operation.
     pub(crate) fn is_over(&self) -> bool {
-        self.recorder.board().command() != self.command
+        !self.recorder.board().is_command(self.command)
     }
 
     /// How often phases were begun before this one: other each time a phase is repeated.
@@ -89,6 +89,18 @@ impl<'a> Worker<'a> {
             return (!self.is_over()).then_some(None);
         };
         self.sleep_until(start_ns).then_some(Some(start_ns))
+    }
+
+    /// When the next operation should begin, for who waits for that in a way of its own; `None`: not paced.
+    pub(crate) fn draw_start_ns(&mut self) -> Option<u64> {
+        self.pace.next_start_ns(&mut self.random)
+    }
+
+    /// The work cannot be done at all: the load ends with this message.
+    pub(crate) fn give_up(&self, message: &str) {
+        let board = self.recorder.board();
+        board.fail(message);
+        board.give(Command::Stop);
     }
 
     /// Sleeps; `false`: the job is over.
@@ -132,9 +144,22 @@ impl<'a> Worker<'a> {
         file: Option<FileId>,
         result: Result<u64, Failure>,
     ) -> Result<u64, Failure> {
+        self.finish_at(Level::Step, class, start_ns, end_ns, file, result)
+    }
+
+    /// Like [`Worker::finish`], for one of several operations in flight.
+    pub(crate) fn finish_at(
+        &mut self,
+        level: Level,
+        class: usize,
+        start_ns: u64,
+        end_ns: u64,
+        file: Option<FileId>,
+        result: Result<u64, Failure>,
+    ) -> Result<u64, Failure> {
         let bytes = *result.as_ref().unwrap_or(&0);
         let failure = result.err().map(|failure| Failure { file: failure.file.or(file), ..failure });
-        self.recorder.finish(Level::Step, Finished { class, start_ns, end_ns, bytes, file, failure });
+        self.recorder.finish(level, Finished { class, start_ns, end_ns, bytes, file, failure });
         let share = self.share.get_mut();
         share.bytes += bytes;
         share.busy_ns += end_ns.saturating_sub(start_ns);

@@ -5,8 +5,8 @@ use super::{Actor, Direction, Phase, Plan, Repeat, Step, Totals, Transfer, Work,
 use crate::data::{FileId, FileSet, Names, directory_name};
 use crate::error::LoadError;
 use crate::facts::Facts;
-use crate::job::{Job, Values, WordSource};
-use crate::recipe::{ActorRecipe, FileSetRecipe, Formula, PhaseKind, Recipe, Scheme, StepRecipe, Verb};
+use crate::job::{Job, VERIFY, Values, WordSource, WordValue};
+use crate::recipe::{ActorRecipe, FileSetRecipe, Formula, Pacing, PhaseKind, Recipe, Scheme, StepRecipe, Verb};
 use crate::value::Kind;
 
 /// Largest I/O of one system call: longer ones would delay a stop.
@@ -31,6 +31,8 @@ pub struct Request {
     pub report_interval_ns: Option<u64>,
     /// Go on without enough free space.
     pub force: bool,
+    /// Only read back what a run that was cut off had written: of its phases, those in which something is verified.
+    pub after_crash: bool,
 }
 
 struct Resolver<'a> {
@@ -53,7 +55,7 @@ impl Plan {
         let mut resolver = Resolver { recipe, facts, scope, seed: request.seed, sets, classes, kept };
         let variables = resolver.variables()?;
         resolver.sets = resolver.file_sets()?;
-        resolver.kept = resolver.kept()?;
+        resolver.kept = resolver.kept(request.after_crash)?;
         let phases = resolver.phases()?;
         let repeat = resolver.repeat()?;
         let words = resolver.words()?;
@@ -65,6 +67,8 @@ impl Plan {
             seed: request.seed,
             slower_than_ns: request.slower_than_ns,
             cpus: facts.cpus,
+            ledger: None,
+            after_crash: request.after_crash,
             directories: facts.directories.iter().map(|directory| directory.path.clone()).collect(),
             data_directories: data_directories(recipe, facts),
             phases,
@@ -76,7 +80,7 @@ impl Plan {
             totals: Totals::default(),
             refusals: Vec::new(),
         };
-        totals::add_up(&mut plan, facts, request.force);
+        totals::add_up(&mut plan, facts, request.force || request.after_crash);
         Ok(plan)
     }
 }
@@ -102,7 +106,10 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn kept(&self) -> Result<Vec<usize>, LoadError> {
+    fn kept(&self, after_crash: bool) -> Result<Vec<usize>, LoadError> {
+        if after_crash {
+            return self.verifying();
+        }
         let mut kept = Vec::new();
         for (number, phase) in self.recipe.phases.iter().enumerate() {
             let what = format!("'when' of phase '{}'", phase.name);
@@ -114,6 +121,20 @@ impl<'a> Resolver<'a> {
         match kept.iter().any(|number| self.recipe.phases[*number].kind == PhaseKind::Run) {
             true => Ok(kept),
             false => Err(self.refuse_at(0..0, "with these settings no phase is left to run".to_owned())),
+        }
+    }
+
+    /// The phases in which something is verified: all that there is to do after a crash.
+    fn verifying(&self) -> Result<Vec<usize>, LoadError> {
+        let verifies = |actor: &ActorRecipe| actor.job.as_ref().is_some_and(|job| job.job == VERIFY);
+        let verifiers = || self.recipe.actors.iter().filter(|actor| verifies(actor));
+        let is_one = |phase: &usize| verifiers().any(|a| a.phases.as_ref().is_none_or(|phases| phases.contains(phase)));
+        let is_fill = |phase: &usize| self.recipe.phases[*phase].kind == PhaseKind::Fill;
+        let phases: Vec<usize> =
+            (0..self.recipe.phases.len()).filter(|phase| is_one(phase) && !is_fill(phase)).collect();
+        match phases.is_empty() {
+            true => Err(LoadError::NothingToVerify { recipe: self.recipe.name.clone() }),
+            false => Ok(phases),
         }
     }
 
@@ -152,7 +173,9 @@ impl<'a> Resolver<'a> {
             let size_bytes = self.scope.whole(&set.size, &format!("size of the files in '{}'", set.name), least)?;
             let replaced = all_steps().any(|step| step.verb == Verb::Create && step.from == Some(number));
             let names = self.names(set, files)?;
-            Ok(FileSet { name: set.name.clone(), files, size_bytes, replaced, filled: set.filled, names })
+            let stamped = set.stamped.as_ref().map(|flag| self.scope.value(flag, "'stamped'")).transpose()?;
+            let stamped = stamped.is_some_and(|stamped| stamped != 0.0);
+            Ok(FileSet { name: set.name.clone(), files, size_bytes, replaced, filled: set.filled, stamped, names })
         };
         self.recipe.file_sets.iter().enumerate().map(resolve).collect()
     }
@@ -237,7 +260,7 @@ impl<'a> Resolver<'a> {
             directories,
             holds_bytes: holds_bytes.unwrap_or(0),
             rate_per_s: self.rate(actor)?,
-            pacing: actor.pacing,
+            pacing: self.pacing(actor)?,
             round_class,
             in_phase: self.kept.iter().map(|number| in_phase(*number)).collect(),
             steps,
@@ -257,8 +280,18 @@ impl<'a> Resolver<'a> {
         let rate = self.scope.value(formula, &what)?;
         match (1e-6..=1e9).contains(&rate) {
             true => Ok(Some(rate)),
+            false if rate == 0.0 => Ok(None),
             false => Err(self.scope.refuse(formula, format!("{what} comes to {rate} rounds per second"))),
         }
+    }
+
+    fn pacing(&self, actor: &ActorRecipe) -> Result<Pacing, LoadError> {
+        let word = match &actor.pacing {
+            Some(WordValue::Variable(name)) => self.word(name)?,
+            Some(WordValue::Literal(word)) => (*word).to_owned(),
+            None => String::new(),
+        };
+        Ok(if word == "poisson" { Pacing::Poisson } else { Pacing::Fixed })
     }
 
     fn step(&mut self, step: &StepRecipe) -> Result<Step, LoadError> {

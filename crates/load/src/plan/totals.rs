@@ -112,7 +112,7 @@ fn fill_bytes(directory: &DirectoryFacts, sets: &[FileSet]) -> u64 {
         return set_bytes(sets);
     }
     let kept = |set: &FileSet| {
-        if !set.filled {
+        if !set.filled || set.stamped {
             return 0;
         }
         let same = marker.file_sets.iter().find(|kept| kept.name == set.name && kept.size_bytes == set.size_bytes);

@@ -2,7 +2,7 @@
 
 use super::read::plain_name;
 use super::section::{Located, Section};
-use super::{Access, ActorRecipe, FileSetRecipe, Pacing, PhaseRecipe, StepRecipe, Sync, Variable, Verb};
+use super::{Access, ActorRecipe, FileSetRecipe, PhaseRecipe, StepRecipe, Sync, Variable, Verb};
 use crate::error::LoadError;
 use crate::job::JobRecipe;
 use crate::source::nearest;
@@ -21,7 +21,7 @@ const VERBS: [(&str, Verb); 9] = [
 ];
 const ACCESSES: [(&str, Access); 2] = [("random", Access::Random), ("sequential", Access::Sequential)];
 const SYNCS: [(&str, Sync); 3] = [("none", Sync::None), ("fdatasync", Sync::Fdatasync), ("fsync", Sync::Fsync)];
-const PACINGS: [(&str, Pacing); 2] = [("fixed", Pacing::Fixed), ("poisson", Pacing::Poisson)];
+const PACINGS: [&str; 2] = ["fixed", "poisson"];
 const ACTOR: [&str; 12] = [
     "name",
     "count",
@@ -96,8 +96,8 @@ fn actor(
         _ => {}
     }
     let rate = section.formula("rate", Kind::Number)?;
-    let pacing = section.word("pacing", &PACINGS)?;
-    if let (None, Some(_)) = (&rate, pacing) {
+    let pacing = crate::job::word(&section, "pacing", &PACINGS, variables)?;
+    if let (None, Some(_)) = (&rate, &pacing) {
         return Err(section.error(section.span.clone(), format!("'pacing' of {} needs 'rate'", section.what)));
     }
     Ok(ActorRecipe {
@@ -107,7 +107,7 @@ fn actor(
         directories: section.formula("directories", Kind::Count)?,
         holds: section.formula("holds", Kind::Size)?,
         rate,
-        pacing: pacing.unwrap_or(Pacing::Fixed),
+        pacing,
         work: section.flag("work")?,
         phases: section.texts("phases")?.map(|names| phase_numbers(&section, names, phases)).transpose()?,
         steps: steps.into_iter().map(|step| self::step(step, file_sets)).collect::<Result<_, _>>()?,

@@ -77,11 +77,12 @@ pub(crate) fn unknown_name(
 
 fn formulas(recipe: &Recipe) -> impl Iterator<Item = &Formula> {
     let variables = recipe.variables.iter().flat_map(|v| [Some(&v.default), v.min.as_ref(), v.max.as_ref()]);
+    let words = recipe.variables.iter().flat_map(|v| v.names.iter().map(|(_, formula)| Some(formula)));
     let phases = recipe.phases.iter().flat_map(|phase| [phase.duration.as_ref(), phase.when.as_ref()]);
     let sets = recipe.file_sets.iter().flat_map(|set| {
         let names = &set.names;
         let lengths = [&names.name_bytes, &names.random_bytes, &names.subdirectories].map(Option::as_ref);
-        [Some(&set.count), Some(&set.size)].into_iter().chain(lengths)
+        [Some(&set.count), Some(&set.size), set.stamped.as_ref()].into_iter().chain(lengths)
     });
     let actors = recipe
         .actors
@@ -94,5 +95,5 @@ fn formulas(recipe: &Recipe) -> impl Iterator<Item = &Formula> {
         .flat_map(|step| [step.fork.as_ref(), step.size.as_ref(), step.block.as_ref(), step.duration.as_ref()]);
     let jobs = recipe.actors.iter().filter_map(|actor| actor.job.as_ref()).flat_map(|job| job.formulas().map(Some));
     let repeat = recipe.repeat.iter().flat_map(|repeat| [Some(&repeat.count), repeat.until_full.as_ref()]);
-    variables.chain(phases).chain(sets).chain(actors).chain(steps).chain(jobs).chain(repeat).flatten()
+    variables.chain(words).chain(phases).chain(sets).chain(actors).chain(steps).chain(jobs).chain(repeat).flatten()
 }

@@ -6,7 +6,8 @@ use super::{FileSetRecipe, NamesRecipe, Scheme};
 use crate::error::LoadError;
 use crate::value::Kind;
 
-const FILE_SET: [&str; 7] = ["count", "size", "fill", "names", "name_bytes", "random_bytes", "subdirectories"];
+const FILE_SET: [&str; 8] =
+    ["count", "size", "fill", "stamped", "names", "name_bytes", "random_bytes", "subdirectories"];
 const SCHEMES: [(&str, Scheme); 6] = [
     ("numbers", Scheme::Numbers),
     ("tree", Scheme::Tree),
@@ -23,7 +24,8 @@ pub(super) fn file_sets(top: &Section<'_>) -> Result<Vec<FileSetRecipe>, LoadErr
         let count = section.required_formula("count", Kind::Count)?;
         let size = section.required_formula("size", Kind::Size)?;
         let names = names(&section, filled)?;
-        Ok(FileSetRecipe { name: plain_name(&section, name)?, count, size, filled, names })
+        let stamped = section.formula("stamped", Kind::Flag)?;
+        Ok(FileSetRecipe { name: plain_name(&section, name)?, count, size, filled, stamped, names })
     };
     top.named_tables("files", "file set")?.into_iter().map(read).collect()
 }

@@ -16,7 +16,7 @@ const PHASE_KINDS: [(&str, PhaseKind); 3] =
     [("fill", PhaseKind::Fill), ("warmup", PhaseKind::Warmup), ("run", PhaseKind::Run)];
 const TOP: [&str; 11] =
     ["name", "about", "origin", "report", "directories", "log", "variables", "phase", "repeat", "files", "actor"];
-const VARIABLE: [&str; 9] = ["default", "help", "kind", "words", "flag", "short", "plain", "min", "max"];
+const VARIABLE: [&str; 10] = ["default", "help", "kind", "words", "names", "flag", "short", "plain", "min", "max"];
 
 pub(super) fn recipe(source: Arc<Source>) -> Result<Recipe, LoadError> {
     let document = DeTable::parse(&source.text).map_err(|error| {
@@ -113,6 +113,7 @@ fn variable(section: &Section<'_>, name: Located<String>, kind: Kind) -> Result<
     };
     Ok(Variable {
         flag,
+        names: names(section, kind)?,
         words,
         short: short_flag(section)?,
         help: section.required_text("help")?.value,
@@ -135,6 +136,19 @@ fn words(section: &Section<'_>, kind: Kind) -> Result<Vec<String>, LoadError> {
         (_, Some(_)) => Err(section.error(section.span.clone(), "only a variable of kind 'word' has 'words'")),
         (_, None) => Ok(Vec::new()),
     }
+}
+
+/// Words that stand for a value: `names = { all = "100%" }`.
+fn names(section: &Section<'_>, kind: Kind) -> Result<Vec<(String, Formula)>, LoadError> {
+    let Some(table) = section.table("names")? else { return Ok(Vec::new()) };
+    if matches!(kind, Kind::Word | Kind::Flag) {
+        return Err(section.error(table.span.clone(), "a variable of this kind cannot have 'names'"));
+    }
+    let named = |key: Located<String>| {
+        let formula = table.required_formula(&key.value, kind)?;
+        Ok((plain_name(section, key)?, formula))
+    };
+    table.keys().into_iter().map(named).collect()
 }
 
 /// A word as the number that formulas see: its place among the variable's words.

@@ -83,6 +83,15 @@ impl<'a> Section<'a> {
         Err(self.error(key.span(), format!("unknown key '{}' in {}; {remedy}", key.get_ref(), self.what)))
     }
 
+    /// All keys, in the order of the file.
+    pub(crate) fn keys(&self) -> Vec<Located<String>> {
+        let located =
+            |key: &Spanned<std::borrow::Cow<'_, str>>| Located { value: key.get_ref().to_string(), span: key.span() };
+        let mut keys: Vec<_> = self.table.keys().map(located).collect();
+        keys.sort_by_key(|key| key.span.start);
+        keys
+    }
+
     fn get(&self, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
         self.table.get(key)
     }

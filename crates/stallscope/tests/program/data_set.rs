@@ -15,6 +15,7 @@ fn a_kept_set_is_used_again_and_the_next_run_without_keep_removes_it() {
         size_bytes: 4 << 20,
         replaced: false,
         filled: true,
+        stamped: false,
         names: load::data::Names::default(),
     };
     let file = load::data::file_path(&data.path().join("stallscope-simoop"), &set, 0);

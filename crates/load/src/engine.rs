@@ -1,0 +1,48 @@
+//! How random operations reach the kernel: by synchronous calls, through an io_uring, or not at all.
+
+mod blocking;
+mod open;
+
+pub(crate) use blocking::{Blocking, Calls, Nothing};
+pub(crate) use open::{OpenError, open};
+use serde::{Deserialize, Serialize};
+
+/// The engines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineKind {
+    /// `pread(2)` and `pwrite(2)`.
+    Sync,
+    /// io_uring with a registered file and registered buffers.
+    IoUring,
+    /// Nothing is done: what remains is the load's own cost.
+    Null,
+}
+
+/// What makes writes durable, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SyncKind {
+    /// `O_SYNC`: each write.
+    OSync,
+    /// `O_DSYNC`: each write's data.
+    ODsync,
+    /// `fsync(2)` after some writes.
+    Fsync,
+    /// `fdatasync(2)` after some writes.
+    Fdatasync,
+    /// `sync_file_range(2)` after some writes; it promises nothing after a crash.
+    SyncFileRange,
+}
+
+impl SyncKind {
+    /// The class of the calls, where there are any.
+    pub(crate) fn class(self) -> Option<&'static str> {
+        match self {
+            SyncKind::OSync | SyncKind::ODsync => None,
+            SyncKind::Fsync => Some("fsync"),
+            SyncKind::Fdatasync => Some("fdatasync"),
+            SyncKind::SyncFileRange => Some("sync_file_range"),
+        }
+    }
+}

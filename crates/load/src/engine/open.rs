@@ -1,0 +1,64 @@
+//! Opening a file as an engine needs it.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, StatxFlags};
+
+use super::SyncKind;
+
+/// `STATX_DIOALIGN` (Linux 6.1): what direct I/O on the file must be aligned to.
+const DIOALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
+
+/// Opens a file for reading and writing. With `direct`, past the page cache; a message where blocks of that size cannot be.
+pub(crate) fn open(path: &Path, direct: Option<u64>, sync: Option<SyncKind>) -> Result<File, OpenError> {
+    let direct_flag = if direct.is_some() { libc::O_DIRECT } else { 0 };
+    let sync_flag = match sync {
+        Some(SyncKind::OSync) => libc::O_SYNC,
+        Some(SyncKind::ODsync) => libc::O_DSYNC,
+        _ => 0,
+    };
+    let mut options = File::options();
+    let file = options.read(true).write(true).custom_flags(direct_flag | sync_flag).open(path);
+    let file = match file {
+        Err(error) if direct.is_some() && error.raw_os_error() == Some(libc::EINVAL) => {
+            return Err(OpenError::Unfit(format!(
+                "{}: its file system does no direct I/O; leave --direct out",
+                path.display()
+            )));
+        }
+        file => file.map_err(OpenError::Failed)?,
+    };
+    if let Some(block_bytes) = direct {
+        refuse_misfit(&file, path, block_bytes)?;
+    }
+    Ok(file)
+}
+
+/// Why a file could not be opened.
+#[derive(Debug)]
+pub(crate) enum OpenError {
+    /// As the kernel says.
+    Failed(io::Error),
+    /// It can never be used in that way; the message says what to do.
+    Unfit(String),
+}
+
+fn refuse_misfit(file: &File, path: &Path, block_bytes: u64) -> Result<(), OpenError> {
+    // A kernel that does not tell lets the first operation fail instead.
+    let Ok(stat) = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, DIOALIGN) else { return Ok(()) };
+    if stat.stx_mask & DIOALIGN.bits() == 0 {
+        return Ok(());
+    }
+    match u64::from(stat.stx_dio_offset_align) {
+        0 => Err(OpenError::Unfit(format!("{}: direct I/O on it is not possible; leave --direct out", path.display()))),
+        align if !block_bytes.is_multiple_of(align) => Err(OpenError::Unfit(format!(
+            "{}: direct I/O there is done in multiples of {align} bytes, and {block_bytes} is none; choose another \
+             --block-size, or leave --direct out",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}

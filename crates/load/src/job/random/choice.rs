@@ -1,0 +1,168 @@
+//! What the next operation is, what it writes, and what it must have read.
+
+use model::operation::Fault;
+
+use super::RandomAccess;
+use crate::board::Failure;
+use crate::data::FileId;
+use crate::engine::SyncKind;
+use crate::ledger::Account;
+use crate::random::Random;
+use crate::stamp;
+
+/// Bytes of which a few are changed for each write, so that no two blocks are alike.
+const CHANGE_EVERY_BYTES: usize = 512;
+
+/// What an operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Act {
+    Read,
+    Write,
+}
+
+/// One operation.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Operation {
+    pub(super) act: Act,
+    pub(super) class: usize,
+    pub(super) block: u64,
+    pub(super) offset: u64,
+    /// Of a write that is verified.
+    generation: u64,
+}
+
+/// Chooses one thread's operations, and keeps its books.
+pub(super) struct Chooser<'a> {
+    job: &'a RandomAccess,
+    pub(super) file: FileId,
+    account: Option<Account<'a>>,
+    /// Random bits below this mean a read.
+    read_below: u64,
+    /// Writes since the last sync call.
+    unsynced: u64,
+    /// Of writes that are verified: those that the next sync call will acknowledge.
+    unacknowledged: Vec<(u64, u64)>,
+    written: u64,
+}
+
+impl<'a> Chooser<'a> {
+    pub(super) fn new(
+        job: &'a RandomAccess,
+        directories: u64,
+        ordinal: u64,
+        account: Option<Account<'a>>,
+    ) -> Chooser<'a> {
+        Chooser {
+            job,
+            file: FileId::new((ordinal % directories) as usize, job.set, ordinal / directories),
+            account,
+            read_below: (job.reads * u64::MAX as f64) as u64,
+            unsynced: 0,
+            unacknowledged: Vec::new(),
+            written: 0,
+        }
+    }
+
+    /// The next operation. Its class is one that the plan has, as both are where both can come.
+    pub(super) fn next(&self, random: &mut Random) -> Operation {
+        let block = random.below(self.job.blocks);
+        let (act, class) = match (self.job.read_class, self.job.write_class) {
+            (Some(class), None) => (Act::Read, class),
+            (None, Some(class)) => (Act::Write, class),
+            (read, _) if random.bits() < self.read_below => (Act::Read, read.unwrap_or(0)),
+            (_, write) => (Act::Write, write.unwrap_or(0)),
+        };
+        Operation { act, class, block, offset: block * self.job.block_bytes, generation: 0 }
+    }
+
+    /// Puts into a buffer what a write will write.
+    pub(super) fn prepare(&mut self, operation: &mut Operation, buffer: &mut [u8]) {
+        match &self.account {
+            Some(account) => {
+                operation.generation = account.issue(operation.block);
+                stamp::put(buffer, operation.offset, account.owner(), operation.generation);
+            }
+            None => {
+                self.written += 1;
+                let mixed = self.written.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
+                for unit in buffer.chunks_mut(CHANGE_EVERY_BYTES) {
+                    let length = unit.len().min(8);
+                    unit[..length].copy_from_slice(&mixed[..length]);
+                }
+            }
+        }
+    }
+
+    /// Judges an operation that the kernel has done: its error, a count that is too short, or data that is not right.
+    pub(super) fn judge(
+        &mut self,
+        operation: &Operation,
+        result: Result<usize, i32>,
+        buffer: &[u8],
+    ) -> Result<u64, Failure> {
+        let whole = self.job.block_bytes as usize;
+        let place = Failure { file: Some(self.file), offset_bytes: Some(operation.offset), ..Failure::default() };
+        let judged = match (result, operation.act) {
+            (Ok(moved), _) if moved == whole => self.verified(operation, buffer),
+            (Ok(_), Act::Read) => Err(Failure { fault: Some(Fault::ShortRead), ..place }),
+            (Ok(_), Act::Write) => Err(Failure { fault: Some(Fault::ShortWrite), ..place }),
+            (Err(errno), _) => Err(Failure { errno, ..place }),
+        };
+        if operation.act == Act::Write {
+            self.after_write(operation, judged.is_ok());
+        }
+        judged.map(|()| whole as u64)
+    }
+
+    fn verified(&self, operation: &Operation, buffer: &[u8]) -> Result<(), Failure> {
+        let (Some(account), Act::Read) = (&self.account, operation.act) else { return Ok(()) };
+        let Some(expected) = account.expected_now(operation.block) else { return Ok(()) };
+        stamp::check(buffer, operation.offset, &expected).map(|_| ()).map_err(Failure::from)
+    }
+
+    fn after_write(&mut self, operation: &Operation, is_done: bool) {
+        self.unsynced += 1;
+        let Some(account) = &self.account else { return };
+        match (is_done, self.job.sync) {
+            (false, _) => account.doubt(operation.block),
+            (true, Some(SyncKind::OSync | SyncKind::ODsync)) => {
+                account.acknowledge(operation.block, operation.generation);
+            }
+            (true, Some(SyncKind::Fsync | SyncKind::Fdatasync)) => {
+                self.unacknowledged.push((operation.block, operation.generation));
+            }
+            (true, Some(SyncKind::SyncFileRange) | None) => {}
+        }
+    }
+
+    /// The sync call that is due, and its class. The writes that it is for are all that have ended by now.
+    pub(super) fn due_sync(&mut self) -> Option<(SyncKind, usize, Synced)> {
+        let (kind, class) = (self.job.sync?, self.job.sync_class?);
+        if self.unsynced < self.job.sync_every {
+            return None;
+        }
+        self.unsynced = 0;
+        Some((kind, class, Synced(std::mem::take(&mut self.unacknowledged))))
+    }
+
+    /// A sync call has ended.
+    pub(super) fn synced(&mut self, synced: &Synced, is_done: bool) {
+        let Some(account) = &self.account else { return };
+        for (block, generation) in &synced.0 {
+            match is_done {
+                true => account.acknowledge(*block, *generation),
+                // The kernel has dropped what it could not write.
+                false => account.doubt(*block),
+            }
+        }
+    }
+
+    /// Whether operations must not overlap, because what they read is verified.
+    pub(super) fn verifies(&self) -> bool {
+        self.account.is_some()
+    }
+}
+
+/// The writes that a sync call is for: block and generation.
+#[derive(Debug, Default)]
+pub(super) struct Synced(Vec<(u64, u64)>);

@@ -1,0 +1,166 @@
+//! Several operations in flight, through an io_uring.
+
+use std::fs::File;
+use std::time::Duration;
+
+use super::RandomAccess;
+use super::choice::{Act, Chooser, Operation, Synced};
+use crate::board::{Failure, Level};
+use crate::clock;
+use crate::engine::SyncKind;
+use crate::job::Worker;
+use crate::sys::Ring;
+
+/// How often another place is drawn where an operation on the same block is in flight.
+const DRAWS: usize = 32;
+
+/// What is in flight under one number.
+enum Flight {
+    Block(Operation),
+    Sync(usize, Synced),
+}
+
+struct Queue<'w, 'a, 's> {
+    worker: &'w mut Worker<'s>,
+    chooser: Chooser<'a>,
+    ring: Ring,
+    flights: Vec<Option<(u64, Flight)>>,
+    free: Vec<usize>,
+    /// When the next operation of a paced load should begin.
+    due_ns: Option<u64>,
+    now_ns: u64,
+    /// Operations failed since the last rest.
+    has_failed: bool,
+}
+
+/// Until the phase is over and the last operation has come back.
+pub(super) fn run(job: &RandomAccess, worker: &mut Worker<'_>, chooser: Chooser<'_>, file: &File) {
+    let ring = match Ring::new(file, job.depth, job.block_bytes as usize) {
+        Ok(ring) => ring,
+        Err(error) => return worker.give_up(&format!("cannot have an io_uring: {error}; use --engine sync")),
+    };
+    let due_ns = worker.draw_start_ns();
+    let flights = (0..job.depth).map(|_| None).collect();
+    let (free, now_ns) = ((0..job.depth).rev().collect(), clock::now_ns());
+    let mut queue = Queue { worker, chooser, ring, flights, free, due_ns, now_ns, has_failed: false };
+    for slot in 0..job.depth {
+        let buffer = queue.ring.buffer(slot);
+        queue.worker.random.fill(buffer);
+    }
+    if let Err(error) = queue.run() {
+        worker.give_up(&format!("the io_uring failed: {error}"));
+    }
+}
+
+impl Queue<'_, '_, '_> {
+    fn run(&mut self) -> std::io::Result<()> {
+        loop {
+            let is_over = self.worker.is_over();
+            if !is_over {
+                self.fill()?;
+            }
+            match (self.ring.in_flight(), self.due_ns) {
+                (0, _) if is_over => return Ok(()),
+                (0, Some(due_ns)) => {
+                    self.worker.sleep_until(due_ns);
+                    self.now_ns = clock::now_ns();
+                    continue;
+                }
+                (0, None) => continue,
+                _ => {}
+            }
+            let has_room = !self.free.is_empty() && !is_over;
+            let until_due = |due_ns: u64| Duration::from_nanos(due_ns.saturating_sub(self.now_ns));
+            self.ring.submit_and_wait(self.due_ns.filter(|_| has_room).map(until_due))?;
+            self.now_ns = clock::now_ns();
+            while let Some(completion) = self.ring.next_completion() {
+                self.complete(completion.slot, completion.result);
+            }
+            if std::mem::take(&mut self.has_failed) {
+                self.worker.back_off();
+                self.now_ns = clock::now_ns();
+            }
+        }
+    }
+
+    /// Puts operations into flight: as many as there is room for, and of a paced load those that are due.
+    fn fill(&mut self) -> std::io::Result<()> {
+        while let Some(slot) = self.free.last().copied() {
+            if let Some((kind, class, synced)) = self.chooser.due_sync() {
+                self.free.pop();
+                self.sync(slot, kind, class, synced)?;
+                continue;
+            }
+            let start_ns = match self.due_ns {
+                Some(due_ns) if due_ns > self.now_ns => return Ok(()),
+                Some(due_ns) => due_ns,
+                None => self.now_ns,
+            };
+            let Some(operation) = self.choose() else { return Ok(()) };
+            self.free.pop();
+            self.begin(slot, operation, start_ns)?;
+            if self.due_ns.is_some() {
+                self.due_ns = self.worker.draw_start_ns();
+            }
+        }
+        Ok(())
+    }
+
+    /// The next operation. What is verified is not touched by two at a time.
+    fn choose(&mut self) -> Option<Operation> {
+        let is_free = |flights: &[Option<(u64, Flight)>], block: u64| {
+            let same = |flight: &Option<(u64, Flight)>| matches!(flight, Some((_, Flight::Block(other))) if other.block == block);
+            !flights.iter().any(same)
+        };
+        for _ in 0..DRAWS {
+            let operation = self.chooser.next(&mut self.worker.random);
+            if !self.chooser.verifies() || is_free(&self.flights, operation.block) {
+                return Some(operation);
+            }
+        }
+        None
+    }
+
+    fn begin(&mut self, slot: usize, mut operation: Operation, start_ns: u64) -> std::io::Result<()> {
+        let file = Some(self.chooser.file);
+        self.worker.recorder.begin_at(Level::Flight(slot), operation.class, start_ns, file, Some(operation.offset));
+        match operation.act {
+            Act::Read => self.ring.read(slot, operation.offset)?,
+            Act::Write => {
+                self.chooser.prepare(&mut operation, self.ring.buffer(slot));
+                self.ring.write(slot, operation.offset)?;
+            }
+        }
+        self.flights[slot] = Some((start_ns, Flight::Block(operation)));
+        Ok(())
+    }
+
+    fn sync(&mut self, slot: usize, kind: SyncKind, class: usize, synced: Synced) -> std::io::Result<()> {
+        self.worker.recorder.begin_at(Level::Flight(slot), class, self.now_ns, Some(self.chooser.file), None);
+        match kind {
+            SyncKind::SyncFileRange => self.ring.sync_range(slot)?,
+            kind => self.ring.sync(slot, kind == SyncKind::Fdatasync)?,
+        }
+        self.flights[slot] = Some((self.now_ns, Flight::Sync(class, synced)));
+        Ok(())
+    }
+
+    fn complete(&mut self, slot: usize, result: i32) {
+        let Some((start_ns, flight)) = self.flights[slot].take() else { return };
+        self.free.push(slot);
+        let result = usize::try_from(result).map_err(|_| -result);
+        let (class, judged) = match flight {
+            Flight::Block(operation) => {
+                self.worker.done(1);
+                (operation.class, self.chooser.judge(&operation, result, self.ring.buffer(slot)))
+            }
+            Flight::Sync(class, synced) => {
+                self.chooser.synced(&synced, result.is_ok());
+                (class, result.map(|_| 0).map_err(|errno| Failure { errno, ..Failure::default() }))
+            }
+        };
+        let file = Some(self.chooser.file);
+        let counted = self.worker.finish_at(Level::Flight(slot), class, start_ns, self.now_ns, file, judged);
+        self.has_failed |= counted.is_err();
+    }
+}

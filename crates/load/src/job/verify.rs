@@ -1,0 +1,125 @@
+//! `verify`: all files of a set are read from their begin to their end, and each block is judged by what the ledger says.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use model::operation::Fault;
+use serde::{Deserialize, Serialize};
+
+use super::{Key, KeyKind, Values, Worker};
+use crate::board::Failure;
+use crate::clock;
+use crate::error::LoadError;
+use crate::ledger::{Account, Shape};
+use crate::stamp;
+
+pub(crate) const KEYS: &[Key] = &[Key::needed("set", KeyKind::Set)];
+
+/// Read at once, where blocks are smaller.
+const CHUNK_BYTES: u64 = 1 << 20;
+const LOOK_NS: u64 = 2_000_000;
+
+/// The job, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verify {
+    class: usize,
+}
+
+impl Verify {
+    pub(super) fn resolve(values: &mut Values<'_, '_>) -> Result<Verify, LoadError> {
+        Ok(Verify { class: values.class("verify")? })
+    }
+
+    pub(super) fn memory_bytes(&self) -> u64 {
+        2 * CHUNK_BYTES
+    }
+
+    /// Of all files that the ledger knows, this thread's share. Nothing was promised before the files were whole.
+    pub(super) fn perform(&self, worker: &mut Worker<'_>) {
+        let Some(ledger) = worker.stage.ledger.as_ref().filter(|ledger| ledger.is_filled()) else { return };
+        let shape = ledger.shape();
+        let mut number = worker.place.ordinal;
+        while number < shape.files {
+            let account = ledger.account(number);
+            // A write that is stuck in the kernel may still come.
+            while !worker.stage.plan.after_crash && account.is_in_use() {
+                if !worker.sleep_until(clock::now_ns() + LOOK_NS) {
+                    return;
+                }
+            }
+            self.file(worker, &account, &shape);
+            number += worker.actor.threads.max(1);
+        }
+    }
+
+    fn file(&self, worker: &mut Worker<'_>, account: &Account<'_>, shape: &Shape) {
+        let id = account.owner().file;
+        let file = match worker.path(id).and_then(open_cold) {
+            Ok(file) => file,
+            Err(error) => {
+                let _ = worker.time(self.class, Some(id), || Err(error.into()));
+                return;
+            }
+        };
+        let at_once = (CHUNK_BYTES / shape.block_bytes).clamp(1, shape.blocks.max(1));
+        let mut buffer = vec![0; (at_once * shape.block_bytes) as usize];
+        let mut block = 0;
+        while block < shape.blocks && !worker.is_over() {
+            let blocks = at_once.min(shape.blocks - block);
+            let offset = block * shape.block_bytes;
+            let piece = &mut buffer[..(blocks * shape.block_bytes) as usize];
+            let start_ns = clock::now_ns();
+            let read = worker.time_from(start_ns, self.class, Some(id), || read_all(&file, piece, offset));
+            worker.done(blocks);
+            // A piece with a part that cannot be read: the blocks one by one.
+            let unread = read.err();
+            for (number, data) in (block..).zip(piece.chunks_exact_mut(shape.block_bytes as usize)) {
+                let at = number * shape.block_bytes;
+                let judged = match unread {
+                    Some(_) => read_all(&file, data, at).and_then(|_| self.judge(worker, account, number, at, data)),
+                    None => self.judge(worker, account, number, at, data),
+                };
+                if let Err(failure) = judged {
+                    let _ = worker.finish(self.class, start_ns, clock::now_ns(), Some(id), Err(failure));
+                }
+            }
+            block += blocks;
+        }
+    }
+
+    fn judge(
+        &self,
+        worker: &Worker<'_>,
+        account: &Account<'_>,
+        block: u64,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<u64, Failure> {
+        let expected = match worker.stage.plan.after_crash {
+            true => Some(account.expected_after_crash(block)),
+            false => account.expected_now(block),
+        };
+        match expected {
+            Some(expected) => Ok(stamp::check(data, offset, &expected)?),
+            None => Ok(0),
+        }
+    }
+}
+
+/// Opens a file and drops what the page cache holds of it and the disk has, so that the disk is asked.
+fn open_cold(path: std::path::PathBuf) -> io::Result<File> {
+    let file = File::open(path)?;
+    let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+    Ok(file)
+}
+
+fn read_all(file: &File, buffer: &mut [u8], offset: u64) -> Result<u64, Failure> {
+    match file.read_exact_at(buffer, offset) {
+        Ok(()) => Ok(buffer.len() as u64),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            Err(Failure { fault: Some(Fault::ShortRead), offset_bytes: Some(offset), ..Failure::default() })
+        }
+        Err(error) => Err(Failure { offset_bytes: Some(offset), ..Failure::from(error) }),
+    }
+}

@@ -1,0 +1,238 @@
+//! The ledger: which generation of each block was written last, and which was acknowledged as durable.
+//!
+//! ```text
+//! 64-bit words                                   32-bit words, for each block of each file
+//! ┌────────┬────────────────────────────────────┐ ┌────────┬──────────────┬────────┬───
+//! │ header │ for each file: whether it is in use │ │ issued │ acknowledged │ issued │ ...
+//! └────────┴────────────────────────────────────┘ └────────┴──────────────┴────────┴───
+//! ```
+//!
+//! It is a file that the load process maps, in the run directory, so outside the file system under test. Noting costs a
+//! store. What was stored survives the death of the program and of the load at any moment, as the pages belong to the
+//! kernel. It does *not* survive a power loss or a crash of the machine's kernel as a whole: then pages are as old as the
+//! kernel's last writeback of each. An acknowledgement is stored after the kernel gave it, so an old page claims less than
+//! was promised, never more; but a block may then hold a later generation than the ledger says was ever written.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::data::FileId;
+use crate::error::LoadError;
+use crate::stamp::{Expected, Owner};
+use crate::sys::SharedMemory;
+
+/// Name of the ledger in a run directory.
+pub const LEDGER: &str = "ledger";
+
+const MAGIC: u64 = u64::from_le_bytes(*b"stledgr1");
+const STATE: usize = 1;
+const SHAPE: usize = 2;
+const SHAPE_WORDS: usize = 6;
+const HEADER_WORDS: usize = SHAPE + SHAPE_WORDS;
+const FILLED: u64 = 1;
+
+/// Set in a block's issued generation after a failed write: what the block holds is not known until the next one.
+const DOUBT: u32 = 1 << 31;
+
+/// What the ledger is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// The run that owns the data.
+    pub run: u64,
+    /// Index of the file set.
+    pub set: u64,
+    /// Files, over all directories.
+    pub files: u64,
+    /// Directories; file number `n` lies in directory `n % directories`.
+    pub directories: u64,
+    /// Blocks of each file.
+    pub blocks: u64,
+    /// Bytes of a block.
+    pub block_bytes: u64,
+}
+
+/// The ledger of a run.
+pub struct Ledger {
+    memory: SharedMemory,
+    shape: Shape,
+}
+
+/// The part of the ledger that is about one file.
+#[derive(Clone, Copy)]
+pub struct Account<'a> {
+    ledger: &'a Ledger,
+    number: u64,
+    blocks: &'a [AtomicU32],
+}
+
+impl Shape {
+    /// The identity of file number `number`.
+    pub fn file(&self, number: u64) -> FileId {
+        let directories = self.directories.max(1);
+        FileId::new((number % directories) as usize, self.set as usize, number / directories)
+    }
+
+    fn words(&self) -> [u64; SHAPE_WORDS] {
+        [self.run, self.set, self.files, self.directories, self.blocks, self.block_bytes]
+    }
+
+    fn from_words(words: [u64; SHAPE_WORDS]) -> Shape {
+        let [run, set, files, directories, blocks, block_bytes] = words;
+        Shape { run, set, files, directories, blocks, block_bytes }
+    }
+
+    /// Bytes of the words, and of the whole ledger; `None` where no machine could hold it.
+    fn sizes(&self) -> Option<(usize, usize)> {
+        let words = usize::try_from(self.files).ok()?.checked_add(HEADER_WORDS)?.checked_mul(8)?;
+        let blocks = usize::try_from(self.files.checked_mul(self.blocks)?).ok()?.checked_mul(8)?;
+        Some((words, words.checked_add(blocks)?))
+    }
+}
+
+impl Ledger {
+    /// Makes a ledger: in a file, or in memory alone where there is no path.
+    pub fn create(path: Option<&Path>, shape: Shape) -> Result<Ledger, LoadError> {
+        let failed = |error: io::Error| match path {
+            Some(path) => LoadError::data("make the ledger", path)(error),
+            None => LoadError::process("make the ledger")(error),
+        };
+        let sizes = shape.sizes().ok_or_else(|| failed(io::ErrorKind::OutOfMemory.into()))?;
+        let memory = match path {
+            Some(path) => {
+                let file = File::options().read(true).write(true).create_new(true).open(path).map_err(failed)?;
+                SharedMemory::in_file(&file, sizes.0, sizes.1, true)
+            }
+            None => SharedMemory::create(sizes.0, sizes.1).map(|(_, memory)| memory),
+        };
+        let ledger = Ledger { memory: memory.map_err(failed)?, shape };
+        for (index, word) in shape.words().into_iter().enumerate() {
+            ledger.word(SHAPE + index, Some(word));
+        }
+        ledger.word(0, Some(MAGIC));
+        Ok(ledger)
+    }
+
+    /// Opens the ledger of an earlier run.
+    pub fn open(path: &Path) -> Result<Ledger, LoadError> {
+        let refuse = |why: &str| LoadError::NoLedger { path: path.to_owned(), why: why.to_owned() };
+        let mut file = File::options().read(true).write(true).open(path).map_err(LoadError::data("open", path))?;
+        let mut header = [0; HEADER_WORDS * 8];
+        file.read_exact(&mut header).map_err(|_| refuse("it is too short for a ledger"))?;
+        let word = |index: usize| u64::from_le_bytes(header[index * 8..][..8].try_into().expect("eight bytes"));
+        if word(0) != MAGIC {
+            return Err(refuse("it is not a ledger, or was cut off before it was one"));
+        }
+        let shape = Shape::from_words(std::array::from_fn(|index| word(SHAPE + index)));
+        let length = file.metadata().map_err(LoadError::data("look at", path))?.len();
+        let sizes = shape.sizes().filter(|sizes| sizes.1 as u64 == length && shape.block_bytes > 0);
+        let sizes = sizes.ok_or_else(|| refuse("it has another size than it says"))?;
+        let memory = SharedMemory::in_file(&file, sizes.0, sizes.1, false).map_err(LoadError::data("map", path))?;
+        Ok(Ledger { memory, shape })
+    }
+
+    /// What it is about.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Says that all files were made and are durable: generation 0 of every block is acknowledged.
+    pub fn set_filled(&self) {
+        self.word(STATE, Some(FILLED));
+    }
+
+    /// Whether that was said.
+    pub fn is_filled(&self) -> bool {
+        self.word(STATE, None) == FILLED
+    }
+
+    /// The part about file number `number`.
+    ///
+    /// # Panics
+    /// If there is no such file.
+    pub fn account(&self, number: u64) -> Account<'_> {
+        let length = 2 * self.shape.blocks as usize;
+        let start = number as usize * length;
+        Account { ledger: self, number, blocks: &self.memory.halves()[start..start + length] }
+    }
+
+    fn word(&self, index: usize, value: Option<u64>) -> u64 {
+        let word = &self.memory.words()[index];
+        if let Some(value) = value {
+            word.store(value, Ordering::Release);
+        }
+        word.load(Ordering::Acquire)
+    }
+}
+
+impl Account<'_> {
+    /// Its file.
+    pub fn owner(&self) -> Owner {
+        Owner { run: self.ledger.shape.run, file: self.ledger.shape.file(self.number) }
+    }
+
+    /// Says whether a thread works on the file, so that others leave it alone.
+    pub fn set_in_use(&self, is_in_use: bool) {
+        self.ledger.word(HEADER_WORDS + self.number as usize, Some(u64::from(is_in_use)));
+    }
+
+    /// Whether a thread of this run works on the file.
+    pub fn is_in_use(&self) -> bool {
+        self.ledger.word(HEADER_WORDS + self.number as usize, None) != 0
+    }
+
+    fn issued(&self, block: u64) -> &AtomicU32 {
+        &self.blocks[2 * block as usize]
+    }
+
+    fn acknowledged(&self, block: u64) -> &AtomicU32 {
+        &self.blocks[2 * block as usize + 1]
+    }
+
+    /// The generation of the write of a block that is about to begin. Noted before the write, so that no generation is
+    /// found in a file that the ledger does not know.
+    pub fn issue(&self, block: u64) -> u64 {
+        let issued = self.issued(block);
+        let generation = ((issued.load(Ordering::Relaxed) & !DOUBT) + 1) & !DOUBT;
+        issued.store(generation, Ordering::Release);
+        u64::from(generation)
+    }
+
+    /// A write of a block failed: what it holds is not known.
+    pub fn doubt(&self, block: u64) {
+        self.issued(block).fetch_or(DOUBT, Ordering::Release);
+    }
+
+    /// The kernel promised that a generation is durable.
+    pub fn acknowledge(&self, block: u64, generation: u64) {
+        self.acknowledged(block).fetch_max(generation as u32, Ordering::Release);
+    }
+
+    /// What must be read in this run, while no write of the block is under way; `None` where that is not known.
+    pub fn expected_now(&self, block: u64) -> Option<Expected> {
+        let issued = self.issued(block).load(Ordering::Acquire);
+        let generation = u64::from(issued);
+        (issued & DOUBT == 0).then(|| Expected {
+            owner: self.owner(),
+            least: generation,
+            most: generation,
+            whole: true,
+        })
+    }
+
+    /// What must be read after a crash. A write that had not been acknowledged may be there, or not, or in part.
+    pub fn expected_after_crash(&self, block: u64) -> Expected {
+        let issued = u64::from(self.issued(block).load(Ordering::Acquire) & !DOUBT);
+        let acknowledged = u64::from(self.acknowledged(block).load(Ordering::Acquire));
+        Expected {
+            owner: self.owner(),
+            least: acknowledged,
+            most: issued.max(acknowledged),
+            whole: issued <= acknowledged,
+        }
+    }
+}

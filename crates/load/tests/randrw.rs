@@ -1,0 +1,160 @@
+//! Random reads and writes: each engine does what it is asked, counts it, and finds data that is not right.
+
+mod running;
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use load::catalogue::find;
+use load::conductor::LoadEvent;
+use load::plan::{Plan, Request};
+use model::operation::{Fault, OperationKind};
+use running::{Told, plan, start};
+
+const SMALL: [(&str, &str); 2] = [("runtime", "300ms"), ("file_size", "1m")];
+
+fn planned(settings: &[(&str, &str)]) -> (tempfile::TempDir, Plan) {
+    let home = tempfile::tempdir().unwrap();
+    let plan = plan(&find("randrw").unwrap(), home.path(), &[&SMALL[..], settings].concat());
+    (home, plan)
+}
+
+fn told(settings: &[(&str, &str)]) -> Told {
+    let (_home, plan) = planned(settings);
+    let told = Told::all(start(plan));
+    assert_eq!((told.end.as_ref(), told.errors()), (Some(&LoadEvent::Finished), 0), "{settings:?}");
+    told
+}
+
+/// Counters are read one after the other while the load goes on: what ends just then is in one and not in the other.
+fn is_about(one: u64, other: u64) -> bool {
+    one.abs_diff(other) <= 20 + other / 20
+}
+
+#[test]
+fn each_engine_reads_and_writes_whole_blocks() {
+    for engine in [&[("engine", "sync")][..], &[("engine", "io_uring"), ("depth", "8")], &[("engine", "null")]] {
+        let told = told(&[engine, &[("threads", "2"), ("mix", "70"), ("block_size", "8k")]].concat());
+        let (reads, writes) = (told.count("run", "read"), told.count("run", "write"));
+        let bytes: u64 = ["read", "write"].iter().flat_map(|class| told.of("run", class)).map(|r| r.bytes).sum();
+        let moved = (reads + writes) * 8192;
+        assert!(bytes.is_multiple_of(8192) && is_about(bytes, moved), "{engine:?}: {bytes} of {moved}");
+        let share = reads as f64 / (reads + writes) as f64;
+        assert!(reads + writes > 100 && (0.5..0.9).contains(&share), "{engine:?}: {reads} reads, {writes} writes");
+        let members = &told.crews.last().unwrap().1;
+        let items = members.iter().map(|member| member.items).sum::<u64>();
+        assert!(is_about(items, reads + writes), "{engine:?}: {items} of {}", reads + writes);
+    }
+}
+
+#[test]
+fn a_mix_is_a_word_or_a_percentage() {
+    assert_eq!(told(&[("mix", "read")]).count("run", "write"), 0);
+    assert_eq!(told(&[("mix", "write")]).count("run", "read"), 0);
+    let (_home, plan) = planned(&[("mix", "25%")]);
+    assert_eq!(plan.variables.iter().find(|(name, _)| name == "mix").unwrap().1, 0.25);
+}
+
+#[test]
+fn writes_are_made_durable_as_often_as_asked() {
+    for engine in ["sync", "io_uring"] {
+        for sync in ["fsync", "fdatasync", "sync_file_range"] {
+            let told = told(&[("mix", "write"), ("engine", engine), ("sync", sync), ("fsync", "10")]);
+            let (writes, syncs) = (told.count("run", "write"), told.count("run", sync));
+            assert!(syncs > 0 && is_about(syncs * 10, writes), "{engine}, {sync}: {writes} writes, {syncs} calls");
+        }
+    }
+    let told = told(&[("mix", "write"), ("fsync", "1")]);
+    assert!(is_about(told.count("run", "write"), told.count("run", "fsync")), "a number alone means fsync");
+    for sync in ["o_sync", "o_dsync"] {
+        assert!(self::told(&[("mix", "write"), ("sync", sync)]).count("run", "write") > 0);
+    }
+}
+
+#[test]
+fn a_rate_is_kept_by_each_engine_and_pacing() {
+    for (engine, depth) in [("sync", "1"), ("io_uring", "16")] {
+        for pacing in ["fixed", "poisson"] {
+            let rate = [("rate", "500"), ("runtime", "1s"), ("threads", "2"), ("pacing", pacing)];
+            let told = told(&[&rate[..], &[("engine", engine), ("depth", depth)]].concat());
+            let count = told.count("run", "read") + told.count("run", "write");
+            assert!((350..=650).contains(&count), "{engine}, {pacing}: {count} operations at 500/s");
+        }
+    }
+}
+
+#[test]
+fn direct_operations_are_aligned_or_refused() {
+    let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let recipe = find("randrw").unwrap();
+    for engine in ["sync", "io_uring"] {
+        let settings = [&SMALL[..], &[("direct", "true"), ("engine", engine)]].concat();
+        let told = Told::all(start(plan(&recipe, home.path(), &settings)));
+        if let Some(LoadEvent::Died { message, .. }) = &told.end {
+            assert!(message.contains("leave --direct out"), "{message}");
+            println!("skipped: {message}");
+            return;
+        }
+        assert_eq!((told.end.as_ref(), told.errors()), (Some(&LoadEvent::Finished), 0), "{engine}");
+    }
+    let error = refused(&[("direct", "true"), ("block_size", "1000")]);
+    assert!(error.contains("--block-size") && error.contains("multiples of 512"), "{error}");
+}
+
+fn refused(settings: &[(&str, &str)]) -> String {
+    let home = tempfile::tempdir().unwrap();
+    let facts = load::facts::Facts::gather("randrw", &[home.path().to_owned()], None).unwrap();
+    let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let request = Request { settings, ..Request::default() };
+    Plan::resolve(&find("randrw").unwrap(), &facts, &request).expect_err("it cannot be done").to_string()
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_flag() {
+    assert!(refused(&[("depth", "4")]).contains("--depth"));
+    assert!(refused(&[("mix", "101")]).contains("--mix"));
+    assert!(refused(&[("mix", "raed")]).contains("--mix"));
+    assert!(refused(&[("verify", "true"), ("block_size", "1000")]).contains("--block-size"));
+    assert!(refused(&[("verify", "true"), ("engine", "null")]).contains("--verify"));
+    assert!(refused(&[("block_size", "2m"), ("file_size", "1m")]).contains("--file-size"));
+}
+
+#[test]
+fn what_is_verified_is_right_with_each_engine_and_read_back_at_the_end() {
+    for engine in [&[("engine", "sync")][..], &[("engine", "io_uring"), ("depth", "16"), ("fsync", "7")]] {
+        let told = told(&[engine, &[("verify", "true"), ("threads", "2"), ("warmup", "100ms")]].concat());
+        assert_eq!(told.phases, ["fill", "warmup", "run", "verify"]);
+        let verified: u64 = told.of("verify", "verify").map(|record| record.bytes).sum();
+        assert_eq!(verified, 2 << 20, "{engine:?}");
+    }
+}
+
+/// Changes blocks of the file while the load reads and writes others: each change must be named, with its place.
+#[test]
+fn damage_is_named_with_file_and_offset() {
+    let (_home, plan) = planned(&[("verify", "true"), ("mix", "read"), ("runtime", "1s"), ("file_size", "64k")]);
+    let path = load::data::file_path(&plan.data_directories[0], &plan.file_sets[0], 0);
+    let mut conductor = start(plan);
+    let mut told = Told::default();
+    told.poll_until(&mut conductor, |told| told.phases.iter().any(|phase| phase == "run"));
+    let file = File::options().read(true).write(true).open(&path).unwrap();
+    let mut block = [0; 4096];
+    file.read_exact_at(&mut block, 8192).unwrap();
+    file.write_all_at(&block, 12288).unwrap();
+    file.write_all_at(&[9; 100], 20480 + 600).unwrap();
+    file.set_len(60 << 10).unwrap();
+    told.poll_until(&mut conductor, |_| false);
+    assert_eq!(told.end, Some(LoadEvent::Finished));
+    let failed = |class: &str| {
+        let of_class = told.operations.iter().filter(|o| o.class == class && o.kind == OperationKind::Failed);
+        let mut failed: Vec<_> = of_class.map(|o| (o.offset_bytes.unwrap(), o.fault.unwrap())).collect();
+        assert!(told.operations.iter().all(|o| o.path.as_deref() == Some(path.to_str().unwrap())));
+        failed.sort_by_key(|(offset, _)| *offset);
+        failed.dedup();
+        failed
+    };
+    let expected = [(12288, Fault::Misplaced), (20480 + 512, Fault::Wrong), (60 << 10, Fault::ShortRead)];
+    assert_eq!(failed("read"), expected, "while it runs");
+    let at_the_end = failed("verify");
+    assert!(expected.iter().all(|damage| at_the_end.contains(damage)), "{at_the_end:?}");
+}
