@@ -56,6 +56,17 @@ pub struct Shape {
     pub block_bytes: u64,
 }
 
+/// How many blocks are in which state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// All.
+    pub blocks: u64,
+    /// Those of which a write was acknowledged as durable.
+    pub acknowledged: u64,
+    /// Those with a later write that was not.
+    pub open: u64,
+}
+
 /// The ledger of a run.
 pub struct Ledger {
     memory: SharedMemory,
@@ -158,6 +169,21 @@ impl Ledger {
         let length = 2 * self.shape.blocks as usize;
         let start = number as usize * length;
         Account { ledger: self, number, blocks: &self.memory.halves()[start..start + length] }
+    }
+
+    /// Counts blocks.
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals { blocks: self.shape.files * self.shape.blocks, ..Totals::default() };
+        for number in 0..self.shape.files {
+            let account = self.account(number);
+            for block in 0..self.shape.blocks {
+                let issued = account.issued(block).load(Ordering::Relaxed) & !DOUBT;
+                let acknowledged = account.acknowledged(block).load(Ordering::Relaxed);
+                totals.acknowledged += u64::from(acknowledged > 0);
+                totals.open += u64::from(issued > acknowledged);
+            }
+        }
+        totals
     }
 
     fn word(&self, index: usize, value: Option<u64>) -> u64 {

@@ -162,6 +162,10 @@ pub struct RunArgs {
     /// Keep the data set; the next run of the same recipe uses it again.
     #[arg(long, help_heading = "Run")]
     pub keep: bool,
+    /// Write nothing: read back what a run with --verify, which was killed, had made durable, and judge it. Give the
+    /// directories as they were given then. The data stays where it is.
+    #[arg(long, help_heading = "Run")]
+    pub verify_after_crash: bool,
     /// Go on though space or memory would not do. Never touches data of others.
     #[arg(long, help_heading = "Run")]
     pub force: bool,

@@ -1,5 +1,6 @@
 //! `run`: a workload on real directories, recorded.
 
+mod crash;
 mod drive;
 mod live;
 mod showing;
@@ -56,7 +57,9 @@ pub fn run(asked: Asked) -> Result<Exit, Failure> {
     if let Some(parent) = asked.args.with_parent {
         stop_with(parent)?;
     }
+    let spared = crash::spare(&asked);
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
+    drop(spared);
     let outcome = perform(asked, &screen, &interrupt, &register)?;
     if let Some(directory) = outcome.directory.as_deref().filter(|_| !json) {
         explain_verb::tell_briefly(directory, outcome.exit == Exit::Interrupted, &screen);
@@ -76,7 +79,7 @@ fn stop_with(parent: i32) -> Result<(), Failure> {
 
 /// Plans, runs, records and shows.
 pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &Register) -> Result<Outcome, Failure> {
-    let plan = plan(&asked)?;
+    let mut plan = plan(&asked)?;
     if asked.args.plan {
         return show_plan(&plan, &asked, screen);
     }
@@ -95,6 +98,7 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
         screen,
         Some(live::watched),
     )?;
+    crash::keep_ledger(&mut plan, &session.directory, screen)?;
     if interrupt.requests() > 0 {
         // What a run needs was built meanwhile; the load need not begin.
         let directory = session.directory.clone();
@@ -136,8 +140,11 @@ fn plan(asked: &Asked) -> Result<Plan, Failure> {
         slower_than_ns: args.recording.slower_than,
         report_interval_ns: None,
         force: args.force,
+        after_crash: args.verify_after_crash,
     };
-    Plan::resolve(&asked.recipe, &facts, &request).map_err(Failure::usage)
+    let mut plan = Plan::resolve(&asked.recipe, &facts, &request).map_err(Failure::usage)?;
+    crash::find_ledger(&mut plan)?;
+    Ok(plan)
 }
 
 fn show_plan(plan: &Plan, asked: &Asked, screen: &Screen) -> Result<Outcome, Failure> {
@@ -194,7 +201,7 @@ fn load(
 
 /// A data set that is not to be kept is registered, so that the next run removes it if this one cannot.
 fn register_data(plan: &Plan, asked: &Asked, register: &Register) -> Result<Vec<rig::Entry>, Failure> {
-    if asked.args.keep {
+    if asked.args.keep || plan.after_crash {
         return Ok(Vec::new());
     }
     let enter =
