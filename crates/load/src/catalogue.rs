@@ -4,7 +4,7 @@ use crate::error::LoadError;
 use crate::recipe::Recipe;
 
 /// File name and text of each shipped recipe.
-const SHIPPED: [(&str, &str); 12] = [
+const SHIPPED: [(&str, &str); 13] = [
     ("recipes/simoop.toml", include_str!("../../../recipes/simoop.toml")),
     ("recipes/fsync-storm.toml", include_str!("../../../recipes/fsync-storm.toml")),
     ("recipes/cold-reader.toml", include_str!("../../../recipes/cold-reader.toml")),
@@ -15,7 +15,10 @@ const SHIPPED: [(&str, &str); 12] = [
     ("recipes/read-latency.toml", include_str!("../../../recipes/read-latency.toml")),
     ("recipes/rewrite.toml", include_str!("../../../recipes/rewrite.toml")),
     ("recipes/sequential-write.toml", include_str!("../../../recipes/sequential-write.toml")),
-ba];
+    ("recipes/sync-latency.toml", include_str!("../../../recipes/sync-latency.toml")),
+    ("recipes/write-latency.toml", include_str!("../../../recipes/write-latency.toml")),
+    ("recipes/randrw.toml", include_str!("../../../recipes/randrw.toml")),
+];
 
 /// All shipped recipes.
 pub fn catalogue() -> Vec<Recipe> {

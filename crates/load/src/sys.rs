@@ -87,16 +87,6 @@ impl SharedMemory {
 const SYNC_RANGE_FLAGS: u32 =
     libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
 
-/// `sync_file_range(2)` of a whole file: the data is written to the device and waited for. It makes nothing durable that
-/// needs the file's metadata or the device's cache.
-pub(crate) fn sync_file_range(file: &File) -> io::Result<()> {
-    // SAFETY: a system call on an open descriptor, with numbers alone.
-    match unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, SYNC_RANGE_FLAGS) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
 /// Lets a command inherit a descriptor, under the same number, although it is close-on-exec in this process. The
 /// descriptor must stay open until the command has been started.
 pub(crate) fn inherit(command: &mut Command, descriptor: RawFd) {
@@ -131,11 +121,10 @@ pub(crate) fn close(file: OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Writes back a stretch of a file and waits until that is done. Neither metadata nor the disk's own cache is written back.
+/// Writes back a stretch of a file (0 bytes: all from `offset` on) and waits until that is done. Neither metadata nor the disk's own cache is written back.
 pub(crate) fn sync_file_range(file: &std::fs::File, offset: u64, bytes: u64) -> io::Result<()> {
-    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     // SAFETY: takes numbers only, and the descriptor is open.
-    match unsafe { libc::sync_file_range(file.as_raw_fd(), offset as i64, bytes as i64, flags) } {
+    match unsafe { libc::sync_file_range(file.as_raw_fd(), offset as i64, bytes as i64, SYNC_RANGE_FLAGS) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

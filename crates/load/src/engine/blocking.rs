@@ -33,7 +33,7 @@ impl Blocking for Calls {
         match kind {
             SyncKind::Fsync => self.0.sync_all(),
             SyncKind::Fdatasync => self.0.sync_data(),
-            SyncKind::SyncFileRange => sys::sync_file_range(&self.0),
+            SyncKind::SyncFileRange => sys::sync_file_range(&self.0, 0, 0),
             SyncKind::OSync | SyncKind::ODsync => Ok(()),
         }
     }
