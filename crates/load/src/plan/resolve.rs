@@ -118,10 +118,18 @@ impl<'a> Resolver<'a> {
                 kept.push(number);
             }
         }
-        match kept.iter().any(|number| self.recipe.phases[*number].kind == PhaseKind::Run) {
-            true => Ok(kept),
-            false => Err(self.refuse_at(0..0, "with these settings no phase is left to run".to_owned())),
+        let has = |kind: PhaseKind| kept.iter().any(|number| self.recipe.phases[*number].kind == kind);
+        let refuse = |why: &str| Err(self.refuse_at(0..0, why.to_owned()));
+        if !has(PhaseKind::Run) {
+            return refuse("with these settings no phase is left to run");
         }
+        if !self.recipe.file_sets.is_empty() && !has(PhaseKind::Fill) {
+            // Whoever removes our data later leaves alone what has no marker.
+            return refuse(
+                "a recipe with files needs a [[phase]] of kind 'fill', also where jobs make them: it marks the directories",
+            );
+        }
+        Ok(kept)
     }
 
     /// The phases in which something is verified: all that there is to do after a crash.

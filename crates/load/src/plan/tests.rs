@@ -206,3 +206,27 @@ fn a_plan_survives_its_json() {
     let Work::Transfer(read) = &again.actors[0].steps[1].work else { panic!("the second step reads") };
     assert_eq!((read.direction, read.fork), (Direction::Read, Some(8)));
 }
+
+/// Only the fill marks a directory as ours, and only what is marked is ever removed.
+#[test]
+fn files_without_a_fill_are_refused_also_where_jobs_make_them() {
+    let text =
+        find("sequential-write").unwrap().text().replace("kind = \"fill\"", "kind = \"fill\"\nwhen = \"direct\"");
+    let recipe = Recipe::parse("unmarked.toml", &text).unwrap();
+    let facts = facts(2, GIB, GIB);
+    assert!(resolve(&recipe, &facts, &[("direct", "true")]).is_ok());
+    let error = resolve(&recipe, &facts, &[]).unwrap_err();
+    assert!(error.contains("needs a [[phase]] of kind 'fill'"), "{error}");
+}
+
+#[test]
+fn only_root_drops_the_caches_of_the_machine_and_the_plan_says_so() {
+    let multi_source = find("multi-source").unwrap();
+    let remarks = |may_drop_caches: bool, drop: &str| {
+        let facts = Facts { may_drop_caches, ..facts(2, GIB, GIB) };
+        resolve(&multi_source, &facts, &[("drop", drop)]).unwrap().remarks()
+    };
+    assert!(remarks(true, "caches")[0].contains("whole machine"));
+    assert!(remarks(false, "caches")[0].starts_with("only root"));
+    assert_eq!((remarks(true, "fadvise").len(), remarks(false, "none").len()), (0, 0));
+}
