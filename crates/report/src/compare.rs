@@ -4,6 +4,7 @@ mod benchstat;
 mod csv;
 mod markdown;
 mod mmtests;
+mod scaling;
 mod svg;
 mod text;
 mod value;
@@ -12,6 +13,7 @@ pub use benchstat::benchstat;
 pub use csv::csv;
 pub use markdown::markdown;
 pub use mmtests::mmtests;
+pub use scaling::scaling;
 pub use svg::svg;
 pub use text::{many, text};
 

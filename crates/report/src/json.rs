@@ -12,7 +12,7 @@ use explain::summary::{FailureCount, OperationSummary, Summary};
 use model::operation::OperationRecord;
 use serde_json::{Map, Value, json};
 
-pub use comparison::{comparison, comparisons};
+pub use comparison::{comparison, comparisons, scaling};
 pub use explanation::explanation;
 
 /// The document of `run --json`, `record --json` and `show --json`.

@@ -2,10 +2,11 @@
 
 mod sides;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use explain::compare::{Comparison, Group, MARGIN, Options, compare as compare_groups};
+use explain::compare::{Comparison, Group, MARGIN, Options, compare as compare_groups, scaling};
 
 use crate::compare::sides::Sides;
 use crate::failure::{Exit, Failure};
@@ -35,6 +36,9 @@ pub struct CompareArgs {
     /// Form of the answer.
     #[arg(long, value_name = "FORM", default_value = "text")]
     pub format: Format,
+    /// Show one metric, such as files_per_s, over the settings of DIR's configurations.
+    #[arg(long, value_name = "METRIC", requires = "folder", conflicts_with_all = ["format", "svg"])]
+    pub table: Option<String>,
     /// Draw the runs of each metric as points into this file.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
@@ -67,6 +71,9 @@ pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
         Some(folder) => Sides::of_folder(folder, args.baseline.as_deref(), screen)?,
         None => Sides::given(&args.a, &args.b, &args.again, screen)?,
     };
+    if let Some(metric) = &args.table {
+        return tell_scaling(metric, &sides, args.json, screen);
+    }
     let others: Vec<&Group> = sides.others.iter().collect();
     let options = Options { margin: args.margin.unwrap_or(MARGIN), again: sides.again.as_ref() };
     let found = compare_groups(&sides.baseline, &others, options);
@@ -75,6 +82,26 @@ pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
             .map_err(|error| Failure::machine(format_args!("{}: cannot write the chart: {error}", path.display())))?;
     }
     tell(args, &sides.baseline.name, &found, screen);
+    Ok(Exit::Done)
+}
+
+fn tell_scaling(metric: &str, sides: &Sides, json: bool, screen: &Screen) -> Result<Exit, Failure> {
+    let groups: Vec<&Group> = std::iter::once(&sides.baseline).chain(&sides.others).collect();
+    let Some(found) = scaling(&groups, metric) else {
+        let names: BTreeSet<&str> = groups
+            .iter()
+            .flat_map(|group| &group.runs)
+            .flat_map(|run| &run.metrics)
+            .map(|one| one.name.as_str())
+            .collect();
+        let there = names.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(Failure::usage(format_args!("no run has the metric '{metric}'; there are: {there}")));
+    };
+    if json {
+        screen.json(&report::json::scaling(&found));
+    } else {
+        screen.result(&report::compare::scaling(&found, screen.style()));
+    }
     Ok(Exit::Done)
 }
 

@@ -1,6 +1,6 @@
 //! The document of `compare --json`.
 
-use explain::compare::{Better, Compared, ComparedStalls, Comparison, Ratio};
+use explain::compare::{Better, Cell, Compared, ComparedStalls, Comparison, Ratio, Scaling};
 use serde_json::{Value, json};
 
 /// One side against another.
@@ -21,6 +21,25 @@ pub fn comparison(found: &Comparison) -> Value {
 /// Many configurations against one: a comparison each, by name.
 pub fn comparisons(baseline: &str, found: &[Comparison]) -> Value {
     json!({ "baseline": baseline, "configurations": found.iter().map(comparison).collect::<Vec<_>>() })
+}
+
+/// One metric over the settings of many configurations.
+pub fn scaling(found: &Scaling) -> Value {
+    let cell = |cell: &Option<Cell>| {
+        cell.as_ref().map(|cell| {
+            let interval = cell.interval.map(|(low, high)| json!([low, high]));
+            json!({"runs": cell.runs, "median": cell.median, "ci95": interval})
+        })
+    };
+    let row = |(value, cells): (&String, &Vec<Option<Cell>>)| json!({"value": value, "cells": cells.iter().map(cell).collect::<Vec<_>>()});
+    json!({
+        "metric": found.metric,
+        "unit": found.unit,
+        "rows_by": found.rows,
+        "columns_by": found.columns,
+        "columns": found.column_values,
+        "rows": found.row_values.iter().zip(&found.cells).map(row).collect::<Vec<_>>(),
+    })
 }
 
 fn metric(metric: &Compared) -> Value {

@@ -172,6 +172,14 @@ fn a_folder_is_compared_by_configuration_and_the_baseline_again_is_noise() {
         .collect();
     assert_eq!(differences, [("scheduler", true), ("kernel", false)]);
 
+    let table = run(&format!("compare --table write.per_s {}", runs.display())).expect_code(0);
+    assert!(table.stdout.contains("none  1,003/s (1,000 to 1,005)"), "{}", table.stdout);
+    let table = run(&format!("compare --json --table write.per_s {}", runs.display())).expect_code(0).document();
+    assert_eq!((&table["rows_by"], &table["rows"][1]["value"]), (&"scheduler".into(), &"bfq".into()));
+    assert_eq!(number(&table, "/rows/1/cells/0/median"), 702.5);
+    let nosuch = run(&format!("compare --table nosuch {}", runs.display())).expect_code(2);
+    assert!(nosuch.error().contains("write.p99"));
+
     let asked = run(&format!("compare --baseline bfq --json {}", runs.display())).expect_code(0).document();
     let [none] = &asked["configurations"].as_array().unwrap()[..] else { panic!("{asked:#}") };
     assert_eq!((&none["b"]["name"], &none["b"]["runs"]), (&"none".into(), &12.into()), "the twin is of it too");

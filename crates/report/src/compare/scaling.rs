@@ -1,0 +1,42 @@
+//! A metric over two settings, as a scaling table.
+
+use std::fmt::Write as _;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use explain::compare::{Cell, Scaling};
+
+use super::value::{digits, value};
+use crate::style::{Style, printable};
+
+/// A row for each value of one setting, a column for each of the others.
+pub fn scaling(found: &Scaling, style: Style) -> String {
+    let mut text = String::new();
+    let by =
+        if found.columns.is_empty() { found.rows.clone() } else { format!("{} and {}", found.rows, found.columns) };
+    let _ = writeln!(text, "{}", style.heading(&format!("{} by {}", printable(&found.metric), printable(&by))));
+    let mut table = Table::new();
+    let mut headings = vec![printable(&found.rows)];
+    headings.extend(found.column_values.iter().map(|value| printable(value)));
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(headings);
+    for column in table.column_iter_mut() {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for (name, cells) in found.row_values.iter().zip(&found.cells) {
+        let mut row = vec![printable(name)];
+        row.extend(cells.iter().map(|one| cell(one.as_ref(), &found.unit)));
+        table.add_row(row);
+    }
+    for line in table.lines() {
+        let _ = writeln!(text, " {}", line.trim_end());
+    }
+    let note = " medians of the runs, and their 95 % intervals where there are six runs or more";
+    let _ = writeln!(text, "{}", style.faint(note));
+    text
+}
+
+fn cell(cell: Option<&Cell>, unit: &str) -> String {
+    let Some(cell) = cell else { return "-".to_owned() };
+    let middle = value(cell.median, unit);
+    let end = |value: f64| if unit == "/s" { digits(value) } else { self::value(value, unit) };
+    cell.interval.map_or(middle.clone(), |(low, high)| format!("{middle} ({} to {})", end(low), end(high)))
+}
