@@ -5,14 +5,17 @@
 //! at its duration, where it has one). Each job is a file or folder here: its keys in a recipe ([`Key`]), what they resolve
 //! to (a part of the plan), and the loop itself, which times its operations through a [`Worker`].
 
+mod block;
 pub mod checkout;
 mod cold;
 pub mod files;
 mod home;
 mod keys;
 pub mod mails;
+mod patience;
 pub mod probe;
 pub mod random;
+pub mod ranks;
 mod sizes;
 pub mod stream;
 mod tree;
@@ -45,6 +48,8 @@ pub enum Job {
     Mails(mails::Mails),
     /// One operation now and then.
     Probe(probe::Probe),
+    /// A part of a shared file for each, or a file for each.
+    Ranks(ranks::Ranks),
     /// Files from their begin to their end.
     Stream(stream::Stream),
     /// Blocks at random places.
@@ -54,12 +59,13 @@ pub enum Job {
 }
 
 /// The jobs by name, with their keys.
-pub(crate) const JOBS: [(&str, &[Key]); 7] = [
+pub(crate) const JOBS: [(&str, &[Key]); 8] = [
     ("checkout", checkout::KEYS),
     ("mails", mails::KEYS),
     ("probe", probe::KEYS),
     ("files", files::KEYS),
     ("random", random::KEYS),
+    ("ranks", ranks::KEYS),
     ("stream", stream::KEYS),
     (VERIFY, verify::KEYS),
 ];
@@ -75,6 +81,7 @@ impl Job {
             "mails" => mails::Mails::resolve(values).map(Job::Mails),
             "probe" => probe::Probe::resolve(values).map(Job::Probe),
             "files" => files::Files::resolve(values).map(Job::Files),
+            "ranks" => ranks::Ranks::resolve(values).map(Job::Ranks),
             "stream" => stream::Stream::resolve(values).map(Job::Stream),
             "random" => random::RandomAccess::resolve(values).map(Job::Random),
             VERIFY => verify::Verify::resolve(values).map(Job::Verify),
@@ -89,6 +96,7 @@ impl Job {
             Job::Mails(mails) => mails.memory_bytes(),
             Job::Probe(probe) => probe.memory_bytes(),
             Job::Files(files) => files.memory_bytes(),
+            Job::Ranks(ranks) => ranks.memory_bytes(),
             Job::Stream(stream) => stream.memory_bytes(),
             Job::Random(random) => random.memory_bytes(),
             Job::Verify(verify) => verify.memory_bytes(),
@@ -102,6 +110,7 @@ impl Job {
             Job::Mails(_) => 0,
             Job::Probe(probe) => probe.longest_write(),
             Job::Files(files) => files.longest_write(),
+            Job::Ranks(_) => 0,
             Job::Stream(stream) => stream.longest_write(),
             Job::Random(_) | Job::Verify(_) => 0,
         }
@@ -149,6 +158,7 @@ impl Job {
             Job::Mails(mails) => mails.perform(worker),
             Job::Probe(probe) => probe.perform(worker),
             Job::Files(files) => files.perform(worker),
+            Job::Ranks(ranks) => ranks.perform(worker),
             Job::Stream(stream) => stream.perform(worker),
             Job::Random(random) => random.perform(worker),
             Job::Verify(verify) => verify.perform(worker),

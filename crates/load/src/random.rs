@@ -35,6 +35,15 @@ impl Random {
         -(1.0 - uniform).ln()
     }
 
+    /// The numbers below `count`, each once, in any order.
+    pub fn shuffled(&mut self, count: u32) -> Vec<u32> {
+        let mut numbers: Vec<u32> = (0..count).collect();
+        for last in (1..numbers.len()).rev() {
+            numbers.swap(last, self.below(last as u64 + 1) as usize);
+        }
+        numbers
+    }
+
     /// Fills a buffer with bytes that do not compress.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         for chunk in buffer.chunks_mut(8) {

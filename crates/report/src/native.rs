@@ -2,6 +2,7 @@
 
 mod bonnie;
 mod fsmark;
+mod ior;
 
 use explain::summary::Summary;
 
@@ -13,6 +14,7 @@ pub fn text(summary: &Summary) -> Option<String> {
         "simoop" => Some(format!("{}\n{}\n", simoop::FINAL_STATS, simoop::report(summary))),
         "bonnie" => Some(bonnie::lines(summary)),
         "fsmark" => Some(fsmark::text(summary)),
+        "ior" => Some(ior::lines(summary)),
         _ => None,
     }
 }

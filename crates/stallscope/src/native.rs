@@ -2,6 +2,7 @@
 //! work (`-u root`): what they say becomes settings of the recipe and options of the run.
 
 mod bonnie;
+mod ior;
 
 use clap::{ArgMatches, Command};
 
@@ -12,6 +13,7 @@ use crate::workload::Asked;
 pub fn extend(workload: &str, command: Command) -> Command {
     match workload {
         "bonnie" => bonnie::extend(command),
+        "ior" => ior::extend(command),
         _ => command,
     }
 }
@@ -20,6 +22,7 @@ pub fn extend(workload: &str, command: Command) -> Command {
 pub fn take(workload: &str, matches: &ArgMatches, asked: &mut Asked) -> Result<(), Failure> {
     match workload {
         "bonnie" => bonnie::take(matches, asked),
+        "ior" => ior::take(matches, asked),
         _ => Ok(()),
     }
 }

@@ -4,7 +4,6 @@
 //! blocks of a part follow each other in the file, the calls are `read`, `lseek` and `write` on the descriptor's own offset,
 //! as the programs make them that this job takes after: kernels guess from that offset whether an access is sequential.
 
-mod block;
 mod calls;
 mod part;
 mod resolve;
@@ -17,12 +16,13 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use serde::{Deserialize, Serialize};
 
+use super::block::Block;
+use super::patience::Patience;
 use super::{Key, KeyKind, Worker};
 use crate::board::Failure;
 use crate::clock;
 use crate::data::FileId;
 use crate::value::Kind;
-use block::Block;
 use part::Part;
 
 pub(crate) const KEYS: &[Key] = &[
@@ -40,9 +40,6 @@ pub(crate) const KEYS: &[Key] = &[
     Key::maybe("seeks", KeyKind::Formula(Kind::Count)),
     Key::maybe("update", KeyKind::Formula(Kind::Percent)),
 ];
-
-/// A descriptor that is not where it should be is put back; so many failures in a row end the thread's share.
-const PATIENCE: u32 = 8;
 
 /// What is done with the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,29 +93,6 @@ struct Opened {
 impl Opened {
     fn writer(&self) -> &File {
         self.writer.as_ref().unwrap_or(&self.file)
-    }
-}
-
-/// Tells when to give up.
-#[derive(Default)]
-struct Patience {
-    failures: u32,
-}
-
-impl Patience {
-    /// Whether to go on after a block. A full file system stays full.
-    fn goes_on(&mut self, worker: &mut Worker<'_>, result: Result<u64, Failure>) -> bool {
-        let Err(failure) = result else {
-            self.failures = 0;
-            worker.done(1);
-            return true;
-        };
-        self.failures += 1;
-        if failure.errno == libc::ENOSPC || self.failures >= PATIENCE {
-            return false;
-        }
-        worker.back_off();
-        true
     }
 }
 

@@ -21,6 +21,7 @@ mod fsmark;
 mod full_disk;
 mod funclat;
 mod interrupts;
+mod ior;
 mod killed;
 mod live;
 mod many_requests;

@@ -12,7 +12,6 @@ use crate::board::Failure;
 use crate::data::FileId;
 use crate::error::LoadError;
 use crate::job::Values;
-use crate::random::Random;
 use crate::sys;
 
 /// In which order a thread takes its files.
@@ -100,7 +99,7 @@ impl Visit {
                 let _ = (0..count).all(|index| numbered(task, index));
             }
             Order::Random => {
-                let _ = shuffled(count, &mut task.worker.random).iter().all(|index| numbered(task, u64::from(*index)));
+                let _ = task.worker.random.shuffled(count as u32).iter().all(|index| numbered(task, u64::from(*index)));
             }
             Order::Any => {
                 let _ = (0..count).all(|_| {
@@ -270,13 +269,4 @@ fn order(values: &Values<'_, '_>) -> Result<Order, LoadError> {
         return Err(values.refuse("order", "'readdir' is for one thread in each directory: each would take all files"));
     }
     Ok(order)
-}
-
-/// The numbers below `count`, in any order.
-fn shuffled(count: u64, random: &mut Random) -> Vec<u32> {
-    let mut numbers: Vec<u32> = (0..count as u32).collect();
-    for last in (1..numbers.len()).rev() {
-        numbers.swap(last, random.below(last as u64 + 1) as usize);
-    }
-    numbers
 }

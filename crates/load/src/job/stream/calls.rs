@@ -7,8 +7,8 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use model::operation::Fault;
 
 use super::Opened;
-use super::part::Piece;
 use crate::board::Failure;
+use crate::job::block::{Piece, whole};
 use crate::job::worker::failed_at;
 
 /// Puts the descriptors where the next block is.
@@ -29,13 +29,4 @@ pub(super) fn write(mut file: &File, bytes: &[u8], piece: Piece) -> Result<u64, 
 pub(super) fn read(mut file: &File, buffer: &mut [u8], piece: Piece) -> Result<u64, Failure> {
     let read = file.read(buffer).map_err(failed_at(piece.offset))?;
     whole(read, piece, Fault::ShortRead)
-}
-
-fn whole(moved: usize, piece: Piece, fault: Fault) -> Result<u64, Failure> {
-    if moved == piece.length {
-        return Ok(moved as u64);
-    }
-    // The first byte that is missing.
-    let offset_bytes = Some(piece.offset + moved as u64);
-    Err(Failure { fault: Some(fault), offset_bytes, ..Failure::default() })
 }

@@ -1,11 +1,6 @@
 //! The part of a file that a thread goes through.
 
-/// A block of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Piece {
-    pub(super) offset: u64,
-    pub(super) length: usize,
-}
+use crate::job::block::Piece;
 
 /// A stretch from a file's begin.
 #[derive(Debug, Clone, Copy)]

@@ -2,10 +2,9 @@
 
 use std::io::{Seek, SeekFrom};
 
-use super::block::Block;
-use super::part::Piece;
 use super::{Opened, calls};
 use crate::board::Failure;
+use crate::job::block::{Block, Piece};
 use crate::job::worker::failed_at;
 
 /// Does that at the descriptors' offsets. With one descriptor it seeks back between read and write, so that the offset,

@@ -2,12 +2,12 @@
 
 use std::io::{Seek, SeekFrom};
 
-use super::block::Block;
-use super::part::Piece;
-use super::{Opened, Patience, Stream, calls, rewrite};
+use super::{Opened, Stream, calls, rewrite};
 use crate::board::Failure;
 use crate::clock;
 use crate::job::Worker;
+use crate::job::block::{Block, Piece};
+use crate::job::patience::Patience;
 use crate::job::worker::failed_at;
 
 /// As many seeks as the thread should make, or until the time is over.

@@ -1,13 +1,22 @@
-//! The memory that a stream's blocks are written from and read into.
+//! The memory that blocks of files are written from and read into.
 
-use super::part::Piece;
+use model::operation::Fault;
+
+use crate::board::Failure;
 use crate::random::Random;
 
 /// O_DIRECT wants memory that is aligned to the device's blocks.
 const ALIGNMENT: usize = 4096;
 
+/// A block of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) offset: u64,
+    pub(crate) length: usize,
+}
+
 /// One block of memory, filled with bytes that do not compress.
-pub(super) struct Block {
+pub(crate) struct Block {
     bytes: Vec<u8>,
     start: usize,
     salt: u64,
@@ -15,7 +24,7 @@ pub(super) struct Block {
 
 impl Block {
     /// Of that length; blocks of another salt hold other bytes.
-    pub(super) fn new(length: u64, salt: u64) -> Block {
+    pub(crate) fn new(length: u64, salt: u64) -> Block {
         let mut bytes = vec![0; length as usize + ALIGNMENT];
         Random::new(salt, 0).fill(&mut bytes);
         let start = bytes.as_ptr().align_offset(ALIGNMENT);
@@ -23,12 +32,12 @@ impl Block {
     }
 
     /// As much of it as a piece needs.
-    pub(super) fn part(&mut self, piece: Piece) -> &mut [u8] {
+    pub(crate) fn part(&mut self, piece: Piece) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + piece.length]
     }
 
     /// The same, with bytes to write: each page of a file gets a beginning of its own, so that no two are alike.
-    pub(super) fn fresh(&mut self, piece: Piece) -> &[u8] {
+    pub(crate) fn fresh(&mut self, piece: Piece) -> &[u8] {
         let salt = self.salt;
         let bytes = self.part(piece);
         for (page, chunk) in bytes.chunks_mut(ALIGNMENT).enumerate() {
@@ -38,6 +47,15 @@ impl Block {
         }
         bytes
     }
+}
+
+/// A call that moves less than it should is a fault, with the place of the first byte that is missing.
+pub(crate) fn whole(moved: usize, piece: Piece, fault: Fault) -> Result<u64, Failure> {
+    if moved == piece.length {
+        return Ok(moved as u64);
+    }
+    let offset_bytes = Some(piece.offset + moved as u64);
+    Err(Failure { fault: Some(fault), offset_bytes, ..Failure::default() })
 }
 
 #[cfg(test)]

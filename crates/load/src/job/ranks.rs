@@ -1,0 +1,213 @@
+//! `ranks`: many processes write and read one file together, or a file each, as the ranks of a parallel program do.
+//!
+//! Each has its place in [`Layout`]; where the ranks of several machines meet, a rank's number is all that differs.
+
+mod layout;
+mod resolve;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+pub use layout::Layout;
+use model::operation::Fault;
+use serde::{Deserialize, Serialize};
+
+use super::block::{Block, Piece, whole};
+use super::patience::Patience;
+use super::worker::failed_at;
+use super::{Key, KeyKind, Worker};
+use crate::board::Failure;
+use crate::clock;
+use crate::data::FileId;
+use crate::stamp::{self, Expected, Owner};
+use crate::sys;
+use crate::value::Kind;
+
+pub(crate) const KEYS: &[Key] = &[
+    Key::needed("set", KeyKind::Set),
+    Key::needed("action", KeyKind::Word(&["write", "read", "check"])),
+    Key::maybe("shared_set", KeyKind::Set),
+    Key::maybe("apart_set", KeyKind::Set),
+    Key::maybe("shared", KeyKind::Formula(Kind::Flag)),
+    Key::maybe("apart", KeyKind::Formula(Kind::Flag)),
+    Key::maybe("transfer", KeyKind::Formula(Kind::Size)),
+    Key::maybe("block", KeyKind::Formula(Kind::Size)),
+    Key::maybe("segments", KeyKind::Formula(Kind::Count)),
+    Key::maybe("shift", KeyKind::Formula(Kind::Count)),
+    Key::maybe("random", KeyKind::Formula(Kind::Flag)),
+    Key::maybe("truncate", KeyKind::Formula(Kind::Flag)),
+    Key::maybe("direct", KeyKind::Formula(Kind::Flag)),
+    Key::maybe("fsync", KeyKind::Formula(Kind::Flag)),
+    Key::maybe("sync_each", KeyKind::Formula(Kind::Flag)),
+    Key::maybe("stamped", KeyKind::Formula(Kind::Flag)),
+    Key::maybe("signature", KeyKind::Formula(Kind::Count)),
+    Key::maybe("time", KeyKind::Formula(Kind::Duration)),
+];
+
+/// What the ranks do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Write.
+    Write,
+    /// Read.
+    Read,
+    /// Read, and look whether it is what was written.
+    Check,
+}
+
+/// The job, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ranks {
+    set: usize,
+    action: Action,
+    layout: Layout,
+    /// Each takes the part of the rank that comes so many after it.
+    shift: u64,
+    /// Whether a rank makes its transfers in random order.
+    random: bool,
+    /// Whether a file of its own is emptied when it is opened.
+    truncate: bool,
+    direct: bool,
+    /// At the end, and after each transfer.
+    fsync: bool,
+    sync_each: bool,
+    /// Whether the data say where they belong, and of which run they are.
+    stamped: bool,
+    signature: u64,
+    /// The share ends after so long, done or not; 0: when it is done.
+    time_ns: u64,
+    class: usize,
+    open: usize,
+    fsync_class: Option<usize>,
+    close: usize,
+}
+
+/// A rank at work.
+struct Rank {
+    number: u64,
+    ranks: u64,
+    id: FileId,
+    owner: Owner,
+    generation: u64,
+}
+
+impl Ranks {
+    pub(super) fn memory_bytes(&self) -> u64 {
+        let order = if self.random { self.layout.transfers() * size_of::<u32>() as u64 } else { 0 };
+        self.layout.transfer_bytes + order
+    }
+
+    pub(super) fn perform(&self, worker: &mut Worker<'_>) {
+        let rank = self.rank(worker);
+        let path = worker.path(rank.id);
+        let mut file = None;
+        let open = || {
+            file = Some(self.opened(&path?)?);
+            Ok::<(), io::Error>(())
+        };
+        let opened = worker.time(self.open, Some(rank.id), || open().map(|()| 0).map_err(Failure::from));
+        let (Ok(_), Some(file)) = (opened, file) else { return };
+        let mut block = Block::new(self.layout.transfer_bytes, worker.random.bits());
+        self.transfers(worker, &rank, &file, &mut block);
+        if self.fsync {
+            self.sync(worker, &rank, &file);
+        }
+        let close = || sys::close(OwnedFd::from(file)).map(|()| 0).map_err(Failure::from);
+        let _ = worker.time(self.close, Some(rank.id), close);
+    }
+
+    fn rank(&self, worker: &Worker<'_>) -> Rank {
+        let ranks = worker.actor.threads;
+        let number = (worker.place.ordinal + self.shift) % ranks;
+        let directories = worker.actor.directories.max(1) as u64;
+        let id = match self.layout.shared {
+            true => FileId::new(0, self.set, 0),
+            false => FileId::new((number % directories) as usize, self.set, number / directories),
+        };
+        let owner = Owner { run: worker.stage.plan.seed ^ self.signature, file: id };
+        Rank { number, ranks, id, owner, generation: worker.repetition() + 1 }
+    }
+
+    fn opened(&self, path: &Path) -> io::Result<File> {
+        let makes = self.action == Action::Write;
+        if let Some(parent) = path.parent().filter(|_| makes) {
+            std::fs::create_dir_all(parent)?;
+        }
+        // Nobody empties a file that others may have begun to write.
+        let truncate = makes && self.truncate && !self.layout.shared;
+        let mut options = File::options();
+        options.read(true).write(makes).create(makes).truncate(truncate);
+        if self.direct {
+            options.custom_flags(libc::O_DIRECT);
+        }
+        options.open(path)
+    }
+
+    fn sync(&self, worker: &mut Worker<'_>, rank: &Rank, file: &File) {
+        if let Some(class) = self.fsync_class {
+            let _ = worker.time(class, Some(rank.id), || file.sync_all().map(|()| 0).map_err(Failure::from));
+        }
+    }
+
+    /// All transfers of the rank, or until the time is over.
+    fn transfers(&self, worker: &mut Worker<'_>, rank: &Rank, file: &File, block: &mut Block) {
+        let order = self.random.then(|| worker.random.shuffled(self.layout.transfers() as u32));
+        let deadline_ns = if self.time_ns == 0 { u64::MAX } else { worker.start_ns().saturating_add(self.time_ns) };
+        let mut patience = Patience::default();
+        for number in 0..self.layout.transfers() {
+            let Some(start_ns) = worker.next_start_ns() else { return };
+            if deadline_ns != u64::MAX && clock::now_ns() >= deadline_ns {
+                return;
+            }
+            let number = order.as_ref().map_or(number, |order| u64::from(order[number as usize]));
+            let offset = self.layout.offset(rank.number, rank.ranks, number);
+            let piece = Piece { offset, length: self.layout.transfer_bytes as usize };
+            let start_ns = start_ns.unwrap_or_else(clock::now_ns);
+            let mut ended = false;
+            let act = || {
+                let moved = self.transfer(rank, file, block, piece)?;
+                ended = moved == 0;
+                Ok(moved)
+            };
+            let result = worker.time_from(start_ns, self.class, Some(rank.id), act);
+            if ended || !patience.goes_on(worker, result) {
+                return;
+            }
+            if self.sync_each && self.action == Action::Write {
+                self.sync(worker, rank, file);
+            }
+        }
+    }
+
+    /// One transfer; 0 bytes: there is no more of a file that was written for a time only.
+    fn transfer(&self, rank: &Rank, file: &File, block: &mut Block, piece: Piece) -> Result<u64, Failure> {
+        if self.action == Action::Write {
+            let bytes = match self.stamped {
+                true => {
+                    let bytes = block.part(piece);
+                    stamp::put(bytes, piece.offset, rank.owner, rank.generation);
+                    &*bytes
+                }
+                false => block.fresh(piece),
+            };
+            let written = file.write_at(bytes, piece.offset).map_err(failed_at(piece.offset))?;
+            return whole(written, piece, Fault::ShortWrite);
+        }
+        let bytes = block.part(piece);
+        let read = file.read_at(bytes, piece.offset).map_err(failed_at(piece.offset))?;
+        if read == 0 && self.time_ns > 0 {
+            return Ok(0);
+        }
+        let read = whole(read, piece, Fault::ShortRead)?;
+        if self.action == Action::Check {
+            let generation = rank.generation;
+            let expected = Expected { owner: rank.owner, least: generation, most: generation, whole: true };
+            stamp::check(bytes, piece.offset, &expected).map_err(Failure::from)?;
+        }
+        Ok(read)
+    }
+}

@@ -1,0 +1,81 @@
+//! From a recipe's keys to the job.
+
+use super::{Action, Layout, Ranks};
+use crate::error::LoadError;
+use crate::job::Values;
+use crate::stamp;
+
+/// What a file system may want offsets and lengths to be multiples of, where the page cache is passed by.
+const DIRECT_BYTES: u64 = 512;
+/// Most transfers of a rank that are made in random order: each is remembered.
+const MOST_AT_RANDOM: u64 = 1 << 28;
+
+impl Ranks {
+    pub(in crate::job) fn resolve(values: &mut Values<'_, '_>) -> Result<Ranks, LoadError> {
+        let word = values.word("action")?.unwrap_or_default();
+        let action = match word.as_str() {
+            "read" => Action::Read,
+            "check" => Action::Check,
+            _ => Action::Write,
+        };
+        let shared = values.flag("shared")?;
+        let apart = !shared && values.flag("apart")?;
+        let set = if shared { "shared_set" } else { "set" };
+        let set = if apart { "apart_set" } else { set };
+        let Some(set) = values.set(set).or(values.set("set")) else {
+            return Err(values.refuse("set", "'ranks' needs 'set'"));
+        };
+        let (fsync, sync_each) = (values.flag("fsync")?, values.flag("sync_each")?);
+        let ranks = Ranks {
+            set,
+            action,
+            layout: Layout {
+                transfer_bytes: values.whole_or("transfer", 256 << 10, 1)?,
+                block_bytes: values.whole_or("block", 1 << 20, 1)?,
+                segments: values.whole_or("segments", 1, 1)?,
+                shared,
+            },
+            shift: values.whole("shift")?.unwrap_or(0),
+            random: values.flag("random")?,
+            truncate: values.flag("truncate")?,
+            direct: values.flag("direct")?,
+            fsync,
+            sync_each,
+            stamped: values.flag("stamped")?,
+            signature: values.whole("signature")?.unwrap_or(0),
+            time_ns: values.whole("time")?.unwrap_or(0),
+            class: values.class(&word)?,
+            open: values.class("open")?,
+            fsync_class: if fsync || sync_each { Some(values.class("fsync")?) } else { None },
+            close: values.class("close")?,
+        };
+        ranks.check(values)?;
+        Ok(ranks)
+    }
+
+    fn check(&self, values: &Values<'_, '_>) -> Result<(), LoadError> {
+        let Layout { transfer_bytes, block_bytes, .. } = self.layout;
+        if !block_bytes.is_multiple_of(transfer_bytes) {
+            let message =
+                format!("a block of {block_bytes} bytes is no multiple of a transfer of {transfer_bytes} bytes");
+            return Err(values.refuse("block", message));
+        }
+        if self.stamped && !stamp::fits(transfer_bytes) {
+            let message = format!("to be verified, a transfer must be a multiple of {} bytes", stamp::UNIT_BYTES);
+            return Err(values.refuse("transfer", message));
+        }
+        if self.direct && !transfer_bytes.is_multiple_of(DIRECT_BYTES) {
+            let message = format!("a transfer must be a multiple of {DIRECT_BYTES} bytes to pass the page cache by");
+            return Err(values.refuse("transfer", message));
+        }
+        if self.random && self.layout.transfers() > MOST_AT_RANDOM {
+            return Err(
+                values.refuse("transfer", format!("at most {MOST_AT_RANDOM} transfers can be made in random order"))
+            );
+        }
+        if self.stamped && self.time_ns > 0 {
+            return Err(values.refuse("time", "what was written for a time only cannot be verified"));
+        }
+        Ok(())
+    }
+}

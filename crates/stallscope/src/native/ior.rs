@@ -1,0 +1,48 @@
+//! The flags of IOR.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use crate::failure::Failure;
+use crate::workload::Asked;
+
+const KEEP: &str = "ior keep";
+const HEADING: &str = "As IOR has them";
+
+pub(super) fn extend(command: Command) -> Command {
+    let keep = Arg::new(KEEP).short('k').help("The same as --keep").action(ArgAction::SetTrue).help_heading(HEADING);
+    // `mpirun -n` says how many there are, and so may this.
+    command.arg(keep).mut_arg("variable ranks", |ranks| ranks.short_alias('n'))
+}
+
+pub(super) fn take(matches: &ArgMatches, asked: &mut Asked) -> Result<(), Failure> {
+    asked.args.keep |= matches.get_flag(KEEP);
+    for directory in &mut asked.args.directories {
+        if let Some(parent) = parent_of_a_file(directory) {
+            *directory = parent;
+        }
+    }
+    Ok(())
+}
+
+/// IOR's `-o` names the file under test; here that lies in a directory of its own, beside where it would have been.
+fn parent_of_a_file(path: &Path) -> Option<PathBuf> {
+    let parent = path.parent()?;
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    (!path.is_dir() && parent.is_dir()).then(|| parent.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parent_of_a_file;
+
+    #[test]
+    fn the_name_of_a_file_stands_for_its_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(parent_of_a_file(&folder.path().join("testFile")), Some(folder.path().to_owned()));
+        assert_eq!(parent_of_a_file(folder.path()), None);
+        assert_eq!(parent_of_a_file(&folder.path().join("no/testFile")), None);
+        assert_eq!(parent_of_a_file("testFile-that-is-not-there".as_ref()), Some(".".into()));
+    }
+}

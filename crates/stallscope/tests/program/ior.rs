@@ -1,0 +1,45 @@
+//! `run ior`, with the original's flags and its table.
+
+use crate::stage::{folder, run};
+
+#[test]
+fn flags_and_table_are_those_of_the_original() {
+    let folder = folder();
+    let words = format!(
+        "run ior -a POSIX -w -r -C -e -E -v -F -W -R -G 7 -t 64k -b 256k -s 2 -i 2 -N 3 --no-trace -q --format native --out {} -o {}",
+        folder.path().join("run").display(),
+        folder.path().join("testFile").display()
+    );
+    let told = run(&words).expect_code(0).stdout;
+    let rows: Vec<Vec<&str>> = told.lines().map(|line| line.split_whitespace().collect()).collect();
+    let rows: Vec<&Vec<&str>> = rows.iter().filter(|row| matches!(row.first(), Some(&("write" | "read")))).collect();
+    assert_eq!(
+        rows.iter().map(|row| (row[0], row[10])).collect::<Vec<_>>(),
+        [("write", "0"), ("read", "0"), ("write", "1"), ("read", "1")]
+    );
+    for row in rows {
+        let number = |place: usize| row[place].parse::<f64>().unwrap();
+        assert_eq!((number(4), number(5)), (256.0, 64.0), "{told}");
+        let mib = 3.0 * 2.0 * 0.25;
+        // The table rounds to six digits after the point.
+        assert!((number(1) * number(9) / mib - 1.0).abs() < 0.01, "bandwidth is bytes over total: {told}");
+        assert!((number(6) + number(7) + number(8) - number(9)).abs() < 1e-5, "{told}");
+    }
+    assert!(told.contains("\nMax Write: ") && told.contains("\nMax Read:  "), "{told}");
+    assert!(!folder.path().join("stallscope-ior").exists(), "its files are gone");
+}
+
+#[test]
+fn kept_files_stay() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let words =
+        format!("run ior -w -k -n 2 -b 1m --no-trace -q --json --out {} {}", out.display(), folder.path().display());
+    let document = run(&words).expect_code(0).document();
+    let size = std::fs::metadata(folder.path().join("stallscope-ior/shared/0000/000")).unwrap().len();
+    assert_eq!(size, 2 << 20);
+    let phases = document["phases"].as_array().unwrap();
+    let write = phases.iter().find(|phase| phase["name"] == "write").unwrap();
+    assert_eq!((write["bytes"].as_u64(), write["crew"]["members"].as_u64()), (Some(2 << 20), Some(2)));
+    assert!(write["crew"]["slowest_s"].as_f64().unwrap() >= write["crew"]["fastest_s"].as_f64().unwrap());
+}
