@@ -1,10 +1,10 @@
 //! Loads on throw-away file systems that freeze, fill up or fail. Needs root and loop devices.
 
 mod running;
+mod throwaway;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use load::catalogue::find;
@@ -12,106 +12,7 @@ use load::clock;
 use load::conductor::LoadEvent;
 use model::operation::OperationKind;
 use running::{Told, plan, start};
-
-/// A file system on a loop device, taken away again when dropped.
-struct Disk {
-    home: tempfile::TempDir,
-    mount: PathBuf,
-}
-
-impl Disk {
-    fn new(mkfs: &[&str], bytes: u64) -> Result<Disk, String> {
-        if !rustix::process::geteuid().is_root() {
-            return Err("not root".to_owned());
-        }
-        let home = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let (image, mount) = (home.path().join("image"), home.path().join("mount"));
-        File::create(&image).and_then(|file| file.set_len(bytes)).map_err(|error| error.to_string())?;
-        std::fs::create_dir(&mount).map_err(|error| error.to_string())?;
-        run(mkfs[0], &[&mkfs[1..], &[&image.display().to_string()]].concat())?;
-        run("mount", &["-o", "loop", &image.display().to_string(), &mount.display().to_string()])?;
-        Ok(Disk { home, mount })
-    }
-
-    fn freeze(&self, flag: &str) {
-        run("fsfreeze", &[flag, &self.mount.display().to_string()]).unwrap();
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let mount = self.mount.display().to_string();
-        let _ = run("fsfreeze", &["-u", &mount]);
-        if run("umount", &[&mount]).is_err() {
-            let _ = run("umount", &["-l", &mount]);
-        }
-        assert!(self.home.path().exists());
-    }
-}
-
-fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
-    let mut command = Command::new(program);
-    let status = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{program} {arguments:?}: {status}")),
-        Err(error) => Err(format!("{program}: {error}")),
-    }
-}
-
-fn disk(mkfs: &[&str], bytes: u64) -> Option<Disk> {
-    Disk::new(mkfs, bytes).inspect_err(|why| println!("skipped: {why}")).ok()
-}
-
-/// Freezes the file system while it lives.
-struct Frozen<'a>(&'a Disk);
-
-impl<'a> Frozen<'a> {
-    fn new(disk: &'a Disk) -> Frozen<'a> {
-        disk.freeze("-f");
-        Frozen(disk)
-    }
-}
-
-impl Drop for Frozen<'_> {
-    fn drop(&mut self) {
-        let _ = run("fsfreeze", &["-u", &self.0.mount.display().to_string()]);
-    }
-}
-
-/// Of 10,000 writes the 2,000 that were due while the file system was frozen waited up to 2 s: 1 s at the 90th percentile,
-/// and more where the disk takes its time to catch up: 1.5 s at only 2000 writes a second. Counted from the real start
-/// nearly all would take microseconds. What else writes to the machine's disk can disturb a try; a wrong count is wrong each
-/// time.
-#[test]
-fn paced_latencies_count_from_the_intended_start() {
-    let Some(disk) = disk(&["mkfs.xfs", "-q"], 512 << 20) else { return };
-    let is_right = |(p50, p90, p99): (f64, f64, f64)| {
-        println!("p50 {:.3} ms, p90 {p90:.3} s, p99 {p99:.3} s", p50 * 1e3);
-        p50 < 0.01 && (0.85..1.5).contains(&p90) && (1.7..2.2).contains(&p99)
-    };
-    assert!((0..3).any(|_| is_right(latencies_of_writes_around_a_freeze(&disk))));
-}
-
-/// Seconds at the 50th, 90th and 99th percentile of 10 s at 1000 writes a second, with the file system frozen for 2 s.
-fn latencies_of_writes_around_a_freeze(disk: &Disk) -> (f64, f64, f64) {
-    let mut conductor =
-        start(plan(&find("paced-writer").unwrap(), &disk.mount, &[("runtime", "10s"), ("file_size", "16m")]));
-    let mut told = Told::default();
-    told.poll_until(&mut conductor, |told| told.phases.iter().any(|phase| phase == "run"));
-    let started = clock::now_ns();
-    told.poll_until(&mut conductor, |_| clock::now_ns() >= started + 4_000_000_000);
-    let frozen = Frozen::new(disk);
-    let until = clock::now_ns() + 2_000_000_000;
-    told.poll_until(&mut conductor, |_| clock::now_ns() >= until);
-    drop(frozen);
-    told.poll_until(&mut conductor, |_| false);
-    let count = told.count("run", "write");
-    assert!((9_900..=10_100).contains(&count), "{count} writes");
-    assert!(told.operations.iter().any(|operation| operation.kind == OperationKind::Stuck), "seen while it was stuck");
-    let seconds = |percent| told.percentile_ns("run", "write", percent) as f64 / 1e9;
-    (seconds(50.0), seconds(90.0), seconds(99.0))
-}
+use throwaway::{Frozen, disk, run};
 
 #[test]
 fn a_stop_needs_no_cooperation_of_stuck_threads() {

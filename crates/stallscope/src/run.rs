@@ -4,6 +4,7 @@ mod crash;
 mod drive;
 mod live;
 mod showing;
+mod stuck;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

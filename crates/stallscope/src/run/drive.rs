@@ -65,7 +65,7 @@ pub fn drive(
                 return (how_it_ended(&live, Some(stop), complaint.as_ref()), complaint);
             }
         }
-        live.show_progress(session, screen);
+        live.show_progress(conductor, session, screen);
         let due_in = conductor.next_due_ns().map(|due_ns| due_ns.saturating_sub(load::clock::now_ns()));
         std::thread::sleep(due_in.map_or(POLL / 10, |ns| Duration::from_nanos(ns).min(POLL)));
     }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use explain::summary::{RecordingFacts, SummaryBuilder};
-use load::conductor::LoadEvent;
+use load::conductor::{Conductor, LoadEvent};
 use load::plan::Plan;
 use load::recipe::PhaseKind;
 use model::event::{Ending, RunEvent};
@@ -12,6 +12,7 @@ use model::quantity::{Bytes, Nanoseconds};
 use model::run::RunDescription;
 use record::clock;
 
+use super::stuck::{self, StuckRemarks};
 use crate::recorder::Recorder;
 use crate::screen::Screen;
 use crate::session::Session;
@@ -33,6 +34,7 @@ pub struct Live {
     prints_lines: bool,
     durations: Vec<(String, Option<u64>)>,
     shown: Instant,
+    told_stuck: StuckRemarks,
 }
 
 struct Current {
@@ -52,6 +54,7 @@ impl Live {
             phase: None,
             fill: None,
             shown: Instant::now(),
+            told_stuck: StuckRemarks::default(),
         }
     }
 
@@ -121,13 +124,15 @@ impl Live {
     }
 
     /// One line of what goes on now, a few times a second.
-    pub fn show_progress(&mut self, session: &mut Session, screen: &Screen) {
+    pub fn show_progress(&mut self, conductor: &Conductor, session: &mut Session, screen: &Screen) {
         if self.shown.elapsed() < SHOW_EVERY {
             return;
         }
         self.shown = Instant::now();
         let Some(phase) = &self.phase else { return screen.doing("starting the load".to_owned()) };
         let lasted = Nanoseconds(phase.began.elapsed().as_nanos() as u64 / 100_000_000 * 100_000_000);
+        let stuck = conductor.stuck(load::clock::now_ns());
+        self.told_stuck.remark(&stuck, screen);
         let blocked = session.tell_blocked(screen);
         let text = match (phase.kind, self.fill) {
             (PhaseKind::Fill, Some((done, total))) if total > 0 => {
@@ -136,7 +141,8 @@ impl Live {
             (PhaseKind::Fill, _) => format!("{} for {lasted}", phase.name),
             _ => {
                 let of = phase.duration_ns.map_or_else(String::new, |ns| format!(" of {}", Nanoseconds(ns)));
-                format!("{}: {lasted}{of}{}{blocked}", phase.name, self.pressure_now(&session.recorder))
+                let stuck = stuck::in_short(&stuck);
+                format!("{}: {lasted}{of}{stuck}{}{blocked}", phase.name, self.pressure_now(&session.recorder))
             }
         };
         screen.doing(text);

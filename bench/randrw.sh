@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Random reads and writes beside fio: the same blocks, files and threads on tmpfs, in turns, both with full latency histograms.
+# What is shown is operations per second as each program counts them, as the median and range of the rounds, and ours divided
+# by fio's of the same round. The null engines do nothing: what is left is each program's own cost of an operation.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+command -v fio >/dev/null || { echo "randrw: fio is missing: no comparison"; exit 0; }
+rounds=${BENCH_ROUNDS:-5} seconds=${BENCH_SECONDS:-4}
+scratch=$(mktemp -d)
+cleanup() { umount -l "$scratch/tmpfs" 2>/dev/null || true; rm -rf "$scratch"; }
+trap cleanup EXIT
+mkdir "$scratch/tmpfs"
+where=$scratch/tmpfs
+if ! mount -t tmpfs -o size=1g none "$where" 2>/dev/null; then
+    where=$(mktemp -d -p /dev/shm)
+    trap 'rm -rf "$where"; cleanup' EXIT
+fi
+export rounds seconds where scratch program=$PWD/target/release/stallscope
+python3 bench/randrw.py
