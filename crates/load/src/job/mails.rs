@@ -70,7 +70,8 @@ impl Mails {
         };
         let (mails, mean_bytes) = (values.sets()[set].files, values.sets()[set].size_bytes);
         let batch = values.whole_or("batch", USUAL_BATCH, 1)?.min(mails);
-        Ok(Mails { set, mails, mean_bytes, batch, cold: Cold::resolve(values)?, task })
+        let cold = if let Task::Write { .. } = task { Cold::None } else { Cold::resolve(values)? };
+        Ok(Mails { set, mails, mean_bytes, batch, cold, task })
     }
 
     /// The class whose operations are made of others.
@@ -79,7 +80,7 @@ impl Mails {
     }
 
     pub(super) fn remark(&self) -> Option<&'static str> {
-        if let Task::Read { .. } = self.task { self.cold.remark() } else { None }
+        self.cold.remark()
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {
