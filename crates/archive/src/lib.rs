@@ -29,6 +29,7 @@ pub use options::{FlushState, WriterOptions};
 pub use read::check::{CheckReport, RunState};
 pub use read::rows::Batches;
 pub use read::run::Run;
+pub use read::stored::StoredTable;
 pub use writer::{Closed, Writer};
 
 /// The description of a run, written once.

@@ -4,3 +4,4 @@ pub(crate) mod check;
 mod inventory;
 pub(crate) mod rows;
 pub(crate) mod run;
+pub(crate) mod stored;

@@ -41,6 +41,8 @@ pub enum Verb {
     Funclat(crate::funclat::FunclatArgs),
     /// Try many configurations of the machine or the load, each often, in an order that favours none.
     Sweep(crate::sweep_verb::SweepArgs),
+    /// Write a run in the format of another program.
+    Export(crate::export_verb::ExportArgs),
     /// Say whether a run's archive is whole, and what was lost.
     Check(RunDirectory),
     /// List the shipped recipes, or print one.

@@ -11,6 +11,7 @@ mod compare;
 mod demo;
 mod doctor;
 mod explain_verb;
+mod export_verb;
 mod failure;
 mod flight;
 mod funclat;
@@ -79,6 +80,7 @@ fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
         Verb::Compare(args) => compare::compare(&args, &Screen::new(args.json, false)),
         Verb::Funclat(args) => funclat::funclat(&args),
         Verb::Sweep(args) => sweep_verb::sweep(&args),
+        Verb::Export(args) => export_verb::export(&args, &Screen::new(false, args.quiet)),
         Verb::Check(args) => check::check(&args, &Screen::new(args.json, false)),
         Verb::Recipes(args) => recipes::recipes(&args, &Screen::new(false, false)).map(|()| Exit::Done),
         Verb::Generate { directory } => generate::generate(&directory).map(|()| Exit::Done),

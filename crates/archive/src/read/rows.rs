@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
 
-use super::inventory::{Batch, OpenFile};
+use super::inventory::{Batch, OpenFile, Schema};
 use crate::error::ArchiveError;
 use crate::table::{Columns, Table};
 
@@ -40,8 +40,7 @@ impl<Row> Iterator for Batches<Row> {
 impl Batch {
     /// The batch's columns, if it is exactly as it was written.
     pub(super) fn read(&self) -> Result<RecordBatch, String> {
-        let schema = read_exactly(&self.schema.file, 0, self.schema.entry.length, self.schema.entry.crc32c)
-            .map_err(|why| format!("its segment's schema: {why}"))?;
+        let schema = schema_message(&self.schema)?;
         let message = read_exactly(&self.file, self.offset, self.length, self.crc32c)?;
         let mut decoder = StreamDecoder::new();
         for bytes in [schema, message] {
@@ -58,6 +57,12 @@ impl Batch {
         let table = self.schema.entry.table.clone();
         ArchiveError::Damaged { path: self.file.path.clone(), table, offset: self.offset, rows: self.rows, why }
     }
+}
+
+/// The Arrow message that says what a segment's columns are.
+pub(super) fn schema_message(segment: &Schema) -> Result<Vec<u8>, String> {
+    read_exactly(&segment.file, 0, segment.entry.length, segment.entry.crc32c)
+        .map_err(|why| format!("its segment's schema: {why}"))
 }
 
 fn read_exactly(file: &OpenFile, offset: u64, length: u64, crc32c: u32) -> Result<Vec<u8>, String> {

@@ -16,6 +16,7 @@ mod data_set;
 mod documents;
 mod errors;
 mod explaining;
+mod exporting;
 mod failing_disk;
 mod flight;
 mod frozen;

@@ -1,0 +1,66 @@
+//! Tables as they are stored, for who copies them into another format and need not know what a row means.
+
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::StreamDecoder;
+use arrow_schema::SchemaRef;
+
+use super::inventory::{Batch, Schema};
+use super::rows::schema_message;
+use super::run::Run;
+use crate::encode::END_OF_STREAM;
+use crate::error::ArchiveError;
+
+/// A table of a run, in its own columns.
+#[derive(Debug)]
+pub struct StoredTable {
+    /// Its name: the beginning of its files' names.
+    pub name: String,
+    /// Its columns: names, types and, as metadata, units.
+    pub schema: SchemaRef,
+    /// Rows, damaged batches included.
+    pub rows: u64,
+    batches: Vec<Batch>,
+}
+
+impl StoredTable {
+    /// The table's batches in the order of time, read one by one. Each item is a batch or an error that names a damaged
+    /// one; the batches after it are still read.
+    pub fn batches(&self) -> impl Iterator<Item = Result<RecordBatch, ArchiveError>> {
+        self.batches.iter().map(|batch| batch.read().map_err(|why| batch.damaged(why)))
+    }
+}
+
+impl Run {
+    /// The run's tables, in the order in which they were begun. One whose columns cannot be read is an error.
+    pub fn tables(&self) -> impl Iterator<Item = Result<StoredTable, ArchiveError>> {
+        // Further segments of a table have the same columns: one program wrote them all.
+        let first = |number: usize, segment: &Schema| {
+            !self.inventory.segments[..number].iter().any(|earlier| earlier.entry.table == segment.entry.table)
+        };
+        let segments = self.inventory.segments.iter().enumerate();
+        segments.filter(move |(number, segment)| first(*number, segment)).map(|(_, segment)| {
+            let name = segment.entry.table.clone();
+            let batches = self.inventory.batches.get(&name).cloned().unwrap_or_default();
+            let rows = batches.iter().map(|batch| batch.rows).sum();
+            Ok(StoredTable { schema: schema_of(segment)?, name, rows, batches })
+        })
+    }
+}
+
+fn schema_of(segment: &Schema) -> Result<SchemaRef, ArchiveError> {
+    let read = || {
+        let mut decoder = StreamDecoder::new();
+        // The decoder looks at a message when the one behind it begins.
+        let stream = [schema_message(segment)?.as_slice(), &END_OF_STREAM].concat();
+        decoder.decode(&mut stream.into()).map_err(|error| error.to_string())?;
+        decoder.schema().ok_or_else(|| "it has no schema".to_owned())
+    };
+    let damaged = |why| ArchiveError::Damaged {
+        path: segment.file.path.clone(),
+        table: segment.entry.table.clone(),
+        offset: 0,
+        rows: 0,
+        why,
+    };
+    read().map_err(damaged)
+}

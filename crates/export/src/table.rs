@@ -1,0 +1,21 @@
+//! What writers of tables have in common.
+
+use std::io::{self, Write};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+/// A table being written to a file of its own.
+pub trait TableWriter<W: Write>: Sized {
+    /// End of its files' names.
+    const SUFFIX: &'static str;
+
+    /// Begins a table of these columns.
+    fn begin(sink: W, schema: &SchemaRef) -> io::Result<Self>;
+
+    /// Adds rows.
+    fn write(&mut self, rows: &RecordBatch) -> io::Result<()>;
+
+    /// Ends the table and gives back what it was written to.
+    fn finish(self) -> io::Result<W>;
+}

@@ -1,0 +1,54 @@
+//! Parquet and CSV, read by DuckDB, pandas and polars.
+
+use serde_json::Value;
+
+use super::{export, recorded, told};
+use crate::stage::{checked, folder};
+
+/// Rows of each table by each reader, and the queries of docs/EXPORT.md.
+const READ: &str = "
+import duckdb, json, pandas, pathlib, polars, sys
+parquet, csv = map(pathlib.Path, sys.argv[1:3])
+rows = {}
+for file in sorted(parquet.glob('*.parquet')):
+    counts = {
+        'duckdb': duckdb.sql(f\"select count(*) from '{file}'\").fetchall()[0][0],
+        'pandas': len(pandas.read_parquet(file)),
+        'polars': polars.read_parquet(file).height,
+        'csv': len(pandas.read_csv(csv / (file.stem + '.csv'))),
+    }
+    assert len(set(counts.values())) == 1, (file.stem, counts)
+    parquet_columns = list(pandas.read_parquet(file).columns)
+    assert parquet_columns == list(pandas.read_csv(csv / (file.stem + '.csv')).columns), file.stem
+    rows[file.stem] = counts['duckdb']
+    nulls = duckdb.sql(f\"select * from '{file}'\").df().isna().sum()
+    csv_nulls = duckdb.sql(f\"select * from read_csv('{csv / (file.stem + '.csv')}', all_varchar=true, allow_quoted_nulls=false)\").df().isna().sum()
+    assert list(nulls) == list(csv_nulls), (file.stem, nulls, csv_nulls)
+queries = [query.strip() for query in sys.stdin.read().split(';') if query.strip()]
+answers = [duckdb.sql(query.replace(\"'run/\", f\"'{parquet}/\")).fetchall() for query in queries]
+print(json.dumps({'rows': rows, 'answers': [len(answer) for answer in answers]}))
+";
+
+#[test]
+fn duckdb_pandas_and_polars_read_every_row() {
+    let Some(mut python) = super::readers::python("duckdb pandas polars pyarrow", "reading Parquet and CSV") else {
+        return;
+    };
+    let folder = folder();
+    let run = recorded(folder.path());
+    let (parquet, csv) = (folder.path().join("parquet"), folder.path().join("csv"));
+    export(&run, "parquet", &parquet).expect_code(0);
+    export(&run, "csv", &csv).expect_code(0);
+    let queries = folder.path().join("queries");
+    let page = include_str!("../../../../../docs/EXPORT.md");
+    let blocks: Vec<&str> = page.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(blocks.len(), 3);
+    std::fs::write(&queries, blocks.join("\n")).unwrap();
+    python.args(["-c", READ]).arg(&parquet).arg(&csv).stdin(std::fs::File::open(&queries).unwrap());
+    let found: Value = serde_json::from_str(&told(&mut python)).unwrap();
+    println!("{found}");
+    let mut rows = found["rows"].as_object().unwrap().clone();
+    assert!(rows.remove("events").unwrap().as_u64() > Some(0));
+    assert_eq!(Value::from(rows), checked(&run)["rows"]);
+    assert_eq!(found["answers"].as_array().unwrap().len(), 3);
+}
