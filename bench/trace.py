@@ -301,10 +301,11 @@ def measure(title, per_job, spare):
         rates, cpu = zip(*values)
         fewer = 100 * (1 - statistics.median(rates) / base[0])
         more = statistics.median(cpu) - base[1]
+        share = 100 * more * statistics.median(rates) / (len(CPUS) * 1e9)
         told = getattr(ways[name], "told", str)()
         print(f"{name:<32} {statistics.median(rates):7.0f} requests/s ({min(rates):.0f}-{max(rates):.0f}) {fewer:+5.1f} % fewer"
               f"  {statistics.median(cpu):6.0f} ns CPU a request ({min(cpu):.0f}-{max(cpu):.0f}) {more:+6.0f}"
-              f" = {100 * more / base[1]:+5.1f} %{'  ' + told if told else ''}", flush=True)
+              f" = {100 * more / base[1]:+5.1f} %, {share:+5.2f} % of the machine{'  ' + told if told else ''}", flush=True)
 
 
 def away(*_):

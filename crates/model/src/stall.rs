@@ -178,11 +178,12 @@ pub struct RequestRecord {
     pub bytes: u32,
     /// What it did; written in blktrace's letters.
     pub kind: Kind,
-    /// The thread that made it.
+    /// The thread that made it; 0: not known.
     pub tid: u32,
     /// Bios that were merged into it.
     pub merges: u32,
-    /// When its first bio was handed to the block layer; `None`, here and below, where that moment was not seen.
+    /// When its first bio was handed to the block layer: when its task left the CPU without having got a request for it,
+    /// else when it got one. `None`, here and below, where that moment was not seen.
     pub queued_ns: Option<u64>,
     /// When it was allocated for the bio.
     pub got_ns: Option<u64>,
@@ -200,6 +201,13 @@ pub struct RequestRecord {
     pub in_flight: KindCounts,
     /// Requests of the same device that came after it and were done before it, at least. Known of slow requests only.
     pub overtaken_by: KindCounts,
+}
+
+impl RequestRecord {
+    /// The thread that made it, if that is known.
+    pub fn maker(&self) -> Option<u32> {
+        Some(self.tid).filter(|tid| *tid != 0)
+    }
 }
 
 /// All requests of one device and kind that were finished within one interval.

@@ -8,6 +8,7 @@ mod calls;
 mod cost;
 mod detail;
 mod event;
+mod issues;
 mod once;
 mod programs;
 mod requests;
@@ -31,10 +32,11 @@ use crate::Roots;
 use crate::clock::{monotonic_ns, thread_cpu_ns};
 use cost::Meter;
 use event::{Event, LOSSES, RequestNote, SKIPPED};
+use issues::Issues;
 use requests::Histograms;
 use settings::Settings;
 use symbols::Symbols;
-use tracepoints::{SOURCES, Source};
+use tracepoints::{SOURCES, Source, When};
 use watch::Watch;
 use wording::Wording;
 
@@ -114,6 +116,7 @@ struct Kernel {
     ring: RingBuffer<'static>,
     object: Object,
     _links: Vec<Link>,
+    issues: Issues,
     arrived: Arc<Mutex<Arrived>>,
     lost: [u64; LOSSES.len()],
     skipped: u64,
@@ -154,6 +157,7 @@ impl Tracing {
     pub fn poll(&mut self, traced: &mut Traced) {
         let Some(kernel) = &mut self.kernel else { return };
         let began_ns = thread_cpu_ns();
+        kernel.issues.look(&kernel.object);
         // An error would be one of the callback, which gives none.
         let _ = kernel.ring.consume();
         let mut arrived = kernel.arrived.lock().unwrap_or_else(PoisonError::into_inner);
@@ -226,12 +230,13 @@ impl Kernel {
         sources: &[Source],
         findings: &mut Vec<Finding>,
     ) -> Result<Kernel, libbpf_rs::Error> {
-        let useful = |source: &&Source| settings.all_requests || !source.each_request;
+        let useful = |source: &&Source| settings.all_requests || source.when != When::EachRequest;
         let sources: &Vec<Source> = &sources.iter().filter(useful).copied().collect();
         let mut loaded = programs::load(sources, &roots.sys.join("kernel/btf"), settings)?;
         let arrived = Arc::new(Mutex::new(Arrived::default()));
         let ring = rings(&loaded.object, &arrived)?;
         let links = programs::attach(&mut loaded, sources, findings)?;
+        let issues = Issues::new(&loaded.object, sources, &roots.sys);
         let now_ns = monotonic_ns();
         let (histograms, mut meter) = (Histograms::new(now_ns), Meter::new(now_ns));
         meter.tick(&loaded.object, now_ns);
@@ -239,6 +244,7 @@ impl Kernel {
             ring,
             object: loaded.object,
             _links: links,
+            issues,
             arrived,
             lost: [0; LOSSES.len()],
             skipped: 0,

@@ -52,7 +52,7 @@ pub(super) fn end(known: &Known, row: u32, cause: Cause) -> End<'_> {
             let last = known.row(end.row);
             return End { tid: Some(last.tid), at_ns: last.end_ns, ..end };
         }
-        (end.tid, end.at_ns) = (Some(request.tid), request.completed_ns);
+        (end.tid, end.at_ns) = (request.maker(), request.completed_ns);
     }
     end
 }

@@ -17,7 +17,6 @@ NOTHING(sys_exit)
 NOTHING(contention_begin)
 NOTHING(contention_end)
 NOTHING(block_rq_insert)
-NOTHING(block_rq_issue)
 NOTHING(block_rq_complete)
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

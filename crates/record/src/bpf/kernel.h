@@ -138,6 +138,8 @@ struct request {
 	struct bio *bio;
 	struct bio *biotail;
 	u64 start_time_ns;
+	u64 io_start_time_ns;
+	void *end_io;
 };
 
 struct shrinker {

@@ -34,6 +34,7 @@ struct device {
 	u64 next_epoch_ns;
 	u32 histogram[CLASSES];	/* + 1; 0: none yet */
 	struct counts epochs[EPOCHS];
+	u64 epoch_ns[EPOCHS];	/* when each began */
 };
 
 /* By the queue's id. */
@@ -111,6 +112,38 @@ struct {
 	__uint(max_entries, 4096);
 } each_request SEC(".maps");
 
+/* Whether issues have to be traced: `Issues` of `trace/issues.rs`. */
+struct issues {
+	u64 since_ns;	/* from then on all else is attached; 0: not yet */
+	u64 wanted;	/* requests that showed it, about */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct issues);
+} issues SEC(".maps");
+
+/* Flushes and writes with one before or behind, and commands: they pass by the scheduler in any case. */
+static __always_inline int passes_by(struct request *request)
+{
+	return (request->cmd_flags & 0xff) == 2 || request->cmd_flags & 1 << 18 || request->end_io;
+}
+
+/* Whether the request was made when all was attached; it is then one that shows that issues have to be traced. */
+static __always_inline int want_issue_of(struct request *request)
+{
+	u32 zero = 0;
+	struct issues *known = bpf_map_lookup_elem(&issues, &zero);
+
+	if (!known || !known->since_ns || request->start_time_ns < known->since_ns)
+		return 0;
+	if (!passes_by(request))
+		known->wanted++;
+	return 1;
+}
+
 static __always_inline struct on_cpu *this_cpu(void)
 {
 	u32 zero = 0;
@@ -118,11 +151,13 @@ static __always_inline struct on_cpu *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &zero);
 }
 
-/* By the lower half of its address: the verifier lets no program reckon with a whole one. */
+/* By the lower half of its address, once that is a number of its own: the verifier lets no program reckon with addresses. */
 static __always_inline struct set *set_of(struct request *request)
 {
-	u32 at = (u32)(u64)request * 0x9e3779b1u >> 19;
+	u32 at;
 
+	asm volatile("%0 = %1" : "=w"(at) : "w"((u32)(u64)request));
+	at = at * 0x9e3779b1u >> 19;
 	return bpf_map_lookup_elem(&requests, &at);
 }
 
@@ -282,6 +317,7 @@ static __always_inline void begin_epoch(struct device *device, struct request *r
 		return;
 	sum_up(request, &sum);
 	device->epochs[next % EPOCHS] = sum;
+	device->epoch_ns[next % EPOCHS] = now;
 	device->epoch = next;
 }
 
@@ -529,6 +565,73 @@ static __always_inline void tell_each(struct request_note *note)
 	bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
 }
 
+/* The epoch in which a request was made that was not seen then; one that is too old where none is known. */
+static __always_inline u32 epoch_at(struct request *request, u64 made)
+{
+	struct device *device = counters_of(request);
+	u32 back, epoch;
+
+	if (!device)
+		return 0;
+	epoch = device->epoch;
+	for (back = 0; back < EPOCHS - 1; back++)
+		if (device->epoch_ns[(epoch - back) % EPOCHS] <= made)
+			break;
+	return epoch - back;
+}
+
+/* The slot of one that is done. Where issues are not traced, this is the first that is heard of what was not inserted: a
+ * flush, or one of a device without a scheduler. Who made it is not known then. */
+static __always_inline struct slot *slot_of_done(struct request *request, unsigned int bytes, u64 now)
+{
+	struct set *set = set_of(request);
+	u64 made = request->start_time_ns;
+	struct slot *slot;
+
+	if (!set)
+		return 0;
+	slot = find(set, (u64)request);
+	if (slot && (!slot->made_ns || made <= slot->made_ns))
+		return slot;
+	/* A write that is durable at last was done before, and one that only flushes is so by the flush's request. */
+	if (!bytes && (request->cmd_flags & 0xff) != 2)
+		return 0;
+	if (!want_issue_of(request))
+		return 0;
+	if (slot)
+		count_done(request, slot->class);
+	else
+		slot = claim(set, (u64)request);
+	if (!slot)
+		return 0;
+	slot->made_ns = made;
+	slot->queued_ns = made;
+	slot->got_ns = made;
+	slot->inserted_ns = 0;
+	slot->issued_ns = 0;
+	slot->tid = 0;
+	slot->throttled = 0;
+	count_arrival(slot, request, now);
+	if (now - made >= settings.slow_ns)
+		slot->epoch = epoch_at(request, made);
+	return slot;
+}
+
+/* Where issues are not traced: the kernel's own time, if it takes one. It may have read its clock when the batch began that
+ * the request came in, but issued what it had inserted. */
+static __always_inline u64 issued_at(struct slot *slot, struct request *request)
+{
+	u64 issued = request->io_start_time_ns;
+
+	if (!issued) {
+		want_issue_of(request);
+		return 0;
+	}
+	if (issued < slot->got_ns)
+		issued = slot->got_ns;
+	return issued < slot->inserted_ns ? slot->inserted_ns : issued;
+}
+
 static __always_inline u64 began_at(struct slot *slot)
 {
 	return slot->queued_ns ? slot->queued_ns : slot->inserted_ns ? slot->inserted_ns : slot->issued_ns;
@@ -561,19 +664,23 @@ static __always_inline void write_up(struct request_note *note, struct slot *slo
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(block_rq_complete, struct request *request, u8 status, unsigned int bytes)
 {
-	struct set *set = set_of(request);
-	struct slot *slot = set ? find(set, (u64)request) : 0;
 	struct on_cpu *cpu = this_cpu();
 	struct request_note *note;
 	struct device *device;
+	struct slot *slot;
 	u64 began, now;
 	u32 class;
 	bool slow;
 
 	/* A first part of it: the rest is still to come. */
-	if (!slot || !cpu || (bytes < request->__data_len && !status))
+	if (!cpu || (bytes < request->__data_len && !status))
 		return 0;
 	now = bpf_ktime_get_ns();
+	slot = slot_of_done(request, bytes, now);
+	if (!slot)
+		return 0;
+	if (!slot->issued_ns)
+		slot->issued_ns = issued_at(slot, request);
 	note = &cpu->done;
 	write_up(note, slot, request, now);
 	note->bytes = bytes;

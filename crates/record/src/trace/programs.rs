@@ -9,7 +9,7 @@ use libbpf_rs::{Btf, Error, ErrorKind, Link, Map, MapCore, Object, ObjectBuilder
 use model::preflight::Finding;
 
 use super::settings::Settings;
-use super::tracepoints::{Program, Source};
+use super::tracepoints::{Program, Source, When};
 
 /// Compiled by `build.rs` from `bpf/stall.bpf.c`.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stall.bpf.o"));
@@ -39,7 +39,6 @@ pub(super) struct Loaded {
     pub(super) object: Object,
     /// Why sources are missing, by name.
     pub(super) missing: HashMap<&'static str, (String, &'static str)>,
-    wanted: HashSet<&'static str>,
 }
 
 /// Loads the programs whose tracepoints this kernel has and that it accepts.
@@ -67,7 +66,7 @@ fn load_all(sources: &[Source], modules: &Path, settings: &Settings) -> Result<L
     loop {
         SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let error = match prepared(&wanted, settings)?.load() {
-            Ok(object) => return Ok(Loaded { object, missing, wanted }),
+            Ok(object) => return Ok(Loaded { object, missing }),
             Err(error) => error,
         };
         let said = std::mem::take(&mut *SAID.lock().unwrap_or_else(PoisonError::into_inner)).concat();
@@ -171,8 +170,8 @@ fn source_of<'s>(sources: &'s [Source], program: &str) -> Option<(&'s Source, &'
 pub(super) fn attach(loaded: &mut Loaded, sources: &[Source], findings: &mut Vec<Finding>) -> Result<Vec<Link>, Error> {
     let mut links: Vec<Link> = Vec::new();
     for source in sources {
-        if !loaded.missing.contains_key(source.name) {
-            match attach_source(loaded, source) {
+        if !loaded.missing.contains_key(source.name) && source.when != When::Wanted {
+            match attach_source(&loaded.object, source) {
                 Ok(attached) => links.extend(attached),
                 Err(error) => {
                     let why = format!("it cannot be attached: {error}");
@@ -191,10 +190,14 @@ pub(super) fn attach(loaded: &mut Loaded, sources: &[Source], findings: &mut Vec
     Ok(links)
 }
 
-fn attach_source(loaded: &Loaded, source: &Source) -> Result<Vec<Link>, Error> {
-    let is_ours = |name: &str| loaded.wanted.contains(name) && source.programs.iter().any(|known| known.name == name);
-    let programs = loaded.object.progs_mut().filter(|program| program.name().to_str().is_some_and(is_ours));
-    programs.map(|program| program.attach_trace()).collect()
+/// Attaches those programs of a source that were loaded.
+pub(super) fn attach_source(object: &Object, source: &Source) -> Result<Vec<Link>, Error> {
+    let is_ours = |name: &str| source.programs.iter().any(|known| known.name == name);
+    let programs = object.progs_mut().filter(|program| program.autoload());
+    programs
+        .filter(|program| program.name().to_str().is_some_and(is_ours))
+        .map(|program| program.attach_trace())
+        .collect()
 }
 
 /// A map of the object.

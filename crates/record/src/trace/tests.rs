@@ -7,7 +7,7 @@ use super::once::Once;
 use super::programs::Arguments;
 use super::requests::{Sum, kind_of, record};
 use super::symbols::Symbols;
-use super::tracepoints::{Program, SOURCES, Source};
+use super::tracepoints::{Program, SOURCES, Source, When};
 use super::wording::{Wording, memory_cgroup};
 use super::{TraceOptions, Tracing, calls, programs};
 use crate::Roots;
@@ -110,7 +110,7 @@ fn a_source_that_the_kernel_lacks_costs_only_itself() {
             most_arguments: 12,
         }],
         module: None,
-        each_request: false,
+        when: When::Always,
     };
     let sources = [&[BOGUS], SOURCES].concat();
     let options = TraceOptions::slower_than(1_000_000_000, false);

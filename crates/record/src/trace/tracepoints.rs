@@ -17,8 +17,18 @@ pub(super) struct Source {
     pub(super) programs: &'static [Program],
     /// The kernel module that may hold the tracepoints.
     pub(super) module: Option<&'static str>,
+    /// When it is attached.
+    pub(super) when: When,
+}
+
+/// When a source's programs are attached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    Always,
     /// Of use only where each request is kept.
-    pub(super) each_request: bool,
+    EachRequest,
+    /// Once there is a device for which the programs need it.
+    Wanted,
 }
 
 const fn program(name: &'static str, tracepoint: &'static str, arguments: usize) -> Program {
@@ -30,7 +40,7 @@ const fn exactly(name: &'static str, tracepoint: &'static str, arguments: usize)
 }
 
 const fn source(name: &'static str, purpose: &'static str, programs: &'static [Program]) -> Source {
-    Source { name, purpose, programs, module: None, each_request: false }
+    Source { name, purpose, programs, module: None, when: When::Always }
 }
 
 const fn of_module(
@@ -39,7 +49,7 @@ const fn of_module(
     purpose: &'static str,
     programs: &'static [Program],
 ) -> Source {
-    Source { name, purpose, programs, module: Some(module), each_request: false }
+    Source { name, purpose, programs, module: Some(module), when: When::Always }
 }
 
 // tidy: table
@@ -114,13 +124,20 @@ pub(super) const SOURCES: &[Source] = &[
         "tells which request a task waited for, and where that was",
         &[
             program("block_rq_insert", "block_rq_insert", 1),
-            program("block_rq_issue", "block_rq_issue", 1),
             program("block_rq_merge", "block_rq_merge", 1),
             program("block_rq_complete", "block_rq_complete", 3),
         ],
     ),
     Source {
-        each_request: true,
+        when: When::Wanted,
+        ..source(
+            "tracing: block request issues",
+            "tells when requests went to devices without a scheduler, or whose requests the kernel does not time",
+            &[program("block_rq_issue", "block_rq_issue", 1)],
+        )
+    },
+    Source {
+        when: When::EachRequest,
         ..source(
             "tracing: block request starts",
             "tells when and by whom requests were made that were held back to be merged",
