@@ -23,7 +23,7 @@ import time
 
 DEVICE, SCRATCH = os.environ["TRACE_DEVICE"], os.environ["TRACE_SCRATCH"]
 ROUNDS = int(os.environ.get("TRACE_ROUNDS", 3))
-SECONDS = float(os.environ.get("TRACE_SECONDS", 2))
+SECONDS = float(os.environ.get("TRACE_SECONDS", 1.5))
 RATE = int(os.environ.get("TRACE_RATE", 50000))
 ENGINE = os.environ.get("TRACE_ENGINE", "io_uring")
 CPUS = sorted(os.sched_getaffinity(0))
@@ -45,6 +45,7 @@ END { clear(@start); clear(@by); }
 """
 
 started = []
+spinners = []
 
 
 def start(command, **options):
@@ -70,12 +71,11 @@ class Spare:
 
     def __init__(self):
         self.board = mmap.mmap(-1, 4096)
-        self.children = []
         for slot, cpu in enumerate(CPUS):
             child = os.fork()
             if not child:
                 self.spin(slot, cpu)
-            self.children.append(child)
+            spinners.append(child)
         time.sleep(0.3)
         self.idle = 0
         # What else the machine does now and then only makes it less.
@@ -85,6 +85,7 @@ class Spare:
             self.idle = max(self.idle, self.per_second(before))
 
     def spin(self, slot, cpu):
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.sched_setaffinity(0, {cpu})
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
         parent = os.getppid()
@@ -106,10 +107,6 @@ class Spare:
     def busy_ns(self, before):
         """CPU time per second that others had since `before`, on all CPUs."""
         return (1 - min(self.per_second(before) / self.idle, 1)) * len(CPUS) * 1e9
-
-    def end(self):
-        for child in self.children:
-            os.kill(child, signal.SIGKILL)
 
 
 def requests():
@@ -245,9 +242,9 @@ class Biosnoop(Way):
         return f"no line for {100 * max(statistics.median(self.said), 0):.0f} % of the requests" if self.said else ""
 
 
-def all_ways():
+def all_ways(per_job):
     ways = {"not traced": Way(), "stallscope record": Record(), "stallscope record --requests all": Record("--requests", "all")}
-    if os.path.exists(FLOOR):
+    if os.path.exists(FLOOR) and not per_job:
         ways["programs that do nothing"] = Floor()
     if TRACEFS and os.path.exists(f"/sys/block/{DISK}/trace"):
         ways["ftrace's blk tracer"] = BlkTracer()
@@ -278,7 +275,7 @@ def window(way, spare):
 
 
 def measure(title, per_job, spare):
-    ways = all_ways()
+    ways = all_ways(per_job)
     seen = {name: [] for name in ways}
     fio = load(per_job)
     time.sleep(2)
@@ -314,17 +311,20 @@ def away(*_):
 
 def main():
     signal.signal(signal.SIGTERM, away)
-    spare = Spare()
     try:
+        spare = Spare()
         print(f"Tracing, 4 KiB random reads, {ENGINE}, {ROUNDS} alternating rounds of {SECONDS:g} s on {len(CPUS)} CPUs")
         measure("As fast as it goes", None, spare)
         measure(f"At {RATE} requests/s", RATE // len(CPUS), spare)
     finally:
         for process in list(started):
             end(process)
-        if TRACEFS and open(TRACEFS + "/current_tracer").read().strip() == "blk":
-            BlkTracer().off()
-        spare.end()
+        for child in spinners:
+            os.kill(child, signal.SIGKILL)
+        # Who else mounts tracefs for a while may have taken it away.
+        if TRACEFS and os.path.exists(TRACEFS + "/current_tracer"):
+            if open(TRACEFS + "/current_tracer").read().strip() == "blk":
+                BlkTracer().off()
 
 
 main()
