@@ -2,6 +2,7 @@
 
 mod benchstat;
 mod csv;
+mod many;
 mod markdown;
 mod mmtests;
 mod scaling;
@@ -11,11 +12,12 @@ mod value;
 
 pub use benchstat::benchstat;
 pub use csv::csv;
+pub use many::many;
 pub use markdown::markdown;
 pub use mmtests::mmtests;
 pub use scaling::scaling;
 pub use svg::svg;
-pub use text::{many, text};
+pub use text::text;
 
 use explain::compare::Verdict;
 

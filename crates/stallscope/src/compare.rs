@@ -30,6 +30,9 @@ pub struct CompareArgs {
     /// The configuration that the others of DIR are compared with [default: 'baseline', or that of the first run].
     #[arg(long, value_name = "NAME", requires = "folder")]
     pub baseline: Option<String>,
+    /// Show only this one of DIR's configurations.
+    #[arg(long, value_name = "NAME", requires = "folder")]
+    pub only: Option<String>,
     /// Differences up to this do not matter, where no noise was measured [default: 5%].
     #[arg(long, value_name = "PERCENT", value_parser = margin)]
     pub margin: Option<f64>,
@@ -76,7 +79,18 @@ pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     }
     let others: Vec<&Group> = sides.others.iter().collect();
     let options = Options { margin: args.margin.unwrap_or(MARGIN), again: sides.again.as_ref() };
-    let found = compare_groups(&sides.baseline, &others, options);
+    let mut found = compare_groups(&sides.baseline, &others, options);
+    // Only now, so that what is said of a configuration does not hang on which others are shown.
+    if let Some(only) = &args.only {
+        found.retain(|one| one.b.0 == *only);
+        if found.is_empty() {
+            let there: Vec<&str> = sides.others.iter().map(|group| group.name.as_str()).collect();
+            return Err(Failure::usage(format_args!(
+                "no configuration '{only}' to compare; there are: {}",
+                there.join(", ")
+            )));
+        }
+    }
     if let Some(path) = &args.svg {
         std::fs::write(path, report::compare::svg(&found))
             .map_err(|error| Failure::machine(format_args!("{}: cannot write the chart: {error}", path.display())))?;
@@ -110,7 +124,7 @@ fn tell(args: &CompareArgs, baseline: &str, found: &[Comparison], screen: &Scree
         (true, _, [one]) if args.folder.is_none() => screen.json(&report::json::comparison(one)),
         (true, ..) => screen.json(&report::json::comparisons(baseline, found)),
         (_, Format::Text, [one]) => screen.result(&report::compare::text(one, args.all, screen.style())),
-        (_, Format::Text, _) => screen.result(&report::compare::many(baseline, found, args.all, screen.style())),
+        (_, Format::Text, _) => screen.result(&report::compare::many(baseline, found, screen.style())),
         (_, Format::Markdown, _) => screen.result(&report::compare::markdown(found)),
         (_, Format::Csv, _) => screen.result(&report::compare::csv(found)),
         (_, Format::Benchstat, _) => screen.result(&report::compare::benchstat(found)),

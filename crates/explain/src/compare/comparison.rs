@@ -14,6 +14,9 @@ use super::verdict::{CONFIDENCE, EQUIVALENCE_CONFIDENCE, FEWEST_RUNS, Findings, 
 /// A difference that does not matter, unless another is asked for or measured.
 pub const MARGIN: f64 = 0.05;
 
+/// Noise beyond so many times the margin is no margin but a lack of runs: nothing is the same for being lost in it.
+const NOISIEST: f64 = 2.0;
+
 /// How to compare.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'a> {
@@ -73,6 +76,7 @@ pub struct Compared {
     pub verdict: Verdict,
     /// Runs that each side lacks for a verdict; `None` where there is one, or it cannot be known.
     pub need_runs: Option<u64>,
+    typical: (f64, f64),
     findings: Findings,
 }
 
@@ -83,14 +87,14 @@ impl PartialEq for Findings {
 }
 
 impl Compared {
-    /// The typical value of A: its median.
+    /// The typical value of A: the median of its runs; of happenings all of them by all of the time, as in the ratio.
     pub fn typical_a(&self) -> f64 {
-        median(&self.a)
+        self.typical.0
     }
 
     /// The typical value of B.
     pub fn typical_b(&self) -> f64 {
-        median(&self.b)
+        self.typical.1
     }
 
     /// By what it is sorted among its like: verdicts first, and what differs by its size. What does not keeps its place.
@@ -173,7 +177,7 @@ struct Margins {
 }
 
 impl Margins {
-    /// The noise floor of a metric is the larger end of the interval of A against A.
+    /// The noise floor of a metric is the larger end of the interval of A against A, within reason.
     fn of(baseline: &Group, options: Options<'_>, tests: &mut RankTests) -> Margins {
         let mut margins = Margins { general: options.margin, measured: BTreeMap::new() };
         let Some(again) = options.again.filter(|again| again.runs.len() >= FEWEST_RUNS) else { return margins };
@@ -182,9 +186,7 @@ impl Margins {
         for metric in same.metrics.iter().chain(&same.counters).chain(of_stalls) {
             let Some((low, high)) = metric.ratio.interval else { continue };
             let floor = (-low.ln()).max(high.ln()).exp() - 1.0;
-            if floor.is_finite() {
-                margins.measured.insert(metric.name.clone(), floor);
-            }
+            margins.measured.insert(metric.name.clone(), floor.min(NOISIEST * options.margin));
         }
         margins
     }
@@ -224,18 +226,20 @@ fn one(what: &Figure, a: &[Amount], b: &[Amount], margins: &Margins, tests: &mut
     if a_values.iter().chain(&b_values).all(|&value| value == 0.0) {
         return None;
     }
-    let (ratio, narrow, variance, log_ratio) = match (counts(a), counts(b)) {
+    let (ratio, narrow, variance, log_ratio, typical) = match (counts(a), counts(b)) {
         (Some(a), Some(b)) => {
             let rates = RateRatio::of(&a, &b)?;
             let variance = Some(rates.variance_of_one_run);
             let ratio = agreeing(rates.ratio(CONFIDENCE), p);
-            (ratio, rates.ratio(EQUIVALENCE_CONFIDENCE), variance, rates.log_ratio)
+            let typical = (rate(&a), rate(&b));
+            (ratio, rates.ratio(EQUIVALENCE_CONFIDENCE), variance, rates.log_ratio, typical)
         }
         _ => {
             let ratios = LogRatios::of(&a_values, &b_values)?;
             let ratio = ratios.ratio(CONFIDENCE, tests);
             let narrow = ratios.ratio(EQUIVALENCE_CONFIDENCE, tests);
-            (ratio, narrow, log_variance(&a_values, &b_values), ratio.ratio.ln())
+            let typical = (median(&a_values), median(&b_values));
+            (ratio, narrow, log_variance(&a_values, &b_values), ratio.ratio.ln(), typical)
         }
     };
     let findings = Findings {
@@ -259,8 +263,13 @@ fn one(what: &Figure, a: &[Amount], b: &[Amount], margins: &Margins, tests: &mut
         q: p,
         verdict: Verdict::NotEnoughData,
         need_runs: None,
+        typical,
         findings,
     })
+}
+
+fn rate(counts: &[Count]) -> f64 {
+    counts.iter().map(|count| count.events).sum::<f64>() / counts.iter().map(|count| count.over).sum::<f64>()
 }
 
 /// The interval of a rate ratio leans on a model, the test on none: where the test sees no difference, 1 is in the interval.

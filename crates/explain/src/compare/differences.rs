@@ -20,7 +20,7 @@ pub struct Difference {
 /// Measured times that differ by more are a difference.
 const DURATION_TOLERANCE: f64 = 0.05;
 
-/// Settings under test first, then what nobody meant to differ, in the order of the runs' own facts.
+/// Settings under test first (a condition that shows the very same change is told by them), then what nobody meant to differ, in the order of the runs' own facts.
 pub(super) fn differences(a: &Group, b: &Group) -> Vec<Difference> {
     let mut found: Vec<Difference> = Vec::new();
     let settings: BTreeSet<&String> = a.settings.keys().chain(b.settings.keys()).collect();
@@ -31,8 +31,13 @@ pub(super) fn differences(a: &Group, b: &Group) -> Vec<Difference> {
     for what in facts_in_order(a, b) {
         let (of_a, of_b) = (values(&a.runs, what), values(&b.runs, what));
         let all: BTreeSet<&Option<&str>> = of_a.keys().chain(of_b.keys()).collect();
-        if all.len() > 1 {
-            found.push(Difference { what: what.to_owned(), a: shown(&of_a), b: shown(&of_b), intended: false });
+        let (shown_a, shown_b) = (shown(&of_a), shown(&of_b));
+        let is_tested = |setting: &Difference| {
+            let same = (&setting.a, &setting.b) == (&shown_a, &shown_b);
+            setting.intended && (same || what.strip_prefix("variable ") == Some(&setting.what))
+        };
+        if all.len() > 1 && !found.iter().any(is_tested) {
+            found.push(Difference { what: what.to_owned(), a: shown_a, b: shown_b, intended: false });
         }
     }
     found.extend(duration(&a.runs, &b.runs));
@@ -67,8 +72,21 @@ fn shown(values: &BTreeMap<Option<&str>, usize>) -> Option<String> {
     }
 }
 
+/// Whether the runs were to last a given time; the others last as long as their work takes, which is a finding and no
+/// condition.
+fn are_timed(runs: &[RunFigures]) -> bool {
+    let by_work = |run: &RunFigures| {
+        let has = |begin: &str| run.facts.iter().any(|fact| fact.what.starts_with(begin));
+        (has("recipe") && !has("variable runtime")) || run.metrics.iter().any(|metric| metric.name == "elapsed")
+    };
+    !runs.iter().any(by_work)
+}
+
 /// No two runs take the same time to the nanosecond; only a different order of length is a difference.
 fn duration(a: &[RunFigures], b: &[RunFigures]) -> Option<Difference> {
+    if !are_timed(a) || !are_timed(b) {
+        return None;
+    }
     let longest = |runs: &[RunFigures]| runs.iter().filter_map(|run| run.measured_ns).max();
     let shortest = |runs: &[RunFigures]| runs.iter().filter_map(|run| run.measured_ns).min();
     let (low, high) = (shortest(a)?.min(shortest(b)?) as f64, longest(a)?.max(longest(b)?) as f64);

@@ -12,14 +12,15 @@ use super::figures::{Amount, Better, Figure, RunFigures, StallFigure};
 use super::steady::steadiness;
 use crate::blame::Explanation;
 use crate::series::SeriesSet;
-use crate::summary::{OperationSummary, ROUND, Summary};
+use crate::summary::{OperationSummary, Phase, ROUND, Summary};
 
 /// Percentiles that are compared.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 /// Rates of the summary that are work, or of happenings that hold work up, in the order of their weight.
-const RATES: [(&str, &str, Better); 5] = [
+const RATES: [(&str, &str, Better); 6] = [
     ("work", "/s", Better::Higher),
     ("files", "/s", Better::Higher),
+    ("mails", "/s", Better::Higher),
     ("bytes", "bytes/s", Better::Higher),
     ("alloc_stalls", "/s", Better::Lower),
     ("memcg_reclaims", "/s", Better::Lower),
@@ -53,6 +54,7 @@ impl RunReader {
         let seconds = summary.duration_ns as f64 / 1e9;
         let mut metrics = rates(summary, seconds);
         metrics.extend(elapsed(run, summary, seconds));
+        metrics.extend(phases(summary));
         let mut cautions = cautions(summary);
         cautions.extend(too_few(summary));
         for operation in &summary.operations {
@@ -126,6 +128,23 @@ fn rates(summary: &Summary, seconds: f64) -> Vec<Figure> {
         Some(figure(format!("{name}_per_s"), unit, better, amount))
     };
     RATES.into_iter().filter_map(rate).collect()
+}
+
+/// What each phase did per second, where several are measured one after another: bytes or, where none were moved,
+/// operations.
+fn phases(summary: &Summary) -> Vec<Figure> {
+    let measured: Vec<&Phase> = summary.phases.iter().filter(|phase| phase.measured).collect();
+    let rate = |phase: &&Phase| {
+        let seconds = phase.end_ns?.checked_sub(phase.start_ns).filter(|&ns| ns > 0)? as f64 / 1e9;
+        let done: u64 = phase.operations.iter().map(|operation| operation.latencies.count()).sum();
+        match phase.bytes {
+            Some(bytes) if bytes > 0 => Some(("bytes_per_s", "bytes/s", bytes as f64 / seconds)),
+            _ if done > 0 => Some(("per_s", "/s", done as f64 / seconds)),
+            _ => None,
+        }
+        .map(|(what, unit, rate)| figure(format!("{}.{what}", phase.name), unit, Better::Higher, Amount::Level(rate)))
+    };
+    if measured.len() < 2 { Vec::new() } else { measured.iter().filter_map(rate).collect() }
 }
 
 /// A recorded command that came to its own end took as long as its work took.

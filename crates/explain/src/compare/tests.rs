@@ -61,15 +61,23 @@ fn the_same_runs_twice_are_equivalent_and_four_runs_are_not_enough() {
 
 #[test]
 fn a_difference_within_the_measured_noise_is_none() {
-    let spread = [0.80, 1.22, 1.0, 0.85, 1.15, 1.3, 0.9, 1.1, 0.95, 1.05];
-    let (a, b) = (levels("a", &spread.map(|x| 100.0 * x)), levels("b", &spread.map(|x| 104.0 * x)));
+    let spread = [0.95, 1.05, 1.0, 0.96, 1.04, 1.06, 0.97, 1.02, 0.98, 1.01];
+    let (a, b) = (levels("a", &spread.map(|x| 100.0 * x)), levels("b", &spread.map(|x| 103.0 * x)));
     assert_eq!(one(&a, &b).metrics[0].verdict, Verdict::NotEnoughData);
     // The same noise again, from A itself: its interval reaches as far.
     let again = levels("again", &spread.map(|x| 103.0 * x));
     let options = Options { again: Some(&again), margin: 0.05 };
     let found = compare(&a, &[&b], options).remove(0);
-    assert!(found.metrics[0].margin > 0.15, "{}", found.metrics[0].margin);
+    assert!((0.06..0.1).contains(&found.metrics[0].margin), "{}", found.metrics[0].margin);
     assert_eq!(found.metrics[0].verdict, Verdict::Equivalent);
+}
+
+#[test]
+fn what_is_lost_in_great_noise_is_not_the_same() {
+    let spread = [0.50, 1.92, 1.0, 0.65, 1.55, 1.7, 0.6, 1.4, 0.75, 1.25];
+    let [a, again, b] = [100.0, 103.0, 125.0].map(|level| levels("x", &spread.map(|x| level * x)));
+    let found = compare(&a, &[&b], Options { again: Some(&again), margin: 0.05 }).remove(0);
+    assert_eq!((found.metrics[0].margin, found.metrics[0].verdict), (0.1, Verdict::NotEnoughData));
 }
 
 fn traced(operations: u64) -> RunFigures {
@@ -111,9 +119,11 @@ fn with_facts(facts: &[(&str, &str)]) -> RunFigures {
 
 #[test]
 fn what_differs_comes_in_the_order_of_its_weight_and_what_is_tested_first() {
-    let run = |kernel, scheduler| with_facts(&[("kernel", kernel), ("scheduler of data", scheduler), ("same", "x")]);
-    let mut a = group("a", vec![run("6.18", "none"), run("6.18", "none")]);
-    let mut b = group("b", vec![run("6.19", "bfq"), run("6.18", "bfq")]);
+    let run = |kernel, scheduler, queue| {
+        with_facts(&[("kernel", kernel), ("scheduler of data", scheduler), ("queue", queue), ("same", "x")])
+    };
+    let mut a = group("a", vec![run("6.18", "none", "1"), run("6.18", "none", "1")]);
+    let mut b = group("b", vec![run("6.19", "bfq", "2"), run("6.18", "bfq", "2")]);
     a.settings.insert("scheduler".into(), "none".into());
     b.settings.insert("scheduler".into(), "bfq".into());
     let shown: Vec<String> = one(&a, &b)
@@ -126,7 +136,7 @@ fn what_differs_comes_in_the_order_of_its_weight_and_what_is_tested_first() {
         [
             r#"scheduler: Some("none") Some("bfq") true"#,
             r#"kernel: Some("6.18") Some("6.18 (1), 6.19 (1)") false"#,
-            r#"scheduler of data: Some("none") Some("bfq") false"#,
+            r#"queue: Some("1") Some("2") false"#,
         ]
     );
 }

@@ -6,9 +6,9 @@ use explain::compare::{Compared, Comparison, Verdict};
 
 use super::value::{change, interval, value, verdict};
 
-const WIDTH: f64 = 960.0;
+const WIDTH: f64 = 1060.0;
 const LEFT: f64 = 170.0;
-const RIGHT: f64 = 330.0;
+const RIGHT: f64 = 430.0;
 const TOP: f64 = 56.0;
 const LANE: f64 = 15.0;
 const GAP: f64 = 14.0;

@@ -36,38 +36,7 @@ pub fn text(found: &Comparison, all: bool, style: Style) -> String {
     text
 }
 
-/// Many configurations against one: what was decided, a row each, and what was not in a word.
-pub fn many(baseline: &str, found: &[Comparison], all: bool, style: Style) -> String {
-    let mut text = String::new();
-    let title = format!("{} against {}", counted(found.len() as u64, "configuration"), printable(baseline));
-    let _ = writeln!(text, "{}\n", style.heading(&title));
-    let mut overview =
-        table(&["configuration", "runs", "worse", "better", "equivalent", "not enough data", "most of all"], 1);
-    for one in found {
-        let count = |verdict| one.metrics.iter().filter(|metric| metric.verdict == verdict).count().to_string();
-        let first = one.metrics.iter().find(|metric| metric.verdict.is_decided());
-        let most = first.map_or_else(String::new, |metric| {
-            format!("{} {} ({})", printable(&metric.name), change(metric.ratio.ratio), interval(&metric.ratio))
-        });
-        overview.add_row([
-            printable(&one.b.0),
-            one.b.1.to_string(),
-            count(Verdict::Worse),
-            count(Verdict::Better),
-            count(Verdict::Equivalent),
-            count(Verdict::NotEnoughData),
-            most,
-        ]);
-    }
-    push(&mut text, &overview, style, &[]);
-    for one in found {
-        text.push('\n');
-        text.push_str(&self::text(one, all, style));
-    }
-    text
-}
-
-fn table(headings: &[&str], right_from: usize) -> Table {
+pub(super) fn table(headings: &[&str], right_from: usize) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(headings);
     for column in table.column_iter_mut().skip(right_from) {
@@ -77,7 +46,7 @@ fn table(headings: &[&str], right_from: usize) -> Table {
 }
 
 /// Writes a table; its rows (after the headings) are coloured by their verdicts.
-fn push(text: &mut String, table: &Table, style: Style, verdicts: &[Verdict]) {
+pub(super) fn push(text: &mut String, table: &Table, style: Style, verdicts: &[Verdict]) {
     for (at, line) in table.lines().enumerate() {
         let line = format!(" {}", line.trim_end());
         let verdict = at.checked_sub(1).and_then(|row| verdicts.get(row));
@@ -106,7 +75,7 @@ fn differences(text: &mut String, found: &Comparison, all: bool, style: Style) {
     more(text, found.differences.len(), shown, "difference", style);
 }
 
-fn cut(value: &str, all: bool) -> String {
+pub(super) fn cut(value: &str, all: bool) -> String {
     let value = printable(value);
     if all || value.chars().count() <= LONGEST {
         return value;
@@ -169,7 +138,7 @@ fn percent(share: f64) -> f64 {
 }
 
 fn heading(name: &str) -> String {
-    cut(name, false).chars().rev().take(16).collect::<Vec<char>>().into_iter().rev().collect()
+    cut(name, false).chars().rev().take(24).collect::<Vec<char>>().into_iter().rev().collect()
 }
 
 fn row(metric: &Compared) -> Vec<String> {

@@ -172,6 +172,9 @@ fn a_folder_is_compared_by_configuration_and_the_baseline_again_is_noise() {
         .collect();
     assert_eq!(differences, [("scheduler", true), ("kernel", false)]);
 
+    let only = run(&format!("compare --only bfq {}", runs.display())).expect_code(0);
+    assert!(only.stdout.starts_with("bfq against none"), "{}", only.stdout);
+    run(&format!("compare --only nosuch {}", runs.display())).expect_code(2).error().find("bfq").unwrap();
     let table = run(&format!("compare --table write.per_s {}", runs.display())).expect_code(0);
     assert!(table.stdout.contains("none  1,003/s (1,000 to 1,005)"), "{}", table.stdout);
     let table = run(&format!("compare --json --table write.per_s {}", runs.display())).expect_code(0).document();
