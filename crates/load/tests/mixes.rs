@@ -79,3 +79,18 @@ fn probes_come_at_their_rate_beside_a_writer() {
         assert_eq!(told.of("run", class).map(|record| record.bytes).sum::<u64>() > 0, class != "sync" && probes > 0);
     }
 }
+
+/// A checkout takes as long as it takes; that alone is no stall, and nobody is told of it as one.
+#[test]
+fn what_is_made_of_others_is_not_stuck() {
+    let home = tempfile::tempdir().unwrap();
+    let mut plan = plan(&find("multi-source").unwrap(), home.path(), &SMALL);
+    plan.slower_than_ns = 1;
+    let told = Told::all(start(plan));
+    assert_eq!(told.end, Some(LoadEvent::Finished));
+    let stuck = |class: &str| {
+        let of_class = |operation: &&model::operation::OperationRecord| operation.class == class;
+        told.operations.iter().filter(of_class).filter(|o| o.kind == model::operation::OperationKind::Stuck).count()
+    };
+    assert_eq!((stuck("checkout"), stuck("batch_of_mails")), (0, 0));
+}

@@ -16,6 +16,8 @@ use crate::plan::Plan;
 #[derive(Debug, Clone)]
 pub struct Naming {
     classes: Vec<String>,
+    /// Classes whose operations are made of those of others.
+    wholes: Vec<String>,
     data_directories: Vec<PathBuf>,
     file_sets: Vec<FileSet>,
     slower_than_ns: u64,
@@ -54,6 +56,7 @@ impl Naming {
     pub fn of(plan: &Plan) -> Naming {
         Naming {
             classes: plan.classes.clone(),
+            wholes: plan.wholes(),
             data_directories: plan.data_directories.clone(),
             file_sets: plan.file_sets.clone(),
             slower_than_ns: plan.slower_than_ns,
@@ -194,7 +197,7 @@ impl BoardReader {
         }
     }
 
-    /// Operations that run for longer than the plan's threshold.
+    /// Operations that run for longer than the plan's threshold. What is made of others is not stuck: one of them is, or none.
     pub fn stuck(&self, now_ns: u64) -> Vec<OperationRecord> {
         let age = |running: &Running| now_ns.saturating_sub(running.start_ns);
         let running = self.all_running().into_iter().filter(|r| age(r) > self.naming.slower_than_ns);
@@ -210,7 +213,7 @@ impl BoardReader {
             offset_bytes: running.offset_bytes,
             fault: None,
         };
-        running.map(record).collect()
+        running.map(record).filter(|record| !self.naming.wholes.contains(&record.class)).collect()
     }
 
     fn all_running(&self) -> Vec<Running> {
