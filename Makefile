@@ -39,6 +39,7 @@ bench:
 	@bench/blk.sh
 	@bench/trace.sh
 	@bench/flight.sh
+	@bench/rewrite.sh
 
 install: build
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/stallscope

@@ -33,4 +33,5 @@ mod plan;
 mod recording;
 mod side_by_side;
 mod simoop_lines;
+mod streams;
 mod sweeping;

@@ -1,0 +1,52 @@
+"""Runs bonnie++ and stallscope in turn on each file system below REWRITE_SCRATCH, and prints what the rewrites came to."""
+
+import json
+import os
+import statistics
+import subprocess
+
+SCRATCH = os.environ["REWRITE_SCRATCH"]
+SIZE_MIB = int(os.environ["REWRITE_SIZE_MIB"])
+ROUNDS = int(os.environ.get("REWRITE_ROUNDS", "5"))
+PROGRAM = os.environ.get("STALLSCOPE", "target/release/stallscope")
+# The place of the rewrite's KiB/s in bonnie++'s line of values.
+REWRITE = 13
+
+
+def theirs(directory):
+    command = ["bonnie++", "-d", directory, "-s", str(SIZE_MIB), "-r", "0", "-n", "0", "-f", "-u", "root", "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rate = done.stdout.strip().splitlines()[-1].split(",")[REWRITE]
+    return float(rate) * 1024
+
+
+def ours(directory):
+    out = os.path.join(SCRATCH, "run")
+    command = [PROGRAM, "run", "bonnie", "-d", directory, "-s", str(SIZE_MIB), "-n", "0", "-f", "--no-trace"]
+    done = subprocess.run([*command, "-q", "--json", "--out", out], capture_output=True, text=True, check=True)
+    subprocess.run(["rm", "-r", out], check=True)
+    phases = json.loads(done.stdout)["phases"]
+    return next(phase["bytes_per_s"] for phase in phases if phase["name"] == "rewrite")
+
+
+def told(name, rates):
+    gib = [rate / 2**30 for rate in rates]
+    return f"  {name:<11} {statistics.median(gib):6.2f} GiB/s   ({min(gib):.2f} to {max(gib):.2f})"
+
+
+def main():
+    for system in ("tmpfs", "xfs"):
+        directory = os.path.join(SCRATCH, system)
+        pairs = []
+        for round_number in range(ROUNDS):
+            # Whoever comes second finds another machine; so each comes second as often as the other.
+            order = (theirs, ours) if round_number % 2 == 0 else (ours, theirs)
+            rates = {run: run(directory) for run in order}
+            pairs.append((rates[theirs], rates[ours]))
+        ratio = statistics.median(own / other for other, own in pairs)
+        print(f"Rewriting {SIZE_MIB} MiB on {system}, {ROUNDS} rounds in turn: {ratio:.2f} times bonnie++'s rate")
+        print(told("bonnie++", [other for other, _ in pairs]))
+        print(told("stallscope", [own for _, own in pairs]), flush=True)
+
+
+main()
