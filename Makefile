@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build test test-vm lint bench install clean
+.PHONY: all demo build test test-vm lint bench page install clean
 
 all: build
 
@@ -40,6 +40,10 @@ bench:
 	@bench/trace.sh
 	@bench/flight.sh
 	@bench/rewrite.sh
+
+# The page's program, from crates/page/web/src. Its bundle is committed, so that nobody else needs node.
+page:
+	cd crates/page/web && npm ci && npm run build
 
 install: build
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/stallscope

@@ -1,5 +1,6 @@
 //! Why slow operations were slow. The rules are written down in docs/BLAME.md.
 
+mod books;
 mod builder;
 mod cause;
 mod chain;
@@ -22,6 +23,7 @@ mod wording;
 #[cfg(test)]
 mod tests;
 
+pub use books::{Books, Brief, Piece};
 pub use builder::Blame;
 pub use cause::{Cause, Evidence, EvidenceTimes};
 pub use explanation::{CauseTime, ClassTimes, Culprit, Explanation, Link, Losses, RequestLife, Stall, StallCause, Who};

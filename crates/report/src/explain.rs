@@ -93,7 +93,7 @@ fn who(explanation: &Explanation) -> String {
 }
 
 /// A cause as a person says it.
-pub(crate) fn words(cause: Cause) -> &'static str {
+pub fn words(cause: Cause) -> &'static str {
     match cause {
         Cause::DirectReclaim => "direct reclaim",
         Cause::ReclaimThrottle => "paused by reclaim",

@@ -13,7 +13,7 @@ use model::operation::OperationRecord;
 use serde_json::{Map, Value, json};
 
 pub use comparison::{comparison, comparisons, scaling};
-pub use explanation::explanation;
+pub use explanation::{explanation, stall};
 
 /// The document of `run --json`, `record --json` and `show --json`.
 pub fn summary(run: &str, summary: &Summary) -> Value {

@@ -37,6 +37,8 @@ pub enum Verb {
     Blk(crate::blk::BlkArgs),
     /// Compare runs with runs: what is better, worse, the same, or not known yet.
     Compare(crate::compare::CompareArgs),
+    /// Write runs into one file for a browser: causes, charts on one time axis, every stall.
+    Report(crate::report_verb::ReportArgs),
     /// Time a kernel function, or what lies between two tracepoints, in histograms.
     Funclat(crate::funclat::FunclatArgs),
     /// Try many configurations of the machine or the load, each often, in an order that favours none.

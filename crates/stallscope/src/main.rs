@@ -19,10 +19,12 @@ mod generate;
 mod interrupt;
 mod machine;
 mod native;
+mod paged;
 mod reading;
 mod recipes;
 mod record_verb;
 mod recorder;
+mod report_verb;
 mod run;
 mod rundir;
 mod screen;
@@ -78,6 +80,7 @@ fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
         Verb::Explain(args) => explain_verb::explain(&args, &Screen::new(args.json, false)),
         Verb::Blk(args) => blk::blk(&args, &Screen::new(args.json, false)),
         Verb::Compare(args) => compare::compare(&args, &Screen::new(args.json, false)),
+        Verb::Report(args) => report_verb::report(&args, &Screen::new(false, false)),
         Verb::Funclat(args) => funclat::funclat(&args),
         Verb::Sweep(args) => sweep_verb::sweep(&args),
         Verb::Export(args) => export_verb::export(&args, &Screen::new(false, args.quiet)),

@@ -7,6 +7,7 @@ use model::operation::{IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
 
+use super::books::Books;
 use super::culprits::Places;
 use super::explanation::Explanation;
 use super::known::Known;
@@ -137,6 +138,11 @@ impl Blame {
 
     /// Explains what came.
     pub fn finish(self) -> Explanation {
+        self.finish_with_books().0
+    }
+
+    /// Explains what came, and keeps the books: an explanation holds only the longest operations one by one.
+    pub fn finish_with_books(self) -> (Explanation, Books) {
         let Blame { mut known, own, phases, log, places, mut explanation, damaged, .. } = self;
         (explanation.losses, known.lossy) = log.finish();
         explanation.losses.damaged = damaged;
@@ -149,8 +155,8 @@ impl Blame {
         operations.retain(|operation| phases.is_measured(operation.end_ns));
         explanation.outside = (before - operations.len()) as u64;
         let silent = silent(&known, &operations);
-        explain(&known, operations, silent, &places, &mut explanation);
-        explanation
+        explain(&known, operations.clone(), silent.clone(), &places, &mut explanation);
+        (explanation, Books::new(known, operations, silent))
     }
 }
 

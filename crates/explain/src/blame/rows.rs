@@ -154,6 +154,10 @@ impl Tasks {
         Who { tid, name: self.at(tid, at_ns).map(|seen| names.get(seen.name).to_owned()) }
     }
 
+    pub(super) fn name(&self, tid: u32, at_ns: u64) -> Option<Name> {
+        self.at(tid, at_ns).map(|seen| seen.name)
+    }
+
     pub(super) fn cgroup(&self, tid: u32, at_ns: u64) -> Option<Name> {
         self.at(tid, at_ns).and_then(|seen| seen.cgroup)
     }

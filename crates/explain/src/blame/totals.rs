@@ -124,7 +124,7 @@ fn refuse_overflow(operations: &mut Vec<Operation>, explanation: &mut Explanatio
     });
 }
 
-fn stall(known: &Known, operation: &Operation, timeline: &Timeline) -> Stall {
+pub(super) fn stall(known: &Known, operation: &Operation, timeline: &Timeline) -> Stall {
     let sums = timeline.sums(operation.start_ns, operation.end_ns);
     let mut longest = [(0, None); Cause::ALL.len()];
     for segment in timeline.between(operation.start_ns, operation.end_ns) {

@@ -69,7 +69,8 @@ fn culprit(culprit: &Culprit) -> Value {
     })
 }
 
-fn stall(stall: &Stall) -> Value {
+/// One stall, as `explain --json` has it.
+pub fn stall(stall: &Stall) -> Value {
     let causes = stall.causes.iter().map(|cause| {
         json!({
             "cause": cause.cause.name(),

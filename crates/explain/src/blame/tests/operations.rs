@@ -160,3 +160,32 @@ fn all_operations_and_the_slowest_are_known_from_the_intervals() {
     assert_eq!((explanation.operations, explanation.slowest), (Some(42), Some(("read".into(), 4))));
     assert_eq!(Stage::default().explain().operations, None);
 }
+
+#[test]
+fn the_books_hold_each_operation_in_brief_and_in_full() {
+    let stage = stage(
+        "op:read    7 |======================| path=/mnt/f
+         off        7 |  sssssww             | stack=io_schedule
+         op:write   8 |      ==========      |
+         task       7 |                      | name=worker pid=7",
+    );
+    let mut blame = crate::blame::Blame::new(None, &super::stage::description(true));
+    blame.stalls(&stage.stalls);
+    blame.operations(&stage.operations);
+    blame.tasks(&stage.tasks);
+    blame.stacks(&stage.stacks);
+    let (explanation, books) = blame.finish_with_books();
+    let mut told = Vec::new();
+    books.each(|one| {
+        let lost: u64 = one.pieces.iter().map(|piece| piece.end_ns - piece.start_ns).sum();
+        assert_eq!(lost, one.duration_ns, "the pieces of {one:?}");
+        told.push((one.operation.to_owned(), one.tid, one.task.map(str::to_owned), one.path.map(str::to_owned)));
+    });
+    let expected = [("read", 7, Some("worker"), Some("/mnt/f")), ("write", 8, None, None)];
+    let expected = expected.map(|(class, tid, task, path): (&str, u32, Option<&str>, Option<&str>)| {
+        (class.to_owned(), tid, task.map(str::to_owned), path.map(str::to_owned))
+    });
+    assert_eq!(told, expected);
+    let in_full: Vec<_> = books.stalls(&[0, 1, 2]).into_iter().map(|(_, stall)| stall).collect();
+    assert_eq!(in_full, explanation.stalls, "the longest is the first here");
+}

@@ -1,0 +1,114 @@
+//! All slow operations of a run: each in brief, any in full.
+
+use std::collections::HashMap;
+
+use super::cause::Cause;
+use super::explanation::{Stall, Who};
+use super::known::Known;
+use super::operations::Operation;
+use super::sweep::Timelines;
+use super::totals::stall;
+
+/// Every slow operation that was explained, in order of their starts; a number of one is its place in that order.
+#[derive(Debug)]
+pub struct Books {
+    known: Known,
+    operations: Vec<Operation>,
+    silent: HashMap<u32, u64>,
+}
+
+/// One slow operation in brief.
+#[derive(Debug, Clone, Copy)]
+pub struct Brief<'a> {
+    /// Kernel thread id.
+    pub tid: u32,
+    /// The thread's name, where the run knows it.
+    pub task: Option<&'a str>,
+    /// Class of the load, or system call.
+    pub operation: &'a str,
+    /// File.
+    pub path: Option<&'a str>,
+    /// Start on the monotonic clock.
+    pub start_ns: u64,
+    /// How long, ns.
+    pub duration_ns: u64,
+    /// Whether it had ended.
+    pub finished: bool,
+    /// What each time of it was lost to, in order of time; the pieces add up to the duration.
+    pub pieces: &'a [Piece],
+}
+
+/// A time of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// What it was lost to.
+    pub cause: Cause,
+    /// Begin on the monotonic clock.
+    pub start_ns: u64,
+    /// End on the monotonic clock.
+    pub end_ns: u64,
+}
+
+impl Books {
+    pub(super) fn new(known: Known, mut operations: Vec<Operation>, silent: HashMap<u32, u64>) -> Books {
+        operations.sort_by_key(|operation| (operation.start_ns, operation.end_ns, operation.tid, operation.class));
+        Books { known, operations, silent }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// Whether nothing was slow.
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// Tells each in brief, in their order.
+    pub fn each(&self, mut tell: impl FnMut(Brief<'_>)) {
+        let known = &self.known;
+        let mut timelines = self.timelines();
+        let mut pieces = Vec::new();
+        for operation in &self.operations {
+            pieces.clear();
+            let timeline = timelines.get(operation.tid);
+            for segment in timeline.between(operation.start_ns, operation.end_ns) {
+                pieces.push(Piece { cause: segment.cause, start_ns: segment.start_ns, end_ns: segment.end_ns });
+            }
+            let task = known.tasks.name(operation.tid, operation.end_ns);
+            tell(Brief {
+                tid: operation.tid,
+                task: task.map(|name| known.names.get(name)),
+                operation: known.names.get(operation.class),
+                path: operation.path.map(|path| known.names.get(path)),
+                start_ns: operation.start_ns,
+                duration_ns: operation.ns(),
+                finished: operation.finished,
+                pieces: &pieces,
+            });
+        }
+    }
+
+    /// A thread, as it was called at a moment.
+    pub fn who(&self, tid: u32, at_ns: u64) -> Who {
+        self.known.tasks.who(tid, at_ns, &self.known.names)
+    }
+
+    /// Those of these numbers in full; a number that there is not is left out.
+    pub fn stalls(&self, numbers: &[usize]) -> Vec<(usize, Stall)> {
+        let mut timelines = self.timelines();
+        let there = numbers.iter().filter_map(|&number| Some((number, self.operations.get(number)?)));
+        there
+            .map(|(number, operation)| (number, stall(&self.known, operation, &timelines.get(operation.tid))))
+            .collect()
+    }
+
+    fn timelines(&self) -> Timelines<'_> {
+        let mut borders: HashMap<u32, Vec<u64>> = HashMap::new();
+        for operation in &self.operations {
+            borders.entry(operation.tid).or_default().extend([operation.start_ns, operation.end_ns]);
+        }
+        Timelines::new(&self.known, borders, self.silent.clone())
+    }
+}

@@ -1,0 +1,127 @@
+//! Collects a run's rows into its part of the document.
+
+use explain::blame::{Books, Cause, Explanation};
+use explain::series::SeriesSet;
+use explain::summary::Summary;
+use model::operation::{IntervalRecord, OperationRecord};
+use model::run::RunDescription;
+use model::stall::{RequestIntervalRecord, RequestRecord};
+use serde_json::{Value, json};
+
+use crate::counters::Samples;
+use crate::latencies::Latencies;
+use crate::marks::{Stuck, marks};
+use crate::requests::Requests;
+use crate::stalls::{Stalls, stalls, untraced};
+
+/// How much is told one by one; the longest are chosen, and the page says how many there are in all.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Slow operations in the list.
+    pub stalls: usize,
+    /// Those among them with all that is known: chain, causes, request.
+    pub in_full: usize,
+    /// Block requests.
+    pub requests: usize,
+}
+
+impl Limits {
+    /// For a file that is sent to others: at most a few MB.
+    pub const FILE: Limits = Limits { stalls: 100_000, in_full: 2_000, requests: 10_000 };
+    /// For a server that has the rest at hand.
+    pub const SERVER: Limits = Limits { stalls: 500_000, in_full: 200, requests: 2_000 };
+}
+
+/// Collects the rows of one run.
+#[derive(Debug)]
+pub struct RunPage {
+    description: RunDescription,
+    limits: Limits,
+    latencies: Latencies,
+    requests: Requests,
+    stuck: Stuck,
+}
+
+impl RunPage {
+    /// A page of the run so described, with nothing on it yet.
+    pub fn new(description: &RunDescription, limits: Limits) -> RunPage {
+        let started_ns = description.started.monotonic_ns;
+        RunPage {
+            description: description.clone(),
+            limits,
+            latencies: Latencies::new(started_ns),
+            requests: Requests::new(started_ns, limits.requests),
+            stuck: Stuck::default(),
+        }
+    }
+
+    /// Adds an interval's operations.
+    pub fn interval(&mut self, record: &IntervalRecord) {
+        self.latencies.interval(record);
+    }
+
+    /// Adds an operation that was kept by itself.
+    pub fn operation(&mut self, record: &OperationRecord) {
+        self.stuck.add(record);
+    }
+
+    /// Adds a block request.
+    pub fn request(&mut self, record: &RequestRecord) {
+        self.requests.add(record);
+    }
+
+    /// Adds an interval's block requests.
+    pub fn request_interval(&mut self, record: &RequestIntervalRecord) {
+        self.requests.interval(record);
+    }
+
+    /// The run's part of the document. `explained` is `None` where the kernel was not traced.
+    pub fn finish(
+        self,
+        name: &str,
+        summary: &Summary,
+        series: &SeriesSet,
+        explained: Option<(&Explanation, &Books)>,
+    ) -> Value {
+        let RunPage { description: run, limits, latencies, requests, stuck } = self;
+        let samples = Samples::new(series, &run);
+        let span_ns = samples.axis.at_ns.last().copied().unwrap_or(0).max(latencies.end_ns());
+        let interval_ns = run.report_interval_ns.unwrap_or(run.sample_interval_ns);
+        let books = explained.map(|(_, books)| books);
+        let Stalls { list, axis, chart } = books.map_or_else(untraced, |books| {
+            stalls(books, run.started.monotonic_ns, span_ns, run.sample_interval_ns, limits)
+        });
+        let mut charts = latencies.charts(interval_ns, span_ns);
+        charts.push(chart);
+        charts.extend(samples.charts());
+        charts.extend(requests.charts(&run, span_ns));
+        charts.extend(samples.caches());
+        json!({
+            "name": name,
+            "command": run.command,
+            "host": summary.host,
+            "configuration": run.configuration.as_ref().map(|configuration| &configuration.name),
+            "started_wall_ms": run.started.wall_ns / 1_000_000,
+            "limits": run.limits,
+            "span_ms": span_ns / 1_000_000,
+            "interval_ms": run.sample_interval_ns / 1_000_000,
+            "summary": report::json::summary(name, summary),
+            "explanation": explained.map(|(explanation, _)| in_short(name, explanation)),
+            "causes": Cause::ALL.map(|cause| [cause.name(), report::explain::words(cause)]),
+            "marks": marks(summary, &stuck),
+            "axes": { "samples": samples.axis.to_value(), "intervals": latencies.axis().to_value(), "stalls": axis },
+            "charts": charts,
+            "stalls": list,
+            "requests": requests.into_value(&run, books),
+        })
+    }
+}
+
+/// The explanation without the stalls, which the list has.
+fn in_short(name: &str, explanation: &Explanation) -> Value {
+    let mut value = report::json::explanation(name, &Explanation { stalls: Vec::new(), ..explanation.clone() });
+    if let Some(document) = value.as_object_mut() {
+        document.remove("stalls");
+    }
+    value
+}

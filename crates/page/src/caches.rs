@@ -1,0 +1,61 @@
+//! Sizes of what memory holds: caches, slabs, the box.
+
+use explain::series::Series;
+use serde_json::Value;
+
+use crate::chart::{Unit, lines};
+use crate::counters::Samples;
+
+/// Slab caches that are drawn: the largest.
+const SLABS: usize = 6;
+
+impl Samples<'_> {
+    /// Memory by use, and the largest slab caches.
+    pub(crate) fn caches(&self) -> [Value; 2] {
+        [self.memory(), self.slabs()]
+    }
+
+    fn memory(&self) -> Value {
+        let mut series = Vec::new();
+        for (name, label) in [
+            ("meminfo.Cached", "page cache"),
+            ("meminfo.AnonPages", "anonymous"),
+            ("meminfo.SReclaimable", "reclaimable slab"),
+            ("meminfo.SUnreclaim", "other slab"),
+            ("meminfo.MemFree", "free"),
+        ] {
+            series.extend(self.one(name).and_then(|gauge| {
+                let factor = if gauge.descriptor.unit == model::metric::Unit::Kibibytes { 1024.0 } else { 1.0 };
+                self.line(label, &self.level(gauge, factor))
+            }));
+        }
+        for name in ["cgroup.memory.usage_in_bytes", "cgroup.memory.current"] {
+            for usage in self.series.named(name) {
+                series.extend(self.line("in the memory box", &self.level(usage, 1.0)));
+            }
+        }
+        let title = "Memory and caches";
+        lines("memory", title, Unit::Bytes, "samples", series, "The run has no counters of /proc/meminfo.")
+    }
+
+    fn slabs(&self) -> Value {
+        let size_of = |cache: &str| self.series.named("slabinfo.objsize").find(|one| one.descriptor.instance == cache);
+        let mut caches: Vec<(f64, &str, Vec<Option<f64>>)> = Vec::new();
+        for objects in self.series.named("slabinfo.num_objs") {
+            let cache = objects.descriptor.instance.as_str();
+            let Some(bytes) = size_of(cache).and_then(|size| last(self, size)) else { continue };
+            let values = self.level(objects, bytes);
+            let largest = values.iter().copied().flatten().fold(0.0, f64::max);
+            caches.push((largest, cache, values));
+        }
+        caches.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        let drawn = caches.iter().take(SLABS).filter_map(|(_, cache, values)| self.moving_line(cache, values));
+        let why = "The run has no counters of /proc/slabinfo: only root may read it.";
+        lines("slabs", "Slab caches: the largest", Unit::Bytes, "samples", drawn.collect(), why)
+    }
+}
+
+fn last(samples: &Samples<'_>, series: &Series) -> Option<f64> {
+    let headers = samples.series.headers();
+    headers.iter().rev().find_map(|header| series.at(header.sample)).map(|value| value as f64)
+}

@@ -1,0 +1,109 @@
+//! One chart of the page.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+/// What a chart's values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Happenings per second.
+    PerS,
+    /// Bytes.
+    Bytes,
+    /// Bytes per second.
+    BytesPerS,
+    /// A part of one.
+    Share,
+    /// A number of things.
+    Count,
+}
+
+impl Unit {
+    fn name(self) -> &'static str {
+        match self {
+            Unit::Ns => "ns",
+            Unit::PerS => "/s",
+            Unit::Bytes => "bytes",
+            Unit::BytesPerS => "bytes/s",
+            Unit::Share => "share",
+            Unit::Count => "count",
+        }
+    }
+}
+
+/// Lines, or areas upon each other; told as absent where there is no series.
+pub(crate) fn lines(id: &str, title: &str, unit: Unit, axis: &str, series: Vec<Value>, why_absent: &str) -> Value {
+    drawn("lines", id, title, unit, axis, series, why_absent)
+}
+
+/// Areas upon each other.
+pub(crate) fn stack(id: &str, title: &str, unit: Unit, axis: &str, series: Vec<Value>, why_absent: &str) -> Value {
+    drawn("stack", id, title, unit, axis, series, why_absent)
+}
+
+fn drawn(kind: &str, id: &str, title: &str, unit: Unit, axis: &str, series: Vec<Value>, why_absent: &str) -> Value {
+    if series.is_empty() {
+        return absent(id, title, why_absent);
+    }
+    json!({ "kind": kind, "id": id, "title": title, "unit": unit.name(), "axis": axis, "series": series })
+}
+
+/// A chart that there is nothing for, and why.
+pub(crate) fn absent(id: &str, title: &str, why: &str) -> Value {
+    json!({ "kind": "absent", "id": id, "title": title, "why": why })
+}
+
+/// Lines of latencies: their scale is logarithmic.
+pub(crate) fn logarithmic(mut chart: Value) -> Value {
+    chart["log"] = json!(true);
+    chart
+}
+
+/// Most columns of a heat map.
+const MOST_COLUMNS: u64 = 1_200;
+
+/// Counts by time and latency.
+#[derive(Debug, Default)]
+pub(crate) struct Heat {
+    cells: BTreeMap<(u64, u32), u64>,
+}
+
+impl Heat {
+    /// Adds so many of that latency to what ended within an interval, which is named by its end.
+    pub(crate) fn add(&mut self, end_ns: u64, latency_ns: u64, count: u64) {
+        *self.cells.entry((end_ns, row(latency_ns))).or_default() += count;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// The chart. `step_ns` is the interval's length, `span_ns` the length of the run; columns are joined where there
+    /// would be too many.
+    pub(crate) fn chart(&self, id: &str, title: &str, step_ns: u64, span_ns: u64) -> Value {
+        let step_ns = step_ns.max(1);
+        let width_ns = step_ns * span_ns.div_ceil(step_ns).div_ceil(MOST_COLUMNS).max(1);
+        let mut joined: BTreeMap<(u64, u32), u64> = BTreeMap::new();
+        for (&(end_ns, row), &count) in &self.cells {
+            // The middle of the interval says which column it belongs to, whatever the last digits of its end are.
+            *joined.entry((end_ns.saturating_sub(step_ns / 2) / width_ns, row)).or_default() += count;
+        }
+        let columns = crate::number::deltas(joined.keys().map(|(column, _)| *column));
+        let rows: Vec<u32> = joined.keys().map(|(_, row)| *row).collect();
+        let counts: Vec<u64> = joined.values().copied().collect();
+        json!({
+            "kind": "heat", "id": id, "title": title, "unit": "ns",
+            "width_ms": width_ns as f64 / 1e6, "columns": columns, "rows": rows, "counts": counts,
+        })
+    }
+}
+
+/// The row of a latency: four for each power of two. The page knows the same rule.
+pub(crate) fn row(ns: u64) -> u32 {
+    let ns = ns.max(4);
+    let log = ns.ilog2();
+    log * 4 + ((ns >> (log - 2)) & 3) as u32
+}

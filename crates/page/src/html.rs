@@ -1,0 +1,54 @@
+//! The HTML that carries the document.
+//!
+//! Names come from the machine and may hold anything. None of them is ever written into HTML: the document travels as
+//! base64, of which no letter means anything there, and the program puts names into the page as text alone.
+
+use std::io::Write as _;
+
+use base64::Engine as _;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+
+/// The page's program, as built from `web/`.
+pub const SCRIPT: &str = include_str!("../web/dist/page.js");
+/// The page's style, as built from `web/`.
+pub const STYLE: &str = include_str!("../web/dist/page.css");
+/// SHA-256 of the program and the style, as a content policy wants them.
+const HASHES: &str = include_str!("../web/dist/hashes.txt");
+
+const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+                    <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Stallscope</title>\n";
+const BODY: &str = "<body>\n<div id=\"app\"><noscript>This page draws charts; it needs JavaScript.</noscript></div>\n";
+
+/// The whole document: the runs' parts, and what comparing the first with the others found.
+pub fn document(runs: Vec<Value>, comparisons: Vec<Value>) -> Value {
+    json!({ "version": 1, "runs": runs, "comparisons": comparisons })
+}
+
+/// One file with everything in it. It asks nobody for anything: its policy forbids it, too.
+pub fn report(document: &Value) -> String {
+    let mut hashes = HASHES.split_whitespace();
+    let (script, style) = (hashes.next().unwrap_or_default(), hashes.next().unwrap_or_default());
+    let data = base64::engine::general_purpose::STANDARD.encode(packed(document));
+    format!(
+        "{HEAD}<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src '{script}'; style-src \
+         '{style}'; base-uri 'none'; form-action 'none'\">\n<style>{STYLE}</style>\n</head>\n{BODY}<script \
+         type=\"application/octet-stream\" id=\"data\">{data}</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
+    )
+}
+
+/// The page without data: a server has them.
+pub fn shell() -> String {
+    format!(
+        "{HEAD}<link rel=\"stylesheet\" href=\"page.css\">\n</head>\n{BODY}<script src=\"page.js\"></script>\n</body>\n</html>\n"
+    )
+}
+
+/// The document as gzip.
+fn packed(document: &Value) -> Vec<u8> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::new(6));
+    serde_json::to_writer(&mut packer, document).expect("values can be written into memory");
+    packer.flush().expect("memory takes it");
+    packer.finish().expect("memory takes it")
+}

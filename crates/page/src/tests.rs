@@ -1,0 +1,236 @@
+//! Small runs → their documents.
+
+mod hostile;
+mod hour;
+
+use explain::blame::Blame;
+use explain::series::SeriesSet;
+use explain::summary::{RecordingFacts, SummaryBuilder};
+use model::event::RunEvent;
+use model::latency::index_of;
+use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
+use model::run::RunDescription;
+use model::stall::{StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings};
+use model::time::Moment;
+use serde_json::{Value, json};
+
+use crate::{Limits, RunPage};
+
+const S: u64 = 1_000_000_000;
+const MS: u64 = 1_000_000;
+/// The run's start on the monotonic clock: nothing may depend on its being zero.
+const START: u64 = 77 * S;
+
+/// A run to be made a page of.
+#[derive(Debug, Default)]
+struct Rows {
+    events: Vec<RunEvent>,
+    intervals: Vec<IntervalRecord>,
+    operations: Vec<OperationRecord>,
+    stalls: Vec<StallRecord>,
+    stacks: Vec<StackRecord>,
+    tasks: Vec<TaskRecord>,
+    descriptors: Vec<MetricDescriptor>,
+    changes: Vec<Change>,
+    samples: u32,
+}
+
+impl Rows {
+    fn page(&self, limits: Limits) -> Value {
+        let run = RunDescription {
+            sample_interval_ns: S,
+            report_interval_ns: Some(S),
+            slower_than_ns: 500 * MS,
+            trace: Some(TraceSettings { slow_ns: 500 * MS, interval_ns: MS, all_requests: false }),
+            ..RunDescription::new("test", Moment { monotonic_ns: START, wall_ns: 0 })
+        };
+        let mut page = RunPage::new(&run, limits);
+        let mut summary = SummaryBuilder::new(run.clone());
+        let mut blame = Blame::new(None, &run);
+        blame.events(&self.events);
+        self.events.iter().for_each(|event| summary.event(event));
+        blame.intervals(&self.intervals);
+        for interval in &self.intervals {
+            page.interval(interval);
+            summary.interval(interval);
+        }
+        blame.operations(&self.operations);
+        for operation in &self.operations {
+            page.operation(operation);
+            summary.operation(operation);
+        }
+        blame.tasks(&self.tasks);
+        blame.stacks(&self.stacks);
+        blame.stalls(&self.stalls);
+        let mut series = SeriesSet::default();
+        series.describe(&self.descriptors, |_| true);
+        for sample in 0..self.samples {
+            let at = Moment { monotonic_ns: START + u64::from(sample) * S, wall_ns: 0 };
+            series.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
+        }
+        series.feed(&self.changes);
+        let summary = summary.summarise(&series, RecordingFacts::default());
+        let (explanation, books) = blame.finish_with_books();
+        page.finish("run", &summary, &series, Some((&explanation, &books)))
+    }
+
+    /// An operation, and a sleep in it of so long in such a function.
+    fn stall(&mut self, class: &str, tid: u32, start_ns: u64, duration_ns: u64, path: &str, frame: &str) {
+        self.operations.push(OperationRecord {
+            kind: OperationKind::Slow,
+            class: class.to_owned(),
+            tid,
+            start_ns,
+            duration_ns,
+            bytes: None,
+            errno: None,
+            path: Some(path.to_owned()),
+            offset_bytes: None,
+            fault: None,
+        });
+        let stack = self.stacks.len() as u32;
+        self.stacks.push(StackRecord { stack, frames: vec!["schedule".to_owned(), frame.to_owned()] });
+        let sleep = StallRecord::new(StallKind::OffCpu, tid, start_ns, start_ns + duration_ns * 3 / 4);
+        self.stalls.push(StallRecord { stack: Some(stack), state: Some(2), ..sleep });
+    }
+}
+
+fn gauge(id: u32, name: &str) -> MetricDescriptor {
+    MetricDescriptor {
+        id: MetricId(id),
+        name: name.to_owned(),
+        instance: String::new(),
+        unit: Unit::Pages,
+        semantics: Semantics::Gauge,
+    }
+}
+
+fn interval(second: u64, latencies_ms: &[u64]) -> IntervalRecord {
+    let buckets = latencies_ms.iter().map(|ms| Bucket { index: index_of(ms * MS), count: 1 }).collect();
+    IntervalRecord {
+        phase: "run".to_owned(),
+        class: "read".to_owned(),
+        start_ns: START + second * S,
+        end_ns: START + (second + 1) * S,
+        count: latencies_ms.len() as u64,
+        max_ns: latencies_ms.iter().max().map(|ms| ms * MS),
+        buckets,
+        ..IntervalRecord::default()
+    }
+}
+
+fn chart<'a>(page: &'a Value, id: &str) -> &'a Value {
+    let charts = page["charts"].as_array().unwrap();
+    charts.iter().find(|chart| chart["id"] == id).unwrap_or_else(|| panic!("no chart {id}"))
+}
+
+fn line<'a>(chart: &'a Value, name: &str) -> &'a Value {
+    let lines = chart["series"].as_array().unwrap();
+    &lines.iter().find(|line| line["name"] == name).unwrap_or_else(|| panic!("no line {name}"))["v"]
+}
+
+#[test]
+fn what_is_absent_is_told_and_not_drawn_as_zero() {
+    let page = Rows::default().page(Limits::FILE);
+    for id in ["latency", "work", "causes", "pressure", "dirty", "requests", "memory", "slabs"] {
+        let chart = chart(&page, id);
+        assert_eq!(chart["kind"], "absent", "{id}");
+        assert!(!chart["why"].as_str().unwrap().is_empty(), "{id}");
+    }
+}
+
+#[test]
+fn latencies_over_time() {
+    let rows =
+        Rows { intervals: vec![interval(0, &[10, 20, 40]), interval(1, &[]), interval(2, &[8])], ..Rows::default() };
+    let page = rows.page(Limits::FILE);
+    assert_eq!(page["axes"]["intervals"]["t"], json!([1000, 1000, 1000]), "ends, as differences");
+    let percentiles = chart(&page, "percentiles.read");
+    assert_eq!(line(percentiles, "max"), &json!([40_000_000, null, 8_000_000]));
+    assert_eq!(line(chart(&page, "work"), "read"), &json!([3, 0, 1]));
+    let heat = chart(&page, "heat.read");
+    assert_eq!((&heat["columns"], &heat["counts"]), (&json!([0, 0, 0, 2]), &json!([1, 1, 1, 1])));
+}
+
+#[test]
+fn stalls_are_listed_by_time_and_their_time_by_cause_is_drawn() {
+    let mut rows = Rows { samples: 5, ..Rows::default() };
+    rows.stall("write", 8, START + 2 * S, 2 * S, "/b", "jbd2_log_wait_commit");
+    rows.stall("read", 7, START + S, S, "/a", "jbd2_log_wait_commit");
+    rows.tasks.push(TaskRecord { tid: 7, pid: 7, name: "worker".to_owned(), cgroup: None, seen_ns: 0 });
+    let page = rows.page(Limits { in_full: 1, ..Limits::FILE });
+    let list = &page["stalls"];
+    let named = |column: &str| -> Vec<&str> {
+        let places = list[column].as_array().unwrap().iter();
+        places.map(|place| list["names"][place.as_u64().unwrap() as usize].as_str().unwrap()).collect()
+    };
+    assert_eq!((named("operation"), named("path")), (vec!["read", "write"], vec!["/a", "/b"]));
+    assert_eq!(named("task"), ["worker/7", "thread 8"]);
+    assert_eq!((&list["start"], &list["duration"]), (&json!([1_000_000, 1_000_000]), &json!([1_000_000, 2_000_000])));
+    assert_eq!(list["share"], json!([75, 75]));
+    let full = list["full"].as_object().unwrap();
+    assert_eq!(full.keys().collect::<Vec<_>>(), ["1"], "only the longest in full");
+    assert_eq!(full["1"]["path"], "/b");
+    let causes = chart(&page, "causes");
+    assert_eq!(line(causes, "journal"), &json!([0, 0.75, 1, 0.5]), "operations stalled at a time");
+}
+
+#[test]
+fn more_stalls_than_fit_are_counted_and_the_longest_listed() {
+    let mut rows = Rows { samples: 9, ..Rows::default() };
+    for (at, ms) in [(1, 600), (2, 900), (3, 700), (4, 800)] {
+        rows.stall("read", 7, START + at * S, ms * MS, "/a", "io_schedule");
+    }
+    let page = rows.page(Limits { stalls: 2, ..Limits::FILE });
+    assert_eq!((&page["stalls"]["seen"], &page["stalls"]["number"]), (&json!(4), &json!([1, 2])));
+    assert_eq!(page["stalls"]["duration"], json!([900_000, 800_000]));
+}
+
+#[test]
+fn a_gauge_is_absent_before_it_appeared() {
+    let change = |sample, value| Change { sample, metric: MetricId(3), value };
+    let rows = Rows {
+        descriptors: vec![gauge(3, "vmstat.nr_dirty")],
+        changes: vec![change(2, Some(5)), change(4, None)],
+        samples: 6,
+        ..Rows::default()
+    };
+    // The page size is not known here, so that only absence is looked at.
+    let page = rows.page(Limits::FILE);
+    assert_eq!(line(chart(&page, "dirty"), "dirty"), &json!([null, null, 0, 0, null, null]));
+}
+
+#[test]
+fn phases_stuck_operations_clock_steps_and_losses_are_marked() {
+    let mut rows = Rows { samples: 3, ..Rows::default() };
+    rows.events = vec![
+        RunEvent::PhaseStarted { phase: "warmup".into(), measured: false, at_ns: START },
+        RunEvent::PhaseEnded { phase: "warmup".into(), at_ns: START + S, bytes: 0 },
+        RunEvent::ClockStep { at_ns: START + S, by_ns: -3 * S as i64 },
+        RunEvent::Loss { what: "waits".into(), count: 3, at_ns: START + 2 * S },
+    ];
+    rows.stall("read", 7, START + S, S, "/a", "io_schedule");
+    rows.operations[0].kind = OperationKind::Stuck;
+    let page = rows.page(Limits::FILE);
+    let kinds: Vec<&str> =
+        page["marks"].as_array().unwrap().iter().map(|mark| mark["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["phase", "clock", "stuck", "loss"]);
+    assert_eq!(page["marks"][1]["text"], "the wall clock stepped back by 3.00 s");
+}
+
+#[test]
+fn long_series_keep_their_extremes() {
+    let mut rows = Rows { samples: 10_000, ..Rows::default() };
+    rows.descriptors = vec![MetricDescriptor { unit: Unit::Kibibytes, ..gauge(1, "meminfo.Cached") }];
+    let change = |sample, value| Change { sample, metric: MetricId(1), value: Some(value) };
+    rows.changes = vec![change(0, 100), change(5_000, 9_000), change(5_001, 100)];
+    let page = rows.page(Limits::FILE);
+    let memory = chart(&page, "memory");
+    let cached = &memory["series"][0];
+    let largest =
+        |column: &str| cached[column].as_array().unwrap().iter().filter_map(Value::as_f64).fold(0.0, f64::max) / 1024.0;
+    assert_eq!(largest("hi"), 9_000.0, "one sample of ten thousand");
+    assert!(largest("v") < 9_000.0);
+    assert!(cached["v"].as_array().unwrap().len() <= crate::steps::MOST_POINTS);
+}

@@ -1,0 +1,35 @@
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+import { Page } from "./page";
+import { source } from "./source";
+import { element } from "./element";
+
+/** How often a run that is still being written is looked at. */
+const LOOK_MS = 3_000;
+
+async function open(): Promise<void> {
+  const place = document.getElementById("app")!;
+  const data = source();
+  let page = new Page(place, data, await data.document());
+  document.documentElement.dataset.ready = "yes";
+  let state = await data.state();
+  const look = async () => {
+    try {
+      const now = await data.state();
+      if (now !== state) {
+        state = now;
+        page = new Page(place, data, await data.document(), page.memory());
+      }
+      if (now !== null) setTimeout(look, LOOK_MS);
+    } catch (error) {
+      page.say(`The server does not answer any more: ${error instanceof Error ? error.message : error}`);
+    }
+  };
+  if (state !== null) setTimeout(look, LOOK_MS);
+}
+
+open().catch((error: unknown) => {
+  const text = error instanceof Error ? error.message : String(error);
+  document.getElementById("app")!.replaceChildren(element("p", { class: "note" }, `The page cannot be shown: ${text}`));
+  throw error;
+});

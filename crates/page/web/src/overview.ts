@@ -1,0 +1,148 @@
+import { element, table } from "./element";
+import { bytes, count, duration, share, value } from "./format";
+import { colour, hatch } from "./theme";
+import type { CauseTime, Comparison, Run } from "./types";
+
+/** Causes that are shown one by one; the chart has as many. */
+const CAUSES = 8;
+
+export function words(run: Run, cause: string): string {
+  return run.causes.find(([name]) => name === cause)?.[1] ?? cause;
+}
+
+function headline(run: Run): HTMLElement {
+  const ending: Record<string, string> = {
+    done: "", interrupted: "interrupted", load_died: "the load died", load_failed: "the load failed",
+    archive_full: "the archive's disk was full",
+  };
+  const end = run.summary.ended === null ? (run.live === true ? "still running" : "did not end in an orderly way") : ending[run.summary.ended] ?? "";
+  const limits = run.limits;
+  const bounds = [
+    limits.memory_bytes === null ? "" : `memory box of ${bytes(limits.memory_bytes)}`,
+    limits.disk_bytes_per_s === null ? "" : `disk at ${bytes(limits.disk_bytes_per_s)}/s`,
+    limits.disk_operations_per_s === null ? "" : `disk at ${limits.disk_operations_per_s} operations/s`,
+  ];
+  const began = run.started_wall_ms > 0 ? new Date(run.started_wall_ms).toISOString().replace("T", " ").slice(0, 19) + " UTC" : "";
+  const facts = [run.configuration, duration(run.summary.duration_s * 1e9), end, ...bounds].filter((fact) => fact !== null && fact !== "");
+  return element("div", {},
+    element("h2", {}, run.summary.workload),
+    element("p", {}, facts.join(" · ")),
+    element("p", { class: "faint" }, [run.name, began, run.host].filter((fact) => fact !== "").join(" · ")));
+}
+
+function operations(run: Run): HTMLElement | null {
+  const classes = Object.entries(run.summary.operations).filter(([name]) => name !== "round");
+  if (classes.length === 0) return null;
+  const rows = classes.map(([name, figures]) => {
+    const few = (figures.too_few_operations_for as string[] | undefined) ?? [];
+    const ns = (key: string) => (typeof figures[key] === "number" ? duration(figures[key]) + (few.includes(key) ? "*" : "") : "–");
+    const number = (key: string) => count((figures[key] as number | null) ?? 0);
+    return [name, number("count"), ns("mean_ns"), ns("p50_ns"), ns("p99_ns"), ns("max_ns"), number("stuck"), number("errors")];
+  });
+  const starred = rows.some((row) => row.some((cell) => cell.endsWith("*")));
+  return element("section", {}, element("h3", {}, "Operations"),
+    table(["", "count", "mean", "p50", "p99", "max", "stuck", "errors"], rows),
+    starred ? element("p", { class: "faint" }, "* too few operations for this percentile") : null);
+}
+
+function rates(run: Run): HTMLElement | null {
+  const all = Object.entries(run.summary.rates);
+  if (all.length === 0) return null;
+  const rows = all.map(([name, rate]) => {
+    const unit = name.startsWith("bytes") ? "bytes/s" : "/s";
+    return [name.replace(/_per_s$/, "").replace(/_/g, " "), ...["mean", "p50", "p99", "max"].map((key) => value(rate[key], unit))];
+  });
+  return element("section", {}, element("h3", {}, "Rates"), table(["", "mean", "p50", "p99", "max"], rows));
+}
+
+/** Causes as bars, labelled, so that colour says nothing that is not written. */
+function causes(run: Run): HTMLElement {
+  const found = run.explanation;
+  const head = element("h3", {}, "Why operations were slow");
+  if (found === null) {
+    return element("section", {}, head, element("p", { class: "note" },
+      "Not known: the run has no trace of the kernel. Record as root, and without --no-trace."));
+  }
+  const all = found.operations === null ? "" : ` of ${count(found.operations)}`;
+  const lead = `${count(found.slow_operations)}${all} operations took longer than ${duration(found.slower_than_ns)}, ${duration(found.wall_ns)} together.`;
+  const shown = found.causes.slice(0, CAUSES);
+  const others = found.causes.slice(CAUSES);
+  const rows: (HTMLElement | string)[][] = shown.map((cause, at) => {
+    const bar = element("canvas", { class: "bar", width: "120", height: "12", "aria-hidden": "true" });
+    const pen = bar.getContext("2d");
+    if (pen !== null) {
+      pen.fillStyle = at < 8 ? hatch(at) : colour(8);
+      pen.fillRect(0, 0, Math.max(cause.share * 120, 1), 12);
+    }
+    return [words(run, cause.cause), bar as HTMLElement, share(cause.share), duration(cause.time_ns), count(cause.operations)];
+  });
+  const sum = (of: (cause: CauseTime) => number) => others.reduce((all, cause) => all + of(cause), 0);
+  if (others.length > 0) rows.push([`${others.length} others`, "", share(sum((one) => one.share)), duration(sum((one) => one.time_ns)), ""]);
+  return element("section", {}, head, element("p", {}, lead), table(["", "", "share", "time", "operations"], rows));
+}
+
+function culprits(run: Run): HTMLElement | null {
+  const worst = (run.explanation?.culprits ?? []).slice(0, 5);
+  if (worst.length === 0) return null;
+  const rows = worst.map((one) => [
+    `${one.task ?? "–"}${one.device === null ? "" : ` on ${one.device}`}${one.file_system === null ? "" : ` (${one.file_system})`}`,
+    words(run, one.cause), duration(one.time_ns),
+  ]);
+  return element("section", {}, element("h3", {}, "At the ends of the chains"), table(["who", "cause", "time"], rows));
+}
+
+/** What was lost: nobody should read the charts without knowing it. */
+function losses(run: Run): HTMLElement | null {
+  const found = run.explanation?.losses;
+  const said: string[] = [];
+  for (const [what, number] of Object.entries(found?.lost ?? {})) said.push(`${count(number)} ${what} were lost`);
+  for (const { table, why } of found?.tables ?? []) said.push(`the table ${table} was given up: ${why}`);
+  const { late_samples: late, missing_samples: missing } = run.summary.recording;
+  if ((missing ?? 0) > 0) said.push(`${count(missing ?? 0)} samples were not taken`);
+  if ((late ?? 0) > 0) said.push(`${count(late ?? 0)} samples were late`);
+  for (const one of run.summary.missing) said.push(`${one.capability} was not to be had${one.why === null ? "" : `: ${one.why}`}`);
+  if (said.length === 0) return element("p", { class: "faint" }, "Recording lost nothing.");
+  return element("details", {}, element("summary", {}, `What is missing or was lost: ${said.length}`),
+    element("ul", {}, ...said.map((one) => element("li", {}, one))));
+}
+
+export function overview(run: Run, letter: string): HTMLElement {
+  const title = headline(run);
+  if (letter !== "") title.querySelector("h2")?.prepend(element("span", { class: "letter" }, letter), " ");
+  return element("div", { class: "overview" }, title,
+    element("div", { class: "columns" },
+      element("div", {}, causes(run)),
+      element("div", {}, operations(run), rates(run)),
+      element("div", {}, culprits(run))),
+    losses(run));
+}
+
+const VERDICTS: Record<string, string> = {
+  better: "▲ better", worse: "▼ worse", different: "◆ different", equivalent: "= the same", not_enough_data: "? not enough data",
+};
+
+function verdict(name: string, needed: number | null): HTMLElement {
+  const more = needed === null ? "" : `; ${needed} more runs a side`;
+  return element("span", { class: `verdict ${name}` }, (VERDICTS[name] ?? name) + more);
+}
+
+export function comparison(found: Comparison, run: Run): HTMLElement {
+  const percent = (ratio: number | null) => (ratio === null ? "–" : `${ratio >= 1 ? "+" : "−"}${share(Math.abs(ratio - 1))}`);
+  const interval = (ci: Comparison["metrics"][0]["ci95"]) => (ci === null ? "–" : `${percent(ci[0])} … ${percent(ci[1])}`);
+  const metrics = found.metrics.map((one) => [
+    one.name, value(one.a, one.unit), value(one.b, one.unit), percent(one.ratio), interval(one.ci95), verdict(one.verdict, one.need_runs),
+  ]);
+  const stalls = found.stalls.map((one) => [
+    words(run, one.cause), count(one.a_per_run), count(one.b_per_run), verdict(one.verdict, one.need_runs),
+  ]);
+  const differ = found.differences.map((one) => element("li", {}, `${one.what}: ${one.a ?? "–"} → ${one.b ?? "–"}`));
+  const cautions = found.cautions.map((one) => element("li", {}, one));
+  const runs = (side: { name: string; runs: number }) => `${side.name} (${side.runs} ${side.runs === 1 ? "run" : "runs"})`;
+  return element("section", { class: "comparison" },
+    element("h2", {}, `${runs(found.b)} against ${runs(found.a)}`),
+    differ.length > 0 ? element("details", { open: differ.length < 6 }, element("summary", {}, `What differs: ${differ.length}`), element("ul", {}, ...differ)) : null,
+    table(["", "A", "B", "change", "95 % interval", "verdict"], metrics),
+    stalls.length > 0 ? element("h3", {}, "Stalls a run, by cause") : null,
+    stalls.length > 0 ? table(["", "A", "B", "verdict"], stalls) : null,
+    cautions.length > 0 ? element("details", {}, element("summary", {}, `Cautions: ${cautions.length}`), element("ul", {}, ...cautions)) : null);
+}

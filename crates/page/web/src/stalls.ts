@@ -1,0 +1,128 @@
+import { element } from "./element";
+import { count, duration, moment } from "./format";
+import { words } from "./overview";
+import { colour } from "./theme";
+import type { TimeAxis } from "./time";
+import type { Run } from "./types";
+
+const ROW = 26;
+
+/** The list of a run's slow operations: only the rows in sight exist, so that a hundred thousand cost nothing. */
+export class StallList {
+  readonly place = element("section", { class: "stalls" });
+  private readonly rows = element("div", { class: "rows", role: "listbox", tabindex: "0", "aria-label": "slow operations" });
+  private readonly tall = element("div", { class: "tall" });
+  private readonly told = element("span", { class: "faint", role: "status" });
+  private readonly find = element("input", { type: "search", placeholder: "find: task, file, operation, cause", "aria-label": "find stalls" });
+  private readonly zoomed = element("input", { type: "checkbox" });
+  private readonly starts: Float64Array;
+  private order: number[] = [];
+  private sort: "duration" | "start" = "duration";
+  private at = -1;
+
+  constructor(
+    private readonly run: Run,
+    private readonly zero: number,
+    private readonly time: TimeAxis,
+    private readonly chosen: (row: number, seconds: [number, number]) => void,
+  ) {
+    const list = run.stalls!;
+    this.starts = new Float64Array(list.start.length);
+    list.start.reduce((at, delta, row) => (this.starts[row] = at + delta), 0);
+    const left = list.seen - list.start.length;
+    const by = element("select", { "aria-label": "order" },
+      element("option", { value: "duration" }, "longest first"), element("option", { value: "start" }, "by time"));
+    by.addEventListener("change", () => {
+      this.sort = by.value as "duration" | "start";
+      this.refresh();
+    });
+    this.find.addEventListener("input", () => this.refresh());
+    this.zoomed.addEventListener("change", () => this.refresh());
+    time.listen(() => {
+      if (this.zoomed.checked) this.refresh();
+    });
+    this.rows.append(this.tall);
+    this.rows.addEventListener("scroll", () => this.draw());
+    this.rows.addEventListener("keydown", (event) => this.key(event));
+    this.rows.addEventListener("click", (event) => {
+      const line = (event.target as HTMLElement).closest<HTMLElement>("[data-at]");
+      if (line !== null) this.choose(Number(line.dataset.at));
+    });
+    this.place.append(element("h3", {}, `Slow operations: ${count(list.seen)}`),
+      left > 0 ? element("p", { class: "note" }, `${count(left)} shorter ones are not in this list.`) : "",
+      element("div", { class: "bar-of-tools" }, this.find, by, element("label", {}, this.zoomed, " only in the time zoomed to"), this.told),
+      element("div", { class: "row head", "aria-hidden": "true" }, ...["start", "took", "operation", "task", "mostly", "file"].map((word) => element("span", {}, word))),
+      this.rows);
+    this.refresh();
+  }
+
+  /** Filters and sorts anew. */
+  private refresh(): void {
+    const list = this.run.stalls!;
+    const sought = this.find.value.trim().toLowerCase();
+    const named = list.names.map((name) => name.toLowerCase().includes(sought));
+    const caused = this.run.causes.map(([name, words]) => name.includes(sought) || words.toLowerCase().includes(sought));
+    const [from, to] = [(this.time.from + this.zero) * 1e6, (this.time.to + this.zero) * 1e6];
+    this.order = [];
+    for (let row = 0; row < list.start.length; row++) {
+      if (this.zoomed.checked && (this.starts[row] > to || this.starts[row] + list.duration[row] < from)) continue;
+      const path = list.path[row];
+      const found = sought === "" || named[list.operation[row]] || named[list.task[row]] || caused[list.cause[row]] || (path !== null && named[path]);
+      if (found) this.order.push(row);
+    }
+    if (this.sort === "duration") this.order.sort((a, b) => list.duration[b] - list.duration[a]);
+    this.tall.style.height = `${this.order.length * ROW}px`;
+    this.told.textContent = this.order.length < list.start.length ? `${count(this.order.length)} found` : "";
+    this.at = -1;
+    this.rows.scrollTop = 0;
+    this.draw();
+  }
+
+  draw(): void {
+    const first = Math.max(Math.floor(this.rows.scrollTop / ROW) - 4, 0);
+    const shown = Math.ceil((this.rows.clientHeight || 300) / ROW) + 8;
+    const lines = this.order.slice(first, first + shown).map((row, offset) => this.line(row, first + offset));
+    this.tall.replaceChildren(...lines);
+  }
+
+  private line(row: number, at: number): HTMLElement {
+    const list = this.run.stalls!;
+    const path = list.path[row];
+    const mark = element("i", { class: "dot" });
+    const cause = this.run.causes[list.cause[row]][0];
+    mark.style.background = colour(Math.max((this.run.explanation?.causes ?? []).findIndex((one) => one.cause === cause), 0));
+    const line = element("div", { class: "row", role: "option", id: `${this.id}-${at}`, "data-at": String(at), "aria-selected": String(at === this.at) },
+      element("span", {}, moment(this.starts[row] / 1e6 - this.zero)),
+      element("span", {}, duration(list.duration[row] * 1000) + (list.finished[row] === 1 ? "" : " +")),
+      element("span", {}, list.names[list.operation[row]]),
+      element("span", {}, list.names[list.task[row]]),
+      element("span", {}, mark, `${words(this.run, cause)} ${list.share[row]} %`),
+      element("span", { class: "path" }, path === null ? "" : list.names[path]));
+    line.style.top = `${at * ROW}px`;
+    return line;
+  }
+
+  private readonly id = `stall-${Math.random().toString(36).slice(2)}`;
+
+  private key(event: KeyboardEvent): void {
+    const page = Math.floor(this.rows.clientHeight / ROW);
+    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -1e9, End: 1e9 };
+    const step = steps[event.key];
+    if (step === undefined || this.order.length === 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const at = Math.min(Math.max(this.at + step, 0), this.order.length - 1);
+    if (at * ROW < this.rows.scrollTop) this.rows.scrollTop = at * ROW;
+    if ((at + 1) * ROW > this.rows.scrollTop + this.rows.clientHeight) this.rows.scrollTop = (at + 1) * ROW - this.rows.clientHeight;
+    this.choose(at);
+  }
+
+  private choose(at: number): void {
+    this.at = at;
+    const row = this.order[at];
+    this.draw();
+    this.rows.setAttribute("aria-activedescendant", `${this.id}-${at}`);
+    const from = this.starts[row] / 1e6 - this.zero;
+    this.chosen(row, [from, from + this.run.stalls!.duration[row] / 1e6]);
+  }
+}

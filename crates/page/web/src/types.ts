@@ -1,0 +1,192 @@
+/** The document that crates/page makes. Absent is null, never 0. */
+export type Numbers = (number | null)[];
+
+export interface Line {
+  name: string;
+  v: Numbers;
+  /** Smallest and largest of the points that became one. */
+  lo?: Numbers;
+  hi?: Numbers;
+}
+
+export interface Lines {
+  kind: "lines" | "stack";
+  id: string;
+  title: string;
+  unit: string;
+  axis: string;
+  log?: boolean;
+  series: Line[];
+}
+
+export interface Heat {
+  kind: "heat";
+  id: string;
+  title: string;
+  unit: string;
+  width_ms: number;
+  columns: number[];
+  rows: number[];
+  counts: number[];
+}
+
+export interface Absent {
+  kind: "absent";
+  id: string;
+  title: string;
+  why: string;
+}
+
+export type Chart = Lines | Heat | Absent;
+
+export interface Axis {
+  t: number[];
+  points: number;
+}
+
+export interface Mark {
+  from: number;
+  to: number | null;
+  kind: "phase" | "stuck" | "clock" | "loss" | "note";
+  text: string;
+}
+
+export interface StallList {
+  seen: number;
+  number: number[];
+  start: number[];
+  duration: number[];
+  operation: number[];
+  task: number[];
+  path: (number | null)[];
+  cause: number[];
+  share: number[];
+  finished: number[];
+  names: string[];
+  full: Record<string, Stall>;
+}
+
+export interface Stall {
+  task: string;
+  cgroup: string | null;
+  operation: string;
+  path: string | null;
+  start_ns: number;
+  duration_ns: number;
+  finished: boolean;
+  causes: { cause: string; time_ns: number; evidence: string; detail: string | null }[];
+  chain: { task: string | null; waits_for: string; detail: string | null; time_ns: number }[];
+  request: null | {
+    device: string;
+    sector: number;
+    bytes: number;
+    rwbs: string;
+    task: string;
+    queue_ns: number | null;
+    device_ns: number | null;
+    throttled: boolean;
+    in_flight: Record<string, number>;
+    overtaken_by: Record<string, number>;
+  };
+}
+
+export interface Requests {
+  seen?: number;
+  left_out?: number;
+  begin: number[];
+  inserted: Numbers;
+  issued: Numbers;
+  done: number[];
+  bytes: number[];
+  sector: number[];
+  throttled: number[];
+  device: number[];
+  kind: number[];
+  task: number[];
+  before: number[];
+  overtaken: number[];
+  names: string[];
+}
+
+export interface CauseTime {
+  cause: string;
+  time_ns: number;
+  share: number;
+  operations: number;
+  evidence: Record<string, number>;
+}
+
+export interface Explanation {
+  slower_than_ns: number;
+  slow_operations: number;
+  operations: number | null;
+  wall_ns: number;
+  causes: CauseTime[];
+  culprits: {
+    task: string | null;
+    cgroup: string | null;
+    device: string | null;
+    file_system: string | null;
+    cause: string;
+    time_ns: number;
+  }[];
+  losses: { lost: Record<string, number>; tables: { table: string; why: string }[]; missing: { what: string; why: string | null; remedy: string | null }[] };
+}
+
+export interface Summary {
+  workload: string;
+  duration_s: number;
+  warmup_s: number;
+  ended: string | null;
+  slower_than_ns: number;
+  operations: Record<string, Record<string, number | null | string[]>>;
+  rates: Record<string, Record<string, number>>;
+  recording: Record<string, number | null>;
+  missing: { capability: string; why: string | null; remedy: string | null }[];
+}
+
+export interface Run {
+  name: string;
+  command: string[];
+  host: string;
+  configuration: string | null;
+  started_wall_ms: number;
+  span_ms: number;
+  interval_ms: number;
+  limits: { memory_bytes: number | null; disk_bytes_per_s: number | null; disk_operations_per_s: number | null };
+  summary: Summary;
+  explanation: Explanation | null;
+  causes: [string, string][];
+  marks: Mark[];
+  axes: Record<string, Axis>;
+  charts: Chart[];
+  stalls: StallList | null;
+  requests: Requests;
+  live?: boolean;
+}
+
+export interface Compared {
+  name: string;
+  unit: string;
+  a: number;
+  b: number;
+  ratio: number | null;
+  ci95: [number | null, number | null] | null;
+  verdict: string;
+  need_runs: number | null;
+}
+
+export interface Comparison {
+  a: { name: string; runs: number };
+  b: { name: string; runs: number };
+  differences: { what: string; a: string | null; b: string | null; intended: boolean }[];
+  cautions: string[];
+  metrics: Compared[];
+  stalls: { cause: string; a_per_run: number; b_per_run: number; verdict: string; need_runs: number | null }[];
+}
+
+export interface Document {
+  version: number;
+  runs: Run[];
+  comparisons: Comparison[];
+}

@@ -1,0 +1,115 @@
+//! Run directories → the document of the page that shows them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use archive::{Batches, Run};
+use explain::compare::{Group, Options, RunFigures, RunReader, compare};
+use model::metric::MetricDescriptor;
+use page::{Limits, RunPage};
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::screen::Screen;
+use crate::{explain_verb, reading};
+
+/// A run as the page needs it, and what a server keeps of it for later questions.
+pub struct Paged {
+    /// The run.
+    pub run: Run,
+    /// Its part of the document.
+    pub value: Value,
+    figures: RunFigures,
+}
+
+impl Paged {
+    /// Reads a run, also while it is still being written.
+    pub fn read(
+        path: &Path,
+        limits: Limits,
+        wanted: impl Fn(&MetricDescriptor) -> bool,
+        screen: &Screen,
+    ) -> Result<Paged, Failure> {
+        let run = Run::open(path).map_err(reading::unreadable)?;
+        let warn = |warning: &str| screen.warning(warning);
+        let name = path.display().to_string();
+        let mut page = RunPage::new(run.description(), limits);
+        let mut reader = RunReader::default();
+        let (summary, series) = reading::summary_and_series(
+            &run,
+            wanted,
+            |interval| {
+                page.interval(interval);
+                reader.interval(interval);
+            },
+            warn,
+        );
+        each(run.operations(), |row| page.operation(row));
+        each(run.request_intervals(), |row| page.request_interval(row));
+        each(run.requests(), |row| page.request(row));
+        let explained = run.has_trace().then(|| explain_verb::explanation_with_books(&run, None, warn));
+        let explanation = explained.as_ref().map(|(explanation, _)| explanation);
+        let figures = reader.figures(&name, run.description(), &summary, &series, explanation);
+        let value =
+            page.finish(&name, &summary, &series, explained.as_ref().map(|(explanation, books)| (explanation, books)));
+        Ok(Paged { run, value, figures })
+    }
+}
+
+/// Damaged batches were told of when the summary was made.
+fn each<Row>(batches: Batches<Row>, mut take: impl FnMut(&Row)) {
+    batches.filter_map(Result::ok).flatten().for_each(|row| take(&row));
+}
+
+/// The document of these runs: the first one, or all of its configuration, is the baseline.
+pub fn document(runs: &[&Paged]) -> Value {
+    let comparisons = compared(runs);
+    page::document(runs.iter().map(|run| run.value.clone()).collect(), comparisons)
+}
+
+/// Runs of one configuration are repetitions of the same; where none differ in it, each run stands for itself.
+fn compared(runs: &[&Paged]) -> Vec<Value> {
+    let configuration = |run: &Paged| Some(run.run.description().configuration.as_ref()?.name.clone());
+    let mut groups: Vec<Group> = Vec::new();
+    for run in runs {
+        let named = configuration(run);
+        let name = named.clone().unwrap_or_else(|| run.figures.name.clone());
+        match groups.iter_mut().find(|group| named.is_some() && group.name == name) {
+            Some(group) => group.runs.push(run.figures.clone()),
+            None => groups.push(Group { name, settings: BTreeMap::new(), runs: vec![run.figures.clone()] }),
+        }
+    }
+    if groups.len() == 1 && runs.len() > 1 {
+        let alone = |run: &&Paged| Group {
+            name: run.figures.name.clone(),
+            settings: BTreeMap::new(),
+            runs: vec![run.figures.clone()],
+        };
+        groups = runs.iter().map(alone).collect();
+    }
+    let Some((baseline, others)) = groups.split_first() else { return Vec::new() };
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let others: Vec<&Group> = others.iter().collect();
+    let found = compare(baseline, &others, Options::default());
+    found.iter().map(report::json::comparison).map(without_counters).collect()
+}
+
+/// The page draws counters over time; hundreds of ratios of them would drown what it says.
+fn without_counters(mut comparison: Value) -> Value {
+    if let Some(object) = comparison.as_object_mut() {
+        object.remove("counters");
+    }
+    comparison
+}
+
+/// The same run twice would be compared with itself.
+pub fn refuse_twice(paths: &[PathBuf]) -> Result<(), Failure> {
+    let mut real: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    real.sort();
+    match real.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(Failure::usage(format_args!("{}: named twice; name each run once", pair[0].display()))),
+        None => Ok(()),
+    }
+}
