@@ -85,6 +85,7 @@ function drawMarks(u: uPlot, part: Part, time: TimeAxis): void {
   pen.rect(left, top, width, height);
   pen.clip();
   const dot = devicePixelRatio;
+  pen.textAlign = "left";
   pen.font = `${10 * dot}px system-ui, sans-serif`;
   let written = -Infinity;
   for (const mark of part.data.marks) {

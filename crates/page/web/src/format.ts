@@ -3,7 +3,7 @@
 function digits(value: number): string {
   const size = Math.abs(value);
   if (Number.isInteger(value)) return value.toLocaleString("en");
-  if (size < 0.001) return value.toExponential(1);
+  if (size < 0.001) return "< 0.001";
   if (size < 9.995) return String(Number(value.toFixed(size < 0.1 ? 3 : 2)));
   return size < 99.95 ? value.toFixed(1) : Math.round(value).toLocaleString("en");
 }

@@ -132,7 +132,8 @@ export function comparison(found: Comparison, run: Run): HTMLElement {
   const metrics = found.metrics.map((one) => [
     one.name, value(one.a, one.unit), value(one.b, one.unit), percent(one.ratio), interval(one.ci95), verdict(one.verdict, one.need_runs),
   ]);
-  const stalls = found.stalls.map((one) => [
+  const seen = found.stalls.filter((one) => one.a_per_run > 0 || one.b_per_run > 0);
+  const stalls = seen.map((one) => [
     words(run, one.cause), count(one.a_per_run), count(one.b_per_run), verdict(one.verdict, one.need_runs),
   ]);
   const differ = found.differences.map((one) => element("li", {}, `${one.what}: ${one.a ?? "–"} → ${one.b ?? "–"}`));
@@ -141,8 +142,8 @@ export function comparison(found: Comparison, run: Run): HTMLElement {
   return element("section", { class: "comparison" },
     element("h2", {}, `${runs(found.b)} against ${runs(found.a)}`),
     differ.length > 0 ? element("details", { open: differ.length < 6 }, element("summary", {}, `What differs: ${differ.length}`), element("ul", {}, ...differ)) : null,
-    table(["", "A", "B", "change", "95 % interval", "verdict"], metrics),
-    stalls.length > 0 ? element("h3", {}, "Stalls a run, by cause") : null,
-    stalls.length > 0 ? table(["", "A", "B", "verdict"], stalls) : null,
+    element("div", { class: "columns" },
+      element("div", {}, element("h3", {}, "Figures"), table(["", "A", "B", "change", "95 % interval", "verdict"], metrics)),
+      stalls.length > 0 ? element("div", {}, element("h3", {}, "Stalls a run, by cause"), table(["", "A", "B", "verdict"], stalls)) : null),
     cautions.length > 0 ? element("details", {}, element("summary", {}, `Cautions: ${cautions.length}`), element("ul", {}, ...cautions)) : null);
 }

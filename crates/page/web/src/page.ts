@@ -39,8 +39,8 @@ export class Page {
     this.overlaid = memory?.overlaid ?? false;
     document.title = `${runs.map((run) => run.summary.workload).join(", ")} – Stallscope`;
     place.replaceChildren(this.toolbar(), element("main", {}, this.said,
-      ...data.comparisons.map((found) => comparison(found, runs[0])),
       element("div", { class: runs.length > 1 ? "side-by-side" : "" }, ...runs.map((run, at) => overview(run, this.letter(at)))),
+      ...data.comparisons.map((found) => comparison(found, runs[0])),
       ...(source.served ? runs.map((run, at) => this.search(run, at)) : []),
       element("h2", {}, "Over time"), legendOfMarks(runs.flatMap((run) => run.marks)) ?? "", this.charts,
       ...runs.map((run, at) => this.stalls(run, at)), this.footer()));
