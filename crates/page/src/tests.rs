@@ -1,5 +1,6 @@
 //! Small runs → their documents.
 
+mod browser;
 mod hostile;
 mod hour;
 

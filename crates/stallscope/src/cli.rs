@@ -39,6 +39,8 @@ pub enum Verb {
     Compare(crate::compare::CompareArgs),
     /// Write runs into one file for a browser: causes, charts on one time axis, every stall.
     Report(crate::report_verb::ReportArgs),
+    /// Show runs in a browser on this machine: the page of `report`, with any counter, request and stall behind it.
+    View(crate::view::ViewArgs),
     /// Time a kernel function, or what lies between two tracepoints, in histograms.
     Funclat(crate::funclat::FunclatArgs),
     /// Try many configurations of the machine or the load, each often, in an order that favours none.

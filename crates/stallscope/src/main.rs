@@ -34,6 +34,7 @@ mod sink;
 mod sweep_verb;
 mod tracing;
 mod turn;
+mod view;
 mod workload;
 
 use std::ffi::OsString;
@@ -81,6 +82,7 @@ fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
         Verb::Blk(args) => blk::blk(&args, &Screen::new(args.json, false)),
         Verb::Compare(args) => compare::compare(&args, &Screen::new(args.json, false)),
         Verb::Report(args) => report_verb::report(&args, &Screen::new(false, false)),
+        Verb::View(args) => view::view(&args, &Screen::new(false, false)),
         Verb::Funclat(args) => funclat::funclat(&args),
         Verb::Sweep(args) => sweep_verb::sweep(&args),
         Verb::Export(args) => export_verb::export(&args, &Screen::new(false, args.quiet)),

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use archive::{Batches, Run};
+use explain::blame::Books;
 use explain::compare::{Group, Options, RunFigures, RunReader, compare};
+use explain::series::SeriesSet;
 use model::metric::MetricDescriptor;
 use page::{Limits, RunPage};
 use serde_json::Value;
@@ -19,6 +21,10 @@ pub struct Paged {
     pub run: Run,
     /// Its part of the document.
     pub value: Value,
+    /// The series that were wanted.
+    pub series: SeriesSet,
+    /// All slow operations; `None` where the kernel was not traced.
+    pub books: Option<Books>,
     figures: RunFigures,
 }
 
@@ -52,7 +58,7 @@ impl Paged {
         let figures = reader.figures(&name, run.description(), &summary, &series, explanation);
         let value =
             page.finish(&name, &summary, &series, explained.as_ref().map(|(explanation, books)| (explanation, books)));
-        Ok(Paged { run, value, figures })
+        Ok(Paged { run, value, series, books: explained.map(|(_, books)| books), figures })
     }
 }
 

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
+use super::browser::Browser;
 use super::{Rows, S, START};
 use crate::{Limits, document, report};
 
@@ -75,4 +76,21 @@ fn the_program_itself_cannot_end_its_script_or_style() {
         assert!(!text.is_empty() && !text.contains("</script") && !text.contains("</style") && !text.contains("<!--"));
     }
     assert!(!crate::SCRIPT.contains("innerHTML="), "names never become HTML");
+}
+
+/// All of them at once, in a real browser: none becomes an element or runs.
+#[test]
+fn hostile_names_are_shown_as_text_in_a_browser() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs: Vec<Value> = HOSTILE.into_iter().map(|name| hostile(name).page(Limits::FILE)).collect();
+    let file = folder.path().join("hostile.html");
+    std::fs::write(&file, report(&document(runs, Vec::new()))).unwrap();
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&format!("file://{}", file.display()));
+    browser.evaluate("document.querySelectorAll('.tall .row').forEach(row => row.click())");
+    browser.wait_for("document.querySelectorAll('.detail table').length >= 8");
+    assert_eq!(browser.evaluate("document.querySelectorAll('img, #app script').length"), 0);
+    let shown = browser.evaluate("document.querySelector('.tall .row .path').textContent");
+    assert_eq!(shown, HOSTILE[0], "as it is, and as text");
+    assert_eq!(browser.errors, [""; 0]);
 }

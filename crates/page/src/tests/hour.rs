@@ -2,6 +2,7 @@
 
 use model::metric::{Change, MetricDescriptor, MetricId, Semantics, Unit};
 
+use super::browser::Browser;
 use super::{Rows, S, START, interval};
 use crate::{Limits, document, report};
 
@@ -10,8 +11,7 @@ const STALLS: u64 = 100_000;
 /// The file for this hour may be so large.
 const MOST_BYTES: usize = 5 << 20;
 
-#[test]
-fn a_long_run_with_very_many_stalls_fits_into_a_small_file() {
+fn hour() -> Rows {
     let mut rows = Rows { samples: 3_600, ..Rows::default() };
     let mut random = 1u64;
     let mut next = |below: u64| {
@@ -42,10 +42,27 @@ fn a_long_run_with_very_many_stalls_fits_into_a_small_file() {
             rows.changes.push(Change { sample, metric: MetricId(metric), value });
         }
     }
-    let html = report(&document(vec![rows.page(Limits::FILE)], Vec::new()));
+    rows
+}
+
+#[test]
+fn a_long_run_with_very_many_stalls_fits_into_a_small_file_and_opens() {
+    let html = report(&document(vec![hour().page(Limits::FILE)], Vec::new()));
     assert!(html.len() <= MOST_BYTES, "{} bytes", html.len());
-    // For the test in a browser, and for people: cargo test -p page hour, with a path in this variable.
-    if let Some(path) = std::env::var_os("STALLSCOPE_HOUR_HTML") {
-        std::fs::write(path, html).unwrap();
-    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hour.html");
+    std::fs::write(&file, &html).unwrap();
+    let Some(mut browser) = Browser::start() else { return };
+    let took = browser.open(&format!("file://{}", file.display()));
+    let own = browser.evaluate("Math.round(performance.now())");
+    println!("{} bytes; open after {took:?}, of which {own} ms in the page", html.len());
+    assert_eq!(browser.evaluate("document.querySelector('.stalls h3').textContent"), "Slow operations: 100,000");
+    let rows = browser.evaluate("document.querySelectorAll('.tall .row').length").as_u64().unwrap();
+    assert!((5..200).contains(&rows), "{rows} rows of the list exist at a time");
+    browser
+        .evaluate("document.querySelector('.stalls').scrollIntoView(); document.querySelector('.tall .row').click()");
+    browser.wait_for("document.querySelector('.detail .chain li') !== null");
+    browser.evaluate("document.querySelector('.rows').scrollTop = 1e6");
+    browser.wait_for("Number(document.querySelector('.tall .row').dataset.at) > 1000");
+    assert_eq!(browser.errors, [""; 0]);
 }

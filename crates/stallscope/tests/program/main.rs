@@ -3,6 +3,8 @@
 //! What needs root runs as root and is never passed over there; without root it says `skipped: <why>`.
 #![allow(unreachable_pub)]
 
+#[path = "../../../page/src/tests/browser.rs"]
+mod browser;
 mod stage;
 
 mod archive_disk;
@@ -35,3 +37,4 @@ mod side_by_side;
 mod simoop_lines;
 mod streams;
 mod sweeping;
+mod viewing;

@@ -1,0 +1,171 @@
+//! `report` and `view`: a run in a browser.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::browser::Browser;
+use crate::stage::program::{Running, run};
+
+/// A small run, of this machine as it is.
+fn record(folder: &Path, name: &str) -> String {
+    let directory = folder.join(name).display().to_string();
+    let ended = run(&format!("record --no-trace --interval 100ms --runtime 1s --quiet --out {directory}"));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    directory
+}
+
+/// A server of a run, and the address that it printed.
+fn serve(directory: &str) -> (Running, String) {
+    let mut server = Running::start(&format!("view {directory}"));
+    server.wait_until("it listens", |server| server.stdout().ends_with("/\n"));
+    let address = server.stdout().trim().to_owned();
+    (server, address)
+}
+
+/// `http://127.0.0.1:port/secret/` in parts.
+fn parts(address: &str) -> (&str, &str) {
+    address.strip_prefix("http://").unwrap().split_once('/').unwrap()
+}
+
+/// A request as it stands, and the answer's head and body.
+fn ask(host: &str, request: &str) -> (String, Vec<u8>) {
+    let mut stream = TcpStream::connect(host).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+    (String::from_utf8_lossy(&answer[..end]).into_owned(), answer[end + 4..].to_vec())
+}
+
+fn get(address: &str, path: &str) -> (String, Vec<u8>) {
+    let (host, secret) = parts(address);
+    ask(host, &format!("GET /{secret}{path} HTTP/1.1\r\nHost: {host}\r\n\r\n"))
+}
+
+fn status(answer: &(String, Vec<u8>)) -> &str {
+    answer.0.split(' ').nth(1).unwrap()
+}
+
+fn json(answer: &(String, Vec<u8>)) -> Value {
+    let mut body = answer.1.clone();
+    if answer.0.contains("Content-Encoding: gzip") {
+        body.clear();
+        flate2::read::GzDecoder::new(&answer.1[..]).read_to_end(&mut body).unwrap();
+    }
+    serde_json::from_slice(&body).unwrap()
+}
+
+#[test]
+fn a_report_is_one_file_that_opens_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (record(folder.path(), "first"), record(folder.path(), "second"));
+    let file = folder.path().join("report.html").display().to_string();
+    let ended = run(&format!("report {first} {second} -o {file}"));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let html = std::fs::read_to_string(&file).unwrap();
+    assert!(!html.contains(" src=") && !html.contains("<link"), "it loads nothing");
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&format!("file://{file}"));
+    assert_eq!(browser.evaluate("document.querySelectorAll('.overview').length"), 2);
+    assert_eq!(browser.evaluate("document.querySelectorAll('.comparison').length"), 1);
+    browser.evaluate("document.querySelector('[data-chart=memory]').scrollIntoView()");
+    browser.wait_for("document.querySelectorAll('.u-wrap canvas').length > 0");
+    assert_eq!(browser.errors, [""; 0]);
+}
+
+#[test]
+fn what_cannot_be_reported_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = record(folder.path(), "run");
+    for (words, said) in [
+        (format!("report {directory} {directory} -o x.html"), "named twice"),
+        (format!("report {directory} -o {directory}/none/x.html"), "cannot be written"),
+        ("report /nowhere -o x.html".to_owned(), "/nowhere"),
+        (format!("view {directory} /nowhere"), "/nowhere"),
+    ] {
+        let ended = run(&words);
+        assert!(matches!(ended.code, Some(2 | 3)) && ended.stderr.contains(said), "{words}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn the_server_answers_only_who_knows_its_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, address) = serve(&record(folder.path(), "run"));
+    let (host, secret) = parts(&address);
+    let page = get(&address, "");
+    assert_eq!(status(&page), "200");
+    let policy = page.0.lines().find(|line| line.starts_with("Content-Security-Policy: ")).unwrap();
+    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    let refused = |request: String, expected: &str| {
+        let answer = ask(host, &request);
+        assert_eq!(status(&answer), expected, "{request}");
+    };
+    for name in ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:80", ""] {
+        refused(format!("GET /{secret} HTTP/1.1\r\nHost: {name}\r\n\r\n"), "403");
+    }
+    refused(format!("GET /{secret} HTTP/1.1\r\n\r\n"), "403");
+    refused(format!("GET /{secret} HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: cross-site\r\n\r\n"), "403");
+    refused(format!("POST /{secret} HTTP/1.1\r\nHost: {host}\r\n\r\n"), "405");
+    refused(format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"), "404");
+    refused(format!("GET /{}/ HTTP/1.1\r\nHost: {host}\r\n\r\n", "0".repeat(32)), "404");
+    for path in ["../../etc/passwd", "..%2f..%2fetc%2fpasswd", "run.json", "api/../run.json", "/etc/passwd", "api/none"]
+    {
+        assert_eq!(status(&get(&address, path)), "404", "{path}");
+    }
+    for path in ["api/stall?run=0", "api/stall?run=7&number=0", "api/series?run=0&metric=x", "api/requests?run=0"] {
+        assert!(matches!(status(&get(&address, path)), "400" | "404"), "{path}");
+    }
+    server.signal(Signal::INT);
+    let ended = server.wait();
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+}
+
+#[test]
+fn any_counter_of_a_run_can_be_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, address) = serve(&record(folder.path(), "run"));
+    let metrics = json(&get(&address, "api/metrics?run=0"));
+    let free = metrics.as_array().unwrap().iter().find(|one| one[1] == "meminfo.MemFree").unwrap();
+    let found = json(&get(&address, &format!("api/series?run=0&metric={}", free[0])));
+    let values = found["chart"]["series"][0]["v"].as_array().unwrap();
+    assert!(values.len() > 5 && values.iter().all(|value| value.as_f64().is_some_and(|kib| kib > 0.0)), "{found}");
+    if let Some(mut browser) = Browser::start() {
+        browser.open(&address);
+        browser.evaluate(
+            "const find = document.querySelector('.search input'); find.value = 'memfree'; \
+             find.dispatchEvent(new Event('input'))",
+        );
+        browser.wait_for("document.querySelector('.found button') !== null");
+        browser.evaluate("document.querySelector('.found button').click()");
+        browser.wait_for("document.querySelector('figure').dataset.chart.startsWith('metric.')");
+        assert_eq!(browser.errors, [""; 0]);
+    }
+    drop(server);
+}
+
+#[test]
+fn a_run_that_is_still_written_is_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("live").display().to_string();
+    let mut recording = Running::start(&format!("record --no-trace --interval 100ms --quiet --out {directory}"));
+    recording.wait_for_the_archive(Path::new(&directory));
+    let (server, address) = serve(&directory);
+    let samples = || json(&get(&address, "api/document"))["runs"][0]["axes"]["samples"]["t"].as_array().unwrap().len();
+    let (first, ends) = (samples(), Instant::now() + Duration::from_secs(60));
+    assert!(json(&get(&address, "api/state")).is_string(), "it is live");
+    while samples() <= first + 5 {
+        assert!(Instant::now() < ends, "nothing new is seen");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    recording.signal(Signal::INT);
+    recording.wait();
+    samples();
+    assert!(json(&get(&address, "api/state")).is_null(), "it has ended");
+    drop(server);
+}
