@@ -40,6 +40,7 @@ bench:
 	@bench/trace.sh
 	@bench/flight.sh
 	@bench/rewrite.sh
+	@bench/fsmark.sh
 
 # The page's program, from crates/page/web/src. Its bundle is committed, so that nobody else needs node.
 page:

@@ -19,6 +19,7 @@ use record::clock;
 use rig::{Register, Thing};
 use serde_json::json;
 
+use crate::cli::Format;
 use crate::explain_verb;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
@@ -52,8 +53,9 @@ pub struct Outcome {
 /// The verb.
 pub fn run(asked: Asked) -> Result<Exit, Failure> {
     let output = &asked.args.recording.output;
-    let json = output.json;
-    let screen = Screen::new(json, output.quiet);
+    // Forms that programs read have nothing after them.
+    let only_figures = output.json || asked.args.format == Format::Native;
+    let screen = Screen::new(output.json, output.quiet);
     let interrupt = Interrupt::install()?;
     if let Some(parent) = asked.args.with_parent {
         stop_with(parent)?;
@@ -62,7 +64,7 @@ pub fn run(asked: Asked) -> Result<Exit, Failure> {
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
     drop(spared);
     let outcome = perform(asked, &screen, &interrupt, &register)?;
-    if let Some(directory) = outcome.directory.as_deref().filter(|_| !json) {
+    if let Some(directory) = outcome.directory.as_deref().filter(|_| !only_figures) {
         explain_verb::tell_briefly(directory, outcome.exit == Exit::Interrupted, &screen);
     }
     Ok(outcome.exit)
