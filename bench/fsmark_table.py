@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""The table of sweeps/fsmark-scaling.toml as "VFS scalability git tree" has it: thousands of files a second over threads.
+
+    stallscope sweep sweeps/fsmark-scaling.toml
+    bench/fsmark_table.py stallscope-sweeps/fsmark-scaling
+
+A figure is the median of its runs, with the range of all behind it.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+PROGRAM = os.environ.get("STALLSCOPE", "target/release/stallscope")
+
+
+def main(sweep):
+    found = {}
+    for name in sorted(os.listdir(os.path.join(sweep, "runs"))):
+        directory = os.path.join(sweep, "runs", name)
+        shown = subprocess.run([PROGRAM, "show", "--json", directory], check=True, capture_output=True, text=True).stdout
+        with open(os.path.join(directory, "run.json")) as description:
+            settings = dict(json.load(description)["configuration"]["settings"])
+        file_system, threads = settings["fs"], settings["threads"]
+        found.setdefault((int(threads), file_system), []).append(json.loads(shown)["rates"]["files_per_s"]["mean"] / 1000)
+    kinds = [kind for kind in ("xfs", "ext4", "btrfs") if any(kind == found_kind for _, found_kind in found)]
+    print("threads" + "".join(f"{kind:>20}" for kind in kinds))
+    for threads in sorted({threads for threads, _ in found}):
+        cells = (found[threads, kind] for kind in kinds)
+        figures = (f"{statistics.median(cell):.1f} ({min(cell):.1f}-{max(cell):.1f})" for cell in cells)
+        print(f"{threads:>7}" + "".join(f"{figure:>20}" for figure in figures))
+
+
+main(sys.argv[1])
