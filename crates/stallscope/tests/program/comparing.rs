@@ -41,16 +41,16 @@ const WRITER: &str = r#"
     kind = "run"
     duration = "runtime"
     [files.data]
-    count = 8
+    count = 16
     size = "2m"
     [[actor]]
     name = "writer"
-    count = 2
+    count = 8
     work = true
     [[actor.step]]
     do = "write"
     from = "data"
-    size = "128k"
+    size = "64k"
     sync = "fdatasync"
 "#;
 
@@ -59,17 +59,25 @@ fn metric<'a>(document: &'a Value, name: &str) -> &'a Value {
     metrics.iter().find(|metric| metric["name"] == name).unwrap_or_else(|| panic!("no {name} in {document:#}"))
 }
 
-/// Five runs on the disk as it is, five more, and five on the disk limited to 80 % of that, in turns.
+/// Five runs on a disk, five more, and five on the disk limited to 80 % of that, in turns. One comparison in twenty may err by
+/// its own word, and a starved machine spoils a short run, so that one failure is looked at again.
 #[test]
 fn the_same_is_not_different_and_a_disk_of_80_percent_is_worse() {
     if !is_root("slowing a device") {
         return;
     }
-    let (folder, disk) = (folder(), Disk::ext4(96 << 20));
+    let tries: Vec<String> = (0..3).map_while(|_| disks_are_told_apart().err()).collect();
+    assert!(tries.len() < 3, "{}", tries.join("\n"));
+}
+
+fn disks_are_told_apart() -> Result<(), String> {
+    // In memory, and slow by its limit alone: what others do to the machine's disk must not be a difference.
+    let folder = folder();
+    let disk = Disk::ext4_in(folder.path(), 96 << 20);
     let recipe = folder.path().join("durable.toml");
     fs::write(&recipe, WRITER).unwrap();
     for round in 0..5 {
-        for (side, limit) in [("a", 20_000_000), ("b", 16_000_000), ("again", 20_000_000)] {
+        for (side, limit) in [("a", 5_000_000), ("b", 4_000_000), ("again", 5_000_000)] {
             let out = folder.path().join(side).join(round.to_string());
             let how = format!("-q --no-trace --keep --disk-bps {limit}b --out {}", out.display());
             run(&format!("run {} {how} {}", recipe.display(), disk.path().display())).expect_code(0);
@@ -79,21 +87,24 @@ fn the_same_is_not_different_and_a_disk_of_80_percent_is_worse() {
         let sides = format!("--a {0}/a --b {0}/{b}", folder.path().display());
         run(&format!("compare --json {sides}")).expect_code(0).document()
     };
-    let same = compared("again");
-    let verdicts: Vec<&Value> = same["metrics"].as_array().unwrap().iter().map(|metric| &metric["verdict"]).collect();
-    assert!(verdicts.iter().all(|verdict| *verdict == "equivalent" || *verdict == "not_enough_data"), "{same:#}");
+    let (same, slower) = (compared("again"), compared("b"));
     assert_eq!(same["differences"].as_array().map(Vec::len), Some(0), "{same:#}");
-
-    let slower = compared("b");
-    for name in ["work_per_s", "bytes_per_s"] {
-        let metric = metric(&slower, name);
-        assert_eq!(metric["verdict"], "worse", "{metric:#}");
-        let (low, high) = (number(metric, "/ci95/0"), number(metric, "/ci95/1"));
-        assert!(low <= 0.8 && (0.8..1.0).contains(&high), "{low} to {high}");
-    }
     let differences = slower["differences"].as_array().unwrap();
     assert_eq!(differences.len(), 1, "{slower:#}");
     assert_eq!(differences[0]["what"], "disk limit, bytes/s");
+
+    let undecided = |metric: &Value| metric["verdict"] == "equivalent" || metric["verdict"] == "not_enough_data";
+    if let Some(wrong) = same["metrics"].as_array().unwrap().iter().find(|metric| !undecided(metric)) {
+        return Err(format!("the same is different: {wrong:#}"));
+    }
+    for name in ["work_per_s", "bytes_per_s"] {
+        let metric = metric(&slower, name);
+        let (low, high) = (metric["ci95"][0].as_f64().unwrap_or(1.0), metric["ci95"][1].as_f64().unwrap_or(0.0));
+        if metric["verdict"] != "worse" || low > 0.8 || !(0.8..1.0).contains(&high) {
+            return Err(format!("80 % are not seen: {metric:#}"));
+        }
+    }
+    Ok(())
 }
 
 /// A run of ten intervals in which so many writes a second took so long.
