@@ -41,6 +41,7 @@ bench:
 	@bench/flight.sh
 	@bench/rewrite.sh
 	@bench/fsmark.sh
+	@bench/randrw.sh
 
 # The page's program, from crates/page/web/src. Its bundle is committed, so that nobody else needs node.
 page:

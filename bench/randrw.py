@@ -1,13 +1,13 @@
 """Runs stallscope and fio in turns; see randrw.sh, which starts it."""
 
 import json
-import os
 import statistics
 import subprocess
+import sys
 
-ROUNDS, SECONDS = int(os.environ["rounds"]), os.environ["seconds"]
-PROGRAM, WHERE, SCRATCH = (os.environ[name] for name in ("program", "where", "scratch"))
-SIZE = "256m"
+SECONDS, PROGRAM, WHERE, SCRATCH = sys.argv[2:]
+ROUNDS = int(sys.argv[1])
+SIZE = "128m"
 # Name, mix, threads, our engine, fio's engine, depth.
 CASES = [
     ("read, 1 thread", "read", 1, "sync", "psync", 1),

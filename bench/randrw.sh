@@ -11,9 +11,10 @@ cleanup() { umount -l "$scratch/tmpfs" 2>/dev/null || true; rm -rf "$scratch"; }
 trap cleanup EXIT
 mkdir "$scratch/tmpfs"
 where=$scratch/tmpfs
-if ! mount -t tmpfs -o size=1g none "$where" 2>/dev/null; then
+if ! mount -t tmpfs -o size=2g none "$where" 2>/dev/null; then
     where=$(mktemp -d -p /dev/shm)
     trap 'rm -rf "$where"; cleanup' EXIT
 fi
-export rounds seconds where scratch program=$PWD/target/release/stallscope
-python3 bench/randrw.py
+python3 bench/randrw.py "$rounds" "$seconds" "$PWD/target/release/stallscope" "$where" "$scratch"
+echo "What ours is made of:"
+target/release/examples/own_cost
