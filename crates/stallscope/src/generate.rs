@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use clap::Command;
 use clap_complete::Shell;
 
 use crate::failure::Failure;
@@ -21,6 +22,13 @@ fn write_all(directory: &Path) -> io::Result<()> {
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::Elvish] {
         clap_complete::generate_to(shell, &mut command, "stallscope", directory)?;
     }
-    command.build();
-    clap_mangen::generate_to(command, directory)
+    // The shells' completions have built theirs, with that verb.
+    let mut pages = without_help(workload::command(&Offer::shipped()));
+    pages.build();
+    clap_mangen::generate_to(pages, directory)
+}
+
+/// Without the verb `help` at each level: it would have a page for each other page.
+fn without_help(command: Command) -> Command {
+    command.disable_help_subcommand(true).mut_subcommands(without_help)
 }

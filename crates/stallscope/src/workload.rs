@@ -66,9 +66,11 @@ pub fn command(offers: &[Offer]) -> Command {
 
 fn workload(offer: &Offer) -> Command {
     let recipe = &offer.recipe;
-    let mut command = RunArgs::augment_args(
-        Command::new(offer.word.clone()).about(recipe.about.clone()).after_help(recipe.origin.clone()),
-    );
+    // The options say what they are too, so the workload has the last word.
+    let mut command = RunArgs::augment_args(Command::new(offer.word.clone()))
+        .about(recipe.about.clone())
+        .long_about(None::<&str>)
+        .after_help(recipe.origin.clone());
     if let Some(flag) = &recipe.directories {
         let help = "A directory to load; may be given several times, as may DIR";
         command = command.arg(path_arg(DIRECTORY_FLAG, flag, help, "DIR").action(ArgAction::Append));

@@ -78,3 +78,20 @@ fn quiet_and_json_leave_standard_error_empty() {
     ended.document();
     assert_eq!(ended.stderr, "");
 }
+
+#[test]
+fn a_workloads_help_says_what_it_does_and_has_one_man_page() {
+    let folder = crate::stage::folder();
+    crate::stage::run(&format!("generate {}", folder.path().display())).expect_code(0);
+    for recipe in load::catalogue::catalogue() {
+        for flag in ["-h", "--help"] {
+            let help = crate::stage::run(&format!("run {} {flag}", recipe.name)).expect_code(0).stdout;
+            assert!(help.starts_with(&recipe.about), "{help}");
+        }
+        let page = folder.path().join(format!("stallscope-run-{}.1", recipe.name));
+        assert!(page.is_file(), "{}", page.display());
+    }
+    let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let of_help = names.filter(|name| name.to_string_lossy().contains("help"));
+    assert_eq!(of_help.count(), 0, "no pages about the help of pages");
+}
