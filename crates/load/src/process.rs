@@ -175,6 +175,11 @@ fn start_actors(stage: &Arc<Stage>) -> Result<(), LoadError> {
     let mut thread = 0;
     let total = stage.plan.actor_threads();
     for (actor, described) in stage.plan.actors.iter().enumerate() {
+        if !described.in_phase.contains(&true) {
+            // Its phases are left out of this run: it would only look at the board now and then.
+            thread += described.threads as usize;
+            continue;
+        }
         for ordinal in 0..described.threads {
             if stage.board.is_stopping() {
                 return Ok(());

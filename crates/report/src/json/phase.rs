@@ -20,7 +20,7 @@ pub(super) fn phase(phase: &Phase) -> Value {
         "bytes_per_s": bytes_per_s,
         "operations": operations.collect::<Map<_, _>>(),
         "progress": phase.progress.iter().map(progress).collect::<Vec<_>>(),
-        "crew": Crew::of(phase).map(|told| crew(&told)),
+        "crew": Crew::of(phase).map(|told| crew(phase, &told)),
     })
 }
 
@@ -33,11 +33,13 @@ fn progress(progress: &Progress) -> Value {
     })
 }
 
-fn crew(crew: &Crew<'_>) -> Value {
+fn crew(phase: &Phase, crew: &Crew<'_>) -> Value {
     let slowest = crew.slowest;
     json!({
         "members": crew.members,
         "items": crew.items,
+        "items_per_s": phase.items_per_s(),
+        "sum_of_own_items_per_s": phase.sum_of_own_items_per_s(),
         "cpu_s": crew.cpu_ns.map(seconds),
         "fastest_s": seconds(crew.fastest_ns),
         "median_s": seconds(crew.median_ns),
