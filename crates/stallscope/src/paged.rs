@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use archive::{Batches, Run};
+use archive::{Batches, Run, RunState};
 use explain::blame::Books;
 use explain::compare::{Group, Options, RunFigures, RunReader, compare};
 use explain::series::SeriesSet;
@@ -56,8 +56,9 @@ impl Paged {
         let explained = run.has_trace().then(|| explain_verb::explanation_with_books(&run, None, warn));
         let explanation = explained.as_ref().map(|(explanation, _)| explanation);
         let figures = reader.figures(&name, run.description(), &summary, &series, explanation);
-        let value =
+        let mut value =
             page.finish(&name, &summary, &series, explained.as_ref().map(|(explanation, books)| (explanation, books)));
+        value["live"] = (run.state() == RunState::Live).into();
         Ok(Paged { run, value, series, books: explained.map(|(_, books)| books), figures })
     }
 }

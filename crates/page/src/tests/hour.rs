@@ -64,5 +64,10 @@ fn a_long_run_with_very_many_stalls_fits_into_a_small_file_and_opens() {
     browser.wait_for("document.querySelector('.detail .chain li') !== null");
     browser.evaluate("document.querySelector('.rows').scrollTop = 1e6");
     browser.wait_for("Number(document.querySelector('.tall .row').dataset.at) > 1000");
+    browser.evaluate(
+        "const figure = document.querySelector('figure'); \
+         figure.dispatchEvent(new KeyboardEvent('keydown', { key: '+', bubbles: true }))",
+    );
+    assert_eq!(browser.evaluate("document.querySelector('.readout').textContent"), "15:00.0 – 45:00.0", "zoomed in");
     assert_eq!(browser.errors, [""; 0]);
 }

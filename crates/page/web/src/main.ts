@@ -4,8 +4,9 @@ import { Page } from "./page";
 import { source } from "./source";
 import { element } from "./element";
 
-/** How often a run that is still being written is looked at. */
+/** How often a run that is still being written is looked at, at most: reading it must not become a load of its own. */
 const LOOK_MS = 3_000;
+const REST = 20;
 
 async function open(): Promise<void> {
   const place = document.getElementById("app")!;
@@ -13,14 +14,17 @@ async function open(): Promise<void> {
   let page = new Page(place, data, await data.document());
   document.documentElement.dataset.ready = "yes";
   let state = await data.state();
+  let took = 0;
   const look = async () => {
+    const began = performance.now();
     try {
       const now = await data.state();
       if (now !== state) {
         state = now;
         page = new Page(place, data, await data.document(), page.memory());
+        took = performance.now() - began;
       }
-      if (now !== null) setTimeout(look, LOOK_MS);
+      if (now !== null) setTimeout(look, Math.max(LOOK_MS, took * REST));
     } catch (error) {
       page.say(`The server does not answer any more: ${error instanceof Error ? error.message : error}`);
     }

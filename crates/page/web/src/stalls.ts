@@ -1,4 +1,4 @@
-import { element } from "./element";
+import { element, table } from "./element";
 import { count, duration, moment } from "./format";
 import { words } from "./overview";
 import { colour } from "./theme";
@@ -6,6 +6,8 @@ import type { TimeAxis } from "./time";
 import type { Run } from "./types";
 
 const ROW = 26;
+/** Rows on paper. */
+const PRINTED = 30;
 
 /** The list of a run's slow operations: only the rows in sight exist, so that a hundred thousand cost nothing. */
 export class StallList {
@@ -52,8 +54,20 @@ export class StallList {
       left > 0 ? element("p", { class: "note" }, `${count(left)} shorter ones are not in this list.`) : "",
       element("div", { class: "bar-of-tools" }, this.find, by, element("label", {}, this.zoomed, " only in the time zoomed to"), this.told),
       element("div", { class: "row head", "aria-hidden": "true" }, ...["start", "took", "operation", "task", "mostly", "file"].map((word) => element("span", {}, word))),
-      this.rows);
+      this.rows, this.onPaper());
     this.refresh();
+  }
+
+  /** The longest, for print: paper does not scroll. */
+  private onPaper(): HTMLElement {
+    const list = this.run.stalls!;
+    const longest = Array.from(list.start.keys()).sort((a, b) => list.duration[b] - list.duration[a]).slice(0, PRINTED);
+    const rows = longest.map((row) => [
+      moment(this.starts[row] / 1e6 - this.zero), duration(list.duration[row] * 1000), list.names[list.operation[row]],
+      list.names[list.task[row]], `${words(this.run, this.run.causes[list.cause[row]][0])} ${list.share[row]} %`,
+      list.path[row] === null ? "" : list.names[list.path[row]!],
+    ]);
+    return element("div", { class: "on-paper" }, table(["start", "took", "operation", "task", "mostly", "file"], rows, "wide"));
   }
 
   /** Filters and sorts anew. */

@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
+use archive::RunState;
 use model::stall::RequestRecord;
 use page::Limits;
 use serde_json::{Value, json};
@@ -37,10 +38,6 @@ impl Answers {
         let screen = &self.screen;
         let read = |path: &PathBuf| Paged::read(path, Limits::SERVER, |_| true, screen);
         self.runs = self.paths.iter().map(read).collect::<Result<_, _>>()?;
-        for run in &mut self.runs {
-            let live = is_live(run);
-            run.value["live"] = json!(live);
-        }
         Ok(())
     }
 
@@ -48,13 +45,17 @@ impl Answers {
     pub fn answer(&mut self, question: &str, request: &Request) -> Answered {
         match question {
             "document" => self.document(),
-            "state" => Ok(if self.runs.iter().any(is_live) { state(&self.paths).into() } else { Value::Null }),
+            "state" => Ok(if self.is_live() { state(&self.paths).into() } else { Value::Null }),
             "stall" => self.stall(request),
             "requests" => self.requests(request),
             "metrics" => Ok(metrics(self.run(request)?)),
             "series" => self.series(request),
             _ => Err(Answer::refused(404, "there is no such question")),
         }
+    }
+
+    fn is_live(&self) -> bool {
+        self.runs.iter().any(|run| run.run.state() == RunState::Live)
     }
 
     fn run(&self, request: &Request) -> Result<&Paged, Answer> {
@@ -126,11 +127,6 @@ fn metrics(run: &Paged) -> Value {
 fn began_ns(row: &RequestRecord) -> u64 {
     let seen = [row.queued_ns, row.got_ns, row.inserted_ns, row.issued_ns];
     seen.into_iter().flatten().min().unwrap_or(row.completed_ns).min(row.completed_ns)
-}
-
-/// A run without an end may still be written.
-fn is_live(run: &Paged) -> bool {
-    run.value["summary"]["ended"].is_null() && run.run.dir().join("reserve").exists()
 }
 
 /// A number that changes when a run is written: of names and lengths of all its files.
