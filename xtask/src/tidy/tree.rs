@@ -19,6 +19,8 @@ pub(super) struct File {
 #[derive(Debug)]
 pub(super) struct Tree {
     files: Vec<File>,
+    /// Files that are there and are not text: pictures. They have nothing to say, but may be linked to.
+    others: Vec<PathBuf>,
 }
 
 impl File {
@@ -56,9 +58,16 @@ impl Tree {
             String::from_utf8_lossy(&output.stdout).split_terminator('\0').map(PathBuf::from).collect();
         paths.sort();
         paths.dedup();
-        // What is deleted but still tracked, and what is not text, has nothing to say.
-        let read = |path: PathBuf| Some(File::new(path.clone(), std::fs::read_to_string(root.join(path)).ok()?));
-        Ok(Tree { files: paths.into_iter().filter_map(read).collect() })
+        let mut tree = Tree { files: Vec::new(), others: Vec::new() };
+        for path in paths {
+            match std::fs::read_to_string(root.join(&path)) {
+                Ok(text) => tree.files.push(File::new(path, text)),
+                Err(error) if error.kind() == std::io::ErrorKind::InvalidData => tree.others.push(path),
+                // Deleted, but still tracked.
+                Err(_) => {}
+            }
+        }
+        Ok(tree)
     }
 
     pub(super) fn files(&self) -> &[File] {
@@ -76,11 +85,12 @@ impl Tree {
 
     /// Whether it is a file, or a folder with files.
     pub(super) fn has(&self, path: &Path) -> bool {
-        self.files.iter().any(|file| file.path.starts_with(path))
+        self.files.iter().map(|file| &file.path).chain(&self.others).any(|there| there.starts_with(path))
     }
 
     #[cfg(test)]
     pub(super) fn of(files: &[(&str, &str)]) -> Tree {
-        Tree { files: files.iter().map(|(path, text)| File::new(path.into(), (*text).to_owned())).collect() }
+        let files = files.iter().map(|(path, text)| File::new(path.into(), (*text).to_owned())).collect();
+        Tree { files, others: Vec::new() }
     }
 }
