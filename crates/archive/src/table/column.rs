@@ -169,6 +169,16 @@ impl<'a> Columns<'a> {
         self.of_type(name).map(MaybeNumbers)
     }
 
+    /// A column of u64 that came later than the format's first version: absent in every row of an older run.
+    pub(crate) fn later_u64(&self, name: &str) -> Result<Option<MaybeNumbers<'a, UInt64Type>>, ColumnError> {
+        self.0.column_by_name(name).map(|_| self.maybe_u64(name)).transpose()
+    }
+
+    /// A column of text that came later than the format's first version.
+    pub(crate) fn later_text(&self, name: &str) -> Result<Option<MaybeTexts<'a>>, ColumnError> {
+        self.0.column_by_name(name).map(|_| self.maybe_text(name)).transpose()
+    }
+
     /// A column of i64, some absent.
     pub(crate) fn maybe_i64(&self, name: &str) -> Result<MaybeNumbers<'a, Int64Type>, ColumnError> {
         self.of_type(name).map(MaybeNumbers)

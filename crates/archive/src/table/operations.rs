@@ -51,7 +51,7 @@ impl Table for Operations {
         let (start, duration) = (columns.u64("start_ns")?, columns.u64("duration_ns")?);
         let (bytes, errno) = (columns.maybe_u64("bytes")?, columns.maybe_i32("errno")?);
         let path = columns.maybe_text("path")?;
-        let (offset, fault) = (columns.maybe_u64("offset_bytes")?, columns.maybe_text("fault")?);
+        let (offset, fault) = (columns.later_u64("offset_bytes")?, columns.later_text("fault")?);
         let row = |row| {
             let unknown = || ColumnError::new("kind", format!("'{}' is not known", kind.value(row)));
             Ok(OperationRecord {
@@ -63,8 +63,8 @@ impl Table for Operations {
                 bytes: bytes.get(row),
                 errno: errno.get(row),
                 path: path.get(row),
-                offset_bytes: offset.get(row),
-                fault: fault.get(row).as_deref().and_then(Fault::from_name),
+                offset_bytes: offset.as_ref().and_then(|offset| offset.get(row)),
+                fault: fault.as_ref().and_then(|fault| fault.get(row)).as_deref().and_then(Fault::from_name),
             })
         };
         (0..columns.rows()).map(row).collect()
@@ -72,5 +72,40 @@ impl Table for Operations {
 
     fn weight(row: &OperationRecord) -> usize {
         size_of::<OperationRecord>() + row.class.len() + row.path.as_ref().map_or(0, String::len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::RecordBatch;
+    use arrow_schema::Schema;
+    use model::operation::{Fault, OperationKind, OperationRecord};
+
+    use super::{Columns, Operations, Table};
+
+    #[test]
+    fn a_run_from_before_offsets_and_faults_were_kept_reads_without_them() {
+        let record = OperationRecord {
+            kind: OperationKind::Failed,
+            class: "read".into(),
+            tid: 7,
+            start_ns: 1,
+            duration_ns: 2,
+            bytes: None,
+            errno: Some(5),
+            path: Some("/a".into()),
+            offset_bytes: Some(4096),
+            fault: Some(Fault::Torn),
+        };
+        let columns = Operations::encode(std::slice::from_ref(&record));
+        let decoded = |fields: usize| {
+            let schema = Arc::new(Schema::new(Operations::columns()[..fields].to_vec()));
+            let batch = RecordBatch::try_new(schema, columns[..fields].to_vec()).unwrap();
+            Operations::decode(&Columns(&batch)).unwrap().remove(0)
+        };
+        assert_eq!(decoded(columns.len()), record);
+        assert_eq!(decoded(columns.len() - 2), OperationRecord { offset_bytes: None, fault: None, ..record.clone() });
     }
 }
