@@ -55,7 +55,7 @@ fn a_long_run_with_very_many_stalls_fits_into_a_small_file_and_opens() {
     let Some(mut browser) = Browser::start() else { return };
     let took = browser.open(&format!("file://{}", file.display()));
     let own = browser.evaluate("Math.round(performance.now())");
-    println!("{} bytes; open after {took:?}, of which {own} ms in the page", html.len());
+    println!("{} bytes; ready after {took:?}; the next question answered after {own} ms", html.len());
     assert_eq!(browser.evaluate("document.querySelector('.stalls h3').textContent"), "Slow operations: 100,000");
     let rows = browser.evaluate("document.querySelectorAll('.tall .row').length").as_u64().unwrap();
     assert!((5..200).contains(&rows), "{rows} rows of the list exist at a time");
