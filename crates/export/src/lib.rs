@@ -6,5 +6,8 @@
 
 pub mod csv;
 pub mod events;
+pub mod hlog;
+pub mod openmetrics;
 pub mod parquet;
+pub mod perfetto;
 pub mod table;

@@ -1,8 +1,12 @@
 //! `export`: a run in the formats of other programs.
 
+mod block;
+mod load;
 mod place;
+mod samples;
 mod source;
 mod tables;
+mod timeline;
 
 use std::path::PathBuf;
 
@@ -42,6 +46,14 @@ pub enum Format {
     Parquet,
     /// A directory with a CSV file for each table.
     Csv,
+    /// A trace for Perfetto: tasks, stalls, requests and counters as tracks.
+    Perfetto,
+    /// An interval log of HdrHistogram: the load's latencies.
+    Hlog,
+    /// Text with timestamps for Prometheus and its like: the counters.
+    Openmetrics,
+    /// A stream for blkparse and btt: block requests.
+    Blktrace,
 }
 
 /// What was written.
@@ -59,6 +71,10 @@ pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let written = match args.to {
         Format::Parquet => tables::tables::<ParquetTable<Sink>>(&mut source, &place),
         Format::Csv => tables::tables::<CsvTable<Sink>>(&mut source, &place),
+        Format::Perfetto => timeline::perfetto(&mut source, &place),
+        Format::Hlog => load::histogram_log(&mut source, &place),
+        Format::Openmetrics => samples::openmetrics(&mut source, &place),
+        Format::Blktrace => block::blktrace(&mut source, &place),
     };
     screen.rest();
     let written = match written {

@@ -35,7 +35,6 @@ impl Place {
     }
 
     /// The only file of the export.
-    #[allow(dead_code)]
     pub fn file(&self) -> Result<Sink, Failure> {
         self.create(&self.whole())
     }

@@ -5,8 +5,12 @@ use std::process::Command;
 
 use crate::stage::{Ended, folder, run};
 
+mod block;
+mod load;
 mod readers;
+mod samples;
 mod tables;
+mod timeline;
 
 /// A short recording with a load of its own, traced where that is allowed.
 fn recorded(folder: &Path) -> PathBuf {

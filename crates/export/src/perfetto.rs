@@ -1,0 +1,112 @@
+//! Perfetto: tasks, stalls, requests and counters as tracks of one trace, on the monotonic clock.
+//!
+//! Rows come in any order of time, for the reader sorts; [`PerfettoTrace::tasks`] and [`PerfettoTrace::samples`] come
+//! before what refers to them.
+
+mod counters;
+mod lanes;
+mod packet;
+mod proto;
+mod requests;
+mod run;
+mod stalls;
+mod threads;
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use model::block::DeviceNumber;
+use model::run::RunDescription;
+
+use self::counters::Sources;
+use self::lanes::Rows;
+use self::packet::{Packets, Track};
+use self::threads::Threads;
+
+/// Kinds of tracks: the upper bits of a track's number.
+const KIND_SHIFT: u32 = 56;
+
+/// What a track is of.
+#[derive(Debug, Clone, Copy)]
+enum Of {
+    Run = 1,
+    Process = 2,
+    Thread = 3,
+    Lane = 4,
+    Device = 5,
+    Source = 6,
+    Metric = 7,
+    Load = 8,
+}
+
+impl Of {
+    /// The track of the thing with that number.
+    fn track(self, number: u64) -> Track {
+        Track((self as u64) << KIND_SHIFT | number)
+    }
+}
+
+/// A trace being written.
+pub struct PerfettoTrace<W: Write> {
+    packets: Packets<W>,
+    threads: Threads,
+    /// Lanes of all kinds that were begun.
+    lanes: u64,
+    stacks: HashMap<u32, String>,
+    devices: HashMap<DeviceNumber, (Track, Rows, Vec<Track>)>,
+    device_names: HashMap<DeviceNumber, String>,
+    sources: Sources,
+    /// When each sample was taken.
+    samples: HashMap<u32, u64>,
+    /// Counters of the load's classes that were begun.
+    classes: HashMap<(String, &'static str), Track>,
+    phases: Rows,
+    phase_tracks: Vec<Track>,
+    open_phases: Vec<(String, u64)>,
+}
+
+impl<W: Write> PerfettoTrace<W> {
+    /// Begins a trace of a run.
+    pub fn new(sink: W, description: &RunDescription) -> io::Result<PerfettoTrace<W>> {
+        let mut packets = Packets::new(sink, description.started)?;
+        packets.track(Of::Run.track(0), None, &format!("run {}", description.workload))?;
+        let names = description.devices.iter().filter_map(|device| {
+            let (major, minor) = device.number.split_once(':')?;
+            Some((DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?), device.name.clone()))
+        });
+        Ok(PerfettoTrace {
+            packets,
+            threads: Threads::default(),
+            lanes: 0,
+            stacks: HashMap::new(),
+            devices: HashMap::new(),
+            device_names: names.collect(),
+            sources: Sources::default(),
+            samples: HashMap::new(),
+            classes: HashMap::new(),
+            phases: Rows::default(),
+            phase_tracks: Vec::new(),
+            open_phases: Vec::new(),
+        })
+    }
+
+    /// Ends the trace and gives back what it was written to.
+    pub fn finish(mut self) -> io::Result<W> {
+        // A phase without an end: the run was cut off in it.
+        for (phase, at_ns) in std::mem::take(&mut self.open_phases) {
+            self.packets.instant(Of::Run.track(0), at_ns, ("phase", &phase), &[])?;
+        }
+        self.packets.finish()
+    }
+
+    /// Begins a lane below another track. Lanes of one name are shown as one.
+    fn lane(&mut self, parent: Track, name: &str) -> io::Result<Track> {
+        self.lanes += 1;
+        let lane = Of::Lane.track(self.lanes);
+        self.packets.track(lane, Some(parent), name)?;
+        Ok(lane)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Threads: a track for each, below its process. A thread id may come again in a long run, and is another thread then.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+
+use model::stall::TaskRecord;
+
+use super::lanes::{Nests, Rows};
+use super::packet::{Packets, Track};
+use super::{Of, PerfettoTrace};
+
+/// The threads that are known.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    /// By thread id: since when, and which.
+    known: HashMap<u32, Vec<(u64, usize)>>,
+    all: Vec<Thread>,
+    processes: HashSet<u32>,
+}
+
+/// A thread's tracks.
+#[derive(Debug)]
+pub(super) struct Thread {
+    /// Its own.
+    pub(super) track: Track,
+    /// What it waited for.
+    pub(super) nests: Nests,
+    /// The tracks of the nests: the first is the thread's own.
+    pub(super) lanes: Vec<Track>,
+    /// Sums of short losses.
+    pub(super) sums: Rows,
+    /// The tracks of those.
+    pub(super) sum_lanes: Vec<Track>,
+    /// What a load did in it.
+    pub(super) operations: Nests,
+    /// The tracks of those.
+    pub(super) operation_lanes: Vec<Track>,
+}
+
+impl Threads {
+    /// The thread that had this id then: the latest seen before, or else the first. One of which nothing is known is begun
+    /// without a name.
+    pub(super) fn at<W: Write>(&mut self, packets: &mut Packets<W>, tid: u32, at_ns: u64) -> io::Result<usize> {
+        let latest = |seen: &Vec<(u64, usize)>| {
+            let before = seen.iter().rev().find(|(since_ns, _)| *since_ns <= at_ns);
+            before.or(seen.first()).map(|(_, number)| *number)
+        };
+        if let Some(number) = self.known.get(&tid).and_then(latest) {
+            return Ok(number);
+        }
+        let unknown = TaskRecord { tid, pid: tid, name: String::new(), cgroup: None, seen_ns: 0 };
+        self.add(packets, &unknown)
+    }
+
+    /// A thread by its number.
+    pub(super) fn get(&mut self, number: usize) -> &mut Thread {
+        &mut self.all[number]
+    }
+
+    fn add<W: Write>(&mut self, packets: &mut Packets<W>, task: &TaskRecord) -> io::Result<usize> {
+        let process = Of::Process.track(u64::from(task.pid));
+        if self.processes.insert(task.pid) {
+            let name = (task.tid == task.pid && !task.name.is_empty()).then_some(task.name.as_str());
+            packets.process(process, task.pid, name)?;
+        }
+        let number = self.all.len();
+        let track = Of::Thread.track(number as u64);
+        packets.thread(track, process, task.pid, task.tid, &task.name)?;
+        self.all.push(Thread {
+            track,
+            nests: Nests::default(),
+            lanes: vec![track],
+            sums: Rows::default(),
+            sum_lanes: Vec::new(),
+            operations: Nests::default(),
+            operation_lanes: Vec::new(),
+        });
+        let seen = self.known.entry(task.tid).or_default();
+        seen.push((task.seen_ns, number));
+        seen.sort_unstable();
+        Ok(number)
+    }
+}
+
+impl<W: Write> PerfettoTrace<W> {
+    /// Threads that were seen.
+    pub fn tasks(&mut self, tasks: &[TaskRecord]) -> io::Result<()> {
+        for task in tasks {
+            self.threads.add(&mut self.packets, task)?;
+        }
+        Ok(())
+    }
+}
