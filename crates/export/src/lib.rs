@@ -9,5 +9,6 @@ pub mod events;
 pub mod hlog;
 pub mod openmetrics;
 pub mod parquet;
+pub mod pcp;
 pub mod perfetto;
 pub mod table;

@@ -54,6 +54,8 @@ pub enum Format {
     Openmetrics,
     /// A stream for blkparse and btt: block requests.
     Blktrace,
+    /// A directory with an archive of Performance Co-Pilot: the counters.
+    Pcp,
 }
 
 /// What was written.
@@ -75,6 +77,7 @@ pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
         Format::Hlog => load::histogram_log(&mut source, &place),
         Format::Openmetrics => samples::openmetrics(&mut source, &place),
         Format::Blktrace => block::blktrace(&mut source, &place),
+        Format::Pcp => samples::pcp(&mut source, &place),
     };
     screen.rest();
     let written = match written {

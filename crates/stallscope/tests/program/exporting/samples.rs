@@ -41,3 +41,34 @@ fn prometheus_reads_the_metrics() {
         assert!(std::fs::read_dir(&blocks).unwrap().count() > 0);
     }
 }
+
+#[test]
+fn performance_co_pilot_reads_the_archive() {
+    if Command::new("pmlogcheck").arg("--version").output().is_err() {
+        return println!("skipped: reading a PCP archive needs pmlogcheck and pmdumplog (package pcp)");
+    }
+    let folder = folder();
+    let run = recorded(folder.path());
+    let output = folder.path().join("pcp");
+    export(&run, "pcp", &output).expect_code(0);
+    let archive = output.join("run");
+    let complaints = told(Command::new("pmlogcheck").arg(&archive));
+    assert_eq!(complaints, "");
+    let values = told(Command::new("pmdumplog").arg(&archive).arg("stallscope.vmstat.pgpgout"));
+    println!("{values}");
+    let samples = checked(&run)["rows"]["samples"].as_u64().unwrap();
+    assert_eq!(values.matches("(stallscope.vmstat.pgpgout): value").count() as u64, samples);
+    // Its Python modules belong to the system's Python, not to the first one of the path.
+    let pmrep = Command::new("/usr/bin/python3")
+        .args(["/usr/bin/pmrep", "-t", "200ms", "-a"])
+        .arg(&archive)
+        .arg("stallscope.vmstat.pgpgout")
+        .output()
+        .unwrap();
+    if !pmrep.status.success() {
+        return println!("skipped: pmrep does not run here: {}", String::from_utf8_lossy(&pmrep.stderr).trim());
+    }
+    let rates = String::from_utf8_lossy(&pmrep.stdout);
+    println!("{rates}");
+    assert!(rates.contains("pgpgout") && rates.contains("Kbyte/s"));
+}
