@@ -44,6 +44,11 @@ pub(super) fn words(
     Ok(words)
 }
 
+/// The error that a run ended with, out of all that it said.
+pub(super) fn complaint(said: &str) -> &str {
+    said.rsplit_once("stallscope: ").map_or(said, |(_, error)| error).trim()
+}
+
 impl Sweep<'_> {
     /// Makes a run. Its exit code, 0 or 1; `None`: it was stopped, and is to be made again.
     pub(super) fn run_one(
@@ -98,7 +103,7 @@ impl Sweep<'_> {
             Some(code @ (0 | 1)) => Ok(Some(code)),
             _ if self.interrupt.requests() > 0 => Ok(None),
             code => {
-                let said = text.trim();
+                let said = complaint(&text);
                 Err(Failure::like(code, format_args!("the run of '{}' failed ({status}): {said}", setup.name)))
             }
         }

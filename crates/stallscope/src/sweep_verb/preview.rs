@@ -34,12 +34,12 @@ fn plan(file: &SweepFile, setup: &Setup) -> Result<Value, Failure> {
         None => std::env::temp_dir(),
     };
     let mut command = Command::new("/proc/self/exe");
-    command.args(words(file, setup, 0, &[somewhere])?).args(["--plan", "--force", "--json"]);
+    command.args(words(file, setup, 0, &[somewhere])?).args(["--plan", "--force", "--json", "--quiet"]);
     let output = command.output().map_err(|error| Failure::machine(format_args!("cannot run myself: {error}")))?;
     let said = String::from_utf8_lossy(&output.stderr);
     // A plan that does not fit here may fit the file system that is yet to be made.
     serde_json::from_slice(&output.stdout).map_err(|_| {
-        let why = said.trim();
+        let why = super::one::complaint(&said);
         Failure::like(
             output.status.code(),
             format_args!("the run of configuration '{}' cannot be planned: {why}", setup.name),
