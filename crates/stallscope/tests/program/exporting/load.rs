@@ -7,7 +7,7 @@ use crate::stage::{folder, run, shown};
 
 /// Every line with HdrHistogram's own Python reader: operations of each tag, and their 99th percentile.
 const READ_HLOG: &str = "
-import json, sys
+import json, math, sys
 from hdrh.log import HistogramLogReader
 from hdrh.histogram import HdrHistogram
 found = {}
@@ -18,7 +18,11 @@ while True:
         break
     whole = found.setdefault(histogram.get_tag(), HdrHistogram(1, 3600000000000, 3))
     whole.add(histogram)
-print(json.dumps({tag: [whole.get_total_count(), whole.get_value_at_percentile(99)] for tag, whole in found.items()}))
+# This reader rounds the rank to the nearest, where we take the first that has 99 % at or below it.
+def p99(whole):
+    count = whole.get_total_count()
+    return whole.get_value_at_percentile(100.0 * math.ceil(0.99 * count) / count)
+print(json.dumps({tag: [whole.get_total_count(), p99(whole)] for tag, whole in found.items()}))
 ";
 
 #[test]
