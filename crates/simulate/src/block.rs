@@ -11,12 +11,12 @@ pub mod damage;
 mod device;
 mod engine;
 mod flush;
-mod random;
+
 mod task;
 
 use model::block::{BlockEvent, DeviceNumber, Kind};
 
-pub use random::Random;
+use crate::random::Random;
 
 /// What to simulate. The chances are in 1/1000.
 #[derive(Debug, Clone, PartialEq, Eq)]

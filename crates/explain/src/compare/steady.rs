@@ -109,7 +109,7 @@ fn inflation(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use simulate::block::Random;
+    use simulate::random::Random;
 
     use super::{Steadiness, steadiness};
     use crate::compare::tests::normal;

@@ -1,7 +1,7 @@
 //! Whole comparisons, and simulated runs whose truth is known. The rates that these tests measure are printed; see them
 //! with `cargo test -p explain compare -- --nocapture`.
 
-use simulate::block::Random;
+use simulate::random::Random;
 
 use super::{Amount, Better, Comparison, Fact, Figure, Group, Options, RunFigures, StallFigure, Verdict, compare};
 

@@ -1,6 +1,6 @@
 //! Simulated runs: how often a verdict is wrong, how often an effect is found, how often intervals hold the truth.
 
-use simulate::block::Random;
+use simulate::random::Random;
 
 use super::{group, levels, normal, one};
 use crate::compare::counts::{Count, RateRatio};
