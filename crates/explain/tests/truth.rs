@@ -9,7 +9,8 @@ use generated::{Form, encode};
 use model::block::{Action, BlockEvent};
 use proptest::prelude::*;
 use simulate::block::damage::{lose, step_clock};
-use simulate::block::{Random, TrueBio, Workload, trace_and_truth};
+use simulate::block::{TrueBio, Workload, trace_and_truth};
+use simulate::random::Random;
 
 fn analyse(events: &[BlockEvent]) -> (BlockReport, Vec<FinishedBio>) {
     let mut lifecycle = Lifecycle::with_observer(Settings::default(), Vec::new());
