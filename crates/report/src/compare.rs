@@ -5,6 +5,7 @@ mod csv;
 mod many;
 mod markdown;
 mod mmtests;
+mod names;
 mod scaling;
 mod svg;
 mod text;

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use explain::compare::{Better, Compared, Comparison};
 
+use super::names::headings;
+
 const NAME: usize = 28;
 const VALUE: usize = 14;
 const COLUMN: usize = VALUE + 12;
@@ -13,11 +15,11 @@ const COLUMN: usize = VALUE + 12;
 pub fn mmtests(found: &[Comparison]) -> String {
     let mut text = String::new();
     let Some(first) = found.first() else { return text };
-    let names = std::iter::once(&first.a.0).chain(found.iter().map(|one| &one.b.0));
+    let names: Vec<&str> =
+        std::iter::once(&first.a.0).chain(found.iter().map(|one| &one.b.0)).map(String::as_str).collect();
     let _ = write!(text, "{:NAME$}", "");
-    names.for_each(|name| {
-        let name: String = crate::style::printable(name).chars().take(COLUMN - 1).collect();
-        let _ = write!(text, "{name:>COLUMN$}");
+    headings(&names).iter().for_each(|name| {
+        let _ = write!(text, " {name:>0$}", COLUMN - 1);
     });
     text.push('\n');
     // The order of the metrics by name: each comparison has an order of its own.

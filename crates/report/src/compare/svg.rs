@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use explain::compare::{Compared, Comparison, Verdict};
 
+use super::names::headings;
 use super::value::{change, interval, value, verdict};
 
 const WIDTH: f64 = 1060.0;
@@ -35,9 +36,10 @@ pub fn svg(found: &[Comparison]) -> String {
 }
 
 fn legend(text: &mut String, first: &Comparison, found: &[Comparison]) {
-    let names = std::iter::once(&first.a.0).chain(found.iter().map(|one| &one.b.0));
+    let names: Vec<&str> =
+        std::iter::once(&first.a.0).chain(found.iter().map(|one| &one.b.0)).map(String::as_str).collect();
     let mut x = LEFT;
-    for (at, name) in names.enumerate() {
+    for (at, name) in headings(&names).iter().enumerate() {
         let (colour, name) = (COLOURS[at % COLOURS.len()], escaped(name));
         let _ = writeln!(text, "<circle cx=\"{x}\" cy=\"16\" r=\"4\" fill=\"{colour}\"/>");
         let _ = writeln!(text, "<text x=\"{}\" y=\"20\">{name}</text>", x + 8.0);

@@ -32,6 +32,15 @@ fn side(name: &str, kernel: &str, work: f64, stalls: [u64; 10]) -> Group {
     Group { name: name.to_owned(), runs, ..Group::default() }
 }
 
+/// As a sweep over two settings names its configurations.
+fn with_long_names() -> Vec<Comparison> {
+    let none = [14, 12, 15, 13, 16, 14, 13, 15, 12, 18];
+    let a = side("file system=xfs scheduler=none memory=512m", "6.18", 8.77, none);
+    let b = side("file system=xfs scheduler=mq-deadline memory=512m", "6.18", 11.16, none);
+    let c = side("file system=xfs scheduler=bfq memory=512m", "6.18", 7.16, none);
+    compare(&a, &[&b, &c], Options::default())
+}
+
 fn found() -> Vec<Comparison> {
     let a = side("v4.8", "4.8.0", 8.77, [14, 12, 15, 13, 16, 14, 13, 15, 12, 18]);
     let b = side("patched|<b>", "4.8.0-patched", 11.16, [3, 4, 2, 0, 3, 5, 3, 4, 2, 5]);
@@ -41,6 +50,15 @@ fn found() -> Vec<Comparison> {
 #[test]
 fn one_screen() {
     insta::assert_snapshot!(text(&found()[0], false, Style::PLAIN));
+}
+
+#[test]
+fn long_names_are_short_in_headings() {
+    let found = with_long_names();
+    insta::assert_snapshot!(text(&found[0], false, Style::PLAIN));
+    insta::assert_snapshot!(mmtests(&found));
+    let chart = svg(&found);
+    assert!(chart.contains(">scheduler=bfq</text>") && !chart.contains("memory"), "{chart}");
 }
 
 #[test]

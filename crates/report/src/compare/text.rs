@@ -7,6 +7,7 @@ use explain::blame::Cause;
 use explain::compare::{Compared, ComparedStalls, Comparison, Verdict};
 use model::quantity::Nanoseconds;
 
+use super::names::headings;
 use super::value::{change, digits, interval, probability, value, verdict};
 use super::words;
 use crate::number::counted;
@@ -26,6 +27,7 @@ pub fn text(found: &Comparison, all: bool, style: Style) -> String {
     let (a, b) = (printable(&found.a.0), printable(&found.b.0));
     let title = format!("{b} against {a}");
     let _ = writeln!(text, "{}", style.heading(&title));
+    let [a, b] = sides(found);
     let runs = format!("{} of {b}, {} of {a}", counted(found.b.1 as u64, "run"), found.a.1);
     let _ = writeln!(text, "{}", style.faint(&runs));
     differences(&mut text, found, all, style);
@@ -108,7 +110,8 @@ fn metrics(text: &mut String, found: &Comparison, all: bool, style: Style) {
     let (equal, open): (Vec<&Compared>, Vec<&Compared>) =
         found.metrics.iter().partition(|metric| metric.verdict == Verdict::Equivalent && !all);
     let shown = if all { open.len() } else { METRICS };
-    let mut rows = table(&["", &heading(&found.a.0), &heading(&found.b.0), "change", "95 % interval", "q", ""], 1);
+    let [a, b] = sides(found);
+    let mut rows = table(&["", &a, &b, "change", "95 % interval", "q", ""], 1);
     if let Some(column) = rows.column_mut(6) {
         column.set_cell_alignment(CellAlignment::Left);
     }
@@ -137,8 +140,10 @@ fn percent(share: f64) -> f64 {
     (share * 1e4).round() / 100.0
 }
 
-fn heading(name: &str) -> String {
-    cut(name, false).chars().rev().take(24).collect::<Vec<char>>().into_iter().rev().collect()
+/// The columns of both sides.
+fn sides(found: &Comparison) -> [String; 2] {
+    let mut headings = headings(&[&found.a.0, &found.b.0]).into_iter();
+    std::array::from_fn(|_| headings.next().unwrap_or_default())
 }
 
 fn row(metric: &Compared) -> Vec<String> {
@@ -158,8 +163,8 @@ fn stalls(text: &mut String, found: &Comparison, all: bool, style: Style) {
         return;
     }
     let _ = writeln!(text, "\n{}", style.heading("Stalls a run, by what took the largest part of each"));
-    let mut rows =
-        table(&["", &heading(&found.a.0), &heading(&found.b.0), "change", "95 % interval", "q", "", "time lost"], 1);
+    let [a, b] = sides(found);
+    let mut rows = table(&["", &a, &b, "change", "95 % interval", "q", "", "time lost"], 1);
     if let Some(column) = rows.column_mut(6) {
         column.set_cell_alignment(CellAlignment::Left);
     }
@@ -199,7 +204,8 @@ fn counters(text: &mut String, found: &Comparison, all: bool, style: Style) {
         return;
     }
     let _ = writeln!(text, "\n{}", style.heading("Counters of the kernel that differ most"));
-    let mut rows = table(&["", &heading(&found.a.0), &heading(&found.b.0), "change", "95 % interval", "q", ""], 1);
+    let [a, b] = sides(found);
+    let mut rows = table(&["", &a, &b, "change", "95 % interval", "q", ""], 1);
     if let Some(column) = rows.column_mut(6) {
         column.set_cell_alignment(CellAlignment::Left);
     }
