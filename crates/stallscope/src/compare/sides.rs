@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use archive::Run;
+use archive::{ArchiveError, Run, RunState};
 use explain::compare::{ForeignError, Group, RunFigures, RunReader, foreign_runs, wanted_counter};
+use model::event::{Ending, RunEvent};
 use model::run::Configuration;
 
 use crate::failure::Failure;
@@ -17,6 +18,10 @@ const DEPTH: usize = 3;
 const LARGEST_FILE: u64 = 64 << 20;
 /// The configuration of that name is the baseline, unless another is asked for.
 const BASELINE: &str = "baseline";
+/// In a sweep's folder: what it is known by, and where it puts what unfinished runs left.
+const SWEEP: (&str, &str) = ("sweep.json", "cut-off");
+/// Names shown of runs that are left out.
+const NAMED: usize = 3;
 
 /// The baseline, what is compared with it and, where there is, more runs of the baseline.
 pub struct Sides {
@@ -47,10 +52,11 @@ impl Sides {
     /// All runs below a folder, by configuration. The twin of a configuration is that configuration again.
     pub fn of_folder(folder: &Path, baseline: Option<&str>, screen: &Screen) -> Result<Sides, Failure> {
         let mut groups: BTreeMap<(String, bool), Group> = BTreeMap::new();
+        let mut unfinished = Vec::new();
         for path in runs_below(folder, DEPTH)? {
             let subfolder =
                 || path.parent().and_then(|parent| parent.strip_prefix(folder).ok()).map_or_else(String::new, text);
-            let Some(found) = read_found(&path, screen)? else { continue };
+            let Some(found) = read_found(&path, &mut unfinished, screen)? else { continue };
             let configuration = found.configuration.unwrap_or_else(|| Configuration {
                 name: subfolder(),
                 settings: Vec::new(),
@@ -61,6 +67,7 @@ impl Sides {
             entitle(group, configuration);
             group.runs.extend(found.figures);
         }
+        tell_left_out(&unfinished, screen);
         let mut twins: Vec<Group> = Vec::new();
         let mut plain: Vec<Group> = Vec::new();
         for ((_, is_twin), group) in groups {
@@ -131,10 +138,12 @@ fn entitle(group: &mut Group, configuration: Configuration) {
 fn group(name: &str, paths: &[PathBuf], screen: &Screen) -> Result<(Group, Option<Configuration>), Failure> {
     let mut side = Group { name: name.to_owned(), ..Group::default() };
     let mut configurations: Vec<Option<Configuration>> = Vec::new();
+    let mut unfinished = Vec::new();
     for path in paths {
         let before = side.runs.len();
         let found = if path.is_dir() && !is_run(path) {
-            runs_below(path, DEPTH)?.iter().filter_map(|path| read_found(path, screen).transpose()).collect()
+            let read = |path: &PathBuf| read_found(path, &mut unfinished, screen).transpose();
+            runs_below(path, DEPTH)?.iter().filter_map(read).collect()
         } else {
             vec![read(path, screen)]
         };
@@ -147,6 +156,7 @@ fn group(name: &str, paths: &[PathBuf], screen: &Screen) -> Result<(Group, Optio
             return Err(Failure::usage(format_args!("{}: neither a run nor a folder with runs in it", path.display())));
         }
     }
+    tell_left_out(&unfinished, screen);
     configurations.dedup_by(|x, y| name_of(x) == name_of(y));
     let common = if configurations.len() == 1 { configurations.pop().flatten() } else { None };
     Ok((side, common))
@@ -160,7 +170,8 @@ fn is_run(path: &Path) -> bool {
     path.join("run.json").exists()
 }
 
-/// Run directories and files below a folder, in the order of their names. What lies in a run is a part of it.
+/// Run directories and files below a folder, in the order of their names. What lies in a run is a part of it, and what a
+/// sweep put aside is none of its runs.
 fn runs_below(folder: &Path, depth: usize) -> Result<Vec<PathBuf>, Failure> {
     let unreadable = |error| Failure::usage(format_args!("{}: cannot be read: {error}", folder.display()));
     let entries = std::fs::read_dir(folder).map_err(unreadable)?;
@@ -170,6 +181,8 @@ fn runs_below(folder: &Path, depth: usize) -> Result<Vec<PathBuf>, Failure> {
     for path in paths {
         if !path.is_dir() || is_run(&path) {
             found.push(path);
+        } else if folder.join(SWEEP.0).exists() && path.ends_with(SWEEP.1) {
+            continue;
         } else if depth > 1 {
             found.extend(runs_below(&path, depth - 1)?);
         }
@@ -183,16 +196,48 @@ struct Found {
     configuration: Option<Configuration>,
 }
 
-/// Reads what was found in a folder; `None` where it is a file of another kind, which may lie there.
-fn read_found(path: &Path, screen: &Screen) -> Result<Option<Found>, Failure> {
+/// Reads what was found in a folder; `None` where it is a file of another kind, which may lie there, or a run that did not
+/// come to its end: its path is added to `unfinished`.
+fn read_found(path: &Path, unfinished: &mut Vec<PathBuf>, screen: &Screen) -> Result<Option<Found>, Failure> {
     if path.is_dir() {
-        return read(path, screen).map(Some);
+        return match Run::open(path) {
+            Ok(run) if is_finished(&run) => Ok(Some(read_run(&run, screen))),
+            Ok(_) | Err(ArchiveError::NotARun { .. }) => {
+                unfinished.push(path.to_owned());
+                Ok(None)
+            }
+            Err(error) => Err(reading::unreadable(error)),
+        };
     }
     match file_text(path)?.map(|contents| foreign_runs(&text(path), &contents)) {
         None | Some(Err(ForeignError::Unknown)) => Ok(None),
         Some(Ok(figures)) => Ok(Some(Found { figures, configuration: None })),
         Some(Err(malformed)) => Err(Failure::usage(format_args!("{}: {malformed}", path.display()))),
     }
+}
+
+/// Whether a run's writer closed it. A sweep that is killed takes its run down with it, in order but too early: the sweep
+/// makes it again when it goes on. A person's own run may well be one that only they could end.
+fn is_finished(run: &Run) -> bool {
+    let is_of_sweep = run.description().command.iter().any(|word| word == "--with-parent");
+    let interrupted = |event: &RunEvent| matches!(event, RunEvent::Ended { how: Ending::Interrupted, .. });
+    run.state() == RunState::Closed && !(is_of_sweep && run.events().iter().any(interrupted))
+}
+
+fn tell_left_out(unfinished: &[PathBuf], screen: &Screen) {
+    if unfinished.is_empty() {
+        return;
+    }
+    let names: Vec<String> = unfinished.iter().take(NAMED).map(|path| text(path)).collect();
+    let more = unfinished.len() - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let run = if unfinished.len() == 1 { "run that is" } else { "runs that are" };
+    screen.warning(&format!(
+        "left out: {} {run} not finished: {}{more}; a sweep that goes on makes such a run again, and --a and --b take what \
+         they name",
+        unfinished.len(),
+        names.join(", "),
+    ));
 }
 
 /// Reads what a person named.
@@ -203,14 +248,17 @@ fn read(path: &Path, screen: &Screen) -> Result<Found, Failure> {
         let figures = figures.map_err(|error| Failure::usage(format_args!("{}: {error}", path.display())))?;
         return Ok(Found { figures, configuration: None });
     }
-    let run = Run::open(path).map_err(reading::unreadable)?;
+    Run::open(path).map(|run| read_run(&run, screen)).map_err(reading::unreadable)
+}
+
+fn read_run(run: &Run, screen: &Screen) -> Found {
     let warn = |warning: &str| screen.warning(warning);
     let mut reader = RunReader::default();
     let (summary, series) =
-        reading::summary_and_series(&run, wanted_counter, |interval| reader.interval(interval), warn);
-    let explanation = run.has_trace().then(|| explain_verb::explanation(&run, None, warn));
-    let figures = reader.figures(&text(path), run.description(), &summary, &series, explanation.as_ref());
-    Ok(Found { figures: vec![figures], configuration: run.description().configuration.clone() })
+        reading::summary_and_series(run, wanted_counter, |interval| reader.interval(interval), warn);
+    let explanation = run.has_trace().then(|| explain_verb::explanation(run, None, warn));
+    let figures = reader.figures(&text(run.dir()), run.description(), &summary, &series, explanation.as_ref());
+    Found { figures: vec![figures], configuration: run.description().configuration.clone() }
 }
 
 /// The text of a file; `None` where it is larger than any tool's output, or no text.

@@ -109,6 +109,18 @@ fn disks_are_told_apart() -> Result<(), String> {
 
 /// A run of ten intervals in which so many writes a second took so long.
 fn write_run(directory: &Path, at: u64, per_s: u64, latency_ns: u64, change: impl Fn(&mut RunDescription)) {
+    write_ended(directory, at, per_s, latency_ns, Some(Ending::Done), change);
+}
+
+/// The same, ended so, or not at all.
+fn write_ended(
+    directory: &Path,
+    at: u64,
+    per_s: u64,
+    latency_ns: u64,
+    ending: Option<Ending>,
+    change: impl Fn(&mut RunDescription),
+) {
     fs::create_dir_all(directory.parent().unwrap()).unwrap();
     let started = Moment { monotonic_ns: at * SECOND, wall_ns: (at * SECOND) as i64 };
     let mut description = RunDescription {
@@ -136,7 +148,8 @@ fn write_run(directory: &Path, at: u64, per_s: u64, latency_ns: u64, change: imp
     }));
     let at_ns = (at + 10) * SECOND;
     writer.event(RunEvent::PhaseEnded { phase: phase(), at_ns, bytes: per_s * 40960 });
-    writer.event(RunEvent::Ended { at_ns, how: Ending::Done });
+    let Some(how) = ending else { return };
+    writer.event(RunEvent::Ended { at_ns, how });
     writer.close(Moment { monotonic_ns: at_ns, wall_ns: at_ns as i64 }).unwrap();
 }
 
@@ -198,6 +211,40 @@ fn a_folder_is_compared_by_configuration_and_the_baseline_again_is_noise() {
     let [none] = &asked["configurations"].as_array().unwrap()[..] else { panic!("{asked:#}") };
     assert_eq!((&none["b"]["name"], &none["b"]["runs"]), (&"none".into(), &12.into()), "the twin is of it too");
     run(&format!("compare --baseline nosuch {}", runs.display())).expect_code(2).error().find("'nosuch'").unwrap();
+}
+
+/// What a killed sweep leaves among its runs: one whose writer died, one that was stopped in order because the sweep was
+/// gone, one of which only the description was written, and what an earlier start put aside.
+#[test]
+fn unfinished_runs_in_a_folder_are_left_out_and_told() {
+    let folder = folder();
+    let runs = sweep(folder.path());
+    fs::write(runs.join("sweep.json"), "{}").unwrap();
+    let configuration = Configuration { name: "bfq".into(), settings: Vec::new(), repetition: 9, is_twin: false };
+    let unfinished = |name: &str, how: Option<Ending>| {
+        let at = runs.join(name);
+        write_ended(&at, 5000, 1, 1, how, |description| {
+            description.configuration = Some(configuration.clone());
+            description.command = ["run", "x", "--with-parent", "1"].map(str::to_owned).to_vec();
+        });
+        at
+    };
+    unfinished("9-killed", None);
+    unfinished("9-stopped", Some(Ending::Interrupted));
+    unfinished("cut-off/9-earlier", Some(Ending::Interrupted));
+    fs::remove_file(unfinished("9-begun", None).join("journal")).unwrap();
+    let ended = run(&format!("compare --json {}", runs.display())).expect_code(0);
+    let document = ended.document();
+    assert_eq!(document["configurations"][0]["b"]["runs"], 6, "{document:#}");
+    let told: Vec<&str> = ended.stderr.lines().filter(|line| line.contains("left out: 3 runs")).collect();
+    assert_eq!(told.len(), 1, "{}", ended.stderr);
+    for name in ["9-killed", "9-stopped", "9-begun"] {
+        assert!(told[0].contains(name), "{}", ended.stderr);
+    }
+    // Whoever names one means it, and is told what it is.
+    let named = format!("compare --json --a {0}/0-0 --b {0}/9-stopped", runs.display());
+    let document = run(&named).expect_code(0).document();
+    assert!(document["cautions"].to_string().contains("interrupted"), "{document:#}");
 }
 
 #[test]
