@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::simulation::Course;
+
 /// Something that a reader of a run must know to read the rest right.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunEvent {
     /// A phase of the load began (`fill`, `warmup`, `run`, ...).
@@ -94,6 +96,13 @@ pub enum RunEvent {
         at_ns: u64,
         /// In one sentence.
         text: String,
+    },
+    /// How a simulation went; told at its end, and of no run on a machine.
+    Simulated {
+        /// The last moment, on the model's clock.
+        at_ns: u64,
+        /// All of it.
+        course: Course,
     },
     /// The run ended in an orderly way. A run without this event was cut off.
     Ended {

@@ -15,5 +15,6 @@ pub mod operation;
 pub mod preflight;
 pub mod quantity;
 pub mod run;
+pub mod simulation;
 pub mod stall;
 pub mod time;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::preflight::Finding;
+use crate::simulation::Simulation;
 use crate::stall::TraceSettings;
 use crate::time::Moment;
 
@@ -35,6 +36,9 @@ pub struct RunDescription {
     pub seed: Option<u64>,
     /// The recipe as run, with its variables' values; `None` where there is no load of ours.
     pub recipe: Option<RecipeAsRun>,
+    /// What was simulated; `None` of every run on a machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Simulation>,
     /// Which configuration of a sweep, or of the user's own naming, it is of: runs of one name are repetitions.
     #[serde(default)]
     pub configuration: Option<Configuration>,
@@ -70,6 +74,7 @@ impl RunDescription {
             trace: None,
             seed: None,
             recipe: None,
+            simulated: None,
             configuration: None,
             host: Host::default(),
             mounts: Vec::new(),

@@ -98,13 +98,17 @@ fn unit_word(unit: LatencyUnit) -> &'static str {
 
 /// A histogram as argdist prints it: a line `low -> high : count |stars|` for each power of two.
 pub fn histogram(histogram: &LatencyHistogram) -> String {
-    let rows = log2_rows(histogram);
+    stars(&log2_rows(histogram), unit_word(histogram.unit))
+}
+
+/// Rows in argdist's form, under the unit's word.
+pub fn stars(rows: &[Log2Row], unit: &str) -> String {
     let Some(most) = rows.iter().map(|row| row.count).max() else { return String::new() };
     // Large numbers get room of the stars.
     let (digits, stars, indent) = if rows.len() <= 32 { (10, 40, 5) } else { (20, 20, 15) };
     let label = 2 * digits - 1;
-    let mut text = format!("{:indent$}{:<label$} : count     distribution\n", "", unit_word(histogram.unit));
-    for Log2Row { from, to, count } in rows {
+    let mut text = format!("{:indent$}{:<label$} : count     distribution\n", "", unit);
+    for &Log2Row { from, to, count } in rows {
         let length = (u128::from(count) * stars as u128 / u128::from(most)) as usize;
         let bar = "*".repeat(length);
         text.push_str(&format!("{from:>digits$} -> {to:<digits$} : {count:<8} |{bar:<stars$}|\n"));

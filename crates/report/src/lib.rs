@@ -12,6 +12,7 @@ pub mod native;
 pub mod number;
 pub mod phases;
 pub mod simoop;
+pub mod simulation;
 pub mod sparkline;
 pub mod style;
 pub mod summary;

@@ -14,6 +14,11 @@ pub trait Observer {
     /// An operation has ended.
     fn operation(&mut self, operation: Operation);
 
+    /// An operation has not ended when the model does: told last of all, with the model's last moment as its end.
+    fn unfinished(&mut self, operation: Operation) {
+        let _ = operation;
+    }
+
     /// A wait of a task has ended, or goes on when the model ends.
     fn wait(&mut self, wait: &Wait);
 

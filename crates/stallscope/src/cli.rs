@@ -20,7 +20,8 @@ const EXIT_CODES: &str = "Sizes take k, m, g, t (binary); durations take ns, us,
 Exit codes: 0 done; 1 the run found errors; 2 usage; 3 the machine cannot do it (permission, space, a missing kernel \
 feature); 130 interrupted, after a clean stop.";
 
-/// The verbs. `run` is built by [`crate::workload`], because each recipe brings flags of its own.
+/// The verbs. `run` is built by [`crate::workload`], because each recipe brings flags of its own, and `simulate` by
+/// [`crate::simulate_verb`], because each model does.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Do the main job on a throw-away file system: cause stalls, record them, show them.
@@ -289,7 +290,7 @@ fn positive_size(text: &str) -> Result<u64, String> {
 }
 
 /// A configuration from what a command line says: its name, or (as a sweep gives it) all of it as JSON.
-fn configuration(text: &str) -> Result<Configuration, String> {
+pub fn configuration(text: &str) -> Result<Configuration, String> {
     match text.trim() {
         "" => Err("a configuration needs a name".to_owned()),
         json if json.starts_with('{') => serde_json::from_str(json).map_err(|error| error.to_string()),

@@ -43,6 +43,7 @@ pub fn describe(intent: Intent, is_tracing: bool, limits: Limits, preflight: Vec
         trace: intent.trace.filter(|_| is_tracing).map(|trace| trace.settings),
         seed: intent.seed,
         recipe: intent.recipe,
+        simulated: None,
         configuration: intent.configuration,
         host: host::host(&roots),
         mounts: host::mounts(&roots).into_iter().filter(host::is_storage).collect(),

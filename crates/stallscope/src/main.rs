@@ -30,6 +30,7 @@ mod rundir;
 mod screen;
 mod session;
 mod show;
+mod simulate_verb;
 mod sink;
 mod sweep_verb;
 mod tracing;
@@ -71,6 +72,9 @@ fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
     };
     if let Some(("run", matches)) = matches.subcommand() {
         return run::run(workload::asked(matches, offers)?).map(ExitCode::from);
+    }
+    if let Some(("simulate", matches)) = matches.subcommand() {
+        return simulate_verb::simulate(&simulate_verb::asked(matches)?).map(ExitCode::from);
     }
     let cli = Cli::from_arg_matches(&matches).map_err(Failure::usage)?;
     let exit = match cli.verb {

@@ -61,7 +61,7 @@ pub fn command(offers: &[Offer]) -> Command {
     for offer in offers {
         run = run.subcommand(workload(offer));
     }
-    Cli::command().subcommand(run)
+    Cli::command().subcommand(run).subcommand(crate::simulate_verb::command())
 }
 
 fn workload(offer: &Offer) -> Command {

@@ -1,0 +1,106 @@
+//! A run that a model made: nothing of it was measured on a machine.
+
+use serde::{Deserialize, Serialize};
+
+/// What was simulated, as far as it is known when it begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Simulation {
+    /// The model's name: `osc`.
+    pub model: String,
+    /// Which of the things that the kernel could do.
+    pub policy: String,
+    /// What the policy does, in a line.
+    #[serde(default)]
+    pub about: String,
+    /// Each parameter that is a number, in base units (bytes, ns, plain numbers), in the order of the model's table.
+    pub parameters: Vec<(String, f64)>,
+    /// Each parameter whose values are words.
+    #[serde(default)]
+    pub words: Vec<(String, String)>,
+}
+
+/// How a simulation went, as far as its rows do not tell; known at its end.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Course {
+    /// The last moment.
+    pub ended_ns: u64,
+    /// Things that happened.
+    pub events: u64,
+    /// Nothing would ever have happened again, though somebody waited.
+    pub hang: Option<Hang>,
+    /// Numbers that it comes down to.
+    pub figures: Vec<Figure>,
+    /// Things counted by size or duration.
+    pub histograms: Vec<Histogram>,
+}
+
+/// Tasks that wait for one another for ever.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hang {
+    /// When the last thing happened.
+    pub at_ns: u64,
+    /// Everybody who waits.
+    pub waiters: Vec<Waiter>,
+}
+
+/// Who waits in a hang.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiter {
+    /// The task.
+    pub task: String,
+    /// For what.
+    pub awaits: String,
+    /// Who could give it, as tasks; empty where nobody can.
+    pub from: Vec<String>,
+    /// Since when.
+    pub since_ns: u64,
+}
+
+/// A number that a simulation comes down to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// In snake case, units last.
+    pub name: String,
+    /// What it is, in a line.
+    pub about: String,
+    /// `None`: there was nothing to measure.
+    pub value: Option<f64>,
+    /// Whether more is better; `None`: neither.
+    pub more_is_better: Option<bool>,
+}
+
+impl Figure {
+    /// Its unit, as its name says it: `ns`, `s`, `bytes`, `bytes/s`, `/s`, `share`; empty for a plain number.
+    pub fn unit(&self) -> &'static str {
+        const ENDINGS: [(&str, &str); 6] = [
+            ("bytes_per_s", "bytes/s"),
+            ("_per_s", "/s"),
+            ("_ns", "ns"),
+            ("_s", "s"),
+            ("bytes", "bytes"),
+            ("share", "share"),
+        ];
+        ENDINGS.iter().find(|(ending, _)| self.name.ends_with(ending)).map_or("", |(_, unit)| unit)
+    }
+}
+
+/// Counts of things by size or duration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histogram {
+    /// What is counted by what.
+    pub name: String,
+    /// The form in which people know it.
+    pub form: HistogramForm,
+    /// Least value of each row, ascending, and how many.
+    pub rows: Vec<(u64, u64)>,
+}
+
+/// The forms of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HistogramForm {
+    /// Lustre's `rpc_stats`: value, count, per cent, cumulative per cent.
+    RpcStats,
+    /// bcc's `argdist -H`: powers of two, of ns, with bars.
+    Argdist,
+}

@@ -1,0 +1,53 @@
+//! The one JSON document of `simulate`.
+
+use model::simulation::{Course, Simulation};
+use serde_json::{Map, Value, json};
+
+use super::{Played, ratio};
+
+/// All policies that were played.
+pub fn json(model: &str, seed: u64, played: &[Played]) -> Value {
+    let first = played.first().map(|first| &first.course);
+    json!({
+        "simulated": true,
+        "model": model,
+        "seed": seed,
+        "parameters": played.first().map(|first| parameters(&first.simulation)),
+        "policies": played.iter().map(|one| policy(one, first)).collect::<Vec<_>>(),
+    })
+}
+
+fn policy(one: &Played, first: Option<&Course>) -> Value {
+    let of_first = |name: &str| first?.figures.iter().find(|figure| figure.name == name)?.value;
+    let ratios = one.course.figures.iter().map(|figure| {
+        let ratio = ratio(figure.value, of_first(&figure.name));
+        (figure.name.clone(), json!(ratio))
+    });
+    let seconds = one.took.as_secs_f64();
+    let mut document = course(&one.course);
+    document["policy"] = json!(one.simulation.policy);
+    document["run"] = json!(one.run);
+    document["ratio_to_first"] = ratios.collect::<Map<_, _>>().into();
+    document["took_s"] = json!(seconds);
+    document["events_per_s"] = json!((seconds > 0.0).then(|| one.course.events as f64 / seconds));
+    document
+}
+
+/// What was set, by name: numbers in base units, and words.
+pub(crate) fn parameters(simulation: &Simulation) -> Value {
+    let numbers = simulation.parameters.iter().map(|(name, value)| (name.clone(), json!(value)));
+    let words = simulation.words.iter().map(|(name, word)| (name.clone(), json!(word)));
+    numbers.chain(words).collect::<Map<_, _>>().into()
+}
+
+/// How it went.
+pub(crate) fn course(course: &Course) -> Value {
+    let figures = course.figures.iter().map(|figure| (figure.name.clone(), json!(figure.value)));
+    json!({
+        "ended_ns": course.ended_ns,
+        "events": course.events,
+        "hang": course.hang,
+        "figures": figures.collect::<Map<_, _>>(),
+        "histograms": course.histograms,
+    })
+}

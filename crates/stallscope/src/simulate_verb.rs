@@ -1,0 +1,145 @@
+//! `simulate`: a kernel's policy, played as a model of discrete events, and written as a run like any other.
+//!
+//! The models are in the room `simulate`, which touches nothing. Here stands what joins them to the command line, the
+//! archive and the screen.
+
+mod asked;
+mod course;
+mod requests;
+mod table;
+mod tally;
+mod tape;
+mod waits;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use archive::FlushState;
+use model::run::{Configuration, RunDescription};
+use model::stall::TraceSettings;
+use model::time::Moment;
+use record::clock;
+use report::simulation::Played;
+use simulate::parameter::Settings;
+use simulate::policy::{Model, Policy};
+
+use crate::failure::{Exit, Failure};
+use crate::rundir;
+use crate::screen::Screen;
+use asked::{Asked, Options};
+use tape::Tape;
+
+pub use asked::{asked, command};
+
+/// The verb.
+pub fn simulate(asked: &Asked) -> Result<Exit, Failure> {
+    let options = &asked.options;
+    let screen = Screen::new(options.output.json, options.output.quiet);
+    if options.list {
+        screen.result(&table::of(asked.model));
+        return Ok(Exit::Done);
+    }
+    let settings = asked.settings()?;
+    let policies = asked.policies()?;
+    let mut played = Vec::new();
+    for policy in &policies {
+        screen.doing(format!("{}, policy {}", asked.model.name, policy.name));
+        let directory = directory(options, asked.model, policy, policies.len() > 1)?;
+        let one = play(asked, policy, &settings, &directory);
+        screen.rest();
+        let (one, state) = one?;
+        if state != FlushState::Whole {
+            screen.warning(&format!("{}: {state}", directory.display()));
+        }
+        played.push(one);
+    }
+    if options.output.json {
+        screen.json(&report::simulation::json(asked.model.name, options.seed, &played));
+    } else {
+        screen.result(&report::simulation::text(
+            asked.model.about,
+            &options.set,
+            options.seed,
+            &played,
+            screen.style(),
+        ));
+    }
+    screen.remark(&next_steps(&played));
+    Ok(Exit::Done)
+}
+
+/// Plays one policy into a run directory.
+fn play(
+    asked: &Asked,
+    policy: &Policy,
+    settings: &Settings,
+    directory: &Path,
+) -> Result<(Played, FlushState), Failure> {
+    if let Some(parent) = directory.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        std::fs::create_dir_all(parent)
+            .map_err(|error| Failure::machine(format_args!("{}: cannot make it: {error}", parent.display())))?;
+    }
+    let description = describe(asked, policy, settings);
+    let mut tape = Tape::new(directory, &description, options_all(&asked.options));
+    let began = Instant::now();
+    let outcome = (asked.model.play)(policy.name, settings, asked.options.seed, &mut tape).map_err(Failure::usage)?;
+    let course = course::course(outcome);
+    let state = tape.close(course.clone()).map_err(Failure::machine)?;
+    let simulation = description.simulated.expect("it was described as one");
+    let run = directory.display().to_string();
+    Ok((Played { run, simulation, course, took: began.elapsed() }, state))
+}
+
+/// Without a name of the person's own, policies are what is compared.
+fn of_policy(policy: &Policy) -> Configuration {
+    let settings = vec![("policy".to_owned(), policy.name.to_owned())];
+    Configuration { name: policy.name.to_owned(), settings, repetition: 0, is_twin: false }
+}
+
+fn options_all(options: &Options) -> bool {
+    options.requests == crate::cli::Requests::All
+}
+
+fn describe(asked: &Asked, policy: &Policy, settings: &Settings) -> RunDescription {
+    let options = &asked.options;
+    let slow_ns = options.slower_than;
+    // As a tracer has it.
+    let interval_ns = (slow_ns / 100).clamp(1_000, 10_000_000);
+    let trace = TraceSettings { slow_ns, interval_ns, all_requests: options_all(options) };
+    RunDescription {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        sample_interval_ns: options.interval,
+        report_interval_ns: Some(options.interval),
+        slower_than_ns: slow_ns,
+        trace: Some(trace),
+        seed: Some(options.seed),
+        simulated: Some(course::simulation(asked.model, policy, settings)),
+        configuration: Some(options.configuration.clone().unwrap_or_else(|| of_policy(policy))),
+        // The model's clock begins at 0; the wall clock says when it was played.
+        ..RunDescription::new(asked.model.name, Moment { monotonic_ns: 0, wall_ns: clock::now().wall_ns })
+    }
+}
+
+/// The run directory of a policy: `--out` itself, or a folder in it where there are several.
+fn directory(options: &Options, model: &Model, policy: &Policy, several: bool) -> Result<PathBuf, Failure> {
+    match &options.out {
+        Some(out) if several => Ok(out.join(policy.name)),
+        Some(out) => Ok(out.clone()),
+        None => Ok(rundir::choose(None, &format!("{}-{}", model.name, policy.name), &[])?.directory),
+    }
+}
+
+fn next_steps(played: &[Played]) -> String {
+    let mut text = "Try next:".to_owned();
+    if let [first, .., last] = played {
+        text.push_str(&format!("\n  stallscope compare --a {} --b {}", first.run, last.run));
+    }
+    if let Some(first) = played.first() {
+        text.push_str(&format!("\n  stallscope explain {0}\n  stallscope report {0} -o simulated.html", first.run));
+    }
+    text
+}
