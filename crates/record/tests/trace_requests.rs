@@ -148,3 +148,26 @@ fn a_quick_request_is_summed_up_and_not_told() {
     let missed: u64 = seen.lost.iter().map(|lost| lost.count).sum();
     assert!((count + missed) * 1000 >= 12_288 * 999 && missed < 200, "{count} {bytes} {:?} {kinds:?}", seen.lost);
 }
+
+/// The kernel takes no time of when a command was made, and leaves there what the request's memory was used for before.
+#[test]
+fn a_command_to_the_device_is_counted_and_has_no_life_that_was_another_requests() {
+    let serial = std::fs::read_dir("/sys/block").unwrap().map(|entry| entry.unwrap().path().join("serial"));
+    // A virtual disk tells its serial number by a command, each time that it is asked.
+    let Some(serial) = serial.into_iter().find(|path| path.exists() && path.to_string_lossy().contains("/vd")) else {
+        println!("this machine has no virtual disk that could be asked");
+        return;
+    };
+    let number = std::fs::read_to_string(serial.with_file_name("dev")).unwrap();
+    let (major, minor) = number.trim().split_once(':').unwrap();
+    let disk = DeviceNumber::new(major.parse().unwrap(), minor.parse().unwrap());
+    let ask = format!("for i in $(seq 20); do cat {} >/dev/null; sleep 0.02; done", serial.display());
+    let Some(seen) = trace(&all_of_it(false), &ask) else { return };
+    let is_command = |kind: Kind| kind.operation() == model::block::Operation::None;
+    let sums = seen.traced.request_intervals.iter().filter(|sum| sum.device == disk && sum.bytes >= 20);
+    let counted: u64 = sums.filter(|sum| is_command(sum.kind)).map(|sum| sum.count).sum();
+    let told = of_device(&seen.traced, disk).into_iter().filter(|request| request.bytes == 20);
+    let lives: Vec<_> = told.filter_map(|request| request.queued_ns.map(|from| request.completed_ns - from)).collect();
+    assert!(counted >= 20, "{counted}");
+    assert!(lives.iter().all(|life| *life < 5_000_000), "{lives:?}");
+}

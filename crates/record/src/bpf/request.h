@@ -131,13 +131,25 @@ static __always_inline int passes_by(struct request *request)
 	return (request->cmd_flags & 0xff) == 2 || request->cmd_flags & 1 << 18 || request->end_io;
 }
 
+static __always_inline int is_command(struct request *request)
+{
+	return (request->cmd_flags & 0xff) >= 32;
+}
+
+/* The kernel's time for when it was made, 0 where it has none: it takes none of commands (REQ_OP_DRV_IN and beyond), and
+ * since 6.13 leaves the time there of what the request was used for before. */
+static __always_inline u64 made_at(struct request *request)
+{
+	return is_command(request) ? 0 : request->start_time_ns;
+}
+
 /* Whether the request was made when all was attached; it is then one that shows that issues have to be traced. */
 static __always_inline int want_issue_of(struct request *request)
 {
 	u32 zero = 0;
 	struct issues *known = bpf_map_lookup_elem(&issues, &zero);
 
-	if (!known || !known->since_ns || request->start_time_ns < known->since_ns)
+	if (!known || !known->since_ns || made_at(request) < known->since_ns)
 		return 0;
 	if (!passes_by(request))
 		known->wanted++;
@@ -402,7 +414,7 @@ static __always_inline struct slot *slot_at(struct request *request, u64 now)
 		return 0;
 	slot = find(set, (u64)request);
 	/* This is the first that is heard of it, but where each request is kept. */
-	made = request->start_time_ns;
+	made = made_at(request);
 	if (!slot)
 		return new_slot(set, request, now, made);
 	if (!slot->made_ns && !slot->issued_ns)
@@ -585,7 +597,7 @@ static __always_inline u32 epoch_at(struct request *request, u64 made)
 static __always_inline struct slot *slot_of_done(struct request *request, unsigned int bytes, u64 now)
 {
 	struct set *set = set_of(request);
-	u64 made = request->start_time_ns;
+	u64 made = made_at(request);
 	struct slot *slot;
 
 	if (!set)
@@ -596,7 +608,7 @@ static __always_inline struct slot *slot_of_done(struct request *request, unsign
 	/* A write that is durable at last was done before, and one that only flushes is so by the flush's request. */
 	if (!bytes && (request->cmd_flags & 0xff) != 2)
 		return 0;
-	if (!want_issue_of(request))
+	if (made && !want_issue_of(request))
 		return 0;
 	if (slot)
 		count_done(request, slot->class);
@@ -612,7 +624,7 @@ static __always_inline struct slot *slot_of_done(struct request *request, unsign
 	slot->tid = 0;
 	slot->throttled = 0;
 	count_arrival(slot, request, now);
-	if (now - made >= settings.slow_ns)
+	if (made && now - made >= settings.slow_ns)
 		slot->epoch = epoch_at(request, made);
 	return slot;
 }
