@@ -9,6 +9,7 @@
 
 pub mod agenda;
 pub mod block;
+pub mod bufcache;
 pub mod liveness;
 pub mod observer;
 pub mod parameter;

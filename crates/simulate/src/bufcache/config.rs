@@ -1,0 +1,137 @@
+//! What is played, as numbers.
+
+use super::limits::Limits;
+use crate::parameter::{SettingError, Settings};
+use crate::service::Service;
+
+/// Everything that does not change while the model plays.
+#[derive(Debug, Clone)]
+pub(super) struct Config {
+    pub(super) dd: bool,
+    pub(super) processes: usize,
+    /// Whether reads and writes share an open file.
+    pub(super) shared_offset: bool,
+    /// Whether an open file has a heuristic for each direction.
+    pub(super) per_direction: bool,
+    /// Whether full blocks are written at once, instead of in clusters.
+    pub(super) noclusterw: bool,
+    /// Whether complete clusters are written, however the access looks.
+    pub(super) ignore_seqcount: bool,
+    /// Whether who has its vnode locked shared may flush its file when space is short.
+    pub(super) helper_upgrades: bool,
+    pub(super) block_bytes: u64,
+    pub(super) file_blocks: u64,
+    /// Of each read or write call.
+    pub(super) call_bytes: u64,
+    /// Blocks that a request holds at most.
+    pub(super) cluster_blocks: u64,
+    pub(super) read_max: u64,
+    /// In 2^32 cases, so often a block does not follow the one before on disk.
+    pub(super) breaks: u64,
+    pub(super) limits: Limits,
+    /// Buffers that there is space for, without those of inodes and indirect blocks.
+    pub(super) capacity: u64,
+    pub(super) runtime_ns: u64,
+    pub(super) op_ns: u64,
+    pub(super) user_ns: u64,
+    pub(super) block_ns: u64,
+    copy_rate: u64,
+    pub(super) wakeup_ns: u64,
+    pub(super) scan_ns: u64,
+    pub(super) flush_ns: u64,
+    pub(super) device: DeviceConfig,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct DeviceConfig {
+    pub(super) bytes_per_s: u64,
+    pub(super) request_ns: u64,
+    pub(super) read: Service,
+    pub(super) write: Service,
+}
+
+/// Buffers in use for a file that is not its data: its inode, and two levels of indirect blocks.
+const META_PER_FILE: u64 = 3;
+
+impl Config {
+    pub(super) fn new(policy: &str, settings: &Settings) -> Result<Config, SettingError> {
+        let bkvasize = if policy == "bkvasize-64k" { 64 << 10 } else { settings.whole("bkvasize") };
+        let dd = settings.word("workload") == "dd";
+        let (block_bytes, iosize_max) = (settings.whole("block_size"), settings.whole("iosize_max"));
+        let processes = if dd { 1 } else { settings.whole("rewriters") };
+        check_sizes(settings, bkvasize, processes, dd)?;
+        let limits = Limits::new(settings.whole("memory"), bkvasize)
+            .tuned(settings.whole("hidirtybuffers"), settings.whole("dirtybufthresh"));
+        let capacity = (limits.hibufspace / block_bytes).saturating_sub(META_PER_FILE * processes + 1);
+        if capacity < 16 + 4 * processes {
+            return Err(contradiction(format!(
+                "memory = {} bytes gives no more than {capacity} buffers: give more",
+                settings.whole("memory")
+            )));
+        }
+        Ok(Config {
+            dd,
+            processes: processes as usize,
+            shared_offset: settings.word("offsets") == "shared",
+            per_direction: policy == "per-direction",
+            noclusterw: policy == "noclusterw",
+            ignore_seqcount: policy == "ignore-seqcount",
+            helper_upgrades: policy == "helper-upgrade",
+            block_bytes,
+            file_blocks: settings.whole("file_size") / block_bytes,
+            call_bytes: settings.whole(if dd { "dd_size" } else { "io_size" }),
+            cluster_blocks: iosize_max / block_bytes,
+            read_max: settings.whole("read_max"),
+            breaks: (settings.share("fragmentation") * (1_u64 << 32) as f64) as u64,
+            limits,
+            capacity,
+            runtime_ns: settings.whole("runtime"),
+            op_ns: settings.whole("op_time"),
+            user_ns: settings.whole("user_time"),
+            block_ns: settings.whole("block_time"),
+            copy_rate: settings.whole("copy_rate"),
+            wakeup_ns: settings.whole("wakeup_time"),
+            scan_ns: settings.whole("scan_time"),
+            flush_ns: settings.whole("flush_time"),
+            device: DeviceConfig {
+                bytes_per_s: settings.whole("device_rate"),
+                request_ns: settings.whole("request_time"),
+                read: Service::Exponential(settings.whole("read_time")),
+                write: Service::Exponential(settings.whole("write_time")),
+            },
+        })
+    }
+
+    /// How long the CPU copies so many bytes.
+    pub(super) fn copy_ns(&self, bytes: u64) -> u64 {
+        bytes * 1_000_000_000 / self.copy_rate
+    }
+}
+
+fn check_sizes(settings: &Settings, bkvasize: u64, processes: u64, dd: bool) -> Result<(), SettingError> {
+    let block = settings.whole("block_size");
+    let call = if dd { "dd_size" } else { "io_size" };
+    let wrong = match () {
+        () if !block.is_power_of_two() || !(4096..=65536).contains(&block) => {
+            "block_size: write 4k, 8k, 16k, 32k or 64k"
+        }
+        () if !bkvasize.is_power_of_two() || bkvasize < 1024 => "bkvasize: write a power of two, 1k or more",
+        () if settings.whole("iosize_max") < block => "iosize_max: at least block_size",
+        () if !(1..=1000).contains(&processes) => "rewriters: write 1 to 1000",
+        () if settings.whole("file_size") < block => "file_size: at least block_size",
+        () if settings.whole("file_size") / block > 1 << 26 => "file_size: no more than 64m blocks",
+        () if settings.whole(call) == 0 => "io_size, dd_size: more than 0",
+        () if !dd && !block.is_multiple_of(settings.whole(call)) => "io_size: a part of block_size without remainder",
+        () if dd && !settings.whole(call).is_multiple_of(block) => "dd_size: whole blocks",
+        () if settings.whole("copy_rate") == 0 || settings.whole("device_rate") == 0 => {
+            "copy_rate, device_rate: more than 0"
+        }
+        () if settings.whole("op_time") == 0 || settings.whole("flush_time") == 0 => "op_time, flush_time: more than 0",
+        () => return Ok(()),
+    };
+    Err(contradiction(wrong.to_owned()))
+}
+
+fn contradiction(what: String) -> SettingError {
+    SettingError::Contradiction(what)
+}
