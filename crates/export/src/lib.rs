@@ -6,6 +6,7 @@
 
 pub mod csv;
 pub mod events;
+pub mod fio;
 pub mod hlog;
 pub mod openmetrics;
 pub mod parquet;

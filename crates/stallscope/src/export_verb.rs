@@ -50,6 +50,10 @@ pub enum Format {
     Perfetto,
     /// An interval log of HdrHistogram: the load's latencies.
     Hlog,
+    /// fio's JSON, as json+ gives it: the load's reads, writes and syncs.
+    FioJson,
+    /// A directory for fio-plot: that JSON, and fio's interval logs.
+    FioPlot,
     /// Text with timestamps for Prometheus and its like: the counters.
     Openmetrics,
     /// A stream for blkparse and btt: block requests.
@@ -75,6 +79,8 @@ pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
         Format::Csv => tables::tables::<CsvTable<Sink>>(&mut source, &place),
         Format::Perfetto => timeline::perfetto(&mut source, &place),
         Format::Hlog => load::histogram_log(&mut source, &place),
+        Format::FioJson => load::fio_json(&mut source, &place),
+        Format::FioPlot => load::fio_plot(&mut source, &place),
         Format::Openmetrics => samples::openmetrics(&mut source, &place),
         Format::Blktrace => block::blktrace(&mut source, &place),
         Format::Pcp => samples::pcp(&mut source, &place),

@@ -55,7 +55,11 @@ pub fn pcp(source: &mut Source<'_>, place: &Place) -> Result<Written, Failure> {
     Ok(Written { what: format!("{metrics} metrics at {samples} samples, as the archive 'run'") })
 }
 
-fn described(source: &mut Source<'_>, place: &Place) -> Result<(Vec<MetricDescriptor>, Vec<SampleHeader>), Failure> {
+/// All descriptions of metrics and all moments of samples.
+pub fn described(
+    source: &mut Source<'_>,
+    place: &Place,
+) -> Result<(Vec<MetricDescriptor>, Vec<SampleHeader>), Failure> {
     let run = source.run;
     let (mut metrics, mut samples) = (Vec::new(), Vec::new());
     source.each(place, run.descriptors(), Vec::len, |rows| {

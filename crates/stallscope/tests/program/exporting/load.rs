@@ -1,5 +1,7 @@
 //! What the load did, in formats for that.
 
+use std::process::Command;
+
 use serde_json::Value;
 
 use super::{export, recorded, told};
@@ -44,11 +46,69 @@ fn hdrhistogram_reads_the_interval_log() {
 }
 
 #[test]
+fn fios_own_tool_reads_every_operation() {
+    let tool = std::path::Path::new("/usr/bin/fio_jsonplus_clat2csv");
+    if !tool.exists() {
+        return println!("skipped: reading fio's json+ needs fio_jsonplus_clat2csv (package fio)");
+    }
+    let Some(mut python) = super::readers::python("six", "fio_jsonplus_clat2csv") else { return };
+    let folder = folder();
+    let run = recorded(folder.path());
+    let output = folder.path().join("fio.json");
+    let ended = export(&run, "fio-json", &output).expect_code(0);
+    assert!(ended.stderr.contains("left out") && ended.stderr.contains("allocation"), "{}", ended.stderr);
+    python.arg(tool).arg(&output).arg(folder.path().join("fio.csv"));
+    println!("{}", told(&mut python));
+    println!("{}", told(python.arg("--validate")));
+    let csv = std::fs::read_to_string(folder.path().join("fio_job0.csv")).unwrap();
+    let columns: Vec<&str> = csv.lines().next().unwrap().split(", ").collect();
+    for (class, column) in [("read", "read_lat_ns_count"), ("write", "write_clat_ns_count")] {
+        let at = columns.iter().position(|name| *name == column).unwrap();
+        let count = |line: &str| line.split(", ").nth(at).and_then(|cell| cell.parse::<u64>().ok());
+        let counted: u64 = csv.lines().filter_map(count).sum();
+        assert_eq!(Some(counted), shown(&run)["operations"][class]["count"].as_u64(), "{class}");
+    }
+}
+
+#[test]
+fn fio_plot_draws_the_run() {
+    let Some(python) = super::readers::python("fio_plot", "drawing fio's files (fio-plot)") else { return };
+    let folder = folder();
+    let run = recorded(folder.path());
+    let output = folder.path().join("plot");
+    export(&run, "fio-plot", &output).expect_code(0);
+    let python = python.get_program().to_owned();
+    let kinds = ["-g -t bw iops lat -f read write", "-H -f read", "-N -f write", "-l -f read", "-L -t iops -f read"];
+    for (number, kind) in kinds.iter().enumerate() {
+        let picture = folder.path().join(format!("{number}.png"));
+        let mut draw = Command::new(&python);
+        // Its entry point takes its arguments from the command line; without a screen it needs a back end that draws none.
+        draw.env("MPLBACKEND", "Agg").args([
+            "-c",
+            "import fio_plot; fio_plot.main()",
+            "-T",
+            "x",
+            "-r",
+            "rw",
+            "-d",
+            "1",
+            "-n",
+            "2",
+        ]);
+        draw.arg("-i").arg(&output).arg("-o").arg(&picture).args(kind.split(' '));
+        told(&mut draw);
+        let bytes = std::fs::read(&picture).unwrap();
+        assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000, "{kind}: {} bytes", bytes.len());
+    }
+}
+
+#[test]
 fn a_run_without_a_load_has_no_latencies_to_export() {
     let folder = folder();
     let out = folder.path().join("run");
     run(&format!("record --runtime 300ms --interval 100ms -q --out {}", out.display())).expect_code(0);
     let ended = export(&out, "hlog", &folder.path().join("x")).expect_code(2);
     assert!(ended.error().contains("no load"), "{}", ended.error());
+    export(&out, "fio-json", &folder.path().join("x")).expect_code(2);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
