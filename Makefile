@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build test test-vm lint bench page install clean
+.PHONY: all demo build test test-vm lint bench page install dist clean
 
 all: build
 
@@ -56,6 +56,11 @@ install: build
 	install -m 644 target/generated/stallscope.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/stallscope
 	install -m 644 target/generated/_stallscope $(DESTDIR)$(PREFIX)/share/zsh/site-functions/
 	install -m 644 target/generated/stallscope.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/
+
+# A release: a static program, packed for everybody and for Debian. Minutes, for it is built anew.
+dist:
+	@scripts/need build dist
+	@scripts/dist
 
 clean:
 	$(CARGO) clean

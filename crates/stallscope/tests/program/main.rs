@@ -31,6 +31,7 @@ mod killed;
 mod live;
 mod many_requests;
 mod ordinary_user;
+mod packing;
 mod plan;
 mod recording;
 mod side_by_side;
