@@ -15,4 +15,5 @@ pub mod observer;
 pub mod parameter;
 pub mod policy;
 pub mod random;
+pub mod sched;
 pub mod service;

@@ -82,7 +82,7 @@ pub enum Form {
 }
 
 /// All of them.
-pub const ALL: &[&Model] = &[&crate::bufcache::MODEL];
+pub const ALL: &[&Model] = &[&crate::bufcache::MODEL, &crate::sched::MODEL];
 
 /// The model of that name.
 pub fn find(name: &str) -> Option<&'static Model> {

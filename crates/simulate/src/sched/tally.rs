@@ -1,0 +1,165 @@
+//! What a course of the block layer comes down to.
+
+use model::block::{Kind, Operation};
+
+use super::layer::{Finished, is_sync};
+use crate::policy::Figure;
+
+/// The value that `share` of them do not exceed; `None` of none. Sorts them.
+pub(super) fn percentile(values: &mut [u64], share: f64) -> Option<u64> {
+    values.sort_unstable();
+    let rank = (values.len() as f64 * share).ceil() as usize;
+    values.get(rank.saturating_sub(1)).copied()
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Mean {
+    sum: f64,
+    count: u64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    fn get(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+}
+
+/// What finished requests come down to.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Of writes that nobody waits for, of all else.
+    q2g: [Mean; 2],
+    i2d: [Mean; 2],
+    d2c: [Mean; 2],
+    merges: u64,
+    bytes: u64,
+    slow_writes: u64,
+    barely_slow: u64,
+    slowest_write_ns: u64,
+    meanwhile: [Mean; 5],
+    reads_ns: Vec<u64>,
+    writes_ns: Vec<u64>,
+    fsyncs_ns: Vec<u64>,
+    until_ns: u64,
+}
+
+/// The kinds of the document's table, and all others.
+const DOCUMENTS: [&str; 4] = ["R", "RM", "RA", "W"];
+
+impl Tally {
+    /// A request was completed. `slow_ns`: what took so long was slow.
+    pub(super) fn request(&mut self, finished: &Finished, slow_ns: u64) {
+        let record = &finished.record;
+        let side = usize::from(is_sync(record.kind));
+        let span = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from?) as f64);
+        let mean = |mean: &mut Mean, value: Option<f64>| value.into_iter().for_each(|value| mean.add(value));
+        mean(&mut self.q2g[side], span(record.queued_ns, record.got_ns));
+        mean(&mut self.i2d[side], span(record.inserted_ns, record.issued_ns));
+        mean(&mut self.d2c[side], span(record.issued_ns, Some(record.completed_ns)));
+        self.merges += u64::from(record.merges);
+        self.bytes += u64::from(record.bytes);
+        self.until_ns = record.completed_ns;
+        let took_ns = record.completed_ns - record.queued_ns.unwrap_or(record.completed_ns);
+        match record.kind.operation() {
+            Operation::Read => self.reads_ns.push(took_ns),
+            _ if side == 0 => self.write(finished, took_ns, slow_ns),
+            _ => {}
+        }
+    }
+
+    fn write(&mut self, finished: &Finished, took_ns: u64, slow_ns: u64) {
+        self.writes_ns.push(took_ns);
+        self.slowest_write_ns = self.slowest_write_ns.max(took_ns);
+        if took_ns < slow_ns {
+            return;
+        }
+        self.slow_writes += 1;
+        // The document looks at one write that took "over a second": those that took much longer were passed by more.
+        if took_ns > slow_ns + slow_ns / 5 {
+            return;
+        }
+        self.barely_slow += 1;
+        let count = |wanted: &dyn Fn(Kind) -> bool| -> f64 {
+            let counts = finished.meanwhile.iter().filter(|(kind, _)| wanted(*kind));
+            counts.map(|(_, count)| f64::from(*count)).sum()
+        };
+        for (number, letters) in DOCUMENTS.iter().enumerate() {
+            self.meanwhile[number].add(count(&|kind| kind.to_string() == *letters));
+        }
+        self.meanwhile[4].add(count(&|kind| !DOCUMENTS.contains(&kind.to_string().as_str())));
+    }
+
+    /// An fsync returned.
+    pub(super) fn fsync(&mut self, took_ns: u64) {
+        self.fsyncs_ns.push(took_ns);
+    }
+
+    /// All of it.
+    pub(super) fn figures(mut self) -> Vec<Figure> {
+        let mut figures = self.stages();
+        let figure = |name, about, value, more_is_better| Figure { name, about, value, more_is_better };
+        let meanwhile = [
+            ("meanwhile_r", "reads done while such a barely slow write waited, on average"),
+            ("meanwhile_rm", "reads of metadata"),
+            ("meanwhile_ra", "reads ahead"),
+            ("meanwhile_w", "writes that nobody waits for"),
+            ("meanwhile_others", "all else"),
+        ];
+        for ((name, about), mean) in meanwhile.into_iter().zip(self.meanwhile) {
+            figures.push(figure(name, about, mean.get(), None));
+        }
+        let names = [
+            ("read_p50_ns", "read_p99_ns"),
+            ("async_write_p50_ns", "async_write_p99_ns"),
+            ("fsync_p50_ns", "fsync_p99_ns"),
+        ];
+        let classes = [&mut self.reads_ns, &mut self.writes_ns, &mut self.fsyncs_ns];
+        for ((median, tail), values) in names.into_iter().zip(classes) {
+            let mut at = |share| percentile(values, share).map(|ns| ns as f64);
+            figures.push(figure(median, "half of them took no longer", at(0.5), Some(false)));
+            figures.push(figure(tail, "99 in 100 took no longer", at(0.99), Some(false)));
+        }
+        figures
+    }
+
+    fn stages(&self) -> Vec<Figure> {
+        let seconds = self.until_ns as f64 / 1e9;
+        let rate = |count: usize| (seconds > 0.0).then(|| count as f64 / seconds);
+        let figure = |name, about, value, more_is_better| Figure { name, about, value, more_is_better };
+        vec![
+            figure("reads_per_s", "reads completed", rate(self.reads_ns.len()), Some(true)),
+            figure(
+                "async_writes_per_s",
+                "writes completed that nobody waits for",
+                rate(self.writes_ns.len()),
+                Some(true),
+            ),
+            figure(
+                "throughput_bytes_per_s",
+                "of all requests",
+                (seconds > 0.0).then(|| self.bytes as f64 / seconds),
+                Some(true),
+            ),
+            figure("merged_bios", "bios that went into another's request", Some(self.merges as f64), None),
+            figure("async_q2g_mean_ns", "such a write waits for a free request", self.q2g[0].get(), Some(false)),
+            figure("async_i2d_mean_ns", "and then in the scheduler", self.i2d[0].get(), Some(false)),
+            figure("async_d2c_mean_ns", "and then at the device", self.d2c[0].get(), Some(false)),
+            figure("sync_q2g_mean_ns", "all else waits for a free request", self.q2g[1].get(), Some(false)),
+            figure("sync_i2d_mean_ns", "and then in the scheduler", self.i2d[1].get(), Some(false)),
+            figure("sync_d2c_mean_ns", "and then at the device", self.d2c[1].get(), Some(false)),
+            figure(
+                "slow_async_writes",
+                "that took as long as slow_write or longer",
+                Some(self.slow_writes as f64),
+                Some(false),
+            ),
+            figure("barely_slow_async_writes", "of these, at most a fifth longer", Some(self.barely_slow as f64), None),
+            figure("slowest_async_write_ns", "from queued to done", Some(self.slowest_write_ns as f64), Some(false)),
+        ]
+    }
+}
