@@ -50,6 +50,7 @@ impl Device {
     }
 
     /// Whether it ever had more than it takes.
+    #[cfg(test)]
     pub(super) fn overfull(&self) -> bool {
         self.most > self.depth
     }

@@ -106,6 +106,7 @@ impl Pool {
     }
 
     /// Whether more were in use at any time than there are.
+    #[cfg(test)]
     pub(super) fn overdrawn(&self) -> bool {
         let [not, waited_for] = self.most_used;
         match self.limit {
