@@ -12,6 +12,7 @@ pub mod block;
 pub mod bufcache;
 pub mod liveness;
 pub mod observer;
+pub mod osc;
 pub mod parameter;
 pub mod policy;
 pub mod random;

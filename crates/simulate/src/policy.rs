@@ -68,7 +68,8 @@ pub struct Histogram {
     pub name: &'static str,
     /// Which form people know it in.
     pub form: Form,
-    /// Least value of each row, ascending, and how many.
+    /// Least value of each row, ascending, and how many. In [`Form::RpcStats`], as in Lustre, a row of powers of two holds
+    /// what is more than half of it, up to it.
     pub rows: Vec<(u64, u64)>,
 }
 
@@ -82,7 +83,7 @@ pub enum Form {
 }
 
 /// All of them.
-pub const ALL: &[&Model] = &[&crate::bufcache::MODEL, &crate::sched::MODEL];
+pub const ALL: &[&Model] = &[&crate::bufcache::MODEL, &crate::osc::MODEL, &crate::sched::MODEL];
 
 /// The model of that name.
 pub fn find(name: &str) -> Option<&'static Model> {

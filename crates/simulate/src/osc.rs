@@ -1,0 +1,65 @@
+//! How Lustre's client forms write RPCs (LU-8515): when an object is taken to be worth an RPC, and which of its extents go
+//! into it. docs/models/OSC.md says what is modelled, what is left out, and which figures are whose.
+//!
+//! The names are Lustre's: an *OSC* is one client's connection to one storage target (OST), an *object* is one file's part
+//! on one target as one client knows it, an *extent* is a run of its dirty pages within one RPC's size.
+
+mod account;
+mod cache;
+mod extent;
+mod flush;
+mod formation;
+mod hang;
+mod lock;
+mod parameters;
+mod rpc;
+mod simulation;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use crate::observer::Observer;
+use crate::parameter::{SettingError, Settings};
+use crate::policy::{Model, Outcome, Policy};
+
+use self::parameters::Plan;
+use self::simulation::Simulation;
+
+/// LU-8515.
+pub const MODEL: Model = Model {
+    name: "osc",
+    about: "Lustre's write RPCs: triggered by an object's count of dirty pages, or by full extents (LU-8515)",
+    policies: &[
+        Policy {
+            name: "old",
+            about: "an RPC when the object has pages for one, from its first extents on (2.7 to 2.9)",
+        },
+        Policy { name: "full", about: "an RPC when an extent is full, full extents first (the patch, 2.10)" },
+        Policy {
+            name: "both",
+            about: "an RPC when the object has pages for one, full extents first (the review's idea)",
+        },
+    ],
+    parameters: parameters::TABLE,
+    play,
+};
+
+/// The policies, as the model asks for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trigger {
+    Old,
+    Full,
+    Both,
+}
+
+fn play(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Result<Outcome, SettingError> {
+    let trigger = match policy {
+        "old" => Trigger::Old,
+        "full" => Trigger::Full,
+        "both" => Trigger::Both,
+        other => panic!("osc has no policy {other}"),
+    };
+    let plan = Plan::new(settings)?;
+    Ok(Simulation::new(plan, trigger, seed, observer).run())
+}

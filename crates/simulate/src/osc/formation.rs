@@ -1,0 +1,217 @@
+//! When an object makes an RPC, and what goes into it: the subject of LU-8515.
+
+use std::collections::VecDeque;
+
+use super::Trigger;
+use super::extent::{List, State};
+use super::simulation::{Due, Simulation};
+
+/// Why an RPC was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    HighPriority,
+    Urgent,
+    CacheWaiters,
+    /// The object's count of pages, or a full extent.
+    Enough,
+}
+
+impl Simulation<'_> {
+    /// osc_makes_rpc.
+    pub(super) fn makes_rpc(&self, id: usize) -> Option<Reason> {
+        let object = &self.objects[id];
+        let enough = match self.trigger {
+            Trigger::Old | Trigger::Both => object.pending_pages >= self.plan.rpc_pages,
+            Trigger::Full => !object.full.is_empty(),
+        };
+        if object.pending_pages == 0 {
+            None
+        } else if !object.high_priority.is_empty() {
+            Some(Reason::HighPriority)
+        } else if !object.urgent.is_empty() {
+            Some(Reason::Urgent)
+        } else if self.waiters_force(object.osc) {
+            Some(Reason::CacheWaiters)
+        } else if enough {
+            Some(Reason::Enough)
+        } else {
+            None
+        }
+    }
+
+    fn waiters_force(&self, osc: usize) -> bool {
+        self.plan.heed_waiters && !self.oscs[osc].waiters.is_empty()
+    }
+
+    /// osc_list_maint: puts the object on the lists of its OSC that it belongs on now. True where it is ready.
+    pub(super) fn list_maint(&mut self, id: usize) -> bool {
+        let high_priority = !self.objects[id].high_priority.is_empty();
+        let ready = !high_priority && self.makes_rpc(id).is_some();
+        let object = &mut self.objects[id];
+        let osc = &mut self.oscs[object.osc];
+        on_list(&mut osc.high_priority, &mut object.on_high_priority, id, high_priority);
+        on_list(&mut osc.ready, &mut object.on_ready, id, ready);
+        on_list(&mut osc.write, &mut object.on_write, id, object.pending_pages > 0);
+        high_priority || ready
+    }
+
+    /// osc_io_unplug_async: ptlrpcd looks soon, if the object is ready.
+    pub(super) fn unplug_async(&mut self, object: usize) {
+        if self.list_maint(object) {
+            self.queue_work(self.objects[object].osc);
+        }
+    }
+
+    /// ptlrpcd_queue_work: what is queued already is not queued twice.
+    pub(super) fn queue_work(&mut self, osc: usize) {
+        if !self.oscs[osc].work_queued {
+            self.oscs[osc].work_queued = true;
+            let delay_ns = self.random.time_ns(self.plan.wake_ns);
+            self.agenda.after(delay_ns, Due::Work(osc));
+        }
+    }
+
+    /// osc_check_rpcs: as many RPCs as there are reasons for, up to the limit.
+    pub(super) fn check_rpcs(&mut self, osc: usize) {
+        while let Some(object) = self.next_object(osc) {
+            // One more than the limit for extents on which another client's lock waits.
+            let extra = u64::from(!self.objects[object].high_priority.is_empty());
+            if self.oscs[osc].in_flight >= self.plan.rpcs_in_flight + extra {
+                self.list_maint(object);
+                return;
+            }
+            if let Some(reason) = self.makes_rpc(object) {
+                let extents = self.write_extents(object);
+                if !extents.is_empty() {
+                    self.send(object, extents, reason);
+                }
+            }
+            self.list_maint(object);
+        }
+    }
+
+    /// osc_next_obj: high priority, ready, and where tasks wait for the cache, whatever has pages.
+    fn next_object(&mut self, id: usize) -> Option<usize> {
+        let force = self.waiters_force(id);
+        let osc = &mut self.oscs[id];
+        if let Some(object) = osc.high_priority.pop_front() {
+            self.objects[object].on_high_priority = false;
+            return Some(object);
+        }
+        if let Some(object) = osc.ready.pop_front() {
+            self.objects[object].on_ready = false;
+            return Some(object);
+        }
+        let object = if force { osc.write.pop_front() } else { None }?;
+        self.objects[object].on_write = false;
+        Some(object)
+    }
+
+    /// get_write_extents, before the patch and with it.
+    fn write_extents(&self, id: usize) -> Vec<usize> {
+        let object = &self.objects[id];
+        let mut chosen = Chosen { extents: Vec::new(), pages: 0, most: self.plan.rpc_pages };
+        for extent in &object.high_priority {
+            if !self.try_to_add(*extent, &mut chosen) {
+                return chosen.extents;
+            }
+        }
+        for extent in &object.urgent {
+            if chosen.extents.contains(extent) {
+                continue;
+            }
+            if !self.try_to_add(*extent, &mut chosen) {
+                return chosen.extents;
+            }
+            // Before the patch, those that follow an urgent one went with it.
+            let follow = self.trigger == Trigger::Old && self.extents[*extent].state == State::Cache;
+            if follow && !self.add_from(id, self.extents[*extent].last() + 1, &mut chosen) {
+                return chosen.extents;
+            }
+        }
+        for extent in &object.full {
+            if !self.try_to_add(*extent, &mut chosen) {
+                break;
+            }
+        }
+        self.add_from(id, 0, &mut chosen);
+        chosen.extents
+    }
+
+    /// Adds what is in cache, in the order of pages, from that page on, until one does not fit: false.
+    fn add_from(&self, object: usize, page: u64, chosen: &mut Chosen) -> bool {
+        for extent in self.objects[object].tree.range(page..).map(|(_, extent)| *extent) {
+            if chosen.pages == chosen.most {
+                return false;
+            }
+            let free = self.extents[extent].state == State::Cache && !chosen.extents.contains(&extent);
+            if free && !self.try_to_add(extent, chosen) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// try_to_add_extent_for_io: within the limit of pages, and nothing with grant beside something without.
+    fn try_to_add(&self, id: usize, chosen: &mut Chosen) -> bool {
+        let extent = &self.extents[id];
+        let mixed = chosen
+            .extents
+            .first()
+            .is_some_and(|first| (self.extents[*first].state == State::Sync) != (extent.state == State::Sync));
+        if mixed || chosen.pages + extent.pages > chosen.most {
+            return false;
+        }
+        chosen.pages += extent.pages;
+        chosen.extents.push(id);
+        true
+    }
+
+    /// They leave the lists and the count.
+    pub(super) fn take_for_rpc(&mut self, object: usize, extents: &[usize]) {
+        for id in extents {
+            self.take_off_list(*id);
+            self.objects[object].pending_pages -= self.extents[*id].pages;
+            let cached = self.extents[*id].state == State::Cache;
+            self.extents.set_state(*id, State::Rpc);
+            debug_assert!(cached || !self.objects[object].tree.values().any(|other| other == id));
+        }
+    }
+
+    /// osc_cache_writeback_range: what is in cache there is written without delay, and what a writer holds is once it lets
+    /// go. Gives all extents there.
+    pub(super) fn writeback_range(&mut self, object: usize, first: u64, last: u64, list: List) -> Vec<usize> {
+        let begin = self.objects[object].tree.range(..=first).next_back().map_or(first, |(page, _)| *page);
+        let within = self.objects[object].tree.range(begin..=last).map(|(_, extent)| *extent);
+        let within: Vec<usize> = within.filter(|extent| self.extents[*extent].last() >= first).collect();
+        for id in &within {
+            self.extents[*id].awaited = true;
+            match self.extents[*id].state {
+                State::Cache if list == List::HighPriority => self.put_on_list(*id, list),
+                State::Cache if !self.extents[*id].urgent => {
+                    self.extents[*id].urgent = true;
+                    self.put_on_list(*id, list);
+                }
+                State::Active => self.extents[*id].urgent = true,
+                _ => {}
+            }
+        }
+        within
+    }
+}
+
+/// What goes into an RPC so far.
+struct Chosen {
+    extents: Vec<usize>,
+    pages: u64,
+    most: u64,
+}
+
+fn on_list(list: &mut VecDeque<usize>, is_on: &mut bool, id: usize, should_be: bool) {
+    if should_be && !*is_on {
+        list.push_back(id);
+    } else if !should_be && *is_on {
+        list.retain(|other| *other != id);
+    }
+    *is_on = should_be;
+}
