@@ -17,7 +17,8 @@ def theirs(directory):
     command = ["bonnie++", "-d", directory, "-s", str(SIZE_MIB), "-r", "0", "-n", "0", "-f", "-u", "root", "-q"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     rate = done.stdout.strip().splitlines()[-1].split(",")[REWRITE]
-    return float(rate) * 1024
+    # It writes pluses for what took less than half a second: no figure.
+    return None if rate.startswith("+") else float(rate) * 1024
 
 
 def ours(directory):
@@ -37,14 +38,22 @@ def told(name, rates):
 def main():
     for system in ("tmpfs", "xfs"):
         directory = os.path.join(SCRATCH, system)
-        pairs = []
+        pairs, too_short = [], 0
         for round_number in range(ROUNDS):
             # Whoever comes second finds another machine; so each comes second as often as the other.
             order = (theirs, ours) if round_number % 2 == 0 else (ours, theirs)
             rates = {run: run(directory) for run in order}
-            pairs.append((rates[theirs], rates[ours]))
+            if rates[theirs] is None:
+                too_short += 1
+            else:
+                pairs.append((rates[theirs], rates[ours]))
+        if too_short:
+            print(f"Rewriting {SIZE_MIB} MiB on {system}: too short for a figure of bonnie++ in {too_short} of {ROUNDS} rounds; "
+                  "give a larger REWRITE_SIZE_MIB")
+        if not pairs:
+            continue
         ratio = statistics.median(own / other for other, own in pairs)
-        print(f"Rewriting {SIZE_MIB} MiB on {system}, {ROUNDS} rounds in turn: {ratio:.2f} times bonnie++'s rate")
+        print(f"Rewriting {SIZE_MIB} MiB on {system}, {len(pairs)} rounds in turn: {ratio:.2f} times bonnie++'s rate")
         print(told("bonnie++", [other for other, _ in pairs]))
         print(told("stallscope", [own for _, own in pairs]), flush=True)
 
