@@ -106,6 +106,12 @@ impl Board {
         })
     }
 
+    /// How many things thread number `thread` did in the phase that it acted in last; `None`: it has not ended one.
+    pub fn items_of(&self, thread: usize) -> Option<u64> {
+        let words = self.share(thread);
+        (words[TURN].load(Ordering::Acquire) != 0).then(|| words[ITEMS].load(Ordering::Relaxed))
+    }
+
     /// Counts one more for that turn, and says how many there are; `None` when another turn has begun meanwhile.
     fn count_in(&self, word: usize, turn: u32) -> Option<u64> {
         let of_turn = |value: u64| (value >> 32 == u64::from(turn)).then_some(value + 1);

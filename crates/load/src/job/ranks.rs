@@ -18,10 +18,11 @@ use serde::{Deserialize, Serialize};
 use super::block::{Block, Piece, whole};
 use super::patience::Patience;
 use super::worker::failed_at;
-use super::{Key, KeyKind, Worker};
+use super::{Job, Key, KeyKind, Worker};
 use crate::board::Failure;
 use crate::clock;
 use crate::data::FileId;
+use crate::random::Random;
 use crate::stamp::{self, Expected, Owner};
 use crate::sys;
 use crate::value::Kind;
@@ -86,6 +87,18 @@ pub struct Ranks {
     close: usize,
 }
 
+/// How many transfers a rank wrote last, where it wrote for a time and not until all was done.
+fn written_for_a_time(worker: &Worker<'_>, rank: u64) -> Option<u64> {
+    let mut first_thread = 0;
+    for actor in &worker.stage.plan.actors {
+        if let Some(Job::Ranks(Ranks { action: Action::Write, time_ns: 1.., .. })) = actor.job {
+            return worker.stage.board.items_of(first_thread + rank as usize);
+        }
+        first_thread += actor.threads as usize;
+    }
+    None
+}
+
 /// A rank at work.
 struct Rank {
     number: u64,
@@ -97,8 +110,13 @@ struct Rank {
 
 impl Ranks {
     pub(super) fn memory_bytes(&self) -> u64 {
-        let order = if self.random { self.layout.transfers() * size_of::<u32>() as u64 } else { 0 };
+        let order = if self.random { 2 * self.layout.transfers() * size_of::<u32>() as u64 } else { 0 };
         self.layout.transfer_bytes + order
+    }
+
+    /// A transfer, where it passes the page cache by.
+    pub(super) fn direct_bytes(&self) -> Option<[u64; 2]> {
+        self.direct.then_some([self.layout.transfer_bytes, 0])
     }
 
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
@@ -153,12 +171,36 @@ impl Ranks {
         }
     }
 
+    /// How many transfers of the rank there are: to a reader, those that were written before the time was over.
+    fn count(&self, worker: &Worker<'_>, rank: &Rank) -> u64 {
+        let all = self.layout.transfers();
+        if self.action == Action::Write {
+            return all;
+        }
+        written_for_a_time(worker, rank.number).map_or(all, |written| written.min(all))
+    }
+
+    /// The order of so many transfers, where it is random. A rank writes in an order of its own; a reader takes the first of
+    /// those, in another one.
+    fn order(&self, worker: &mut Worker<'_>, rank: &Rank, count: u64) -> Option<Vec<u32>> {
+        if !self.random {
+            return None;
+        }
+        let mut of_rank = Random::new(rank.owner.run ^ rank.generation.rotate_left(32), rank.number);
+        let written = of_rank.shuffled(self.layout.transfers() as u32);
+        if self.action == Action::Write {
+            return Some(written);
+        }
+        Some(worker.random.shuffled(count as u32).into_iter().map(|place| written[place as usize]).collect())
+    }
+
     /// All transfers of the rank, or until the time is over.
     fn transfers(&self, worker: &mut Worker<'_>, rank: &Rank, file: &File, block: &mut Block) {
-        let order = self.random.then(|| worker.random.shuffled(self.layout.transfers() as u32));
+        let count = self.count(worker, rank);
+        let order = self.order(worker, rank, count);
         let deadline_ns = if self.time_ns == 0 { u64::MAX } else { worker.start_ns().saturating_add(self.time_ns) };
         let mut patience = Patience::default();
-        for number in 0..self.layout.transfers() {
+        for number in 0..count {
             let Some(start_ns) = worker.next_start_ns() else { return };
             if deadline_ns != u64::MAX && clock::now_ns() >= deadline_ns {
                 return;
