@@ -4,7 +4,7 @@ mod blocking;
 mod open;
 
 pub(crate) use blocking::{Blocking, Calls, Nothing};
-pub(crate) use open::{OpenError, open};
+pub(crate) use open::{OpenError, alignment_in, open};
 use serde::{Deserialize, Serialize};
 
 /// The engines.

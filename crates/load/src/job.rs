@@ -116,6 +116,16 @@ impl Job {
         }
     }
 
+    /// Lengths of what it moves past the page cache at once, where it does.
+    pub(crate) fn direct_bytes(&self) -> Option<[u64; 2]> {
+        match self {
+            Job::Ranks(ranks) => ranks.direct_bytes(),
+            Job::Stream(stream) => stream.direct_bytes(),
+            Job::Random(random) => random.direct_bytes(),
+            _ => None,
+        }
+    }
+
     /// Operations that one thread may have in flight at once.
     pub(crate) fn depth(&self) -> usize {
         match self {

@@ -1,5 +1,6 @@
 //! A recipe with every formula resolved: what will be done, in numbers, and what of it does not fit this machine.
 
+mod direct;
 mod resolve;
 mod scope;
 mod show;

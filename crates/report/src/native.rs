@@ -8,7 +8,10 @@ use explain::summary::Summary;
 
 use crate::simoop;
 
-/// The lines that the original would have printed; `None`: the workload has no original.
+/// Workloads whose original prints lines or columns of its own.
+pub const WORKLOADS: [&str; 4] = ["bonnie", "fsmark", "ior", "simoop"];
+
+/// The lines that the original would have printed; `None`: the workload is none of [`WORKLOADS`].
 pub fn text(summary: &Summary) -> Option<String> {
     match summary.workload.as_str() {
         "simoop" => Some(format!("{}\n{}\n", simoop::FINAL_STATS, simoop::report(summary))),

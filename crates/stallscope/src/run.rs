@@ -82,6 +82,7 @@ fn stop_with(parent: i32) -> Result<(), Failure> {
 
 /// Plans, runs, records and shows.
 pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &Register) -> Result<Outcome, Failure> {
+    let showing = Showing::new(&asked)?;
     let mut plan = plan(&asked)?;
     if asked.args.plan {
         return show_plan(&plan, &asked, screen);
@@ -92,7 +93,6 @@ pub fn perform(asked: Asked, screen: &Screen, interrupt: &Interrupt, register: &
     for remark in plan.remarks() {
         screen.warning(remark);
     }
-    let showing = Showing::new(&asked)?;
     let mut session = Session::open(
         &asked.args.recording,
         intent(&asked, &plan),
@@ -147,6 +147,7 @@ fn plan(asked: &Asked) -> Result<Plan, Failure> {
     };
     let mut plan = Plan::resolve(&asked.recipe, &facts, &request).map_err(Failure::usage)?;
     crash::find_ledger(&mut plan)?;
+    plan.refuse_impossible_direct_io();
     Ok(plan)
 }
 

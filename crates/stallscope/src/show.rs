@@ -24,10 +24,13 @@ pub fn show(args: &ShowArgs, screen: &Screen) -> Result<Exit, Failure> {
 
 /// A run's figures in the form of the workload's original.
 pub fn native(summary: &Summary) -> Result<String, Failure> {
-    report::native::text(summary).ok_or_else(|| {
-        Failure::usage(format_args!(
-            "'{}' has no original whose form its figures could have; leave out --format",
-            summary.workload
-        ))
-    })
+    report::native::text(summary).ok_or_else(|| no_native(&summary.workload))
+}
+
+/// What to say where a workload's figures have no other form.
+pub fn no_native(workload: &str) -> Failure {
+    let there = report::native::WORKLOADS.join(", ");
+    Failure::usage(format_args!(
+        "--format native: '{workload}' has no original with a form of its own; those that have one are {there}"
+    ))
 }

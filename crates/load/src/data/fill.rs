@@ -251,7 +251,8 @@ impl Fill<'_> {
                 }
                 None => self.bytes.slice(salt.wrapping_add(offset), length as usize),
             };
-            file.write_all_at(bytes, offset).map_err(LoadError::data("write", path))?;
+            let placed = |error: io::Error| io::Error::new(error.kind(), format!("{error}, from byte {offset} on"));
+            file.write_all_at(bytes, offset).map_err(placed).map_err(LoadError::data("write", path))?;
             self.board.add_filled(length);
             offset += length;
         }

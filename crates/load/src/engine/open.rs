@@ -47,18 +47,33 @@ pub(crate) enum OpenError {
 }
 
 fn refuse_misfit(file: &File, path: &Path, block_bytes: u64) -> Result<(), OpenError> {
-    // A kernel that does not tell lets the first operation fail instead.
-    let Ok(stat) = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, DIOALIGN) else { return Ok(()) };
-    if stat.stx_mask & DIOALIGN.bits() == 0 {
-        return Ok(());
-    }
-    match u64::from(stat.stx_dio_offset_align) {
-        0 => Err(OpenError::Unfit(format!("{}: direct I/O on it is not possible; leave --direct out", path.display()))),
-        align if !block_bytes.is_multiple_of(align) => Err(OpenError::Unfit(format!(
+    match alignment(file) {
+        Some(0) => {
+            Err(OpenError::Unfit(format!("{}: direct I/O on it is not possible; leave --direct out", path.display())))
+        }
+        Some(align) if !block_bytes.is_multiple_of(align) => Err(OpenError::Unfit(format!(
             "{}: direct I/O there is done in multiples of {align} bytes, and {block_bytes} is none; choose another \
              --block-size, or leave --direct out",
             path.display()
         ))),
         _ => Ok(()),
+    }
+}
+
+/// What offsets and lengths of direct I/O on a file must be multiples of, in bytes; 0: it is not possible. `None` where the
+/// kernel does not tell: then the first operation fails instead.
+fn alignment(file: &File) -> Option<u64> {
+    let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, DIOALIGN).ok()?;
+    (stat.stx_mask & DIOALIGN.bits() != 0).then_some(u64::from(stat.stx_dio_offset_align))
+}
+
+/// The same of files that will be made in a directory, by a nameless one, which is gone when it is closed.
+pub(crate) fn alignment_in(directory: &Path) -> Option<u64> {
+    let mut options = File::options();
+    let file = options.read(true).write(true).custom_flags(libc::O_TMPFILE | libc::O_DIRECT).open(directory);
+    match file {
+        Ok(file) => alignment(&file),
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Some(0),
+        Err(_) => None,
     }
 }

@@ -126,6 +126,11 @@ impl RandomAccess {
         self.block_bytes.saturating_mul(self.depth.max(2) as u64)
     }
 
+    /// A block, where it passes the page cache by.
+    pub(super) fn direct_bytes(&self) -> Option<[u64; 2]> {
+        (self.direct && self.engine != EngineKind::Null).then_some([self.block_bytes, 0])
+    }
+
     /// Operations in flight at most.
     pub(super) fn depth(&self) -> usize {
         self.depth

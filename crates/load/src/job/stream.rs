@@ -105,6 +105,12 @@ impl Stream {
         0
     }
 
+    /// A block and what is left at the end of the file, where they pass the page cache by.
+    pub(super) fn direct_bytes(&self) -> Option<[u64; 2]> {
+        let size_bytes = if self.action == Action::Seek { 0 } else { self.size_bytes };
+        self.direct.then_some([self.block_bytes, size_bytes % self.block_bytes])
+    }
+
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
         let id = self.file_of(worker);
         let opened = match self.open(worker, id) {

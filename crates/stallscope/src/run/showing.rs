@@ -9,6 +9,7 @@ use explain::summary::Summary;
 use crate::cli::Format;
 use crate::failure::Failure;
 use crate::screen::Screen;
+use crate::show;
 use crate::workload::Asked;
 
 /// How a run's figures are shown.
@@ -19,8 +20,13 @@ pub struct Showing {
 }
 
 impl Showing {
-    /// As it was asked for. A log that cannot be opened is an error now, and not after the run.
+    /// As it was asked for. A form that the workload does not have and a log that cannot be opened are errors now, and not
+    /// after the run.
     pub fn new(asked: &Asked) -> Result<Showing, Failure> {
+        let workload = asked.recipe.name.as_str();
+        if asked.args.format == Format::Native && !report::native::WORKLOADS.contains(&workload) {
+            return Err(show::no_native(workload));
+        }
         let open = |path: &PathBuf| {
             let file = File::options().append(true).create(true).open(path);
             let refuse = |error| Failure::usage(format_args!("the log {} cannot be opened: {error}", path.display()));

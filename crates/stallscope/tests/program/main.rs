@@ -36,6 +36,7 @@ mod plan;
 mod recording;
 mod side_by_side;
 mod simoop_lines;
+mod spoiled;
 mod streams;
 mod sweeping;
 mod viewing;
