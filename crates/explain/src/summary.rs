@@ -14,5 +14,6 @@ pub(crate) use builder::ROUND;
 pub use builder::{RecordingFacts, SummaryBuilder, wanted_metric};
 pub use failures::FailureCount;
 pub use findings::{
-    BoxFigures, OperationSummary, Phase, Pressure, Progress, Recording, SlowCount, Summary, TimelineRow, TraceCosts,
+    BoxFigures, OperationSummary, Phase, Pressure, Progress, Recording, Simulated, SlowCount, Summary, TimelineRow,
+    TraceCosts,
 };

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::preflight::Finding;
-use crate::simulation::Simulation;
+use crate::simulation::{Origin, Simulation};
 use crate::stall::TraceSettings;
 use crate::time::Moment;
 
@@ -58,6 +58,12 @@ impl RunDescription {
     /// Whether operations of that class are made of those of others.
     pub fn is_whole(&self, class: &str) -> bool {
         self.recipe.as_ref().is_some_and(|recipe| recipe.wholes.iter().any(|whole| whole == class))
+    }
+
+    /// Which model made it; `None` of every run on a machine.
+    pub fn origin(&self) -> Option<Origin> {
+        let simulation = self.simulated.as_ref()?;
+        Some(Origin { model: simulation.model.clone(), policy: simulation.policy.clone(), seed: self.seed })
     }
 
     /// Of the present format, with nothing known but what it is called and when it began.

@@ -19,6 +19,17 @@ pub struct Simulation {
     pub words: Vec<(String, String)>,
 }
 
+/// Which model made a run: what is said wherever the run is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The model.
+    pub model: String,
+    /// The policy.
+    pub policy: String,
+    /// The seed.
+    pub seed: Option<u64>,
+}
+
 /// How a simulation went, as far as its rows do not tell; known at its end.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Course {

@@ -93,13 +93,20 @@ impl RunPage {
         });
         let mut charts = latencies.charts(interval_ns, span_ns);
         charts.push(chart);
-        charts.extend(samples.charts());
-        charts.extend(requests.charts(&run, span_ns));
-        charts.extend(samples.caches());
+        if run.simulated.is_some() {
+            charts.extend(samples.own());
+            // A model without a disk has no requests to draw, and nothing that a person could do about it.
+            charts.extend(requests.charts(&run, span_ns).into_iter().filter(|chart| chart["kind"] != "absent"));
+        } else {
+            charts.extend(samples.charts());
+            charts.extend(requests.charts(&run, span_ns));
+            charts.extend(samples.caches());
+        }
         json!({
             "name": name,
             "command": run.command,
             "host": summary.host,
+            "badge": run.origin().map(|origin| report::simulation::badge(&origin)),
             "configuration": run.configuration.as_ref().map(|configuration| &configuration.name),
             "started_wall_ms": run.started.wall_ns / 1_000_000,
             "limits": run.limits,

@@ -12,6 +12,7 @@ mod html;
 mod latencies;
 mod marks;
 mod number;
+mod own;
 mod requests;
 mod stalls;
 mod steps;

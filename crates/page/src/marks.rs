@@ -44,6 +44,9 @@ pub(crate) fn marks(summary: &Summary, stuck: &Stuck) -> Value {
         let text = format!("{class} of thread {tid} was stuck, for at least {}", Nanoseconds(*ns));
         marks.push((since(*start_ns), Some(since(start_ns + ns)), "stuck", text));
     }
+    if let Some(hang) = summary.simulated.as_ref().and_then(|one| one.course.as_ref()?.hang.as_ref()) {
+        marks.push((since(hang.at_ns), None, "note", "the hang: nothing would ever have happened again".to_owned()));
+    }
     for remark in &summary.remarks {
         let (at_ns, to_ns, kind, text) = match remark {
             RunEvent::Gap { from_ns, to_ns, samples } => {

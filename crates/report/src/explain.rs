@@ -50,6 +50,9 @@ pub fn brief(run: &str, explanation: &Explanation, style: Style) -> String {
 fn headline(text: &mut String, run: &str, explanation: &Explanation, style: Style) {
     let threshold = Nanoseconds(explanation.slower_than_ns);
     let _ = writeln!(text, "{}", style.heading(&format!("Why operations took longer than {threshold}")));
+    if let Some(origin) = &explanation.simulated {
+        let _ = writeln!(text, "{}", style.remark(&crate::simulation::badge(origin)));
+    }
     let _ = writeln!(text, "{}", style.faint(&printable(run)));
     if let Some(asked_for_ns) = explanation.asked_for_ns {
         let asked_for = Nanoseconds(asked_for_ns);

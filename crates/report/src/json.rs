@@ -20,6 +20,7 @@ pub fn summary(run: &str, summary: &Summary) -> Value {
     json!({
         "run": run,
         "workload": summary.workload,
+        "simulated": summary.simulated.as_ref().map(crate::simulation::json_of_run),
         "duration_s": seconds(summary.duration_ns),
         "warmup_s": seconds(summary.warmup_ns),
         "ended": summary.ending,

@@ -11,12 +11,13 @@ use std::time::Duration;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use model::quantity::{Bytes, Nanoseconds};
-use model::simulation::{Course, Figure, Hang, Simulation};
+use model::simulation::{Course, Figure, Hang, Origin, Simulation};
 
 use crate::number::{counted, grouped, share};
 use crate::style::{Style, printable};
 
 pub use json::json;
+pub(crate) use json::of_run as json_of_run;
 
 /// A policy that was played.
 #[derive(Debug)]
@@ -32,9 +33,9 @@ pub struct Played {
 }
 
 /// What stands above everything that a model made.
-pub fn badge(simulation: &Simulation, seed: Option<u64>) -> String {
-    let seed = seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
-    let (model, policy) = (printable(&simulation.model), printable(&simulation.policy));
+pub fn badge(origin: &Origin) -> String {
+    let seed = origin.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
+    let (model, policy) = (printable(&origin.model), printable(&origin.policy));
     format!("SIMULATED by the model '{model}', policy '{policy}'{seed}: nothing here was measured on a machine")
 }
 

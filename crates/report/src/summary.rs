@@ -12,6 +12,7 @@ use model::quantity::{Bytes, Nanoseconds};
 
 use crate::number::{counted, grouped, latency, rate, share};
 use crate::phases;
+use crate::simulation::badge;
 use crate::sparkline::sparkline;
 use crate::style::{Style, printable};
 
@@ -19,6 +20,7 @@ use crate::style::{Style, printable};
 pub fn text(run: &str, summary: &Summary, style: Style) -> String {
     let mut text = String::new();
     headline(&mut text, run, summary, style);
+    simulated(&mut text, summary, style);
     operations(&mut text, summary, style);
     phases(&mut text, summary, style);
     rates(&mut text, summary, style);
@@ -46,6 +48,9 @@ fn headline(text: &mut String, run: &str, summary: &Summary, style: Style) {
     } else {
         String::new()
     };
+    if let Some(simulated) = &summary.simulated {
+        let _ = writeln!(text, "{}", style.remark(&badge(&simulated.origin)));
+    }
     let title = format!("{}: {lasted}{warmup}{ending}", printable(&summary.workload));
     let _ = writeln!(text, "{}", style.heading(&title));
     let _ = writeln!(text, "{}", style.faint(&format!("{}; {}", printable(run), summary.host)));
@@ -58,6 +63,13 @@ fn headline(text: &mut String, run: &str, summary: &Summary, style: Style) {
     if !bounds.is_empty() {
         let version = limits.cgroup_version.map_or_else(String::new, |version| format!(" (cgroup v{version})"));
         let _ = writeln!(text, "{}", style.faint(&format!("{}{version}", bounds.join(", "))));
+    }
+}
+
+fn simulated(text: &mut String, summary: &Summary, style: Style) {
+    let Some(simulated) = &summary.simulated else { return };
+    if let Some(course) = &simulated.course {
+        text.push_str(&crate::simulation::of_run(course, style));
     }
 }
 
@@ -242,10 +254,15 @@ fn timeline(text: &mut String, rows: &[TimelineRow], style: Style) {
 
 fn recording(text: &mut String, summary: &Summary, style: Style) {
     let recording = &summary.recording;
-    section(text, "Recording", style);
+    section(text, if summary.simulated.is_some() { "Written" } else { "Recording" }, style);
     let (samples, metrics) = (counted(recording.samples, "sample"), counted(recording.metrics, "metric"));
     let mut parts = vec![format!("{samples} of {metrics}")];
-    parts.extend(recording.cpu_ms_per_sample.map(|ms| format!("{ms:.2} ms of CPU a sample")));
+    parts.extend(
+        recording
+            .cpu_ms_per_sample
+            .filter(|_| summary.simulated.is_none())
+            .map(|ms| format!("{ms:.2} ms of CPU a sample")),
+    );
     parts.extend(recording.bytes_per_sample.map(|bytes| format!("{} bytes a sample", grouped(bytes.round() as u64))));
     parts.extend(recording.archive_bytes.map(|bytes| format!("{} in all", Bytes(bytes))));
     let _ = writeln!(text, " {}", parts.join(", "));

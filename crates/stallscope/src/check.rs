@@ -1,7 +1,6 @@
 //! `check`: is the archive whole, and what was lost?
 
 use archive::{CheckReport, Run, RunState};
-
 use report::number::grouped;
 use report::style::printable;
 
@@ -15,9 +14,12 @@ pub fn check(args: &RunDirectory, screen: &Screen) -> Result<Exit, Failure> {
     let run = Run::open(&args.run).map_err(reading::unreadable)?;
     let report = run.check();
     if args.json {
-        screen.json(&serde_json::to_value(&report).map_err(Failure::machine)?);
+        let mut document = serde_json::to_value(&report).map_err(Failure::machine)?;
+        document["simulated"] = serde_json::to_value(run.description().origin()).map_err(Failure::machine)?;
+        screen.json(&document);
     } else {
-        screen.result(&text(&report));
+        let badge = run.description().origin().map(|origin| report::simulation::badge(&origin) + "\n");
+        screen.result(&(badge.unwrap_or_default() + &text(&report)));
     }
     Ok(if report.whole { Exit::Done } else { Exit::FoundErrors })
 }

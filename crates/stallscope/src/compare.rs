@@ -74,6 +74,7 @@ pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
         Some(folder) => Sides::of_folder(folder, args.baseline.as_deref(), screen)?,
         None => Sides::given(&args.a, &args.b, &args.again, screen)?,
     };
+    warn_of_simulated(&sides, screen);
     if let Some(metric) = &args.table {
         return tell_scaling(metric, &sides, args.json, screen);
     }
@@ -97,6 +98,19 @@ pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     }
     tell(args, &sides.baseline.name, &found, screen);
     Ok(Exit::Done)
+}
+
+/// Before anything else is said: what is simulated is not what is measured.
+fn warn_of_simulated(sides: &Sides, screen: &Screen) {
+    let groups = std::iter::once(&sides.baseline).chain(&sides.others).chain(&sides.again);
+    let runs: Vec<bool> = groups.flat_map(|group| &group.runs).map(|run| run.simulated.is_some()).collect();
+    let simulated = runs.iter().filter(|simulated| **simulated).count();
+    if simulated > 0 && simulated < runs.len() {
+        screen.warning(&format!(
+            "{simulated} of {} runs are simulated, the others were recorded on a machine: only directions can be compared",
+            runs.len()
+        ));
+    }
 }
 
 fn tell_scaling(metric: &str, sides: &Sides, json: bool, screen: &Screen) -> Result<Exit, Failure> {

@@ -71,6 +71,9 @@ struct Written {
 /// Exports a run, also while it is still being written.
 pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let run = Run::open(&args.run).map_err(reading::unreadable)?;
+    if let Some(origin) = run.description().origin() {
+        screen.warning(&report::simulation::badge(&origin));
+    }
     let interrupt = Interrupt::install()?;
     let place = Place::new(&args.output)?;
     let mut source = Source::new(&run, screen, &interrupt);

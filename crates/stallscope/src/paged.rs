@@ -41,9 +41,11 @@ impl Paged {
         let name = path.display().to_string();
         let mut page = RunPage::new(run.description(), limits);
         let mut reader = RunReader::default();
+        // What a model counts has names of its own, and is little.
+        let is_simulated = run.description().simulated.is_some();
         let (summary, series) = reading::summary_and_series(
             &run,
-            wanted,
+            |metric| is_simulated || wanted(metric),
             |interval| {
                 page.interval(interval);
                 reader.interval(interval);

@@ -47,6 +47,7 @@ impl Blame {
             log: LossLog::new(&run.preflight),
             places: Places::new(&run.mounts, &run.devices),
             explanation: Explanation {
+                simulated: run.origin(),
                 slower_than_ns: wanted_ns.max(kept_ns),
                 asked_for_ns: Some(wanted_ns).filter(|&wanted_ns| wanted_ns < kept_ns),
                 trace: run.trace.clone(),

@@ -1,6 +1,7 @@
 //! The findings.
 
 use model::block::DeviceNumber;
+use model::simulation::Origin;
 use model::stall::{KindCounts, TraceSettings};
 
 use super::cause::{Cause, EvidenceTimes};
@@ -8,6 +9,8 @@ use super::cause::{Cause, EvidenceTimes};
 /// Why a run's slow operations were slow.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Explanation {
+    /// The model that made the run; `None` of every run on a machine.
+    pub simulated: Option<Origin>,
     /// Operations that took at least so long are explained.
     pub slower_than_ns: u64,
     /// The person asked for shorter ones, which the run did not keep.

@@ -1,5 +1,7 @@
 //! What makes a comparison less sure than it looks, and what to do about it.
 
+use model::simulation::Origin;
+
 use super::figures::{Group, RunFigures};
 use super::steady::Steadiness;
 use super::verdict::FEWEST_RUNS;
@@ -10,13 +12,50 @@ const NAMED: usize = 3;
 /// One sentence each, the weightiest first.
 pub(super) fn cautions(a: &Group, b: &Group) -> Vec<String> {
     let mut found = Vec::new();
+    found.extend(simulated(a, b));
     found.extend(too_few(a, b));
-    found.extend(not_interleaved(&a.runs, &b.runs));
+    let is_simulated = a.runs.iter().chain(&b.runs).any(|run| run.simulated.is_some());
+    if !is_simulated {
+        found.extend(not_interleaved(&a.runs, &b.runs));
+    }
     let runs: Vec<&RunFigures> = a.runs.iter().chain(&b.runs).collect();
     found.extend(unsteady(&runs));
     found.extend(too_short(&runs));
     found.extend(of_runs(&runs));
     found
+}
+
+/// What a model says of a kernel is no measurement of one.
+fn simulated(a: &Group, b: &Group) -> Vec<String> {
+    let mut found = Vec::new();
+    let count = |group: &Group| group.runs.iter().filter(|run| run.simulated.is_some()).count();
+    let (of_a, of_b, all) = (count(a), count(b), a.runs.len() + b.runs.len());
+    if of_a + of_b == all && all > 0 {
+        found.push("SIMULATED: all runs were made by models; nothing here was measured on a machine".to_owned());
+    } else if of_a + of_b > 0 {
+        found.push(format!(
+            "SIMULATED runs are compared with runs of a machine ({of_a} of {} in A are simulated, {of_b} of {} in B): a \
+             model leaves out most of what takes time, so only directions can be compared, and no size",
+            a.runs.len(),
+            b.runs.len()
+        ));
+    }
+    for group in [a, b] {
+        let mut seeds: Vec<(&str, &str, Option<u64>)> =
+            group.runs.iter().filter_map(|run| run.simulated.as_ref()).map(key).collect();
+        seeds.sort_unstable();
+        if seeds.windows(2).any(|pair| pair[0] == pair[1] && pair[0].2.is_some()) {
+            found.push(format!(
+                "{}: simulated runs of one seed are one and the same run and no repetitions; give each another --seed",
+                group.name
+            ));
+        }
+    }
+    found
+}
+
+fn key(origin: &Origin) -> (&str, &str, Option<u64>) {
+    (&origin.model, &origin.policy, origin.seed)
 }
 
 fn too_few(a: &Group, b: &Group) -> Option<String> {

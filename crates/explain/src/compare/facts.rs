@@ -5,12 +5,18 @@ use std::fmt::Display;
 use model::quantity::{Bytes, Nanoseconds};
 use model::run::{Device, Limits, Mount, RecipeAsRun, RunDescription};
 
+use model::simulation::Simulation;
+
 use super::figures::Fact;
 
 /// Everything that can make runs differ and that nobody may have meant to.
 pub(super) fn facts(run: &RunDescription) -> Vec<Fact> {
     let mut facts = Facts(Vec::new());
     facts.tell("workload", &run.workload);
+    if let Some(simulation) = &run.simulated {
+        facts.simulation(simulation);
+        return facts.0;
+    }
     if let Some(recipe) = &run.recipe {
         facts.recipe(recipe);
     }
@@ -61,6 +67,18 @@ impl Facts {
             self.tell(&format!("variable {name}"), value_of(*value));
         }
         self.tell("directories", recipe.directories.len());
+    }
+
+    /// Of a machine there is nothing to tell.
+    fn simulation(&mut self, simulation: &Simulation) {
+        self.tell("made by", format!("the model '{}', on no machine", simulation.model));
+        self.tell("policy", &simulation.policy);
+        for (name, value) in &simulation.parameters {
+            self.tell(&format!("parameter {name}"), value_of(*value));
+        }
+        for (name, word) in &simulation.words {
+            self.tell(&format!("parameter {name}"), word);
+        }
     }
 
     fn limits(&mut self, limits: &Limits) {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use model::simulation::Origin;
+
 use super::steady::Steadiness;
 
 /// One run: the unit of comparison.
@@ -9,6 +11,8 @@ use super::steady::Steadiness;
 pub struct RunFigures {
     /// What it is called: its directory or file.
     pub name: String,
+    /// The model that made it; `None` of every run on a machine.
+    pub simulated: Option<Origin>,
     /// Wall clock at its start, ns since 1970: only for the order in which runs were made.
     pub started_wall_ns: Option<u64>,
     /// Measured time, ns.

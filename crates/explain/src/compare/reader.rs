@@ -53,6 +53,7 @@ impl RunReader {
     ) -> RunFigures {
         let seconds = summary.duration_ns as f64 / 1e9;
         let mut metrics = rates(summary, seconds);
+        metrics.extend(of_model(summary));
         metrics.extend(elapsed(run, summary, seconds));
         metrics.extend(phases(summary));
         let mut cautions = cautions(summary);
@@ -69,6 +70,7 @@ impl RunReader {
         let work = self.work(summary, seconds);
         RunFigures {
             name: name.to_owned(),
+            simulated: run.origin(),
             started_wall_ns: (run.started.wall_ns > 0).then_some(run.started.wall_ns as u64),
             measured_ns: (summary.duration_ns > 0).then_some(summary.duration_ns),
             metrics,
@@ -145,6 +147,21 @@ fn phases(summary: &Summary) -> Vec<Figure> {
         .map(|(what, unit, rate)| figure(format!("{}.{what}", phase.name), unit, Better::Higher, Amount::Level(rate)))
     };
     if measured.len() < 2 { Vec::new() } else { measured.iter().filter_map(rate).collect() }
+}
+
+/// What a model's course comes down to. A figure below zero cannot be compared as a ratio and is left out.
+fn of_model(summary: &Summary) -> Vec<Figure> {
+    let course = summary.simulated.as_ref().and_then(|simulated| simulated.course.as_ref());
+    let one = |figure: &model::simulation::Figure| {
+        let better = match figure.more_is_better {
+            Some(true) => Better::Higher,
+            Some(false) => Better::Lower,
+            None => Better::Neither,
+        };
+        let value = figure.value.filter(|value| *value >= 0.0)?;
+        Some(self::figure(format!("model.{}", figure.name), figure.unit(), better, Amount::Level(value)))
+    };
+    course.iter().flat_map(|course| &course.figures).filter_map(one).collect()
 }
 
 /// A recorded command that came to its own end took as long as its work took.

@@ -7,9 +7,10 @@ use model::latency::index_of;
 use model::metric::MetricDescriptor;
 use model::operation::{IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
+use model::simulation::Course;
 
 use super::failures::Failures;
-use super::findings::{OperationSummary, Phase, Recording, SlowCount, Summary};
+use super::findings::{OperationSummary, Phase, Recording, Simulated, SlowCount, Summary};
 use super::remarks::Remarks;
 use super::{pressure, timeline};
 use crate::rates::{Amount, RateSummary, summarise};
@@ -45,6 +46,7 @@ pub struct SummaryBuilder {
     description: RunDescription,
     phases: Vec<Phase>,
     ending: Option<Ending>,
+    course: Option<Course>,
     remarks: Remarks,
     operations: Vec<OperationSummary>,
     rounds: Vec<Amount>,
@@ -66,6 +68,7 @@ impl SummaryBuilder {
             description,
             phases: Vec::new(),
             ending: None,
+            course: None,
             remarks: Remarks::default(),
             operations: Vec::new(),
             rounds: Vec::new(),
@@ -105,6 +108,7 @@ impl SummaryBuilder {
                     open.crew.clone_from(members);
                 }
             }
+            RunEvent::Simulated { course, .. } => self.course = Some(course.clone()),
             RunEvent::Ended { how, .. } => self.ending = Some(*how),
             remark => self.remarks.add(remark),
         }
@@ -208,18 +212,12 @@ impl SummaryBuilder {
     /// The findings so far. May be called at any time, also while the run goes on.
     pub fn summarise(&self, series: &SeriesSet, facts: RecordingFacts) -> Summary {
         let window = self.window(series);
-        let host = &self.description.host;
         let mut rates = self.rates(series);
         rates.retain(|(_, rate)| rate.mean_per_s.is_finite());
         Summary {
             workload: self.description.workload.clone(),
-            host: format!(
-                "Linux {} {}, {} CPUs, {}",
-                host.kernel_release,
-                host.architecture,
-                host.cpus,
-                model::quantity::Bytes(host.memory_bytes)
-            ),
+            simulated: self.simulated(),
+            host: self.host(),
             recipe: self.description.recipe.clone(),
             directories: self.description.recipe.as_ref().map_or_else(Vec::new, |recipe| recipe.directories.clone()),
             started_ns: self.description.started.monotonic_ns,
@@ -243,6 +241,25 @@ impl SummaryBuilder {
             remarks: self.remarks.kept().to_vec(),
             missing: self.description.preflight.iter().filter(|finding| !finding.available).cloned().collect(),
         }
+    }
+
+    fn host(&self) -> String {
+        if self.description.simulated.is_some() {
+            return "a model's kernel".to_owned();
+        }
+        let host = &self.description.host;
+        format!(
+            "Linux {} {}, {} CPUs, {}",
+            host.kernel_release,
+            host.architecture,
+            host.cpus,
+            model::quantity::Bytes(host.memory_bytes)
+        )
+    }
+
+    fn simulated(&self) -> Option<Simulated> {
+        let (origin, simulation) = self.description.origin().zip(self.description.simulated.clone())?;
+        Some(Simulated { origin, simulation, course: self.course.clone() })
     }
 
     /// The measured time on the monotonic clock: the measured phases, or all samples where there is no load of ours.

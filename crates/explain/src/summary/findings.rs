@@ -4,6 +4,7 @@ use model::event::{Ending, Member, RunEvent};
 use model::operation::{IntervalRecord, OperationRecord};
 use model::preflight::Finding;
 use model::run::{Limits, RecipeAsRun};
+use model::simulation::{Course, Origin, Simulation};
 
 use super::builder::{CREATE, ROUND};
 use super::failures::FailureCount;
@@ -15,6 +16,8 @@ use crate::rates::{Amount, RateSummary};
 pub struct Summary {
     /// The workload's name.
     pub workload: String,
+    /// What was simulated; `None` of every run on a machine.
+    pub simulated: Option<Simulated>,
     /// The one line on the machine that every comparison needs: kernel, CPUs, memory.
     pub host: String,
     /// The recipe and its values, where the load is ours.
@@ -59,6 +62,17 @@ pub struct Summary {
     pub remarks: Vec<RunEvent>,
     /// What the machine did not allow.
     pub missing: Vec<Finding>,
+}
+
+/// A run that a model made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Simulated {
+    /// Which model.
+    pub origin: Origin,
+    /// What was simulated.
+    pub simulation: Simulation,
+    /// How it went; `None` while it goes on, or where it was cut off.
+    pub course: Option<Course>,
 }
 
 /// A phase of the load.

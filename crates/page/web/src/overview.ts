@@ -26,6 +26,7 @@ function headline(run: Run): HTMLElement {
   const facts = [run.configuration, duration(run.summary.duration_s * 1e9), end, ...bounds].filter((fact) => fact !== null && fact !== "");
   return element("div", {},
     element("h2", {}, run.summary.workload),
+    run.badge === null ? null : element("p", { class: "badge" }, run.badge),
     element("p", {}, facts.join(" · ")),
     element("p", { class: "faint" }, [run.name, began, run.host].filter((fact) => fact !== "").join(" · ")));
 }
@@ -43,6 +44,21 @@ function operations(run: Run): HTMLElement | null {
   return element("section", {}, element("h3", {}, "Operations"),
     table(["", "count", "mean", "p50", "p99", "max", "stuck", "errors"], rows),
     starred ? element("p", { class: "faint" }, "* too few operations for this percentile") : null);
+}
+
+/** The numbers that a model's course comes down to, and its hang. */
+function model(run: Run): HTMLElement | null {
+  const found = run.summary.simulated;
+  if (found?.figures === undefined) return null;
+  const rows = Object.entries(found.figures).map(([name, amount]) => [
+    element("span", { title: found.about?.[name] }, name.replace(/_/g, " ")), value(amount, found.units?.[name] ?? ""),
+  ]);
+  const from = (tasks: string[]) => (tasks.length === 0 ? "nobody can give it" : `from ${tasks.join(", ")}`);
+  const hang = found.hang ?? null;
+  return element("section", {}, element("h3", {}, "The model's figures"), table(["", ""], rows),
+    hang === null ? null : element("p", { class: "note" }, `HANG: after ${duration(hang.at_ns)} nothing would ever have happened again.`),
+    hang === null ? null : element("ul", {}, ...hang.waiters.map((one) => element("li", {},
+      `${one.task} waits since ${duration(one.since_ns)} for ${one.awaits}; ${from(one.from)}`))));
 }
 
 function rates(run: Run): HTMLElement | null {
@@ -112,7 +128,7 @@ export function overview(run: Run, letter: string): HTMLElement {
   return element("div", { class: "overview" }, title,
     element("div", { class: "columns" },
       element("div", {}, causes(run)),
-      element("div", {}, operations(run), rates(run)),
+      element("div", {}, model(run), operations(run), rates(run)),
       element("div", {}, culprits(run))),
     losses(run));
 }

@@ -133,8 +133,17 @@ export interface Explanation {
   losses: { lost: Record<string, number>; tables: { table: string; why: string }[]; missing: { what: string; why: string | null; remedy: string | null }[] };
 }
 
+/** What a model came to; of every run on a machine it is null. */
+export interface Simulated {
+  figures?: { [name: string]: number | null };
+  units?: { [name: string]: string };
+  about?: { [name: string]: string };
+  hang?: null | { at_ns: number; waiters: { task: string; awaits: string; from: string[]; since_ns: number }[] };
+}
+
 export interface Summary {
   workload: string;
+  simulated: Simulated | null;
   duration_s: number;
   warmup_s: number;
   ended: string | null;
@@ -149,6 +158,7 @@ export interface Run {
   name: string;
   command: string[];
   host: string;
+  badge: string | null;
   configuration: string | null;
   started_wall_ms: number;
   span_ms: number;

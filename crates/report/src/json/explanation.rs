@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 pub fn explanation(run: &str, explanation: &Explanation) -> Value {
     json!({
         "run": run,
+        "simulated": explanation.simulated.as_ref(),
         "slower_than_ns": explanation.slower_than_ns,
         "asked_for_ns": explanation.asked_for_ns,
         "traced": explanation.trace.as_ref(),

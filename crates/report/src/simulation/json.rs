@@ -1,6 +1,7 @@
 //! The one JSON document of `simulate`.
 
-use model::simulation::{Course, Simulation};
+use explain::summary::Simulated;
+use model::simulation::{Course, Figure, Simulation};
 use serde_json::{Map, Value, json};
 
 use super::{Played, ratio};
@@ -33,15 +34,32 @@ fn policy(one: &Played, first: Option<&Course>) -> Value {
     document
 }
 
+/// What a run keeps of it.
+pub(crate) fn of_run(simulated: &Simulated) -> Value {
+    let mut document = simulated.course.as_ref().map_or_else(|| json!({}), course);
+    if let Some(course) = &simulated.course {
+        let each = |of: fn(&Figure) -> &str| -> Value {
+            course.figures.iter().map(|figure| (figure.name.clone(), json!(of(figure)))).collect::<Map<_, _>>().into()
+        };
+        document["units"] = each(Figure::unit);
+        document["about"] = each(|figure| &figure.about);
+    }
+    document["model"] = json!(simulated.origin.model);
+    document["policy"] = json!(simulated.origin.policy);
+    document["seed"] = json!(simulated.origin.seed);
+    document["parameters"] = parameters(&simulated.simulation);
+    document
+}
+
 /// What was set, by name: numbers in base units, and words.
-pub(crate) fn parameters(simulation: &Simulation) -> Value {
+fn parameters(simulation: &Simulation) -> Value {
     let numbers = simulation.parameters.iter().map(|(name, value)| (name.clone(), json!(value)));
     let words = simulation.words.iter().map(|(name, word)| (name.clone(), json!(word)));
     numbers.chain(words).collect::<Map<_, _>>().into()
 }
 
 /// How it went.
-pub(crate) fn course(course: &Course) -> Value {
+fn course(course: &Course) -> Value {
     let figures = course.figures.iter().map(|figure| (figure.name.clone(), json!(figure.value)));
     json!({
         "ended_ns": course.ended_ns,

@@ -1,0 +1,80 @@
+//! What a model counted of its own, which no page can know beforehand: each gauge and counter is drawn.
+
+use std::collections::BTreeMap;
+
+use explain::series::Series;
+use model::metric::{Semantics, Unit as MetricUnit};
+use serde_json::Value;
+
+use crate::chart::{Unit, lines};
+use crate::counters::Samples;
+
+/// Lines of one chart are of one order of size: the largest is at most so many times the smallest.
+const SPREAD: f64 = 30.0;
+/// Lines of a chart.
+const LINES: usize = 6;
+
+struct Line<'a> {
+    series: &'a Series,
+    values: Vec<Option<f64>>,
+    largest: f64,
+}
+
+impl Samples<'_> {
+    /// The charts of a simulated run's own metrics: those of one source and unit together, as far as they are of one size.
+    pub(crate) fn own(&self) -> Vec<Value> {
+        let mut kinds: BTreeMap<(&str, &str, &str), Vec<Line<'_>>> = BTreeMap::new();
+        for series in self.series.prefixed("") {
+            let about = &series.descriptor;
+            let source = about.name.split_once('.').map_or(about.name.as_str(), |(source, _)| source);
+            let factor = if about.unit == MetricUnit::Kibibytes { 1024.0 } else { 1.0 };
+            let values = match about.semantics {
+                Semantics::Counter => self.rate(&[series], factor),
+                Semantics::Gauge => self.level(series, factor),
+            };
+            let Some(largest) = values.iter().copied().flatten().reduce(f64::max) else { continue };
+            let kind = (source, about.unit.name(), about.semantics.name());
+            kinds.entry(kind).or_default().push(Line { series, values, largest });
+        }
+        kinds.into_values().flat_map(|kind| self.of_one_kind(kind)).collect()
+    }
+
+    fn of_one_kind(&self, mut left: Vec<Line<'_>>) -> Vec<Value> {
+        left.sort_by(|a, b| b.largest.total_cmp(&a.largest).then_with(|| name(a.series).cmp(&name(b.series))));
+        let mut charts = Vec::new();
+        while let Some(first) = left.first() {
+            let least = first.largest / SPREAD;
+            let together = left.iter().take(LINES).take_while(|line| line.largest >= least).count();
+            let rest = left.split_off(together);
+            charts.push(self.chart_of(&std::mem::replace(&mut left, rest)));
+        }
+        charts
+    }
+
+    fn chart_of(&self, together: &[Line<'_>]) -> Value {
+        let first = &together[0].series.descriptor;
+        let per_s = if first.semantics == Semantics::Counter { " a second" } else { "" };
+        let names: Vec<String> = together.iter().map(|line| name(line.series)).collect();
+        let title = format!("The model's own: {} ({}{per_s})", names.join(", "), first.unit.name());
+        let series = together.iter().zip(&names).filter_map(|(line, name)| self.line(name, &line.values));
+        let id = format!("own.{}", names[0]);
+        let why = "It was absent from every sample.";
+        lines(&id, &title, unit(first.unit, first.semantics), "samples", series.collect(), why)
+    }
+}
+
+fn name(series: &Series) -> String {
+    let about = &series.descriptor;
+    let field = about.name.split_once('.').map_or(about.name.as_str(), |(_, field)| field);
+    if about.instance.is_empty() { field.to_owned() } else { format!("{field} {}", about.instance) }
+}
+
+fn unit(unit: MetricUnit, semantics: Semantics) -> Unit {
+    match (unit, semantics) {
+        (MetricUnit::Bytes | MetricUnit::Kibibytes, Semantics::Gauge) => Unit::Bytes,
+        (MetricUnit::Bytes | MetricUnit::Kibibytes, Semantics::Counter) => Unit::BytesPerS,
+        (MetricUnit::Nanoseconds, Semantics::Gauge) => Unit::Ns,
+        (_, Semantics::Counter) => Unit::PerS,
+        (_, Semantics::Gauge) => Unit::Count,
+    }
+}
