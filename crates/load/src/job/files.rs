@@ -4,6 +4,7 @@
 //! open, and names are made of numbers, so that a file costs its own system calls and nothing else.
 
 mod create;
+mod link;
 mod visit;
 
 use std::os::fd::OwnedFd;
@@ -30,6 +31,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::maybe("per_subdirectory", KeyKind::Formula(Kind::Count)),
     Key::maybe("linger", KeyKind::Formula(Kind::Duration)),
     Key::maybe("read", KeyKind::Formula(Kind::Flag)),
+    Key::maybe("links", KeyKind::Word(&["none", "hard", "symbolic"])),
 ];
 
 const USUAL_BLOCK_BYTES: u64 = 16 << 10;

@@ -50,11 +50,14 @@ fn variable(summary: &Summary, name: &str) -> f64 {
     variables.clone().find(|(known, _)| known == name).map_or(0.0, |(_, value)| *value)
 }
 
+fn word<'a>(summary: &'a Summary, name: &str) -> &'a str {
+    let mut words = summary.recipe.iter().flat_map(|recipe| &recipe.words);
+    words.find(|(known, _)| known == name).map_or("", |(_, word)| word.as_str())
+}
+
 fn head(summary: &Summary) -> Vec<String> {
-    let words = summary.recipe.iter().flat_map(|recipe| &recipe.words);
-    let machine = words.clone().find(|(name, _)| name == "machine").map_or("", |(_, word)| word.as_str());
     // A comma would be another field.
-    let machine = machine.replace([',', '\n'], " ");
+    let machine = word(summary, "machine").replace([',', '\n'], " ");
     let mut head = vec!["1.98".to_owned(), "stallscope".to_owned(), machine];
     head.push(format!("{:.0}", variable(summary, "processes")));
     head.push(String::new());
@@ -79,7 +82,12 @@ fn file_settings(summary: &Summary) -> [String; 5] {
     if variable(summary, "files") == 0.0 {
         return Default::default();
     }
-    [shown("files"), shown("max_size"), shown("min_size"), String::new(), shown("subdirectories")]
+    let most = match word(summary, "links") {
+        "hard" => "link".to_owned(),
+        "symbolic" => "symlink".to_owned(),
+        _ => shown("max_size"),
+    };
+    [shown("files"), most, shown("min_size"), String::new(), shown("subdirectories")]
 }
 
 fn items(phase: &Phase) -> Option<f64> {

@@ -56,9 +56,15 @@ pub(super) fn take(matches: &ArgMatches, asked: &mut Asked) -> Result<(), Failur
     }
     split(asked, "-s", &["size", "chunk", "seeks", "seekers"])?;
     split(asked, "-n", &["files", "max_size", "min_size", "subdirectories", "file_chunk"])?;
-    if let Some(links @ ("-1" | "-2")) = given(asked, "max_size") {
-        let message = "hard and symbolic links are not made here; give a size";
-        return Err(Failure::usage(format_args!("-n with a maximum of {links}: {message}")));
+    // Links have no size.
+    let links = match given(asked, "max_size") {
+        Some("-1") => Some("hard"),
+        Some("-2") => Some("symbolic"),
+        _ => None,
+    };
+    if let Some(links) = links {
+        set(asked, "links", links);
+        ["max_size", "min_size"].into_iter().for_each(|size| set(asked, size, "0b"));
     }
     let host = || rustix::system::uname().nodename().to_string_lossy().into_owned();
     asked.notes.push(("machine".to_owned(), word(MACHINE).map_or_else(host, str::to_owned)));

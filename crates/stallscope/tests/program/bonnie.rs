@@ -76,6 +76,32 @@ fn several_processes_in_one_directory_and_several_tests() {
     read_by_the_original(&told);
 }
 
+#[test]
+fn links_in_the_place_of_small_files() {
+    for (most, kind, directories) in [("-1", "link", "0"), ("-2", "symlink", "3")] {
+        let (folder, data) = (folder(), tempfile::tempdir().unwrap());
+        let out = folder.path().join("run");
+        let words = format!(
+            "run bonnie -s 0 -n 1:{most}:0:{directories} -x 2 --keep --no-trace -q --json --out {} {}",
+            out.display(),
+            data.path().display()
+        );
+        let document = run(&words).expect_code(0).document();
+        assert_eq!(document["failures"].as_array().map(Vec::len), Some(0), "{document:#}");
+        for phase in document["phases"].as_array().unwrap() {
+            let count = |class: &str| phase["operations"][class]["count"].as_u64();
+            match phase["name"].as_str().unwrap() {
+                "create" | "create-random" => assert_eq!((count("create"), count("link")), (Some(1), Some(1023))),
+                "stat" | "stat-random" => assert_eq!(count("stat"), Some(1024), "a link leads somewhere: {phase:#}"),
+                "delete" | "delete-random" => assert_eq!(count("unlink"), Some(1024)),
+                _ => {}
+            }
+        }
+        let line = run(&format!("show --format native {}", out.display())).expect_code(0).stdout;
+        assert_eq!(line.split(',').nth(22), Some(kind), "{line}");
+    }
+}
+
 /// bonnie++'s own readers take the line, where they are installed.
 fn read_by_the_original(told: &str) {
     for reader in ["bon_csv2txt", "bon_csv2html"] {
@@ -100,7 +126,6 @@ fn flags_of_the_original_that_cannot_be_meant_are_refused_with_a_remedy() {
     refuse("-y s", "run bonnie -p N");
     refuse("-u nobody-of-that-name", "run this program as that user");
     refuse("-s 1:2:3:4:5", "4 parts at most");
-    refuse("-n 1:-1", "links are not made here");
     refuse("-s 100 -r 64", "must be at least 128");
     refuse("-s :8k", "nothing before the first colon");
 }

@@ -6,6 +6,7 @@ use model::operation::Fault;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
+use super::link::{Link, Original};
 use super::{Stop, Subdirectories, Task, failed};
 use crate::board::Failure;
 use crate::data::{FileId, Names};
@@ -58,6 +59,8 @@ pub(super) struct Create {
     sync: Option<usize>,
     open: Option<usize>,
     close: usize,
+    /// Each but the first is a link to that one.
+    link: Option<Link>,
 }
 
 impl Create {
@@ -68,6 +71,7 @@ impl Create {
             let why = format!("'least_size' comes to {least_bytes}, and the files have {most_bytes} bytes at most");
             return Err(values.refuse("least_size", why));
         }
+        let link = Link::resolve(values)?;
         let method = values.whole_or("sync", 0, 0)?;
         let Some(durability) = METHODS.get(method as usize).copied() else {
             return Err(values.refuse("sync", format!("there is no sync method {method}: they are 0 to 6")));
@@ -84,6 +88,7 @@ impl Create {
             sync: class("sync", durability.sync)?,
             close: class("close", true)?.unwrap_or_default(),
             open: class("open", after)?,
+            link,
         })
     }
 
@@ -120,12 +125,17 @@ impl Create {
         let subdirectory = task.files.job.subdirectories.now(index, task.at_ns);
         made.note(index, subdirectory);
         let id = Some(task.files.take(names, index, subdirectory));
+        if let (Some(link), Some(original)) = (self.link, &mut made.original) {
+            return task.step(link.class, id, |files| link.make(files, original).map(|()| ((), 0)).map_err(failed));
+        }
         let file = task.step(self.create, id, |files| files.create().map(|file| (file, 0)).map_err(failed))?;
         self.write(task, id, &file, before_ns ^ index)?;
         if let Some(fsync) = self.fsync.filter(|_| self.durability.in_turn) {
             task.step(fsync, id, |_| rustix::fs::fsync(&file).map(|()| ((), 0)).map_err(failed))?;
         }
-        task.step(self.close, id, |_| sys::close(file).map(|()| ((), 0)).map_err(Failure::from))
+        task.step(self.close, id, |_| sys::close(file).map(|()| ((), 0)).map_err(Failure::from))?;
+        made.original = self.link.map(|_| Original::new(&task.files));
+        Ok(())
     }
 
     fn write(&self, task: &mut Task<'_, '_, '_>, id: Option<FileId>, file: &OwnedFd, salt: u64) -> Result<(), Stop> {
@@ -205,6 +215,8 @@ struct Made {
     files: u64,
     /// From which file on they lie in which subdirectory.
     changes: Vec<(u64, u64)>,
+    /// What all others are links to.
+    original: Option<Original>,
 }
 
 impl Made {

@@ -1,0 +1,67 @@
+//! Links in the place of small files, as bonnie++ makes them: all to the first file, which is made as any other.
+
+use std::ffi::{CStr, CString};
+
+use rustix::fs::{AtFlags, Mode};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use super::OwnFiles;
+use crate::error::LoadError;
+use crate::job::Values;
+
+/// How links are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Link {
+    symbolic: bool,
+    pub(super) class: usize,
+}
+
+/// What links lead to.
+pub(super) struct Original {
+    /// Its path within the set, and as seen from the directory of a link.
+    path: CString,
+    seen: CString,
+}
+
+impl Link {
+    pub(super) fn resolve(values: &mut Values<'_, '_>) -> Result<Option<Link>, LoadError> {
+        let symbolic = match values.word("links")?.as_deref() {
+            Some("hard") => false,
+            Some("symbolic") => true,
+            _ => return Ok(None),
+        };
+        Ok(Some(Link { symbolic, class: values.class("link")? }))
+    }
+
+    /// Makes the file at hand a link, and its subdirectory where this is the first file in it.
+    pub(super) fn make(self, files: &mut OwnFiles<'_>, original: &Original) -> Result<(), Errno> {
+        match (self.once(files, original), files.name.subdirectory()) {
+            (Err(Errno::NOENT), Some(subdirectory)) => {
+                match rustix::fs::mkdirat(&files.root, subdirectory, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => self.once(files, original),
+                    Err(errno) => Err(errno),
+                }
+            }
+            (made, _) => made,
+        }
+    }
+
+    fn once(self, files: &mut OwnFiles<'_>, original: &Original) -> Result<(), Errno> {
+        let name: &CStr = files.name.as_c_str();
+        match self.symbolic {
+            true => rustix::fs::symlinkat(&original.seen, &files.root, name),
+            false => rustix::fs::linkat(&files.root, &original.path, &files.root, name, AtFlags::empty()),
+        }
+    }
+}
+
+impl Original {
+    /// The file at hand.
+    pub(super) fn new(files: &OwnFiles<'_>) -> Original {
+        let path = files.name.as_bytes();
+        let up: &[u8] = if files.name.subdirectory().is_some() { b"../" } else { b"" };
+        let text = |bytes: Vec<u8>| CString::new(bytes).expect("names are made of letters and digits");
+        Original { path: text(path.to_vec()), seen: text([up, path].concat()) }
+    }
+}
