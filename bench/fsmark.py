@@ -1,11 +1,14 @@
 """Files a second of `stallscope run fsmark` and of fs_mark, in turn within each round; called by fsmark.sh.
 
-Ours is the true rate, from the common start to the end of the last process, with the recorder as it is by default (kernel
-events traced, all metrics sampled, every latency in a histogram), and with sampling alone. fs_mark's is what it prints, which
-is the sum of each process's own rate and so too much, and its files over the time from its start to its end by the wall
-clock, which has its own start and end in it and so is a little too few. CPU time is that of the processes that make the files: it
-says on a machine that has other things to do, too, which of the two does more for a file. Files are kept, so that no time goes into removing
-them while others are created; they are removed, and what is dirty is written, between two measurements.
+Each program is measured in the same two ways. *By the files' own times*: all files over the time from the first file's
+modification time to the last one's, as the file system keeps them. That is the true rate of all processes together, and it is the
+same gauge for both. *As the sum of each process's own rate*, which is what fs_mark prints: it is too much where processes begin late
+or end early, as the others are faster meanwhile. Ours also says its own true rate, from the common start to the last end.
+
+Ours runs with the recorder as it is by default (kernel events traced, all metrics sampled, every latency in a histogram), and with
+sampling alone. CPU time is that of the processes that make the files: it says on a machine that has other things to do, too, which
+of the two does more for a file. Files are kept, so that no time goes into removing them while others are created; they are removed,
+and what is dirty is written, between two measurements.
 """
 
 import json
@@ -29,6 +32,7 @@ CASES = [
 ]
 WANTED = os.environ.get("FSMARK_CASES", "tmpfs xfs fsync").split()
 RUNS = os.environ["FSMARK_RUNS"]
+TIMES, SUM = "by the files' times", "as the sum of own rates"
 
 
 def clean(place):
@@ -44,22 +48,41 @@ def figures(text):
     return float(lines[heading + 1].split()[3])
 
 
-def ours(place, flags, *more):
+def by_their_times(place, files):
+    """Files a second from the first file's time to the last one's."""
+    first, last, found = None, None, 0
+    for folder, _, names in os.walk(place):
+        for name in names:
+            if name.startswith("."):
+                continue
+            when = os.stat(os.path.join(folder, name)).st_mtime_ns
+            first, last = min(first or when, when), max(last or when, when)
+            found += 1
+    if found != files:
+        sys.exit(f"{place}: {found} files are there, and {files} should be")
+    return (files - 1) * 1e9 / max(1, last - first)
+
+
+def ours(place, flags, files, *more):
     out = os.path.join(RUNS, "run")
-    command = [PROGRAM, "run", "fsmark", *flags, "-k", "-d", place, "--json", "-q", "--out", out, *more]
+    command = [PROGRAM, "run", "fsmark", *flags, "-k", "--keep", "-d", place, "--json", "-q", "--out", out, *more]
     shown = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     shutil.rmtree(out)
     crew = next(phase["crew"] for phase in shown["phases"] if phase["name"] == "create")
-    return {"": (shown["rates"]["files_per_s"]["mean"], crew["cpu_s"] / crew["items"])}
+    used = crew["cpu_s"] / crew["items"]
+    return {
+        TIMES: (by_their_times(place, files), used),
+        SUM: (crew["sum_of_own_items_per_s"], used),
+        "as it says": (shown["rates"]["files_per_s"]["mean"], used),
+    }
 
 
 def fs_mark(place, flags, files):
     log = os.path.join(RUNS, "log")
-    before, began = cpu_s(), time.monotonic()
+    before = cpu_s()
     text = subprocess.run(["fs_mark", *flags, "-k", "-d", place, "-l", log], check=True, capture_output=True, text=True).stdout
-    took = time.monotonic() - began
     used = (cpu_s() - before) / files
-    return {"as it says": (figures(text), used), "by the wall clock": (files / took, used)}
+    return {TIMES: (by_their_times(place, files), used), SUM: (figures(text), used)}
 
 
 def cpu_s():
@@ -71,8 +94,8 @@ def measure(title, place, flags, threads, total):
     count = max(1, int(total * SCALE / threads))
     flags = flags.split() + ["-n", str(count), "-t", str(threads)]
     subjects = [
-        ("stallscope, recording as by default", lambda: ours(place, flags)),
-        ("stallscope --no-trace", lambda: ours(place, flags, "--no-trace")),
+        ("stallscope", lambda: ours(place, flags, count * threads)),
+        ("stallscope --no-trace", lambda: ours(place, flags, count * threads, "--no-trace")),
         ("fs_mark", lambda: fs_mark(place, flags, count * threads)),
     ]
     found = {}
@@ -81,18 +104,19 @@ def measure(title, place, flags, threads, total):
         for name, run in subjects[number % 3:] + subjects[:number % 3]:
             clean(place)
             for kind, figures in run().items():
-                found.setdefault(f"{name} {kind}".strip(), []).append(figures)
+                found.setdefault((kind, name), []).append(figures)
     clean(place)
-    peer = statistics.median(rate for rate, _ in found["fs_mark as it says"])
-    for name in sorted(found, key=lambda name: name.startswith("fs_mark")):
-        rates, cpu = zip(*found[name])
+    for kind, name in sorted(found, key=lambda known: [TIMES, SUM, "as it says"].index(known[0])):
+        rates, cpu = zip(*found[kind, name])
+        # Like is compared with like; what ours says of itself is a true rate.
+        peer = statistics.median(rate for rate, _ in found[SUM if kind == SUM else TIMES, "fs_mark"])
         middle, spread = statistics.median(rates), f"({min(rates):,.0f} - {max(rates):,.0f})"
         cpu_us = statistics.median(cpu) * 1e6
-        print(f"  {threads}  {name:<36} {middle:>9,.0f} {spread:<19} {middle / peer:.2f}  {cpu_us:>6.1f}")
+        print(f"  {threads}  {name:<22} {kind:<24} {middle:>9,.0f} {spread:<19} {middle / peer:.2f}  {cpu_us:>6.1f}")
 
 
 def main():
-    print(f"Small files by processes: files a second, median of {ROUNDS} rounds (least - most); as a share of what fs_mark says;")
+    print(f"Small files by processes: files a second, median of {ROUNDS} rounds (least - most); as a share of fs_mark's;")
     print("CPU time of a file in microseconds, the recorder's own left out")
     for name, title, place, flags, total in CASES:
         if name in WANTED:
