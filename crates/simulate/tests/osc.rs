@@ -66,6 +66,13 @@ fn one_writer_is_equal_under_all() {
 }
 
 #[test]
+fn a_file_each_loses_nothing() {
+    let [old, full] = ["old", "full"].map(|policy| play(policy, &[("layout", "each")]));
+    assert!((throughput(&full) / throughput(&old) - 1.0).abs() < 0.02);
+    assert!(figure(&old, "full_rpcs_share") > 0.95);
+}
+
+#[test]
 fn more_stripes_lose_too_but_less() {
     let ratio = |stripes| {
         let values = [("stripes", stripes), ("block", "128m")];

@@ -125,6 +125,9 @@ const MECHANISMS: Rank = &[
     rule(&["blk_queue_enter", "__bio_queue_enter"], Cause::RequestWait, "a queue that takes nothing in"),
     rule(&["blk_mq_freeze_queue_wait"], Cause::RequestWait, "a queue to be empty").seen_on(ON_6_18),
     rule(&["rpc_wait_bit_killable", "nfs_*", "nfs4_*", "cifs_*", "smb2_*", "ceph_*"], Cause::NetworkFs, "a server"),
+    rule(&["osc_enter_cache"], Cause::DirtyThrottle, "grant from a Lustre target, or room for dirty pages"),
+    rule(&["ldlm_completion_ast"], Cause::Lock, "a lock that another Lustre client may have"),
+    rule(&["osc_extent_wait", "cl_sync_io_wait", "ptlrpc_*"], Cause::NetworkFs, "a Lustre server"),
     rule(&["request_wait_answer", "fuse_*"], Cause::NetworkFs, "the program that serves the file system"),
 ];
 

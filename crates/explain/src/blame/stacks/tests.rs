@@ -57,6 +57,15 @@ fn real_stacks_of_6_18() {
         ("wb_wait_for_completion < __writeback_inodes_sb_nr", "writeback_wait: the flusher to write what is dirty"),
         ("__iomap_dio_rw < iomap_dio_rw < ext4_file_read_iter", "device: direct I/O"),
         ("submit_bio_wait < blkdev_issue_discard < ext4_free_blocks", "device: I/O of its own"),
+        (
+            "osc_enter_cache < osc_queue_async_io < osc_page_cache_add < osc_io_commit_async",
+            "dirty_throttle: grant from a Lustre target, or room for dirty pages",
+        ),
+        ("osc_extent_wait < osc_cache_wait_range < osc_io_fsync_end < cl_io_end", "network_fs: a Lustre server"),
+        (
+            "ldlm_completion_ast < osc_enqueue_base < osc_lock_enqueue < cl_lock_request",
+            "lock: a lock that another Lustre client may have",
+        ),
         ("xfs_ilock < xfs_file_buffered_write < vfs_write", "lock: the lock of a file"),
         ("path_openat < do_filp_open", "lock: the lock of a directory"),
         ("ext4_read_bh < ext4_read_inode_bitmap < __ext4_new_inode < path_openat", "device: a metadata block"),
