@@ -1,7 +1,7 @@
 """What tracing costs a load: called by trace.sh, which makes the device.
 
 One fio runs all the time. The ways of tracing alternate beside it, forth and back, each for a window of some seconds, once
-it is attached; what is shown is the median over the rounds, and the range. `stallscope record` runs as it does for its
+it is attached, between two windows without; what is shown is the median of the differences from those two, and the range. `stallscope record` runs as it does for its
 users: with all samplers, and tracing the whole machine.
 
 CPU is that of the whole machine: on each CPU a thread of the scheduler's idle class counts loops, which tells what the
@@ -22,8 +22,8 @@ import sys
 import time
 
 DEVICE, SCRATCH = os.environ["TRACE_DEVICE"], os.environ["TRACE_SCRATCH"]
-ROUNDS = int(os.environ.get("TRACE_ROUNDS", 3))
-SECONDS = float(os.environ.get("TRACE_SECONDS", 1.5))
+ROUNDS = int(os.environ.get("TRACE_ROUNDS", 5))
+SECONDS = float(os.environ.get("TRACE_SECONDS", 2))
 RATE = int(os.environ.get("TRACE_RATE", 50000))
 ENGINE = os.environ.get("TRACE_ENGINE", "io_uring")
 CPUS = sorted(os.sched_getaffinity(0))
@@ -243,7 +243,7 @@ class Biosnoop(Way):
 
 
 def all_ways(per_job):
-    ways = {"not traced": Way(), "stallscope record": Record(), "stallscope record --requests all": Record("--requests", "all")}
+    ways = {"stallscope record": Record(), "stallscope record --requests all": Record("--requests", "all")}
     if os.path.exists(FLOOR) and not per_job:
         ways["programs that do nothing"] = Floor()
     if TRACEFS and os.path.exists(f"/sys/block/{DISK}/trace"):
@@ -264,45 +264,67 @@ def load(per_job):
     return start(command + ([f"--rate_iops={per_job}"] if per_job else []))
 
 
-def window(way, spare):
-    """Requests per second, and ns of CPU for each."""
-    way.begin()
-    looked, before = spare.look(), requests()
-    time.sleep(SECONDS)
-    busy_ns, seconds, done = spare.busy_ns(looked), time.monotonic() - looked[0], requests() - before
-    way.end(done)
-    return done / seconds, busy_ns * seconds / max(done, 1)
+class Window:
+    """Some seconds of the load: requests per second, and for each request the ns of CPU and the switches of context."""
+
+    def __init__(self, way, spare):
+        way.begin()
+        looked, before, switched = spare.look(), requests(), switches()
+        time.sleep(SECONDS)
+        busy_ns, seconds, done = spare.busy_ns(looked), time.monotonic() - looked[0], max(requests() - before, 1)
+        self.switches = (switches() - switched) / done
+        way.end(done)
+        self.rate, self.cpu_ns = done / seconds, busy_ns * seconds / done
+
+
+def switches():
+    return next(int(line.split()[1]) for line in open("/proc/stat") if line.startswith("ctxt"))
 
 
 def measure(title, per_job, spare):
+    """Each window with a way of tracing stands between two without, and is compared with these two: over minutes the load goes
+    faster and slower by itself than tracing makes it."""
     ways = all_ways(per_job)
-    seen = {name: [] for name in ways}
+    off, seen = Way(), {name: [] for name in ways}
     fio = load(per_job)
     time.sleep(2)
     try:
+        before = Window(off, spare)
         for number in range(ROUNDS):
-            # What is not ours comes every other time: the whole is to take two minutes.
-            turn = [name for name in ways if number % 2 == 0 or isinstance(ways[name], Record) or type(ways[name]) is Way]
+            # What is not ours comes every other time: the whole is to take some minutes.
+            turn = [name for name in ways if number % 2 == 0 or isinstance(ways[name], Record)]
             for name in turn if number % 3 == 0 else turn[::-1]:
                 try:
-                    seen[name].append(window(ways[name], spare))
+                    traced = Window(ways[name], spare)
+                    after = Window(off, spare)
+                    seen[name].append((before, traced, after))
+                    before = after
                 except (OSError, subprocess.SubprocessError, ValueError) as error:
                     print(f"{name}: {error}", file=sys.stderr)
     finally:
         end(fio)
     print(f"\n{title}")
-    base = [statistics.median(column) for column in zip(*seen["not traced"])]
-    for name, values in seen.items():
-        if not values:
-            continue
-        rates, cpu = zip(*values)
-        fewer = 100 * (1 - statistics.median(rates) / base[0])
-        more = statistics.median(cpu) - base[1]
-        share = 100 * more * statistics.median(rates) / (len(CPUS) * 1e9)
-        told = getattr(ways[name], "told", str)()
-        print(f"{name:<32} {statistics.median(rates):7.0f} requests/s ({min(rates):.0f}-{max(rates):.0f}) {fewer:+5.1f} % fewer"
-              f"  {statistics.median(cpu):6.0f} ns CPU a request ({min(cpu):.0f}-{max(cpu):.0f}) {more:+6.0f}"
-              f" = {100 * more / base[1]:+5.1f} %, {share:+5.2f} % of the machine{'  ' + told if told else ''}", flush=True)
+    plain = [window for rounds in seen.values() for _, _, window in rounds]
+    base = statistics.median(window.cpu_ns for window in plain)
+    rates = [window.rate for window in plain]
+    print(f"{'not traced':<32} {statistics.median(rates):7.0f} requests/s ({min(rates):.0f}-{max(rates):.0f})  {base:6.0f} ns CPU and "
+          f"{statistics.median(window.switches for window in plain):.2f} switches of context a request")
+    for name, rounds in seen.items():
+        if rounds:
+            tell(name, ways[name], rounds, base)
+
+
+def tell(name, way, rounds, base):
+    fewer = [100 * (1 - 2 * traced.rate / (before.rate + after.rate)) for before, traced, after in rounds]
+    more = [traced.cpu_ns - (before.cpu_ns + after.cpu_ns) / 2 for before, traced, after in rounds]
+    rate = statistics.median(traced.rate for _, traced, _ in rounds)
+    switched = statistics.median(traced.switches for _, traced, _ in rounds)
+    median = statistics.median(more)
+    share = 100 * median * rate / (len(CPUS) * 1e9)
+    told = getattr(way, "told", str)()
+    print(f"{name:<32} {rate:7.0f} requests/s {statistics.median(fewer):+5.1f} % fewer ({min(fewer):+.1f} to {max(fewer):+.1f})"
+          f"  {median:+6.0f} ns CPU a request ({min(more):+.0f} to {max(more):+.0f}) = {100 * median / base:+5.1f} %, {share:+5.2f} % of"
+          f" the machine; {switched:.2f} switches{'  ' + told if told else ''}", flush=True)
 
 
 def away(*_):
@@ -313,7 +335,7 @@ def main():
     signal.signal(signal.SIGTERM, away)
     try:
         spare = Spare()
-        print(f"Tracing, 4 KiB random reads, {ENGINE}, {ROUNDS} alternating rounds of {SECONDS:g} s on {len(CPUS)} CPUs")
+        print(f"Tracing, 4 KiB random reads, {ENGINE}, {ROUNDS} rounds of {SECONDS:g} s on {len(CPUS)} CPUs")
         measure("As fast as it goes", None, spare)
         measure(f"At {RATE} requests/s", RATE // len(CPUS), spare)
     finally:
