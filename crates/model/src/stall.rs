@@ -17,6 +17,10 @@ pub enum StallKind {
     /// A task was seen off the CPU each time that somebody looked. Tells of waits that had not ended, and of all waits
     /// where the kernel cannot be traced; start and end are no more exact than the looks were frequent.
     Blocked,
+    /// The same of a wait that goes on, up to the last look; it comes again, less often the longer it lasts, and the whole of it
+    /// as [`StallKind::Blocked`] with the same start when it is over. A run that is read while it is written, or was cut off,
+    /// knows by it who is stuck.
+    StillBlocked,
     /// A task was between two tracepoints, on and off the CPU: [`StallRecord::tracepoint`] says which.
     Span,
     /// Sleeps that were too short to be kept one by one.
@@ -31,10 +35,11 @@ pub enum StallKind {
 
 impl StallKind {
     /// All kinds.
-    pub const ALL: [StallKind; 8] = [
+    pub const ALL: [StallKind; 9] = [
         StallKind::SystemCall,
         StallKind::OffCpu,
         StallKind::Blocked,
+        StallKind::StillBlocked,
         StallKind::Span,
         StallKind::ShortSleeps,
         StallKind::ShortCpuWaits,
@@ -48,6 +53,7 @@ impl StallKind {
             StallKind::SystemCall => "system_call",
             StallKind::OffCpu => "off_cpu",
             StallKind::Blocked => "blocked",
+            StallKind::StillBlocked => "still_blocked",
             StallKind::Span => "span",
             StallKind::ShortSleeps => "short_sleeps",
             StallKind::ShortCpuWaits => "short_cpu_waits",

@@ -35,6 +35,7 @@ impl Known {
 
     /// To be called when all rows are in.
     pub(super) fn sort(&mut self) {
+        self.forget_parts();
         // Also by end and kind, so that the order in which rows came does not matter.
         self.rows.sort_by_key(|row| (row.tid, row.start_ns, row.end_ns, row.kind.name()));
         self.tasks.sort();
@@ -43,6 +44,24 @@ impl Known {
             self.by_task.insert(rows[0].tid, from..from + rows.len());
             from += rows.len();
         }
+    }
+
+    /// A wait that was told while it went on is one wait: the longest row has all of it.
+    fn forget_parts(&mut self) {
+        let mut ends: HashMap<(u32, u64), u64> = HashMap::new();
+        for row in self.rows.iter().filter(|row| row.kind == StallKind::Blocked) {
+            let end_ns = ends.entry((row.tid, row.start_ns)).or_default();
+            *end_ns = row.end_ns.max(*end_ns);
+        }
+        self.rows.retain(|row| {
+            row.kind != StallKind::Blocked
+                || ends.get_mut(&(row.tid, row.start_ns)).is_some_and(|end_ns| {
+                    let whole = *end_ns == row.end_ns;
+                    // Only one of several that are the same.
+                    *end_ns = if whole { 0 } else { *end_ns };
+                    whole
+                })
+        });
     }
 
     /// A task's rows with their numbers, by start.

@@ -90,7 +90,8 @@ impl Row {
             runnable_ns,
             tid: record.tid,
             count: u32::try_from(record.count).unwrap_or(u32::MAX),
-            kind: record.kind,
+            // What went on when it was told is a wait like any other, until the whole of it comes.
+            kind: if record.kind == StallKind::StillBlocked { StallKind::Blocked } else { record.kind },
             stopped: record.state.is_some_and(|state| state & STOPPED != 0),
             waker_tid: record.waker_tid,
             stack: record.stack,

@@ -8,6 +8,11 @@ use model::stall::{StallKind, StallRecord};
 use super::BlockedNow;
 use super::threads::{Thread, each_thread};
 
+/// A wait that goes on is told of so soon after the last time.
+const TELL_AGAIN_NS: u64 = 1_000_000_000;
+/// And when it has become longer by this part of itself, or by so much: many that hang for hours fill no disk.
+const TELL_AGAIN_PART: u64 = 8;
+const TELL_AT_LEAST_EACH_NS: u64 = 30_000_000_000;
 /// A look may cost a 200th of a CPU: after one that took so long, the next is that many times as far away.
 const PACE: u64 = 200;
 
@@ -17,18 +22,35 @@ struct Wait {
     name: String,
     since_ns: u64,
     seen_ns: u64,
+    /// Up to when it was told; its start where it was not.
+    told_ns: u64,
     /// The thread's switches of context so far: unchanged, it has not run.
     switches: u64,
     /// Addresses or names, as /proc tells them: the stack, else the function that it waits in.
     frames: Vec<String>,
 }
 
-/// A wait that is over, or that is told at the end.
+/// A wait that is told of: as one that is over, or as one that goes on.
 pub(super) struct Waited {
     pub(super) row: StallRecord,
     pub(super) pid: u32,
     pub(super) name: String,
     pub(super) frames: Vec<String>,
+}
+
+impl Wait {
+    /// It goes on, and is to be told.
+    fn goes_on(&mut self, tid: u32, threshold_ns: u64) -> Option<Waited> {
+        let lasted_ns = self.seen_ns - self.since_ns;
+        let pause_ns = (lasted_ns / TELL_AGAIN_PART).clamp(TELL_AGAIN_NS, TELL_AT_LEAST_EACH_NS);
+        let first = self.told_ns == self.since_ns;
+        if lasted_ns == 0 || lasted_ns < threshold_ns || !(first || self.seen_ns - self.told_ns >= pause_ns) {
+            return None;
+        }
+        self.told_ns = self.seen_ns;
+        let row = StallRecord::new(StallKind::StillBlocked, tid, self.since_ns, self.seen_ns);
+        Some(Waited { row, pid: self.pid, name: self.name.clone(), frames: self.frames.clone() })
+    }
 }
 
 /// The threads that were blocked at the last look.
@@ -58,7 +80,7 @@ impl Watch {
         self.next_ns = now_ns + (cost_ns * PACE).max(rest_ns);
     }
 
-    /// Looks at all threads. Gives the waits that are over.
+    /// Looks at all threads. Gives the waits that are over, and of those that go on the ones that are to be told now.
     pub(super) fn look(&mut self, now_ns: u64) -> Vec<Waited> {
         let Watch { proc, own_pid, waits, .. } = self;
         let mut before = std::mem::take(waits);
@@ -76,9 +98,11 @@ impl Watch {
             }
             // One that has run meanwhile waits for another thing.
             let (name, frames) = (String::from_utf8_lossy(name).into_owned(), frames(&folder));
-            waits.insert(tid, Wait { pid, name, since_ns: now_ns, seen_ns: now_ns, switches, frames });
+            waits.insert(tid, Wait { pid, name, since_ns: now_ns, seen_ns: now_ns, told_ns: now_ns, switches, frames });
         });
-        before.into_iter().filter_map(|(tid, wait)| self.told(tid, wait)).collect()
+        let mut told: Vec<Waited> = before.into_iter().filter_map(|(tid, wait)| self.told(tid, wait)).collect();
+        told.extend(self.waits.iter_mut().filter_map(|(&tid, wait)| wait.goes_on(tid, self.threshold_ns)));
+        told
     }
 
     /// Those that have been blocked for the threshold, the longest first.
@@ -134,6 +158,8 @@ fn plain(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use model::stall::StallKind;
+
     use super::Watch;
     use crate::fake::Kernel;
 
@@ -154,16 +180,27 @@ mod tests {
             .write("proc/7/task/8/stack", "[<0>] io_schedule+0x46/0x70\n[<0>] folio_wait_bit_common.isra.0+0x1/0x2\n");
         let mut watch = Watch::new(kernel.roots().proc, 1, 100 * MS);
         assert!(watch.look(1000 * MS).is_empty() && watch.blocked().is_empty());
-        assert!(watch.look(1200 * MS).is_empty());
+        let going_on = watch.look(1200 * MS);
+        assert_eq!((going_on.len(), going_on[0].row.kind), (1, StallKind::StillBlocked));
+        assert!(watch.look(1210 * MS).is_empty(), "it was told just now");
         let blocked = watch.blocked();
         assert_eq!((blocked.len(), blocked[0].tid, blocked[0].pid, blocked[0].since_ns), (1, 8, 7, 1000 * MS));
         assert_eq!(blocked[0].name, "a) b (c");
         assert_eq!(blocked[0].frames, ["io_schedule", "folio_wait_bit_common"]);
         set(&kernel, 8, "8 (a) b (c) S 1 1", 6);
         let waited = watch.look(1300 * MS);
-        assert_eq!(waited.len(), 1);
-        assert_eq!((waited[0].row.start_ns, waited[0].row.duration_ns, waited[0].row.tid), (1000 * MS, 200 * MS, 8));
+        assert_eq!((waited.len(), waited[0].row.kind), (1, StallKind::Blocked));
+        assert_eq!((waited[0].row.start_ns, waited[0].row.duration_ns, waited[0].row.tid), (1000 * MS, 210 * MS, 8));
         assert!(watch.look(1400 * MS).is_empty() && watch.blocked().is_empty());
+    }
+
+    #[test]
+    fn a_wait_that_goes_on_is_told_less_and_less_often() {
+        let kernel = Kernel::new();
+        set(&kernel, 8, "8 (dd) D 1 1", 5);
+        let mut watch = Watch::new(kernel.roots().proc, 1, 1000 * MS);
+        let told = (0..3600).filter(|second| !watch.look(second * 1000 * MS).is_empty()).count();
+        assert!((100..200).contains(&told), "{told}");
     }
 
     #[test]
@@ -188,7 +225,7 @@ mod tests {
         assert!(own.look(MS).is_empty() && own.blocked().is_empty());
         let mut watch = Watch::new(kernel.roots().proc, 1, 10 * MS);
         watch.look(MS);
-        watch.look(20 * MS);
+        assert_eq!(watch.look(20 * MS).len(), 1);
         kernel.remove_folder("proc/7");
         assert_eq!(watch.look(30 * MS).len(), 1);
     }
