@@ -66,6 +66,9 @@ pub(crate) struct BatchEntry {
     pub(crate) crc32c: u32,
     /// Rows in it.
     pub(crate) rows: u64,
+    /// From when to when they tell; `None` where they tell of no time, or an earlier version wrote them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) span_ns: Option<(u64, u64)>,
 }
 
 /// The journal, open for writing.

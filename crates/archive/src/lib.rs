@@ -27,7 +27,7 @@ pub use error::ArchiveError;
 pub use merge::merge;
 pub use options::{FlushState, WriterOptions};
 pub use read::check::{CheckReport, RunState};
-pub use read::rows::Batches;
+pub use read::rows::{BatchPlace, Batches};
 pub use read::run::Run;
 pub use read::stored::StoredTable;
 pub use writer::{Closed, Writer};

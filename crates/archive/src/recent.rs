@@ -29,6 +29,9 @@ pub(crate) struct RecentBatch {
     pub(crate) crc32c: u32,
     /// Rows in it.
     pub(crate) rows: u64,
+    /// As in [`crate::journal::BatchEntry::span_ns`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) span_ns: Option<(u64, u64)>,
 }
 
 /// Name of the recent file of a generation.

@@ -71,6 +71,11 @@ pub(crate) trait Table {
     /// Puts the rows of many flushes into the order that compresses best.
     fn arrange(_rows: &mut [Self::Row]) {}
 
+    /// From when to when a row tells, on the monotonic clock; `None` where it tells of no time.
+    fn span_ns(_row: &Self::Row) -> Option<(u64, u64)> {
+        None
+    }
+
     /// Memory that a row takes.
     fn weight(_row: &Self::Row) -> usize {
         size_of::<Self::Row>()

@@ -37,6 +37,8 @@ pub(crate) struct Batch {
     pub(crate) crc32c: u32,
     /// Rows in it.
     pub(crate) rows: u64,
+    /// From when to when they tell; `None`: not known.
+    pub(crate) span_ns: Option<(u64, u64)>,
 }
 
 /// A recent file that no consolidation has replaced.
@@ -134,8 +136,8 @@ impl Inventory {
             self.lost.push(format!("{}: {} rows, because the segment is missing", batch.file, batch.rows));
             return None;
         };
-        let (offset, length, crc32c, rows) = (batch.offset, batch.length, batch.crc32c, batch.rows);
-        Some((generation, Batch { file: schema.file.clone(), schema, offset, length, crc32c, rows }))
+        let BatchEntry { offset, length, crc32c, rows, span_ns, .. } = *batch;
+        Some((generation, Batch { file: schema.file.clone(), schema, offset, length, crc32c, rows, span_ns }))
     }
 
     fn recent_batches(&mut self, Recent { generation, file, bytes }: &Recent) -> Vec<(u32, Batch)> {
@@ -150,8 +152,8 @@ impl Inventory {
                 self.lost.push(format!("{name}: {} rows of {}, which has no segment", batch.rows, batch.table));
                 continue;
             };
-            let (length, crc32c, rows) = (batch.length, batch.crc32c, batch.rows);
-            batches.push((*generation, Batch { file: file.clone(), schema, offset, length, crc32c, rows }));
+            let recent::RecentBatch { length, crc32c, rows, span_ns, .. } = batch;
+            batches.push((*generation, Batch { file: file.clone(), schema, offset, length, crc32c, rows, span_ns }));
         }
         batches
     }

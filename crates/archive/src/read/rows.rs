@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::vec;
 
 use arrow_array::RecordBatch;
@@ -27,8 +28,45 @@ impl<Row> Batches<Row> {
     }
 }
 
+/// Where a batch is. A place never comes to hold other rows; rows of several places may move to a new one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct BatchPlace {
+    path: PathBuf,
+    offset: u64,
+}
+
+impl<Row> Batches<Row> {
+    /// Leaves out batches none of whose rows tells of this time on the monotonic clock, both ends included. A batch of which
+    /// that is not known stays: its rows may tell of any time.
+    #[must_use]
+    pub fn within(self, from_ns: u64, to_ns: u64) -> Batches<Row> {
+        let overlaps = |batch: &Batch| batch.span_ns.is_none_or(|(first, last)| first <= to_ns && last >= from_ns);
+        let batches: Vec<Batch> = self.batches.filter(overlaps).collect();
+        Batches { batches: batches.into_iter(), ..self }
+    }
+
+    /// Where the batches are that have not been read yet: who read some before reads on with `skip`, which reads nothing.
+    pub fn places(&self) -> Vec<BatchPlace> {
+        let place = |batch: &Batch| BatchPlace { path: batch.file.path.clone(), offset: batch.offset };
+        self.batches.as_slice().iter().map(place).collect()
+    }
+
+    /// From when to when the batches tell, as far as that is known.
+    pub fn span_ns(&self) -> Option<(u64, u64)> {
+        let wider = |one: (u64, u64), other: (u64, u64)| (one.0.min(other.0), one.1.max(other.1));
+        self.batches.as_slice().iter().filter_map(|batch| batch.span_ns).reduce(wider)
+    }
+}
+
 impl<Row> Iterator for Batches<Row> {
     type Item = Result<Vec<Row>, ArchiveError>;
+
+    fn nth(&mut self, n: usize) -> Option<Self::Item> {
+        if n > 0 {
+            self.batches.nth(n - 1)?;
+        }
+        self.next()
+    }
 
     fn next(&mut self) -> Option<Self::Item> {
         let batch = self.batches.next()?;

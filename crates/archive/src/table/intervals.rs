@@ -81,6 +81,10 @@ impl Table for Intervals {
         (0..columns.rows()).map(row).collect()
     }
 
+    fn span_ns(row: &IntervalRecord) -> Option<(u64, u64)> {
+        Some((row.start_ns, row.end_ns))
+    }
+
     fn weight(row: &IntervalRecord) -> usize {
         size_of::<IntervalRecord>() + row.phase.len() + row.class.len() + size_of_val(row.buckets.as_slice())
     }

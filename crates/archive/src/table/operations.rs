@@ -70,6 +70,10 @@ impl Table for Operations {
         (0..columns.rows()).map(row).collect()
     }
 
+    fn span_ns(row: &OperationRecord) -> Option<(u64, u64)> {
+        Some((row.start_ns, row.start_ns.saturating_add(row.duration_ns)))
+    }
+
     fn weight(row: &OperationRecord) -> usize {
         size_of::<OperationRecord>() + row.class.len() + row.path.as_ref().map_or(0, String::len)
     }

@@ -74,6 +74,10 @@ impl Table for RequestIntervals {
         (0..columns.rows()).map(row).collect()
     }
 
+    fn span_ns(row: &RequestIntervalRecord) -> Option<(u64, u64)> {
+        Some((row.start_ns, row.end_ns))
+    }
+
     fn weight(row: &RequestIntervalRecord) -> usize {
         size_of::<RequestIntervalRecord>() + size_of_val(row.queue.as_slice()) + size_of_val(row.device_time.as_slice())
     }

@@ -98,6 +98,10 @@ impl Table for Requests {
         (0..columns.rows()).map(row).collect()
     }
 
+    fn span_ns(row: &RequestRecord) -> Option<(u64, u64)> {
+        Some((row.completed_ns, row.completed_ns))
+    }
+
     fn weight(row: &RequestRecord) -> usize {
         let counts = size_of_val(row.in_flight.as_slice()) + size_of_val(row.overtaken_by.as_slice());
         size_of::<RequestRecord>() + counts

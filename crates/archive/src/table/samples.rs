@@ -51,4 +51,8 @@ impl Table for Samples {
         };
         Ok((0..columns.rows()).map(row).collect())
     }
+
+    fn span_ns(row: &SampleHeader) -> Option<(u64, u64)> {
+        Some((row.at.monotonic_ns, row.at.monotonic_ns))
+    }
 }

@@ -97,6 +97,10 @@ impl Table for Stalls {
         (0..columns.rows()).map(row).collect()
     }
 
+    fn span_ns(row: &StallRecord) -> Option<(u64, u64)> {
+        Some((row.start_ns, row.end_ns()))
+    }
+
     fn weight(row: &StallRecord) -> usize {
         let texts = [&row.tracepoint, &row.detail, &row.call, &row.path].into_iter().flatten().map(String::len);
         size_of::<StallRecord>() + texts.sum::<usize>()

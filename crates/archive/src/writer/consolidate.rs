@@ -49,14 +49,14 @@ impl Writer {
     fn append_batches(&mut self) -> io::Result<Vec<BatchEntry>> {
         let mut entries = Vec::new();
         for shelf in self.tables.all_mut() {
-            let rows = shelf.held() - shelf.pending();
-            if rows == 0 {
+            let extent = shelf.flushed_extent();
+            if extent.rows == 0 {
                 continue;
             }
             self.buffer.clear();
             shelf.encode_flushed(&mut self.thorough, &mut self.buffer)?;
             self.segments.ensure(shelf, &mut self.thorough, &mut self.journal, &mut self.space)?;
-            entries.push(self.segments.append(shelf.name(), &self.buffer, rows as u64, &mut self.space)?);
+            entries.push(self.segments.append(shelf.name(), &self.buffer, extent, &mut self.space)?);
         }
         Ok(entries)
     }

@@ -41,7 +41,7 @@ impl Writer {
             self.buffer.clear();
             shelf.encode_pending(&mut self.quick, &mut self.buffer)?;
             self.segments.ensure(shelf, &mut self.thorough, &mut self.journal, &mut self.space)?;
-            entries.push(self.segments.append(shelf.name(), &self.buffer, shelf.pending() as u64, &mut self.space)?);
+            entries.push(self.segments.append(shelf.name(), &self.buffer, shelf.pending_extent(), &mut self.space)?);
         }
         Ok(entries)
     }

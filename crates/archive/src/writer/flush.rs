@@ -71,11 +71,13 @@ impl Writer {
         for shelf in self.tables.all().into_iter().filter(|shelf| shelf.pending() > 0) {
             let start = bodies.len();
             shelf.encode_pending(&mut self.quick, &mut bodies)?;
+            let extent = shelf.pending_extent();
             batches.push(RecentBatch {
                 table: shelf.name().to_owned(),
                 length: (bodies.len() - start) as u64,
                 crc32c: crc32c::crc32c(&bodies[start..]),
-                rows: shelf.pending() as u64,
+                rows: extent.rows,
+                span_ns: extent.span_ns,
             });
         }
         record.clear();

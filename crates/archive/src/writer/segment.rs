@@ -8,7 +8,7 @@ use crate::append::{AppendFile, sync_directory};
 use crate::encode::{END_OF_STREAM, Encoder};
 use crate::journal::{BatchEntry, Entry, Journal, SegmentEntry};
 use crate::space::Space;
-use crate::writer::shelf::Shelf;
+use crate::writer::shelf::{Extent, Shelf};
 
 /// The open segment of each table.
 #[derive(Debug)]
@@ -58,8 +58,14 @@ impl Segments {
         Ok(())
     }
 
-    /// Appends a batch of `rows`. It is not live before the journal says so and [`Segments::commit`] was called.
-    pub(crate) fn append(&mut self, table: &str, batch: &[u8], rows: u64, space: &mut Space) -> io::Result<BatchEntry> {
+    /// Appends a batch. It is not live before the journal says so and [`Segments::commit`] was called.
+    pub(crate) fn append(
+        &mut self,
+        table: &str,
+        batch: &[u8],
+        extent: Extent,
+        space: &mut Space,
+    ) -> io::Result<BatchEntry> {
         let segment = self.open.get_mut(table).expect("ensure was called before");
         let offset = segment.file.append(batch, space)?;
         let entry = BatchEntry {
@@ -67,7 +73,8 @@ impl Segments {
             offset,
             length: batch.len() as u64,
             crc32c: crc32c::crc32c(batch),
-            rows,
+            rows: extent.rows,
+            span_ns: extent.span_ns,
         };
         if self.sync {
             segment.file.sync()?;

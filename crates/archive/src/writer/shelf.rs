@@ -50,6 +50,22 @@ impl<T: Table> Rows<T> {
     }
 }
 
+/// What a batch holds, as its readers should know before they read it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Extent {
+    /// Rows.
+    pub(crate) rows: u64,
+    /// From when to when they tell.
+    pub(crate) span_ns: Option<(u64, u64)>,
+}
+
+impl Extent {
+    fn of<T: Table>(rows: &[T::Row]) -> Extent {
+        let wider = |one: (u64, u64), other: (u64, u64)| (one.0.min(other.0), one.1.max(other.1));
+        Extent { rows: rows.len() as u64, span_ns: rows.iter().filter_map(T::span_ns).reduce(wider) }
+    }
+}
+
 /// A table's rows, whatever their type.
 pub(crate) trait Shelf {
     /// The table's name.
@@ -66,6 +82,10 @@ pub(crate) trait Shelf {
     fn held(&self) -> usize;
     /// Memory of the flushed rows.
     fn weight(&self) -> usize;
+    /// What a batch of the pending rows holds.
+    fn pending_extent(&self) -> Extent;
+    /// What a batch of the flushed rows holds.
+    fn flushed_extent(&self) -> Extent;
     /// Appends the pending rows as one batch.
     fn encode_pending(&self, encoder: &mut Encoder, out: &mut Vec<u8>) -> io::Result<()>;
     /// Appends all flushed rows as one well-sorted batch.
@@ -113,6 +133,14 @@ impl<T: Table> Shelf for Rows<T> {
 
     fn weight(&self) -> usize {
         self.weight
+    }
+
+    fn pending_extent(&self) -> Extent {
+        Extent::of::<T>(&self.rows[self.flushed..])
+    }
+
+    fn flushed_extent(&self) -> Extent {
+        Extent::of::<T>(&self.rows[..self.flushed])
     }
 
     fn encode_pending(&self, encoder: &mut Encoder, out: &mut Vec<u8>) -> io::Result<()> {
