@@ -8,6 +8,7 @@ pub mod blame;
 pub mod compare;
 pub mod condition;
 pub mod distribution;
+pub mod glance;
 pub mod lifecycle;
 pub mod rates;
 pub mod series;

@@ -8,7 +8,7 @@ mod tests;
 
 use std::fmt::Write as _;
 
-use explain::blame::{Cause, Explanation};
+use explain::blame::{Cause, Explanation, Stall};
 use model::quantity::Nanoseconds;
 
 use crate::number::{counted, grouped, share};
@@ -28,6 +28,13 @@ pub fn text(run: &str, explanation: &Explanation, limit: usize, style: Style) ->
         stalls::stalls(&mut text, explanation, limit, style);
     }
     cautions(&mut text, explanation, style);
+    text
+}
+
+/// One stall: how long it took, its causes, its chain.
+pub(crate) fn one_stall(stall: &Stall, style: Style) -> String {
+    let mut text = String::new();
+    stalls::one(&mut text, stall, style);
     text
 }
 

@@ -13,6 +13,7 @@ use model::operation::OperationRecord;
 use serde_json::{Map, Value, json};
 
 pub use comparison::{comparison, comparisons, scaling};
+pub(crate) use explanation::{causes, culprit};
 pub use explanation::{explanation, stall};
 
 /// The document of `run --json`, `record --json` and `show --json`.

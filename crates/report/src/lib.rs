@@ -7,6 +7,7 @@ pub mod blk;
 pub mod compare;
 pub mod explain;
 pub mod funclat;
+pub mod glance;
 pub mod json;
 pub mod native;
 pub mod number;

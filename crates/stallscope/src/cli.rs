@@ -42,6 +42,8 @@ pub enum Verb {
     Report(crate::report_verb::ReportArgs),
     /// Show runs in a browser on this machine: the page of `report`, with any counter, request and stall behind it.
     View(crate::view::ViewArgs),
+    /// Show what stalls, live or at any moment of a run, on the terminal.
+    Top(crate::top_verb::TopArgs),
     /// Time a kernel function, or what lies between two tracepoints, in histograms.
     Funclat(crate::funclat::FunclatArgs),
     /// Try many configurations of the machine or the load, each often, in an order that favours none.

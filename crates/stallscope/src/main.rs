@@ -33,6 +33,7 @@ mod show;
 mod simulate_verb;
 mod sink;
 mod sweep_verb;
+mod top_verb;
 mod tracing;
 mod turn;
 mod view;
@@ -87,6 +88,7 @@ fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
         Verb::Compare(args) => compare::compare(&args, &Screen::new(args.json, false)),
         Verb::Report(args) => report_verb::report(&args, &Screen::new(false, false)),
         Verb::View(args) => view::view(&args, &Screen::new(false, false)),
+        Verb::Top(args) => top_verb::top(&args),
         Verb::Funclat(args) => funclat::funclat(&args),
         Verb::Sweep(args) => sweep_verb::sweep(&args),
         Verb::Export(args) => export_verb::export(&args, &Screen::new(false, args.quiet)),

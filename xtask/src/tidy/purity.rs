@@ -3,7 +3,7 @@
 use super::rust::Token;
 use super::{Finding, tree::Tree};
 
-const PURE: [&str; 5] = ["model", "explain", "export", "report", "page"];
+const PURE: [&str; 6] = ["model", "explain", "export", "report", "page", "top"];
 const STD_MODULES: [&str; 4] = ["fs", "process", "net", "env"];
 const CLOCKS: [&str; 2] = ["SystemTime", "Instant"];
 

@@ -32,6 +32,8 @@ pub struct Blame {
     sample_interval_ns: u64,
     /// Classes whose time is that of operations of other classes.
     wholes: Vec<String>,
+    /// From when to when operations are explained.
+    window_ns: (u64, u64),
 }
 
 impl Blame {
@@ -56,7 +58,15 @@ impl Blame {
             damaged: 0,
             sample_interval_ns: run.sample_interval_ns,
             wholes: run.recipe.as_ref().map_or_else(Vec::new, |recipe| recipe.wholes.clone()),
+            window_ns: (0, u64::MAX),
         }
+    }
+
+    /// Explains only this part of each operation: one that began before it, or ended after it, is cut there. The rows that
+    /// overlap that time are enough.
+    #[must_use]
+    pub fn within(self, from_ns: u64, to_ns: u64) -> Blame {
+        Blame { window_ns: (from_ns, to_ns), ..self }
     }
 
     /// Adds rows of the table `stalls`.
@@ -144,7 +154,7 @@ impl Blame {
 
     /// Explains what came, and keeps the books: an explanation holds only the longest operations one by one.
     pub fn finish_with_books(self) -> (Explanation, Books) {
-        let Blame { mut known, own, phases, log, places, mut explanation, damaged, .. } = self;
+        let Blame { mut known, own, phases, log, places, mut explanation, damaged, window_ns, .. } = self;
         (explanation.losses, known.lossy) = log.finish();
         explanation.losses.damaged = damaged;
         explanation.losses.unknown_requests =
@@ -155,6 +165,13 @@ impl Blame {
         let before = operations.len();
         operations.retain(|operation| phases.is_measured(operation.end_ns));
         explanation.outside = (before - operations.len()) as u64;
+        let (from_ns, to_ns) = window_ns;
+        for operation in &mut operations {
+            operation.finished &= operation.end_ns <= to_ns;
+            operation.start_ns = operation.start_ns.max(from_ns);
+            operation.end_ns = operation.end_ns.min(to_ns);
+        }
+        operations.retain(|operation| operation.start_ns < operation.end_ns);
         let silent = silent(&known, &operations);
         explain(&known, operations.clone(), silent.clone(), &places, &mut explanation);
         (explanation, Books::new(known, operations, silent))

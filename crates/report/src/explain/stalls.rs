@@ -39,7 +39,7 @@ pub(super) fn worst(text: &mut String, explanation: &Explanation, style: Style) 
     }
 }
 
-fn one(text: &mut String, stall: &Stall, style: Style) {
+pub(super) fn one(text: &mut String, stall: &Stall, style: Style) {
     let path = stall.path.as_deref().map_or_else(String::new, |path| format!(" of {}", printable(path)));
     let took = Nanoseconds(stall.duration_ns);
     let (who, what) = (printable(&stall.task.to_string()), printable(&stall.operation));

@@ -29,7 +29,7 @@ pub fn explanation(run: &str, explanation: &Explanation) -> Value {
     })
 }
 
-fn causes(causes: &[CauseTime], wall_ns: u64) -> Vec<Value> {
+pub(crate) fn causes(causes: &[CauseTime], wall_ns: u64) -> Vec<Value> {
     let cause = |time: &CauseTime| {
         json!({
             "cause": time.cause.name(),
@@ -59,7 +59,7 @@ fn class(class: &ClassTimes) -> Value {
     })
 }
 
-fn culprit(culprit: &Culprit) -> Value {
+pub(crate) fn culprit(culprit: &Culprit) -> Value {
     json!({
         "task": culprit.task.as_ref().map(ToString::to_string),
         "cgroup": culprit.cgroup,

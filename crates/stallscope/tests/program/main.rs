@@ -39,4 +39,5 @@ mod simoop_lines;
 mod spoiled;
 mod streams;
 mod sweeping;
+mod top;
 mod viewing;

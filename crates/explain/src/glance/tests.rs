@@ -1,0 +1,204 @@
+use model::block::{DeviceNumber, Kind, Operation};
+use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
+use model::run::{Device, Mount, RunDescription};
+use model::stall::{
+    RequestIntervalRecord, StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings, request_bucket,
+};
+use model::time::Moment;
+
+use super::{Glance, Glancer, Window, wanted_metric};
+use crate::blame::Cause;
+use crate::series::SeriesSet;
+
+const S: u64 = 1_000_000_000;
+
+fn run() -> RunDescription {
+    RunDescription {
+        slower_than_ns: S,
+        report_interval_ns: Some(S),
+        trace: Some(TraceSettings { slow_ns: S, interval_ns: S / 100, all_requests: false }),
+        devices: vec![Device {
+            number: "7:0".into(),
+            name: "loop0".into(),
+            identity: "disk.img".into(),
+            size_bytes: 0,
+            rotational: None,
+            scheduler: None,
+            queue_depth: None,
+        }],
+        mounts: vec![Mount {
+            point: "/mnt".into(),
+            source: "/dev/loop0".into(),
+            fs_type: "xfs".into(),
+            options: String::new(),
+            device: "7:0".into(),
+        }],
+        ..RunDescription::new("test", Moment { monotonic_ns: 100 * S, wall_ns: 0 })
+    }
+}
+
+fn window(from_s: u64, to_s: u64) -> Window {
+    Window { from_ns: from_s * S, to_ns: to_s * S }
+}
+
+/// A write of task 7 from second 102 to 112, asleep in the log; and one of 8 that nobody saw end.
+fn stalls() -> Vec<StallRecord> {
+    let off =
+        StallRecord { state: Some(2), stack: Some(1), ..StallRecord::new(StallKind::OffCpu, 7, 102 * S, 112 * S) };
+    let call = StallRecord {
+        call: Some("fsync".into()),
+        path: Some("/mnt/f".into()),
+        ..StallRecord::new(StallKind::SystemCall, 7, 102 * S, 112 * S)
+    };
+    let still =
+        |to_s| StallRecord { stack: Some(1), ..StallRecord::new(StallKind::StillBlocked, 8, 104 * S, to_s * S) };
+    vec![off, call, still(105), still(106), still(107)]
+}
+
+fn glance(window: Window, rows: &[StallRecord]) -> Glance {
+    let mut glancer = Glancer::new(&run(), window);
+    glancer.stalls(rows);
+    let task = |tid: u32, name: &str| TaskRecord { tid, pid: tid, name: name.into(), cgroup: None, seen_ns: 100 * S };
+    glancer.tasks([task(7, "dd"), task(8, "tar"), task(9, "other")].iter());
+    let frames = ["xlog_cil_force_seq", "xfs_log_force_seq", "xfs_file_fsync"];
+    glancer.stacks([StackRecord { stack: 1, frames: frames.map(str::to_owned).into() }].iter());
+    glancer.finish(&SeriesSet::default())
+}
+
+#[test]
+fn only_the_windows_part_of_a_stall_counts_and_the_whole_is_told() {
+    let seen = glance(window(104, 108), &stalls()[..2]);
+    assert_eq!((seen.explanation.wall_ns, seen.explanation.slow_operations), (4 * S, 1));
+    assert_eq!(seen.explanation.time_ns(Cause::FsLog), 4 * S);
+    assert_eq!(seen.explanation.culprits.iter().map(|one| one.time_ns).sum::<u64>(), 4 * S);
+    assert_eq!(seen.whole, [(102 * S, 10 * S)]);
+    assert!(!seen.explanation.stalls[0].finished);
+    let after = glance(window(112, 120), &stalls()[..2]);
+    assert_eq!((after.explanation.slow_operations, after.stuck.len()), (0, 0));
+}
+
+#[test]
+fn who_is_stuck_is_known_at_any_moment_with_call_file_and_stack() {
+    let seen = glance(window(100, 107), &stalls());
+    let words: Vec<_> = seen.stuck.iter().map(|one| (one.task.to_string(), one.lasts_ns / S)).collect();
+    assert_eq!(words, [("dd/7".to_owned(), 5), ("tar/8".to_owned(), 3)]);
+    assert_eq!((seen.stuck[0].operation.as_deref(), seen.stuck[0].path.as_deref()), (Some("fsync"), Some("/mnt/f")));
+    assert_eq!(seen.stuck[1].frames[0], "xlog_cil_force_seq");
+    // The one that was told last at 107 is still expected at 110, and not much later.
+    let is_stuck = |at_s| glance(window(100, at_s), &stalls()).stuck.iter().any(|one| one.task.tid == 8);
+    assert!(is_stuck(110) && !is_stuck(115));
+}
+
+#[test]
+fn a_wait_that_is_over_is_over_at_once() {
+    let mut rows = stalls();
+    rows.push(StallRecord::new(StallKind::Blocked, 8, 104 * S, 107 * S + S / 2));
+    assert!(glance(window(100, 107), &rows).stuck.iter().any(|one| one.task.tid == 8));
+    assert!(glance(window(100, 108), &rows).stuck.iter().all(|one| one.task.tid != 8));
+    let mut ran = stalls();
+    ran.push(StallRecord { state: Some(1), ..StallRecord::new(StallKind::SystemCall, 8, 104 * S, 107 * S + S / 2) });
+    assert!(glance(window(100, 108), &ran).stuck.iter().all(|one| one.task.tid != 8));
+}
+
+#[test]
+fn a_loads_stuck_operation_is_told_with_its_class_and_the_stack_of_its_thread() {
+    let mut glancer = Glancer::new(&run(), window(100, 107));
+    let mut record = OperationRecord {
+        kind: OperationKind::Stuck,
+        class: "write".into(),
+        tid: 8,
+        start_ns: 103 * S,
+        duration_ns: 3 * S,
+        bytes: None,
+        errno: None,
+        path: Some("/mnt/w".into()),
+        offset_bytes: None,
+        fault: None,
+    };
+    glancer.operations(std::slice::from_ref(&record));
+    glancer.stalls(&stalls()[2..]);
+    let seen = glancer.finish(&SeriesSet::default());
+    let stuck = &seen.stuck[0];
+    assert_eq!((stuck.operation.as_deref(), stuck.path.as_deref()), (Some("write"), Some("/mnt/w")));
+    assert_eq!((stuck.lasts_ns, stuck.task.to_string().as_str()), (4 * S, "thread 8"));
+    (record.kind, record.duration_ns) = (OperationKind::Slow, 3 * S + S / 2);
+    let mut glancer = Glancer::new(&run(), window(100, 107));
+    glancer.operations(&[record]);
+    assert_eq!(glancer.finish(&SeriesSet::default()).stuck, []);
+}
+
+#[test]
+fn work_is_that_of_the_load_and_else_that_of_the_devices() {
+    let interval = |second: u64, count: u64| IntervalRecord {
+        class: "write".into(),
+        start_ns: second * S,
+        end_ns: (second + 1) * S,
+        count,
+        bytes: count * 4096,
+        sum_ns: count * 1000,
+        max_ns: Some(1000),
+        buckets: vec![Bucket { index: model::latency::index_of(1000), count }],
+        stuck: u64::from(second == 109),
+        ..IntervalRecord::default()
+    };
+    let requests = |second: u64| RequestIntervalRecord {
+        start_ns: second * S,
+        end_ns: (second + 1) * S,
+        device: DeviceNumber::new(7, 0),
+        kind: Kind::of(Operation::Read),
+        count: 20,
+        bytes: 20 * 4096,
+        queue: Vec::new(),
+        device_time: vec![Bucket { index: request_bucket(S / 10), count: 20 }],
+    };
+    let mut glancer = Glancer::new(&run(), window(105, 110));
+    glancer
+        .intervals(&(80..115).map(|second| interval(second, if second < 105 { 10 } else { 30 })).collect::<Vec<_>>());
+    glancer.request_intervals(&(105..110).map(requests).collect::<Vec<_>>());
+    let seen = glancer.finish(&SeriesSet::default());
+    let write = &seen.work[0];
+    assert_eq!((write.name.as_str(), write.per_s, write.stuck, write.max_ns), ("write", Some(30.0), 1, Some(1000)));
+    assert_eq!((write.history[0], write.history[20], write.history[29]), (None, Some(10.0), Some(30.0)));
+
+    let mut glancer = Glancer::new(&run(), window(105, 110));
+    glancer.request_intervals(&(105..110).map(requests).collect::<Vec<_>>());
+    let seen = glancer.finish(&SeriesSet::default());
+    assert_eq!((seen.work[0].name.as_str(), seen.work[0].per_s), ("loop0 reads", Some(20.0)));
+    assert!(seen.work[0].p99_ns.is_some_and(|ns| ns.abs_diff(S / 10) < S / 50));
+}
+
+#[test]
+fn devices_and_memory_come_from_counters_and_absent_is_not_zero() {
+    let metrics = [
+        ("diskstats.in_flight", "disk.img", Semantics::Gauge, [3, 5]),
+        ("diskstats.io_ticks", "disk.img", Semantics::Counter, [0, 2000]),
+        ("diskstats.read_ios", "disk.img", Semantics::Counter, [10, 10]),
+        ("diskstats.write_ios", "disk.img", Semantics::Counter, [0, 400]),
+        ("diskstats.read_ticks", "disk.img", Semantics::Counter, [0, 0]),
+        ("diskstats.write_ticks", "disk.img", Semantics::Counter, [0, 8000]),
+        ("meminfo.Dirty", "", Semantics::Gauge, [100, 200]),
+        ("pressure.io.some", "", Semantics::Counter, [0, 1_000_000]),
+    ];
+    let (mut series, mut changes) = (SeriesSet::default(), Vec::new());
+    for (id, (name, instance, semantics, values)) in (0..).zip(metrics) {
+        let (id, unit) = (MetricId(id), Unit::Count);
+        series.describe(
+            &[MetricDescriptor { id, name: name.into(), instance: instance.into(), unit, semantics }],
+            wanted_metric,
+        );
+        changes.extend([0, 1].map(|at| Change { sample: at, metric: id, value: Some(values[at as usize]) }));
+    }
+    for sample in 0..2 {
+        let at = Moment { monotonic_ns: (100 + 4 * u64::from(sample)) * S, wall_ns: 0 };
+        series.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
+    }
+    series.feed(&changes);
+    let seen = Glancer::new(&run(), window(100, 104)).finish(&series);
+    let disk = &seen.devices[0];
+    assert_eq!((disk.name.as_str(), disk.mount.as_deref(), disk.in_flight), ("loop0", Some("xfs on /mnt"), Some(5)));
+    assert_eq!((disk.busy, disk.writes_per_s, disk.mean_ns), (Some(0.5), Some(100.0), Some(20_000_000)));
+    assert_eq!((disk.read_bytes_per_s, disk.device_p99_ns), (None, None));
+    assert_eq!((seen.memory.dirty_bytes, seen.memory.available_bytes), (Some(200 << 10), None));
+    assert_eq!(seen.memory.pressure.iter().map(|one| (one.resource, one.share)).collect::<Vec<_>>(), [("io", 0.25)]);
+}

@@ -1,0 +1,197 @@
+//! What was done: by class of operation where a load told, else by device.
+
+use std::collections::BTreeMap;
+
+use model::block::{DeviceNumber, Operation};
+use model::operation::IntervalRecord;
+use model::run::RunDescription;
+use model::stall::RequestIntervalRecord;
+
+use super::Window;
+use super::devices::quantile_ns;
+use super::history::{History, Steps};
+use crate::distribution::Distribution;
+
+/// Operations of one class, or requests of one device, in the window. `None`: nothing finished.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Work {
+    /// Class, or device and direction: `write`, `sda reads`.
+    pub name: String,
+    /// Finished per second.
+    pub per_s: Option<f64>,
+    /// Bytes moved per second.
+    pub bytes_per_s: Option<f64>,
+    /// Operations that failed.
+    pub errors: u64,
+    /// Median latency.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// Longest, where it is known exactly.
+    pub max_ns: Option<u64>,
+    /// Operations that were stuck at the window's end.
+    pub stuck: u64,
+    /// Age of the oldest operation that was running at the window's end.
+    pub oldest_running_ns: Option<u64>,
+    /// Finished per second, over some time that ends with the window, in even steps.
+    pub history: Vec<Option<f64>>,
+}
+
+/// Collects intervals.
+#[derive(Debug)]
+pub(super) struct WorkBuilder {
+    window: Window,
+    /// When the run began: before that nothing is known.
+    started_ns: u64,
+    /// Names of devices by number.
+    devices: Vec<(String, String)>,
+    classes: Vec<Class>,
+    requests: BTreeMap<(DeviceNumber, &'static str), Requests>,
+}
+
+#[derive(Debug)]
+struct Class {
+    name: String,
+    steps: Steps,
+    inside: Distribution,
+    span_ns: u64,
+    /// The last interval that has ended.
+    last: Option<IntervalRecord>,
+}
+
+#[derive(Debug)]
+struct Requests {
+    steps: Steps,
+    count: f64,
+    bytes: f64,
+    times: BTreeMap<u32, u64>,
+}
+
+impl WorkBuilder {
+    pub(super) fn new(run: &RunDescription, window: Window) -> WorkBuilder {
+        let devices = run.devices.iter().map(|device| (device.number.replace(':', ","), device.name.clone()));
+        WorkBuilder {
+            window,
+            started_ns: run.started.monotonic_ns,
+            devices: devices.collect(),
+            classes: Vec::new(),
+            requests: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn interval(&mut self, record: &IntervalRecord) {
+        let Window { from_ns, to_ns } = self.window;
+        if record.end_ns > to_ns {
+            return;
+        }
+        let at = self.classes.iter().position(|class| class.name == record.class).unwrap_or_else(|| {
+            let steps = Steps::new(History::of(self.window));
+            let (name, inside) = (record.class.clone(), Distribution::default());
+            self.classes.push(Class { name, steps, inside, span_ns: 0, last: None });
+            self.classes.len() - 1
+        });
+        let class = &mut self.classes[at];
+        class.steps.add(record.start_ns, record.end_ns, record.count as f64);
+        if record.end_ns > from_ns {
+            class.inside.add(record);
+            class.span_ns += record.end_ns.saturating_sub(record.start_ns);
+        }
+        if class.last.as_ref().is_none_or(|last| last.end_ns <= record.end_ns) {
+            class.last = Some(record.clone());
+        }
+    }
+
+    pub(super) fn requests(&mut self, record: &RequestIntervalRecord) {
+        let Window { from_ns, to_ns } = self.window;
+        if record.end_ns > to_ns {
+            return;
+        }
+        let direction = match record.kind.operation() {
+            Operation::Read => "reads",
+            Operation::Write => "writes",
+            Operation::Discard => "discards",
+            Operation::None => "flushes",
+        };
+        let new =
+            || Requests { steps: Steps::new(History::of(self.window)), count: 0.0, bytes: 0.0, times: BTreeMap::new() };
+        let requests = self.requests.entry((record.device, direction)).or_insert_with(new);
+        requests.steps.add(record.start_ns, record.end_ns, record.count as f64);
+        if record.end_ns > from_ns {
+            // An interval may begin long before the window, as the first of a recording does: its part counts.
+            let from_ns = from_ns.max(self.started_ns);
+            let inside_ns = record.end_ns.saturating_sub(record.start_ns.max(from_ns)) as f64;
+            let part = inside_ns / record.end_ns.saturating_sub(record.start_ns).max(1) as f64;
+            requests.count += record.count as f64 * part;
+            requests.bytes += record.bytes as f64 * part;
+            for bucket in &record.device_time {
+                *requests.times.entry(bucket.index).or_default() += bucket.count;
+            }
+        }
+    }
+
+    pub(super) fn finish(self) -> Vec<Work> {
+        let WorkBuilder { window, started_ns, devices, classes, requests } = self;
+        if !classes.is_empty() {
+            return classes.into_iter().map(|class| class.finish(window)).collect();
+        }
+        let name = |number: &DeviceNumber| {
+            let number = number.to_string();
+            devices.iter().find(|(known, _)| *known == number).map_or(number, |(_, name)| name.clone())
+        };
+        let work = |((device, direction), requests): (&(DeviceNumber, &str), &Requests)| {
+            let recorded = Window { from_ns: window.from_ns.max(started_ns).min(window.to_ns), ..window };
+            requests.finish(format!("{} {direction}", name(device)), recorded)
+        };
+        requests.iter().map(work).collect()
+    }
+}
+
+impl Class {
+    fn finish(mut self, window: Window) -> Work {
+        let last = self.last.take().filter(|last| last.end_ns.saturating_add(stale_ns(last)) > window.to_ns);
+        if self.span_ns == 0
+            && let Some(last) = &last
+        {
+            // Reports are further apart than the window is long: the last one still holds.
+            self.inside.add(last);
+            self.span_ns = last.end_ns.saturating_sub(last.start_ns);
+        }
+        let per_s = |count: u64| (self.span_ns > 0).then(|| count as f64 * 1e9 / self.span_ns as f64);
+        Work {
+            per_s: per_s(self.inside.count()),
+            bytes_per_s: per_s(self.inside.bytes()),
+            errors: self.inside.errors(),
+            p50_ns: self.inside.quantile_ns(0.5),
+            p99_ns: self.inside.quantile_ns(0.99),
+            max_ns: self.inside.max_ns(),
+            stuck: last.as_ref().map_or(0, |last| last.stuck),
+            oldest_running_ns: last.and_then(|last| last.oldest_running_ns),
+            history: self.steps.rates(),
+            name: self.name,
+        }
+    }
+}
+
+/// How long after its end a report holds until the next should have come.
+fn stale_ns(last: &IntervalRecord) -> u64 {
+    last.end_ns.saturating_sub(last.start_ns).saturating_mul(2)
+}
+
+impl Requests {
+    fn finish(&self, name: String, window: Window) -> Work {
+        // Nothing is told of an interval without requests: the whole window counts.
+        let per_s = |amount: f64| (window.ns() > 0).then(|| amount * 1e9 / window.ns() as f64);
+        Work {
+            name,
+            per_s: per_s(self.count),
+            bytes_per_s: per_s(self.bytes),
+            errors: 0,
+            p50_ns: quantile_ns(&self.times, 0.5),
+            p99_ns: quantile_ns(&self.times, 0.99),
+            max_ns: None,
+            stuck: 0,
+            oldest_running_ns: None,
+            history: self.steps.rates(),
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! The tables of a moment.
+
+use explain::blame::{Culprit, Stall};
+use explain::glance::{DeviceLoad, Glance, Stuck, Work};
+use model::quantity::{Bytes, Nanoseconds};
+
+use crate::explain::words;
+use crate::number::{grouped, latency, rate, share};
+use crate::sparkline::sparkline;
+use crate::style::{Style, printable};
+
+/// Cells of a bar.
+const BAR: usize = 20;
+
+/// What a table is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Panel {
+    /// Rates and latencies.
+    Work,
+    /// Lost time by cause.
+    Causes,
+    /// Who is stuck now.
+    Stuck,
+    /// Who is to blame.
+    Culprits,
+    /// The longest stalls, one by one.
+    Stalls,
+    /// Disks.
+    Devices,
+}
+
+impl Panel {
+    /// All of them, from top to bottom.
+    pub const ALL: [Panel; 6] =
+        [Panel::Work, Panel::Causes, Panel::Stuck, Panel::Culprits, Panel::Stalls, Panel::Devices];
+
+    /// Its name.
+    pub fn title(self) -> &'static str {
+        match self {
+            Panel::Work => "WORK",
+            Panel::Causes => "LOST TO",
+            Panel::Stuck => "STUCK NOW",
+            Panel::Culprits => "CULPRIT",
+            Panel::Stalls => "WORST STALL",
+            Panel::Devices => "DEVICE",
+        }
+    }
+
+    /// By what its rows can be sorted; the first is the order that they come in.
+    pub fn orders(self) -> &'static [&'static str] {
+        match self {
+            Panel::Work => &["as told", "rate", "p99", "name"],
+            Panel::Causes => &["time", "operations", "name"],
+            Panel::Stuck => &["age", "name"],
+            Panel::Culprits => &["time", "cause", "name"],
+            Panel::Stalls => &["time", "begin", "name"],
+            Panel::Devices => &["busy", "in flight", "bytes", "name"],
+        }
+    }
+
+    fn columns(self) -> Vec<Column> {
+        use Align::{Left, Right, Tail};
+        let columns: &[(&'static str, Align)] = match self {
+            Panel::Work => &[
+                ("", Left),
+                ("/s", Right),
+                ("bytes/s", Right),
+                ("p50", Right),
+                ("p99", Right),
+                ("max", Right),
+                ("errors", Right),
+                ("stuck", Right),
+                ("last minute", Tail),
+            ],
+            Panel::Causes => &[("", Left), ("time", Right), ("share", Right), ("ops", Right), ("", Left)],
+            Panel::Stuck => &[("", Left), ("for", Right), ("in", Left), ("at", Left), ("file", Left)],
+            Panel::Culprits => &[
+                ("", Left),
+                ("time", Right),
+                ("cause", Left),
+                ("device", Left),
+                ("file system", Left),
+                ("cgroup", Left),
+            ],
+            Panel::Stalls => &[("", Left), ("took", Right), ("in", Left), ("mostly", Left), ("file", Left)],
+            Panel::Devices => &[
+                ("", Left),
+                ("busy", Right),
+                ("queue", Right),
+                ("r/s", Right),
+                ("w/s", Right),
+                ("read/s", Right),
+                ("written/s", Right),
+                ("mean", Right),
+                ("p99", Right),
+                ("mount", Left),
+            ],
+        };
+        let column = |(at, &(name, align)): (usize, &(&'static str, Align))| Column {
+            name: if at == 0 { self.title() } else { name },
+            align,
+        };
+        columns.iter().enumerate().map(column).collect()
+    }
+}
+
+/// Which side of a cell matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// Text.
+    Left,
+    /// Numbers: never cut.
+    Right,
+    /// A course of time: its end matters.
+    Tail,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Heading.
+    pub name: &'static str,
+    /// Which side of its cells matters.
+    pub align: Align,
+}
+
+/// A row. All text in it is fit for a terminal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// One for each column.
+    pub cells: Vec<String>,
+    /// By these it is sorted, the largest first, in the order of [`Panel::orders`]; by the first cell where there is none.
+    pub keys: Vec<f64>,
+    /// What a filter finds beside the cells.
+    pub also: String,
+    /// Which of the glance's it is.
+    pub index: usize,
+}
+
+impl Row {
+    /// Whether it holds the word, whatever its case.
+    pub fn matches(&self, word: &str) -> bool {
+        let word = word.to_lowercase();
+        let holds = |text: &String| text.to_lowercase().contains(&word);
+        word.is_empty() || self.cells.iter().any(holds) || holds(&self.also)
+    }
+}
+
+/// One of a moment's tables.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Columns.
+    pub columns: Vec<Column>,
+    /// Rows.
+    pub rows: Vec<Row>,
+    /// What to say where there are no rows.
+    pub empty: &'static str,
+}
+
+/// A table of a moment, its rows in an order of [`Panel::orders`] and holding the `filter`.
+pub fn table(panel: Panel, glance: &Glance, order: usize, filter: &str, style: Style) -> Table {
+    let mut rows: Vec<Row> = match panel {
+        Panel::Work => rows(&glance.work, |one| work(one, style)),
+        Panel::Causes => causes(glance, style),
+        Panel::Stuck => rows(&glance.stuck, stuck),
+        Panel::Culprits => rows(&glance.explanation.culprits, culprit),
+        Panel::Stalls => stalls(glance),
+        Panel::Devices => rows(&glance.devices, device),
+    };
+    rows.retain(|row| row.matches(filter));
+    if order > 0 {
+        let key = |row: &Row| row.keys.get(order - 1).copied();
+        rows.sort_by(|a, b| match (key(a), key(b)) {
+            (Some(a), Some(b)) => b.total_cmp(&a),
+            _ => a.cells.first().cmp(&b.cells.first()),
+        });
+    }
+    Table { columns: panel.columns(), rows, empty: empty(panel, glance) }
+}
+
+fn empty(panel: Panel, glance: &Glance) -> &'static str {
+    let traced = glance.explanation.trace.is_some();
+    match panel {
+        Panel::Work if traced => "nothing was finished",
+        Panel::Work => "no load of ours, and no trace of requests",
+        Panel::Causes | Panel::Culprits | Panel::Stalls if !traced => "the kernel is not traced: doctor says why",
+        Panel::Causes => "no operation was slow",
+        Panel::Culprits | Panel::Stalls => "none",
+        Panel::Stuck => "nobody",
+        Panel::Devices => "none does anything",
+    }
+}
+
+type Made = (Vec<String>, Vec<f64>, String);
+
+fn rows<T>(all: &[T], make: impl Fn(&T) -> Made) -> Vec<Row> {
+    let row = |(index, one)| {
+        let (cells, keys, also) = make(one);
+        Row { cells, keys, also: printable(&also), index }
+    };
+    all.iter().enumerate().map(row).collect()
+}
+
+fn dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".to_owned())
+}
+
+fn bytes(per_s: Option<f64>) -> String {
+    dash(per_s.map(|per_s| Bytes(per_s as u64).to_string()))
+}
+
+fn work(one: &Work, style: Style) -> Made {
+    let max = one.max_ns.max(one.oldest_running_ns);
+    let cells = vec![
+        printable(&one.name),
+        dash(one.per_s.map(rate)),
+        bytes(one.bytes_per_s),
+        latency(one.p50_ns),
+        latency(one.p99_ns),
+        latency(max),
+        grouped(one.errors),
+        grouped(one.stuck),
+        sparkline(&one.history, style),
+    ];
+    (cells, vec![one.per_s.unwrap_or(-1.0), one.p99_ns.map_or(-1.0, |ns| ns as f64)], String::new())
+}
+
+fn causes(glance: &Glance, style: Style) -> Vec<Row> {
+    let wall_ns = glance.explanation.wall_ns.max(1) as f64;
+    rows(&glance.explanation.causes, |one| {
+        let part = one.time_ns as f64 / wall_ns;
+        let full = ((part * BAR as f64).round() as usize).max(1);
+        let cells = vec![
+            words(one.cause).to_owned(),
+            Nanoseconds(one.time_ns).to_string(),
+            share(part),
+            grouped(one.operations),
+            (if style.unicode { "█" } else { "#" }).repeat(full),
+        ];
+        (cells, vec![one.operations as f64], one.cause.name().to_owned())
+    })
+}
+
+fn stuck(one: &Stuck) -> Made {
+    let cells = vec![
+        printable(&one.task.to_string()),
+        Nanoseconds(one.lasts_ns).to_string(),
+        dash(one.operation.as_deref().map(printable)),
+        dash((!one.frames.is_empty()).then(|| printable(&place(&one.frames)))),
+        one.path.as_deref().map(printable).unwrap_or_default(),
+    ];
+    (cells, Vec::new(), one.cgroup.clone().unwrap_or_default())
+}
+
+/// Where a task sleeps: without the frames by which every task does.
+fn place(frames: &[String]) -> String {
+    let sleeps = ["__schedule", "schedule", "io_schedule", "schedule_timeout", "schedule_preempt_disabled"];
+    let is_place = |frame: &&String| !sleeps.contains(&frame.as_str());
+    frames.iter().skip_while(|frame| !is_place(frame)).map(String::as_str).collect::<Vec<_>>().join(" < ")
+}
+
+fn culprit(one: &Culprit) -> Made {
+    let cells = vec![
+        one.task.as_ref().map_or_else(|| "nobody known".to_owned(), |task| printable(&task.to_string())),
+        Nanoseconds(one.time_ns).to_string(),
+        words(one.cause).to_owned(),
+        dash(one.device.map(|device| device.to_string())),
+        dash(one.file_system.as_deref().map(printable)),
+        dash(one.cgroup.as_deref().map(printable)),
+    ];
+    (cells, vec![f64::from(one.cause as u8)], one.cause.name().to_owned())
+}
+
+fn stalls(glance: &Glance) -> Vec<Row> {
+    let all: Vec<(&Stall, &(u64, u64))> = glance.explanation.stalls.iter().zip(&glance.whole).collect();
+    rows(&all, |(stall, (start_ns, duration_ns))| {
+        let took = Nanoseconds(*duration_ns);
+        let mostly = stall.causes.first();
+        let cells = vec![
+            printable(&stall.task.to_string()),
+            if stall.finished { took.to_string() } else { format!("> {took}") },
+            printable(&stall.operation),
+            dash(mostly.map(|cause| words(cause.cause).to_owned())),
+            stall.path.as_deref().map(printable).unwrap_or_default(),
+        ];
+        let cgroup = stall.cgroup.clone().unwrap_or_default();
+        let names: Vec<&str> = stall.causes.iter().map(|cause| cause.cause.name()).collect();
+        (cells, vec![*start_ns as f64], format!("{cgroup} {}", names.join(" ")))
+    })
+}
+
+fn device(one: &DeviceLoad) -> Made {
+    let cells = vec![
+        printable(&one.name),
+        dash(one.busy.map(share)),
+        dash(one.in_flight.map(grouped)),
+        dash(one.reads_per_s.map(rate)),
+        dash(one.writes_per_s.map(rate)),
+        bytes(one.read_bytes_per_s),
+        bytes(one.written_bytes_per_s),
+        latency(one.mean_ns),
+        latency(one.device_p99_ns),
+        one.mount.as_deref().map(printable).unwrap_or_default(),
+    ];
+    let moved = one.read_bytes_per_s.unwrap_or(0.0) + one.written_bytes_per_s.unwrap_or(0.0);
+    (cells, vec![one.in_flight.map_or(-1.0, |count| count as f64), moved], one.number.clone().unwrap_or_default())
+}

@@ -1,0 +1,60 @@
+use explain::blame::Who;
+use explain::glance::{Glance, Glancer, Stuck, Window};
+use explain::series::SeriesSet;
+use model::run::RunDescription;
+use model::time::Moment;
+
+use super::{Panel, details, json, table, text};
+use crate::style::Style;
+
+fn stuck(tid: u32, name: &str, lasts_ns: u64) -> Stuck {
+    Stuck {
+        task: Who { tid, name: Some(name.into()) },
+        cgroup: Some("/box".into()),
+        operation: Some("fsync".into()),
+        path: Some("/mnt/a\x1b]0;owned\x07".into()),
+        since_ns: 1,
+        lasts_ns,
+        frames: ["io_schedule", "folio_wait_bit", "do_fsync"].map(str::to_owned).into(),
+    }
+}
+
+fn glance() -> Glance {
+    let run = RunDescription::new("test", Moment::default());
+    let seen = Glancer::new(&run, Window { from_ns: 0, to_ns: 10 }).finish(&SeriesSet::default());
+    Glance { stuck: vec![stuck(1, "dd", 3_000_000_000), stuck(2, "a\x1b[2Jb", 1_000_000_000)], ..seen }
+}
+
+#[test]
+fn names_that_came_from_the_machine_cannot_steer_the_terminal() {
+    let glance = glance();
+    let shown = text("run", &glance, "", Style::PLAIN);
+    let full = details(Panel::Stuck, 1, &glance, Style::PLAIN).join("\n");
+    assert!(shown.contains("a\\u{1b}[2Jb/2") && full.contains("a\\u{1b}[2Jb/2"), "{shown}{full}");
+    assert!([shown, full].iter().all(|text| !text.contains(['\x1b', '\x07'])));
+}
+
+#[test]
+fn rows_are_sorted_and_filtered_also_by_what_is_not_shown() {
+    let glance = glance();
+    let rows = |order, filter| -> Vec<usize> {
+        let table = table(Panel::Stuck, &glance, order, filter, Style::PLAIN);
+        table.rows.iter().map(|row| row.index).collect()
+    };
+    assert_eq!((rows(0, ""), rows(1, "")), (vec![0, 1], vec![1, 0]));
+    assert_eq!((rows(0, "DD"), rows(0, "/box"), rows(0, "nothing")), (vec![0], vec![0, 1], vec![]));
+}
+
+#[test]
+fn where_a_task_sleeps_is_told_without_the_scheduler() {
+    let table = table(Panel::Stuck, &glance(), 0, "", Style::PLAIN);
+    assert_eq!(table.rows[0].cells[3], "folio_wait_bit < do_fsync");
+    assert_eq!(details(Panel::Stuck, 0, &glance(), Style::PLAIN).last().map(String::as_str), Some("  do_fsync"));
+}
+
+#[test]
+fn what_is_not_known_is_null() {
+    let document = json(None, &glance());
+    assert!(document["run"].is_null() && document["memory"]["dirty_bytes"].is_null());
+    assert_eq!(document["stuck"][0]["operation"], "fsync");
+}

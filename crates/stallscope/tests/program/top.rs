@@ -1,0 +1,174 @@
+//! `top`: a terminal's screen of a run, live or ended.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::stage::program::{Running, run};
+use crate::stage::{Disk, Frozen, folder, is_root};
+
+/// The screen is left, and the cursor shown, with these.
+const GIVEN_BACK: [&str; 2] = ["\x1b[?1049l", "\x1b[?25h"];
+
+/// `top` on a terminal that `script` makes for it; dropping it kills it.
+struct OnTerminal {
+    script: Child,
+    output: tempfile::TempDir,
+}
+
+impl OnTerminal {
+    fn start(words: &str) -> OnTerminal {
+        let output = tempfile::tempdir().unwrap();
+        let words = format!("stty rows 40 cols 160; exec {} {words}", env!("CARGO_BIN_EXE_stallscope"));
+        let mut command = Command::new("script");
+        command.args(["-q", "-e", "-f", "-c", &words, "/dev/null"]).env("TERM", "xterm").env_remove("NO_COLOR");
+        let file = std::fs::File::create(output.path().join("screen")).unwrap();
+        let script = command.stdin(Stdio::piped()).stdout(file).spawn().unwrap();
+        OnTerminal { script, output }
+    }
+
+    fn press(&mut self, keys: &str) {
+        let keyboard = self.script.stdin.as_mut().unwrap();
+        keyboard.write_all(keys.as_bytes()).unwrap();
+        keyboard.flush().unwrap();
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.output.path().join("screen")).unwrap()).into_owned()
+    }
+
+    #[track_caller]
+    fn wait_for(&self, words: &str) {
+        let began = Instant::now();
+        while !self.screen().contains(words) {
+            assert!(began.elapsed() < Duration::from_secs(60), "in vain: {words}\n{}", self.screen());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The program itself: the shell became it.
+    fn pid(&self) -> Pid {
+        let script = self.script.id();
+        let children = std::fs::read_to_string(format!("/proc/{script}/task/{script}/children")).unwrap();
+        Pid::from_raw(children.split_whitespace().next().unwrap().parse().unwrap()).unwrap()
+    }
+
+    #[track_caller]
+    fn expect_end(mut self, code: i32) -> String {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.script.try_wait().unwrap() {
+                assert_eq!(status.code(), Some(code), "{}", self.screen());
+                let screen = self.screen();
+                assert!(GIVEN_BACK.iter().all(|sequence| screen.contains(sequence)), "{screen:?}");
+                return screen;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "it does not end\n{}", self.screen());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for OnTerminal {
+    fn drop(&mut self) {
+        let _ = self.script.kill();
+        let _ = self.script.wait();
+    }
+}
+
+/// A small run, of this machine as it is.
+fn record(folder: &Path) -> String {
+    let directory = folder.join("run").display().to_string();
+    let ended = run(&format!("record --no-trace --interval 100ms --runtime 1s --quiet --out {directory}"));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    directory
+}
+
+#[test]
+fn the_terminal_is_given_back_however_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = record(folder.path());
+    let mut by_key = OnTerminal::start(&format!("top {directory}"));
+    by_key.wait_for("STUCK NOW");
+    by_key.press("?");
+    by_key.wait_for("any key goes back");
+    by_key.press("xq");
+    by_key.expect_end(0);
+
+    let mut interrupted = OnTerminal::start(&format!("top {directory}"));
+    interrupted.wait_for("STUCK NOW");
+    interrupted.press("\x03");
+    interrupted.expect_end(130);
+
+    let terminated = OnTerminal::start(&format!("top {directory}"));
+    terminated.wait_for("STUCK NOW");
+    kill_process(terminated.pid(), Signal::TERM).unwrap();
+    terminated.expect_end(130);
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_use_and_once_needs_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = record(folder.path());
+    let ended = run(&format!("top {directory}")).expect_code(2);
+    assert!(["--once", "show", "explain"].iter().all(|word| ended.stderr.contains(word)), "{}", ended.stderr);
+    let document = run(&format!("top --once --json {directory}")).expect_code(0).document();
+    assert!(document["memory"]["total_bytes"].as_u64().is_some_and(|bytes| bytes > 1 << 20), "{document}");
+    assert_eq!((&document["traced"], document["stuck"].as_array().map(Vec::len)), (&false.into(), Some(0)));
+    let text = run(&format!("top --once --at start --window 500ms {directory}")).expect_code(0).stdout;
+    assert!(text.contains("STUCK NOW") && text.contains("the kernel is not traced"), "{text}");
+    run("top --once /nowhere").expect_code(2);
+}
+
+/// The one who hangs is no program of ours, so only the kernel tells of it.
+#[test]
+fn who_is_stuck_on_a_frozen_file_system_is_seen_while_it_is() {
+    if !is_root("freezing a file system, and tracing") {
+        return;
+    }
+    let (folder, disk) = (folder(), Disk::xfs());
+    let directory = folder.path().join("run");
+    let mut recorder = Running::start(&format!("record --slower-than 200ms --quiet --out {}", directory.display()));
+    recorder.wait_until("it records", |_| directory.join("journal").exists());
+    let frozen = Frozen::new(disk.path());
+    let mut stuck = Command::new("touch").arg(disk.path().join("x")).spawn().unwrap();
+    let name = format!("touch/{}", stuck.id());
+    let mut screen = OnTerminal::start(&format!("top {}", directory.display()));
+    screen.wait_for(&name);
+    screen.wait_for("frozen file system");
+    // The row in full: the stack.
+    screen.press("\t\t\r");
+    screen.wait_for("mnt_want_write");
+    let document = run(&format!("top --once --json {}", directory.display())).expect_code(0).document();
+    let is_it = |task: &serde_json::Value| task["tid"] == stuck.id();
+    assert!(document["stuck"].as_array().unwrap().iter().any(is_it), "{document:#}");
+    assert_eq!(document["causes"][0]["cause"], "frozen", "{document:#}");
+    drop(frozen);
+    stuck.wait().unwrap();
+    screen.press("q");
+    screen.press("q");
+    screen.expect_end(0);
+    recorder.signal(Signal::INT);
+    recorder.wait().expect_code(0);
+}
+
+/// Nothing of a live look goes through a disk; whoever hangs is seen by it all the same.
+#[test]
+fn a_live_look_sees_who_is_stuck() {
+    if !is_root("freezing a file system, and tracing") {
+        return;
+    }
+    let disk = Disk::xfs();
+    let frozen = Frozen::new(disk.path());
+    let mut stuck = Command::new("touch").arg(disk.path().join("x")).spawn().unwrap();
+    let document = run("top --once --json --window 4s").expect_code(0).document();
+    drop(frozen);
+    stuck.wait().unwrap();
+    let is_it = |task: &serde_json::Value| task["task"] == format!("touch/{}", stuck.id());
+    let seen = document["stuck"].as_array().unwrap().iter().find(|task| is_it(task));
+    let frames = seen.unwrap_or_else(|| panic!("{document:#}"))["frames"].to_string();
+    assert!(frames.contains("mnt_want_write"), "{frames}");
+}

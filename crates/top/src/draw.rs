@@ -1,0 +1,236 @@
+//! The screen: a line of when and what, one of memory, six tables, one of keys.
+
+use explain::glance::Glance;
+use model::quantity::Nanoseconds;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::{Color, Modifier, Style as Paint};
+use ratatui_core::text::{Line, Span};
+use report::glance::{Panel, Table, details, memory_line, table};
+use report::style::{Style, printable};
+
+use crate::columns::{line, widths};
+use crate::view::{Extent, Mode, View};
+
+/// The smallest screen that is worth drawing on.
+const LEAST: (u16, u16) = (40, 10);
+
+const HELP: [&str; 17] = [
+    "space          pause; go on",
+    "left, right    a second back, ahead",
+    "PgUp, PgDn     a window back, ahead",
+    "Home, End      the begin, the end (and follow it where it grows)",
+    "+, -           a longer, shorter window",
+    "Tab, S-Tab     next, previous table",
+    "up, down       choose a row",
+    "Enter          the row in full: a stall's chain, a stuck task's stack",
+    "s              sort the table by something else",
+    "/              filter by task, cgroup, device, cause, file; Esc clears it",
+    "q, Ctrl-C      quit",
+    "",
+    "Times are those within the window, so a long stall counts for its part.",
+    "'> 3 s' had not ended within the window. STUCK NOW is as of the window's end.",
+    "More: stallscope explain RUN, and docs/TOP.md.",
+    "",
+    "any key goes back",
+];
+
+/// Everything that is on the screen.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene<'a> {
+    /// The run, or the machine.
+    pub title: &'a str,
+    /// When the run began, on the monotonic clock.
+    pub started_ns: u64,
+    /// The wall clock's time of the moment.
+    pub clock: &'a str,
+    /// What there is to see.
+    pub extent: Extent,
+    /// What is looked at.
+    pub view: &'a View,
+    /// What is seen.
+    pub glance: &'a Glance,
+    /// Something that the person should know.
+    pub remark: Option<&'a str>,
+    /// What the terminal can show.
+    pub style: Style,
+}
+
+/// The table of a panel, as the view has it sorted and filtered.
+fn table_of(scene: &Scene<'_>, panel: Panel) -> Table {
+    table(panel, scene.glance, scene.view.order(panel), &scene.view.filter, scene.style)
+}
+
+impl Scene<'_> {
+    /// Rows of the panel that keys work on.
+    pub fn rows(&self) -> usize {
+        table_of(self, self.view.panel).rows.len()
+    }
+}
+
+/// Draws all of it.
+pub fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
+    if area.width < LEAST.0 || area.height < LEAST.1 {
+        let words = format!("{}x{} is too small", area.width, area.height);
+        buffer.set_stringn(area.x, area.y, words, usize::from(area.width), Paint::new());
+        return;
+    }
+    let bottom = area.y + area.height - 1;
+    put(buffer, area, area.y, &headline(scene, usize::from(area.width)));
+    put(buffer, area, area.y + 1, &Line::raw(memory_line(&scene.glance.memory)));
+    put(buffer, area, bottom, &footer(scene));
+    let inside = Rect { y: area.y + 2, height: area.height - 3, ..area };
+    if scene.view.help {
+        lines(buffer, inside, HELP.iter().map(|text| (*text).to_owned()), 0);
+    } else if let Some(from) = scene.view.details {
+        let row = table_of(scene, scene.view.panel).rows.get(scene.view.row).map(|row| row.index);
+        let plain = Style { color: false, ..scene.style };
+        let all = row.map_or_else(Vec::new, |index| details(scene.view.panel, index, scene.glance, plain));
+        let from = from.min(all.len().saturating_sub(usize::from(inside.height)));
+        lines(buffer, inside, all.into_iter(), from);
+    } else {
+        panels(scene, inside, buffer);
+    }
+}
+
+fn put(buffer: &mut Buffer, area: Rect, y: u16, line: &Line<'_>) {
+    buffer.set_line(area.x, y, line, area.width);
+}
+
+fn lines(buffer: &mut Buffer, area: Rect, texts: impl Iterator<Item = String>, from: usize) {
+    for (y, text) in (area.y + 1..area.y + area.height).zip(texts.skip(from)) {
+        put(buffer, area, y, &Line::raw(format!("  {text}")));
+    }
+}
+
+fn headline(scene: &Scene<'_>, width: usize) -> Line<'static> {
+    let window = scene.glance.window;
+    let (word, color) = match (scene.view.mode, scene.extent.live) {
+        (Mode::Follow, true) => ("LIVE", Color::Green),
+        (Mode::Follow, false) => ("END", Color::Yellow),
+        (Mode::Held(_), _) => ("PAUSED", Color::Yellow),
+        (Mode::Playing(_), _) => ("PLAYING", Color::Cyan),
+    };
+    let since = |ns: u64| Nanoseconds(ns.saturating_sub(scene.started_ns) / 10_000_000 * 10_000_000);
+    let phase = scene.glance.phase.as_ref().map_or_else(String::new, |phase| format!(" ({})", printable(phase)));
+    let times = format!(
+        "{}  {} of {}{phase}, last {}  ",
+        scene.clock,
+        since(window.to_ns),
+        since(scene.extent.last_ns),
+        Nanoseconds(scene.view.window_ns)
+    );
+    let paint = if scene.style.color { Paint::new().fg(color) } else { Paint::new() }.add_modifier(Modifier::REVERSED);
+    let word = format!(" {word} ");
+    let room = width.saturating_sub(times.chars().count() + word.len() + 1);
+    // Where there is no room, the end of a path tells more.
+    let title = printable(scene.title);
+    let title: String = title.chars().skip(title.chars().count().saturating_sub(room)).collect();
+    let blank = " ".repeat(room - title.chars().count() + 1);
+    Line::from(vec![
+        Span::styled(title, Paint::new().add_modifier(Modifier::BOLD)),
+        Span::raw(blank),
+        Span::raw(times),
+        Span::styled(word, paint),
+    ])
+}
+
+fn footer(scene: &Scene<'_>) -> Line<'static> {
+    let view = scene.view;
+    if view.typing {
+        return Line::raw(format!("filter: {}_   Enter keeps it, Esc clears it", printable(&view.filter)));
+    }
+    let filter = match view.filter.as_str() {
+        "" => String::new(),
+        filter => format!("   only '{}'", printable(filter)),
+    };
+    if let Some(remark) = scene.remark.filter(|_| view.details.is_none() && !view.help) {
+        let paint = if scene.style.color { Paint::new().fg(Color::Yellow) } else { Paint::new() };
+        return Line::from(vec![Span::raw("? help "), Span::styled(format!("  {}{filter}", printable(remark)), paint)]);
+    }
+    let order = view.panel.orders()[view.order(view.panel)];
+    let keys = "q quit ? help space pause <> time +- window Tab table Enter more / filter s sort";
+    Line::raw(format!("{keys}: {order}{filter}"))
+}
+
+fn panels(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
+    let tables = Panel::ALL.map(|panel| (panel, table_of(scene, panel)));
+    let wanted = tables.each_ref().map(|(_, table)| table.rows.len().max(1));
+    let heights = share_out(wanted, usize::from(area.height), scene.view.panel as usize);
+    let mut y = area.y;
+    for ((panel, table), height) in tables.iter().zip(heights) {
+        if height == 0 {
+            continue;
+        }
+        let area = Rect { y, height: height as u16, ..area };
+        one_panel(scene, *panel, table, area, buffer);
+        y += height as u16;
+    }
+}
+
+fn one_panel(scene: &Scene<'_>, panel: Panel, table: &Table, area: Rect, buffer: &mut Buffer) {
+    let focused = scene.view.panel == panel;
+    let rows = usize::from(area.height) - 1;
+    let row = scene.view.row.min(table.rows.len().saturating_sub(1));
+    let from = if focused { (row + 1).saturating_sub(rows) } else { 0 };
+    let widths = widths(table, usize::from(area.width));
+    let heads: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+    put(buffer, area, area.y, &line(&heads, &table.columns, &widths, scene.style));
+    let mut paint = Paint::new().add_modifier(Modifier::BOLD);
+    if scene.style.color {
+        paint = paint.fg(if focused { Color::Cyan } else { Color::Blue });
+    }
+    if focused {
+        paint = paint.add_modifier(Modifier::UNDERLINED);
+    }
+    buffer.set_style(Rect { height: 1, ..area }, paint);
+    if table.rows.is_empty() && rows > 0 {
+        put(buffer, area, area.y + 1, &Line::raw(format!("  {}", table.empty)));
+    }
+    for ((at, cells), y) in table.rows.iter().enumerate().skip(from).zip(area.y + 1..area.y + area.height) {
+        let cells: Vec<&str> = cells.cells.iter().map(String::as_str).collect();
+        put(buffer, area, y, &line(&cells, &table.columns, &widths, scene.style));
+        let mut paint = Paint::new();
+        if panel == Panel::Stuck && scene.style.color {
+            paint = paint.fg(Color::Red);
+        }
+        if focused && at == row {
+            paint = paint.add_modifier(Modifier::REVERSED);
+        }
+        buffer.set_style(Rect { y, height: 1, ..area }, paint);
+    }
+    let hidden = table.rows.len().saturating_sub(rows);
+    if hidden > 0 {
+        let words = format!(" {hidden} more");
+        let x = (area.x + area.width).saturating_sub(words.len() as u16);
+        buffer.set_stringn(x, area.y, words, usize::from(area.width), Paint::new());
+    }
+}
+
+/// Heights of the panels, each with a line for its head: a line to each in turn, two to the one that keys work on, until
+/// all have what they want or no line is left. Where not even heads find room, the last panels go, but never that one.
+fn share_out(wanted: [usize; 6], height: usize, focused: usize) -> [usize; 6] {
+    let mut heights = [0; 6];
+    let mut left = height;
+    let first = std::iter::once(focused).chain((0..6).filter(|&at| at != focused));
+    for at in first {
+        if left >= 2 {
+            heights[at] = 2;
+            left -= 2;
+        }
+    }
+    loop {
+        let before = left;
+        for at in 0..6 {
+            for _ in 0..if at == focused { 2 } else { 1 } {
+                if left > 0 && heights[at] > 0 && heights[at] < wanted[at] + 1 {
+                    heights[at] += 1;
+                    left -= 1;
+                }
+            }
+        }
+        if left == before {
+            return heights;
+        }
+    }
+}
