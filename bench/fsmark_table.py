@@ -22,7 +22,11 @@ def main(sweep):
         directory = os.path.join(sweep, "runs", name)
         shown = subprocess.run([PROGRAM, "show", "--json", directory], check=True, capture_output=True, text=True).stdout
         with open(os.path.join(directory, "run.json")) as description:
-            settings = dict(json.load(description)["configuration"]["settings"])
+            configuration = json.load(description)["configuration"]
+        # The baseline's second set of runs is there to measure the noise.
+        if configuration.get("is_twin"):
+            continue
+        settings = dict(configuration["settings"])
         file_system, threads = settings["fs"], settings["threads"]
         found.setdefault((int(threads), file_system), []).append(json.loads(shown)["rates"]["files_per_s"]["mean"] / 1000)
     kinds = [kind for kind in ("xfs", "ext4", "btrfs") if any(kind == found_kind for _, found_kind in found)]
