@@ -115,7 +115,7 @@ impl Facts {
     fn file_system(&mut self, which: &str, mount: &Mount, devices: &[Device]) {
         self.tell(&format!("file system{which}"), &mount.fs_type);
         self.tell(&format!("mount options{which}"), &mount.options);
-        let Some(device) = devices.iter().find(|device| device.number == mount.device) else { return };
+        let Some(device) = device_of(mount, devices) else { return };
         // One loop device is as good as another, and its backing file is new for each run.
         let name = if device.name.starts_with("loop") { "a loop device" } else { &device.name };
         self.tell(&format!("device{which}"), name);
@@ -134,6 +134,13 @@ pub(super) fn mount_of<'a>(mounts: &'a [Mount], directory: &str) -> Option<&'a M
     mounts.iter().filter(holds).max_by_key(|mount| mount.point.len())
 }
 
+/// The device that a file system lies on. btrfs gives a mount a number of its own, so that the name is what tells.
+fn device_of<'a>(mount: &Mount, devices: &'a [Device]) -> Option<&'a Device> {
+    let by_number = devices.iter().find(|device| device.number == mount.device);
+    let name = mount.source.strip_prefix("/dev/");
+    by_number.or_else(|| devices.iter().find(|device| name == Some(device.name.as_str())))
+}
+
 /// Two digits of what is not whole: what depends on free space or memory is never quite the same.
 fn value_of(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value}") } else { format!("{value:.1e}") }
@@ -146,9 +153,36 @@ fn fingerprint(text: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use model::run::Mount;
+    use model::run::{Device, Mount};
 
-    use super::mount_of;
+    use super::{device_of, mount_of};
+
+    #[test]
+    fn a_device_is_found_by_number_or_by_name() {
+        let device = |name: &str, number: &str| Device {
+            number: number.into(),
+            name: name.into(),
+            identity: name.into(),
+            size_bytes: 1,
+            rotational: None,
+            scheduler: None,
+            queue_depth: None,
+        };
+        let devices = [device("loop1", "7:1"), device("loop2", "7:2")];
+        let found = |source: &str, number: &str| {
+            let mount = Mount {
+                point: "/mnt".into(),
+                source: source.into(),
+                fs_type: "btrfs".into(),
+                options: "rw".into(),
+                device: number.into(),
+            };
+            device_of(&mount, &devices).map(|device| device.name.as_str())
+        };
+        assert_eq!(found("/dev/loop1", "7:2"), Some("loop2"), "the number is surer");
+        assert_eq!(found("/dev/loop1", "0:45"), Some("loop1"));
+        assert_eq!((found("loop1", "0:45"), found("/dev/sda", "0:45")), (None, None));
+    }
 
     #[test]
     fn the_mount_is_the_nearest_above() {
