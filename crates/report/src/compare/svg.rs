@@ -11,6 +11,8 @@ const WIDTH: f64 = 1060.0;
 const LEFT: f64 = 170.0;
 const RIGHT: f64 = 430.0;
 const TOP: f64 = 56.0;
+/// From one line of the legend to the next.
+const LINE: f64 = 18.0;
 const LANE: f64 = 15.0;
 const GAP: f64 = 14.0;
 const COLOURS: [&str; 6] = ["#56697d", "#c2571a", "#2a78b8", "#3c8f4e", "#8a5aa8", "#b23a5e"];
@@ -20,36 +22,45 @@ pub fn svg(found: &[Comparison]) -> String {
     let Some(first) = found.first() else { return String::new() };
     let lanes = found.len() as f64 + 1.0;
     let each = lanes * LANE + GAP;
-    let height = TOP + each * first.metrics.len() as f64 + 20.0;
+    let (legend, lines) = legend(first, found);
+    let top = TOP + LINE * (lines - 1.0);
+    let height = top + each * first.metrics.len() as f64 + 20.0;
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" \
-         font-size=\"11\" role=\"img\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
+         font-size=\"11\" role=\"img\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{legend}"
     );
-    legend(&mut text, first, found);
     for (at, metric) in first.metrics.iter().enumerate() {
         let others: Vec<Option<&Compared>> =
             found.iter().map(|one| one.metrics.iter().find(|other| other.name == metric.name)).collect();
-        panel(&mut text, TOP + each * at as f64, metric, &others);
+        panel(&mut text, top + each * at as f64, metric, &others);
     }
     text.push_str("</svg>\n");
     text
 }
 
-fn legend(text: &mut String, first: &Comparison, found: &[Comparison]) {
+/// The legend, and how many lines its names take.
+fn legend(first: &Comparison, found: &[Comparison]) -> (String, f64) {
     let names: Vec<&str> =
         std::iter::once(&first.a.0).chain(found.iter().map(|one| &one.b.0)).map(String::as_str).collect();
-    let mut x = LEFT;
+    let (mut text, mut x, mut lines) = (String::new(), LEFT, 1.0);
     for (at, name) in headings(&names).iter().enumerate() {
         let (colour, name) = (COLOURS[at % COLOURS.len()], escaped(name));
-        let _ = writeln!(text, "<circle cx=\"{x}\" cy=\"16\" r=\"4\" fill=\"{colour}\"/>");
-        let _ = writeln!(text, "<text x=\"{}\" y=\"20\">{name}</text>", x + 8.0);
-        x += 30.0 + 7.0 * name.chars().count() as f64;
+        let width = 30.0 + 7.0 * name.chars().count() as f64;
+        if x > LEFT && x + width > WIDTH {
+            (x, lines) = (LEFT, lines + 1.0);
+        }
+        let y = LINE * lines;
+        let _ = writeln!(text, "<circle cx=\"{x}\" cy=\"{}\" r=\"4\" fill=\"{colour}\"/>", y - 2.0);
+        let _ = writeln!(text, "<text x=\"{}\" y=\"{}\">{name}</text>", x + 8.0, y + 2.0);
+        x += width;
     }
     let _ = writeln!(
         text,
-        "<text x=\"{LEFT}\" y=\"38\" fill=\"#777\">a point is a run; a bar is the median; each metric has a scale of its own, \
-         from zero where that is near</text>"
+        "<text x=\"{LEFT}\" y=\"{}\" fill=\"#777\">a point is a run; a bar is the median; each metric has a scale of its own, \
+         from zero where that is near; sides from top to bottom as above</text>",
+        LINE * (lines + 1.0) + 2.0
     );
+    (text, lines)
 }
 
 fn panel(text: &mut String, top: f64, metric: &Compared, others: &[Option<&Compared>]) {

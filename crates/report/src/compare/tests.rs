@@ -91,6 +91,24 @@ fn the_form_of_mmtests() {
     insta::assert_snapshot!(mmtests(&found()));
 }
 
+/// A sweep's configurations do not fit on one line.
+#[test]
+fn the_charts_legend_stays_within_the_chart() {
+    let names: Vec<String> = (0..12).map(|at| format!("fs=xfs threads={at} memory={at}00m")).collect();
+    let stalls = [1; 10];
+    let sides: Vec<Group> = names.iter().map(|name| side(name, "6.18", 8.0, stalls)).collect();
+    let shown = svg(&compare(&sides[0], &sides[1..].iter().collect::<Vec<_>>(), Options::default()));
+    let circles: Vec<&str> = shown.lines().filter(|line| line.contains("r=\"4\"")).collect();
+    let number = |line: &str, name: &str| -> f64 {
+        line.split_once(&format!("{name}=\"")).unwrap().1.split_once('"').unwrap().0.parse().unwrap()
+    };
+    assert_eq!(circles.len(), 12);
+    assert!(circles.iter().all(|line| number(line, "cx") < 1000.0), "{circles:?}");
+    assert!(number(circles[11], "cy") > number(circles[0], "cy"));
+    let lane = shown.lines().find(|line| line.contains("fill-opacity")).unwrap();
+    assert!(number(lane, "cy") > number(circles[11], "cy") + 20.0, "the first lane lies below the legend");
+}
+
 #[test]
 fn the_chart_has_a_point_for_each_run_and_hides_no_markup() {
     let shown = svg(&found());
