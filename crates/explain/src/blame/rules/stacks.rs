@@ -72,6 +72,9 @@ const WRITERS: &[&str] = &[
 /// What only one subsystem does, and no request of the waiting task ends.
 const MECHANISMS: Rank = &[
     rule(&["balance_dirty_pages*"], Cause::DirtyThrottle, "paused, because too much is dirty").seen_on(ON_6_18),
+    rule(&["bwillwrite"], Cause::DirtyThrottle, "fewer dirty buffers (FreeBSD)"),
+    rule(&["waitrunningbufspace"], Cause::DirtyThrottle, "writes under way to be done (FreeBSD)"),
+    rule(&["getnewbuf"], Cause::DirtyThrottle, "space for a buffer, all of it dirty (FreeBSD)"),
     rule(&["percpu_rwsem_wait"], Cause::Frozen, "the file system to be thawed").called_by(WRITERS).seen_on(ON_6_18),
     innermost(&["mnt_want_write*", "vfs_write", "do_iter_readv_writev"], Cause::Frozen, "the file system to be thawed"),
     rule(&["freeze_super"], Cause::Frozen, "a file system to be quiet enough to freeze").seen_on(ON_6_18),
@@ -168,6 +171,8 @@ const LOCKS: Rank = &[
     innermost(&["sync_inodes_sb"], Cause::Lock, "another sync of the same file system").seen_on(ON_6_18),
     rule(&["__wait_on_freeing_inode"], Cause::Lock, "an inode in use"),
     rule(&["futex_*", "do_futex"], Cause::Lock, "another thread").seen_on(ON_6_18),
+    rule(&["_vn_lock"], Cause::Lock, "the lock of a file (FreeBSD)"),
+    rule(&["_mtx_lock_sleep"], Cause::Lock, "a mutex (FreeBSD)"),
 ];
 
 /// Pages that are to be written, whether or not somebody has begun.
@@ -198,4 +203,5 @@ const IO: Rank = &[
     .seen_on(ON_6_18),
     io(&["xfs_buf_iowait", "read_extent_buffer_pages*"], Cause::Device, "a metadata block").seen_on(ON_6_18),
     io(&["blk_io_schedule"], Cause::Device, "I/O"),
+    io(&["bufwait", "getblk"], Cause::Device, "a block (FreeBSD)"),
 ];

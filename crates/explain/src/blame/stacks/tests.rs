@@ -49,6 +49,13 @@ fn real_stacks_of_6_18() {
             "dirty_throttle: paused, because too much is dirty",
         ),
         (
+            "_sleep < getnewbuf < getblk < cluster_read < ffs_read < VOP_READ_APV < vn_read",
+            "dirty_throttle: space for a buffer, all of it dirty (FreeBSD)",
+        ),
+        ("_sleep < bwillwrite < vn_write < dofilewrite", "dirty_throttle: fewer dirty buffers (FreeBSD)"),
+        ("_sleep < bwait < bufwait < cluster_read < ffs_read < vn_read", "device: a block (FreeBSD)"),
+        ("sleeplk < __lockmgr_args < ffs_lock < _vn_lock < vn_rdwr", "lock: the lock of a file (FreeBSD)"),
+        (
             "folio_wait_bit_common < filemap_read_folio < filemap_fault < __do_fault",
             "page_fault: a page of a mapped file",
         ),
