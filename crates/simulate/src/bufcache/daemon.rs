@@ -3,10 +3,16 @@
 use super::buffers::Lock;
 use super::engine::{Due, Engine};
 use super::wait::Reason;
+use crate::observer::Wait;
 
 /// How long it sleeps when all is well, and when it could flush nothing.
 const IDLE_NS: u64 = 1_000_000_000;
 const RETRY_NS: u64 = 100_000_000;
+
+/// Functions that it rests in.
+const RETRIES: &[&str] = &["mi_switch", "sleepq_switch", "sleepq_timedwait", "_sleep", "buf_daemon", "fork_exit"];
+const DRAINS: &[&str] =
+    &["mi_switch", "sleepq_switch", "sleepq_wait", "_sleep", "waitrunningbufspace", "flushbufqueues", "buf_daemon"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
@@ -30,6 +36,8 @@ pub(super) struct Daemon {
     asleep: bool,
     /// It waits for runningbufspace to fall.
     pub(super) drains: bool,
+    /// It rests because it could flush nothing, or drains: since when.
+    rests_ns: Option<u64>,
     /// `bd_request`: somebody has called it already.
     request: bool,
     /// `bd_speedupreq`: somebody needs space.
@@ -46,6 +54,7 @@ impl Daemon {
             appointment: 0,
             asleep: true,
             drains: false,
+            rests_ns: None,
             request: false,
             speedup: false,
             low: 0,
@@ -84,7 +93,8 @@ impl Engine<'_> {
         // Who is not asleep does not hear it: it will sleep its time, and be called by nobody until it has.
         if self.daemon.asleep {
             self.daemon.asleep = false;
-            self.daemon_after(self.config.wakeup_ns);
+            let wakeup_ns = self.wakeup_ns();
+            self.daemon_after(wakeup_ns);
         }
     }
 
@@ -93,6 +103,7 @@ impl Engine<'_> {
             return;
         }
         self.daemon.asleep = false;
+        self.end_rest();
         loop {
             match self.daemon.step {
                 Step::Top => {
@@ -115,6 +126,7 @@ impl Engine<'_> {
                 Step::Started(file) => {
                     self.started(file);
                     if self.daemon.drains {
+                        self.daemon.rests_ns = Some(self.agenda.now_ns());
                         return;
                     }
                 }
@@ -125,7 +137,10 @@ impl Engine<'_> {
 
     /// Starts a write of a file whose vnode nobody has locked; passes over the others' buffers.
     fn scan(&mut self) {
-        let free = |file: &usize| self.buffers.files[*file].lock == Lock::Free && self.buffers.files[*file].dirty > 0;
+        let free = |file: &usize| {
+            let file = &self.buffers.files[*file];
+            file.lock == Lock::Free && file.dirty > 0 && (self.config.barging || !file.wanted)
+        };
         let files = self.buffers.files.len();
         let file = (0..files).map(|file| (file + self.daemon.flushed as usize) % files).find(free);
         if let Some((file, block)) = file.and_then(|file| Some((file, self.buffers.first_dirty(file)?))) {
@@ -169,6 +184,19 @@ impl Engine<'_> {
         }
         self.daemon.asleep = true;
         self.daemon.step = Step::Top;
+        // That it has nothing to do is not worth telling.
+        self.daemon.rests_ns = (!enough).then_some(self.agenda.now_ns());
         self.daemon_after(if enough { IDLE_NS } else { RETRY_NS });
+    }
+
+    /// Tells of a rest that is over, or goes on when the model ends.
+    pub(super) fn end_rest(&mut self) {
+        let Some(start_ns) = self.daemon.rests_ns.take() else { return };
+        let end_ns = self.ended_ns.unwrap_or(self.agenda.now_ns());
+        if end_ns - start_ns >= self.slow_ns {
+            let frames = if self.daemon.step == Step::Top { RETRIES } else { DRAINS };
+            let tid = self.daemon_tid;
+            self.observer.wait(&Wait { tid, start_ns, end_ns, frames, waker_tid: None, request: None });
+        }
     }
 }

@@ -69,6 +69,9 @@ pub(super) struct Engine<'o> {
     pub(super) queue_locked_until_ns: u64,
     pub(super) finished: usize,
     pub(super) hangs: bool,
+    /// The last moment, once it is known.
+    pub(super) ended_ns: Option<u64>,
+    random: Random,
     next_sample_ns: u64,
     sample_every_ns: u64,
 }
@@ -90,6 +93,8 @@ impl<'o> Engine<'o> {
             queue_locked_until_ns: 0,
             finished: 0,
             hangs: false,
+            ended_ns: None,
+            random,
             next_sample_ns: 0,
             sample_every_ns: observer.sample_every_ns().max(1),
             observer,
@@ -109,9 +114,14 @@ impl<'o> Engine<'o> {
         let ended_ns = self.play();
         let hang = self.hangs.then(|| self.hang());
         self.sample_until(ended_ns);
+        self.ended_ns = Some(ended_ns);
+        self.end_rest();
         for task in 0..self.tasks.len() {
-            if self.tasks[task].waiting.is_some() {
-                self.tell_wait(task, ended_ns, None, None);
+            self.tell_wait(task, ended_ns, None, None);
+        }
+        for task in &self.tasks {
+            if let Some(operation) = task.unfinished(ended_ns) {
+                self.observer.unfinished(operation);
             }
         }
         #[cfg(test)]
@@ -164,7 +174,13 @@ impl<'o> Engine<'o> {
     /// The task's wait is over; it runs a little later.
     pub(super) fn wake(&mut self, task: usize, waker: Option<u32>, request: Option<u32>) {
         self.end_wait(task, waker, request);
-        self.agenda.after(self.config.wakeup_ns, Due::Task(task));
+        let wakeup_ns = self.wakeup_ns();
+        self.agenda.after(wakeup_ns, Due::Task(task));
+    }
+
+    /// From a wakeup to running.
+    pub(super) fn wakeup_ns(&mut self) -> u64 {
+        self.config.wakeup.draw_ns(&mut self.random)
     }
 
     /// Wakes those that wait for that; it is given the reason and the task's file.

@@ -141,7 +141,8 @@ impl Engine<'_> {
         if before >= low && self.running_bytes <= low {
             self.wake_all(|reason, _| reason == Reason::Running, None);
             if std::mem::take(&mut self.daemon.drains) {
-                self.daemon_after(self.config.wakeup_ns);
+                let wakeup_ns = self.wakeup_ns();
+                self.daemon_after(wakeup_ns);
             }
         }
     }

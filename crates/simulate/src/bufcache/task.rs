@@ -48,6 +48,17 @@ pub(super) struct Task {
 }
 
 impl Task {
+    /// The call that it is in.
+    pub(super) fn unfinished(&self, end_ns: u64) -> Option<Operation> {
+        let step = if self.step == Step::Help { self.after_help } else { self.step };
+        let (class, bytes) = match step {
+            Step::ReadStart | Step::WriteStart | Step::Finished => return None,
+            Step::ReadBlock | Step::ReadDone => ("read", 0),
+            _ => ("write", self.call - self.left),
+        };
+        Some(Operation { class, tid: self.tid, start_ns: self.start_ns, end_ns, bytes })
+    }
+
     pub(super) fn left(&self) -> u64 {
         self.left
     }
@@ -93,8 +104,10 @@ impl Engine<'_> {
             Step::ReadBlock => self.read_block(task),
             Step::ReadDone => self.queue_free(task) && self.read_done(task),
             Step::WriteStart => {
-                self.tasks[task].start_ns = self.agenda.now_ns();
-                self.tasks[task].step = Step::WriteLock;
+                let of = &mut self.tasks[task];
+                (of.call, of.left) = (0, 0);
+                of.start_ns = self.agenda.now_ns();
+                of.step = Step::WriteLock;
                 true
             }
             Step::WriteLock => self.write_lock(task),
@@ -114,9 +127,13 @@ impl Engine<'_> {
     /// Takes the vnode's lock, unless bufdaemon has it.
     fn lock(&mut self, task: usize, lock: Lock) -> bool {
         match self.buffers.files[task].lock {
-            Lock::Daemon => return self.wait(task, Reason::Vnode),
+            Lock::Daemon => {
+                self.buffers.files[task].wanted = true;
+                return self.wait(task, Reason::Vnode);
+            }
             Lock::Free => {
                 self.buffers.files[task].lock = lock;
+                self.buffers.files[task].wanted = false;
                 let (offset, bytes) = (self.tasks[task].offset, self.config.call_bytes);
                 let separate = !self.config.shared_offset || self.config.per_direction;
                 let which = usize::from(separate && lock == Lock::Exclusive);
