@@ -25,6 +25,7 @@ mod frozen;
 mod fsmark;
 mod full_disk;
 mod funclat;
+mod installing;
 mod interrupts;
 mod ior;
 mod killed;
