@@ -36,6 +36,7 @@
 pub mod clock;
 pub mod device;
 pub mod host;
+pub mod kernel;
 
 mod bytes;
 #[cfg(test)]

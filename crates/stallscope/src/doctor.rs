@@ -1,9 +1,11 @@
 //! `doctor`: what this machine allows, what is missing, and how to get it.
 
 use model::preflight::Finding;
-use record::TraceOptions;
+use model::run::Host;
+use record::kernel::{self, Facts};
+use record::{Roots, TraceOptions, host};
 use report::style::{Style, printable};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::DoctorArgs;
 use crate::failure::{Exit, Failure};
@@ -18,11 +20,14 @@ pub fn doctor(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
     let kernel_files = rig::KernelFiles::mount(&register);
     let findings = findings();
+    let host = host::host(&Roots::default());
+    let facts = kernel::facts(&Roots::default(), &host.kernel_release);
     drop(kernel_files);
     if args.json {
-        screen.json(&json!({ "findings": findings }));
+        screen.json(&document(&findings, &host, &facts));
     } else {
         screen.result(&text(&findings, screen.style()));
+        screen.result(&kernel_text(&host, &facts));
     }
     Ok(Exit::Done)
 }
@@ -32,6 +37,44 @@ fn findings() -> Vec<Finding> {
     findings.extend(machine::samplers().1);
     findings.extend(machine::tracing(&TraceOptions::slower_than(SLOW_NS, false)).1);
     findings
+}
+
+fn document(findings: &[Finding], host: &Host, facts: &Facts) -> Value {
+    let fact = |fact: &kernel::Fact| json!({ "name": fact.name, "value": fact.value, "bears_on": fact.bears_on });
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "findings": findings,
+        "missing": findings.iter().filter(|finding| !finding.available).count(),
+        "machine": {
+            "architecture": host.architecture,
+            "cpus": host.cpus,
+            "memory_bytes": host.memory_bytes,
+            "page_size_bytes": host.page_size_bytes,
+            "sysctl": host.sysctl.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<serde_json::Map<_, _>>(),
+        },
+        "kernel": {
+            "release": host.kernel_release,
+            "version": host.kernel_version,
+            "command_line": host.kernel_command_line,
+            "config_file": facts.config_file,
+            "facts": facts.facts.iter().map(fact).collect::<Vec<_>>(),
+        },
+    })
+}
+
+fn kernel_text(host: &Host, facts: &Facts) -> String {
+    let config = match &facts.config_file {
+        Some(path) => format!("configured as {} says", path.display()),
+        None => "which shows its configuration nowhere".to_owned(),
+    };
+    let mut text = format!("\nLinux {} {}, {config}\n", printable(&host.kernel_release), printable(&host.architecture));
+    let width = facts.facts.iter().map(|fact| fact.name.len()).max().unwrap_or(0);
+    let value = |fact: &kernel::Fact| fact.value.as_deref().map_or_else(|| "unknown".into(), printable);
+    let value_width = facts.facts.iter().map(|fact| value(fact).chars().count()).max().unwrap_or(0);
+    for fact in &facts.facts {
+        text.push_str(&format!(" {:<width$}  {:<value_width$}  {}\n", fact.name, value(fact), fact.bears_on));
+    }
+    text
 }
 
 fn text(findings: &[Finding], style: Style) -> String {

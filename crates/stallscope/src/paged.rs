@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::screen::Screen;
+use crate::view::requests::RequestIndex;
 use crate::{explain_verb, reading};
 
 /// A run as the page needs it, and what a server keeps of it for later questions.
@@ -25,6 +26,8 @@ pub struct Paged {
     pub series: SeriesSet,
     /// All slow operations; `None` where the kernel was not traced.
     pub books: Option<Books>,
+    /// Where to look for requests.
+    pub requests: RequestIndex,
     figures: RunFigures,
 }
 
@@ -54,14 +57,20 @@ impl Paged {
         );
         each(run.operations(), |row| page.operation(row));
         each(run.request_intervals(), |row| page.request_interval(row));
-        each(run.requests(), |row| page.request(row));
+        let mut requests = RequestIndex::default();
+        for rows in run.requests() {
+            // Of a damaged batch it was told when the summary was made.
+            let rows = rows.unwrap_or_default();
+            requests.batch(&rows);
+            rows.iter().for_each(|row| page.request(row));
+        }
         let explained = run.has_trace().then(|| explain_verb::explanation_with_books(&run, None, warn));
         let explanation = explained.as_ref().map(|(explanation, _)| explanation);
         let figures = reader.figures(&name, run.description(), &summary, &series, explanation);
         let mut value =
             page.finish(&name, &summary, &series, explained.as_ref().map(|(explanation, books)| (explanation, books)));
         value["live"] = (run.state() == RunState::Live).into();
-        Ok(Paged { run, value, series, books: explained.map(|(_, books)| books), figures })
+        Ok(Paged { run, value, series, books: explained.map(|(_, books)| books), requests, figures })
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod answers;
 mod http;
+pub mod requests;
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

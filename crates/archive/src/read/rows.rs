@@ -26,6 +26,14 @@ impl<Row> Batches<Row> {
         let decode = |columns: &Columns<'_>| T::decode(columns).map_err(|error| error.to_string());
         Batches { batches: batches.into_iter(), decode, row: PhantomData }
     }
+
+    /// Those of these numbers (the first batch is 0), in the order of the numbers; the others are not read.
+    #[must_use]
+    pub fn chosen(self, numbers: &[usize]) -> Batches<Row> {
+        let all = self.batches.as_slice();
+        let batches: Vec<Batch> = numbers.iter().filter_map(|number| all.get(*number).cloned()).collect();
+        Batches { batches: batches.into_iter(), ..self }
+    }
 }
 
 /// Where a batch is. A place never comes to hold other rows; rows of several places may move to a new one.

@@ -4,7 +4,6 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use archive::RunState;
-use model::stall::RequestRecord;
 use page::Limits;
 use serde_json::{Value, json};
 
@@ -12,6 +11,7 @@ use super::http::{Answer, Request};
 use crate::failure::Failure;
 use crate::paged::{self, Paged};
 use crate::screen::Screen;
+use crate::view::requests::Asked;
 
 /// Requests in one answer.
 const MOST_REQUESTS: usize = 2_000;
@@ -85,20 +85,10 @@ impl Answers {
         let description = run.run.description();
         let at = |ms: u64| description.started.monotonic_ns.saturating_add(ms.saturating_mul(1_000_000));
         let (from_ns, to_ns) = (at(request.number("from_ms")?), at(request.number("to_ms")?));
-        let sought = request.value("find").unwrap_or_default().to_lowercase();
-        let is_wanted = |row: &RequestRecord| {
-            let words = || {
-                let task = run.books.as_ref().map(|books| books.who(row.tid, row.completed_ns).to_string());
-                format!("{} {} {} {}", row.kind, row.device, row.sector, task.unwrap_or_default()).to_lowercase()
-            };
-            let overlaps = row.completed_ns >= from_ns && began_ns(row) <= to_ns;
-            overlaps && (sought.is_empty() || words().contains(&sought))
-        };
-        let rows = run.run.requests().filter_map(Result::ok).flatten();
-        let mut found: Vec<RequestRecord> = rows.filter(is_wanted).collect();
-        found.sort_by_key(|row| std::cmp::Reverse(row.completed_ns - began_ns(row)));
-        let left_out = found.len().saturating_sub(MOST_REQUESTS);
-        found.truncate(MOST_REQUESTS);
+        let text = request.value("find").unwrap_or_default().to_lowercase().into();
+        let asked = Asked { from_ns, to_ns, text };
+        let (found, all) = run.requests.search(&run.run, run.books.as_ref(), &asked, MOST_REQUESTS);
+        let left_out = all - found.len() as u64;
         let mut value = page::requests(found, description, run.books.as_ref());
         value["left_out"] = json!(left_out);
         Ok(value)
@@ -122,11 +112,6 @@ fn metrics(run: &Paged) -> Value {
         json!([one.descriptor.id.0, words])
     };
     run.series.prefixed("").map(named).collect()
-}
-
-fn began_ns(row: &RequestRecord) -> u64 {
-    let seen = [row.queued_ns, row.got_ns, row.inserted_ns, row.issued_ns];
-    seen.into_iter().flatten().min().unwrap_or(row.completed_ns).min(row.completed_ns)
 }
 
 /// A number that changes when a run is written: of names and lengths of all its files.

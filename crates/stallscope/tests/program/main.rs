@@ -15,6 +15,7 @@ mod clock_step;
 mod comparing;
 mod crashed;
 mod data_set;
+mod doctor;
 mod documents;
 mod errors;
 mod explaining;

@@ -1,0 +1,33 @@
+//! `doctor`: its JSON says all that its text says.
+
+use crate::stage::run;
+
+#[test]
+fn all_that_the_text_says_is_in_the_document() {
+    let text = run("doctor").expect_code(0).stdout;
+    let document = run("doctor --json").expect_code(0).document();
+    let findings = document["findings"].as_array().unwrap();
+    assert!(findings.len() > 10, "{document:#}");
+    let mut missing = 0;
+    for finding in findings {
+        let said = |key: &str| finding[key].as_str().map(str::to_owned);
+        assert!(text.contains(&said("capability").unwrap()) && text.contains(&said("purpose").unwrap()), "{finding}");
+        let is_there = finding["available"].as_bool().unwrap();
+        missing += u64::from(!is_there);
+        // What is missing has a reason and a remedy, and the text says both.
+        assert_eq!(said("why").is_none(), is_there, "{finding}");
+        for words in [said("why"), said("remedy")].into_iter().flatten() {
+            assert!(text.contains(&words), "{words}");
+        }
+    }
+    assert_eq!(document["missing"].as_u64(), Some(missing));
+    assert!(text.contains(document["kernel"]["release"].as_str().unwrap()));
+    let facts = document["kernel"]["facts"].as_array().unwrap();
+    for fact in facts {
+        let value = fact["value"].as_str().unwrap_or("unknown");
+        let line = text.lines().find(|line| line.split_whitespace().next() == fact["name"].as_str());
+        assert!(line.is_some_and(|line| line.contains(value)), "{fact}");
+    }
+    assert!(facts.iter().any(|fact| fact["name"] == "CONFIG_BPF_SYSCALL"), "{document:#}");
+    assert!(document["machine"]["cpus"].as_u64() > Some(0));
+}
