@@ -3,10 +3,12 @@
 mod sides;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use explain::compare::{Comparison, Group, MARGIN, Options, compare as compare_groups, scaling};
+use explain::compare::{
+    Comparison, Group, MARGIN, Options, Plane, compare as compare_groups, plane as plane_of, scaling,
+};
 
 use crate::compare::sides::Sides;
 use crate::failure::{Exit, Failure};
@@ -40,9 +42,12 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FORM", default_value = "text")]
     pub format: Format,
     /// Show one metric, such as files_per_s, over the settings of DIR's configurations.
-    #[arg(long, value_name = "METRIC", requires = "folder", conflicts_with_all = ["format", "svg"])]
+    #[arg(long, value_name = "METRIC", requires = "folder")]
     pub table: Option<String>,
-    /// Draw the runs of each metric as points into this file.
+    /// Show --table's metric over the plane of two settings, once for each value of the others; with --svg as a heat map.
+    #[arg(long, value_name = "X,Y", requires = "table", value_parser = plane)]
+    pub plane: Option<(String, String)>,
+    /// Draw the runs of each metric as points into this file; with --plane, that.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Show every metric, cause and counter.
@@ -76,7 +81,7 @@ pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     };
     warn_of_simulated(&sides, screen);
     if let Some(metric) = &args.table {
-        return tell_scaling(metric, &sides, args.json, screen);
+        return tell_table(metric, &sides, args, screen);
     }
     let others: Vec<&Group> = sides.others.iter().collect();
     let options = Options { margin: args.margin.unwrap_or(MARGIN), again: sides.again.as_ref() };
@@ -93,8 +98,7 @@ pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
         }
     }
     if let Some(path) = &args.svg {
-        std::fs::write(path, report::compare::svg(&found))
-            .map_err(|error| Failure::machine(format_args!("{}: cannot write the chart: {error}", path.display())))?;
+        write_chart(path, &report::compare::svg(&found))?;
     }
     tell(args, &sides.baseline.name, &found, screen);
     Ok(Exit::Done)
@@ -111,6 +115,42 @@ fn warn_of_simulated(sides: &Sides, screen: &Screen) {
             runs.len()
         ));
     }
+}
+
+fn tell_table(metric: &str, sides: &Sides, args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let groups: Vec<&Group> = std::iter::once(&sides.baseline).chain(&sides.others).collect();
+    let has = |name: &str| {
+        groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.metrics).any(|one| one.name == name)
+    };
+    // What a model comes down to may be called as the model calls it.
+    let of_model = format!("model.{metric}");
+    let metric = if !has(metric) && has(&of_model) { &of_model } else { metric };
+    match &args.plane {
+        Some((x, y)) => tell_plane(&plane_of(&groups, metric, x, y).map_err(Failure::usage)?, args, screen),
+        None if args.svg.is_some() || args.format != Format::Text => Err(Failure::usage(
+            "--table goes into --svg and --format only as a plane: say --plane X,Y, two settings that were varied",
+        )),
+        None => tell_scaling(metric, sides, args.json, screen),
+    }
+}
+
+fn tell_plane(found: &Plane, args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
+    if let Some(path) = &args.svg {
+        write_chart(path, &report::compare::plane_svg(found))?;
+    }
+    match (args.json, args.format) {
+        (true, _) => screen.json(&report::compare::plane_json(found)),
+        (_, Format::Text) => screen.result(&report::compare::plane_text(found, screen.style())),
+        (_, Format::Markdown) => screen.result(&report::compare::plane_markdown(found)),
+        (_, Format::Csv) => screen.result(&report::compare::plane_csv(found)),
+        _ => return Err(Failure::usage("a plane has the forms text, markdown and csv")),
+    }
+    Ok(Exit::Done)
+}
+
+fn write_chart(path: &Path, svg: &str) -> Result<(), Failure> {
+    std::fs::write(path, svg)
+        .map_err(|error| Failure::machine(format_args!("{}: cannot write the chart: {error}", path.display())))
 }
 
 fn tell_scaling(metric: &str, sides: &Sides, json: bool, screen: &Screen) -> Result<Exit, Failure> {
@@ -143,6 +183,13 @@ fn tell(args: &CompareArgs, baseline: &str, found: &[Comparison], screen: &Scree
         (_, Format::Csv, _) => screen.result(&report::compare::csv(found)),
         (_, Format::Benchstat, _) => screen.result(&report::compare::benchstat(found)),
         (_, Format::Mmtests, _) => screen.result(&report::compare::mmtests(found)),
+    }
+}
+
+fn plane(text: &str) -> Result<(String, String), String> {
+    match text.split_once(',') {
+        Some((x, y)) if !x.is_empty() && !y.is_empty() && x != y => Ok((x.to_owned(), y.to_owned())),
+        _ => Err(format!("{text}: write X,Y: the names of two settings")),
     }
 }
 

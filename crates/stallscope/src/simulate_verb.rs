@@ -23,6 +23,7 @@ use model::stall::TraceSettings;
 use model::time::Moment;
 use record::clock;
 use report::simulation::Played;
+use serde_json::json;
 use simulate::parameter::Settings;
 use simulate::policy::{Model, Policy};
 
@@ -44,6 +45,10 @@ pub fn simulate(asked: &Asked) -> Result<Exit, Failure> {
     }
     let settings = asked.settings()?;
     let policies = asked.policies()?;
+    if options.plan {
+        tell_plan(asked, &policies, &settings, &screen);
+        return Ok(Exit::Done);
+    }
     let mut played = Vec::new();
     for policy in &policies {
         screen.doing(format!("{}, policy {}", asked.model.name, policy.name));
@@ -69,6 +74,25 @@ pub fn simulate(asked: &Asked) -> Result<Exit, Failure> {
     }
     screen.remark(&next_steps(&played));
     Ok(Exit::Done)
+}
+
+/// What would be played. Whether the settings go together only playing shows.
+fn tell_plan(asked: &Asked, policies: &[Policy], settings: &Settings, screen: &Screen) {
+    let names: Vec<&str> = policies.iter().map(|policy| policy.name).collect();
+    let values: serde_json::Map<_, _> = settings
+        .all()
+        .map(|(parameter, value)| {
+            (parameter.name.to_owned(), value.map_or_else(|word| json!(word), |number| json!(number)))
+        })
+        .collect();
+    if asked.options.output.json {
+        screen.json(
+            &json!({ "plan": { "model": asked.model.name, "policies": names, "parameters": values, "phases": [] } }),
+        );
+        return;
+    }
+    let values: Vec<String> = values.iter().map(|(name, value)| format!("  {name} = {value}\n")).collect();
+    screen.result(&format!("{}, {}\n{}", asked.model.name, names.join(", "), values.concat()));
 }
 
 /// Plays one policy into a run directory.

@@ -29,6 +29,10 @@ pub struct Setup {
     pub sysctls: BTreeMap<String, String>,
     /// Commands around each run.
     pub commands: Vec<Command>,
+    /// The policy of the model.
+    pub policy: Option<String>,
+    /// Parameters of the model.
+    pub parameters: BTreeMap<String, String>,
 }
 
 /// What is run before and after each run of a configuration.
@@ -73,6 +77,8 @@ fn setup(file: &SweepFile, places: &[usize]) -> Setup {
         bdi: BTreeMap::new(),
         sysctls: BTreeMap::new(),
         commands: Vec::new(),
+        policy: None,
+        parameters: texts(&file.parameters),
     };
     for (axis, place) in file.axes.iter().zip(places) {
         setup.vary(axis, *place);
@@ -90,6 +96,8 @@ impl Setup {
         match (axis.vary, &mut self.file_system) {
             (What::Variable, _) => drop(self.variables.insert(key, value)),
             (What::Option, _) => drop(self.options.insert(key, value)),
+            (What::Policy, _) => self.policy = Some(value),
+            (What::Parameter, _) => drop(self.parameters.insert(key, value)),
             (What::Scheduler, _) => self.scheduler = Some(value),
             (What::Queue, _) => drop(self.queue.insert(key, value)),
             (What::Bdi, _) => drop(self.bdi.insert(key, value)),

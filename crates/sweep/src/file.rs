@@ -16,8 +16,15 @@ const MAX_RUNS: u64 = 100_000;
 pub struct SweepFile {
     /// What it is called; part of a path.
     pub name: String,
-    /// The workload that is run: a recipe's name, or the path of a recipe file.
+    /// The workload that is run: a recipe's name, or the path of a recipe file. Empty where a model is played.
+    #[serde(default)]
     pub workload: String,
+    /// The model that is played in the place of a workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulate: Option<String>,
+    /// Parameters of the model that all runs have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, Scalar>,
     /// Seed of the order of runs, and of the load's choices in each block: all configurations of a block make the same.
     #[serde(default = "first_seed")]
     pub seed: u64,
@@ -113,6 +120,10 @@ pub enum What {
     Sysctl,
     /// A command before and one after each run.
     Command,
+    /// The policy of the model.
+    Policy,
+    /// A parameter of the model.
+    Parameter,
 }
 
 /// A value as TOML has it.
@@ -180,8 +191,16 @@ impl SweepFile {
         Ok(file)
     }
 
-    /// Rest before each run, ns.
+    /// What is run, in a word or two.
+    pub fn what(&self) -> String {
+        self.simulate.as_ref().map_or_else(|| self.workload.clone(), |model| format!("the model '{model}'"))
+    }
+
+    /// Rest before each run, ns. A model needs none.
     pub fn settle_ns(&self) -> u64 {
+        if self.simulate.is_some() {
+            return 0;
+        }
         model::quantity::parse_duration(&self.settle).unwrap_or(0)
     }
 
@@ -199,7 +218,9 @@ impl SweepFile {
         if let Some(made) = &self.file_system {
             model::quantity::parse_size(&made.size).map_err(|error| format!("file_system.size: {error}"))?;
         }
+        self.check_what()?;
         match (&self.file_system, self.directories.is_empty()) {
+            (None, true) if self.simulate.is_some() => {}
             (None, true) => {
                 return Err(
                     "say where to run: [file_system] makes one afresh for each run, directories = [\"...\"] names some"
@@ -211,6 +232,7 @@ impl SweepFile {
         }
         for (number, axis) in self.axes.iter().enumerate() {
             axis.check(self.file_system.is_some())?;
+            axis.check_against(self.simulate.is_some())?;
             if self.axes[..number].iter().any(|other| other.name == axis.name) {
                 return Err(format!("there are two axes '{}'", axis.name));
             }
@@ -232,7 +254,43 @@ impl SweepFile {
     }
 }
 
+impl SweepFile {
+    fn chooses_policy(&self) -> bool {
+        self.options.contains_key("policy") || self.axes.iter().any(|axis| axis.vary == What::Policy)
+    }
+
+    /// Either a workload or a model, and nothing of the other.
+    fn check_what(&self) -> Result<(), String> {
+        match (&self.simulate, self.workload.is_empty()) {
+            (None, true) => Err("say what to run: workload = \"...\", or simulate = \"...\" for a model".to_owned()),
+            (Some(_), false) => Err("workload and simulate exclude each other".to_owned()),
+            (None, false) if !self.parameters.is_empty() => {
+                Err("[parameters] are a model's; a recipe has [variables]".to_owned())
+            }
+            (Some(_), true) if self.file_system.is_some() || !self.directories.is_empty() => {
+                Err("a model runs nowhere: leave out [file_system] and directories".to_owned())
+            }
+            (Some(_), true) if !self.chooses_policy() => Err("say which policy of the model is played: [options] has \
+                 policy = \"...\", or an axis has vary = \"policy\""
+                .to_owned()),
+            (Some(_), true) if !self.variables.is_empty() => {
+                Err("[variables] are a recipe's; a model has [parameters]".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Axis {
+    fn check_against(&self, simulated: bool) -> Result<(), String> {
+        let of_model = matches!(self.vary, What::Policy | What::Parameter);
+        match (simulated, of_model || self.vary == What::Option) {
+            (true, false) => Err(format!("axis '{}': of a model, policy, parameter and option can vary", self.name)),
+            (false, _) if of_model => Err(format!("axis '{}': only a model has policies and parameters", self.name)),
+            _ => Ok(()),
+        }
+    }
+
     /// The variable, option, sysctl or attribute.
     pub fn key(&self) -> &str {
         self.key.as_deref().unwrap_or(&self.name)

@@ -6,6 +6,7 @@
 
 use super::cause::Cause;
 
+mod modelled;
 mod stacks;
 
 pub(super) use stacks::RANKS;

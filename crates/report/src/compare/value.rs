@@ -9,6 +9,8 @@ pub(super) fn value(value: f64, unit: &str) -> String {
         "ns" => Nanoseconds(value.round() as u64).to_string(),
         "ns/s" => format!("{}/s", Nanoseconds(value.round() as u64)),
         "bytes/s" => format!("{}/s", Bytes(value.round() as u64)),
+        "bytes" => Bytes(value.round() as u64).to_string(),
+        "share" => crate::number::share(value),
         "s" => format!("{} s", digits(value)),
         _ => format!("{}{}", digits(value), if unit.starts_with('/') { unit.to_owned() } else { String::new() }),
     }

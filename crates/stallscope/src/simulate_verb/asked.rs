@@ -49,6 +49,9 @@ pub struct Options {
     /// Name what is tried here: `compare` takes runs of one name for repetitions of the same [default: the policy's].
     #[arg(long, value_name = "NAME", value_parser = configuration)]
     pub configuration: Option<Configuration>,
+    /// Say what would be played, and stop.
+    #[arg(long)]
+    pub plan: bool,
     /// Show the model's policies and parameters, with their defaults and where these come from, and stop.
     #[arg(long)]
     pub list: bool,

@@ -102,6 +102,7 @@ fn asked(seed: u64) -> Asked {
         slower_than: 100 * MS,
         requests: Requests::Slow,
         configuration: None,
+        plan: false,
         list: false,
         output: OutputArgs { json: false, quiet: true },
     };

@@ -17,6 +17,9 @@ use crate::failure::Failure;
 
 const POLL: Duration = Duration::from_millis(50);
 
+/// A model's run may be over in less.
+const SHORT_POLL: Duration = Duration::from_millis(2);
+
 /// The words of a configuration's `stallscope run`. Runs of one block have one seed.
 pub(super) fn words(
     file: &SweepFile,
@@ -24,6 +27,9 @@ pub(super) fn words(
     repetition: u32,
     directories: &[PathBuf],
 ) -> Result<Vec<OsString>, Failure> {
+    if let Some(model) = &file.simulate {
+        return Ok(words_of_model(file, model, setup, repetition));
+    }
     let recipe = catalogue::find(&file.workload).map_err(Failure::usage)?;
     let mut words: Vec<OsString> = ["run", &file.workload].map(OsString::from).into();
     for (name, value) in &setup.variables {
@@ -44,6 +50,19 @@ pub(super) fn words(
     Ok(words)
 }
 
+/// The same of a model. Runs of one block have one seed here, too: what differs between them is no luck.
+fn words_of_model(file: &SweepFile, model: &str, setup: &Setup, repetition: u32) -> Vec<OsString> {
+    let mut words = vec!["simulate".to_owned(), model.to_owned()];
+    // Without one `simulate` plays all, which are several runs.
+    words.extend(setup.policy.iter().map(|policy| format!("--policy={policy}")));
+    words.extend(setup.parameters.iter().map(|(name, value)| format!("--set={name}={value}")));
+    words.extend(setup.options.iter().map(|(flag, value)| format!("--{flag}={value}")));
+    if !setup.options.contains_key("seed") {
+        words.push(format!("--seed={}", file.seed.wrapping_add(u64::from(repetition))));
+    }
+    words.into_iter().map(OsString::from).collect()
+}
+
 /// The error that a run ended with, out of all that it said.
 pub(super) fn complaint(said: &str) -> &str {
     said.rsplit_once("stallscope: ").map_or(said, |(_, error)| error).trim()
@@ -58,6 +77,9 @@ impl Sweep<'_> {
         directory: &Path,
         show: &dyn Fn(&str),
     ) -> Result<Option<i32>, Failure> {
+        if self.file.simulate.is_some() {
+            return self.play(cell, setup, directory, show);
+        }
         show("making ready");
         let around = Around::build(self.file, setup, self.register)?;
         let result = self.run_within(&around, cell, setup, directory, show);
@@ -79,6 +101,28 @@ impl Sweep<'_> {
         if !self.rest(Duration::from_nanos(self.file.settle_ns()), show) {
             return Ok(None);
         }
+        let mut command = Command::new("/proc/self/exe");
+        command.args(words(self.file, setup, cell.repetition, around.directories())?);
+        command.arg("--with-parent").arg(std::process::id().to_string());
+        self.start(command, cell, setup, directory, show)
+    }
+
+    /// Plays a model, around which nothing stands. The twin has a seed of its own: with that of its like it would be it.
+    fn play(&self, cell: &Cell, setup: &Setup, directory: &Path, show: &dyn Fn(&str)) -> Result<Option<i32>, Failure> {
+        let seeds_before = if cell.is_twin { self.file.repetitions } else { 0 };
+        let mut command = Command::new("/proc/self/exe");
+        command.args(words(self.file, setup, seeds_before.wrapping_add(cell.repetition), &[])?);
+        self.start(command, cell, setup, directory, show)
+    }
+
+    fn start(
+        &self,
+        mut command: Command,
+        cell: &Cell,
+        setup: &Setup,
+        directory: &Path,
+        show: &dyn Fn(&str),
+    ) -> Result<Option<i32>, Failure> {
         let configuration = Configuration {
             name: setup.name.clone(),
             settings: setup.settings.clone(),
@@ -88,9 +132,7 @@ impl Sweep<'_> {
         let said = directory.with_extension("stderr");
         let stderr =
             File::create(&said).map_err(|error| Failure::machine(format_args!("{}: {error}", said.display())))?;
-        let mut command = Command::new("/proc/self/exe");
-        command.args(words(self.file, setup, cell.repetition, around.directories())?);
-        command.arg("--quiet").arg("--with-parent").arg(std::process::id().to_string()).arg("--out").arg(directory);
+        command.arg("--quiet").arg("--out").arg(directory);
         command.arg("--configuration").arg(serde_json::to_string(&configuration).expect("plain data"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
         // A group of its own keeps the terminal's Ctrl-C from it: the sweep decides when it ends.
@@ -125,7 +167,7 @@ impl Sweep<'_> {
                 told = requests;
             }
             show(if told > 0 { "stopping" } else { "running" });
-            std::thread::sleep(POLL);
+            std::thread::sleep(if self.file.simulate.is_some() { SHORT_POLL } else { POLL });
         }
     }
 }

@@ -15,6 +15,9 @@ use crate::failure::Failure;
 /// What making and removing a file system, filling and closing add to a run, before one has been measured.
 const AROUND_NS: u64 = 5_000_000_000;
 
+/// What a model takes, likewise.
+const MODEL_NS: u64 = 2_000_000_000;
+
 /// The longest of the configurations' planned runs, ns.
 pub(super) fn planned_ns(file: &SweepFile, setups: &[Setup]) -> Result<u64, Failure> {
     let mut longest_ns = 0;
@@ -24,7 +27,8 @@ pub(super) fn planned_ns(file: &SweepFile, setups: &[Setup]) -> Result<u64, Fail
         let measured_ns: u64 = phases.iter().filter_map(|phase| phase["duration_ns"].as_u64()).sum();
         longest_ns = longest_ns.max(measured_ns);
     }
-    Ok(longest_ns + file.settle_ns() + AROUND_NS)
+    let around_ns = if file.simulate.is_some() { MODEL_NS } else { AROUND_NS };
+    Ok(longest_ns + file.settle_ns() + around_ns)
 }
 
 /// The plan of a configuration's run, by the program itself. Space is not looked at: the file system may not exist yet.
@@ -34,7 +38,10 @@ fn plan(file: &SweepFile, setup: &Setup) -> Result<Value, Failure> {
         None => std::env::temp_dir(),
     };
     let mut command = Command::new("/proc/self/exe");
-    command.args(words(file, setup, 0, &[somewhere])?).args(["--plan", "--force", "--json", "--quiet"]);
+    command.args(words(file, setup, 0, &[somewhere])?).args(["--plan", "--json", "--quiet"]);
+    if file.simulate.is_none() {
+        command.arg("--force");
+    }
     let output = command.output().map_err(|error| Failure::machine(format_args!("cannot run myself: {error}")))?;
     let said = String::from_utf8_lossy(&output.stderr);
     // A plan that does not fit here may fit the file system that is yet to be made.
@@ -68,7 +75,7 @@ pub(super) fn text(file: &SweepFile, setups: &[Setup], mine: &[Cell], planned_ns
         "{}: {} runs of {}, {} configurations x {} repetitions{}; about {}",
         file.name,
         mine.len(),
-        file.workload,
+        file.what(),
         setups.len(),
         file.repetitions,
         if twins > 0 { format!(", and {twins} of the baseline once more to see the noise") } else { String::new() },
@@ -78,6 +85,11 @@ pub(super) fn text(file: &SweepFile, setups: &[Setup], mine: &[Cell], planned_ns
         let is_baseline = std::ptr::eq(setup, &setups[0]);
         let _ = writeln!(text, "  {}{}", setup.name, if is_baseline { "  (baseline)" } else { "" });
     }
+    if file.simulate.is_some() && file.repetitions > 1 {
+        text.push_str(
+            "each repetition has a seed of its own; a model without random choices repeats itself, and is no sample\n",
+        );
+    }
     text
 }
 
@@ -86,6 +98,7 @@ pub(super) fn json(file: &SweepFile, setups: &[Setup], mine: &[Cell], planned_ns
     json!({
         "sweep": file.name,
         "workload": file.workload,
+        "simulate": file.simulate,
         "configurations": setups,
         "runs": mine.iter().map(|cell| json!({
             "cell": cell.number,

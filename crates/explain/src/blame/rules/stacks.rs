@@ -1,18 +1,19 @@
 //! The stack rules. The versions are those on which a stack that the rule decides was seen on a real machine; a rule
 //! without any comes from the kernel's sources alone.
 
+use super::modelled::{MODELLED, MODELLED_IO};
 use super::{Rank, Rule};
 use crate::blame::cause::Cause;
 
-const fn rule(frames: &'static [&'static str], cause: Cause, words: &'static str) -> Rule {
+pub(super) const fn rule(frames: &'static [&'static str], cause: Cause, words: &'static str) -> Rule {
     Rule { frames, callers: &[], innermost: false, cause, words, on_request: false, seen_on: &[] }
 }
 
-const fn io(frames: &'static [&'static str], cause: Cause, words: &'static str) -> Rule {
+pub(super) const fn io(frames: &'static [&'static str], cause: Cause, words: &'static str) -> Rule {
     Rule { on_request: true, ..rule(frames, cause, words) }
 }
 
-const fn innermost(frames: &'static [&'static str], cause: Cause, words: &'static str) -> Rule {
+pub(super) const fn innermost(frames: &'static [&'static str], cause: Cause, words: &'static str) -> Rule {
     Rule { innermost: true, ..rule(frames, cause, words) }
 }
 
@@ -29,7 +30,7 @@ impl Rule {
 const ON_6_18: &[&str] = &["6.18"];
 
 /// The first rank that has a rule for the stack decides.
-pub(in crate::blame) const RANKS: &[Rank] = &[MEMORY, FAULTS, MECHANISMS, LOCKS, WRITEBACK, IO];
+pub(in crate::blame) const RANKS: &[Rank] = &[MEMORY, FAULTS, MECHANISMS, MODELLED, LOCKS, WRITEBACK, IO, MODELLED_IO];
 
 /// Memory was short: whatever it waited for there, it waited to get memory.
 const MEMORY: Rank = &[
