@@ -6,7 +6,6 @@
 
 use super::cause::Cause;
 
-mod modelled;
 mod stacks;
 
 pub(super) use stacks::RANKS;

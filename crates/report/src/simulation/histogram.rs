@@ -27,7 +27,8 @@ fn rpc_stats(histogram: &Histogram) -> String {
     text
 }
 
-/// Rows of powers of two without a gap: 0 and 1, 2 to 3, 4 to 7 ...
+/// Rows of powers of two without a gap: 0 and 1, 2 to 3, 4 to 7 ... Empty ones before the first are left out: a model's
+/// times begin far above a nanosecond.
 fn log2(rows: &[(u64, u64)]) -> Vec<Log2Row> {
     let mut filled: Vec<Log2Row> = Vec::new();
     for &(value, count) in rows {
@@ -38,5 +39,6 @@ fn log2(rows: &[(u64, u64)]) -> Vec<Log2Row> {
         }
         filled[at].count += count;
     }
-    filled
+    let empty = filled.iter().take_while(|row| row.count == 0).count();
+    filled.split_off(empty)
 }

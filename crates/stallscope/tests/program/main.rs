@@ -38,6 +38,7 @@ mod plan;
 mod recording;
 mod side_by_side;
 mod simoop_lines;
+mod simulating;
 mod spoiled;
 mod streams;
 mod sweeping;

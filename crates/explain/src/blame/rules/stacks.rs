@@ -1,19 +1,18 @@
 //! The stack rules. The versions are those on which a stack that the rule decides was seen on a real machine; a rule
 //! without any comes from the kernel's sources alone.
 
-use super::modelled::{MODELLED, MODELLED_IO};
 use super::{Rank, Rule};
 use crate::blame::cause::Cause;
 
-pub(super) const fn rule(frames: &'static [&'static str], cause: Cause, words: &'static str) -> Rule {
+const fn rule(frames: &'static [&'static str], cause: Cause, words: &'static str) -> Rule {
     Rule { frames, callers: &[], innermost: false, cause, words, on_request: false, seen_on: &[] }
 }
 
-pub(super) const fn io(frames: &'static [&'static str], cause: Cause, words: &'static str) -> Rule {
+const fn io(frames: &'static [&'static str], cause: Cause, words: &'static str) -> Rule {
     Rule { on_request: true, ..rule(frames, cause, words) }
 }
 
-pub(super) const fn innermost(frames: &'static [&'static str], cause: Cause, words: &'static str) -> Rule {
+const fn innermost(frames: &'static [&'static str], cause: Cause, words: &'static str) -> Rule {
     Rule { innermost: true, ..rule(frames, cause, words) }
 }
 
@@ -30,7 +29,7 @@ impl Rule {
 const ON_6_18: &[&str] = &["6.18"];
 
 /// The first rank that has a rule for the stack decides.
-pub(in crate::blame) const RANKS: &[Rank] = &[MEMORY, FAULTS, MECHANISMS, MODELLED, LOCKS, WRITEBACK, IO, MODELLED_IO];
+pub(in crate::blame) const RANKS: &[Rank] = &[MEMORY, FAULTS, MECHANISMS, LOCKS, WRITEBACK, IO];
 
 /// Memory was short: whatever it waited for there, it waited to get memory.
 const MEMORY: Rank = &[

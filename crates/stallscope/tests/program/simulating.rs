@@ -1,0 +1,143 @@
+//! `simulate`, and what reads its runs: they are read like any other, and said to be no measurement.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::stage::{checked, folder, number, run, shown};
+
+/// Lustre's write RPCs, small enough for a test.
+fn played(folder: &Path, seed: u64) -> Value {
+    let words = format!("simulate osc --policy old,full --set writers=4 block=64m --seed {seed} --json --quiet");
+    run(&format!("{words} --out {}", folder.display())).expect_code(0).document()
+}
+
+/// Everything that a run's tables hold, but for the wall clock, which is not simulated.
+fn tables(run_directory: &Path) -> Vec<(String, String)> {
+    let output = run_directory.with_extension("csv");
+    run(&format!("export {} --to csv -q -o {}", run_directory.display(), output.display())).expect_code(0);
+    let mut tables: Vec<(String, String)> = fs::read_dir(&output)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| !entry.file_name().to_string_lossy().starts_with("samples"))
+        .filter(|entry| entry.file_name().to_string_lossy().ends_with(".csv"))
+        .map(|entry| (entry.file_name().into_string().unwrap(), fs::read_to_string(entry.path()).unwrap()))
+        .collect();
+    tables.sort();
+    assert!(tables.iter().any(|(name, _)| name.starts_with("intervals")), "{:?}", tables.len());
+    tables
+}
+
+#[test]
+fn a_simulated_run_reads_like_any_other_and_is_marked_everywhere() {
+    let folder = folder();
+    let document = played(folder.path(), 1);
+    assert_eq!((document["simulated"].as_bool(), document["policies"].as_array().unwrap().len()), (Some(true), 2));
+    assert!(number(&document, "/policies/1/ratio_to_first/pages_per_rpc_mean") > 1.0, "the patch makes larger RPCs");
+    let old = folder.path().join("old");
+    let summary = shown(&old);
+    assert_eq!(summary["simulated"]["policy"], "old");
+    assert!(number(&summary, "/simulated/figures/rpcs") > 0.0);
+    assert!(number(&summary, "/operations/write/count") > 0.0);
+    let check = checked(&old);
+    assert_eq!((check["whole"].as_bool(), check["simulated"]["model"].as_str()), (Some(true), Some("osc")));
+    let explained = run(&format!("explain --json {}", old.display())).expect_code(0).document();
+    assert_eq!(explained["simulated"]["seed"], 1);
+    for verb in ["show", "explain", "check"] {
+        let ended = run(&format!("{verb} {}", old.display())).expect_code(0);
+        assert!(ended.stdout.contains("SIMULATED by the model 'osc', policy 'old', seed 1"), "{verb}");
+    }
+    let page = folder.path().join("page.html");
+    run(&format!("report {} -o {}", old.display(), page.display())).expect_code(0);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("SIMULATED by the model") && page.contains("s own: "));
+    let exported = folder.path().join("exported");
+    let ended = run(&format!("export {} --to parquet -o {}", old.display(), exported.display())).expect_code(0);
+    assert!(ended.stderr.contains("SIMULATED"));
+}
+
+#[test]
+fn the_same_seed_makes_the_same_tables() {
+    let (one, other) = (folder(), folder());
+    played(one.path(), 7);
+    played(other.path(), 7);
+    for policy in ["old", "full"] {
+        assert!(tables(&one.path().join(policy)) == tables(&other.path().join(policy)), "{policy}");
+    }
+}
+
+#[test]
+fn simulated_runs_are_compared_by_the_models_figures_and_not_silently_with_real_ones() {
+    let folder = folder();
+    played(folder.path(), 1);
+    let [old, full, real] = ["old", "full", "real"].map(|name| folder.path().join(name).display().to_string());
+    let ended = run(&format!("compare --a {old} --b {full} --json")).expect_code(0);
+    let document = ended.document();
+    let metrics = document["metrics"].as_array().unwrap();
+    let figure = metrics.iter().find(|metric| metric["name"] == "model.rpcs").unwrap();
+    assert_eq!(figure["better"], "lower");
+    assert!(document["cautions"][0].as_str().unwrap().starts_with("SIMULATED"));
+    run(&format!("record --no-trace --runtime 300ms --interval 100ms -q --out {real}")).expect_code(0);
+    let ended = run(&format!("compare --a {real} --b {old}")).expect_code(0);
+    assert!(ended.stderr.contains("1 of 2 runs are simulated"), "{}", ended.stderr);
+    assert!(ended.stdout.contains("SIMULATED runs are compared with runs of a machine"));
+}
+
+#[test]
+fn what_cannot_be_played_is_said_in_one_line() {
+    for (words, told) in [
+        ("osc --policy nosuch", "there are: old, full"),
+        ("osc --set writer=1", "there are: writers"),
+        ("osc --set writers=many", "a whole number"),
+        ("osc --set writers", "NAME=VALUE"),
+    ] {
+        let ended = run(&format!("simulate {words}")).expect_code(2);
+        assert!(ended.error().contains(told) && ended.error().trim().lines().count() == 1, "{}", ended.error());
+    }
+    let listed = run("simulate osc --list").expect_code(0);
+    assert!(listed.stdout.contains("rpc_pages") && listed.stdout.contains("default: "));
+}
+
+const SWEEP: &str = r#"
+name = "plane"
+simulate = "osc"
+repetitions = 1
+noise_floor = false
+[parameters]
+block = "4m"
+[[axis]]
+name = "policy"
+vary = "policy"
+values = ["old", "full"]
+[[axis]]
+name = "writers"
+vary = "parameter"
+values = [1, 4]
+[[axis]]
+name = "transfer"
+vary = "parameter"
+values = ["256k", "1m"]
+"#;
+
+#[test]
+fn a_sweep_over_a_model_becomes_a_plane() {
+    let folder = folder();
+    let (file, out) = (folder.path().join("plane.toml"), folder.path().join("out"));
+    fs::write(&file, SWEEP).unwrap();
+    let ended = run(&format!("sweep {} --out {} --json --quiet", file.display(), out.display())).expect_code(0);
+    assert_eq!(ended.document()["finished"], 8);
+    let chart = folder.path().join("plane.svg");
+    let words = format!("compare {} --table rpcs --plane writers,transfer", out.display());
+    let document = run(&format!("{words} --json --svg {}", chart.display())).expect_code(0).document();
+    assert_eq!((document["simulated"].as_bool(), document["cells"].as_array().unwrap().len()), (Some(true), 8));
+    let chart = fs::read_to_string(chart).unwrap();
+    assert!(chart.starts_with("<svg") && chart.matches("text-anchor=\"middle\"").count() >= 8);
+    let csv = run(&format!("{words} --format csv")).expect_code(0);
+    assert_eq!(csv.stdout.lines().count(), 9);
+    run(&format!("{words} --format mmtests")).expect_code(2);
+    let wrong = SWEEP.replace("vary = \"policy\"", "vary = \"scheduler\"");
+    fs::write(&file, wrong).unwrap();
+    let ended = run(&format!("sweep {} --out {}", file.display(), out.display())).expect_code(2);
+    assert!(ended.error().contains("policy"), "{}", ended.error());
+}
