@@ -12,6 +12,7 @@ pub mod event;
 pub mod latency;
 pub mod metric;
 pub mod operation;
+pub mod prediction;
 pub mod preflight;
 pub mod quantity;
 pub mod run;

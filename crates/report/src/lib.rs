@@ -17,3 +17,4 @@ pub mod simulation;
 pub mod sparkline;
 pub mod style;
 pub mod summary;
+pub mod whatif;

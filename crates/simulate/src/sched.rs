@@ -3,16 +3,21 @@
 //!
 //! docs/models/SCHED.md says what is modelled and what is left out.
 
+mod arrivals;
 mod bfq;
 mod cfq;
 mod deadline;
 mod device;
 mod elevator;
 mod fifo;
+mod fit;
 mod layer;
 mod mix;
+mod places;
 mod play;
 mod pool;
+pub mod predict;
+mod replay;
 mod settings;
 mod tally;
 mod traffic;

@@ -10,6 +10,7 @@ mod table;
 mod tally;
 mod tape;
 mod waits;
+mod whatif;
 
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,9 @@ pub fn simulate(asked: &Asked) -> Result<Exit, Failure> {
     if options.list {
         screen.result(&table::of(asked.model));
         return Ok(Exit::Done);
+    }
+    if let Some(path) = &options.trace {
+        return whatif::what_if(asked, path);
     }
     let settings = asked.settings()?;
     let policies = asked.policies()?;

@@ -25,6 +25,10 @@ pub(super) struct Tunables {
 }
 
 const ASYNC: usize = 0;
+/// Tasks that begin within so long of one another are one application's (`bfq_burst_interval`)...
+const BURST_NS: u64 = 180_000_000;
+/// ... and so many of them are a server's or a build's, which nobody waits for to begin (`bfq_large_burst_thresh`).
+const LARGE_BURST: usize = 8;
 /// Virtual time of a sector at weight 1.
 const SCALE: u64 = 1 << 12;
 
@@ -52,12 +56,17 @@ pub(super) struct Bfq {
     active_until_ns: u64,
     idle_until_ns: Option<u64>,
     waiting: usize,
+    /// Queues that began together, the last of them when.
+    burst: Vec<usize>,
+    last_begun_ns: u64,
 }
 
 impl Bfq {
     pub(super) fn new(tunables: Tunables) -> Bfq {
         let shares = vec![Share::default()];
-        Bfq { tunables, shares, time: 0, active: None, active_until_ns: 0, idle_until_ns: None, waiting: 0 }
+        let (time, active, active_until_ns, idle_until_ns, waiting) = Default::default();
+        let (burst, last_begun_ns) = Default::default();
+        Bfq { tunables, shares, time, active, active_until_ns, idle_until_ns, waiting, burst, last_begun_ns }
     }
 
     fn number(entry: &Entry) -> usize {
@@ -88,13 +97,29 @@ impl Bfq {
         }
     }
 
-    fn others_wait(&self, number: usize) -> bool {
-        self.waiting > self.shares[number].queue.len()
+    /// A queue is there for the first time: nobody of a large burst is raised.
+    fn begin(&mut self, number: usize, now_ns: u64) {
+        if now_ns - self.last_begun_ns > BURST_NS {
+            self.burst.clear();
+        }
+        self.last_begun_ns = now_ns;
+        self.burst.push(number);
+        if self.burst.len() >= LARGE_BURST {
+            for member in &self.burst {
+                self.shares[*member].raised_until_ns = 0;
+                self.shares[*member].raised = false;
+            }
+        }
+    }
+
+    /// Requests wait in a queue that is not raised: `wr_busy_queues < tot_busy_queues`.
+    fn others_wait(&self) -> bool {
+        self.shares.iter().any(|share| !share.raised && !share.queue.is_empty())
     }
 
     /// The queue in service is kept, though it is empty, because its weight would be worth nothing otherwise.
     fn worth_waiting_for(&self, number: usize) -> bool {
-        number != ASYNC && self.shares[number].raised && self.others_wait(number)
+        number != ASYNC && self.shares[number].raised && self.others_wait()
     }
 
     /// Of the queues whose time has come the one that is to be finished first.
@@ -150,12 +175,17 @@ impl Elevator for Bfq {
             self.shares.resize_with(number + 1, Share::default);
         }
         let share = &mut self.shares[number];
+        let first = number != ASYNC && share.last_ns.is_none();
         let begins = share.last_ns.is_none_or(|last_ns| now_ns - last_ns > self.tunables.begins_again_ns);
         if number != ASYNC && begins {
             share.raised_until_ns = now_ns + self.tunables.raised_ns;
         }
         share.raised = number != ASYNC && now_ns < share.raised_until_ns;
         share.last_ns = Some(now_ns);
+        if first {
+            self.begin(number, now_ns);
+        }
+        let share = &mut self.shares[number];
         let was_empty = share.queue.is_empty();
         share.queue.insert(entry);
         self.waiting += 1;

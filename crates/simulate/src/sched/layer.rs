@@ -1,12 +1,13 @@
 //! The block layer: bios become requests, requests go through the scheduler to the device and come back.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use model::block::{DeviceNumber, Kind, Operation, SECTOR_BYTES};
 use model::stall::{KindCounts, RequestRecord};
 
 use super::device::Device;
 use super::elevator::{Choice, Elevator, Entry};
+use super::places::Places;
 use super::pool::{Limit, Pool, Waiting};
 use super::traffic::{Passed, Seen, Traffic};
 use crate::agenda::Agenda;
@@ -35,6 +36,8 @@ pub(super) enum Due {
     Task(u32),
     /// The device is done with a request.
     Done(u32),
+    /// A task that waits for a request has been woken and looks.
+    Look,
     /// The scheduler wants to be asked again.
     Kick,
 }
@@ -58,6 +61,9 @@ pub(super) struct Shape {
     pub(super) max_sectors: u32,
     /// Requests that take so long look at who passed them.
     pub(super) slow_ns: u64,
+    /// From a request's end until a task that waits for one looks. Meanwhile whoever comes takes it, and the woken task goes to the
+    /// end of the line, as in sbitmap. 0: those who wait come first.
+    pub(super) wake_ns: u64,
 }
 
 #[derive(Debug, Default)]
@@ -97,8 +103,8 @@ pub(super) struct Layer {
     at_once: VecDeque<u32>,
     traffic: Traffic,
     /// Requests in the scheduler by kind and end, and by kind and begin.
-    ends: HashMap<(u8, u64), u32>,
-    begins: HashMap<(u8, u64), u32>,
+    ends: Places,
+    begins: Places,
     kick_ns: u64,
     insertions: u64,
     made: u32,
@@ -122,8 +128,8 @@ impl Layer {
             elevator,
             at_once: VecDeque::new(),
             traffic: Traffic::default(),
-            ends: HashMap::new(),
-            begins: HashMap::new(),
+            ends: Places::default(),
+            begins: Places::default(),
             kick_ns: 0,
             insertions: 0,
             made: 0,
@@ -149,7 +155,7 @@ impl Layer {
         let seen = self.traffic.came(bio.kind);
         self.made += 1;
         let waiting = Waiting { bio, number: self.made, seen, queued_ns: self.now_ns(), sync, promoted };
-        if self.pool.take(sync) {
+        if self.pool.take(sync, self.shape.wake_ns > 0) {
             self.make(waiting);
             Submitted::Accepted
         } else {
@@ -324,7 +330,11 @@ impl Layer {
         }
         self.free.push(id);
         self.pool.give_back(request.pooled_sync);
-        self.grant();
+        match self.shape.wake_ns {
+            0 => self.grant(),
+            wake_ns if self.pool.waiters().next().is_some() => self.agenda.after(wake_ns, Due::Look),
+            _ => {}
+        }
         let record = RequestRecord {
             request: request.number,
             device: DEVICE,
@@ -353,6 +363,14 @@ impl Layer {
             if !self.merge_granted(&waiting) {
                 self.make(waiting);
             }
+        }
+    }
+
+    /// The first of those who wait looks.
+    pub(super) fn look(&mut self) {
+        if let Some(waiting) = self.pool.look() {
+            self.granted.push_back((waiting.bio, waiting.queued_ns));
+            self.make(waiting);
         }
     }
 

@@ -92,6 +92,7 @@ impl Course<'_> {
                         mix.done(bio, finished.record.request, queued_ns, layer);
                     }
                 }
+                Due::Look => layer.look(),
                 Due::Kick => {}
             }
             while let Some((bio, since_ns)) = layer.next_granted() {

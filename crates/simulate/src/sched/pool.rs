@@ -50,12 +50,13 @@ impl Pool {
         }
     }
 
-    /// Takes a request, unless others came first.
-    pub(super) fn take(&mut self, sync: bool) -> bool {
-        let others_first = self.waiting.iter().any(|other| match self.limit {
-            Limit::Separate(_) => other.sync == sync,
-            Limit::Shared(..) => self.has(other.sync),
-        });
+    /// Takes a request, unless others came first. `barges`: they do not come first.
+    pub(super) fn take(&mut self, sync: bool, barges: bool) -> bool {
+        let others_first = !barges
+            && self.waiting.iter().any(|other| match self.limit {
+                Limit::Separate(_) => other.sync == sync,
+                Limit::Shared(..) => self.has(other.sync),
+            });
         let gets = !others_first && self.has(sync);
         if gets {
             self.note(sync);
@@ -84,6 +85,17 @@ impl Pool {
         let waiting = self.waiting.remove(place)?;
         self.note(waiting.sync);
         Some(waiting)
+    }
+
+    /// The first who waits gets one, or goes to the end of the line.
+    pub(super) fn look(&mut self) -> Option<Waiting> {
+        let found = self.next();
+        if found.is_none()
+            && let Some(first) = self.waiting.pop_front()
+        {
+            self.waiting.push_back(first);
+        }
+        found
     }
 
     /// Somebody waits for what that task submits: it is first among those that are waited for.

@@ -134,6 +134,7 @@ pub(super) fn shape(settings: &Settings) -> Result<Shape, SettingError> {
         servers: count("servers")?,
         max_sectors: u32::try_from(settings.whole("max_request") / 512).unwrap_or(u32::MAX),
         slow_ns: settings.whole("slow_write"),
+        wake_ns: 0,
     })
 }
 

@@ -48,8 +48,13 @@ pub(super) struct Tally {
     until_ns: u64,
 }
 
-/// The kinds of the document's table, and all others.
-const DOCUMENTS: [&str; 4] = ["R", "RM", "RA", "W"];
+/// The kinds of the document's table: R, RM, RA, W.
+const DOCUMENTS: [Kind; 4] = [
+    Kind::of(Operation::Read),
+    Kind::of(Operation::Read).with(Kind::META),
+    Kind::of(Operation::Read).with(Kind::AHEAD),
+    Kind::of(Operation::Write),
+];
 
 impl Tally {
     /// A request was completed. `slow_ns`: what took so long was slow.
@@ -88,10 +93,10 @@ impl Tally {
             let counts = finished.meanwhile.iter().filter(|(kind, _)| wanted(*kind));
             counts.map(|(_, count)| f64::from(*count)).sum()
         };
-        for (number, letters) in DOCUMENTS.iter().enumerate() {
-            self.meanwhile[number].add(count(&|kind| kind.to_string() == *letters));
+        for (number, documents) in DOCUMENTS.iter().enumerate() {
+            self.meanwhile[number].add(count(&|kind| kind == *documents));
         }
-        self.meanwhile[4].add(count(&|kind| !DOCUMENTS.contains(&kind.to_string().as_str())));
+        self.meanwhile[4].add(count(&|kind| !DOCUMENTS.contains(&kind)));
     }
 
     /// An fsync returned.

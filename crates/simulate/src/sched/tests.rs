@@ -182,11 +182,12 @@ proptest! {
         policy in prop::sample::select(vec!["none", "deadline", "cfq", "bfq"]),
         (limit, most, depth, servers) in (1..12_u32, 1..12_u32, 1..9_u32, 1..9_u32),
         shared in any::<bool>(),
+        wake_ns in prop::sample::select(vec![0, 400_000]),
         merges in any::<bool>(),
     ) {
         let limit = if shared { Limit::Shared(limit, most.min(limit)) } else { Limit::Separate(limit) };
         let max_sectors = if merges { 64 } else { 0 };
-        let shape = Shape { limit, depth, servers, max_sectors, slow_ns: 1_000_000 };
+        let shape = Shape { limit, depth, servers, max_sectors, slow_ns: 1_000_000, wake_ns };
         let mut layer = Layer::new(shape, settings::elevator(policy, &Settings::new(MODEL.parameters)));
         for (number, handed) in handed.iter().enumerate() {
             layer.agenda.at(handed.at_us * 1000, Due::Task(number as u32));
@@ -218,6 +219,7 @@ proptest! {
                     let moments: Vec<u64> = moments.into_iter().flatten().chain([record.completed_ns]).collect();
                     prop_assert!(moments.is_sorted(), "{:?}", moments);
                 }
+                Due::Look => layer.look(),
                 Due::Kick => {}
             }
             while layer.next_granted().is_some() {}

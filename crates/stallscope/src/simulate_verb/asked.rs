@@ -52,6 +52,13 @@ pub struct Options {
     /// Say what would be played, and stop.
     #[arg(long)]
     pub plan: bool,
+    /// Model 'sched' only: replay the block requests of a run (best recorded with --requests all) or of a block trace, and
+    /// predict their latencies under each policy.
+    #[arg(long, value_name = "RUN|TRACE", conflicts_with_all = ["out", "configuration"])]
+    pub trace: Option<PathBuf>,
+    /// With --trace: the device, as 7:0 [default: the one with most requests].
+    #[arg(long, value_name = "MAJOR:MINOR", requires = "trace")]
+    pub device: Option<String>,
     /// Show the model's policies and parameters, with their defaults and where these come from, and stop.
     #[arg(long)]
     pub list: bool,

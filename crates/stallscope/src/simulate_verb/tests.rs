@@ -103,6 +103,8 @@ fn asked(seed: u64) -> Asked {
         requests: Requests::Slow,
         configuration: None,
         plan: false,
+        trace: None,
+        device: None,
         list: false,
         output: OutputArgs { json: false, quiet: true },
     };

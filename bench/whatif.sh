@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Predictions of `simulate sched --trace` beside the truth: a mixed load is recorded under mq-deadline, its latencies under bfq and
+# none are predicted, and both are then measured. How is told in whatif.py. The defaults take about a minute and a half.
+#
+#     WHATIF_ROUNDS=1 WHATIF_SECONDS=15 WHATIF_DEPTH=4 WHATIF_READERS=12 WHATIF_BURST=96 bench/whatif.sh [FOLDER ON A REAL DISK]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+if [ "$(id -u)" != 0 ]; then
+    echo "What-if: needs root, not measured"
+    exit 0
+fi
+for tool in fio losetup python3; do
+    command -v $tool >/dev/null || { echo "What-if: $tool is missing, not measured"; exit 0; }
+done
+scratch=$(mktemp -d "${1:-${TMPDIR:-/var/tmp}}/stallscope-whatif-XXXXXX")
+device="" measuring=""
+# Also when it is interrupted or terminated: what was started ends first.
+away() {
+    trap '' INT TERM HUP
+    if [ -n "$measuring" ]; then kill "$measuring" 2>/dev/null || true; wait "$measuring" 2>/dev/null || true; fi
+    if [ -n "$device" ]; then
+        # The number of requests that it takes outlives the loop device's file.
+        echo none >"/sys/block/${device#/dev/}/queue/scheduler" || true
+        echo 128 >"/sys/block/${device#/dev/}/queue/nr_requests" || true
+        losetup --detach "$device" || true
+    fi
+    rm -rf --one-file-system "$scratch"
+}
+trap away EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+# Written, not only reserved: what was never written is read without asking the disk.
+head -c 1G /dev/urandom >"$scratch/image"
+sync "$scratch/image"
+device=$(losetup --find --show --direct-io=on "$scratch/image")
+# In the background, so that a signal is heard at once.
+WHATIF_DEVICE=$device WHATIF_SCRATCH=$scratch python3 bench/whatif.py &
+measuring=$!
+wait "$measuring"

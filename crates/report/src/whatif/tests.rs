@@ -1,0 +1,61 @@
+use model::prediction::{Latencies, Predicted, Prediction};
+
+use super::{Source, json, text};
+use crate::style::Style;
+
+fn latencies(p50_ns: u64) -> Vec<Latencies> {
+    let row = |class, count, p50_ns| Latencies {
+        class,
+        count,
+        p50_ns,
+        p90_ns: None,
+        p99_ns: None,
+        queue_mean_ns: 5,
+        device_mean_ns: 7,
+    };
+    vec![row("read", 30, Some(p50_ns)), row("async write", 0, None)]
+}
+
+fn prediction(p50_ns: u64) -> Prediction {
+    Prediction {
+        requests: 30,
+        unusable: 2,
+        loops: [(1, 30), (0, 0), (0, 0)],
+        depth: 4,
+        servers: 2,
+        servers_fitted: true,
+        load_correlation: 0.01,
+        out_of_turn: 0,
+        service: Vec::new(),
+        recorded: latencies(1_000_000),
+        recorded_took_ns: 1_000_000_000,
+        predicted: vec![Predicted {
+            policy: "deadline".to_owned(),
+            latencies: latencies(p50_ns),
+            took_ns: 1,
+            is_check: true,
+        }],
+    }
+}
+
+fn source() -> Source {
+    let recorded_under = Some("deadline".to_owned());
+    Source { path: "run".to_owned(), device: "7,0".to_owned(), recorded_under, others: 0 }
+}
+
+#[test]
+fn a_miss_of_the_check_is_said() {
+    let shown = text(&source(), &prediction(1_100_000), Style::PLAIN);
+    assert!(shown.contains("within 15 % in medians"), "{shown}");
+    assert!(!shown.contains("async write"), "{shown}");
+    assert!(shown.contains("2 requests without the moments"), "{shown}");
+    let shown = text(&source(), &prediction(1_200_000), Style::PLAIN);
+    assert!(shown.contains("misses 1 of 1: p50 of reads x 1.20"), "{shown}");
+}
+
+#[test]
+fn what_is_not_known_is_null() {
+    let document = json(&source(), &prediction(1));
+    assert!(document["prediction"]["recorded"][0]["p99_ns"].is_null());
+    assert_eq!(document["prediction"]["predicted"][0]["policy"], "deadline");
+}
