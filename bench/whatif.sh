@@ -2,7 +2,7 @@
 # Predictions of `simulate sched --trace` beside the truth: a mixed load is recorded under mq-deadline, its latencies under bfq and
 # none are predicted, and both are then measured. How is told in whatif.py. The defaults take about a minute and a half.
 #
-#     WHATIF_ROUNDS=1 WHATIF_SECONDS=15 WHATIF_DEPTH=4 WHATIF_READERS=12 WHATIF_BURST=96 bench/whatif.sh [FOLDER ON A REAL DISK]
+#     WHATIF_ROUNDS=1 WHATIF_SECONDS=15 WHATIF_DEPTH=4 WHATIF_READERS=12 WHATIF_BURST=24 WHATIF_BLOCK=256k bench/whatif.sh [FOLDER ON A REAL DISK]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ "$(id -u)" != 0 ]; then
