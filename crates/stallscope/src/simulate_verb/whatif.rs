@@ -164,3 +164,41 @@ fn chosen(requests: &[RequestRecord], asked: Option<&str>, path: &Path) -> Resul
         Failure::usage(format_args!("--device {asked}: not in {}; there are: {}", path.display(), known.join(", ")))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use model::block::{DeviceNumber, Kind, Operation};
+
+    use super::chosen;
+
+    #[test]
+    fn the_busiest_device_counts_unless_one_is_asked_for() {
+        let row = |minor| super::request(0, &finished(DeviceNumber::new(7, minor)));
+        let rows = [row(0), row(1), row(1)];
+        let path = Path::new("run");
+        assert_eq!(chosen(&rows, None, path).unwrap(), DeviceNumber::new(7, 1));
+        assert_eq!(chosen(&rows, Some("7:0"), path).unwrap(), DeviceNumber::new(7, 0));
+        assert!(chosen(&rows, Some("8:0"), path).is_err());
+        assert!(chosen(&[], None, path).is_err());
+    }
+
+    fn finished(device: DeviceNumber) -> super::FinishedBio {
+        super::FinishedBio {
+            device,
+            kind: Kind::of(Operation::Read),
+            sector: 0,
+            sectors: 8,
+            pid: 1,
+            cgroup: 0,
+            queued_ns: 0,
+            completed_ns: 9,
+            error: 0,
+            merged: false,
+            split_off: false,
+            certainty: explain::lifecycle::Certainty::Exact,
+            phases: explain::lifecycle::PhaseTimes::default(),
+        }
+    }
+}
