@@ -40,6 +40,7 @@ impl OnTerminal {
         String::from_utf8_lossy(&std::fs::read(self.output.path().join("screen")).unwrap()).into_owned()
     }
 
+    /// One word: cells that were blank before stay as they are, so the cursor jumps over what is between two.
     #[track_caller]
     fn wait_for(&self, words: &str) {
         let began = Instant::now();
@@ -92,19 +93,19 @@ fn the_terminal_is_given_back_however_it_ends() {
     let folder = tempfile::tempdir().unwrap();
     let directory = record(folder.path());
     let mut by_key = OnTerminal::start(&format!("top {directory}"));
-    by_key.wait_for("STUCK NOW");
+    by_key.wait_for("STUCK");
     by_key.press("?");
-    by_key.wait_for("any key goes back");
+    by_key.wait_for("goes");
     by_key.press("xq");
     by_key.expect_end(0);
 
     let mut interrupted = OnTerminal::start(&format!("top {directory}"));
-    interrupted.wait_for("STUCK NOW");
+    interrupted.wait_for("STUCK");
     interrupted.press("\x03");
     interrupted.expect_end(130);
 
     let terminated = OnTerminal::start(&format!("top {directory}"));
-    terminated.wait_for("STUCK NOW");
+    terminated.wait_for("STUCK");
     kill_process(terminated.pid(), Signal::TERM).unwrap();
     terminated.expect_end(130);
 }
@@ -138,7 +139,7 @@ fn who_is_stuck_on_a_frozen_file_system_is_seen_while_it_is() {
     let name = format!("touch/{}", stuck.id());
     let mut screen = OnTerminal::start(&format!("top {}", directory.display()));
     screen.wait_for(&name);
-    screen.wait_for("frozen file system");
+    screen.wait_for("frozen");
     // The row in full: the stack.
     screen.press("\t\t\r");
     screen.wait_for("mnt_want_write");
