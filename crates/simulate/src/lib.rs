@@ -16,5 +16,6 @@ pub mod osc;
 pub mod parameter;
 pub mod policy;
 pub mod random;
+pub mod reclaim;
 pub mod sched;
 pub mod service;

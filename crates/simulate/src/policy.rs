@@ -83,7 +83,7 @@ pub enum Form {
 }
 
 /// All of them.
-pub const ALL: &[&Model] = &[&crate::bufcache::MODEL, &crate::osc::MODEL, &crate::sched::MODEL];
+pub const ALL: &[&Model] = &[&crate::bufcache::MODEL, &crate::osc::MODEL, &crate::reclaim::MODEL, &crate::sched::MODEL];
 
 /// The model of that name.
 pub fn find(name: &str) -> Option<&'static Model> {

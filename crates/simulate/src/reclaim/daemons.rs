@@ -1,0 +1,241 @@
+//! What a file system does by itself: the log, xfsaild, writeback; and what follows when a request is done.
+
+use super::disk::{Request, What};
+use super::inodes::{CLUSTER, CLUSTER_PAGES, DIRTY, FLUSHING, IN_AIL, IN_CHECKPOINT, IN_LOG_WRITE, PINNED};
+use super::memory::State;
+use super::parameters::PAGE;
+use super::waits::Await;
+use super::world::{Body, World};
+
+/// Pages of a write of the log.
+const LOG_PAGES: u32 = 16;
+
+/// xfsaild's rest while there is something that it could not write.
+const PUSH_AGAIN_NS: u64 = 50_000_000;
+
+/// Writes that a flusher has at its disk at once.
+const WRITES: u32 = 32;
+
+/// Age from which dirty pages are written: dirty_expire_centisecs.
+const OLD_NS: u64 = 30_000_000_000;
+
+/// Threads of a file system.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Daemon {
+    pub(super) pusher: u32,
+    pub(super) flusher: u32,
+}
+
+/// xfsaild of a file system.
+#[derive(Debug)]
+pub(super) struct Pusher {
+    pub(super) fs: u8,
+    /// Where it is in the AIL; `None`: it rests.
+    at: Option<usize>,
+    /// It has met pinned inodes: the log must be forced first.
+    force: bool,
+    /// Clusters that it will write, each once.
+    clusters: Vec<u32>,
+}
+
+impl Pusher {
+    pub(super) fn new(fs: u8) -> Pusher {
+        Pusher { fs, at: None, force: false, clusters: Vec::new() }
+    }
+}
+
+impl World<'_> {
+    /// Has the log written, as far as it has got.
+    pub(super) fn force_log(&mut self, fs: u8) {
+        let tid = self.daemons[usize::from(fs)].pusher;
+        let system = &mut self.systems[usize::from(fs)];
+        if system.checkpoint.is_empty() {
+            return;
+        }
+        if !system.log_write.is_empty() {
+            system.force_again = true;
+            return;
+        }
+        system.log_write = std::mem::take(&mut system.checkpoint);
+        for ino in &system.log_write {
+            let inode = &mut system.inodes[*ino as usize];
+            inode.clear(IN_CHECKPOINT);
+            inode.set(IN_LOG_WRITE);
+        }
+        self.submit(fs, tid, What::Log, LOG_PAGES, true);
+    }
+
+    /// xfs_ail_push_all: what is in the AIL now is to be written.
+    pub(super) fn push_all(&mut self, fs: u8) {
+        let pusher = self.daemons[usize::from(fs)].pusher;
+        let system = &mut self.systems[usize::from(fs)];
+        system.ail_target = system.changes;
+        let rests = matches!(self.task(pusher).waits, Some((Await::Work, _)));
+        if rests && self.systems[usize::from(fs)].in_ail > 0 {
+            self.wake(pusher, None, None);
+        }
+    }
+
+    /// xfsaild: `false`, it waits or rests.
+    pub(super) fn push_ail(&mut self, tid: u32) -> bool {
+        let Body::Pusher(pusher) = &mut self.tasks[tid as usize - 1].body else { return false };
+        let mut pusher = std::mem::replace(pusher, Pusher::new(pusher.fs));
+        self.push_some(tid, &mut pusher);
+        self.task(tid).body = Body::Pusher(pusher);
+        false
+    }
+
+    fn push_some(&mut self, tid: u32, pusher: &mut Pusher) {
+        let fs = pusher.fs;
+        if pusher.at.is_none() {
+            let system = &mut self.systems[usize::from(fs)];
+            let inodes = &system.inodes;
+            system.ail.retain(|(_, ino)| inodes[*ino as usize].is(IN_AIL));
+            if std::mem::take(&mut pusher.force) && !(system.checkpoint.is_empty() && system.log_write.is_empty()) {
+                system.waiters.log.push(tid);
+                self.wait(tid, Await::Log(fs));
+                self.force_log(fs);
+                return;
+            }
+        }
+        let mut at = pusher.at.take().unwrap_or(0);
+        loop {
+            let system = &mut self.systems[usize::from(fs)];
+            let Some(&(change, ino)) = system.ail.get(at) else { break };
+            if change > system.ail_target {
+                break;
+            }
+            let inode = system.inodes[ino as usize];
+            let cluster = ino / CLUSTER;
+            let buffer = system.clusters[cluster as usize];
+            if inode.is(PINNED) {
+                pusher.force = true;
+            } else if inode.is(DIRTY) && !inode.is(FLUSHING) && !buffer.locked {
+                if buffer.references == 0 {
+                    pusher.at = Some(at);
+                    self.read_clusters(tid, fs, cluster, 1);
+                    return;
+                }
+                system.flush_cluster(cluster);
+                system.clusters[cluster as usize].locked = false;
+                pusher.clusters.push(cluster);
+            }
+            at += 1;
+        }
+        self.write_clusters(tid, pusher);
+        let system = &self.systems[usize::from(fs)];
+        let more = system.ail.front().is_some_and(|(change, _)| *change <= system.ail_target);
+        if more && system.in_ail > 0 {
+            self.wait_at_most(tid, Await::Work, PUSH_AGAIN_NS);
+        } else {
+            self.wait(tid, Await::Work);
+        }
+    }
+
+    /// Gives the clusters to the disk, sorted.
+    fn write_clusters(&mut self, tid: u32, pusher: &mut Pusher) {
+        pusher.clusters.sort_unstable();
+        pusher.clusters.dedup();
+        let mut clusters = std::mem::take(&mut pusher.clusters);
+        for cluster in clusters.drain(..) {
+            let buffer = &mut self.systems[usize::from(pusher.fs)].clusters[cluster as usize];
+            // Somebody who writes it already writes these inodes too.
+            if !buffer.locked {
+                buffer.locked = true;
+                self.submit(pusher.fs, tid, What::ClusterWrite(cluster), CLUSTER_PAGES, false);
+            }
+        }
+        pusher.clusters = clusters;
+    }
+
+    /// Shares of the dirtyable memory beyond which the flushers begin, and writers pause: dirty_background_ratio and the
+    /// middle between it and dirty_ratio.
+    pub(super) fn dirty_limits(&self) -> (u64, u64) {
+        let dirtyable = self.memory.dirtyable();
+        (dirtyable / 10, dirtyable * 3 / 20)
+    }
+
+    /// Writes dirty pages that are old, or too many, or wanted by reclaim.
+    pub(super) fn write_back(&mut self, fs: u8, wanted: bool) {
+        let now_ns = self.now_ns();
+        let flusher = self.daemons[usize::from(fs)].flusher;
+        let background = self.dirty_limits().0;
+        while let system = &mut self.systems[usize::from(fs)]
+            && system.under_writeback < WRITES
+            && let Some(&(since_ns, chunk)) = system.dirty.front()
+            && (wanted || self.memory.dirty() > background || now_ns - since_ns >= OLD_NS)
+        {
+            system.dirty.pop_front();
+            system.under_writeback += 1;
+            self.memory.write_back(chunk);
+            let pages = self.memory.chunk(chunk).pages;
+            self.submit(fs, flusher, What::Writeback(chunk), pages, false);
+        }
+    }
+
+    /// What follows from a request that is done.
+    pub(super) fn completed(&mut self, fs: u8, request: &Request) {
+        match request.what {
+            What::Read => self.wake(request.tid, None, Some(request.number)),
+            What::ClusterRead(first, count) => {
+                for cluster in first..first + count {
+                    let system = &mut self.systems[usize::from(fs)];
+                    system.clusters[cluster as usize].locked = false;
+                    if system.touch_buffer(cluster) {
+                        self.memory.slab_take(PAGE * u64::from(CLUSTER_PAGES));
+                    }
+                    self.wake_buffer(fs, cluster, request.number);
+                }
+            }
+            What::ClusterWrite(cluster) => {
+                self.systems[usize::from(fs)].cluster_written(cluster);
+                self.wake_buffer(fs, cluster, request.number);
+                let system = &mut self.systems[usize::from(fs)];
+                let inodes = &system.inodes;
+                let free = |(ino, _): &mut (u32, u32)| !inodes[*ino as usize].is(FLUSHING);
+                let ready = system.waiters.flush.extract_if(.., free).map(|(_, who)| who);
+                let mut ready: Vec<u32> = ready.collect();
+                ready.append(&mut system.waiters.progress);
+                self.wake_all(&ready, request.number);
+            }
+            What::Log => self.log_written(fs, request),
+            What::Writeback(chunk) => {
+                debug_assert_eq!(self.memory.chunk(chunk).state, State::Writeback);
+                self.memory.written(chunk);
+                self.systems[usize::from(fs)].under_writeback -= 1;
+                self.write_back(fs, false);
+            }
+        }
+    }
+
+    fn log_written(&mut self, fs: u8, request: &Request) {
+        let system = &mut self.systems[usize::from(fs)];
+        system.commit();
+        let inodes = &system.inodes;
+        let free = |(ino, _): &mut (u32, u32)| !inodes[*ino as usize].is(PINNED);
+        let mut ready: Vec<u32> = system.waiters.unpin.extract_if(.., free).map(|(_, who)| who).collect();
+        let again = std::mem::take(&mut system.force_again) || !system.waiters.unpin.is_empty();
+        if !again || system.checkpoint.is_empty() {
+            ready.append(&mut system.waiters.log);
+        }
+        self.wake_all(&ready, request.number);
+        if again {
+            self.force_log(fs);
+        }
+    }
+
+    fn wake_buffer(&mut self, fs: u8, cluster: u32, number: u32) {
+        let waiting = &mut self.systems[usize::from(fs)].waiters.buffer;
+        if waiting.is_empty() {
+            return;
+        }
+        let ready: Vec<u32> = waiting.extract_if(.., |(what, _)| *what == cluster).map(|(_, who)| who).collect();
+        self.wake_all(&ready, number);
+    }
+
+    fn wake_all(&mut self, tids: &[u32], number: u32) {
+        for tid in tids {
+            self.wake(*tid, None, Some(number));
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Small worlds, looked into.
+
+use std::collections::HashMap;
+
+use model::stall::RequestRecord;
+use proptest::prelude::*;
+
+use super::MODEL;
+use super::parameters::Setup;
+use super::world::World;
+use crate::observer::{Metric, Observer, Operation, Unobserved, Wait};
+use crate::parameter::Settings;
+use crate::policy::Outcome;
+
+/// A world of a second's work.
+fn small() -> Settings {
+    let mut settings = Settings::new(MODEL.parameters);
+    for (name, value) in [
+        ("workers", "12"),
+        ("subthreads", "3"),
+        ("burners", "2"),
+        ("cpus", "2"),
+        ("du", "1"),
+        ("file_systems", "2"),
+        ("groups", "2"),
+        ("files", "4096"),
+        ("memory", "600m"),
+        ("allocation", "16m"),
+        ("min_free", "4m"),
+        ("watermark_gap", "4m"),
+        ("warmup", "5s"),
+        ("runtime", "25s"),
+    ] {
+        settings.set(name, value).unwrap();
+    }
+    settings
+}
+
+fn play(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Outcome {
+    (MODEL.play)(policy, settings, seed, observer).unwrap()
+}
+
+/// Checks what it is told: nobody does two things at once, times ascend, nothing ends before it began.
+#[derive(Default)]
+struct Strict {
+    tasks: HashMap<u32, String>,
+    last_ns: u64,
+    until_ns: HashMap<(u32, &'static str), u64>,
+    waited_until_ns: HashMap<u32, u64>,
+    requests: Vec<u32>,
+    told: Vec<(u32, u64, u64)>,
+    samples: usize,
+    counters: Vec<i64>,
+}
+
+impl Strict {
+    fn comes(&mut self, end_ns: u64) {
+        assert!(end_ns >= self.last_ns, "time goes backward");
+        self.last_ns = end_ns;
+    }
+}
+
+impl Observer for Strict {
+    fn task(&mut self, tid: u32, name: &str) {
+        assert!(tid != 0 && self.tasks.insert(tid, name.to_owned()).is_none());
+    }
+
+    fn phase(&mut self, _: &str, _: bool, at_ns: u64) {
+        self.comes(at_ns);
+    }
+
+    fn operation(&mut self, operation: Operation) {
+        self.comes(operation.end_ns);
+        let before_ns = self.until_ns.insert((operation.tid, operation.class), operation.end_ns).unwrap_or(0);
+        assert!(before_ns <= operation.start_ns && operation.start_ns <= operation.end_ns);
+        self.told.push((operation.tid, operation.start_ns, operation.end_ns));
+    }
+
+    fn wait(&mut self, wait: &Wait) {
+        self.comes(wait.end_ns);
+        let before_ns = self.waited_until_ns.insert(wait.tid, wait.end_ns).unwrap_or(0);
+        assert!(before_ns <= wait.start_ns && wait.start_ns < wait.end_ns && !wait.frames.is_empty());
+        assert!(wait.waker_tid.is_none_or(|waker| self.tasks.contains_key(&waker)));
+    }
+
+    fn request(&mut self, request: &RequestRecord) {
+        self.comes(request.completed_ns);
+        assert!(!self.requests.contains(&request.request), "finished twice");
+        assert!(request.queued_ns <= request.issued_ns && request.issued_ns <= Some(request.completed_ns));
+        self.requests.push(request.request);
+    }
+
+    fn metrics(&mut self, metrics: &'static [Metric]) {
+        self.counters = vec![0; metrics.len()];
+    }
+
+    fn sample(&mut self, at_ns: u64, values: &[Option<i64>]) {
+        self.comes(at_ns);
+        assert_eq!(values.len(), self.counters.len());
+        assert!(values.iter().flatten().all(|value| *value >= 0));
+        self.samples += 1;
+    }
+
+    fn sample_every_ns(&self) -> u64 {
+        1_000_000_000
+    }
+
+    fn slow_ns(&self) -> u64 {
+        20_000_000
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_course() {
+    let course = |seed| {
+        let mut strict = Strict::default();
+        let outcome = play("wait", &small(), seed, &mut strict);
+        (outcome, strict.told, strict.requests)
+    };
+    assert_eq!(course(7), course(7));
+    assert_ne!(course(7).1, course(8).1);
+}
+
+#[test]
+fn memory_that_is_too_small_is_a_hang_and_says_who_waits_for_whom() {
+    let mut settings = small();
+    for (name, value) in [("memory", "100m"), ("allocation", "95m"), ("runtime", "600s")] {
+        settings.set(name, value).unwrap();
+    }
+    let hang = play("no-wait", &settings, 1, &mut Unobserved).hang.expect("12 x 95 MiB do not fit");
+    assert!(hang.at_ns < 300_000_000_000);
+    let waiter = hang.waiters.iter().find(|waiter| waiter.awaits == "free memory").expect("somebody wants memory");
+    assert!(waiter.from.iter().any(|task| task.starts_with("worker ")), "{waiter:?}");
+}
+
+#[test]
+fn nonsense_is_refused() {
+    for (name, value) in [("workers", "0"), ("memory", "10m"), ("seek_least", "1s"), ("du", "99")] {
+        let mut settings = small();
+        settings.set(name, value).unwrap();
+        assert!((MODEL.play)("wait", &settings, 1, &mut Unobserved).is_err(), "{name}");
+    }
+    assert!((MODEL.play)("pray", &small(), 1, &mut Unobserved).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn nothing_is_lost_or_done_twice(
+        seed: u64,
+        policy in prop::sample::select(vec!["wait", "no-wait", "progress"]),
+        memory in 250_u64..700,
+        workers in 1_u64..14,
+        du in 0_u64..=2,
+        request in prop::sample::select(vec!["64k", "256k", "3m"]),
+    ) {
+        let mut settings = small();
+        settings.set("memory", &format!("{memory}m")).unwrap();
+        settings.set("workers", &workers.to_string()).unwrap();
+        settings.set("du", &du.to_string()).unwrap();
+        settings.set("request", request).unwrap();
+        let mut strict = Strict::default();
+        // The world itself checks its books every 10 s of its time.
+        let outcome = play(policy, &settings, seed, &mut strict);
+        prop_assert!(outcome.hang.is_some() || outcome.ended_ns == 30_000_000_000);
+        prop_assert!(strict.samples >= 30);
+
+        let mut nobody = Unobserved;
+        let mut world = World::new(Setup::new(policy, &settings).unwrap(), seed, &mut nobody);
+        world.run();
+        prop_assert!(world.adds_up());
+
+    }
+}
