@@ -45,8 +45,8 @@ fn the_patch_does_what_the_document_says() {
     assert!((0.1..0.8).contains(&stalls), "stalls: {stalls}");
     assert!((8.0..20.0).contains(&waits["work_per_s"]), "{}", waits["work_per_s"]);
     assert!((5.0..100.0).contains(&waits["alloc_stalls_per_s"]), "{}", waits["alloc_stalls_per_s"]);
-    assert!(waits["reclaim_calls_over_1s"] >= 10.0, "{}", waits["reclaim_calls_over_1s"]);
-    assert!(waits["reclaim_longest_ns"] >= 5e9, "{}", waits["reclaim_longest_ns"]);
+    assert!(waits["reclaim_calls_over_1s"] >= 5.0, "{}", waits["reclaim_calls_over_1s"]);
+    assert!(waits["reclaim_longest_ns"] >= 3e9, "{}", waits["reclaim_longest_ns"]);
     assert_eq!(does_not["reclaim_calls_over_1s"], 0.0);
     assert!(does_not["reclaim_longest_ns"] < 1e8, "{}", does_not["reclaim_longest_ns"]);
 }
