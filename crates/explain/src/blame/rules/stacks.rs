@@ -165,6 +165,8 @@ const LOCKS: Rank = &[
         "the lock of the address space",
     )
     .seen_on(ON_6_18),
+    innermost(&["__do_page_fault"], Cause::Lock, "the lock of the address space"),
+    innermost(&["xfs_iget"], Cause::Lock, "an inode that is being reclaimed"),
     innermost(&["fdget_pos", "__fdget_pos"], Cause::Lock, "the position of an open file"),
     rule(&["percpu_rwsem_wait"], Cause::Lock, "a lock of the whole machine"),
     innermost(&["d_alloc_parallel"], Cause::Lock, "another task's look-up of the same name"),
@@ -184,6 +186,7 @@ const WRITEBACK: Rank =
 const IO: Rank = &[
     io(&["io_cqring_wait", "read_events"], Cause::IoWorker, "completions of asynchronous I/O").seen_on(ON_6_18),
     io(&["folio_wait_bit_common", "__folio_lock*"], Cause::Device, "pages to be read").seen_on(ON_6_18),
+    io(&["__lock_page_killable"], Cause::Device, "pages to be read"),
     io(&["submit_bio_wait", "blkdev_issue_*", "blk_execute_rq"], Cause::Device, "I/O of its own").seen_on(ON_6_18),
     io(&["__iomap_dio_rw", "iomap_dio_*", "blkdev_direct_IO*", "__blkdev_direct_IO*"], Cause::Device, "direct I/O")
         .seen_on(ON_6_18),
