@@ -130,28 +130,7 @@ impl Setup {
             "progress" => Rule::Progress,
             other => return Err(SettingError::Contradiction(format!("reclaim has no policy '{other}'"))),
         };
-        for name in [
-            "workers",
-            "subthreads",
-            "cpus",
-            "nodes",
-            "file_systems",
-            "groups",
-            "files",
-            "request",
-            "disk_rate",
-            "fault_pages",
-            "io_size",
-            "runtime",
-            "log_period",
-            "allocation",
-            "inode_size",
-            "progress_timeout",
-        ] {
-            if settings.whole(name) == 0 {
-                return Err(SettingError::Contradiction(format!("{name} = 0: the model needs at least 1")));
-            }
-        }
+        refuse_zeros(settings)?;
         let pages = |name: &str| settings.whole(name).div_ceil(PAGE);
         let (least, most) = (settings.whole("seek_least"), settings.whole("seek_most"));
         if least > most {
@@ -210,4 +189,30 @@ impl Setup {
     pub(super) fn ends_ns(&self) -> u64 {
         self.warmup_ns + self.runtime_ns
     }
+}
+
+fn refuse_zeros(settings: &Settings) -> Result<(), SettingError> {
+    for name in [
+        "workers",
+        "subthreads",
+        "cpus",
+        "nodes",
+        "file_systems",
+        "groups",
+        "files",
+        "request",
+        "disk_rate",
+        "fault_pages",
+        "io_size",
+        "runtime",
+        "log_period",
+        "allocation",
+        "inode_size",
+        "progress_timeout",
+    ] {
+        if settings.whole(name) == 0 {
+            return Err(SettingError::Contradiction(format!("{name} = 0: the model needs at least 1")));
+        }
+    }
+    Ok(())
 }
