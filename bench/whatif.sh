@@ -19,8 +19,10 @@ away() {
     trap '' INT TERM HUP
     if [ -n "$measuring" ]; then kill "$measuring" 2>/dev/null || true; wait "$measuring" 2>/dev/null || true; fi
     if [ -n "$device" ]; then
-        # The number of requests that it takes outlives the loop device's file.
+        # The number of requests that it takes outlives the loop device's file, and the kernel takes the number that it shows
+        # already for done: it has to be set to another one first.
         echo none >"/sys/block/${device#/dev/}/queue/scheduler" || true
+        echo 64 >"/sys/block/${device#/dev/}/queue/nr_requests" || true
         echo 128 >"/sys/block/${device#/dev/}/queue/nr_requests" || true
         losetup --detach "$device" || true
     fi
