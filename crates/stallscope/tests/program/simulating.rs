@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::browser::Browser;
 use crate::stage::{checked, folder, number, run, shown};
 
 /// Lustre's write RPCs, small enough for a test.
@@ -50,8 +51,15 @@ fn a_simulated_run_reads_like_any_other_and_is_marked_everywhere() {
     }
     let page = folder.path().join("page.html");
     run(&format!("report {} -o {}", old.display(), page.display())).expect_code(0);
-    let page = fs::read_to_string(page).unwrap();
-    assert!(page.contains("SIMULATED by the model") && page.contains("s own: "));
+    if let Some(mut browser) = Browser::start() {
+        browser.open(&format!("file://{}", page.display()));
+        let badge = browser.evaluate("document.querySelector('.badge').textContent").to_string();
+        assert!(badge.contains("SIMULATED by the model 'osc'"), "{badge}");
+        let charts =
+            "[...document.querySelectorAll('figure')].filter(one => one.dataset.chart.startsWith('own.')).length > 0";
+        assert_eq!(browser.evaluate(charts), true);
+        assert_eq!(browser.errors, [""; 0]);
+    }
     let exported = folder.path().join("exported");
     let ended = run(&format!("export {} --to parquet -o {}", old.display(), exported.display())).expect_code(0);
     assert!(ended.stderr.contains("SIMULATED"));
