@@ -13,6 +13,7 @@ mod counts;
 mod differences;
 mod facts;
 mod figures;
+mod follows;
 mod foreign;
 mod plane;
 mod rank;

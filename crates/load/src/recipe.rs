@@ -8,6 +8,7 @@ mod section;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -257,6 +258,28 @@ impl Recipe {
             name: name.to_owned(),
             suggestion: nearest(name, self.variables.iter().map(|v| v.name.as_str())).map(str::to_owned),
         })
+    }
+
+    /// The variables whose values depend on one of `roots`, which are variables or facts of the machine, with these
+    /// settings; the roots themselves are none of them.
+    pub fn followers(&self, roots: &[&str], settings: &BTreeMap<String, String>) -> Vec<String> {
+        let formula = |variable: &Variable| match settings.get(&variable.name) {
+            Some(text) => variable.setting(&Source::new("a setting", text)).ok(),
+            None => Some(variable.default.clone()),
+        };
+        let formulas: Vec<(&str, Formula)> =
+            self.variables.iter().filter_map(|variable| Some((variable.name.as_str(), formula(variable)?))).collect();
+        let mut reached: Vec<&str> = roots.to_vec();
+        loop {
+            let follows = |(name, formula): &&(&str, Formula)| {
+                let from = formula.expression.names();
+                !reached.contains(name) && from.iter().any(|(from, _)| reached.contains(from))
+            };
+            match formulas.iter().find(follows) {
+                Some((name, _)) => reached.push(name),
+                None => return reached[roots.len()..].iter().map(|name| (*name).to_owned()).collect(),
+            }
+        }
     }
 }
 

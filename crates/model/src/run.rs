@@ -103,6 +103,30 @@ pub struct Configuration {
     /// Whether this is the second half of an A-against-A pair: the same configuration as the sweep's baseline, there to show
     /// how much runs differ by themselves.
     pub is_twin: bool,
+    /// What the settings are settings of; empty where nobody said, as in runs of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub varied: Vec<Varied>,
+}
+
+impl Configuration {
+    /// One that is known by its name alone.
+    pub fn named(name: &str) -> Configuration {
+        Configuration { name: name.to_owned(), settings: Vec::new(), repetition: 0, is_twin: false, varied: Vec::new() }
+    }
+}
+
+/// What a setting of a sweep changes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Varied {
+    /// The setting, by its name in [`Configuration::settings`].
+    pub name: String,
+    /// Its kind, as sweep files call it: `variable`, `option`, `mount`, ...
+    pub vary: String,
+    /// Which variable, option, sysctl or attribute.
+    pub key: String,
+    /// Variables of the recipe that take their values from it where nobody gives them one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub followers: Vec<String>,
 }
 
 /// A recipe together with the values it was run with.

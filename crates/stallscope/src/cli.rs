@@ -296,6 +296,6 @@ pub fn configuration(text: &str) -> Result<Configuration, String> {
     match text.trim() {
         "" => Err("a configuration needs a name".to_owned()),
         json if json.starts_with('{') => serde_json::from_str(json).map_err(|error| error.to_string()),
-        name => Ok(Configuration { name: name.to_owned(), settings: Vec::new(), repetition: 0, is_twin: false }),
+        name => Ok(Configuration::named(name)),
     }
 }

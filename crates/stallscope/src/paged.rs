@@ -1,6 +1,5 @@
 //! Run directories → the document of the page that shows them.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use archive::{Batches, Run, RunState};
@@ -87,22 +86,25 @@ pub fn document(runs: &[&Paged]) -> Value {
 
 /// Runs of one configuration are repetitions of the same; where none differ in it, each run stands for itself.
 fn compared(runs: &[&Paged]) -> Vec<Value> {
-    let configuration = |run: &Paged| Some(run.run.description().configuration.as_ref()?.name.clone());
+    let alone =
+        |run: &&Paged| Group { name: run.figures.name.clone(), runs: vec![run.figures.clone()], ..Group::default() };
     let mut groups: Vec<Group> = Vec::new();
     for run in runs {
-        let named = configuration(run);
-        let name = named.clone().unwrap_or_else(|| run.figures.name.clone());
-        match groups.iter_mut().find(|group| named.is_some() && group.name == name) {
+        let Some(configuration) = &run.run.description().configuration else {
+            groups.push(alone(run));
+            continue;
+        };
+        match groups.iter_mut().find(|group| group.name == configuration.name) {
             Some(group) => group.runs.push(run.figures.clone()),
-            None => groups.push(Group { name, settings: BTreeMap::new(), runs: vec![run.figures.clone()] }),
+            None => groups.push(Group {
+                name: configuration.name.clone(),
+                settings: configuration.settings.iter().cloned().collect(),
+                varied: configuration.varied.clone(),
+                runs: vec![run.figures.clone()],
+            }),
         }
     }
     if groups.len() == 1 && runs.len() > 1 {
-        let alone = |run: &&Paged| Group {
-            name: run.figures.name.clone(),
-            settings: BTreeMap::new(),
-            runs: vec![run.figures.clone()],
-        };
         groups = runs.iter().map(alone).collect();
     }
     let Some((baseline, others)) = groups.split_first() else { return Vec::new() };

@@ -124,7 +124,7 @@ fn play(
 /// Without a name of the person's own, policies are what is compared.
 fn of_policy(policy: &Policy) -> Configuration {
     let settings = vec![("policy".to_owned(), policy.name.to_owned())];
-    Configuration { name: policy.name.to_owned(), settings, repetition: 0, is_twin: false }
+    Configuration { settings, ..Configuration::named(policy.name) }
 }
 
 fn options_all(options: &Options) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::run::Varied;
 use serde::{Deserialize, Serialize};
 
 use crate::{Axis, FileSystemSpec, Scalar, SweepFile, What};
@@ -13,6 +14,8 @@ pub struct Setup {
     pub name: String,
     /// Axis and value of each.
     pub settings: Vec<(String, String)>,
+    /// What these are settings of.
+    pub varied: Vec<Varied>,
     /// Flags of `run`.
     pub options: BTreeMap<String, String>,
     /// Variables of the recipe.
@@ -69,6 +72,7 @@ fn setup(file: &SweepFile, places: &[usize]) -> Setup {
     let mut setup = Setup {
         name: String::new(),
         settings: Vec::new(),
+        varied: Vec::new(),
         options: texts(&file.options),
         variables: texts(&file.variables),
         file_system: file.file_system.clone(),
@@ -93,6 +97,8 @@ impl Setup {
         let value = axis.values[place].to_string();
         let key = axis.key().to_owned();
         self.settings.push((axis.name.clone(), value.clone()));
+        let vary = axis.vary.name().to_owned();
+        self.varied.push(Varied { name: axis.name.clone(), vary, key: key.clone(), followers: Vec::new() });
         match (axis.vary, &mut self.file_system) {
             (What::Variable, _) => drop(self.variables.insert(key, value)),
             (What::Option, _) => drop(self.options.insert(key, value)),

@@ -126,6 +126,26 @@ pub enum What {
     Parameter,
 }
 
+impl What {
+    /// As sweep files call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            What::Variable => "variable",
+            What::Option => "option",
+            What::FileSystem => "file_system",
+            What::Mkfs => "mkfs",
+            What::Mount => "mount",
+            What::Scheduler => "scheduler",
+            What::Queue => "queue",
+            What::Bdi => "bdi",
+            What::Sysctl => "sysctl",
+            What::Command => "command",
+            What::Policy => "policy",
+            What::Parameter => "parameter",
+        }
+    }
+}
+
 /// A value as TOML has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::run::Varied;
+
 use super::figures::{Group, RunFigures};
+use super::follows::{follows_from, is_set_by};
 
 /// A condition that is not the same in all runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,35 +16,82 @@ pub struct Difference {
     pub a: Option<String>,
     /// What it is in B.
     pub b: Option<String>,
-    /// Whether it is what is tested.
+    /// Whether it is what is tested, or follows from that.
     pub intended: bool,
+    /// The setting under test that it follows from; `None` of what nobody meant to differ, and of the settings themselves.
+    pub follows: Option<String>,
 }
 
 /// Measured times that differ by more are a difference.
 const DURATION_TOLERANCE: f64 = 0.05;
 
-/// Settings under test first (a condition that shows the very same change is told by them), then what nobody meant to differ, in the order of the runs' own facts.
+/// What nobody meant to differ first, in the order of the runs' own facts; then settings under test (a condition that shows
+/// the very same change is told by them), and what follows from these.
 pub(super) fn differences(a: &Group, b: &Group) -> Vec<Difference> {
-    let mut found: Vec<Difference> = Vec::new();
-    let settings: BTreeSet<&String> = a.settings.keys().chain(b.settings.keys()).collect();
-    for what in settings.into_iter().filter(|what| a.settings.get(*what) != b.settings.get(*what)) {
-        let (a, b) = (a.settings.get(what).cloned(), b.settings.get(what).cloned());
-        found.push(Difference { what: what.clone(), a, b, intended: true });
-    }
+    let tested = tested(a, b);
+    let mut others: Vec<Difference> = Vec::new();
     for what in facts_in_order(a, b) {
         let (of_a, of_b) = (values(&a.runs, what), values(&b.runs, what));
         let all: BTreeSet<&Option<&str>> = of_a.keys().chain(of_b.keys()).collect();
-        let (shown_a, shown_b) = (shown(&of_a), shown(&of_b));
-        let is_tested = |setting: &Difference| {
-            let same = (&setting.a, &setting.b) == (&shown_a, &shown_b);
-            setting.intended && (same || what.strip_prefix("variable ") == Some(&setting.what))
-        };
-        if all.len() > 1 && !found.iter().any(is_tested) {
-            found.push(Difference { what: what.to_owned(), a: shown_a, b: shown_b, intended: false });
+        let found =
+            Difference { what: what.to_owned(), a: shown(&of_a), b: shown(&of_b), intended: false, follows: None };
+        // What varies among runs that are alike follows from no setting that they share.
+        let alike = of_a.len() == 1 && of_b.len() == 1;
+        if all.len() < 2 || tested.iter().any(|setting| setting.tells(&found, alike)) {
+            continue;
         }
+        let follows = if alike { source(&tested, what) } else { None };
+        others.push(Difference { intended: follows.is_some(), follows, ..found });
     }
-    found.extend(duration(&a.runs, &b.runs));
+    if let Some(found) = duration(&a.runs, &b.runs) {
+        let follows = source(&tested, &found.what);
+        others.push(Difference { intended: follows.is_some(), follows, ..found });
+    }
+    let (following, mut found): (Vec<_>, Vec<_>) = others.into_iter().partition(|one| one.intended);
+    found.extend(tested.into_iter().map(|setting| setting.difference));
+    found.extend(following);
     found
+}
+
+/// A setting that is not the same on both sides.
+struct Tested<'a> {
+    difference: Difference,
+    /// What it is a setting of, as far as noted.
+    varied: Vec<&'a Varied>,
+}
+
+fn tested<'a>(a: &'a Group, b: &'a Group) -> Vec<Tested<'a>> {
+    let settings: BTreeSet<&String> = a.settings.keys().chain(b.settings.keys()).collect();
+    let differ = settings.into_iter().filter(|what| a.settings.get(*what) != b.settings.get(*what));
+    let tested = |what: &String| {
+        let (of_a, of_b) = (a.settings.get(what).cloned(), b.settings.get(what).cloned());
+        let varied = a.varied.iter().chain(&b.varied).filter(|varied| varied.name == *what);
+        Tested {
+            difference: Difference { what: what.clone(), a: of_a, b: of_b, intended: true, follows: None },
+            varied: varied.collect(),
+        }
+    };
+    differ.map(tested).collect()
+}
+
+/// The first of the settings that a condition follows from.
+fn source(tested: &[Tested<'_>], what: &str) -> Option<String> {
+    let explains = |setting: &&Tested| setting.varied.iter().any(|varied| follows_from(varied, what));
+    tested.iter().find(explains).map(|setting| setting.difference.what.clone())
+}
+
+impl Tested<'_> {
+    /// Whether a condition is but the setting itself, and need not be told beside it. Where nobody noted what the setting
+    /// is of, the name or the values tell.
+    fn tells(&self, condition: &Difference, alike: bool) -> bool {
+        let same = (&self.difference.a, &self.difference.b) == (&condition.a, &condition.b);
+        if self.varied.is_empty() {
+            return same || condition.what.strip_prefix("variable ") == Some(&self.difference.what);
+        }
+        let is_it = |varied: &Varied| is_set_by(varied, &condition.what);
+        let shows_it = |varied: &Varied| same && follows_from(varied, &condition.what);
+        alike && self.varied.iter().any(|varied| is_it(varied) || shows_it(varied))
+    }
 }
 
 fn facts_in_order<'a>(a: &'a Group, b: &'a Group) -> Vec<&'a str> {
@@ -99,5 +149,6 @@ fn duration(a: &[RunFigures], b: &[RunFigures]) -> Option<Difference> {
         a: span(a),
         b: span(b),
         intended: false,
+        follows: None,
     })
 }

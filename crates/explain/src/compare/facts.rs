@@ -64,7 +64,9 @@ impl Facts {
     fn recipe(&mut self, recipe: &RecipeAsRun) {
         self.tell("recipe", format!("{} #{:08x}", recipe.name, fingerprint(&recipe.text)));
         for (name, value) in &recipe.variables {
-            self.tell(&format!("variable {name}"), value_of(*value));
+            // Of a word the number is but its place in the recipe's list.
+            let word = recipe.words.iter().find(|(known, _)| known == name).map(|(_, word)| word.clone());
+            self.tell(&format!("variable {name}"), word.unwrap_or_else(|| value_of(*value)));
         }
         self.tell("directories", recipe.directories.len());
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::run::Varied;
 use model::simulation::Origin;
 
 use super::steady::Steadiness;
@@ -108,6 +109,8 @@ pub struct Group {
     pub name: String,
     /// The settings under test that they have in common.
     pub settings: BTreeMap<String, String>,
+    /// What these settings change, where a sweep has noted it.
+    pub varied: Vec<Varied>,
     /// The runs.
     pub runs: Vec<RunFigures>,
 }

@@ -130,7 +130,7 @@ mod tests {
         let run = |value| RunFigures { metrics: vec![figure(value)], ..RunFigures::default() };
         let settings = [("policy", policy), ("writers", writers), ("size", size), ("same", "1")];
         let settings = settings.map(|(what, value)| (what.into(), value.into())).into();
-        Group { name: String::new(), settings, runs: values.iter().map(run).collect() }
+        Group { settings, runs: values.iter().map(run).collect(), ..Group::default() }
     }
 
     #[test]

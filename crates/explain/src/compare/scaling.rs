@@ -145,7 +145,12 @@ mod tests {
         let run = |value| RunFigures { metrics: vec![figure(value)], ..RunFigures::default() };
         let settings =
             [("fs", fs), ("threads", threads), ("same", "1")].map(|(what, value)| (what.into(), value.into()));
-        Group { name: format!("{fs} {threads}"), settings: settings.into(), runs: values.iter().map(run).collect() }
+        Group {
+            name: format!("{fs} {threads}"),
+            settings: settings.into(),
+            runs: values.iter().map(run).collect(),
+            ..Group::default()
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Whole comparisons, and simulated runs whose truth is known. The rates that these tests measure are printed; see them
 //! with `cargo test -p explain compare -- --nocapture`.
 
+use model::run::Varied;
 use simulate::random::Random;
 
 use super::{Amount, Better, Comparison, Fact, Figure, Group, Options, RunFigures, StallFigure, Verdict, compare};
@@ -118,7 +119,7 @@ fn with_facts(facts: &[(&str, &str)]) -> RunFigures {
 }
 
 #[test]
-fn what_differs_comes_in_the_order_of_its_weight_and_what_is_tested_first() {
+fn what_differs_comes_in_the_order_of_its_weight_and_what_is_tested_after_it() {
     let run = |kernel, scheduler, queue| {
         with_facts(&[("kernel", kernel), ("scheduler of data", scheduler), ("queue", queue), ("same", "x")])
     };
@@ -134,11 +135,58 @@ fn what_differs_comes_in_the_order_of_its_weight_and_what_is_tested_first() {
     assert_eq!(
         shown,
         [
-            r#"scheduler: Some("none") Some("bfq") true"#,
             r#"kernel: Some("6.18") Some("6.18 (1), 6.19 (1)") false"#,
             r#"queue: Some("1") Some("2") false"#,
+            r#"scheduler: Some("none") Some("bfq") true"#,
         ]
     );
+}
+
+/// A side of a sweep whose axis `disk` was over that kind of thing.
+fn swept(value: &str, vary: &str, key: &str, facts: &[&[(&str, &str)]]) -> Group {
+    let varied =
+        Varied { name: "disk".into(), vary: vary.into(), key: key.into(), followers: vec!["file_size".into()] };
+    let runs = facts.iter().map(|facts| with_facts(facts)).collect();
+    let settings = [("disk".to_owned(), value.to_owned())].into();
+    Group { name: value.to_owned(), settings, varied: vec![varied], runs }
+}
+
+fn differing(a: &Group, b: &Group) -> Vec<(String, bool, Option<String>)> {
+    one(a, b).differences.into_iter().map(|one| (one.what, one.intended, one.follows)).collect()
+}
+
+#[test]
+fn what_follows_from_the_axis_is_meant_to_differ() {
+    const LIMIT: &str = "disk limit, bytes/s";
+    let facts = |limit, size, options| {
+        [(LIMIT, limit), ("mount options", options), ("variable file_size", size), ("CPUs", "4")]
+    };
+    let (few, many) = (facts("20 MiB", "100", "rw"), facts("16 MiB", "80", "rw,noatime"));
+    let a = swept("20m", "option", "disk-bps", &[&few, &few]);
+    let b = swept("16m", "option", "disk-bps", &[&many, &many]);
+    let follows = || Some("disk".to_owned());
+    let expected = [
+        ("mount options".to_owned(), false, None),
+        ("disk".to_owned(), true, None),
+        (LIMIT.to_owned(), true, follows()),
+        ("variable file_size".to_owned(), true, follows()),
+    ];
+    assert_eq!(differing(&a, &b), expected);
+
+    // A limit that was not in force in all runs of a side follows from nothing.
+    let b = swept("16m", "option", "disk-bps", &[&many, &few]);
+    let told = differing(&a, &b);
+    assert!(told.contains(&(LIMIT.to_owned(), false, None)), "{told:?}");
+    // The axis explains nothing where both sides have the same of it.
+    let b = swept("20m", "option", "disk-bps", &[&many, &many]);
+    assert!(differing(&a, &b).iter().all(|(_, intended, _)| !intended));
+}
+
+#[test]
+fn a_condition_that_shows_the_same_values_by_chance_is_told() {
+    let a = swept("2", "variable", "threads", &[&[("variable threads", "2"), ("CPUs", "2")]]);
+    let b = swept("4", "variable", "threads", &[&[("variable threads", "4"), ("CPUs", "4")]]);
+    assert_eq!(differing(&a, &b), [("CPUs".to_owned(), false, None), ("disk".to_owned(), true, None)]);
 }
 
 #[test]

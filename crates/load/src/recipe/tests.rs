@@ -50,6 +50,27 @@ fn a_right_recipe_is_read() {
 }
 
 #[test]
+fn variables_follow_others_unless_they_are_set() {
+    let text = RIGHT.replacen(
+        "[[phase]]",
+        "[variables.share]\nkind = \"size\"\ndefault = \"memory / workers\"\nhelp = \"\"\n\
+         [variables.half]\nkind = \"size\"\ndefault = \"share / 2\"\nhelp = \"\"\n\
+         [variables.room]\nkind = \"size\"\ndefault = \"10% * free_space\"\nhelp = \"\"\n\n[[phase]]",
+        1,
+    );
+    let recipe = Recipe::parse("x.toml", &text).unwrap();
+    let followers = |root: &str, set: &[(&str, &str)]| {
+        let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        recipe.followers(&[root], &set)
+    };
+    assert_eq!(followers("workers", &[]), ["share", "half"]);
+    assert_eq!(followers("cpus", &[]), ["workers", "share", "half"]);
+    assert_eq!(followers("workers", &[("share", "64m")]), [""; 0]);
+    assert_eq!(followers("free_space", &[("half", "room / 2")]), ["room", "half"]);
+    assert_eq!(followers("workers", &[("half", "no formula (")]), ["share"]);
+}
+
+#[test]
 fn mistakes_point_into_the_file_and_suggest() {
     let mistakes = [
         error("count = \"workers\"", "threads = \"workers\""),

@@ -9,7 +9,7 @@ pub fn comparison(found: &Comparison) -> Value {
         "a": {"name": found.a.0, "runs": found.a.1},
         "b": {"name": found.b.0, "runs": found.b.1},
         "differences": found.differences.iter().map(|one| json!({
-            "what": one.what, "a": one.a, "b": one.b, "intended": one.intended,
+            "what": one.what, "a": one.a, "b": one.b, "intended": one.intended, "follows": one.follows,
         })).collect::<Vec<_>>(),
         "cautions": found.cautions,
         "metrics": found.metrics.iter().map(metric).collect::<Vec<_>>(),

@@ -57,12 +57,7 @@ impl Sides {
             let subfolder =
                 || path.parent().and_then(|parent| parent.strip_prefix(folder).ok()).map_or_else(String::new, text);
             let Some(found) = read_found(&path, &mut unfinished, screen)? else { continue };
-            let configuration = found.configuration.unwrap_or_else(|| Configuration {
-                name: subfolder(),
-                settings: Vec::new(),
-                repetition: 0,
-                is_twin: false,
-            });
+            let configuration = found.configuration.unwrap_or_else(|| Configuration::named(&subfolder()));
             let group = groups.entry((configuration.name.clone(), configuration.is_twin)).or_default();
             entitle(group, configuration);
             group.runs.extend(found.figures);
@@ -132,6 +127,7 @@ fn first_start(group: &Group) -> Option<u64> {
 fn entitle(group: &mut Group, configuration: Configuration) {
     group.name = configuration.name;
     group.settings.extend(configuration.settings);
+    group.varied = configuration.varied;
 }
 
 /// The runs of a side, and the configuration that all of them are of.

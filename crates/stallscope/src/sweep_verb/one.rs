@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use load::catalogue;
-use model::run::Configuration;
+use model::run::{Configuration, Varied};
 use rustix::process::{Pid, Signal};
 use sweep::{Cell, Setup, SweepFile};
 
@@ -61,6 +61,25 @@ fn words_of_model(file: &SweepFile, model: &str, setup: &Setup, repetition: u32)
         words.push(format!("--seed={}", file.seed.wrapping_add(u64::from(repetition))));
     }
     words.into_iter().map(OsString::from).collect()
+}
+
+/// What the settings of a configuration are settings of, with the variables that nobody gave and that follow them.
+fn varied(file: &SweepFile, setup: &Setup) -> Result<Vec<Varied>, Failure> {
+    if file.simulate.is_some() {
+        return Ok(setup.varied.clone());
+    }
+    let recipe = catalogue::find(&file.workload).map_err(Failure::usage)?;
+    let noted = |varied: &Varied| {
+        let root = match (varied.vary.as_str(), varied.key.as_str()) {
+            ("variable", key) => key,
+            ("option", "memory") => "memory",
+            // A fresh file system of another kind leaves other room for data.
+            ("file_system" | "mkfs" | "mount", _) => "free_space",
+            _ => return varied.clone(),
+        };
+        Varied { followers: recipe.followers(&[root], &setup.variables), ..varied.clone() }
+    };
+    Ok(setup.varied.iter().map(noted).collect())
 }
 
 /// The error that a run ended with, out of all that it said.
@@ -128,6 +147,7 @@ impl Sweep<'_> {
             settings: setup.settings.clone(),
             repetition: cell.repetition,
             is_twin: cell.is_twin,
+            varied: varied(self.file, setup)?,
         };
         let said = directory.with_extension("stderr");
         let stderr =

@@ -168,7 +168,7 @@ fn sweep(folder: &Path) -> PathBuf {
                 let settings = vec![("scheduler".to_owned(), name.to_owned())];
                 let repetition = round as u32;
                 description.configuration =
-                    Some(Configuration { name: name.to_owned(), settings, repetition, is_twin });
+                    Some(Configuration { settings, repetition, is_twin, ..Configuration::named(name) });
                 description.host.kernel_release = kernel.to_owned();
             });
         }
@@ -220,7 +220,7 @@ fn unfinished_runs_in_a_folder_are_left_out_and_told() {
     let folder = folder();
     let runs = sweep(folder.path());
     fs::write(runs.join("sweep.json"), "{}").unwrap();
-    let configuration = Configuration { name: "bfq".into(), settings: Vec::new(), repetition: 9, is_twin: false };
+    let configuration = Configuration { repetition: 9, ..Configuration::named("bfq") };
     let unfinished = |name: &str, how: Option<Ending>| {
         let at = runs.join(name);
         write_ended(&at, 5000, 1, 1, how, |description| {

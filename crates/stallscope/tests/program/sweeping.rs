@@ -106,6 +106,53 @@ fn settings_are_put_back_after_each_run_and_after_a_kill() {
     assert!(next.stderr.contains("put back setting 48"), "{}", next.stderr);
 }
 
+/// What differs between two configurations of a sweep of that axis, and what it follows from.
+fn differing(folder: &Path, axis: &str) -> Vec<(String, bool, Value)> {
+    let file = folder.join("sweep.toml");
+    let text = format!(
+        "name = 'small'\nworkload = 'paced-writer'\nrepetitions = 1\nsettle = '10ms'\nnoise_floor = false\n\
+         [options]\nno-trace = true\n[variables]\nruntime = '200ms'\n\
+         [file_system]\nkind = 'ext4'\nsize = '128m'\nplace = '{}'\n[[axis]]\nname = 'x'\n{axis}",
+        folder.display()
+    );
+    fs::write(&file, text).unwrap();
+    let out = tempfile::tempdir_in(folder).unwrap();
+    run(&format!("sweep {} -q --out {}", file.display(), out.path().display())).expect_code(0);
+    let document = run(&format!("compare --json {}", out.path().display())).expect_code(0).document();
+    let differences = document["configurations"][0]["differences"].as_array().unwrap().clone();
+    let one = |one: Value| {
+        (one["what"].as_str().unwrap().to_owned(), one["intended"].as_bool().unwrap(), one["follows"].clone())
+    };
+    differences.into_iter().map(one).collect()
+}
+
+#[test]
+fn what_follows_from_an_axis_is_no_accident() {
+    if !is_root("making file systems") {
+        return;
+    }
+    let folder = folder();
+    let told = |axis: &str, expected: &[&str]| {
+        let found = differing(folder.path(), axis);
+        let accidents: Vec<_> = found.iter().filter(|(_, intended, _)| !intended).collect();
+        assert!(accidents.is_empty(), "{axis}: {accidents:?}");
+        for what in expected {
+            assert!(found.contains(&((*what).to_owned(), true, "x".into())), "{axis}: {what} in {found:?}");
+        }
+    };
+    told("vary = 'option'\nkey = 'disk-bps'\nvalues = ['20m', '16m']", &["disk limit, bytes/s"]);
+    told("vary = 'mount'\nvalues = ['noatime', 'data=journal']", &["mount options"]);
+    told("vary = 'mkfs'\nvalues = ['-E stride=16', '-b 1024']", &["mount options"]);
+    // How large the files are by default depends on what is free.
+    told("vary = 'file_system'\nvalues = ['ext4', 'btrfs']", &["mount options", "variable file_size"]);
+    told("vary = 'variable'\nkey = 'threads'\nvalues = [1, 2]", &[]);
+    told("vary = 'scheduler'\nvalues = ['none', 'mq-deadline']", &[]);
+    let command = "vary = 'command'\nvalues = ['few', 'many']\n\
+                   before = ['cat /proc/sys/vm/swappiness > /dev/shm/stallscope-test; echo 7 > /proc/sys/vm/swappiness', '']\n\
+                   after = ['cat /dev/shm/stallscope-test > /proc/sys/vm/swappiness; rm /dev/shm/stallscope-test', '']";
+    told(command, &["vm.swappiness"]);
+}
+
 #[test]
 fn what_cannot_be_is_refused_before_the_first_run() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
