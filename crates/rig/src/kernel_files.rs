@@ -66,17 +66,47 @@ impl Drop for KernelFiles {
 
 #[cfg(test)]
 mod tests {
-    use super::KernelFiles;
-    use crate::{Register, Roots};
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::{KernelFiles, PLACES, SOURCE};
+    use crate::tests::{is_root, register};
+    use crate::{MountEntry, Roots};
+
+    fn mounted() -> Vec<MountEntry> {
+        let is_place = |mount: &MountEntry| PLACES.iter().any(|(_, point)| mount.point == Path::new(point));
+        Roots::default().mounts().unwrap().into_iter().filter(is_place).collect()
+    }
+
+    /// The other half of the test below, in a mount namespace of its own: whoever mounts the same files meanwhile does
+    /// so elsewhere.
+    #[test]
+    fn mounter() {
+        let Ok(folder) = std::env::var("RIG_TEST_NAMESPACE") else { return };
+        for mount in mounted().iter().rev() {
+            assert!(Command::new("umount").arg("--lazy").arg(&mount.point).status().unwrap().success());
+        }
+        let (register, _) = register(Path::new(&folder));
+        let files = KernelFiles::mount(&register);
+        let sources: Vec<_> = mounted().into_iter().map(|mount| mount.source).collect();
+        let places = PLACES.iter().filter(|(_, point)| Path::new(point).is_dir()).count();
+        assert_eq!(sources, vec![SOURCE; places]);
+        let left: Vec<_> = files.remove().into_iter().filter(|removed| !removed.complete).collect();
+        assert!(left.is_empty(), "{left:?}");
+        assert!(mounted().is_empty(), "{:?}", mounted());
+    }
 
     #[test]
-    fn what_was_not_mounted_before_is_not_mounted_after() {
-        let mounted = || Roots::default().mounts().unwrap().iter().map(|mount| mount.point.clone()).collect::<Vec<_>>();
+    fn what_was_not_mounted_before_is_mounted_for_the_time_and_not_after() {
+        if !is_root("mounting debugfs and tracefs") {
+            return;
+        }
         let folder = tempfile::tempdir().unwrap();
-        let (register, _) = Register::open_in(&folder.path().join("register"), Roots::default()).unwrap();
-        let before = mounted();
-        let files = KernelFiles::mount(&register);
-        assert!(files.remove().iter().all(|removed| removed.complete));
-        assert_eq!(mounted(), before);
+        let mut apart = Command::new("unshare");
+        apart.args(["--mount", "--propagation", "private"]).arg(std::env::current_exe().unwrap());
+        apart.args(["--exact", "kernel_files::tests::mounter", "--nocapture"]);
+        let output = apart.env("RIG_TEST_NAMESPACE", folder.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
     }
 }

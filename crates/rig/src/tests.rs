@@ -19,7 +19,7 @@ pub(crate) fn is_root(what: &str) -> bool {
 }
 
 /// A folder with a register of its own.
-fn register(folder: &Path) -> (Register, Vec<Removed>) {
+pub(crate) fn register(folder: &Path) -> (Register, Vec<Removed>) {
     Register::open_in(&folder.join("register"), Roots::default()).unwrap()
 }
 
