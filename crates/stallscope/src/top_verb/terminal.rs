@@ -9,6 +9,7 @@ use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_ra
 use crossterm::{cursor, execute};
 use ratatui_core::terminal::Terminal as Cells;
 use ratatui_crossterm::CrosstermBackend;
+use rustix::event::{PollFd, PollFlags, Timespec};
 use top::{Key, Scene};
 
 use crate::failure::Failure;
@@ -54,7 +55,18 @@ impl Terminal {
 
     /// The next key, if one comes within the time. A change of the terminal's size comes as a key that means nothing.
     pub fn key(&mut self, within: Duration) -> Result<Option<Key>, Failure> {
-        match poll(within) {
+        // Not by crossterm, which reads a terminal that has gone away for ever.
+        let stdin = io::stdin();
+        let mut waited = [PollFd::new(&stdin, PollFlags::IN)];
+        let time = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: within.subsec_nanos().into() };
+        match rustix::event::poll(&mut waited, Some(&time)) {
+            Ok(_) if waited[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) => {
+                return Err(Failure::machine("the terminal is gone"));
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(broken(error.into())),
+        }
+        match poll(Duration::ZERO) {
             Ok(false) => return Ok(None),
             Ok(true) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(None),

@@ -110,6 +110,23 @@ fn the_terminal_is_given_back_however_it_ends() {
     terminated.expect_end(130);
 }
 
+/// A closed window. A reader that does not look for it reads nothing for ever, on a whole CPU.
+#[test]
+fn it_ends_when_its_terminal_goes_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let orphan = OnTerminal::start(&format!("top {}", record(folder.path())));
+    orphan.wait_for("STUCK");
+    let process = rustix::process::pidfd_open(orphan.pid(), rustix::process::PidfdFlags::empty()).unwrap();
+    drop(orphan);
+    let mut ended = [rustix::event::PollFd::new(&process, rustix::event::PollFlags::IN)];
+    let patience = rustix::event::Timespec { tv_sec: 30, tv_nsec: 0 };
+    let gone = rustix::event::poll(&mut ended, Some(&patience)).unwrap();
+    if gone == 0 {
+        let _ = rustix::process::pidfd_send_signal(&process, Signal::KILL);
+    }
+    assert_eq!(gone, 1, "it still runs");
+}
+
 #[test]
 fn without_a_terminal_it_says_what_to_use_and_once_needs_none() {
     let folder = tempfile::tempdir().unwrap();
