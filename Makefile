@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build test test-vm lint bench page install dist clean
+.PHONY: all demo build test test-vm lint bench page pictures install dist clean
 
 all: build
 
@@ -42,6 +42,13 @@ bench:
 	@bench/rewrite.sh
 	@bench/fsmark.sh
 	@bench/randrw.sh
+
+# The docs' pictures of a page, of a fresh demo (RUN=DIR: of that run).
+pictures: RUN ?= target/pictures/run
+pictures: build
+	@test -e $(RUN) || { mkdir -p target/pictures && $(PROGRAM) demo --quiet --json >target/pictures/demo.json && \
+	    ln -sfn "$$(realpath "$$(python3 -c 'import json; print(json.load(open("target/pictures/demo.json"))["run"])')")" $(RUN); }
+	PICTURES_OF="$$(realpath $(RUN))" PICTURES="$(CURDIR)/docs/images" $(CARGO) test --locked -p stallscope --test program -- pictures::
 
 # The page's program, from crates/page/web/src. Its bundle is committed, so that nobody else needs node.
 page:

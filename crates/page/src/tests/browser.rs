@@ -79,6 +79,12 @@ impl Browser {
         }
     }
 
+    /// A picture of the window as a PNG, in base64.
+    #[allow(dead_code)] // One of the two test programs takes none.
+    pub(crate) fn picture(&mut self) -> String {
+        self.call("Page.captureScreenshot", json!({ "format": "png" }))["data"].as_str().unwrap().to_owned()
+    }
+
     /// The value of an expression in the page.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });

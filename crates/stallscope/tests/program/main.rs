@@ -34,6 +34,7 @@ mod live;
 mod many_requests;
 mod ordinary_user;
 mod packing;
+mod pictures;
 mod plan;
 mod recording;
 mod side_by_side;
