@@ -299,6 +299,16 @@ impl Traced {
             && self.request_intervals.is_empty()
             && self.tasks.is_empty()
     }
+
+    /// Forgets all rows, and keeps the lists' memory.
+    pub fn clear(&mut self) {
+        let Traced { stalls, stacks, requests, request_intervals, tasks } = self;
+        stalls.clear();
+        stacks.clear();
+        requests.clear();
+        request_intervals.clear();
+        tasks.clear();
+    }
 }
 
 #[cfg(test)]

@@ -27,8 +27,10 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// To be called when the rows were taken out.
-    pub fn done(self) {
+    /// To be called when the rows were taken out, or nobody wants them.
+    pub fn done(mut self) {
+        // What no archive took must not come back as new rows.
+        self.rows.clear();
         self.queued.add(self.bytes.wrapping_neg(), 1_usize.wrapping_neg());
         let _ = self.spare.try_send(self.rows);
     }
@@ -192,6 +194,24 @@ mod tests {
         assert_eq!((shown, traced.stalls.len()), (500, 0));
         outbox.tell_losses(1);
         assert_eq!(losses(&rows), []);
+    }
+
+    #[test]
+    fn rows_that_no_archive_took_do_not_come_back() {
+        let (sender, rows) = sync_channel(512);
+        let mut outbox = Outbox::new(sender);
+        let mut traced = Traced::default();
+        for _ in 0..20 {
+            traced.stalls.extend(stalls(3).stalls);
+            traced.stacks.extend(stalls(3).stacks);
+            let mut shown = (0, 0);
+            outbox.hand_on(&mut traced, |traced| shown = (traced.stalls.len(), traced.stacks.len()));
+            assert_eq!(shown, (3, 1));
+            for row in rows.try_iter() {
+                let Row::Traced(batch) = row else { panic!("only batches were sent") };
+                batch.done();
+            }
+        }
     }
 
     #[test]
