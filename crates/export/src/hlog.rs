@@ -28,6 +28,9 @@ impl<W: Write> HistogramLog<W> {
         let wall_ns = description.started.wall_ns.max(0);
         let (seconds, ms) = (wall_ns / 1_000_000_000, wall_ns / 1_000_000 % 1_000);
         writeln!(sink, "#[Logged with stallscope {}; values are nanoseconds]", description.version)?;
+        if let Some(origin) = description.origin() {
+            writeln!(sink, "#[SIMULATED by the model '{}', policy '{}']", tag(&origin.model), tag(&origin.policy))?;
+        }
         writeln!(sink, "#[Histogram log format version 1.3]")?;
         writeln!(sink, "#[StartTime: {seconds}.{ms:03} (seconds since epoch)]")?;
         writeln!(sink, "#[BaseTime: {seconds}.{ms:03} (seconds since epoch)]")?;

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::run::RunDescription;
+use model::simulation::Origin;
 
 /// Changes that are held in memory at once: 64 MiB of them.
 pub const CHANGES_HELD: u64 = 4 << 20;
@@ -83,6 +84,8 @@ pub struct OpenMetrics<W: Write> {
     zero_wall_ns: i128,
     /// Number and moment of each sample, in order.
     samples: Vec<(u32, u64)>,
+    /// The model that made the run, where no machine did: each family says so.
+    made_by: Option<Origin>,
 }
 
 impl<W: Write> OpenMetrics<W> {
@@ -91,7 +94,8 @@ impl<W: Write> OpenMetrics<W> {
         let started = description.started;
         let mut samples: Vec<_> = samples.iter().map(|header| (header.sample, header.at.monotonic_ns)).collect();
         samples.sort_unstable();
-        OpenMetrics { sink, zero_wall_ns: i128::from(started.wall_ns) - i128::from(started.monotonic_ns), samples }
+        let zero_wall_ns = i128::from(started.wall_ns) - i128::from(started.monotonic_ns);
+        OpenMetrics { sink, zero_wall_ns, samples, made_by: description.origin() }
     }
 
     /// Adds a group of families with all their changes.
@@ -104,6 +108,11 @@ impl<W: Write> OpenMetrics<W> {
             writeln!(self.sink, "# TYPE {name} {kind}")?;
             if let Some(unit) = family.unit {
                 writeln!(self.sink, "# UNIT {name} {unit}")?;
+            }
+            if let Some(Origin { model, policy, .. }) = &self.made_by {
+                let words = format!("SIMULATED by the model '{model}', policy '{policy}'");
+                let words: String = words.chars().filter(|c| !c.is_control() && *c != '\\' && *c != '"').collect();
+                writeln!(self.sink, "# HELP {name} {words}")?;
             }
             let suffix = if family.semantics == Semantics::Counter { "_total" } else { "" };
             for metric in &family.metrics {

@@ -69,7 +69,10 @@ impl<W: Write> PerfettoTrace<W> {
     /// Begins a trace of a run.
     pub fn new(sink: W, description: &RunDescription) -> io::Result<PerfettoTrace<W>> {
         let mut packets = Packets::new(sink, description.started)?;
-        packets.track(Of::Run.track(0), None, &format!("run {}", description.workload))?;
+        let made = description.origin().map_or_else(String::new, |origin| {
+            format!(", SIMULATED by the model '{}', policy '{}'", origin.model, origin.policy)
+        });
+        packets.track(Of::Run.track(0), None, &format!("run {}{made}", description.workload))?;
         let names = description.devices.iter().filter_map(|device| {
             let (major, minor) = device.number.split_once(':')?;
             Some((DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?), device.name.clone()))

@@ -54,9 +54,9 @@ pub fn text(about: &str, set: &[String], seed: u64, played: &[Played], style: St
         let _ = writeln!(text, " {}: {}", one.simulation.policy, one.simulation.about);
     }
     text.push('\n');
-    figures(&mut text, played);
+    figures(&mut text, played, style);
     for one in played {
-        text.push_str(&endings(&one.simulation.policy, &one.course, style));
+        text.push_str(&endings(Some(&one.simulation.policy), &one.course, style));
     }
     for one in played {
         text.push_str(&histograms(Some(&one.simulation.policy), &one.course, style));
@@ -76,31 +76,65 @@ pub fn of_run(course: &Course, style: Style) -> String {
         let shown = shown(figure);
         let _ = writeln!(text, " {:<width$} {shown:>12}  {}", figure.name, style.faint(&printable(&figure.about)));
     }
-    text.push_str(&endings("it", course, style));
+    text.push_str(&endings(None, course, style));
     text.push_str(&histograms(None, course, style));
     text
 }
 
-fn figures(text: &mut String, played: &[Played]) {
+/// As many policies beside one another as there is room for, the others below them.
+fn figures(text: &mut String, played: &[Played], style: Style) {
+    let names = names(played);
+    let head = |last: &str| std::iter::once(String::new()).chain(names.iter().cloned()).chain([last.to_owned()]);
+    let head: Vec<String> = head("simulated time").collect();
+    let columns: Vec<Vec<String>> = played.iter().map(|one| column(one, &played[0], &names)).collect();
+    let wide = |column: &[String]| column.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let mut from = 0;
+    while from < columns.len() {
+        let mut width = wide(&head) + 1;
+        let fits = columns[from..].iter().take_while(|column| {
+            width += wide(column) + 2;
+            width <= style.width
+        });
+        let to = from + fits.count().max(1);
+        if from > 0 {
+            text.push('\n');
+        }
+        rows(text, &head, &columns[from..to]);
+        from = to;
+    }
+    if from > 1 {
+        let first = printable(&played[0].simulation.policy);
+        let _ = writeln!(text, " {}", style.faint(&format!("x: times the figure of '{first}'")));
+    }
+}
+
+/// A policy's name and figures, in the order of their names, and the time that was simulated.
+fn column(one: &Played, first: &Played, names: &[String]) -> Vec<String> {
+    let of = |one: &Played, name: &String| one.course.figures.iter().find(|figure| figure.name == *name).cloned();
+    let cell = |name: &String| {
+        let Some(figure) = of(one, name) else { return "-".to_owned() };
+        let of_first = of(first, name).and_then(|figure| figure.value);
+        match ratio(figure.value, of_first).filter(|_| !std::ptr::eq(one, first)) {
+            Some(ratio) => format!("{} (x {})", shown(&figure), factor(ratio)),
+            None => shown(&figure),
+        }
+    };
+    let mut cells = vec![printable(&one.simulation.policy)];
+    cells.extend(names.iter().map(cell));
+    cells.push(Nanoseconds(one.course.ended_ns).to_string());
+    cells
+}
+
+fn rows(text: &mut String, head: &[String], columns: &[Vec<String>]) {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let policies = played.iter().map(|one| one.simulation.policy.clone());
-    table.set_header(std::iter::once(String::new()).chain(policies));
-    for name in names(played) {
-        let of = |one: &Played| one.course.figures.iter().find(|figure| figure.name == name).cloned();
-        let first = of(&played[0]).and_then(|figure| figure.value);
-        let cells = played.iter().enumerate().map(|(at, one)| match of(one) {
-            Some(figure) if at == 0 => shown(&figure),
-            Some(figure) => match ratio(figure.value, first) {
-                Some(ratio) => format!("{} (x {})", shown(&figure), factor(ratio)),
-                None => shown(&figure),
-            },
-            None => "-".to_owned(),
-        });
-        table.add_row(std::iter::once(name.clone()).chain(cells));
+    for (at, name) in head.iter().enumerate() {
+        let row = std::iter::once(name.clone()).chain(columns.iter().map(|column| column[at].clone()));
+        match at {
+            0 => table.set_header(row),
+            _ => table.add_row(row),
+        };
     }
-    let simulated = played.iter().map(|one| Nanoseconds(one.course.ended_ns).to_string());
-    table.add_row(std::iter::once("simulated time".to_owned()).chain(simulated));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -161,11 +195,12 @@ fn grouped_float(value: f64) -> String {
 }
 
 /// A hang, told as one: who waits for whom.
-fn endings(who: &str, course: &Course, style: Style) -> String {
+fn endings(policy: Option<&str>, course: &Course, style: Style) -> String {
     let Some(hang) = &course.hang else { return String::new() };
     let mut text = String::new();
     let at = Nanoseconds(hang.at_ns);
-    let title = format!("HANG: after {at} of {} nothing would ever have happened again", printable(who));
+    let of = policy.map_or_else(String::new, |policy| format!(" of {}", printable(policy)));
+    let title = format!("HANG: after {at}{of} nothing would ever have happened again");
     let _ = writeln!(text, "\n{}", style.bad(&title));
     for line in waiters(hang) {
         let _ = writeln!(text, "  {line}");

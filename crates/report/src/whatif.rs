@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use model::prediction::{Latencies, Predicted, Prediction};
 use model::quantity::{Bytes, Nanoseconds};
+use model::simulation::Origin;
 use serde_json::{Value, json};
 
 use crate::number::{counted, grouped, latency};
+use crate::simulation::badge;
 use crate::style::{Style, printable};
 
 #[cfg(test)]
@@ -22,8 +24,14 @@ pub struct Source {
     pub device: String,
     /// The policy that it was recorded under, in the model's words.
     pub recorded_under: Option<String>,
+    /// The model that made the record, where none was made on a machine.
+    pub made_by: Option<Origin>,
     /// Requests of other devices, left out.
     pub others: u64,
+    /// Requests of a block trace whose times are not certain, because events were lost, left out.
+    pub uncertain: u64,
+    /// Events that the trace lacks.
+    pub lost_events: u64,
 }
 
 /// A percentile as far off as this, or more, is told as a miss.
@@ -44,16 +52,27 @@ pub fn text(source: &Source, prediction: &Prediction, style: Style) -> String {
     let mut text = String::new();
     let _ =
         writeln!(text, "{}", style.heading(&format!("What if: {}, device {}", printable(&source.path), source.device)));
+    let made = match &source.made_by {
+        Some(origin) => format!("{}, the record neither", badge(origin)),
+        None => "SIMULATED: only the rows 'recorded' were measured on a machine".to_owned(),
+    };
+    let _ = writeln!(text, "{}", style.remark(&made));
     let under = source.recorded_under.as_deref().unwrap_or("an unknown scheduler");
     let took = Nanoseconds(prediction.recorded_took_ns);
     let _ = writeln!(text, " {}, recorded under {under} in {took}", counted(prediction.requests, "request"));
     for (count, what) in [
         (source.others, "of other devices left out"),
+        (source.uncertain, "left out, as events of theirs were lost"),
         (prediction.unusable, "without the moments of their issue left out"),
     ] {
         if count > 0 {
             let _ = writeln!(text, " {} {what}", counted(count, "request"));
         }
+    }
+    if source.lost_events > 0 {
+        let lost = counted(source.lost_events, "event");
+        let _ =
+            writeln!(text, " {}", style.remark(&format!("{lost} of the trace lost: the replay lacks their requests")));
     }
     device(&mut text, prediction);
     text.push('\n');
@@ -178,8 +197,11 @@ pub fn json(source: &Source, prediction: &Prediction) -> Value {
         "model": "sched",
         "trace": source.path,
         "device": source.device,
+        "record_simulated": source.made_by.as_ref(),
         "recorded_under": source.recorded_under,
         "requests_of_other_devices": source.others,
+        "uncertain_requests": source.uncertain,
+        "lost_events": source.lost_events,
         "assumptions": ASSUMPTIONS,
     });
     document["prediction"] = json!(prediction);

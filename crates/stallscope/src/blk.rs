@@ -110,7 +110,7 @@ fn write_series(directory: &Path, findings: &BlkFindings<'_>) -> Result<(), Fail
 }
 
 /// A trace that is not there or is none is a wrong word of the user's, unless the system refused it.
-fn unreadable(error: TraceError) -> Failure {
+pub(crate) fn unreadable(error: TraceError) -> Failure {
     match &error {
         TraceError::Io { source, .. } if source.kind() != std::io::ErrorKind::NotFound => Failure::machine(error),
         _ => Failure::usage(error),

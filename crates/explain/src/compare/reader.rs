@@ -210,7 +210,10 @@ fn cautions(summary: &Summary) -> Vec<String> {
     if summary.operations.iter().any(|operation| operation.latencies.errors() > 0) {
         found.push("operations failed, and a failed one may be a quick one; see 'stallscope show'".to_owned());
     }
-    if summary.operations.iter().any(|operation| operation.stuck > 0) {
+    let hang = summary.simulated.as_ref().and_then(|simulated| simulated.course.as_ref()?.hang.as_ref());
+    if hang.is_some() {
+        found.push("it HANGS: from then on nothing happens; 'stallscope show' says who waits for whom".to_owned());
+    } else if summary.operations.iter().any(|operation| operation.stuck > 0) {
         found.push("operations had not finished at the end and are in no percentile; make the run longer".to_owned());
     }
     let recording = &summary.recording;

@@ -15,6 +15,8 @@ pub(super) struct Options {
     threads: u64,
     engine: Option<&'static str>,
     direct: Option<u64>,
+    /// What made the run, where no machine did.
+    made_by: Option<String>,
 }
 
 impl Options {
@@ -56,6 +58,9 @@ impl Options {
             threads: number("threads").unwrap_or(1),
             engine,
             direct: number("direct"),
+            made_by: description.origin().map(|origin| {
+                format!("SIMULATED by the model '{}', policy '{}': measured on no machine", origin.model, origin.policy)
+            }),
         }
     }
 
@@ -75,6 +80,9 @@ impl Options {
         }
         if let Some(direct) = self.direct {
             tell("direct", direct.to_string());
+        }
+        if let Some(made_by) = &self.made_by {
+            tell("description", made_by.clone());
         }
         Value::Object(options)
     }

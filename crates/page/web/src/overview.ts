@@ -1,5 +1,6 @@
 import { element, table } from "./element";
 import { bytes, count, duration, share, value } from "./format";
+import { histograms } from "./histograms";
 import { colour, hatch } from "./theme";
 import type { CauseTime, Comparison, Run } from "./types";
 
@@ -129,7 +130,7 @@ export function overview(run: Run, letter: string): HTMLElement {
     element("div", { class: "columns" },
       element("div", {}, causes(run)),
       element("div", {}, model(run), operations(run), rates(run)),
-      element("div", {}, culprits(run))),
+      element("div", {}, culprits(run), histograms(run.summary.simulated?.histograms ?? []))),
     losses(run));
 }
 

@@ -133,12 +133,20 @@ export interface Explanation {
   losses: { lost: Record<string, number>; tables: { table: string; why: string }[]; missing: { what: string; why: string | null; remedy: string | null }[] };
 }
 
+export interface Histogram {
+  name: string;
+  form: "rpc_stats" | "argdist";
+  /** A value, or the least of its power of two, and how often. */
+  rows: [number, number][];
+}
+
 /** What a model came to; of every run on a machine it is null. */
 export interface Simulated {
   figures?: { [name: string]: number | null };
   units?: { [name: string]: string };
   about?: { [name: string]: string };
   hang?: null | { at_ns: number; waiters: { task: string; awaits: string; from: string[]; since_ns: number }[] };
+  histograms?: Histogram[];
 }
 
 export interface Summary {

@@ -17,6 +17,7 @@ pub fn json(run: Option<&str>, glance: &Glance) -> Value {
     let pressure = memory.pressure.iter();
     json!({
         "run": run,
+        "simulated": explanation.simulated.as_ref(),
         "from_ns": glance.window.from_ns,
         "to_ns": glance.window.to_ns,
         "phase": glance.phase,

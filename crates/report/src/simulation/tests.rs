@@ -103,3 +103,17 @@ fn the_document_has_each_policy_with_its_ratios() {
     assert!(document["policies"][0]["figures"]["waits_ns"].is_null());
     assert!(document["policies"][1]["hang"].is_null());
 }
+
+#[test]
+fn policies_that_have_no_room_side_by_side_stand_below() {
+    let many: Vec<_> = two().into_iter().chain(two()).chain(two()).collect();
+    for (width, blocks) in [(400, 1), (100, 2), (20, 6)] {
+        let text = text("a toy", &[], 7, &many, Style { width, ..Style::PLAIN });
+        println!("{text}");
+        let lines: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("rpcs ")).collect();
+        assert_eq!(lines.len(), blocks);
+        assert!(width < 100 || lines.iter().all(|line| line.chars().count() <= width));
+        assert_eq!(lines.concat().matches("(x 0.25)").count(), 3, "each is compared with the first of all");
+        assert!(text.contains("x: times the figure of 'old'"));
+    }
+}

@@ -40,7 +40,8 @@ fn prediction(p50_ns: u64) -> Prediction {
 
 fn source() -> Source {
     let recorded_under = Some("deadline".to_owned());
-    Source { path: "run".to_owned(), device: "7,0".to_owned(), recorded_under, others: 0 }
+    let (path, device) = ("run".to_owned(), "7,0".to_owned());
+    Source { path, device, recorded_under, others: 0, uncertain: 3, lost_events: 70, made_by: None }
 }
 
 #[test]
@@ -49,8 +50,17 @@ fn a_miss_of_the_check_is_said() {
     assert!(shown.contains("within 15 % in medians"), "{shown}");
     assert!(!shown.contains("async write"), "{shown}");
     assert!(shown.contains("2 requests without the moments"), "{shown}");
+    assert!(shown.contains("SIMULATED") && shown.contains("70 events of the trace lost"), "{shown}");
+    assert!(shown.contains("3 requests left out, as events of theirs were lost"), "{shown}");
     let shown = text(&source(), &prediction(1_200_000), Style::PLAIN);
     assert!(shown.contains("misses 1 of 1: p50 of reads x 1.20"), "{shown}");
+}
+
+#[test]
+fn a_record_that_a_model_made_is_no_measurement_either() {
+    let made_by = Some(model::simulation::Origin { model: "sched".into(), policy: "cfq".into(), seed: Some(1) });
+    let shown = text(&Source { made_by, ..source() }, &prediction(1), Style::PLAIN);
+    assert!(shown.contains("SIMULATED by the model 'sched'") && !shown.contains("only the rows"), "{shown}");
 }
 
 #[test]

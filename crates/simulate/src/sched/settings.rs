@@ -8,6 +8,8 @@ use super::{bfq, cfq, deadline, fifo};
 use crate::parameter::{Kind, Parameter, SettingError, Settings};
 use crate::service::Service;
 
+const LEAST_SERVICE_NS: u64 = 1_000;
+
 const OURS: &str = "our choice";
 const MQ_DEADLINE: &str = "Linux 6.18, block/mq-deadline.c";
 const CFQ: &str = "Linux 3.9, block/cfq-iosched.c";
@@ -128,6 +130,10 @@ pub(super) fn shape(settings: &Settings) -> Result<Shape, SettingError> {
         "shared" => Limit::Shared(requests, requests),
         _ => Limit::Separate(requests),
     };
+    // A device that takes no time is asked for more and more within one moment, for ever.
+    if settings.whole("service") < LEAST_SERVICE_NS {
+        return Err(SettingError::Contradiction("service: write at least 1us".to_owned()));
+    }
     Ok(Shape {
         limit,
         depth: count("depth")?,

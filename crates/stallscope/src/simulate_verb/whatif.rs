@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use archive::Run;
-use blktrace::{Trace, TraceError};
+use blktrace::Trace;
 use explain::lifecycle::{FinishedBio, Lifecycle, Phase, Settings};
 use model::block::{DeviceNumber, SECTOR_BYTES};
+use model::simulation::Origin;
 use model::stall::RequestRecord;
 use simulate::sched::predict::{Question, predict};
 
 use super::asked::Asked;
+use crate::blk;
 use crate::failure::{Exit, Failure};
 use crate::reading;
 use crate::screen::Screen;
@@ -20,9 +22,21 @@ struct Load {
     requests: Vec<RequestRecord>,
     /// Requests of other devices, that were left out.
     others: u64,
+    loss: Loss,
+    /// The model that made the run, if one did.
+    made_by: Option<Origin>,
     /// The device's scheduler in the words of the model, and its requests, where the run has them.
     scheduler: Option<&'static str>,
     nr_requests: Option<u32>,
+}
+
+/// What a block trace lacks; a run says itself what it lost.
+#[derive(Debug, Clone, Copy, Default)]
+struct Loss {
+    /// Events that its sequence numbers miss.
+    events: u64,
+    /// Requests whose times are not certain for that, and which were left out.
+    requests: u64,
 }
 
 /// Reads, fits, predicts, shows.
@@ -57,7 +71,10 @@ pub(super) fn what_if(asked: &Asked, path: &Path) -> Result<Exit, Failure> {
         path: path.display().to_string(),
         device: load.device.to_string(),
         recorded_under: load.scheduler.map(str::to_owned),
+        made_by: load.made_by,
         others: load.others,
+        uncertain: load.loss.requests,
+        lost_events: load.loss.events,
     };
     if options.output.json {
         screen.json(&report::whatif::json(&source, &prediction));
@@ -70,9 +87,9 @@ pub(super) fn what_if(asked: &Asked, path: &Path) -> Result<Exit, Failure> {
 /// A run directory, or a block trace.
 fn read(path: &Path, device: Option<&str>, screen: &Screen) -> Result<Load, Failure> {
     let is_run = path.join("run.json").is_file();
-    let (all, run) = match is_run {
+    let (all, loss, run) = match is_run {
         true => of_run(path)?,
-        false => (of_trace(path)?, None),
+        false => of_trace(path)?,
     };
     let device = chosen(&all, device, path)?;
     let count = all.len() as u64;
@@ -96,28 +113,31 @@ fn read(path: &Path, device: Option<&str>, screen: &Screen) -> Result<Load, Fail
              --requests all",
         );
     }
-    Ok(Load { device, requests, others, scheduler, nr_requests })
+    let made_by = run.as_ref().and_then(|run| run.description().origin());
+    Ok(Load { device, requests, others, loss, made_by, scheduler, nr_requests })
 }
 
-fn of_run(path: &Path) -> Result<(Vec<RequestRecord>, Option<Run>), Failure> {
+fn of_run(path: &Path) -> Result<(Vec<RequestRecord>, Loss, Option<Run>), Failure> {
     let run = Run::open(path).map_err(reading::unreadable)?;
     let mut requests = Vec::new();
     for batch in run.requests() {
         requests.extend(batch.map_err(reading::unreadable)?);
     }
-    Ok((requests, Some(run)))
+    Ok((requests, Loss::default(), Some(run)))
 }
 
-fn of_trace(path: &Path) -> Result<Vec<RequestRecord>, Failure> {
-    let unreadable = |error: TraceError| Failure::usage(error);
-    let mut trace = Trace::open([path]).map_err(unreadable)?;
+fn of_trace(path: &Path) -> Result<(Vec<RequestRecord>, Loss, Option<Run>), Failure> {
+    let mut trace = Trace::open([path]).map_err(blk::unreadable)?;
     let mut lifecycle = Lifecycle::with_observer(Settings::default(), Vec::new());
-    while let Some(events) = trace.next_batch().map_err(unreadable)? {
+    while let Some(events) = trace.next_batch().map_err(blk::unreadable)? {
         lifecycle.feed_all(events);
     }
-    let (_, bios) = lifecycle.finish();
-    let certain = bios.iter().filter(|bio| !bio.merged && bio.certainty.is_certain());
-    Ok((0..).zip(certain).map(|(number, bio)| request(number, bio)).collect())
+    let (_, mut bios) = lifecycle.finish();
+    bios.retain(|bio| !bio.merged);
+    let count = bios.len();
+    bios.retain(|bio| bio.certainty.is_certain());
+    let loss = Loss { events: trace.notes().lost_events(), requests: (count - bios.len()) as u64 };
+    Ok(((0..).zip(&bios).map(|(number, bio)| request(number, bio)).collect(), loss, None))
 }
 
 /// The bio that a request was made for stands for it: those that were merged into it came for nothing.

@@ -97,7 +97,9 @@ impl Stored {
 
 impl Source for Stored {
     fn title(&self) -> String {
-        self.path.display().to_string()
+        // At the end of the title: that is what a narrow terminal shows of it.
+        let made = if self.run.description().simulated.is_some() { " SIMULATED" } else { "" };
+        format!("{}{made}", self.path.display())
     }
 
     fn started(&self) -> Moment {

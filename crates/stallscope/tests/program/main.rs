@@ -37,6 +37,7 @@ mod packing;
 mod pictures;
 mod plan;
 mod recording;
+mod replaying;
 mod side_by_side;
 mod simoop_lines;
 mod simulating;

@@ -1,4 +1,5 @@
-//! How a run's page looks: light, dark, on paper, and led by keys. The pictures stay in a folder, for people to look at.
+//! How a run's page looks: light, dark, on paper, and led by keys; what it draws of models. The pictures stay in a folder,
+//! for people to look at.
 //!
 //! `PICTURES_OF=RUN PICTURES=docs/images` makes those of the docs, of a run of one's own.
 
@@ -10,6 +11,9 @@ use serde_json::{Value, json};
 
 use crate::browser::Browser;
 use crate::stage::{folder, run};
+
+/// Of a window that shows a model's picture.
+const WIDTH: u32 = 1_100;
 
 /// The run to look at: one that is simulated has stalls, chains and requests without root.
 fn directory(scratch: &Path) -> PathBuf {
@@ -87,5 +91,67 @@ fn the_page_can_be_read_by_day_by_night_and_on_paper() {
     assert_eq!(browser.evaluate(&shown("header")), Value::Bool(false));
     bytes.push(take(&mut browser, "main", "report-print.png"));
     assert!(bytes.iter().all(|bytes| *bytes > 10_000), "{bytes:?}");
+    assert_eq!(browser.errors, [""; 0]);
+}
+
+/// Takes a picture of the elements of an expression, one of each run, side by side under the runs' badges; says how many
+/// bytes it has.
+fn cut_out(browser: &mut Browser, elements: &str, name: &str) -> usize {
+    browser.evaluate(&format!("({elements})[0].scrollIntoView()"));
+    browser.wait_for(&format!("({elements}).every(one => one.querySelector('canvas') !== null)"));
+    let alone = "const [main, badges] = [document.querySelector('main'), [...document.querySelectorAll('.badge')]];\
+         document.querySelector('header').remove();\
+         main.replaceChildren(...picked.map((one, at) => {\
+             const place = document.createElement('div');\
+             place.append(badges[at].cloneNode(true), one);\
+             return place;\
+         }));\
+         Object.assign(main.style, { display: 'grid', gap: '24px', gridTemplateColumns: `repeat(${picked.length}, 1fr)` });";
+    browser.evaluate(&format!("(picked => {{ {alone} scrollTo(0, 0); }})({elements})"));
+    let height = browser.evaluate("document.querySelector('main').getBoundingClientRect().bottom").as_f64().unwrap();
+    let clip = json!({ "x": 0, "y": 0, "width": WIDTH, "height": height.min(2_000.0), "scale": 1 });
+    let asked = json!({ "format": "png", "clip": clip, "captureBeyondViewport": true });
+    let answer = browser.call("Page.captureScreenshot", asked);
+    let png = BASE64_STANDARD.decode(answer["data"].as_str().unwrap()).unwrap();
+    fs::write(pictures().join(name), &png).unwrap();
+    png.len()
+}
+
+/// Plays policies and opens the page of them all.
+fn page_of_a_model(browser: &mut Browser, scratch: &Path, words: &str, policies: &[&str]) {
+    let out = scratch.join("runs");
+    let words = format!("simulate {words} --policy {} --quiet --out {}", policies.join(","), out.display());
+    run(&words).expect_code(0);
+    let runs: Vec<String> = match policies {
+        [_] => vec![out.display().to_string()],
+        several => several.iter().map(|policy| out.join(policy).display().to_string()).collect(),
+    };
+    let file = scratch.join("report.html");
+    run(&format!("report {} -o {}", runs.join(" "), file.display())).expect_code(0);
+    let size = json!({ "width": WIDTH, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+    browser.call("Emulation.setDeviceMetricsOverride", size);
+    media(browser, "screen", "light");
+    browser.open(&format!("file://{}", file.display()));
+}
+
+#[test]
+fn a_models_gauges_and_histograms_are_drawn() {
+    let Some(mut browser) = Browser::start() else { return };
+    // For the docs as the documents have it, else small.
+    let of_docs = std::env::var_os("PICTURES").is_some();
+    let (memory, block) = if of_docs { ("", "") } else { ("--set memory=4g", "--set block=16m") };
+    let scratch = folder();
+    page_of_a_model(&mut browser, scratch.path(), &format!("bufcache {memory}"), &["original"]);
+    let gauges =
+        "[...document.querySelectorAll('figure')].filter(one => /\\bnumdirtybuffers\\b/.test(one.textContent))";
+    assert_eq!(browser.evaluate(&format!("({gauges}).length")), 1);
+    let bytes = cut_out(&mut browser, gauges, "bufcache-over-time.png");
+    let scratch = folder();
+    page_of_a_model(&mut browser, scratch.path(), &format!("osc {block}"), &["old", "full"]);
+    let histograms = "[...document.querySelectorAll('.histograms > :first-child')]";
+    let rows = format!("({histograms}).map(one => one.querySelectorAll('tbody tr').length)");
+    assert_eq!(browser.evaluate(&rows), json!([9, 9]), "1 to 256 pages, under both policies");
+    let others = cut_out(&mut browser, histograms, "osc-rpc-histograms.png");
+    assert!(bytes > 10_000 && others > 5_000, "{bytes} {others}");
     assert_eq!(browser.errors, [""; 0]);
 }

@@ -63,6 +63,37 @@ fn a_simulated_run_reads_like_any_other_and_is_marked_everywhere() {
     let exported = folder.path().join("exported");
     let ended = run(&format!("export {} --to parquet -o {}", old.display(), exported.display())).expect_code(0);
     assert!(ended.stderr.contains("SIMULATED"));
+    // What leaves the house says it itself, where its form has a place for it.
+    for (form, name) in [("hlog", "h"), ("openmetrics", "o"), ("fio-json", "f"), ("perfetto", "p")] {
+        let file = folder.path().join(name);
+        run(&format!("export {} --to {form} -q -o {}", old.display(), file.display())).expect_code(0);
+        let bytes = fs::read(&file).unwrap();
+        assert!(String::from_utf8_lossy(&bytes).contains("SIMULATED by the model 'osc'"), "{form}");
+    }
+    let ended = run(&format!("top {} --once", old.display())).expect_code(0);
+    assert!(ended.stdout.lines().next().unwrap().contains("SIMULATED"), "{}", ended.stdout);
+    let ended = run(&format!("top {} --once --json", old.display())).expect_code(0);
+    assert_eq!(ended.document()["simulated"]["policy"], "old");
+}
+
+#[test]
+fn a_hang_is_told_as_one_by_everything_that_reads_the_run() {
+    let folder = folder();
+    let words = "simulate bufcache --policy original,noclusterw --set memory=4g runtime=10s --quiet";
+    let ended = run(&format!("{words} --out {}", folder.path().display())).expect_code(0);
+    let who = "rewriter 1 waits since";
+    assert!(ended.stdout.contains("HANG: after") && ended.stdout.contains(who), "{}", ended.stdout);
+    let [original, other] = ["original", "noclusterw"].map(|policy| folder.path().join(policy).display().to_string());
+    let shown = run(&format!("show {original}")).expect_code(0);
+    assert!(shown.stdout.contains("HANG: after") && shown.stdout.contains(who), "{}", shown.stdout);
+    let explained = run(&format!("explain {original} --json")).expect_code(0).document();
+    let causes = explained["causes"].as_array().unwrap();
+    assert!(causes.iter().all(|one| one["cause"] != "unexplained"), "{causes:?}");
+    let daemon = causes.iter().find(|one| one["cause"] == "lock").expect("bufdaemon waits for files' locks");
+    assert_eq!(daemon["operations"], 1);
+    let compared = run(&format!("compare --a {original} --b {other}")).expect_code(0);
+    assert!(compared.stdout.contains("it HANGS") && !compared.stdout.contains("make the run longer"));
+    assert!(!run(&format!("show {other}")).expect_code(0).stdout.contains("HANG"));
 }
 
 #[test]
@@ -99,6 +130,7 @@ fn what_cannot_be_played_is_said_in_one_line() {
         ("osc --set writer=1", "there are: writers"),
         ("osc --set writers=many", "a whole number"),
         ("osc --set writers", "NAME=VALUE"),
+        ("sched --set service=0s", "at least 1us"),
     ] {
         let ended = run(&format!("simulate {words}")).expect_code(2);
         assert!(ended.error().contains(told) && ended.error().trim().lines().count() == 1, "{}", ended.error());

@@ -174,6 +174,8 @@ const LOCKS: Rank = &[
     rule(&["__wait_on_freeing_inode"], Cause::Lock, "an inode in use"),
     rule(&["futex_*", "do_futex"], Cause::Lock, "another thread").seen_on(ON_6_18),
     rule(&["_vn_lock"], Cause::Lock, "the lock of a file (FreeBSD)"),
+    // It rests there when the vnodes of all that it might flush are locked.
+    rule(&["buf_daemon"], Cause::Lock, "files whose dirty buffers it could flush to be unlocked (FreeBSD)"),
     rule(&["_mtx_lock_sleep"], Cause::Lock, "a mutex (FreeBSD)"),
 ];
 

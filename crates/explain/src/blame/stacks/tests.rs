@@ -56,6 +56,14 @@ fn real_stacks_of_6_18() {
         ("_sleep < bwait < bufwait < cluster_read < ffs_read < vn_read", "device: a block (FreeBSD)"),
         ("sleeplk < __lockmgr_args < ffs_lock < _vn_lock < vn_rdwr", "lock: the lock of a file (FreeBSD)"),
         (
+            "sleepq_timedwait < _sleep < buf_daemon < fork_exit",
+            "lock: files whose dirty buffers it could flush to be unlocked (FreeBSD)",
+        ),
+        (
+            "_sleep < waitrunningbufspace < flushbufqueues < buf_daemon",
+            "dirty_throttle: writes under way to be done (FreeBSD)",
+        ),
+        (
             "folio_wait_bit_common < filemap_read_folio < filemap_fault < __do_fault",
             "page_fault: a page of a mapped file",
         ),

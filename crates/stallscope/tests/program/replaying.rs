@@ -1,0 +1,121 @@
+//! `simulate sched --trace`: what was recorded, by this program or by a block tracer, under other schedulers.
+
+use std::path::{Path, PathBuf};
+
+use archive::Run;
+use model::block::Operation;
+use model::stall::RequestRecord;
+use serde_json::Value;
+
+use crate::stage::{Disk, folder, is_root, number, run};
+
+const LOAD: &str = "randrw --mix 70 --threads 4 --file-size 8m --block-size 4k --direct --runtime 2s --warmup 0s";
+
+fn requests(run_directory: &Path) -> Vec<RequestRecord> {
+    Run::open(run_directory).unwrap().requests().flat_map(Result::unwrap).collect()
+}
+
+/// What is predicted of a run or trace.
+fn predicted(path: &Path, options: &str) -> Value {
+    let words = format!("simulate sched --json {options} --trace {}", path.display());
+    let document = run(&words).expect_code(0).document();
+    assert_eq!(document["simulated"], true);
+    document
+}
+
+/// Requests of a class, as recorded or as a policy has them.
+fn class<'a>(rows: &'a Value, class: &str) -> &'a Value {
+    rows.as_array().unwrap().iter().find(|row| row["class"] == class).unwrap()
+}
+
+fn policies(document: &Value) -> Vec<&str> {
+    let all = document["prediction"]["predicted"].as_array().unwrap();
+    all.iter().map(|one| one["policy"].as_str().unwrap()).collect()
+}
+
+fn trace(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../blktrace/tests/data").join(name)
+}
+
+#[test]
+fn a_recorded_run_is_replayed_under_each_scheduler_and_checked_by_its_own() {
+    if !is_root("recording block requests") {
+        return;
+    }
+    let (disk, folder) = (Disk::ext4(128 << 20), folder());
+    let out = folder.path().join("run");
+    run(&format!("run {LOAD} --requests all -q --out {} {}", out.display(), disk.path().display())).expect_code(0);
+    let document = predicted(&out, &format!("--device {}", disk.number()));
+    let all = requests(&out);
+    let ours = |request: &&RequestRecord| request.device.to_string() == disk.number().replace(':', ",");
+    let count = all.iter().filter(ours).count() as f64;
+    assert_eq!(number(&document, "/requests_of_other_devices"), all.len() as f64 - count);
+    assert_eq!(number(&document, "/prediction/requests") + number(&document, "/prediction/unusable"), count);
+    let under = document["recorded_under"].as_str().expect("a scheduler of today").to_owned();
+    let mut expected = vec!["none", "deadline", "bfq"];
+    expected.retain(|policy| *policy != under);
+    let mut others = policies(&document);
+    others.retain(|policy| *policy != under);
+    assert_eq!(others, expected);
+    let reads = all.iter().filter(ours).filter(|request| request.kind.operation() == Operation::Read).count();
+    let recorded = number(class(&document["prediction"]["recorded"], "read"), "/count");
+    assert!(recorded > 100.0 && recorded <= reads as f64, "{recorded} of {reads}");
+    for policy in document["prediction"]["predicted"].as_array().unwrap() {
+        assert_eq!(policy["is_check"].as_bool(), Some(policy["policy"] == *under));
+        let row = class(&policy["latencies"], "read");
+        assert!(number(row, "/count") > 0.0 && number(row, "/p50_ns") <= number(row, "/p90_ns"), "{row}");
+    }
+    let text = run(&format!("simulate sched --device {} --trace {}", disk.number(), out.display())).expect_code(0);
+    assert!(text.stdout.contains("SIMULATED") && text.stdout.contains("Check: "), "{}", text.stdout);
+    assert!(!text.stderr.contains("--requests all"), "{}", text.stderr);
+}
+
+#[test]
+fn a_run_of_slow_requests_only_is_replayed_with_a_warning_and_one_of_none_is_refused() {
+    if !is_root("recording block requests") {
+        return;
+    }
+    let (disk, folder) = (Disk::ext4(128 << 20), folder());
+    let (slow, none) = (folder.path().join("slow"), folder.path().join("none"));
+    run(&format!("run {LOAD} --slower-than 1ns -q --out {} {}", slow.display(), disk.path().display())).expect_code(0);
+    let ended = run(&format!("simulate sched --trace {}", slow.display())).expect_code(0);
+    assert!(ended.stderr.contains("the replay lacks the others"), "{}", ended.stderr);
+    run(&format!("record --no-trace --runtime 300ms --interval 100ms -q --out {}", none.display())).expect_code(0);
+    let ended = run(&format!("simulate sched --trace {}", none.display())).expect_code(2);
+    assert!(ended.error().contains("holds no block requests"), "{}", ended.error());
+}
+
+/// The counts are blkparse's: 21,828 reads, 23,044 writes that the device was given, 10 of them asynchronous.
+#[test]
+fn a_block_trace_of_ftrace_is_replayed() {
+    let document = predicted(&trace("loop-xfs.bin.zst"), "--policy none,deadline,bfq,cfq");
+    assert_eq!(policies(&document), ["none", "deadline", "bfq", "cfq"]);
+    assert!(document["recorded_under"].is_null());
+    let all = number(&document, "/prediction/requests") + number(&document, "/prediction/unusable");
+    assert!((21_828.0..=21_828.0 + 23_054.0 + 3_717.0).contains(&all), "{all}");
+    assert!(number(&document, "/prediction/depth") >= 1.0);
+    for policy in document["prediction"]["predicted"].as_array().unwrap() {
+        for kind in ["read", "sync write"] {
+            assert!(number(class(&policy["latencies"], kind), "/p99_ns") > 0.0, "{kind}: {policy}");
+        }
+    }
+}
+
+#[test]
+fn a_dump_of_blkparse_is_replayed_and_a_device_can_be_chosen() {
+    let path = trace("nvme-merged.blktrace.0");
+    let document = predicted(&path, "--device 259:0");
+    assert_eq!(document, predicted(&path, "--device 259:0"), "the same record, the same prediction");
+    assert_eq!((document["device"].as_str(), number(&document, "/prediction/requests")), (Some("259,0"), 963.0));
+    assert_eq!(number(class(&document["prediction"]["recorded"], "read"), "/count"), 963.0);
+    for (words, told) in [
+        (format!("sched --trace {} --device 8:0", path.display()), "there are: 259,0 (963)"),
+        (format!("sched --trace {}.gone", path.display()), "gone"),
+        (format!("sched --trace {}", env!("CARGO_MANIFEST_DIR").to_owned() + "/Cargo.toml"), "Cargo.toml"),
+        (format!("osc --trace {}", path.display()), "'sched' does"),
+        (format!("sched --trace {} --out x", path.display()), "--out"),
+    ] {
+        let ended = run(&format!("simulate {words}")).expect_code(2);
+        assert!(ended.stderr.contains(told), "{words}: {}", ended.stderr);
+    }
+}
