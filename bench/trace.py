@@ -1,8 +1,9 @@
 """What tracing costs a load: called by trace.sh, which makes the device.
 
 One fio runs all the time. The ways of tracing alternate beside it, forth and back, each for a window of some seconds, once
-it is attached, between two windows without; what is shown is the median of the differences from those two, and the range. `stallscope record` runs as it does for its
-users: with all samplers, and tracing the whole machine.
+it is attached, between two windows without; what is shown is the median of the differences from those two and its interval of
+at least 95 % (the sign test's; below six rounds the range). `stallscope record` runs as it does for its users: with all
+samplers, and tracing the whole machine.
 
 CPU is that of the whole machine: on each CPU a thread of the scheduler's idle class counts loops, which tells what the
 others left over, interrupts included. The kernel's own account goes by ticks and misses most of what is as short and as
@@ -11,6 +12,7 @@ often as this. So the machine must have nothing else to do.
 
 import glob
 import json
+import math
 import mmap
 import os
 import shutil
@@ -26,6 +28,8 @@ ROUNDS = int(os.environ.get("TRACE_ROUNDS", 5))
 SECONDS = float(os.environ.get("TRACE_SECONDS", 2))
 RATE = int(os.environ.get("TRACE_RATE", 50000))
 ENGINE = os.environ.get("TRACE_ENGINE", "io_uring")
+# 0: only what is ours, for many rounds in a short time.
+PEERS = os.environ.get("TRACE_PEERS", "1") != "0"
 CPUS = sorted(os.sched_getaffinity(0))
 DISK = os.path.basename(DEVICE)
 PROGRAM, FLOOR = "target/release/stallscope", "target/release/examples/floor"
@@ -246,6 +250,8 @@ def all_ways(per_job):
     ways = {"stallscope record": Record(), "stallscope record --requests all": Record("--requests", "all")}
     if os.path.exists(FLOOR) and not per_job:
         ways["programs that do nothing"] = Floor()
+    if not PEERS:
+        return ways
     if TRACEFS and os.path.exists(f"/sys/block/{DISK}/trace"):
         ways["ftrace's blk tracer"] = BlkTracer()
     else:
@@ -314,6 +320,16 @@ def measure(title, per_job, spare):
             tell(name, ways[name], rounds, base)
 
 
+def interval(values):
+    """The sign test's interval of the median, of at least 95 %; of fewer than six values the range."""
+    ordered, count, below = sorted(values), len(values), 0
+    out = -1
+    while 2 * (below + math.comb(count, out + 1)) <= 0.05 * 2**count:
+        out += 1
+        below += math.comb(count, out)
+    return ordered[max(out, 0)], ordered[-1 - max(out, 0)]
+
+
 def tell(name, way, rounds, base):
     fewer = [100 * (1 - 2 * traced.rate / (before.rate + after.rate)) for before, traced, after in rounds]
     more = [traced.cpu_ns - (before.cpu_ns + after.cpu_ns) / 2 for before, traced, after in rounds]
@@ -321,9 +337,10 @@ def tell(name, way, rounds, base):
     switched = statistics.median(traced.switches for _, traced, _ in rounds)
     median = statistics.median(more)
     share = 100 * median * rate / (len(CPUS) * 1e9)
+    (least, most), (low, high) = interval(fewer), interval(more)
     told = getattr(way, "told", str)()
-    print(f"{name:<32} {rate:7.0f} requests/s {statistics.median(fewer):+5.1f} % fewer ({min(fewer):+.1f} to {max(fewer):+.1f})"
-          f"  {median:+6.0f} ns CPU a request ({min(more):+.0f} to {max(more):+.0f}) = {100 * median / base:+5.1f} %, {share:+5.2f} % of"
+    print(f"{name:<32} {rate:7.0f} requests/s {statistics.median(fewer):+5.1f} % fewer ({least:+.1f} to {most:+.1f})"
+          f"  {median:+6.0f} ns CPU a request ({low:+.0f} to {high:+.0f}) = {100 * median / base:+5.1f} %, {share:+5.2f} % of"
           f" the machine; {switched:.2f} switches{'  ' + told if told else ''}", flush=True)
 
 

@@ -2,7 +2,7 @@
 # What tracing costs a load of 4 KiB random reads on a loop device over memory: once as fast as the machine can, with all
 # CPUs busy, and once at a fixed rate. How it is measured is told in trace.py. The defaults take some five minutes.
 #
-#     TRACE_ROUNDS=5 TRACE_SECONDS=2 TRACE_RATE=50000 TRACE_ENGINE=io_uring bench/trace.sh
+#     TRACE_ROUNDS=5 TRACE_SECONDS=2 TRACE_RATE=50000 TRACE_ENGINE=io_uring TRACE_PEERS=1 bench/trace.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ "$(id -u)" != 0 ]; then
