@@ -1,9 +1,10 @@
 """What tracing costs a load: called by trace.sh, which makes the device.
 
-One fio runs all the time. The ways of tracing alternate beside it, forth and back, each for a window of some seconds, once
-it is attached, between two windows without; what is shown is the median of the differences from those two and its interval of
-at least 95 % (the sign test's; below six rounds the range). `stallscope record` runs as it does for its users: with all
-samplers, and tracing the whole machine.
+One fio runs all the time. The ways of tracing alternate beside it, forth and back, each for a window of time, once it is
+attached, between two windows without; what is shown is the median of the differences from those two and its interval of at
+least 95 % (the sign test's; below six rounds the range). A load changes its pace by itself within seconds, by more than tracing
+does: what is to be known to some percent is switched on and off within ms (crates/record/examples/switch.rs), in many short
+windows. `stallscope record` then runs as it does for its users: with all samplers, tracing the whole machine.
 
 CPU is that of the whole machine: on each CPU a thread of the scheduler's idle class counts loops, which tells what the
 others left over, interrupts included. The kernel's own account goes by ticks and misses most of what is as short and as
@@ -32,7 +33,9 @@ ENGINE = os.environ.get("TRACE_ENGINE", "io_uring")
 PEERS = os.environ.get("TRACE_PEERS", "1") != "0"
 CPUS = sorted(os.sched_getaffinity(0))
 DISK = os.path.basename(DEVICE)
-PROGRAM, FLOOR = "target/release/stallscope", "target/release/examples/floor"
+PROGRAM, SWITCH = "target/release/stallscope", "target/release/examples/switch"
+SWITCH_ROUNDS = int(os.environ.get("TRACE_SWITCH_ROUNDS", 60))
+SWITCH_SECONDS = 0.25
 # The tracer measures its programs within its first second, which costs more than they do.
 SETTLE_SECONDS = 1.2
 TRACEFS = next((path for path in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
@@ -178,13 +181,34 @@ class Record(Way):
         return f"{statistics.median(self.said):.1f} archive bytes a request" if self.said else ""
 
 
-class Floor(Way):
+class Switch(Way):
+    """Programs alone, without a recorder: what they tell is taken and dropped. All share the process."""
+
+    process = None
+
+    def __init__(self, to):
+        super().__init__()
+        self.to = to
+
     def begin(self):
-        self.process = start([FLOOR])
-        attached(self.process)
+        self.set(self.to)
 
     def end(self, done):
-        end(self.process)
+        self.set("off")
+
+    @classmethod
+    def set(cls, to):
+        if not cls.process:
+            cls.process = start([SWITCH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+            cls.answer()
+        cls.process.stdin.write(to + "\n")
+        cls.answer()
+        time.sleep(0.03)
+
+    @classmethod
+    def answer(cls):
+        if cls.process.stdout.readline() != "ok\n":
+            raise OSError(f"{SWITCH} has ended")
 
 
 class BlkTracer(Way):
@@ -246,10 +270,17 @@ class Biosnoop(Way):
         return f"no line for {100 * max(statistics.median(self.said), 0):.0f} % of the requests" if self.said else ""
 
 
-def all_ways(per_job):
+def switched_ways():
+    if not os.path.exists(SWITCH):
+        print(f"{SWITCH} is missing: cargo build --release -p record --example switch")
+        return {}
+    Switch.set("off")
+    return {"programs that do nothing": Switch("nothing"), "programs of the default": Switch("default"),
+            "programs of --requests all": Switch("all"), "nothing (the bench's own error)": Switch("off")}
+
+
+def recorded_ways():
     ways = {"stallscope record": Record(), "stallscope record --requests all": Record("--requests", "all")}
-    if os.path.exists(FLOOR) and not per_job:
-        ways["programs that do nothing"] = Floor()
     if not PEERS:
         return ways
     if TRACEFS and os.path.exists(f"/sys/block/{DISK}/trace"):
@@ -273,36 +304,35 @@ def load(per_job):
 class Window:
     """Some seconds of the load: requests per second, and for each request the ns of CPU and the switches of context."""
 
-    def __init__(self, way, spare):
+    def __init__(self, way, spare, seconds):
         way.begin()
         looked, before, switched = spare.look(), requests(), switches()
-        time.sleep(SECONDS)
-        busy_ns, seconds, done = spare.busy_ns(looked), time.monotonic() - looked[0], max(requests() - before, 1)
+        time.sleep(seconds)
+        busy_ns, passed, done = spare.busy_ns(looked), time.monotonic() - looked[0], max(requests() - before, 1)
         self.switches = (switches() - switched) / done
         way.end(done)
-        self.rate, self.cpu_ns = done / seconds, busy_ns * seconds / done
+        self.rate, self.cpu_ns = done / passed, busy_ns * passed / done
 
 
 def switches():
     return next(int(line.split()[1]) for line in open("/proc/stat") if line.startswith("ctxt"))
 
 
-def measure(title, per_job, spare):
+def measure(title, per_job, spare, ways, rounds, seconds):
     """Each window with a way of tracing stands between two without, and is compared with these two: over minutes the load goes
     faster and slower by itself than tracing makes it."""
-    ways = all_ways(per_job)
     off, seen = Way(), {name: [] for name in ways}
     fio = load(per_job)
     time.sleep(2)
     try:
-        before = Window(off, spare)
-        for number in range(ROUNDS):
+        before = Window(off, spare, seconds)
+        for number in range(rounds):
             # What is not ours comes every other time: the whole is to take some minutes.
-            turn = [name for name in ways if number % 2 == 0 or isinstance(ways[name], Record)]
+            turn = [name for name in ways if number % 2 == 0 or isinstance(ways[name], (Record, Switch))]
             for name in turn if number % 3 == 0 else turn[::-1]:
                 try:
-                    traced = Window(ways[name], spare)
-                    after = Window(off, spare)
+                    traced = Window(ways[name], spare, seconds)
+                    after = Window(off, spare, seconds)
                     seen[name].append((before, traced, after))
                     before = after
                 except (OSError, subprocess.SubprocessError, ValueError) as error:
@@ -310,14 +340,14 @@ def measure(title, per_job, spare):
     finally:
         end(fio)
     print(f"\n{title}")
-    plain = [window for rounds in seen.values() for _, _, window in rounds]
+    plain = [window for windows in seen.values() for _, _, window in windows]
     base = statistics.median(window.cpu_ns for window in plain)
     rates = [window.rate for window in plain]
     print(f"{'not traced':<32} {statistics.median(rates):7.0f} requests/s ({min(rates):.0f}-{max(rates):.0f})  {base:6.0f} ns CPU and "
           f"{statistics.median(window.switches for window in plain):.2f} switches of context a request")
-    for name, rounds in seen.items():
-        if rounds:
-            tell(name, ways[name], rounds, base)
+    for name, windows in seen.items():
+        if windows:
+            tell(name, ways[name], windows, base)
 
 
 def interval(values):
@@ -330,11 +360,11 @@ def interval(values):
     return ordered[max(out, 0)], ordered[-1 - max(out, 0)]
 
 
-def tell(name, way, rounds, base):
-    fewer = [100 * (1 - 2 * traced.rate / (before.rate + after.rate)) for before, traced, after in rounds]
-    more = [traced.cpu_ns - (before.cpu_ns + after.cpu_ns) / 2 for before, traced, after in rounds]
-    rate = statistics.median(traced.rate for _, traced, _ in rounds)
-    switched = statistics.median(traced.switches for _, traced, _ in rounds)
+def tell(name, way, windows, base):
+    fewer = [100 * (1 - 2 * traced.rate / (before.rate + after.rate)) for before, traced, after in windows]
+    more = [traced.cpu_ns - (before.cpu_ns + after.cpu_ns) / 2 for before, traced, after in windows]
+    rate = statistics.median(traced.rate for _, traced, _ in windows)
+    switched = statistics.median(traced.switches for _, traced, _ in windows)
     median = statistics.median(more)
     share = 100 * median * rate / (len(CPUS) * 1e9)
     (least, most), (low, high) = interval(fewer), interval(more)
@@ -352,9 +382,17 @@ def main():
     signal.signal(signal.SIGTERM, away)
     try:
         spare = Spare()
-        print(f"Tracing, 4 KiB random reads, {ENGINE}, {ROUNDS} rounds of {SECONDS:g} s on {len(CPUS)} CPUs")
-        measure("As fast as it goes", None, spare)
-        measure(f"At {RATE} requests/s", RATE // len(CPUS), spare)
+        print(f"Tracing, 4 KiB random reads, {ENGINE}, on {len(CPUS)} CPUs")
+        ways = switched_ways()
+        if ways:
+            title = f"As fast as it goes, programs switched on and off: {SWITCH_ROUNDS} rounds of {SWITCH_SECONDS} s"
+            measure(title, None, spare, ways, SWITCH_ROUNDS, SWITCH_SECONDS)
+            end(Switch.process)
+        ways = recorded_ways()
+        measure(f"As fast as it goes: {ROUNDS} rounds of {SECONDS:g} s", None, spare, ways, ROUNDS, SECONDS)
+        for way in ways.values():
+            way.said.clear()
+        measure(f"At {RATE} requests/s: {ROUNDS} rounds of {SECONDS:g} s", RATE // len(CPUS), spare, ways, ROUNDS, SECONDS)
     finally:
         for process in list(started):
             end(process)

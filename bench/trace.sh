@@ -34,6 +34,10 @@ mkdir "$scratch/memory"
 mount -t tmpfs -o size=3g none "$scratch/memory"
 head -c 1G /dev/zero >"$scratch/memory/image"
 device=$(losetup --find --show "$scratch/memory/image")
+# As a device of its kind comes, whatever somebody has set for the one of this number before.
+queue=/sys/block/$(basename "$device")/queue
+echo mq-deadline >"$queue/scheduler" || true
+echo -1 >"$queue/wbt_lat_usec" || true
 # In the background, so that a signal is heard at once.
 TRACE_DEVICE=$device TRACE_SCRATCH=$scratch/memory python3 bench/trace.py &
 measuring=$!

@@ -115,7 +115,8 @@ pub struct Tracing {
 struct Kernel {
     ring: RingBuffer<'static>,
     object: Object,
-    _links: Vec<Link>,
+    sources: Vec<Source>,
+    links: Vec<Link>,
     issues: Issues,
     arrived: Arc<Mutex<Arrived>>,
     lost: [u64; LOSSES.len()],
@@ -151,6 +152,14 @@ impl Tracing {
     /// Whether programs are attached.
     pub fn is_tracing(&self) -> bool {
         self.kernel.is_some()
+    }
+
+    /// Detaches the programs for a while, or attaches them again; what they know stays. It takes some ms, so that what
+    /// they cost can be measured against the same moment without them.
+    pub fn set_attached(&mut self, attached: bool) {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.set_attached(attached);
+        }
     }
 
     /// Takes what came since the last look. The kernel wakes nobody: to be called each 20 ms or so.
@@ -231,19 +240,20 @@ impl Kernel {
         findings: &mut Vec<Finding>,
     ) -> Result<Kernel, libbpf_rs::Error> {
         let useful = |source: &&Source| settings.all_requests || source.when != When::EachRequest;
-        let sources: &Vec<Source> = &sources.iter().filter(useful).copied().collect();
-        let mut loaded = programs::load(sources, &roots.sys.join("kernel/btf"), settings)?;
+        let sources: Vec<Source> = sources.iter().filter(useful).copied().collect();
+        let mut loaded = programs::load(&sources, &roots.sys.join("kernel/btf"), settings)?;
         let arrived = Arc::new(Mutex::new(Arrived::default()));
         let ring = rings(&loaded.object, &arrived)?;
-        let links = programs::attach(&mut loaded, sources, findings)?;
-        let issues = Issues::new(&loaded.object, sources, &roots.sys);
+        let links = programs::attach(&mut loaded, &sources, findings)?;
+        let issues = Issues::new(&loaded.object, &sources, &roots.sys);
         let now_ns = monotonic_ns();
         let (histograms, mut meter) = (Histograms::new(now_ns), Meter::new(now_ns));
         meter.tick(&loaded.object, now_ns);
         Ok(Kernel {
             ring,
             object: loaded.object,
-            _links: links,
+            sources,
+            links,
             issues,
             arrived,
             lost: [0; LOSSES.len()],
@@ -251,6 +261,16 @@ impl Kernel {
             histograms,
             meter,
         })
+    }
+
+    fn set_attached(&mut self, attached: bool) {
+        self.links.clear();
+        self.issues.detach();
+        if attached {
+            let wanted = |source: &&Source| source.when != When::Wanted || self.issues.are_traced();
+            let attach = |source| programs::attach_source(&self.object, source).unwrap_or_default();
+            self.links = self.sources.iter().filter(wanted).flat_map(attach).collect();
+        }
     }
 
     fn lost(&mut self) -> Vec<LostEvents> {

@@ -52,6 +52,16 @@ impl Issues {
         }
     }
 
+    /// Whether they turned out to be needed.
+    pub(super) fn are_traced(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Whoever attaches all anew attaches these, too.
+    pub(super) fn detach(&mut self) {
+        self.links.clear();
+    }
+
     /// What cannot be attached is not tried again: requests are then told without that moment.
     fn attach(&mut self, object: &Object) {
         for source in self.waiting.drain(..) {
