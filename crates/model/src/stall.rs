@@ -106,6 +106,8 @@ pub struct StallRecord {
     pub woken_ns: Option<u64>,
     /// Who woke it: the thread that was on the CPU then. `Some(0)`: an interrupt of an idle CPU.
     pub waker_tid: Option<u32>,
+    /// Who had the CPU before it came back, the last of those that it waited behind: known of long waits for a CPU.
+    pub behind_tid: Option<u32>,
     /// Kernel stack while it was off the CPU: [`StackRecord::stack`].
     pub stack: Option<u32>,
     /// Kernel stack of the waker at the waking: [`StackRecord::stack`].
@@ -141,6 +143,7 @@ impl StallRecord {
             state: None,
             woken_ns: None,
             waker_tid: None,
+            behind_tid: None,
             stack: None,
             waker_stack: None,
             request: None,

@@ -27,6 +27,26 @@ pub(crate) fn parse(text: &[u8]) -> Vec<Mount> {
     text.split(|byte| *byte == b'\n').filter_map(parse_line).collect()
 }
 
+/// Where a file system, or a part of it, is mounted.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct MountedAt {
+    /// `7:1`.
+    pub(crate) device: String,
+    /// What of it, from its own root.
+    pub(crate) root: String,
+    pub(crate) point: String,
+}
+
+/// The same lines, as places.
+pub(crate) fn mounted_at(text: &[u8]) -> Vec<MountedAt> {
+    text.split(|byte| *byte == b'\n').filter_map(place_of_line).collect()
+}
+
+fn place_of_line(line: &[u8]) -> Option<MountedAt> {
+    let mut words = line.split(|byte| *byte == b' ').skip(2).map(unescaped);
+    Some(MountedAt { device: words.next()?, root: words.next()?, point: words.next()? })
+}
+
 fn parse_line(line: &[u8]) -> Option<Mount> {
     let mut words = line.split(|byte| *byte == b' ');
     let device = words.nth(2)?;
@@ -60,7 +80,7 @@ fn joined(mount: &str, superblock: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{parse, unescaped};
+    use super::{mounted_at, parse, unescaped};
 
     #[test]
     fn names_with_blanks() {
@@ -97,6 +117,7 @@ mod tests {
         #[test]
         fn any_bytes_are_read_without_panic(text in proptest::collection::vec(any::<u8>(), 0..300)) {
             parse(&text);
+            mounted_at(&text);
             unescaped(&text);
         }
     }

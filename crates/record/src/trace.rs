@@ -10,6 +10,7 @@ mod detail;
 mod event;
 mod issues;
 mod once;
+mod paths;
 mod programs;
 mod requests;
 mod settings;
@@ -98,6 +99,10 @@ pub struct BlockedNow {
     pub name: String,
     /// When it was seen blocked first, on the monotonic clock.
     pub since_ns: u64,
+    /// The system call that it is in, where that is known and one on files.
+    pub call: Option<&'static str>,
+    /// The file that the call works on, where that is known.
+    pub path: Option<String>,
     /// Its kernel stack, innermost first; empty where it may not be read.
     pub frames: Vec<String>,
 }
@@ -185,6 +190,7 @@ impl Tracing {
     /// over. Gives those that are blocked now.
     pub fn interval(&mut self, now_ns: u64, traced: &mut Traced) -> Vec<BlockedNow> {
         let began_ns = thread_cpu_ns();
+        self.wording.age();
         if let Some(kernel) = &mut self.kernel {
             kernel.histograms.take(&kernel.object, now_ns, &mut traced.request_intervals);
             kernel.meter.tick(&kernel.object, now_ns);

@@ -144,6 +144,7 @@ fn a_writer_to_a_frozen_file_system_is_blocked_now_and_what_it_waited_for_is_tol
     let dd: Vec<u32> = seen.traced.tasks.iter().filter(|task| task.name == "dd").map(|task| task.tid).collect();
     let blocked = seen.blocked.iter().find(|blocked| dd.contains(&blocked.tid)).unwrap();
     assert!(blocked.frames.iter().any(|frame| frame.contains("percpu")), "{blocked:?}");
+    assert_eq!(blocked.call, Some("openat"));
     let of_it = |row: &&&StallRecord| row.tid == blocked.tid;
     let waits: Vec<_> = seen.traced.stalls.iter().filter(|row| row.kind == StallKind::Blocked).collect();
     let wait = waits.iter().find(of_it).unwrap_or_else(|| panic!("{waits:?}"));

@@ -56,7 +56,9 @@ fn in_words(task: &BlockedNow, now_ns: u64) -> String {
     let name = printable(&task.name);
     let frames: Vec<&str> = task.frames.iter().take(FRAMES).map(String::as_str).collect();
     let place = if frames.is_empty() { String::new() } else { format!(" in {}", printable(&frames.join(" < "))) };
-    format!("{name}/{} for {lasts}{place}", task.tid)
+    let path = task.path.as_deref().map_or_else(String::new, |path| format!(" of {}", printable(path)));
+    let call = task.call.map_or_else(String::new, |call| format!(" {call}{path}"));
+    format!("{name}/{}{call} for {lasts}{place}", task.tid)
 }
 
 #[cfg(test)]
@@ -73,6 +75,8 @@ mod tests {
             pid: 70,
             name: "a\x1b[2Jb".into(),
             since_ns: 1_000,
+            call: None,
+            path: None,
             frames: frames.map(str::to_owned).into(),
         };
         let words = in_words(&task, 2_500_001_000);
@@ -81,5 +85,8 @@ mod tests {
             "{words}"
         );
         assert!(!words.contains('\x1b'), "{words}");
+        let task = BlockedNow { call: Some("fsync"), path: Some("/mnt/file".into()), ..task };
+        let words = in_words(&task, 2_500_001_000);
+        assert!(words.contains("/77 fsync of /mnt/file for 2.50 s in folio_wait_bit"), "{words}");
     }
 }

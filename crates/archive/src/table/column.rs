@@ -169,6 +169,11 @@ impl<'a> Columns<'a> {
         self.of_type(name).map(MaybeNumbers)
     }
 
+    /// A column of u32 that came later than the format's first version: absent in every row of an older run.
+    pub(crate) fn later_u32(&self, name: &str) -> Result<Option<MaybeNumbers<'a, UInt32Type>>, ColumnError> {
+        self.0.column_by_name(name).map(|_| self.maybe_u32(name)).transpose()
+    }
+
     /// A column of u64 that came later than the format's first version: absent in every row of an older run.
     pub(crate) fn later_u64(&self, name: &str) -> Result<Option<MaybeNumbers<'a, UInt64Type>>, ColumnError> {
         self.0.column_by_name(name).map(|_| self.maybe_u64(name)).transpose()

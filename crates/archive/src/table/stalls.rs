@@ -36,6 +36,7 @@ impl Table for Stalls {
             optional("path", DataType::Utf8, "text"),
             optional("bytes", DataType::UInt64, "bytes"),
             optional("errno", DataType::Int32, "errno"),
+            optional("behind_tid", DataType::UInt32, "id"),
         ]
     }
 
@@ -59,6 +60,7 @@ impl Table for Stalls {
             maybe_texts(rows, |row| row.path.as_deref()),
             maybe_numbers::<UInt64Type, _>(rows, |row| row.bytes),
             maybe_numbers::<Int32Type, _>(rows, |row| row.errno),
+            maybe_numbers::<UInt32Type, _>(rows, |row| row.behind_tid),
         ]
     }
 
@@ -71,6 +73,7 @@ impl Table for Stalls {
         let (tracepoint, detail) = (columns.maybe_text("tracepoint")?, columns.maybe_text("detail")?);
         let (call, path) = (columns.maybe_text("call")?, columns.maybe_text("path")?);
         let (bytes, errno) = (columns.maybe_u64("bytes")?, columns.maybe_i32("errno")?);
+        let behind_tid = columns.later_u32("behind_tid")?;
         let row = |row| {
             let unknown = || ColumnError::new("kind", format!("'{}' is not known", kind.value(row)));
             Ok(StallRecord {
@@ -92,6 +95,7 @@ impl Table for Stalls {
                 path: path.get(row),
                 bytes: bytes.get(row),
                 errno: errno.get(row),
+                behind_tid: behind_tid.as_ref().and_then(|behind_tid| behind_tid.get(row)),
             })
         };
         (0..columns.rows()).map(row).collect()

@@ -46,6 +46,7 @@ fn full_stall(step: u32) -> StallRecord {
         state: Some(2),
         woken_ns: Some(at(step) + 29_000_000),
         waker_tid: Some(0),
+        behind_tid: step.is_multiple_of(2).then_some(step + 7),
         stack: Some(step),
         waker_stack: Some(step + 1),
         request: Some(2 * step + 1),

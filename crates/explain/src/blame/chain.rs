@@ -9,6 +9,7 @@ use super::explanation::{Link, RequestLife};
 use super::known::Known;
 use super::operations::Operation;
 use super::request;
+use super::rows::Row;
 use super::timeline::{NO_ROW, Segment, Timeline};
 use super::wording::{describe, request_words};
 
@@ -85,32 +86,40 @@ fn follow<'a>(known: &'a Known, first: u32, cause: Cause, mut tell: impl FnMut(S
         if matches!(cause, Cause::CpuWait | Cause::Running) || !matches!(row.kind, StallKind::OffCpu) {
             return;
         }
-        if ends_with_request(cause)
-            && let Some(life) = known.request(row)
-        {
-            tell(Step::Request { request: life, told: known.is_of_request(row, cause) });
+        let told = known.is_of_request(row, cause);
+        let request = known.request(row).filter(|_| ends_with_request(cause));
+        if let Some(request) = request.filter(|request| told || explains(request, row)) {
+            tell(Step::Request { request, told });
             return;
         }
-        if known.stack(row.waker_stack).is_some_and(|stack| stack.interrupt) {
-            return;
-        }
-        let Some(waker) = row.waker_tid.filter(|&tid| tid != 0 && seen.insert(tid)) else { return };
+        let by_interrupt = known.stack(row.waker_stack).is_some_and(|stack| stack.interrupt);
+        let waker = row.waker_tid.filter(|&tid| tid != 0 && !by_interrupt && seen.insert(tid));
         let (from_ns, to_ns) = (row.start_ns.max(limit_ns), row.runnable_ns);
-        if from_ns >= to_ns {
-            return;
-        }
-        let wait = longest_wait(known, waker, from_ns, to_ns);
-        match wait.filter(|wait| wait.ns >= (to_ns - from_ns) / LEAST) {
-            Some(wait) => {
+        let wait = waker.filter(|_| from_ns < to_ns).and_then(|waker| longest_wait(known, waker, from_ns, to_ns));
+        match (wait.filter(|wait| wait.ns >= (to_ns - from_ns) / LEAST), request, waker) {
+            (Some(wait), ..) => {
                 tell(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns });
                 (at, cause) = (wait.row, wait.cause);
             }
-            None => {
+            (None, Some(request), _) => {
+                tell(Step::Request { request, told });
+                return;
+            }
+            (None, None, Some(waker)) if from_ns < to_ns => {
                 tell(Step::Works { tid: waker, at_ns: to_ns, ns: to_ns - from_ns });
                 return;
             }
+            (None, None, _) => return,
         }
     }
+}
+
+/// Whether a wait was as long as the request that ended it, more or less. Else that was the last of many, and whoever made
+/// them all knows more.
+fn explains(request: &RequestRecord, row: &Row) -> bool {
+    let began_ns = request::moments(request).min().unwrap_or(request.completed_ns);
+    let within_ns = request.completed_ns.saturating_sub(began_ns.max(row.start_ns));
+    request.throttled || within_ns >= (row.runnable_ns - row.start_ns) / LEAST
 }
 
 fn ends_with_request(cause: Cause) -> bool {

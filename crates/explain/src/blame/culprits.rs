@@ -73,17 +73,19 @@ pub(super) fn culprits(
 }
 
 fn key(known: &Known, places: &Places, row: u32, cause: Cause) -> Key {
-    // Who waits for a CPU does not tell who had it.
     if cause == Cause::CpuWait {
-        return Key { process: None, cgroup: None, device: None, cause };
+        // Of all that had the CPU meanwhile the last one is known, and of short waits nobody.
+        let (row, tid) = (known.row(row), known.row(row).behind_tid);
+        let process = tid.map(|tid| known.tasks.process(tid, row.end_ns, &known.names));
+        let cgroup = tid.and_then(|tid| known.tasks.cgroup(tid, row.end_ns));
+        return Key { process, cgroup, device: None, cause };
     }
     let end = end(known, row, cause);
     let last = known.row(end.row);
     // Who works for its own memory is its own culprit.
     let own = matches!(cause, Cause::DirectReclaim | Cause::Shrinker | Cause::Compaction | Cause::ReclaimThrottle);
     let tid = if own { Some(known.row(row).tid) } else { end.tid };
-    let process =
-        tid.map(|tid| known.tasks.who(known.tasks.pid(tid, end.at_ns).unwrap_or(tid), end.at_ns, &known.names));
+    let process = tid.map(|tid| known.tasks.process(tid, end.at_ns, &known.names));
     let in_detail = || places.device_in(known.names.get(last.detail?));
     Key {
         process,

@@ -142,34 +142,35 @@ pub(super) fn all(known: &mut Known, own: Vec<Operation>, slower_than_ns: u64) -
         finished: true,
         own: false,
     }));
-    let waits = |kind: StallKind, wanted: &dyn Fn(&Row) -> bool, gap_ns: u64, taken: &Taken| {
-        let mut found: Vec<(u32, u64, u64)> = Vec::new();
+    // What is found begins with a row, whose system call and file, where it has them, are those of the operation.
+    let waits = |kind: StallKind, wanted: &dyn Fn(&Row) -> bool, gap_ns: u64, class: Name, taken: &Taken| {
+        let mut found: Vec<Operation> = Vec::new();
         for rows in known.rows.chunk_by(|a, b| a.tid == b.tid) {
-            let times = rows.iter().filter(|row| row.kind == kind && wanted(row) && !is_own(row));
-            let times = joined(times.map(|row| (row.start_ns, row.end_ns)).collect(), gap_ns);
+            let is_wanted = |row: &&Row| row.kind == kind && wanted(row) && !is_own(row);
+            let times = joined(rows.iter().filter(is_wanted).map(|row| (row.start_ns, row.end_ns)).collect(), gap_ns);
             let tid = rows[0].tid;
             let free = times.into_iter().filter(|&(start_ns, end_ns)| !taken.overlaps(tid, start_ns, end_ns));
-            found.extend(free.filter(|(from, to)| to - from >= slower_than_ns).map(|(from, to)| (tid, from, to)));
+            for (start_ns, end_ns) in free.filter(|(from, to)| to - from >= slower_than_ns) {
+                let first = rows.iter().filter(is_wanted).find(|row| row.start_ns == start_ns);
+                found.push(Operation {
+                    tid,
+                    start_ns,
+                    end_ns,
+                    class: first.and_then(|row| row.call).unwrap_or(class),
+                    path: first.and_then(|row| row.path),
+                    finished: kind == StallKind::OffCpu,
+                    own: false,
+                });
+            }
         }
         found
     };
-    let operation = |class: Name, finished: bool| {
-        move |(tid, start_ns, end_ns): (u32, u64, u64)| Operation {
-            tid,
-            start_ns,
-            end_ns,
-            class,
-            path: None,
-            finished,
-            own: false,
-        }
-    };
     let taken = |operations: &[Operation]| Taken::of(operations.iter().map(|one| (one.tid, one.start_ns, one.end_ns)));
     let faults = |row: &Row| row.call.is_none() && known.stack(row.stack).is_some_and(|stack| stack.faults);
-    let found = waits(StallKind::OffCpu, &faults, SAME_FAULT_NS, &taken(&operations[before..]));
-    operations.extend(found.into_iter().map(operation(page_fault, true)));
+    let found = waits(StallKind::OffCpu, &faults, SAME_FAULT_NS, page_fault, &taken(&operations[before..]));
+    operations.extend(found);
     let of_program = |row: &Row| !known.stack(row.stack).is_some_and(|stack| stack.kernel_thread);
-    let found = waits(StallKind::Blocked, &of_program, 0, &taken(&operations[before..]));
-    operations.extend(found.into_iter().map(operation(blocked, false)));
+    let found = waits(StallKind::Blocked, &of_program, 0, blocked, &taken(&operations[before..]));
+    operations.extend(found);
     operations
 }

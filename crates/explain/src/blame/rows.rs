@@ -57,6 +57,7 @@ pub(super) struct Row {
     pub(super) kind: StallKind,
     pub(super) stopped: bool,
     pub(super) waker_tid: Option<u32>,
+    pub(super) behind_tid: Option<u32>,
     pub(super) stack: Option<u32>,
     pub(super) waker_stack: Option<u32>,
     pub(super) request: Option<u32>,
@@ -94,6 +95,7 @@ impl Row {
             kind: if record.kind == StallKind::StillBlocked { StallKind::Blocked } else { record.kind },
             stopped: record.state.is_some_and(|state| state & STOPPED != 0),
             waker_tid: record.waker_tid,
+            behind_tid: record.behind_tid,
             stack: record.stack,
             waker_stack: record.waker_stack,
             request: record.request,
@@ -153,6 +155,11 @@ impl Tasks {
 
     pub(super) fn who(&self, tid: u32, at_ns: u64, names: &Names) -> Who {
         Who { tid, name: self.at(tid, at_ns).map(|seen| names.get(seen.name).to_owned()) }
+    }
+
+    /// The process of a thread; the thread itself where that is not known.
+    pub(super) fn process(&self, tid: u32, at_ns: u64, names: &Names) -> Who {
+        self.who(self.pid(tid, at_ns).unwrap_or(tid), at_ns, names)
     }
 
     pub(super) fn name(&self, tid: u32, at_ns: u64) -> Option<Name> {

@@ -11,7 +11,7 @@ use super::rows::Row;
 /// What a row says of a time with that cause.
 pub(super) fn describe(known: &Known, row: &Row, cause: Cause) -> Option<String> {
     if cause == Cause::CpuWait {
-        return Some(cpu_wait(row));
+        return Some(cpu_wait(known, row));
     }
     let is_sum = row.kind != StallKind::Span && row.count > 1;
     let often = if is_sum { format!("{} short waits: ", row.count) } else { String::new() };
@@ -38,15 +38,17 @@ pub(super) fn describe(known: &Known, row: &Row, cause: Cause) -> Option<String>
     (rule.is_some() || row.announced.is_some() || !place.is_empty()).then(|| format!("{often}{words}{detail}{place}"))
 }
 
-fn cpu_wait(row: &Row) -> String {
+fn cpu_wait(known: &Known, row: &Row) -> String {
     if row.kind == StallKind::ShortCpuWaits {
-        return format!("{} short waits for a CPU", row.count);
+        return if row.count == 1 { "a short wait".to_owned() } else { format!("{} short waits", row.count) };
     }
     let waited = Nanoseconds(row.end_ns - row.runnable_ns);
+    let behind = row.behind_tid.map(|tid| known.tasks.who(tid, row.end_ns, &known.names));
+    let behind = behind.map_or_else(String::new, |behind| format!(", after {behind}"));
     if row.runnable_ns == row.start_ns {
-        format!("put off the CPU for {waited}")
+        format!("put off the CPU for {waited}{behind}")
     } else {
-        format!("woken, and ran only {waited} later")
+        format!("woken, and ran only {waited} later{behind}")
     }
 }
 

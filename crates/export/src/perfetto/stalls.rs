@@ -58,6 +58,7 @@ impl<W: Write> PerfettoTrace<W> {
             ("busy_ns", (stall.busy_ns != stall.duration_ns).then_some(stall.busy_ns)),
             ("count", (stall.count != 1).then_some(stall.count)),
             ("waker_tid", stall.waker_tid.map(u64::from)),
+            ("behind_tid", stall.behind_tid.map(u64::from)),
             ("woken_ns", stall.woken_ns),
             ("request", stall.request.map(u64::from)),
             ("bytes", stall.bytes),

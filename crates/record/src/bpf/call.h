@@ -44,15 +44,47 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	return 0;
 }
 
+/* Folders above a file that are told of; bytes of its own name, and of each of theirs. */
+#define DEPTH 24
+#define FILE_NAME 256
+#define FOLDER_NAME 64
+
+/* The names from the file up to its file system's root, that one left out, as far as there is room. */
+static __always_inline void add_path(struct event *event, struct file *file)
+{
+	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry), *parent;
+	u32 at = 0, depth;
+	long bytes;
+
+	event->state = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	event->flags |= PATH_UPWARDS;
+	bytes = bpf_probe_read_kernel_str(event->path, FILE_NAME, BPF_CORE_READ(dentry, d_name.name));
+	if (bytes > 0 && bytes <= FILE_NAME)
+		at = bytes;
+	for (depth = 0; depth < DEPTH; depth++) {
+		parent = BPF_CORE_READ(dentry, d_parent);
+		if (parent == dentry || BPF_CORE_READ(parent, d_parent) == parent) {
+			event->flags |= PATH_WHOLE;
+			break;
+		}
+		dentry = parent;
+		if (at > sizeof(event->path) - FOLDER_NAME)
+			break;
+		bytes = bpf_probe_read_kernel_str(event->path + at, FOLDER_NAME, BPF_CORE_READ(dentry, d_name.name));
+		if (bytes <= 0 || bytes > FOLDER_NAME)
+			break;
+		at += bytes;
+	}
+	if (at < sizeof(event->path))
+		event->path[at] = 0;
+}
+
 static __always_inline void add_name(struct event *event, struct task_note *note, struct file *file, u32 names)
 {
-	const unsigned char *name;
-
 	event->path[0] = 0;
 	if (file) {
-		name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
-		bpf_probe_read_kernel_str(event->path, sizeof(event->path), name);
-	} else if (names == BY_FIRST) {
+		add_path(event, file);
+	} else if (names == BY_FIRST || names == BY_PROGRAM) {
 		bpf_probe_read_user_str(event->path, sizeof(event->path), (void *)note->first);
 	} else if (names == BY_SECOND || names == BY_RESULT) {
 		bpf_probe_read_user_str(event->path, sizeof(event->path), (void *)note->second);
@@ -69,6 +101,8 @@ static __always_inline void tell_call(struct task_struct *task, struct task_note
 		file = file_of(task, note->first);
 	else if (names == BY_RESULT && result >= 0)
 		file = file_of(task, result);
+	else if (names == BY_PROGRAM && !result)
+		file = BPF_CORE_READ(task, mm, exe_file);
 	if (file ? !is_storage(file) : names == BY_FD)
 		return;
 	event = begin_event(SYSTEM_CALL, WITH_STACK);

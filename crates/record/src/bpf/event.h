@@ -60,6 +60,12 @@ enum mark {
 	JBD2_CHECKPOINT = 11,
 };
 
+enum flags {
+	PASSED_KNOWN = 1,	/* in_flight and overtaken_by are known */
+	PATH_UPWARDS = 2,	/* the path is a file's name, its folder's, and so on, each with its 0, and one more at the end */
+	PATH_WHOLE = 4,		/* up to the root of its file system, whose number is the event's state */
+};
+
 /* What a tracepoint's fields say: numbers, whose meaning its name gives, and a name. */
 struct detail {
 	u64 word[WORDS];
@@ -120,14 +126,17 @@ struct event {
 	u64 argument;	/* its first */
 	u32 waker_tid;
 	u32 waker_pid;
+	u32 behind_tid;	/* who had the CPU before it came back, where it waited long for one; 0: nobody */
+	u32 behind_pid;
 	u32 frames;
 	u32 waker_frames;
 	u32 source;	/* enum span of spans, enum mark of time off the CPU */
-	u32 flags;	/* bit 0: the next two are known */
+	u32 flags;	/* enum flags */
 	u32 in_flight[CLASSES];
 	u32 overtaken_by[CLASSES];
 	char comm[NAME_BYTES];
 	char waker[NAME_BYTES];
+	char behind[NAME_BYTES];
 	struct detail detail;
 	struct request_note request;
 	/* Behind it, where there is one: the stack, the name of the file, or a file system's type and name. */

@@ -65,6 +65,7 @@ struct qstr {
 };
 
 struct dentry {
+	struct dentry *d_parent;
 	struct qstr d_name;
 };
 
@@ -86,6 +87,10 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct mm_struct {
+	struct file *exe_file;
+};
+
 struct thread_info {
 	unsigned long flags;
 	u32 status;
@@ -99,6 +104,7 @@ struct task_struct {
 	unsigned int __state;
 	void *bio_list;
 	void *worker_private;
+	struct mm_struct *mm;
 	struct files_struct *files;
 	char comm[16];
 };

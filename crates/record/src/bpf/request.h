@@ -519,7 +519,7 @@ static __always_inline void tell_passed(struct event *event, struct slot *slot, 
 					       device->epochs[came % EPOCHS].completed[at];
 	else
 		after = now - (EPOCHS - 2);
-	event->flags = 1;
+	event->flags = PASSED_KNOWN;
 	if (now == came)
 		return;
 	sum_up(request, &sum);

@@ -15,6 +15,7 @@ enum names_file {
 	BY_SECOND = 4,
 	BY_RESULT = 5,		/* a path is the second argument, and the descriptor what it gives */
 	BY_WAITS = 6,		/* by nothing, and only its waits for storage count */
+	BY_PROGRAM = 7,		/* it becomes another program: where that succeeds, by the program's file */
 };
 
 struct settings {

@@ -79,7 +79,24 @@ static __always_inline s32 waiting_call(struct task_struct *task)
 	return id < CALLS && settings.calls[id] == BY_WAITS ? id : -1;
 }
 
-static __always_inline void tell_off_cpu(struct task_struct *task, struct task_note *note, u64 out_ns, u64 now)
+/* Who had the CPU. The idle task has it for nobody. */
+static __always_inline void add_behind(struct event *event, struct task_struct *before)
+{
+	event->behind_tid = before->pid;
+	event->behind_pid = before->tgid;
+	bpf_probe_read_kernel_str(event->behind, NAME_BYTES, &before->comm);
+}
+
+/* When it could run again. */
+static __always_inline u64 runnable_at(struct task_note *note, u64 out_ns, u64 now)
+{
+	if (!note->out_state)
+		return out_ns;
+	return note->woken_ns > out_ns ? note->woken_ns : now;
+}
+
+static __always_inline void tell_off_cpu(struct task_struct *task, struct task_note *note, struct task_struct *before,
+					 u64 out_ns, u64 now)
 {
 	s32 call = note->call ? -1 : waiting_call(task);
 	struct event *event = begin_event(OFF_CPU, WHOLE);
@@ -105,6 +122,8 @@ static __always_inline void tell_off_cpu(struct task_struct *task, struct task_n
 	}
 	if (note->request.key)
 		event->request = note->request;
+	if (now - runnable_at(note, out_ns, now) >= settings.interval_ns)
+		add_behind(event, before);
 	add_stack(event, task);
 	end_event(event);
 	if (call < 0 || now - out_ns < settings.slow_ns || (!note->request.key && !is_blocked(note->out_state)))
@@ -117,15 +136,7 @@ static __always_inline void tell_off_cpu(struct task_struct *task, struct task_n
 	end_event(event);
 }
 
-/* When it could run again. */
-static __always_inline u64 runnable_at(struct task_note *note, u64 out_ns, u64 now)
-{
-	if (!note->out_state)
-		return out_ns;
-	return note->woken_ns > out_ns ? note->woken_ns : now;
-}
-
-static __always_inline void came_to_cpu(struct task_struct *task, u64 now)
+static __always_inline void came_to_cpu(struct task_struct *task, struct task_struct *before, u64 now)
 {
 	struct task_note *note;
 	u64 runnable_ns, out_ns;
@@ -141,11 +152,11 @@ static __always_inline void came_to_cpu(struct task_struct *task, u64 now)
 	if (!is_of_interest(note)) {
 		/* Others may wait for what a kernel thread would do. */
 		if ((task->flags & PF_KTHREAD) && now - runnable_ns >= settings.interval_ns)
-			tell_off_cpu(task, note, out_ns, now);
+			tell_off_cpu(task, note, before, out_ns, now);
 		return;
 	}
 	if (now - out_ns >= settings.interval_ns) {
-		tell_off_cpu(task, note, out_ns, now);
+		tell_off_cpu(task, note, before, out_ns, now);
 		return;
 	}
 	/* Inside of reclaim the reclaim is what is told. */
@@ -167,7 +178,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	if (!preempt)
 		state = settings.has_prev_state ? prev_state : state_of(prev);
 	left_cpu(prev, state, now);
-	came_to_cpu(next, now);
+	came_to_cpu(next, prev, now);
 	return 0;
 }
 

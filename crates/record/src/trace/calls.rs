@@ -14,12 +14,14 @@ enum Names {
     Result = 5,
     /// It names none, and is made too often to be followed from its begin: what counts is a wait for storage in it.
     Waits = 6,
+    /// It becomes another program: by its first argument, or, where it has, by the program's file.
+    Program = 7,
 }
 
 /// Name, number, how it names its file, and whether it gives a number of bytes.
 type Call = (&'static str, libc::c_long, Names, bool);
 
-const COMMON: [Call; 42] = [
+const COMMON: [Call; 74] = [
     ("read", libc::SYS_read, Names::Descriptor, true),
     ("write", libc::SYS_write, Names::Descriptor, true),
     ("pread64", libc::SYS_pread64, Names::Descriptor, true),
@@ -62,11 +64,44 @@ const COMMON: [Call; 42] = [
     ("io_uring_enter", libc::SYS_io_uring_enter, Names::Waits, false),
     ("io_submit", libc::SYS_io_submit, Names::Waits, false),
     ("io_getevents", libc::SYS_io_getevents, Names::Waits, false),
+    ("execve", libc::SYS_execve, Names::Program, false),
+    ("execveat", libc::SYS_execveat, Names::Second, false),
+    ("renameat", libc::SYS_renameat, Names::Second, false),
+    ("mknodat", libc::SYS_mknodat, Names::Second, false),
+    ("faccessat2", libc::SYS_faccessat2, Names::Second, false),
+    ("fchmod", libc::SYS_fchmod, Names::Descriptor, false),
+    ("fchown", libc::SYS_fchown, Names::Descriptor, false),
+    ("statfs", libc::SYS_statfs, Names::First, false),
+    ("fstatfs", libc::SYS_fstatfs, Names::Descriptor, false),
+    ("chdir", libc::SYS_chdir, Names::First, false),
+    ("mount", libc::SYS_mount, Names::Second, false),
+    ("umount2", libc::SYS_umount2, Names::First, false),
+    ("setxattr", libc::SYS_setxattr, Names::First, false),
+    ("lsetxattr", libc::SYS_lsetxattr, Names::First, false),
+    ("fsetxattr", libc::SYS_fsetxattr, Names::Descriptor, false),
+    ("getxattr", libc::SYS_getxattr, Names::First, false),
+    ("lgetxattr", libc::SYS_lgetxattr, Names::First, false),
+    ("fgetxattr", libc::SYS_fgetxattr, Names::Descriptor, false),
+    ("listxattr", libc::SYS_listxattr, Names::First, false),
+    ("llistxattr", libc::SYS_llistxattr, Names::First, false),
+    ("flistxattr", libc::SYS_flistxattr, Names::Descriptor, false),
+    ("removexattr", libc::SYS_removexattr, Names::First, false),
+    ("lremovexattr", libc::SYS_lremovexattr, Names::First, false),
+    ("fremovexattr", libc::SYS_fremovexattr, Names::Descriptor, false),
+    ("ioctl", libc::SYS_ioctl, Names::Waits, false),
+    ("mmap", libc::SYS_mmap, Names::Waits, false),
+    ("munmap", libc::SYS_munmap, Names::Waits, false),
+    ("mprotect", libc::SYS_mprotect, Names::Waits, false),
+    ("madvise", libc::SYS_madvise, Names::Waits, false),
+    ("brk", libc::SYS_brk, Names::Waits, false),
+    // What a task has open last, and what was deleted meanwhile, goes at its end.
+    ("exit", libc::SYS_exit, Names::Waits, false),
+    ("exit_group", libc::SYS_exit_group, Names::Waits, false),
 ];
 
 /// Calls that newer architectures do without.
 #[cfg(target_arch = "x86_64")]
-const OLD: [Call; 9] = [
+const OLD: [Call; 17] = [
     ("open", libc::SYS_open, Names::First, false),
     ("creat", libc::SYS_creat, Names::First, false),
     ("stat", libc::SYS_stat, Names::First, false),
@@ -76,6 +111,14 @@ const OLD: [Call; 9] = [
     ("rmdir", libc::SYS_rmdir, Names::First, false),
     ("rename", libc::SYS_rename, Names::First, false),
     ("newfstatat", libc::SYS_newfstatat, Names::Second, false),
+    ("access", libc::SYS_access, Names::First, false),
+    ("chmod", libc::SYS_chmod, Names::First, false),
+    ("chown", libc::SYS_chown, Names::First, false),
+    ("lchown", libc::SYS_lchown, Names::First, false),
+    ("link", libc::SYS_link, Names::First, false),
+    ("symlink", libc::SYS_symlink, Names::Second, false),
+    ("readlink", libc::SYS_readlink, Names::First, false),
+    ("mknod", libc::SYS_mknod, Names::First, false),
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const OLD: [Call; 1] = [("newfstatat", libc::SYS_newfstatat, Names::Second, false)];
@@ -98,6 +141,9 @@ pub(super) fn table() -> [u8; CALLS] {
 /// A followed call.
 pub(super) struct Followed {
     pub(super) name: &'static str,
+    /// Its first argument is the descriptor of what it works on.
+    pub(super) is_on_descriptor: bool,
+    /// So is what it gives, or that one.
     pub(super) by_descriptor: bool,
     pub(super) gives_bytes: bool,
 }
@@ -107,6 +153,7 @@ pub(super) fn of(number: i32) -> Option<Followed> {
     let (name, _, names, gives_bytes) = all().find(|(_, known, _, _)| *known == libc::c_long::from(number))?;
     Some(Followed {
         name,
+        is_on_descriptor: *names == Names::Descriptor,
         by_descriptor: matches!(names, Names::Descriptor | Names::Result),
         gives_bytes: *gives_bytes,
     })

@@ -19,6 +19,11 @@ pub(super) const LOSSES: [&str; 12] = [
 /// And what the programs cannot count: mostly a request's end that interrupts another one's.
 pub(super) const SKIPPED: &str = "events (the kernel skips a program that interrupts itself)";
 
+/// `enum flags`.
+const PASSED_KNOWN: u32 = 1;
+const PATH_UPWARDS: u32 = 2;
+const PATH_WHOLE: u32 = 4;
+
 pub(super) const SYSTEM_CALL: u32 = 0;
 pub(super) const OFF_CPU: u32 = 1;
 pub(super) const SPAN: u32 = 2;
@@ -55,6 +60,17 @@ pub(super) struct Detail {
     pub(super) name: String,
 }
 
+/// An open file, by its names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct OpenFile {
+    /// Its file system: the kernel's `dev_t`.
+    pub(super) device: u32,
+    /// Its own name, its folder's, and so on.
+    pub(super) names: Vec<String>,
+    /// The last of these lies in the root of the file system, or is that root.
+    pub(super) whole: bool,
+}
+
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Event {
@@ -72,17 +88,22 @@ pub(super) struct Event {
     pub(super) argument: u64,
     pub(super) waker_tid: u32,
     pub(super) waker_pid: u32,
+    pub(super) behind_tid: u32,
+    pub(super) behind_pid: u32,
     pub(super) source: u32,
     /// Requests of each class in flight when this one came, and those that overtook it.
     pub(super) passed: Option<([u32; CLASSES], [u32; CLASSES])>,
     pub(super) comm: String,
     pub(super) waker: String,
+    pub(super) behind: String,
     pub(super) detail: Detail,
     pub(super) request: RequestNote,
     pub(super) stack: Vec<u64>,
     pub(super) waker_stack: Vec<u64>,
-    /// A file's name, or a file system's type and name.
+    /// A path as it was given, or a file system's type and name.
     pub(super) texts: [String; 2],
+    /// The file that a descriptor means.
+    pub(super) file: Option<OpenFile>,
 }
 
 /// Takes fixed-size fields off the front.
@@ -155,6 +176,11 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
+/// The names up to an empty one, each with its 0.
+fn names(bytes: &[u8]) -> Vec<String> {
+    bytes.split(|byte| *byte == 0).take_while(|name| !name.is_empty()).map(text).collect()
+}
+
 impl RequestNote {
     /// The request in the bytes of a `struct request_told`; `None` where they are too few.
     pub(super) fn parse(bytes: &[u8]) -> Option<RequestNote> {
@@ -204,21 +230,27 @@ impl Event {
             argument: fields.u64()?,
             waker_tid: fields.u32()?,
             waker_pid: fields.u32()?,
+            behind_tid: fields.u32()?,
+            behind_pid: fields.u32()?,
             ..Event::default()
         };
         let [frames, waker_frames, source, flags] = fields.u32s()?;
         event.source = source;
         let passed = (fields.u32s()?, fields.u32s()?);
-        event.passed = (flags & 1 != 0).then_some(passed);
-        (event.comm, event.waker) = (fields.name()?, fields.name()?);
+        event.passed = (flags & PASSED_KNOWN != 0).then_some(passed);
+        (event.comm, event.waker, event.behind) = (fields.name()?, fields.name()?, fields.name()?);
         (event.detail, event.request) = (fields.detail()?, fields.request()?);
-        event.take_rest(fields, frames, waker_frames);
+        event.take_rest(fields, frames, waker_frames, flags);
         Some(event)
     }
 
     /// The stacks, or the texts in their place.
-    fn take_rest(&mut self, mut fields: Fields<'_>, frames: u32, waker_frames: u32) {
+    fn take_rest(&mut self, mut fields: Fields<'_>, frames: u32, waker_frames: u32, flags: u32) {
         match self.kind {
+            SYSTEM_CALL if flags & PATH_UPWARDS != 0 => {
+                let (device, whole) = (self.state, flags & PATH_WHOLE != 0);
+                self.file = Some(OpenFile { device, names: names(fields.0), whole });
+            }
             SYSTEM_CALL => self.texts[0] = text(fields.0),
             SPAN => {
                 for place in &mut self.texts {

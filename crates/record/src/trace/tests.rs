@@ -32,12 +32,12 @@ fn addresses_become_plain_names() {
 
 #[test]
 fn what_is_too_short_is_no_event() {
-    for length in 0..328 {
+    for length in 0..352 {
         assert_eq!(Event::parse(&vec![0; length]), None, "{length}");
     }
-    let mut bytes = vec![0u8; 328 + 320 + 192];
+    let mut bytes = vec![0u8; 352 + 320 + 192];
     bytes[0] = OFF_CPU as u8;
-    (bytes[80], bytes[84]) = (2, 3);
+    (bytes[88], bytes[92]) = (2, 3);
     let event = Event::parse(&bytes).unwrap();
     assert_eq!((event.kind, event.stack.len(), event.waker_stack.len()), (OFF_CPU, 2, 3));
 }

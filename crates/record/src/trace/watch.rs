@@ -28,6 +28,15 @@ struct Wait {
     switches: u64,
     /// Addresses or names, as /proc tells them: the stack, else the function that it waits in.
     frames: Vec<String>,
+    call: Option<Call>,
+}
+
+/// A system call that has not ended.
+#[derive(Clone)]
+struct Call {
+    name: &'static str,
+    /// The file that it works on, where a descriptor says.
+    path: Option<String>,
 }
 
 /// A wait that is told of: as one that is over, or as one that goes on.
@@ -39,6 +48,11 @@ pub(super) struct Waited {
 }
 
 impl Wait {
+    fn row(&self, kind: StallKind, tid: u32) -> StallRecord {
+        let (name, path) = self.call.clone().map(|call| (call.name.to_owned(), call.path)).unzip();
+        StallRecord { call: name, path: path.flatten(), ..StallRecord::new(kind, tid, self.since_ns, self.seen_ns) }
+    }
+
     /// It goes on, and is to be told.
     fn goes_on(&mut self, tid: u32, threshold_ns: u64) -> Option<Waited> {
         let lasted_ns = self.seen_ns - self.since_ns;
@@ -48,7 +62,7 @@ impl Wait {
             return None;
         }
         self.told_ns = self.seen_ns;
-        let row = StallRecord::new(StallKind::StillBlocked, tid, self.since_ns, self.seen_ns);
+        let row = self.row(StallKind::StillBlocked, tid);
         Some(Waited { row, pid: self.pid, name: self.name.clone(), frames: self.frames.clone() })
     }
 }
@@ -97,8 +111,9 @@ impl Watch {
                 return;
             }
             // One that has run meanwhile waits for another thing.
-            let (name, frames) = (String::from_utf8_lossy(name).into_owned(), frames(&folder));
-            waits.insert(tid, Wait { pid, name, since_ns: now_ns, seen_ns: now_ns, told_ns: now_ns, switches, frames });
+            let (name, frames, call) = (String::from_utf8_lossy(name).into_owned(), frames(&folder), call(&folder));
+            let (since_ns, seen_ns, told_ns) = (now_ns, now_ns, now_ns);
+            waits.insert(tid, Wait { pid, name, since_ns, seen_ns, told_ns, switches, frames, call });
         });
         let mut told: Vec<Waited> = before.into_iter().filter_map(|(tid, wait)| self.told(tid, wait)).collect();
         told.extend(self.waits.iter_mut().filter_map(|(&tid, wait)| wait.goes_on(tid, self.threshold_ns)));
@@ -114,6 +129,8 @@ impl Watch {
                 pid: wait.pid,
                 name: wait.name.clone(),
                 since_ns: wait.since_ns,
+                call: wait.call.as_ref().map(|call| call.name),
+                path: wait.call.as_ref().and_then(|call| call.path.clone()),
                 frames: wait.frames.clone(),
             })
             .collect();
@@ -128,7 +145,7 @@ impl Watch {
 
     fn told(&self, tid: u32, wait: Wait) -> Option<Waited> {
         let long = wait.seen_ns - wait.since_ns >= self.threshold_ns;
-        let row = StallRecord::new(StallKind::Blocked, tid, wait.since_ns, wait.seen_ns);
+        let row = wait.row(StallKind::Blocked, tid);
         long.then_some(Waited { row, pid: wait.pid, name: wait.name, frames: wait.frames })
     }
 }
@@ -138,6 +155,21 @@ fn switches(folder: &Path) -> u64 {
     let status = std::fs::read_to_string(folder.join("status")).unwrap_or_default();
     let counts = status.lines().filter_map(|line| line.split_once("_ctxt_switches:"));
     counts.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
+}
+
+/// Which system call the thread is in, from a line as `74 0x3 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94`; the last
+/// two are its stack and its place. `None` where that may not be read, and for calls that are not followed.
+fn call(folder: &Path) -> Option<Call> {
+    let line = std::fs::read_to_string(folder.join("syscall")).ok()?;
+    let mut words = line.split_whitespace();
+    let number = words.next()?.parse().ok()?;
+    let mut hexadecimal = words.map_while(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok());
+    let (first, stack) = (hexadecimal.next()?, hexadecimal.nth(5)?);
+    // A 32-bit program counts its calls otherwise.
+    let followed = super::calls::of(number).filter(|_| stack > u64::from(u32::MAX))?;
+    let link = || std::fs::read_link(folder.join(format!("fd/{first}"))).ok();
+    let path = followed.is_on_descriptor.then(link).flatten();
+    Some(Call { name: followed.name, path: path.map(|path| path.to_string_lossy().into_owned()) })
 }
 
 /// From lines as `[<0>] folio_wait_bit_common+0x13d/0x350`; without that right, the function that it waits in.
@@ -192,6 +224,33 @@ mod tests {
         assert_eq!((waited.len(), waited[0].row.kind), (1, StallKind::Blocked));
         assert_eq!((waited[0].row.start_ns, waited[0].row.duration_ns, waited[0].row.tid), (1000 * MS, 210 * MS, 8));
         assert!(watch.look(1400 * MS).is_empty() && watch.blocked().is_empty());
+    }
+
+    #[test]
+    fn the_call_that_a_thread_hangs_in_is_named_with_its_file() {
+        for (line, expected) in [
+            ("74 0x3 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94\n", Some(("fsync", Some("/mnt/file")))),
+            ("74 0x4 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94\n", Some(("fsync", None))),
+            ("257 0x3 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94\n", Some(("openat", None))),
+            ("74 0x3 0x1 0x0 0x0 0x0 0x0 0xffc0f1d8 0xf7c1be94\n", None),
+            ("74 0x3\n", None),
+            ("-1 0x7ffc0f1d5a28 0x7f32c1b13e94\n", None),
+            ("running\n", None),
+        ] {
+            let kernel = Kernel::new();
+            set(&kernel, 8, "8 (dd) D 1 1", 5);
+            kernel.write("proc/7/task/8/syscall", line);
+            let folder = kernel.roots().proc.join("7/task/8/fd");
+            std::fs::create_dir_all(&folder).unwrap();
+            std::os::unix::fs::symlink("/mnt/file", folder.join("3")).unwrap();
+            let mut watch = Watch::new(kernel.roots().proc, 1, 0);
+            watch.look(MS);
+            let blocked = &watch.blocked()[0];
+            let found = blocked.call.map(|call| (call, blocked.path.as_deref()));
+            assert_eq!(found, expected.filter(|_| cfg!(target_arch = "x86_64")), "{line}");
+            let row = &watch.look(2 * MS)[0].row;
+            assert_eq!((row.call.as_deref(), row.path.clone()), (blocked.call, blocked.path.clone()));
+        }
     }
 
     #[test]

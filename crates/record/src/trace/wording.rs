@@ -6,6 +6,7 @@ use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecor
 
 use super::event::{Event, OFF_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, SYSTEM_CALL};
 use super::once::Once;
+use super::paths::Paths;
 use super::requests::{by_kind, record};
 use super::symbols::Symbols;
 use super::tracepoints::{MARKS, SPANS};
@@ -38,6 +39,7 @@ struct Known {
 /// Puts events into words, and numbers what is told only once.
 pub(super) struct Wording {
     proc: PathBuf,
+    paths: Paths,
     symbols: Symbols,
     all_requests: bool,
     /// Number, and whether it was told since the last [`Wording::retell`].
@@ -56,6 +58,7 @@ pub(super) struct Wording {
 impl Wording {
     pub(super) fn new(proc: PathBuf, symbols: Symbols, all_requests: bool) -> Wording {
         Wording {
+            paths: Paths::new(proc.clone()),
             proc,
             symbols,
             all_requests,
@@ -109,7 +112,7 @@ impl Wording {
         traced.stalls.push(row);
     }
 
-    fn ended_call(&self, event: &Event, row: &mut StallRecord) {
+    fn ended_call(&mut self, event: &Event, row: &mut StallRecord) {
         let moves = calls::of(event.call).is_some_and(|call| call.gives_bytes);
         row.path = self.path(event);
         row.bytes = u64::try_from(event.result).ok().filter(|_| moves);
@@ -122,6 +125,10 @@ impl Wording {
             row.woken_ns = Some(event.woken_ns);
             row.waker_tid = Some(event.waker_tid);
             row.waker_stack = self.stack(&event.waker_stack, traced);
+        }
+        if event.behind_tid != 0 {
+            row.behind_tid = Some(event.behind_tid);
+            self.task(event.behind_tid, event.behind_pid, Some(&event.behind), event.end_ns, traced);
         }
         row.tracepoint =
             MARKS.get(event.source as usize).filter(|name| !name.is_empty()).map(|name| (*name).to_owned());
@@ -258,16 +265,24 @@ impl Wording {
         traced.requests.push(row);
     }
 
-    /// The whole path, where the descriptor still means that file; else what the call itself was given.
-    fn path(&self, event: &Event) -> Option<String> {
-        let given = Some(event.texts[0].clone()).filter(|path| !path.is_empty());
-        if !calls::of(event.call)?.by_descriptor {
-            return given;
-        }
-        let link = self.proc.join(format!("{}/fd/{}", event.pid, event.argument));
-        let whole = std::fs::read_link(link).ok().map(|path| path.to_string_lossy().into_owned());
-        let is_same = |path: &String| given.as_ref().is_none_or(|name| path.ends_with(&format!("/{name}")));
-        whole.filter(is_same).or(given)
+    /// The whole path, where the descriptor still means that file; else by the file's names, or what the call was given.
+    fn path(&mut self, event: &Event) -> Option<String> {
+        let Some(file) = &event.file else {
+            return Some(event.texts[0].clone()).filter(|path| !path.is_empty());
+        };
+        let whole = || {
+            let name = file.names.first()?;
+            calls::of(event.call).filter(|call| call.by_descriptor)?;
+            let link = self.proc.join(format!("{}/fd/{}", event.pid, event.argument));
+            let path = std::fs::read_link(link).ok()?.to_string_lossy().into_owned();
+            path.ends_with(&format!("/{name}")).then_some(path)
+        };
+        whole().or_else(|| self.paths.of(file))
+    }
+
+    /// To be called each second or so.
+    pub(super) fn age(&mut self) {
+        self.paths.age();
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use model::quantity::{Bytes, Nanoseconds};
+use report::number::counted;
 use report::style::printable;
 use serde_json::{Value, json};
 
@@ -124,7 +125,12 @@ impl Told {
         if json {
             return screen.json(&self.document(ring, too_soon));
         }
-        let mut text = format!("{} slices, {} runs kept in {}", ring.slices, self.kept.len(), self.directory.display());
+        let mut text = format!(
+            "{}, {} kept in {}",
+            counted(ring.slices, "slice"),
+            counted(self.kept.len() as u64, "run"),
+            self.directory.display()
+        );
         let losses = [
             (too_soon, "stalls came too soon to be kept"),
             (self.not_kept.len() as u64, "could not be kept"),

@@ -40,7 +40,7 @@ const STACKS: &[&[&str]] = &[
 prop_compose! {
     fn row()(
         kind in proptest::sample::select(&StallKind::ALL[..]),
-        (tid, waker_tid) in (tid(), option::of(tid())),
+        (tid, waker_tid, behind_tid) in (tid(), option::of(tid()), option::of(tid())),
         (start_ns, duration_ns, busy_ns) in (time(), time(), time()),
         (state, woken_ns) in (option::of(prop_oneof![Just(0), Just(2), Just(4), any::<u32>()]), option::of(time())),
         (stack, waker_stack, request) in (option::of(0..8_u32), option::of(0..8_u32), option::of(0..6_u32)),
@@ -49,7 +49,7 @@ prop_compose! {
         (count, call) in (any::<u64>(), option::of(Just("read".to_owned()))),
     ) -> StallRecord {
         StallRecord {
-            kind, tid, start_ns, duration_ns, busy_ns, count, state, woken_ns, waker_tid, stack, waker_stack, request,
+            kind, tid, start_ns, duration_ns, busy_ns, count, state, woken_ns, waker_tid, behind_tid, stack, waker_stack, request,
             tracepoint: tracepoint.map(str::to_owned), detail, call, path: None, bytes: None, errno: None,
         }
     }

@@ -59,6 +59,39 @@ fn a_request_that_the_wait_itself_does_not_tell_of_is_a_step() {
     assert_eq!(first_chain(drawing), "sync/7: writeback_wait 10 < kworker/u4:1/9: scheduler_queue 7");
 }
 
+/// The flusher wrote many requests; that the last of them was quick does not say why all of them took so long.
+#[test]
+fn the_last_of_many_requests_does_not_stand_for_a_long_wait() {
+    let drawing = "
+        task      7 |                    | name=sync
+        task      9 |                    | name=kworker/u4:1
+        op:sync   7 |====================|
+        off       7 | ssssssssssssssssss | stack=wb_wait_for_completion waker=9 request=2
+        off       9 | ssssssss ssssssss  | stack=blk_mq_get_tag waker=0 request=1
+        request   1 |        D        C  | tid=9
+        request   2 |                 DC | tid=9";
+    let expected = "sync/7: writeback_wait 18 < kworker/u4:1/9: request_wait 16 < kworker/u4:1/9: device 9";
+    assert_eq!(first_chain(drawing), expected);
+    let alone = drawing.replace("ssssssss ssssssss", "                 ");
+    assert_eq!(first_chain(&alone), "sync/7: writeback_wait 18 < kworker/u4:1/9: device 1");
+}
+
+#[test]
+fn who_had_the_cpu_last_is_named() {
+    let drawing = "
+        task     7 |          | name=app
+        task     9 |          | name=spin-2 pid=8
+        task     8 |          | name=spin cgroup=/busy
+        op:write 7 |==========|
+        off      7 | ssswwwww | stack=jbd2_log_wait_commit behind=9";
+    let explanation = stage(drawing).explain();
+    let detail = explanation.stalls[0].causes[0].detail.as_deref();
+    assert_eq!(detail, Some("woken, and ran only 5.00 ms later, after spin-2/9"));
+    assert_eq!(culprit(&explanation), "cpu_wait spin/8");
+    let put_off = stage("op:write 7 |==========|\noff 7 | pppppppp | behind=9").explain();
+    assert_eq!(put_off.stalls[0].causes[0].detail.as_deref(), Some("put off the CPU for 8.00 ms, after thread 9"));
+}
+
 #[test]
 fn a_lock_ends_at_the_one_who_worked_while_holding_it() {
     let drawing = "

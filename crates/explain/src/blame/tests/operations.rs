@@ -72,6 +72,18 @@ fn a_wait_that_was_only_looked_at_counts_unless_it_is_the_kernels_own_or_part_of
 }
 
 #[test]
+fn a_wait_that_was_only_looked_at_has_its_calls_name() {
+    let drawing = "
+        blocked  7 |   =======          | stack=vfs_write,ksys_write
+        blocked  7 |==========          | stack=jbd2_log_wait_commit call=fsync path=/mnt/file
+        blocked  8 |=====               | call=openat";
+    check(drawing, "fsync 7: 10, openat 8: 5");
+    let explanation = stage(drawing).explain();
+    assert_eq!(explanation.stalls[0].path.as_deref(), Some("/mnt/file"));
+    assert!(!explanation.stalls[0].finished);
+}
+
+#[test]
 fn an_operation_that_is_seen_stuck_again_and_again_is_one() {
     let drawing = "
         op:fsync 7 |==========          | stuck

@@ -111,6 +111,7 @@ impl Stage {
             stack: own_stack,
             waker_stack,
             waker_tid: figure("waker"),
+            behind_tid: figure("behind"),
             request: figure("request"),
             tracepoint: text("tp"),
             detail: text("detail"),
