@@ -96,6 +96,8 @@ fn follow<'a>(known: &'a Known, first: u32, cause: Cause, mut tell: impl FnMut(S
         let waker = row.waker_tid.filter(|&tid| tid != 0 && !by_interrupt && seen.insert(tid));
         let (from_ns, to_ns) = (row.start_ns.max(limit_ns), row.runnable_ns);
         let wait = waker.filter(|_| from_ns < to_ns).and_then(|waker| longest_wait(known, waker, from_ns, to_ns));
+        // A worker that had nothing else to do acts at once when a request is done: then it is the request that took so long.
+        let request = request.or_else(|| known.request(row).filter(|request| explains(request, row)));
         match (wait.filter(|wait| wait.ns >= (to_ns - from_ns) / LEAST), request, waker) {
             (Some(wait), ..) => {
                 tell(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns });

@@ -1,5 +1,6 @@
 //! A request's life, as those who waited for its completion see it.
 
+use model::block::Operation;
 use model::stall::RequestRecord;
 
 use super::cause::Cause;
@@ -22,6 +23,9 @@ pub(super) fn cause_at(request: &RequestRecord, at_ns: u64) -> Option<Cause> {
         Some(if entered.is_some() { Cause::RequestWait } else { Cause::Device })
     } else if entered.is_none() && request.queued_ns.is_none() {
         Some(Cause::Device)
+    } else if request.kind.operation() == Operation::None {
+        // One flush stands for all that ask for one meanwhile: they wait for the one before it, or for their limit.
+        Some(Cause::RequestWait)
     } else {
         None
     }
@@ -60,6 +64,7 @@ mod tests {
     use model::stall::RequestRecord;
 
     use super::cause_at;
+    use crate::blame::cause::Cause;
 
     /// Letters at the tens of a line are moments: Q queued, I inserted, D issued, C completed; `t`: throttled.
     fn request(line: &str) -> RequestRecord {
@@ -69,7 +74,7 @@ mod tests {
             device: DeviceNumber::new(7, 0),
             sector: 0,
             bytes: 4096,
-            kind: Kind::default(),
+            kind: Kind::from_rwbs(b"W").unwrap(),
             tid: 1,
             merges: 0,
             queued_ns: at('Q'),
@@ -82,6 +87,13 @@ mod tests {
             in_flight: Vec::new(),
             overtaken_by: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_flush_that_was_not_at_the_device_yet_waited_for_another() {
+        let flush = RequestRecord { kind: Kind::from_rwbs(b"FN").unwrap(), ..request("          D    C") };
+        let causes = [0, 9, 10, 14].map(|at| cause_at(&flush, at));
+        assert_eq!(causes, [Cause::RequestWait, Cause::RequestWait, Cause::Device, Cause::Device].map(Some));
     }
 
     #[test]

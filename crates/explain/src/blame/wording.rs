@@ -52,7 +52,7 @@ fn cpu_wait(known: &Known, row: &Row) -> String {
     }
 }
 
-/// `R on 8,0, 256 KiB (queued 200 ms, at the device 1.7 s; 445 R overtook it)`.
+/// `R on 8,0, 256 KiB (queued 200 ms, at the device 1.7 s; at least 445 R overtook it)`.
 pub(super) fn request_words(life: &RequestRecord) -> String {
     let mut stages = Vec::new();
     if life.throttled {
@@ -62,7 +62,7 @@ pub(super) fn request_words(life: &RequestRecord) -> String {
     stages.extend(request::device_ns(life).map(|ns| format!("at the device {}", Nanoseconds(ns))));
     let mut words = stages.join(", ");
     if !life.overtaken_by.is_empty() {
-        words = format!("{words}; {} overtook it", kinds(&life.overtaken_by));
+        words = format!("{words}; at least {} overtook it", kinds(&life.overtaken_by));
     }
     let words = if words.is_empty() { words } else { format!(" ({words})") };
     format!("{} on {}, {}{words}", life.kind, life.device, Bytes(u64::from(life.bytes)))

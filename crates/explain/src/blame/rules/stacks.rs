@@ -180,9 +180,16 @@ const LOCKS: Rank = &[
 ];
 
 /// Pages that are to be written, whether or not somebody has begun.
-const WRITEBACK: Rank =
-    &[io(&["folio_wait_writeback*", "__filemap_fdatawait_range"], Cause::WritebackWait, "pages under writeback")
-        .seen_on(ON_6_18)];
+const WRITEBACK: Rank = &[
+    io(&["folio_wait_writeback*", "__filemap_fdatawait_range"], Cause::WritebackWait, "pages under writeback")
+        .seen_on(ON_6_18),
+    io(
+        &["btrfs_wait_ordered_*", "btrfs_start_ordered_extent*"],
+        Cause::WritebackWait,
+        "data of btrfs that is being written",
+    )
+    .seen_on(ON_6_18),
+];
 
 /// What a request's completion ends, now or in the end.
 const IO: Rank = &[

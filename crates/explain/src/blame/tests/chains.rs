@@ -76,6 +76,20 @@ fn the_last_of_many_requests_does_not_stand_for_a_long_wait() {
     assert_eq!(first_chain(&alone), "sync/7: writeback_wait 18 < kworker/u4:1/9: device 1");
 }
 
+/// Such a worker was idle before, and of that no row tells.
+#[test]
+fn a_worker_that_acts_when_a_request_is_done_did_not_make_others_wait() {
+    let drawing = "
+        task      7 |                    | name=app
+        task      9 |                    | name=kworker/u4:1
+        op:write  7 |====================|
+        off       7 | ssssssssssssssssss | stack=start_this_handle waker=9 request=1
+        request   1 |   D              C | tid=7";
+    assert_eq!(first_chain(drawing), "app/7: journal 18 < app/7: device 15");
+    let quick = drawing.replace("   D              C", "                 DC");
+    assert_eq!(first_chain(&quick), "app/7: journal 18 < kworker/u4:1/9: running 18");
+}
+
 #[test]
 fn who_had_the_cpu_last_is_named() {
     let drawing = "
