@@ -127,7 +127,7 @@ fn value_name(variable: &load::recipe::Variable) -> String {
 }
 
 /// Identity of the flag that names directories.
-const DIRECTORY_FLAG: &str = "directory flag";
+pub(crate) const DIRECTORY_FLAG: &str = "directory flag";
 /// Identity of the flag that names a log file.
 const LOG_FLAG: &str = "log flag";
 

@@ -190,6 +190,21 @@ fn a_condition_that_shows_the_same_values_by_chance_is_told() {
 }
 
 #[test]
+fn what_is_waited_for_at_the_end_makes_no_other_measured_time() {
+    let told = |a_ms: &[u64], b_ms: &[u64]| {
+        let side = |ms: &[u64]| {
+            let run = |ms: &u64| RunFigures { measured_ns: Some(ms * 1_000_000), ..RunFigures::default() };
+            group("x", ms.iter().map(run).collect())
+        };
+        one(&side(a_ms), &side(b_ms)).differences.iter().any(|one| one.what == "measured time")
+    };
+    assert!(!told(&[500, 530], &[540, 590]));
+    assert!(!told(&[60_000, 60_000], &[62_000, 60_000]));
+    assert!(told(&[500, 500], &[500, 700]));
+    assert!(told(&[60_000, 60_000], &[64_000, 60_000]));
+}
+
+#[test]
 fn runs_made_one_side_after_the_other_are_told() {
     let at = |times: &[u64]| {
         let run = |&time| RunFigures { started_wall_ns: Some(time), ..RunFigures::default() };

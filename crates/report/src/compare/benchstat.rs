@@ -15,6 +15,8 @@ pub fn benchstat(found: &[Comparison]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut better: BTreeMap<String, &str> = BTreeMap::new();
     let mut told: Vec<(String, String)> = Vec::new();
+    let names = found.iter().flat_map(|one| [&one.a.0, &one.b.0]);
+    let threads = if names.into_iter().any(|name| ends_as_threads(name)) { "-1" } else { "" };
     for one in found {
         for metric in &one.metrics {
             let unit = unit(metric);
@@ -30,7 +32,7 @@ pub fn benchstat(found: &[Comparison]) -> String {
                 told.push(key);
                 for run in runs {
                     lines.push(format!(
-                        "Benchmark{}/side={} 1 {} {unit}",
+                        "Benchmark{}/side={}{threads} 1 {} {unit}",
                         capital(&word(&metric.name)),
                         word(side),
                         run
@@ -47,6 +49,13 @@ pub fn benchstat(found: &[Comparison]) -> String {
         let _ = writeln!(text, "{line}");
     });
     text
+}
+
+/// A number after a last hyphen is the number of threads to Go's tools, and no part of a name; whoever has one gets another
+/// behind it.
+fn ends_as_threads(name: &str) -> bool {
+    let digits = name.rsplit_once('-').map_or("", |(_, digits)| digits);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The unit as benchstat knows it: nanoseconds and bytes it scales by itself.

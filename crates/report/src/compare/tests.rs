@@ -87,6 +87,15 @@ fn lines_that_benchstat_reads() {
 }
 
 #[test]
+fn a_name_that_ends_in_a_number_is_no_number_of_threads() {
+    let mut found = found();
+    found[0].b.0 = "queue-16".to_owned();
+    let shown = benchstat(&found);
+    assert!(shown.contains("/side=queue-16-1 1 "), "{shown}");
+    assert!(!shown.lines().any(|line| line.starts_with("Benchmark") && !line.contains("-1 1 ")), "{shown}");
+}
+
+#[test]
 fn the_form_of_mmtests() {
     insta::assert_snapshot!(mmtests(&found()));
 }

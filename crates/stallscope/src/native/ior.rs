@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::failure::Failure;
-use crate::workload::Asked;
+use crate::workload::{Asked, DIRECTORY_FLAG};
 
 const KEEP: &str = "ior keep";
 const HEADING: &str = "As IOR has them";
@@ -18,7 +18,9 @@ pub(super) fn extend(command: Command) -> Command {
 
 pub(super) fn take(matches: &ArgMatches, asked: &mut Asked) -> Result<(), Failure> {
     asked.args.keep |= matches.get_flag(KEEP);
-    for directory in &mut asked.args.directories {
+    // Those of the flag stand last. What is given without it is a directory, and one that is not there a mistake.
+    let by_flag = matches.get_many::<PathBuf>(DIRECTORY_FLAG).map_or(0, |given| given.len());
+    for directory in asked.args.directories.iter_mut().rev().take(by_flag) {
         if let Some(parent) = parent_of_a_file(directory) {
             *directory = parent;
         }

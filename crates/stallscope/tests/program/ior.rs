@@ -43,3 +43,11 @@ fn kept_files_stay() {
     assert_eq!((write["bytes"].as_u64(), write["crew"]["members"].as_u64()), (Some(2 << 20), Some(2)));
     assert!(write["crew"]["slowest_s"].as_f64().unwrap() >= write["crew"]["fastest_s"].as_f64().unwrap());
 }
+
+#[test]
+fn a_directory_that_is_not_there_is_no_file_under_test() {
+    let folder = folder();
+    let nowhere = folder.path().join("nowhere");
+    let ended = run(&format!("run ior -w -b 1m --no-trace -q {}", nowhere.display())).expect_code(2);
+    assert!(ended.error().contains("nowhere"), "{}", ended.stderr);
+}

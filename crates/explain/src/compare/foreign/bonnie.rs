@@ -5,10 +5,11 @@ use super::super::figures::{Better, RunFigures};
 use super::{Runs, fact, level, malformed};
 
 const TOOL: &str = "bonnie++";
-/// Phases of the large file in the order of their columns, and whether they are told in KiB/s.
+/// Phases of the large file in the order of their columns, and whether they are told in KiB/s; they have the names of the phases
+/// of `run bonnie`, so that the two can be compared. Seeks are told in seeks there and in bytes here, and stand apart.
 const BULK: [(&str, bool); 6] =
-    [("putc", true), ("put_block", true), ("rewrite", true), ("getc", true), ("get_block", true), ("seeks", false)];
-const SMALL: [&str; 6] = ["seq_create", "seq_stat", "seq_delete", "random_create", "random_stat", "random_delete"];
+    [("put", true), ("write", true), ("rewrite", true), ("get", true), ("read", true), ("seeks", false)];
+const SMALL: [&str; 6] = ["create", "stat", "delete", "create-random", "stat-random", "delete-random"];
 /// Where the phases begin in format 1.98, and how many fields later those of small files do.
 const BULK_AT: usize = 9;
 const SMALL_AFTER: usize = 17;

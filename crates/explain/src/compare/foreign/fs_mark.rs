@@ -100,7 +100,6 @@ fn run(loops: &[Loop], about: &[(&str, String)]) -> RunFigures {
             run.metrics.push(level(format!("{call}.max"), "ns", Better::Lower, longest_us * 1e3));
         }
     }
-    run.measured_ns = (seconds.is_finite() && seconds < 1e9).then_some((seconds * 1e9) as u64);
     run.steadiness = if loops.len() > 1 {
         steadiness(&loops.iter().map(|one| one.per_s).collect::<Vec<_>>())
     } else {

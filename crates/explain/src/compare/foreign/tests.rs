@@ -44,6 +44,19 @@ fn fio_with_text_before_and_after_its_json() {
 }
 
 #[test]
+fn only_what_was_to_last_a_time_has_a_measured_time() {
+    let job = |options: &str| {
+        let read = r#""read": {"total_ios": 10, "runtime": 2000, "iops": 5.0, "bw_bytes": 100}"#;
+        format!(
+            r#"{{"fio version": "fio-3.33", "jobs": [{{"jobname": "x", "job_runtime": 2000, "job options": {{{options}}}, {read}}}]}}"#
+        )
+    };
+    let of_job = |options: &str| foreign_runs("x", &job(options)).unwrap()[0].measured_ns;
+    assert_eq!(of_job(r#""time_based": "", "runtime": "2""#), Some(2_000_000_000));
+    assert_eq!(of_job(r#""size": "1g""#), None);
+}
+
+#[test]
 fn fio_of_several_jobs() {
     let job = |name: &str, error: u32| {
         let clat = r#""clat_ns": {"percentile": {"99.000000": 5000}}"#;
@@ -98,18 +111,18 @@ fn simoop_after_its_warm_up() {
 #[test]
 fn bonnie_leaves_out_what_was_too_short() {
     let run = &foreign_runs("out", BONNIE).unwrap()[0];
-    close(value(run, "putc.bytes_per_s"), 2264.0 * 1024.0);
+    close(value(run, "put.bytes_per_s"), 2264.0 * 1024.0);
     close(value(run, "rewrite.max"), 52_000.0);
-    close(value(run, "random_delete.max"), 3_899_000.0);
-    assert!(!names(run).contains(&"put_block.bytes_per_s"));
-    assert!(run.cautions[0].contains("put_block, rewrite"), "{:?}", run.cautions);
+    close(value(run, "delete-random.max"), 3_899_000.0);
+    assert!(!names(run).contains(&"write.bytes_per_s"));
+    assert!(run.cautions[0].contains("write, rewrite"), "{:?}", run.cautions);
     assert_eq!((fact(run, "file size"), fact(run, "small files")), (Some("64M"), Some("16")));
     let old = "1.97,1.97,host,1,1369934872,64G,,743,99,123456,20,65432,15,1480,99,234567,22,345.6,10,16,,,,,21000,50,\
                +++++,+++,31000,60,22000,55,+++++,+++,32000,61,11ms,12ms,13ms,14us,15ms,1s,1us,2us,3us,4us,5us,6us";
     let old = &foreign_runs("out", old).unwrap()[0];
     close(value(old, "rewrite.bytes_per_s"), 65432.0 * 1024.0);
     close(value(old, "seeks.per_s"), 345.6);
-    close(value(old, "seq_create.per_s"), 21000.0);
+    close(value(old, "create.per_s"), 21000.0);
     close(value(old, "seeks.max"), 1e9);
 }
 
