@@ -77,6 +77,11 @@ pub fn text(source: &Source, prediction: &Prediction, style: Style) -> String {
     device(&mut text, prediction);
     text.push('\n');
     table(&mut text, prediction);
+    if !differ(prediction) {
+        let said = "Every policy does the same here: the device took each request as it came, so that there was nothing to choose. \
+                    --set depth=N asks for a device that takes fewer at once.";
+        let _ = writeln!(text, "\n {}", style.remark(said));
+    }
     for predicted in prediction.predicted.iter().filter(|predicted| predicted.is_check) {
         check(&mut text, prediction, predicted, style);
     }
@@ -85,6 +90,12 @@ pub fn text(source: &Source, prediction: &Prediction, style: Style) -> String {
         let _ = writeln!(text, " {}", style.faint(&format!("- {assumption}")));
     }
     text
+}
+
+/// Whether it matters for any kind of request which policy there is. Of one alone it is not known.
+fn differ(prediction: &Prediction) -> bool {
+    let [first, others @ ..] = prediction.predicted.as_slice() else { return true };
+    others.is_empty() || others.iter().any(|other| other.latencies != first.latencies)
 }
 
 fn device(text: &mut String, prediction: &Prediction) {
@@ -204,6 +215,7 @@ pub fn json(source: &Source, prediction: &Prediction) -> Value {
         "lost_events": source.lost_events,
         "assumptions": ASSUMPTIONS,
     });
+    document["policies_differ"] = json!(differ(prediction));
     document["prediction"] = json!(prediction);
     document
 }

@@ -69,3 +69,14 @@ fn what_is_not_known_is_null() {
     assert!(document["prediction"]["recorded"][0]["p99_ns"].is_null());
     assert_eq!(document["prediction"]["predicted"][0]["policy"], "deadline");
 }
+
+#[test]
+fn that_no_policy_had_anything_to_choose_is_said() {
+    let mut found = prediction(1);
+    assert!(!text(&source(), &found, Style::PLAIN).contains("Every policy does the same"), "of one it is not known");
+    found.predicted.push(Predicted { policy: "bfq".to_owned(), is_check: false, ..found.predicted[0].clone() });
+    assert!(text(&source(), &found, Style::PLAIN).contains("Every policy does the same"));
+    assert_eq!(json(&source(), &found)["policies_differ"], false);
+    found.predicted[1].latencies = latencies(2);
+    assert!(!text(&source(), &found, Style::PLAIN).contains("Every policy does the same"));
+}

@@ -91,6 +91,11 @@ fn a_block_trace_of_ftrace_is_replayed() {
     let document = predicted(&trace("loop-xfs.bin.zst"), "--policy none,deadline,bfq,cfq");
     assert_eq!(policies(&document), ["none", "deadline", "bfq", "cfq"]);
     assert!(document["recorded_under"].is_null());
+    // The loop device took all that came; CFQ idles all the same, and one that takes fewer leaves something to choose.
+    let same = predicted(&trace("loop-xfs.bin.zst"), "--policy none,deadline");
+    assert_eq!((same["policies_differ"].as_bool(), document["policies_differ"].as_bool()), (Some(false), Some(true)));
+    let fewer = predicted(&trace("loop-xfs.bin.zst"), "--policy none,bfq --set depth=2");
+    assert_eq!((fewer["policies_differ"].as_bool(), number(&fewer, "/prediction/depth")), (Some(true), 2.0));
     let all = number(&document, "/prediction/requests") + number(&document, "/prediction/unusable");
     assert!((21_828.0..=21_828.0 + 23_054.0 + 3_717.0).contains(&all), "{all}");
     assert!(number(&document, "/prediction/depth") >= 1.0);
