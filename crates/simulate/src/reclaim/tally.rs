@@ -5,6 +5,14 @@ use crate::policy::{Figure, Form, Histogram};
 /// Calls from this long on count as long: the rows of the document's histogram above 1.07 s.
 const LONG_BUCKET: usize = 30;
 
+/// Who calls xfs_reclaim_inodes_ag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Caller {
+    Direct,
+    Kswapd,
+    Background,
+}
+
 /// The counters, and what was measured since the warm-up.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
@@ -21,6 +29,8 @@ pub(super) struct Tally {
     calls: Vec<u64>,
     longest_ns: u64,
     called_ns: u64,
+    /// The calls by who made them: direct reclaim, kswapd, the background.
+    by: [u64; 3],
     /// Durations of reads, writes, allocations; rounds.
     durations_ns: [Vec<u64>; 3],
     rounds: u64,
@@ -36,7 +46,8 @@ impl Tally {
         }
     }
 
-    pub(super) fn call(&mut self, ns: u64) {
+    pub(super) fn call(&mut self, by: Caller, ns: u64) {
+        self.by[by as usize] += 1;
         self.calls.resize(64, 0);
         self.calls[ns.max(1).ilog2() as usize] += 1;
         self.longest_ns = self.longest_ns.max(ns);
@@ -52,6 +63,7 @@ impl Tally {
     pub(super) fn start_anew(&mut self) {
         self.stalls_before = self.allocation_stalls;
         self.calls.clear();
+        self.by = [0; 3];
         (self.longest_ns, self.called_ns, self.rounds) = (0, 0, 0);
         self.durations_ns.iter_mut().for_each(Vec::clear);
     }
@@ -66,6 +78,14 @@ impl Tally {
             figure("work_per_s", "rounds of all workers in a second", per_second(self.rounds), Some(true)),
             figure("alloc_stalls_per_s", "entries into direct reclaim in a second", per_second(stalls), Some(false)),
             figure("reclaim_calls", "calls of xfs_reclaim_inodes_ag", Some(count as f64), None),
+            figure("reclaim_calls_direct", "those of them by tasks that need memory", Some(self.by[0] as f64), None),
+            figure("reclaim_calls_kswapd", "those by kswapd", Some(self.by[1] as f64), None),
+            figure(
+                "reclaim_calls_background",
+                "those by the worker of each file system",
+                Some(self.by[2] as f64),
+                None,
+            ),
             figure("reclaim_calls_over_1s", "calls of 2^30 ns (1.07 s) or more", Some(long as f64), Some(false)),
             figure("reclaim_longest_ns", "the longest of them", Some(self.longest_ns as f64), Some(false)),
             figure("reclaim_time_ns", "all of them together", Some(self.called_ns as f64), Some(false)),
@@ -106,7 +126,7 @@ fn percentile(sorted: &[u64], share: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tally, percentile};
+    use super::{Caller, Tally, percentile};
 
     #[test]
     fn percentiles_are_durations_that_were() {
@@ -118,8 +138,8 @@ mod tests {
     #[test]
     fn a_call_is_long_from_a_power_of_two_on() {
         let mut tally = Tally::default();
-        tally.call((1 << 30) - 1);
-        tally.call(1 << 30);
+        tally.call(Caller::Direct, (1 << 30) - 1);
+        tally.call(Caller::Kswapd, 1 << 30);
         let figures = tally.figures(1_000_000_000);
         let value = |name: &str| figures.iter().find(|figure| figure.name == name).and_then(|figure| figure.value);
         assert_eq!((value("reclaim_calls"), value("reclaim_calls_over_1s")), (Some(2.0), Some(1.0)));

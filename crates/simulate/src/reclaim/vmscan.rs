@@ -21,6 +21,8 @@ const PAUSE_NS: u64 = 100_000_000;
 #[derive(Debug)]
 pub(super) struct Reclaim {
     kswapd: bool,
+    /// It may enter file systems: __GFP_FS.
+    enters: bool,
     priority: u32,
     reclaimed: u64,
     /// Pages looked at in this round.
@@ -46,8 +48,9 @@ enum Stage {
 }
 
 impl Reclaim {
-    pub(super) fn new(kswapd: bool) -> Box<Reclaim> {
-        Box::new(Reclaim { kswapd, priority: PRIORITY, reclaimed: 0, scanned: 0, unclean: 0, stage: Stage::List })
+    fn new(kswapd: bool, enters: bool) -> Box<Reclaim> {
+        let stage = Stage::List;
+        Box::new(Reclaim { kswapd, enters, priority: PRIORITY, reclaimed: 0, scanned: 0, unclean: 0, stage })
     }
 }
 
@@ -67,7 +70,10 @@ impl World<'_> {
         }
         if given < need {
             self.tally.allocation_stalls += 1;
-            self.task(tid).reclaim = Some(Reclaim::new(false));
+            let task = self.task(tid);
+            // xfs_setup_inode takes __GFP_FS from what the page cache asks for.
+            let enters = !matches!(task.body, Body::Part(part) if part.fills_cache());
+            task.reclaim = Some(Reclaim::new(false, enters));
         }
         given == need
     }
@@ -78,7 +84,7 @@ impl World<'_> {
             self.wait(tid, Await::Work);
             return false;
         }
-        self.task(tid).reclaim = Some(Reclaim::new(true));
+        self.task(tid).reclaim = Some(Reclaim::new(true, true));
         true
     }
 
@@ -112,7 +118,12 @@ impl World<'_> {
                 }
                 let left = self.shrinker_work(fs, which, reclaim.scanned);
                 reclaim.stage = match which {
-                    0 => Stage::Shrinking(fs, left),
+                    0 if reclaim.enters => Stage::Shrinking(fs, left),
+                    0 => {
+                        // SHRINK_STOP: it is left to those who may.
+                        self.systems[usize::from(fs)].deferred[which] += left;
+                        Stage::Shrinker(fs, 1)
+                    }
                     _ => {
                         self.shrink_buffers(fs, left);
                         Stage::Shrinker(fs + 1, 0)
@@ -243,7 +254,7 @@ impl World<'_> {
             }
             if reclaim.priority == 1 {
                 let nothing = reclaim.reclaimed == 0;
-                *reclaim = *Reclaim::new(true);
+                *reclaim = *Reclaim::new(true, true);
                 if nothing {
                     self.wait_at_most(tid, Await::Congestion, PAUSE_NS);
                     return Step::Waits;

@@ -2,8 +2,9 @@
 
 use super::disk::What;
 use super::inodes::{CLUSTER, CLUSTER_PAGES, DIRTY, FLUSHING, GRABBED, PINNED};
+use super::tally::Caller;
 use super::waits::Await;
-use super::world::World;
+use super::world::{Body, World};
 
 /// Inodes that are looked up at once: XFS_LOOKUP_BATCH.
 const BATCH: i64 = 32;
@@ -76,7 +77,12 @@ impl World<'_> {
             } else if walk.group == self.systems[usize::from(walk.fs)].groups.len() {
                 if !(walk.wait && walk.skipped > 0 && walk.to_scan > 0) {
                     let now_ns = self.now_ns();
-                    self.tally.call(now_ns - walk.began_ns);
+                    let by = match self.task(tid).body {
+                        Body::Background(..) => Caller::Background,
+                        Body::Kswapd => Caller::Kswapd,
+                        _ => Caller::Direct,
+                    };
+                    self.tally.call(by, now_ns - walk.began_ns);
                     return true;
                 }
                 (walk.trying, walk.skipped, walk.group) = (false, 0, 0);

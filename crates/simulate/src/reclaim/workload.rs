@@ -82,6 +82,11 @@ impl Part {
         Part { step: PartStep::Fault, parent, writes: false, fs: 0, ino: 0, done: 0 }
     }
 
+    /// The pages that it needs are for the page cache.
+    pub(super) fn fills_cache(self) -> bool {
+        matches!(self.step, PartStep::Submit | PartStep::Write)
+    }
+
     /// Where it waits for the address space, it is for a page fault.
     pub(super) fn faults(self) -> bool {
         self.step == PartStep::Fault
