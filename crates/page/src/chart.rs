@@ -86,18 +86,36 @@ impl Heat {
     pub(crate) fn chart(&self, id: &str, title: &str, step_ns: u64, span_ns: u64) -> Value {
         let step_ns = step_ns.max(1);
         let width_ns = step_ns * span_ns.div_ceil(step_ns).div_ceil(MOST_COLUMNS).max(1);
+        let back_ns = (step_ns - self.offset_ns(step_ns)) % step_ns;
         let mut joined: BTreeMap<(u64, u32), u64> = BTreeMap::new();
         for (&(end_ns, row), &count) in &self.cells {
-            // The middle of the interval says which column it belongs to, whatever the last digits of its end are.
-            *joined.entry((end_ns.saturating_sub(step_ns / 2) / width_ns, row)).or_default() += count;
+            // A moment within the interval says which column it belongs to: its end is not exact, and the last of a phase is short.
+            let column = (end_ns + back_ns).saturating_sub(step_ns / 4) / width_ns;
+            *joined.entry((column, row)).or_default() += count;
         }
         let columns = crate::number::deltas(joined.keys().map(|(column, _)| *column));
         let rows: Vec<u32> = joined.keys().map(|(_, row)| *row).collect();
         let counts: Vec<u64> = joined.values().copied().collect();
         json!({
             "kind": "heat", "id": id, "title": title, "unit": "ns",
-            "width_ms": width_ns as f64 / 1e6, "columns": columns, "rows": rows, "counts": counts,
+            "from_ms": 0.0 - back_ns as f64 / 1e6, "width_ms": width_ns as f64 / 1e6, "columns": columns, "rows": rows, "counts": counts,
         })
+    }
+}
+
+impl Heat {
+    /// How long after a multiple of their length most intervals end: those of a phase begin with it.
+    fn offset_ns(&self, step_ns: u64) -> u64 {
+        /// So many parts of an interval are told apart: ends are not exact.
+        const PARTS: u64 = 16;
+        let mut ends: Vec<u64> = self.cells.keys().map(|(end_ns, _)| *end_ns).collect();
+        ends.dedup();
+        let part = |end_ns: u64| (end_ns % step_ns).saturating_mul(PARTS) / step_ns;
+        let mut parts: BTreeMap<u64, (usize, u64)> = BTreeMap::new();
+        for end_ns in ends {
+            parts.entry(part(end_ns)).or_insert((0, end_ns % step_ns)).0 += 1;
+        }
+        parts.into_values().max_by_key(|(count, _)| *count).map_or(0, |(_, offset_ns)| offset_ns)
     }
 }
 

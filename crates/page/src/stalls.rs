@@ -66,7 +66,7 @@ pub(crate) fn stalls(books: &Books, started_ns: u64, span_ns: u64, interval_ns: 
             task: names.place(&task),
             path: one.path.map(|path| names.place(path)),
             cause,
-            share: sums[cause as usize] * 100 / one.duration_ns.max(1),
+            share: (sums[cause as usize] * 100 + one.duration_ns / 2) / one.duration_ns.max(1),
             finished: one.finished,
         });
     });

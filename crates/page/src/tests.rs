@@ -155,6 +155,17 @@ fn latencies_over_time() {
 }
 
 #[test]
+fn a_heat_maps_columns_are_the_intervals_of_its_phase() {
+    let mut heat = crate::chart::Heat::default();
+    // Five seconds each, from 2.5 s on, and the last one cut short.
+    for end_ms in [7_500, 12_501, 17_500, 19_000] {
+        heat.add(end_ms * 1_000_000, 1_000, 1);
+    }
+    let chart = heat.chart("heat", "Heat", 5 * S, 20 * S);
+    assert_eq!((&chart["from_ms"], &chart["columns"]), (&json!(-2_500.0), &json!([1, 1, 1, 1])));
+}
+
+#[test]
 fn stalls_are_listed_by_time_and_their_time_by_cause_is_drawn() {
     let mut rows = Rows { samples: 5, ..Rows::default() };
     rows.stall("write", 8, START + 2 * S, 2 * S, "/b", "jbd2_log_wait_commit");

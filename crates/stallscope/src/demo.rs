@@ -142,6 +142,7 @@ fn what_next(run: &Path, is_root: bool) -> String {
     format!(
         "\nThe data is gone again; the run is kept in {run}\nTry next:\n  \
          stallscope explain {run}\n  \
+         stallscope report {run} -o stalls.html\n  \
          stallscope run simoop --memory 1g --plan DIR     what a run on a file system of yours would do\n  \
          stallscope record -- fio JOB.fio                 record any other load\n  \
          stallscope recipes show simoop                   a recipe to start your own from{root}"

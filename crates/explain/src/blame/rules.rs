@@ -106,11 +106,12 @@ pub(super) fn any_fits(patterns: &[&str], frames: &[&str]) -> bool {
 }
 
 fn fits(pattern: &str, frame: &str) -> bool {
-    let rest = pattern.trim_matches('*');
-    match (pattern.starts_with('*'), pattern.ends_with('*')) {
-        (true, true) => frame.contains(rest),
-        (true, false) => frame.ends_with(rest),
-        (false, true) => frame.starts_with(rest),
+    // Every function of a stack is held against every pattern, and most have no star.
+    let is_star = |byte: Option<&u8>| byte == Some(&b'*');
+    match (is_star(pattern.as_bytes().first()), is_star(pattern.as_bytes().last())) {
         (false, false) => frame == pattern,
+        (true, false) => frame.ends_with(&pattern[1..]),
+        (false, true) => frame.starts_with(&pattern[..pattern.len() - 1]),
+        (true, true) => frame.contains(pattern.trim_matches('*')),
     }
 }

@@ -1,6 +1,6 @@
 import uPlot from "uplot";
 import { element, printable } from "./element";
-import { duration, moment, value } from "./format";
+import { digitsFor, duration, moment, value } from "./format";
 import { DASHES, colour, css, hatch, shade } from "./theme";
 import type { TimeAxis } from "./time";
 import type { Chart, Heat, Lines, Mark, Numbers, Run } from "./types";
@@ -43,14 +43,15 @@ function base(time: TimeAxis, parts: Part[], unit: string, width: number): uPlot
     height: HEIGHT,
     scales: { x: { time: false, min: time.from, max: time.to, range: (_, min, max) => [min, max] } },
     axes: [
-      { stroke: faint, grid: line, ticks: line, font, size: 30, values: (_, at) => at.map((t) => moment(t, time.to - time.from < 20)) },
+      { stroke: faint, grid: line, ticks: line, font, size: 30, values: (_, at, __, ___, step) => at.map((t) => moment(t, digitsFor(step))) },
       { stroke: faint, grid: line, ticks: line, font, size: 74, ...(unit.startsWith("bytes") ? { incrs: BINARY } : {}), values: (_, at) => at.map((v) => (v === null ? "" : value(v, unit))) },
     ],
-    series: [{ label: "time", value: (_, at) => (at === null ? "–" : moment(at)) }],
+    series: [{ label: "time", value: (_, at) => (at === null ? "–" : moment(at, time.digits())) }],
     legend: { live: true, isolate: true, markers: { width: 3, dash: (u, at) => dashWord(u.series[at].dash) } },
     cursor: {
       drag: { x: true, y: false, setScale: false },
       points: { size: 6 },
+      hover: { prox: reach, skip: [undefined] },
       sync: { key: "time", filters: { pub: (type: string) => type === "mousemove" || type === "mouseleave" } },
     } as uPlot.Cursor,
     hooks: {
@@ -68,6 +69,26 @@ function base(time: TimeAxis, parts: Part[], unit: string, width: number): uPlot
       ready: [(u) => u.over.addEventListener("dblclick", () => time.reset())],
     },
   };
+}
+
+/** Pixels of so much time. */
+function pixels(u: uPlot, seconds: number): number {
+  return u.valToPos(seconds, "x") - u.valToPos(0, "x");
+}
+
+/** How far from the cursor, in pixels, a line's value still holds: as far as points are apart. Where nothing was measured is none. */
+function reach(u: uPlot, series: number, nearest: number): number {
+  const [times, values] = [u.data[0], u.data[series]];
+  const there = (from: number, step: number) => {
+    let at = from;
+    while (at >= 0 && at < values.length && values[at] === undefined) at += step;
+    return at >= 0 && at < values.length ? at : null;
+  };
+  const gap = (one: number | null, other: number | null) => (one === null || other === null ? Infinity : times[other] - times[one]);
+  const at = there(nearest, -1) ?? there(nearest, 1);
+  if (at === null) return 0;
+  const apart = Math.min(gap(there(at - 1, -1), at), gap(at, there(at + 1, 1)));
+  return Number.isFinite(apart) ? Math.max(pixels(u, apart) * 1.01, 1) : 10;
 }
 
 /** The nearest that a border can do. */
@@ -210,10 +231,29 @@ interface Column {
   cells: Map<number, number>;
 }
 
-function drawHeat(time: TimeAxis, part: Part, place: HTMLElement, width: number): uPlot {
+/** What heat maps that lie side by side have in common. */
+interface Range {
+  lowest: number;
+  highest: number;
+  most: number;
+}
+
+export function rangeOf(charts: Heat[]): Range {
+  const range: Range = { lowest: Infinity, highest: 0, most: 1 };
+  for (const chart of charts) {
+    chart.rows.forEach((row, cell) => {
+      range.lowest = Math.min(range.lowest, row);
+      range.highest = Math.max(range.highest, row);
+      range.most = Math.max(range.most, chart.counts[cell]);
+    });
+  }
+  return range;
+}
+
+function drawHeat(time: TimeAxis, part: Part, place: HTMLElement, width: number, { lowest, highest, most }: Range): uPlot {
   const chart = part.chart as Heat;
   const columns = new Map<number, Column>();
-  let [at, most, lowest, highest] = [0, 1, Infinity, 0];
+  let at = 0;
   chart.columns.forEach((delta, cell) => {
     at += delta;
     const [row, count] = [chart.rows[cell], chart.counts[cell]];
@@ -222,12 +262,13 @@ function drawHeat(time: TimeAxis, part: Part, place: HTMLElement, width: number)
     column.top = Math.max(column.top, row);
     column.cells.set(row, count);
     columns.set(at, column);
-    [most, lowest, highest] = [Math.max(most, count), Math.min(lowest, row), Math.max(highest, row)];
   });
   const step = chart.width_ms / 1000;
+  const first = chart.from_ms / 1000 - part.zero;
   const keys = [...columns.keys()];
   const options = base(time, [part], "count", width);
   options.scales!.y = { range: () => [Math.floor(lowest / 4) * 4, highest + 2] };
+  options.cursor!.hover = { prox: (u) => Math.max(pixels(u, step / 2) * 1.01, 1), skip: [undefined] };
   const decades = Array.from({ length: 14 }, (_, power) => 10 ** power).filter((ns) => rowOf(ns) >= lowest - 4 && rowOf(ns) <= highest + 2);
   options.axes![1].splits = () => decades.map(rowOf);
   options.axes![1].values = () => decades.map(duration);
@@ -249,7 +290,7 @@ function drawHeat(time: TimeAxis, part: Part, place: HTMLElement, width: number)
     pen.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
     pen.clip();
     for (const [key, column] of columns) {
-      const [left, right] = [key * step - part.zero, (key + 1) * step - part.zero].map((t) => u.valToPos(t, "x", true));
+      const [left, right] = [key * step + first, (key + 1) * step + first].map((t) => u.valToPos(t, "x", true));
       if (right < u.bbox.left || left > u.bbox.left + u.bbox.width) continue;
       for (const [row, count] of column.cells) {
         const [bottom, top] = [row, row + 1].map((y) => u.valToPos(y, "y", true));
@@ -259,7 +300,7 @@ function drawHeat(time: TimeAxis, part: Part, place: HTMLElement, width: number)
     }
     pen.restore();
   }];
-  const data = [keys.map((key) => (key + 0.5) * step - part.zero), keys.map(() => null)] as uPlot.AlignedData;
+  const data = [keys.map((key) => (key + 0.5) * step + first), keys.map(() => null)] as uPlot.AlignedData;
   return new uPlot(options, data, place);
 }
 
@@ -271,6 +312,7 @@ export class Drawing {
     private readonly time: TimeAxis,
     private readonly parts: Part[],
     private readonly highest: number | null,
+    private readonly range: Range | null,
     readonly place: HTMLElement,
   ) {}
 
@@ -279,7 +321,7 @@ export class Drawing {
     const width = Math.max(this.place.clientWidth, 240);
     const [part] = this.parts;
     this.place.textContent = "";
-    if (part.chart.kind === "heat") this.drawn = drawHeat(this.time, part, this.place, width);
+    if (part.chart.kind === "heat") this.drawn = drawHeat(this.time, part, this.place, width, this.range ?? rangeOf([part.chart]));
     else if (part.chart.kind === "stack") this.drawn = drawStack(this.time, part, this.place, width, this.highest);
     else this.drawn = drawLines(this.time, this.parts, this.place, width, this.highest);
     this.time.charts.add(this.drawn);

@@ -1,5 +1,5 @@
 import { element, table } from "./element";
-import { bytes, count, duration, moment } from "./format";
+import { bytes, count, duration, moment, share } from "./format";
 import { words } from "./overview";
 import { colour } from "./theme";
 import type { Requests, Run, Stall } from "./types";
@@ -9,11 +9,11 @@ export function detail(run: Run, stall: Stall, from: number): HTMLElement[] {
   const who = `${stall.operation} by ${stall.task}${stall.path === null ? "" : ` of ${stall.path}`}`;
   const end = stall.finished ? "" : ", and had not ended";
   const causes = stall.causes.map((one) => [
-    words(run, one.cause), duration(one.time_ns), `${Math.round((100 * one.time_ns) / stall.duration_ns)} %`, one.evidence, one.detail ?? "",
+    words(run, one.cause), duration(one.time_ns), share(one.time_ns / stall.duration_ns), one.evidence, one.detail ?? "",
   ]);
   const parts = [
     element("h3", {}, who),
-    element("p", {}, `took ${duration(stall.duration_ns)} from ${moment(from)}${end}${stall.cgroup === null ? "" : ` · cgroup ${stall.cgroup}`}`),
+    element("p", {}, `took ${duration(stall.duration_ns)} from ${moment(from, 3)}${end}${stall.cgroup === null ? "" : ` · cgroup ${stall.cgroup}`}`),
     table(["cause", "time", "share", "known by", "the longest of it"], causes, "wide"),
   ];
   if (stall.chain.length > 0) {
@@ -59,7 +59,7 @@ export function around(requests: Requests, fromMs: number, toMs: number, zero: n
     const inserted = requests.inserted[row];
     const queue = issued === null || inserted === null ? "–" : duration((issued - inserted) * 1000);
     return [
-      moment(begin / 1e6 - zero), life(begin / 1000, inserted, issued, took, fromMs, toMs), name(requests.kind), name(requests.device),
+      moment(begin / 1e6 - zero, toMs - fromMs < 10_000 ? 3 : 1), life(begin / 1000, inserted, issued, took, fromMs, toMs), name(requests.kind), name(requests.device),
       bytes(requests.bytes[row]), duration(took * 1000), queue, issued === null ? "–" : duration((took - issued) * 1000),
       requests.throttled[row] === 1 ? "held back" : "", name(requests.overtaken), name(requests.task),
     ];

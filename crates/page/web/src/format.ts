@@ -49,13 +49,23 @@ export function value(amount: number | null | undefined, unit: string): string {
   }
 }
 
-/** A moment of the run: 12:03.4 after its start. */
-export function moment(seconds: number, precise = true): string {
+/** A moment of the run, 12:03.4 after its start, with so many digits of a second. */
+export function moment(seconds: number, precise = 1): string {
   const sign = seconds < 0 ? "-" : "";
-  const all = Math.abs(seconds);
+  // Rounded first: 59.96 s are a minute.
+  const all = Number(Math.abs(seconds).toFixed(precise));
   const hours = Math.floor(all / 3600);
   const minutes = Math.floor(all / 60) % 60;
-  const rest = precise ? (all % 60).toFixed(1).padStart(4, "0") : String(Math.floor(all % 60)).padStart(2, "0");
+  const rest = (all % 60).toFixed(precise).padStart(precise > 0 ? precise + 3 : 2, "0");
   if (hours > 0) return `${sign}${hours}:${String(minutes).padStart(2, "0")}:${rest}`;
-  return all >= 60 ? `${sign}${minutes}:${rest}` : `${sign}${precise ? (all % 60).toFixed(1) : Math.floor(all)} s`;
+  return all >= 60 ? `${sign}${minutes}:${rest}` : `${sign}${(all % 60).toFixed(precise)} s`;
+}
+
+/** Digits of a second that say multiples of a step exactly. */
+export function digitsFor(step: number): number {
+  for (let digits = 0; digits < 6; digits++) {
+    const scaled = step * 10 ** digits;
+    if (Math.abs(scaled - Math.round(scaled)) < 1e-6) return digits;
+  }
+  return 6;
 }

@@ -21,7 +21,10 @@ async function open(): Promise<void> {
       const now = await data.state();
       if (now !== state) {
         state = now;
-        page = new Page(place, data, await data.document(), page.memory());
+        const grown = await data.document();
+        const memory = page.memory();
+        const again = memory.further.map(async (one) => ({ ...one, ...(await data.series(one.run, one.metric)) }));
+        page = new Page(place, data, grown, { ...page.memory(), further: await Promise.all(again) });
         took = performance.now() - began;
       }
       if (now !== null) setTimeout(look, Math.max(LOOK_MS, took * REST));

@@ -144,10 +144,14 @@ function verdict(name: string, needed: number | null): HTMLElement {
 }
 
 export function comparison(found: Comparison, run: Run): HTMLElement {
-  const percent = (ratio: number | null) => (ratio === null ? "–" : `${ratio >= 1 ? "+" : "−"}${share(Math.abs(ratio - 1))}`);
+  const percent = (ratio: number | null) => {
+    if (ratio === null) return "–";
+    const by = share(Math.abs(ratio - 1));
+    return by.startsWith("<") || ratio === 1 ? by : `${ratio > 1 ? "+" : "−"}${by}`;
+  };
   const interval = (ci: Comparison["metrics"][0]["ci95"]) => (ci === null ? "–" : `${percent(ci[0])} … ${percent(ci[1])}`);
   const metrics = found.metrics.map((one) => [
-    one.name, value(one.a, one.unit), value(one.b, one.unit), percent(one.ratio), interval(one.ci95), verdict(one.verdict, one.need_runs),
+    one.name, value(one.a, one.unit), value(one.b, one.unit), percent(one.ratio), verdict(one.verdict, one.need_runs), interval(one.ci95),
   ]);
   const seen = found.stalls.filter((one) => one.a_per_run > 0 || one.b_per_run > 0);
   const stalls = seen.map((one) => [
@@ -160,7 +164,7 @@ export function comparison(found: Comparison, run: Run): HTMLElement {
     element("h2", {}, `${runs(found.b)} against ${runs(found.a)}`),
     differ.length > 0 ? element("details", { open: differ.length < 6 }, element("summary", {}, `What differs: ${differ.length}`), element("ul", {}, ...differ)) : null,
     element("div", { class: "columns" },
-      element("div", {}, element("h3", {}, "Figures"), table(["", "A", "B", "change", "95 % interval", "verdict"], metrics)),
+      element("div", {}, element("h3", {}, "Figures"), table(["", "A", "B", "change", "verdict", "95 % interval"], metrics)),
       stalls.length > 0 ? element("div", {}, element("h3", {}, "Stalls a run, by cause"), table(["", "A", "B", "verdict"], stalls)) : null),
     cautions.length > 0 ? element("details", {}, element("summary", {}, `Cautions: ${cautions.length}`), element("ul", {}, ...cautions)) : null);
 }

@@ -1,14 +1,14 @@
-import { Drawing, highestOf, isDrawn, legendOfMarks, type Part } from "./charts";
+import { Drawing, highestOf, isDrawn, legendOfMarks, type Part, rangeOf } from "./charts";
 import { around, detail } from "./detail";
 import { element } from "./element";
 import { duration, moment } from "./format";
 import { comparison, overview } from "./overview";
-import { search } from "./search";
+import { Search } from "./search";
 import type { Source } from "./source";
-import { StallList } from "./stalls";
-import { choose, isDark } from "./theme";
+import { type Kept, StallList } from "./stalls";
+import { choice, choose, isDark } from "./theme";
 import { TimeAxis, marksAt } from "./time";
-import type { Chart, Document, Run } from "./types";
+import type { Axis, Chart, Document, Run } from "./types";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -17,6 +17,29 @@ export interface Memory {
   zoom: [number, number] | null;
   overlaid: boolean;
   scroll: number;
+  /** Of each run: what was looked for, how its list stands, and what of it was chosen. */
+  searches: Search[];
+  lists: (Kept | null)[];
+  chosen: (Chosen | null)[];
+  /** Counters that were added. */
+  further: Further[];
+  focus: Element | null;
+}
+
+/** A counter's chart. */
+interface Further {
+  run: number;
+  metric: number;
+  chart: Chart;
+  axis: Axis;
+}
+
+/** A stall in full, and its time on the axis. */
+interface Chosen {
+  told: HTMLElement[];
+  requests: HTMLElement[];
+  from: number;
+  to: number;
 }
 
 export class Page {
@@ -28,7 +51,14 @@ export class Page {
   private drawings: Drawing[] = [];
   private overlaid: boolean;
   private seen: IntersectionObserver | null = null;
-  private readonly further: { run: number; chart: Chart }[] = [];
+  /** The theme before printing. */
+  private before: "dark" | "light" | null = null;
+  private readonly further: Further[];
+  private readonly searches: Search[];
+  private readonly lists: (StallList | null)[] = [];
+  private readonly chosen: (Chosen | null)[];
+  /** The last row that was asked for, of each run: answers may come in another order. */
+  private readonly asked: number[] = [];
 
   constructor(place: HTMLElement, private readonly source: Source, private readonly data: Document, memory?: Memory) {
     const runs = data.runs;
@@ -37,17 +67,21 @@ export class Page {
     const first = Math.min(...this.zeros.map((zero) => -zero));
     this.time = new TimeAxis(first, Math.max(...runs.map((run, at) => run.span_ms / 1000 - this.zeros[at]), first + 1));
     this.overlaid = memory?.overlaid ?? false;
+    this.further = memory?.further ?? [];
+    this.further.forEach(({ run, axis }) => (runs[run].axes.samples = axis));
+    this.chosen = memory?.chosen ?? runs.map(() => null);
+    this.searches = source.served ? runs.map((run, at) => this.search(run, at, memory)) : [];
     document.title = `${runs.map((run) => run.summary.workload).join(", ")} – Stallscope`;
     place.replaceChildren(this.toolbar(), element("main", {}, this.said,
       element("div", { class: runs.length > 1 ? "side-by-side" : "" }, ...runs.map((run, at) => overview(run, this.letter(at)))),
       ...data.comparisons.map((found) => comparison(found, runs[0])),
-      ...(source.served ? runs.map((run, at) => this.search(run, at)) : []),
+      ...this.searches.map((search) => search.place),
       element("h2", {}, "Over time"), legendOfMarks(runs.flatMap((run) => run.marks)) ?? "", this.charts,
-      ...runs.map((run, at) => this.stalls(run, at)), this.footer()));
+      ...runs.map((run, at) => this.stalls(run, at, memory)), this.footer()));
     this.time.listen(() => this.tell());
     this.drawCharts();
     if (memory?.zoom != null) this.time.zoom(...memory.zoom);
-    if (memory !== undefined) scrollTo(0, memory.scroll);
+    if (memory !== undefined) this.putBack(memory);
     this.charts.addEventListener("keydown", (event) => this.key(event));
     matchMedia("(prefers-color-scheme: dark)").onchange = () => this.repaint();
     onresize = () => this.drawings.forEach((drawing) => drawing.fit());
@@ -58,7 +92,21 @@ export class Page {
 
   memory(): Memory {
     const whole = this.time.from === this.time.first && this.time.to === this.time.last;
-    return { zoom: whole ? null : [this.time.from, this.time.to], overlaid: this.overlaid, scroll: scrollY };
+    return {
+      zoom: whole ? null : [this.time.from, this.time.to], overlaid: this.overlaid, scroll: scrollY, focus: document.activeElement,
+      searches: this.searches, lists: this.lists.map((list) => list?.kept() ?? null), chosen: this.chosen, further: this.further,
+    };
+  }
+
+  /** Where the person was. What is not of the old page has the focus still, or gets it back. */
+  private putBack(memory: Memory): void {
+    this.chosen.forEach((chosen, run) => chosen !== null && this.time.choose(run, chosen.from, chosen.to));
+    const chart = memory.focus?.getAttribute("data-chart");
+    const list = memory.lists.findIndex((kept) => kept !== null && memory.focus !== null && kept.place.contains(memory.focus));
+    if (chart !== null && chart !== undefined) this.charts.querySelector<HTMLElement>(`[data-chart="${CSS.escape(chart)}"]`)?.focus({ preventScroll: true });
+    else if (list >= 0) this.lists[list]?.focusLike(memory.focus!);
+    else if (this.searches.some((search) => search.place.contains(memory.focus))) (memory.focus as HTMLElement).focus({ preventScroll: true });
+    scrollTo(0, memory.scroll);
   }
 
   say(text: string): void {
@@ -97,7 +145,7 @@ export class Page {
   /** The time under the cursor, what is marked there, and what is zoomed to. */
   private tell(): void {
     const { at, from, to } = this.time;
-    const zoomed = `${moment(from)} – ${moment(to)}`;
+    const zoomed = `${moment(from, this.time.digits())} – ${moment(to, this.time.digits())}`;
     if (at === null) {
       this.readout.textContent = zoomed;
       return;
@@ -106,7 +154,7 @@ export class Page {
       const marks = marksAt(run.marks, at + this.zeros[number], (to - from) / 300).slice(0, 4).map((mark) => mark.text);
       return marks.length === 0 ? [] : [`${this.letter(number)} ${marks.join("; ")}`.trim()];
     });
-    this.readout.textContent = [moment(at), ...words].join(" · ");
+    this.readout.textContent = [moment(at, this.time.digits()), ...words].join(" · ");
   }
 
   /** Charts of all runs by their ids, in the order of the page. */
@@ -148,9 +196,11 @@ export class Page {
       if (isDrawn(chart)) parts.push({ run, name: this.letter(run), data: this.data.runs[run], chart, zero: this.zeros[run] });
     });
     const highest = parts.length > 1 ? highestOf(parts.map((part) => part.chart)) : null;
+    const heats = parts.map((part) => part.chart).filter((chart) => chart.kind === "heat");
+    const range = heats.length > 1 ? rangeOf(heats) : null;
     const draw = (of: Part[]) => {
       const place = element("div", { class: "chart" });
-      const drawing = new Drawing(this.time, of, highest, place);
+      const drawing = new Drawing(this.time, of, highest, range, place);
       this.drawings.push(drawing);
       pending.set(place, drawing);
       return place;
@@ -191,21 +241,30 @@ export class Page {
     act();
   }
 
-  private search(run: Run, number: number): HTMLElement {
-    return search(this.source, run, number, this.zeros[number], this.time, (chart, axis) => {
+  private search(run: Run, number: number, memory?: Memory): Search {
+    const add = (metric: number, chart: Chart, axis: Axis) => {
       run.axes.samples = axis;
-      if (!this.further.some((one) => one.run === number && one.chart.id === chart.id)) this.further.unshift({ run: number, chart });
+      if (!this.further.some((one) => one.run === number && one.chart.id === chart.id)) this.further.unshift({ run: number, metric, chart, axis });
       this.drawCharts();
-    });
+    };
+    const bound = { run, zero: this.zeros[number], time: this.time, add };
+    const search = memory?.searches[number];
+    search?.bind(bound);
+    return search ?? new Search(this.source, number, bound);
   }
 
-  private stalls(run: Run, number: number): HTMLElement {
+  private stalls(run: Run, number: number, memory?: Memory): HTMLElement {
+    this.lists[number] = null;
     if (run.stalls === null || run.stalls.seen === 0) {
       const why = run.stalls === null ? "Slow operations are not known: the run has no trace." : "No operation was slow.";
       return element("section", {}, element("h3", {}, `${this.letter(number)} Slow operations`.trim()), element("p", {}, why));
     }
     const shown = element("div", { class: "detail", tabindex: "-1" }, element("p", { class: "faint" }, "Choose a slow operation to see its chain of waits and the requests around it."));
-    const list = new StallList(run, this.zeros[number], this.time, (row, [from, to]) => void this.choose(run, number, row, from, to, shown));
+    const failed = (error: unknown) => this.say(`The server gives no answer: ${error instanceof Error ? error.message : String(error)}`);
+    const list = new StallList(run, this.zeros[number], this.time,
+      (row, [from, to]) => void this.choose(run, number, row, from, to, shown).catch(failed), memory?.lists[number] ?? null);
+    this.lists[number] = list;
+    this.show(number, shown);
     if (this.letter(number) !== "") list.place.querySelector("h3")?.prepend(element("span", { class: "letter" }, this.letter(number)), " ");
     list.place.append(shown);
     requestAnimationFrame(() => list.draw());
@@ -214,14 +273,13 @@ export class Page {
 
   private async choose(run: Run, number: number, row: number, from: number, to: number, shown: HTMLElement): Promise<void> {
     this.time.choose(number, from, to);
+    this.asked[number] = row;
     const list = run.stalls!;
     let place = 0;
     for (let at = 0; at <= row; at++) place += list.number[at];
     const zero = this.zeros[number];
     const slack = (to - from) * 0.05;
     const [fromMs, toMs] = [(from - slack + zero) * 1000, (to + slack + zero) * 1000];
-    const zoom = element("button", { type: "button" }, "Zoom to it");
-    zoom.addEventListener("click", () => this.time.zoom(from - (to - from), to + (to - from)));
     const stall = list.full[String(place)] ?? (await this.source.stall(number, place));
     const requests = this.source.served ? await this.source.requests(number, fromMs, toMs, "") : run.requests;
     const told = stall === null
@@ -229,7 +287,18 @@ export class Page {
          element("p", {}, `took ${duration(list.duration[row] * 1000)} from ${moment(from)}; ${list.share[row]} % of it ${run.causes[list.cause[row]][1]}`),
          element("p", { class: "note" }, `This file has the chains of the ${Object.keys(list.full).length} longest only; 'stallscope view RUN' has all.`)]
       : detail(run, stall, from);
-    shown.replaceChildren(...told, zoom, element("h4", {}, "The requests around it"), around(requests, fromMs, toMs, zero));
+    if (this.asked[number] !== row) return;
+    this.chosen[number] = { told, requests: [element("h4", {}, "The requests around it"), around(requests, fromMs, toMs, zero)], from, to };
+    this.show(number, shown);
+  }
+
+  private show(number: number, shown: HTMLElement): void {
+    const chosen = this.chosen[number];
+    if (chosen === null) return;
+    const { from, to } = chosen;
+    const zoom = element("button", { type: "button" }, "Zoom to it");
+    zoom.addEventListener("click", () => this.time.zoom(from - (to - from), to + (to - from)));
+    shown.replaceChildren(...chosen.told, zoom, ...chosen.requests);
   }
 
   private repaint(): void {
@@ -238,11 +307,8 @@ export class Page {
 
   /** Paper is white, and shows all charts at its own width. */
   private print(begin: boolean): void {
-    const root = document.documentElement;
-    if (begin) {
-      root.dataset.before = root.dataset.theme ?? "";
-      choose("light");
-    } else if (root.dataset.before !== undefined && root.dataset.before !== "") choose(root.dataset.before as "dark" | "light");
+    if (begin) this.before = choice();
+    choose(begin ? "light" : this.before);
     this.drawings.forEach((drawing) => {
       drawing.show();
       drawing.again();

@@ -6,39 +6,72 @@ import type { Axis, Chart, Run } from "./types";
 
 const SHOWN = 40;
 
+/** What a search works on: anew with each page, while the search itself, and what was found, outlives pages of a run that grows. */
+interface Bound {
+  run: Run;
+  zero: number;
+  time: TimeAxis;
+  add: (metric: number, chart: Chart, axis: Axis) => void;
+}
+
 /** Any counter and any request of a run, by search: only a server has them. */
-export function search(
-  source: Source, run: Run, number: number, zero: number, time: TimeAxis, add: (chart: Chart, axis: Axis) => void,
-): HTMLElement {
-  const found = element("div", { class: "found" });
-  const counters = element("input", { type: "search", placeholder: "any counter: pgscan, loop0, xfs.log …", "aria-label": "find counters" });
-  let metrics: Promise<[number, string][]> | null = null;
-  counters.addEventListener("input", async () => {
-    metrics ??= source.metrics(number);
-    const wanted = counters.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
-    const fitting = (await metrics).filter(([, name]) => wanted.every((word) => name.toLowerCase().includes(word)));
-    const buttons = (wanted.length === 0 ? [] : fitting.slice(0, SHOWN)).map(([metric, name]) => {
+export class Search {
+  readonly place: HTMLElement;
+  private readonly found = element("div", { class: "found", role: "status" });
+  private readonly listed = element("div");
+  private readonly counters = element("input", { type: "search", placeholder: "any counter: pgscan, loop0, xfs.log …", "aria-label": "find counters" });
+  private readonly find = element("input", { type: "search", placeholder: "requests: kind, device, task, sector", "aria-label": "find requests" });
+  private metrics: Promise<[number, string][]> | null = null;
+  private bound: Bound;
+
+  constructor(private readonly source: Source, private readonly number: number, bound: Bound) {
+    this.bound = bound;
+    const look = element("button", { type: "submit" }, "Requests in the time zoomed to");
+    const form = element("form", { class: "bar-of-tools" }, this.find, look);
+    this.counters.addEventListener("input", () => void this.fit().catch((error: unknown) => failed(this.found, error)));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.requests().catch((error: unknown) => failed(this.listed, error));
+    });
+    this.place = element("section", { class: "search" }, element("h3", {}, `Look for more in ${bound.run.name}`),
+      element("div", { class: "bar-of-tools" }, this.counters), this.found, form, this.listed);
+  }
+
+  /** From now on it works on a newer page; there may be more counters, too. */
+  bind(bound: Bound): void {
+    this.bound = bound;
+    this.metrics = null;
+  }
+
+  private async fit(): Promise<void> {
+    this.metrics ??= this.source.metrics(this.number);
+    const all = await this.metrics;
+    const wanted = this.counters.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const fitting = wanted.length === 0 ? [] : all.filter(([, name]) => wanted.every((word) => name.toLowerCase().includes(word)));
+    const buttons = fitting.slice(0, SHOWN).map(([metric, name]) => {
       const button = element("button", { type: "button" }, name);
-      button.addEventListener("click", async () => {
-        const { chart, axis } = await source.series(number, metric);
-        add(chart, axis);
-      });
+      button.addEventListener("click", () => void this.draw(metric).catch((error: unknown) => failed(this.found, error)));
       return button;
     });
-    const more = fitting.length > SHOWN && wanted.length > 0 ? [element("span", { class: "faint" }, `and ${fitting.length - SHOWN} more`)] : [];
-    found.replaceChildren(...buttons, ...more);
-  });
-  const listed = element("div");
-  const find = element("input", { type: "search", placeholder: "requests: kind, device, task, sector", "aria-label": "find requests" });
-  const look = element("button", { type: "submit" }, "Requests in the time zoomed to");
-  const form = element("form", { class: "bar-of-tools" }, find, look);
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
+    const none = wanted.length > 0 && fitting.length === 0 ? [element("span", { class: "faint" }, "no counter has this in its name")] : [];
+    const more = fitting.length > SHOWN ? [element("span", { class: "faint" }, `and ${fitting.length - SHOWN} more`)] : [];
+    this.found.replaceChildren(...buttons, ...none, ...more);
+  }
+
+  private async draw(metric: number): Promise<void> {
+    const { chart, axis } = await this.source.series(this.number, metric);
+    this.bound.add(metric, chart, axis);
+  }
+
+  private async requests(): Promise<void> {
+    const { time, zero } = this.bound;
     const [from, to] = [(time.from + zero) * 1000, (time.to + zero) * 1000];
-    const requests = await source.requests(number, from, to, find.value);
+    const requests = await this.source.requests(this.number, from, to, this.find.value.trim());
     const left = (requests.left_out ?? 0) > 0 ? element("p", { class: "note" }, `${requests.left_out} shorter ones are left out; zoom in.`) : "";
-    listed.replaceChildren(left, around(requests, from, to, zero, 200));
-  });
-  return element("section", { class: "search" }, element("h3", {}, `Look for more in ${run.name}`),
-    element("div", { class: "bar-of-tools" }, counters), found, form, listed);
+    this.listed.replaceChildren(left, around(requests, from, to, zero, 200));
+  }
+}
+
+function failed(place: HTMLElement, error: unknown): void {
+  place.replaceChildren(element("p", { class: "note" }, `The server gives no answer: ${error instanceof Error ? error.message : String(error)}`));
 }

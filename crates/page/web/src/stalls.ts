@@ -9,6 +9,17 @@ const ROW = 26;
 /** Rows on paper. */
 const PRINTED = 30;
 
+/** How a list stands, for the one that takes its place when its run has grown. */
+export interface Kept {
+  place: HTMLElement;
+  find: string;
+  sort: "duration" | "start";
+  zoomed: boolean;
+  scroll: number;
+  /** Start and duration of the row that is chosen. */
+  row: [number, number] | null;
+}
+
 /** The list of a run's slow operations: only the rows in sight exist, so that a hundred thousand cost nothing. */
 export class StallList {
   readonly place = element("section", { class: "stalls" });
@@ -27,6 +38,7 @@ export class StallList {
     private readonly zero: number,
     private readonly time: TimeAxis,
     private readonly chosen: (row: number, seconds: [number, number]) => void,
+    kept: Kept | null,
   ) {
     const list = run.stalls!;
     this.starts = new Float64Array(list.start.length);
@@ -55,7 +67,34 @@ export class StallList {
       element("div", { class: "bar-of-tools" }, this.find, by, element("label", {}, this.zoomed, " only in the time zoomed to"), this.told),
       element("div", { class: "row head", "aria-hidden": "true" }, ...["start", "took", "operation", "task", "mostly", "file"].map((word) => element("span", {}, word))),
       this.rows, this.onPaper());
+    if (kept !== null) [this.find.value, this.zoomed.checked, this.sort, by.value] = [kept.find, kept.zoomed, kept.sort, kept.sort];
     this.refresh();
+    if (kept !== null) this.putBack(kept);
+  }
+
+  kept(): Kept {
+    const row = this.order[this.at];
+    return {
+      place: this.place, find: this.find.value, sort: this.sort, zoomed: this.zoomed.checked, scroll: this.rows.scrollTop,
+      row: row === undefined ? null : [this.starts[row], this.run.stalls!.duration[row]],
+    };
+  }
+
+  private putBack({ scroll, row }: Kept): void {
+    if (row !== null) this.at = this.order.findIndex((one) => this.starts[one] === row[0] && this.run.stalls!.duration[one] === row[1]);
+    // Only what is on the page can be scrolled.
+    requestAnimationFrame(() => {
+      this.rows.scrollTop = scroll;
+      this.draw();
+    });
+  }
+
+  /** Gives the focus to what stands where another list had it. */
+  focusLike(other: Element): void {
+    const label = other.getAttribute("aria-label");
+    const alike = label === null ? (other instanceof HTMLInputElement ? this.zoomed : null) : this.place.querySelector<HTMLElement>(`[aria-label="${CSS.escape(label)}"]`);
+    alike?.focus({ preventScroll: true });
+    if (alike === this.find && other instanceof HTMLInputElement) this.find.setSelectionRange(other.selectionStart, other.selectionEnd);
   }
 
   /** The longest, for print: paper does not scroll. */
@@ -111,7 +150,8 @@ export class StallList {
       element("span", {}, list.names[list.operation[row]]),
       element("span", {}, list.names[list.task[row]]),
       element("span", {}, mark, `${words(this.run, cause)} ${list.share[row]} %`),
-      element("span", { class: "path" }, path === null ? "" : list.names[path]));
+      // Where there is no room, the end of a path tells more.
+      element("span", { class: "path" }, element("bdi", { dir: "ltr" }, path === null ? "" : list.names[path])));
     line.style.top = `${at * ROW}px`;
     return line;
   }

@@ -9,9 +9,15 @@ export function isDark(): boolean {
   return chosen === null ? matchMedia("(prefers-color-scheme: dark)").matches : chosen === "dark";
 }
 
-export function choose(theme: "dark" | "light"): void {
+/** `null`: what the browser prefers. */
+export function choose(theme: "dark" | "light" | null): void {
   chosen = theme;
-  document.documentElement.dataset.theme = theme;
+  if (theme === null) delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+export function choice(): "dark" | "light" | null {
+  return chosen;
 }
 
 export function colour(at: number): string {

@@ -32,6 +32,11 @@ export class TimeAxis {
     this.tell();
   }
 
+  /** Digits of a second that are worth telling. */
+  digits(): number {
+    return this.to - this.from < 5 ? 3 : 1;
+  }
+
   reset(): void {
     this.zoom(this.first, this.last);
   }

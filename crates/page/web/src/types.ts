@@ -24,6 +24,8 @@ export interface Heat {
   id: string;
   title: string;
   unit: string;
+  /** Begin of column 0, and how wide each is. */
+  from_ms: number;
   width_ms: number;
   columns: number[];
   rows: number[];

@@ -169,3 +169,28 @@ fn a_run_that_is_still_written_is_followed() {
     assert!(json(&get(&address, "api/state")).is_null(), "it has ended");
     drop(server);
 }
+
+#[test]
+fn what_a_person_looks_at_outlives_the_growth_of_its_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("live").display().to_string();
+    let mut recording = Running::start(&format!("record --no-trace --interval 100ms --quiet --out {directory}"));
+    recording.wait_for_the_archive(Path::new(&directory));
+    let (server, address) = serve(&directory);
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&address);
+    browser.evaluate(
+        "find = document.querySelector('.search input'); find.value = 'memfree'; find.dispatchEvent(new Event('input')); \
+         find.focus()",
+    );
+    browser.wait_for("document.querySelector('.found button') !== null");
+    browser.evaluate("document.querySelector('.found button').click()");
+    browser.wait_for("document.querySelector('figure').dataset.chart.startsWith('metric.')");
+    browser.evaluate("old = document.querySelector('figure')");
+    browser.wait_for("!old.isConnected && document.querySelector('figure') !== null");
+    assert_eq!(browser.evaluate("find.isConnected && document.activeElement === find && find.value"), "memfree");
+    assert_eq!(browser.evaluate("document.querySelectorAll('.found button').length > 0"), true);
+    assert_eq!(browser.evaluate("document.querySelector('figure').dataset.chart.startsWith('metric.')"), true);
+    assert_eq!(browser.errors, [""; 0]);
+    drop((server, recording));
+}
