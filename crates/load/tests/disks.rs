@@ -10,7 +10,7 @@ use std::time::Duration;
 use load::catalogue::find;
 use load::clock;
 use load::conductor::LoadEvent;
-use model::operation::OperationKind;
+use model::operation::{OperationKind, OperationRecord};
 use running::{Told, plan, start};
 use throwaway::{Frozen, disk, run};
 
@@ -22,16 +22,18 @@ fn a_stop_needs_no_cooperation_of_stuck_threads() {
     let mut told = Told::default();
     told.poll_until(&mut conductor, |told| told.count("run", "write") > 100);
     let frozen = Frozen::new(&disk);
-    std::thread::sleep(Duration::from_millis(1500));
-    let stuck = conductor.stuck(clock::now_ns());
-    assert_eq!(stuck.iter().filter(|operation| operation.class == "write").count(), 4);
-    assert!(stuck.iter().all(|operation| operation.duration_ns > 1_000_000_000));
+    let deadline = clock::now_ns() + 60_000_000_000;
+    let is_stuck = |operation: &OperationRecord| operation.class == "write" && operation.duration_ns > 1_000_000_000;
+    while conductor.stuck(clock::now_ns()).iter().filter(|operation| is_stuck(operation)).count() < 4 {
+        assert!(clock::now_ns() < deadline, "{:?}", conductor.stuck(clock::now_ns()));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    told.poll(&mut conductor);
     let before = told.intervals.len();
     let asked = clock::now_ns();
     conductor.stop();
-    told.poll_until(&mut conductor, |told| told.intervals.len() > before);
-    let took = clock::now_ns() - asked;
-    assert!(took < 200_000_000, "statistics after {took} ns");
+    told.poll(&mut conductor);
+    assert!(told.intervals.len() > before, "statistics at once");
     assert!(told.of("run", "write").last().is_some_and(|record| record.stuck == 4));
     told.poll_until(&mut conductor, |_| clock::now_ns() > asked + 500_000_000);
     assert_eq!(told.end, None, "its threads are still stuck");
@@ -51,7 +53,7 @@ kind = "fill"
 [[phase]]
 name = "run"
 kind = "run"
-duration = "1s"
+duration = "1h"
 [files.set]
 count = 2
 size = "14m"
@@ -63,7 +65,12 @@ do = "create"
 from = "set"
 "#;
     let recipe = load::recipe::Recipe::parse("crowd.toml", text).unwrap();
-    let told = Told::all(start(plan(&recipe, &disk.mount, &[])));
+    let mut conductor = start(plan(&recipe, &disk.mount, &[]));
+    let mut told = Told::default();
+    // It goes on after the first failures.
+    told.poll_until(&mut conductor, |told| told.intervals.iter().filter(|record| record.errors > 0).count() > 1);
+    conductor.stop();
+    told.poll_until(&mut conductor, |_| false);
     assert_eq!(told.end, Some(LoadEvent::Finished));
     println!("{} creates, {} failed", told.count("run", "create"), told.errors());
     assert!(told.errors() > 0);

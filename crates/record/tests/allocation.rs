@@ -3,6 +3,7 @@
 use std::alloc::System;
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use record::{BoxCgroup, Options, Roots, Sample, SamplerSet};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -46,6 +47,16 @@ fn write_files(root: &Path, round: u32) {
     }
 }
 
+/// The thread that has started this one allocates until it waits for us.
+fn wait_for_the_harness() {
+    let main = format!("/proc/self/task/{}/stat", std::process::id());
+    let begin = Instant::now();
+    while !fs::read_to_string(&main).unwrap().contains(") S ") {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the test harness does not wait");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn a_sample_allocates_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -54,6 +65,7 @@ fn a_sample_allocates_nothing() {
     let options = Options { cgroup: Some(cgroup), ..Options::default() };
     let (mut set, _) = SamplerSet::discover(&Roots::below(folder.path()), &options);
     let mut out = Sample::default();
+    wait_for_the_harness();
     for round in 0..40 {
         write_files(folder.path(), round);
         let region = Region::new(ALLOCATOR);

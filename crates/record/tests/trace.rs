@@ -24,15 +24,23 @@ fn a_slow_synchronous_write_is_told_with_its_file_its_waits_and_its_requests() {
     };
     let Some(mut tracing) = open(&options) else { return };
     // Our own process is not traced.
-    let folder = tempfile::tempdir_in(std::env::temp_dir()).unwrap();
-    let path = folder.path().join("written");
-    let script = format!("dd if=/dev/zero of={} bs=64k count=20 conv=fsync status=none", path.display());
-    assert!(std::process::Command::new("sh").args(["-c", &script]).status().unwrap().success());
-    std::thread::sleep(Duration::from_millis(20));
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let output = format!("of={}", folder.path().join("written").display());
+    let mut child = std::process::Command::new("dd")
+        .args(["if=/dev/zero", &output, "bs=64k", "count=20", "conv=fsync", "status=none"])
+        .spawn()
+        .unwrap();
+    let dd = child.id();
     let mut traced = Traced::default();
+    // All that goes on beside it comes through the ring too, which must not become full.
+    while child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+        tracing.poll(&mut traced);
+    }
+    assert!(child.wait().unwrap().success());
     tracing.poll(&mut traced);
     println!("{} stalls, {} stacks, {} requests", traced.stalls.len(), traced.stacks.len(), traced.requests.len());
-    let dd = traced.tasks.iter().find(|task| task.name == "dd").unwrap().tid;
+    assert!(traced.tasks.iter().any(|task| task.tid == dd && task.name == "dd"));
     let is_dd = |stall: &&model::stall::StallRecord| stall.tid == dd;
     let written = traced.stalls.iter().filter(is_dd).find(|stall| stall.call.as_deref() == Some("write")).unwrap();
     assert_eq!(written.kind, StallKind::SystemCall);

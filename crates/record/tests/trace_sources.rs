@@ -3,8 +3,8 @@
 mod trace_stage;
 
 use model::stall::{StallKind, StallRecord};
-use record::TraceOptions;
-use trace_stage::{Group, Stage, most_of_it, trace};
+use record::{BlockedNow, TraceOptions, clock};
+use trace_stage::{Group, Stage, most_of_it, trace, trace_and_look};
 
 #[test]
 fn reclaim_in_a_small_memory_box_and_what_it_shrinks() {
@@ -135,14 +135,25 @@ fn what_a_limit_of_the_cgroup_held_back() {
 fn a_writer_to_a_frozen_file_system_is_blocked_now_and_what_it_waited_for_is_told() {
     let Some(stage) = Stage::ext4() else { return };
     let folder = stage.mounted();
-    // It is thawed again whatever happens to the writer.
+    let marks = tempfile::tempdir().unwrap();
+    let (frozen, seen) = (marks.path().join("frozen"), marks.path().join("seen"));
+    // It is thawed when the writer has been seen, and after a minute whatever happens to it.
     let command = format!(
-        "fsfreeze -f {folder}; (sleep 2.5; fsfreeze -u {folder}) & exec dd if=/dev/zero of={folder}/x bs=4k count=1 conv=fsync status=none"
+        "fsfreeze -f {folder}; touch {}; (for i in $(seq 600); do sleep 0.1; [ ! -e {} ] || break; done; fsfreeze -u {folder}) & \
+         exec dd if=/dev/zero of={folder}/x bs=4k count=1 conv=fsync status=none",
+        frozen.display(),
+        seen.display()
     );
+    let look = |blocked: &[BlockedNow]| {
+        let since_ns = clock::monotonic_ns() - 1_500_000_000;
+        let is_writer = |one: &&BlockedNow| one.name == "dd" && one.frames.iter().any(|frame| frame.contains("percpu"));
+        if frozen.exists() && blocked.iter().filter(is_writer).any(|one| one.since_ns < since_ns) {
+            std::fs::write(&seen, "").unwrap();
+        }
+    };
     let options = TraceOptions { blocked_ns: 500_000_000, ..most_of_it() };
-    let Some(seen) = trace(&options, &command) else { return };
-    let dd: Vec<u32> = seen.traced.tasks.iter().filter(|task| task.name == "dd").map(|task| task.tid).collect();
-    let blocked = seen.blocked.iter().find(|blocked| dd.contains(&blocked.tid)).unwrap();
+    let Some(seen) = trace_and_look(&options, &command, look) else { return };
+    let blocked = seen.blocked.iter().find(|blocked| blocked.tid == seen.shell).unwrap();
     assert!(blocked.frames.iter().any(|frame| frame.contains("percpu")), "{blocked:?}");
     assert_eq!(blocked.call, Some("openat"));
     let of_it = |row: &&&StallRecord| row.tid == blocked.tid;

@@ -1,6 +1,7 @@
 //! Runs loads for tests, with the example program as the load process.
 #![allow(dead_code, unreachable_pub)]
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -54,8 +55,30 @@ impl Told {
         let deadline = clock::now_ns() + 120_000_000_000;
         while self.end.is_none() && !enough(self) {
             assert!(clock::now_ns() < deadline, "the load does not end");
-            conductor.poll(clock::now_ns()).into_iter().for_each(|event| self.take(event));
+            self.poll(conductor);
             std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Polls once.
+    pub fn poll(&mut self, conductor: &mut Conductor) {
+        conductor.poll(clock::now_ns()).into_iter().for_each(|event| self.take(event));
+    }
+
+    /// Polls until an operation of the class has ended, however long the intervals: its thread runs another one.
+    pub fn poll_until_one_has_ended(&mut self, conductor: &mut Conductor, class: &str) {
+        let deadline = clock::now_ns() + 120_000_000_000;
+        let mut begun: HashMap<u32, u64> = HashMap::new();
+        let mut has_ended = false;
+        while !has_ended {
+            assert!(self.end.is_none() && clock::now_ns() < deadline, "no {class} ends");
+            self.poll(conductor);
+            // In an hour all that runs now would be stuck.
+            let running = conductor.stuck(clock::now_ns() + 3_600_000_000_000);
+            for one in running.iter().filter(|one| one.class == class) {
+                has_ended |= *begun.entry(one.tid).or_insert(one.start_ns) != one.start_ns;
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 

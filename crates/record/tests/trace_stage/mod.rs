@@ -140,6 +140,8 @@ pub(crate) struct Seen {
     pub(crate) lost: Vec<LostEvents>,
     /// Each task that was blocked at a look, once for each look.
     pub(crate) blocked: Vec<BlockedNow>,
+    /// The shell, and what it has become by `exec`.
+    pub(crate) shell: u32,
 }
 
 /// Everything, however short.
@@ -155,6 +157,15 @@ pub(crate) fn most_of_it() -> TraceOptions {
 
 /// Traces while the shell runs. `None` where there is no BPF.
 pub(crate) fn trace(options: &TraceOptions, command: &str) -> Option<Seen> {
+    trace_and_look(options, command, |_| ())
+}
+
+/// Also shows who is blocked, each time that this is looked for.
+pub(crate) fn trace_and_look(
+    options: &TraceOptions,
+    command: &str,
+    mut look: impl FnMut(&[BlockedNow]),
+) -> Option<Seen> {
     let (mut tracing, findings) = Tracing::open(&Roots::default(), options);
     if !tracing.is_tracing() {
         println!("skipped: {}", findings.last().and_then(|finding| finding.why.clone()).unwrap_or_default());
@@ -170,12 +181,13 @@ pub(crate) fn trace(options: &TraceOptions, command: &str) -> Option<Seen> {
         tracing.poll(&mut traced);
         polls += 1;
         if polls.is_multiple_of(30) {
-            blocked.extend(tracing.interval(clock::monotonic_ns(), &mut traced));
+            let now = tracing.interval(clock::monotonic_ns(), &mut traced);
+            look(&now);
+            blocked.extend(now);
         }
     }
-    std::thread::sleep(Duration::from_millis(20));
     tracing.finish(clock::monotonic_ns(), &mut traced);
-    Some(Seen { traced, lost: tracing.lost(), blocked })
+    Some(Seen { traced, lost: tracing.lost(), blocked, shell: shell.id() })
 }
 
 impl Seen {

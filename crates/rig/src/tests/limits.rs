@@ -24,7 +24,8 @@ fn page_cache_hits_the_limit_of_the_box() {
     if !is_root("a memory box") {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    // Not where /tmp may be in memory: that is charged to the box, and cannot be written back.
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let (register, _) = register(folder.path());
     let Some(rig) = memory_box(&register) else { return };
     let output = format!("of={}", folder.path().join("dirt").display());
@@ -70,6 +71,18 @@ fn timed(rig: &Rig, file: &Path, how: &str) -> Duration {
     started.elapsed()
 }
 
+/// 16 MiB at 8 MiB/s are 2 s, less the slice of 0.1 s that the kernel lets pass at once.
+const LIMITED: Duration = Duration::from_millis(1500);
+
+/// Whether the device is not limited. A limit lets no run be quick; a busy machine lets some be slow, but not all.
+fn is_free(register: &Register, file: &Path, how: &str) -> bool {
+    (0..20).any(|_| {
+        let took = timed(&Rig::build(&Request::default(), register).unwrap(), file, how);
+        println!("16 MiB with {how}: {took:?} unlimited");
+        took < LIMITED
+    })
+}
+
 #[test]
 fn a_slow_device_is_slow_for_direct_and_for_buffered_writes() {
     if !is_root("a slow device") {
@@ -85,17 +98,16 @@ fn a_slow_device_is_slow_for_direct_and_for_buffered_writes() {
     };
     let file = throw_away.path().join("written");
     for how in ["oflag=direct", "conv=fsync"] {
-        let free = timed(&Rig::build(&Request::default(), &register).unwrap(), &file, how);
+        assert!(is_free(&register, &file, how), "{how}: 16 MiB never take less than {LIMITED:?} here");
         let rig = match Rig::build(&request, &register) {
             Err(error @ RigError::NoController { .. }) => return println!("skipped: {error}"),
             rig => rig.unwrap(),
         };
         assert!(matches!(Rig::build(&request, &register), Err(RigError::ForeignRule { .. })) || rig.blkio_v1.is_none());
         let slow = timed(&rig, &file, how);
-        println!("16 MiB with {how}: {free:?} unlimited, {slow:?} at 8 MiB/s");
-        // 16 MiB at 8 MiB/s are 2 s, less the slice of 0.1 s that the kernel lets pass at once.
-        assert!(slow > Duration::from_millis(1500) && slow > free * 2, "{how}: {free:?}, {slow:?}");
+        println!("16 MiB with {how}: {slow:?} at 8 MiB/s");
+        assert!(slow > LIMITED, "{how}: {slow:?}");
         assert!(rig.remove().iter().all(|outcome| outcome.complete));
-        assert!(timed(&Rig::build(&Request::default(), &register).unwrap(), &file, how) < slow);
+        assert!(is_free(&register, &file, how), "{how}: the limit is still there");
     }
 }

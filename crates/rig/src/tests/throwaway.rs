@@ -1,6 +1,7 @@
 //! Throw-away file systems on real loop devices.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use super::{is_root, register};
 use crate::child::find_tool;
@@ -49,13 +50,34 @@ fn a_busy_file_system_is_let_go_when_its_user_is() {
     assert!(removed[0].complete && removed[0].sentence.starts_with("lazily unmounted"), "{removed:?}");
     assert!(!removed[1].complete, "{removed:?}");
     drop(held);
-    for _ in 0..200 {
-        if loops_of(&image, &Roots::default()).is_empty() {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+    wait_until("the loop device is let go", || loops_of(&image, &Roots::default()).is_empty());
+}
+
+/// The time is only there to end a test that hangs.
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "in vain: {what}");
+        std::thread::sleep(Duration::from_millis(10));
     }
-    panic!("the loop device was not let go");
+}
+
+/// Waits until a process is stuck in the kernel: it sleeps there and does not run for a while, which is longer than a page
+/// of its program takes to be read.
+fn wait_until_stuck(pid: u32) {
+    let uninterruptible = || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
+        line("State:").contains('D').then(|| line("voluntary_ctxt_switches:"))
+    };
+    let mut since = (Instant::now(), None);
+    wait_until("the writer is stuck", || {
+        let now = uninterruptible();
+        if now != since.1 {
+            since = (Instant::now(), now);
+        }
+        since.1.is_some() && since.0.elapsed() > Duration::from_millis(300)
+    });
 }
 
 #[test]
@@ -68,6 +90,7 @@ fn a_frozen_file_system_is_thawed_and_removed() {
     // It writes to the frozen file system and hangs until it is thawed.
     let script = format!("echo x > {}", made.path().join("stuck").display());
     let mut writer = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    wait_until_stuck(writer.id());
     let removed = made.remove();
     assert!(removed.iter().all(|outcome| outcome.complete), "{removed:?}");
     let _ = writer.wait();
@@ -88,10 +111,7 @@ fn a_box_with_a_process_stuck_in_the_kernel_is_left_in_time_and_removed_later() 
     assert!(Command::new(fsfreeze).arg("-f").arg(made.path()).status().unwrap().success());
     let script = format!("echo $$ > {}; echo x > {}", procs.display(), made.path().join("stuck").display());
     let mut writer = Command::new("sh").args(["-c", &script]).spawn().unwrap();
-    let state = || std::fs::read_to_string(format!("/proc/{}/stat", writer.id())).unwrap();
-    while !state().contains(") D ") {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    wait_until_stuck(writer.id());
     let removed = rig.remove();
     assert!(!removed[0].complete && removed[0].sentence.contains("does not die"), "{removed:?}");
     assert!(procs.exists());

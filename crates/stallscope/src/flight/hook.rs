@@ -106,7 +106,7 @@ mod tests {
     fn its_failure_is_told() {
         let (tell, told) = channel();
         Hook::find(OsStr::new("false")).unwrap().start("/tmp".as_ref(), "a stall", &tell);
-        let text = told.recv_timeout(Duration::from_secs(20)).unwrap();
+        let text = told.recv_timeout(Duration::from_secs(60)).unwrap();
         assert!(text.contains("/false ended with exit status: 1"), "{text}");
     }
 }
