@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const PROGRAMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 /// Also a busy machine does in this time what is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Dropping it ends it.
@@ -50,8 +50,7 @@ impl Browser {
             return None;
         };
         let port = port(profile.path());
-        let pages: Value = serde_json::from_str(&get(port, "/json/list")).unwrap();
-        let page = pages.as_array().unwrap().iter().find(|one| one["type"] == "page").unwrap();
+        let page = first_page(port);
         let address = page["webSocketDebuggerUrl"].as_str().unwrap();
         let path = address.splitn(4, '/').nth(3).unwrap();
         let socket = upgraded(port, path);
@@ -129,6 +128,19 @@ fn port(profile: &Path) -> u16 {
             return port;
         }
         assert!(Instant::now() < ends, "the browser does not listen");
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// The browser listens before its first page is there.
+fn first_page(port: u16) -> Value {
+    let ends = Instant::now() + PATIENCE;
+    loop {
+        let pages: Vec<Value> = serde_json::from_str(&get(port, "/json/list")).unwrap();
+        if let Some(page) = pages.into_iter().find(|one| one["type"] == "page") {
+            return page;
+        }
+        assert!(Instant::now() < ends, "the browser has no page");
         std::thread::sleep(LOOK);
     }
 }

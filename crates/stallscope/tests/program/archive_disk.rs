@@ -6,7 +6,7 @@ use archive::Run;
 use model::event::{Ending, RunEvent};
 
 use crate::stage::disk::{Tmpfs, fill_up};
-use crate::stage::{Disk, Ended, Running, SMALL, checked, is_root, shown};
+use crate::stage::{Disk, Ended, Running, SMALL, checked, folder, is_root, shown};
 
 /// Starts a run, and calls `fill` from the first measured moment on until it ends.
 fn run_on_a_full_disk(archive_disk: &Path, seconds: u32, mut fill: impl FnMut(&Running)) -> (Ended, PathBuf) {
@@ -69,9 +69,11 @@ fn a_run_goes_on_without_its_trace_as_long_as_its_figures_can_be_kept() {
     if !is_root("a disk that fills up") {
         return;
     }
-    let disk = Disk::ext4(48 << 20);
+    // In memory, where it is full at once.
+    let memory = folder();
+    let disk = Disk::ext4_in(memory.path(), 48 << 20);
     let mut filled = false;
-    let (ended, out) = run_on_a_full_disk(disk.path(), 6, |_| {
+    let (ended, out) = run_on_a_full_disk(disk.path(), 10, |_| {
         if !std::mem::replace(&mut filled, true) {
             fill_up(disk.path());
         }

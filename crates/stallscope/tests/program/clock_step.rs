@@ -4,8 +4,9 @@ use model::event::RunEvent;
 use model::time::Moment;
 use record::ClockWatch;
 use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
+use serde_json::Value;
 
-use crate::stage::{Running, SMALL, folder, is_root, number};
+use crate::stage::{Running, SMALL, folder, is_root, number, shown};
 
 const HOUR_S: i64 = 3600;
 
@@ -64,21 +65,24 @@ fn a_step_forth_and_back_changes_no_duration() {
     }
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let out = folder.path().join("run");
-    let words = format!("run simoop {SMALL} --json --out {} {}", out.display(), data.path().display());
+    let load = SMALL.replace("-r 3", "-r 8");
+    let words = format!("run simoop {load} --json --out {} {}", out.display(), data.path().display());
     let mut program = Running::start(&words);
     program.wait_for_the_run();
     let stepped = Stepped::ahead(by_ns);
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    program.wait_until("the step is told", |_| shown(&out)["remarks"].to_string().contains("clock_step"));
     drop(stepped);
     let document = program.wait().expect_code(0).document();
-    let steps: Vec<_> =
-        document["remarks"].as_array().unwrap().iter().filter(|remark| remark["event"] == "clock_step").collect();
+    // A sampler that loses its CPU between its looks at two clocks takes that for a small step.
+    let is_step =
+        |remark: &&Value| remark["event"] == "clock_step" && number(remark, "/by_ns").abs() > by_ns as f64 / 2.0;
+    let steps: Vec<_> = document["remarks"].as_array().unwrap().iter().filter(is_step).collect();
     println!("{steps:?}");
     assert_eq!(steps.len(), 2, "{:#}", document["remarks"]);
     for (step, expected) in steps.iter().zip([by_ns, -by_ns]) {
-        assert!((number(step, "/by_ns") - expected as f64).abs() < 20e6, "{step}");
+        assert!((number(step, "/by_ns") - expected as f64).abs() < 100e6, "{step}");
     }
-    assert!((2.9..4.5).contains(&number(&document, "/duration_s")), "{document:#}");
+    assert!((7.9..60.0).contains(&number(&document, "/duration_s")), "{document:#}");
     for class in ["read", "write", "allocation"] {
         assert!(number(&document, &format!("/operations/{class}/max_ns")) < 60e9);
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::stage::disk::{Tmpfs, fill_up};
 use crate::stage::{Disk, Ended, Running, folder, is_root, run};
 
-/// Eight files, read or written at random by two threads for two seconds.
+/// Eight files, read or written at random by two threads, for longer than a busy machine needs to spoil them.
 fn recipe(folder: &Path, steps: &str) -> String {
     let text = format!(
         r#"
@@ -22,7 +22,7 @@ kind = "fill"
 [[phase]]
 name = "run"
 kind = "run"
-duration = "2s"
+duration = "8s"
 
 [files.set]
 count = 8
@@ -158,7 +158,9 @@ fn no_room_costs_only_what_had_none() {
     if !is_root("a disk that fills up") {
         return;
     }
-    let disk = Disk::ext4(48 << 20);
+    // In memory, where it is full at once.
+    let memory = folder();
+    let disk = Disk::ext4_in(memory.path(), 48 << 20);
     std::fs::write(disk.path().join("precious"), "somebody's").unwrap();
     let steps = "[[actor.step]]\ndo = \"create\"\nfrom = \"set\"";
     let (_, document) = spoiled(disk.path(), steps, || {

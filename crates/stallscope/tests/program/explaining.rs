@@ -4,6 +4,7 @@ use std::path::Path;
 
 use archive::{Run, Writer, WriterOptions};
 use model::block::{DeviceNumber, Operation};
+use model::event::RunEvent;
 use model::stall::RequestRecord;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -67,7 +68,7 @@ fn a_killed_run_is_explained_as_far_as_it_came() {
     }
     let (folder, disk) = (folder(), Disk::xfs());
     let out = folder.path().join("run");
-    let long = SMALL.replace("-r 3", "-r 60");
+    let long = SMALL.replace("-r 3", "-r 600");
     let mut program =
         Running::start(&format!("run simoop {long} {PRESSURE} --out {} {}", out.display(), disk.path().display()));
     program.wait_for_the_archive(&out);
@@ -102,7 +103,10 @@ fn a_task_that_is_blocked_is_named_while_it_is_and_explained_afterwards() {
     assert!(remark.contains(" in ") && remark.contains("percpu_rwsem_wait"), "{remark}");
     let document = explained(&out);
     assert!(with_closed_books(&document).contains(&"frozen".to_owned()), "{:#}", document["causes"]);
-    assert_eq!(document["stalls"][0]["causes"][0]["cause"], "frozen", "{:#}", document["stalls"][0]);
+    // Others on this machine may wait for longer.
+    let is_its = |stall: &&Value| stall["task"].as_str().is_some_and(|task| task.starts_with("touch/"));
+    let stall = document["stalls"].as_array().unwrap().iter().find(is_its).expect("it was slow");
+    assert_eq!(stall["causes"][0]["cause"], "frozen", "{stall:#}");
 }
 
 #[test]
@@ -194,9 +198,14 @@ fn every_request_is_recorded_where_all_are_asked_for() {
     let (recorded, events) = count("all");
     let finished = reads_in(&after) - reads_in(&before);
     assert!(finished >= 5000);
-    // The kernel skips a program that interrupts itself, which on a busy machine costs one of thousands.
-    let skipped = finished / 500;
-    assert!((finished - skipped..finished + 10).contains(&recorded), "{recorded} of {finished}; {events:?}");
+    // The kernel skips a program that interrupts itself, which on a busy machine costs some of thousands; a tracer that gets
+    // no CPU loses some, and says so.
+    let lost: u64 = events
+        .iter()
+        .filter_map(|event| if let RunEvent::Loss { count, .. } = event { Some(count) } else { None })
+        .sum();
+    let few = finished / 100;
+    assert!(recorded + few + lost >= finished && recorded <= finished + few, "{recorded} of {finished}; {events:?}");
     let (recorded, _) = count("slow");
     assert!(recorded < 5000, "{recorded} slow requests");
 }

@@ -50,7 +50,7 @@ fn what_is_there_is_not_overwritten_and_nothing_half_done_is_left() {
 fn a_damaged_run_is_exported_as_far_as_it_reads_and_that_is_an_error() {
     let folder = folder();
     let out = folder.path().join("run");
-    run(&format!("record --runtime 500ms --interval 100ms -q --out {}", out.display())).expect_code(0);
+    run(&format!("record --runtime 1500ms --interval 100ms -q --out {}", out.display())).expect_code(0);
     let path = out.join("metrics-0000.arrows");
     let mut bytes = std::fs::read(&path).unwrap();
     let middle = bytes.len() - 200;

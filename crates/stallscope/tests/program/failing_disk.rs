@@ -14,7 +14,7 @@ kind = "fill"
 [[phase]]
 name = "run"
 kind = "run"
-duration = "3s"
+duration = "6s"
 
 [files.set]
 count = 12

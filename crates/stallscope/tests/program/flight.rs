@@ -86,10 +86,14 @@ fn a_frozen_file_system_is_kept_and_explained_and_the_next_stall_is_too_soon() {
     assert!(notes(&runs[0]).contains("the-writer"), "{}", notes(&runs[0]));
     let explained = run(&format!("explain --json --slower-than 2s {}", runs[0].display())).expect_code(0).document();
     println!("{:#}", explained["causes"]);
-    assert_eq!(explained["causes"][0]["cause"], "frozen");
-    assert!(number(&explained, "/causes/0/share") >= 0.8);
+    // Others on this machine may be stuck, too, and in something else.
     let stalls = explained["stalls"].as_array().unwrap();
-    assert!(stalls.iter().any(|stall| stall["task"].to_string().contains("the-writer")), "{explained:#}");
+    let own: Vec<_> = stalls.iter().filter(|stall| stall["task"].to_string().contains("the-writer")).collect();
+    assert!(!own.is_empty(), "{explained:#}");
+    for stall in own {
+        assert_eq!(stall["causes"][0]["cause"], "frozen", "{stall:#}");
+        assert!(number(stall, "/causes/0/time_ns") >= 0.8 * number(stall, "/duration_ns"), "{stall:#}");
+    }
 }
 
 #[test]
@@ -105,9 +109,9 @@ fn a_signal_keeps_the_ring_whose_slices_are_few_and_a_program_is_told_of_it() {
     fs::write(&script, text).unwrap();
     fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let options = format!("--json --keep-after 1s --slower-than {SLOW_NS}ns --on-stall-exec {}", script.display());
+    let began = Instant::now();
     let mut program = recorder(&directory, &options);
     let syncing = Syncing::start();
-    let began = Instant::now();
     let mut most = 0;
     program.wait_until("the ring has turned over", |_| {
         most = most.max(fs::read_dir(directory.join("ring")).unwrap().count());
@@ -121,13 +125,14 @@ fn a_signal_keeps_the_ring_whose_slices_are_few_and_a_program_is_told_of_it() {
     program.wait_until("its failure is told", |program| program.stderr().contains("ended with exit status: 3"));
     program.signal(Signal::INT);
     let ended = program.wait().expect_code(0);
+    // Ten seconds of the ring, what the slices at its ends have besides, and the second after; not all that was recorded.
+    let all_s = began.elapsed().as_secs_f64();
     let document = ended.document();
     let path = document["kept"][0]["run"].as_str().unwrap();
     assert_eq!(fs::read_to_string(&told).unwrap(), format!("{path}|{path}|asked for by SIGUSR1\n"));
     assert_eq!(number(&document, "/ring/lost_rows"), 0.0, "{document:#}");
-    // Ten seconds of the ring, what the slices at its ends have besides, and the second after.
     let shown = shown(Path::new(path));
-    assert!((9.0..20.0).contains(&number(&shown, "/duration_s")), "{shown:#}");
+    assert!((9.0..all_s - 2.0).contains(&number(&shown, "/duration_s")), "{all_s} {shown:#}");
     assert_eq!(checked(Path::new(path))["whole"], true);
     assert!(!directory.join("ring").exists());
     no_sample_is_missing(Path::new(path));

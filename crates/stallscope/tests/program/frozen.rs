@@ -22,7 +22,10 @@ fn stuck_operations_are_named_on_the_terminal_while_they_are() {
         command.args(["-q", "-e", "-f", "-c", &words, "/dev/null"]);
         command.env("TERM", "xterm").env("COLUMNS", "300");
         let mut program = Running::spawn(command);
-        program.wait_until("the run has begun", |program| program.stdout().contains("run: 2."));
+        program.wait_until("the run has begun", |program| {
+            let screen = program.stdout();
+            (1..60).any(|second| screen.contains(&format!("run: {second}.")))
+        });
         let frozen = Frozen::new(disk.path());
         let path = disk.path().join("stallscope-randrw/file/0000/000");
         let named = format!("stuck: write of {} at ", path.display());

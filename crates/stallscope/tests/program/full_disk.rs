@@ -14,7 +14,7 @@ kind = "fill"
 [[phase]]
 name = "run"
 kind = "run"
-duration = "3s"
+duration = "8s"
 
 [files.set]
 count = 4
@@ -39,7 +39,9 @@ fn no_space_is_counted_and_reported() {
     if !is_root("a disk that fills up") {
         return;
     }
-    let (folder, disk) = (folder(), Disk::ext4(32 << 20));
+    let folder = folder();
+    // In memory, where it is full at once.
+    let disk = Disk::ext4_in(folder.path(), 32 << 20);
     let (recipe, out) = (folder.path().join("creator.toml"), folder.path().join("run"));
     std::fs::write(&recipe, CREATE).unwrap();
     let mut program =

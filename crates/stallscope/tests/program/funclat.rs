@@ -186,7 +186,7 @@ fn an_interrupt_ends_it_with_a_summary() {
     }
     let ended = stop(start(&format!("{SLEEPS} --interval 50ms"))).expect_code(0);
     assert!(ended.stdout.contains(", by tracepoints"), "{}", ended.stdout);
-    assert!(ended.took < Duration::from_secs(10));
-    let ended = stop(start(&format!("{SLEEPS} --runtime 60s"))).expect_code(130);
+    assert!(ended.took < Duration::from_secs(120));
+    let ended = stop(start(&format!("{SLEEPS} --runtime 10m"))).expect_code(130);
     assert!(ended.stdout.contains(", by tracepoints"), "{}", ended.stdout);
 }

@@ -3,40 +3,36 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use serde_json::Value;
 
 use crate::stage::kernel::cgroups_of;
-use crate::stage::{Disk, Ended, Frozen, Running, SMALL, folder, is_root, number, run, shown};
+use crate::stage::{Disk, Ended, Frozen, Running, SMALL, folder, is_root, number, shown, sweep_until};
 
-/// Two seconds, and what a busy machine needs to run us at all.
-const LIMIT: Duration = Duration::from_secs(3);
+/// Far more than the two seconds of an idle machine, and far less than what is waited for in vain: the frozen stay so for as
+/// long as a test wants, and a run goes on for ten minutes.
+const LIMIT: Duration = Duration::from_secs(60);
 
-/// While a run is prepared the kernel verifies the tracer's programs, which nothing interrupts: a second alone, and several
-/// when the CPUs are shared.
-const PREPARING_LIMIT: Duration = Duration::from_secs(8);
-
-fn interrupt(program: Running) -> (Ended, Duration) {
-    interrupt_within(LIMIT, program)
-}
-
-fn interrupt_within(limit: Duration, program: Running) -> (Ended, Duration) {
+fn interrupt(program: Running) -> Ended {
     let began = Instant::now();
     program.signal(Signal::INT);
     let ended = program.wait().expect_code(130);
     let took = began.elapsed();
     println!("{:.2} s from SIGINT to the end", took.as_secs_f64());
-    assert!(took < limit, "{took:?}");
-    (ended, took)
+    assert!(took < LIMIT, "{took:?}");
+    ended
 }
 
 #[test]
 fn a_run_ends_in_order() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let out = folder.path().join("run");
-    let long = SMALL.replace("-r 3", "-r 60");
+    let long = SMALL.replace("-r 3", "-r 600");
     let mut program = Running::start(&format!("run simoop {long} --out {} {}", out.display(), data.path().display()));
     program.wait_for_the_run();
-    std::thread::sleep(Duration::from_millis(1200));
-    let (ended, _) = interrupt(program);
+    program.wait_until("something is read", |_| {
+        shown(&out).pointer("/operations/read/count").and_then(Value::as_u64) > Some(0)
+    });
+    let ended = interrupt(program);
     assert!(ended.stdout.contains("\nFinal stats\n"), "{}", ended.stdout);
     assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "the data set is gone");
     let document = shown(&out);
@@ -62,7 +58,7 @@ fn threads_stuck_in_a_frozen_file_system_hold_nobody_up() {
     }
     let (folder, disk) = (folder(), Disk::xfs());
     let out = folder.path().join("run");
-    let long = SMALL.replace("-r 3", "-r 60");
+    let long = SMALL.replace("-r 3", "-r 600");
     let words =
         format!("run simoop {long} --memory 64m --slower-than 500ms --out {} {}", out.display(), disk.path().display());
     let mut program = Running::start(&words);
@@ -71,7 +67,7 @@ fn threads_stuck_in_a_frozen_file_system_hold_nobody_up() {
     let frozen = Frozen::new(disk.path());
     program
         .wait_until("an interval with all workers stuck", |program| program.stdout().contains("Still stuck: 2 write"));
-    let (ended, _) = interrupt(program);
+    let ended = interrupt(program);
     let (_, last) = ended.stdout.split_once("\nFinal stats\n").expect("the final statistics");
     assert!(last.contains("Still stuck: 2 write operations, the oldest for "), "{last}");
     println!("{}", last.lines().find(|line| line.starts_with("Still stuck")).unwrap());
@@ -80,15 +76,7 @@ fn threads_stuck_in_a_frozen_file_system_hold_nobody_up() {
     assert!(number(&document, "/operations/write/stuck_oldest_ns") > 0.5e9);
     drop(frozen);
     // Thawed, the killed load dies; a run or two later nothing is left.
-    for attempt in 0..20 {
-        let next = folder.path().join(format!("next-{attempt}"));
-        run(&format!("record --runtime 100ms --json -q --out {}", next.display())).expect_code(0);
-        if disk.names().is_empty() && cgroups_of(pid).is_empty() {
-            return println!("swept after {} runs", attempt + 1);
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    panic!("left: {:?} {:?}", disk.names(), cgroups_of(pid));
+    sweep_until(|| disk.names().is_empty() && cgroups_of(pid).is_empty());
 }
 
 #[test]
@@ -102,7 +90,7 @@ fn a_run_that_is_still_being_prepared_does_not_begin() {
     let mut program = Running::start(&words);
     let pid = program.pid();
     program.wait_until("its box is there", |_| !cgroups_of(pid).is_empty());
-    let (ended, _) = interrupt_within(PREPARING_LIMIT, program);
+    let ended = interrupt(program);
     assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "{}", ended.stderr);
     for document in [ended.document(), shown(&out)] {
         assert_eq!((document["phases"].as_array().unwrap().len(), &document["ended"]), (0, &"interrupted".into()));
@@ -127,11 +115,10 @@ fn a_data_set_that_cannot_be_removed_holds_nobody_up() {
     });
     std::thread::sleep(Duration::from_millis(500));
     let frozen = Frozen::new(disk.path());
-    let (ended, _) = interrupt(program);
+    let ended = interrupt(program);
     println!("{}", ended.stderr);
     drop(frozen);
-    run(&format!("record --runtime 100ms --json -q --out {}", folder.path().join("next").display())).expect_code(0);
-    assert_eq!(disk.names(), [""; 0]);
+    sweep_until(|| disk.names().is_empty());
 }
 
 const READ: &str = r#"
@@ -145,7 +132,7 @@ kind = "fill"
 [[phase]]
 name = "run"
 kind = "run"
-duration = "60s"
+duration = "10m"
 
 [files.set]
 count = 4

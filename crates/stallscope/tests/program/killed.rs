@@ -4,25 +4,27 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use serde_json::Value;
 
 use crate::stage::kernel::{cgroups_of, children_of, is_gone, is_slowed};
-use crate::stage::{Disk, Running, SMALL, checked, folder, is_root, number, run, shown};
+use crate::stage::{Disk, Running, SMALL, checked, folder, is_root, number, run, shown, sweep_until};
 
-/// Kills a boxed and slowed run when `due`, and looks at what is left, before and after the next run.
-fn kill_when(name: &str, due: impl FnOnce(&mut Running, &Path)) {
+/// Kills a boxed and slowed run of so many seconds when `due`, which says what `check` told shortly before; and looks at what
+/// is left, before and after the next run.
+fn kill_when(name: &str, seconds: u32, due: impl FnOnce(&mut Running, &Path) -> Value) {
     if !is_root("killing a run in a box") {
         return;
     }
     let (folder, disk) = (folder(), Disk::ext4(96 << 20));
     let out = folder.path().join("run");
+    let load = SMALL.replace("-r 3", &format!("-r {seconds}"));
     let words =
-        format!("run simoop {SMALL} --memory 48m --disk-bps 24m --out {} {}", out.display(), disk.path().display());
+        format!("run simoop {load} --memory 48m --disk-bps 24m --out {} {}", out.display(), disk.path().display());
     let mut program = Running::start(&words);
     let pid = program.pid();
     program.wait_for_the_archive(&out);
-    due(&mut program, &out);
+    let flushed = due(&mut program, &out);
     let load = children_of(pid);
-    let flushed = checked(&out);
     assert_eq!(flushed["state"], "live", "{name}");
     program.signal(Signal::KILL);
     let ended = program.wait();
@@ -40,43 +42,40 @@ fn kill_when(name: &str, due: impl FnOnce(&mut Running, &Path)) {
     let document = shown(&out);
     assert!(document["ended"].is_null(), "{name}");
     run(&format!("show {}", out.display())).expect_code(0);
-    sweep(&folder.path().join("next"));
-    assert_eq!(disk.names(), [""; 0], "{name}");
-    assert!(cgroups_of(pid).is_empty(), "{name}");
-    assert!(!is_slowed(disk.number()), "{name}");
-}
-
-/// The next run of the program: any that opens the register removes what a dead one left.
-fn sweep(out: &Path) {
-    run(&format!("record --runtime 100ms --json -q --out {}", out.display())).expect_code(0);
+    sweep_until(|| disk.names().is_empty() && cgroups_of(pid).is_empty() && !is_slowed(disk.number()));
 }
 
 #[test]
 fn at_the_very_beginning() {
-    kill_when("at the beginning", |_, _| {});
+    kill_when("at the beginning", 600, |_, out| checked(out));
 }
 
 #[test]
 fn during_the_fill() {
-    kill_when("during the fill", |program, _| {
-        std::thread::sleep(Duration::from_millis(400 + u64::from(program.pid() % 100)))
+    kill_when("during the fill", 600, |program, out| {
+        std::thread::sleep(Duration::from_millis(400 + u64::from(program.pid() % 100)));
+        checked(out)
     });
 }
 
 #[test]
 fn in_the_measured_run() {
-    kill_when("in the run", |program, out| {
-        program.wait_for_the_run();
-        std::thread::sleep(Duration::from_millis(1700));
-        let document = shown(out);
-        assert!(number(&document, "/recording/samples") >= 2.0, "{document:#}");
+    kill_when("in the run", 600, |program, out| {
+        program.wait_until("there are intervals", |program| program.stdout().contains("Run time: 2 seconds"));
+        program.wait_until("there are samples", |_| number(&shown(out), "/recording/samples") >= 2.0);
+        checked(out)
     });
 }
 
 #[test]
 fn just_before_the_end() {
-    kill_when("before the end", |program, _| {
+    kill_when("before the end", 6, |program, out| {
         program.wait_for_the_run();
-        std::thread::sleep(Duration::from_millis(2500));
+        let flushed = checked(out);
+        // Near the end, and still before it where this test is put off.
+        program.wait_until("the end is near", |program| {
+            ["Run time: 4 seconds", "Run time: 5 seconds"].iter().any(|time| program.stdout().contains(time))
+        });
+        flushed
     });
 }

@@ -42,7 +42,9 @@ fn a_recorded_run_is_replayed_under_each_scheduler_and_checked_by_its_own() {
     if !is_root("recording block requests") {
         return;
     }
-    let (disk, folder) = (Disk::ext4(128 << 20), folder());
+    // In memory: what others do to the machine's disk must not leave too few requests.
+    let folder = folder();
+    let disk = Disk::ext4_in(folder.path(), 128 << 20);
     let out = folder.path().join("run");
     run(&format!("run {LOAD} --requests all -q --out {} {}", out.display(), disk.path().display())).expect_code(0);
     let document = predicted(&out, &format!("--device {}", disk.number()));
@@ -75,7 +77,9 @@ fn a_run_of_slow_requests_only_is_replayed_with_a_warning_and_one_of_none_is_ref
     if !is_root("recording block requests") {
         return;
     }
-    let (disk, folder) = (Disk::ext4(128 << 20), folder());
+    // In memory: what others do to the machine's disk must not leave too few requests.
+    let folder = folder();
+    let disk = Disk::ext4_in(folder.path(), 128 << 20);
     let (slow, none) = (folder.path().join("slow"), folder.path().join("none"));
     run(&format!("run {LOAD} --slower-than 1ns -q --out {} {}", slow.display(), disk.path().display())).expect_code(0);
     let ended = run(&format!("simulate sched --trace {}", slow.display())).expect_code(0);

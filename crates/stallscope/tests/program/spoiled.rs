@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::stage::disk::text;
-use crate::stage::{Disk, Ended, Running, folder, is_root, run};
+use crate::stage::{Disk, Ended, Running, folder, is_root, run, shown};
 
 /// Every shipped workload.
 const WORKLOADS: [&str; 14] = [
@@ -202,11 +202,14 @@ fn slow_operations_that_were_not_kept_are_counted() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let out = folder.path().join("run");
     let mut program = Running::start(&format!(
-        "run randrw --engine null -s 64k -r 2 --slower-than 1ns --no-trace --json --out {} {}",
+        "run randrw --engine null -s 64k -r 8 --slower-than 1ns --no-trace --json --out {} {}",
         text(&out),
         text(data.path())
     ));
     program.wait_for_the_archive(&out);
+    program.wait_until("the run has begun", |_| {
+        shown(&out)["phases"].as_array().is_some_and(|phases| phases.iter().any(|phase| phase["name"] == "run"))
+    });
     // The load, a process of its own, goes on meanwhile.
     for _ in 0..4 {
         program.signal(Signal::STOP);

@@ -45,7 +45,7 @@ impl OnTerminal {
     fn wait_for(&self, words: &str) {
         let began = Instant::now();
         while !self.screen().contains(words) {
-            assert!(began.elapsed() < Duration::from_secs(60), "in vain: {words}\n{}", self.screen());
+            assert!(began.elapsed() < Duration::from_secs(180), "in vain: {words}\n{}", self.screen());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -67,7 +67,7 @@ impl OnTerminal {
                 assert!(GIVEN_BACK.iter().all(|sequence| screen.contains(sequence)), "{screen:?}");
                 return screen;
             }
-            assert!(began.elapsed() < Duration::from_secs(60), "it does not end\n{}", self.screen());
+            assert!(began.elapsed() < Duration::from_secs(180), "it does not end\n{}", self.screen());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -119,7 +119,7 @@ fn it_ends_when_its_terminal_goes_away() {
     let process = rustix::process::pidfd_open(orphan.pid(), rustix::process::PidfdFlags::empty()).unwrap();
     drop(orphan);
     let mut ended = [rustix::event::PollFd::new(&process, rustix::event::PollFlags::IN)];
-    let patience = rustix::event::Timespec { tv_sec: 30, tv_nsec: 0 };
+    let patience = rustix::event::Timespec { tv_sec: 120, tv_nsec: 0 };
     let gone = rustix::event::poll(&mut ended, Some(&patience)).unwrap();
     if gone == 0 {
         let _ = rustix::process::pidfd_send_signal(&process, Signal::KILL);
@@ -163,7 +163,9 @@ fn who_is_stuck_on_a_frozen_file_system_is_seen_while_it_is() {
     let document = run(&format!("top --once --json {}", directory.display())).expect_code(0).document();
     let is_it = |task: &serde_json::Value| task["tid"] == stuck.id();
     assert!(document["stuck"].as_array().unwrap().iter().any(is_it), "{document:#}");
-    assert_eq!(document["causes"][0]["cause"], "frozen", "{document:#}");
+    // Others on this machine may have waited for longer, for something else.
+    let causes = document["causes"].as_array().unwrap();
+    assert!(causes.iter().any(|cause| cause["cause"] == "frozen"), "{document:#}");
     drop(frozen);
     stuck.wait().unwrap();
     screen.press("q");

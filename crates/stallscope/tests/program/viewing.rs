@@ -14,7 +14,7 @@ use crate::stage::program::{Running, run};
 /// A small run, of this machine as it is.
 fn record(folder: &Path, name: &str) -> String {
     let directory = folder.join(name).display().to_string();
-    let ended = run(&format!("record --no-trace --interval 100ms --runtime 1s --quiet --out {directory}"));
+    let ended = run(&format!("record --no-trace --interval 100ms --runtime 2s --quiet --out {directory}"));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     directory
 }
@@ -157,7 +157,7 @@ fn a_run_that_is_still_written_is_followed() {
     recording.wait_for_the_archive(Path::new(&directory));
     let (server, address) = serve(&directory);
     let samples = || json(&get(&address, "api/document"))["runs"][0]["axes"]["samples"]["t"].as_array().unwrap().len();
-    let (first, ends) = (samples(), Instant::now() + Duration::from_secs(60));
+    let (first, ends) = (samples(), Instant::now() + Duration::from_secs(180));
     assert!(json(&get(&address, "api/state")).is_string(), "it is live");
     while samples() <= first + 5 {
         assert!(Instant::now() < ends, "nothing new is seen");

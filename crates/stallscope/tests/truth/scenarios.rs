@@ -118,7 +118,8 @@ fn dirty_throttle() -> Truth {
     let bdi = format!("/sys/class/bdi/{}", disk.number);
     ground.set(&format!("{bdi}/strict_limit"), "1");
     ground.set(&format!("{bdi}/max_ratio"), "1");
-    ground.slow(&disk, "write_bps", 14 << 20);
+    // Slow enough that copying is little beside it, also for a slow CPU.
+    ground.slow(&disk, "write_bps", 8 << 20);
     let victim = Victim::start(&ground, &format!("memory 80m\nrealtime\nopen {file}\nawait {go}\nwrite {file} 0 80m"));
     ground.go(&go);
     victim.suffered("dirty_throttle")

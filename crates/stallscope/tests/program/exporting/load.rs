@@ -9,7 +9,7 @@ use crate::stage::{folder, run, shown};
 
 /// Every line with HdrHistogram's own Python reader: operations of each tag, and their 99th percentile.
 const READ_HLOG: &str = "
-import json, math, sys
+import json, sys
 from hdrh.log import HistogramLogReader
 from hdrh.histogram import HdrHistogram
 found = {}
@@ -23,7 +23,7 @@ while True:
 # This reader rounds the rank to the nearest, where we take the first that has 99 % at or below it.
 def p99(whole):
     count = whole.get_total_count()
-    return whole.get_value_at_percentile(100.0 * math.ceil(0.99 * count) / count)
+    return whole.get_value_at_percentile(100.0 * -(-99 * count // 100) / count)
 print(json.dumps({tag: [whole.get_total_count(), p99(whole)] for tag, whole in found.items()}))
 ";
 

@@ -51,7 +51,7 @@ pub fn children_of(pid: u32) -> Vec<u32> {
 /// Waits until a process is gone; `false` where it stays.
 pub fn is_gone(pid: u32) -> bool {
     let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(10) {
+    while began.elapsed() < Duration::from_secs(60) {
         if fields(pid).is_none_or(|fields| fields[0] == "Z") {
             return true;
         }

@@ -5,6 +5,8 @@ pub mod kernel;
 pub mod program;
 
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -27,6 +29,28 @@ pub fn is_root(what: &str) -> bool {
 /// disk must not stall our archives.
 pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// Held by the one test that changes settings of the whole machine, or that finds runs to differ in nothing else.
+pub fn the_machines_settings() -> MutexGuard<'static, ()> {
+    static SETTINGS: Mutex<()> = Mutex::new(());
+    SETTINGS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets the next runs take away what a dead one left, until all is gone: what is not removed in time, on a busy machine,
+/// stays for the run after.
+#[track_caller]
+pub fn sweep_until(all_is_gone: impl Fn() -> bool) {
+    let folder = folder();
+    for attempt in 1..=30 {
+        let out = folder.path().join(attempt.to_string());
+        run(&format!("record --runtime 100ms --json -q --out {}", out.display())).expect_code(0);
+        if all_is_gone() {
+            return println!("swept after {attempt} runs");
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("something is left");
 }
 
 /// `show --json`, which must work.
