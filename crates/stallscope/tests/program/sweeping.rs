@@ -141,7 +141,9 @@ fn what_follows_from_an_axis_is_no_accident() {
     let folder = folder();
     let told = |axis: &str, expected: &[&str]| {
         let found = differing(folder.path(), axis);
-        let accidents: Vec<_> = found.iter().filter(|(_, intended, _)| !intended).collect();
+        // How long a run of 200 ms is measured differs on a busy machine by itself.
+        let is_accident = |(what, intended, _): &&(String, bool, Value)| !intended && what != "measured time";
+        let accidents: Vec<_> = found.iter().filter(is_accident).collect();
         assert!(accidents.is_empty(), "{axis}: {accidents:?}");
         for what in expected {
             assert!(found.contains(&((*what).to_owned(), true, "x".into())), "{axis}: {what} in {found:?}");
