@@ -16,6 +16,7 @@ import json
 import math
 import mmap
 import os
+import re
 import shutil
 import signal
 import statistics
@@ -314,6 +315,10 @@ class Window:
         self.rate, self.cpu_ns = done / passed, busy_ns * passed / done
 
 
+def scheduler():
+    return re.search(r"\[(.*)\]", open(f"/sys/block/{DISK}/queue/scheduler").read()).group(1)
+
+
 def switches():
     return next(int(line.split()[1]) for line in open("/proc/stat") if line.startswith("ctxt"))
 
@@ -382,7 +387,7 @@ def main():
     signal.signal(signal.SIGTERM, away)
     try:
         spare = Spare()
-        print(f"Tracing, 4 KiB random reads, {ENGINE}, on {len(CPUS)} CPUs")
+        print(f"Tracing, 4 KiB random reads, {ENGINE}, scheduler {scheduler()}, on {len(CPUS)} CPUs")
         ways = switched_ways()
         if ways:
             title = f"As fast as it goes, programs switched on and off: {SWITCH_ROUNDS} rounds of {SWITCH_SECONDS} s"

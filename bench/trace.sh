@@ -2,7 +2,8 @@
 # What tracing costs a load of 4 KiB random reads on a loop device over memory: once as fast as the machine can, with all
 # CPUs busy, and once at a fixed rate. How it is measured is told in trace.py. The defaults take some five minutes.
 #
-#     TRACE_ROUNDS=5 TRACE_SECONDS=2 TRACE_RATE=50000 TRACE_ENGINE=io_uring TRACE_PEERS=1 bench/trace.sh
+#     TRACE_ROUNDS=5 TRACE_SECONDS=2 TRACE_RATE=50000 TRACE_ENGINE=io_uring TRACE_SCHEDULER=none TRACE_PEERS=1 \
+#         bench/trace.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ "$(id -u)" != 0 ]; then
@@ -36,7 +37,7 @@ head -c 1G /dev/zero >"$scratch/memory/image"
 device=$(losetup --find --show "$scratch/memory/image")
 # As a device of its kind comes, whatever somebody has set for the one of this number before.
 queue=/sys/block/$(basename "$device")/queue
-echo mq-deadline >"$queue/scheduler" || true
+echo "${TRACE_SCHEDULER:-mq-deadline}" >"$queue/scheduler"
 echo -1 >"$queue/wbt_lat_usec" || true
 # In the background, so that a signal is heard at once.
 TRACE_DEVICE=$device TRACE_SCRATCH=$scratch/memory python3 bench/trace.py &
