@@ -133,11 +133,11 @@ fn ends_with_request(cause: Cause) -> bool {
 fn longest_wait(known: &Known, tid: u32, from_ns: u64, to_ns: u64) -> Option<Meanwhile> {
     let mut sleeps = Most::default();
     let mut spans = Most::default();
-    for (at, row) in known.rows_before(tid, to_ns).take(LOOKED_AT) {
+    for (at, row) in known.rows_between(tid, from_ns, to_ns).take(LOOKED_AT) {
         let idle = known.stack(row.stack).is_some_and(|stack| stack.idle);
         // Who was idle had no work; but from its waking on it was late.
         let (cause, since_ns) =
-            if idle { (Cause::CpuWait, row.runnable_ns) } else { (known.main_cause(row), row.start_ns) };
+            if idle { (Cause::CpuWait, row.runnable_ns) } else { (known.main_cause(at), row.start_ns) };
         let ns = row.end_ns.min(to_ns).saturating_sub(since_ns.max(from_ns));
         match row.kind {
             StallKind::OffCpu | StallKind::Blocked => sleeps.add(cause, ns, at),

@@ -21,6 +21,10 @@ pub(super) struct Known {
     pub(super) requests: HashMap<u32, Option<Box<RequestRecord>>>,
     /// Ordered by task and start.
     pub(super) rows: Vec<Row>,
+    /// Of each row: where most of its time went, and until when it or an earlier one of its task lasted. Chains ask for
+    /// both very often.
+    causes: Vec<Cause>,
+    latest_ends_ns: Vec<u64>,
     by_task: HashMap<u32, Range<usize>>,
     /// Times in which the tracer lost rows; ordered, apart from each other.
     pub(super) lossy: Vec<(u64, u64)>,
@@ -43,7 +47,13 @@ impl Known {
         for rows in self.rows.chunk_by(|a, b| a.tid == b.tid) {
             self.by_task.insert(rows[0].tid, from..from + rows.len());
             from += rows.len();
+            let latest_end_ns = |latest_ns: &mut u64, row: &Row| {
+                *latest_ns = row.end_ns.max(*latest_ns);
+                Some(*latest_ns)
+            };
+            self.latest_ends_ns.extend(rows.iter().scan(0, latest_end_ns));
         }
+        self.causes = self.rows.iter().map(|row| self.most_of(row)).collect();
     }
 
     /// A wait that was told while it went on is one wait: the longest row has all of it.
@@ -70,11 +80,12 @@ impl Known {
         self.rows[range.clone()].iter().enumerate().map(move |(at, row)| ((range.start + at) as u32, row))
     }
 
-    /// A task's rows that began before a moment, the latest first.
-    pub(super) fn rows_before(&self, tid: u32, at_ns: u64) -> impl Iterator<Item = (u32, &Row)> {
+    /// A task's rows that began before the one moment, the latest first, up to those of which none lasted beyond the other.
+    pub(super) fn rows_between(&self, tid: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = (u32, &Row)> {
         let range = self.by_task.get(&tid).cloned().unwrap_or_default();
-        let end = range.start + self.rows[range.clone()].partition_point(|row| row.start_ns < at_ns);
-        (range.start..end).rev().map(|at| (at as u32, &self.rows[at]))
+        let end = range.start + self.rows[range.clone()].partition_point(|row| row.start_ns < to_ns);
+        let rows = (range.start..end).rev().take_while(move |&at| self.latest_ends_ns[at] > from_ns);
+        rows.map(|at| (at as u32, &self.rows[at]))
     }
 
     pub(super) fn row(&self, row: u32) -> &Row {
@@ -107,7 +118,11 @@ impl Known {
     }
 
     /// Where most of a row's time went.
-    pub(super) fn main_cause(&self, row: &Row) -> Cause {
+    pub(super) fn main_cause(&self, row: u32) -> Cause {
+        self.causes[row as usize]
+    }
+
+    fn most_of(&self, row: &Row) -> Cause {
         if let (StallKind::Span, Some(announced)) = (row.kind, row.announced) {
             return announced.cause;
         }
