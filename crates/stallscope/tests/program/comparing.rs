@@ -195,7 +195,7 @@ fn a_folder_is_compared_by_configuration_and_the_baseline_again_is_noise() {
         .iter()
         .map(|one| (one["what"].as_str().unwrap(), one["intended"].as_bool().unwrap()))
         .collect();
-    assert_eq!(differences, [("scheduler", true), ("kernel", false)]);
+    assert_eq!(differences, [("kernel", false), ("scheduler", true)]);
 
     let only = run(&format!("compare --only bfq {}", runs.display())).expect_code(0);
     assert!(only.stdout.starts_with("bfq against none"), "{}", only.stdout);
