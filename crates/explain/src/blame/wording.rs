@@ -44,7 +44,7 @@ fn cpu_wait(known: &Known, row: &Row) -> String {
     }
     let waited = Nanoseconds(row.end_ns - row.runnable_ns);
     let behind = row.behind_tid.map(|tid| known.tasks.who(tid, row.end_ns, &known.names));
-    let behind = behind.map_or_else(String::new, |behind| format!(", after {behind}"));
+    let behind = behind.map_or_else(String::new, |behind| format!("; {behind} had the CPU last"));
     if row.runnable_ns == row.start_ns {
         format!("put off the CPU for {waited}{behind}")
     } else {

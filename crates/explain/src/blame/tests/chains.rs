@@ -100,10 +100,13 @@ fn who_had_the_cpu_last_is_named() {
         off      7 | ssswwwww | stack=jbd2_log_wait_commit behind=9";
     let explanation = stage(drawing).explain();
     let detail = explanation.stalls[0].causes[0].detail.as_deref();
-    assert_eq!(detail, Some("woken, and ran only 5.00 ms later, after spin-2/9"));
+    assert_eq!(detail, Some("woken, and ran only 5.00 ms later; spin-2/9 had the CPU last"));
     assert_eq!(culprit(&explanation), "cpu_wait spin/8");
     let put_off = stage("op:write 7 |==========|\noff 7 | pppppppp | behind=9").explain();
-    assert_eq!(put_off.stalls[0].causes[0].detail.as_deref(), Some("put off the CPU for 8.00 ms, after thread 9"));
+    assert_eq!(
+        put_off.stalls[0].causes[0].detail.as_deref(),
+        Some("put off the CPU for 8.00 ms; thread 9 had the CPU last")
+    );
 }
 
 #[test]
