@@ -49,9 +49,33 @@ pub(super) fn differences(a: &Group, b: &Group) -> Vec<Difference> {
         let follows = source(&tested, &found.what);
         others.push(Difference { intended: follows.is_some(), follows, ..found });
     }
+    let others = told_by_one(others, a, b);
     let (following, mut found): (Vec<_>, Vec<_>) = others.into_iter().partition(|one| one.intended);
     found.extend(tested.into_iter().map(|setting| setting.difference));
     found.extend(following);
+    found
+}
+
+/// Where only one side was made by this program, most conditions are told by one side alone, which makes them no differences
+/// but unknown: they become one line.
+fn told_by_one(others: Vec<Difference>, a: &Group, b: &Group) -> Vec<Difference> {
+    let ours = |group: &Group| group.runs.iter().any(|run| run.facts.iter().any(|fact| fact.what == "stallscope"));
+    if ours(a) == ours(b) {
+        return others;
+    }
+    let (one_sided, mut found): (Vec<_>, Vec<_>) =
+        others.into_iter().partition(|one| one.a.is_none() || one.b.is_none());
+    let count =
+        |of_a: bool| one_sided.iter().filter(|one| if of_a { one.a.is_some() } else { one.b.is_some() }).count();
+    if !one_sided.is_empty() {
+        found.push(Difference {
+            what: "conditions that the other side's tool does not tell".to_owned(),
+            a: Some(count(true).to_string()),
+            b: Some(count(false).to_string()),
+            intended: false,
+            follows: None,
+        });
+    }
     found
 }
 

@@ -190,6 +190,23 @@ fn a_condition_that_shows_the_same_values_by_chance_is_told() {
 }
 
 #[test]
+fn what_another_tool_does_not_tell_is_one_line() {
+    let ours = group("a", vec![with_facts(&[("workload", "fsmark"), ("kernel", "6.18"), ("stallscope", "0.1")])]);
+    let other = group("b", vec![with_facts(&[("workload", "fs_mark"), ("sync method", "none")])]);
+    let shown: Vec<(String, Option<String>, Option<String>)> =
+        one(&ours, &other).differences.into_iter().map(|one| (one.what, one.a, one.b)).collect();
+    let some = |text: &str| Some(text.to_owned());
+    let expected = [
+        ("workload".to_owned(), some("fsmark"), some("fs_mark")),
+        ("conditions that the other side's tool does not tell".to_owned(), some("2"), some("1")),
+    ];
+    assert_eq!(shown, expected);
+    // Of runs of our own an unknown condition is one that differs.
+    let lacking = group("c", vec![with_facts(&[("workload", "fsmark"), ("stallscope", "0.1")])]);
+    assert!(one(&ours, &lacking).differences.iter().any(|one| one.what == "kernel"));
+}
+
+#[test]
 fn what_is_waited_for_at_the_end_makes_no_other_measured_time() {
     let told = |a_ms: &[u64], b_ms: &[u64]| {
         let side = |ms: &[u64]| {
