@@ -20,8 +20,10 @@ pub fn explain(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {
     if !run.has_trace() {
         return Err(untraced(&run));
     }
-    let mut explanation = explanation(&run, args.slower_than, |warning| screen.warning(warning));
     let name = args.run.display().to_string();
+    let busy = screen.busy(&format!("explaining {name}"));
+    let mut explanation = explanation(&run, args.slower_than, |warning| screen.warning(warning));
+    drop(busy);
     if args.json {
         explanation.stalls.truncate(args.worst.unwrap_or(usize::MAX));
         screen.json(&report::json::explanation(&name, &explanation));
@@ -55,6 +57,7 @@ fn of_finished(directory: &Path, hurry: bool, screen: &Screen) -> Option<Explana
         screen.remark(&format!("why operations were slow: stallscope explain {}", directory.display()));
         return None;
     }
+    let _busy = screen.busy("explaining");
     Some(explanation(&run, None, |warning| screen.warning(warning)))
 }
 

@@ -24,7 +24,10 @@ pub struct ReportArgs {
 /// Writes the file.
 pub fn report(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     paged::refuse_twice(&args.runs)?;
-    let read = |path: &PathBuf| Paged::read(path, Limits::FILE, page::wanted_counter, screen);
+    let read = |path: &PathBuf| {
+        let _busy = screen.busy(&format!("reading {}", path.display()));
+        Paged::read(path, Limits::FILE, page::wanted_counter, screen)
+    };
     let runs: Vec<Paged> = args.runs.iter().map(read).collect::<Result<_, _>>()?;
     let html = page::report(&paged::document(&runs.iter().collect::<Vec<_>>()));
     std::fs::write(&args.output, &html)

@@ -67,6 +67,12 @@ impl Screen {
         self.bar.enable_steady_tick(Duration::from_millis(125));
     }
 
+    /// Shows that something goes on for as long as what this gives is kept.
+    pub fn busy(&self, message: &str) -> Busy<'_> {
+        self.spin(message);
+        Busy(self)
+    }
+
     /// Nothing is going on any more.
     pub fn rest(&self) {
         self.bar.disable_steady_tick();
@@ -74,6 +80,16 @@ impl Screen {
         self.bar.finish_and_clear();
         // A finished bar is never drawn again, and there may be more to tell.
         self.bar.reset();
+    }
+}
+
+/// Something goes on.
+#[must_use]
+pub struct Busy<'a>(&'a Screen);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.rest();
     }
 }
 

@@ -28,7 +28,7 @@ export class Search {
     this.bound = bound;
     const look = element("button", { type: "submit" }, "Requests in the time zoomed to");
     const form = element("form", { class: "bar-of-tools" }, this.find, look);
-    this.counters.addEventListener("input", () => void this.fit().catch((error: unknown) => failed(this.found, error)));
+    this.counters.addEventListener("input", () => this.fit());
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.requests().catch((error: unknown) => failed(this.listed, error));
@@ -37,13 +37,18 @@ export class Search {
       element("div", { class: "bar-of-tools" }, this.counters), this.found, form, this.listed);
   }
 
-  /** From now on it works on a newer page; there may be more counters, too. */
+  /** From now on it works on a newer page; there may be more counters, too, also what was looked for in vain. */
   bind(bound: Bound): void {
     this.bound = bound;
     this.metrics = null;
+    if (this.found.querySelector("button") === null) this.fit();
   }
 
-  private async fit(): Promise<void> {
+  private fit(): void {
+    this.fitting().catch((error: unknown) => failed(this.found, error));
+  }
+
+  private async fitting(): Promise<void> {
     this.metrics ??= this.source.metrics(this.number);
     const all = await this.metrics;
     const wanted = this.counters.value.toLowerCase().split(/\s+/).filter((word) => word !== "");

@@ -248,6 +248,7 @@ fn read(path: &Path, screen: &Screen) -> Result<Found, Failure> {
 }
 
 fn read_run(run: &Run, screen: &Screen) -> Found {
+    let _busy = screen.busy(&format!("reading {}", text(run.dir())));
     let warn = |warning: &str| screen.warning(warning);
     let mut reader = RunReader::default();
     let (summary, series) =

@@ -272,7 +272,7 @@ fn what_is_kept_has_a_limit_that_is_told_and_nothing_is_deleted() {
     program.signal(Signal::INT);
     let ended = program.wait().expect_code(0);
     println!("{}", ended.stderr);
-    assert!(ended.stdout.contains("1 runs kept") && ended.stdout.contains("1 could not be kept"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("1 run kept") && ended.stdout.contains("1 could not be kept"), "{}", ended.stdout);
     assert_eq!(kept(&directory, "-asked").len(), 1);
 }
 
