@@ -217,6 +217,21 @@ impl RequestRecord {
     pub fn maker(&self) -> Option<u32> {
         Some(self.tid).filter(|tid| *tid != 0)
     }
+
+    /// The moments of its life before its completion that were seen.
+    pub fn moments(&self) -> impl Iterator<Item = u64> + use<> {
+        [self.queued_ns, self.got_ns, self.inserted_ns, self.issued_ns].into_iter().flatten()
+    }
+
+    /// The first moment that was seen, its completion at the latest.
+    pub fn began_ns(&self) -> u64 {
+        self.moments().fold(self.completed_ns, u64::min)
+    }
+
+    /// From the first moment that was seen to its completion.
+    pub fn lived_ns(&self) -> u64 {
+        self.completed_ns - self.began_ns()
+    }
 }
 
 /// All requests of one device and kind that were finished within one interval.

@@ -1,7 +1,7 @@
 //! Block requests: the longest one by one, all as heat maps.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
 use explain::blame::Books;
 use model::block::DeviceNumber;
@@ -10,6 +10,7 @@ use model::stall::{RequestIntervalRecord, RequestRecord, request_bucket_floor_ns
 use serde_json::{Value, json};
 
 use crate::chart::{Heat, absent};
+use crate::longest::Longest;
 use crate::number::{Names, deltas};
 
 /// Devices whose requests get heat maps: those with the most.
@@ -19,9 +20,8 @@ const NO_TRACE: &str = "The run has no trace of block requests; record as root, 
 /// Collects requests.
 #[derive(Debug)]
 pub(crate) struct Requests {
-    most: usize,
     started_ns: u64,
-    longest: BinaryHeap<Reverse<Kept>>,
+    longest: Longest,
     seen: u64,
     heats: BTreeMap<DeviceNumber, Heats>,
 }
@@ -33,53 +33,15 @@ struct Heats {
     device: Heat,
 }
 
-/// Ordered by how long it lived.
-#[derive(Debug)]
-struct Kept(u64, RequestRecord);
-
-impl PartialEq for Kept {
-    fn eq(&self, other: &Kept) -> bool {
-        self.key() == other.key()
-    }
-}
-impl Eq for Kept {}
-impl PartialOrd for Kept {
-    fn partial_cmp(&self, other: &Kept) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Kept {
-    fn cmp(&self, other: &Kept) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-impl Kept {
-    fn key(&self) -> (u64, u64, u32) {
-        (self.0, self.1.completed_ns, self.1.request)
-    }
-}
-
-/// When its life began, as far as it was seen.
-fn began_ns(request: &RequestRecord) -> u64 {
-    let seen = [request.queued_ns, request.got_ns, request.inserted_ns, request.issued_ns];
-    seen.into_iter().flatten().min().unwrap_or(request.completed_ns)
-}
-
 impl Requests {
     pub(crate) fn new(started_ns: u64, most: usize) -> Requests {
-        Requests { most, started_ns, longest: BinaryHeap::new(), seen: 0, heats: BTreeMap::new() }
+        Requests { started_ns, longest: Longest::new(most), seen: 0, heats: BTreeMap::new() }
     }
 
     pub(crate) fn add(&mut self, request: &RequestRecord) {
         self.seen += 1;
-        let lived_ns = request.completed_ns.saturating_sub(began_ns(request));
-        let is_among_them = self.longest.peek().is_none_or(|shortest| shortest.0.0 < lived_ns);
-        if self.longest.len() < self.most || is_among_them {
-            self.longest.push(Reverse(Kept(lived_ns, request.clone())));
-            if self.longest.len() > self.most {
-                self.longest.pop();
-            }
+        if self.longest.would_keep(request.lived_ns()) {
+            self.longest.push(request.clone());
         }
     }
 
@@ -115,8 +77,7 @@ impl Requests {
     }
 
     pub(crate) fn into_value(self, run: &RunDescription, books: Option<&Books>) -> Value {
-        let longest: Vec<RequestRecord> = self.longest.into_iter().map(|Reverse(kept)| kept.1).collect();
-        let mut value = requests(longest, run, books);
+        let mut value = requests(self.longest.into_rows(), run, books);
         value["seen"] = json!(self.seen);
         value
     }
@@ -131,7 +92,7 @@ fn device_name(run: &RunDescription, number: DeviceNumber) -> String {
 /// Requests as columns, in order of their begins. Times are µs: since the run's start, then since the request's begin;
 /// null where a moment was not seen.
 pub fn requests(mut rows: Vec<RequestRecord>, run: &RunDescription, books: Option<&Books>) -> Value {
-    rows.sort_by_key(|request| (began_ns(request), request.request));
+    rows.sort_by_key(|request| (request.began_ns(), request.request));
     let mut names = Names::default();
     let mut text = |name: &str| names.place(name);
     let since = |ns: u64| ns.saturating_sub(run.started.monotonic_ns) / 1_000;
@@ -144,14 +105,14 @@ pub fn requests(mut rows: Vec<RequestRecord>, run: &RunDescription, books: Optio
         words.join(", ")
     };
     let of = |moment: fn(&RequestRecord) -> Option<u64>| -> Value {
-        let after = |request: &RequestRecord| Some(moment(request)?.saturating_sub(began_ns(request)) / 1_000);
+        let after = |request: &RequestRecord| Some(moment(request)?.saturating_sub(request.began_ns()) / 1_000);
         rows.iter().map(after).map(|us| us.map_or(Value::Null, Value::from)).collect()
     };
     let mut word = |of: &dyn Fn(&RequestRecord) -> String| -> Value {
         rows.iter().map(|request| Value::from(text(&of(request)))).collect()
     };
     json!({
-        "begin": deltas(rows.iter().map(|request| since(began_ns(request)))),
+        "begin": deltas(rows.iter().map(|request| since(request.began_ns()))),
         "inserted": of(|request| request.inserted_ns),
         "issued": of(|request| request.issued_ns),
         "done": of(|request| Some(request.completed_ns)),

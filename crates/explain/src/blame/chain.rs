@@ -119,8 +119,7 @@ fn follow<'a>(known: &'a Known, first: u32, cause: Cause, mut tell: impl FnMut(S
 /// Whether a wait was as long as the request that ended it, more or less. Else that was the last of many, and whoever made
 /// them all knows more.
 fn explains(request: &RequestRecord, row: &Row) -> bool {
-    let began_ns = request::moments(request).min().unwrap_or(request.completed_ns);
-    let within_ns = request.completed_ns.saturating_sub(began_ns.max(row.start_ns));
+    let within_ns = request.completed_ns.saturating_sub(request.began_ns().max(row.start_ns));
     request.throttled || within_ns >= (row.runnable_ns - row.start_ns) / LEAST
 }
 
@@ -214,13 +213,11 @@ pub(super) fn of_operation(
 
 /// A request as a step of its own, within the time of the wait for it.
 fn request_link(known: &Known, request: &RequestRecord, waited_ns: u64) -> Link {
-    let began_ns = request::moments(request).min().unwrap_or(request.completed_ns);
-    let lived_ns = request.completed_ns.saturating_sub(began_ns);
     Link {
         task: Some(life(known, request).task),
         cause: request::main_cause(request),
         detail: Some(request_words(request)),
-        time_ns: if request.throttled { waited_ns } else { lived_ns.min(waited_ns) },
+        time_ns: if request.throttled { waited_ns } else { request.lived_ns().min(waited_ns) },
     }
 }
 

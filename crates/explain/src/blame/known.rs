@@ -127,7 +127,7 @@ impl Known {
             return announced.cause;
         }
         let mut borders = vec![row.start_ns, row.runnable_ns];
-        let moments = self.request(row).into_iter().flat_map(request::moments);
+        let moments = self.request(row).into_iter().flat_map(RequestRecord::moments);
         borders.extend(moments.filter(|at| (row.start_ns..row.runnable_ns).contains(at)));
         borders.sort_unstable();
         let stages = borders.windows(2).map(|pair| (pair[1] - pair[0], self.asleep(row, pair[0]).0));

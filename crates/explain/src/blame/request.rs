@@ -6,7 +6,7 @@ use model::stall::RequestRecord;
 use super::cause::Cause;
 
 /// What a task that a request's completion woke was waiting for at a moment of its sleep. `None`: the request was not
-/// there yet, and something else must say.
+/// there yet, and something else must say. It may change at the request's moments.
 pub(super) fn cause_at(request: &RequestRecord, at_ns: u64) -> Option<Cause> {
     let reached = |moment: Option<u64>| moment.is_some_and(|moment| moment <= at_ns);
     let entered = request.inserted_ns.or(request.issued_ns);
@@ -31,17 +31,12 @@ pub(super) fn cause_at(request: &RequestRecord, at_ns: u64) -> Option<Cause> {
     }
 }
 
-/// The moments at which [`cause_at`] may change.
-pub(super) fn moments(request: &RequestRecord) -> impl Iterator<Item = u64> {
-    [request.queued_ns, request.got_ns, request.inserted_ns, request.issued_ns].into_iter().flatten()
-}
-
 /// The longest stage of its life.
 pub(super) fn main_cause(request: &RequestRecord) -> Cause {
     if request.throttled {
         return Cause::IoThrottle;
     }
-    let mut begins: Vec<u64> = moments(request).collect();
+    let mut begins: Vec<u64> = request.moments().collect();
     begins.sort_unstable();
     let ends = begins.iter().skip(1).copied().chain([request.completed_ns]);
     let longest = begins.iter().zip(ends).max_by_key(|(begin, end)| end.saturating_sub(**begin));

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use model::stall::StallKind;
+use model::stall::{RequestRecord, StallKind};
 
 use super::cause::{Cause, Evidence, Sums};
 use super::known::Known;
-use super::request;
 use super::rows::Row;
 use super::short::{ShortShare, shares};
 use super::timeline::{Held, NO_ROW, Segment, Timeline, innermost};
@@ -93,7 +92,7 @@ impl<'a> Timelines<'a> {
         borders.extend(layers.iter().flatten().flat_map(|&(start_ns, end_ns, _)| [start_ns, end_ns]));
         for &(start_ns, end_ns, row) in &layers[0] {
             let row = known.row(row);
-            let moments = known.request(row).into_iter().flat_map(request::moments);
+            let moments = known.request(row).into_iter().flat_map(RequestRecord::moments);
             borders.extend(moments.chain([row.runnable_ns]).filter(|at| (start_ns..end_ns).contains(at)));
         }
         let is_sum = |row: &Row| {

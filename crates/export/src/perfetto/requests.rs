@@ -12,12 +12,12 @@ use super::{Of, PerfettoTrace};
 impl<W: Write> PerfettoTrace<W> {
     /// Finished requests: a slice from the first moment that is known, and in it the time in the queue and at the device.
     pub fn requests(&mut self, mut requests: Vec<RequestRecord>) -> io::Result<()> {
-        requests.sort_by_key(began_ns);
+        requests.sort_by_key(RequestRecord::began_ns);
         requests.iter().try_for_each(|request| self.request(request))
     }
 
     fn request(&mut self, request: &RequestRecord) -> io::Result<()> {
-        let span = (began_ns(request), request.completed_ns);
+        let span = (request.began_ns(), request.completed_ns);
         let track = self.row(request.device, span)?;
         let (in_flight, overtaken_by) = (counts(&request.in_flight), counts(&request.overtaken_by));
         let mut notes = vec![
@@ -60,12 +60,6 @@ impl<W: Write> PerfettoTrace<W> {
         self.devices.get_mut(&device).expect("it was inserted above").2.push(track);
         Ok(track)
     }
-}
-
-/// The first moment that is known, at least its completion.
-fn began_ns(request: &RequestRecord) -> u64 {
-    let moments = [request.queued_ns, request.got_ns, request.inserted_ns, request.issued_ns];
-    moments.into_iter().flatten().fold(request.completed_ns, u64::min)
 }
 
 fn counts(counts: &KindCounts) -> String {

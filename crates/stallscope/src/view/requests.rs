@@ -5,12 +5,13 @@ mod words;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 
 use archive::Run;
 use explain::blame::Books;
 use model::block::{DeviceNumber, Kind};
 use model::stall::RequestRecord;
+use page::Longest;
 
 use self::words::{Fits, Words};
 
@@ -71,9 +72,9 @@ impl RequestIndex {
         let mut batch = Batch { from_ns: u64::MAX, to_ns: 0, total: Total::default(), sorts: None };
         let mut sorts: HashMap<(Kind, DeviceNumber, u32), Sort> = HashMap::new();
         for row in rows {
-            batch.from_ns = batch.from_ns.min(began_ns(row));
+            batch.from_ns = batch.from_ns.min(row.began_ns());
             batch.to_ns = batch.to_ns.max(row.completed_ns);
-            let one = Total { rows: 1, longest_ns: lived_ns(row) };
+            let one = Total { rows: 1, longest_ns: row.lived_ns() };
             batch.total.add(one);
             if sorts.len() <= MOST_SORTS {
                 let of = (row.kind, row.device, row.tid);
@@ -95,32 +96,26 @@ impl RequestIndex {
         asked: &Asked<'_>,
         most: usize,
     ) -> (Vec<RequestRecord>, u64) {
-        let mut longest: BinaryHeap<Reverse<Kept>> = BinaryHeap::new();
+        let mut longest = Longest::new(most);
         let mut all = 0;
         for candidate in self.candidates(books, asked) {
-            let is_short = longest.len() == most
-                && longest.peek().is_some_and(|Reverse(shortest)| shortest.0 >= candidate.longest_ns);
-            if let Some(rows) = candidate.rows.filter(|_| is_short) {
+            if let Some(rows) = candidate.rows.filter(|_| !longest.would_keep(candidate.longest_ns)) {
                 all += rows;
                 continue;
             }
             let mut words = Words::new(&asked.text, books);
             for row in run.requests().chosen(&[candidate.number]).filter_map(Result::ok).flatten() {
-                let is_its = row.completed_ns >= asked.from_ns && began_ns(&row) <= asked.to_ns;
+                let is_its = row.completed_ns >= asked.from_ns && row.began_ns() <= asked.to_ns;
                 if !is_its || !words.hold(&row) {
                     continue;
                 }
                 all += 1;
-                if longest.len() < most || longest.peek().is_some_and(|Reverse(shortest)| shortest.0 < lived_ns(&row)) {
-                    longest.push(Reverse(Kept(lived_ns(&row), row)));
-                    if longest.len() > most {
-                        longest.pop();
-                    }
+                if longest.would_keep(row.lived_ns()) {
+                    longest.push(row);
                 }
             }
         }
-        // Sorted so, the longest are first.
-        (longest.into_sorted_vec().into_iter().map(|Reverse(kept)| kept.1).collect(), all)
+        (longest.into_rows(), all)
     }
 
     /// Batches that are worth reading, those with the longest requests first.
@@ -174,40 +169,6 @@ pub struct Asked<'a> {
     pub to_ns: u64,
     /// In lower case; empty: anything.
     pub text: Cow<'a, str>,
-}
-
-/// Ordered by how long it lived.
-struct Kept(u64, RequestRecord);
-
-impl Kept {
-    fn key(&self) -> (u64, u64, u32) {
-        (self.0, self.1.completed_ns, self.1.request)
-    }
-}
-impl PartialEq for Kept {
-    fn eq(&self, other: &Kept) -> bool {
-        self.key() == other.key()
-    }
-}
-impl Eq for Kept {}
-impl PartialOrd for Kept {
-    fn partial_cmp(&self, other: &Kept) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Kept {
-    fn cmp(&self, other: &Kept) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-fn began_ns(row: &RequestRecord) -> u64 {
-    let seen = [row.queued_ns, row.got_ns, row.inserted_ns, row.issued_ns];
-    seen.into_iter().flatten().min().unwrap_or(row.completed_ns).min(row.completed_ns)
-}
-
-fn lived_ns(row: &RequestRecord) -> u64 {
-    row.completed_ns - began_ns(row)
 }
 
 #[cfg(test)]

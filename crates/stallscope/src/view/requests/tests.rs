@@ -6,7 +6,7 @@ use model::run::RunDescription;
 use model::stall::{RequestRecord, Traced};
 use model::time::Moment;
 
-use super::{Asked, RequestIndex, began_ns, lived_ns};
+use super::{Asked, RequestIndex};
 
 /// Begun each 10 ns, and longest where the number ends with the most nines.
 fn request(number: u32) -> RequestRecord {
@@ -60,11 +60,11 @@ fn what_is_found_is_what_reading_everything_finds() {
         let (found, all) = index.search(&run, None, &Asked { from_ns, to_ns, text: text.into() }, most);
         let words = |row: &RequestRecord| format!("{} {} {} ", row.kind, row.device, row.sector).to_lowercase();
         let mut expected: Vec<RequestRecord> = (0..5_000).map(request).collect();
-        expected.retain(|row| row.completed_ns >= from_ns && began_ns(row) <= to_ns && words(row).contains(text));
+        expected.retain(|row| row.completed_ns >= from_ns && row.began_ns() <= to_ns && words(row).contains(text));
         assert_eq!(all, expected.len() as u64, "{from_ns} {to_ns} {text}");
-        expected.sort_by_key(|row| Reverse((lived_ns(row), row.completed_ns, row.request)));
+        expected.sort_by_key(|row| Reverse((row.lived_ns(), row.completed_ns, row.request)));
         expected.truncate(most);
-        let lives = |rows: &[RequestRecord]| rows.iter().map(lived_ns).collect::<Vec<_>>();
+        let lives = |rows: &[RequestRecord]| rows.iter().map(RequestRecord::lived_ns).collect::<Vec<_>>();
         assert_eq!(lives(&found), lives(&expected), "{from_ns} {to_ns} {text}");
     };
     for (from_ns, to_ns) in [(0, u64::MAX), (20_000, 21_000), (0, 999), (51_000, u64::MAX)] {
