@@ -14,11 +14,13 @@ for tool in fio losetup python3; do
     command -v $tool >/dev/null || { echo "Tracing: $tool is missing, not measured"; exit 0; }
 done
 scratch=$(mktemp -d)
-device="" tracefs="" measuring=""
+device="" queue="" scheduler="" tracefs="" measuring=""
 # Also when it is interrupted or terminated: what was started ends first, as it holds what was mounted.
 away() {
     trap '' INT TERM HUP
     if [ -n "$measuring" ]; then kill "$measuring" 2>/dev/null || true; wait "$measuring" 2>/dev/null || true; fi
+    # The scheduler outlives the loop device's file.
+    if [ -n "$scheduler" ]; then echo "$scheduler" >"$queue/scheduler" || true; fi
     if [ -n "$device" ]; then losetup --detach "$device" || true; fi
     if mountpoint -q "$scratch/memory"; then umount "$scratch/memory" || umount --lazy "$scratch/memory" || true; fi
     if [ -n "$tracefs" ]; then umount "$tracefs" || true; fi
@@ -37,6 +39,7 @@ head -c 1G /dev/zero >"$scratch/memory/image"
 device=$(losetup --find --show "$scratch/memory/image")
 # As a device of its kind comes, whatever somebody has set for the one of this number before.
 queue=/sys/block/$(basename "$device")/queue
+scheduler=$(sed 's/.*\[\(.*\)\].*/\1/' "$queue/scheduler")
 echo "${TRACE_SCHEDULER:-mq-deadline}" >"$queue/scheduler"
 echo -1 >"$queue/wbt_lat_usec" || true
 # In the background, so that a signal is heard at once.
