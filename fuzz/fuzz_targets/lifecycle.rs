@@ -1,7 +1,7 @@
 //! Any events in any order: ten bytes each, of small numbers, so that ranges meet.
 #![no_main]
 
-use explain::lifecycle::{Lifecycle, Settings};
+use lifecycle::{Lifecycle, Settings};
 use libfuzzer_sys::fuzz_target;
 use model::block::{Action, BlockEvent, DeviceNumber, Kind};
 

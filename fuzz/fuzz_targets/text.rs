@@ -3,7 +3,7 @@
 
 use std::io::Cursor;
 
-use explain::lifecycle::{Lifecycle, Settings};
+use lifecycle::{Lifecycle, Settings};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -5,11 +5,6 @@
 #![forbid(unsafe_code)]
 
 pub mod blame;
-pub mod compare;
-pub mod condition;
-pub mod distribution;
 pub mod glance;
-pub mod lifecycle;
-pub mod rates;
 pub mod series;
 pub mod summary;

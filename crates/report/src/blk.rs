@@ -1,4 +1,4 @@
-//! Block traces: the findings of [`explain::lifecycle`] as text, as JSON, under btt's headings, and as CSV series.
+//! Block traces: the findings of [`lifecycle`] as text, as JSON, under btt's headings, and as CSV series.
 
 pub mod btt;
 pub mod csv;
@@ -7,7 +7,7 @@ mod others;
 mod slow;
 pub mod text;
 
-use explain::lifecycle::{BlockReport, DeviceTables, Histogram, OTHER_PROCESSES, Phase};
+use lifecycle::{BlockReport, DeviceTables, Histogram, OTHER_PROCESSES, Phase};
 use model::block::ProcessNames;
 
 /// Everything there is to show of a trace.

@@ -22,7 +22,7 @@ pub use scaling::scaling;
 pub use svg::svg;
 pub use text::text;
 
-use explain::compare::Verdict;
+use compare::Verdict;
 
 /// A verdict as a person says it.
 fn words(verdict: Verdict) -> &'static str {

@@ -6,11 +6,11 @@ mod comparison;
 mod explanation;
 mod phase;
 
-use explain::distribution::Distribution;
-use explain::rates::RateSummary;
 use explain::summary::{FailureCount, OperationSummary, Summary};
 use model::operation::OperationRecord;
 use serde_json::{Map, Value, json};
+use statistics::Distribution;
+use statistics::RateSummary;
 
 pub use comparison::{comparison, comparisons, scaling};
 pub(crate) use explanation::{causes, culprit};

@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use explain::rates::RateSummary;
 use explain::summary::{OperationSummary, Summary};
+use statistics::RateSummary;
 
 use crate::number::{counted, grouped};
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use blktrace::{AnomalyKind, Notes, Trace, TraceError};
 use clap::Args;
-use explain::lifecycle::{BlockReport, Lifecycle, Settings};
+use lifecycle::{BlockReport, Lifecycle, Settings};
 use model::quantity::{Bytes, parse_duration};
 use report::blk::{BlkFindings, Reading};
 

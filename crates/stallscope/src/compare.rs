@@ -6,9 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use explain::compare::{
-    Comparison, Group, MARGIN, Options, Plane, compare as compare_groups, plane as plane_of, scaling,
-};
+use compare::{Comparison, Group, MARGIN, Options, Plane, compare as compare_groups, plane as plane_of, scaling};
 
 use crate::compare::sides::Sides;
 use crate::failure::{Exit, Failure};

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use archive::Run;
-use explain::condition::Condition;
+use condition::Condition;
 use model::event::{Ending, RunEvent};
 use model::run::{Limits, RunDescription};
 use record::{SamplerSet, clock};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use archive::{Batches, Run, RunState};
+use compare::{Group, Options, RunFigures, RunReader, compare};
 use explain::blame::Books;
-use explain::compare::{Group, Options, RunFigures, RunReader, compare};
 use explain::series::SeriesSet;
 use model::metric::MetricDescriptor;
 use page::{Limits, RunPage};

@@ -10,7 +10,7 @@ use model::stall::RequestIntervalRecord;
 use super::Window;
 use super::devices::quantile_ns;
 use super::history::{History, Steps};
-use crate::distribution::Distribution;
+use statistics::Distribution;
 
 /// Operations of one class, or requests of one device, in the window. `None`: nothing finished.
 #[derive(Debug, Clone, PartialEq)]

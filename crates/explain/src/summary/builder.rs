@@ -13,11 +13,11 @@ use super::failures::Failures;
 use super::findings::{OperationSummary, Phase, Recording, Simulated, SlowCount, Summary};
 use super::remarks::Remarks;
 use super::{pressure, timeline};
-use crate::rates::{Amount, RateSummary, summarise};
 use crate::series::SeriesSet;
+use statistics::{IntervalAmount, RateSummary};
 
 /// The class whose operations are rounds of the combined work: a rate, not a latency of interest.
-pub(crate) const ROUND: &str = "round";
+pub const ROUND: &str = "round";
 
 /// Classes of which one operation is one thing that people count, with the name of the rate.
 const COUNTED: [(&str, &str); 1] = [("mail", "mails")];
@@ -49,7 +49,7 @@ pub struct SummaryBuilder {
     course: Option<Course>,
     remarks: Remarks,
     operations: Vec<OperationSummary>,
-    rounds: Vec<Amount>,
+    rounds: Vec<IntervalAmount>,
     /// For each of [`COUNTED`], how many in the interval that ended then.
     counted: [BTreeMap<u64, u64>; COUNTED.len()],
     bytes: HashMap<(u64, u64), u64>,
@@ -136,7 +136,7 @@ impl SummaryBuilder {
             self.boundaries_ns.push(record.end_ns);
         }
         if record.class == ROUND {
-            self.rounds.push(Amount { amount: record.count as f64, span_ns });
+            self.rounds.push(IntervalAmount { amount: record.count as f64, span_ns });
             return;
         }
         *self.bytes.entry((record.start_ns, record.end_ns)).or_default() += record.bytes;
@@ -284,8 +284,8 @@ impl SummaryBuilder {
 
     fn rates(&self, series: &SeriesSet) -> Vec<(String, RateSummary)> {
         let mut rates = Vec::new();
-        let mut add = |name: &str, amounts: &[Amount]| {
-            if let Some(rate) = summarise(amounts) {
+        let mut add = |name: &str, amounts: &[IntervalAmount]| {
+            if let Some(rate) = RateSummary::of(amounts) {
                 rates.push((name.to_owned(), rate));
             }
         };
@@ -297,20 +297,20 @@ impl SummaryBuilder {
         add("memcg_reclaims", &self.counter_amounts(series, pressure::BOX_RECLAIMS));
         let mut moved: Vec<(&(u64, u64), &u64)> = self.bytes.iter().collect();
         moved.sort();
-        let moved: Vec<Amount> = moved
+        let moved: Vec<IntervalAmount> = moved
             .into_iter()
-            .map(|(&(from, to), &bytes)| Amount { amount: bytes as f64, span_ns: to - from })
+            .map(|(&(from, to), &bytes)| IntervalAmount { amount: bytes as f64, span_ns: to - from })
             .collect();
         add("bytes", &moved);
         rates
     }
 
     /// What was counted, in each interval from the first to the last that had any.
-    fn amounts(&self, counts: &BTreeMap<u64, u64>) -> Vec<Amount> {
+    fn amounts(&self, counts: &BTreeMap<u64, u64>) -> Vec<IntervalAmount> {
         let Some((first, last)) = counts.keys().next().zip(counts.keys().next_back()) else { return Vec::new() };
         let amount = |&(from_ns, to_ns): &(u64, u64)| {
             let amount = counts.get(&to_ns).copied().unwrap_or(0) as f64;
-            Amount { amount, span_ns: to_ns.saturating_sub(from_ns) }
+            IntervalAmount { amount, span_ns: to_ns.saturating_sub(from_ns) }
         };
         let mut spans: Vec<&(u64, u64)> =
             self.bytes.keys().filter(|(_, to_ns)| (first..=last).contains(&to_ns)).collect();
@@ -319,12 +319,12 @@ impl SummaryBuilder {
     }
 
     /// Growth of the counters of that prefix in each report interval, from the last samples at or before its ends.
-    fn counter_amounts(&self, series: &SeriesSet, prefix: &str) -> Vec<Amount> {
+    fn counter_amounts(&self, series: &SeriesSet, prefix: &str) -> Vec<IntervalAmount> {
         let sampled = |pair: &[u64]| {
             let (from, to) = (series.sample_at(pair[0])?, series.sample_at(pair[1])?);
             let span_ns = series.time_of(to)?.saturating_sub(series.time_of(from)?);
             let per_s = series.rate_per_s(series.prefixed(prefix), from, to)?;
-            Some(Amount { amount: per_s * span_ns as f64 / 1e9, span_ns })
+            Some(IntervalAmount { amount: per_s * span_ns as f64 / 1e9, span_ns })
         };
         self.boundaries_ns.windows(2).filter_map(sampled).collect()
     }

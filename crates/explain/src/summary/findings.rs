@@ -8,8 +8,8 @@ use model::simulation::{Course, Origin, Simulation};
 
 use super::builder::{CREATE, ROUND};
 use super::failures::FailureCount;
-use crate::distribution::Distribution;
-use crate::rates::{Amount, RateSummary};
+use statistics::Distribution;
+use statistics::{IntervalAmount, RateSummary};
 
 /// What happened in a run.
 #[derive(Debug, Clone)]
@@ -164,7 +164,7 @@ impl Phase {
     }
 
     /// Files created over its time, also while none was; nothing where the phase creates no files.
-    pub(super) fn files_created(&self) -> Vec<Amount> {
+    pub(super) fn files_created(&self) -> Vec<IntervalAmount> {
         if self.progress.iter().all(|progress| progress.files == 0) {
             return Vec::new();
         }
@@ -172,9 +172,9 @@ impl Phase {
         let mut until_ns = self.start_ns;
         let end = self.end_ns.map(|end_ns| Progress { start_ns: end_ns, end_ns, ..Progress::default() });
         for progress in self.progress.iter().copied().chain(end) {
-            amounts.push(Amount { amount: 0.0, span_ns: progress.start_ns.saturating_sub(until_ns) });
+            amounts.push(IntervalAmount { amount: 0.0, span_ns: progress.start_ns.saturating_sub(until_ns) });
             let span_ns = progress.end_ns.saturating_sub(progress.start_ns);
-            amounts.push(Amount { amount: progress.files as f64, span_ns });
+            amounts.push(IntervalAmount { amount: progress.files as f64, span_ns });
             until_ns = progress.end_ns;
         }
         amounts.retain(|amount| amount.span_ns > 0);

@@ -5,8 +5,8 @@ use model::run::Device;
 
 use super::findings::TimelineRow;
 use super::pressure;
-use crate::distribution::Distribution;
 use crate::series::{Series, SeriesSet};
+use statistics::Distribution;
 
 /// Most steps of a timeline: it fits on a line of text.
 const MOST_STEPS: usize = 60;

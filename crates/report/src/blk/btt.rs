@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use explain::lifecycle::{DeviceReport, Histogram, PerPhase, Phase, Seeks};
+use lifecycle::{DeviceReport, Histogram, PerPhase, Phase, Seeks};
 
 use super::{BlkFindings, merge_ratio, merged, overhead};
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use explain::lifecycle::{DeviceReport, Histogram, Phase, Timeline, heat_row_range_ns};
+use lifecycle::{DeviceReport, Histogram, Phase, Timeline, heat_row_range_ns};
 
 use super::BlkFindings;
 

@@ -3,7 +3,7 @@
 //! Times are integers in ns. A figure without values is `null`; minimum, mean and maximum are exact, percentiles have 3
 //! significant digits (those of processes and cgroups 1.6 %).
 
-use explain::lifecycle::{Certainty, DeviceTables, Histogram, PerPhase, Phase, SlowBio, WhoTimes};
+use lifecycle::{Certainty, DeviceTables, Histogram, PerPhase, Phase, SlowBio, WhoTimes};
 use serde_json::{Map, Value, json};
 
 use super::others::{kinds_json, others_json, threads_json};
@@ -150,7 +150,7 @@ fn device(name: &str, tables: &DeviceTables) -> Value {
     })
 }
 
-fn seeks(seeks: &explain::lifecycle::Seeks) -> Value {
+fn seeks(seeks: &lifecycle::Seeks) -> Value {
     let mut value = figures(&seeks.distance);
     value["backward"] = json!(seeks.backward);
     value["sequential"] =

@@ -1,6 +1,6 @@
 //! Counts of others beside a slow bio: `445 R, 82 W`.
 
-use explain::lifecycle::Others;
+use lifecycle::Others;
 use serde_json::{Map, Value, json};
 
 use super::BlkFindings;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use explain::lifecycle::{Certainty, Phase, SlowBio};
+use lifecycle::{Certainty, Phase, SlowBio};
 use model::quantity::Nanoseconds;
 
 use super::BlkFindings;

@@ -1,6 +1,6 @@
 //! The contract of `blk --json`, and the texts, on a small trace.
 
-use explain::lifecycle::{Lifecycle, Settings};
+use lifecycle::{Lifecycle, Settings};
 use model::block::{Action, BlockEvent, DeviceNumber, Kind, ProcessNames};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use explain::lifecycle::{DeviceReport, Histogram, Phase, WhoTimes};
+use lifecycle::{DeviceReport, Histogram, Phase, WhoTimes};
 use model::quantity::{Bytes, Nanoseconds};
 
 use super::{BlkFindings, merge_ratio, merged, overhead, slow};
@@ -111,7 +111,7 @@ fn warnings(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
 }
 
 fn phases(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
-    let mut add = |title: &str, phases: &explain::lifecycle::PerPhase<Histogram>| {
+    let mut add = |title: &str, phases: &lifecycle::PerPhase<Histogram>| {
         let mut rows = table(&["", "count", "min", "mean", "p50", "p99", "max"]);
         for phase in Phase::ALL.into_iter().filter(|&phase| phases[phase].count() > 0) {
             let times = &phases[phase];
@@ -196,7 +196,7 @@ fn devices(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
         ]);
         let seeks = &tables.d2d_seeks.distance;
         let sequential = seeks.ranges().next().filter(|(low, ..)| *low == 0).map_or(0, |(.., count)| count);
-        let per_unplug = |plugs: &explain::lifecycle::Plugs| plugs.unplugged as f64 / plugs.unplugs.max(1) as f64;
+        let per_unplug = |plugs: &lifecycle::Plugs| plugs.unplugged as f64 / plugs.unplugs.max(1) as f64;
         ways.add_row([
             device.device.to_string(),
             grouped(tables.plugs.plugs),

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use explain::compare::{Better, Compared, Comparison};
+use compare::{Better, Compared, Comparison};
 
 /// All metrics: a benchmark each, because a class's percentiles and rates differ in their units.
 pub fn benchstat(found: &[Comparison]) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use explain::compare::{Compared, Comparison};
+use compare::{Compared, Comparison};
 
 /// All metrics, stalls and counters. Unknown is empty.
 pub fn csv(found: &[Comparison]) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use explain::compare::{Compared, Comparison, Verdict};
+use compare::{Compared, Comparison, Verdict};
 
 use super::text::{cut, push, table};
 use super::value::{change, interval};

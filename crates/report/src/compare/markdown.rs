@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use explain::compare::Comparison;
+use compare::Comparison;
 
 use super::value::{change, digits, interval, probability, value, verdict};
 use super::words;
@@ -52,9 +52,8 @@ pub fn markdown(found: &[Comparison]) -> String {
             let _ = writeln!(text, "|---|---:|---:|---:|---:|---|");
         }
         for stall in &one.stalls {
-            let of_count = |text: &dyn Fn(&explain::compare::Compared) -> String| {
-                stall.count.as_ref().map_or_else(|| "-".to_owned(), text)
-            };
+            let of_count =
+                |text: &dyn Fn(&compare::Compared) -> String| stall.count.as_ref().map_or_else(|| "-".to_owned(), text);
             let _ = writeln!(
                 text,
                 "| {} | {} | {} | {} | {} | {} |",

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use explain::compare::{Better, Compared, Comparison};
+use compare::{Better, Compared, Comparison};
 
 use super::names::headings;
 

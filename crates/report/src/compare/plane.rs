@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use explain::compare::{Panel, Plane, Point};
+use compare::{Panel, Plane, Point};
 use serde_json::{Value, json};
 
 use super::value::value;

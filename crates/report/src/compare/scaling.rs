@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use explain::compare::{Cell, Scaling};
+use compare::{Cell, Scaling};
 
 use super::value::{digits, value};
 use crate::style::{Style, printable};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use explain::compare::{Compared, Comparison, Verdict};
+use compare::{Compared, Comparison, Verdict};
 
 use super::names::headings;
 use super::value::{change, interval, value, verdict};

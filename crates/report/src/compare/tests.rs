@@ -1,4 +1,4 @@
-use explain::compare::{Amount, Better, Comparison, Fact, Figure, Group, Options, RunFigures, StallFigure, compare};
+use compare::{Amount, Better, Comparison, Fact, Figure, Group, Options, RunFigures, StallFigure, compare};
 
 use super::{benchstat, csv, many, markdown, mmtests, svg, text};
 use crate::style::Style;

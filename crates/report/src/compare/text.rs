@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use compare::{Compared, ComparedStalls, Comparison, Verdict};
 use explain::blame::Cause;
-use explain::compare::{Compared, ComparedStalls, Comparison, Verdict};
 use model::quantity::Nanoseconds;
 
 use super::names::headings;

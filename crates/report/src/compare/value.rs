@@ -1,7 +1,8 @@
 //! Values, changes and intervals of a comparison, as people read them.
 
-use explain::compare::{Compared, Ratio};
+use compare::Compared;
 use model::quantity::{Bytes, Nanoseconds};
+use statistics::Ratio;
 
 /// A value with its unit.
 pub(super) fn value(value: f64, unit: &str) -> String {

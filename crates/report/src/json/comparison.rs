@@ -1,7 +1,8 @@
 //! The document of `compare --json`.
 
-use explain::compare::{Better, Cell, Compared, ComparedStalls, Comparison, Ratio, Scaling};
+use compare::{Better, Cell, Compared, ComparedStalls, Comparison, Scaling};
 use serde_json::{Value, json};
+use statistics::Ratio;
 
 /// One side against another.
 pub fn comparison(found: &Comparison) -> Value {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use archive::{ArchiveError, Run, RunState};
-use explain::compare::{ForeignError, Group, RunFigures, RunReader, foreign_runs, wanted_counter};
+use compare::{ForeignError, Group, RunFigures, RunReader, foreign_runs, wanted_counter};
 use model::event::{Ending, RunEvent};
 use model::run::Configuration;
 

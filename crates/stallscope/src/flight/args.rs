@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use explain::condition::Condition;
+use condition::Condition;
 use model::quantity::{parse_duration, parse_size};
 
 const SECOND_NS: u64 = 1_000_000_000;

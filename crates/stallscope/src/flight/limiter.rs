@@ -1,6 +1,6 @@
 //! When to keep the ring: not too often, and with some time after what happened. Pure: the time is passed in.
 
-use explain::condition::Level;
+use condition::Level;
 
 /// Reasons that are told of one keeping; more are counted.
 const REASONS: usize = 8;
@@ -141,7 +141,7 @@ impl Limiter {
 
 #[cfg(test)]
 mod tests {
-    use explain::condition::Level;
+    use condition::Level;
 
     use super::{Keeping, Limiter, Trigger, Verdict};
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use explain::condition::{Condition, ConditionWatch};
+use condition::{Condition, ConditionWatch};
 use model::metric::{Change, MetricDescriptor, SampleHeader};
 use model::stall::Traced;
 use record::BlockedNow;

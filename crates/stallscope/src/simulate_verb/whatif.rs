@@ -4,7 +4,7 @@ use std::path::Path;
 
 use archive::Run;
 use blktrace::Trace;
-use explain::lifecycle::{FinishedBio, Lifecycle, Phase, Settings};
+use lifecycle::{FinishedBio, Lifecycle, Phase, Settings};
 use model::block::{DeviceNumber, SECTOR_BYTES};
 use model::simulation::Origin;
 use model::stall::RequestRecord;
@@ -217,8 +217,8 @@ mod tests {
             error: 0,
             merged: false,
             split_off: false,
-            certainty: explain::lifecycle::Certainty::Exact,
-            phases: explain::lifecycle::PhaseTimes::default(),
+            certainty: lifecycle::Certainty::Exact,
+            phases: lifecycle::PhaseTimes::default(),
         }
     }
 }

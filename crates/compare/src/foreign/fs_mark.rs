@@ -1,0 +1,111 @@
+//! fs_mark's table. An invocation is a run; its loops are its intervals. Its rate is all files by all time, not the average
+//! of the loops' rates.
+
+use super::super::figures::{Better, RunFigures};
+use super::{Runs, fact, level, malformed};
+use statistics::steadiness;
+
+const TOOL: &str = "fs_mark";
+/// Calls that `-v` adds, in the order of their columns, three for each: least, mean and longest time, us.
+const CALLS: [&str; 6] = ["create", "write", "fsync", "sync", "close", "unlink"];
+/// Columns before those.
+const PLAIN: usize = 5;
+
+/// One line of the table.
+struct Loop {
+    files: f64,
+    per_s: f64,
+    /// Mean and longest, us.
+    calls: Vec<(f64, f64)>,
+}
+
+pub(super) fn runs(text: &str) -> Runs {
+    let is_heading = |line: &str| line.trim_start().starts_with("FSUse%") && line.contains("Files/sec");
+    if !text.lines().any(is_heading) {
+        return None;
+    }
+    let mut found: Vec<RunFigures> = Vec::new();
+    let mut about: Vec<(&str, String)> = Vec::new();
+    let mut loops: Vec<Loop> = Vec::new();
+    let mut counted = 0.0;
+    let finish = |loops: &mut Vec<Loop>, about: &[(&str, String)], found: &mut Vec<RunFigures>| {
+        if !loops.is_empty() {
+            found.push(run(&std::mem::take(loops), about));
+        }
+    };
+    let mut in_table = false;
+    for line in text.lines() {
+        if let Some(comment) = line.strip_prefix('#') {
+            if in_table {
+                finish(&mut loops, &about, &mut found);
+                about.clear();
+                in_table = false;
+            }
+            about.extend(condition(comment.trim()));
+        } else if is_heading(line) {
+            finish(&mut loops, &about, &mut found);
+            (in_table, counted) = (true, 0.0);
+        } else if in_table && !line.trim().is_empty() {
+            match row(line, &mut counted) {
+                Some(one) => loops.push(one),
+                // Whatever a shell prints between two of them.
+                None => {
+                    finish(&mut loops, &about, &mut found);
+                    in_table = false;
+                }
+            }
+        }
+    }
+    finish(&mut loops, &about, &mut found);
+    Some(if found.is_empty() { Err(malformed(TOOL, "its table has no row; was it stopped?")) } else { Ok(found) })
+}
+
+/// Conditions from the comment's lines: threads, sync method, sizes.
+fn condition(comment: &str) -> Option<(&'static str, String)> {
+    let rest = |prefix: &str| comment.strip_prefix(prefix).map(|rest| rest.trim().to_owned());
+    if let Some(version) = rest("Version ") {
+        let (version, threads) = version.split_once(',')?;
+        let threads = threads.split_whitespace().next()?;
+        return Some(("fs_mark version and threads", format!("{version}, {threads}")));
+    }
+    let known = [("Sync method:", "sync method"), ("Directories:", "directories"), ("Files info:", "files")];
+    known.iter().find_map(|(prefix, what)| Some((*what, rest(prefix)?)))
+}
+
+fn row(line: &str, counted: &mut f64) -> Option<Loop> {
+    let words: Vec<f64> = line.split_whitespace().map(|word| word.parse::<f64>().ok()).collect::<Option<_>>()?;
+    if words.len() < PLAIN || words.iter().any(|word| !word.is_finite() || *word < 0.0) || words[3] <= 0.0 {
+        return None;
+    }
+    // The count goes on from loop to loop where the files are kept, and begins anew where they are not.
+    let files = if words[1] > *counted { words[1] - *counted } else { words[1] };
+    *counted = words[1];
+    let calls = words[PLAIN..].chunks_exact(3).map(|call| (call[1], call[2])).collect();
+    Some(Loop { files, per_s: words[3], calls })
+}
+
+fn run(loops: &[Loop], about: &[(&str, String)]) -> RunFigures {
+    let files: f64 = loops.iter().map(|one| one.files).sum();
+    let seconds: f64 = loops.iter().map(|one| one.files / one.per_s).sum();
+    let mut run = RunFigures::default();
+    run.metrics.push(level("files_per_s", "/s", Better::Higher, files / seconds));
+    for (at, call) in CALLS.iter().enumerate() {
+        let of_loops: Option<Vec<(f64, f64)>> =
+            loops.iter().map(|one| one.calls.get(at).map(|call| (one.files * call.0, call.1))).collect();
+        let Some(of_loops) = of_loops else { continue };
+        let mean_us = of_loops.iter().map(|one| one.0).sum::<f64>() / files;
+        let longest_us = of_loops.iter().map(|one| one.1).fold(0.0, f64::max);
+        if longest_us > 0.0 {
+            run.metrics.push(level(format!("{call}.mean"), "ns", Better::Lower, mean_us * 1e3));
+            run.metrics.push(level(format!("{call}.max"), "ns", Better::Lower, longest_us * 1e3));
+        }
+    }
+    run.steadiness = if loops.len() > 1 {
+        steadiness(&loops.iter().map(|one| one.per_s).collect::<Vec<_>>())
+    } else {
+        run.steadiness
+    };
+    run.facts.push(fact("workload", "fs_mark"));
+    run.facts.extend(about.iter().map(|(what, value)| fact(what, value.clone())));
+    run
+}

@@ -1,0 +1,112 @@
+//! simoop's lines, its own and ours: of each run the last report, or the one after `Final stats`.
+
+use super::super::figures::{Amount, Better, Figure, RunFigures};
+use super::{Runs, fact, level, malformed};
+use statistics::steadiness;
+
+const TOOL: &str = "simoop";
+const CLASSES: [(&str, &str); 3] = [("Read", "read"), ("Write", "write"), ("Allocation", "allocation")];
+const PERCENTILES: [&str; 3] = ["p50", "p95", "p99"];
+
+/// One report.
+#[derive(Default)]
+struct Report {
+    seconds: f64,
+    latencies: Vec<Figure>,
+    /// The latest interval's, and the average.
+    work: Option<(f64, f64)>,
+    stalls_per_s: Option<f64>,
+}
+
+pub(super) fn runs(text: &str) -> Runs {
+    let has = |begin: &str| text.lines().any(|line| line.trim_start().starts_with(begin));
+    if !has("work rate =") || !has("Read latency") {
+        return None;
+    }
+    let mut found = Vec::new();
+    let mut reports: Vec<Report> = Vec::new();
+    let (mut is_final, mut is_over) = (false, false);
+    for line in text.lines().map(str::trim) {
+        if line == "Warmup complete" {
+            // What the warm-up reported does not count.
+            if is_over {
+                found.extend(run(&reports));
+            }
+            reports.clear();
+            (is_final, is_over) = (false, false);
+        } else if line == "Final stats" {
+            is_final = true;
+        } else if let Some(seconds) = line.strip_prefix("Run time:") {
+            if is_over {
+                continue;
+            }
+            let seconds = seconds.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
+            reports.push(Report { seconds, ..Report::default() });
+        } else if let Some(report) = reports.last_mut().filter(|_| !is_over) {
+            entry(line, report);
+            is_over = is_final && report.work.is_some() && line.starts_with("alloc stall rate");
+        }
+    }
+    found.extend(run(&reports));
+    Some(if found.is_empty() {
+        Err(malformed(TOOL, "no report in it has a work rate; was it stopped in its warm-up?"))
+    } else {
+        Ok(found)
+    })
+}
+
+/// Takes a line into its report.
+fn entry(line: &str, report: &mut Report) {
+    for (name, class) in CLASSES {
+        if line.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with("latency")) {
+            for percentile in PERCENTILES {
+                if let Some(us) = bracketed(line, percentile) {
+                    report.latencies.push(level(format!("{class}.{percentile}"), "ns", Better::Lower, us * 1e3));
+                }
+            }
+        }
+    }
+    let rate = |rest: &str| number(rest.trim_start().trim_start_matches('=').trim_start());
+    if let Some(rest) = line.strip_prefix("work rate") {
+        report.work = rate(rest).zip(bracketed(line, "avg"));
+    }
+    if let Some(rest) = line.strip_prefix("alloc stall rate") {
+        report.stalls_per_s = rate(rest).and(bracketed(line, "avg"));
+    }
+}
+
+/// The number in `(key: number)` or `(key number/sec)`.
+fn bracketed(line: &str, key: &str) -> Option<f64> {
+    let inside = line.split('(').skip(1).map(|part| part.split(')').next().unwrap_or_default());
+    let of_key = |part: &str| part.strip_prefix(key).filter(|rest| rest.starts_with([':', ' '])).map(str::to_owned);
+    number(inside.filter_map(of_key).next()?.trim_start_matches(':').trim_start())
+}
+
+/// The number that a text begins with; digits may be grouped.
+fn number(text: &str) -> Option<f64> {
+    let digits: String =
+        text.chars().take_while(|c| c.is_ascii_digit() || ",.".contains(*c)).filter(|c| *c != ',').collect();
+    digits.parse().ok()
+}
+
+fn run(reports: &[Report]) -> Option<RunFigures> {
+    let last = reports.last()?;
+    let (_, average) = last.work?;
+    let mut run = RunFigures::default();
+    run.metrics.push(level("work_per_s", "/s", Better::Higher, average));
+    if let Some(per_s) = last.stalls_per_s.filter(|_| last.seconds > 0.0) {
+        let amount = Amount::Count { events: (per_s * last.seconds).round(), over: last.seconds };
+        let name = "alloc_stalls_per_s".to_owned();
+        run.metrics.push(Figure { name, unit: "/s".to_owned(), better: Better::Lower, amount });
+    }
+    run.metrics.extend(last.latencies.iter().cloned());
+    // The final report tells the latest interval once more.
+    let mut rates: Vec<f64> = reports.iter().filter_map(|report| Some(report.work?.0)).collect();
+    if reports.len() > 1 && reports[reports.len() - 2].seconds == last.seconds {
+        rates.pop();
+    }
+    run.steadiness = if rates.len() > 1 { steadiness(&rates) } else { run.steadiness };
+    run.measured_ns = (last.seconds > 0.0 && last.seconds < 1e9).then_some((last.seconds * 1e9) as u64);
+    run.facts.push(fact("workload", "simoop"));
+    Some(run)
+}

@@ -1,0 +1,246 @@
+//! Findings of one run → the figures that are compared.
+
+use std::collections::BTreeMap;
+
+use model::event::Ending;
+use model::operation::IntervalRecord;
+use model::run::RunDescription;
+
+use super::counters::per_work;
+use super::facts::facts;
+use super::figures::{Amount, Better, Figure, RunFigures, StallFigure};
+use explain::blame::Explanation;
+use explain::series::SeriesSet;
+use explain::summary::{OperationSummary, Phase, ROUND, Summary};
+use statistics::steadiness;
+
+/// Percentiles that are compared.
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
+/// Rates of the summary that are work, or of happenings that hold work up, in the order of their weight.
+const RATES: [(&str, &str, Better); 6] = [
+    ("work", "/s", Better::Higher),
+    ("files", "/s", Better::Higher),
+    ("mails", "/s", Better::Higher),
+    ("bytes", "bytes/s", Better::Higher),
+    ("alloc_stalls", "/s", Better::Lower),
+    ("memcg_reclaims", "/s", Better::Lower),
+];
+
+/// Takes note of a run's rows as they are read.
+#[derive(Debug, Default)]
+pub struct RunReader {
+    /// Rounds, other operations and end of each interval, by phase and start.
+    intervals: BTreeMap<(u64, String), (u64, u64, u64)>,
+}
+
+impl RunReader {
+    /// Adds a row of the table `intervals`.
+    pub fn interval(&mut self, record: &IntervalRecord) {
+        let (rounds, operations, end_ns) =
+            self.intervals.entry((record.start_ns, record.phase.clone())).or_insert((0, 0, record.end_ns));
+        *end_ns = record.end_ns;
+        if record.class == ROUND { *rounds += record.count } else { *operations += record.count }
+    }
+
+    /// The figures of the run of that name, from what else is known of it.
+    pub fn figures(
+        &self,
+        name: &str,
+        run: &RunDescription,
+        summary: &Summary,
+        series: &SeriesSet,
+        explanation: Option<&Explanation>,
+    ) -> RunFigures {
+        let seconds = summary.duration_ns as f64 / 1e9;
+        let mut metrics = rates(summary, seconds);
+        metrics.extend(of_model(summary));
+        metrics.extend(elapsed(run, summary, seconds));
+        metrics.extend(phases(summary));
+        let mut cautions = cautions(summary);
+        cautions.extend(too_few(summary));
+        for operation in &summary.operations {
+            metrics.extend(latencies(operation, seconds));
+        }
+        for operation in &summary.operations {
+            let slow = summary.slow.iter().find(|slow| slow.class == operation.class).map_or(0, |slow| slow.count);
+            let count = Amount::Count { events: slow as f64, over: seconds };
+            metrics.push(figure(format!("{}.slow", operation.class), "/s", Better::Lower, count));
+        }
+        let window = window(summary, series);
+        let work = self.work(summary, seconds);
+        RunFigures {
+            name: name.to_owned(),
+            simulated: run.origin(),
+            started_wall_ns: (run.started.wall_ns > 0).then_some(run.started.wall_ns as u64),
+            measured_ns: (summary.duration_ns > 0).then_some(summary.duration_ns),
+            metrics,
+            counters: window.map_or_else(Vec::new, |window| per_work(series, run, window, work)),
+            stalls: explanation.map(stalls),
+            facts: facts(run),
+            steadiness: steadiness(&self.rates(summary)),
+            cautions,
+        }
+    }
+
+    fn measured<'a>(&'a self, summary: &'a Summary) -> impl Iterator<Item = (u64, &'a (u64, u64, u64))> {
+        let is_measured = |phase: &str| summary.phases.iter().any(|known| known.measured && known.name == phase);
+        self.intervals
+            .iter()
+            .filter(move |((_, phase), _)| is_measured(phase))
+            .map(|((start_ns, _), sums)| (*start_ns, sums))
+    }
+
+    /// What the run's intervals did per second: rounds or, where there are none, operations. The last interval is left out
+    /// where it was cut short.
+    fn rates(&self, summary: &Summary) -> Vec<f64> {
+        let intervals: Vec<(u64, &(u64, u64, u64))> = self.measured(summary).collect();
+        let has_rounds = intervals.iter().any(|(_, (rounds, ..))| *rounds > 0);
+        let span = |start_ns: u64, end_ns: u64| end_ns.saturating_sub(start_ns);
+        let longest = intervals.iter().map(|(start_ns, (.., end_ns))| span(*start_ns, *end_ns)).max().unwrap_or(0);
+        let whole = |(start_ns, (.., end_ns)): &&(u64, &(u64, u64, u64))| 2 * span(*start_ns, *end_ns) > longest;
+        let rate = |(start_ns, (rounds, operations, end_ns)): &(u64, &(u64, u64, u64))| {
+            let done = if has_rounds { *rounds } else { *operations };
+            done as f64 * 1e9 / span(*start_ns, *end_ns).max(1) as f64
+        };
+        intervals.iter().filter(whole).map(rate).collect()
+    }
+
+    /// The work done, and what one of it is called.
+    fn work(&self, summary: &Summary, seconds: f64) -> (f64, &'static str) {
+        let done = self.measured(summary).fold((0, 0), |sum, (_, one)| (sum.0 + one.0, sum.1 + one.1));
+        match done {
+            (0, 0) => (seconds, "s"),
+            (0, operations) => (operations as f64, "operation"),
+            (rounds, _) => (rounds as f64, "round"),
+        }
+    }
+}
+
+fn figure(name: String, unit: &str, better: Better, amount: Amount) -> Figure {
+    Figure { name, unit: unit.to_owned(), better, amount }
+}
+
+fn rates(summary: &Summary, seconds: f64) -> Vec<Figure> {
+    let rate = |(name, unit, better): (&str, &str, Better)| {
+        let (_, rate) = summary.rates.iter().find(|(known, _)| known == name)?;
+        let amount = match better {
+            Better::Lower => Amount::Count { events: (rate.mean_per_s * seconds).round(), over: seconds },
+            _ => Amount::Level(rate.mean_per_s),
+        };
+        Some(figure(format!("{name}_per_s"), unit, better, amount))
+    };
+    RATES.into_iter().filter_map(rate).collect()
+}
+
+/// What each phase did per second, where several are measured one after another: bytes or, where none were moved,
+/// operations.
+fn phases(summary: &Summary) -> Vec<Figure> {
+    let measured: Vec<&Phase> = summary.phases.iter().filter(|phase| phase.measured).collect();
+    let rate = |phase: &&Phase| {
+        let seconds = phase.end_ns?.checked_sub(phase.start_ns).filter(|&ns| ns > 0)? as f64 / 1e9;
+        let done: u64 = phase.operations.iter().map(|operation| operation.latencies.count()).sum();
+        match phase.bytes {
+            Some(bytes) if bytes > 0 => Some(("bytes_per_s", "bytes/s", bytes as f64 / seconds)),
+            _ if done > 0 => Some(("per_s", "/s", done as f64 / seconds)),
+            _ => None,
+        }
+        .map(|(what, unit, rate)| figure(format!("{}.{what}", phase.name), unit, Better::Higher, Amount::Level(rate)))
+    };
+    if measured.len() < 2 { Vec::new() } else { measured.iter().filter_map(rate).collect() }
+}
+
+/// What a model's course comes down to. A figure below zero cannot be compared as a ratio and is left out.
+fn of_model(summary: &Summary) -> Vec<Figure> {
+    let course = summary.simulated.as_ref().and_then(|simulated| simulated.course.as_ref());
+    let one = |figure: &model::simulation::Figure| {
+        let better = match figure.more_is_better {
+            Some(true) => Better::Higher,
+            Some(false) => Better::Lower,
+            None => Better::Neither,
+        };
+        let value = figure.value.filter(|value| *value >= 0.0)?;
+        Some(self::figure(format!("model.{}", figure.name), figure.unit(), better, Amount::Level(value)))
+    };
+    course.iter().flat_map(|course| &course.figures).filter_map(one).collect()
+}
+
+/// A recorded command that came to its own end took as long as its work took.
+fn elapsed(run: &RunDescription, summary: &Summary, seconds: f64) -> Option<Figure> {
+    let is_command = run.recipe.is_none() && run.command.iter().any(|word| word == "--");
+    let is_limited = run.command.iter().take_while(|word| *word != "--").any(|word| word.starts_with("--runtime"));
+    let done = is_command && !is_limited && summary.ending == Some(Ending::Done);
+    done.then(|| figure("elapsed".to_owned(), "s", Better::Lower, Amount::Level(seconds)))
+}
+
+/// Rate and percentiles of a class.
+fn latencies(operation: &OperationSummary, seconds: f64) -> Vec<Figure> {
+    let (class, all) = (&operation.class, &operation.latencies);
+    let mut figures = Vec::new();
+    if all.count() > 0 && seconds > 0.0 {
+        let per_s = Amount::Level(all.count() as f64 / seconds);
+        figures.push(figure(format!("{class}.per_s"), "/s", Better::Higher, per_s));
+    }
+    for (name, quantile) in QUANTILES.into_iter().filter(|(_, quantile)| all.supports(*quantile)) {
+        if let Some(ns) = all.smooth_quantile_ns(quantile) {
+            figures.push(figure(format!("{class}.{name}"), "ns", Better::Lower, Amount::Level(ns)));
+        }
+    }
+    figures
+}
+
+fn too_few(summary: &Summary) -> Option<String> {
+    let (_, quantile) = QUANTILES[2];
+    let lacks = |one: &&OperationSummary| one.latencies.count() > 0 && !one.latencies.supports(quantile);
+    let classes: Vec<&str> = summary.operations.iter().filter(lacks).map(|one| one.class.as_str()).collect();
+    (!classes.is_empty()).then(|| {
+        format!("too few operations for a 99th percentile of {}; it takes 100, so a longer run", classes.join(", "))
+    })
+}
+
+fn cautions(summary: &Summary) -> Vec<String> {
+    let mut found = Vec::new();
+    match summary.ending {
+        Some(Ending::Done) => {}
+        Some(Ending::Interrupted) => found.push("interrupted; its figures are of a shorter time".to_owned()),
+        Some(Ending::LoadDied) => found.push("the load died; leave the run out, or mend its cause".to_owned()),
+        Some(Ending::LoadFailed) => found.push("the load failed; leave the run out, or mend its cause".to_owned()),
+        Some(Ending::ArchiveFull) => found.push("its archive's disk was full; make it again".to_owned()),
+        None => found.push("it did not end, or is still going on; leave it out".to_owned()),
+    }
+    if summary.operations.iter().any(|operation| operation.latencies.errors() > 0) {
+        found.push("operations failed, and a failed one may be a quick one; see 'stallscope show'".to_owned());
+    }
+    let hang = summary.simulated.as_ref().and_then(|simulated| simulated.course.as_ref()?.hang.as_ref());
+    if hang.is_some() {
+        found.push("it HANGS: from then on nothing happens; 'stallscope show' says who waits for whom".to_owned());
+    } else if summary.operations.iter().any(|operation| operation.stuck > 0) {
+        found.push("operations had not finished at the end and are in no percentile; make the run longer".to_owned());
+    }
+    let recording = &summary.recording;
+    if recording.lost_events > 0 {
+        found.push("the recording lost events: stalls may be too few; see 'stallscope show'".to_owned());
+    }
+    if recording.missing_samples > 0 {
+        found.push("samples are missing: the machine was too busy to record, or was stopped".to_owned());
+    }
+    found
+}
+
+fn stalls(explanation: &Explanation) -> Vec<StallFigure> {
+    let waits = explanation
+        .causes
+        .iter()
+        .filter(|time| time.cause.is_wait() || time.cause == explain::blame::Cause::Unexplained);
+    waits
+        .map(|time| StallFigure { cause: time.cause.name(), operations: time.most_of, time_ns: time.time_ns })
+        .collect()
+}
+
+/// The measured time on the monotonic clock.
+fn window(summary: &Summary, series: &SeriesSet) -> Option<(u64, u64)> {
+    let measured = || summary.phases.iter().filter(|phase| phase.measured);
+    match (measured().next(), measured().next_back()) {
+        (Some(first), Some(last)) => Some((summary.started_ns + first.start_ns, summary.started_ns + last.end_ns?)),
+        _ => Some((series.headers().first()?.at.monotonic_ns, series.headers().last()?.at.monotonic_ns)),
+    }
+}

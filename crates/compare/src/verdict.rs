@@ -1,0 +1,162 @@
+//! What may be said of a metric.
+
+use super::figures::Better;
+use statistics::Ratio;
+
+/// Fewer runs a side get no verdict: with 4 the smallest possible p is 0.029, so that nothing would survive beside other
+/// metrics.
+pub const FEWEST_RUNS: usize = 5;
+/// How often a difference may be called so where there is none.
+pub const SIGNIFICANCE: f64 = 0.05;
+/// Confidence of the intervals shown.
+pub(super) const CONFIDENCE: f64 = 0.95;
+/// Two one-sided tests at 5 % (Schuirmann 1987) are an interval of 90 %.
+pub(super) const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
+
+/// What may be said of a metric of B against A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// B is worse.
+    Worse,
+    /// B is better.
+    Better,
+    /// B is different, and neither way is good by itself.
+    Different,
+    /// Nothing may be said yet.
+    NotEnoughData,
+    /// B is the same, give or take the margin.
+    Equivalent,
+}
+
+impl Verdict {
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Worse => "worse",
+            Verdict::Better => "better",
+            Verdict::Different => "different",
+            Verdict::NotEnoughData => "not_enough_data",
+            Verdict::Equivalent => "equivalent",
+        }
+    }
+
+    /// Whether a difference was found.
+    pub const fn is_decided(self) -> bool {
+        matches!(self, Verdict::Worse | Verdict::Better | Verdict::Different)
+    }
+}
+
+/// What a verdict is made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Findings {
+    pub(super) better: Better,
+    /// Runs of the smaller side.
+    pub(super) runs: usize,
+    /// With the interval of [`CONFIDENCE`].
+    pub(super) ratio: Ratio,
+    /// Interval of [`EQUIVALENCE_CONFIDENCE`].
+    pub(super) narrow: Option<(f64, f64)>,
+    /// Logarithm of the ratio, to plan with; infinite where a side has none.
+    pub(super) log_ratio: f64,
+    /// Variance of the logarithm from run to run; `None` where it is not known.
+    pub(super) variance: Option<f64>,
+    /// A difference up to this share does not matter: 0.05.
+    pub(super) margin: f64,
+}
+
+impl Findings {
+    /// Equivalence comes first: a difference that is sure and too small to matter is no difference. A difference needs the
+    /// test, corrected for the number of metrics, and the interval to agree.
+    pub(super) fn verdict(&self, q: f64) -> Verdict {
+        if self.runs < FEWEST_RUNS {
+            return Verdict::NotEnoughData;
+        }
+        let (smallest, largest) = (1.0 / (1.0 + self.margin), 1.0 + self.margin);
+        if self.narrow.is_some_and(|(low, high)| low >= smallest && high <= largest) {
+            return Verdict::Equivalent;
+        }
+        let Some((low, high)) =
+            self.ratio.interval.filter(|(low, high)| q <= SIGNIFICANCE && (*low > 1.0 || *high < 1.0))
+        else {
+            return Verdict::NotEnoughData;
+        };
+        debug_assert!(low <= high);
+        match self.better {
+            Better::Neither => Verdict::Different,
+            Better::Higher if low > 1.0 => Verdict::Better,
+            Better::Lower if high < 1.0 => Verdict::Better,
+            _ => Verdict::Worse,
+        }
+    }
+
+    /// Runs that each side lacks, to find a difference as large as the one seen, or as the margin if that is larger, in 80
+    /// of 100 cases; `None` where the spread is unknown. The formula for two normal samples (Noether 1987 for ranks; the
+    /// rank test needs pi / 3 times as many).
+    pub(super) fn need_runs(&self) -> Option<u64> {
+        const Z_TWO_SIDED: f64 = 1.959_964;
+        const Z_POWER: f64 = 0.841_621;
+        let fewest = FEWEST_RUNS.saturating_sub(self.runs) as u64;
+        let Some(variance) = self.variance.filter(|variance| variance.is_finite()) else {
+            return (fewest > 0).then_some(fewest);
+        };
+        let effect = self.log_ratio.abs().max(self.margin.ln_1p());
+        let runs = 2.0 * variance * (Z_TWO_SIDED + Z_POWER).powi(2) * std::f64::consts::FRAC_PI_3 / (effect * effect);
+        let lacking = runs.ceil() - self.runs as f64;
+        Some((lacking.clamp(1.0, 1e6) as u64).max(fewest))
+    }
+}
+
+/// Variance of the logarithms about their sides' means; `None` with fewer than two values on a side, or a zero.
+pub(super) fn log_variance(a: &[f64], b: &[f64]) -> Option<f64> {
+    let squares = |values: &[f64]| {
+        let mean = values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64;
+        values.iter().map(|value| (value.ln() - mean).powi(2)).sum::<f64>()
+    };
+    let enough = a.len() > 1 && b.len() > 1;
+    let variance = enough.then(|| (squares(a) + squares(b)) / (a.len() + b.len() - 2) as f64);
+    variance.filter(|variance| variance.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Findings, Verdict};
+    use crate::figures::Better;
+    use statistics::Ratio;
+
+    fn findings(better: Better, interval: (f64, f64), narrow: (f64, f64)) -> Findings {
+        let ratio = Ratio { ratio: (interval.0 * interval.1).sqrt(), interval: Some(interval), confidence: Some(0.95) };
+        let log_ratio = ratio.ratio.ln();
+        Findings { better, runs: 10, ratio, narrow: Some(narrow), log_ratio, variance: Some(0.0025), margin: 0.05 }
+    }
+
+    #[test]
+    fn verdicts() {
+        let check = |better, interval, narrow, q, expected| {
+            assert_eq!(findings(better, interval, narrow).verdict(q), expected, "{interval:?} {q}");
+        };
+        check(Better::Lower, (1.1, 1.3), (1.12, 1.28), 0.01, Verdict::Worse);
+        check(Better::Lower, (0.7, 0.9), (0.72, 0.88), 0.01, Verdict::Better);
+        check(Better::Higher, (1.1, 1.3), (1.12, 1.28), 0.01, Verdict::Better);
+        check(Better::Neither, (1.1, 1.3), (1.12, 1.28), 0.01, Verdict::Different);
+        check(Better::Lower, (1.1, 1.3), (1.12, 1.28), 0.06, Verdict::NotEnoughData);
+        check(Better::Lower, (0.9, 1.3), (0.94, 1.28), 0.5, Verdict::NotEnoughData);
+        check(Better::Lower, (0.97, 1.03), (0.98, 1.02), 0.5, Verdict::Equivalent);
+        check(Better::Lower, (1.01, 1.03), (1.01, 1.02), 0.001, Verdict::Equivalent);
+    }
+
+    #[test]
+    fn four_runs_get_no_verdict() {
+        let four = Findings { runs: 4, ..findings(Better::Lower, (1.1, 1.3), (1.1, 1.3)) };
+        assert_eq!(four.verdict(0.001), Verdict::NotEnoughData);
+        assert_eq!(four.need_runs(), Some(1));
+    }
+
+    /// Noise of 5 % and an effect of 5 %: 2 * 7.849 * 1.0472 * (0.05 / ln 1.05)^2 = 17.26 runs a side.
+    #[test]
+    fn the_runs_that_are_needed() {
+        let none = findings(Better::Lower, (0.9, 1.1), (0.9, 1.1));
+        assert_eq!(none.need_runs(), Some(8));
+        let unknown = Findings { variance: None, ..none };
+        assert_eq!(unknown.need_runs(), None);
+    }
+}

@@ -1,0 +1,393 @@
+//! The state machine: one event at a time.
+
+mod complete;
+mod merge;
+mod queue;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use model::block::{Action, BlockEvent, DeviceNumber, Kind, Operation};
+
+use super::arrivals::Arrivals;
+use super::bio::{Bio, Bios, State, UNSEEN, flag};
+use super::class::Classes;
+use super::clock::Clock;
+use super::device::Device;
+use super::index::{CHAIN_SEARCHED, Index, NIL, tag_of};
+use super::phase::PhaseTimes;
+use super::report::{Anomalies, BlockReport};
+use super::settings::Settings;
+use super::slow::Slow;
+use super::watch::Watch;
+
+/// How far a finished bio's times can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Certainty {
+    /// Nothing was lost while it was in flight.
+    Exact,
+    /// One event was lost; the times given are exact, others are left out.
+    Part,
+    /// Events were lost; the times given are likely, and in no figure.
+    Likely,
+    /// The clock jumped; the times given mean nothing.
+    AcrossJump,
+}
+
+impl Certainty {
+    /// Whether the times are counted.
+    pub const fn is_certain(self) -> bool {
+        matches!(self, Certainty::Exact | Certainty::Part)
+    }
+}
+
+/// A bio that is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FinishedBio {
+    /// Device.
+    pub device: DeviceNumber,
+    /// Kind, as queued.
+    pub kind: Kind,
+    /// First sector.
+    pub sector: u64,
+    /// Length in sectors.
+    pub sectors: u32,
+    /// Thread that queued it.
+    pub pid: u32,
+    /// Its cgroup; 0 is unknown.
+    pub cgroup: u64,
+    /// When it was queued.
+    pub queued_ns: u64,
+    /// When it was completed.
+    pub completed_ns: u64,
+    /// Errno; 0 is success.
+    pub error: u16,
+    /// Whether it was merged into another bio's request.
+    pub merged: bool,
+    /// Whether it was cut off another bio.
+    pub split_off: bool,
+    /// How far the times can be trusted.
+    pub certainty: Certainty,
+    /// Its phases.
+    pub phases: PhaseTimes,
+}
+
+/// Somebody who wants to hear of each bio, beside the tables.
+pub trait Observer {
+    /// A bio is done.
+    fn finished(&mut self, bio: &FinishedBio);
+}
+
+impl Observer for () {
+    #[inline]
+    fn finished(&mut self, _: &FinishedBio) {}
+}
+
+impl Observer for Vec<FinishedBio> {
+    fn finished(&mut self, bio: &FinishedBio) {
+        self.push(*bio);
+    }
+}
+
+/// See the module [`super`].
+pub struct Lifecycle<O: Observer = ()> {
+    settings: Settings,
+    observer: O,
+    events: u64,
+    clock: Clock,
+    devices: Vec<Device>,
+    /// Number of the device looked up last.
+    last_device: usize,
+    bios: Bios,
+    /// Bios without a request, and requests, by their first sector.
+    starts: Index,
+    /// Requests that the driver does not have, by the sector behind their last.
+    ends: Index,
+    classes: Classes,
+    watch: Watch,
+    slow: Slow,
+    anomalies: Anomalies,
+    arrivals: Arrivals,
+    /// Places completed lately, to tell a second completion from one that was never queued.
+    completed: Vec<u32>,
+    /// Places of bios given up lately: their completion may still come, and must not count for another.
+    given_up: Vec<u32>,
+}
+
+/// What a look-up found.
+#[derive(Clone, Copy)]
+struct Found {
+    id: u32,
+    /// Several bios fit equally well.
+    ambiguous: bool,
+}
+
+/// A device table longer than this is a damaged trace's.
+const DEVICES: usize = 1024;
+/// Places remembered of those that are gone, by their tag.
+const REMEMBERED: usize = 4096;
+
+/// The part of a kind that keys a place: a read and a write of one sector are different things.
+fn class_of(kind: Kind) -> u8 {
+    kind.operation() as u8 | if kind.has(Kind::PASSTHROUGH) { 4 } else { 0 }
+}
+
+/// A request without a bio of its own: the flush machinery's flush, or a passed-through command.
+fn is_drivers_own(event: &BlockEvent) -> bool {
+    event.kind.has(Kind::PASSTHROUGH) || event.kind.operation() == Operation::None && event.kind.has(Kind::PREFLUSH)
+}
+
+impl Lifecycle {
+    /// A lifecycle that keeps tables only.
+    pub fn new(settings: Settings) -> Lifecycle {
+        Lifecycle::with_observer(settings, ())
+    }
+}
+
+impl<O: Observer> Lifecycle<O> {
+    /// A lifecycle that also tells `observer` of each bio.
+    pub fn with_observer(settings: Settings, observer: O) -> Lifecycle<O> {
+        let slow = Slow::new(settings.max_slow);
+        Lifecycle {
+            settings,
+            observer,
+            events: 0,
+            clock: Clock::default(),
+            devices: Vec::new(),
+            last_device: 0,
+            bios: Bios::new(),
+            starts: Index::new(),
+            ends: Index::new(),
+            classes: Classes::new(),
+            watch: Watch::new(),
+            slow,
+            anomalies: Anomalies::default(),
+            arrivals: Arrivals::default(),
+            completed: vec![0; REMEMBERED],
+            given_up: vec![0; REMEMBERED],
+        }
+    }
+
+    /// Takes the next event.
+    #[inline]
+    pub fn feed(&mut self, event: &BlockEvent) {
+        let Some(device) = self.device(event) else {
+            self.anomalies.too_many_devices += 1;
+            return;
+        };
+        if event.action == Action::Lost {
+            self.devices[device].lose(event.sector, event.argument);
+            self.arrivals.interrupt();
+            return;
+        }
+        self.clock.tick(event.time_ns, self.events, self.bios.len() > 0, self.settings.clock_jump_ns);
+        self.events += 1;
+        let tables = &mut self.devices[device].tables;
+        tables.events += 1;
+        tables.actions[event.action as usize % 20] += 1;
+        match event.action {
+            Action::Queue => self.queue(device, event),
+            Action::Split => self.split(device, event),
+            Action::Remap => self.remap(device, event),
+            Action::GetRequest => self.get_request(device, event),
+            Action::BackMerge => self.back_merge(device, event),
+            Action::FrontMerge => self.front_merge(device, event),
+            Action::Insert => self.insert(device, event),
+            Action::Issue => self.issue(device, event),
+            Action::Requeue => self.requeue(device, event),
+            Action::Complete => self.complete(device, event),
+            Action::Plug => self.devices[device].plug(event.pid, event.time_ns),
+            Action::Unplug => self.devices[device].unplug(event, false),
+            Action::TimerUnplug => self.devices[device].unplug(event, true),
+            Action::Sleep => self.devices[device].tables.sleeps += 1,
+            Action::Bounce
+            | Action::Abort
+            | Action::DriverData
+            | Action::ZonePlug
+            | Action::ZoneUnplug
+            | Action::Lost => {}
+        }
+    }
+
+    /// Takes events in order.
+    pub fn feed_all(&mut self, events: &[BlockEvent]) {
+        for event in events {
+            self.feed(event);
+        }
+    }
+
+    /// Ends the trace: what is in flight is given up, and the findings come out.
+    pub fn finish(mut self) -> (BlockReport, O) {
+        self.anomalies.in_flight_at_end = self.bios_in_flight();
+        while self.bios.oldest != NIL {
+            self.give_up(self.bios.oldest);
+        }
+        let report = super::report::build(
+            self.events,
+            &self.devices,
+            &self.classes,
+            self.arrivals.q2q,
+            self.clock.report,
+            self.anomalies,
+            self.slow,
+            self.clock.first_ns.unwrap_or(0),
+            self.clock.now_ns,
+        );
+        (report, self.observer)
+    }
+
+    /// Bios in flight now, over all devices.
+    pub fn bios_in_flight(&self) -> u64 {
+        self.devices.iter().map(|device| u64::from(device.in_flight)).sum()
+    }
+
+    #[inline]
+    fn device(&mut self, event: &BlockEvent) -> Option<usize> {
+        match self.devices.get(self.last_device) {
+            Some(device) if device.number == event.device => Some(self.last_device),
+            _ => self.look_up_device(event.device, event.time_ns),
+        }
+    }
+
+    fn look_up_device(&mut self, number: DeviceNumber, now_ns: u64) -> Option<usize> {
+        let at = match self.devices.iter().position(|device| device.number == number) {
+            Some(at) => at,
+            None if self.devices.len() >= DEVICES => return None,
+            None => {
+                let start_ns = self.clock.first_ns.unwrap_or(now_ns);
+                self.devices.push(Device::new(number, start_ns));
+                self.devices.len() - 1
+            }
+        };
+        self.last_device = at;
+        Some(at)
+    }
+
+    /// The bio at `tag` that `fitness` likes best, the oldest of equals; 0 is unfit. Where events were lost and another
+    /// one is fit at all, both become doubtful.
+    fn find(&mut self, tag: u32, fitness: impl Fn(&Self, &Bio) -> u8) -> Option<Found> {
+        let first = self.starts.first(tag);
+        if first == NIL {
+            return None;
+        }
+        let (mut best, mut best_fitness) = (NIL, 0);
+        let (mut fit, mut equals) = (0, 0);
+        let mut id = first;
+        for _ in 0..CHAIN_SEARCHED {
+            if id == NIL {
+                break;
+            }
+            let fitness = fitness(self, &self.bios[id]);
+            if fitness > 0 {
+                fit += 1;
+                if fitness > best_fitness {
+                    (best, best_fitness, equals) = (id, fitness, 1);
+                } else if fitness == best_fitness {
+                    equals += 1;
+                }
+            }
+            id = self.starts.after(id);
+        }
+        if best == NIL {
+            return None;
+        }
+        if fit > 1 {
+            self.doubt_all(first, &fitness);
+        }
+        Some(Found { id: best, ambiguous: equals > 1 })
+    }
+
+    #[cold]
+    fn doubt_all(&mut self, first: u32, fitness: &impl Fn(&Self, &Bio) -> u8) {
+        let following = |id: &u32| Some(self.starts.after(*id)).filter(|&id| id != NIL);
+        let fit: Vec<u32> = std::iter::successors(Some(first), following)
+            .take(CHAIN_SEARCHED)
+            .filter(|&id| fitness(self, &self.bios[id]) > 0)
+            .collect();
+        let doubtful = |id: &u32| {
+            let bio = &self.bios[*id];
+            bio.has(flag::DOUBTFUL) || self.devices[usize::from(bio.device)].lost_since(bio.losses_before) > 0
+        };
+        if fit.iter().any(doubtful) {
+            for id in fit {
+                self.bios[id].flags |= flag::DOUBTFUL;
+            }
+        }
+    }
+
+    /// Whether the event is by the thread that queued the bio. Everything up to the insertion is done by that thread,
+    /// save for throttled bios, so that it tells bios of equal extent apart.
+    fn is_by_its_thread(&self, bio: &Bio, event: &BlockEvent) -> u8 {
+        u8::from(!bio.has(flag::NO_BIO) && self.classes.get(bio.class).who.pid == event.pid)
+    }
+
+    fn place_start(&mut self, id: u32) {
+        let bio = &self.bios[id];
+        let tag = tag_of(bio.device, class_of(bio.kind), bio.extent().0);
+        self.bios[id].start_tag = tag;
+        self.starts.insert(tag, id);
+    }
+
+    fn unplace_start(&mut self, id: u32) {
+        let tag = std::mem::take(&mut self.bios[id].start_tag);
+        if tag != 0 {
+            self.starts.remove(tag, id);
+        }
+    }
+
+    fn place_end(&mut self, id: u32) {
+        let bio = &self.bios[id];
+        if bio.request_sectors == 0 {
+            return;
+        }
+        let tag = tag_of(bio.device, class_of(bio.kind), bio.request_end());
+        self.bios[id].end_tag = tag;
+        self.ends.insert(tag, id);
+    }
+
+    fn unplace_end(&mut self, id: u32) {
+        let tag = std::mem::take(&mut self.bios[id].end_tag);
+        if tag != 0 {
+            self.ends.remove(tag, id);
+        }
+    }
+
+    /// A bio or request as it is when it appears.
+    fn new_bio(&mut self, device: usize, event: &BlockEvent) -> Bio {
+        let owner = &mut self.devices[device];
+        let is_flush = event.bytes == 0 && event.kind.has(Kind::PREFLUSH);
+        let losses_before = if is_flush { owner.losses_before_flushes() } else { owner.losses_before(event.time_ns) };
+        Bio {
+            sector: event.sector,
+            queued_ns: event.time_ns,
+            born_ns: self.clock.lived_ns,
+            entered_ns: UNSEEN,
+            entered_event: u64::MAX,
+            inserted_ns: UNSEEN,
+            issued_ns: UNSEEN,
+            remapped_ns: UNSEEN,
+            data_done_ns: UNSEEN,
+            sectors: event.sectors(),
+            bytes: event.bytes,
+            place: None,
+            losses_before,
+            epoch: self.clock.epoch,
+            class: 0,
+            device: device as u16,
+            kind: event.kind,
+            state: State::Queued,
+            flags: 0,
+            request_sector: event.sector,
+            request_sectors: event.sectors(),
+            issues: 0,
+            requeues: 0,
+            head: NIL,
+            next_member: NIL,
+            last_member: NIL,
+            start_tag: 0,
+            end_tag: 0,
+            older: NIL,
+            newer: NIL,
+        }
+    }
+}

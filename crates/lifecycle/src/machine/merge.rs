@@ -1,0 +1,238 @@
+//! Bios get a request, or join one.
+
+use model::block::{BlockEvent, Operation};
+
+use super::{Lifecycle, Observer, class_of};
+use crate::bio::{Bio, State, UNSEEN, flag};
+use crate::index::{CHAIN_SEARCHED, NIL, tag_of};
+
+impl<O: Observer> Lifecycle<O> {
+    pub(super) fn get_request(&mut self, device: usize, event: &BlockEvent) {
+        self.age();
+        let tag = tag_of(device as u16, class_of(event.kind), event.sector);
+        let sectors = event.sectors();
+        let fits = |this: &Self, bio: &Bio| match bio.state {
+            State::Queued if bio.sector != event.sector => 0,
+            State::Queued if bio.sectors == sectors => 3 + this.is_by_its_thread(bio, event),
+            State::Queued if bio.sectors > sectors && sectors > 0 => 1 + this.is_by_its_thread(bio, event),
+            _ => 0,
+        };
+        let Some(found) = self.find(tag, fits) else {
+            self.anomalies.unmatched_getrq += 1;
+            let id = self.add_request(device, event);
+            self.bios[id].entered_ns = event.time_ns;
+            return;
+        };
+        self.anomalies.ambiguous += u64::from(found.ambiguous);
+        if self.bios[found.id].sectors > sectors {
+            // The split was not traced.
+            self.anomalies.implicit_splits += 1;
+            self.cut(device, found.id, event.sector.wrapping_add(u64::from(sectors)), event.time_ns);
+        }
+        self.bios[found.id].entered_ns = event.time_ns;
+        self.bios[found.id].entered_event = self.events;
+        self.become_request(found.id);
+        if event.kind.operation() == Operation::Discard {
+            self.devices[device].newest_discard = (found.id, self.events);
+        }
+        if sectors == 0 {
+            // Flushes without data all have the same place, and complete in this order.
+            self.unplace_start(found.id);
+            self.place_start(found.id);
+        }
+    }
+
+    /// A queued bio heads a request from now on.
+    pub(super) fn become_request(&mut self, id: u32) {
+        let bio = &mut self.bios[id];
+        bio.state = State::Waiting;
+        (bio.request_sector, bio.request_sectors) = (bio.sector, bio.sectors);
+        self.place_end(id);
+    }
+
+    /// A request whose bio was never seen: nothing will be counted of it, but its events have a place.
+    pub(super) fn add_request(&mut self, device: usize, event: &BlockEvent) -> u32 {
+        self.make_room();
+        let mut request = self.new_bio(device, event);
+        request.flags = flag::NO_BIO;
+        request.state = State::Waiting;
+        let id = self.bios.add(request);
+        self.place_start(id);
+        self.place_end(id);
+        id
+    }
+
+    fn make_room(&mut self) {
+        while self.bios.len() >= self.settings.max_in_flight {
+            self.anomalies.evicted += 1;
+            self.give_up(self.bios.oldest);
+        }
+    }
+
+    pub(super) fn back_merge(&mut self, device: usize, event: &BlockEvent) {
+        let Some(id) = self.merging(device, event) else { return };
+        match self.request_ending_at(device, event, id).or_else(|| self.open_discard(device, event)) {
+            Some(head) => {
+                self.join(head, id, event.time_ns);
+                self.unplace_end(head);
+                let sectors = self.bios[id].sectors;
+                let head_bio = &mut self.bios[head];
+                head_bio.request_sectors = head_bio.request_sectors.saturating_add(sectors);
+                self.place_end(head);
+            }
+            None => self.merged_into_unknown(id, event),
+        }
+    }
+
+    pub(super) fn front_merge(&mut self, device: usize, event: &BlockEvent) {
+        let Some(id) = self.merging(device, event) else { return };
+        let tag = tag_of(device as u16, class_of(event.kind), self.bios[id].end());
+        let end = self.bios[id].end();
+        let fits = |this: &Self, bio: &Bio| {
+            let fit = matches!(bio.state, State::Waiting | State::Requeued) && bio.request_sector == end;
+            if fit { 1 + this.is_by_its_thread(bio, event) } else { 0 }
+        };
+        match self.find(tag, fits) {
+            Some(found) => {
+                let head = found.id;
+                self.anomalies.ambiguous += u64::from(found.ambiguous);
+                self.join(head, id, event.time_ns);
+                self.unplace_start(head);
+                let (sector, sectors) = (self.bios[id].sector, self.bios[id].sectors);
+                let head_bio = &mut self.bios[head];
+                head_bio.request_sector = sector;
+                head_bio.request_sectors = head_bio.request_sectors.saturating_add(sectors);
+                self.place_start(head);
+            }
+            None => self.merged_into_unknown(id, event),
+        }
+    }
+
+    /// The queued bio that a merge speaks of. Where it speaks of a request instead, that is merged at once.
+    fn merging(&mut self, device: usize, event: &BlockEvent) -> Option<u32> {
+        let tag = tag_of(device as u16, class_of(event.kind), event.sector);
+        let extent = (event.sector, event.sectors());
+        let queued = |this: &Self, bio: &Bio| {
+            let free = bio.state == State::Queued && bio.entered_ns == UNSEEN;
+            if free && (bio.sector, bio.sectors) == extent { 1 + this.is_by_its_thread(bio, event) } else { 0 }
+        };
+        if let Some(found) = self.find(tag, queued) {
+            self.anomalies.ambiguous += u64::from(found.ambiguous);
+            self.devices[device].tables.merges += 1;
+            return Some(found.id);
+        }
+        let waiting = |_: &Self, bio: &Bio| u8::from(bio.state == State::Waiting && bio.extent() == extent);
+        if let Some(found) = self.find(tag, waiting)
+            && let Some(head) = self.request_ending_at(device, event, found.id)
+        {
+            self.devices[device].tables.request_merges += 1;
+            self.absorb(head, found.id);
+            return None;
+        }
+        self.anomalies.unmatched_merge += 1;
+        None
+    }
+
+    /// The newest request, not `id` itself, that ends where the event begins and can still grow. Plugs are merged into
+    /// from their newest request on; the same thread's is preferred.
+    fn request_ending_at(&mut self, device: usize, event: &BlockEvent, id: u32) -> Option<u32> {
+        let tag = tag_of(device as u16, class_of(event.kind), event.sector);
+        let mut at = self.ends.last(tag);
+        let mut newest = None;
+        for _ in 0..CHAIN_SEARCHED {
+            if at == NIL {
+                break;
+            }
+            let bio = &self.bios[at];
+            if at != id && bio.request_end() == event.sector && usize::from(bio.device) == device {
+                if !bio.has(flag::NO_BIO) && self.classes.get(bio.class).who.pid == event.pid {
+                    return Some(at);
+                }
+                newest = newest.or(Some(at));
+            }
+            at = self.ends.before(at);
+        }
+        newest
+    }
+
+    /// The newest request to discard, if it can still grow: the ranges of one discard need not touch.
+    fn open_discard(&self, device: usize, event: &BlockEvent) -> Option<u32> {
+        let (id, since) = self.devices[device].newest_discard;
+        if event.kind.operation() != Operation::Discard || since == 0 {
+            return None;
+        }
+        let head = &self.bios[id];
+        let open = head.state == State::Waiting && head.entered_event == since && usize::from(head.device) == device;
+        // With events lost since, a newer one may be hidden.
+        (open && self.devices[device].lost_since(head.losses_before) == 0).then_some(id)
+    }
+
+    /// The request that the bio joined is not known yet; its issue will show it.
+    fn merged_into_unknown(&mut self, id: u32, event: &BlockEvent) {
+        self.bios[id].entered_ns = event.time_ns;
+        self.bios[id].flags |= flag::MERGED;
+        self.anomalies.unmatched_merge += 1;
+    }
+
+    /// Hangs a queued bio on the request of `head`; the request's extent is the caller's business.
+    fn join(&mut self, head: u32, id: u32, now_ns: u64) {
+        self.unplace_start(id);
+        let bio = &mut self.bios[id];
+        bio.entered_ns = now_ns;
+        bio.state = State::Member;
+        bio.head = head;
+        bio.flags |= flag::MERGED;
+        self.append_members(head, id);
+    }
+
+    fn append_members(&mut self, head: u32, first: u32) {
+        let last = self.bios[head].last_member;
+        self.bios[last].next_member = first;
+        self.bios[head].last_member = self.bios[first].last_member;
+    }
+
+    /// The whole request of `other`, which begins where the one of `head` ends, becomes part of it.
+    pub(super) fn absorb(&mut self, head: u32, other: u32) {
+        self.unplace_start(other);
+        self.unplace_end(other);
+        self.unplace_end(head);
+        let sectors = self.bios[other].request_sectors;
+        self.bios[other].state = State::Member;
+        self.bios[other].head = head;
+        self.append_members(head, other);
+        let head_bio = &mut self.bios[head];
+        head_bio.request_sectors = head_bio.request_sectors.saturating_add(sectors);
+        self.place_end(head);
+    }
+
+    /// Makes the request at least `sectors` long, from what stands behind it: requests merged without an event (older
+    /// kernels), and bios whose merge was not seen. What is not found is a bio that was never seen.
+    pub(super) fn grow(&mut self, device: usize, head: u32, sectors: u32) {
+        while self.bios[head].request_sectors < sectors {
+            let at = self.bios[head].request_end();
+            let left = sectors - self.bios[head].request_sectors;
+            let tag = tag_of(device as u16, class_of(self.bios[head].kind), at);
+            let fits = |_: &Self, bio: &Bio| {
+                let (sector, length) = bio.extent();
+                let joinable = matches!(bio.state, State::Queued | State::Waiting);
+                u8::from(joinable && sector == at && length > 0 && length <= left)
+            };
+            let Some(found) = self.find(tag, fits).filter(|found| found.id != head) else {
+                self.unplace_end(head);
+                self.bios[head].request_sectors = sectors;
+                self.place_end(head);
+                return;
+            };
+            if self.bios[found.id].state == State::Queued {
+                // Its merge time, where it is known, was noted when it was merged into a request unknown then.
+                let entered_ns = self.bios[found.id].entered_ns;
+                self.bios[found.id].flags |= flag::MERGED;
+                self.devices[device].tables.merges += u64::from(entered_ns == UNSEEN);
+                self.become_request(found.id);
+            } else {
+                self.devices[device].tables.request_merges += 1;
+            }
+            self.absorb(head, found.id);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Mathematics of measurements: distributions, rates, rank tests, ratios with confidence intervals, trends.
+#![forbid(unsafe_code)]
+
+mod beta;
+mod correction;
+mod counts;
+mod distribution;
+mod rank;
+mod rates;
+mod shift;
+mod steady;
+
+pub use correction::q_values;
+pub use counts::{Count, RateRatio};
+pub use distribution::Distribution;
+pub use rank::RankTests;
+pub use rates::{IntervalAmount, RateSummary};
+pub use shift::{LogRatios, Ratio};
+pub use steady::{Steadiness, steadiness};
