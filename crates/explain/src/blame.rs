@@ -1,6 +1,6 @@
 //! Why slow operations were slow. The rules are written down in docs/BLAME.md.
 
-mod books;
+mod accounting;
 mod builder;
 mod cause;
 mod chain;
@@ -23,7 +23,7 @@ mod wording;
 #[cfg(test)]
 mod tests;
 
-pub use books::{Books, Brief, Piece};
+pub use accounting::{Accounting, Brief, Piece};
 pub use builder::Blame;
 pub use cause::{Cause, Evidence, EvidenceTimes};
 pub use explanation::{CauseTime, ClassTimes, Culprit, Explanation, Link, Losses, RequestLife, Stall, StallCause, Who};

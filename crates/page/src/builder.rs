@@ -1,6 +1,6 @@
 //! Collects a run's rows into its part of the document.
 
-use explain::blame::{Books, Cause, Explanation};
+use explain::blame::{Accounting, Cause, Explanation};
 use explain::series::SeriesSet;
 use explain::summary::Summary;
 use model::operation::{IntervalRecord, OperationRecord};
@@ -81,15 +81,15 @@ impl RunPage {
         name: &str,
         summary: &Summary,
         series: &SeriesSet,
-        explained: Option<(&Explanation, &Books)>,
+        explained: Option<(&Explanation, &Accounting)>,
     ) -> Value {
         let RunPage { description: run, limits, latencies, requests, stuck } = self;
         let samples = Samples::new(series, &run);
         let span_ns = samples.axis.at_ns.last().copied().unwrap_or(0).max(latencies.end_ns());
         let interval_ns = run.report_interval_ns.unwrap_or(run.sample_interval_ns);
-        let books = explained.map(|(_, books)| books);
-        let Stalls { list, axis, chart } = books.map_or_else(untraced, |books| {
-            stalls(books, run.started.monotonic_ns, span_ns, run.sample_interval_ns, limits)
+        let accounting = explained.map(|(_, accounting)| accounting);
+        let Stalls { list, axis, chart } = accounting.map_or_else(untraced, |accounting| {
+            stalls(accounting, run.started.monotonic_ns, span_ns, run.sample_interval_ns, limits)
         });
         let mut charts = latencies.charts(interval_ns, span_ns);
         charts.push(chart);
@@ -119,7 +119,7 @@ impl RunPage {
             "axes": { "samples": samples.axis.to_value(), "intervals": latencies.axis().to_value(), "stalls": axis },
             "charts": charts,
             "stalls": list,
-            "requests": requests.into_value(&run, books),
+            "requests": requests.into_value(&run, accounting),
         })
     }
 }

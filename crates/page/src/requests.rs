@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use explain::blame::Books;
+use explain::blame::Accounting;
 use model::block::DeviceNumber;
 use model::run::RunDescription;
 use model::stall::{RequestIntervalRecord, RequestRecord, request_bucket_floor_ns};
@@ -76,8 +76,8 @@ impl Requests {
         charts
     }
 
-    pub(crate) fn into_value(self, run: &RunDescription, books: Option<&Books>) -> Value {
-        let mut value = requests(self.longest.into_rows(), run, books);
+    pub(crate) fn into_value(self, run: &RunDescription, accounting: Option<&Accounting>) -> Value {
+        let mut value = requests(self.longest.into_rows(), run, accounting);
         value["seen"] = json!(self.seen);
         value
     }
@@ -91,13 +91,13 @@ fn device_name(run: &RunDescription, number: DeviceNumber) -> String {
 
 /// Requests as columns, in order of their begins. Times are µs: since the run's start, then since the request's begin;
 /// null where a moment was not seen.
-pub fn requests(mut rows: Vec<RequestRecord>, run: &RunDescription, books: Option<&Books>) -> Value {
+pub fn requests(mut rows: Vec<RequestRecord>, run: &RunDescription, accounting: Option<&Accounting>) -> Value {
     rows.sort_by_key(|request| (request.began_ns(), request.request));
     let mut names = Names::default();
     let mut text = |name: &str| names.place(name);
     let since = |ns: u64| ns.saturating_sub(run.started.monotonic_ns) / 1_000;
-    let task = |request: &RequestRecord| match books {
-        Some(books) => books.who(request.tid, request.completed_ns).to_string(),
+    let task = |request: &RequestRecord| match accounting {
+        Some(accounting) => accounting.who(request.tid, request.completed_ns).to_string(),
         None => format!("thread {}", request.tid),
     };
     let kinds = |counts: &model::stall::KindCounts| {

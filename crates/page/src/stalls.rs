@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use explain::blame::{Books, Cause, Stall};
+use explain::blame::{Accounting, Cause, Stall};
 use serde_json::{Map, Value, json};
 
 use crate::builder::Limits;
@@ -44,12 +44,18 @@ pub(crate) fn untraced() -> Stalls {
 }
 
 /// Everything about the slow operations of a run that began at `started_ns` and lasted `span_ns`.
-pub(crate) fn stalls(books: &Books, started_ns: u64, span_ns: u64, interval_ns: u64, limits: Limits) -> Stalls {
+pub(crate) fn stalls(
+    accounting: &Accounting,
+    started_ns: u64,
+    span_ns: u64,
+    interval_ns: u64,
+    limits: Limits,
+) -> Stalls {
     let step_ns = interval_ns.max(span_ns.div_ceil(STEPS)).max(1_000_000);
     let mut steps = vec![[0u64; Cause::ALL.len()]; span_ns.div_ceil(step_ns) as usize];
     let mut names = Names::default();
-    let mut rows = Vec::with_capacity(books.len());
-    books.each(|one| {
+    let mut rows = Vec::with_capacity(accounting.len());
+    accounting.each(|one| {
         let mut sums = [0u64; Cause::ALL.len()];
         for piece in one.pieces {
             sums[piece.cause as usize] += piece.end_ns - piece.start_ns;
@@ -71,7 +77,7 @@ pub(crate) fn stalls(books: &Books, started_ns: u64, span_ns: u64, interval_ns: 
         });
     });
     let axis = Axis { at_ns: (1..=steps.len() as u64).map(|step| step * step_ns).collect() };
-    Stalls { list: list(books, &rows, names, limits), chart: chart(&axis, &steps, step_ns), axis: axis.to_value() }
+    Stalls { list: list(accounting, &rows, names, limits), chart: chart(&axis, &steps, step_ns), axis: axis.to_value() }
 }
 
 /// Adds a time to the steps that it lies in.
@@ -87,7 +93,7 @@ fn spread(steps: &mut [[u64; Cause::ALL.len()]], step_ns: u64, cause: Cause, fro
 }
 
 /// The list: the longest where there are too many, in order of their starts; of the longest of them all that is known.
-fn list(books: &Books, rows: &[Row], names: Names, limits: Limits) -> Value {
+fn list(accounting: &Accounting, rows: &[Row], names: Names, limits: Limits) -> Value {
     let mut longest: Vec<usize> = (0..rows.len()).collect();
     longest.sort_by_key(|&at| (Reverse(rows[at].duration_us), at));
     longest.truncate(limits.stalls);
@@ -96,7 +102,7 @@ fn list(books: &Books, rows: &[Row], names: Names, limits: Limits) -> Value {
     listed.sort_unstable();
     let of = |value: fn(&Row) -> Value| -> Value { listed.iter().map(|&at| value(&rows[at])).collect() };
     let full: Map<String, Value> =
-        books.stalls(&in_full).iter().map(|(number, one)| (number.to_string(), stall(one))).collect();
+        accounting.stalls(&in_full).iter().map(|(number, one)| (number.to_string(), stall(one))).collect();
     json!({
         "seen": rows.len(),
         "number": deltas(listed.iter().map(|&at| at as u64)),

@@ -72,8 +72,8 @@ impl Rows {
         }
         series.feed(&self.changes);
         let summary = summary.summarise(&series, RecordingFacts::default());
-        let (explanation, books) = blame.finish_with_books();
-        page.finish("run", &summary, &series, Some((&explanation, &books)))
+        let (explanation, accounting) = blame.finish_with_accounting();
+        page.finish("run", &summary, &series, Some((&explanation, &accounting)))
     }
 
     /// An operation, and a sleep in it of so long in such a function.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use archive::{ArchiveError, Batches, Run};
-use explain::blame::{Blame, Books, Explanation};
+use explain::blame::{Accounting, Blame, Explanation};
 use model::preflight::Finding;
 
 use crate::cli::ExplainArgs;
@@ -63,11 +63,15 @@ fn of_finished(directory: &Path, hurry: bool, screen: &Screen) -> Option<Explana
 
 /// Explains a run.
 pub fn explanation(run: &Run, slower_than_ns: Option<u64>, warn: impl Fn(&str)) -> Explanation {
-    explanation_with_books(run, slower_than_ns, warn).0
+    explanation_with_accounting(run, slower_than_ns, warn).0
 }
 
-/// Explains a run, and keeps the books. Requests come last: of millions only those are kept that a stall refers to.
-pub fn explanation_with_books(run: &Run, slower_than_ns: Option<u64>, warn: impl Fn(&str)) -> (Explanation, Books) {
+/// Explains a run, and keeps the accounting. Requests come last: of millions only those are kept that a stall refers to.
+pub fn explanation_with_accounting(
+    run: &Run,
+    slower_than_ns: Option<u64>,
+    warn: impl Fn(&str),
+) -> (Explanation, Accounting) {
     let mut blame = Blame::new(slower_than_ns, run.description());
     blame.events(run.events());
     each(run.intervals(), &warn, |rows| blame.intervals(&rows));
@@ -76,7 +80,7 @@ pub fn explanation_with_books(run: &Run, slower_than_ns: Option<u64>, warn: impl
     each(run.stacks(), &warn, |rows| blame.stacks(&rows));
     each(run.stalls(), &warn, |rows| blame.stalls(&rows));
     each(run.requests(), &warn, |rows| blame.requests(&rows));
-    blame.finish_with_books()
+    blame.finish_with_accounting()
 }
 
 /// A damaged batch is told and passed over: the rest of the run is still worth explaining.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use archive::{Batches, Run, RunState};
 use compare::{Group, Options, RunFigures, RunReader, compare};
-use explain::blame::Books;
+use explain::blame::Accounting;
 use explain::series::SeriesSet;
 use model::metric::MetricDescriptor;
 use page::{Limits, RunPage};
@@ -24,7 +24,7 @@ pub struct Paged {
     /// The series that were wanted.
     pub series: SeriesSet,
     /// All slow operations; `None` where the kernel was not traced.
-    pub books: Option<Books>,
+    pub accounting: Option<Accounting>,
     /// Where to look for requests.
     pub requests: RequestIndex,
     figures: RunFigures,
@@ -63,13 +63,17 @@ impl Paged {
             requests.batch(&rows);
             rows.iter().for_each(|row| page.request(row));
         }
-        let explained = run.has_trace().then(|| explain_verb::explanation_with_books(&run, None, warn));
+        let explained = run.has_trace().then(|| explain_verb::explanation_with_accounting(&run, None, warn));
         let explanation = explained.as_ref().map(|(explanation, _)| explanation);
         let figures = reader.figures(&name, run.description(), &summary, &series, explanation);
-        let mut value =
-            page.finish(&name, &summary, &series, explained.as_ref().map(|(explanation, books)| (explanation, books)));
+        let mut value = page.finish(
+            &name,
+            &summary,
+            &series,
+            explained.as_ref().map(|(explanation, accounting)| (explanation, accounting)),
+        );
         value["live"] = (run.state() == RunState::Live).into();
-        Ok(Paged { run, value, series, books: explained.map(|(_, books)| books), requests, figures })
+        Ok(Paged { run, value, series, accounting: explained.map(|(_, accounting)| accounting), requests, figures })
     }
 }
 

@@ -7,7 +7,7 @@ use model::operation::{IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
 
-use super::books::Books;
+use super::accounting::Accounting;
 use super::culprits::Places;
 use super::explanation::Explanation;
 use super::known::Known;
@@ -149,11 +149,11 @@ impl Blame {
 
     /// Explains what came.
     pub fn finish(self) -> Explanation {
-        self.finish_with_books().0
+        self.finish_with_accounting().0
     }
 
     /// Explains what came, and keeps the books: an explanation holds only the longest operations one by one.
-    pub fn finish_with_books(self) -> (Explanation, Books) {
+    pub fn finish_with_accounting(self) -> (Explanation, Accounting) {
         let Blame { mut known, own, phases, log, places, mut explanation, damaged, window_ns, .. } = self;
         (explanation.losses, known.lossy) = log.finish();
         explanation.losses.damaged = damaged;
@@ -174,7 +174,7 @@ impl Blame {
         operations.retain(|operation| operation.start_ns < operation.end_ns);
         let silent = silent(&known, &operations);
         explain(&known, operations.clone(), silent.clone(), &places, &mut explanation);
-        (explanation, Books::new(known, operations, silent))
+        (explanation, Accounting::new(known, operations, silent))
     }
 }
 

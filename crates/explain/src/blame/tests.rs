@@ -1,6 +1,6 @@
 //! Small timelines, and what must be said of them.
 
-mod books;
+mod accounting;
 mod chains;
 mod operations;
 mod rules;

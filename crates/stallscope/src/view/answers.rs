@@ -73,7 +73,7 @@ impl Answers {
     fn stall(&self, request: &Request) -> Answered {
         let run = self.run(request)?;
         let number = usize::try_from(request.number("number")?).unwrap_or(usize::MAX);
-        let found = run.books.as_ref().and_then(|books| books.stalls(&[number]).pop());
+        let found = run.accounting.as_ref().and_then(|accounting| accounting.stalls(&[number]).pop());
         found
             .map(|(_, stall)| page::stall(&stall))
             .ok_or_else(|| Answer::refused(404, "there is no stall of that number"))
@@ -87,9 +87,9 @@ impl Answers {
         let (from_ns, to_ns) = (at(request.number("from_ms")?), at(request.number("to_ms")?));
         let text = request.value("find").unwrap_or_default().to_lowercase().into();
         let asked = Asked { from_ns, to_ns, text };
-        let (found, all) = run.requests.search(&run.run, run.books.as_ref(), &asked, MOST_REQUESTS);
+        let (found, all) = run.requests.search(&run.run, run.accounting.as_ref(), &asked, MOST_REQUESTS);
         let left_out = all - found.len() as u64;
-        let mut value = page::requests(found, description, run.books.as_ref());
+        let mut value = page::requests(found, description, run.accounting.as_ref());
         value["left_out"] = json!(left_out);
         Ok(value)
     }

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use archive::Run;
-use explain::blame::Books;
+use explain::blame::Accounting;
 use model::block::{DeviceNumber, Kind};
 use model::stall::RequestRecord;
 use page::Longest;
@@ -92,18 +92,18 @@ impl RequestIndex {
     pub fn search(
         &self,
         run: &Run,
-        books: Option<&Books>,
+        accounting: Option<&Accounting>,
         asked: &Asked<'_>,
         most: usize,
     ) -> (Vec<RequestRecord>, u64) {
         let mut longest = Longest::new(most);
         let mut all = 0;
-        for candidate in self.candidates(books, asked) {
+        for candidate in self.candidates(accounting, asked) {
             if let Some(rows) = candidate.rows.filter(|_| !longest.would_keep(candidate.longest_ns)) {
                 all += rows;
                 continue;
             }
-            let mut words = Words::new(&asked.text, books);
+            let mut words = Words::new(&asked.text, accounting);
             for row in run.requests().chosen(&[candidate.number]).filter_map(Result::ok).flatten() {
                 let is_its = row.completed_ns >= asked.from_ns && row.began_ns() <= asked.to_ns;
                 if !is_its || !words.hold(&row) {
@@ -119,13 +119,13 @@ impl RequestIndex {
     }
 
     /// Batches that are worth reading, those with the longest requests first.
-    fn candidates(&self, books: Option<&Books>, asked: &Asked<'_>) -> Vec<Candidate> {
+    fn candidates(&self, accounting: Option<&Accounting>, asked: &Asked<'_>) -> Vec<Candidate> {
         let mut candidates: Vec<Candidate> = Vec::new();
         for (number, batch) in self.batches.iter().enumerate() {
             if batch.total.rows == 0 || batch.to_ns < asked.from_ns || batch.from_ns > asked.to_ns {
                 continue;
             }
-            let (total, is_sure) = batch.fitting(books, &asked.text);
+            let (total, is_sure) = batch.fitting(accounting, &asked.text);
             let is_within = asked.from_ns <= batch.from_ns && batch.to_ns <= asked.to_ns;
             let rows = (is_sure && is_within).then_some(total.rows);
             if total.rows > 0 {
@@ -139,12 +139,12 @@ impl RequestIndex {
 
 impl Batch {
     /// Requests that may hold the text, and whether it is sure that they do.
-    fn fitting(&self, books: Option<&Books>, text: &str) -> (Total, bool) {
+    fn fitting(&self, accounting: Option<&Accounting>, text: &str) -> (Total, bool) {
         if text.is_empty() {
             return (self.total, true);
         }
         let Some(sorts) = &self.sorts else { return (self.total, false) };
-        let mut words = Words::new(text, books);
+        let mut words = Words::new(text, accounting);
         let (mut total, mut is_sure) = (Total::default(), true);
         for sort in sorts {
             match words.fit(sort.of, sort.at_ns) {

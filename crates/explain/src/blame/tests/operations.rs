@@ -186,7 +186,7 @@ fn the_books_hold_each_operation_in_brief_and_in_full() {
     blame.operations(&stage.operations);
     blame.tasks(&stage.tasks);
     blame.stacks(&stage.stacks);
-    let (explanation, books) = blame.finish_with_books();
+    let (explanation, books) = blame.finish_with_accounting();
     let mut told = Vec::new();
     books.each(|one| {
         let lost: u64 = one.pieces.iter().map(|piece| piece.end_ns - piece.start_ns).sum();

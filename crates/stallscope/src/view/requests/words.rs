@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use explain::blame::Books;
+use explain::blame::Accounting;
 use model::block::{DeviceNumber, Kind};
 use model::stall::RequestRecord;
 
@@ -21,15 +21,15 @@ pub(super) enum Fits {
 /// A text that is looked for in the requests of one batch.
 pub(super) struct Words<'a> {
     text: &'a str,
-    books: Option<&'a Books>,
+    accounting: Option<&'a Accounting>,
     /// Words before and after the sector. A task is called as it was at its first request of the batch.
     known: HashMap<(Kind, DeviceNumber, u32), (Fits, [String; 2])>,
     buffer: String,
 }
 
 impl<'a> Words<'a> {
-    pub(super) fn new(text: &'a str, books: Option<&'a Books>) -> Words<'a> {
-        Words { text, books, known: HashMap::new(), buffer: String::new() }
+    pub(super) fn new(text: &'a str, accounting: Option<&'a Accounting>) -> Words<'a> {
+        Words { text, accounting, known: HashMap::new(), buffer: String::new() }
     }
 
     /// Of requests of that kind, device and thread, of which the first ended at that moment.
@@ -58,10 +58,10 @@ impl<'a> Words<'a> {
     }
 
     fn words(&mut self, of: (Kind, DeviceNumber, u32), at_ns: u64) -> &(Fits, [String; 2]) {
-        let Words { text, books, known, .. } = self;
+        let Words { text, accounting, known, .. } = self;
         known.entry(of).or_insert_with(|| {
             let (kind, device, tid) = of;
-            let task = books.map(|books| books.who(tid, at_ns).to_string()).unwrap_or_default();
+            let task = accounting.map(|accounting| accounting.who(tid, at_ns).to_string()).unwrap_or_default();
             let before = format!("{kind} {device} ").to_lowercase();
             let after = format!(" {}", task.to_lowercase());
             (fits(text, &before, &after), [before, after])

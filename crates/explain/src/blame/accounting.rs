@@ -11,7 +11,7 @@ use super::totals::stall;
 
 /// Every slow operation that was explained, in order of their starts; a number of one is its place in that order.
 #[derive(Debug)]
-pub struct Books {
+pub struct Accounting {
     known: Known,
     operations: Vec<Operation>,
     silent: HashMap<u32, u64>,
@@ -49,10 +49,10 @@ pub struct Piece {
     pub end_ns: u64,
 }
 
-impl Books {
-    pub(super) fn new(known: Known, mut operations: Vec<Operation>, silent: HashMap<u32, u64>) -> Books {
+impl Accounting {
+    pub(super) fn new(known: Known, mut operations: Vec<Operation>, silent: HashMap<u32, u64>) -> Accounting {
         operations.sort_by_key(|operation| (operation.start_ns, operation.end_ns, operation.tid, operation.class));
-        Books { known, operations, silent }
+        Accounting { known, operations, silent }
     }
 
     /// How many there are.
