@@ -12,7 +12,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::remove::{Removed, Undone, undo};
+use crate::outcome::{Removed, Undone};
+use crate::remove::undo;
 use crate::{Owner, RigError, Roots, Thing};
 
 use journal::Journal;

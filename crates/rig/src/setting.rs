@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::remove::Outcome;
+use crate::remove::setting::present;
 use crate::{BlockDevice, Entry, Register, RigError, Thing};
 
 /// A setting and the value that it is to have.
@@ -88,13 +88,6 @@ impl Setting {
     }
 }
 
-/// The value of a setting. Of a list of words the one in brackets is meant: `none [mq-deadline] bfq`.
-fn present(file: &Path) -> std::io::Result<String> {
-    let text = fs::read_to_string(file)?;
-    let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    Ok(chosen.unwrap_or(text.trim()).split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
 /// What brings the earlier value back.
 fn restoring(file: &Path, earlier: &str) -> (PathBuf, String) {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -109,17 +102,6 @@ fn restoring(file: &Path, earlier: &str) -> (PathBuf, String) {
         return (twin, value);
     }
     (file.to_owned(), earlier.to_owned())
-}
-
-/// Puts the earlier value back, where the setting still has ours.
-pub(crate) fn put_back(file: &Path, ours: &str, restore_file: &Path, restore: &str) -> Outcome {
-    match present(file) {
-        Ok(now) if now == ours => {
-            fs::write(restore_file, restore).map(|()| Some("put back")).map_err(|error| error.to_string())
-        }
-        // The device is gone, or somebody has changed it since.
-        _ => Ok(None),
-    }
 }
 
 #[cfg(test)]

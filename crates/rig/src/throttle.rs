@@ -14,6 +14,7 @@ use std::path::Path;
 
 use model::run::Limits;
 
+use crate::remove::throttle::rule_in;
 use crate::{BlockDevice, Entry, Register, RigError, Thing};
 
 /// One of the v1 files with the value that the limits ask for.
@@ -62,15 +63,6 @@ fn refuse_foreign(group: &Path, device: &BlockDevice, limits: &Limits) -> Result
         }
     }
     Ok(())
-}
-
-/// The value of a device's rule in a v1 file: lines of `major:minor value`.
-pub(crate) fn rule_in(file: &Path, device: &str) -> Option<String> {
-    let text = fs::read_to_string(file).ok()?;
-    text.lines()
-        .filter_map(|line| line.split_once(' '))
-        .find(|(number, _)| *number == device)
-        .map(|(_, value)| value.into())
 }
 
 /// Places v2 limits in a box of our own; they vanish with it.

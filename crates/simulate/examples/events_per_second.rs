@@ -3,14 +3,14 @@
 
 use std::time::Instant;
 
+use simulate::models;
 use simulate::observer::Unobserved;
 use simulate::parameter::{SettingError, Settings};
-use simulate::policy;
 
 fn main() -> Result<(), SettingError> {
     let only = std::env::args().nth(1);
     println!("{:10} {:20} {:>12} {:>10} {:>14}", "model", "policy", "events", "seconds", "events/s");
-    for model in policy::ALL.iter().filter(|model| only.as_deref().is_none_or(|only| only == model.name)) {
+    for model in models::ALL.iter().filter(|model| only.as_deref().is_none_or(|only| only == model.name)) {
         for policy in model.policies {
             let settings = Settings::new(model.parameters);
             let start = Instant::now();

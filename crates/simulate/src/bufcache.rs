@@ -11,13 +11,17 @@ mod buffers;
 mod cluster;
 mod config;
 mod daemon;
+mod daemon_steps;
 mod device;
 mod engine;
 mod heuristic;
 mod limits;
 mod pushing;
+mod read_calls;
 mod task;
+mod task_steps;
 mod wait;
+mod write_calls;
 
 use crate::observer::Observer;
 use crate::parameter::{Kind, Parameter, SettingError, Settings};

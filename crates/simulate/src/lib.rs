@@ -11,6 +11,7 @@ pub mod agenda;
 pub mod block;
 pub mod bufcache;
 pub mod liveness;
+pub mod models;
 pub mod observer;
 pub mod osc;
 pub mod parameter;

@@ -6,15 +6,21 @@
 
 mod account;
 mod cache;
+mod client;
 mod extent;
 mod flush;
 mod formation;
 mod hang;
 mod lock;
+mod locking;
 mod parameters;
+mod plan;
 mod rpc;
+mod sampling;
+mod sending;
 mod simulation;
 mod writer;
+mod writing;
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +29,7 @@ use crate::observer::Observer;
 use crate::parameter::{SettingError, Settings};
 use crate::policy::{Model, Outcome, Policy};
 
-use self::parameters::Plan;
+use self::plan::{Plan, Trigger};
 use self::simulation::Simulation;
 
 /// LU-8515.
@@ -44,14 +50,6 @@ pub const MODEL: Model = Model {
     parameters: parameters::TABLE,
     play,
 };
-
-/// The policies, as the model asks for them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trigger {
-    Old,
-    Full,
-    Both,
-}
 
 fn play(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Result<Outcome, SettingError> {
     let trigger = match policy {

@@ -81,11 +81,3 @@ pub enum Form {
     /// bcc's `argdist -H`: powers of two, of ns, with bars.
     Argdist,
 }
-
-/// All of them.
-pub const ALL: &[&Model] = &[&crate::bufcache::MODEL, &crate::osc::MODEL, &crate::reclaim::MODEL, &crate::sched::MODEL];
-
-/// The model of that name.
-pub fn find(name: &str) -> Option<&'static Model> {
-    ALL.iter().copied().find(|model| model.name == name)
-}

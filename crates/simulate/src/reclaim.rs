@@ -9,19 +9,27 @@
 
 mod daemons;
 mod disk;
+mod du;
 mod files;
 mod inodes;
 mod memory;
+mod observation;
 mod parameters;
+mod pusher;
+mod reclaimer;
+mod simoop;
 mod space;
+mod stacks;
 mod tally;
-mod tell;
+mod task;
 #[cfg(test)]
 mod tests;
 mod vmscan;
 mod waits;
 mod walk;
-mod workload;
+mod walk_steps;
+mod worker;
+mod worker_part;
 mod world;
 
 use crate::observer::Observer;

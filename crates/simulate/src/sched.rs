@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod bfq;
+mod bio;
 mod cfq;
 mod deadline;
 mod device;

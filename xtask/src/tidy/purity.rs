@@ -3,8 +3,19 @@
 use super::rust::Token;
 use super::{Finding, tree::Tree};
 
-const PURE: [&str; 10] =
-    ["model", "statistics", "lifecycle", "condition", "explain", "compare", "export", "report", "page", "top"];
+const PURE: [&str; 11] = [
+    "model",
+    "statistics",
+    "lifecycle",
+    "condition",
+    "explain",
+    "compare",
+    "export",
+    "report",
+    "page",
+    "simulate",
+    "top",
+];
 const STD_MODULES: [&str; 4] = ["fs", "process", "net", "env"];
 const CLOCKS: [&str; 2] = ["SystemTime", "Instant"];
 

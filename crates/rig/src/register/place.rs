@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 
 use super::journal::{Journal, UNBORN};
-use crate::remove::{Removed, Undone, undo};
+use crate::outcome::{Removed, Undone};
+use crate::remove::undo;
 use crate::{Owner, RigError, Roots};
 
 const LOCK_WAIT: Duration = Duration::from_secs(10);

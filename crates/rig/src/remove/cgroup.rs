@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::Outcome;
+use crate::outcome::Outcome;
 use crate::thing::PREFIX;
 
 /// How long tasks may take to die. One in an uninterruptible sleep dies only when it wakes.

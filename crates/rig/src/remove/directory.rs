@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
-use super::Outcome;
 use crate::Roots;
 use crate::child::{find_tool, run};
+use crate::outcome::Outcome;
 
 /// Enough for millions of files; what is left after it is taken up by the next run.
 const DEADLINE: Duration = Duration::from_secs(120);

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::Outcome;
 use crate::child::{find_tool, run};
+use crate::outcome::Outcome;
 use crate::{MountEntry, Roots};
 
 const TOOL_DEADLINE: Duration = Duration::from_secs(10);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use model::block::{BlockEvent, DeviceNumber};
 
-use super::Random;
+use crate::random::Random;
 
 /// Sequence numbers as the kernel counts them: per device and CPU, from 1.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use model::block::{DeviceNumber, Kind};
 
-use super::TrueBio;
+use super::true_bio::TrueBio;
 
 /// A bio, or a piece of one.
 #[derive(Debug, Clone)]

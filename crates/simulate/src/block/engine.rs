@@ -7,7 +7,9 @@ use model::block::{Action, BlockEvent, DeviceNumber, Kind, Operation};
 
 use super::device::{Disk, FlushStep, Piece, Request};
 use super::task::Task;
-use super::{Random, TrueBio, Workload};
+use super::true_bio::TrueBio;
+use super::workload::Workload;
+use crate::random::Random;
 
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,9 +2,9 @@
 
 use model::block::{Action, BlockEvent, Kind};
 
-use super::TrueBio;
 use super::device::FlushStep;
 use super::engine::{Due, Engine, KERNEL_PID, without_flush};
+use super::true_bio::TrueBio;
 
 impl<E: FnMut(&BlockEvent), B: FnMut(&TrueBio)> Engine<E, B> {
     /// The request needs a flush now.

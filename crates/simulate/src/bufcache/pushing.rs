@@ -72,7 +72,7 @@ impl Engine<'_> {
         }
         let of = &mut self.tasks[task];
         of.sync = false;
-        of.step = if of.left() > 0 { Step::WriteBlock } else { Step::WriteDone };
+        of.step = if of.left > 0 { Step::WriteBlock } else { Step::WriteDone };
         true
     }
 

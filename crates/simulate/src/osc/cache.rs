@@ -1,9 +1,10 @@
 //! The way of a page into the cache: grant, dirty room, and the extent that takes it.
 
 use super::extent::{Extent, List, State};
+use super::flush;
+use super::plan::Trigger;
 use super::simulation::{Due, Simulation};
 use super::writer::{Activity, CACHE};
-use super::{Trigger, flush};
 
 impl Simulation<'_> {
     /// osc_queue_async_io: the page joins the writer's active extent, or another that it continues, or a new one. False

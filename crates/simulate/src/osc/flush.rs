@@ -4,13 +4,6 @@ use super::extent::{Extent, List, State};
 use super::simulation::{Due, Simulation};
 use super::writer::Activity;
 
-/// A file on a client, as the flusher knows it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Inode {
-    /// When it became dirty; `None`: it is not.
-    pub(super) dirty_since_ns: Option<u64>,
-}
-
 impl Simulation<'_> {
     /// A page of the file has become dirty.
     pub(super) fn dirtied(&mut self, inode: usize) {

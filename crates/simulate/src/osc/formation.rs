@@ -2,19 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::Trigger;
 use super::extent::{List, State};
+use super::plan::Trigger;
+use super::rpc::Reason;
 use super::simulation::{Due, Simulation};
-
-/// Why an RPC was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reason {
-    HighPriority,
-    Urgent,
-    CacheWaiters,
-    /// The object's count of pages, or a full extent.
-    Enough,
-}
 
 impl Simulation<'_> {
     /// osc_makes_rpc.

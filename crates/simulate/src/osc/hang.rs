@@ -8,12 +8,6 @@ use super::extent::State;
 use super::simulation::Simulation;
 use super::writer::{Activity, CACHE, FSYNC, LOCK, SYNC, Writer};
 
-impl Writer {
-    pub(super) fn name(&self) -> String {
-        format!("writer {}", self.rank)
-    }
-}
-
 impl Simulation<'_> {
     /// Nothing is due, and writers wait.
     pub(super) fn hang(&self) -> Option<Hang> {

@@ -1,205 +1,52 @@
-//! Extent locks that clients take from one another (LDLM), each of them flushing what it has under the lock first.
+//! Extent locks (LDLM), as a target knows them.
 
 use std::collections::VecDeque;
-
-use super::extent::List;
-use super::simulation::{Due, Simulation};
-use super::writer::{Activity, LOCK};
 
 /// The locks of one file's part on one target, as the target knows them.
 #[derive(Debug, Default)]
 pub(super) struct Resource {
-    granted: Vec<Lock>,
+    pub(super) granted: Vec<Lock>,
     /// Writers whose wish conflicts with a granted lock, in the order of their coming.
-    waiting: VecDeque<Wish>,
-    numbered: u64,
+    pub(super) waiting: VecDeque<Wish>,
+    pub(super) numbered: u64,
 }
 
 #[derive(Debug)]
-struct Lock {
-    id: u64,
-    client: usize,
-    first: u64,
-    last: u64,
+pub(super) struct Lock {
+    pub(super) id: u64,
+    pub(super) client: usize,
+    pub(super) first: u64,
+    pub(super) last: u64,
     /// Writers that write under it.
-    users: usize,
+    pub(super) users: usize,
     /// The target has asked for it back; the client knows.
-    asked: bool,
-    returning: bool,
+    pub(super) asked: bool,
+    pub(super) returning: bool,
     /// Extents that have to be written before it is given back.
-    flushing: usize,
+    pub(super) flushing: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Wish {
-    writer: usize,
-    client: usize,
-    first: u64,
-    last: u64,
+pub(super) struct Wish {
+    pub(super) writer: usize,
+    pub(super) client: usize,
+    pub(super) first: u64,
+    pub(super) last: u64,
 }
 
 impl Lock {
-    fn covers(&self, wish: &Wish) -> bool {
+    pub(super) fn covers(&self, wish: &Wish) -> bool {
         self.client == wish.client && self.first <= wish.first && wish.last <= self.last
     }
 
-    fn overlaps(&self, wish: &Wish) -> bool {
+    pub(super) fn overlaps(&self, wish: &Wish) -> bool {
         self.first <= wish.last && wish.first <= self.last
-    }
-}
-
-impl Simulation<'_> {
-    /// Takes the lock for the writer's next piece, from what its client has, or from the target.
-    pub(super) fn take_lock(&mut self, id: usize) {
-        if self.plan.group_lock {
-            return self.start_batch(id);
-        }
-        let wish = self.wish(id);
-        let resource = &mut self.resources[self.objects[self.writers[id].object].resource];
-        match resource.granted.iter_mut().find(|lock| lock.covers(&wish) && !lock.returning) {
-            Some(lock) => {
-                lock.users += 1;
-                self.writers[id].lock = Some(lock.id);
-                self.start_batch(id);
-            }
-            None => {
-                self.writers[id].activity = Activity::Lock;
-                self.writers[id].since_ns = self.agenda.now_ns();
-                self.agenda.after(self.plan.one_way_ns, Due::Enqueued(id));
-            }
-        }
-    }
-
-    /// The last page under the writer's lock.
-    pub(super) fn lock_end(&self, id: usize) -> u64 {
-        let writer = &self.writers[id];
-        let resource = &self.resources[self.objects[writer.object].resource];
-        let held = |id: u64| resource.granted.iter().find(|lock| lock.id == id);
-        writer.lock.and_then(held).map_or(u64::MAX, |lock| lock.last)
-    }
-
-    fn wish(&self, id: usize) -> Wish {
-        let writer = &self.writers[id];
-        Wish { writer: id, client: writer.client, first: writer.page, last: writer.page + writer.piece_left - 1 }
-    }
-
-    pub(super) fn enqueued(&mut self, id: usize) {
-        let wish = self.wish(id);
-        let resource = self.objects[self.writers[id].object].resource;
-        self.resources[resource].waiting.push_back(wish);
-        self.grant_waiting(resource);
-    }
-
-    /// Grants what conflicts neither with a granted lock nor with an earlier wish, and asks for what is in the way.
-    fn grant_waiting(&mut self, id: usize) {
-        let resource = &mut self.resources[id];
-        let mut index = 0;
-        while index < resource.waiting.len() {
-            let wish = resource.waiting[index];
-            if let Some(lock) = resource.granted.iter_mut().find(|lock| lock.covers(&wish) && !lock.asked) {
-                lock.users += 1;
-                let lock = lock.id;
-                resource.waiting.remove(index);
-                self.writers[wish.writer].lock = Some(lock);
-                self.agenda.after(self.plan.one_way_ns, Due::Granted(wish.writer));
-                continue;
-            }
-            let mut earlier = resource.waiting.iter().take(index);
-            let behind = earlier.any(|other| other.first <= wish.last && wish.first <= other.last);
-            let mut free = !behind;
-            for lock in resource.granted.iter_mut().filter(|lock| lock.overlaps(&wish)) {
-                free = false;
-                if !lock.asked && !behind {
-                    lock.asked = true;
-                    self.account.locks_taken += 1;
-                    self.agenda.after(self.plan.one_way_ns, Due::Asked(id, lock.id));
-                }
-            }
-            if free {
-                // Granted as wide as nobody else's locks and wishes stand in the way; taken off the list above.
-                let lock = resource.widest(&wish);
-                resource.granted.push(lock);
-            } else {
-                index += 1;
-            }
-        }
-    }
-
-    /// The writer has the lock. (Its client has counted it as a user since the target granted it.)
-    pub(super) fn granted(&mut self, id: usize) {
-        self.tell_wait(id, LOCK);
-        self.start_batch(id);
-    }
-
-    /// Blocking AST: no more writers under this lock; when the last has left, everything under it is written.
-    pub(super) fn asked(&mut self, resource: usize, id: u64) {
-        let lock = self.lock_mut(resource, id);
-        lock.returning = true;
-        if lock.users == 0 {
-            self.flush_lock(resource, id);
-        }
-    }
-
-    pub(super) fn drop_lock(&mut self, writer: usize) {
-        let Some(id) = self.writers[writer].lock.take() else { return };
-        let resource = self.objects[self.writers[writer].object].resource;
-        let lock = self.lock_mut(resource, id);
-        lock.users -= 1;
-        if lock.users == 0 && lock.returning {
-            self.flush_lock(resource, id);
-        }
-    }
-
-    /// osc_lock_flush: extents of high priority, which may go beyond the limit of RPCs in flight.
-    fn flush_lock(&mut self, resource: usize, id: u64) {
-        let lock = self.lock_mut(resource, id);
-        let (client, first, last) = (lock.client, lock.first, lock.last);
-        let (file, stripe) = (resource / self.plan.stripes, resource % self.plan.stripes);
-        let object = self.object_of(client * self.plan.files + file, stripe);
-        let all = self.writeback_range(object, first, last, List::HighPriority);
-        for extent in &all {
-            self.extents[*extent].lock = Some(id);
-        }
-        self.lock_mut(resource, id).flushing = all.len();
-        if all.is_empty() {
-            self.agenda.after(self.plan.one_way_ns, Due::Cancelled(resource, id));
-        } else if self.list_maint(object) {
-            self.check_rpcs(self.objects[object].osc);
-        }
-    }
-
-    /// One extent less to wait for.
-    pub(super) fn lock_flushed(&mut self, resource: usize, id: u64) {
-        let lock = self.lock_mut(resource, id);
-        lock.flushing -= 1;
-        if lock.flushing == 0 {
-            self.agenda.after(self.plan.one_way_ns, Due::Cancelled(resource, id));
-        }
-    }
-
-    pub(super) fn cancelled(&mut self, resource: usize, id: u64) {
-        self.resources[resource].granted.retain(|lock| lock.id != id);
-        self.grant_waiting(resource);
-    }
-
-    fn lock_mut(&mut self, resource: usize, id: u64) -> &mut Lock {
-        let lock = self.resources[resource].granted.iter_mut().find(|lock| lock.id == id);
-        lock.expect("a lock is there until its client has cancelled it")
-    }
-
-    /// Ranks of the writers whose client has what this writer waits for.
-    pub(super) fn lock_holders(&self, id: usize) -> Vec<usize> {
-        let wish = self.wish(id);
-        let resource = &self.resources[self.objects[self.writers[id].object].resource];
-        let clients: Vec<usize> =
-            resource.granted.iter().filter(|lock| lock.overlaps(&wish)).map(|lock| lock.client).collect();
-        (0..self.writers.len()).filter(|writer| clients.contains(&self.writers[*writer].client)).collect()
     }
 }
 
 impl Resource {
     /// ldlm_extent_policy: up to what other clients have or wish for on either side.
-    fn widest(&mut self, wish: &Wish) -> Lock {
+    pub(super) fn widest(&mut self, wish: &Wish) -> Lock {
         let granted = self.granted.iter().map(|lock| (lock.first, lock.last));
         let wished = self.waiting.iter().filter(|other| other.client != wish.client);
         let (mut first, mut last) = (0, u64::MAX);

@@ -1,18 +1,15 @@
 //! The clients, their writers, the targets, and what is due.
 
-use std::collections::VecDeque;
-
 use crate::agenda::Agenda;
 use crate::observer::Observer;
 use crate::policy::Outcome;
 use crate::random::Random;
 
-use super::Trigger;
 use super::account::Account;
+use super::client::{Inode, Osc};
 use super::extent::{Extents, Object};
-use super::flush::Inode;
 use super::lock::Resource;
-use super::parameters::Plan;
+use super::plan::{Plan, Trigger};
 use super::rpc::Rpc;
 use super::writer::{Activity, Writer};
 
@@ -47,22 +44,6 @@ pub(super) enum Due {
     Asked(usize, u64),
     /// The client has given it back.
     Cancelled(usize, u64),
-}
-
-/// A client's connection to a target: `client_obd`.
-#[derive(Debug, Default)]
-pub(super) struct Osc {
-    pub(super) client: usize,
-    pub(super) target: usize,
-    pub(super) dirty_pages: u64,
-    pub(super) grant_pages: u64,
-    pub(super) in_flight: u64,
-    /// Writers in osc_enter_cache.
-    pub(super) waiters: VecDeque<usize>,
-    pub(super) work_queued: bool,
-    pub(super) high_priority: VecDeque<usize>,
-    pub(super) ready: VecDeque<usize>,
-    pub(super) write: VecDeque<usize>,
 }
 
 pub(super) struct Simulation<'a> {

@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 use model::stall::RequestRecord;
 use proptest::prelude::*;
 
+use super::MODEL;
 use super::extent::State;
-use super::parameters::{Plan, TABLE};
+use super::parameters::TABLE;
+use super::plan::{Plan, Trigger};
 use super::simulation::{Due, Simulation};
-use super::{MODEL, Trigger};
 use crate::observer::{Metric, Observer, Operation, Unobserved, Wait};
 use crate::parameter::Settings;
 use crate::policy::Outcome;

@@ -1,9 +1,6 @@
-//! Processes that write: which pages, in which order, and what they do when they are done.
+//! A process that writes, and where it waits.
 
-use crate::observer::{Operation, Wait};
-
-use super::parameters::Plan;
-use super::simulation::{Due, Simulation};
+use super::plan::Plan;
 
 /// What a writer does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +82,7 @@ impl Writer {
     }
 
     /// First page of its transfer in the file, as IOR lays them out: segment, then rank, then transfer.
-    fn offset(&self, plan: &Plan) -> u64 {
+    pub(super) fn offset(&self, plan: &Plan) -> u64 {
         let in_block = plan.block_pages / plan.transfer_pages;
         let (segment, transfer) = (self.transfer / in_block, self.transfer % in_block);
         let (writers, rank) = if plan.files == 1 { (plan.writers as u64, self.rank as u64) } else { (1, 0) };
@@ -98,140 +95,9 @@ pub(super) fn ptlrpcd_tid(client: usize) -> u32 {
     100 + client as u32
 }
 
-impl Simulation<'_> {
-    pub(super) fn start(&mut self, id: usize) {
-        self.start_transfer(id);
-    }
-
-    fn start_transfer(&mut self, id: usize) {
-        let now_ns = self.agenda.now_ns();
-        let writer = &mut self.writers[id];
-        if writer.transfer == self.plan.transfers() {
-            return if self.plan.fsync { self.fsync(id) } else { self.close(id) };
-        }
-        writer.transfer_start_ns = now_ns;
-        writer.position = writer.offset(&self.plan);
-        writer.left = self.plan.transfer_pages;
-        self.next_piece(id);
-    }
-
-    /// cl_io_loop: an iteration for each stripe; a file on one target has one for the whole call.
-    fn next_piece(&mut self, id: usize) {
-        let (stripe_pages, stripes) = (self.plan.stripe_pages, self.plan.stripes as u64);
-        let writer = &mut self.writers[id];
-        if writer.left == 0 {
-            writer.transfer += 1;
-            let operation = Operation {
-                class: "write",
-                tid: writer.tid(),
-                start_ns: writer.transfer_start_ns,
-                end_ns: self.agenda.now_ns(),
-                bytes: self.plan.transfer_pages * super::parameters::PAGE_BYTES,
-            };
-            self.account.write(operation.end_ns - operation.start_ns);
-            self.observer.operation(operation);
-            return self.start_transfer(id);
-        }
-        let (number, within) = (writer.position / stripe_pages, writer.position % stripe_pages);
-        let stripe = (number % stripes) as usize;
-        writer.piece_left = if stripes == 1 { writer.left } else { writer.left.min(stripe_pages - within) };
-        writer.page = number / stripes * stripe_pages + within;
-        writer.position += writer.piece_left;
-        writer.left -= writer.piece_left;
-        let inode = writer.inode;
-        let object = self.object_of(inode, stripe);
-        self.writers[id].object = object;
-        self.take_lock(id);
-    }
-
-    /// generic_file_write: copies into pages that the OSC does not know of yet.
-    pub(super) fn start_batch(&mut self, id: usize) {
-        let writer = &mut self.writers[id];
-        writer.activity = Activity::Busy;
-        writer.batch_left = writer.piece_left.min(self.plan.commit_pages);
-        let ns = (writer.batch_left as f64 * self.plan.copy_page_ns) as u64;
-        let ns = self.about_ns(ns);
-        self.agenda.after(ns, Due::Copied(id));
-    }
-
-    /// osc_io_commit_async: hands over the next page, or sleeps.
-    pub(super) fn page(&mut self, id: usize) {
-        if self.writers[id].batch_left == 0 {
-            return self.end_batch(id);
-        }
-        if self.queue_async_io(id) {
-            self.added(id);
-        }
-    }
-
-    /// The page is in its extent.
-    pub(super) fn added(&mut self, id: usize) {
-        self.account.dirtied_pages += 1;
-        let writer = &mut self.writers[id];
-        writer.page += 1;
-        writer.piece_left -= 1;
-        writer.batch_left -= 1;
-        self.agenda.after(self.plan.commit_page_ns, Due::Page(id));
-    }
-
-    /// osc_io_end, where the piece ends too.
-    pub(super) fn end_batch(&mut self, id: usize) {
-        if self.writers[id].piece_left > 0 {
-            return self.start_batch(id);
-        }
-        if let Some(extent) = self.writers[id].active.take() {
-            self.release(extent);
-        }
-        self.drop_lock(id);
-        self.next_piece(id);
-    }
-
-    /// What it waited for, in fsync or in a synchronous write, is written.
-    pub(super) fn written(&mut self, id: usize) {
-        let now_ns = self.agenda.now_ns();
-        match self.writers[id].activity {
-            Activity::Fsync => {
-                self.tell_wait(id, FSYNC);
-                let writer = &self.writers[id];
-                let (tid, start_ns) = (writer.tid(), writer.since_ns);
-                self.observer.operation(Operation { class: "fsync", tid, start_ns, end_ns: now_ns, bytes: 0 });
-                self.close(id);
-            }
-            Activity::Sync => {
-                self.tell_wait(id, SYNC);
-                let writer = &mut self.writers[id];
-                writer.activity = Activity::Busy;
-                writer.page += writer.batch_left;
-                writer.piece_left -= writer.batch_left;
-                writer.batch_left = 0;
-                self.end_batch(id);
-            }
-            other => unreachable!("nobody wakes a writer for extents while it is {other:?}"),
-        }
-    }
-
-    pub(super) fn close(&mut self, id: usize) {
-        self.writers[id].activity = Activity::Done;
-        self.writers_left -= 1;
-        if self.writers_left == 0 {
-            self.account.closed_ns = Some(self.agenda.now_ns());
-            if !self.plan.fsync {
-                self.observer.phase("writeback", false, self.agenda.now_ns());
-            }
-        }
-    }
-
-    /// It waits no longer, or the model ends.
-    pub(super) fn tell_wait(&mut self, id: usize, frames: &'static [&'static str]) {
-        let end_ns = self.agenda.now_ns();
-        let writer = &self.writers[id];
-        let (tid, start_ns, waker) = (writer.tid(), writer.since_ns, ptlrpcd_tid(writer.client));
-        self.account.wait(frames, end_ns - start_ns);
-        if end_ns - start_ns >= self.account.slow_ns {
-            let goes_on = self.agenda.is_empty();
-            let waker_tid = (frames != LOCK && !goes_on).then_some(waker);
-            self.observer.wait(&Wait { tid, start_ns, end_ns, frames, waker_tid, request: None });
-        }
+impl Writer {
+    pub(super) fn name(&self) -> String {
+        format!("writer {}", self.rank)
     }
 }
 

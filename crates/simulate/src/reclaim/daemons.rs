@@ -2,10 +2,11 @@
 
 use super::disk::{Request, What};
 use super::inodes::{CLUSTER, CLUSTER_PAGES, DIRTY, FLUSHING, IN_AIL, IN_CHECKPOINT, IN_LOG_WRITE, PINNED};
-use super::memory::State;
-use super::parameters::PAGE;
+use super::memory::{PAGE, State};
+use super::pusher::Pusher;
+use super::task::Body;
 use super::waits::Await;
-use super::world::{Body, World};
+use super::world::World;
 
 /// Pages of a write of the log.
 const LOG_PAGES: u32 = 16;
@@ -18,31 +19,6 @@ const WRITES: u32 = 32;
 
 /// Age from which dirty pages are written: dirty_expire_centisecs.
 const OLD_NS: u64 = 30_000_000_000;
-
-/// Threads of a file system.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Daemon {
-    pub(super) pusher: u32,
-    pub(super) flusher: u32,
-}
-
-/// xfsaild of a file system.
-#[derive(Debug)]
-pub(super) struct Pusher {
-    pub(super) fs: u8,
-    /// Where it is in the AIL; `None`: it rests.
-    at: Option<usize>,
-    /// It has met pinned inodes: the log must be forced first.
-    force: bool,
-    /// Clusters that it will write, each once.
-    clusters: Vec<u32>,
-}
-
-impl Pusher {
-    pub(super) fn new(fs: u8) -> Pusher {
-        Pusher { fs, at: None, force: false, clusters: Vec::new() }
-    }
-}
 
 impl World<'_> {
     /// Has the log written, as far as it has got.

@@ -1,25 +1,10 @@
 //! Inodes that are wanted: files that are opened, and du.
 
+use super::du::Walker;
 use super::inodes::{CACHED, CLUSTER, GRABBED, RECLAIMABLE, REFERENCED};
+use super::task::Body;
 use super::waits::Await;
-use super::world::{Body, World};
-
-/// du on a file system.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Walker {
-    fs: u8,
-    ino: u32,
-}
-
-impl Walker {
-    pub(super) fn new(fs: u8) -> Walker {
-        Walker { fs, ino: 0 }
-    }
-
-    pub(super) fn fs(self) -> u8 {
-        self.fs
-    }
-}
+use super::world::World;
 
 impl World<'_> {
     /// Gets hold of a file's inode. `false`: the task waits, and then tries again.

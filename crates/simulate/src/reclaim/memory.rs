@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::parameters::PAGE;
+/// A page, in bytes.
+pub(super) const PAGE: u64 = 4096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {

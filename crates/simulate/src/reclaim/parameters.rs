@@ -1,5 +1,7 @@
 //! What can be set, and what it comes to.
 
+use super::inodes::CLUSTER;
+use super::memory::PAGE;
 use crate::parameter::{Kind, Parameter, SettingError, Settings};
 
 const DOCUMENT: &str = "the document's command line (C. Mason, linux-xfs, 2016-11)";
@@ -80,9 +82,6 @@ pub(super) enum Rule {
     Progress,
 }
 
-/// A page, in bytes.
-pub(super) const PAGE: u64 = 4096;
-
 /// The settings, in the model's own units: pages, ns.
 #[derive(Debug, Clone)]
 pub(super) struct Setup {
@@ -141,7 +140,7 @@ impl Setup {
             value => Err(SettingError::Contradiction(format!("{name} = {value}: at most {most}"))),
         };
         let groups = small("groups", 1024)?;
-        let unit = groups * super::inodes::CLUSTER;
+        let unit = groups * CLUSTER;
         let setup = Setup {
             rule,
             workers: small("workers", 100_000)?,

@@ -1,12 +1,13 @@
 //! Reclaim of memory: kswapd, direct reclaim, the shrinkers.
 
+use super::inodes::CLUSTER_PAGES;
+use super::memory::PAGE;
 use super::parameters::Rule;
+use super::reclaimer::{PRIORITY, Reclaim, Stage};
+use super::task::Body;
 use super::waits::Await;
 use super::walk::Walk;
-use super::world::{Body, World};
-
-/// Where reclaim begins: it looks at a 4096th of the list. DEF_PRIORITY.
-const PRIORITY: u32 = 12;
+use super::world::World;
 
 /// What direct reclaim must reclaim before it may stop: SWAP_CLUSTER_MAX.
 const ENOUGH: u64 = 32;
@@ -16,43 +17,6 @@ const BATCHES: [u64; 2] = [1024, 128];
 
 /// HZ/10.
 const PAUSE_NS: u64 = 100_000_000;
-
-/// A reclaimer on its way: through the list, then through the shrinkers, then through both with more force.
-#[derive(Debug)]
-pub(super) struct Reclaim {
-    kswapd: bool,
-    /// It may enter file systems: __GFP_FS.
-    enters: bool,
-    priority: u32,
-    reclaimed: u64,
-    /// Pages looked at in this round.
-    scanned: u64,
-    unclean: u64,
-    stage: Stage,
-}
-
-#[derive(Debug)]
-enum Stage {
-    /// The list of pages.
-    List,
-    /// A shrinker: its file system, and which of the two; none of its work has begun.
-    Shrinker(u8, usize),
-    /// It has so much left to look at.
-    Shrinking(u8, u64),
-    /// It is in xfs_reclaim_inodes_ag, and has so much left to look at afterwards.
-    Walking(Box<Walk>, u64),
-    /// All shrinkers have been asked.
-    Round,
-    /// It pauses, and then it is over.
-    Last,
-}
-
-impl Reclaim {
-    fn new(kswapd: bool, enters: bool) -> Box<Reclaim> {
-        let stage = Stage::List;
-        Box::new(Reclaim { kswapd, enters, priority: PRIORITY, reclaimed: 0, scanned: 0, unclean: 0, stage })
-    }
-}
 
 impl World<'_> {
     /// Gives the task what it needs of the free pages. `false`: there is too little, and it begins to reclaim.
@@ -201,7 +165,7 @@ impl World<'_> {
         system.deferred[1] += rest;
         for _ in 0..left - rest {
             match system.prune_buffer() {
-                Some(true) => self.memory.slab_free(super::parameters::PAGE * u64::from(super::inodes::CLUSTER_PAGES)),
+                Some(true) => self.memory.slab_free(PAGE * u64::from(CLUSTER_PAGES)),
                 Some(false) => {}
                 None => break,
             }

@@ -1,17 +1,14 @@
 //! Everything that there is, and the loop that lets it go on.
 
-use super::daemons::{Daemon, Pusher};
 use super::disk::{Request, What, service_ns};
-use super::files::Walker;
 use super::inodes::FileSystem;
 use super::memory::Memory;
 use super::parameters::Setup;
+use super::pusher::Daemon;
 use super::space::AddressSpace;
 use super::tally::Tally;
-use super::vmscan::Reclaim;
+use super::task::{Body, Task};
 use super::waits::Await;
-use super::walk::Walk;
-use super::workload::{Part, Round};
 use crate::agenda::Agenda;
 use crate::liveness::Hang;
 use crate::observer::{Observer, Wait};
@@ -36,43 +33,6 @@ pub(super) enum Due {
     Measure,
     /// All is over.
     End,
-}
-
-/// What a task does.
-#[derive(Debug)]
-pub(super) enum Body {
-    Worker(Round),
-    Part(Part),
-    Du(Walker),
-    Kswapd,
-    Pusher(Pusher),
-    /// The worker that reclaims inodes in the background, of a file system.
-    Background(u8, Option<Box<Walk>>),
-    /// The flusher of a file system: it never waits.
-    Flusher,
-}
-
-/// A thread, of the program or the kernel.
-#[derive(Debug)]
-pub(super) struct Task {
-    pub(super) body: Body,
-    /// It is reclaiming memory.
-    pub(super) reclaim: Option<Box<Reclaim>>,
-    /// Pages that it still needs before it can go on.
-    pub(super) need: u64,
-    /// Pages that it has got for what it is doing.
-    pub(super) pages: u64,
-    /// It holds the address space.
-    pub(super) holds: bool,
-    pub(super) waits: Option<(Await, u64)>,
-    on_cpu: bool,
-    stay: u32,
-}
-
-impl Task {
-    pub(super) fn new(body: Body) -> Task {
-        Task { body, reclaim: None, need: 0, pages: 0, holds: false, waits: None, on_cpu: false, stay: 0 }
-    }
 }
 
 /// How long nothing may move before it counts as a hang: the kernel's hung_task_timeout_secs.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use model::block::{DeviceNumber, Kind, Operation, SECTOR_BYTES};
 use model::stall::{KindCounts, RequestRecord};
 
+use super::bio::Bio;
 use super::device::Device;
 use super::elevator::{Choice, Elevator, Entry};
 use super::places::Places;
@@ -14,20 +15,6 @@ use crate::agenda::Agenda;
 
 /// The modelled disk: a major that Linux gives to experiments.
 pub(super) const DEVICE: DeviceNumber = DeviceNumber::new(240, 0);
-
-/// Something that a task hands to the block layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bio {
-    /// Whose.
-    pub(super) task: u32,
-    /// The task's word for it.
-    pub(super) tag: u64,
-    pub(super) kind: Kind,
-    pub(super) sector: u64,
-    pub(super) sectors: u32,
-    /// How long the device works on it, where it need not be drawn.
-    pub(super) service_ns: Option<u64>,
-}
 
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use model::block::{Kind, Operation};
 
-use super::layer::{Bio, Layer, Submitted};
+use super::bio::Bio;
+use super::layer::{Layer, Submitted};
 use crate::random::Random;
 
 /// Reads: of what kind, in 1000; the document's 445 R, 22 RM and 31 RA.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::layer::Bio;
+use super::bio::Bio;
 use super::traffic::Seen;
 
 /// How many requests there are.

@@ -92,7 +92,7 @@ fn with_budget(settings: &Settings, requests: &[Recorded], fit: &Fit) -> Setting
     let mut settings = settings.clone();
     let sectors: u64 = requests.iter().map(|request| u64::from(request.sectors)).sum();
     let busy_ns: u64 = fit.service_ns.iter().sum();
-    let is_set = settings.whole("budget") != Settings::new(super::MODEL.parameters).whole("budget");
+    let is_set = settings.whole("budget") != Settings::new(settings::PARAMETERS).whole("budget");
     if busy_ns > 0 && !is_set {
         let per_ns = sectors as f64 / busy_ns as f64 * f64::from(fit.servers);
         let budget = (per_ns * settings.whole("timeout_sync") as f64) as u64;

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use super::arrivals::{Arrivals, Cause};
+use super::bio::Bio;
 use super::elevator::Elevator;
 use super::fit::Fit;
-use super::layer::{Bio, Due, Layer, Shape, Submitted};
+use super::layer::{Due, Layer, Shape, Submitted};
 
 /// What a request met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

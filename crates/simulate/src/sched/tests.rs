@@ -4,8 +4,9 @@ use model::block::{Kind, Operation};
 use proptest::prelude::*;
 
 use super::MODEL;
+use super::bio::Bio;
 use super::elevator::{Choice, Elevator, Entry};
-use super::layer::{Bio, Due, Layer, Shape};
+use super::layer::{Due, Layer, Shape};
 use super::mix::{Mix, Role};
 use super::pool::Limit;
 use super::settings;

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use model::quantity::parse_duration;
 use model::run::Configuration;
+use simulate::models;
 use simulate::parameter::Settings;
-use simulate::policy::{self, Model, Policy};
+use simulate::policy::{Model, Policy};
 
 use super::table;
 use crate::cli::{OutputArgs, Requests, configuration};
@@ -76,7 +77,7 @@ pub fn command() -> Command {
         .subcommand_value_name("MODEL")
         .subcommand_help_heading("Models")
         .after_help("What each model leaves out stands in docs/MODELS.md.");
-    for model in policy::ALL {
+    for model in models::ALL {
         let shaped = Options::augment_args(Command::new(model.name))
             .about(model.about)
             .long_about(None::<&str>)
@@ -89,7 +90,7 @@ pub fn command() -> Command {
 /// Takes the parsed words of `simulate` apart.
 pub fn asked(matches: &ArgMatches) -> Result<Asked, Failure> {
     let (name, matches) = matches.subcommand().expect("simulate requires a model");
-    let model = policy::find(name).expect("each subcommand is a model");
+    let model = models::find(name).expect("each subcommand is a model");
     let options = Options::from_arg_matches(matches).map_err(Failure::usage)?;
     Ok(Asked { model, options })
 }

@@ -4,12 +4,15 @@ use model::block::{DeviceNumber, Kind, Operation};
 use model::metric::{Semantics, Unit};
 use model::stall::RequestRecord;
 
-use super::daemons::{Daemon, Pusher};
 use super::disk::{Request, What};
-use super::files::Walker;
+use super::du::Walker;
+use super::inodes::FileSystem;
+use super::memory::PAGE;
+use super::pusher::{Daemon, Pusher};
+use super::simoop::{Part, Round};
+use super::task::{Body, Task};
 use super::waits::Await;
-use super::workload::{Part, Round};
-use super::world::{Body, Task, World};
+use super::world::World;
 use crate::observer::Metric;
 
 const fn counter(name: &'static str) -> Metric {
@@ -100,7 +103,7 @@ impl World<'_> {
                 let number = tid - self.setup.workers - (part.parent - 1) * self.setup.subthreads;
                 format!("worker {}/{number}", part.parent)
             }
-            Body::Du(walker) => format!("du {}", walker.fs()),
+            Body::Du(walker) => format!("du {}", walker.fs),
             Body::Kswapd => format!("kswapd{}", tid - 1 - self.setup.workers * (1 + self.setup.subthreads)),
             Body::Pusher(pusher) => self.pusher_name(pusher.fs),
             Body::Background(fs, _) => format!("xfs-reclaim/{fs}"),
@@ -135,7 +138,7 @@ impl World<'_> {
             request: request.number,
             device: DeviceNumber::new(8, u32::from(fs) * 16),
             sector: u64::from(place) * u64::from(request.pages) * SECTORS_PER_PAGE,
-            bytes: request.pages * super::parameters::PAGE as u32,
+            bytes: request.pages * PAGE as u32,
             kind,
             tid: request.tid,
             merges: 0,
@@ -153,7 +156,7 @@ impl World<'_> {
 
     pub(super) fn sample(&mut self) {
         let systems = &self.systems;
-        let sum = |of: fn(&super::inodes::FileSystem) -> u64| systems.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&FileSystem) -> u64| systems.iter().map(of).sum::<u64>();
         let (memory, tally) = (&self.memory, &self.tally);
         let values = [
             memory.free(),

@@ -1,0 +1,82 @@
+//! simoop: the state of its workers and of their threads.
+
+/// A worker's round: touch, read, write, allocate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Round {
+    pub(super) step: RoundStep,
+    /// The operation under way is a write, not a read.
+    pub(super) writes: bool,
+    /// Threads started, and not yet returned.
+    pub(super) started: u32,
+    pub(super) running: u32,
+    pub(super) operation_ns: u64,
+    pub(super) round_ns: u64,
+    /// Pages still to be touched.
+    pub(super) left: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RoundStep {
+    Touch,
+    Start,
+    Started,
+    Join,
+    Map,
+    Mapped,
+    Fault,
+    Faulted,
+    Touched,
+    Unmap,
+    Unmapped,
+}
+
+/// A thread that reads or writes once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    pub(super) step: PartStep,
+    pub(super) parent: u32,
+    pub(super) writes: bool,
+    pub(super) fs: u8,
+    pub(super) ino: u32,
+    /// Pages done.
+    pub(super) done: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PartStep {
+    Fault,
+    Faulted,
+    Touched,
+    Open,
+    Read,
+    Submit,
+    Got,
+    Throttle,
+    Write,
+    Copied,
+    Unmap,
+    Unmapped,
+}
+
+impl Round {
+    pub(super) fn new() -> Round {
+        let step = RoundStep::Touch;
+        Round { step, writes: false, started: 0, running: 0, operation_ns: 0, round_ns: 0, left: 0 }
+    }
+}
+
+impl Part {
+    pub(super) fn new(parent: u32) -> Part {
+        Part { step: PartStep::Fault, parent, writes: false, fs: 0, ino: 0, done: 0 }
+    }
+
+    /// The pages that it needs are for the page cache.
+    pub(super) fn fills_cache(self) -> bool {
+        matches!(self.step, PartStep::Submit | PartStep::Write)
+    }
+
+    /// Where it waits for the address space, it is for a page fault.
+    pub(super) fn faults(self) -> bool {
+        self.step == PartStep::Fault
+    }
+}

@@ -1,0 +1,45 @@
+//! The tasks.
+
+use super::du::Walker;
+use super::pusher::Pusher;
+use super::reclaimer::Reclaim;
+use super::simoop::{Part, Round};
+use super::waits::Await;
+use super::walk::Walk;
+
+/// What a task does.
+#[derive(Debug)]
+pub(super) enum Body {
+    Worker(Round),
+    Part(Part),
+    Du(Walker),
+    Kswapd,
+    Pusher(Pusher),
+    /// The worker that reclaims inodes in the background, of a file system.
+    Background(u8, Option<Box<Walk>>),
+    /// The flusher of a file system: it never waits.
+    Flusher,
+}
+
+/// A thread, of the program or the kernel.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) body: Body,
+    /// It is reclaiming memory.
+    pub(super) reclaim: Option<Box<Reclaim>>,
+    /// Pages that it still needs before it can go on.
+    pub(super) need: u64,
+    /// Pages that it has got for what it is doing.
+    pub(super) pages: u64,
+    /// It holds the address space.
+    pub(super) holds: bool,
+    pub(super) waits: Option<(Await, u64)>,
+    pub(super) on_cpu: bool,
+    pub(super) stay: u32,
+}
+
+impl Task {
+    pub(super) fn new(body: Body) -> Task {
+        Task { body, reclaim: None, need: 0, pages: 0, holds: false, waits: None, on_cpu: false, stay: 0 }
+    }
+}
