@@ -1,5 +1,5 @@
-//! Plays each model at its defaults, for each of its policies, and says how many events of it happened in a second of ours:
-//! `cargo run --release -p simulate --example events_per_second [MODEL]`.
+//! Runs each model at its defaults, with each of its policies, and prints how many simulated events a second of real time
+//! covers: `cargo bench -p simulate --bench events_per_second [MODEL]`.
 
 use std::time::Instant;
 
@@ -8,7 +8,8 @@ use simulate::observer::Unobserved;
 use simulate::parameter::{SettingError, Settings};
 
 fn main() -> Result<(), SettingError> {
-    let only = std::env::args().nth(1);
+    // cargo adds `--bench`.
+    let only = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     println!("{:10} {:20} {:>12} {:>10} {:>14}", "model", "policy", "events", "seconds", "events/s");
     for model in models::ALL.iter().filter(|model| only.as_deref().is_none_or(|only| only == model.name)) {
         for policy in model.policies {
