@@ -1,41 +1,28 @@
 //! The house rules, one module each. A rule reads a [`Tree`] and gives findings.
 
+mod attribute;
+mod circles;
+mod finding;
 mod hosts;
+mod imports;
+mod layers;
 mod length;
 mod links;
 mod names;
+mod pending;
 mod purity;
 mod recipes;
 mod rooms;
 mod rust;
+mod syntax;
 mod tree;
 mod unsafety;
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+#[cfg(test)]
+use finding::Finding;
 use tree::Tree;
-
-/// Something against the rules.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Finding {
-    path: PathBuf,
-    line: usize,
-    /// What it is, and what to do.
-    what: String,
-}
-
-impl Finding {
-    fn new(path: impl AsRef<Path>, line: usize, what: impl Into<String>) -> Finding {
-        Finding { path: path.as_ref().to_owned(), line, what: what.into() }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.path.display(), self.line, self.what)
-    }
-}
 
 /// Checks every rule and prints the findings; `Ok(true)` where there are none.
 pub(crate) fn run(root: &Path) -> Result<bool, String> {
@@ -43,6 +30,8 @@ pub(crate) fn run(root: &Path) -> Result<bool, String> {
     let packages = rooms::packages(root)?;
     let mut findings = rooms::check(&tree, &packages);
     for rule in [
+        circles::check,
+        layers::check,
         unsafety::check,
         names::check,
         length::check,
@@ -50,7 +39,7 @@ pub(crate) fn run(root: &Path) -> Result<bool, String> {
         hosts::check,
         recipes::check,
         links::check,
-        rust::check,
+        syntax::check,
     ] {
         findings.extend(rule(&tree));
     }
@@ -65,6 +54,12 @@ pub(crate) fn run(root: &Path) -> Result<bool, String> {
         many => println!("tidy: {many} findings"),
     }
     Ok(findings.is_empty())
+}
+
+/// Prints the circles of imports of every crate.
+pub(crate) fn list_circles(root: &Path) -> Result<bool, String> {
+    print!("{}", circles::list(&Tree::read(root)?));
+    Ok(true)
 }
 
 /// Findings of a rule on files given as path and text, one per line.

@@ -1,6 +1,7 @@
 //! No path of somebody's machine and no registry's host name: both age badly and work for one person only.
 
-use super::{Finding, tree::Tree};
+use super::finding::Finding;
+use super::tree::Tree;
 
 /// Written in two halves, so that this file keeps its own rule.
 const FOLDERS: [&str; 3] = [concat!("/wo", "rk/"), concat!("/ho", "me/"), concat!("/ro", "ot/")];

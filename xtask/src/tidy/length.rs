@@ -1,7 +1,8 @@
 //! A file has one subject, a function one job. These are the outer limits, not the aim.
 
+use super::finding::Finding;
 use super::rust::Function;
-use super::{Finding, tree::Tree};
+use super::tree::Tree;
 
 const FILE_LINES: usize = 400;
 const FUNCTION_LINES: usize = 80;

@@ -1,6 +1,7 @@
 //! No drawer for everything: a function lives with the noun it serves.
 
-use super::{Finding, tree::Tree};
+use super::finding::Finding;
+use super::tree::Tree;
 
 const FORBIDDEN: [&str; 8] = ["util", "utils", "common", "helper", "helpers", "logic", "misc", "stuff"];
 

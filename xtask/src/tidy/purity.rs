@@ -1,7 +1,8 @@
 //! The rooms that only reason touch no file system, process, clock or randomness, except in tests.
 
+use super::finding::Finding;
 use super::rust::Token;
-use super::{Finding, tree::Tree};
+use super::tree::Tree;
 
 const PURE: [&str; 11] = [
     "model",

@@ -1,6 +1,7 @@
 //! A recipe says what it is, and the program ships it.
 
-use super::{Finding, tree::Tree};
+use super::finding::Finding;
+use super::tree::Tree;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let catalogue = |name: &str| {

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
-use super::{Finding, tree::Tree};
+use super::finding::Finding;
+use super::tree::Tree;
 
 const PAGE: &str = "docs/ARCHITECTURE.md";
 

@@ -6,7 +6,10 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-use super::{Finding, tree::Tree};
+mod scope;
+
+use super::attribute;
+pub(super) use scope::{Import, Path, Scope};
 
 /// A word or sign with the line it is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub(super) struct RustFile {
     /// Literals are left out: what a string says is no code.
     pub(super) tokens: Vec<Token>,
     pub(super) functions: Vec<Function>,
+    /// What its modules declare and import.
+    pub(super) scopes: Vec<Scope>,
     /// Lines of items under `#[cfg(test)]` or `#[test]`.
     tests: Vec<RangeInclusive<usize>>,
 }
@@ -39,6 +44,7 @@ impl RustFile {
         let mut file = RustFile::default();
         flatten(stream, &mut file.tokens);
         file.visit_file(&parsed);
+        file.scopes = scope::scopes(&parsed);
         Ok(file)
     }
 
@@ -47,7 +53,7 @@ impl RustFile {
     }
 
     fn note_test(&mut self, attributes: &[syn::Attribute], item: &impl Spanned) {
-        if attributes.iter().any(is_test_attribute) {
+        if attributes.iter().any(attribute::is_test) {
             self.tests.push(lines_of(item));
         }
     }
@@ -87,14 +93,6 @@ impl<'ast> Visit<'ast> for RustFile {
     }
 }
 
-fn is_test_attribute(attribute: &syn::Attribute) -> bool {
-    let is_cfg_test = || match &attribute.meta {
-        syn::Meta::List(list) => list.tokens.to_string() == "test",
-        _ => false,
-    };
-    attribute.path().is_ident("test") || attribute.path().is_ident("cfg") && is_cfg_test()
-}
-
 fn lines_of(item: &impl Spanned) -> RangeInclusive<usize> {
     item.span().start().line..=item.span().end().line
 }
@@ -114,13 +112,4 @@ fn flatten(stream: TokenStream, into: &mut Vec<Token>) {
             }
         }
     }
-}
-
-/// A source that cannot be parsed cannot be checked.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let broken = |file: &super::tree::File| match &file.rust {
-        Some(Err(why)) => Some(Finding::new(&file.path, 1, format!("cannot be parsed ({why}); mend its syntax"))),
-        _ => None,
-    };
-    tree.files().iter().filter_map(broken).collect()
 }

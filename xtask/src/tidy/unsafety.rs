@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Finding, tree::Tree};
+use super::finding::Finding;
+use super::tree::Tree;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
