@@ -82,8 +82,3 @@ impl AppendFile {
         }
     }
 }
-
-/// Makes the names in a directory survive a crash of the machine.
-pub(crate) fn sync_directory(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
-}

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod append;
+mod directory;
 mod encode;
 mod error;
 mod journal;
@@ -31,10 +32,3 @@ pub use read::rows::{BatchPlace, Batches};
 pub use read::run::Run;
 pub use read::stored::StoredTable;
 pub use writer::{Closed, Writer};
-
-/// The description of a run, written once.
-const DESCRIPTION_FILE: &str = "run.json";
-/// The list of what is live.
-const JOURNAL_FILE: &str = "journal";
-/// Space held back for the moment the disk is full.
-const RESERVE_FILE: &str = "reserve";

@@ -16,7 +16,7 @@ use model::run::RunDescription;
 use model::stall::{StackRecord, TaskRecord, Traced};
 use model::time::Moment;
 
-use crate::append::sync_directory;
+use crate::directory::sync_directory;
 use crate::error::ArchiveError;
 use crate::options::WriterOptions;
 use crate::read::run::Run;

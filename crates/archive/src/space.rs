@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
+use crate::directory::{RESERVE_FILE, sync_directory};
 use crate::error::ArchiveError;
 use crate::options::WriterOptions;
-use crate::{RESERVE_FILE, append};
 
 /// What a run needs beside its reserve: its first consolidation with some air.
 const LEAST_BYTES: u64 = 256 << 10;
@@ -112,7 +112,7 @@ impl Space {
         // ext4 gives freed blocks out again only once the freeing is committed, hence the syncs.
         let freed = file.set_len(to_bytes).and_then(|()| file.sync_all()).is_ok();
         if let Some(dir) = self.path.parent() {
-            let _ = append::sync_directory(dir);
+            let _ = sync_directory(dir);
         }
         self.reserve_bytes = to_bytes;
         freed

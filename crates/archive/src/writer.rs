@@ -6,6 +6,7 @@ mod direct;
 mod flush;
 mod segment;
 mod shelf;
+mod trouble;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +20,8 @@ use model::run::RunDescription;
 use model::stall::Traced;
 use model::time::Moment;
 
-use crate::append::{AppendFile, sync_directory};
+use crate::append::AppendFile;
+use crate::directory::{DESCRIPTION_FILE, JOURNAL_FILE, sync_directory};
 use crate::encode::Encoder;
 use crate::error::ArchiveError;
 use crate::journal::{Entry, Journal};
@@ -28,10 +30,9 @@ use crate::space::Space;
 use crate::table::{
     Descriptors, Intervals, Metrics, Operations, Priority, RequestIntervals, Requests, Samples, Stacks, Stalls, Tasks,
 };
-use crate::{DESCRIPTION_FILE, JOURNAL_FILE};
-use degrade::Trouble;
 use segment::Segments;
 use shelf::{Rows, Shelf};
+use trouble::Trouble;
 
 /// zstd level of recent batches: they live for a minute.
 const RECENT_LEVEL: i32 = 1;

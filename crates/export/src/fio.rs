@@ -19,12 +19,10 @@ use model::run::RunDescription;
 use serde_json::{Value, json};
 
 use self::cpu::CpuTimes;
-use self::direction::{Direction, rate_per_s, shares};
+use self::direction::{DIRECTIONS, Direction, rate_per_s, shares};
+pub use self::logs::LogKind;
 use self::options::Options;
 
-/// What the job had in the way of operations: fio's name, the number that its logs have for it, and our class.
-const DIRECTIONS: [(&str, u8, &str); 4] =
-    [("read", 0, "read"), ("write", 1, "write"), ("trim", 2, "trim"), ("sync", 3, "fsync")];
 /// The number of `EILSEQ`, with which fio says that data were not those that it had written.
 const WRONG_DATA: i32 = 84;
 
@@ -172,34 +170,6 @@ impl Job {
     fn seen_until_ns(&self) -> u64 {
         let last = self.directions.iter().filter_map(Direction::end_ns).max();
         self.end_ns.or(last).unwrap_or(self.start_ns)
-    }
-}
-
-/// One of fio's interval logs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogKind {
-    /// KiB per second.
-    Bandwidth,
-    /// Operations per second.
-    Iops,
-    /// Mean latency, ns.
-    Latency,
-    /// The same under the name of fio's completion latency.
-    CompletionLatency,
-}
-
-impl LogKind {
-    /// All of them.
-    pub const ALL: [LogKind; 4] = [LogKind::Bandwidth, LogKind::Iops, LogKind::Latency, LogKind::CompletionLatency];
-
-    /// The end of its file's name.
-    pub fn suffix(self) -> &'static str {
-        match self {
-            LogKind::Bandwidth => "_bw.1.log",
-            LogKind::Iops => "_iops.1.log",
-            LogKind::Latency => "_lat.1.log",
-            LogKind::CompletionLatency => "_clat.1.log",
-        }
     }
 }
 

@@ -11,40 +11,19 @@ mod requests;
 mod run;
 mod stalls;
 mod threads;
+mod track_kind;
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 
 use model::block::DeviceNumber;
 use model::run::RunDescription;
+use model::stall::TaskRecord;
 
-use self::counters::Sources;
 use self::lanes::Rows;
 use self::packet::{Packets, Track};
 use self::threads::Threads;
-
-/// Kinds of tracks: the upper bits of a track's number.
-const KIND_SHIFT: u32 = 56;
-
-/// What a track is of.
-#[derive(Debug, Clone, Copy)]
-enum Of {
-    Run = 1,
-    Process = 2,
-    Thread = 3,
-    Lane = 4,
-    Device = 5,
-    Source = 6,
-    Metric = 7,
-    Load = 8,
-}
-
-impl Of {
-    /// The track of the thing with that number.
-    fn track(self, number: u64) -> Track {
-        Track((self as u64) << KIND_SHIFT | number)
-    }
-}
+use self::track_kind::TrackKind;
 
 /// A trace being written.
 pub struct PerfettoTrace<W: Write> {
@@ -55,7 +34,8 @@ pub struct PerfettoTrace<W: Write> {
     stacks: HashMap<u32, String>,
     devices: HashMap<DeviceNumber, (Track, Rows, Vec<Track>)>,
     device_names: HashMap<DeviceNumber, String>,
-    sources: Sources,
+    /// A track for each source of metrics.
+    sources: HashMap<String, Track>,
     /// When each sample was taken.
     samples: HashMap<u32, u64>,
     /// Counters of the load's classes that were begun.
@@ -72,7 +52,7 @@ impl<W: Write> PerfettoTrace<W> {
         let made = description.origin().map_or_else(String::new, |origin| {
             format!(", SIMULATED by the model '{}', policy '{}'", origin.model, origin.policy)
         });
-        packets.track(Of::Run.track(0), None, &format!("run {}{made}", description.workload))?;
+        packets.track(TrackKind::Run.track(0), None, &format!("run {}{made}", description.workload))?;
         let names = description.devices.iter().filter_map(|device| {
             let (major, minor) = device.number.split_once(':')?;
             Some((DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?), device.name.clone()))
@@ -84,7 +64,7 @@ impl<W: Write> PerfettoTrace<W> {
             stacks: HashMap::new(),
             devices: HashMap::new(),
             device_names: names.collect(),
-            sources: Sources::default(),
+            sources: HashMap::new(),
             samples: HashMap::new(),
             classes: HashMap::new(),
             phases: Rows::default(),
@@ -97,15 +77,23 @@ impl<W: Write> PerfettoTrace<W> {
     pub fn finish(mut self) -> io::Result<W> {
         // A phase without an end: the run was cut off in it.
         for (phase, at_ns) in std::mem::take(&mut self.open_phases) {
-            self.packets.instant(Of::Run.track(0), at_ns, ("phase", &phase), &[])?;
+            self.packets.instant(TrackKind::Run.track(0), at_ns, ("phase", &phase), &[])?;
         }
         self.packets.finish()
+    }
+
+    /// Threads that were seen.
+    pub fn tasks(&mut self, tasks: &[TaskRecord]) -> io::Result<()> {
+        for task in tasks {
+            self.threads.add(&mut self.packets, task)?;
+        }
+        Ok(())
     }
 
     /// Begins a lane below another track. Lanes of one name are shown as one.
     fn lane(&mut self, parent: Track, name: &str) -> io::Result<Track> {
         self.lanes += 1;
-        let lane = Of::Lane.track(self.lanes);
+        let lane = TrackKind::Lane.track(self.lanes);
         self.packets.track(lane, Some(parent), name)?;
         Ok(lane)
     }

@@ -10,27 +10,10 @@ use serde_json::{Value, json};
 
 use crate::counters::Samples;
 use crate::latencies::Latencies;
+use crate::limits::Limits;
 use crate::marks::{Stuck, marks};
 use crate::requests::Requests;
 use crate::stalls::{Stalls, stalls, untraced};
-
-/// How much is told one by one; the longest are chosen, and the page says how many there are in all.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Slow operations in the list.
-    pub stalls: usize,
-    /// Those among them with all that is known: chain, causes, request.
-    pub in_full: usize,
-    /// Block requests.
-    pub requests: usize,
-}
-
-impl Limits {
-    /// For a file that is sent to others: at most a few MB.
-    pub const FILE: Limits = Limits { stalls: 100_000, in_full: 2_000, requests: 10_000 };
-    /// For a server that has the rest at hand.
-    pub const SERVER: Limits = Limits { stalls: 500_000, in_full: 200, requests: 2_000 };
-}
 
 /// Collects the rows of one run.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ mod chart;
 mod counters;
 mod html;
 mod latencies;
+mod limits;
 mod longest;
 mod marks;
 mod number;
@@ -21,9 +22,10 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-pub use builder::{Limits, RunPage};
+pub use builder::RunPage;
 pub use counters::{counter, wanted_counter};
 pub use html::{SCRIPT, STYLE, document, report, shell};
+pub use limits::Limits;
 pub use longest::Longest;
 pub use requests::requests;
 pub use stalls::stall;

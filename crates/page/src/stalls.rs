@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use explain::blame::{Accounting, Cause, Stall};
 use serde_json::{Map, Value, json};
 
-use crate::builder::Limits;
 use crate::chart::{Unit, absent, stack};
+use crate::limits::Limits;
 use crate::number::{Names, deltas};
 use crate::steps::{Axis, Join};
 

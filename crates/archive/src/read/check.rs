@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::inventory::Batch;
 use super::run::Run;
-use crate::JOURNAL_FILE;
+use crate::directory::JOURNAL_FILE;
 use crate::encode::END_OF_STREAM;
 
 /// What a check found.

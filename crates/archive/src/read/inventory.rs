@@ -9,9 +9,10 @@ use std::sync::Arc;
 use model::event::RunEvent;
 use model::time::Moment;
 
+use crate::directory::JOURNAL_FILE;
 use crate::error::ArchiveError;
 use crate::journal::{self, BatchEntry, Entry, SegmentEntry};
-use crate::{JOURNAL_FILE, recent};
+use crate::recent;
 
 /// A file that holds rows, kept open: a writer may delete a recent file while it is read.
 #[derive(Debug)]

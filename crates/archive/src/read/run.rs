@@ -13,12 +13,12 @@ use serde::Deserialize;
 
 use super::inventory::Inventory;
 use super::rows::Batches;
+use crate::directory::{DESCRIPTION_FILE, JOURNAL_FILE};
 use crate::error::ArchiveError;
 use crate::table::{
     Descriptors, Intervals, Metrics, Operations, RequestIntervals, Requests, Samples, Stacks, Stalls, TRACED, Table,
     Tasks,
 };
-use crate::{DESCRIPTION_FILE, JOURNAL_FILE};
 
 /// A run directory as it was when it was opened. What a live run gains later is seen by opening it again.
 #[derive(Debug)]

@@ -6,32 +6,7 @@ use model::event::RunEvent;
 use model::time::Moment;
 
 use super::Writer;
-use crate::options::FlushState;
 use crate::space::is_full;
-
-/// What had to be given up so far.
-#[derive(Debug, Default)]
-pub(super) struct Trouble {
-    dropped: Vec<&'static str>,
-    why: String,
-    full: bool,
-}
-
-impl Trouble {
-    /// As the caller of a flush is told.
-    pub(super) fn state(&self) -> FlushState {
-        match self.full {
-            true => FlushState::Full { why: self.why.clone() },
-            false if self.dropped.is_empty() => FlushState::Whole,
-            false => FlushState::Degraded { dropped: self.dropped.clone(), why: self.why.clone() },
-        }
-    }
-
-    /// Whether no rows are accepted any more.
-    pub(super) fn is_full(&self) -> bool {
-        self.full
-    }
-}
 
 impl Writer {
     /// Gives up the least important tables that are still written. On a full disk a part of the reserve makes room
@@ -50,15 +25,13 @@ impl Writer {
                 continue;
             }
             shelf.give_up();
-            self.trouble.dropped.push(shelf.name());
+            self.trouble.dropped(shelf.name());
             let table = shelf.name().to_owned();
             self.events.push(RunEvent::TableDropped { table, why: why.clone(), at_ns: now.monotonic_ns });
         }
         self.space.release_part();
-        if self.tables.all().iter().all(|shelf| shelf.is_dropped()) {
-            self.trouble.full = true;
-        }
-        self.trouble.why = why;
+        let nothing_left = self.tables.all().iter().all(|shelf| shelf.is_dropped());
+        self.trouble.caused_by(why, nothing_left);
     }
 
     /// Says in the journal how many rows and events are missing.

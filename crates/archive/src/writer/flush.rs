@@ -5,7 +5,8 @@ use std::io;
 use model::time::Moment;
 
 use super::Writer;
-use crate::append::{AppendFile, sync_directory};
+use crate::append::AppendFile;
+use crate::directory::sync_directory;
 use crate::journal::Entry;
 use crate::line;
 use crate::options::FlushState;

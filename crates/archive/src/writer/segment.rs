@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::append::{AppendFile, sync_directory};
+use crate::append::AppendFile;
+use crate::directory::sync_directory;
 use crate::encode::{END_OF_STREAM, Encoder};
 use crate::journal::{BatchEntry, Entry, Journal, SegmentEntry};
 use crate::space::Space;

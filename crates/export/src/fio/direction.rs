@@ -6,6 +6,9 @@ use model::latency::range_of;
 use model::operation::IntervalRecord;
 use serde_json::{Map, Value, json};
 
+/// Directions of fio: its name, the number in its logs, and the operation class of the run.
+pub(super) const DIRECTIONS: [(&str, u8, &str); 4] =
+    [("read", 0, "read"), ("write", 1, "write"), ("trim", 2, "trim"), ("sync", 3, "fsync")];
 /// fio's own percentiles.
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];

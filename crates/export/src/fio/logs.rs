@@ -2,8 +2,35 @@
 
 use std::io::{self, Write};
 
-use super::direction::{Direction, Step};
-use super::{DIRECTIONS, LogKind};
+use super::direction::{DIRECTIONS, Direction, Step};
+
+/// One of fio's interval logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogKind {
+    /// KiB per second.
+    Bandwidth,
+    /// Operations per second.
+    Iops,
+    /// Mean latency, ns.
+    Latency,
+    /// The same under the name of fio's completion latency.
+    CompletionLatency,
+}
+
+impl LogKind {
+    /// All of them.
+    pub const ALL: [LogKind; 4] = [LogKind::Bandwidth, LogKind::Iops, LogKind::Latency, LogKind::CompletionLatency];
+
+    /// The end of its file's name.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            LogKind::Bandwidth => "_bw.1.log",
+            LogKind::Iops => "_iops.1.log",
+            LogKind::Latency => "_lat.1.log",
+            LogKind::CompletionLatency => "_clat.1.log",
+        }
+    }
+}
 
 /// Writes the intervals of all directions in the order of time. An interval without operations has rates of 0 and no latency.
 pub(super) fn write(sink: &mut impl Write, kind: LogKind, begin_ns: u64, directions: &[Direction]) -> io::Result<()> {

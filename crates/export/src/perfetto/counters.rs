@@ -1,17 +1,14 @@
 //! Counters: the samplers' metrics as the kernel gave them, and a load's rate and latency by interval.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use model::latency::range_of;
 use model::metric::{Change, MetricDescriptor, SampleHeader, Unit};
 use model::operation::IntervalRecord;
 
+use super::PerfettoTrace;
 use super::packet::Track;
-use super::{Of, PerfettoTrace};
-
-/// The sources of metrics, each with a track.
-pub(super) type Sources = HashMap<String, Track>;
+use super::track_kind::TrackKind;
 
 impl<W: Write> PerfettoTrace<W> {
     /// Metrics that changes refer to.
@@ -21,7 +18,7 @@ impl<W: Write> PerfettoTrace<W> {
             let parent = self.source(source)?;
             let name =
                 if metric.instance.is_empty() { field.to_owned() } else { format!("{field} {}", metric.instance) };
-            self.packets.counter(Of::Metric.track(u64::from(metric.id.0)), parent, &name, metric.unit)?;
+            self.packets.counter(TrackKind::Metric.track(u64::from(metric.id.0)), parent, &name, metric.unit)?;
         }
         Ok(())
     }
@@ -35,7 +32,7 @@ impl<W: Write> PerfettoTrace<W> {
     pub fn changes(&mut self, changes: &[Change]) -> io::Result<()> {
         for change in changes {
             if let Some(at_ns) = self.samples.get(&change.sample) {
-                self.packets.value(Of::Metric.track(u64::from(change.metric.0)), *at_ns, change.value)?;
+                self.packets.value(TrackKind::Metric.track(u64::from(change.metric.0)), *at_ns, change.value)?;
             }
         }
         Ok(())
@@ -66,7 +63,7 @@ impl<W: Write> PerfettoTrace<W> {
         if let Some(track) = self.sources.get(source) {
             return Ok(*track);
         }
-        let track = Of::Source.track(self.sources.len() as u64);
+        let track = TrackKind::Source.track(self.sources.len() as u64);
         self.packets.track(track, None, source)?;
         self.sources.insert(source.to_owned(), track);
         Ok(track)
@@ -77,7 +74,7 @@ impl<W: Write> PerfettoTrace<W> {
             return Ok(*track);
         }
         let parent = self.source("load")?;
-        let track = Of::Load.track(self.classes.len() as u64);
+        let track = TrackKind::Load.track(self.classes.len() as u64);
         self.packets.counter(track, parent, &format!("{class} {what}"), unit)?;
         self.classes.insert((class.to_owned(), what), track);
         Ok(track)

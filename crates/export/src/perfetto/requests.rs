@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use model::block::DeviceNumber;
 use model::stall::{KindCounts, RequestRecord};
 
+use super::PerfettoTrace;
 use super::lanes::Rows;
 use super::packet::{Note, Track};
-use super::{Of, PerfettoTrace};
+use super::track_kind::TrackKind;
 
 impl<W: Write> PerfettoTrace<W> {
     /// Finished requests: a slice from the first moment that is known, and in it the time in the queue and at the device.
@@ -47,7 +48,7 @@ impl<W: Write> PerfettoTrace<W> {
     fn row(&mut self, device: DeviceNumber, (start_ns, end_ns): (u64, u64)) -> io::Result<Track> {
         let name = self.device_names.get(&device).cloned().unwrap_or_else(|| device.to_string());
         if !self.devices.contains_key(&device) {
-            let track = Of::Device.track(u64::from(device.0));
+            let track = TrackKind::Device.track(u64::from(device.0));
             self.packets.track(track, None, &format!("requests of {name} ({device})"))?;
             self.devices.insert(device, (track, Rows::default(), Vec::new()));
         }

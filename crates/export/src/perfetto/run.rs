@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use model::event::RunEvent;
 
+use super::PerfettoTrace;
 use super::packet::Note;
-use super::{Of, PerfettoTrace};
+use super::track_kind::TrackKind;
 
 impl<W: Write> PerfettoTrace<W> {
     /// Events in the order of writing.
@@ -25,7 +26,7 @@ impl<W: Write> PerfettoTrace<W> {
         let (_, start_ns) = self.open_phases.remove(place);
         let row = self.phases.place(start_ns, end_ns);
         if self.phase_tracks.len() <= row {
-            let track = self.lane(Of::Run.track(0), "phases")?;
+            let track = self.lane(TrackKind::Run.track(0), "phases")?;
             self.phase_tracks.push(track);
         }
         let span = (start_ns, end_ns.max(start_ns));
@@ -38,6 +39,6 @@ impl<W: Write> PerfettoTrace<W> {
         let sample = told["sample"].as_u64().and_then(|sample| self.samples.get(&(sample as u32)).copied());
         let (Some(at_ns), Some(name)) = (moment.or(sample), told["event"].as_str()) else { return Ok(()) };
         let detail = told.to_string();
-        self.packets.instant(Of::Run.track(0), at_ns, ("run", name), &[Note::Text("detail", &detail)])
+        self.packets.instant(TrackKind::Run.track(0), at_ns, ("run", name), &[Note::Text("detail", &detail)])
     }
 }

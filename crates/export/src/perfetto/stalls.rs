@@ -7,7 +7,7 @@ use model::operation::{OperationKind, OperationRecord};
 use model::stall::{StackRecord, StallKind, StallRecord};
 
 use super::PerfettoTrace;
-use super::packet::Note;
+use super::packet::{Note, Track};
 
 impl<W: Write> PerfettoTrace<W> {
     /// Kernel stacks that stalls refer to.
@@ -39,7 +39,7 @@ impl<W: Write> PerfettoTrace<W> {
         Ok(())
     }
 
-    fn stall(&mut self, track: super::Track, stall: &StallRecord) -> io::Result<()> {
+    fn stall(&mut self, track: Track, stall: &StallRecord) -> io::Result<()> {
         let tracepoint = stall.tracepoint.as_deref();
         let name = match stall.kind {
             StallKind::SystemCall => stall.call.as_deref(),

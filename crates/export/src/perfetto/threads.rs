@@ -7,7 +7,7 @@ use model::stall::TaskRecord;
 
 use super::lanes::{Nests, Rows};
 use super::packet::{Packets, Track};
-use super::{Of, PerfettoTrace};
+use super::track_kind::TrackKind;
 
 /// The threads that are known.
 #[derive(Debug, Default)]
@@ -57,14 +57,15 @@ impl Threads {
         &mut self.all[number]
     }
 
-    fn add<W: Write>(&mut self, packets: &mut Packets<W>, task: &TaskRecord) -> io::Result<usize> {
-        let process = Of::Process.track(u64::from(task.pid));
+    /// Begins a thread, and its process where that is new; gives its number.
+    pub(super) fn add<W: Write>(&mut self, packets: &mut Packets<W>, task: &TaskRecord) -> io::Result<usize> {
+        let process = TrackKind::Process.track(u64::from(task.pid));
         if self.processes.insert(task.pid) {
             let name = (task.tid == task.pid && !task.name.is_empty()).then_some(task.name.as_str());
             packets.process(process, task.pid, name)?;
         }
         let number = self.all.len();
-        let track = Of::Thread.track(number as u64);
+        let track = TrackKind::Thread.track(number as u64);
         packets.thread(track, process, task.pid, task.tid, &task.name)?;
         self.all.push(Thread {
             track,
@@ -79,15 +80,5 @@ impl Threads {
         seen.push((task.seen_ns, number));
         seen.sort_unstable();
         Ok(number)
-    }
-}
-
-impl<W: Write> PerfettoTrace<W> {
-    /// Threads that were seen.
-    pub fn tasks(&mut self, tasks: &[TaskRecord]) -> io::Result<()> {
-        for task in tasks {
-            self.threads.add(&mut self.packets, task)?;
-        }
-        Ok(())
     }
 }

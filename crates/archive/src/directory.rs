@@ -1,0 +1,17 @@
+//! The run directory: names of its files, and its sync.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// The description of a run, written once.
+pub(crate) const DESCRIPTION_FILE: &str = "run.json";
+/// Lists what is live.
+pub(crate) const JOURNAL_FILE: &str = "journal";
+/// Space reserved for a full disk.
+pub(crate) const RESERVE_FILE: &str = "reserve";
+
+/// Makes the names in a directory survive a crash of the machine.
+pub(crate) fn sync_directory(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
