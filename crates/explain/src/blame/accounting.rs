@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use super::cause::Cause;
 use super::explanation::{Stall, Who};
-use super::known::Known;
 use super::operations::Operation;
-use super::sweep::Timelines;
+use super::run_index::RunIndex;
+use super::timelines::Timelines;
 use super::totals::stall;
 
 /// Every slow operation that was explained, in order of their starts; a number of one is its place in that order.
 #[derive(Debug)]
 pub struct Accounting {
-    known: Known,
+    index: RunIndex,
     operations: Vec<Operation>,
     silent: HashMap<u32, u64>,
 }
@@ -50,9 +50,9 @@ pub struct Piece {
 }
 
 impl Accounting {
-    pub(super) fn new(known: Known, mut operations: Vec<Operation>, silent: HashMap<u32, u64>) -> Accounting {
+    pub(super) fn new(index: RunIndex, mut operations: Vec<Operation>, silent: HashMap<u32, u64>) -> Accounting {
         operations.sort_by_key(|operation| (operation.start_ns, operation.end_ns, operation.tid, operation.class));
-        Accounting { known, operations, silent }
+        Accounting { index, operations, silent }
     }
 
     /// How many there are.
@@ -67,7 +67,7 @@ impl Accounting {
 
     /// Tells each in brief, in their order.
     pub fn each(&self, mut tell: impl FnMut(Brief<'_>)) {
-        let known = &self.known;
+        let index = &self.index;
         let mut timelines = self.timelines();
         let mut pieces = Vec::new();
         for operation in &self.operations {
@@ -76,12 +76,12 @@ impl Accounting {
             for segment in timeline.between(operation.start_ns, operation.end_ns) {
                 pieces.push(Piece { cause: segment.cause, start_ns: segment.start_ns, end_ns: segment.end_ns });
             }
-            let task = known.tasks.name(operation.tid, operation.end_ns);
+            let task = index.tasks.name(operation.tid, operation.end_ns);
             tell(Brief {
                 tid: operation.tid,
-                task: task.map(|name| known.names.get(name)),
-                operation: known.names.get(operation.class),
-                path: operation.path.map(|path| known.names.get(path)),
+                task: task.map(|name| index.names.get(name)),
+                operation: index.names.get(operation.class),
+                path: operation.path.map(|path| index.names.get(path)),
                 start_ns: operation.start_ns,
                 duration_ns: operation.ns(),
                 finished: operation.finished,
@@ -92,7 +92,7 @@ impl Accounting {
 
     /// A thread, as it was called at a moment.
     pub fn who(&self, tid: u32, at_ns: u64) -> Who {
-        self.known.tasks.who(tid, at_ns, &self.known.names)
+        self.index.tasks.who(tid, at_ns, &self.index.names)
     }
 
     /// Those of these numbers in full; a number that there is not is left out.
@@ -100,7 +100,7 @@ impl Accounting {
         let mut timelines = self.timelines();
         let there = numbers.iter().filter_map(|&number| Some((number, self.operations.get(number)?)));
         there
-            .map(|(number, operation)| (number, stall(&self.known, operation, &timelines.get(operation.tid))))
+            .map(|(number, operation)| (number, stall(&self.index, operation, &timelines.get(operation.tid))))
             .collect()
     }
 
@@ -109,6 +109,6 @@ impl Accounting {
         for operation in &self.operations {
             borders.entry(operation.tid).or_default().extend([operation.start_ns, operation.end_ns]);
         }
-        Timelines::new(&self.known, borders, self.silent.clone())
+        Timelines::new(&self.index, borders, self.silent.clone())
     }
 }

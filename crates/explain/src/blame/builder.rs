@@ -8,13 +8,13 @@ use model::run::RunDescription;
 use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
 
 use super::accounting::Accounting;
-use super::culprits::Places;
+use super::disks::Disks;
 use super::explanation::Explanation;
-use super::known::Known;
 use super::losses::LossLog;
 use super::operations::{Operation, OwnOperations, all};
 use super::phases::Phases;
 use super::rows::Row;
+use super::run_index::RunIndex;
 use super::stacks::Stack;
 use super::totals::explain;
 
@@ -22,11 +22,11 @@ use super::totals::explain;
 /// rows given to [`Blame::stalls`] before name.
 #[derive(Debug)]
 pub struct Blame {
-    known: Known,
+    index: RunIndex,
     own: OwnOperations,
     phases: Phases,
     log: LossLog,
-    places: Places,
+    disks: Disks,
     explanation: Explanation,
     damaged: u64,
     sample_interval_ns: u64,
@@ -43,11 +43,11 @@ impl Blame {
         let kept_ns = run.slower_than_ns.max(1);
         let wanted_ns = slower_than_ns.unwrap_or(kept_ns);
         Blame {
-            known: Known::new(run.trace.is_some() && !misses_switches(run)),
+            index: RunIndex::new(run.trace.is_some() && !misses_switches(run)),
             own: OwnOperations::default(),
             phases: Phases::default(),
             log: LossLog::new(&run.preflight),
-            places: Places::new(&run.mounts, &run.devices),
+            disks: Disks::new(&run.mounts, &run.devices),
             explanation: Explanation {
                 simulated: run.origin(),
                 slower_than_ns: wanted_ns.max(kept_ns),
@@ -72,12 +72,12 @@ impl Blame {
     /// Adds rows of the table `stalls`.
     pub fn stalls(&mut self, records: &[StallRecord]) {
         for record in records {
-            match Row::new(record, &mut self.known.names) {
+            match Row::new(record, &mut self.index.names) {
                 Some(row) => {
                     if let Some(request) = row.request {
-                        self.known.requests.entry(request).or_default();
+                        self.index.requests.entry(request).or_default();
                     }
-                    self.known.rows.push(row);
+                    self.index.rows.push(row);
                 }
                 None => self.damaged += u64::from(record.duration_ns != 0),
             }
@@ -89,7 +89,7 @@ impl Blame {
         for record in records {
             let slow_or_stuck =
                 record.kind != OperationKind::Failed || record.duration_ns >= self.explanation.slower_than_ns;
-            if slow_or_stuck && !self.wholes.contains(&record.class) && !self.own.insert(record, &mut self.known.names)
+            if slow_or_stuck && !self.wholes.contains(&record.class) && !self.own.insert(record, &mut self.index.names)
             {
                 self.damaged += 1;
             }
@@ -118,22 +118,22 @@ impl Blame {
     /// Adds rows of the table `tasks`.
     pub fn tasks(&mut self, records: &[TaskRecord]) {
         for record in records {
-            self.known.tasks.insert(record, &mut self.known.names);
+            self.index.tasks.insert(record, &mut self.index.names);
         }
     }
 
     /// Adds rows of the table `stacks`.
     pub fn stacks(&mut self, records: &[StackRecord]) {
         for record in records {
-            let stack = Stack::new(record, &mut self.known.names);
-            self.known.stacks.insert(record.stack, stack);
+            let stack = Stack::new(record, &mut self.index.names);
+            self.index.stacks.insert(record.stack, stack);
         }
     }
 
     /// Adds rows of the table `requests`, after all of the table `stalls`. The rows may come in any number of parts.
     pub fn requests(&mut self, records: &[RequestRecord]) {
         for record in records {
-            if let Some(place) = self.known.requests.get_mut(&record.request) {
+            if let Some(place) = self.index.requests.get_mut(&record.request) {
                 *place = Some(Box::new(record.clone()));
             }
         }
@@ -154,14 +154,14 @@ impl Blame {
 
     /// Explains what came, and keeps the books: an explanation holds only the longest operations one by one.
     pub fn finish_with_accounting(self) -> (Explanation, Accounting) {
-        let Blame { mut known, own, phases, log, places, mut explanation, damaged, window_ns, .. } = self;
-        (explanation.losses, known.lossy) = log.finish();
+        let Blame { mut index, own, phases, log, disks, mut explanation, damaged, window_ns, .. } = self;
+        (explanation.losses, index.lossy) = log.finish();
         explanation.losses.damaged = damaged;
         explanation.losses.unknown_requests =
-            known.rows.iter().filter(|row| row.request.is_some() && known.request(row).is_none()).count() as u64;
+            index.rows.iter().filter(|row| row.request.is_some() && index.request(row).is_none()).count() as u64;
         explanation.operations = phases.operations();
-        known.sort();
-        let mut operations = all(&mut known, own.into_all(), explanation.slower_than_ns);
+        index.sort();
+        let mut operations = all(&mut index, own.into_all(), explanation.slower_than_ns);
         let before = operations.len();
         operations.retain(|operation| phases.is_measured(operation.end_ns));
         explanation.outside = (before - operations.len()) as u64;
@@ -172,9 +172,9 @@ impl Blame {
             operation.end_ns = operation.end_ns.min(to_ns);
         }
         operations.retain(|operation| operation.start_ns < operation.end_ns);
-        let silent = silent(&known, &operations);
-        explain(&known, operations.clone(), silent.clone(), &places, &mut explanation);
-        (explanation, Accounting::new(known, operations, silent))
+        let silent = silent(&index, &operations);
+        explain(&index, operations.clone(), silent.clone(), &disks, &mut explanation);
+        (explanation, Accounting::new(index, operations, silent))
     }
 }
 
@@ -184,10 +184,10 @@ fn misses_switches(run: &RunDescription) -> bool {
 }
 
 /// From when on the rows of tasks whose operation never ended are not all there: a wait that goes on has no row.
-fn silent(known: &Known, operations: &[Operation]) -> HashMap<u32, u64> {
+fn silent(index: &RunIndex, operations: &[Operation]) -> HashMap<u32, u64> {
     let mut silent = HashMap::new();
     for operation in operations.iter().filter(|operation| !operation.finished) {
-        let exact = known.rows_of(operation.tid).filter(|(_, row)| row.kind != StallKind::Blocked);
+        let exact = index.rows_of(operation.tid).filter(|(_, row)| row.kind != StallKind::Blocked);
         let last_ns = exact.map(|(_, row)| row.end_ns).max().unwrap_or(0).max(operation.start_ns);
         let from_ns: &mut u64 = silent.entry(operation.tid).or_default();
         *from_ns = last_ns.max(*from_ns);

@@ -6,10 +6,10 @@ use model::stall::{RequestRecord, StallKind};
 
 use super::cause::Cause;
 use super::explanation::{Link, RequestLife};
-use super::known::Known;
 use super::operations::Operation;
 use super::request;
 use super::rows::Row;
+use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment, Timeline};
 use super::wording::{describe, request_words};
 
@@ -40,9 +40,9 @@ struct Meanwhile {
 }
 
 /// Where the waits that a row begins end.
-pub(super) fn end(known: &Known, row: u32, cause: Cause) -> End<'_> {
-    let mut end = End { tid: None, at_ns: known.row(row).end_ns, request: None, row };
-    follow(known, row, cause, |step| match step {
+pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
+    let mut end = End { tid: None, at_ns: index.row(row).end_ns, request: None, row };
+    follow(index, row, cause, |step| match step {
         Step::Waits { row, .. } => end.row = row,
         Step::Request { request, .. } => end.request = Some(request),
         Step::Works { tid, at_ns, .. } => (end.tid, end.at_ns) = (Some(tid), at_ns),
@@ -50,7 +50,7 @@ pub(super) fn end(known: &Known, row: u32, cause: Cause) -> End<'_> {
     if let Some(request) = end.request {
         if request.throttled {
             // Who let it go in the end is not who made it; the limit is that of the one that waits, as far as we know.
-            let last = known.row(end.row);
+            let last = index.row(end.row);
             return End { tid: Some(last.tid), at_ns: last.end_ns, ..end };
         }
         (end.tid, end.at_ns) = (request.maker(), request.completed_ns);
@@ -77,27 +77,27 @@ enum Step<'a> {
 }
 
 /// Tells each step after the row itself.
-fn follow<'a>(known: &'a Known, first: u32, cause: Cause, mut tell: impl FnMut(Step<'a>)) {
-    let mut seen = HashSet::from([known.row(first).tid]);
+fn follow<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut tell: impl FnMut(Step<'a>)) {
+    let mut seen = HashSet::from([index.row(first).tid]);
     let (mut at, mut cause) = (first, cause);
-    let limit_ns = known.row(first).start_ns;
+    let limit_ns = index.row(first).start_ns;
     for _ in 0..LENGTH {
-        let row = known.row(at);
+        let row = index.row(at);
         if matches!(cause, Cause::CpuWait | Cause::Running) || !matches!(row.kind, StallKind::OffCpu) {
             return;
         }
-        let told = known.is_of_request(row, cause);
-        let request = known.request(row).filter(|_| ends_with_request(cause));
+        let told = index.is_of_request(row, cause);
+        let request = index.request(row).filter(|_| ends_with_request(cause));
         if let Some(request) = request.filter(|request| told || explains(request, row)) {
             tell(Step::Request { request, told });
             return;
         }
-        let by_interrupt = known.stack(row.waker_stack).is_some_and(|stack| stack.interrupt);
+        let by_interrupt = index.stack(row.waker_stack).is_some_and(|stack| stack.interrupt);
         let waker = row.waker_tid.filter(|&tid| tid != 0 && !by_interrupt && seen.insert(tid));
         let (from_ns, to_ns) = (row.start_ns.max(limit_ns), row.runnable_ns);
-        let wait = waker.filter(|_| from_ns < to_ns).and_then(|waker| longest_wait(known, waker, from_ns, to_ns));
+        let wait = waker.filter(|_| from_ns < to_ns).and_then(|waker| longest_wait(index, waker, from_ns, to_ns));
         // A worker that had nothing else to do acts at once when a request is done: then it is the request that took so long.
-        let request = request.or_else(|| known.request(row).filter(|request| explains(request, row)));
+        let request = request.or_else(|| index.request(row).filter(|request| explains(request, row)));
         match (wait.filter(|wait| wait.ns >= (to_ns - from_ns) / LEAST), request, waker) {
             (Some(wait), ..) => {
                 tell(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns });
@@ -129,14 +129,14 @@ fn ends_with_request(cause: Cause) -> bool {
 }
 
 /// What a task waited for most between two moments; `None` where it is not known to have waited for anything.
-fn longest_wait(known: &Known, tid: u32, from_ns: u64, to_ns: u64) -> Option<Meanwhile> {
+fn longest_wait(index: &RunIndex, tid: u32, from_ns: u64, to_ns: u64) -> Option<Meanwhile> {
     let mut sleeps = Most::default();
     let mut spans = Most::default();
-    for (at, row) in known.rows_between(tid, from_ns, to_ns).take(LOOKED_AT) {
-        let idle = known.stack(row.stack).is_some_and(|stack| stack.idle);
+    for (at, row) in index.rows_between(tid, from_ns, to_ns).take(LOOKED_AT) {
+        let idle = index.stack(row.stack).is_some_and(|stack| stack.idle);
         // Who was idle had no work; but from its waking on it was late.
         let (cause, since_ns) =
-            if idle { (Cause::CpuWait, row.runnable_ns) } else { (known.main_cause(at), row.start_ns) };
+            if idle { (Cause::CpuWait, row.runnable_ns) } else { (index.main_cause(at), row.start_ns) };
         let ns = row.end_ns.min(to_ns).saturating_sub(since_ns.max(from_ns));
         match row.kind {
             StallKind::OffCpu | StallKind::Blocked => sleeps.add(cause, ns, at),
@@ -172,37 +172,37 @@ impl Most {
 
 /// The chain from what an operation waited for longest, and the request at its end.
 pub(super) fn of_operation(
-    known: &Known,
+    index: &RunIndex,
     operation: &Operation,
     timeline: &Timeline,
 ) -> (Vec<Link>, Option<RequestLife>) {
-    let Some(Longest { row, follow: first, cause, ns }) = longest(known, operation, timeline) else {
+    let Some(Longest { row, follow: first, cause, ns }) = longest(index, operation, timeline) else {
         return (Vec::new(), None);
     };
     let link = |row: u32, cause: Cause, time_ns: u64| Link {
-        task: Some(known.tasks.who(known.row(row).tid, known.row(row).end_ns, &known.names)),
+        task: Some(index.tasks.who(index.row(row).tid, index.row(row).end_ns, &index.names)),
         cause,
-        detail: describe(known, known.row(row), cause),
+        detail: describe(index, index.row(row), cause),
         time_ns,
     };
     let mut chain = vec![Link {
-        task: Some(known.tasks.who(operation.tid, operation.end_ns, &known.names)),
+        task: Some(index.tasks.who(operation.tid, operation.end_ns, &index.names)),
         ..link(row, cause, ns)
     }];
-    if known.row(row).tid != operation.tid {
+    if index.row(row).tid != operation.tid {
         chain.push(link(row, cause, ns));
     }
     let mut last = None;
-    follow(known, first, cause, |step| match step {
+    follow(index, first, cause, |step| match step {
         Step::Waits { row, cause, ns } => chain.push(link(row, cause, ns)),
         Step::Request { request, told } => {
-            last = Some(life(known, request));
+            last = Some(life(index, request));
             if !told {
-                chain.push(request_link(known, request, chain.last().map_or(0, |link| link.time_ns)));
+                chain.push(request_link(index, request, chain.last().map_or(0, |link| link.time_ns)));
             }
         }
         Step::Works { tid, at_ns, ns } => chain.push(Link {
-            task: Some(known.tasks.who(tid, at_ns, &known.names)),
+            task: Some(index.tasks.who(tid, at_ns, &index.names)),
             cause: Cause::Running,
             detail: Some("no long wait of its own was seen".to_owned()),
             time_ns: ns,
@@ -212,9 +212,9 @@ pub(super) fn of_operation(
 }
 
 /// A request as a step of its own, within the time of the wait for it.
-fn request_link(known: &Known, request: &RequestRecord, waited_ns: u64) -> Link {
+fn request_link(index: &RunIndex, request: &RequestRecord, waited_ns: u64) -> Link {
     Link {
-        task: Some(life(known, request).task),
+        task: Some(life(index, request).task),
         cause: request::main_cause(request),
         detail: Some(request_words(request)),
         time_ns: if request.throttled { waited_ns } else { request.lived_ns().min(waited_ns) },
@@ -234,14 +234,14 @@ struct Longest {
 /// Pieces of an operation that are smaller than such a part of it are not added up by row: there may be very many.
 const SMALL: u64 = 4096;
 
-fn longest(known: &Known, operation: &Operation, timeline: &Timeline) -> Option<Longest> {
+fn longest(index: &RunIndex, operation: &Operation, timeline: &Timeline) -> Option<Longest> {
     let mut by_row: HashMap<(u32, Cause), Longest> = HashMap::new();
     let mut longest_small: Option<Longest> = None;
     let mut longest_piece_ns: HashMap<(u32, Cause), u64> = HashMap::new();
     for segment in timeline.between(operation.start_ns, operation.end_ns) {
         let Some(row) = segment.row().filter(|_| segment.cause.is_wait()) else { continue };
         let (cause, ns) = (segment.cause, segment.ns());
-        let piece = || Longest { row, follow: chain_row(known, &segment).unwrap_or(row), cause, ns };
+        let piece = || Longest { row, follow: chain_row(index, &segment).unwrap_or(row), cause, ns };
         if ns < operation.ns() / SMALL {
             if longest_small.as_ref().is_none_or(|longest| longest.ns < ns) {
                 longest_small = Some(piece());
@@ -260,20 +260,20 @@ fn longest(known: &Known, operation: &Operation, timeline: &Timeline) -> Option<
 
 /// The row from which a segment's chain goes on: the sleep, or, where the sleep was for another thread, what that one
 /// did.
-pub(super) fn chain_row(known: &Known, segment: &Segment) -> Option<u32> {
+pub(super) fn chain_row(index: &RunIndex, segment: &Segment) -> Option<u32> {
     let of_other =
-        segment.off != NO_ROW && segment.by != NO_ROW && known.row(segment.by).tid != known.row(segment.off).tid;
+        segment.off != NO_ROW && segment.by != NO_ROW && index.row(segment.by).tid != index.row(segment.off).tid;
     if of_other || segment.off == NO_ROW { segment.row() } else { Some(segment.off) }
 }
 
 /// A request as it is shown.
-pub(super) fn life(known: &Known, record: &RequestRecord) -> RequestLife {
+pub(super) fn life(index: &RunIndex, record: &RequestRecord) -> RequestLife {
     RequestLife {
         device: record.device,
         sector: record.sector,
         bytes: record.bytes,
         kind: record.kind,
-        task: known.tasks.who(record.tid, record.completed_ns, &known.names),
+        task: index.tasks.who(record.tid, record.completed_ns, &index.names),
         queue_ns: request::queue_ns(record),
         device_ns: request::device_ns(record),
         throttled: record.throttled,

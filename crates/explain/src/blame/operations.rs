@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use model::operation::{OperationKind, OperationRecord};
 use model::stall::StallKind;
 
-use super::known::Known;
-use super::rows::{LONGEST_NS, Name, Names, Row};
+use super::names::{Name, Names};
+use super::rows::{LONGEST_NS, Row};
+use super::run_index::RunIndex;
 
 /// The class of a page fault outside of a followed system call.
 const PAGE_FAULT: &str = "page_fault";
-/// The class of a wait that was looked at, of which nothing else is known.
+/// The class of a wait that was looked at, of which nothing else is kept.
 const BLOCKED: &str = "blocked";
 /// The class of a round of the load's combined work: it is slow because a step of it was.
 pub(super) const ROUND: &str = "round";
@@ -64,9 +65,9 @@ impl OwnOperations {
         };
         let key = (record.tid, record.start_ns);
         match self.stuck.get(&key).map(|&at| &mut self.all[at]) {
-            Some(known) if known.class == operation.class && known.path == operation.path => {
-                if operation.end_ns > known.end_ns || (operation.end_ns == known.end_ns && operation.finished) {
-                    *known = operation;
+            Some(kept) if kept.class == operation.class && kept.path == operation.path => {
+                if operation.end_ns > kept.end_ns || (operation.end_ns == kept.end_ns && operation.finished) {
+                    *kept = operation;
                 }
             }
             _ => {
@@ -119,20 +120,20 @@ pub(super) fn joined(mut times: Vec<(u64, u64)>, gap_ns: u64) -> Vec<(u64, u64)>
 }
 
 /// All operations: the load's own, and those of other tasks that lie in none of them.
-pub(super) fn all(known: &mut Known, own: Vec<Operation>, slower_than_ns: u64) -> Vec<Operation> {
-    let (page_fault, blocked) = (known.names.insert(PAGE_FAULT), known.names.insert(BLOCKED));
-    let loads = known.tasks.processes(own.iter().map(|own| (own.tid, own.start_ns)));
+pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64) -> Vec<Operation> {
+    let (page_fault, blocked) = (index.names.insert(PAGE_FAULT), index.names.insert(BLOCKED));
+    let loads = index.tasks.processes(own.iter().map(|own| (own.tid, own.start_ns)));
     let by_task = Taken::of(own.iter().map(|own| (own.tid, own.start_ns, own.end_ns)));
     // What the load's other threads do meanwhile belongs to the operation of the one that waits for them.
     let by_load = Taken::of(own.iter().map(|own| (0, own.start_ns, own.end_ns)));
     let is_own = |row: &Row| {
-        let of_load = || known.tasks.pid(row.tid, row.start_ns).is_some_and(|pid| loads.contains(&pid));
+        let of_load = || index.tasks.pid(row.tid, row.start_ns).is_some_and(|pid| loads.contains(&pid));
         by_task.overlaps(row.tid, row.start_ns, row.end_ns)
             || (by_load.overlaps(0, row.start_ns, row.end_ns) && of_load())
     };
     let mut operations: Vec<Operation> = own.into_iter().filter(|own| own.ns() >= slower_than_ns).collect();
     let before = operations.len();
-    let calls = known.rows.iter().filter(|row| row.kind == StallKind::SystemCall && !is_own(row));
+    let calls = index.rows.iter().filter(|row| row.kind == StallKind::SystemCall && !is_own(row));
     operations.extend(calls.filter(|row| row.end_ns - row.start_ns >= slower_than_ns).map(|row| Operation {
         tid: row.tid,
         start_ns: row.start_ns,
@@ -145,7 +146,7 @@ pub(super) fn all(known: &mut Known, own: Vec<Operation>, slower_than_ns: u64) -
     // What is found begins with a row, whose system call and file, where it has them, are those of the operation.
     let waits = |kind: StallKind, wanted: &dyn Fn(&Row) -> bool, gap_ns: u64, class: Name, taken: &Taken| {
         let mut found: Vec<Operation> = Vec::new();
-        for rows in known.rows.chunk_by(|a, b| a.tid == b.tid) {
+        for rows in index.rows.chunk_by(|a, b| a.tid == b.tid) {
             let is_wanted = |row: &&Row| row.kind == kind && wanted(row) && !is_own(row);
             let times = joined(rows.iter().filter(is_wanted).map(|row| (row.start_ns, row.end_ns)).collect(), gap_ns);
             let tid = rows[0].tid;
@@ -166,10 +167,10 @@ pub(super) fn all(known: &mut Known, own: Vec<Operation>, slower_than_ns: u64) -
         found
     };
     let taken = |operations: &[Operation]| Taken::of(operations.iter().map(|one| (one.tid, one.start_ns, one.end_ns)));
-    let faults = |row: &Row| row.call.is_none() && known.stack(row.stack).is_some_and(|stack| stack.faults);
+    let faults = |row: &Row| row.call.is_none() && index.stack(row.stack).is_some_and(|stack| stack.faults);
     let found = waits(StallKind::OffCpu, &faults, SAME_FAULT_NS, page_fault, &taken(&operations[before..]));
     operations.extend(found);
-    let of_program = |row: &Row| !known.stack(row.stack).is_some_and(|stack| stack.kernel_thread);
+    let of_program = |row: &Row| !index.stack(row.stack).is_some_and(|stack| stack.kernel_thread);
     let found = waits(StallKind::Blocked, &of_program, 0, blocked, &taken(&operations[before..]));
     operations.extend(found);
     operations

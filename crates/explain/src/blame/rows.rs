@@ -1,48 +1,12 @@
-//! Rows as they are kept until the end: small, with each name stored once.
+//! Rows of stalls as kept until the end: checked, small, with each name stored once.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use model::stall::{StallKind, StallRecord};
 
-use model::block::DeviceNumber;
-use model::stall::{StallKind, StallRecord, TaskRecord};
-
-use super::explanation::Who;
+use super::names::{Name, Names};
 use super::rules::{Announcement, announcement};
 
 /// Nothing takes a year: a longer row comes from a damaged clock, and would drown all others.
 pub(super) const LONGEST_NS: u64 = 366 * 24 * 3600 * 1_000_000_000;
-
-/// A string that is stored once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Name(u32);
-
-/// All strings.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    known: HashMap<Arc<str>, Name>,
-    texts: Vec<Arc<str>>,
-}
-
-impl Names {
-    pub(super) fn insert(&mut self, text: &str) -> Name {
-        if let Some(name) = self.known.get(text) {
-            return *name;
-        }
-        let name = Name(u32::try_from(self.texts.len()).expect("memory is full long before"));
-        let text: Arc<str> = text.into();
-        self.texts.push(text.clone());
-        self.known.insert(text, name);
-        name
-    }
-
-    pub(super) fn get(&self, name: Name) -> &str {
-        &self.texts[name.0 as usize]
-    }
-
-    pub(super) fn insert_some(&mut self, text: Option<&String>) -> Option<Name> {
-        text.map(|text| self.insert(text))
-    }
-}
 
 /// A [`StallRecord`], checked: start, waking and end are in this order, and no time is beyond the clock's range.
 #[derive(Debug, Clone)]
@@ -105,74 +69,4 @@ impl Row {
             path: names.insert_some(record.path.as_ref()),
         })
     }
-}
-
-/// All threads, by id and by when they were seen.
-#[derive(Debug, Default)]
-pub(super) struct Tasks {
-    seen: HashMap<u32, Vec<Seen>>,
-}
-
-#[derive(Debug)]
-struct Seen {
-    seen_ns: u64,
-    pid: u32,
-    name: Name,
-    cgroup: Option<Name>,
-}
-
-impl Tasks {
-    pub(super) fn insert(&mut self, record: &TaskRecord, names: &mut Names) {
-        let seen = Seen {
-            seen_ns: record.seen_ns,
-            pid: record.pid,
-            name: names.insert(&record.name),
-            cgroup: names.insert_some(record.cgroup.as_ref()),
-        };
-        self.seen.entry(record.tid).or_default().push(seen);
-    }
-
-    /// To be called when all are in.
-    pub(super) fn sort(&mut self) {
-        self.seen.values_mut().for_each(|seen| seen.sort_by_key(|seen| seen.seen_ns));
-    }
-
-    /// The latest seen before; else the first, which is seen a moment after what it did.
-    fn at(&self, tid: u32, at_ns: u64) -> Option<&Seen> {
-        let seen = self.seen.get(&tid)?;
-        let after = seen.partition_point(|seen| seen.seen_ns <= at_ns);
-        seen.get(after.saturating_sub(1))
-    }
-
-    pub(super) fn pid(&self, tid: u32, at_ns: u64) -> Option<u32> {
-        self.at(tid, at_ns).map(|seen| seen.pid)
-    }
-
-    /// The processes of these threads, as far as they are known.
-    pub(super) fn processes(&self, threads: impl Iterator<Item = (u32, u64)>) -> HashSet<u32> {
-        threads.filter_map(|(tid, at_ns)| self.pid(tid, at_ns)).collect()
-    }
-
-    pub(super) fn who(&self, tid: u32, at_ns: u64, names: &Names) -> Who {
-        Who { tid, name: self.at(tid, at_ns).map(|seen| names.get(seen.name).to_owned()) }
-    }
-
-    /// The process of a thread; the thread itself where that is not known.
-    pub(super) fn process(&self, tid: u32, at_ns: u64, names: &Names) -> Who {
-        self.who(self.pid(tid, at_ns).unwrap_or(tid), at_ns, names)
-    }
-
-    pub(super) fn name(&self, tid: u32, at_ns: u64) -> Option<Name> {
-        self.at(tid, at_ns).map(|seen| seen.name)
-    }
-
-    pub(super) fn cgroup(&self, tid: u32, at_ns: u64) -> Option<Name> {
-        self.at(tid, at_ns).and_then(|seen| seen.cgroup)
-    }
-}
-
-/// `7,0` or `7:0` as a device number.
-pub(super) fn device(text: &str) -> Option<DeviceNumber> {
-    let (major, minor) = text.split_once([',', ':'])?;
-    Some(DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?))
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use model::stall::StallKind;
 
 use super::cause::{Cause, Evidence};
-use super::known::Known;
-use super::sweep::Slot;
+use super::run_index::RunIndex;
+use super::slot::Slot;
 
 /// For each piece of time, what sums of short losses say of it: their parts of 2^32, and an example.
-pub(super) fn shares(known: &Known, tid: u32, borders: &[u64], slots: &[Slot]) -> Vec<Vec<ShortShare>> {
+pub(super) fn shares(index: &RunIndex, tid: u32, borders: &[u64], slots: &[Slot]) -> Vec<Vec<ShortShare>> {
     let mut shares = vec![Vec::new(); slots.len()];
-    let mut changes = changes(known, tid, borders, slots);
+    let mut changes = changes(index, tid, borders, slots);
     changes.sort_unstable();
     let mut changes = changes.into_iter().peekable();
     let mut open: BTreeMap<Layer, Open> = BTreeMap::new();
@@ -41,11 +41,11 @@ pub(super) fn shares(known: &Known, tid: u32, borders: &[u64], slots: &[Slot]) -
 }
 
 /// Where sums begin and end: piece, layer, whether it begins, part of 2^32, row.
-fn changes(known: &Known, tid: u32, borders: &[u64], slots: &[Slot]) -> Vec<(usize, Layer, bool, u64, u32)> {
+fn changes(index: &RunIndex, tid: u32, borders: &[u64], slots: &[Slot]) -> Vec<(usize, Layer, bool, u64, u32)> {
     let mut room: Option<[Vec<u64>; 2]> = None;
     let mut changes = Vec::new();
-    for (row, short) in known.rows_of(tid) {
-        let Some((cause, evidence)) = known.short(short) else { continue };
+    for (row, short) in index.rows_of(tid) {
+        let Some((cause, evidence)) = index.short(short) else { continue };
         let room =
             room.get_or_insert_with(|| [Place::Free, Place::Reclaim].map(|place| room_of(place, borders, slots)));
         let piece = |at_ns: u64| borders.partition_point(|&border| border < at_ns);

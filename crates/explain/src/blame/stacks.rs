@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use model::stall::StackRecord;
 
-use super::rows::{Name, Names};
+use super::names::{Name, Names};
 use super::rules::{ANNOUNCEMENTS, Announcement, RANKS, Rule, any_fits};
 
 /// Innermost functions that are shown of a stack.

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::cause::{Cause, EvidenceTimes, Sums};
 use super::chain;
-use super::culprits::{Places, culprits};
+use super::culprits::culprits;
+use super::disks::Disks;
 use super::explanation::{CauseTime, ClassTimes, Explanation, Stall, StallCause};
-use super::known::Known;
+use super::names::Name;
 use super::operations::Operation;
-use super::rows::Name;
-use super::sweep::Timelines;
+use super::run_index::RunIndex;
 use super::timeline::Timeline;
+use super::timelines::Timelines;
 use super::wording::describe;
 
 /// Operations that are kept one by one: the longest.
@@ -69,10 +70,10 @@ impl Totals {
 
 /// Fills in the findings on these operations.
 pub(super) fn explain(
-    known: &Known,
+    index: &RunIndex,
     mut operations: Vec<Operation>,
     silent: HashMap<u32, u64>,
-    places: &Places,
+    disks: &Disks,
     explanation: &mut Explanation,
 ) {
     operations.sort_by_key(|operation| (operation.tid, operation.start_ns, operation.end_ns, operation.class));
@@ -81,7 +82,7 @@ pub(super) fn explain(
     for operation in &operations {
         borders.entry(operation.tid).or_default().extend([operation.start_ns, operation.end_ns]);
     }
-    let mut timelines = Timelines::new(known, borders, silent);
+    let mut timelines = Timelines::new(index, borders, silent);
     let mut all = Totals::default();
     let mut classes: BTreeMap<Name, Totals> = BTreeMap::new();
     for operation in &operations {
@@ -95,17 +96,17 @@ pub(super) fn explain(
     explanation.wall_ns = all.wall_ns;
     explanation.causes = all.causes();
     let class = |(name, totals): (&Name, &Totals)| ClassTimes {
-        class: known.names.get(*name).to_owned(),
+        class: index.names.get(*name).to_owned(),
         operations: totals.operations,
         wall_ns: totals.wall_ns,
         causes: totals.causes(),
     };
     explanation.classes = classes.iter().map(class).collect();
     explanation.classes.sort_by(|a, b| b.wall_ns.cmp(&a.wall_ns).then_with(|| a.class.cmp(&b.class)));
-    explanation.culprits = culprits(known, &operations, &mut timelines, places);
+    explanation.culprits = culprits(index, &operations, &mut timelines, disks);
     operations.sort_by_key(|operation| (Reverse(operation.ns()), operation.start_ns, operation.tid));
     operations.truncate(STALLS_KEPT);
-    let stalls = operations.iter().map(|operation| stall(known, operation, &timelines.get(operation.tid)));
+    let stalls = operations.iter().map(|operation| stall(index, operation, &timelines.get(operation.tid)));
     explanation.stalls = stalls.collect();
 }
 
@@ -124,13 +125,13 @@ fn refuse_overflow(operations: &mut Vec<Operation>, explanation: &mut Explanatio
     });
 }
 
-pub(super) fn stall(known: &Known, operation: &Operation, timeline: &Timeline) -> Stall {
+pub(super) fn stall(index: &RunIndex, operation: &Operation, timeline: &Timeline) -> Stall {
     let sums = timeline.sums(operation.start_ns, operation.end_ns);
     let mut longest = [(0, None); Cause::ALL.len()];
     for segment in timeline.between(operation.start_ns, operation.end_ns) {
-        let known = &mut longest[segment.cause as usize];
-        if segment.ns() > known.0 {
-            *known = (segment.ns(), segment.row());
+        let kept = &mut longest[segment.cause as usize];
+        if segment.ns() > kept.0 {
+            *kept = (segment.ns(), segment.row());
         }
     }
     let there = Cause::ALL.into_iter().zip(longest).filter(|(cause, _)| sums.of(*cause).total_ns() > 0);
@@ -139,18 +140,18 @@ pub(super) fn stall(known: &Known, operation: &Operation, timeline: &Timeline) -
             cause,
             time_ns: sums.of(cause).total_ns(),
             evidence: *sums.of(cause),
-            detail: row.and_then(|row| describe(known, known.row(row), cause)),
+            detail: row.and_then(|row| describe(index, index.row(row), cause)),
         })
         .collect();
     causes.sort_by_key(|cause| Reverse(cause.time_ns));
     debug_assert_eq!(causes.iter().map(|cause| cause.time_ns).sum::<u64>(), operation.ns());
-    let (chain, request) = chain::of_operation(known, operation, timeline);
+    let (chain, request) = chain::of_operation(index, operation, timeline);
     Stall {
         // A thread is told when its first row ends; by then it may have another name than in its youth.
-        task: known.tasks.who(operation.tid, operation.end_ns, &known.names),
-        cgroup: known.tasks.cgroup(operation.tid, operation.end_ns).map(|name| known.names.get(name).to_owned()),
-        operation: known.names.get(operation.class).to_owned(),
-        path: operation.path.map(|path| known.names.get(path).to_owned()),
+        task: index.tasks.who(operation.tid, operation.end_ns, &index.names),
+        cgroup: index.tasks.cgroup(operation.tid, operation.end_ns).map(|name| index.names.get(name).to_owned()),
+        operation: index.names.get(operation.class).to_owned(),
+        path: operation.path.map(|path| index.names.get(path).to_owned()),
         start_ns: operation.start_ns,
         duration_ns: operation.ns(),
         finished: operation.finished,

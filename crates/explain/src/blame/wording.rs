@@ -4,31 +4,31 @@ use model::quantity::{Bytes, Nanoseconds};
 use model::stall::{KindCounts, RequestRecord, StallKind};
 
 use super::cause::Cause;
-use super::known::Known;
 use super::request;
 use super::rows::Row;
+use super::run_index::RunIndex;
 
 /// What a row says of a time with that cause.
-pub(super) fn describe(known: &Known, row: &Row, cause: Cause) -> Option<String> {
+pub(super) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<String> {
     if cause == Cause::CpuWait {
-        return Some(cpu_wait(known, row));
+        return Some(cpu_wait(index, row));
     }
     let is_sum = row.kind != StallKind::Span && row.count > 1;
     let often = if is_sum { format!("{} short waits: ", row.count) } else { String::new() };
-    if let Some(life) = known.request(row).filter(|_| known.is_of_request(row, cause)) {
+    if let Some(life) = index.request(row).filter(|_| index.is_of_request(row, cause)) {
         return Some(format!("{often}{}", request_words(life)));
     }
-    let detail = row.detail.map(|detail| format!(" ({})", known.names.get(detail))).unwrap_or_default();
-    let stack = known.stack(row.stack);
+    let detail = row.detail.map(|detail| format!(" ({})", index.names.get(detail))).unwrap_or_default();
+    let stack = index.stack(row.stack);
     let rule = stack.and_then(|stack| stack.rule);
-    let words = match (known.announced(row), rule) {
+    let words = match (index.announced(row), rule) {
         // The rule tells the same more closely.
         (Some(announced), Some(rule)) if announced.cause == rule.cause || rule.cause == Cause::Frozen => rule.words,
         (Some(announced), _) => announced.words,
         (None, Some(rule)) => rule.words,
         (None, None) => "asleep",
     };
-    let place = stack.map(|stack| known.names.get(stack.top)).filter(|top| !top.is_empty());
+    let place = stack.map(|stack| index.names.get(stack.top)).filter(|top| !top.is_empty());
     let place = match cause {
         Cause::Lock => place.and_then(|top| top.split(" < ").next()),
         Cause::Unexplained => place,
@@ -38,12 +38,12 @@ pub(super) fn describe(known: &Known, row: &Row, cause: Cause) -> Option<String>
     (rule.is_some() || row.announced.is_some() || !place.is_empty()).then(|| format!("{often}{words}{detail}{place}"))
 }
 
-fn cpu_wait(known: &Known, row: &Row) -> String {
+fn cpu_wait(index: &RunIndex, row: &Row) -> String {
     if row.kind == StallKind::ShortCpuWaits {
         return if row.count == 1 { "a short wait".to_owned() } else { format!("{} short waits", row.count) };
     }
     let waited = Nanoseconds(row.end_ns - row.runnable_ns);
-    let behind = row.behind_tid.map(|tid| known.tasks.who(tid, row.end_ns, &known.names));
+    let behind = row.behind_tid.map(|tid| index.tasks.who(tid, row.end_ns, &index.names));
     let behind = behind.map_or_else(String::new, |behind| format!("; {behind} had the CPU last"));
     if row.runnable_ns == row.start_ns {
         format!("put off the CPU for {waited}{behind}")

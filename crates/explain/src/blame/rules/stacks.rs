@@ -1,7 +1,7 @@
 //! The stack rules. The versions are those on which a stack that the rule decides was seen on a real machine; a rule
 //! without any comes from the kernel's sources alone.
 
-use super::{Rank, Rule};
+use super::stack_rule::{Rank, Rule};
 use crate::blame::cause::Cause;
 
 const fn rule(frames: &'static [&'static str], cause: Cause, words: &'static str) -> Rule {

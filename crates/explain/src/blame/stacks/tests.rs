@@ -1,7 +1,7 @@
 use model::stall::StackRecord;
 
 use super::Stack;
-use crate::blame::rows::Names;
+use crate::blame::names::Names;
 use crate::blame::rules::{RANKS, announcement};
 
 fn stack(frames: &str) -> Stack {

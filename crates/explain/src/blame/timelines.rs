@@ -1,14 +1,15 @@
-//! Makes a task's [`Timeline`] from its rows.
+//! Builds each task's [`Timeline`] from its rows.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use model::stall::{RequestRecord, StallKind};
 
-use super::cause::{Cause, Evidence, Sums};
-use super::known::Known;
+use super::cause::{Cause, Evidence};
 use super::rows::Row;
+use super::run_index::RunIndex;
 use super::short::{ShortShare, shares};
+use super::slot::Slot;
 use super::timeline::{Held, NO_ROW, Segment, Timeline, innermost};
 
 /// Waits for threads that wait for threads ... are followed this far.
@@ -18,7 +19,7 @@ const EXAMPLES: usize = 256;
 
 /// The timelines of all tasks, made when asked for.
 pub(super) struct Timelines<'a> {
-    known: &'a Known,
+    index: &'a RunIndex,
     /// Moments at which a task's operations begin and end.
     borders: HashMap<u32, Vec<u64>>,
     /// Moments from which on the rows of a task are not all there, because its last wait did not end.
@@ -27,20 +28,13 @@ pub(super) struct Timelines<'a> {
     made: HashMap<u32, Option<Rc<Timeline>>>,
 }
 
-/// What an elementary piece of time is.
-pub(super) enum Slot {
-    Is(Cause, Evidence, u32, u32),
-    /// What another thread did meanwhile, after the sleep of this row.
-    Others(Box<Sums>, u32, HashMap<Cause, u32>),
-    /// On the CPU within a span.
-    OnCpuIn(Cause, u32),
-    /// On the CPU, or not known.
-    Free,
-}
-
 impl<'a> Timelines<'a> {
-    pub(super) fn new(known: &'a Known, borders: HashMap<u32, Vec<u64>>, silent: HashMap<u32, u64>) -> Timelines<'a> {
-        Timelines { known, borders, silent, made: HashMap::new() }
+    pub(super) fn new(
+        index: &'a RunIndex,
+        borders: HashMap<u32, Vec<u64>>,
+        silent: HashMap<u32, u64>,
+    ) -> Timelines<'a> {
+        Timelines { index, borders, silent, made: HashMap::new() }
     }
 
     /// The timeline of a task; it reaches from the first to the last moment that its rows and operations name.
@@ -60,12 +54,12 @@ impl<'a> Timelines<'a> {
     }
 
     fn sweep(&mut self, tid: u32, depth: usize) -> Timeline {
-        let known = self.known;
+        let index = self.index;
         let of = |kind: StallKind| -> Vec<Held> {
-            let rows = known.rows_of(tid).filter(|(_, row)| row.kind == kind);
+            let rows = index.rows_of(tid).filter(|(_, row)| row.kind == kind);
             innermost(rows.map(|(at, row)| (row.start_ns, row.end_ns, at)).collect())
         };
-        let spans = known.rows_of(tid).filter(|(_, row)| row.kind == StallKind::Span && row.announced.is_some());
+        let spans = index.rows_of(tid).filter(|(_, row)| row.kind == StallKind::Span && row.announced.is_some());
         let spans = innermost(spans.map(|(at, row)| (row.start_ns, row.end_ns, at)).collect());
         let layers = [of(StallKind::OffCpu), spans, of(StallKind::Blocked)];
         let borders = self.borders_of(tid, &layers);
@@ -75,11 +69,11 @@ impl<'a> Timelines<'a> {
             let [off, span, blocked] = cursors.each_mut().map(|cursor| cursor.holder(pair[0]));
             slots.push(self.slot(pair[0], pair[1], off, span, blocked, depth));
         }
-        let short = shares(known, tid, &borders, &slots);
+        let short = shares(index, tid, &borders, &slots);
         let silent_ns = self.silent.get(&tid).copied().unwrap_or(u64::MAX);
         let mut segments = Vec::with_capacity(slots.len());
         for (at, slot) in slots.iter().enumerate() {
-            let free = known.traced && borders[at] < silent_ns && !known.is_lossy(borders[at]);
+            let free = index.traced && borders[at] < silent_ns && !index.is_lossy(borders[at]);
             lay_out(slot, borders[at], borders[at + 1], &short[at], free, &mut segments);
         }
         Timeline::new(segments)
@@ -87,19 +81,19 @@ impl<'a> Timelines<'a> {
 
     /// All moments at which something may change, in order.
     fn borders_of(&self, tid: u32, layers: &[Vec<Held>; 3]) -> Vec<u64> {
-        let known = self.known;
+        let index = self.index;
         let mut borders = self.borders.get(&tid).cloned().unwrap_or_default();
         borders.extend(layers.iter().flatten().flat_map(|&(start_ns, end_ns, _)| [start_ns, end_ns]));
         for &(start_ns, end_ns, row) in &layers[0] {
-            let row = known.row(row);
-            let moments = known.request(row).into_iter().flat_map(RequestRecord::moments);
+            let row = index.row(row);
+            let moments = index.request(row).into_iter().flat_map(RequestRecord::moments);
             borders.extend(moments.chain([row.runnable_ns]).filter(|at| (start_ns..end_ns).contains(at)));
         }
         let is_sum = |row: &Row| {
             use StallKind::{ShortCpuWaits, ShortRequestWaits, ShortSleeps, ShortSpans};
             matches!(row.kind, ShortCpuWaits | ShortRequestWaits | ShortSleeps | ShortSpans)
         };
-        let sums = known.rows_of(tid).filter(|(_, row)| is_sum(row));
+        let sums = index.rows_of(tid).filter(|(_, row)| is_sum(row));
         borders.extend(sums.flat_map(|(_, row)| [row.start_ns, row.end_ns]));
         borders.extend(self.silent.get(&tid));
         borders.sort_unstable();
@@ -110,7 +104,7 @@ impl<'a> Timelines<'a> {
 
     fn lossy_borders(&self, borders: &mut Vec<u64>) {
         let (Some(&first), Some(&last)) = (borders.first(), borders.last()) else { return };
-        let lossy = self.known.lossy.iter().flat_map(|&(from, to)| [from, to]);
+        let lossy = self.index.lossy.iter().flat_map(|&(from, to)| [from, to]);
         let before = borders.len();
         borders.extend(lossy.filter(|at| (first..last).contains(at)));
         if borders.len() > before {
@@ -128,43 +122,43 @@ impl<'a> Timelines<'a> {
         blocked: Option<u32>,
         depth: usize,
     ) -> Slot {
-        let known = self.known;
-        let span = span.and_then(|row| Some((known.row(row).announced?.cause, row)));
+        let index = self.index;
+        let span = span.and_then(|row| Some((index.row(row).announced?.cause, row)));
         let Some(off) = off else {
             return match (span, blocked) {
                 (Some((cause, row)), _) => Slot::OnCpuIn(cause, row),
                 (None, Some(row)) => {
-                    let (cause, evidence) = known.asleep(known.row(row), at_ns);
+                    let (cause, evidence) = index.asleep(index.row(row), at_ns);
                     Slot::Is(cause, evidence, row, NO_ROW)
                 }
                 (None, None) => Slot::Free,
             };
         };
-        let row = known.row(off);
+        let row = index.row(off);
         if at_ns >= row.runnable_ns {
             return Slot::Is(Cause::CpuWait, Evidence::Event, off, NO_ROW);
         }
         if let Some((cause, by)) = span {
             return Slot::Is(cause, Evidence::Event, off, by);
         }
-        if known.stack(row.stack).is_some_and(|stack| stack.on_thread)
+        if index.stack(row.stack).is_some_and(|stack| stack.on_thread)
             && let Some(slot) = self.others(row, off, at_ns, to_ns, depth)
         {
             return slot;
         }
-        let (cause, evidence) = known.asleep(row, at_ns);
+        let (cause, evidence) = index.asleep(row, at_ns);
         Slot::Is(cause, evidence, off, NO_ROW)
     }
 
     /// A sleep until another thread lets go on is what that one did meanwhile.
     fn others(&mut self, row: &Row, off: u32, from_ns: u64, to_ns: u64, depth: usize) -> Option<Slot> {
-        let known = self.known;
-        let by_interrupt = known.stack(row.waker_stack).is_some_and(|stack| stack.interrupt);
+        let index = self.index;
+        let by_interrupt = index.stack(row.waker_stack).is_some_and(|stack| stack.interrupt);
         let waker = row.waker_tid.filter(|&tid| tid != 0 && tid != row.tid && !by_interrupt && depth < DEPTH)?;
         let timeline = self.make(waker, depth + 1)?;
         let mut sums = timeline.sums(from_ns, to_ns);
         let beyond_ns = (to_ns - from_ns) - sums.total_ns();
-        if known.traced {
+        if index.traced {
             sums.add(Cause::Running, Evidence::Event, beyond_ns);
         } else {
             sums.add(Cause::Unexplained, Evidence::None, beyond_ns);

@@ -6,14 +6,16 @@ use std::ops::Range;
 use model::stall::{RequestRecord, StallKind};
 
 use super::cause::{Cause, Evidence};
+use super::names::Names;
 use super::request;
-use super::rows::{Names, Row, Tasks};
+use super::rows::Row;
 use super::rules::Announcement;
 use super::stacks::{Stack, Stacks};
+use super::tasks::Tasks;
 
 /// The rows of a run.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct RunIndex {
     pub(super) names: Names,
     pub(super) tasks: Tasks,
     pub(super) stacks: Stacks,
@@ -32,9 +34,9 @@ pub(super) struct Known {
     pub(super) traced: bool,
 }
 
-impl Known {
-    pub(super) fn new(traced: bool) -> Known {
-        Known { traced, ..Known::default() }
+impl RunIndex {
+    pub(super) fn new(traced: bool) -> RunIndex {
+        RunIndex { traced, ..RunIndex::default() }
     }
 
     /// To be called when all rows are in.

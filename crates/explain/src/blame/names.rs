@@ -1,0 +1,36 @@
+//! Strings, each stored once.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A string that is stored once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Name(u32);
+
+/// All strings.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    known: HashMap<Arc<str>, Name>,
+    texts: Vec<Arc<str>>,
+}
+
+impl Names {
+    pub(super) fn insert(&mut self, text: &str) -> Name {
+        if let Some(name) = self.known.get(text) {
+            return *name;
+        }
+        let name = Name(u32::try_from(self.texts.len()).expect("memory is full long before"));
+        let text: Arc<str> = text.into();
+        self.texts.push(text.clone());
+        self.known.insert(text, name);
+        name
+    }
+
+    pub(super) fn get(&self, name: Name) -> &str {
+        &self.texts[name.0 as usize]
+    }
+
+    pub(super) fn insert_some(&mut self, text: Option<&String>) -> Option<Name> {
+        text.map(|text| self.insert(text))
+    }
+}

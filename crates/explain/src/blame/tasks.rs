@@ -1,0 +1,72 @@
+//! Threads by id and by the time at which they were seen.
+
+use std::collections::{HashMap, HashSet};
+
+use model::stall::TaskRecord;
+
+use super::explanation::Who;
+use super::names::{Name, Names};
+
+/// All threads, by id and by when they were seen.
+#[derive(Debug, Default)]
+pub(super) struct Tasks {
+    seen: HashMap<u32, Vec<Seen>>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    seen_ns: u64,
+    pid: u32,
+    name: Name,
+    cgroup: Option<Name>,
+}
+
+impl Tasks {
+    pub(super) fn insert(&mut self, record: &TaskRecord, names: &mut Names) {
+        let seen = Seen {
+            seen_ns: record.seen_ns,
+            pid: record.pid,
+            name: names.insert(&record.name),
+            cgroup: names.insert_some(record.cgroup.as_ref()),
+        };
+        self.seen.entry(record.tid).or_default().push(seen);
+    }
+
+    /// To be called when all are in.
+    pub(super) fn sort(&mut self) {
+        self.seen.values_mut().for_each(|seen| seen.sort_by_key(|seen| seen.seen_ns));
+    }
+
+    /// The latest seen before; else the first, which is seen a moment after what it did.
+    fn at(&self, tid: u32, at_ns: u64) -> Option<&Seen> {
+        let seen = self.seen.get(&tid)?;
+        let after = seen.partition_point(|seen| seen.seen_ns <= at_ns);
+        seen.get(after.saturating_sub(1))
+    }
+
+    pub(super) fn pid(&self, tid: u32, at_ns: u64) -> Option<u32> {
+        self.at(tid, at_ns).map(|seen| seen.pid)
+    }
+
+    /// The processes of these threads, as far as they are known.
+    pub(super) fn processes(&self, threads: impl Iterator<Item = (u32, u64)>) -> HashSet<u32> {
+        threads.filter_map(|(tid, at_ns)| self.pid(tid, at_ns)).collect()
+    }
+
+    pub(super) fn who(&self, tid: u32, at_ns: u64, names: &Names) -> Who {
+        Who { tid, name: self.at(tid, at_ns).map(|seen| names.get(seen.name).to_owned()) }
+    }
+
+    /// The process of a thread; the thread itself where that is not known.
+    pub(super) fn process(&self, tid: u32, at_ns: u64, names: &Names) -> Who {
+        self.who(self.pid(tid, at_ns).unwrap_or(tid), at_ns, names)
+    }
+
+    pub(super) fn name(&self, tid: u32, at_ns: u64) -> Option<Name> {
+        self.at(tid, at_ns).map(|seen| seen.name)
+    }
+
+    pub(super) fn cgroup(&self, tid: u32, at_ns: u64) -> Option<Name> {
+        self.at(tid, at_ns).and_then(|seen| seen.cgroup)
+    }
+}
