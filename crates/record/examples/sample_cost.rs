@@ -5,19 +5,20 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use record::{BoxCgroup, Options, Roots, Sample, SamplerSet};
+use record::{LoadCgroup, Roots, Sample, SamplerOptions, SamplerSet};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let mut number = |default: u64| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(default);
     let (samples, interval_ms) = (number(200), number(50));
-    let cgroup = arguments.next().map(|name| BoxCgroup {
+    let cgroup = arguments.next().map(|name| LoadCgroup {
         label: "box".to_owned(),
         memory_v1: Some(PathBuf::from("/sys/fs/cgroup/memory").join(&name)),
         blkio_v1: Some(PathBuf::from("/sys/fs/cgroup/blkio").join(&name)),
         v2: None,
     });
-    let (mut set, findings) = SamplerSet::discover(&Roots::default(), &Options { cgroup, ..Options::default() });
+    let (mut set, findings) =
+        SamplerSet::discover(&Roots::default(), &SamplerOptions { cgroup, ..SamplerOptions::default() });
     for finding in findings {
         println!("{}: {}", finding.capability, finding.why.unwrap_or_default());
     }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use model::run::Device;
 
-use crate::Roots;
 use crate::bytes::{lossy, number, words};
 use crate::file::{TextFile, read_trimmed};
+use crate::roots::Roots;
 
 /// Block devices and partitions in use, in the kernel's order. Unused ones, of no size, are left out.
 pub fn devices(roots: &Roots) -> Vec<Device> {

@@ -5,7 +5,7 @@ use std::fs;
 
 use model::metric::{MetricDescriptor, MetricId};
 
-use crate::{Options, Roots, Sample, SamplerSet};
+use crate::{Roots, Sample, SamplerOptions, SamplerSet};
 
 /// A folder with `proc` and `sys` in it.
 pub(crate) struct Kernel {
@@ -44,7 +44,7 @@ impl Kernel {
     }
 
     /// A recording of this kernel.
-    pub(crate) fn record(&self, options: &Options) -> Recording {
+    pub(crate) fn record(&self, options: &SamplerOptions) -> Recording {
         let (set, findings) = SamplerSet::discover(&self.roots(), options);
         let missing = findings.into_iter().map(|finding| finding.capability).collect();
         Recording { set, missing, out: Sample::default(), next: 0, descriptors: Vec::new(), values: BTreeMap::new() }

@@ -7,7 +7,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::source::SourceError;
+use crate::source_error::SourceError;
 
 const FIRST_BUFFER_BYTES: usize = 512;
 /// No file read here comes near this; one that does is not what it seems.

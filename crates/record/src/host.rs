@@ -1,13 +1,13 @@
 //! The machine, its mounts and its settings, as they stand in a run's description.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use model::run::{Host, Mount};
 
-use crate::Roots;
 use crate::bytes::{number, words};
 use crate::file::read_trimmed;
 use crate::mountinfo;
+use crate::roots::Roots;
 
 /// Settings below /proc/sys that change how memory and writeback behave, or what can be recorded.
 const SYSCTLS: [&str; 22] = [
@@ -104,13 +104,6 @@ pub fn mounts(roots: &Roots) -> Vec<Mount> {
 pub fn is_storage(mount: &Mount) -> bool {
     const WITHOUT_A_DEVICE: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "virtiofs", "zfs", "overlay"];
     mount.source.starts_with("/dev/") || WITHOUT_A_DEVICE.contains(&&*mount.fs_type)
-}
-
-/// The mount that holds an absolute path: the longest that the path lies in, of equal ones the last, which hides the
-/// others.
-pub fn mount_holding<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
-    let holding = mounts.iter().filter(|mount| path.starts_with(&mount.point));
-    holding.max_by_key(|mount| mount.point.len())
 }
 
 #[cfg(test)]

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, RawDir, SeekFrom};
 
-use crate::ledger::Sheet;
-use crate::source::SourceError;
+use crate::last_values::SampleWriter;
+use crate::source_error::SourceError;
 
 const LISTING_BYTES: usize = 4096;
 
 /// What is read of one of them.
 pub(crate) trait Instance {
     /// Reads it. On failure it counts as gone, and is looked for again at the next sample.
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError>;
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError>;
 
     /// Makes its metrics absent.
-    fn vanish(&mut self, sheet: &mut Sheet<'_>);
+    fn vanish(&mut self, writer: &mut SampleWriter<'_>);
 }
 
 struct Entry<I> {
@@ -45,10 +45,10 @@ impl<I: Instance> Instances<I> {
     /// between the listing and the reading.
     pub(crate) fn sample(
         &mut self,
-        sheet: &mut Sheet<'_>,
-        mut make: impl FnMut(&str, &mut Sheet<'_>) -> Option<I>,
+        writer: &mut SampleWriter<'_>,
+        mut make: impl FnMut(&str, &mut SampleWriter<'_>) -> Option<I>,
     ) -> Result<(), SourceError> {
-        let scanned = self.scan(sheet, &mut make);
+        let scanned = self.scan(writer, &mut make);
         let mut first_error = None;
         if !matches!(scanned, Ok(true)) {
             // Unmounted, or its module unloaded: what is there next is another folder.
@@ -57,13 +57,13 @@ impl<I: Instance> Instances<I> {
         self.entries.retain_mut(|entry| {
             if !entry.seen {
                 if let Some(instance) = &mut entry.instance {
-                    instance.vanish(sheet);
+                    instance.vanish(writer);
                 }
                 return false;
             }
             let Some(instance) = &mut entry.instance else { return true };
-            let Err(error) = instance.sample(sheet) else { return true };
-            instance.vanish(sheet);
+            let Err(error) = instance.sample(writer) else { return true };
+            instance.vanish(writer);
             if !error.means_gone() {
                 first_error.get_or_insert(error);
             }
@@ -80,8 +80,8 @@ impl<I: Instance> Instances<I> {
     /// Whether anything was there.
     fn scan(
         &mut self,
-        sheet: &mut Sheet<'_>,
-        make: &mut impl FnMut(&str, &mut Sheet<'_>) -> Option<I>,
+        writer: &mut SampleWriter<'_>,
+        make: &mut impl FnMut(&str, &mut SampleWriter<'_>) -> Option<I>,
     ) -> Result<bool, SourceError> {
         for entry in &mut self.entries {
             entry.seen = false;
@@ -107,7 +107,7 @@ impl<I: Instance> Instances<I> {
             if let Some(entry) = self.entries.iter_mut().find(|entry| entry.name == name) {
                 entry.seen = true;
             } else if let Ok(text) = std::str::from_utf8(name) {
-                let instance = make(text, sheet);
+                let instance = make(text, writer);
                 self.entries.push(Entry { name: name.to_vec(), seen: true, instance });
             }
         }

@@ -44,20 +44,22 @@ mod fake;
 mod file;
 pub mod funclat;
 mod instances;
-mod ledger;
+mod last_values;
 mod mountinfo;
 mod roots;
 mod rows;
 mod sampler;
 mod source;
+mod source_error;
 #[allow(unsafe_code)]
 mod sys;
 mod ticker;
 mod trace;
 
-pub use ledger::{Failure, Sample};
+pub use last_values::{Sample, SourceFailure};
 pub use roots::Roots;
-pub use sampler::{BoxCgroup, Options, SamplerSet, SourceCost};
-pub use source::SourceError;
+pub use sampler::{SamplerOptions, SamplerSet, SourceCost};
+pub use source::cgroup::LoadCgroup;
+pub use source_error::SourceError;
 pub use ticker::{ClockWatch, Tick, Ticker};
-pub use trace::{BlockedNow, Cost, LostEvents, TRACE_CAPABILITY, TraceOptions, Tracing};
+pub use trace::{BlockedNow, LostEvents, TRACE_CAPABILITY, TraceCost, TraceOptions, Tracing};

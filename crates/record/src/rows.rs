@@ -4,10 +4,8 @@
 //! and a line that is byte for byte the same costs one comparison: no search for its end, no parsing, no look-up. Only
 //! where a line differs is its key compared, and only where that differs too is the layout searched.
 
-use model::metric::MetricId;
-
 use crate::bytes::{next_line, value_of, words};
-use crate::ledger::Sheet;
+use crate::last_values::{Column, SampleWriter};
 
 /// How the lines of a file turn into metrics.
 pub(crate) trait Table {
@@ -15,19 +13,12 @@ pub(crate) trait Table {
     fn key_len(&self, line: &[u8]) -> usize;
 
     /// Metrics of a line that was not there before, in order of their words. None: the line is not of interest.
-    fn columns(&mut self, key: &[u8], values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column>;
+    fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column>;
 
     /// Whether a changed line still means what it meant. A device's name may have passed to another device.
-    fn still(&mut self, _key: &[u8], _sheet: &mut Sheet<'_>) -> bool {
+    fn still(&mut self, _key: &[u8], _sheet: &mut SampleWriter<'_>) -> bool {
         true
     }
-}
-
-/// A metric, and which word behind the row's key holds its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Column {
-    pub(crate) word: u32,
-    pub(crate) id: MetricId,
 }
 
 struct Row {
@@ -46,9 +37,9 @@ impl Row {
         self.line.extend_from_slice(line);
     }
 
-    fn absent(&self, sheet: &mut Sheet<'_>) {
+    fn absent(&self, writer: &mut SampleWriter<'_>) {
         for column in &self.columns {
-            sheet.set(column.id, None);
+            writer.set(column.id, None);
         }
     }
 }
@@ -63,16 +54,16 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// Reads a whole file.
-    pub(crate) fn update(&mut self, text: &[u8], table: &mut impl Table, sheet: &mut Sheet<'_>) {
+    pub(crate) fn update(&mut self, text: &[u8], table: &mut impl Table, writer: &mut SampleWriter<'_>) {
         self.begin();
         let mut rest = text;
         loop {
             rest = self.skip_unchanged(rest);
             let Some((line, after)) = next_line(rest) else { break };
-            self.visit(line, table, sheet);
+            self.visit(line, table, writer);
             rest = after;
         }
-        self.finish(sheet);
+        self.finish(writer);
     }
 
     /// Starts a pass over the file.
@@ -81,14 +72,14 @@ impl Rows {
     }
 
     /// Takes the next line of a pass. A second line of the same key is passed over.
-    pub(crate) fn visit(&mut self, line: &[u8], table: &mut impl Table, sheet: &mut Sheet<'_>) {
+    pub(crate) fn visit(&mut self, line: &[u8], table: &mut impl Table, writer: &mut SampleWriter<'_>) {
         let key_len = table.key_len(line).min(line.len());
         let (key, values) = line.split_at(key_len);
         match self.rows[self.cursor..].iter().position(|row| row.key() == key) {
             Some(offset) => self.rows[self.cursor..=self.cursor + offset].rotate_right(1),
             None if self.rows[..self.cursor].iter().any(|row| row.key() == key) => return,
             None => {
-                let columns = table.columns(key, values, sheet);
+                let columns = table.columns(key, values, writer);
                 let line = Vec::with_capacity(line.len() + line.len() / 2);
                 self.rows.insert(self.cursor, Row { line, key_len, columns });
             }
@@ -98,33 +89,33 @@ impl Rows {
         if row.line == line {
             return;
         }
-        if !row.line.is_empty() && !table.still(key, sheet) {
-            row.absent(sheet);
-            row.columns = table.columns(key, values, sheet);
+        if !row.line.is_empty() && !table.still(key, writer) {
+            row.absent(writer);
+            row.columns = table.columns(key, values, writer);
         }
         row.remember(line);
-        read_columns(values, &row.columns, sheet);
+        read_columns(values, &row.columns, writer);
     }
 
     /// Ends a pass: rows that were not seen are gone.
-    pub(crate) fn finish(&mut self, sheet: &mut Sheet<'_>) {
+    pub(crate) fn finish(&mut self, writer: &mut SampleWriter<'_>) {
         for row in self.rows.drain(self.cursor..) {
-            row.absent(sheet);
+            row.absent(writer);
         }
     }
 
     /// All rows are gone.
-    pub(crate) fn vanish(&mut self, sheet: &mut Sheet<'_>) {
+    pub(crate) fn vanish(&mut self, writer: &mut SampleWriter<'_>) {
         self.begin();
-        self.finish(sheet);
+        self.finish(writer);
     }
 
     /// Drops the rows whose key is chosen; they are new when they are next seen.
-    pub(crate) fn remove(&mut self, chosen: impl Fn(&[u8]) -> bool, sheet: &mut Sheet<'_>) {
+    pub(crate) fn remove(&mut self, chosen: impl Fn(&[u8]) -> bool, writer: &mut SampleWriter<'_>) {
         self.rows.retain(|row| {
             let stays = !chosen(row.key());
             if !stays {
-                row.absent(sheet);
+                row.absent(writer);
             }
             stays
         });
@@ -142,13 +133,13 @@ impl Rows {
     }
 }
 
-fn read_columns(values: &[u8], columns: &[Column], sheet: &mut Sheet<'_>) {
+fn read_columns(values: &[u8], columns: &[Column], writer: &mut SampleWriter<'_>) {
     let mut words = words(values);
     let mut at = 0;
     for column in columns {
         let word = words.nth((column.word - at) as usize);
         at = column.word + 1;
-        sheet.set(column.id, word.and_then(value_of));
+        writer.set(column.id, word.and_then(value_of));
     }
 }
 

@@ -1,59 +1,29 @@
 //! All sources of this machine, sampled together.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::metric::SampleHeader;
 use model::preflight::Finding;
 
+use crate::clock;
 use crate::device::Devices;
-use crate::ledger::{Failure, Ledger, Sample, Sheet};
-use crate::source::Source;
-use crate::source::cgroup::Cgroup;
-use crate::{Roots, clock};
+use crate::last_values::{LastValues, Sample, SampleWriter, SourceFailure};
+use crate::roots::Roots;
+use crate::source::MetricSource;
+use crate::source::cgroup::{Cgroup, LoadCgroup};
+use crate::source_error::SourceError;
+use discovery::Discovered;
+pub use options::SamplerOptions;
 
 mod discovery;
+mod options;
 
 /// A source that has used more than its budget is left out of at most so many samples.
 const LONGEST_PAUSE: u64 = 30;
 
 /// Metrics that are no more, of devices and mounts that went, beyond which a set had better begin anew.
 const ABSENT_LIMIT: usize = 10_000;
-
-/// What to record and how much it may cost.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The cgroup that the load runs in, where it is there already.
-    pub cgroup: Option<BoxCgroup>,
-    /// Sources that are not wanted, by the names in the crate's table.
-    pub disabled: Vec<String>,
-    /// Tracepoint counters are left out on machines with more CPUs, as reading them interrupts each.
-    pub tracepoint_cpu_limit: usize,
-    /// CPU time that one source may use for one sample. A source that uses more, three times in a row, is read at every
-    /// second, third, ... sample only, so that its share of the time stays as planned. This happens where the kernel
-    /// walks long lists to answer: slabinfo of a large machine, bdi statistics with a million dirty inodes.
-    pub source_budget_ns: u64,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { cgroup: None, disabled: Vec::new(), tracepoint_cpu_limit: 128, source_budget_ns: 1_500_000 }
-    }
-}
-
-/// Folders of the cgroup that holds the load.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BoxCgroup {
-    /// Instance of its metrics. The same for all runs, so that they can be compared: `box`.
-    pub label: String,
-    /// Its folder in the v1 memory hierarchy.
-    pub memory_v1: Option<PathBuf>,
-    /// Its folder in the v1 blkio hierarchy.
-    pub blkio_v1: Option<PathBuf>,
-    /// Its folder in the v2 hierarchy.
-    pub v2: Option<PathBuf>,
-}
 
 /// What a source has cost so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +41,7 @@ pub struct SourceCost {
 }
 
 struct Slot {
-    source: Box<dyn Source>,
+    source: Box<dyn MetricSource>,
     cost: SourceCost,
     failed: bool,
     /// It is no longer to be read; its metrics become absent at the next sample.
@@ -86,7 +56,7 @@ struct Slot {
 /// The sources that this machine has. It may be sampled on a thread of its own.
 pub struct SamplerSet {
     slots: Vec<Slot>,
-    ledger: Ledger,
+    last_values: LastValues,
     devices: Devices,
     archived_bytes: Arc<AtomicU64>,
     source_budget_ns: u64,
@@ -95,25 +65,26 @@ pub struct SamplerSet {
 
 impl SamplerSet {
     /// Opens what is there. What is missing is told, and recording goes on without it.
-    pub fn discover(roots: &Roots, options: &Options) -> (SamplerSet, Vec<Finding>) {
+    pub fn discover(roots: &Roots, options: &SamplerOptions) -> (SamplerSet, Vec<Finding>) {
+        let archived_bytes: Arc<AtomicU64> = Arc::default();
+        let Discovered { sources, mut findings } = discovery::discover(roots, options, &archived_bytes);
         let mut set = SamplerSet {
-            slots: Vec::new(),
-            ledger: Ledger::default(),
+            slots: sources.into_iter().map(|(name, source)| Slot::new(name, source)).collect(),
+            last_values: LastValues::default(),
             devices: Devices::new(roots.clone()),
-            archived_bytes: Arc::default(),
+            archived_bytes,
             source_budget_ns: options.source_budget_ns.max(1),
             retell: false,
         };
-        let mut findings = discovery::discover(&mut set, roots, options);
         if let Some(cgroup) = &options.cgroup {
-            findings.extend(set.add_box(cgroup));
+            findings.extend(set.add_cgroup(cgroup));
         }
         (set, findings)
     }
 
     /// Adds the cgroup of the load once it was made. A box that was added before is dropped.
-    pub fn add_box(&mut self, cgroup: &BoxCgroup) -> Option<Finding> {
-        self.remove_box();
+    pub fn add_cgroup(&mut self, cgroup: &LoadCgroup) -> Option<Finding> {
+        self.remove_cgroup();
         let source = Cgroup::open(cgroup);
         if source.is_empty() {
             let folders: Vec<_> = [&cgroup.memory_v1, &cgroup.blkio_v1, &cgroup.v2].into_iter().flatten().collect();
@@ -124,12 +95,12 @@ impl SamplerSet {
                 "check that the cgroup exists and that its controllers are enabled",
             ));
         }
-        self.add("cgroup", source);
+        self.slots.push(Slot::new("cgroup", Box::new(source)));
         None
     }
 
     /// Stops reading the box, before it is taken away.
-    pub fn remove_box(&mut self) {
+    pub fn remove_cgroup(&mut self) {
         self.slots.iter_mut().filter(|slot| slot.cost.source == "cgroup").for_each(|slot| slot.retired = true);
     }
 
@@ -147,13 +118,13 @@ impl SamplerSet {
     /// Whether most of the metrics that it remembers are no more, and are many: a recorder that is on for weeks, on a machine
     /// whose devices come and go, then opens another set, so that its memory is bounded.
     pub fn is_overgrown(&self) -> bool {
-        let absent = self.ledger.len() - self.ledger.present();
-        absent > ABSENT_LIMIT && absent > self.ledger.present()
+        let absent = self.last_values.len() - self.last_values.present();
+        absent > ABSENT_LIMIT && absent > self.last_values.present()
     }
 
     /// Metrics described so far.
     pub fn metric_count(&self) -> usize {
-        self.ledger.len()
+        self.last_values.len()
     }
 
     /// What each source has cost so far, in the order of reading.
@@ -179,57 +150,54 @@ impl SamplerSet {
                 continue;
             }
             let changes = out.changes.len();
-            let mut sheet =
-                Sheet { ledger: &mut self.ledger, out, sample, source: number as u16, devices: &mut self.devices };
-            slot.read(&mut sheet);
+            let mut writer = SampleWriter {
+                last_values: &mut self.last_values,
+                out,
+                sample,
+                source: number as u16,
+                devices: &mut self.devices,
+            };
+            slot.read(&mut writer);
             let after = clock::thread_cpu_ns();
             slot.account(after - before, (out.changes.len() - changes) as u64);
             slot.keep_to_budget(after - before, self.source_budget_ns, out);
             before = after;
         }
         if std::mem::take(&mut self.retell) {
-            self.ledger.tell_all(sample, out);
+            self.last_values.tell_all(sample, out);
         }
         let took_ns = clock::monotonic_ns().saturating_sub(at.monotonic_ns);
         SampleHeader { sample, at, late_ns: 0, cpu_ns: before - cpu_at_start, took_ns }
-    }
-
-    fn add(&mut self, name: &'static str, source: impl Source + 'static) {
-        let cost = SourceCost { source: name, samples: 0, cpu_ns: 0, worst_ns: 0, changes: 0 };
-        self.slots.push(Slot {
-            source: Box::new(source),
-            cost,
-            failed: false,
-            retired: false,
-            pause: 0,
-            over_budget: 0,
-            told_of_budget: false,
-        });
     }
 }
 
 /// Takes the place of a source that is no longer read, so that the others keep their numbers.
 struct Nothing;
 
-impl Source for Nothing {
-    fn sample(&mut self, _sheet: &mut Sheet<'_>) -> Result<(), crate::SourceError> {
+impl MetricSource for Nothing {
+    fn sample(&mut self, _sheet: &mut SampleWriter<'_>) -> Result<(), SourceError> {
         Ok(())
     }
 }
 
 impl Slot {
-    fn read(&mut self, sheet: &mut Sheet<'_>) {
+    fn new(name: &'static str, source: Box<dyn MetricSource>) -> Slot {
+        let cost = SourceCost { source: name, samples: 0, cpu_ns: 0, worst_ns: 0, changes: 0 };
+        Slot { source, cost, failed: false, retired: false, pause: 0, over_budget: 0, told_of_budget: false }
+    }
+
+    fn read(&mut self, writer: &mut SampleWriter<'_>) {
         if self.retired {
             self.retired = false;
-            sheet.all_absent();
+            writer.all_absent();
             self.source = Box::new(Nothing);
         }
-        let result = self.source.sample(sheet);
+        let result = self.source.sample(writer);
         if let Err(error) = &result
             && !self.failed
         {
             let why = format!("{error}; its metrics are absent until it can be read again");
-            sheet.out.failures.push(Failure { source: self.cost.source, why });
+            writer.out.failures.push(SourceFailure { source: self.cost.source, why });
         }
         self.failed = result.is_err();
     }
@@ -253,7 +221,7 @@ impl Slot {
         if !std::mem::replace(&mut self.told_of_budget, true) {
             let cpu = model::quantity::Nanoseconds(cpu_ns);
             let why = format!("one reading takes {cpu} of CPU; it is read at only some of the samples");
-            out.failures.push(Failure { source: self.cost.source, why });
+            out.failures.push(SourceFailure { source: self.cost.source, why });
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use rustix::io::Errno;
-
 use crate::file::TextFile;
-use crate::ledger::Sheet;
+use crate::last_values::SampleWriter;
 use crate::rows::{Rows, Table};
+use crate::source_error::SourceError;
 
 pub(crate) mod bdi;
 pub(crate) mod buddyinfo;
@@ -25,51 +24,21 @@ pub(crate) mod tracepoint;
 pub(crate) mod vmstat;
 pub(crate) mod xfs;
 
-/// Why a source could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SourceError {
-    /// A file could not be opened or read.
-    #[error("{}: {errno}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The kernel's answer.
-        errno: Errno,
-    },
-    /// A tracepoint could not be counted.
-    #[error("perf_event_open of {event} on CPU {cpu}: {errno}")]
-    Counter {
-        /// `category:event`.
-        event: String,
-        /// The CPU.
-        cpu: u32,
-        /// The kernel's answer.
-        errno: Errno,
-    },
-}
-
-impl SourceError {
-    /// The file is no more: its device or mount went away.
-    pub(crate) fn means_gone(&self) -> bool {
-        matches!(self, SourceError::Read { errno: Errno::NOENT | Errno::NODEV, .. })
-    }
-}
-
 /// One place where the kernel tells numbers.
-pub(crate) trait Source: Send {
-    /// Puts the values of now on the sheet. What cannot be read becomes absent; the first error is given, the rest is
+pub(crate) trait MetricSource: Send {
+    /// Puts the values of now on the writer. What cannot be read becomes absent; the first error is given, the rest is
     /// read all the same.
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError>;
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError>;
 }
 
 /// Samples all, and gives the first error.
-pub(crate) fn sample_all<'s, S: Source + ?Sized + 's>(
+pub(crate) fn sample_all<'s, S: MetricSource + ?Sized + 's>(
     sources: impl Iterator<Item = &'s mut S>,
-    sheet: &mut Sheet<'_>,
+    writer: &mut SampleWriter<'_>,
 ) -> Result<(), SourceError> {
     let mut first = Ok(());
     for source in sources {
-        let result = source.sample(sheet);
+        let result = source.sample(writer);
         first = first.and(result);
     }
     first
@@ -93,14 +62,14 @@ impl<T: Table> TableFile<T> {
     }
 
     /// Makes its metrics absent.
-    pub(crate) fn vanish(&mut self, sheet: &mut Sheet<'_>) {
-        self.rows.vanish(sheet);
+    pub(crate) fn vanish(&mut self, writer: &mut SampleWriter<'_>) {
+        self.rows.vanish(writer);
     }
 
     /// Reads the file. Where it cannot be read its metrics become absent.
-    pub(crate) fn update(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+    pub(crate) fn update(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
         let (text, result) = self.file.read_or_empty();
-        self.rows.update(text, &mut self.table, sheet);
+        self.rows.update(text, &mut self.table, writer);
         result
     }
 
@@ -110,8 +79,8 @@ impl<T: Table> TableFile<T> {
     }
 }
 
-impl<T: Table + Send> Source for TableFile<T> {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
-        self.update(sheet)
+impl<T: Table + Send> MetricSource for TableFile<T> {
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
+        self.update(writer)
     }
 }

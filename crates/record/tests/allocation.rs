@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use record::{BoxCgroup, Options, Roots, Sample, SamplerSet};
+use record::{LoadCgroup, Roots, Sample, SamplerOptions, SamplerSet};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -61,8 +61,8 @@ fn wait_for_the_harness() {
 fn a_sample_allocates_nothing() {
     let folder = tempfile::tempdir().unwrap();
     write_files(folder.path(), 0);
-    let cgroup = BoxCgroup { label: "box".to_owned(), v2: Some(folder.path().join("box")), ..BoxCgroup::default() };
-    let options = Options { cgroup: Some(cgroup), ..Options::default() };
+    let cgroup = LoadCgroup { label: "box".to_owned(), v2: Some(folder.path().join("box")), ..LoadCgroup::default() };
+    let options = SamplerOptions { cgroup: Some(cgroup), ..SamplerOptions::default() };
     let (mut set, _) = SamplerSet::discover(&Roots::below(folder.path()), &options);
     let mut out = Sample::default();
     wait_for_the_harness();

@@ -1,7 +1,7 @@
 use std::os::unix::fs::symlink;
 
 use super::{chosen, devices};
-use crate::Options;
+use crate::SamplerOptions;
 use crate::fake::Kernel;
 
 const IDLE: &str = "0 0 0 0 0 0 0 0 0 0 0";
@@ -95,7 +95,7 @@ fn two_paths_to_one_disk_stay_apart() {
 fn a_loop_device_is_its_file() {
     let kernel = Kernel::new().with(&[("sys/class/block/loop0/size", "0\n"), ("sys/class/block/loop0/diskseq", "1\n")]);
     kernel.write("proc/diskstats", diskstats(&[("7 0 loop0", IDLE)]));
-    let mut recording = kernel.record(&Options::default());
+    let mut recording = kernel.record(&SamplerOptions::default());
     assert_eq!(recording.sample(), [""; 0]);
 
     let attach = |file: &str, sequence: &str| {

@@ -6,9 +6,10 @@ use libbpf_rs::btf::types::Typedef;
 use libbpf_rs::{Btf, Error, ErrorKind, Link, Object, ObjectBuilder, ProgramMut};
 
 use super::counts::Counts;
+use super::error::FunclatError;
+use super::options::Method;
 use super::tracepoints::{Pair, Tracepoint, Tracepoints};
-use super::{FunclatError, Method};
-use crate::Roots;
+use crate::roots::Roots;
 use crate::sys::count_tracepoint;
 
 /// Compiled by `build.rs` from `bpf/funclat.bpf.c`.

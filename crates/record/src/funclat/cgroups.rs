@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::Roots;
+use crate::roots::Roots;
 
 /// The hierarchy whose cgroups are told apart.
 pub(super) struct Cgroups {
@@ -59,7 +59,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     use super::Cgroups;
-    use crate::Roots;
+    use crate::roots::Roots;
 
     #[test]
     fn a_cgroup_is_found_by_its_inode() {

@@ -9,8 +9,8 @@ use model::calls::{CallCounts, LatencyGroup, LatencyHistogram, LatencyUnit};
 use model::stall::REQUEST_BUCKETS;
 
 use super::cgroups::Cgroups;
-use super::{CallReading, FunclatOptions, GroupBy};
-use crate::Roots;
+use super::options::{FunclatOptions, GroupBy};
+use crate::roots::Roots;
 
 /// Group of the calls that there was no histogram left for.
 const OTHERS: u64 = u64::MAX;
@@ -19,6 +19,15 @@ const COUNTERS: u32 = 7;
 const HISTOGRAM_BYTES: usize = 8 * (4 + REQUEST_BUCKETS as usize);
 /// What the histograms of all groups and CPUs may take of the kernel's memory.
 const MEMORY_BYTES: usize = 64 << 20;
+
+/// What was counted up to a moment, since the timing began.
+#[derive(Debug, Clone)]
+pub struct CallReading {
+    /// The groups, those with the most time first.
+    pub groups: Vec<LatencyGroup>,
+    /// What became of begins and ends.
+    pub counts: CallCounts,
+}
 
 /// What is asked of the kernel side, and how to read what it counted.
 pub(super) struct Counts {

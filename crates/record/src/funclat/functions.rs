@@ -1,7 +1,7 @@
 //! Kernel functions by name.
 
-use super::FunclatError;
-use crate::Roots;
+use super::error::FunclatError;
+use crate::roots::Roots;
 
 /// How many similar names are offered.
 const OFFERED: usize = 3;

@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use super::{FunclatError, functions};
-use crate::Roots;
+use super::error::FunclatError;
+use super::functions;
+use crate::roots::Roots;
 
 /// Last words of names that tell the two ends of one thing.
 const ENDS: [(&str, &str); 9] = [
@@ -255,7 +256,7 @@ mod tests {
     #[test]
     fn no_tracefs_is_said() {
         let folder = tempfile::tempdir().unwrap();
-        let found = Tracepoints::read(&crate::Roots::below(folder.path()));
+        let found = Tracepoints::read(&crate::roots::Roots::below(folder.path()));
         assert!(matches!(found, Err(FunclatError::NoTracefs | FunclatError::NotAllowed { .. })));
     }
 }

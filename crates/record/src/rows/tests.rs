@@ -2,10 +2,10 @@ use model::metric::{Change, MetricId, Semantics, Unit};
 use proptest::prelude::*;
 
 use super::{Column, Rows, Table};
-use crate::Roots;
 use crate::bytes::{first_word_len, lossy};
 use crate::device::Devices;
-use crate::ledger::{Ledger, Sample, Sheet};
+use crate::last_values::{LastValues, Sample, SampleWriter};
+use crate::roots::Roots;
 
 /// `key value` lines; keys with an `x` are of no interest.
 struct Letters;
@@ -15,17 +15,17 @@ impl Table for Letters {
         first_word_len(line)
     }
 
-    fn columns(&mut self, key: &[u8], _values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+    fn columns(&mut self, key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         match key.contains(&b'x') {
             true => Vec::new(),
-            false => vec![sheet.column(0, lossy(key), "", Unit::Count, Semantics::Gauge)],
+            false => vec![writer.column(0, lossy(key), "", Unit::Count, Semantics::Gauge)],
         }
     }
 }
 
 struct Reader {
     rows: Rows,
-    ledger: Ledger,
+    last_values: LastValues,
     out: Sample,
     devices: Devices,
     names: Vec<String>,
@@ -35,16 +35,16 @@ struct Reader {
 impl Reader {
     fn new() -> Reader {
         let devices = Devices::new(Roots::default());
-        let (ledger, out) = (Ledger::default(), Sample::default());
-        Reader { rows: Rows::default(), ledger, out, devices, names: Vec::new(), values: Vec::new() }
+        let (last_values, out) = (LastValues::default(), Sample::default());
+        Reader { rows: Rows::default(), last_values, out, devices, names: Vec::new(), values: Vec::new() }
     }
 
     /// The changes that a reading gives.
     fn read(&mut self, text: &[u8]) -> Vec<String> {
         self.out.clear();
-        let (ledger, out, devices) = (&mut self.ledger, &mut self.out, &mut self.devices);
-        let mut sheet = Sheet { ledger, out, sample: 0, source: 0, devices };
-        self.rows.update(text, &mut Letters, &mut sheet);
+        let (last_values, out, devices) = (&mut self.last_values, &mut self.out, &mut self.devices);
+        let mut writer = SampleWriter { last_values, out, sample: 0, source: 0, devices };
+        self.rows.update(text, &mut Letters, &mut writer);
         self.names.extend(self.out.new_descriptors.iter().map(|descriptor| descriptor.name.clone()));
         self.values.resize(self.names.len(), None);
         for Change { metric: MetricId(id), value, .. } in &self.out.changes {

@@ -1,9 +1,14 @@
 //! Which sources this machine has.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use model::preflight::Finding;
 
+use super::options::SamplerOptions;
+use crate::host;
+use crate::roots::Roots;
 use crate::rows::Table;
 use crate::source::bdi::Bdi;
 use crate::source::buddyinfo::BuddyinfoTable;
@@ -18,28 +23,38 @@ use crate::source::slabinfo::SlabinfoTable;
 use crate::source::stat::{CPU_LIMIT, StatTable};
 use crate::source::tracepoint::Tracepoints;
 use crate::source::vmstat::VmstatTable;
-use crate::source::{Source, SourceError, TableFile, xfs};
-use crate::{Options, Roots, SamplerSet, host};
+use crate::source::{MetricSource, TableFile, xfs};
+use crate::source_error::SourceError;
 
 const AS_ROOT: &str = "run as root";
 const MOUNT_PROC: &str = "mount procfs";
 
-struct Discovery<'a> {
-    set: &'a mut SamplerSet,
-    roots: &'a Roots,
-    options: &'a Options,
-    findings: Vec<Finding>,
+/// A source under the name that it is known by.
+pub(super) type NamedSource = (&'static str, Box<dyn MetricSource>);
+
+/// The sources that this machine has, in the order of reading, and what is missing.
+#[derive(Default)]
+pub(super) struct Discovered {
+    pub(super) sources: Vec<NamedSource>,
+    pub(super) findings: Vec<Finding>,
 }
 
-pub(super) fn discover(set: &mut SamplerSet, roots: &Roots, options: &Options) -> Vec<Finding> {
-    let mut discovery = Discovery { set, roots, options, findings: Vec::new() };
+struct Discovery<'a> {
+    roots: &'a Roots,
+    options: &'a SamplerOptions,
+    found: Discovered,
+}
+
+/// Opens the sources that this machine has. `archived_bytes`: what `recorder.archived_bytes` reports.
+pub(super) fn discover(roots: &Roots, options: &SamplerOptions, archived_bytes: &Arc<AtomicU64>) -> Discovered {
+    let mut discovery = Discovery { roots, options, found: Discovered::default() };
     discovery.memory();
     discovery.machine();
     discovery.devices();
     discovery.file_systems();
     discovery.tracepoints();
-    discovery.recorder();
-    discovery.findings
+    discovery.recorder(archived_bytes);
+    discovery.found
 }
 
 impl Discovery<'_> {
@@ -57,7 +72,7 @@ impl Discovery<'_> {
         self.table("stat", proc.join("stat"), StatTable, "shows CPU time and blocked tasks", MOUNT_PROC);
         let cpus = host::online_cpus(self.roots).len();
         if cpus > CPU_LIMIT as usize {
-            self.findings.push(Finding::missing(
+            self.found.findings.push(Finding::missing(
                 "times of each CPU",
                 "shows a single busy CPU",
                 format!("{cpus} CPUs; the first {CPU_LIMIT} are recorded, the others in the sum"),
@@ -66,7 +81,7 @@ impl Discovery<'_> {
         }
         if self.wanted("pressure") {
             match Pressure::open(&proc.join("pressure")) {
-                Ok(source) => self.set.add("pressure", source),
+                Ok(source) => self.add("pressure", source),
                 Err(error) => self.missing(
                     "pressure",
                     "shows how long tasks waited for CPU, memory and I/O",
@@ -93,17 +108,17 @@ impl Discovery<'_> {
         let purpose = "shows the operations of NFS mounts";
         self.probed("mountstats", path.clone(), purpose, MOUNT_PROC, || Mountstats::new(path));
         if self.wanted("ext4") {
-            self.set.add("ext4", Ext4::new(sys.join("fs/ext4")));
+            self.add("ext4", Ext4::new(sys.join("fs/ext4")));
         }
         if self.wanted("jbd2") {
-            self.set.add("jbd2", Jbd2::new(proc.join("fs/jbd2")));
+            self.add("jbd2", Jbd2::new(proc.join("fs/jbd2")));
         }
         if self.wanted("xfs") {
             let old = proc.join("fs/xfs/stat");
             // The folders of ext4, jbd2 and XFS appear when the modules are loaded, perhaps by the run itself.
             match old.is_file() && !sys.join("fs/xfs").is_dir() {
-                true => self.set.add("xfs", xfs::global(old)),
-                false => self.set.add("xfs", xfs::Xfs::new(sys.join("fs/xfs"))),
+                true => self.add("xfs", xfs::global(old)),
+                false => self.add("xfs", xfs::Xfs::new(sys.join("fs/xfs"))),
             }
         }
     }
@@ -113,17 +128,20 @@ impl Discovery<'_> {
             let tracing = self.roots.mounted_tracing();
             let cpus = host::online_cpus(self.roots);
             let limit = self.options.tracepoint_cpu_limit;
-            if let Some(source) = Tracepoints::open(tracing.as_deref(), &cpus, limit, &mut self.findings) {
-                self.set.add("tracepoint", source);
+            if let Some(source) = Tracepoints::open(tracing.as_deref(), &cpus, limit, &mut self.found.findings) {
+                self.add("tracepoint", source);
             }
         }
     }
 
-    fn recorder(&mut self) {
+    fn recorder(&mut self, archived_bytes: &Arc<AtomicU64>) {
         if self.wanted("recorder") {
-            let archived_bytes = self.set.archived_bytes.clone();
-            self.set.add("recorder", Recorder::new(self.roots.proc.join("self/statm"), archived_bytes));
+            self.add("recorder", Recorder::new(self.roots.proc.join("self/statm"), Arc::clone(archived_bytes)));
         }
+    }
+
+    fn add(&mut self, name: &'static str, source: impl MetricSource + 'static) {
+        self.found.sources.push((name, Box::new(source)));
     }
 
     fn wanted(&self, name: &str) -> bool {
@@ -141,7 +159,7 @@ impl Discovery<'_> {
         self.probed(name, path.clone(), purpose, remedy, || TableFile::new(path, table));
     }
 
-    fn probed<S: Source + 'static>(
+    fn probed<S: MetricSource + 'static>(
         &mut self,
         name: &'static str,
         path: PathBuf,
@@ -153,12 +171,12 @@ impl Discovery<'_> {
             return;
         }
         match crate::file::TextFile::new(path).read() {
-            Ok(_) => self.set.add(name, make()),
+            Ok(_) => self.add(name, make()),
             Err(error) => self.missing(name, purpose, &error, remedy),
         }
     }
 
-    fn folder<S: Source + 'static>(
+    fn folder<S: MetricSource + 'static>(
         &mut self,
         name: &'static str,
         path: PathBuf,
@@ -170,7 +188,7 @@ impl Discovery<'_> {
             return;
         }
         match std::fs::read_dir(&path) {
-            Ok(_) => self.set.add(name, make()),
+            Ok(_) => self.add(name, make()),
             Err(error) => {
                 let errno = rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO);
                 self.missing(name, purpose, &SourceError::Read { path, errno }, remedy);
@@ -179,6 +197,6 @@ impl Discovery<'_> {
     }
 
     fn missing(&mut self, name: &str, purpose: &str, error: &SourceError, remedy: &str) {
-        self.findings.push(Finding::missing(name, purpose, error.to_string(), remedy));
+        self.found.findings.push(Finding::missing(name, purpose, error.to_string(), remedy));
     }
 }

@@ -2,7 +2,7 @@ use model::metric::{Semantics, Unit};
 use proptest::prelude::*;
 
 use crate::fake::{Kernel, Recording};
-use crate::{Options, Sample};
+use crate::{Sample, SamplerOptions};
 
 mod files;
 
@@ -14,7 +14,7 @@ fn kernel() -> Kernel {
 #[test]
 fn values_of_every_source() {
     let kernel = kernel();
-    let mut recording = kernel.record(&Options::default());
+    let mut recording = kernel.record(&SamplerOptions::default());
     recording.sample();
     for (name, instance, value) in files::VALUES {
         assert_eq!(recording.value(name, instance), Some(value), "{name}[{instance}]");
@@ -30,7 +30,7 @@ fn values_of_every_source() {
 #[test]
 fn units_and_semantics() {
     let kernel = kernel();
-    let mut recording = kernel.record(&Options::default());
+    let mut recording = kernel.record(&SamplerOptions::default());
     recording.sample();
     let meaning = |name: &str| {
         let found = recording.descriptors.iter().find(|descriptor| descriptor.name == name);
@@ -59,7 +59,7 @@ fn units_and_semantics() {
 
 #[test]
 fn a_machine_without_anything_is_recorded_all_the_same() {
-    let mut recording = Kernel::new().record(&Options::default());
+    let mut recording = Kernel::new().record(&SamplerOptions::default());
     assert_eq!(
         recording.missing,
         [
@@ -84,7 +84,7 @@ fn unwanted_sources_are_neither_read_nor_missed() {
     let others = ["ext4", "jbd2", "xfs", "tracepoint", "recorder"];
     let disabled = all.into_iter().chain(others).map(str::to_owned).collect();
     let kernel = kernel();
-    let mut recording = kernel.record(&Options { disabled, ..Options::default() });
+    let mut recording = kernel.record(&SamplerOptions { disabled, ..SamplerOptions::default() });
     assert_eq!(recording.missing, [""; 0]);
     recording.sample();
     assert_eq!(recording.descriptors, []);
@@ -93,7 +93,7 @@ fn unwanted_sources_are_neither_read_nor_missed() {
 #[test]
 fn a_source_that_fails_is_told_once_and_tried_again() {
     let kernel = kernel();
-    let mut recording = kernel.record(&Options::default());
+    let mut recording = kernel.record(&SamplerOptions::default());
     recording.sample();
     kernel.remove("proc/vmstat");
     assert!(recording.sample().iter().all(|change| change.starts_with("vmstat.") && change.ends_with("=absent")));
@@ -107,7 +107,7 @@ fn a_source_that_fails_is_told_once_and_tried_again() {
 #[test]
 fn a_mount_that_goes_takes_its_metrics_along_and_brings_them_back() {
     let kernel = kernel();
-    let mut recording = kernel.record(&Options::default());
+    let mut recording = kernel.record(&SamplerOptions::default());
     recording.sample();
     let metrics = recording.descriptors.len();
     kernel.remove_folder("sys/fs/xfs/loop0");
@@ -120,7 +120,7 @@ fn a_mount_that_goes_takes_its_metrics_along_and_brings_them_back() {
 #[test]
 fn a_sample_that_tells_all_anew_can_be_read_by_itself() {
     let kernel = kernel();
-    let mut recording = kernel.record(&Options::default());
+    let mut recording = kernel.record(&SamplerOptions::default());
     recording.sample();
     kernel.remove_folder("sys/fs/xfs/loop0");
     recording.sample();
@@ -150,7 +150,7 @@ fn a_sample_that_tells_all_anew_can_be_read_by_itself() {
 #[test]
 fn a_set_that_remembers_more_dead_devices_than_live_ones_is_overgrown() {
     let kernel = kernel();
-    let mut recording = kernel.record(&Options::default());
+    let mut recording = kernel.record(&SamplerOptions::default());
     recording.sample();
     let mut weeks = 0;
     while !recording.set.is_overgrown() {
@@ -171,7 +171,7 @@ fn a_set_that_remembers_more_dead_devices_than_live_ones_is_overgrown() {
 fn an_unreadable_file_of_one_device_is_told_once() {
     let kernel = kernel();
     kernel.write("sys/kernel/debug/bdi/0:46/stats/inside", "");
-    let mut recording = kernel.record(&Options::default());
+    let mut recording = kernel.record(&SamplerOptions::default());
     recording.sample();
     assert_eq!(recording.out.failures.iter().map(|failure| failure.source).collect::<Vec<_>>(), ["bdi"]);
     assert_eq!(recording.value("bdi.b_dirty", "vm-disk-0"), Some(7));
@@ -182,7 +182,7 @@ fn an_unreadable_file_of_one_device_is_told_once() {
 #[test]
 fn nfs_mounts_come_and_go() {
     let kernel = kernel();
-    let mut recording = kernel.record(&Options::default());
+    let mut recording = kernel.record(&SamplerOptions::default());
     recording.sample();
     assert_eq!(recording.value("mountstats.READ.rtt", "/mnt/my files"), Some(4400));
     kernel.write("proc/self/mountstats", "device proc mounted on /proc with fstype proc\n");
@@ -193,7 +193,7 @@ fn nfs_mounts_come_and_go() {
 #[test]
 fn a_source_over_its_budget_is_read_less_often() {
     let kernel = kernel();
-    let mut recording = kernel.record(&Options { source_budget_ns: 1, ..Options::default() });
+    let mut recording = kernel.record(&SamplerOptions { source_budget_ns: 1, ..SamplerOptions::default() });
     let mut told = 0;
     for _ in 0..40 {
         recording.sample();
@@ -206,7 +206,7 @@ fn a_source_over_its_budget_is_read_less_often() {
 /// Writes damage into every file of the fake kernel.
 fn damaged(damage: &[(usize, Vec<u8>)]) -> Recording {
     let kernel = kernel();
-    let mut recording = kernel.record(&Options::default());
+    let mut recording = kernel.record(&SamplerOptions::default());
     recording.sample();
     for (file, bytes) in damage {
         let (path, text) = files::FILES[file % files::FILES.len()];

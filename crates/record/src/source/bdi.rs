@@ -7,9 +7,10 @@ use model::metric::{Semantics, Unit};
 
 use crate::bytes::{lossy, words};
 use crate::instances::{Instance, Instances};
-use crate::ledger::Sheet;
-use crate::rows::{Column, Table};
-use crate::source::{Source, SourceError, TableFile};
+use crate::last_values::{Column, SampleWriter};
+use crate::rows::Table;
+use crate::source::{MetricSource, TableFile};
+use crate::source_error::SourceError;
 
 /// Lines `BdiWriteback:   0 kB`; the lists count inodes.
 struct BdiTable {
@@ -21,7 +22,7 @@ impl Table for BdiTable {
         line.iter().position(|byte| *byte == b':').map_or(line.len(), |at| at + 1)
     }
 
-    fn columns(&mut self, key: &[u8], values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+    fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let name = lossy(key.strip_suffix(b":").unwrap_or(key));
         let semantics = match &*name {
             // Bits and registration, of no use to a reader; and the machine's limits, which vmstat has too
@@ -34,17 +35,17 @@ impl Table for BdiTable {
             Some(b"kB" | b"kBps") => Unit::Kibibytes,
             _ => Unit::Count,
         };
-        vec![sheet.column(0, format!("bdi.{name}"), &self.instance, unit, semantics)]
+        vec![writer.column(0, format!("bdi.{name}"), &self.instance, unit, semantics)]
     }
 }
 
 impl Instance for TableFile<BdiTable> {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
-        self.update(sheet)
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
+        self.update(writer)
     }
 
-    fn vanish(&mut self, sheet: &mut Sheet<'_>) {
-        TableFile::vanish(self, sheet);
+    fn vanish(&mut self, writer: &mut SampleWriter<'_>) {
+        TableFile::vanish(self, writer);
     }
 }
 
@@ -62,16 +63,16 @@ impl Bdi {
     }
 }
 
-impl Source for Bdi {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
-        let generation = sheet.devices.generation();
+impl MetricSource for Bdi {
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
+        let generation = writer.devices.generation();
         if generation != self.generation {
             self.generation = generation;
             self.instances.reconsider();
         }
         let folder = &self.folder;
-        self.instances.sample(sheet, |name, sheet| {
-            let instance = match sheet.devices.by_number(name) {
+        self.instances.sample(writer, |name, writer| {
+            let instance = match writer.devices.by_number(name) {
                 Some(device) if !device.used => return None,
                 Some(device) => device.identity.clone(),
                 // Network file systems, FUSE and btrfs have one without a device.

@@ -3,8 +3,8 @@
 use model::metric::{Semantics, Unit};
 
 use crate::bytes::{lossy, words, words_len};
-use crate::ledger::Sheet;
-use crate::rows::{Column, Table};
+use crate::last_values::{Column, SampleWriter};
+use crate::rows::Table;
 
 /// Lines `Node 0, zone   Normal   2401   1062 ...`, one column for each order.
 pub(crate) struct BuddyinfoTable;
@@ -14,13 +14,13 @@ impl Table for BuddyinfoTable {
         words_len(line, 4)
     }
 
-    fn columns(&mut self, key: &[u8], values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+    fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let mut names = words(key);
         let (Some(node), Some(zone)) = (names.nth(1), names.nth(1)) else { return Vec::new() };
         let instance = format!("node{}/{}", lossy(node.strip_suffix(b",").unwrap_or(node)), lossy(zone));
         let orders = 0..words(values).count();
         let column =
-            |order| sheet.column(order, format!("buddyinfo.order{order}"), &instance, Unit::Count, Semantics::Gauge);
+            |order| writer.column(order, format!("buddyinfo.order{order}"), &instance, Unit::Count, Semantics::Gauge);
         orders.map(column).collect()
     }
 }

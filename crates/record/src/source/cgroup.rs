@@ -1,18 +1,31 @@
 //! The counters of the box: the cgroup that the load runs in, of either version.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::metric::{Semantics, Unit};
 
-use crate::BoxCgroup;
 use crate::bytes::{first_word_len, lossy, words, words_len};
-use crate::ledger::Sheet;
-use crate::rows::{Column, Table};
+use crate::last_values::{Column, SampleWriter};
+use crate::rows::Table;
 use crate::source::pressure::PressureTable;
 use crate::source::single::SingleTable;
-use crate::source::{Source, SourceError, TableFile, sample_all};
+use crate::source::{MetricSource, TableFile, sample_all};
+use crate::source_error::SourceError;
 
 mod io_stat;
+
+/// Folders of the cgroup that the load runs in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LoadCgroup {
+    /// Instance of its metrics. The same for all runs, which makes them comparable: `box`.
+    pub label: String,
+    /// Its folder in the v1 memory hierarchy.
+    pub memory_v1: Option<PathBuf>,
+    /// Its folder in the v1 blkio hierarchy.
+    pub blkio_v1: Option<PathBuf>,
+    /// Its folder in the v2 hierarchy.
+    pub v2: Option<PathBuf>,
+}
 
 type Meaning = fn(&str) -> Option<(Unit, Semantics)>;
 
@@ -74,10 +87,10 @@ impl Table for FlatTable {
         first_word_len(line)
     }
 
-    fn columns(&mut self, key: &[u8], _values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+    fn columns(&mut self, key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let name = lossy(key);
         let Some((unit, semantics)) = (self.meaning)(&name) else { return Vec::new() };
-        vec![sheet.column(0, format!("{}.{name}", self.prefix), &self.instance, unit, semantics)]
+        vec![writer.column(0, format!("{}.{name}", self.prefix), &self.instance, unit, semantics)]
     }
 }
 
@@ -93,23 +106,23 @@ impl Table for BlkioTable {
         words_len(line, 2)
     }
 
-    fn columns(&mut self, key: &[u8], values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+    fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let mut names = words(key);
         let (Some(number), Some(direction)) = (names.next(), names.next()) else { return Vec::new() };
         if words(values).next().is_none() || direction == b"Total" {
             return Vec::new();
         }
-        let instance = format!("{}:{}", self.label, sheet.devices.identity_of_number(&lossy(number)));
+        let instance = format!("{}:{}", self.label, writer.devices.identity_of_number(&lossy(number)));
         let name = format!("{}.{}", self.prefix, lossy(direction));
-        vec![sheet.column(0, name, &instance, self.unit, Semantics::Counter)]
+        vec![writer.column(0, name, &instance, self.unit, Semantics::Counter)]
     }
 }
 
 /// All files of the box that this kernel has.
-pub(crate) struct Cgroup(Vec<Box<dyn Source>>);
+pub(crate) struct Cgroup(Vec<Box<dyn MetricSource>>);
 
 impl Cgroup {
-    pub(crate) fn open(cgroup: &BoxCgroup) -> Cgroup {
+    pub(crate) fn open(cgroup: &LoadCgroup) -> Cgroup {
         let mut files = Files { label: &cgroup.label, sources: Vec::new() };
         if let Some(folder) = &cgroup.memory_v1 {
             files.single(folder, &SINGLE_V1);
@@ -133,15 +146,15 @@ impl Cgroup {
     }
 }
 
-impl Source for Cgroup {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
-        sample_all(self.0.iter_mut().map(|source| &mut **source), sheet)
+impl MetricSource for Cgroup {
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
+        sample_all(self.0.iter_mut().map(|source| &mut **source), writer)
     }
 }
 
 struct Files<'a> {
     label: &'a str,
-    sources: Vec<Box<dyn Source>>,
+    sources: Vec<Box<dyn MetricSource>>,
 }
 
 impl Files<'_> {

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use model::metric::{Semantics, Unit};
 
 use crate::bytes::{lossy, words, words_len};
-use crate::ledger::Sheet;
-use crate::rows::{Column, Table};
-use crate::source::{Source, SourceError, TableFile};
+use crate::last_values::{Column, SampleWriter};
+use crate::rows::Table;
+use crate::source::{MetricSource, TableFile};
+use crate::source_error::SourceError;
 
 /// Columns behind the name, as in Documentation/block/stat.rst. Discards since Linux 4.18, flushes since 5.5.
 const FIELDS: [(&str, Unit, Semantics); 17] = {
@@ -43,12 +44,12 @@ impl Table for DiskstatsTable {
         words_len(line, 3)
     }
 
-    fn columns(&mut self, key: &[u8], values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+    fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let mut names = words(key);
         let (Some(major), Some(minor), Some(name)) = (names.next(), names.next(), names.next()) else {
             return Vec::new();
         };
-        let device = sheet.devices.judge(&lossy(major), &lossy(minor), &lossy(name));
+        let device = writer.devices.judge(&lossy(major), &lossy(minor), &lossy(name));
         if !device.used {
             return Vec::new();
         }
@@ -56,13 +57,13 @@ impl Table for DiskstatsTable {
         // Kernels before 4.18 print fewer columns: what is not printed is no metric.
         let named = FIELDS.iter().take(words(values).count()).enumerate();
         let column = |(word, (name, unit, semantics)): (usize, &(&str, Unit, Semantics))| {
-            sheet.column(word, format!("diskstats.{name}"), &identity, *unit, *semantics)
+            writer.column(word, format!("diskstats.{name}"), &identity, *unit, *semantics)
         };
         named.map(column).collect()
     }
 
-    fn still(&mut self, key: &[u8], sheet: &mut Sheet<'_>) -> bool {
-        !sheet.devices.has_changed(words(key).nth(2).unwrap_or_default())
+    fn still(&mut self, key: &[u8], writer: &mut SampleWriter<'_>) -> bool {
+        !writer.devices.has_changed(words(key).nth(2).unwrap_or_default())
     }
 }
 
@@ -74,13 +75,13 @@ impl Diskstats {
     }
 }
 
-impl Source for Diskstats {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
-        if let Some((number, name)) = sheet.devices.next_changed() {
-            sheet.devices.forget(&name);
+impl MetricSource for Diskstats {
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
+        if let Some((number, name)) = writer.devices.next_changed() {
+            writer.devices.forget(&name);
             let (major, minor) = number.split_once(':').unwrap_or_default();
-            self.0.rows().remove(|key| words(key).eq([major, minor, &name].map(str::as_bytes)), sheet);
+            self.0.rows().remove(|key| words(key).eq([major, minor, &name].map(str::as_bytes)), writer);
         }
-        self.0.update(sheet)
+        self.0.update(writer)
     }
 }

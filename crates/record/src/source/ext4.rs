@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use model::metric::{Semantics, Unit};
 
 use crate::instances::{Instance, Instances};
-use crate::ledger::Sheet;
+use crate::last_values::SampleWriter;
 use crate::source::single::SingleTable;
-use crate::source::{Source, SourceError, TableFile};
+use crate::source::{MetricSource, TableFile};
+use crate::source_error::SourceError;
 
 /// Documentation/ABI/testing/sysfs-fs-ext4. `lifetime_write_kbytes` is `session_write_kbytes` and a constant.
 const ATTRIBUTES: [(&str, Unit, Semantics); 5] = [
@@ -21,12 +22,12 @@ const ATTRIBUTES: [(&str, Unit, Semantics); 5] = [
 struct Ext4Mount(Vec<TableFile<SingleTable>>);
 
 impl Instance for Ext4Mount {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
-        self.0.iter_mut().try_for_each(|file| file.update(sheet))
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
+        self.0.iter_mut().try_for_each(|file| file.update(writer))
     }
 
-    fn vanish(&mut self, sheet: &mut Sheet<'_>) {
-        self.0.iter_mut().for_each(|file| file.vanish(sheet));
+    fn vanish(&mut self, writer: &mut SampleWriter<'_>) {
+        self.0.iter_mut().for_each(|file| file.vanish(writer));
     }
 }
 
@@ -41,12 +42,12 @@ impl Ext4 {
     }
 }
 
-impl Source for Ext4 {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+impl MetricSource for Ext4 {
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
         let folder = &self.folder;
-        self.instances.sample(sheet, |device, sheet| {
+        self.instances.sample(writer, |device, writer| {
             let folder = folder.join(device);
-            let instance = sheet.devices.identity_of(device);
+            let instance = writer.devices.identity_of(device);
             let open = |(name, unit, semantics): (&str, Unit, Semantics)| {
                 let table = SingleTable { name: format!("ext4.{name}"), instance: instance.clone(), unit, semantics };
                 TableFile::new(folder.join(name), table)

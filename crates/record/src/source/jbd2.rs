@@ -10,9 +10,10 @@ use model::metric::{Semantics, Unit};
 use crate::bytes::{lossy, next_line, trimmed, words};
 use crate::file::TextFile;
 use crate::instances::{Instance, Instances};
-use crate::ledger::Sheet;
-use crate::rows::{Column, Rows, Table};
-use crate::source::{Source, SourceError};
+use crate::last_values::{Column, SampleWriter};
+use crate::rows::{Rows, Table};
+use crate::source::MetricSource;
+use crate::source_error::SourceError;
 
 /// Lines turned round: `<what> <number><unit>`, as the number comes first in the file.
 struct Jbd2Table {
@@ -24,7 +25,7 @@ impl Table for Jbd2Table {
         line.iter().rposition(|byte| *byte == b' ').map_or(0, |at| at + 1)
     }
 
-    fn columns(&mut self, key: &[u8], _values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+    fn columns(&mut self, key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let Some((what, unit)) = trimmed(key).split_last_chunk::<2>().map(|(what, unit)| (trimmed(what), unit)) else {
             return Vec::new();
         };
@@ -37,7 +38,7 @@ impl Table for Jbd2Table {
             (_, "transactions" | "requested") => (Unit::Count, Semantics::Counter),
             _ => (Unit::Count, Semantics::Gauge),
         };
-        vec![sheet.column(0, format!("jbd2.{what}"), &self.instance, unit, semantics)]
+        vec![writer.column(0, format!("jbd2.{what}"), &self.instance, unit, semantics)]
     }
 }
 
@@ -60,22 +61,22 @@ impl Journal {
 }
 
 impl Instance for Journal {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
         let (mut rest, result) = self.file.read_or_empty();
         self.rows.begin();
         while let Some((line, after)) = next_line(rest) {
             rest = after;
             for (what, number, unit) in statements(line) {
                 turn_round(&mut self.turned, what, number, unit);
-                self.rows.visit(&self.turned, &mut self.table, sheet);
+                self.rows.visit(&self.turned, &mut self.table, writer);
             }
         }
-        self.rows.finish(sheet);
+        self.rows.finish(writer);
         result
     }
 
-    fn vanish(&mut self, sheet: &mut Sheet<'_>) {
-        self.rows.vanish(sheet);
+    fn vanish(&mut self, writer: &mut SampleWriter<'_>) {
+        self.rows.vanish(writer);
     }
 }
 
@@ -116,13 +117,13 @@ impl Jbd2 {
     }
 }
 
-impl Source for Jbd2 {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+impl MetricSource for Jbd2 {
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
         let folder = &self.folder;
-        self.instances.sample(sheet, |name, sheet| {
+        self.instances.sample(writer, |name, writer| {
             // `loop0-8`: the device, and the inode of an internal journal.
             let device = name.rsplit_once('-').map_or(name, |(device, _)| device);
-            let instance = sheet.devices.identity_of(device);
+            let instance = writer.devices.identity_of(device);
             Some(Journal::new(&folder.join(name).join("info"), instance))
         })
     }

@@ -3,8 +3,8 @@
 use model::metric::{Semantics, Unit};
 
 use crate::bytes::{lossy, words};
-use crate::ledger::Sheet;
-use crate::rows::{Column, Table};
+use crate::last_values::{Column, SampleWriter};
+use crate::rows::Table;
 
 /// Left out: what vmstat has by the page (`Active(file)` is `nr_active_file`, ...), and sizes that say nothing of
 /// storage. `MemFree`, `Dirty` and `Writeback` stay, though vmstat has them, because everyone looks for them.
@@ -47,12 +47,12 @@ impl Table for MeminfoTable {
         line.iter().position(|byte| *byte == b':').map_or(line.len(), |at| at + 1)
     }
 
-    fn columns(&mut self, key: &[u8], values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+    fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let name = lossy(key.strip_suffix(b":").unwrap_or(key));
         if LEFT_OUT.contains(&&*name) {
             return Vec::new();
         }
         let unit = if words(values).nth(1) == Some(b"kB") { Unit::Kibibytes } else { Unit::Count };
-        vec![sheet.column(0, format!("meminfo.{name}"), "", unit, Semantics::Gauge)]
+        vec![writer.column(0, format!("meminfo.{name}"), "", unit, Semantics::Gauge)]
     }
 }

@@ -9,10 +9,11 @@ use model::metric::{Semantics, Unit};
 
 use crate::bytes::{lossy, next_line, words, words_len};
 use crate::file::TextFile;
-use crate::ledger::Sheet;
+use crate::last_values::{Column, SampleWriter};
 use crate::mountinfo;
-use crate::rows::{Column, Rows, Table};
-use crate::source::{Source, SourceError};
+use crate::rows::{Rows, Table};
+use crate::source::MetricSource;
+use crate::source_error::SourceError;
 
 /// Operations that storage stalls show in; the others are passed over.
 const OPERATIONS: [&str; 20] = [
@@ -77,7 +78,7 @@ impl Table for NfsTable {
         section + words_len(&line[section..], 1)
     }
 
-    fn columns(&mut self, key: &[u8], values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+    fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let mut parts = key.splitn(2, |byte| *byte == b'\n');
         let (mount, section) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         let section = lossy(section.strip_suffix(b":").unwrap_or(section));
@@ -95,7 +96,7 @@ impl Table for NfsTable {
         let instance = mountinfo::unescaped(mount);
         let printed = fields.iter().take(words(values).count()).enumerate();
         let column = |(word, (field, unit)): (usize, &(&str, Unit))| {
-            sheet.column(word, format!("mountstats.{section}.{field}"), &instance, *unit, Semantics::Counter)
+            writer.column(word, format!("mountstats.{section}.{field}"), &instance, *unit, Semantics::Counter)
         };
         printed.map(column).collect()
     }
@@ -132,8 +133,8 @@ fn heading(line: &[u8]) -> Option<Option<&[u8]>> {
     })
 }
 
-impl Source for Mountstats {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+impl MetricSource for Mountstats {
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
         if !self.file.is_signalled() && !self.has_nfs {
             return Ok(());
         }
@@ -151,10 +152,10 @@ impl Source for Mountstats {
                 for part in [mount, b"\n", line.trim_ascii_start()] {
                     self.line.extend_from_slice(part);
                 }
-                self.rows.visit(&self.line, &mut self.table, sheet);
+                self.rows.visit(&self.line, &mut self.table, writer);
             }
         }
-        self.rows.finish(sheet);
+        self.rows.finish(writer);
         result
     }
 }

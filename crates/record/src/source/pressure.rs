@@ -6,9 +6,10 @@ use std::path::Path;
 use model::metric::{Semantics, Unit};
 
 use crate::bytes::{first_word_len, lossy, words};
-use crate::ledger::Sheet;
-use crate::rows::{Column, Table};
-use crate::source::{Source, SourceError, TableFile, sample_all};
+use crate::last_values::{Column, SampleWriter};
+use crate::rows::Table;
+use crate::source::{MetricSource, TableFile, sample_all};
+use crate::source_error::SourceError;
 
 /// What a machine can run short of. `irq` since Linux 6.1 with CONFIG_IRQ_TIME_ACCOUNTING.
 pub(crate) const RESOURCES: [&str; 4] = ["cpu", "io", "memory", "irq"];
@@ -24,10 +25,10 @@ impl Table for PressureTable {
         first_word_len(line)
     }
 
-    fn columns(&mut self, key: &[u8], values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+    fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let Some(word) = words(values).position(|word| word.starts_with(b"total=")) else { return Vec::new() };
         let name = format!("{}.{}", self.prefix, lossy(key));
-        vec![sheet.column(word, name, &self.instance, Unit::Microseconds, Semantics::Counter)]
+        vec![writer.column(word, name, &self.instance, Unit::Microseconds, Semantics::Counter)]
     }
 }
 
@@ -55,8 +56,8 @@ impl Pressure {
     }
 }
 
-impl Source for Pressure {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
-        sample_all(self.0.iter_mut(), sheet)
+impl MetricSource for Pressure {
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
+        sample_all(self.0.iter_mut(), writer)
     }
 }

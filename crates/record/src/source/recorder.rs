@@ -9,8 +9,9 @@ use model::metric::{MetricId, Semantics, Unit};
 use crate::bytes::{number, words};
 use crate::clock;
 use crate::file::TextFile;
-use crate::ledger::Sheet;
-use crate::source::{Source, SourceError};
+use crate::last_values::SampleWriter;
+use crate::source::MetricSource;
+use crate::source_error::SourceError;
 
 struct Metrics {
     cpu: MetricId,
@@ -34,11 +35,11 @@ impl Recorder {
     }
 }
 
-impl Source for Recorder {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+impl MetricSource for Recorder {
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
         let metrics = self.metrics.get_or_insert_with(|| {
             use Semantics::{Counter, Gauge};
-            let mut metric = |name: &str, unit, semantics| sheet.metric(name.to_owned(), "", unit, semantics);
+            let mut metric = |name: &str, unit, semantics| writer.metric(name.to_owned(), "", unit, semantics);
             Metrics {
                 cpu: metric("recorder.cpu_ns", Unit::Nanoseconds, Counter),
                 thread_cpu: metric("recorder.thread_cpu_ns", Unit::Nanoseconds, Counter),
@@ -48,10 +49,10 @@ impl Source for Recorder {
         });
         let statm = self.statm.read();
         let pages = statm.as_deref().ok().and_then(|text| words(text).nth(1)).and_then(number);
-        sheet.set(metrics.resident, pages.and_then(|pages| pages.checked_mul(self.page_kib)));
-        sheet.set(metrics.cpu, i64::try_from(clock::process_cpu_ns()).ok());
-        sheet.set(metrics.thread_cpu, i64::try_from(clock::thread_cpu_ns()).ok());
-        sheet.set(metrics.archived, i64::try_from(self.archived_bytes.load(Ordering::Relaxed)).ok());
+        writer.set(metrics.resident, pages.and_then(|pages| pages.checked_mul(self.page_kib)));
+        writer.set(metrics.cpu, i64::try_from(clock::process_cpu_ns()).ok());
+        writer.set(metrics.thread_cpu, i64::try_from(clock::thread_cpu_ns()).ok());
+        writer.set(metrics.archived, i64::try_from(self.archived_bytes.load(Ordering::Relaxed)).ok());
         statm.map(|_| ())
     }
 }

@@ -2,8 +2,8 @@
 
 use model::metric::{Semantics, Unit};
 
-use crate::ledger::Sheet;
-use crate::rows::{Column, Table};
+use crate::last_values::{Column, SampleWriter};
+use crate::rows::Table;
 
 /// The one metric of such a file.
 pub(crate) struct SingleTable {
@@ -18,7 +18,7 @@ impl Table for SingleTable {
         0
     }
 
-    fn columns(&mut self, _key: &[u8], _values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
-        vec![sheet.column(0, self.name.clone(), &self.instance, self.unit, self.semantics)]
+    fn columns(&mut self, _key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
+        vec![writer.column(0, self.name.clone(), &self.instance, self.unit, self.semantics)]
     }
 }

@@ -6,8 +6,8 @@ use model::metric::{Semantics, Unit};
 
 use crate::bytes::{first_word_len, lossy};
 use crate::file::read_trimmed;
-use crate::ledger::Sheet;
-use crate::rows::{Column, Table};
+use crate::last_values::{Column, SampleWriter};
+use crate::rows::Table;
 
 /// Caches beyond this are left out, however many there are.
 pub(crate) const CACHE_LIMIT: usize = 64;
@@ -64,13 +64,13 @@ impl Table for SlabinfoTable {
         first_word_len(line)
     }
 
-    fn columns(&mut self, key: &[u8], _values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+    fn columns(&mut self, key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let cache = lossy(key);
         if cache.starts_with('#') || cache == "slabinfo" || !self.is_reclaimable(&cache) || !self.has_room(key) {
             return Vec::new();
         }
         let column = |(word, name, unit): (usize, &str, Unit)| {
-            sheet.column(word, format!("slabinfo.{name}"), &cache, unit, Semantics::Gauge)
+            writer.column(word, format!("slabinfo.{name}"), &cache, unit, Semantics::Gauge)
         };
         FIELDS.into_iter().map(column).collect()
     }

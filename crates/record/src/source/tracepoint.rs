@@ -10,8 +10,9 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 
 use crate::file::read_trimmed;
-use crate::ledger::Sheet;
-use crate::source::{Source, SourceError};
+use crate::last_values::SampleWriter;
+use crate::source::MetricSource;
+use crate::source_error::SourceError;
 use crate::sys::count_tracepoint;
 
 /// Events that tell of a stall each.
@@ -129,14 +130,14 @@ fn open_groups(counters: &[Counter], cpus: &[u32]) -> Result<Vec<Vec<OwnedFd>>, 
     Ok(groups)
 }
 
-impl Source for Tracepoints {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+impl MetricSource for Tracepoints {
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
         let sums = self.sums();
         for (at, counter) in self.counters.iter_mut().enumerate() {
             let metric = *counter.metric.get_or_insert_with(|| {
-                sheet.metric(format!("tracepoint.{}", counter.name), "", Unit::Count, Semantics::Counter)
+                writer.metric(format!("tracepoint.{}", counter.name), "", Unit::Count, Semantics::Counter)
             });
-            sheet.set(metric, sums.as_ref().ok().and_then(|sums| i64::try_from(sums[at]).ok()));
+            writer.set(metric, sums.as_ref().ok().and_then(|sums| i64::try_from(sums[at]).ok()));
         }
         sums.map(|_| ())
     }

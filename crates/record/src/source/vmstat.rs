@@ -7,8 +7,8 @@
 use model::metric::{Semantics, Unit};
 
 use crate::bytes::{first_word_len, lossy};
-use crate::ledger::Sheet;
-use crate::rows::{Column, Table};
+use crate::last_values::{Column, SampleWriter};
+use crate::rows::Table;
 
 /// Lines that say what other lines say: by zone what is also there by node, and NUMA placement, which on one node
 /// repeats `pgalloc`.
@@ -70,13 +70,13 @@ impl Table for VmstatTable {
         first_word_len(line)
     }
 
-    fn columns(&mut self, key: &[u8], _values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+    fn columns(&mut self, key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let name = lossy(key);
         if REPEATED.iter().any(|prefix| name.starts_with(prefix)) {
             return Vec::new();
         }
         let (unit, semantics) = meaning(&name);
-        vec![sheet.column(0, format!("vmstat.{name}"), "", unit, semantics)]
+        vec![writer.column(0, format!("vmstat.{name}"), "", unit, semantics)]
     }
 }
 

@@ -10,9 +10,10 @@ use model::metric::{Semantics, Unit};
 
 use crate::bytes::first_word_len;
 use crate::instances::{Instance, Instances};
-use crate::ledger::Sheet;
-use crate::rows::{Column, Table};
-use crate::source::{Source, SourceError, TableFile};
+use crate::last_values::{Column, SampleWriter};
+use crate::rows::Table;
+use crate::source::{MetricSource, TableFile};
+use crate::source_error::SourceError;
 
 type Field = (&'static str, Unit, Semantics);
 
@@ -131,22 +132,22 @@ impl Table for XfsTable {
         first_word_len(line)
     }
 
-    fn columns(&mut self, key: &[u8], _values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+    fn columns(&mut self, key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let Some((line, fields)) = LINES.iter().find(|(line, _)| line.as_bytes() == key) else { return Vec::new() };
         let column = |(word, (field, unit, semantics)): (usize, &Field)| {
-            sheet.column(word, format!("xfs.{line}.{field}"), &self.instance, *unit, *semantics)
+            writer.column(word, format!("xfs.{line}.{field}"), &self.instance, *unit, *semantics)
         };
         fields.iter().enumerate().map(column).collect()
     }
 }
 
 impl Instance for TableFile<XfsTable> {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
-        self.update(sheet)
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
+        self.update(writer)
     }
 
-    fn vanish(&mut self, sheet: &mut Sheet<'_>) {
-        TableFile::vanish(self, sheet);
+    fn vanish(&mut self, writer: &mut SampleWriter<'_>) {
+        TableFile::vanish(self, writer);
     }
 }
 
@@ -167,13 +168,13 @@ impl Xfs {
     }
 }
 
-impl Source for Xfs {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+impl MetricSource for Xfs {
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
         let folder = &self.folder;
-        self.instances.sample(sheet, |name, sheet| {
+        self.instances.sample(writer, |name, writer| {
             let stats = folder.join(name).join("stats/stats");
             // Beside the mounts there are the folders `stats` (the sum) and `debug`.
-            let instance = stats.is_file().then(|| sheet.devices.identity_of(name))?;
+            let instance = stats.is_file().then(|| writer.devices.identity_of(name))?;
             Some(TableFile::new(stats, XfsTable { instance }))
         })
     }

@@ -12,8 +12,22 @@ const PERIOD_NS: u64 = 30_000_000_000;
 /// ... so many are measured, the first ones to begin with.
 const MEASURED_NS: u64 = 1_000_000_000;
 
+/// What tracing cost since this was last asked: the fields of [`model::event::RunEvent::TraceCost`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceCost {
+    /// Events taken from the kernel.
+    pub events: u64,
+    /// CPU time of the thread that took them, within [`super::Tracing`]'s functions.
+    pub consumer_cpu_ns: u64,
+    /// CPU time of the programs in the kernel, on all CPUs, measured for `measured_ns` and scaled up. `None` where the
+    /// kernel does not report it.
+    pub programs_cpu_ns: Option<u64>,
+    /// For how long the programs' time was measured.
+    pub measured_ns: u64,
+}
+
 /// Measures the programs' time from time to time.
-pub(super) struct Meter {
+pub(super) struct CostMeter {
     /// While it is open the kernel measures.
     running: Option<OwnedFd>,
     began_ns: u64,
@@ -32,9 +46,9 @@ pub(super) struct Measured {
     pub(super) measured_ns: u64,
 }
 
-impl Meter {
-    pub(super) fn new(now_ns: u64) -> Meter {
-        Meter {
+impl CostMeter {
+    pub(super) fn new(now_ns: u64) -> CostMeter {
+        CostMeter {
             running: None,
             began_ns: now_ns,
             began_run_ns: 0,

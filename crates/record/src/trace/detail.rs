@@ -2,7 +2,7 @@
 
 use model::block::DeviceNumber;
 
-use super::event::Detail;
+use super::event::EventDetail;
 use super::tracepoints::{MARKS, SPANS};
 
 const PAGE_BYTES: u64 = 4096;
@@ -17,7 +17,7 @@ fn mebibytes(pages: u64) -> String {
 }
 
 /// Of a wait that a tracepoint announced.
-pub(super) fn of_mark(mark: u32, detail: &Detail) -> Option<String> {
+pub(super) fn of_mark(mark: u32, detail: &EventDetail) -> Option<String> {
     let [first, second, third, fourth, fifth] = detail.words;
     match *MARKS.get(mark as usize)? {
         "" => None,
@@ -73,7 +73,7 @@ fn throttle_reason(reason: u64) -> &'static str {
 /// Of a span. `function` names the address of a kernel function.
 pub(super) fn of_span(
     span: u32,
-    detail: &Detail,
+    detail: &EventDetail,
     number: u32,
     texts: &[String; 2],
     function: impl FnOnce(u64) -> String,
@@ -93,7 +93,7 @@ pub(super) fn of_span(
 
 /// A journal's commit: how long it took, ns, and its phases. Times come in jiffies, whose length follows from how many
 /// there were since the machine started: the kernel begins to count 300 s before they overflow.
-pub(super) fn of_commit(detail: &Detail, number: u32, jiffies: u64, now_ns: u64) -> (u64, String) {
+pub(super) fn of_commit(detail: &EventDetail, number: u32, jiffies: u64, now_ns: u64) -> (u64, String) {
     let jiffy_ns = jiffy_ns(jiffies, now_ns);
     let [locked, flushing, logging, handles, blocks] = detail.words;
     let ms = |jiffies: u64| jiffies * jiffy_ns / 1_000_000;
@@ -118,10 +118,10 @@ fn jiffy_ns(jiffies: u64, now_ns: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Detail, jiffy_ns, of_commit, of_mark, of_span};
+    use super::{EventDetail, jiffy_ns, of_commit, of_mark, of_span};
 
-    fn detail(words: [u64; 5], name: &str) -> Detail {
-        Detail { words, name: name.to_owned() }
+    fn detail(words: [u64; 5], name: &str) -> EventDetail {
+        EventDetail { words, name: name.to_owned() }
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(super) struct RequestNote {
 
 /// What a tracepoint's fields say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Detail {
+pub(super) struct EventDetail {
     pub(super) words: [u64; 5],
     pub(super) name: String,
 }
@@ -73,7 +73,7 @@ pub(super) struct OpenFile {
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct TraceEvent {
     pub(super) kind: u32,
     pub(super) tid: u32,
     pub(super) pid: u32,
@@ -96,7 +96,7 @@ pub(super) struct Event {
     pub(super) comm: String,
     pub(super) waker: String,
     pub(super) behind: String,
-    pub(super) detail: Detail,
+    pub(super) detail: EventDetail,
     pub(super) request: RequestNote,
     pub(super) stack: Vec<u64>,
     pub(super) waker_stack: Vec<u64>,
@@ -160,8 +160,8 @@ impl Fields<'_> {
         })
     }
 
-    fn detail(&mut self) -> Option<Detail> {
-        let mut detail = Detail::default();
+    fn detail(&mut self) -> Option<EventDetail> {
+        let mut detail = EventDetail::default();
         for word in &mut detail.words {
             *word = self.u64()?;
         }
@@ -211,11 +211,11 @@ impl RequestNote {
     }
 }
 
-impl Event {
+impl TraceEvent {
     /// The event in these bytes; `None` where they are too few.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Event> {
+    pub(super) fn parse(bytes: &[u8]) -> Option<TraceEvent> {
         let mut fields = Fields(bytes);
-        let mut event = Event {
+        let mut event = TraceEvent {
             kind: fields.u32()?,
             tid: fields.u32()?,
             pid: fields.u32()?,
@@ -232,7 +232,7 @@ impl Event {
             waker_pid: fields.u32()?,
             behind_tid: fields.u32()?,
             behind_pid: fields.u32()?,
-            ..Event::default()
+            ..TraceEvent::default()
         };
         let [frames, waker_frames, source, flags] = fields.u32s()?;
         event.source = source;

@@ -10,7 +10,7 @@ use std::path::Path;
 use libbpf_rs::{Link, MapCore, MapFlags, Object};
 
 use super::programs;
-use super::tracepoints::{Source, When};
+use super::tracepoints::{TraceSource, When};
 use crate::clock::monotonic_ns;
 use crate::file::read_trimmed;
 
@@ -19,13 +19,13 @@ const MANY: u64 = 8;
 
 /// The programs of [`When::Wanted`], which wait to be attached.
 pub(super) struct Issues {
-    waiting: Vec<Source>,
+    waiting: Vec<TraceSource>,
     links: Vec<Link>,
 }
 
 impl Issues {
     /// To be called once all else is attached.
-    pub(super) fn new(object: &Object, sources: &[Source], sys: &Path) -> Issues {
+    pub(super) fn new(object: &Object, sources: &[TraceSource], sys: &Path) -> Issues {
         let waiting = sources.iter().filter(|source| source.when == When::Wanted).copied().collect();
         let mut issues = Issues { waiting, links: Vec::new() };
         if is_needed(sys) {
@@ -40,7 +40,7 @@ impl Issues {
     }
 
     /// Attaches what waits, if requests have shown that it is wanted. To be called often.
-    pub(super) fn look(&mut self, object: &Object) {
+    pub(super) fn poll(&mut self, object: &Object) {
         if self.waiting.is_empty() {
             return;
         }

@@ -8,8 +8,8 @@ use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
 use libbpf_rs::{Btf, Error, ErrorKind, Link, Map, MapCore, Object, ObjectBuilder, OpenObject, PrintLevel};
 use model::preflight::Finding;
 
-use super::settings::Settings;
-use super::tracepoints::{Program, Source, When};
+use super::settings::ProgramSettings;
+use super::tracepoints::{Program, TraceSource, When};
 
 /// Compiled by `build.rs` from `bpf/stall.bpf.c`.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stall.bpf.o"));
@@ -42,7 +42,7 @@ pub(super) struct Loaded {
 }
 
 /// Loads the programs whose tracepoints this kernel has and that it accepts.
-pub(super) fn load(sources: &[Source], modules: &Path, settings: &Settings) -> Result<Loaded, Error> {
+pub(super) fn load(sources: &[TraceSource], modules: &Path, settings: &ProgramSettings) -> Result<Loaded, Error> {
     let _alone = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
     libbpf_rs::set_print(Some((PrintLevel::Warn, hear)));
     let loaded = load_all(sources, modules, settings);
@@ -50,7 +50,7 @@ pub(super) fn load(sources: &[Source], modules: &Path, settings: &Settings) -> R
     loaded
 }
 
-fn load_all(sources: &[Source], modules: &Path, settings: &Settings) -> Result<Loaded, Error> {
+fn load_all(sources: &[TraceSource], modules: &Path, settings: &ProgramSettings) -> Result<Loaded, Error> {
     let kernel = Btf::from_vmlinux()?;
     let switch = arguments(&kernel, None, modules, "sched_switch");
     let settings = &settings.clone().with_prev_state(matches!(switch, Some(Arguments::Count(4..))));
@@ -81,7 +81,7 @@ fn load_all(sources: &[Source], modules: &Path, settings: &Settings) -> Result<L
     }
 }
 
-fn prepared(wanted: &HashSet<&'static str>, settings: &Settings) -> Result<OpenObject, Error> {
+fn prepared(wanted: &HashSet<&'static str>, settings: &ProgramSettings) -> Result<OpenObject, Error> {
     let mut object = ObjectBuilder::default().open_memory(OBJECT)?;
     for mut program in object.progs_mut() {
         let is_wanted = program.name().to_str().is_some_and(|name| wanted.contains(name));
@@ -101,7 +101,7 @@ fn prepared(wanted: &HashSet<&'static str>, settings: &Settings) -> Result<OpenO
 
 /// The programs of a source that fit this kernel: one for each of its tracepoints; else why not, and what to do.
 pub(super) fn chosen(
-    source: &Source,
+    source: &TraceSource,
     arguments: impl Fn(&str) -> Option<Arguments>,
 ) -> Result<Vec<&'static str>, (String, &'static str)> {
     let mut chosen: Vec<&Program> = Vec::new();
@@ -160,14 +160,18 @@ fn function_of<'b>(kernel: &'b Btf<'_>, name: &str) -> Option<FuncProto<'b>> {
     FuncProto::try_from(pointer.next_type()?).ok()
 }
 
-fn source_of<'s>(sources: &'s [Source], program: &str) -> Option<(&'s Source, &'static str)> {
+fn source_of<'s>(sources: &'s [TraceSource], program: &str) -> Option<(&'s TraceSource, &'static str)> {
     sources
         .iter()
         .find_map(|source| source.programs.iter().find(|known| known.name == program).map(|known| (source, known.name)))
 }
 
 /// Attaches what was loaded, and tells of each source whether it works.
-pub(super) fn attach(loaded: &mut Loaded, sources: &[Source], findings: &mut Vec<Finding>) -> Result<Vec<Link>, Error> {
+pub(super) fn attach(
+    loaded: &mut Loaded,
+    sources: &[TraceSource],
+    findings: &mut Vec<Finding>,
+) -> Result<Vec<Link>, Error> {
     let mut links: Vec<Link> = Vec::new();
     for source in sources {
         if !loaded.missing.contains_key(source.name) && source.when != When::Wanted {
@@ -191,7 +195,7 @@ pub(super) fn attach(loaded: &mut Loaded, sources: &[Source], findings: &mut Vec
 }
 
 /// Attaches those programs of a source that were loaded.
-pub(super) fn attach_source(object: &Object, source: &Source) -> Result<Vec<Link>, Error> {
+pub(super) fn attach_source(object: &Object, source: &TraceSource) -> Result<Vec<Link>, Error> {
     let is_ours = |name: &str| source.programs.iter().any(|known| known.name == name);
     let programs = object.progs_mut().filter(|program| program.autoload());
     programs

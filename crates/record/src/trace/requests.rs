@@ -104,14 +104,14 @@ pub(super) fn record(request: u32, note: &RequestNote) -> RequestRecord {
 }
 
 /// The programs' sums of requests, of which each interval tells the difference.
-pub(super) struct Histograms {
+pub(super) struct RequestHistograms {
     since_ns: u64,
-    told: HashMap<u32, Sum>,
+    told: HashMap<u32, RequestSum>,
 }
 
-impl Histograms {
-    pub(super) fn new(since_ns: u64) -> Histograms {
-        Histograms { since_ns, told: HashMap::new() }
+impl RequestHistograms {
+    pub(super) fn new(since_ns: u64) -> RequestHistograms {
+        RequestHistograms { since_ns, told: HashMap::new() }
     }
 
     /// What was done since the last look.
@@ -130,9 +130,9 @@ impl Histograms {
             for (class, kind) in classes().into_iter().enumerate() {
                 let Some(at) = words[4 + class].checked_sub(1) else { continue };
                 let Ok(Some(values)) = histograms.lookup_percpu(&at.to_ne_bytes(), MapFlags::ANY) else { continue };
-                let mut sum = Sum::nothing();
+                let mut sum = RequestSum::nothing();
                 values.iter().for_each(|value| sum.add(value));
-                let before = self.told.insert(at, sum.clone()).unwrap_or_else(Sum::nothing);
+                let before = self.told.insert(at, sum.clone()).unwrap_or_else(RequestSum::nothing);
                 rows.extend(sum.since(&before, (start_ns, now_ns), (DeviceNumber(words[0]), kind)));
             }
         }
@@ -149,16 +149,16 @@ fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {
 
 /// `struct histogram`, summed over all CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sum {
+pub(super) struct RequestSum {
     count: u64,
     bytes: u64,
     /// Those of the queue, then those of the device.
     buckets: Box<[u32; 2 * BUCKETS]>,
 }
 
-impl Sum {
-    pub(super) fn nothing() -> Sum {
-        Sum { count: 0, bytes: 0, buckets: Box::new([0; 2 * BUCKETS]) }
+impl RequestSum {
+    pub(super) fn nothing() -> RequestSum {
+        RequestSum { count: 0, bytes: 0, buckets: Box::new([0; 2 * BUCKETS]) }
     }
 
     /// Adds a CPU's.
@@ -174,7 +174,7 @@ impl Sum {
     /// What came to it since `before`; `None` where nothing did.
     pub(super) fn since(
         &self,
-        before: &Sum,
+        before: &RequestSum,
         span: (u64, u64),
         class: (DeviceNumber, Kind),
     ) -> Option<RequestIntervalRecord> {

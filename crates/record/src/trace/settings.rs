@@ -2,8 +2,8 @@
 
 use model::stall::TraceSettings;
 
-use super::calls;
 use super::symbols::Symbols;
+use super::system_calls;
 
 /// The worker function that lets go of what a cgroup's limit held back (Linux 3.1 to 6.18).
 const THROTTLE_FUNCTION: &str = "blk_throtl_dispatch_work_fn";
@@ -12,7 +12,7 @@ const SHRINK_FUNCTION: &str = "super_cache_scan";
 
 /// The settings.
 #[derive(Debug, Clone)]
-pub(super) struct Settings {
+pub(super) struct ProgramSettings {
     pub(super) slow_ns: u64,
     pub(super) interval_ns: u64,
     pub(super) all_requests: bool,
@@ -23,10 +23,10 @@ pub(super) struct Settings {
     pub(super) cpus: u16,
 }
 
-impl Settings {
-    pub(super) fn new(settings: &TraceSettings, symbols: &Symbols, cpus: u16) -> Settings {
+impl ProgramSettings {
+    pub(super) fn new(settings: &TraceSettings, symbols: &Symbols, cpus: u16) -> ProgramSettings {
         let address = |name| symbols.address(name).unwrap_or(0);
-        Settings {
+        ProgramSettings {
             slow_ns: settings.slow_ns,
             interval_ns: settings.interval_ns,
             all_requests: settings.all_requests,
@@ -43,8 +43,8 @@ impl Settings {
     }
 
     /// `sched_switch` says in which state the task left (Linux 5.18 and newer).
-    pub(super) fn with_prev_state(self, has_prev_state: bool) -> Settings {
-        Settings { has_prev_state, ..self }
+    pub(super) fn with_prev_state(self, has_prev_state: bool) -> ProgramSettings {
+        ProgramSettings { has_prev_state, ..self }
     }
 
     /// As `struct settings` of `bpf/task.h`.
@@ -56,7 +56,7 @@ impl Settings {
         bytes.extend(std::process::id().to_ne_bytes());
         bytes.extend([u8::from(self.all_requests), u8::from(self.has_prev_state)]);
         bytes.extend(self.cpus.to_ne_bytes());
-        bytes.extend(calls::table());
+        bytes.extend(system_calls::table());
         bytes
     }
 }

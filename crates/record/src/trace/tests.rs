@@ -2,15 +2,15 @@ use model::block::DeviceNumber;
 use model::operation::Bucket;
 use model::stall::{StallKind, Traced};
 
-use super::event::{Event, LOSSES, OFF_CPU, RequestNote};
-use super::once::Once;
+use super::bounded_cache::BoundedCache;
+use super::event::{LOSSES, OFF_CPU, RequestNote, TraceEvent};
 use super::programs::Arguments;
-use super::requests::{Sum, kind_of, record};
+use super::requests::{RequestSum, kind_of, record};
+use super::row_builder::{RowBuilder, memory_cgroup};
 use super::symbols::Symbols;
-use super::tracepoints::{Program, SOURCES, Source, When};
-use super::wording::{Wording, memory_cgroup};
-use super::{TraceOptions, Tracing, calls, programs};
-use crate::Roots;
+use super::tracepoints::{Program, SOURCES, TraceSource, When};
+use super::{TraceOptions, Tracing, programs, system_calls};
+use crate::roots::Roots;
 
 const KALLSYMS: &str = "0000000000000000 A fixed_percpu_data
 ffffffff81000000 T _stext
@@ -31,45 +31,45 @@ fn addresses_become_plain_names() {
 }
 
 #[test]
-fn what_is_too_short_is_no_event() {
+fn too_few_bytes_are_no_event() {
     for length in 0..352 {
-        assert_eq!(Event::parse(&vec![0; length]), None, "{length}");
+        assert_eq!(TraceEvent::parse(&vec![0; length]), None, "{length}");
     }
     let mut bytes = vec![0u8; 352 + 320 + 192];
     bytes[0] = OFF_CPU as u8;
     (bytes[88], bytes[92]) = (2, 3);
-    let event = Event::parse(&bytes).unwrap();
+    let event = TraceEvent::parse(&bytes).unwrap();
     assert_eq!((event.kind, event.stack.len(), event.waker_stack.len()), (OFF_CPU, 2, 3));
 }
 
 #[test]
-fn a_stack_and_a_request_are_told_once() {
-    let mut wording = Wording::new("/nonexistent".into(), Symbols::parse(KALLSYMS), false);
+fn a_stack_and_a_request_are_emitted_once() {
+    let mut rows = RowBuilder::new("/nonexistent".into(), Symbols::parse(KALLSYMS), false);
     let mut event =
-        Event { kind: OFF_CPU, end_ns: 5, call: -1, stack: vec![0xffff_ffff_8100_0110], ..Event::default() };
+        TraceEvent { kind: OFF_CPU, end_ns: 5, call: -1, stack: vec![0xffff_ffff_8100_0110], ..TraceEvent::default() };
     event.request.key = 7;
     event.request.device = 7 << 20 | 3;
     let mut traced = Traced::default();
-    wording.tell(&event, &mut traced);
-    wording.tell(&event, &mut traced);
+    rows.add_event(&event, &mut traced);
+    rows.add_event(&event, &mut traced);
     assert_eq!((traced.stalls.len(), traced.stacks.len(), traced.requests.len()), (2, 1, 1));
     assert_eq!(traced.stalls[1].kind, StallKind::OffCpu);
     assert_eq!(traced.stalls[1].stack, Some(0));
     assert_eq!(traced.requests[0].device, DeviceNumber::new(7, 3));
     assert_eq!(traced.stacks[0].frames, ["folio_wait_bit_common"]);
-    wording.retell();
-    wording.tell(&event, &mut traced);
+    rows.reset_emitted();
+    rows.add_event(&event, &mut traced);
     assert_eq!((traced.stacks.len(), traced.tasks.len()), (2, 2));
     assert_eq!(traced.stacks[0], traced.stacks[1]);
 }
 
 #[test]
-fn a_waker_had_its_name_when_it_woke_the_other() {
-    let mut wording = Wording::new("/nonexistent".into(), Symbols::parse(KALLSYMS), false);
-    let mut event = Event { kind: OFF_CPU, call: -1, tid: 1, waker_tid: 2, waker_pid: 2, ..Event::default() };
+fn a_waker_is_named_as_of_the_wakeup() {
+    let mut rows = RowBuilder::new("/nonexistent".into(), Symbols::parse(KALLSYMS), false);
+    let mut event = TraceEvent { kind: OFF_CPU, call: -1, tid: 1, waker_tid: 2, waker_pid: 2, ..TraceEvent::default() };
     (event.woken_ns, event.end_ns, event.waker) = (5, 9, "fsfreeze".to_owned());
     let mut traced = Traced::default();
-    wording.tell(&event, &mut traced);
+    rows.add_event(&event, &mut traced);
     let waker = traced.tasks.iter().find(|task| task.tid == 2).unwrap();
     assert_eq!((waker.name.as_str(), waker.seen_ns), ("fsfreeze", 5));
 }
@@ -83,15 +83,15 @@ fn letters_of_requests() {
 #[test]
 fn each_kind_has_a_name_and_each_call_its_number() {
     assert!(LOSSES.iter().all(|name| !name.is_empty()));
-    let followed = calls::table().iter().filter(|how| **how != 0).count();
+    let followed = system_calls::table().iter().filter(|how| **how != 0).count();
     assert!(followed >= 28, "{followed}");
-    let call = calls::of(libc::SYS_pread64 as i32).unwrap();
+    let call = system_calls::of(libc::SYS_pread64 as i32).unwrap();
     assert!(call.name == "pread64" && call.by_descriptor && call.gives_bytes);
-    assert!(calls::of(-1).is_none());
+    assert!(system_calls::of(-1).is_none());
 }
 
 #[test]
-fn the_cgroup_is_that_of_memory_or_the_only_one() {
+fn the_cgroup_is_the_memory_one_or_the_only_one() {
     let both = "4:blkio:/slow\n3:cpu,memory:/box:1\n0::/user\n";
     assert_eq!(memory_cgroup(both), Some("/box:1"));
     assert_eq!(memory_cgroup("0::/user.slice\n"), Some("/user.slice"));
@@ -100,9 +100,9 @@ fn the_cgroup_is_that_of_memory_or_the_only_one() {
 
 #[test]
 fn a_source_that_the_kernel_lacks_costs_only_itself() {
-    const BOGUS: Source = Source {
+    const BOGUS: TraceSource = TraceSource {
         name: "tracing: nothing",
-        purpose: "is not there",
+        purpose: "does not exist",
         programs: &[Program {
             name: "sched_switch",
             tracepoint: "sched_no_such_thing",
@@ -127,7 +127,7 @@ fn a_source_that_the_kernel_lacks_costs_only_itself() {
 }
 
 #[test]
-fn the_program_that_fits_the_tracepoint_is_taken() {
+fn the_program_that_fits_the_tracepoint_is_chosen() {
     let throttling = SOURCES.iter().find(|source| source.name == "tracing: dirty throttling").unwrap();
     for (arguments, expected) in [
         (Some(Arguments::Count(8)), Some("balance_dirty_pages")),
@@ -141,7 +141,7 @@ fn the_program_that_fits_the_tracepoint_is_taken() {
 }
 
 #[test]
-fn a_refusal_by_the_verifier_is_told_in_its_words() {
+fn a_refusal_quotes_the_verifier() {
     let said = "libbpf: prog 'block_io_start': BPF program load failed: -EACCES
 libbpf: prog 'block_io_start': -- BEGIN PROG LOAD LOG --
 0: R1=ctx() R10=fp0
@@ -159,18 +159,18 @@ libbpf: prog 'block_io_start': failed to load: -EACCES
 }
 
 #[test]
-fn what_is_told_once_is_bounded() {
-    let mut once = Once::new(2);
+fn the_cache_is_bounded() {
+    let mut cache = BoundedCache::new(2);
     for number in 0..100u32 {
-        once.insert(number, number);
-        assert_eq!(once.get(&0).copied(), Some(0), "asked for all the time: {number}");
+        cache.insert(number, number);
+        assert_eq!(cache.get(&0).copied(), Some(0), "requested all the time: {number}");
     }
-    assert_eq!((once.get(&99).copied(), once.get(&50)), (Some(99), None));
-    assert!(once.values_mut().count() <= 4);
+    assert_eq!((cache.get(&99).copied(), cache.get(&50)), (Some(99), None));
+    assert!(cache.values_mut().count() <= 4);
 }
 
 #[test]
-fn sums_of_all_cpus_tell_what_came_to_them() {
+fn an_interval_is_the_difference_of_sums_over_all_cpus() {
     let histogram = |count: u64, bytes: u64, bucket: usize, times: u32| {
         let mut value = [count.to_ne_bytes(), bytes.to_ne_bytes()].concat();
         value.resize(16 + 2 * 304 * 4, 0);
@@ -178,7 +178,7 @@ fn sums_of_all_cpus_tell_what_came_to_them() {
         value
     };
     let sum_of = |values: &[Vec<u8>]| {
-        let mut sum = Sum::nothing();
+        let mut sum = RequestSum::nothing();
         values.iter().for_each(|value| sum.add(value));
         sum
     };
@@ -192,7 +192,7 @@ fn sums_of_all_cpus_tell_what_came_to_them() {
 }
 
 #[test]
-fn a_request_in_few_bytes_has_its_times_back() {
+fn a_compact_request_gets_its_times_back() {
     let mut bytes = [&5u64.to_ne_bytes()[..], &1000u64.to_ne_bytes()].concat();
     for word in [900u32, 800, u32::MAX, 700, 7 << 20, 4096, 1, 12, 3] {
         bytes.extend(word.to_ne_bytes());
@@ -207,7 +207,7 @@ fn a_request_in_few_bytes_has_its_times_back() {
 }
 
 #[test]
-fn times_that_contradict_each_other_are_not_a_requests_own() {
+fn contradicting_times_are_dropped() {
     let note = RequestNote { queued_ns: 5, got_ns: 4, issued_ns: 7, completed_ns: 9, ..RequestNote::default() };
     let row = record(0, &note);
     assert_eq!((row.queued_ns, row.got_ns, row.inserted_ns, row.issued_ns), (Some(5), None, None, Some(7)));

@@ -11,7 +11,7 @@ pub(super) struct Program {
 
 /// Programs that only work together. Of those with the same tracepoint the first that fits is taken.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Source {
+pub(super) struct TraceSource {
     pub(super) name: &'static str,
     pub(super) purpose: &'static str,
     pub(super) programs: &'static [Program],
@@ -39,8 +39,8 @@ const fn exactly(name: &'static str, tracepoint: &'static str, arguments: usize)
     Program { name, tracepoint, fewest_arguments: arguments, most_arguments: arguments }
 }
 
-const fn source(name: &'static str, purpose: &'static str, programs: &'static [Program]) -> Source {
-    Source { name, purpose, programs, module: None, when: When::Always }
+const fn source(name: &'static str, purpose: &'static str, programs: &'static [Program]) -> TraceSource {
+    TraceSource { name, purpose, programs, module: None, when: When::Always }
 }
 
 const fn of_module(
@@ -48,13 +48,13 @@ const fn of_module(
     name: &'static str,
     purpose: &'static str,
     programs: &'static [Program],
-) -> Source {
-    Source { name, purpose, programs, module: Some(module), when: When::Always }
+) -> TraceSource {
+    TraceSource { name, purpose, programs, module: Some(module), when: When::Always }
 }
 
 // tidy: table
 /// All sources. Those of block requests that only add a moment stand for themselves.
-pub(super) const SOURCES: &[Source] = &[
+pub(super) const SOURCES: &[TraceSource] = &[
     source(
         "tracing: scheduler",
         "tells how long tasks sleep and wait for a CPU, where, and who wakes them",
@@ -128,7 +128,7 @@ pub(super) const SOURCES: &[Source] = &[
             program("block_rq_complete", "block_rq_complete", 3),
         ],
     ),
-    Source {
+    TraceSource {
         when: When::Wanted,
         ..source(
             "tracing: block request issues",
@@ -136,7 +136,7 @@ pub(super) const SOURCES: &[Source] = &[
             &[program("block_rq_issue", "block_rq_issue", 1)],
         )
     },
-    Source {
+    TraceSource {
         when: When::EachRequest,
         ..source(
             "tracing: block request starts",

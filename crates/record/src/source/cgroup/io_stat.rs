@@ -7,9 +7,10 @@ use model::metric::{Semantics, Unit};
 
 use crate::bytes::{lossy, next_line, words, words_len};
 use crate::file::TextFile;
-use crate::ledger::Sheet;
-use crate::rows::{Column, Rows, Table};
-use crate::source::{Source, SourceError};
+use crate::last_values::{Column, SampleWriter};
+use crate::rows::{Rows, Table};
+use crate::source::MetricSource;
+use crate::source_error::SourceError;
 
 struct IoStatTable {
     label: String,
@@ -20,7 +21,7 @@ impl Table for IoStatTable {
         words_len(line, 2)
     }
 
-    fn columns(&mut self, key: &[u8], _values: &[u8], sheet: &mut Sheet<'_>) -> Vec<Column> {
+    fn columns(&mut self, key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let mut names = words(key);
         let (Some(number), Some(field)) = (names.next(), names.next()) else { return Vec::new() };
         let unit = match field {
@@ -28,9 +29,9 @@ impl Table for IoStatTable {
             b"rios" | b"wios" | b"dios" => Unit::Count,
             _ => return Vec::new(),
         };
-        let instance = format!("{}:{}", self.label, sheet.devices.identity_of_number(&lossy(number)));
+        let instance = format!("{}:{}", self.label, writer.devices.identity_of_number(&lossy(number)));
         let name = format!("cgroup.io.stat.{}", lossy(field));
-        vec![sheet.column(0, name, &instance, unit, Semantics::Counter)]
+        vec![writer.column(0, name, &instance, unit, Semantics::Counter)]
     }
 }
 
@@ -48,8 +49,8 @@ impl IoStat {
     }
 }
 
-impl Source for IoStat {
-    fn sample(&mut self, sheet: &mut Sheet<'_>) -> Result<(), SourceError> {
+impl MetricSource for IoStat {
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
         let (mut rest, result) = self.file.read_or_empty();
         self.rows.begin();
         while let Some((line, after)) = next_line(rest) {
@@ -62,10 +63,10 @@ impl Source for IoStat {
                 for part in [number, b" ", &word[..equals], b" ", &word[equals + 1..]] {
                     self.row.extend_from_slice(part);
                 }
-                self.rows.visit(&self.row, &mut self.table, sheet);
+                self.rows.visit(&self.row, &mut self.table, writer);
             }
         }
-        self.rows.finish(sheet);
+        self.rows.finish(writer);
         result
     }
 }

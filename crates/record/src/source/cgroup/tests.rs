@@ -1,9 +1,9 @@
 use crate::fake::Kernel;
-use crate::{BoxCgroup, Options};
+use crate::{LoadCgroup, SamplerOptions};
 
-fn v1(kernel: &Kernel) -> BoxCgroup {
+fn v1(kernel: &Kernel) -> LoadCgroup {
     let below = |name: &str| Some(kernel.roots().cgroup.join(name).join("box"));
-    BoxCgroup { label: "box".to_owned(), memory_v1: below("memory"), blkio_v1: below("blkio"), v2: None }
+    LoadCgroup { label: "box".to_owned(), memory_v1: below("memory"), blkio_v1: below("blkio"), v2: None }
 }
 
 fn kernel_v1() -> Kernel {
@@ -24,7 +24,7 @@ fn kernel_v1() -> Kernel {
 #[test]
 fn version_1() {
     let kernel = kernel_v1();
-    let mut recording = kernel.record(&Options { cgroup: Some(v1(&kernel)), ..Options::default() });
+    let mut recording = kernel.record(&SamplerOptions { cgroup: Some(v1(&kernel)), ..SamplerOptions::default() });
     assert_eq!(
         recording.sample(),
         [
@@ -36,7 +36,7 @@ fn version_1() {
             "cgroup.memory.usage_in_bytes[box]=1048576",
         ]
     );
-    recording.set.remove_box();
+    recording.set.remove_cgroup();
     assert_eq!(recording.sample().len(), 6);
     assert_eq!(recording.value("cgroup.memory.failcnt", "box"), None);
     assert_eq!(recording.sample(), [""; 0]);
@@ -45,18 +45,18 @@ fn version_1() {
 #[test]
 fn a_box_made_later() {
     let kernel = kernel_v1();
-    let mut recording = kernel.record(&Options::default());
+    let mut recording = kernel.record(&SamplerOptions::default());
     assert_eq!(recording.sample(), [""; 0]);
-    assert_eq!(recording.set.add_box(&v1(&kernel)), None);
+    assert_eq!(recording.set.add_cgroup(&v1(&kernel)), None);
     assert_eq!(recording.sample().len(), 6);
-    let nowhere = BoxCgroup { label: "box".to_owned(), v2: Some("/nowhere".into()), ..BoxCgroup::default() };
-    assert!(recording.set.add_box(&nowhere).is_some());
+    let nowhere = LoadCgroup { label: "box".to_owned(), v2: Some("/nowhere".into()), ..LoadCgroup::default() };
+    assert!(recording.set.add_cgroup(&nowhere).is_some());
 }
 
 #[test]
 fn a_box_that_vanishes_is_told_once_and_comes_back() {
     let kernel = kernel_v1();
-    let mut recording = kernel.record(&Options { cgroup: Some(v1(&kernel)), ..Options::default() });
+    let mut recording = kernel.record(&SamplerOptions { cgroup: Some(v1(&kernel)), ..SamplerOptions::default() });
     recording.sample();
     kernel.remove("sys/fs/cgroup/memory/box/memory.failcnt");
     assert_eq!(recording.sample(), ["cgroup.memory.failcnt[box]=absent"]);
@@ -83,8 +83,8 @@ fn version_2() {
         ("sys/fs/cgroup/box/cpu.stat", "usage_usec 123\nnr_throttled 2\n"),
     ]);
     let cgroup =
-        BoxCgroup { label: "box".to_owned(), v2: Some(kernel.roots().cgroup.join("box")), ..BoxCgroup::default() };
-    let mut recording = kernel.record(&Options { cgroup: Some(cgroup), ..Options::default() });
+        LoadCgroup { label: "box".to_owned(), v2: Some(kernel.roots().cgroup.join("box")), ..LoadCgroup::default() };
+    let mut recording = kernel.record(&SamplerOptions { cgroup: Some(cgroup), ..SamplerOptions::default() });
     let first = recording.sample();
     assert_eq!(first.len(), 21, "{first:#?}");
     for (name, instance, value) in [

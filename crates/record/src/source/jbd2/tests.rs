@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::statements;
-use crate::Options;
+use crate::SamplerOptions;
 use crate::fake::Kernel;
 
 const INFO: &str = "3003 transactions (2990 requested), each up to 2730 blocks
@@ -21,7 +21,7 @@ average:
 #[test]
 fn a_journal() {
     let kernel = Kernel::new().with(&[("proc/fs/jbd2/loop1-8/info", INFO)]);
-    let mut recording = kernel.record(&Options::default());
+    let mut recording = kernel.record(&SamplerOptions::default());
     assert_eq!(
         recording.sample(),
         [

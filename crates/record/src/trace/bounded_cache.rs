@@ -5,15 +5,15 @@ use std::hash::Hash;
 
 /// Values by key. When there are `limit` of them, those that have not been asked for since the time before are forgotten.
 #[derive(Debug)]
-pub(super) struct Once<K, V> {
+pub(super) struct BoundedCache<K, V> {
     recent: HashMap<K, V>,
     older: HashMap<K, V>,
     limit: usize,
 }
 
-impl<K: Eq + Hash, V> Once<K, V> {
-    pub(super) fn new(limit: usize) -> Once<K, V> {
-        Once { recent: HashMap::new(), older: HashMap::new(), limit }
+impl<K: Eq + Hash, V> BoundedCache<K, V> {
+    pub(super) fn new(limit: usize) -> BoundedCache<K, V> {
+        BoundedCache { recent: HashMap::new(), older: HashMap::new(), limit }
     }
 
     /// The value of a key, where it is still known.

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced};
 
-use super::event::{Event, OFF_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, SYSTEM_CALL};
-use super::once::Once;
+use super::blocked::BlockedWait;
+use super::bounded_cache::BoundedCache;
+use super::event::{OFF_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, SYSTEM_CALL, TraceEvent};
 use super::paths::Paths;
 use super::requests::{by_kind, record};
 use super::symbols::Symbols;
 use super::tracepoints::{MARKS, SPANS};
-use super::watch::Waited;
-use super::{calls, detail};
+use super::{detail, system_calls};
 
 /// Requests that several waits may name; older ones are forgotten.
 const REQUESTS: usize = 4096;
@@ -37,43 +37,43 @@ struct Known {
 }
 
 /// Puts events into words, and numbers what is told only once.
-pub(super) struct Wording {
+pub(super) struct RowBuilder {
     proc: PathBuf,
     paths: Paths,
     symbols: Symbols,
     all_requests: bool,
-    /// Number, and whether it was told since the last [`Wording::retell`].
-    stacks: Once<Vec<u64>, (u32, bool)>,
+    /// Number, and whether it was told since the last [`RowBuilder::reset_emitted`].
+    stacks: BoundedCache<Vec<u64>, (u32, bool)>,
     /// Those that came with names, not addresses.
-    named_stacks: Once<Vec<String>, (u32, bool)>,
+    named_stacks: BoundedCache<Vec<String>, (u32, bool)>,
     next_stack: u32,
-    tasks: Once<u32, Known>,
+    tasks: BoundedCache<u32, Known>,
     /// By address and time of completion.
-    requests: Once<(u64, u64), u32>,
+    requests: BoundedCache<(u64, u64), u32>,
     next_request: u32,
     /// Whose request came last: most come from few.
     last_asking: u32,
 }
 
-impl Wording {
-    pub(super) fn new(proc: PathBuf, symbols: Symbols, all_requests: bool) -> Wording {
-        Wording {
+impl RowBuilder {
+    pub(super) fn new(proc: PathBuf, symbols: Symbols, all_requests: bool) -> RowBuilder {
+        RowBuilder {
             paths: Paths::new(proc.clone()),
             proc,
             symbols,
             all_requests,
-            stacks: Once::new(STACKS),
-            named_stacks: Once::new(STACKS / 16),
+            stacks: BoundedCache::new(STACKS),
+            named_stacks: BoundedCache::new(STACKS / 16),
             next_stack: 0,
-            tasks: Once::new(TASKS),
-            requests: Once::new(REQUESTS),
+            tasks: BoundedCache::new(TASKS),
+            requests: BoundedCache::new(REQUESTS),
             next_request: 0,
             last_asking: 0,
         }
     }
 
     /// Stacks and tasks are told again when they are seen again, and so are requests.
-    pub(super) fn retell(&mut self) {
+    pub(super) fn reset_emitted(&mut self) {
         self.stacks.values_mut().for_each(|known| known.1 = false);
         self.named_stacks.values_mut().for_each(|known| known.1 = false);
         self.tasks.values_mut().for_each(|known| known.told = false);
@@ -82,7 +82,7 @@ impl Wording {
     }
 
     /// Adds an event's rows.
-    pub(super) fn tell(&mut self, event: &Event, traced: &mut Traced) {
+    pub(super) fn add_event(&mut self, event: &TraceEvent, traced: &mut Traced) {
         let request = (event.request.key != 0).then(|| self.request(event, traced)).flatten();
         if event.kind == REQUEST {
             return;
@@ -100,7 +100,7 @@ impl Wording {
             count: u64::from(event.count),
             stack: self.stack(&event.stack, traced),
             request,
-            call: calls::of(event.call).map(|call| call.name.to_owned()),
+            call: system_calls::of(event.call).map(|call| call.name.to_owned()),
             ..StallRecord::new(kind, event.tid, event.start_ns, event.end_ns)
         };
         match event.kind {
@@ -112,14 +112,14 @@ impl Wording {
         traced.stalls.push(row);
     }
 
-    fn ended_call(&mut self, event: &Event, row: &mut StallRecord) {
-        let moves = calls::of(event.call).is_some_and(|call| call.gives_bytes);
+    fn ended_call(&mut self, event: &TraceEvent, row: &mut StallRecord) {
+        let moves = system_calls::of(event.call).is_some_and(|call| call.gives_bytes);
         row.path = self.path(event);
         row.bytes = u64::try_from(event.result).ok().filter(|_| moves);
         row.errno = (event.result < 0).then(|| i32::try_from(-event.result).unwrap_or(i32::MAX));
     }
 
-    fn off_cpu(&mut self, event: &Event, row: &mut StallRecord, traced: &mut Traced) {
+    fn off_cpu(&mut self, event: &TraceEvent, row: &mut StallRecord, traced: &mut Traced) {
         row.state = Some(event.state);
         if event.woken_ns != 0 {
             row.woken_ns = Some(event.woken_ns);
@@ -135,7 +135,7 @@ impl Wording {
         row.detail = detail::of_mark(event.source, &event.detail);
     }
 
-    fn span(&mut self, event: &Event, row: &mut StallRecord) {
+    fn span(&mut self, event: &TraceEvent, row: &mut StallRecord) {
         row.tracepoint = SPANS.get(event.source as usize).map(|name| (*name).to_owned());
         if event.kind == SHORT_SPANS {
             return;
@@ -194,10 +194,10 @@ impl Wording {
     }
 
     /// A wait that /proc told of.
-    pub(super) fn waited(&mut self, waited: Waited, traced: &mut Traced) {
-        self.task(waited.row.tid, waited.pid, Some(&waited.name), waited.row.end_ns(), traced);
-        let stack = self.named_stack(waited.frames, traced);
-        traced.stalls.push(StallRecord { stack, ..waited.row });
+    pub(super) fn add_blocked(&mut self, wait: BlockedWait, traced: &mut Traced) {
+        self.task(wait.row.tid, wait.pid, Some(&wait.name), wait.row.end_ns(), traced);
+        let stack = self.named_stack(wait.frames, traced);
+        traced.stalls.push(StallRecord { stack, ..wait.row });
     }
 
     fn named_stack(&mut self, frames: Vec<String>, traced: &mut Traced) -> Option<u32> {
@@ -220,7 +220,7 @@ impl Wording {
     }
 
     /// One of those that are told one by one, all of them.
-    pub(super) fn each_request(&mut self, note: &RequestNote, traced: &mut Traced) {
+    pub(super) fn add_each_request(&mut self, note: &RequestNote, traced: &mut Traced) {
         self.asked_for(note, traced);
         traced.requests.push(record(note.number.saturating_sub(1), note));
     }
@@ -235,7 +235,7 @@ impl Wording {
     }
 
     /// The number of an event's request, which is told where it was not.
-    fn request(&mut self, event: &Event, traced: &mut Traced) -> Option<u32> {
+    fn request(&mut self, event: &TraceEvent, traced: &mut Traced) -> Option<u32> {
         let note = &event.request;
         if self.all_requests {
             // Its row comes, or came, by itself.
@@ -256,7 +256,7 @@ impl Wording {
         Some(number)
     }
 
-    fn tell_request(&mut self, number: u32, event: &Event, traced: &mut Traced) {
+    fn tell_request(&mut self, number: u32, event: &TraceEvent, traced: &mut Traced) {
         self.asked_for(&event.request, traced);
         let mut row: RequestRecord = record(number, &event.request);
         if let Some((in_flight, overtaken_by)) = &event.passed {
@@ -266,13 +266,13 @@ impl Wording {
     }
 
     /// The whole path, where the descriptor still means that file; else by the file's names, or what the call was given.
-    fn path(&mut self, event: &Event) -> Option<String> {
+    fn path(&mut self, event: &TraceEvent) -> Option<String> {
         let Some(file) = &event.file else {
             return Some(event.texts[0].clone()).filter(|path| !path.is_empty());
         };
         let whole = || {
             let name = file.names.first()?;
-            calls::of(event.call).filter(|call| call.by_descriptor)?;
+            system_calls::of(event.call).filter(|call| call.by_descriptor)?;
             let link = self.proc.join(format!("{}/fd/{}", event.pid, event.argument));
             let path = std::fs::read_link(link).ok()?.to_string_lossy().into_owned();
             path.ends_with(&format!("/{name}")).then_some(path)

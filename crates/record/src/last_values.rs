@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use model::metric::{Change, MetricDescriptor, MetricId, Semantics, Unit};
 
 use crate::device::Devices;
-use crate::rows::Column;
 
 /// What one round of sampling found. Kept and handed in again, so that its buffers are reused.
 #[derive(Debug, Default)]
@@ -15,7 +14,7 @@ pub struct Sample {
     /// Values that differ from the sample before; of new metrics, the first ones.
     pub changes: Vec<Change>,
     /// Sources that stopped working, or began to cost too much, at this sample. Each is told once.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<SourceFailure>,
 }
 
 impl Sample {
@@ -28,7 +27,7 @@ impl Sample {
 
 /// A source that could not be read as planned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct SourceFailure {
     /// The source: `slabinfo`, `cgroup`, ...
     pub source: &'static str,
     /// What happened and what it means, in one sentence.
@@ -37,7 +36,7 @@ pub struct Failure {
 
 /// Numbers of the metrics, and their values at the last sample.
 #[derive(Default)]
-pub(crate) struct Ledger {
+pub(crate) struct LastValues {
     numbers: HashMap<(String, String), MetricId>,
     values: Vec<Option<i64>>,
     /// Which source a metric belongs to.
@@ -47,7 +46,7 @@ pub(crate) struct Ledger {
     told: Vec<bool>,
 }
 
-impl Ledger {
+impl LastValues {
     /// Metrics described so far.
     pub(crate) fn len(&self) -> usize {
         self.values.len()
@@ -88,9 +87,16 @@ impl Ledger {
     }
 }
 
+/// A metric, and which word behind the row's key holds its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub(crate) word: u32,
+    pub(crate) id: MetricId,
+}
+
 /// What a source writes its values on during one sample.
-pub(crate) struct Sheet<'a> {
-    pub(crate) ledger: &'a mut Ledger,
+pub(crate) struct SampleWriter<'a> {
+    pub(crate) last_values: &'a mut LastValues,
     pub(crate) out: &'a mut Sample,
     pub(crate) sample: u32,
     /// The source that is writing.
@@ -98,25 +104,25 @@ pub(crate) struct Sheet<'a> {
     pub(crate) devices: &'a mut Devices,
 }
 
-impl Sheet<'_> {
+impl SampleWriter<'_> {
     /// The number of a metric; one that was seen before, say of a device that comes back, keeps its number.
     pub(crate) fn metric(&mut self, name: String, instance: &str, unit: Unit, semantics: Semantics) -> MetricId {
         let key = (name, instance.to_owned());
-        if let Some(id) = self.ledger.numbers.get(&key) {
+        if let Some(id) = self.last_values.numbers.get(&key) {
             return *id;
         }
-        let id = MetricId(self.ledger.values.len() as u32);
+        let id = MetricId(self.last_values.values.len() as u32);
         let (name, instance) = key.clone();
         self.out.new_descriptors.push(MetricDescriptor { id, name, instance, unit, semantics });
-        self.ledger.numbers.insert(key, id);
-        self.ledger.values.push(None);
-        self.ledger.owners.push(self.source);
-        self.ledger.kinds.push((unit, semantics));
-        self.ledger.told.push(true);
+        self.last_values.numbers.insert(key, id);
+        self.last_values.values.push(None);
+        self.last_values.owners.push(self.source);
+        self.last_values.kinds.push((unit, semantics));
+        self.last_values.told.push(true);
         id
     }
 
-    /// [`Sheet::metric`] for word `word` behind a row's key.
+    /// [`SampleWriter::metric`] for word `word` behind a row's key.
     pub(crate) fn column(
         &mut self,
         word: usize,
@@ -130,20 +136,20 @@ impl Sheet<'_> {
 
     /// Notes a value; what is the same as last time leaves no trace.
     pub(crate) fn set(&mut self, metric: MetricId, value: Option<i64>) {
-        let last = &mut self.ledger.values[metric.0 as usize];
+        let last = &mut self.last_values.values[metric.0 as usize];
         if *last != value {
             *last = value;
             self.out.changes.push(Change { sample: self.sample, metric, value });
-            if !std::mem::replace(&mut self.ledger.told[metric.0 as usize], true) {
-                self.out.new_descriptors.push(self.ledger.describe_again(metric));
+            if !std::mem::replace(&mut self.last_values.told[metric.0 as usize], true) {
+                self.out.new_descriptors.push(self.last_values.describe_again(metric));
             }
         }
     }
 
     /// All metrics of the writing source are absent from now on.
     pub(crate) fn all_absent(&mut self) {
-        for index in 0..self.ledger.values.len() {
-            if self.ledger.owners[index] == self.source {
+        for index in 0..self.last_values.values.len() {
+            if self.last_values.owners[index] == self.source {
                 self.set(MetricId(index as u32), None);
             }
         }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use model::stall::{StallKind, StallRecord};
 
-use super::BlockedNow;
+use super::symbols;
+use super::system_calls;
 use super::threads::{Thread, each_thread};
 
 /// A wait that goes on is told of so soon after the last time.
@@ -15,6 +16,25 @@ const TELL_AGAIN_PART: u64 = 8;
 const TELL_AT_LEAST_EACH_NS: u64 = 30_000_000_000;
 /// A look may cost a 200th of a CPU: after one that took so long, the next is that many times as far away.
 const PACE: u64 = 200;
+
+/// A task that is blocked now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockedNow {
+    /// Kernel thread id.
+    pub tid: u32,
+    /// Its process.
+    pub pid: u32,
+    /// The thread's name.
+    pub name: String,
+    /// When it was first seen blocked, on the monotonic clock.
+    pub since_ns: u64,
+    /// The system call that it is in, if known and one that is followed.
+    pub call: Option<&'static str>,
+    /// The file that the call works on, if known.
+    pub path: Option<String>,
+    /// Its kernel stack, innermost first; empty where it may not be read.
+    pub frames: Vec<String>,
+}
 
 /// A wait that was seen more than once.
 struct Wait {
@@ -40,7 +60,7 @@ struct Call {
 }
 
 /// A wait that is told of: as one that is over, or as one that goes on.
-pub(super) struct Waited {
+pub(super) struct BlockedWait {
     pub(super) row: StallRecord,
     pub(super) pid: u32,
     pub(super) name: String,
@@ -54,7 +74,7 @@ impl Wait {
     }
 
     /// It goes on, and is to be told.
-    fn goes_on(&mut self, tid: u32, threshold_ns: u64) -> Option<Waited> {
+    fn goes_on(&mut self, tid: u32, threshold_ns: u64) -> Option<BlockedWait> {
         let lasted_ns = self.seen_ns - self.since_ns;
         let pause_ns = (lasted_ns / TELL_AGAIN_PART).clamp(TELL_AGAIN_NS, TELL_AT_LEAST_EACH_NS);
         let first = self.told_ns == self.since_ns;
@@ -63,12 +83,12 @@ impl Wait {
         }
         self.told_ns = self.seen_ns;
         let row = self.row(StallKind::StillBlocked, tid);
-        Some(Waited { row, pid: self.pid, name: self.name.clone(), frames: self.frames.clone() })
+        Some(BlockedWait { row, pid: self.pid, name: self.name.clone(), frames: self.frames.clone() })
     }
 }
 
 /// The threads that were blocked at the last look.
-pub(super) struct Watch {
+pub(super) struct BlockedPoller {
     proc: PathBuf,
     own_pid: u32,
     threshold_ns: u64,
@@ -76,10 +96,10 @@ pub(super) struct Watch {
     next_ns: u64,
 }
 
-impl Watch {
+impl BlockedPoller {
     /// Threads that are blocked for `threshold_ns` are told; our own are not watched.
-    pub(super) fn new(proc: PathBuf, own_pid: u32, threshold_ns: u64) -> Watch {
-        Watch { proc, own_pid, threshold_ns, waits: HashMap::new(), next_ns: 0 }
+    pub(super) fn new(proc: PathBuf, own_pid: u32, threshold_ns: u64) -> BlockedPoller {
+        BlockedPoller { proc, own_pid, threshold_ns, waits: HashMap::new(), next_ns: 0 }
     }
 
     /// Whether a look is due.
@@ -95,8 +115,8 @@ impl Watch {
     }
 
     /// Looks at all threads. Gives the waits that are over, and of those that go on the ones that are to be told now.
-    pub(super) fn look(&mut self, now_ns: u64) -> Vec<Waited> {
-        let Watch { proc, own_pid, waits, .. } = self;
+    pub(super) fn poll(&mut self, now_ns: u64) -> Vec<BlockedWait> {
+        let BlockedPoller { proc, own_pid, waits, .. } = self;
         let mut before = std::mem::take(waits);
         each_thread(proc, *own_pid, |Thread { pid, tid, name, state }| {
             if state != b'D' {
@@ -115,7 +135,7 @@ impl Watch {
             let (since_ns, seen_ns, told_ns) = (now_ns, now_ns, now_ns);
             waits.insert(tid, Wait { pid, name, since_ns, seen_ns, told_ns, switches, frames, call });
         });
-        let mut told: Vec<Waited> = before.into_iter().filter_map(|(tid, wait)| self.told(tid, wait)).collect();
+        let mut told: Vec<BlockedWait> = before.into_iter().filter_map(|(tid, wait)| self.told(tid, wait)).collect();
         told.extend(self.waits.iter_mut().filter_map(|(&tid, wait)| wait.goes_on(tid, self.threshold_ns)));
         told
     }
@@ -139,14 +159,14 @@ impl Watch {
     }
 
     /// At the end: the waits that are not over, up to the last look.
-    pub(super) fn finish(&mut self) -> Vec<Waited> {
+    pub(super) fn finish(&mut self) -> Vec<BlockedWait> {
         std::mem::take(&mut self.waits).into_iter().filter_map(|(tid, wait)| self.told(tid, wait)).collect()
     }
 
-    fn told(&self, tid: u32, wait: Wait) -> Option<Waited> {
+    fn told(&self, tid: u32, wait: Wait) -> Option<BlockedWait> {
         let long = wait.seen_ns - wait.since_ns >= self.threshold_ns;
         let row = wait.row(StallKind::Blocked, tid);
-        long.then_some(Waited { row, pid: wait.pid, name: wait.name, frames: wait.frames })
+        long.then_some(BlockedWait { row, pid: wait.pid, name: wait.name, frames: wait.frames })
     }
 }
 
@@ -166,7 +186,7 @@ fn call(folder: &Path) -> Option<Call> {
     let mut hexadecimal = words.map_while(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok());
     let (first, stack) = (hexadecimal.next()?, hexadecimal.nth(5)?);
     // A 32-bit program counts its calls otherwise.
-    let followed = super::calls::of(number).filter(|_| stack > u64::from(u32::MAX))?;
+    let followed = system_calls::of(number).filter(|_| stack > u64::from(u32::MAX))?;
     let link = || std::fs::read_link(folder.join(format!("fd/{first}"))).ok();
     let path = followed.is_on_descriptor.then(link).flatten();
     Some(Call { name: followed.name, path: path.map(|path| path.to_string_lossy().into_owned()) })
@@ -185,120 +205,8 @@ fn frames(folder: &Path) -> Vec<String> {
 }
 
 fn plain(name: &str) -> String {
-    super::symbols::plain(name.trim()).to_owned()
+    symbols::plain(name.trim()).to_owned()
 }
 
 #[cfg(test)]
-mod tests {
-    use model::stall::StallKind;
-
-    use super::Watch;
-    use crate::fake::Kernel;
-
-    const MS: u64 = 1_000_000;
-
-    fn set(kernel: &Kernel, tid: u32, stat: &str, switches: u64) {
-        kernel.write(&format!("proc/7/task/{tid}/stat"), stat);
-        let status = format!("Name:\tx\nvoluntary_ctxt_switches:\t{switches}\nnonvoluntary_ctxt_switches:\t1\n");
-        kernel.write(&format!("proc/7/task/{tid}/status"), status);
-    }
-
-    #[test]
-    fn a_wait_is_told_once_with_its_stack_when_it_is_over() {
-        let kernel = Kernel::new();
-        set(&kernel, 8, "8 (a) b (c) D 1 1", 5);
-        set(&kernel, 9, "9 (kworker) I 2 0", 5);
-        kernel
-            .write("proc/7/task/8/stack", "[<0>] io_schedule+0x46/0x70\n[<0>] folio_wait_bit_common.isra.0+0x1/0x2\n");
-        let mut watch = Watch::new(kernel.roots().proc, 1, 100 * MS);
-        assert!(watch.look(1000 * MS).is_empty() && watch.blocked().is_empty());
-        let going_on = watch.look(1200 * MS);
-        assert_eq!((going_on.len(), going_on[0].row.kind), (1, StallKind::StillBlocked));
-        assert!(watch.look(1210 * MS).is_empty(), "it was told just now");
-        let blocked = watch.blocked();
-        assert_eq!((blocked.len(), blocked[0].tid, blocked[0].pid, blocked[0].since_ns), (1, 8, 7, 1000 * MS));
-        assert_eq!(blocked[0].name, "a) b (c");
-        assert_eq!(blocked[0].frames, ["io_schedule", "folio_wait_bit_common"]);
-        set(&kernel, 8, "8 (a) b (c) S 1 1", 6);
-        let waited = watch.look(1300 * MS);
-        assert_eq!((waited.len(), waited[0].row.kind), (1, StallKind::Blocked));
-        assert_eq!((waited[0].row.start_ns, waited[0].row.duration_ns, waited[0].row.tid), (1000 * MS, 210 * MS, 8));
-        assert!(watch.look(1400 * MS).is_empty() && watch.blocked().is_empty());
-    }
-
-    #[test]
-    fn the_call_that_a_thread_hangs_in_is_named_with_its_file() {
-        for (line, expected) in [
-            ("74 0x3 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94\n", Some(("fsync", Some("/mnt/file")))),
-            ("74 0x4 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94\n", Some(("fsync", None))),
-            ("257 0x3 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94\n", Some(("openat", None))),
-            ("74 0x3 0x1 0x0 0x0 0x0 0x0 0xffc0f1d8 0xf7c1be94\n", None),
-            ("74 0x3\n", None),
-            ("-1 0x7ffc0f1d5a28 0x7f32c1b13e94\n", None),
-            ("running\n", None),
-        ] {
-            let kernel = Kernel::new();
-            set(&kernel, 8, "8 (dd) D 1 1", 5);
-            kernel.write("proc/7/task/8/syscall", line);
-            let folder = kernel.roots().proc.join("7/task/8/fd");
-            std::fs::create_dir_all(&folder).unwrap();
-            std::os::unix::fs::symlink("/mnt/file", folder.join("3")).unwrap();
-            let mut watch = Watch::new(kernel.roots().proc, 1, 0);
-            watch.look(MS);
-            let blocked = &watch.blocked()[0];
-            let found = blocked.call.map(|call| (call, blocked.path.as_deref()));
-            assert_eq!(found, expected.filter(|_| cfg!(target_arch = "x86_64")), "{line}");
-            let row = &watch.look(2 * MS)[0].row;
-            assert_eq!((row.call.as_deref(), row.path.clone()), (blocked.call, blocked.path.clone()));
-        }
-    }
-
-    #[test]
-    fn a_wait_that_goes_on_is_told_less_and_less_often() {
-        let kernel = Kernel::new();
-        set(&kernel, 8, "8 (dd) D 1 1", 5);
-        let mut watch = Watch::new(kernel.roots().proc, 1, 1000 * MS);
-        let told = (0..3600).filter(|second| !watch.look(second * 1000 * MS).is_empty()).count();
-        assert!((100..200).contains(&told), "{told}");
-    }
-
-    #[test]
-    fn a_thread_that_ran_in_between_waits_anew() {
-        let kernel = Kernel::new();
-        set(&kernel, 8, "8 (dd) D 1 1", 5);
-        kernel.write("proc/7/task/8/wchan", "xlog_wait_on_iclog");
-        let mut watch = Watch::new(kernel.roots().proc, 1, 0);
-        watch.look(MS);
-        set(&kernel, 8, "8 (dd) D 1 1", 6);
-        assert_eq!(watch.look(2 * MS)[0].row.duration_ns, 0);
-        assert_eq!(watch.blocked()[0].since_ns, 2 * MS);
-        assert_eq!(watch.finish()[0].frames, ["xlog_wait_on_iclog"]);
-        assert!(watch.finish().is_empty());
-    }
-
-    #[test]
-    fn one_that_is_gone_is_told_and_our_own_is_not_seen() {
-        let kernel = Kernel::new();
-        set(&kernel, 8, "8 (dd) D 1 1", 5);
-        let mut own = Watch::new(kernel.roots().proc, 7, 0);
-        assert!(own.look(MS).is_empty() && own.blocked().is_empty());
-        let mut watch = Watch::new(kernel.roots().proc, 1, 10 * MS);
-        watch.look(MS);
-        assert_eq!(watch.look(20 * MS).len(), 1);
-        kernel.remove_folder("proc/7");
-        assert_eq!(watch.look(30 * MS).len(), 1);
-    }
-
-    #[test]
-    fn a_dear_look_is_followed_by_a_long_pause() {
-        let mut watch = Watch::new("/nonexistent".into(), 1, 0);
-        assert!(watch.is_due(0));
-        watch.pace(1000 * MS, 5 * MS, true);
-        assert!(!watch.is_due(1999 * MS) && watch.is_due(2000 * MS));
-        let mut patient = Watch::new("/nonexistent".into(), 1, 8000 * MS);
-        patient.pace(1000 * MS, 5 * MS, true);
-        assert!(!patient.is_due(2999 * MS) && patient.is_due(3000 * MS));
-        patient.pace(1000 * MS, 5 * MS, false);
-        assert!(patient.is_due(2000 * MS), "without a tracer what is not seen is not known");
-    }
-}
+mod tests;

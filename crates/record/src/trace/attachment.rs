@@ -1,0 +1,149 @@
+//! The programs while they are attached: their rings, and what they lost.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
+use model::preflight::Finding;
+use model::stall::RequestIntervalRecord;
+
+use super::cost::{self, CostMeter, Measured};
+use super::event::{LOSSES, RequestNote, SKIPPED, TraceEvent};
+use super::issues::Issues;
+use super::programs;
+use super::requests::RequestHistograms;
+use super::settings::ProgramSettings;
+use super::tracepoints::{TraceSource, When};
+use crate::clock::monotonic_ns;
+use crate::roots::Roots;
+
+/// Events of one kind that were lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostEvents {
+    /// Which kind, and why, in words.
+    pub what: &'static str,
+    /// How many since the last poll.
+    pub count: u64,
+}
+
+/// What came through the rings.
+#[derive(Default)]
+pub(super) struct Arrived {
+    pub(super) events: Vec<TraceEvent>,
+    pub(super) requests: Vec<RequestNote>,
+}
+
+/// The programs, attached.
+pub(super) struct Attachment {
+    ring: RingBuffer<'static>,
+    object: Object,
+    sources: Vec<TraceSource>,
+    links: Vec<Link>,
+    issues: Issues,
+    arrived: Arc<Mutex<Arrived>>,
+    lost: [u64; LOSSES.len()],
+    skipped: u64,
+    histograms: RequestHistograms,
+    meter: CostMeter,
+}
+
+impl Attachment {
+    pub(super) fn open(
+        roots: &Roots,
+        settings: &ProgramSettings,
+        sources: &[TraceSource],
+        findings: &mut Vec<Finding>,
+    ) -> Result<Attachment, libbpf_rs::Error> {
+        let useful = |source: &&TraceSource| settings.all_requests || source.when != When::EachRequest;
+        let sources: Vec<TraceSource> = sources.iter().filter(useful).copied().collect();
+        let mut loaded = programs::load(&sources, &roots.sys.join("kernel/btf"), settings)?;
+        let arrived = Arc::new(Mutex::new(Arrived::default()));
+        let ring = rings(&loaded.object, &arrived)?;
+        let links = programs::attach(&mut loaded, &sources, findings)?;
+        let issues = Issues::new(&loaded.object, &sources, &roots.sys);
+        let now_ns = monotonic_ns();
+        let (histograms, mut meter) = (RequestHistograms::new(now_ns), CostMeter::new(now_ns));
+        meter.tick(&loaded.object, now_ns);
+        Ok(Attachment {
+            ring,
+            object: loaded.object,
+            sources,
+            links,
+            issues,
+            arrived,
+            lost: [0; LOSSES.len()],
+            skipped: 0,
+            histograms,
+            meter,
+        })
+    }
+
+    pub(super) fn set_attached(&mut self, attached: bool) {
+        self.links.clear();
+        self.issues.detach();
+        if attached {
+            let wanted = |source: &&TraceSource| source.when != When::Wanted || self.issues.are_traced();
+            let attach = |source| programs::attach_source(&self.object, source).unwrap_or_default();
+            self.links = self.sources.iter().filter(wanted).flat_map(attach).collect();
+        }
+    }
+
+    /// Takes what the kernel put into the rings, hands it to `visit`, and drops what is left of it.
+    pub(super) fn consume(&mut self, visit: impl FnOnce(&mut Arrived)) {
+        self.issues.poll(&self.object);
+        // An error would come from the callback, which returns none.
+        let _ = self.ring.consume();
+        let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
+        visit(&mut arrived);
+        arrived.events.clear();
+        arrived.requests.clear();
+    }
+
+    /// Adds the sums of block requests since the last interval, and measures the programs' cost from time to time.
+    pub(super) fn interval(&mut self, now_ns: u64, rows: &mut Vec<RequestIntervalRecord>) {
+        self.histograms.take(&self.object, now_ns, rows);
+        self.meter.tick(&self.object, now_ns);
+    }
+
+    /// What the programs cost since this was called last.
+    pub(super) fn measured(&mut self, now_ns: u64) -> Measured {
+        self.meter.take(&self.object, now_ns)
+    }
+
+    pub(super) fn lost(&mut self) -> Vec<LostEvents> {
+        let Ok(map) = programs::map(&self.object, "lost") else { return Vec::new() };
+        let mut losses = Vec::new();
+        for ((at, what), before) in (0u32..).zip(LOSSES).zip(&mut self.lost) {
+            let value = map.lookup(&at.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+            let total = value.and_then(|value| value.try_into().ok()).map_or(0, u64::from_ne_bytes);
+            let count = total.saturating_sub(std::mem::replace(before, total));
+            if count > 0 {
+                losses.push(LostEvents { what, count });
+            }
+        }
+        let skipped = cost::skipped(&self.object);
+        let count = skipped.saturating_sub(std::mem::replace(&mut self.skipped, skipped));
+        if count > 0 {
+            losses.push(LostEvents { what: SKIPPED, count });
+        }
+        losses
+    }
+}
+
+/// Both rings, parsed as they are read.
+fn rings(object: &Object, arrived: &Arc<Mutex<Arrived>>) -> Result<RingBuffer<'static>, libbpf_rs::Error> {
+    let (events, each) = (programs::map(object, "ring")?, programs::map(object, "each_request")?);
+    let mut builder = RingBufferBuilder::new();
+    let sink = Arc::clone(arrived);
+    builder.add(&events, move |bytes: &[u8]| {
+        let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
+        sink.events.extend(TraceEvent::parse(bytes));
+        0
+    })?;
+    let sink = Arc::clone(arrived);
+    builder.add(&each, move |bytes: &[u8]| {
+        let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
+        sink.requests.extend(RequestNote::parse(bytes));
+        0
+    })?;
+    builder.build()
+}
