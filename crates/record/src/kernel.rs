@@ -43,7 +43,7 @@ const SETTINGS: [(&str, &str); 5] = [
 
 /// What a fact says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fact {
+pub struct KernelFact {
     /// The kernel's own name for it.
     pub name: &'static str,
     /// As the kernel spells it: `y`, `m`, `not set`, a number, `integrity`; `None` where it is not to be known.
@@ -54,16 +54,16 @@ pub struct Fact {
 
 /// All facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
+pub struct KernelFacts {
     /// Where the configuration was read; `None` where this kernel shows it nowhere.
     pub config_file: Option<PathBuf>,
     /// In a fixed order.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<KernelFact>,
 }
 
 /// Reads what the kernel of that release (`uname -r`) tells of itself.
-pub fn facts(roots: &Roots, release: &str) -> Facts {
-    let fact = |name, bears_on, value| Fact { name, value, bears_on };
+pub fn facts(roots: &Roots, release: &str) -> KernelFacts {
+    let fact = |name, bears_on, value| KernelFact { name, value, bears_on };
     let config = config(roots, release);
     let mut facts = vec![
         fact("lockdown", "tracing, funclat, blktrace(8)", lockdown(roots)),
@@ -80,7 +80,7 @@ pub fn facts(roots: &Roots, release: &str) -> Facts {
         let path = roots.proc.join("sys").join(name.replace('.', "/"));
         fact(name, bears_on, fs::read_to_string(path).ok().map(|value| value.trim().to_owned()))
     }));
-    Facts { config_file: config.map(|(path, _)| path), facts }
+    KernelFacts { config_file: config.map(|(path, _)| path), facts }
 }
 
 fn is_there(path: &Path) -> String {
@@ -145,7 +145,7 @@ mod tests {
     use flate2::Compression;
     use flate2::write::GzEncoder;
 
-    use super::{Facts, facts};
+    use super::{KernelFacts, facts};
     use crate::roots::Roots;
 
     const CONFIG: &str = "CONFIG_PSI=y\nCONFIG_XFS_FS=m\n# CONFIG_KPROBES is not set\nCONFIG_KPROBES_ON_FTRACE=y\n";
@@ -156,7 +156,7 @@ mod tests {
         std::fs::write(path, bytes).unwrap();
     }
 
-    fn value(facts: &Facts, name: &str) -> Option<String> {
+    fn value(facts: &KernelFacts, name: &str) -> Option<String> {
         facts.facts.iter().find(|fact| fact.name == name).unwrap().value.clone()
     }
 

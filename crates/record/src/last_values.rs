@@ -43,7 +43,7 @@ pub(crate) struct LastValues {
     owners: Vec<u16>,
     kinds: Vec<(Unit, Semantics)>,
     /// Whether a metric was described since all were last told anew.
-    told: Vec<bool>,
+    described: Vec<bool>,
 }
 
 impl LastValues {
@@ -59,12 +59,12 @@ impl LastValues {
 
     /// Makes of a sample one that can be read without those before: all metrics that have a value, and the values.
     /// Metrics that have none are described when they get one.
-    pub(crate) fn tell_all(&mut self, sample: u32, out: &mut Sample) {
+    pub(crate) fn emit_all(&mut self, sample: u32, out: &mut Sample) {
         out.new_descriptors.clear();
         out.changes.clear();
         for ((name, instance), &id) in &self.numbers {
             let value = self.values[id.0 as usize];
-            self.told[id.0 as usize] = value.is_some();
+            self.described[id.0 as usize] = value.is_some();
             if value.is_some() {
                 out.new_descriptors.push(self.descriptor(id, name.clone(), instance.clone()));
                 out.changes.push(Change { sample, metric: id, value });
@@ -118,7 +118,7 @@ impl SampleWriter<'_> {
         self.last_values.values.push(None);
         self.last_values.owners.push(self.source);
         self.last_values.kinds.push((unit, semantics));
-        self.last_values.told.push(true);
+        self.last_values.described.push(true);
         id
     }
 
@@ -140,7 +140,7 @@ impl SampleWriter<'_> {
         if *last != value {
             *last = value;
             self.out.changes.push(Change { sample: self.sample, metric, value });
-            if !std::mem::replace(&mut self.last_values.told[metric.0 as usize], true) {
+            if !std::mem::replace(&mut self.last_values.described[metric.0 as usize], true) {
                 self.out.new_descriptors.push(self.last_values.describe_again(metric));
             }
         }

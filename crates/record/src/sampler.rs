@@ -60,7 +60,7 @@ pub struct SamplerSet {
     devices: Devices,
     archived_bytes: Arc<AtomicU64>,
     source_budget_ns: u64,
-    retell: bool,
+    full_sample_due: bool,
 }
 
 impl SamplerSet {
@@ -74,7 +74,7 @@ impl SamplerSet {
             devices: Devices::new(roots.clone()),
             archived_bytes,
             source_budget_ns: options.source_budget_ns.max(1),
-            retell: false,
+            full_sample_due: false,
         };
         if let Some(cgroup) = &options.cgroup {
             findings.extend(set.add_cgroup(cgroup));
@@ -111,8 +111,8 @@ impl SamplerSet {
 
     /// Makes the next sample one that can be read by itself: it describes all metrics that have a value, under the numbers
     /// that they had, and tells the values also where they did not change.
-    pub fn retell(&mut self) {
-        self.retell = true;
+    pub fn request_full_sample(&mut self) {
+        self.full_sample_due = true;
     }
 
     /// Whether most of the metrics that it remembers are no more, and are many: a recorder that is on for weeks, on a machine
@@ -163,8 +163,8 @@ impl SamplerSet {
             slot.keep_to_budget(after - before, self.source_budget_ns, out);
             before = after;
         }
-        if std::mem::take(&mut self.retell) {
-            self.last_values.tell_all(sample, out);
+        if std::mem::take(&mut self.full_sample_due) {
+            self.last_values.emit_all(sample, out);
         }
         let took_ns = clock::monotonic_ns().saturating_sub(at.monotonic_ns);
         SampleHeader { sample, at, late_ns: 0, cpu_ns: before - cpu_at_start, took_ns }

@@ -2,7 +2,7 @@
 
 use model::preflight::Finding;
 use model::run::Host;
-use record::kernel::{self, Facts};
+use record::kernel::{self, KernelFacts};
 use record::{Roots, TraceOptions, host};
 use report::style::{Style, printable};
 use serde_json::{Value, json};
@@ -39,8 +39,8 @@ fn findings() -> Vec<Finding> {
     findings
 }
 
-fn document(findings: &[Finding], host: &Host, facts: &Facts) -> Value {
-    let fact = |fact: &kernel::Fact| json!({ "name": fact.name, "value": fact.value, "bears_on": fact.bears_on });
+fn document(findings: &[Finding], host: &Host, facts: &KernelFacts) -> Value {
+    let fact = |fact: &kernel::KernelFact| json!({ "name": fact.name, "value": fact.value, "bears_on": fact.bears_on });
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "findings": findings,
@@ -62,14 +62,14 @@ fn document(findings: &[Finding], host: &Host, facts: &Facts) -> Value {
     })
 }
 
-fn kernel_text(host: &Host, facts: &Facts) -> String {
+fn kernel_text(host: &Host, facts: &KernelFacts) -> String {
     let config = match &facts.config_file {
         Some(path) => format!("configured as {} says", path.display()),
         None => "which shows its configuration nowhere".to_owned(),
     };
     let mut text = format!("\nLinux {} {}, {config}\n", printable(&host.kernel_release), printable(&host.architecture));
     let width = facts.facts.iter().map(|fact| fact.name.len()).max().unwrap_or(0);
-    let value = |fact: &kernel::Fact| fact.value.as_deref().map_or_else(|| "unknown".into(), printable);
+    let value = |fact: &kernel::KernelFact| fact.value.as_deref().map_or_else(|| "unknown".into(), printable);
     let value_width = facts.facts.iter().map(|fact| value(fact).chars().count()).max().unwrap_or(0);
     for fact in &facts.facts {
         text.push_str(&format!(" {:<width$}  {:<value_width$}  {}\n", fact.name, value(fact), fact.bears_on));

@@ -2,7 +2,7 @@
 
 use model::preflight::Finding;
 use model::run::{Configuration, Limits, RecipeAsRun, RunDescription};
-use record::{Options, Roots, SamplerSet, TraceOptions, Tracing, clock, host};
+use record::{Roots, SamplerOptions, SamplerSet, TraceOptions, Tracing, clock, host};
 use rig::Register;
 
 use crate::cli::{RecordingArgs, Requests};
@@ -55,7 +55,7 @@ pub fn describe(intent: Intent, is_tracing: bool, limits: Limits, preflight: Vec
 
 /// The samplers that this machine allows, and what it does not.
 pub fn samplers() -> (SamplerSet, Vec<Finding>) {
-    SamplerSet::discover(&Roots::default(), &Options::default())
+    SamplerSet::discover(&Roots::default(), &SamplerOptions::default())
 }
 
 /// What to trace, as the person asked.

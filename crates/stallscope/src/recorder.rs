@@ -288,7 +288,7 @@ impl Sampling {
                 self.samplers = renew();
                 self.tap.iter().for_each(|tap| tap.renumbered());
             }
-            _ => self.samplers.retell(),
+            _ => self.samplers.request_full_sample(),
         }
     }
 

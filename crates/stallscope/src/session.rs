@@ -8,7 +8,7 @@ use explain::summary::Summary;
 use model::event::{Ending, RunEvent};
 use model::metric::MetricDescriptor;
 use model::run::RunDescription;
-use record::{BoxCgroup, Tracing, clock};
+use record::{LoadCgroup, Tracing, clock};
 use rig::{KernelFiles, Register, Rig};
 
 use crate::blocked::{self, BlockedRemarks};
@@ -55,7 +55,7 @@ impl Session {
         }
         let kernel_files = KernelFiles::mount(register);
         let (mut samplers, mut findings) = machine::samplers();
-        findings.extend(box_of(&rig).and_then(|cgroup| samplers.add_box(&cgroup)));
+        findings.extend(box_of(&rig).and_then(|cgroup| samplers.add_cgroup(&cgroup)));
         let interval_ns = intent.sample_interval_ns;
         let (tracing, missing) = intent.trace.as_ref().map(machine::tracing).unzip();
         findings.extend(missing.into_iter().flatten());
@@ -151,10 +151,10 @@ fn request(args: &RecordingArgs, under_test: &[PathBuf]) -> rig::Request {
 }
 
 /// The box's counters bear one name in all runs, so that runs can be compared.
-fn box_of(rig: &Rig) -> Option<BoxCgroup> {
+fn box_of(rig: &Rig) -> Option<LoadCgroup> {
     let (memory_v1, blkio_v1, v2) = (rig.memory_v1.clone(), rig.blkio_v1.clone(), rig.unified.clone());
     let is_there = memory_v1.is_some() || blkio_v1.is_some() || v2.is_some();
-    is_there.then(|| BoxCgroup { label: "box".to_owned(), memory_v1, blkio_v1, v2 })
+    is_there.then(|| LoadCgroup { label: "box".to_owned(), memory_v1, blkio_v1, v2 })
 }
 
 fn make_parent(directory: &Path) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use model::event::RunEvent;
 use model::stall::Traced;
-use record::{BlockedNow, Cost, Tracing, clock};
+use record::{BlockedNow, TraceCost, Tracing, clock};
 
 use crate::recorder::{Row, Tap};
 use crate::turn::Turn;
@@ -136,7 +136,7 @@ impl Tracer {
     /// Hands on what leans on things told before; what comes from now on does not.
     fn turn_over(&mut self, turn: u64) {
         self.empty();
-        self.tracing.retell();
+        self.tracing.reset_emitted();
         self.turn.tracer_is_ready(turn);
     }
 
@@ -161,7 +161,9 @@ impl Tracer {
     }
 
     fn tell_cost(&mut self) {
-        let Some(Cost { events, consumer_cpu_ns, programs_cpu_ns, measured_ns }) = self.tracing.cost() else { return };
+        let Some(TraceCost { events, consumer_cpu_ns, programs_cpu_ns, measured_ns }) = self.tracing.cost() else {
+            return;
+        };
         let at_ns = clock::monotonic_ns();
         let cost = RunEvent::TraceCost { at_ns, events, consumer_cpu_ns, programs_cpu_ns, measured_ns };
         self.outbox.tell(cost);

@@ -124,7 +124,7 @@ fn a_sample_that_tells_all_anew_can_be_read_by_itself() {
     recording.sample();
     kernel.remove_folder("sys/fs/xfs/loop0");
     recording.sample();
-    recording.set.retell();
+    recording.set.request_full_sample();
     let mut alone = Sample::default();
     recording.set.sample(7, &mut alone);
     assert_eq!(alone.new_descriptors.len(), alone.changes.len());
