@@ -1,9 +1,9 @@
-//! cargo-deny, also where there is no network: what could not be checked is said, and never passes in silence.
+//! Runs cargo-deny, with or without network. A check that could not run is reported, never silently passed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Runs the checks; `Ok(false)` where one has findings.
+/// Runs the checks; `Ok(false)` if one has findings.
 pub(crate) fn run(root: &Path) -> Result<bool, String> {
     if !Command::new("cargo").args(["deny", "--version"]).output().is_ok_and(|output| output.status.success()) {
         return Err("cargo-deny is not installed, so licences and advisories were not checked; \
@@ -22,7 +22,7 @@ pub(crate) fn run(root: &Path) -> Result<bool, String> {
     Ok(passed)
 }
 
-/// cargo-deny needs every dependency's manifest; what this machine has not built yet is fetched by cargo first.
+/// cargo-deny needs every dependency's manifest; cargo fetches those that are not cached.
 fn list_dependencies(root: &Path) -> Result<(), String> {
     let cargo = |offline: &[&str]| {
         let mut command = Command::new("cargo");
@@ -49,16 +49,16 @@ fn check(root: &Path, what: &[&str]) -> Result<bool, String> {
     Ok(status.success())
 }
 
-/// Fetches the database or, where that cannot be done, takes the one of an earlier time. `Err`: there is none.
+/// Fetches the database, or falls back to a cached one. `Err`: there is none.
 fn advisory_database(root: &Path) -> Result<&'static str, String> {
     let mut command = Command::new("cargo");
     command.current_dir(root).args(["deny", "fetch", "db"]).env("GIT_TERMINAL_PROMPT", "0");
-    // A network that swallows everything must not hold up the check.
+    // A network that drops packets must not stall the check.
     command.env("GIT_HTTP_LOW_SPEED_LIMIT", "1000").env("GIT_HTTP_LOW_SPEED_TIME", "20");
     let fetched = command.output().map_err(|error| error.to_string())?;
     match (fetched.status.success(), has_database(&cargo_home())) {
         (true, _) => Ok("the current advisory database"),
-        (false, true) => Ok("an advisory database of an earlier time, because the current one cannot be fetched"),
+        (false, true) => Ok("a cached advisory database; the current one cannot be fetched"),
         (false, false) => Err(format!("the database cannot be fetched: {}", last_line(&fetched))),
     }
 }

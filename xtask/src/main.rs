@@ -1,4 +1,4 @@
-//! Checks of the house. `cargo xtask` lists them.
+//! Checks of this repository. `cargo xtask` lists them.
 #![forbid(unsafe_code)]
 
 mod deny;
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The workspace, which this crate lies in.
+/// The workspace root.
 fn root() -> PathBuf {
     let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("xtask"), PathBuf::from);
     here.parent().filter(|root| root.is_dir()).unwrap_or(Path::new(".")).to_owned()

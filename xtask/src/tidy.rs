@@ -1,7 +1,8 @@
-//! The house rules, one module each. A rule reads a [`Tree`] and gives findings.
+//! The house rules, one module each. A rule reads a [`Tree`] and returns findings.
 
 mod attribute;
 mod circles;
+mod crates;
 mod finding;
 mod hosts;
 mod imports;
@@ -10,9 +11,10 @@ mod length;
 mod links;
 mod names;
 mod pending;
+mod phrases;
 mod purity;
 mod recipes;
-mod rooms;
+
 mod rust;
 mod syntax;
 mod tree;
@@ -27,14 +29,15 @@ use tree::Tree;
 /// Checks every rule and prints the findings; `Ok(true)` where there are none.
 pub(crate) fn run(root: &Path) -> Result<bool, String> {
     let tree = Tree::read(root)?;
-    let packages = rooms::packages(root)?;
-    let mut findings = rooms::check(&tree, &packages);
+    let packages = crates::packages(root)?;
+    let mut findings = crates::check(&tree, &packages);
     for rule in [
         circles::check,
         layers::check,
         unsafety::check,
         names::check,
         length::check,
+        phrases::check,
         purity::check,
         hosts::check,
         recipes::check,

@@ -1,9 +1,9 @@
-//! No path of somebody's machine and no registry's host name: both age badly and work for one person only.
+//! No absolute path of a developer's machine and no registry host name: neither works on another machine.
 
 use super::finding::Finding;
 use super::tree::Tree;
 
-/// Written in two halves, so that this file keeps its own rule.
+/// Written in two halves so that this file passes its own rule.
 const FOLDERS: [&str; 3] = [concat!("/wo", "rk/"), concat!("/ho", "me/"), concat!("/ro", "ot/")];
 const HOSTS: [&str; 10] = [
     concat!("crates", ".io"),
@@ -28,7 +28,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             }
             if let Some(host) = HOSTS.iter().find(|host| line.contains(**host)) {
                 let host = host.trim_start_matches("://");
-                let what = format!("names the registry {host}; name the package and let the person's tools find it");
+                let what = format!(
+                    "names the registry {host}; name the package and leave the host to the user's configuration"
+                );
                 findings.push(Finding::new(&file.path, at + 1, what));
             }
         }

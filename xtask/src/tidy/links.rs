@@ -13,7 +13,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             let path = target.split(['#', '?']).next().unwrap_or_default();
             let is_elsewhere = path.is_empty() || path.contains(':');
             if !is_elsewhere && !resolve(folder, path).is_some_and(|path| tree.has(&path)) {
-                let what = format!("the link to {target} leads nowhere; mend it or write the page");
+                let what = format!("the link to {target} leads nowhere; fix it or write the page");
                 findings.push(Finding::new(&file.path, line, what));
             }
         }
@@ -65,8 +65,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "docs/A.md:5: the link to ../../outside.md leads nowhere; mend it or write the page",
-                "docs/A.md:5: the link to nowhere.md leads nowhere; mend it or write the page",
+                "docs/A.md:5: the link to ../../outside.md leads nowhere; fix it or write the page",
+                "docs/A.md:5: the link to nowhere.md leads nowhere; fix it or write the page",
             ]
         );
     }

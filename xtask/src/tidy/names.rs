@@ -1,4 +1,4 @@
-//! No drawer for everything: a function lives with the noun it serves.
+//! No catch-all modules: a function lives with the noun it serves.
 
 use super::finding::Finding;
 use super::tree::Tree;
@@ -28,7 +28,7 @@ mod tests {
     use crate::tidy::findings;
 
     #[test]
-    fn drawers_are_found_as_files_folders_and_inline_modules() {
+    fn catch_all_names_are_found_in_files_folders_and_inline_modules() {
         let found = findings(
             check,
             &[

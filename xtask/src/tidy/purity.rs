@@ -1,4 +1,4 @@
-//! The rooms that only reason touch no file system, process, clock or randomness, except in tests.
+//! Pure crates use no file system, process, clock or randomness outside tests.
 
 use super::finding::Finding;
 use super::rust::Token;
@@ -22,11 +22,12 @@ const CLOCKS: [&str; 2] = ["SystemTime", "Instant"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let pure = |room: &str| PURE.contains(&room);
-    for (file, rust) in tree.rust_files().filter(|(file, _)| file.room().is_some_and(pure) && !file.is_test()) {
-        let room = file.room().unwrap_or_default();
+    let is_pure = |name: &str| PURE.contains(&name);
+    for (file, rust) in tree.rust_files().filter(|(file, _)| file.crate_name().is_some_and(is_pure) && !file.is_test())
+    {
+        let crate_name = file.crate_name().unwrap_or_default();
         for (line, name) in impure(&rust.tokens).into_iter().filter(|(line, _)| !rust.is_test(*line)) {
-            let what = format!("{room} only reasons and may not use {name}; take the value as an argument");
+            let what = format!("{crate_name} is pure and may not use {name}; take the value as an argument");
             findings.push(Finding::new(&file.path, line, what));
         }
     }
@@ -59,7 +60,7 @@ fn impure(tokens: &[Token]) -> Vec<(usize, String)> {
     found
 }
 
-/// The name after `std::`, or all names right inside of the braces there.
+/// The name after `std::`, or all names directly inside the braces.
 fn first_names(after: &[Token]) -> impl Iterator<Item = &Token> {
     let mut depth = 0;
     let mut names = Vec::new();
@@ -82,15 +83,15 @@ mod tests {
     use super::check;
     use crate::tidy::findings;
 
-    fn names(room: &str, text: &str) -> Vec<String> {
-        let path = format!("crates/{room}/src/a.rs");
+    fn names(crate_name: &str, text: &str) -> Vec<String> {
+        let path = format!("crates/{crate_name}/src/a.rs");
         let name =
             |finding: String| finding.split("may not use ").nth(1).unwrap().split(';').next().unwrap().to_owned();
         findings(check, &[(&path, text)]).into_iter().map(name).collect()
     }
 
     #[test]
-    fn paths_and_groups_are_seen_through() {
+    fn paths_and_groups_are_found() {
         assert_eq!(names("explain", "use std::fs::File;"), ["std::fs"]);
         assert_eq!(names("model", "use std::{fmt, env, collections::{BTreeMap}};"), ["std::env"]);
         assert_eq!(names("report", "fn f() { std::process::exit(1) }"), ["std::process"]);
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_harmless_in_a_test_or_in_another_room_is_left_alone() {
+    fn other_modules_tests_and_impure_crates_are_left_alone() {
         assert_eq!(names("explain", "use std::fmt; fn fs(rand: u8) {} struct S { env: std::time::Instant }"), [""; 0]);
         assert_eq!(names("explain", "#[cfg(test)]\nmod tests { use std::fs; }"), [""; 0]);
         assert_eq!(names("record", "use std::fs;"), [""; 0]);

@@ -19,7 +19,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         }
         let name = file.path.file_name().unwrap_or_default().to_string_lossy();
         if !catalogue(&name) {
-            let what = "no include_str! ships this recipe; enter it in the catalogue in crates/load";
+            let what = "no include_str! ships this recipe; add it to the catalogue in crates/load";
             findings.push(Finding::new(&file.path, 1, what));
         }
     }
@@ -32,7 +32,7 @@ mod tests {
     use crate::tidy::findings;
 
     #[test]
-    fn a_recipe_needs_a_header_and_a_place_in_the_catalogue() {
+    fn a_recipe_needs_a_header_and_a_catalogue_entry() {
         let catalogue = "const A: &str = include_str!(\"../../../recipes/good.toml\");";
         let found = findings(
             check,

@@ -1,4 +1,4 @@
-//! What the rules need to know of a Rust source: its tokens, its functions, and which lines are tests.
+//! What the rules read from a Rust source: its tokens, its functions, and which lines are tests.
 
 use std::ops::RangeInclusive;
 
@@ -23,12 +23,13 @@ pub(super) struct Token {
 pub(super) struct Function {
     pub(super) name: String,
     pub(super) lines: RangeInclusive<usize>,
+    pub(super) parameters: usize,
 }
 
 /// A parsed source.
 #[derive(Debug, Default)]
 pub(super) struct RustFile {
-    /// Literals are left out: what a string says is no code.
+    /// Without literals: the text of a string is not code.
     pub(super) tokens: Vec<Token>,
     pub(super) functions: Vec<Function>,
     /// What its modules declare and import.
@@ -59,9 +60,9 @@ impl RustFile {
     }
 
     fn note_function(&mut self, signature: &syn::Signature, item: &impl Spanned) {
-        // A function's span begins at its attributes and comments; they do not make it long.
+        // Starts at the signature: attributes and doc comments do not count.
         let lines = signature.span().start().line..=item.span().end().line;
-        self.functions.push(Function { name: signature.ident.to_string(), lines });
+        self.functions.push(Function { name: signature.ident.to_string(), lines, parameters: signature.inputs.len() });
     }
 }
 

@@ -11,7 +11,7 @@ pub(super) struct File {
     /// Relative to the repository.
     pub(super) path: PathBuf,
     pub(super) text: String,
-    /// Of a Rust source, what the rules need to know; `Err` where it is not Rust that can be parsed.
+    /// For a Rust source, what the rules need; `Err` if it does not parse.
     pub(super) rust: Option<Result<RustFile, String>>,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct File {
 #[derive(Debug)]
 pub(super) struct Tree {
     files: Vec<File>,
-    /// Files that are there and are not text: pictures. They have nothing to say, but may be linked to.
+    /// Binary files such as pictures: no rule reads them, but links may point to them.
     others: Vec<PathBuf>,
 }
 
@@ -34,8 +34,8 @@ impl File {
         self.path.iter().any(|part| part == "tests" || part == "tests.rs" || part == "benches")
     }
 
-    /// The room of a file in `crates/`.
-    pub(super) fn room(&self) -> Option<&str> {
+    /// The crate of a file in `crates/`.
+    pub(super) fn crate_name(&self) -> Option<&str> {
         let mut parts = self.path.iter();
         (parts.next()? == "crates").then_some(())?;
         parts.next()?.to_str()

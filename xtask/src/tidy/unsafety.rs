@@ -1,4 +1,4 @@
-//! `unsafe` lives in modules named `sys`, and every crate root says so to the compiler.
+//! `unsafe` lives in modules named `sys`, and every crate root makes the compiler enforce it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,9 +8,9 @@ use super::tree::Tree;
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, rust) in tree.rust_files().filter(|(file, _)| !is_sys(&file.path)) {
-        // Words and not syntax trees: this sees into macros and attributes, too.
+        // Tokens rather than syntax trees, to cover macros and attributes.
         for token in rust.tokens.iter().filter(|token| token.text == "unsafe") {
-            findings.push(Finding::new(&file.path, token.line, "unsafe outside of a module named sys; move it there"));
+            findings.push(Finding::new(&file.path, token.line, "unsafe outside a module named sys; move it there"));
         }
     }
     for file in tree.files() {
@@ -29,7 +29,7 @@ fn is_sys(path: &Path) -> bool {
     path.iter().any(|part| part == "sys" || part == "sys.rs")
 }
 
-/// The `src` folder of a crate root in it.
+/// The `src` folder, if the file is a crate root.
 fn source_of_root(path: &Path) -> Option<PathBuf> {
     let source = path.parent()?;
     let is_root = path.ends_with("src/lib.rs") || path.ends_with("src/main.rs");
@@ -42,7 +42,7 @@ mod tests {
     use crate::tidy::findings;
 
     #[test]
-    fn unsafe_is_found_outside_of_sys_also_in_macros_but_not_in_words_about_it() {
+    fn unsafe_is_found_outside_sys_and_in_macros_but_not_in_text() {
         let found = findings(
             check,
             &[
@@ -54,7 +54,7 @@ mod tests {
                 ),
             ],
         );
-        assert_eq!(found, ["crates/a/src/b.rs:3: unsafe outside of a module named sys; move it there"]);
+        assert_eq!(found, ["crates/a/src/b.rs:3: unsafe outside a module named sys; move it there"]);
     }
 
     #[test]

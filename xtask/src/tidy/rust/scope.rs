@@ -21,7 +21,7 @@ pub(in crate::tidy) struct Import {
     pub(in crate::tidy) line: usize,
 }
 
-/// A path in the code outside of `use`.
+/// A path in the code outside `use`.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::tidy) struct Mention {
     pub(in crate::tidy) path: Path,

@@ -1,4 +1,4 @@
-//! The table of rooms in docs/ARCHITECTURE.md is the rule of who may depend on whom.
+//! docs/ARCHITECTURE.md has a table of crates; it sets which crate may depend on which.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,21 +10,21 @@ use super::tree::Tree;
 
 const PAGE: &str = "docs/ARCHITECTURE.md";
 
-/// A workspace member in `crates/` with those of ours that it depends on, other than for its tests.
+/// A workspace member in `crates/` and the workspace members it depends on, test dependencies excluded.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Package {
     pub(super) name: String,
     pub(super) needs: Vec<String>,
 }
 
-/// What a room may depend on.
+/// What a crate may depend on.
 #[derive(Debug, PartialEq, Eq)]
 enum May {
     All,
     Only(Vec<String>),
 }
 
-/// Asks cargo.
+/// The packages as cargo sees them.
 pub(super) fn packages(root: &Path) -> Result<Vec<Package>, String> {
     let mut command = MetadataCommand::new();
     command.manifest_path(root.join("Cargo.toml")).no_deps().other_options(["--offline".to_owned()]);
@@ -46,13 +46,13 @@ pub(super) fn packages(root: &Path) -> Result<Vec<Package>, String> {
 
 pub(super) fn check(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
     let Some(page) = tree.file(PAGE) else {
-        return vec![Finding::new(PAGE, 1, "is missing; it holds the table of rooms and what they may depend on")];
+        return vec![Finding::new(PAGE, 1, "is missing; it holds the table of crates and what they may depend on")];
     };
-    let rooms = table(&page.text);
+    let charters = table(&page.text);
     let mut findings = Vec::new();
     for package in packages {
         let manifest = format!("crates/{}/Cargo.toml", package.name);
-        let Some((_, may)) = rooms.get(&package.name) else {
+        let Some((_, may)) = charters.get(&package.name) else {
             findings.push(Finding::new(manifest, 1, format!("is not in the table of {PAGE}; add its charter there")));
             continue;
         };
@@ -63,9 +63,9 @@ pub(super) fn check(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
             findings.push(Finding::new(&manifest, line, what));
         }
     }
-    for (room, (line, _)) in &rooms {
-        if !packages.iter().any(|package| package.name == *room) {
-            findings.push(Finding::new(PAGE, *line, format!("there is no crates/{room}; remove its row or make it")));
+    for (name, (line, _)) in &charters {
+        if !packages.iter().any(|package| package.name == *name) {
+            findings.push(Finding::new(PAGE, *line, format!("there is no crates/{name}; remove its row or make it")));
         }
     }
     findings
@@ -75,17 +75,17 @@ fn line_naming(manifest: &str, needed: &str) -> usize {
     manifest.lines().position(|line| line.starts_with(needed)).map_or(1, |at| at + 1)
 }
 
-/// Rows such as ``| `crates/rig` | charter | model |``: room to line and permission.
+/// Rows such as ``| `crates/rig` | charter | model |``: crate name to line and permission.
 fn table(page: &str) -> BTreeMap<String, (usize, May)> {
     let row = |(at, line): (usize, &str)| {
         let cells: Vec<&str> = line.trim().strip_prefix('|')?.strip_suffix('|')?.split('|').map(str::trim).collect();
-        let room = cells.first()?.trim_matches('`').strip_prefix("crates/")?;
+        let name = cells.first()?.trim_matches('`').strip_prefix("crates/")?;
         let may = match *cells.last()? {
             "all" => May::All,
             "nothing of ours" => May::Only(Vec::new()),
             list => May::Only(list.split(',').map(|name| name.trim().trim_matches('`').to_owned()).collect()),
         };
-        Some((room.to_owned(), (at + 1, may)))
+        Some((name.to_owned(), (at + 1, may)))
     };
     page.lines().enumerate().filter_map(row).collect()
 }
@@ -95,7 +95,7 @@ mod tests {
     use super::{PAGE, Package, check};
     use crate::tidy::tree::Tree;
 
-    const TABLE: &str = "# Rooms\n\n| crate | charter | may depend on |\n|---|---|---|\n\
+    const TABLE: &str = "# Crates\n\n| crate | charter | may depend on |\n|---|---|---|\n\
         | `crates/model` | nouns | nothing of ours |\n| `crates/load` | pressure | model |\n\
         | `crates/program` | wiring | all |\n| `recipes/` | workloads | - |\n";
 
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn another_dependency_a_missing_room_and_a_missing_row_are_found() {
+    fn another_dependency_a_missing_crate_and_a_missing_row_are_found() {
         let packages = [package("model", &[]), package("load", &["model", "rig"]), package("extra", &[])];
         assert_eq!(
             findings(&packages),
