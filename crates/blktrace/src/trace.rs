@@ -88,15 +88,26 @@ impl Trace {
         }
     }
 
-    /// Merges several readers by time.
+    /// Merges several readers by time. Each has a name, for messages. `held_back`: how many events of an input with several
+    /// CPUs are held back, so that a mark of a loss can go back that far; usually [`Trace::HELD_BACK`].
+    ///
+    /// ```
+    /// use blktrace::{Trace, encode};
+    /// use model::block::{Action, BlockEvent, DeviceNumber};
+    ///
+    /// let mut sources = Vec::new();
+    /// for (cpu, time_ns) in [(0, 20), (1, 10)] {
+    ///     let event = BlockEvent { cpu, ..BlockEvent::new(time_ns, Action::Plug, DeviceNumber::new(8, 0)) };
+    ///     let mut bytes = Vec::new();
+    ///     encode::line(&event, 1, "dd", &mut bytes);
+    ///     sources.push((format!("cpu {cpu}"), std::io::Cursor::new(bytes)));
+    /// }
+    /// let mut trace = Trace::from_readers(sources, Trace::HELD_BACK)?;
+    /// let times: Vec<u64> = trace.next_batch()?.unwrap_or_default().iter().map(|event| event.time_ns).collect();
+    /// assert_eq!(times, [10, 20]);
+    /// # Ok::<(), blktrace::TraceError>(())
+    /// ```
     pub fn from_readers<R: Read + Send + 'static>(
-        sources: impl IntoIterator<Item = (String, R)>,
-    ) -> Result<Trace, TraceError> {
-        Trace::from_readers_holding_back(sources, Trace::HELD_BACK)
-    }
-
-    /// The same with another number of events than [`Trace::HELD_BACK`].
-    pub fn from_readers_holding_back<R: Read + Send + 'static>(
         sources: impl IntoIterator<Item = (String, R)>,
         held_back: usize,
     ) -> Result<Trace, TraceError> {

@@ -87,7 +87,7 @@ fn noticed_behind(others: u32, held_back: usize) -> (usize, u64, usize) {
         ENCODER.event(&BlockEvent { cpu: 1, ..event(number + 2) }, number, &mut bytes);
     });
     let dump = [("dump".to_owned(), Cursor::new(bytes))];
-    let mut trace = Trace::from_readers_holding_back(dump, held_back).unwrap();
+    let mut trace = Trace::from_readers(dump, held_back).unwrap();
     let mut events = Vec::new();
     while let Some(batch) = trace.next_batch().unwrap() {
         events.extend_from_slice(batch);

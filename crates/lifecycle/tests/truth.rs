@@ -24,7 +24,7 @@ fn read(parts: Vec<(String, Vec<u8>)>) -> (Vec<BlockEvent>, blktrace::Notes) {
 
 fn read_holding_back(parts: Vec<(String, Vec<u8>)>, held_back: usize) -> (Vec<BlockEvent>, blktrace::Notes) {
     let readers = parts.into_iter().map(|(name, bytes)| (name, std::io::Cursor::new(bytes)));
-    let mut trace = blktrace::Trace::from_readers_holding_back(readers, held_back).expect("a trace");
+    let mut trace = blktrace::Trace::from_readers(readers, held_back).expect("a trace");
     let mut events = Vec::new();
     while let Some(batch) = trace.next_batch().expect("memory can be read") {
         events.extend_from_slice(batch);

@@ -20,7 +20,7 @@ pub enum RigError {
     },
     /// A memory box of that size makes no sense.
     #[error("--memory {}: {why}", Bytes(*.bytes))]
-    BoxSize {
+    MemoryLimit {
         /// What was asked for.
         bytes: u64,
         /// Why not.

@@ -11,7 +11,7 @@ use crate::RigError;
 /// Writes this process' id into each `cgroup.procs` file and becomes the command. Returns only on failure.
 ///
 /// The process moves *itself* before it becomes the command, so that no page of the command's is charged elsewhere.
-pub fn boxed_exec(cgroup_procs: &[PathBuf], command: &[OsString]) -> Result<Infallible, RigError> {
+pub fn exec_in_cgroup(cgroup_procs: &[PathBuf], command: &[OsString]) -> Result<Infallible, RigError> {
     let pid = std::process::id().to_string();
     for file in cgroup_procs {
         std::fs::write(file, &pid).map_err(RigError::cgroup("the box", format!("write {pid} to"), file))?;

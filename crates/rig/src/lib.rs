@@ -5,7 +5,7 @@
 //! within a bounded time even where the kernel does not answer; what cannot be removed is reported and stays entered.
 #![forbid(unsafe_code)]
 
-mod boxes;
+mod cgroup;
 mod child;
 mod device;
 mod error;
@@ -20,24 +20,24 @@ mod remove;
 mod rig;
 mod roots;
 mod setting;
+mod temporary_file_system;
 mod thing;
 mod throttle;
-mod throwaway;
 
 #[cfg(test)]
 mod tests;
 
 pub use device::{BlockDevice, devices_under};
 pub use error::RigError;
-pub use exec::boxed_exec;
+pub use exec::exec_in_cgroup;
 pub use hierarchy::{Hierarchies, Hierarchy};
 pub use kernel_files::KernelFiles;
 pub use outcome::Removed;
 pub use owner::Owner;
 pub use preflight::preflight;
 pub use register::{Entry, Register};
-pub use rig::{Request, Rig, SMALLEST_BOX_BYTES};
+pub use rig::{Rig, RigRequest, SMALLEST_MEMORY_LIMIT_BYTES};
 pub use roots::{MountEntry, Roots};
 pub use setting::Setting;
+pub use temporary_file_system::{FileSystem, FsKind, TemporaryFileSystem};
 pub use thing::{MARKER, Thing};
-pub use throwaway::{FileSystem, FsKind, ThrowAway};

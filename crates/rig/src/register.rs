@@ -5,8 +5,8 @@
 //! locked (flock) for as long as it lives. A file is swept by others only when its owner is dead by both signs: the
 //! lock is free, and no process of that id and start time runs in this boot.
 
+mod folder;
 mod journal;
-mod place;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,7 +27,7 @@ pub struct Register {
 #[derive(Debug)]
 struct Shared {
     journal: Mutex<Journal>,
-    place: place::Place,
+    folder: folder::RegisterFolder,
     roots: Roots,
     owner: Owner,
 }
@@ -44,16 +44,16 @@ impl Register {
     /// Opens the machine's register (`/run/stallscope` as root, else `$XDG_RUNTIME_DIR/stallscope` or
     /// `/tmp/stallscope-UID`) and removes what dead programs left; tells what that was.
     pub fn open() -> Result<(Register, Vec<Removed>), RigError> {
-        Register::open_in(&place::default_folder(), Roots::default())
+        Register::open_in(&folder::default_folder(), Roots::default())
     }
 
     /// Opens the register in a folder, which is made where it is missing.
     pub fn open_in(folder: &Path, roots: Roots) -> Result<(Register, Vec<Removed>), RigError> {
-        let place = place::Place::open(folder)?;
+        let register_folder = folder::RegisterFolder::open(folder)?;
         let owner = Owner::current(&roots)?;
-        let removed = place.sweep(&roots)?;
-        let journal = Mutex::new(Journal::create(place.folder(), &owner)?);
-        Ok((Register { shared: Arc::new(Shared { journal, place, roots, owner }) }, removed))
+        let removed = register_folder.sweep(&roots)?;
+        let journal = Mutex::new(Journal::create(register_folder.path(), &owner)?);
+        Ok((Register { shared: Arc::new(Shared { journal, folder: register_folder, roots, owner }) }, removed))
     }
 
     /// Where this register looks for the kernel's files.
@@ -109,7 +109,7 @@ impl Register {
     /// Removes what several programs may share and each has registered. What cannot be removed while another program
     /// lives is left to that one.
     pub(crate) fn undo_all_shared(&self, entries: Vec<Entry>) -> Vec<Removed> {
-        let has_company = self.shared.place.has_others(&self.shared.owner);
+        let has_company = self.shared.folder.has_others(&self.shared.owner);
         // Another program that uses it will go on doing so.
         let patience = if has_company { Duration::ZERO } else { Duration::MAX };
         let undo = |entry: Entry| {
@@ -122,16 +122,9 @@ impl Register {
         entries.into_iter().rev().filter_map(undo).collect()
     }
 
-    /// Removes everything that is still registered, latest first: at a program's end, what an earlier attempt had to leave
-    /// (a process stuck in the kernel may have died since), and what an interrupted program did not get to.
-    pub fn remove_all(&self) -> Vec<Removed> {
-        let present = self.journal().present();
-        present.into_iter().filter_map(|(id, thing)| self.undo(Entry { id, thing })).collect()
-    }
-
     /// Does something that two programs must not do at the same time.
     pub(crate) fn alone<T>(&self, work: impl FnOnce() -> Result<T, RigError>) -> Result<T, RigError> {
-        let _lock = self.shared.place.lock()?;
+        let _lock = self.shared.folder.lock()?;
         work()
     }
 

@@ -7,16 +7,16 @@ use std::time::Duration;
 use model::quantity::Bytes;
 use model::run::Limits;
 
-use crate::boxes::{limit_memory_v1, limit_memory_v2, make_v1, make_v2};
+use crate::cgroup::{limit_memory_v1, limit_memory_v2, make_v1, make_v2};
 use crate::throttle::{place_v1, place_v2};
 use crate::{BlockDevice, Entry, Hierarchies, Hierarchy, Register, Removed, RigError, devices_under};
 
 /// Smallest memory box. In less than this the load process cannot even start without being killed.
-pub const SMALLEST_BOX_BYTES: u64 = 16 << 20;
+pub const SMALLEST_MEMORY_LIMIT_BYTES: u64 = 16 << 20;
 
 /// The pressure that is asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct RigRequest {
     /// `--memory`.
     pub memory_bytes: Option<u64>,
     /// `--disk-bps`: bytes per second, reads and writes each.
@@ -27,7 +27,7 @@ pub struct Request {
     pub directories: Vec<PathBuf>,
 }
 
-impl Request {
+impl RigRequest {
     fn disk_flag(&self) -> Option<&'static str> {
         let bps = self.disk_bytes_per_s.map(|_| "--disk-bps");
         bps.or(self.disk_operations_per_s.map(|_| "--disk-iops"))
@@ -37,7 +37,7 @@ impl Request {
 /// What was built. Dropping it removes it as [`Rig::remove`] does, but cannot tell how that went.
 #[derive(Debug)]
 pub struct Rig {
-    /// Files that the load process writes its own process id into before it begins; see [`crate::boxed_exec`].
+    /// Files that the load process writes its own process id into before it begins; see [`crate::exec_in_cgroup`].
     pub cgroup_procs: Vec<PathBuf>,
     /// What was applied.
     pub limits: Limits,
@@ -57,7 +57,7 @@ pub struct Rig {
 
 impl Rig {
     /// Builds what is asked for. An error leaves nothing behind.
-    pub fn build(request: &Request, register: &Register) -> Result<Rig, RigError> {
+    pub fn build(request: &RigRequest, register: &Register) -> Result<Rig, RigError> {
         check(request, register)?;
         let mut rig = Rig {
             cgroup_procs: Vec::new(),
@@ -79,7 +79,7 @@ impl Rig {
             return Ok(rig);
         }
         rig.slowed = devices(request, register)?;
-        rig.enclose(request, &Hierarchies::detect(register.roots())?)?;
+        rig.make_cgroups(request, &Hierarchies::detect(register.roots())?)?;
         Ok(rig)
     }
 
@@ -93,10 +93,10 @@ impl Rig {
         self.register.undo_all_within(std::mem::take(&mut self.entries), patience)
     }
 
-    fn enclose(&mut self, request: &Request, found: &Hierarchies) -> Result<(), RigError> {
+    fn make_cgroups(&mut self, request: &RigRequest, found: &Hierarchies) -> Result<(), RigError> {
         let mut v2_controllers = Vec::new();
         match (request.memory_bytes, &found.memory) {
-            (Some(bytes), Some(memory)) => self.box_v1(bytes, memory)?,
+            (Some(bytes), Some(memory)) => self.limit_memory(bytes, memory)?,
             (Some(_), None) => v2_controllers.push("memory"),
             (None, _) => {}
         }
@@ -109,10 +109,10 @@ impl Rig {
                 None => v2_controllers.push("io"),
             }
         }
-        if v2_controllers.is_empty() { Ok(()) } else { self.box_v2(request, found, v2_controllers) }
+        if v2_controllers.is_empty() { Ok(()) } else { self.make_v2_cgroup(request, found, v2_controllers) }
     }
 
-    fn box_v1(&mut self, bytes: u64, memory: &Hierarchy) -> Result<(), RigError> {
+    fn limit_memory(&mut self, bytes: u64, memory: &Hierarchy) -> Result<(), RigError> {
         let path = make_v1("--memory", memory, &self.register, &mut self.entries)?;
         limit_memory_v1(&path, bytes)?;
         self.cgroup_procs.push(path.join("cgroup.procs"));
@@ -142,20 +142,25 @@ impl Rig {
         Ok(())
     }
 
-    fn box_v2(&mut self, request: &Request, found: &Hierarchies, needed: Vec<&'static str>) -> Result<(), RigError> {
-        let (slow, boxed) = (needed.contains(&"io"), needed.contains(&"memory"));
-        let flag = if boxed { "--memory" } else { request.disk_flag().unwrap_or("--disk-bps") };
+    fn make_v2_cgroup(
+        &mut self,
+        request: &RigRequest,
+        found: &Hierarchies,
+        needed: Vec<&'static str>,
+    ) -> Result<(), RigError> {
+        let (slow, limits_memory) = (needed.contains(&"io"), needed.contains(&"memory"));
+        let flag = if limits_memory { "--memory" } else { request.disk_flag().unwrap_or("--disk-bps") };
         let unified = v2_with(found, flag, &needed)?;
         let mut controllers = needed;
         // The writeback of a page is charged to the cgroup that the memory controller charges the page to.
-        if slow && !boxed {
+        if slow && !limits_memory {
             match available(unified).iter().any(|name| name == "memory") {
                 true => controllers.push("memory"),
                 false => self.notes.push("without the memory controller in cgroup v2, writeback is not slowed".into()),
             }
         }
         let path = make_v2(flag, unified, &controllers, &self.register, &mut self.entries)?;
-        if let Some(bytes) = request.memory_bytes.filter(|_| boxed) {
+        if let Some(bytes) = request.memory_bytes.filter(|_| limits_memory) {
             limit_memory_v2(&path, bytes)?;
         }
         if slow {
@@ -205,16 +210,16 @@ fn v2_with<'a>(found: &'a Hierarchies, flag: &'static str, needed: &[&'static st
 }
 
 /// Refuses what makes no sense, before anything is made.
-fn check(request: &Request, register: &Register) -> Result<(), RigError> {
+fn check(request: &RigRequest, register: &Register) -> Result<(), RigError> {
     for (flag, value) in [("--disk-bps", request.disk_bytes_per_s), ("--disk-iops", request.disk_operations_per_s)] {
         if value == Some(0) {
             return Err(RigError::ZeroLimit { flag });
         }
     }
     let Some(bytes) = request.memory_bytes else { return Ok(()) };
-    let refused = |why| Err(RigError::BoxSize { bytes, why });
-    if bytes < SMALLEST_BOX_BYTES {
-        return refused(format!("the load needs at least {} to start", Bytes(SMALLEST_BOX_BYTES)));
+    let refused = |why| Err(RigError::MemoryLimit { bytes, why });
+    if bytes < SMALLEST_MEMORY_LIMIT_BYTES {
+        return refused(format!("the load needs at least {} to start", Bytes(SMALLEST_MEMORY_LIMIT_BYTES)));
     }
     match total_memory(&register.roots().read("/proc/meminfo")?) {
         Some(total) if bytes > total => refused(format!("this machine has {}, so it would be no limit", Bytes(total))),
@@ -227,7 +232,7 @@ fn total_memory(meminfo: &str) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-fn devices(request: &Request, register: &Register) -> Result<Vec<BlockDevice>, RigError> {
+fn devices(request: &RigRequest, register: &Register) -> Result<Vec<BlockDevice>, RigError> {
     let mut devices = Vec::new();
     if request.disk_flag().is_some() {
         for directory in &request.directories {

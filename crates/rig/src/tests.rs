@@ -2,7 +2,7 @@
 
 pub(crate) mod crash;
 mod limits;
-mod throwaway;
+mod temporary_file_system;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,6 +23,19 @@ pub(crate) fn register(folder: &Path) -> (Register, Vec<Removed>) {
     Register::open_in(&folder.join("register"), Roots::default()).unwrap()
 }
 
+/// What the next program removes once this one is dead: the owner in the register's files becomes a dead process.
+fn register_after_death(folder: &Path) -> Vec<Removed> {
+    for entry in std::fs::read_dir(folder.join("register")).unwrap().flatten() {
+        if entry.path().extension().is_some_and(|extension| extension == "json") {
+            let text = std::fs::read_to_string(entry.path()).unwrap();
+            let pid = format!("\"pid\":{}", std::process::id());
+            assert!(text.contains(&pid), "{text}");
+            std::fs::write(entry.path(), text.replace(&pid, "\"pid\":1073741824")).unwrap();
+        }
+    }
+    register(folder).1
+}
+
 /// This test program again, running one test that does nothing unless it is told to.
 fn again(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -31,9 +44,9 @@ fn again(test: &str) -> Command {
 }
 
 /// Runs a command in the box, as the program will: by itself writing its id, then becoming the command.
-fn run_boxed(cgroup_procs: &[PathBuf], command: &[&str]) {
+fn run_in_cgroup(cgroup_procs: &[PathBuf], command: &[&str]) {
     let procs: Vec<&str> = cgroup_procs.iter().map(|path| path.to_str().unwrap()).collect();
-    let status = again("tests::become_boxed")
+    let status = again("tests::enter_cgroup")
         .env("RIG_TEST_PROCS", procs.join(":"))
         .env("RIG_TEST_COMMAND", command.join("\n"))
         .output()
@@ -42,10 +55,10 @@ fn run_boxed(cgroup_procs: &[PathBuf], command: &[&str]) {
 }
 
 #[test]
-fn become_boxed() {
+fn enter_cgroup() {
     let (Ok(procs), Ok(command)) = (std::env::var("RIG_TEST_PROCS"), std::env::var("RIG_TEST_COMMAND")) else { return };
     let procs: Vec<PathBuf> = procs.split(':').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
     let command: Vec<_> = command.lines().map(std::ffi::OsString::from).collect();
-    let Err(error) = crate::boxed_exec(&procs, &command);
+    let Err(error) = crate::exec_in_cgroup(&procs, &command);
     panic!("{error}");
 }

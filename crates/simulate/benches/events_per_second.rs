@@ -15,7 +15,7 @@ fn main() -> Result<(), SettingError> {
         for policy in model.policies {
             let settings = Settings::new(model.parameters);
             let start = Instant::now();
-            let outcome = (model.play)(policy.name, &settings, 1, &mut Unobserved)?;
+            let outcome = (model.run)(policy.name, &settings, 1, &mut Unobserved)?;
             let seconds = start.elapsed().as_secs_f64();
             let rate = outcome.events as f64 / seconds;
             println!("{:10} {:20} {:12} {seconds:10.3} {rate:14.0}", model.name, policy.name, outcome.events);

@@ -33,7 +33,7 @@ pub const MODEL: Model = Model {
     about: "FreeBSD's buffer cache: rewriters whose dirty buffers fill it, until all hang (kern/178997)",
     policies: POLICIES,
     parameters: PARAMETERS,
-    play,
+    run,
 };
 
 const POLICIES: &[Policy] = &[
@@ -124,7 +124,7 @@ const PARAMETERS: &[Parameter] = &[
     parameter("write_time", Kind::Duration, "100us", "mean time until a write is taken", OURS),
 ];
 
-fn play(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Result<Outcome, SettingError> {
+fn run(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Result<Outcome, SettingError> {
     let config = config::Config::new(policy, settings)?;
     Ok(engine::Engine::new(config, seed, observer).run())
 }

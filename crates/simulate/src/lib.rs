@@ -1,10 +1,10 @@
 //! Deterministic models and generators.
 //!
-//! Nothing here reads a clock or a file: the same seed gives the same result, bit for bit.
+//! No code here reads a clock or a file: the same seed gives the same result, bit for bit.
 //!
-//! [`policy::Model`] is what a policy inside a kernel becomes: parameters with the kernel's defaults, policies to choose from,
-//! and a function that plays it and tells an [`observer::Observer`] what happened. [`block`] makes block traces to test
-//! readers with.
+//! A [`policy::Model`] is a kernel mechanism: parameters with the kernel's defaults, policies to choose from, and a function
+//! that runs it and reports each event to an [`observer::Observer`]. [`block`] generates block traces for tests of trace
+//! readers.
 #![forbid(unsafe_code)]
 
 pub mod agenda;

@@ -48,15 +48,15 @@ pub const MODEL: Model = Model {
         },
     ],
     parameters: parameters::TABLE,
-    play,
+    run,
 };
 
-fn play(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Result<Outcome, SettingError> {
+fn run(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Result<Outcome, SettingError> {
     let trigger = match policy {
         "old" => Trigger::Old,
         "full" => Trigger::Full,
         "both" => Trigger::Both,
-        other => panic!("osc has no policy {other}"),
+        other => return Err(SettingError::unknown_policy("osc", other)),
     };
     let plan = Plan::new(settings)?;
     Ok(Simulation::new(plan, trigger, seed, observer).run())

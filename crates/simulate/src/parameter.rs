@@ -75,9 +75,23 @@ pub enum SettingError {
         /// What to write.
         write: String,
     },
-    /// Values that do not go together.
+    /// The model has no such policy.
+    #[error("{model} has no policy '{policy}'")]
+    UnknownPolicy {
+        /// The model.
+        model: &'static str,
+        /// The policy that was given.
+        policy: String,
+    },
+    /// Values that contradict one another.
     #[error("{0}")]
     Contradiction(String),
+}
+
+impl SettingError {
+    pub(crate) fn unknown_policy(model: &'static str, policy: &str) -> SettingError {
+        SettingError::UnknownPolicy { model, policy: policy.to_owned() }
+    }
 }
 
 impl Settings {

@@ -1,75 +1,75 @@
-//! The models: one file, or folder, for each policy of a kernel.
+//! What a model of a kernel policy is, and what a run of it yields.
 
 use crate::liveness::Hang;
 use crate::observer::Observer;
 use crate::parameter::{Parameter, SettingError, Settings};
 
-/// A policy of a kernel, as something that can be played.
+/// A simulated kernel mechanism with its alternative policies.
 #[derive(Debug, Clone, Copy)]
 pub struct Model {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it shows, in a line.
+    /// What it shows, in one line.
     pub about: &'static str,
-    /// What can be chosen between, the one with the pathology first.
+    /// The policies; the one with the pathology comes first.
     pub policies: &'static [Policy],
-    /// What can be set.
+    /// The parameters.
     pub parameters: &'static [Parameter],
-    /// Plays it.
-    pub play: Play,
+    /// Runs it.
+    pub run: Run,
 }
 
-/// Plays a policy with those settings and that seed, and tells of it. Fails before anything is told where the settings
-/// contradict one another.
-pub type Play =
+/// Runs a policy with these settings and this seed, and reports to the observer. Where the settings contradict one another,
+/// it fails before it reports anything.
+pub type Run =
     fn(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Result<Outcome, SettingError>;
 
-/// One of the things that a kernel could do.
+/// One of the ways in which a kernel can behave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// What it does, in one line.
     pub about: &'static str,
 }
 
-/// How it went.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// The last moment.
+    /// Simulated time at the end.
     pub ended_ns: u64,
-    /// Why it did not end as planned: nothing would ever have happened again.
+    /// The hang that ended the run, if one did: nothing would ever have happened again.
     pub hang: Option<Hang>,
-    /// Things that happened, by the agenda's count.
+    /// Simulated events, as the agenda counts them.
     pub events: u64,
-    /// What is worth a number: for the screen, for sweeps, for charts over parameters.
+    /// Single numbers: for the screen, for sweeps, for charts over parameters.
     pub figures: Vec<Figure>,
-    /// What is worth a histogram.
+    /// Histograms.
     pub histograms: Vec<Histogram>,
 }
 
-/// A number that a model's course comes down to.
+/// A number that sums up a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// In snake case, units last where it has any: `throughput_bytes_per_s`.
+    /// In snake case, the unit last: `throughput_bytes_per_s`.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// What it is, in one line.
     pub about: &'static str,
     /// `None`: there was nothing to measure.
     pub value: Option<f64>,
-    /// Whether more is better; `None`: neither.
+    /// Whether higher is better. `None`: neither.
     pub more_is_better: Option<bool>,
 }
 
-/// Counts of things by size or duration.
+/// Counts by size or duration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Histogram {
     /// What is counted by what: `pages per rpc`, `xfs_reclaim_inodes_ag`.
     pub name: &'static str,
-    /// Which form people know it in.
+    /// The form in which readers know it.
     pub form: Form,
-    /// Least value of each row, ascending, and how many. In [`Form::RpcStats`], as in Lustre, a row of powers of two holds
-    /// what is more than half of it, up to it.
+    /// Lowest value of each row, ascending, and its count. In [`Form::RpcStats`], as in Lustre, a row of a power of two
+    /// counts the values above half of it, up to it.
     pub rows: Vec<(u64, u64)>,
 }
 

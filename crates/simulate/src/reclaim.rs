@@ -49,10 +49,10 @@ pub const MODEL: Model = Model {
         },
     ],
     parameters: parameters::PARAMETERS,
-    play,
+    run,
 };
 
-fn play(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Result<Outcome, SettingError> {
+fn run(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Result<Outcome, SettingError> {
     let setup = parameters::Setup::new(policy, settings)?;
     let warmup_ns = setup.warmup_ns;
     let mut world = world::World::new(setup, seed, observer);

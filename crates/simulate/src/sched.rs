@@ -15,10 +15,10 @@ mod fit;
 mod layer;
 mod mix;
 mod places;
-mod play;
 mod pool;
 pub mod predict;
 mod replay;
+mod run;
 mod settings;
 mod tally;
 mod traffic;
@@ -42,5 +42,5 @@ pub const MODEL: Model = Model {
         Policy { name: "none", about: "to the device as it comes" },
     ],
     parameters: settings::PARAMETERS,
-    play: play::play,
+    run: run::run,
 };

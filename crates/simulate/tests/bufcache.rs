@@ -15,8 +15,8 @@ fn settings(set: &[(&str, &str)]) -> Settings {
     settings
 }
 
-fn play(policy: &str, set: &[(&str, &str)]) -> Outcome {
-    (MODEL.play)(policy, &settings(set), 1, &mut Unobserved).unwrap()
+fn run(policy: &str, set: &[(&str, &str)]) -> Outcome {
+    (MODEL.run)(policy, &settings(set), 1, &mut Unobserved).unwrap()
 }
 
 fn figure(outcome: &Outcome, name: &str) -> f64 {
@@ -98,7 +98,7 @@ impl Observer for Recorder {
 
 fn record(policy: &str, settings: &Settings, seed: u64) -> (Outcome, Recorder) {
     let mut recorder = Recorder::default();
-    let outcome = (MODEL.play)(policy, settings, seed, &mut recorder).unwrap();
+    let outcome = (MODEL.run)(policy, settings, seed, &mut recorder).unwrap();
     (outcome, recorder)
 }
 
@@ -193,13 +193,13 @@ fn the_same_seed_gives_the_same_course_and_who_looks_changes_nothing() {
     let settings = settings(&[("memory", "600m"), ("runtime", "8s")]);
     let (outcome, told) = record("original", &settings, 7);
     assert_eq!((&outcome, &told), (&record("original", &settings, 7).0, &record("original", &settings, 7).1));
-    assert_eq!(outcome, (MODEL.play)("original", &settings, 7, &mut Unobserved).unwrap());
+    assert_eq!(outcome, (MODEL.run)("original", &settings, 7, &mut Unobserved).unwrap());
     assert_ne!(told.operations, record("original", &settings, 8).1.operations);
 }
 
 #[test]
 fn two_rewriters_hang_with_all_space_dirty_below_the_limit_of_dirty_buffers() {
-    let outcome = play("original", &[]);
+    let outcome = run("original", &[]);
     let hang = outcome.hang.as_ref().expect("a hang");
     let who: Vec<(&str, Vec<&str>)> = { hang.waiters.iter() }
         .map(|waiter| (waiter.task.as_str(), waiter.from.iter().map(String::as_str).collect()))
@@ -240,7 +240,7 @@ fn a_hang_is_told_as_waits_that_never_end() {
 
 #[test]
 fn one_rewriter_stays_at_dirtybufthresh_and_goes_on() {
-    let outcome = play("original", &[("rewriters", "1")]);
+    let outcome = run("original", &[("rewriters", "1")]);
     assert_eq!(outcome.hang, None);
     let most = figure(&outcome, "numdirtybuffers_max");
     assert!((46_900.0..=46_936.0).contains(&most), "{most}");
@@ -249,7 +249,7 @@ fn one_rewriter_stays_at_dirtybufthresh_and_goes_on() {
 
 #[test]
 fn noclusterw_keeps_few_dirty_buffers_and_its_throughput() {
-    let outcome = play("noclusterw", &[("runtime", "10s")]);
+    let outcome = run("noclusterw", &[("runtime", "10s")]);
     // The document: 15 dirty buffers, 550 to 700 MB/s.
     assert_eq!(outcome.hang, None);
     assert!(figure(&outcome, "numdirtybuffers_max") <= 15.0);
@@ -259,28 +259,28 @@ fn noclusterw_keeps_few_dirty_buffers_and_its_throughput() {
 
 #[test]
 fn independent_offsets_and_each_cure_do_not_hang() {
-    let independent = play("original", &[("offsets", "independent"), ("runtime", "8s")]);
-    let noclusterw = play("noclusterw", &[("runtime", "8s")]);
+    let independent = run("original", &[("offsets", "independent"), ("runtime", "8s")]);
+    let noclusterw = run("noclusterw", &[("runtime", "8s")]);
     assert_eq!(independent.hang, None);
     assert!(figure(&independent, "numdirtybuffers_max") < 100.0);
     for policy in ["ignore-seqcount", "per-direction"] {
-        let outcome = play(policy, &[("runtime", "8s")]);
+        let outcome = run(policy, &[("runtime", "8s")]);
         assert_eq!(outcome.hang, None, "{policy}");
         assert!(figure(&outcome, "numdirtybuffers_max") < 2000.0, "{policy}");
         let ratio = figure(&outcome, "throughput_bytes_per_s") / figure(&noclusterw, "throughput_bytes_per_s");
         assert!(ratio > 0.9, "{policy}: {ratio}");
     }
-    assert_eq!(play("helper-upgrade", &[]).hang, None);
+    assert_eq!(run("helper-upgrade", &[]).hang, None);
 }
 
 #[test]
 fn where_the_space_is_larger_than_the_limit_of_dirty_buffers_it_is_slow_but_does_not_hang() {
     // The document: 13,059 with BKVASIZE 64 KiB; 32 and 16 KiB jump between little and much.
-    let counted = play("bkvasize-64k", &[]);
+    let counted = run("bkvasize-64k", &[]);
     assert_eq!((counted.hang.is_none(), figure(&counted, "hidirtybuffers")), (true, 13_059.0));
     assert!(figure(&counted, "numdirtybuffers_max") >= 13_058.0);
     for block in ["32k", "16k"] {
-        let outcome = play("original", &[("block_size", block), ("runtime", "120s")]);
+        let outcome = run("original", &[("block_size", block), ("runtime", "120s")]);
         assert_eq!(outcome.hang, None);
         let (least, most) = (figure(&outcome, "device_least_bytes_per_s"), figure(&outcome, "device_most_bytes_per_s"));
         assert!(least < 150e6 && most > 3.0 * least, "{block}: {least} to {most}");
@@ -291,7 +291,7 @@ fn where_the_space_is_larger_than_the_limit_of_dirty_buffers_it_is_slow_but_does
 #[test]
 fn dd_is_the_faster_the_larger_the_blocks() {
     let mb_per_s = |block: &str| {
-        let outcome = play("original", &[("workload", "dd"), ("block_size", block), ("runtime", "5s")]);
+        let outcome = run("original", &[("workload", "dd"), ("block_size", block), ("runtime", "5s")]);
         assert!(outcome.hang.is_none() && figure(&outcome, "numdirtybuffers_max") < 50.0);
         figure(&outcome, "throughput_bytes_per_s") / 1e6
     };
@@ -304,9 +304,9 @@ fn dd_is_the_faster_the_larger_the_blocks() {
 #[test]
 fn a_lower_dirtybufthresh_prevents_the_hang() {
     // The document: dirtybufthresh times the processes has to be slightly less than hidirtybuffers.
-    assert_eq!(play("original", &[("dirtybufthresh", "25000")]).hang, None);
-    assert!(play("original", &[("dirtybufthresh", "25000"), ("rewriters", "3")]).hang.is_some());
-    assert_eq!(play("original", &[("dirtybufthresh", "17000"), ("rewriters", "3")]).hang, None);
+    assert_eq!(run("original", &[("dirtybufthresh", "25000")]).hang, None);
+    assert!(run("original", &[("dirtybufthresh", "25000"), ("rewriters", "3")]).hang.is_some());
+    assert_eq!(run("original", &[("dirtybufthresh", "17000"), ("rewriters", "3")]).hang, None);
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn contradictions_are_named() {
         (("iosize_max", "32k"), "iosize_max"),
         (("device_rate", "0"), "device_rate"),
     ] {
-        let error = (MODEL.play)("original", &settings(&[set]), 1, &mut Unobserved).unwrap_err();
+        let error = (MODEL.run)("original", &settings(&[set]), 1, &mut Unobserved).unwrap_err();
         assert!(matches!(&error, SettingError::Contradiction(what) if what.contains(named)), "{set:?}: {error}");
     }
 }

@@ -9,17 +9,17 @@ use simulate::reclaim::MODEL;
 
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=2;
 
-fn play(policy: &str, seed: u64) -> Outcome {
+fn run(policy: &str, seed: u64) -> Outcome {
     let mut settings = Settings::new(MODEL.parameters);
     settings.set("runtime", "300s").unwrap();
-    (MODEL.play)(policy, &settings, seed, &mut Unobserved).unwrap()
+    (MODEL.run)(policy, &settings, seed, &mut Unobserved).unwrap()
 }
 
 /// Means over the seeds.
 fn figures(policy: &str) -> HashMap<&'static str, f64> {
     let mut means = HashMap::new();
     for seed in SEEDS {
-        let outcome = play(policy, seed);
+        let outcome = run(policy, seed);
         assert_eq!(outcome.hang, None, "{policy}, seed {seed}");
         let [histogram] = &outcome.histograms[..] else { panic!("one histogram") };
         assert_eq!((histogram.name, histogram.form), ("xfs_reclaim_inodes_ag", Form::Argdist));
@@ -59,7 +59,7 @@ fn the_patch_does_what_the_document_says() {
 
 #[test]
 fn pausing_on_progress_keeps_the_calls_short_as_well() {
-    let outcome = play("progress", 1);
+    let outcome = run("progress", 1);
     let value = |name: &str| outcome.figures.iter().find(|figure| figure.name == name).and_then(|figure| figure.value);
     assert_eq!(outcome.hang, None);
     assert_eq!(value("reclaim_calls_over_1s"), Some(0.0));

@@ -68,7 +68,7 @@ pub enum Verb {
         words: Vec<OsString>,
     },
     /// Enters cgroups and becomes a command: started by `record`, never by hand.
-    #[command(name = "__boxed", hide = true)]
+    #[command(name = "__in-cgroup", hide = true)]
     Boxed {
         /// A cgroup.procs file to enter.
         #[arg(long)]

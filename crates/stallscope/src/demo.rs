@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use model::quantity::{Bytes, Nanoseconds, parse_size};
-use rig::{FsKind, ThrowAway};
+use rig::{FsKind, TemporaryFileSystem};
 
 use crate::cli::DemoArgs;
 use crate::explain_verb;
@@ -36,7 +36,7 @@ pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
     let place = scratch(args.scratch.as_deref())?;
 
     screen.spin("making a throw-away file system");
-    let file_system = ThrowAway::best_available(IMAGE_BYTES, &place, &register).map_err(Failure::machine)?;
+    let file_system = TemporaryFileSystem::best_available(IMAGE_BYTES, &place, &register).map_err(Failure::machine)?;
     screen.rest();
     for note in file_system.notes() {
         screen.remark(note);
@@ -83,7 +83,7 @@ fn scratch(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     })
 }
 
-fn introduction(file_system: &ThrowAway, runtime_ns: u64, is_root: bool) -> String {
+fn introduction(file_system: &TemporaryFileSystem, runtime_ns: u64, is_root: bool) -> String {
     let on = match file_system.kind() {
         Some(FsKind::Xfs) => "on a throw-away XFS file system (a loop image)",
         Some(FsKind::Ext4) => "on a throw-away ext4 file system (a loop image)",
@@ -106,7 +106,7 @@ fn introduction(file_system: &ThrowAway, runtime_ns: u64, is_root: bool) -> Stri
 }
 
 /// The demo is one `run` command line, which a user could type.
-fn words(args: &DemoArgs, file_system: &ThrowAway, is_root: bool) -> Vec<OsString> {
+fn words(args: &DemoArgs, file_system: &TemporaryFileSystem, is_root: bool) -> Vec<OsString> {
     let runtime_s = format!("{}", args.runtime.div_ceil(1_000_000_000));
     let mut words: Vec<OsString> =
         ["stallscope", "run", "simoop", "-t", "4", "-n", "10", "--warmup", "5", "--report-interval", "5"]

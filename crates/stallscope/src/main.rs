@@ -97,7 +97,7 @@ fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
         Verb::Generate { directory } => generate::generate(&directory).map(|()| Exit::Done),
         Verb::Load { words } => return Ok(ExitCode::from(load::process::main(words.into_iter()))),
         Verb::Boxed { cgroup_procs, command } => {
-            let Err(error) = rig::boxed_exec(&cgroup_procs, &command);
+            let Err(error) = rig::exec_in_cgroup(&cgroup_procs, &command);
             Err(Failure::machine(error))
         }
     };

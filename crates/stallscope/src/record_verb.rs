@@ -94,7 +94,7 @@ fn start(command: &[OsString], cgroup_procs: &[PathBuf], json: bool) -> Result<O
         starter
     } else {
         let mut starter = Command::new("/proc/self/exe");
-        starter.arg("__boxed");
+        starter.arg("__in-cgroup");
         for file in cgroup_procs {
             starter.arg("--cgroup-procs").arg(file);
         }

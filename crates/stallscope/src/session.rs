@@ -141,8 +141,8 @@ impl Closed {
     }
 }
 
-fn request(args: &RecordingArgs, under_test: &[PathBuf]) -> rig::Request {
-    rig::Request {
+fn request(args: &RecordingArgs, under_test: &[PathBuf]) -> rig::RigRequest {
+    rig::RigRequest {
         memory_bytes: args.memory,
         disk_bytes_per_s: args.disk_bps,
         disk_operations_per_s: args.disk_iops,

@@ -113,7 +113,7 @@ fn play(
     let description = describe(asked, policy, settings);
     let mut tape = Tape::new(directory, &description, options_all(&asked.options));
     let began = Instant::now();
-    let outcome = (asked.model.play)(policy.name, settings, asked.options.seed, &mut tape).map_err(Failure::usage)?;
+    let outcome = (asked.model.run)(policy.name, settings, asked.options.seed, &mut tape).map_err(Failure::usage)?;
     let course = course::course(outcome);
     let state = tape.close(course.clone()).map_err(Failure::machine)?;
     let simulation = description.simulated.expect("it was described as one");

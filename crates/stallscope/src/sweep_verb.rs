@@ -15,7 +15,7 @@ use clap::Args;
 use model::quantity::Nanoseconds;
 use rig::Register;
 use serde_json::json;
-use sweep::{Cell, Finished, Ledger, Setup, Shard, SweepFile};
+use sweep::{Cell, FinishedRun, Setup, Shard, SweepFile, SweepFolder};
 
 use crate::cli::OutputArgs;
 use crate::failure::{Exit, Failure};
@@ -79,7 +79,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
     }
     let interrupt = Interrupt::install()?;
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
-    let mut ledger = Ledger::open(&folder, &file).map_err(Failure::machine)?;
+    let mut ledger = SweepFolder::open(&folder, &file).map_err(Failure::machine)?;
     screen.remark(preview::text(&file, &setups, &mine, planned_ns).trim_end());
     if args.shard.splits_blocks(file.repetitions) {
         screen.warning(
@@ -97,7 +97,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
 
 impl Sweep<'_> {
     /// Runs what is not finished yet. Whether it was stopped before the end.
-    fn run_all(&self, mine: &[Cell], ledger: &mut Ledger) -> Result<bool, Failure> {
+    fn run_all(&self, mine: &[Cell], ledger: &mut SweepFolder) -> Result<bool, Failure> {
         let done = mine.iter().filter(|cell| ledger.has(cell)).count();
         if done > 0 {
             self.screen.remark(&format!("{done} of {} runs are finished from before", mine.len()));
@@ -131,7 +131,7 @@ impl Sweep<'_> {
                 self.screen.warning(&format!("{run}: the run found errors; `stallscope show` names them"));
             }
             let took_ns = began.elapsed().as_nanos() as u64;
-            ledger.finish(Finished { cell: cell.number, run, exit_code, took_ns }).map_err(Failure::machine)?;
+            ledger.finish(FinishedRun { cell: cell.number, run, exit_code, took_ns }).map_err(Failure::machine)?;
         }
         Ok(false)
     }
@@ -149,8 +149,8 @@ impl Sweep<'_> {
         true
     }
 
-    fn close(&self, mine: &[Cell], ledger: &Ledger, folder: &std::path::Path, stopped: bool, json: bool) -> Exit {
-        let finished: Vec<&Finished> =
+    fn close(&self, mine: &[Cell], ledger: &SweepFolder, folder: &std::path::Path, stopped: bool, json: bool) -> Exit {
+        let finished: Vec<&FinishedRun> =
             ledger.finished().iter().filter(|finished| mine.iter().any(|cell| cell.number == finished.cell)).collect();
         let with_errors = finished.iter().filter(|finished| finished.exit_code != 0).count();
         if json {

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use model::run::Varied;
 use serde::{Deserialize, Serialize};
 
-use crate::{Axis, FileSystemSpec, Scalar, SweepFile, What};
+use crate::{Axis, AxisKind, FileSystemSpec, Scalar, SweepFile};
 
-/// What one configuration consists of.
+/// AxisKind one configuration consists of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
     /// `fs=xfs threads=4`; `baseline` where nothing is varied.
     pub name: String,
     /// Axis and value of each.
     pub settings: Vec<(String, String)>,
-    /// What these are settings of.
+    /// AxisKind these are settings of.
     pub varied: Vec<Varied>,
     /// Flags of `run`.
     pub options: BTreeMap<String, String>,
@@ -31,16 +31,16 @@ pub struct Setup {
     /// Sysctls.
     pub sysctls: BTreeMap<String, String>,
     /// Commands around each run.
-    pub commands: Vec<Command>,
+    pub commands: Vec<RunHooks>,
     /// The policy of the model.
     pub policy: Option<String>,
     /// Parameters of the model.
     pub parameters: BTreeMap<String, String>,
 }
 
-/// What is run before and after each run of a configuration.
+/// AxisKind is run before and after each run of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Command {
+pub struct RunHooks {
     /// For `sh -c`; empty for none.
     pub before: String,
     /// For `sh -c`; empty for none.
@@ -100,24 +100,24 @@ impl Setup {
         let vary = axis.vary.name().to_owned();
         self.varied.push(Varied { name: axis.name.clone(), vary, key: key.clone(), followers: Vec::new() });
         match (axis.vary, &mut self.file_system) {
-            (What::Variable, _) => drop(self.variables.insert(key, value)),
-            (What::Option, _) => drop(self.options.insert(key, value)),
-            (What::Policy, _) => self.policy = Some(value),
-            (What::Parameter, _) => drop(self.parameters.insert(key, value)),
-            (What::Scheduler, _) => self.scheduler = Some(value),
-            (What::Queue, _) => drop(self.queue.insert(key, value)),
-            (What::Bdi, _) => drop(self.bdi.insert(key, value)),
-            (What::Sysctl, _) => drop(self.sysctls.insert(key, value)),
-            (What::Command, _) => {
-                self.commands.push(Command { before: axis.before[place].clone(), after: axis.after[place].clone() });
+            (AxisKind::Variable, _) => drop(self.variables.insert(key, value)),
+            (AxisKind::Option, _) => drop(self.options.insert(key, value)),
+            (AxisKind::Policy, _) => self.policy = Some(value),
+            (AxisKind::Parameter, _) => drop(self.parameters.insert(key, value)),
+            (AxisKind::Scheduler, _) => self.scheduler = Some(value),
+            (AxisKind::Queue, _) => drop(self.queue.insert(key, value)),
+            (AxisKind::Bdi, _) => drop(self.bdi.insert(key, value)),
+            (AxisKind::Sysctl, _) => drop(self.sysctls.insert(key, value)),
+            (AxisKind::Command, _) => {
+                self.commands.push(RunHooks { before: axis.before[place].clone(), after: axis.after[place].clone() });
             }
-            (What::FileSystem, Some(made)) => made.kind = value,
-            (What::Mkfs, Some(made)) => made.mkfs.extend(value.split_whitespace().map(str::to_owned)),
-            (What::Mount, Some(made)) => {
+            (AxisKind::FileSystem, Some(made)) => made.kind = value,
+            (AxisKind::Mkfs, Some(made)) => made.mkfs.extend(value.split_whitespace().map(str::to_owned)),
+            (AxisKind::Mount, Some(made)) => {
                 made.mount.extend(value.split(',').filter(|word| !word.is_empty()).map(str::to_owned));
             }
             // Refused when the file was read.
-            (What::FileSystem | What::Mkfs | What::Mount, None) => {}
+            (AxisKind::FileSystem | AxisKind::Mkfs | AxisKind::Mount, None) => {}
         }
     }
 

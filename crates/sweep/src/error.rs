@@ -1,4 +1,4 @@
-//! What can be wrong with a sweep, and what to do about it.
+//! AxisKind can be wrong with a sweep, and what to do about it.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub enum SweepError {
     Mistake {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// AxisKind is wrong, and where.
         message: String,
     },
     /// The folder holds another sweep, or something else.
@@ -26,7 +26,7 @@ pub enum SweepError {
     Foreign {
         /// The folder.
         path: PathBuf,
-        /// What it holds.
+        /// AxisKind it holds.
         why: String,
     },
     /// The folder's own files cannot be written or read.
@@ -42,7 +42,7 @@ pub enum SweepError {
     Shard {
         /// As given.
         text: String,
-        /// What is wrong with it.
+        /// AxisKind is wrong with it.
         why: String,
     },
 }

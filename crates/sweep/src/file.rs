@@ -14,12 +14,12 @@ const MAX_RUNS: u64 = 100_000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweepFile {
-    /// What it is called; part of a path.
+    /// AxisKind it is called; part of a path.
     pub name: String,
-    /// The workload that is run: a recipe's name, or the path of a recipe file. Empty where a model is played.
+    /// The workload that is run: a recipe's name, or the path of a recipe file. Empty for a model.
     #[serde(default)]
     pub workload: String,
-    /// The model that is played in the place of a workload.
+    /// The model that is simulated instead of a workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulate: Option<String>,
     /// Parameters of the model that all runs have.
@@ -51,7 +51,7 @@ pub struct SweepFile {
     /// Directories to run in, where no file system is made.
     #[serde(default)]
     pub directories: Vec<String>,
-    /// What is varied.
+    /// AxisKind is varied.
     #[serde(default, rename = "axis")]
     pub axes: Vec<Axis>,
 }
@@ -80,10 +80,10 @@ pub struct FileSystemSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// What it is called in results.
+    /// AxisKind it is called in results.
     pub name: String,
-    /// What kind of thing it is.
-    pub vary: What,
+    /// AxisKind kind of thing it is.
+    pub vary: AxisKind,
     /// The variable, option, sysctl or attribute, where its kind has many; [default: the axis's name].
     pub key: Option<String>,
     /// The values to try.
@@ -99,7 +99,7 @@ pub struct Axis {
 /// Kinds of things that can be varied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum AxisKind {
     /// A variable of the recipe.
     Variable,
     /// A flag of `run`: `memory`, `disk-bps`, `requests`.
@@ -126,22 +126,22 @@ pub enum What {
     Parameter,
 }
 
-impl What {
+impl AxisKind {
     /// As sweep files call it.
     pub fn name(self) -> &'static str {
         match self {
-            What::Variable => "variable",
-            What::Option => "option",
-            What::FileSystem => "file_system",
-            What::Mkfs => "mkfs",
-            What::Mount => "mount",
-            What::Scheduler => "scheduler",
-            What::Queue => "queue",
-            What::Bdi => "bdi",
-            What::Sysctl => "sysctl",
-            What::Command => "command",
-            What::Policy => "policy",
-            What::Parameter => "parameter",
+            AxisKind::Variable => "variable",
+            AxisKind::Option => "option",
+            AxisKind::FileSystem => "file_system",
+            AxisKind::Mkfs => "mkfs",
+            AxisKind::Mount => "mount",
+            AxisKind::Scheduler => "scheduler",
+            AxisKind::Queue => "queue",
+            AxisKind::Bdi => "bdi",
+            AxisKind::Sysctl => "sysctl",
+            AxisKind::Command => "command",
+            AxisKind::Policy => "policy",
+            AxisKind::Parameter => "parameter",
         }
     }
 }
@@ -211,7 +211,7 @@ impl SweepFile {
         Ok(file)
     }
 
-    /// What is run, in a word or two.
+    /// AxisKind is run, in a word or two.
     pub fn what(&self) -> String {
         self.simulate.as_ref().map_or_else(|| self.workload.clone(), |model| format!("the model '{model}'"))
     }
@@ -276,7 +276,7 @@ impl SweepFile {
 
 impl SweepFile {
     fn chooses_policy(&self) -> bool {
-        self.options.contains_key("policy") || self.axes.iter().any(|axis| axis.vary == What::Policy)
+        self.options.contains_key("policy") || self.axes.iter().any(|axis| axis.vary == AxisKind::Policy)
     }
 
     /// Either a workload or a model, and nothing of the other.
@@ -290,7 +290,7 @@ impl SweepFile {
             (Some(_), true) if self.file_system.is_some() || !self.directories.is_empty() => {
                 Err("a model runs nowhere: leave out [file_system] and directories".to_owned())
             }
-            (Some(_), true) if !self.chooses_policy() => Err("say which policy of the model is played: [options] has \
+            (Some(_), true) if !self.chooses_policy() => Err("name the policy of the model: [options] has \
                  policy = \"...\", or an axis has vary = \"policy\""
                 .to_owned()),
             (Some(_), true) if !self.variables.is_empty() => {
@@ -303,8 +303,8 @@ impl SweepFile {
 
 impl Axis {
     fn check_against(&self, simulated: bool) -> Result<(), String> {
-        let of_model = matches!(self.vary, What::Policy | What::Parameter);
-        match (simulated, of_model || self.vary == What::Option) {
+        let of_model = matches!(self.vary, AxisKind::Policy | AxisKind::Parameter);
+        match (simulated, of_model || self.vary == AxisKind::Option) {
             (true, false) => Err(format!("axis '{}': of a model, policy, parameter and option can vary", self.name)),
             (false, _) if of_model => Err(format!("axis '{}': only a model has policies and parameters", self.name)),
             _ => Ok(()),
@@ -330,16 +330,16 @@ impl Axis {
         if self.values.iter().any(|value| value.to_string().chars().any(char::is_control)) {
             return wrong("has a value with a control character");
         }
-        let needs_one = matches!(self.vary, What::FileSystem | What::Mkfs | What::Mount);
+        let needs_one = matches!(self.vary, AxisKind::FileSystem | AxisKind::Mkfs | AxisKind::Mount);
         if needs_one && !makes_file_system {
             return wrong("needs [file_system]: the file system under test is not ours to make");
         }
         let commands = [("before", &self.before), ("after", &self.after)];
         for (what, list) in commands {
-            if self.vary != What::Command && !list.is_empty() {
+            if self.vary != AxisKind::Command && !list.is_empty() {
                 return wrong("is no command, so it has no 'before' and no 'after'");
             }
-            if self.vary == What::Command && list.len() != self.values.len() {
+            if self.vary == AxisKind::Command && list.len() != self.values.len() {
                 return Err(format!("axis '{}' needs one '{what}' for each of its values (\"\" for none)", self.name));
             }
         }

@@ -1,7 +1,7 @@
 //! Which configurations are to be tried, in which order, and which runs are done.
 //!
 //! ```text
-//! sweep.toml ──► SweepFile ──► configurations ──► order ──► cells ──► (the program runs them) ──► Ledger
+//! sweep.toml ──► SweepFile ──► configurations ──► order ──► cells ──► (the program runs them) ──► SweepFolder
 //!                (text)        (every combination)  (random blocks)
 //! ```
 //!
@@ -12,11 +12,11 @@
 mod configuration;
 mod error;
 mod file;
-mod ledger;
+mod folder;
 mod order;
 
-pub use configuration::{Command, Setup, configurations};
+pub use configuration::{RunHooks, Setup, configurations};
 pub use error::SweepError;
-pub use file::{Axis, FileSystemSpec, Scalar, SweepFile, What};
-pub use ledger::{Finished, Ledger, run_name};
+pub use file::{Axis, AxisKind, FileSystemSpec, Scalar, SweepFile};
+pub use folder::{FinishedRun, SweepFolder, run_name};
 pub use order::{Cell, Shard, cells};

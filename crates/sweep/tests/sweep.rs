@@ -1,10 +1,10 @@
-//! A sweep from its file to its ledger.
+//! A sweep from its file to its folder.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use proptest::prelude::*;
-use sweep::{Cell, Finished, Ledger, Shard, SweepFile, cells, configurations};
+use sweep::{Cell, FinishedRun, Shard, SweepFile, SweepFolder, cells, configurations};
 
 const TEXT: &str = r#"
 name = "scaling"
@@ -126,33 +126,33 @@ fn a_sweep_goes_on_where_it_was_and_refuses_what_is_not_its_own() {
     let file = parse(TEXT).unwrap();
     let setups = configurations(&file);
     let order = cells(&setups, file.repetitions, false, file.seed);
-    let mut ledger = Ledger::open(&path, &file).unwrap();
-    let directory = ledger.run_directory(&order[0], &setups[order[0].setup]).unwrap();
+    let mut sweep = SweepFolder::open(&path, &file).unwrap();
+    let directory = sweep.run_directory(&order[0], &setups[order[0].setup]).unwrap();
     std::fs::create_dir(&directory).unwrap();
-    assert!(Ledger::open(&path, &file).unwrap_err().to_string().contains("runs now"));
-    ledger.finish(Finished { cell: 0, run: "x".into(), exit_code: 0, took_ns: 7 }).unwrap();
-    drop(ledger);
+    assert!(SweepFolder::open(&path, &file).unwrap_err().to_string().contains("runs now"));
+    sweep.finish(FinishedRun { cell: 0, run: "x".into(), exit_code: 0, took_ns: 7 }).unwrap();
+    drop(sweep);
 
     // A crash in the middle of a line.
     let finished = path.join("finished.jsonl");
     let whole = std::fs::read_to_string(&finished).unwrap();
     std::fs::write(&finished, format!("{whole}{{\"cell\":1,\"ru")).unwrap();
-    let mut ledger = Ledger::open(&path, &file).unwrap();
-    assert!(ledger.has(&order[0]) && !ledger.has(&order[1]));
-    ledger.finish(Finished { cell: 1, run: "y".into(), exit_code: 0, took_ns: 9 }).unwrap();
-    drop(ledger);
-    let ledger = Ledger::open(&path, &file).unwrap();
-    assert_eq!((ledger.finished().len(), ledger.mean_took_ns()), (2, Some(8)));
+    let mut sweep = SweepFolder::open(&path, &file).unwrap();
+    assert!(sweep.has(&order[0]) && !sweep.has(&order[1]));
+    sweep.finish(FinishedRun { cell: 1, run: "y".into(), exit_code: 0, took_ns: 9 }).unwrap();
+    drop(sweep);
+    let sweep = SweepFolder::open(&path, &file).unwrap();
+    assert_eq!((sweep.finished().len(), sweep.mean_took_ns()), (2, Some(8)));
 
     // A run that was begun before is put aside and not lost.
-    assert_eq!(ledger.run_directory(&order[0], &setups[order[0].setup]).unwrap(), directory);
+    assert_eq!(sweep.run_directory(&order[0], &setups[order[0].setup]).unwrap(), directory);
     assert!(!directory.exists() && std::fs::read_dir(path.join("cut-off")).unwrap().count() == 1);
-    drop(ledger);
+    drop(sweep);
 
     let other = parse(&TEXT.replace("repetitions = 4", "repetitions = 5")).unwrap();
-    assert!(Ledger::open(&path, &other).unwrap_err().to_string().contains("another sweep"));
+    assert!(SweepFolder::open(&path, &other).unwrap_err().to_string().contains("another sweep"));
     std::fs::write(folder.path().join("file"), "").unwrap();
-    assert!(Ledger::open(folder.path(), &file).unwrap_err().to_string().contains("not a sweep's"));
+    assert!(SweepFolder::open(folder.path(), &file).unwrap_err().to_string().contains("not a sweep's"));
 }
 
 #[test]

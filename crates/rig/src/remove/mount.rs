@@ -22,8 +22,8 @@ pub(super) fn unmount(point: &Path, source: &str, fs_type: &str, roots: &Roots, 
         }
         Some(_) => {}
     }
-    let throw_away = source.starts_with("/dev/loop");
-    if throw_away {
+    let temporary = source.starts_with("/dev/loop");
+    if temporary {
         // A frozen file system can be unmounted but then never let go. One that is not frozen answers with an error.
         let _ = tool("fsfreeze", THAW_DEADLINE, |command| command.arg("-u").arg(point));
     }
@@ -39,7 +39,7 @@ pub(super) fn unmount(point: &Path, source: &str, fs_type: &str, roots: &Roots, 
         }
         std::thread::sleep(PAUSE);
     }
-    if throw_away {
+    if temporary {
         last = tool("umount", TOOL_DEADLINE, |command| command.arg("--lazy").arg(point));
         if mounted_at(point, roots)?.is_none() {
             return Ok(Some("lazily unmounted (something still used it)"));

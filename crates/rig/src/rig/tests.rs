@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Request, Rig};
+use super::{Rig, RigRequest};
 use crate::{Register, RigError, Roots};
 
 struct Machine {
@@ -39,7 +39,7 @@ fn machine(mountinfo: &str, cgroup: &str, files: &[(&str, &str)]) -> Machine {
 impl Machine {
     fn build(&self, memory_bytes: Option<u64>, bps: Option<u64>, iops: Option<u64>) -> Result<Rig, RigError> {
         let directories = vec![self.folder.path().join("not/yet/made")];
-        let request = Request { memory_bytes, disk_bytes_per_s: bps, disk_operations_per_s: iops, directories };
+        let request = RigRequest { memory_bytes, disk_bytes_per_s: bps, disk_operations_per_s: iops, directories };
         Rig::build(&request, &self.register)
     }
 

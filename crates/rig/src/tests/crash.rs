@@ -8,7 +8,7 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use super::{again, is_root, register};
 use crate::remove::mount::loops_of;
-use crate::{FsKind, Hierarchies, Request, Rig, Roots, ThrowAway};
+use crate::{FsKind, Hierarchies, Rig, RigRequest, Roots, TemporaryFileSystem};
 
 /// Called after each thing is registered and before it is made.
 pub(crate) fn die_if_due(id: u64) {
@@ -25,20 +25,20 @@ fn builder() {
     let Ok(folder) = std::env::var("RIG_TEST_FOLDER") else { return };
     let folder = Path::new(&folder);
     let (register, _) = register(folder);
-    let throw_away = ThrowAway::make(FsKind::Ext4, 32 << 20, folder, &register).unwrap();
-    let request = Request {
+    let temporary = TemporaryFileSystem::make(FsKind::Ext4, 32 << 20, folder, &register).unwrap();
+    let request = RigRequest {
         memory_bytes: Some(64 << 20),
         disk_bytes_per_s: Some(7 << 20),
-        directories: vec![throw_away.path().to_owned()],
-        ..Request::default()
+        directories: vec![temporary.path().to_owned()],
+        ..RigRequest::default()
     };
     let rig = Rig::build(&request, &register).unwrap();
     // Someone who outlives us in the box, with a file open on the throw-away file system.
     let script = "for file in \"$@\"; do echo $$ > \"$file\"; done; exec sleep 1000 > still-open";
     let mut sleeper = Command::new("sh");
-    sleeper.args(["-c", script, "sh"]).args(&rig.cgroup_procs).current_dir(throw_away.path());
+    sleeper.args(["-c", script, "sh"]).args(&rig.cgroup_procs).current_dir(temporary.path());
     std::mem::forget(sleeper.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    while !throw_away.path().join("still-open").exists() {
+    while !temporary.path().join("still-open").exists() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     kill_process(getpid(), Signal::KILL).unwrap();

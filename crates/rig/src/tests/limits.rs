@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::{is_root, register, run_boxed};
-use crate::{FsKind, Register, Request, Rig, RigError, ThrowAway};
+use super::{is_root, register, run_in_cgroup};
+use crate::{FsKind, Register, Rig, RigError, RigRequest, TemporaryFileSystem};
 
 fn memory_box(register: &Register) -> Option<Rig> {
-    let request = Request { memory_bytes: Some(64 << 20), ..Request::default() };
+    let request = RigRequest { memory_bytes: Some(64 << 20), ..RigRequest::default() };
     match Rig::build(&request, register) {
         Ok(rig) => Some(rig),
         Err(error @ RigError::NoController { .. }) => {
@@ -29,7 +29,7 @@ fn page_cache_hits_the_limit_of_the_box() {
     let (register, _) = register(folder.path());
     let Some(rig) = memory_box(&register) else { return };
     let output = format!("of={}", folder.path().join("dirt").display());
-    run_boxed(&rig.cgroup_procs, &["dd", "if=/dev/zero", &output, "bs=1M", "count=200", "status=none"]);
+    run_in_cgroup(&rig.cgroup_procs, &["dd", "if=/dev/zero", &output, "bs=1M", "count=200", "status=none"]);
     let (file, key) = match (&rig.memory_v1, &rig.unified) {
         (Some(group), _) => (group.join("memory.failcnt"), ""),
         (None, group) => (group.as_ref().unwrap().join("memory.events"), "max "),
@@ -67,7 +67,7 @@ fn a_box_goes_with_those_who_still_run_in_it_also_upon_panic() {
 fn timed(rig: &Rig, file: &Path, how: &str) -> Duration {
     let output = format!("of={}", file.display());
     let started = Instant::now();
-    run_boxed(&rig.cgroup_procs, &["dd", "if=/dev/zero", &output, "bs=1M", "count=16", how, "status=none"]);
+    run_in_cgroup(&rig.cgroup_procs, &["dd", "if=/dev/zero", &output, "bs=1M", "count=16", how, "status=none"]);
     started.elapsed()
 }
 
@@ -77,7 +77,7 @@ const LIMITED: Duration = Duration::from_millis(1500);
 /// Whether the device is not limited. A limit lets no run be quick; a busy machine lets some be slow, but not all.
 fn is_free(register: &Register, file: &Path, how: &str) -> bool {
     (0..20).any(|_| {
-        let took = timed(&Rig::build(&Request::default(), register).unwrap(), file, how);
+        let took = timed(&Rig::build(&RigRequest::default(), register).unwrap(), file, how);
         println!("16 MiB with {how}: {took:?} unlimited");
         took < LIMITED
     })
@@ -90,13 +90,13 @@ fn a_slow_device_is_slow_for_direct_and_for_buffered_writes() {
     }
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let (register, _) = register(folder.path());
-    let throw_away = ThrowAway::make(FsKind::Ext4, 64 << 20, folder.path(), &register).unwrap();
-    let request = Request {
+    let temporary = TemporaryFileSystem::make(FsKind::Ext4, 64 << 20, folder.path(), &register).unwrap();
+    let request = RigRequest {
         disk_bytes_per_s: Some(8 << 20),
-        directories: vec![throw_away.path().to_owned()],
-        ..Request::default()
+        directories: vec![temporary.path().to_owned()],
+        ..RigRequest::default()
     };
-    let file = throw_away.path().join("written");
+    let file = temporary.path().join("written");
     for how in ["oflag=direct", "conv=fsync"] {
         assert!(is_free(&register, &file, how), "{how}: 16 MiB never take less than {LIMITED:?} here");
         let rig = match Rig::build(&request, &register) {

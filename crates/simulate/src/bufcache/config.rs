@@ -1,10 +1,35 @@
-//! What is played, as numbers.
+//! The settings as numbers.
 
 use super::limits::Limits;
 use crate::parameter::{SettingError, Settings};
 use crate::service::Service;
 
-/// Everything that does not change while the model plays.
+/// What differs from FreeBSD 9.1: the policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Variant {
+    Original,
+    NoClusterWrites,
+    IgnoreSeqcount,
+    Bkvasize64k,
+    PerDirection,
+    HelperUpgrade,
+}
+
+impl Variant {
+    fn of_policy(policy: &str) -> Result<Variant, SettingError> {
+        match policy {
+            "original" => Ok(Variant::Original),
+            "noclusterw" => Ok(Variant::NoClusterWrites),
+            "ignore-seqcount" => Ok(Variant::IgnoreSeqcount),
+            "bkvasize-64k" => Ok(Variant::Bkvasize64k),
+            "per-direction" => Ok(Variant::PerDirection),
+            "helper-upgrade" => Ok(Variant::HelperUpgrade),
+            other => Err(SettingError::unknown_policy("bufcache", other)),
+        }
+    }
+}
+
+/// Everything that stays the same during a run.
 #[derive(Debug, Clone)]
 pub(super) struct Config {
     pub(super) dd: bool,
@@ -57,7 +82,8 @@ const META_PER_FILE: u64 = 3;
 
 impl Config {
     pub(super) fn new(policy: &str, settings: &Settings) -> Result<Config, SettingError> {
-        let bkvasize = if policy == "bkvasize-64k" { 64 << 10 } else { settings.whole("bkvasize") };
+        let variant = Variant::of_policy(policy)?;
+        let bkvasize = if variant == Variant::Bkvasize64k { 64 << 10 } else { settings.whole("bkvasize") };
         let dd = settings.word("workload") == "dd";
         let (block_bytes, iosize_max) = (settings.whole("block_size"), settings.whole("iosize_max"));
         let processes = if dd { 1 } else { settings.whole("rewriters") };
@@ -75,10 +101,10 @@ impl Config {
             dd,
             processes: processes as usize,
             shared_offset: settings.word("offsets") == "shared",
-            per_direction: policy == "per-direction",
-            noclusterw: policy == "noclusterw",
-            ignore_seqcount: policy == "ignore-seqcount",
-            helper_upgrades: policy == "helper-upgrade",
+            per_direction: variant == Variant::PerDirection,
+            noclusterw: variant == Variant::NoClusterWrites,
+            ignore_seqcount: variant == Variant::IgnoreSeqcount,
+            helper_upgrades: variant == Variant::HelperUpgrade,
             block_bytes,
             file_blocks: settings.whole("file_size") / block_bytes,
             call_bytes: settings.whole(if dd { "dd_size" } else { "io_size" }),

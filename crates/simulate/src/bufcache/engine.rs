@@ -111,7 +111,7 @@ impl<'o> Engine<'o> {
         }
         self.observer.phase(if self.config.dd { "write" } else { "rewrite" }, true, 0);
         self.daemon_after(0);
-        let ended_ns = self.play();
+        let ended_ns = self.run_events();
         let hang = self.hangs.then(|| self.hang());
         self.sample_until(ended_ns);
         self.ended_ns = Some(ended_ns);
@@ -135,8 +135,8 @@ impl<'o> Engine<'o> {
         }
     }
 
-    /// Lets things happen until the time is over, all have finished, or nothing will happen any more. When that was.
-    fn play(&mut self) -> u64 {
+    /// Handles events until the runtime is over, all tasks have finished, or nothing will ever happen again. Returns that time.
+    fn run_events(&mut self) -> u64 {
         let runtime_ns = self.config.runtime_ns;
         while let Some(due) = self.agenda.next_due() {
             let now_ns = self.agenda.now_ns();

@@ -144,9 +144,9 @@ fn check(simulation: &Simulation<'_>) {
     }
 }
 
-fn play(policy: &str, settings: &Settings, seed: u64) -> (Outcome, Notes) {
+fn run(policy: &str, settings: &Settings, seed: u64) -> (Outcome, Notes) {
     let mut notes = Notes::default();
-    let outcome = (MODEL.play)(policy, settings, seed, &mut notes).unwrap();
+    let outcome = (MODEL.run)(policy, settings, seed, &mut notes).unwrap();
     (outcome, notes)
 }
 
@@ -198,11 +198,11 @@ proptest! {
     #[test]
     fn a_seed_is_a_course_and_all_bytes_are_told(settings in settings(), trigger in 0_usize..3) {
         let policy = MODEL.policies[trigger].name;
-        let (outcome, notes) = play(policy, &settings, 7);
-        let (again, noted_again) = play(policy, &settings, 7);
+        let (outcome, notes) = run(policy, &settings, 7);
+        let (again, noted_again) = run(policy, &settings, 7);
         prop_assert_eq!(&outcome, &again);
         prop_assert_eq!(&notes.told, &noted_again.told);
-        let (other, _) = play(policy, &settings, 8);
+        let (other, _) = run(policy, &settings, 8);
         prop_assert_ne!(outcome.ended_ns, other.ended_ns);
         if outcome.hang.is_none() {
             let total = Plan::new(&settings).unwrap().total_pages() * 4096;

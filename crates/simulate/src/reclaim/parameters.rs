@@ -127,7 +127,7 @@ impl Setup {
             "wait" => Rule::Wait,
             "no-wait" => Rule::NoWait,
             "progress" => Rule::Progress,
-            other => return Err(SettingError::Contradiction(format!("reclaim has no policy '{other}'"))),
+            other => return Err(SettingError::unknown_policy("reclaim", other)),
         };
         refuse_zeros(settings)?;
         let pages = |name: &str| settings.whole(name).div_ceil(PAGE);

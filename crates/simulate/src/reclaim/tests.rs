@@ -36,8 +36,8 @@ fn small() -> Settings {
     settings
 }
 
-fn play(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Outcome {
-    (MODEL.play)(policy, settings, seed, observer).unwrap()
+fn run(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Outcome {
+    (MODEL.run)(policy, settings, seed, observer).unwrap()
 }
 
 /// Checks what it is told: nobody does two things at once, times ascend, nothing ends before it began.
@@ -114,7 +114,7 @@ impl Observer for Strict {
 fn the_same_seed_gives_the_same_course() {
     let course = |seed| {
         let mut strict = Strict::default();
-        let outcome = play("wait", &small(), seed, &mut strict);
+        let outcome = run("wait", &small(), seed, &mut strict);
         (outcome, strict.told, strict.requests)
     };
     assert_eq!(course(7), course(7));
@@ -127,7 +127,7 @@ fn memory_that_is_too_small_is_a_hang_and_says_who_waits_for_whom() {
     for (name, value) in [("memory", "100m"), ("allocation", "95m"), ("runtime", "600s")] {
         settings.set(name, value).unwrap();
     }
-    let hang = play("no-wait", &settings, 1, &mut Unobserved).hang.expect("12 x 95 MiB do not fit");
+    let hang = run("no-wait", &settings, 1, &mut Unobserved).hang.expect("12 x 95 MiB do not fit");
     assert!(hang.at_ns < 300_000_000_000);
     let waiter = hang.waiters.iter().find(|waiter| waiter.awaits == "free memory").expect("somebody wants memory");
     assert!(waiter.from.iter().any(|task| task.starts_with("worker ")), "{waiter:?}");
@@ -138,9 +138,9 @@ fn nonsense_is_refused() {
     for (name, value) in [("workers", "0"), ("memory", "10m"), ("seek_least", "1s"), ("du", "99")] {
         let mut settings = small();
         settings.set(name, value).unwrap();
-        assert!((MODEL.play)("wait", &settings, 1, &mut Unobserved).is_err(), "{name}");
+        assert!((MODEL.run)("wait", &settings, 1, &mut Unobserved).is_err(), "{name}");
     }
-    assert!((MODEL.play)("pray", &small(), 1, &mut Unobserved).is_err());
+    assert!((MODEL.run)("pray", &small(), 1, &mut Unobserved).is_err());
 }
 
 proptest! {
@@ -161,7 +161,7 @@ proptest! {
         settings.set("request", request).unwrap();
         let mut strict = Strict::default();
         // The world itself checks its books every 10 s of its time.
-        let outcome = play(policy, &settings, seed, &mut strict);
+        let outcome = run(policy, &settings, seed, &mut strict);
         prop_assert!(outcome.hang.is_some() || outcome.ended_ns == 30_000_000_000);
         prop_assert!(strict.samples >= 30);
 

@@ -11,7 +11,7 @@ use super::fit::{Fit, fit, fit_with};
 use super::layer::{Shape, is_sync};
 use super::pool::Limit;
 use super::replay::{Met, replay};
-use super::settings;
+use super::settings::{self, Scheduler};
 use super::tally::percentile;
 use crate::parameter::Settings;
 
@@ -50,6 +50,9 @@ fn class(kind: Kind) -> usize {
 }
 
 /// Predicts, from the requests of one device.
+///
+/// # Panics
+/// Where the question names a policy that [`super::MODEL`] does not have, which is our bug.
 pub fn predict(rows: &[RequestRecord], question: &Question<'_>) -> Prediction {
     let arrivals = arrivals(rows);
     let requests = &arrivals.requests;
@@ -63,7 +66,9 @@ pub fn predict(rows: &[RequestRecord], question: &Question<'_>) -> Prediction {
     let wake_ns = question.wake_ns.unwrap_or_else(|| wake_ns(&arrivals));
     let settings = &with_budget(question.settings, requests, &fit);
     let predicted = policies.iter().map(|policy| {
-        let met = replay(&arrivals, &fit, shape(policy, question, &fit, wake_ns), settings::elevator(policy, settings));
+        let scheduler = Scheduler::of_policy(policy).expect("a question names policies of the model");
+        let shape = shape(scheduler, question, &fit, wake_ns);
+        let met = replay(&arrivals, &fit, shape, settings::elevator(scheduler, settings));
         Predicted {
             policy: (*policy).to_owned(),
             latencies: latencies(&arrivals, &met),
@@ -117,11 +122,13 @@ fn as_met(request: &Recorded) -> Met {
 }
 
 /// blk-mq: without a scheduler requests are the device's own, with one there are more.
-fn shape(policy: &str, question: &Question<'_>, fit: &Fit, wake_ns: u64) -> Shape {
+fn shape(scheduler: Scheduler, question: &Question<'_>, fit: &Fit, wake_ns: u64) -> Shape {
     let depth = question.depth.unwrap_or(fit.depth).max(1);
-    let requests = match policy {
-        "none" => depth,
-        _ => question.nr_requests.unwrap_or(depth.saturating_mul(2)).max(1),
+    let requests = match scheduler {
+        Scheduler::None => depth,
+        Scheduler::Cfq | Scheduler::Deadline | Scheduler::Bfq => {
+            question.nr_requests.unwrap_or(depth.saturating_mul(2)).max(1)
+        }
     };
     Shape {
         limit: Limit::Shared(requests, requests),

@@ -16,11 +16,11 @@ pub(super) struct Met {
     pub(super) completed_ns: u64,
 }
 
-/// Plays all of it; what each request met, in the order of the requests. A task submits its requests in their recorded
-/// order, one after another, and sleeps while there is none to be had.
+/// Replays all arrivals. Returns the times of each request, in the order of the requests. A task submits its requests in
+/// their recorded order, one after another, and sleeps while no request is free.
 pub(super) fn replay(arrivals: &Arrivals, fit: &Fit, shape: Shape, elevator: Box<dyn Elevator>) -> Vec<Option<Met>> {
     let mut replay = Replay::new(arrivals, fit, Layer::new(shape, elevator));
-    replay.play();
+    replay.run();
     replay.met
 }
 
@@ -58,7 +58,7 @@ impl<'a> Replay<'a> {
         replay
     }
 
-    fn play(&mut self) {
+    fn run(&mut self) {
         while let Some(due) = self.layer.agenda.next_due() {
             match due {
                 Due::Task(task) => {

@@ -84,12 +84,33 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     parameter("begins_again", Duration, "2s", "BFQ: a task without requests for so long begins again", BFQ),
 ];
 
-/// The scheduler of a policy.
-pub(super) fn elevator(policy: &str, settings: &Settings) -> Box<dyn Elevator> {
+/// The scheduler of a policy, which may be with or without promotion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scheduler {
+    Cfq,
+    Deadline,
+    Bfq,
+    None,
+}
+
+impl Scheduler {
+    pub(super) fn of_policy(policy: &str) -> Result<Scheduler, SettingError> {
+        match policy {
+            "cfq" | "cfq-promote" => Ok(Scheduler::Cfq),
+            "deadline" | "deadline-promote" => Ok(Scheduler::Deadline),
+            "bfq" | "bfq-promote" => Ok(Scheduler::Bfq),
+            "none" => Ok(Scheduler::None),
+            other => Err(SettingError::unknown_policy("sched", other)),
+        }
+    }
+}
+
+/// The scheduler with its tunables.
+pub(super) fn elevator(scheduler: Scheduler, settings: &Settings) -> Box<dyn Elevator> {
     let whole = |name: &str| settings.whole(name);
     let expire_ns = [whole("fifo_expire_sync"), whole("fifo_expire_async")];
-    match policy.trim_end_matches("-promote") {
-        "cfq" => Box::new(cfq::Cfq::new(cfq::Tunables {
+    match scheduler {
+        Scheduler::Cfq => Box::new(cfq::Cfq::new(cfq::Tunables {
             quantum: whole("quantum"),
             slice_sync_ns: whole("slice_sync"),
             slice_async_ns: whole("slice_async"),
@@ -99,13 +120,13 @@ pub(super) fn elevator(policy: &str, settings: &Settings) -> Box<dyn Elevator> {
             fifo_expire_async_ns: expire_ns[1],
             target_latency_ns: whole("target_latency"),
         })),
-        "deadline" => Box::new(deadline::Deadline::new(deadline::Tunables {
+        Scheduler::Deadline => Box::new(deadline::Deadline::new(deadline::Tunables {
             fifo_batch: whole("fifo_batch"),
             read_expire_ns: whole("read_expire"),
             write_expire_ns: whole("write_expire"),
             writes_starved: whole("writes_starved"),
         })),
-        "bfq" => Box::new(bfq::Bfq::new(bfq::Tunables {
+        Scheduler::Bfq => Box::new(bfq::Bfq::new(bfq::Tunables {
             budget_sectors: whole("budget"),
             timeout_ns: whole("timeout_sync"),
             slice_idle_ns: whole("slice_idle"),
@@ -115,7 +136,7 @@ pub(super) fn elevator(policy: &str, settings: &Settings) -> Box<dyn Elevator> {
             begins_again_ns: whole("begins_again"),
             fifo_expire_ns: expire_ns,
         })),
-        _ => Box::new(fifo::Fifo::default()),
+        Scheduler::None => Box::new(fifo::Fifo::default()),
     }
 }
 
@@ -128,7 +149,8 @@ pub(super) fn shape(settings: &Settings) -> Result<Shape, SettingError> {
     let requests = count("nr_requests")?;
     let limit = match settings.word("pool") {
         "shared" => Limit::Shared(requests, requests),
-        _ => Limit::Separate(requests),
+        "separate" => Limit::Separate(requests),
+        other => unreachable!("pool is a word of the table, not {other}"),
     };
     // A device that takes no time is asked for more and more within one moment, for ever.
     if settings.whole("service") < LEAST_SERVICE_NS {
@@ -170,6 +192,7 @@ pub(super) fn service(settings: &Settings) -> Service {
     match settings.word("service_form") {
         "constant" => Service::Constant(mean_ns),
         "uniform" => Service::Uniform(mean_ns / 2, mean_ns + mean_ns / 2),
-        _ => Service::Exponential(mean_ns),
+        "exponential" => Service::Exponential(mean_ns),
+        other => unreachable!("service_form is a word of the table, not {other}"),
     }
 }

@@ -9,7 +9,7 @@ use super::elevator::{Choice, Elevator, Entry};
 use super::layer::{Due, Layer, Shape};
 use super::mix::{Mix, Role};
 use super::pool::Limit;
-use super::settings;
+use super::settings::{self, Scheduler};
 use crate::observer::{Metric, Observer, Operation as Done, Unobserved, Wait};
 use crate::parameter::Settings;
 use crate::policy::Outcome;
@@ -21,8 +21,8 @@ fn set(values: &[(&str, &str)]) -> Settings {
     settings
 }
 
-fn played(policy: &str, values: &[(&str, &str)], seed: u64) -> Outcome {
-    (MODEL.play)(policy, &set(values), seed, &mut Unobserved).unwrap()
+fn run(policy: &str, values: &[(&str, &str)], seed: u64) -> Outcome {
+    (MODEL.run)(policy, &set(values), seed, &mut Unobserved).unwrap()
 }
 
 fn figure(outcome: &Outcome, name: &str) -> f64 {
@@ -37,7 +37,7 @@ fn about(value: f64, documents: f64, factor: f64) {
 
 #[test]
 fn under_cfq_a_write_over_a_second_waits_while_hundreds_of_reads_are_done() {
-    let outcome = played("cfq", &[], 1);
+    let outcome = run("cfq", &[], 1);
     for (name, documents) in [("meanwhile_r", 445.0), ("meanwhile_rm", 22.0), ("meanwhile_ra", 31.0)] {
         about(figure(&outcome, name), documents, 1.3);
     }
@@ -51,14 +51,14 @@ fn under_cfq_a_write_over_a_second_waits_while_hundreds_of_reads_are_done() {
 /// By Little's law the document's mean wait for a request, seven times that in the scheduler, needs seven times 128 tasks.
 #[test]
 fn ten_seconds_for_a_request_take_nine_hundred_waiting_tasks() {
-    let outcome = played("cfq", &[("writers", "900")], 1);
+    let outcome = run("cfq", &[("writers", "900")], 1);
     about(figure(&outcome, "async_q2g_mean_ns"), 10.19e9, 1.3);
     about(figure(&outcome, "async_i2d_mean_ns"), 1.48e9, 1.3);
 }
 
 #[test]
 fn other_schedulers_do_not_starve_writes_for_so_long() {
-    let slow = |policy| figure(&played(policy, &[], 1), "slow_async_writes");
+    let slow = |policy| figure(&run(policy, &[], 1), "slow_async_writes");
     let cfq = slow("cfq");
     for policy in ["deadline", "bfq", "none"] {
         assert!(slow(policy) * 10.0 < cfq, "{policy}");
@@ -67,7 +67,7 @@ fn other_schedulers_do_not_starve_writes_for_so_long() {
 
 #[test]
 fn promotion_cures_the_journals_inversion() {
-    let fsync = |policy| figure(&played(policy, &[], 1), "fsync_p50_ns");
+    let fsync = |policy| figure(&run(policy, &[], 1), "fsync_p50_ns");
     assert!(fsync("cfq") > 1e9);
     assert!(fsync("cfq-promote") * 20.0 < fsync("cfq"));
     // mq-deadline looks at directions, not at who waits: only the wait for a request is cured.
@@ -79,15 +79,23 @@ fn promotion_cures_the_journals_inversion() {
 fn the_same_seed_is_the_same_course() {
     let short = [("duration", "5s")];
     for policy in MODEL.policies {
-        assert_eq!(played(policy.name, &short, 7), played(policy.name, &short, 7), "{}", policy.name);
+        assert_eq!(run(policy.name, &short, 7), run(policy.name, &short, 7), "{}", policy.name);
     }
-    assert_ne!(played("cfq", &short, 7), played("cfq", &short, 8));
+    assert_ne!(run("cfq", &short, 7), run("cfq", &short, 8));
+}
+
+#[test]
+fn a_policy_that_the_model_does_not_have_is_an_error() {
+    for model in crate::models::ALL {
+        let error = (model.run)("mq-deadlin", &Settings::new(model.parameters), 1, &mut Panicking).unwrap_err();
+        assert_eq!(error.to_string(), format!("{} has no policy 'mq-deadlin'", model.name));
+    }
 }
 
 #[test]
 fn nonsense_is_refused_before_anything_is_told() {
     for values in [[("depth", "0")], [("nr_requests", "0")], [("writers", "200000")]] {
-        assert!((MODEL.play)("cfq", &set(&values), 1, &mut Panicking).is_err());
+        assert!((MODEL.run)("cfq", &set(&values), 1, &mut Panicking).is_err());
     }
 }
 
@@ -147,7 +155,7 @@ fn a_scheduler_that_gives_nothing_is_a_hang() {
     let settings = set(&[]);
     let mut layer = Layer::new(settings::shape(&settings).unwrap(), Box::new(Greedy::default()));
     let mut mix = Mix::new(settings::numbers("cfq", &settings).unwrap(), Random::new(1), &mut layer);
-    let hang = super::play::until_hang(&mut layer, &mut mix).expect("nothing can happen");
+    let hang = super::run::until_hang(&mut layer, &mut mix).expect("nothing can happen");
     let program = hang.waiters.iter().find(|waiter| waiter.task == "program 1").expect("it waits");
     assert_eq!(
         (program.awaits.as_str(), program.from.as_slice()),
@@ -180,7 +188,7 @@ proptest! {
     #[test]
     fn nothing_is_lost_or_done_twice_and_no_limit_is_passed(
         handed in prop::collection::vec(handed(), 1..200),
-        policy in prop::sample::select(vec!["none", "deadline", "cfq", "bfq"]),
+        scheduler in prop::sample::select(vec![Scheduler::None, Scheduler::Deadline, Scheduler::Cfq, Scheduler::Bfq]),
         (limit, most, depth, servers) in (1..12_u32, 1..12_u32, 1..9_u32, 1..9_u32),
         shared in any::<bool>(),
         wake_ns in prop::sample::select(vec![0, 400_000]),
@@ -189,7 +197,7 @@ proptest! {
         let limit = if shared { Limit::Shared(limit, most.min(limit)) } else { Limit::Separate(limit) };
         let max_sectors = if merges { 64 } else { 0 };
         let shape = Shape { limit, depth, servers, max_sectors, slow_ns: 1_000_000, wake_ns };
-        let mut layer = Layer::new(shape, settings::elevator(policy, &Settings::new(MODEL.parameters)));
+        let mut layer = Layer::new(shape, settings::elevator(scheduler, &Settings::new(MODEL.parameters)));
         for (number, handed) in handed.iter().enumerate() {
             layer.agenda.at(handed.at_us * 1000, Due::Task(number as u32));
         }

@@ -25,7 +25,7 @@ static TOY: Model = Model {
     about: "a writer behind a slow disk",
     policies: &[Policy { name: "hangs", about: "stops" }, Policy { name: "works", about: "goes on" }],
     parameters: &[Parameter { name: "writes", kind: ParameterKind::Count, default: "40", about: "", source: "" }],
-    play: toy,
+    run: toy,
 };
 
 const METRICS: &[Metric] =

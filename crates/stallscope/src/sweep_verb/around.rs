@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use model::quantity::{Bytes, parse_size};
-use rig::{BlockDevice, Entry, FileSystem, FsKind, Register, Roots, Setting, ThrowAway, devices_under};
+use rig::{BlockDevice, Entry, FileSystem, FsKind, Register, Roots, Setting, TemporaryFileSystem, devices_under};
 use sweep::{FileSystemSpec, Setup, SweepFile};
 
 use crate::failure::Failure;
 
 /// Built before a run and taken down after it, also when building fails half-way.
 pub(super) struct Around {
-    file_system: Option<ThrowAway>,
+    file_system: Option<TemporaryFileSystem>,
     directories: Vec<PathBuf>,
     settings: Vec<Entry>,
     register: Register,
@@ -28,7 +28,7 @@ impl Around {
             Some(made) => vec![made.path().to_owned()],
             None => file.directories.iter().map(PathBuf::from).collect(),
         };
-        let commands = |part: fn(&sweep::Command) -> &String| {
+        let commands = |part: fn(&sweep::RunHooks) -> &String| {
             setup.commands.iter().map(part).filter(|command| !command.is_empty()).cloned().collect::<Vec<_>>()
         };
         let mut after = commands(|command| &command.after);
@@ -107,7 +107,7 @@ impl Around {
         }
         let settings = std::mem::take(&mut self.settings);
         let mut removed = self.register.undo_all(settings);
-        removed.extend(self.file_system.take().map(ThrowAway::remove).unwrap_or_default());
+        removed.extend(self.file_system.take().map(TemporaryFileSystem::remove).unwrap_or_default());
         left.extend(removed.iter().filter(|removed| !removed.complete).map(ToString::to_string));
         left
     }
@@ -125,13 +125,13 @@ fn shell(command: &str) -> Result<(), String> {
     }
 }
 
-fn make(spec: &FileSystemSpec, register: &Register) -> Result<ThrowAway, Failure> {
+fn make(spec: &FileSystemSpec, register: &Register) -> Result<TemporaryFileSystem, Failure> {
     let kind = FsKind::from_name(&spec.kind).ok_or_else(|| {
         Failure::usage(format_args!("there is no file system '{}' to make; known are xfs, ext4, btrfs", spec.kind))
     })?;
     let size_bytes = parse_size(&spec.size).map_err(Failure::usage)?;
     let wanted = FileSystem { kind, size_bytes, mkfs: spec.mkfs.clone(), mount: spec.mount.clone() };
-    ThrowAway::make_as(&wanted, &place(spec, size_bytes)?, register).map_err(Failure::machine)
+    TemporaryFileSystem::make_as(&wanted, &place(spec, size_bytes)?, register).map_err(Failure::machine)
 }
 
 /// The directory for the image.

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use rig::{Entry, Hierarchies, Register, Thing, ThrowAway};
+use rig::{Entry, Hierarchies, Register, TemporaryFileSystem, Thing};
 
 /// Without what it would do in the background later.
 pub const EXT4: &str = "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0";
@@ -23,7 +23,7 @@ pub struct Ground {
     rules: RefCell<Vec<Entry>>,
     settings: RefCell<Vec<(PathBuf, String)>>,
     neighbours: RefCell<Vec<Child>>,
-    home: ThrowAway,
+    home: TemporaryFileSystem,
 }
 
 /// A loop device, and the file system on it where there is one.
@@ -59,7 +59,7 @@ impl Ground {
     pub fn new() -> Ground {
         let (register, _) = Register::open().unwrap();
         // In memory: what others do to the machine's disk must not change what is measured.
-        let home = ThrowAway::directory(0, Path::new("/dev/shm"), &register).unwrap();
+        let home = TemporaryFileSystem::directory(0, Path::new("/dev/shm"), &register).unwrap();
         Ground {
             register,
             entries: RefCell::default(),

@@ -52,7 +52,7 @@ fn recorded(policy: &str, nr_requests: &str) -> Vec<RequestRecord> {
     LOAD.iter().for_each(|(name, value)| settings.set(name, value).unwrap());
     settings.set("nr_requests", nr_requests).unwrap();
     let mut recorder = Recorder::default();
-    (MODEL.play)(policy, &settings, 3, &mut recorder).unwrap();
+    (MODEL.run)(policy, &settings, 3, &mut recorder).unwrap();
     recorder.0
 }
 

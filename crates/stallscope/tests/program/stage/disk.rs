@@ -5,11 +5,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rig::{FsKind, Register, ThrowAway};
+use rig::{FsKind, Register, TemporaryFileSystem};
 
 /// A mounted file system on a loop device; unmounted and deleted when dropped.
 pub struct Disk {
-    made: ThrowAway,
+    made: TemporaryFileSystem,
     // Dropped after the file system whose image lies in it.
     home: tempfile::TempDir,
 }
@@ -34,7 +34,7 @@ impl Disk {
 
     fn make_in(kind: FsKind, bytes: u64, home: tempfile::TempDir) -> Disk {
         let (register, _) = Register::open().unwrap();
-        let made = ThrowAway::make(kind, bytes, home.path(), &register).unwrap();
+        let made = TemporaryFileSystem::make(kind, bytes, home.path(), &register).unwrap();
         Disk { made, home }
     }
 

@@ -22,7 +22,7 @@ const CUT_OFF: &str = "cut-off";
 
 /// A finished run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finished {
+pub struct FinishedRun {
     /// Number of its cell.
     pub cell: u32,
     /// Its directory in `runs`.
@@ -35,15 +35,15 @@ pub struct Finished {
 
 /// An open sweep folder.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct SweepFolder {
     folder: PathBuf,
     file: File,
-    finished: Vec<Finished>,
+    finished: Vec<FinishedRun>,
 }
 
-impl Ledger {
+impl SweepFolder {
     /// Opens the sweep's folder, or makes it. A folder of another sweep, or with other things in it, is refused.
-    pub fn open(folder: &Path, sweep: &SweepFile) -> Result<Ledger, SweepError> {
+    pub fn open(folder: &Path, sweep: &SweepFile) -> Result<SweepFolder, SweepError> {
         let description = folder.join(SWEEP);
         let text = serde_json::to_string_pretty(sweep).expect("a sweep is plain data");
         match fs::read_to_string(&description) {
@@ -72,11 +72,11 @@ impl Ledger {
             return Err(SweepError::Foreign { path: folder.to_owned(), why });
         }
         let finished = read(&file).map_err(SweepError::folder(&path))?;
-        Ok(Ledger { folder: folder.to_owned(), file, finished })
+        Ok(SweepFolder { folder: folder.to_owned(), file, finished })
     }
 
     /// The finished runs.
-    pub fn finished(&self) -> &[Finished] {
+    pub fn finished(&self) -> &[FinishedRun] {
         &self.finished
     }
 
@@ -85,7 +85,7 @@ impl Ledger {
         self.finished.iter().any(|finished| finished.cell == cell.number)
     }
 
-    /// Where a cell's run goes. What an earlier try left there is put aside.
+    /// Where a cell's run goes. AxisKind an earlier try left there is put aside.
     pub fn run_directory(&self, cell: &Cell, setup: &Setup) -> Result<PathBuf, SweepError> {
         self.put_aside(cell, setup)?;
         Ok(self.folder.join(RUNS).join(run_name(cell, setup)))
@@ -104,7 +104,7 @@ impl Ledger {
     }
 
     /// Remembers a finished run, durably.
-    pub fn finish(&mut self, finished: Finished) -> Result<(), SweepError> {
+    pub fn finish(&mut self, finished: FinishedRun) -> Result<(), SweepError> {
         let path = self.folder.join(FINISHED);
         let line = serde_json::to_string(&finished).expect("plain data") + "\n";
         let write = |mut file: &File| file.write_all(line.as_bytes()).and_then(|()| file.sync_data());
@@ -130,14 +130,14 @@ pub fn run_name(cell: &Cell, setup: &Setup) -> String {
 }
 
 /// A line cut short by a crash belongs to a run that is made again; so is one that is damaged.
-fn read(file: &File) -> std::io::Result<Vec<Finished>> {
+fn read(file: &File) -> std::io::Result<Vec<FinishedRun>> {
     let mut finished = Vec::new();
     let mut ends_with_newline = true;
     let mut reader = BufReader::new(file);
     let mut line = String::new();
     while reader.read_line(&mut line)? > 0 {
         ends_with_newline = line.ends_with('\n');
-        finished.extend(serde_json::from_str::<Finished>(&line));
+        finished.extend(serde_json::from_str::<FinishedRun>(&line));
         line.clear();
     }
     if !ends_with_newline {

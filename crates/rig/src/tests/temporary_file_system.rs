@@ -3,10 +3,10 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::{is_root, register};
+use super::{is_root, register, register_after_death};
 use crate::child::find_tool;
 use crate::remove::mount::loops_of;
-use crate::{FsKind, Request, Rig, RigError, Roots, ThrowAway};
+use crate::{FsKind, Rig, RigError, RigRequest, Roots, TemporaryFileSystem};
 
 #[test]
 fn each_kind_is_made_used_and_removed() {
@@ -16,7 +16,7 @@ fn each_kind_is_made_used_and_removed() {
     for (kind, size_bytes) in [(FsKind::Xfs, 320 << 20), (FsKind::Ext4, 64 << 20), (FsKind::Btrfs, 160 << 20)] {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let (register, _) = register(folder.path());
-        let made = match ThrowAway::make(kind, size_bytes, folder.path(), &register) {
+        let made = match TemporaryFileSystem::make(kind, size_bytes, folder.path(), &register) {
             Err(error @ (RigError::MissingTool { .. } | RigError::Tool { .. })) => {
                 println!("skipped: {error}");
                 continue;
@@ -42,7 +42,7 @@ fn a_busy_file_system_is_let_go_when_its_user_is() {
     }
     let folder = tempfile::tempdir().unwrap();
     let (register, _) = register(folder.path());
-    let made = ThrowAway::make(FsKind::Ext4, 32 << 20, folder.path(), &register).unwrap();
+    let made = TemporaryFileSystem::make(FsKind::Ext4, 32 << 20, folder.path(), &register).unwrap();
     let image = made.path().with_file_name("image");
     let held = std::fs::File::create(made.path().join("held")).unwrap();
     let removed = made.remove();
@@ -85,7 +85,7 @@ fn a_frozen_file_system_is_thawed_and_removed() {
     let Some(fsfreeze) = find_tool("fsfreeze").filter(|_| is_root("a frozen file system")) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (register, _) = register(folder.path());
-    let made = ThrowAway::make(FsKind::Ext4, 32 << 20, folder.path(), &register).unwrap();
+    let made = TemporaryFileSystem::make(FsKind::Ext4, 32 << 20, folder.path(), &register).unwrap();
     assert!(Command::new(fsfreeze).arg("-f").arg(made.path()).status().unwrap().success());
     // It writes to the frozen file system and hangs until it is thawed.
     let script = format!("echo x > {}", made.path().join("stuck").display());
@@ -101,8 +101,8 @@ fn a_box_with_a_process_stuck_in_the_kernel_is_left_in_time_and_removed_later() 
     let Some(fsfreeze) = find_tool("fsfreeze").filter(|_| is_root("a frozen file system")) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (register, _) = register(folder.path());
-    let made = ThrowAway::make(FsKind::Ext4, 32 << 20, folder.path(), &register).unwrap();
-    let request = Request { memory_bytes: Some(64 << 20), ..Request::default() };
+    let made = TemporaryFileSystem::make(FsKind::Ext4, 32 << 20, folder.path(), &register).unwrap();
+    let request = RigRequest { memory_bytes: Some(64 << 20), ..RigRequest::default() };
     let rig = match Rig::build(&request, &register) {
         Err(error @ RigError::NoController { .. }) => return println!("skipped: {error}"),
         rig => rig.unwrap(),
@@ -117,7 +117,8 @@ fn a_box_with_a_process_stuck_in_the_kernel_is_left_in_time_and_removed_later() 
     assert!(procs.exists());
     // Removing the file system thaws it, which lets the process die.
     assert!(made.remove().iter().all(|outcome| outcome.complete));
-    let removed = register.remove_all();
+    drop(register);
+    let removed = register_after_death(folder.path());
     assert!(removed.len() == 1 && removed[0].complete, "{removed:?}");
     assert!(!procs.exists());
     let _ = writer.wait();
@@ -127,10 +128,10 @@ fn a_box_with_a_process_stuck_in_the_kernel_is_left_in_time_and_removed_later() 
 fn what_cannot_be_had_is_told_and_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let (register, _) = register(folder.path());
-    let error = ThrowAway::directory(1 << 60, folder.path(), &register).unwrap_err();
+    let error = TemporaryFileSystem::directory(1 << 60, folder.path(), &register).unwrap_err();
     assert!(matches!(error, RigError::NoSpace { .. }), "{error}");
     // Too small for XFS and for a journal on ext4.
-    let made = ThrowAway::best_available(16 << 10, folder.path(), &register).unwrap();
+    let made = TemporaryFileSystem::best_available(16 << 10, folder.path(), &register).unwrap();
     assert!(made.path().is_dir());
     assert_eq!(made.kind(), None, "{:?}", made.notes());
     assert!(made.notes().last().unwrap().contains("using a plain directory"), "{:?}", made.notes());
@@ -155,7 +156,7 @@ fn an_image_from_before_a_restart_is_removed_and_others_are_not() {
     };
     let gone = make("stallscope-1-2-0", Some(&earlier));
     let kept = [make("stallscope-1-2-1", Some(&owner)), make("stallscope-1-2-2", None), make("other", Some(&earlier))];
-    let made = ThrowAway::directory(0, &place, &register).unwrap();
+    let made = TemporaryFileSystem::directory(0, &place, &register).unwrap();
     assert_eq!(made.notes().len(), 1, "{:?}", made.notes());
     assert!(!gone.exists());
     assert!(kept.iter().all(|path| path.join("image").exists()));

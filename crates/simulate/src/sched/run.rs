@@ -25,16 +25,17 @@ const METRICS: &[Metric] = &[
 ];
 
 /// Plays.
-pub(super) fn play(
+pub(super) fn run(
     policy: &str,
     settings: &Settings,
     seed: u64,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, SettingError> {
+    let scheduler = settings::Scheduler::of_policy(policy)?;
     let shape = settings::shape(settings)?;
     let numbers = settings::numbers(policy, settings)?;
     let service = settings::service(settings);
-    let mut layer = Layer::new(shape, settings::elevator(policy, settings));
+    let mut layer = Layer::new(shape, settings::elevator(scheduler, settings));
     let mut random = Random::new(seed);
     // A sequence of its own, so that the device does the same whatever the tasks do.
     let mut device_random = Random::new(random.number());

@@ -17,8 +17,8 @@ const REMEDY: &str = "remove it, or make it a directory of your own with mode 07
 
 /// A checked folder.
 #[derive(Debug)]
-pub(super) struct Place {
-    folder: PathBuf,
+pub(super) struct RegisterFolder {
+    path: PathBuf,
 }
 
 /// The machine's folder for this user.
@@ -33,10 +33,10 @@ pub(super) fn default_folder() -> PathBuf {
     }
 }
 
-impl Place {
+impl RegisterFolder {
     /// Makes the folder where it is missing. One that somebody else owns or can write to is refused: its files would
     /// tell us what to delete.
-    pub(super) fn open(folder: &Path) -> Result<Place, RigError> {
+    pub(super) fn open(folder: &Path) -> Result<RegisterFolder, RigError> {
         let refused = |why: String| RigError::Register { path: folder.to_owned(), why, remedy: REMEDY };
         match DirBuilder::new().mode(0o700).create(folder) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(refused(error.to_string())),
@@ -52,16 +52,16 @@ impl Place {
         if metadata.mode() & 0o022 != 0 {
             return Err(refused(format!("others can write to it (mode {:04o})", metadata.mode() & 0o7777)));
         }
-        Ok(Place { folder: folder.to_owned() })
+        Ok(RegisterFolder { path: folder.to_owned() })
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The lock of everything that two programs must not do at once. Held until the file is dropped.
     pub(super) fn lock(&self) -> Result<File, RigError> {
-        let path = self.folder.join("lock");
+        let path = self.path.join("lock");
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
         let file = file.map_err(RigError::io("open", &path))?;
         let started = Instant::now();
@@ -81,7 +81,7 @@ impl Place {
     }
 
     fn has_living(&self, is_meant: impl Fn(&str) -> bool) -> bool {
-        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let files = fs::read_dir(&self.path).into_iter().flatten().flatten();
         let meant = files.filter(|entry| is_meant(&entry.file_name().to_string_lossy()));
         let mut journals = meant.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "json"));
         // A file that cannot be taken is locked by its living owner.
@@ -92,7 +92,7 @@ impl Place {
     pub(super) fn sweep(&self, roots: &Roots) -> Result<Vec<Removed>, RigError> {
         let mut removed = Vec::new();
         let has_company = self.has_living(|_| true);
-        for entry in fs::read_dir(&self.folder).map_err(RigError::io("list", &self.folder))?.flatten() {
+        for entry in fs::read_dir(&self.path).map_err(RigError::io("list", &self.path))?.flatten() {
             let path = entry.path();
             match path.extension().and_then(|extension| extension.to_str()) {
                 Some("json") => {}

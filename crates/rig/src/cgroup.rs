@@ -9,7 +9,7 @@ use crate::thing::PREFIX;
 use crate::{Entry, Hierarchy, Register, RigError, Thing};
 
 /// A name that no other program and no other box of this program has.
-fn box_name() -> String {
+fn cgroup_name() -> String {
     static MADE: AtomicU32 = AtomicU32::new(0);
     format!("{PREFIX}{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed))
 }
@@ -22,7 +22,7 @@ pub(crate) fn make_v1(
     register: &Register,
     entries: &mut Vec<Entry>,
 ) -> Result<PathBuf, RigError> {
-    let path = hierarchy.own.join(box_name());
+    let path = hierarchy.own.join(cgroup_name());
     entries.push(register.enter(Thing::Cgroup { path: path.clone() })?);
     fs::create_dir(&path).map_err(RigError::cgroup(flag, "make".into(), &path))?;
     Ok(path)
@@ -115,7 +115,7 @@ fn make_below(
         allowed.map_err(io::Error::from).map_err(RigError::cgroup(flag, "write to".into(), &procs))?;
     }
     enable(flag, parent, controllers, register, entries)?;
-    let path = parent.join(box_name());
+    let path = parent.join(cgroup_name());
     entries.push(register.enter(Thing::Cgroup { path: path.clone() })?);
     fs::create_dir(&path).map_err(RigError::cgroup(flag, "make".into(), &path))?;
     Ok(path)

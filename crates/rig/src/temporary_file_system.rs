@@ -72,9 +72,9 @@ pub struct FileSystem {
 }
 
 /// A mounted throw-away file system, or the plain directory that stands in for it. Dropping it removes it as
-/// [`ThrowAway::remove`] does, but cannot tell how that went.
+/// [`TemporaryFileSystem::remove`] does, but cannot tell how that went.
 #[derive(Debug)]
-pub struct ThrowAway {
+pub struct TemporaryFileSystem {
     path: PathBuf,
     kind: Option<FsKind>,
     device: Option<String>,
@@ -83,21 +83,26 @@ pub struct ThrowAway {
     entries: Vec<Entry>,
 }
 
-impl ThrowAway {
+impl TemporaryFileSystem {
     /// Makes a file system of that size with its image in the directory `place`. An error leaves nothing behind.
-    pub fn make(kind: FsKind, size_bytes: u64, place: &Path, register: &Register) -> Result<ThrowAway, RigError> {
-        ThrowAway::make_as(&FileSystem { kind, size_bytes, mkfs: vec![], mount: vec![] }, place, register)
+    pub fn make(
+        kind: FsKind,
+        size_bytes: u64,
+        place: &Path,
+        register: &Register,
+    ) -> Result<TemporaryFileSystem, RigError> {
+        TemporaryFileSystem::make_as(&FileSystem { kind, size_bytes, mkfs: vec![], mount: vec![] }, place, register)
     }
 
-    /// Like [`ThrowAway::make`], with options for mkfs and mount.
-    pub fn make_as(wanted: &FileSystem, place: &Path, register: &Register) -> Result<ThrowAway, RigError> {
+    /// Like [`TemporaryFileSystem::make`], with options for mkfs and mount.
+    pub fn make_as(wanted: &FileSystem, place: &Path, register: &Register) -> Result<TemporaryFileSystem, RigError> {
         let FileSystem { kind, size_bytes, .. } = *wanted;
         let (mkfs, mkfs_arguments, package) = kind.mkfs();
         if !rustix::process::geteuid().is_root() {
             return Err(RigError::NotRoot);
         }
         let mkfs = find_tool(mkfs).ok_or(RigError::MissingTool { tool: mkfs, package })?;
-        let mut made = ThrowAway::directory(size_bytes, place, register)?;
+        let mut made = TemporaryFileSystem::directory(size_bytes, place, register)?;
         let folder = made.path.clone();
         let image = folder.join("image");
         let size_bytes = size_bytes.next_multiple_of(SECTOR);
@@ -111,7 +116,7 @@ impl ThrowAway {
     }
 
     /// Makes an empty directory in the directory `place`, which must have so much room.
-    pub fn directory(size_bytes: u64, place: &Path, register: &Register) -> Result<ThrowAway, RigError> {
+    pub fn directory(size_bytes: u64, place: &Path, register: &Register) -> Result<TemporaryFileSystem, RigError> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let place = fs::canonicalize(place).map_err(RigError::io("find", place))?;
         let notes = remove_of_earlier_boots(&place, register);
@@ -122,7 +127,7 @@ impl ThrowAway {
         let owner = register.owner();
         let ordinal = MADE.fetch_add(1, Ordering::Relaxed);
         let path = place.join(format!("{PREFIX}{}-{}-{ordinal}", owner.pid, owner.start_ticks));
-        let mut made = ThrowAway {
+        let mut made = TemporaryFileSystem {
             path: path.clone(),
             kind: None,
             device: None,
@@ -139,11 +144,11 @@ impl ThrowAway {
     }
 
     /// The best that this machine can do: XFS, else ext4, else a plain directory. Each step down is told in
-    /// [`ThrowAway::notes`].
-    pub fn best_available(size_bytes: u64, place: &Path, register: &Register) -> Result<ThrowAway, RigError> {
+    /// [`TemporaryFileSystem::notes`].
+    pub fn best_available(size_bytes: u64, place: &Path, register: &Register) -> Result<TemporaryFileSystem, RigError> {
         let mut notes = Vec::new();
         for (kind, instead) in [(FsKind::Xfs, "trying ext4"), (FsKind::Ext4, "using a plain directory")] {
-            match ThrowAway::make(kind, size_bytes, place, register) {
+            match TemporaryFileSystem::make(kind, size_bytes, place, register) {
                 Ok(made) => return Ok(made.with_notes(notes)),
                 Err(error @ RigError::NoSpace { .. }) => return Err(error),
                 Err(error @ RigError::NotRoot) => {
@@ -153,7 +158,7 @@ impl ThrowAway {
                 Err(error) => notes.push(format!("no {} file system ({error}): {instead}", kind.name())),
             }
         }
-        Ok(ThrowAway::directory(size_bytes, place, register)?.with_notes(notes))
+        Ok(TemporaryFileSystem::directory(size_bytes, place, register)?.with_notes(notes))
     }
 
     /// Where to work.
@@ -181,7 +186,7 @@ impl ThrowAway {
         self.register.undo_all(std::mem::take(&mut self.entries))
     }
 
-    fn with_notes(mut self, earlier: Vec<String>) -> ThrowAway {
+    fn with_notes(mut self, earlier: Vec<String>) -> TemporaryFileSystem {
         self.notes.splice(0..0, earlier);
         self
     }
@@ -227,7 +232,7 @@ impl ThrowAway {
     }
 }
 
-impl Drop for ThrowAway {
+impl Drop for TemporaryFileSystem {
     fn drop(&mut self) {
         self.register.undo_all(std::mem::take(&mut self.entries));
     }
