@@ -17,7 +17,7 @@ fn main() -> Result<(), LoadError> {
     let recipe = catalogue::find("randrw")?;
     let facts = Facts::gather(&recipe.name, &[std::env::temp_dir()], None)?;
     let plan = Plan::resolve(&recipe, &facts, &Request::default())?;
-    let (_, board) = Board::create(&plan)?;
+    let (_, board) = Board::create(plan.board_shape())?;
     let recorder = Recorder::new(&board, 0, 1, u64::MAX);
     let mut random = Random::new(1, 0);
     let file = Some(FileId::new(0, 0, 0));

@@ -1,112 +1,65 @@
 //! The threads of the load: each repeats its actor's round until the load stops.
 
 mod files;
+mod job_thread;
+mod load;
 mod memory;
-pub(crate) mod pace;
+mod outcome;
 mod transfer;
 mod walk;
 
 use std::num::NonZeroU64;
-use std::sync::atomic::AtomicU64;
 
-use files::OpenFiles;
+pub(crate) use load::{Load, ledger};
 use memory::Held;
-use pace::Pace;
+use outcome::Outcome;
+use transfer::Transfers;
 
-use crate::board::{Board, Command, Failure, Finished, Level, Recorder};
+use crate::board::{Board, Command, Finished, Level, Recorder};
 use crate::clock;
 use crate::data::FileId;
-use crate::data::fill::RandomBytes;
-use crate::job;
-use crate::ledger::Ledger;
-use crate::plan::{Actor, Plan, Step, Work};
+use crate::io_failure::Failure;
+use crate::plan::{Actor, Step, Work};
 use crate::random::Random;
+use crate::work::{ActorThread, Pace};
 
 /// How long a thread rests after a failed operation, so that a dead disk does not make it spin.
 const BACK_OFF_NS: u64 = 10_000_000;
 /// How long a thread sleeps before it looks at the board again.
 const NAP_NS: u64 = 20_000_000;
 
-/// What all threads of the load share.
-pub(crate) struct Stage {
-    pub(crate) plan: Plan,
-    pub(crate) board: Board,
-    pub(crate) bytes: RandomBytes,
-    /// What is known of the data, where it is stamped.
-    pub(crate) ledger: Option<Ledger>,
-    /// Actor threads that have not ended.
-    pub(crate) living: AtomicU64,
-}
-
-/// Which of the threads one is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
-    /// Index of the actor.
-    pub(crate) actor: usize,
-    /// Which of the actor's threads.
-    pub(crate) ordinal: u64,
-    /// Which of all threads.
-    pub(crate) thread: usize,
-}
-
-/// How an operation ended.
-pub(crate) enum Outcome {
-    Done {
-        bytes: u64,
-        file: Option<FileId>,
-    },
-    Failed(Failure),
-    /// The load stops; the operation was given up.
-    Stopped,
-}
-
-impl Outcome {
-    const NOTHING: Outcome = Outcome::Done { bytes: 0, file: None };
-
-    fn failed(error: &std::io::Error, file: Option<FileId>) -> Outcome {
-        Outcome::Failed(Failure { errno: error.raw_os_error().unwrap_or(0), file, ..Failure::default() })
-    }
-}
-
 /// One thread of an actor.
 struct Performer<'a> {
-    stage: &'a Stage,
+    load: &'a Load,
+    board: &'a Board,
     actor: &'a Actor,
-    place: Place,
+    place: ActorThread,
     recorder: Recorder<'a>,
     random: Random,
     held: Held,
-    files: OpenFiles,
-    /// For reads: one for each thread of the widest fork.
-    buffers: Vec<Vec<u8>>,
-    /// For each step, how far a sequential access has come.
-    cursors: Vec<u64>,
+    transfers: Transfers,
     /// The file used last.
     last: Option<FileId>,
 }
 
 /// Body of an actor thread, or of a process that takes the place of one.
-pub(crate) fn perform(stage: &Stage, place: Place) {
-    let actor = &stage.plan.actors[place.actor];
+pub(crate) fn perform(load: &Load, place: ActorThread) {
+    let actor = &load.plan.actors[place.actor];
     let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
     if let Some(job) = &actor.job {
-        return job::perform_in_phases(job, stage, place, tid);
+        return job_thread::perform(job, load, place, tid);
     }
-    let recorder = Recorder::new(&stage.board, place.thread, tid, stage.plan.slower_than_ns);
+    let board = &load.context.board;
+    let recorder = Recorder::new(board, place.thread, tid, load.plan.slower_than_ns);
     let mut performer = Performer {
-        stage,
+        load,
+        board,
         actor,
         place,
         recorder,
-        random: Random::new(stage.plan.seed, place.thread as u64),
+        random: Random::new(load.plan.seed, place.thread as u64),
         held: Held::default(),
-        files: OpenFiles::default(),
-        buffers: transfer::buffers(actor),
-        cursors: actor
-            .steps
-            .iter()
-            .map(|step| transfer::first_piece(&stage.plan, actor, place.ordinal, step))
-            .collect(),
+        transfers: Transfers::new(&load.plan, actor, place.ordinal),
         last: None,
     };
     if actor.rate_per_s.is_some() {
@@ -124,23 +77,23 @@ fn sleep_until(board: &Board, moment_ns: u64) -> bool {
 impl Performer<'_> {
     fn run(&mut self) {
         let mut pace = None;
-        while !self.stage.board.is_stopping() {
-            let acts = match self.stage.board.command() {
+        while !self.board.is_stopping() {
+            let acts = match self.board.command() {
                 Command::Phase { phase, .. } => self.actor.in_phase.get(phase).copied().unwrap_or(false),
                 Command::Wait | Command::Stop => false,
             };
             if !acts {
                 pace = None;
-                sleep_until(&self.stage.board, clock::now_ns() + NAP_NS);
+                sleep_until(self.board, clock::now_ns() + NAP_NS);
                 continue;
             }
             if self.held.is_empty() && self.actor.holds_bytes > 0 {
                 self.hold();
                 continue;
             }
-            let pace = pace.get_or_insert_with(|| Pace::new(self.actor, self.place.ordinal, clock::now_ns()));
+            let pace = pace.get_or_insert_with(|| Pace::new(self.actor.group(), self.place.ordinal, clock::now_ns()));
             let start_ns = pace.next_start_ns(&mut self.random);
-            if start_ns.is_none_or(|start_ns| sleep_until(&self.stage.board, start_ns)) {
+            if start_ns.is_none_or(|start_ns| sleep_until(self.board, start_ns)) {
                 self.round(start_ns);
             }
         }
@@ -148,7 +101,7 @@ impl Performer<'_> {
 
     /// Takes the memory that this thread holds, or fails and tries again.
     fn hold(&mut self) {
-        match Held::take(self.actor.holds_bytes, &self.stage.board) {
+        match Held::take(self.actor.holds_bytes, self.board) {
             Ok(held) => self.held = held,
             Err(error) => {
                 if let Some(class) = self.actor.steps.iter().find_map(|step| step.class) {
@@ -158,7 +111,7 @@ impl Performer<'_> {
                         Finished { class, start_ns: now, end_ns: now, bytes: 0, file: None, failure: Some(failure) };
                     self.recorder.finish(Level::Step, failed);
                 }
-                sleep_until(&self.stage.board, clock::now_ns() + BACK_OFF_NS);
+                sleep_until(self.board, clock::now_ns() + BACK_OFF_NS);
             }
         }
     }
@@ -203,22 +156,24 @@ impl Performer<'_> {
             self.recorder.finish(Level::Step, Finished { class, start_ns, end_ns, bytes, file, failure });
         }
         if failure.is_some() {
-            self.files.forget(file);
-            sleep_until(&self.stage.board, end_ns + BACK_OFF_NS);
+            self.transfers.forget(file);
+            sleep_until(self.board, end_ns + BACK_OFF_NS);
             return None;
         }
         Some(end_ns)
     }
 
     fn step(&mut self, index: usize, step: &Step) -> Outcome {
-        let board = &self.stage.board;
+        let board = self.board;
         match &step.work {
-            Work::Transfer(transfer) => self.transfer(index, transfer),
+            Work::Transfer(transfer) => {
+                self.transfers.run(self.load, self.actor, &self.recorder, &mut self.random, (index, transfer))
+            }
             Work::Fsync => self.fsync(),
             Work::Allocate { bytes } => memory::allocate(*bytes, board),
             Work::Touch => self.held.touch(board),
             Work::Burn { duration_ns } => burn(board, clock::now_ns() + duration_ns),
-            Work::Walk { set } => walk::walk(&self.stage.plan, self.actor, self.place.ordinal, *set, board),
+            Work::Walk { set } => walk::walk(&self.load.plan, self.actor, self.place.ordinal, *set, board),
             Work::Pause { duration_ns } => match sleep_until(board, clock::now_ns() + duration_ns) {
                 true => Outcome::NOTHING,
                 false => Outcome::Stopped,
@@ -229,7 +184,7 @@ impl Performer<'_> {
     fn fsync(&mut self) -> Outcome {
         let Some(file) = self.last else { return Outcome::NOTHING };
         self.recorder.works_on(file);
-        match self.files.with(&self.stage.plan, file, std::fs::File::sync_all) {
+        match self.transfers.sync(self.load, file) {
             Ok(()) => Outcome::Done { bytes: 0, file: Some(file) },
             Err(error) => Outcome::failed(&error, Some(file)),
         }

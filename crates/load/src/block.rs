@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use model::operation::Fault;
 
-use crate::board::Failure;
+use crate::io_failure::Failure;
 
 /// Reads all of `buffer` from `offset`. A file that ends before is a short read, at the place where it ends.
 pub(crate) fn read(file: &File, buffer: &mut [u8], offset: u64) -> Result<(), Failure> {

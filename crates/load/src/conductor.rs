@@ -65,7 +65,7 @@ impl Conductor {
     /// Starts the load process. It dies with the calling *thread*: call this from one that lives as long as the load
     /// should, such as the main thread.
     pub fn start(plan: Plan, launch: &Launch) -> Result<Conductor, LoadError> {
-        let (descriptor, board) = Board::create(&plan)?;
+        let (descriptor, board) = Board::create(plan.board_shape())?;
         let board = Arc::new(board);
         let mut command = std::process::Command::new(&launch.executable);
         command.args(&launch.arguments);
@@ -79,7 +79,7 @@ impl Conductor {
         sys::inherit(&mut command, descriptor.as_raw_fd());
         let start = format!("start the load process {}", launch.executable.display());
         let child = command.spawn().map_err(LoadError::process(start))?;
-        let reader = BoardReader::new(Arc::clone(&board), &plan, clock::now_ns());
+        let reader = BoardReader::new(Arc::clone(&board), plan.naming(), clock::now_ns());
         let stage = Stage::Starting;
         Ok(Conductor {
             plan,

@@ -4,95 +4,16 @@
 //! file in it is written before anything else and removed after everything else. A directory of that name without a
 //! marker is never touched. One run uses a data directory at a time, by a lock ([`Hold`]).
 
-pub mod fill;
+mod file_set;
 mod hold;
 mod marker;
 mod names;
 pub mod remove;
-#[cfg(test)]
-mod tests;
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-
+pub use file_set::{FileId, FileSet, file_path};
 pub use hold::Hold;
-pub use marker::{KeptSet, MARKER, Marker, Standing, State, ledger_of, standing};
-use names::FILES_PER_DIRECTORY;
+pub(crate) use marker::standing_of;
+pub use marker::{MARKER, Marker, Standing, State, directory_name, ledger_of, standing};
+pub(crate) use names::FILES_PER_DIRECTORY;
 pub use names::{Name, Names};
-use serde::{Deserialize, Serialize};
-
-/// Files of one kind in every data directory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileSet {
-    /// The recipe's name for it; a subdirectory of the data directory.
-    pub name: String,
-    /// Files in each directory.
-    pub files: u64,
-    /// Size of each file.
-    pub size_bytes: u64,
-    /// Whether an actor replaces files, so that a kept descriptor may refer to a file that is gone.
-    pub replaced: bool,
-    /// Whether the fill makes the files; otherwise an actor does, and what an earlier run left of them is removed first.
-    pub filled: bool,
-    /// What its files are called.
-    pub names: Names,
-    /// Whether the fill stamps the data, so that readers can verify it. Such a set is made anew for each run.
-    pub stamped: bool,
-}
-
-/// One file of the plan, small enough for a word of the board: directory, set and number, plus one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct FileId(u64);
-
-const DIRECTORY_SHIFT: u32 = 48;
-const SET_SHIFT: u32 = 40;
-const FILE_MASK: u64 = (1 << SET_SHIFT) - 1;
-
-impl FileId {
-    /// Most files of a set in one directory.
-    pub const MAX_FILES: u64 = FILE_MASK - 1;
-    /// Most sets of a recipe.
-    pub const MAX_SETS: usize = 255;
-    /// Most directories.
-    pub const MAX_DIRECTORIES: usize = 65_000;
-
-    /// File `file` of set `set` in directory `directory`.
-    pub fn new(directory: usize, set: usize, file: u64) -> FileId {
-        FileId((((directory as u64) << DIRECTORY_SHIFT) | ((set as u64) << SET_SHIFT) | (file & FILE_MASK)) + 1)
-    }
-
-    /// As a word that is never 0.
-    pub fn to_word(self) -> u64 {
-        self.0
-    }
-
-    /// From such a word; 0 is no file.
-    pub fn from_word(word: u64) -> Option<FileId> {
-        (word != 0).then_some(FileId(word))
-    }
-
-    /// Directory, set and number.
-    pub fn parts(self) -> (usize, usize, u64) {
-        let word = self.0 - 1;
-        ((word >> DIRECTORY_SHIFT) as usize, ((word >> SET_SHIFT) & 0xff) as usize, word & FILE_MASK)
-    }
-
-    /// Where the file lies; `None` for a file that the plan does not have.
-    pub fn path(self, data_directories: &[PathBuf], sets: &[FileSet]) -> Option<PathBuf> {
-        let (directory, set, file) = self.parts();
-        Some(file_path(data_directories.get(directory)?, sets.get(set)?, file))
-    }
-}
-
-/// Where file number `file` of a set lies.
-pub fn file_path(data_directory: &Path, set: &FileSet, file: u64) -> PathBuf {
-    let mut name = Name::new();
-    set.names.write(file, &mut name);
-    data_directory.join(&set.name).join(OsStr::from_bytes(name.as_bytes()))
-}
-
-/// The name of our subdirectory in a user's directory.
-pub fn directory_name(recipe: &str) -> String {
-    format!("stallscope-{recipe}")
-}
+pub(crate) use remove::tree as remove_tree;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum EngineKind {
+pub(crate) enum EngineKind {
     /// `pread(2)` and `pwrite(2)`.
     Sync,
     /// io_uring with a registered file and registered buffers.
@@ -22,7 +22,7 @@ pub enum EngineKind {
 /// What makes writes durable, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SyncKind {
+pub(crate) enum SyncKind {
     /// `O_SYNC`: each write.
     OSync,
     /// `O_DSYNC`: each write's data.

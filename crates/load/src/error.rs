@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::source::Diagnostic;
+use crate::source_text::Diagnostic;
 
 /// Why a recipe, a plan, a data directory or a load process cannot be used.
 #[derive(Debug, thiserror::Error)]

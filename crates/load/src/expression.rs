@@ -3,10 +3,12 @@
 //! Numbers may carry a unit (`64k`, `250ms`, `60%`); names are other variables or facts of the machine. Sizes and
 //! durations keep their dimension, so that adding 64 to a size is an error and not 64 bytes.
 
+mod mistake;
 mod token;
 
 use std::ops::Range;
 
+pub(crate) use mistake::Mistake;
 use token::{Token, tokenize};
 
 use crate::value::{Kind, Value};
@@ -15,15 +17,6 @@ use crate::value::{Kind, Value};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expression {
     root: Node,
-}
-
-/// A mistake in a formula, with the byte range of its text where it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
-    /// Where in the formula's text.
-    pub span: Range<usize>,
-    /// What is wrong.
-    pub message: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +42,7 @@ enum Function {
 }
 
 /// Gives the value of a name that stands at a byte range of the formula.
-pub type Lookup<'a, E> = &'a mut dyn FnMut(&str, &Range<usize>) -> Result<Value, E>;
+pub(crate) type Lookup<'a, E> = &'a mut dyn FnMut(&str, &Range<usize>) -> Result<Value, E>;
 
 /// Deepest nesting of a formula; beyond it parsing would use up the stack.
 const MAX_DEPTH: usize = 64;
@@ -59,7 +52,7 @@ const MAX_TOKENS: usize = 2000;
 impl Expression {
     /// Parses a formula for a value of `kind`, which decides what a bare `m` unit means: minutes where a duration is
     /// expected, mebibytes everywhere else.
-    pub fn parse(text: &str, kind: Kind) -> Result<Expression, Mistake> {
+    pub(crate) fn parse(text: &str, kind: Kind) -> Result<Expression, Mistake> {
         let tokens = tokenize(text, kind)?;
         if let Some((_, span)) = tokens.get(MAX_TOKENS) {
             return Err(Mistake::new(span.clone(), "the formula is too long"));
@@ -73,7 +66,7 @@ impl Expression {
     }
 
     /// Every name in the formula and where it stands.
-    pub fn names(&self) -> Vec<(&str, Range<usize>)> {
+    pub(crate) fn names(&self) -> Vec<(&str, Range<usize>)> {
         let mut found = Vec::new();
         self.root.collect_names(&mut found);
         found
@@ -81,14 +74,8 @@ impl Expression {
 
     /// Computes the value. `lookup` gives the value of a name; its errors are passed through, mistakes of this formula
     /// go through `mistake`.
-    pub fn evaluate<E>(&self, lookup: Lookup<'_, E>, mistake: &dyn Fn(Mistake) -> E) -> Result<Value, E> {
+    pub(crate) fn evaluate<E>(&self, lookup: Lookup<'_, E>, mistake: &dyn Fn(Mistake) -> E) -> Result<Value, E> {
         self.root.evaluate(lookup, mistake)
-    }
-}
-
-impl Mistake {
-    fn new(span: Range<usize>, message: impl Into<String>) -> Mistake {
-        Mistake { span, message: message.into() }
     }
 }
 

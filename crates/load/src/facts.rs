@@ -12,10 +12,10 @@ use crate::error::LoadError;
 use crate::value::Value;
 
 /// Where the kernel takes the word to drop its caches.
-pub const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 /// Names of the facts that formulas can use.
-pub const NAMES: [&str; 4] = ["cpus", "memory", "free_space", "directories"];
+pub(crate) const NAMES: [&str; 4] = ["cpus", "memory", "free_space", "directories"];
 
 /// The machine, as far as a plan depends on it.
 #[derive(Debug, Clone)]
@@ -65,7 +65,7 @@ impl Facts {
 
     /// What each directory may have: the free space of its file system, with what our kept data there already
     /// occupies, shared among the directories on that file system; the least of all.
-    pub fn free_space_bytes(&self) -> u64 {
+    pub(crate) fn free_space_bytes(&self) -> u64 {
         let share = |directory: &DirectoryFacts| {
             let together = self.directories.iter().filter(|other| other.file_system == directory.file_system);
             let (count, kept) = together.fold((0, 0), |(count, kept), other| (count + 1, kept + other.kept_bytes()));

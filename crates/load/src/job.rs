@@ -6,35 +6,28 @@
 //! to (a part of the plan), and the loop itself, which times its operations through a [`Worker`].
 
 mod block;
-pub mod checkout;
+mod checkout;
 mod cold;
-pub mod files;
+mod files;
 mod home;
-mod keys;
-pub mod mails;
+mod mails;
 mod patience;
-pub mod probe;
-pub mod random;
-pub mod ranks;
+mod probe;
+mod random;
+mod ranks;
 mod sizes;
-pub mod stream;
+mod stream;
 mod tree;
 mod values;
-pub mod verify;
-mod worker;
-
-pub(crate) use keys::{Given, JobRecipe, Key, KeyKind, WordValue, word};
-use std::num::NonZeroU64;
+mod verify;
 
 use serde::{Deserialize, Serialize};
 pub(crate) use values::{Values, WordSource};
-pub(crate) use worker::Worker;
 
-use crate::actor::{Place, Stage};
-use crate::board::{Board, Command, Recorder, Share};
-use crate::clock;
 use crate::error::LoadError;
 use crate::ledger::Shape;
+use crate::recipe::VERIFY;
+use crate::work::Worker;
 
 /// A job with every key resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,21 +50,6 @@ pub enum Job {
     /// What was written, read back and judged.
     Verify(verify::Verify),
 }
-
-/// The jobs by name, with their keys.
-pub(crate) const JOBS: [(&str, &[Key]); 8] = [
-    ("checkout", checkout::KEYS),
-    ("mails", mails::KEYS),
-    ("probe", probe::KEYS),
-    ("files", files::KEYS),
-    ("random", random::KEYS),
-    ("ranks", ranks::KEYS),
-    ("stream", stream::KEYS),
-    (VERIFY, verify::KEYS),
-];
-
-/// The job that a run after a crash consists of.
-pub(crate) const VERIFY: &str = "verify";
 
 impl Job {
     /// Resolves a job's keys.
@@ -103,7 +81,7 @@ impl Job {
         }
     }
 
-    /// Longest piece of [`crate::data::fill::RandomBytes`] that it takes at once.
+    /// Longest piece of [`crate::random_bytes::RandomBytes`] that it takes at once.
     pub(crate) fn longest_write(&self) -> u64 {
         match self {
             Job::Checkout(checkout) => checkout.longest_write(),
@@ -132,6 +110,11 @@ impl Job {
             Job::Random(random) => random.depth(),
             _ => 1,
         }
+    }
+
+    /// Whether its threads write until a time limit and not until all is written.
+    pub(crate) fn writes_for_a_time(&self) -> bool {
+        matches!(self, Job::Ranks(ranks) if ranks.writes_for_a_time())
     }
 
     /// What the ledger of a run must be about, where the job's data is verified.
@@ -174,60 +157,4 @@ impl Job {
             Job::Verify(verify) => verify.perform(worker),
         }
     }
-}
-
-/// How long a thread without work sleeps before it looks at the board again.
-const LOOK_NS: u64 = 2_000_000;
-
-/// Body of a thread with a job: does it once in each phase that it has it in, from the common start on.
-pub(crate) fn perform_in_phases(job: &Job, stage: &Stage, place: Place, tid: u32) {
-    let actor = &stage.plan.actors[place.actor];
-    if actor.rate_per_s.is_some() {
-        // The kernel otherwise wakes a sleeper up to 50 us late, which would be counted as latency.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-    }
-    let board = &stage.board;
-    let mut last_turn = None;
-    while !board.is_stopping() {
-        let command = board.command();
-        let Command::Phase { phase, turn } = command else {
-            clock::sleep_until_ns(clock::now_ns() + LOOK_NS);
-            continue;
-        };
-        if last_turn == Some(turn) || !actor.in_phase.get(phase).copied().unwrap_or(false) {
-            clock::sleep_until_ns(clock::now_ns() + LOOK_NS);
-            continue;
-        }
-        last_turn = Some(turn);
-        board.muster(turn, stage.plan.crew(phase));
-        let Some(start_ns) = wait_for_start(board, command) else { continue };
-        let recorder = Recorder::new(board, place.thread, tid, stage.plan.slower_than_ns);
-        let mut worker = Worker::new(stage, place, recorder, command, start_ns);
-        job.perform(&mut worker);
-        // Its end comes first: what this asks of the file system is no part of the job.
-        let share = worker.into_share(tid);
-        let share = Share { used_ppm: used_ppm(stage, place), ..share };
-        board.end_share(turn, place.thread, &share, !actor.background);
-    }
-}
-
-/// How full the file system of a thread's directory is, in millionths.
-fn used_ppm(stage: &Stage, place: Place) -> Option<u32> {
-    let directories = stage.plan.actors[place.actor].directories.max(1) as u64;
-    let directory = stage.plan.data_directories.get((place.ordinal % directories) as usize)?;
-    let space = rustix::fs::statvfs(directory).ok().filter(|space| space.f_blocks > 0)?;
-    let used = space.f_blocks.saturating_sub(space.f_bavail);
-    Some((u128::from(used) * 1_000_000 / u128::from(space.f_blocks)) as u32)
-}
-
-/// The common start, when it has come; `None`: the phase ended or the load stops.
-fn wait_for_start(board: &Board, command: Command) -> Option<u64> {
-    let is_over = || board.command() != command;
-    while !is_over() {
-        match board.crew_start_ns() {
-            Some(start_ns) => return clock::sleep_watching(start_ns, is_over).then_some(start_ns),
-            None => clock::sleep_until_ns(clock::now_ns() + LOOK_NS / 4),
-        }
-    }
-    None
 }

@@ -152,7 +152,7 @@ impl Ledger {
     }
 
     /// Says that all files were made and are durable: generation 0 of every block is acknowledged.
-    pub fn set_filled(&self) {
+    pub(crate) fn set_filled(&self) {
         self.word(STATE, Some(FILLED));
     }
 
@@ -202,12 +202,12 @@ impl Account<'_> {
     }
 
     /// Says whether a thread works on the file, so that others leave it alone.
-    pub fn set_in_use(&self, is_in_use: bool) {
+    pub(crate) fn set_in_use(&self, is_in_use: bool) {
         self.ledger.word(HEADER_WORDS + self.number as usize, Some(u64::from(is_in_use)));
     }
 
     /// Whether a thread of this run works on the file.
-    pub fn is_in_use(&self) -> bool {
+    pub(crate) fn is_in_use(&self) -> bool {
         self.ledger.word(HEADER_WORDS + self.number as usize, None) != 0
     }
 
@@ -229,17 +229,17 @@ impl Account<'_> {
     }
 
     /// A write of a block failed: what it holds is not known.
-    pub fn doubt(&self, block: u64) {
+    pub(crate) fn doubt(&self, block: u64) {
         self.issued(block).fetch_or(DOUBT, Ordering::Release);
     }
 
     /// The kernel promised that a generation is durable.
-    pub fn acknowledge(&self, block: u64, generation: u64) {
+    pub(crate) fn acknowledge(&self, block: u64, generation: u64) {
         self.acknowledged(block).fetch_max(generation as u32, Ordering::Release);
     }
 
     /// What must be read in this run, while no write of the block is under way; `None` where that is not known.
-    pub fn expected_now(&self, block: u64) -> Option<Expected> {
+    pub(crate) fn expected_now(&self, block: u64) -> Option<Expected> {
         let issued = self.issued(block).load(Ordering::Acquire);
         let generation = u64::from(issued);
         (issued & DOUBT == 0).then(|| Expected {

@@ -4,21 +4,21 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-use crate::actor::{Place, Stage, perform};
+use crate::actor::{Load, ledger, perform};
 use crate::board::{Board, Command, State};
 use crate::clock;
 use crate::data::Hold;
-use crate::data::fill::{RandomBytes, fill, occupy_all};
 use crate::error::LoadError;
-use crate::job::Job;
+use crate::fill::{fill, occupy_all};
 use crate::ledger::Ledger;
-use crate::plan::{Actor, Plan, Work};
+use crate::plan::Plan;
 use crate::recipe::PhaseKind;
 use crate::sys;
+use crate::work::ActorThread;
 
 /// How often the process looks for a command.
 const LOOK_NS: u64 = 5_000_000;
@@ -94,16 +94,12 @@ fn attach(arguments: &Arguments) -> Result<(Plan, Board), String> {
     let plan: Plan =
         serde_json::from_reader(io::stdin().lock()).map_err(|error| format!("cannot read the plan: {error}"))?;
     let descriptor = sys::inherited(arguments.board).map_err(|error| format!("no board was handed over: {error}"))?;
-    let board = Board::attach(std::os::fd::AsFd::as_fd(&descriptor), &plan).map_err(|error| error.to_string())?;
+    let board =
+        Board::attach(std::os::fd::AsFd::as_fd(&descriptor), plan.board_shape()).map_err(|error| error.to_string())?;
     Ok((plan, board))
 }
 
 fn run(plan: Plan, board: Board) -> u8 {
-    let written = |work: &Work| if let Work::Transfer(transfer) = work { transfer.block_bytes } else { 0 };
-    let longest = plan.actors.iter().flat_map(|a| &a.steps).map(|step| written(&step.work)).max().unwrap_or(0);
-    let jobs = plan.actors.iter().filter_map(|actor| actor.job.as_ref());
-    let longest = jobs.map(Job::longest_write).max().unwrap_or(0).max(longest);
-    let bytes = RandomBytes::new(plan.seed, longest);
     let ledger = match ledger(&plan) {
         Ok(ledger) => ledger,
         Err(error) => {
@@ -111,59 +107,48 @@ fn run(plan: Plan, board: Board) -> u8 {
             return 1;
         }
     };
-    let stage = Arc::new(Stage { plan, board, bytes, ledger, living: AtomicU64::new(0) });
-    stage.board.set_state(State::Ready);
+    let load = Arc::new(Load::new(plan, board, ledger));
+    load.context.board.set_state(State::Ready);
     // Kept until the process ends: threads that are stuck in the kernel still use the data.
     let mut holds = Vec::new();
-    let result = obey(&stage, &mut holds);
+    let result = obey(&load, &mut holds);
     if let Err(error) = result.as_ref() {
-        stage.board.give(Command::Stop);
+        load.context.board.give(Command::Stop);
         if !matches!(error, LoadError::Stopped) {
-            stage.board.fail(&error.to_string());
+            load.context.board.fail(&error.to_string());
         }
     }
     let deadline_ns = clock::now_ns() + FAREWELL_NS;
-    while stage.living.load(Ordering::Acquire) > 0 && clock::now_ns() < deadline_ns {
+    while load.living.load(Ordering::Acquire) > 0 && clock::now_ns() < deadline_ns {
         clock::sleep_until_ns(clock::now_ns() + LOOK_NS);
     }
-    match stage.board.state() {
+    match load.context.board.state() {
         State::Failed => 1,
         _ => {
-            stage.board.set_state(State::Done);
+            load.context.board.set_state(State::Done);
             0
         }
     }
 }
 
-/// The ledger of data that is stamped: a new one, or that of the run that was cut off.
-fn ledger(plan: &Plan) -> Result<Option<Ledger>, LoadError> {
-    if let (true, Some(path)) = (plan.after_crash, &plan.ledger) {
-        return Ledger::open(path).map(Some);
-    }
-    let directories = plan.data_directories.len() as u64;
-    let shape = |actor: &Actor| actor.job.as_ref()?.ledger_shape(plan.seed, actor.threads, directories);
-    let shape = plan.actors.iter().find_map(shape);
-    shape.map(|shape| Ledger::create(plan.ledger.as_deref(), shape)).transpose()
-}
-
 /// Follows the program's commands until it says stop.
-fn obey(stage: &Arc<Stage>, holds: &mut Vec<Hold>) -> Result<(), LoadError> {
+fn obey(load: &Arc<Load>, holds: &mut Vec<Hold>) -> Result<(), LoadError> {
     let (mut current, mut started) = (None, false);
-    if stage.plan.after_crash {
-        holds.extend(occupy_all(&stage.plan)?);
+    if load.plan.after_crash {
+        holds.extend(occupy_all(&load.plan.data_set())?);
     }
     loop {
-        match stage.board.command() {
+        match load.context.board.command() {
             Command::Stop => return Ok(()),
             Command::Phase { phase, turn } if current != Some(turn) => {
                 current = Some(turn);
-                let kind = stage.plan.phases.get(phase).map(|phase| phase.kind);
+                let kind = load.plan.phases.get(phase).map(|phase| phase.kind);
                 if kind == Some(PhaseKind::Fill) {
-                    holds.extend(fill(&stage.plan, &stage.board)?);
-                    stage.ledger.iter().for_each(Ledger::set_filled);
-                    stage.board.end_phase(phase);
+                    holds.extend(fill(&load.plan.data_set(), &load.context.board)?);
+                    load.context.ledger.iter().for_each(Ledger::set_filled);
+                    load.context.board.end_phase(phase);
                 } else if !std::mem::replace(&mut started, true) {
-                    start_actors(stage)?;
+                    start_actors(load)?;
                 }
             }
             Command::Wait | Command::Phase { .. } => clock::sleep_until_ns(clock::now_ns() + LOOK_NS),
@@ -171,35 +156,35 @@ fn obey(stage: &Arc<Stage>, holds: &mut Vec<Hold>) -> Result<(), LoadError> {
     }
 }
 
-fn start_actors(stage: &Arc<Stage>) -> Result<(), LoadError> {
+fn start_actors(load: &Arc<Load>) -> Result<(), LoadError> {
     let mut thread = 0;
-    let total = stage.plan.actor_threads();
-    for (actor, described) in stage.plan.actors.iter().enumerate() {
+    let total = load.plan.actor_threads();
+    for (actor, described) in load.plan.actors.iter().enumerate() {
         if !described.in_phase.contains(&true) {
             // Its phases are left out of this run: it would only look at the board now and then.
             thread += described.threads as usize;
             continue;
         }
         for ordinal in 0..described.threads {
-            if stage.board.is_stopping() {
+            if load.context.board.is_stopping() {
                 return Ok(());
             }
-            let place = Place { actor, ordinal, thread };
+            let place = ActorThread { actor, ordinal, thread };
             thread += 1;
             if described.processes {
-                start_process(stage, place, &described.name)?;
+                start_process(load, place, &described.name)?;
                 continue;
             }
-            let own_stage = Arc::clone(stage);
+            let own_load = Arc::clone(load);
             let name: String = described.name.chars().take(15).collect();
-            stage.living.fetch_add(1, Ordering::Relaxed);
+            load.living.fetch_add(1, Ordering::Relaxed);
             let builder = std::thread::Builder::new().name(name).stack_size(ACTOR_STACK_BYTES);
             let body = move || {
-                perform(&own_stage, place);
-                own_stage.living.fetch_sub(1, Ordering::Release);
+                perform(&own_load, place);
+                own_load.living.fetch_sub(1, Ordering::Release);
             };
             if let Err(error) = builder.spawn(body) {
-                stage.living.fetch_sub(1, Ordering::Relaxed);
+                load.living.fetch_sub(1, Ordering::Relaxed);
                 return Err(LoadError::process(format!("start thread {thread} of {total}"))(error));
             }
         }
@@ -208,7 +193,7 @@ fn start_actors(stage: &Arc<Stage>) -> Result<(), LoadError> {
 }
 
 /// Starts a process that takes the place of a thread, and a thread that waits for its end. It dies with this process.
-fn start_process(stage: &Arc<Stage>, place: Place, name: &str) -> Result<(), LoadError> {
+fn start_process(load: &Arc<Load>, place: ActorThread, name: &str) -> Result<(), LoadError> {
     let parent = std::process::id() as i32;
     let child = sys::fork(|| {
         let _ = set_parent_process_death_signal(Some(Signal::KILL));
@@ -216,19 +201,19 @@ fn start_process(stage: &Arc<Stage>, place: Place, name: &str) -> Result<(), Loa
             return;
         }
         let _ = rustix::thread::set_name(&std::ffi::CString::new(name.as_bytes()).unwrap_or_default());
-        perform(stage, place);
+        perform(load, place);
     });
     let child = child.map_err(LoadError::process(format!("start process {} of '{name}'", place.ordinal + 1)))?;
-    let own_stage = Arc::clone(stage);
-    stage.living.fetch_add(1, Ordering::Relaxed);
+    let own_load = Arc::clone(load);
+    load.living.fetch_add(1, Ordering::Relaxed);
     let watch = move || {
         let status = rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty());
         if let Ok(Some((_, status))) = status
             && let Some(signal) = status.terminating_signal()
         {
-            own_stage.board.fail(&format!("a process of the load was killed by signal {signal}"));
+            own_load.context.board.fail(&format!("a process of the load was killed by signal {signal}"));
         }
-        own_stage.living.fetch_sub(1, Ordering::Release);
+        own_load.living.fetch_sub(1, Ordering::Release);
     };
     let builder = std::thread::Builder::new().name("watch".to_owned()).stack_size(ACTOR_STACK_BYTES);
     builder.spawn(watch).map(|_| ()).map_err(LoadError::process("watch a process of the load"))

@@ -30,13 +30,13 @@ impl Random {
     }
 
     /// An exponentially distributed number with mean 1: the time between independent arrivals.
-    pub fn exponential(&mut self) -> f64 {
+    pub(crate) fn exponential(&mut self) -> f64 {
         let uniform = (self.bits() >> 11) as f64 / (1u64 << 53) as f64;
         -(1.0 - uniform).ln()
     }
 
     /// The numbers below `count`, each once, in any order.
-    pub fn shuffled(&mut self, count: u32) -> Vec<u32> {
+    pub(crate) fn shuffled(&mut self, count: u32) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..count).collect();
         for last in (1..numbers.len()).rev() {
             numbers.swap(last, self.below(last as u64 + 1) as usize);

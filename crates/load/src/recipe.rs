@@ -3,235 +3,30 @@
 mod actors;
 mod check;
 mod file_sets;
+mod items;
+mod job;
+mod job_keys;
+mod jobs;
+mod plain_name;
 mod read;
 mod section;
 #[cfg(test)]
 mod tests;
+mod variable;
+mod variables;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(crate) use actors::set_number;
 pub(crate) use check::unknown_name;
-pub(crate) use section::Section;
-pub use section::{Formula, Located};
-use serde::{Deserialize, Serialize};
+pub use items::{Access, Pacing, PathFlag, PhaseKind, Recipe, Sync, Verb};
+pub(crate) use items::{ActorRecipe, FileSetRecipe, PhaseRecipe, Scheme, StepRecipe};
+pub(crate) use job::{Given, JobRecipe, VERIFY, WordValue};
+pub use section::Formula;
+pub use variable::Variable;
 
 use crate::error::LoadError;
-use crate::job::{JobRecipe, WordValue};
-use crate::source::{Source, nearest};
-use crate::value::Kind;
-
-/// A recipe, read and checked in everything that does not depend on the machine.
-#[derive(Debug, Clone)]
-pub struct Recipe {
-    /// Its name; data directories are called after it.
-    pub name: String,
-    /// What it does, in one line.
-    pub about: String,
-    /// What it reproduces and where that comes from.
-    pub origin: String,
-    /// What can be set, in the file's order.
-    pub variables: Vec<Variable>,
-    /// The variable that holds the report interval, if there is one.
-    pub report_interval: Option<String>,
-    /// How the directories may be given by a flag, as some tools have it.
-    pub directories: Option<PathFlag>,
-    /// The flag that names a file to which the figures are appended in the original's form.
-    pub log: Option<PathFlag>,
-    pub(crate) phases: Vec<PhaseRecipe>,
-    pub(crate) repeat: Option<RepeatRecipe>,
-    pub(crate) file_sets: Vec<FileSetRecipe>,
-    pub(crate) actors: Vec<ActorRecipe>,
-    pub(crate) source: Arc<Source>,
-}
-
-/// Something that the user may set.
-#[derive(Debug, Clone)]
-pub struct Variable {
-    /// Its name in formulas.
-    pub name: String,
-    /// Long flag, without dashes.
-    pub flag: String,
-    /// Short flag.
-    pub short: Option<char>,
-    /// One line for `--help`.
-    pub help: String,
-    /// What its values are.
-    pub kind: Kind,
-    /// Unit of a number given without one: `m`, `s`.
-    pub plain: Option<String>,
-    /// Formula of its value when it is not set.
-    pub default: Formula,
-    /// The words that it may be, where its kind is that.
-    pub words: Vec<String>,
-    /// Words that stand for a value of a variable of another kind.
-    pub names: Vec<(String, Formula)>,
-    pub(crate) min: Option<Formula>,
-    pub(crate) max: Option<Formula>,
-}
-
-/// A flag that names a path, as some originals have it.
-#[derive(Debug, Clone)]
-pub struct PathFlag {
-    /// The flag without its dashes.
-    pub flag: String,
-    /// One-letter flag.
-    pub short: Option<char>,
-}
-
-/// What a phase is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PhaseKind {
-    /// Make the files; ends when they are complete.
-    Fill,
-    /// The actors run, the figures do not count.
-    Warmup,
-    /// The actors run, the figures count.
-    Run,
-}
-
-/// Which part of the files an operation takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Access {
-    /// Any directory, any file, any offset that is a multiple of the block size.
-    Random,
-    /// One piece after another through all files, each thread from its own start.
-    Sequential,
-}
-
-/// What follows a write before the operation counts as done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Sync {
-    /// Nothing.
-    None,
-    /// `fdatasync(2)`.
-    Fdatasync,
-    /// `fsync(2)`.
-    Fsync,
-}
-
-/// How the rounds of a paced actor are spread in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Pacing {
-    /// At equal distances.
-    Fixed,
-    /// At random, as independent arrivals are.
-    Poisson,
-}
-
-/// The verb of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verb {
-    /// Read from a file.
-    Read,
-    /// Overwrite a part of a file.
-    Write,
-    /// Write a new file and rename it over one of the set.
-    Create,
-    /// `fsync` the file that the thread used last.
-    Fsync,
-    /// Map memory, touch every page, unmap it.
-    Allocate,
-    /// Touch every page of the memory that the actor holds.
-    Touch,
-    /// Keep a CPU busy.
-    Burn,
-    /// Walk a directory tree and stat every file.
-    Walk,
-    /// Sleep.
-    Pause,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct PhaseRecipe {
-    pub(crate) name: String,
-    pub(crate) span: std::ops::Range<usize>,
-    pub(crate) kind: PhaseKind,
-    pub(crate) duration: Option<Formula>,
-    /// Whether it is run at all.
-    pub(crate) when: Option<Formula>,
-}
-
-/// Phases that are run again: from one of them to the last.
-#[derive(Debug, Clone)]
-pub(crate) struct RepeatRecipe {
-    pub(crate) from: usize,
-    pub(crate) count: Formula,
-    /// Whether to go on, whatever the count says, until a file system is full.
-    pub(crate) until_full: Option<Formula>,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct FileSetRecipe {
-    pub(crate) name: String,
-    pub(crate) count: Formula,
-    pub(crate) size: Formula,
-    /// Whether the fill makes the files; otherwise an actor does.
-    pub(crate) filled: bool,
-    /// Whether the fill stamps the data.
-    pub(crate) stamped: Option<Formula>,
-    pub(crate) names: NamesRecipe,
-}
-
-/// What the files of a set are called.
-#[derive(Debug, Clone)]
-pub(crate) struct NamesRecipe {
-    pub(crate) scheme: Scheme,
-    pub(crate) name_bytes: Option<Formula>,
-    pub(crate) random_bytes: Option<Formula>,
-    pub(crate) subdirectories: Option<Formula>,
-}
-
-/// After whose files those of a set are called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scheme {
-    Tree,
-    Mails,
-    Numbers,
-    FsMark,
-    Bonnie { letters_first: bool },
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct ActorRecipe {
-    pub(crate) name: String,
-    pub(crate) span: std::ops::Range<usize>,
-    pub(crate) count: Formula,
-    pub(crate) directories: Option<Formula>,
-    pub(crate) holds: Option<Formula>,
-    pub(crate) rate: Option<Formula>,
-    pub(crate) pacing: Option<WordValue>,
-    pub(crate) work: bool,
-    pub(crate) phases: Option<Vec<usize>>,
-    pub(crate) steps: Vec<StepRecipe>,
-    /// What it does instead of steps.
-    pub(crate) job: Option<JobRecipe>,
-    /// Whether each thread is a process.
-    pub(crate) processes: bool,
-    /// Whether a phase does not wait for its job.
-    pub(crate) background: bool,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct StepRecipe {
-    pub(crate) verb: Verb,
-    pub(crate) span: std::ops::Range<usize>,
-    pub(crate) class: Option<String>,
-    pub(crate) fork: Option<Formula>,
-    pub(crate) from: Option<usize>,
-    pub(crate) size: Option<Formula>,
-    pub(crate) block: Option<Formula>,
-    pub(crate) duration: Option<Formula>,
-    pub(crate) access: Access,
-    pub(crate) sync: Sync,
-}
+use crate::source_text::Source;
 
 impl Recipe {
     /// Reads a recipe's text; `file` is what errors call it.
@@ -244,92 +39,5 @@ impl Recipe {
         let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
         let text = std::fs::read_to_string(path).map_err(unreadable)?;
         Recipe::parse(&path.display().to_string(), &text)
-    }
-
-    /// The file's text.
-    pub fn text(&self) -> &str {
-        &self.source.text
-    }
-
-    /// The variable of that name.
-    pub fn variable(&self, name: &str) -> Result<&Variable, LoadError> {
-        self.variables.iter().find(|variable| variable.name == name).ok_or_else(|| LoadError::NoSuchVariable {
-            recipe: self.name.clone(),
-            name: name.to_owned(),
-            suggestion: nearest(name, self.variables.iter().map(|v| v.name.as_str())).map(str::to_owned),
-        })
-    }
-
-    /// The variables whose values depend on one of `roots`, which are variables or facts of the machine, with these
-    /// settings; the roots themselves are none of them.
-    pub fn followers(&self, roots: &[&str], settings: &BTreeMap<String, String>) -> Vec<String> {
-        let formula = |variable: &Variable| match settings.get(&variable.name) {
-            Some(text) => variable.setting(&Source::new("a setting", text)).ok(),
-            None => Some(variable.default.clone()),
-        };
-        let formulas: Vec<(&str, Formula)> =
-            self.variables.iter().filter_map(|variable| Some((variable.name.as_str(), formula(variable)?))).collect();
-        let mut reached: Vec<&str> = roots.to_vec();
-        loop {
-            let follows = |(name, formula): &&(&str, Formula)| {
-                let from = formula.expression.names();
-                !reached.contains(name) && from.iter().any(|(from, _)| reached.contains(from))
-            };
-            match formulas.iter().find(follows) {
-                Some((name, _)) => reached.push(name),
-                None => return reached[roots.len()..].iter().map(|name| (*name).to_owned()).collect(),
-            }
-        }
-    }
-}
-
-impl Variable {
-    /// Reads a value as a user gives it: a number in the variable's plain unit, a quantity, or a formula.
-    /// Errors point into the value and name `flag`, such as `--workers`.
-    pub(crate) fn setting(&self, source: &Source) -> Result<Formula, LoadError> {
-        let text = source.text.trim();
-        if let Some((_, named)) = self.names.iter().find(|(name, _)| name == text) {
-            return Ok(Formula { span: 0..source.text.len(), ..named.clone() });
-        }
-        let as_number = match self.kind {
-            Kind::Flag => Some(flag_number(text)),
-            Kind::Word => Some(self.words.iter().position(|word| word == text).map(|place| place.to_string())),
-            _ => None,
-        };
-        if let Some(number) = as_number {
-            let Some(number) = number else { return Err(self.refuse_word(source, text)) };
-            let formula = Formula::parse(source, &number, self.kind, 0..source.text.len())?;
-            return Ok(Formula { text: text.to_owned(), ..formula });
-        }
-        let bare = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
-        let unit = match (&self.plain, self.kind) {
-            (Some(unit), _) => unit,
-            (None, Kind::Size) => "b",
-            (None, Kind::Duration) => "s",
-            (None, _) => "",
-        };
-        let text = if bare { format!("{text}{unit}") } else { text.to_owned() };
-        Formula::parse(source, &text, self.kind, 0..source.text.len())
-    }
-
-    fn refuse_word(&self, source: &Source, text: &str) -> LoadError {
-        let known = if self.kind == Kind::Flag {
-            vec!["true", "false"]
-        } else {
-            self.words.iter().map(String::as_str).collect()
-        };
-        let near = nearest(text, known.iter().copied()).map(|near| format!("did you mean '{near}'? "));
-        let message =
-            format!("'{}' cannot be '{text}'; {}known are {}", self.name, near.unwrap_or_default(), known.join(", "));
-        source.diagnostic(0..source.text.len(), message).into()
-    }
-}
-
-/// A flag's text as the number that formulas see.
-fn flag_number(text: &str) -> Option<String> {
-    match text {
-        "true" | "yes" | "1" => Some("1".to_owned()),
-        "false" | "no" | "0" => Some("0".to_owned()),
-        _ => None,
     }
 }

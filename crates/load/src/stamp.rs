@@ -19,11 +19,11 @@ mod tests;
 
 use model::operation::Fault;
 
-use crate::board::Failure;
 use crate::data::FileId;
+use crate::io_failure::Failure;
 
 /// Bytes of a unit; sizes and offsets of stamped blocks are multiples of it.
-pub const UNIT_BYTES: u64 = 512;
+pub(crate) const UNIT_BYTES: u64 = 512;
 
 const UNIT: usize = UNIT_BYTES as usize;
 const WORDS: usize = UNIT / 8;

@@ -1,15 +1,17 @@
 //! All of this crate's unsafe code: shared memory, inherited descriptors, signal dispositions.
 #![allow(unsafe_code)]
 
+mod file;
 mod ring;
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+pub(crate) use file::{close, sync_file_range};
 use memmap2::{MmapOptions, MmapRaw};
 pub(crate) use ring::Ring;
 use rustix::fs::{MemfdFlags, SealFlags};
@@ -83,10 +85,6 @@ impl SharedMemory {
     }
 }
 
-/// Writes back the whole range and waits for it.
-const SYNC_RANGE_FLAGS: u32 =
-    libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-
 /// Lets a command inherit a descriptor, under the same number, although it is close-on-exec in this process. The
 /// descriptor must stay open until the command has been started.
 pub(crate) fn inherit(command: &mut Command, descriptor: RawFd) {
@@ -110,24 +108,6 @@ pub(crate) fn inherited(descriptor: RawFd) -> io::Result<OwnedFd> {
     let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
     rustix::io::fcntl_setfd(&descriptor, FdFlags::CLOEXEC)?;
     Ok(descriptor)
-}
-
-/// Closes a file and says whether that went well: some file systems report only now that data could not be written.
-pub(crate) fn close(file: OwnedFd) -> io::Result<()> {
-    // SAFETY: the descriptor is owned, so nobody uses it after this.
-    match unsafe { libc::close(file.into_raw_fd()) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-/// Writes back a stretch of a file (0 bytes: all from `offset` on) and waits until that is done. Neither metadata nor the disk's own cache is written back.
-pub(crate) fn sync_file_range(file: &std::fs::File, offset: u64, bytes: u64) -> io::Result<()> {
-    // SAFETY: takes numbers only, and the descriptor is open.
-    match unsafe { libc::sync_file_range(file.as_raw_fd(), offset as i64, bytes as i64, SYNC_RANGE_FLAGS) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 /// Ignores the signals by which a terminal or an operator ends a job: the program decides when the load ends.

@@ -60,7 +60,7 @@ impl Kind {
     }
 
     /// The dimension that a value of this kind must have.
-    pub fn dimension(self) -> Dimension {
+    pub(crate) fn dimension(self) -> Dimension {
         match self {
             Kind::Count | Kind::Number | Kind::Percent | Kind::Flag | Kind::Word => Dimension::Plain,
             Kind::Size => Dimension::Bytes,

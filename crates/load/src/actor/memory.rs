@@ -4,7 +4,7 @@ use std::io;
 
 use memmap2::{MmapMut, MmapOptions};
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::board::Board;
 
 /// How much is touched between two looks at the board.

@@ -3,11 +3,15 @@
 use std::fs::{self, File};
 use std::io;
 
-use super::{Outcome, Performer, Stage, files};
+use super::files::{self, OpenFiles};
+use super::load::Load;
+use super::outcome::Outcome;
 use crate::block;
-use crate::board::Failure;
+use crate::board::Recorder;
 use crate::data::FileId;
+use crate::io_failure::Failure;
 use crate::plan::{Actor, Direction, Plan, Step, Transfer, Work};
+use crate::random::Random;
 use crate::recipe::{Access, Sync};
 
 /// The threads of a fork-join operation need little; the kernel stack that comes with each is part of the pressure.
@@ -50,7 +54,7 @@ fn longest_read(actor: &Actor) -> usize {
 }
 
 /// Buffers for the actor's widest fork and largest block.
-pub(super) fn buffers(actor: &Actor) -> Vec<Vec<u8>> {
+fn buffers(actor: &Actor) -> Vec<Vec<u8>> {
     let widest = actor.steps.iter().filter_map(|step| match &step.work {
         Work::Transfer(transfer) => Some(transfer.fork.unwrap_or(1)),
         _ => None,
@@ -59,56 +63,92 @@ pub(super) fn buffers(actor: &Actor) -> Vec<Vec<u8>> {
 }
 
 /// Where a thread's sequential access begins: the threads of an actor share the pieces evenly.
-pub(super) fn first_piece(plan: &Plan, actor: &Actor, ordinal: u64, step: &Step) -> u64 {
+fn first_piece(plan: &Plan, actor: &Actor, ordinal: u64, step: &Step) -> u64 {
     let Work::Transfer(transfer) = &step.work else { return 0 };
     let set = &plan.file_sets[transfer.set];
     let pieces = (set.size_bytes / transfer.bytes) * set.files * actor.directories as u64;
     (u128::from(pieces) * u128::from(ordinal) / u128::from(actor.threads.max(1))) as u64
 }
 
-impl Performer<'_> {
-    pub(super) fn transfer(&mut self, index: usize, transfer: &Transfer) -> Outcome {
-        if self.actor.directories == 0 {
+/// One thread's transfers: its open files and buffers, and how far it has come.
+pub(super) struct Transfers {
+    files: OpenFiles,
+    /// For reads: one for each thread of the widest fork.
+    buffers: Vec<Vec<u8>>,
+    /// For each step, how far a sequential access has come.
+    cursors: Vec<u64>,
+}
+
+impl Transfers {
+    pub(super) fn new(plan: &Plan, actor: &Actor, ordinal: u64) -> Transfers {
+        let cursors = actor.steps.iter().map(|step| first_piece(plan, actor, ordinal, step)).collect();
+        Transfers { files: OpenFiles::default(), buffers: buffers(actor), cursors }
+    }
+
+    /// One operation of a step, which is given with its index.
+    pub(super) fn run(
+        &mut self,
+        load: &Load,
+        actor: &Actor,
+        recorder: &Recorder<'_>,
+        random: &mut Random,
+        (index, transfer): (usize, &Transfer),
+    ) -> Outcome {
+        if actor.directories == 0 {
             return Outcome::NOTHING;
         }
+        let mut pick = || self.pick(load, actor.directories, random, (index, transfer));
         match transfer.fork {
-            Some(threads) => self.fork_join(index, transfer, threads),
-            None => self.inline(index, transfer),
+            Some(threads) => {
+                let pieces: Vec<Piece> = (0..threads).map(|_| pick()).collect();
+                self.fork_join(load, longest_read(actor), transfer, &pieces)
+            }
+            None => {
+                let piece = pick();
+                recorder.works_on(piece.file);
+                self.inline(load, transfer, piece)
+            }
         }
     }
 
-    fn inline(&mut self, index: usize, transfer: &Transfer) -> Outcome {
-        let piece = self.pick(index, transfer);
-        self.recorder.works_on(piece.file);
-        let (stage, buffer) = (self.stage, &mut self.buffers[0]);
+    /// `fsync` of a file, opened now or before.
+    pub(super) fn sync(&mut self, load: &Load, file: FileId) -> io::Result<()> {
+        self.files.with(&load.plan, file, File::sync_all)
+    }
+
+    /// Closes a file that an operation failed on.
+    pub(super) fn forget(&mut self, file: Option<FileId>) {
+        self.files.forget(file);
+    }
+
+    fn inline(&mut self, load: &Load, transfer: &Transfer, piece: Piece) -> Outcome {
+        let buffer = &mut self.buffers[0];
         let result = match transfer.direction {
-            Direction::Create => create(stage, transfer, piece),
+            Direction::Create => create(load, transfer, piece),
             _ => {
                 let buffer = std::cell::RefCell::new(buffer);
-                let run = |file: &File| move_piece(stage, transfer, piece, file, &mut buffer.borrow_mut());
-                self.files.with(&stage.plan, piece.file, run)
+                let run = |file: &File| move_piece(load, transfer, piece, file, &mut buffer.borrow_mut());
+                self.files.with(&load.plan, piece.file, run)
             }
         };
         outcome(transfer, piece, result)
     }
 
     /// Starts the threads, lets each do its piece, and waits for all of them.
-    fn fork_join(&mut self, index: usize, transfer: &Transfer, threads: u64) -> Outcome {
-        let pieces: Vec<Piece> = (0..threads).map(|_| self.pick(index, transfer)).collect();
-        let (stage, buffers) = (self.stage, &mut self.buffers);
+    fn fork_join(&mut self, load: &Load, longest_read: usize, transfer: &Transfer, pieces: &[Piece]) -> Outcome {
+        let buffers = &mut self.buffers;
         let results = std::thread::scope(|scope| {
             let start = |(piece, buffer): (&Piece, &mut Vec<u8>)| {
                 let (piece, buffer) = (*piece, std::mem::take(buffer));
-                let body = move || whole_piece(stage, transfer, piece, buffer);
+                let body = move || whole_piece(load, transfer, piece, buffer);
                 std::thread::Builder::new().stack_size(FORK_STACK_BYTES).spawn_scoped(scope, body)
             };
             let started: Vec<_> = pieces.iter().zip(buffers.iter_mut()).map(start).collect();
             let joined = started.into_iter().map(|thread| thread.map(|thread| thread.join()));
             joined.collect::<Vec<_>>()
         });
-        let longest_read = longest_read(self.actor);
         let mut total = Outcome::Done { bytes: 0, file: pieces.first().map(|piece| piece.file) };
-        for ((result, piece), buffer) in results.into_iter().zip(&pieces).zip(buffers) {
+        for ((result, piece), buffer) in results.into_iter().zip(pieces).zip(buffers) {
             let result = match result {
                 Ok(Ok((result, used))) => {
                     *buffer = used;
@@ -127,18 +167,24 @@ impl Performer<'_> {
     }
 
     /// The next piece of a step.
-    fn pick(&mut self, index: usize, transfer: &Transfer) -> Piece {
-        let set = &self.stage.plan.file_sets[transfer.set];
-        let salt = self.random.bits();
+    fn pick(
+        &mut self,
+        load: &Load,
+        directories: usize,
+        random: &mut Random,
+        (index, transfer): (usize, &Transfer),
+    ) -> Piece {
+        let set = &load.plan.file_sets[transfer.set];
+        let salt = random.bits();
         let (directory, file, offset) = match transfer.access {
             Access::Random => {
                 let offsets = (set.size_bytes - transfer.bytes) / transfer.block_bytes + 1;
-                let directory = self.random.below(self.actor.directories as u64);
-                (directory, self.random.below(set.files), self.random.below(offsets) * transfer.block_bytes)
+                let directory = random.below(directories as u64);
+                (directory, random.below(set.files), random.below(offsets) * transfer.block_bytes)
             }
             Access::Sequential => {
                 let per_file = set.size_bytes / transfer.bytes;
-                let pieces = per_file * set.files * self.actor.directories as u64;
+                let pieces = per_file * set.files * directories as u64;
                 let piece = self.cursors[index] % pieces;
                 self.cursors[index] = piece + 1;
                 let (file, within) = (piece / per_file, piece % per_file);
@@ -167,16 +213,11 @@ fn both(a: Outcome, b: Outcome) -> Outcome {
 }
 
 /// Body of a fork-join thread. Gives its buffer back.
-fn whole_piece(
-    stage: &Stage,
-    transfer: &Transfer,
-    piece: Piece,
-    mut buffer: Vec<u8>,
-) -> (Result<(), Trouble>, Vec<u8>) {
+fn whole_piece(load: &Load, transfer: &Transfer, piece: Piece, mut buffer: Vec<u8>) -> (Result<(), Trouble>, Vec<u8>) {
     let result = match transfer.direction {
-        Direction::Create => create(stage, transfer, piece),
-        _ => match files::open(&stage.plan, piece.file) {
-            Ok(file) => move_piece(stage, transfer, piece, &file, &mut buffer),
+        Direction::Create => create(load, transfer, piece),
+        _ => match files::open(&load.plan, piece.file) {
+            Ok(file) => move_piece(load, transfer, piece, &file, &mut buffer),
             Err(error) => Err(error.into()),
         },
     };
@@ -184,16 +225,20 @@ fn whole_piece(
 }
 
 /// Moves the bytes of a piece, block by block.
-fn move_piece(stage: &Stage, transfer: &Transfer, piece: Piece, file: &File, buffer: &mut [u8]) -> Result<(), Trouble> {
+fn move_piece(load: &Load, transfer: &Transfer, piece: Piece, file: &File, buffer: &mut [u8]) -> Result<(), Trouble> {
     let mut moved = 0;
     while moved < transfer.bytes {
-        if stage.board.is_stopping() {
+        if load.context.board.is_stopping() {
             return Err(Trouble::Stopped);
         }
         let length = transfer.block_bytes.min(transfer.bytes - moved) as usize;
         match transfer.direction {
             Direction::Read => block::read(file, &mut buffer[..length], piece.offset + moved)?,
-            _ => block::write(file, stage.bytes.slice(piece.salt.wrapping_add(moved), length), piece.offset + moved)?,
+            _ => block::write(
+                file,
+                load.context.bytes.slice(piece.salt.wrapping_add(moved), length),
+                piece.offset + moved,
+            )?,
         }
         moved += length as u64;
     }
@@ -206,14 +251,14 @@ fn move_piece(stage: &Stage, transfer: &Transfer, piece: Piece, file: &File, buf
 }
 
 /// Writes a new file and renames it over the one it replaces, so that the space in use stays the same.
-fn create(stage: &Stage, transfer: &Transfer, piece: Piece) -> Result<(), Trouble> {
-    let plan = &stage.plan;
+fn create(load: &Load, transfer: &Transfer, piece: Piece) -> Result<(), Trouble> {
+    let plan = &load.plan;
     let path =
         piece.file.path(&plan.data_directories, &plan.file_sets).ok_or(io::Error::from(io::ErrorKind::NotFound))?;
     let fresh = path.with_file_name(format!(".new-{:x}", piece.salt));
     let write = || -> Result<(), Trouble> {
         let file = File::options().write(true).create_new(true).open(&fresh)?;
-        move_piece(stage, transfer, Piece { offset: 0, ..piece }, &file, &mut [])?;
+        move_piece(load, transfer, Piece { offset: 0, ..piece }, &file, &mut [])?;
         Ok(fs::rename(&fresh, &path)?)
     };
     let result = write();

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::board::Board;
 use crate::plan::{Actor, Plan};
 

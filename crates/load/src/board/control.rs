@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{
+use super::memory::{
     Board, COMMAND, ENDED_PHASE, FILL_TOTAL, FILLED, FULL, MESSAGE, MESSAGE_LENGTH, MESSAGE_WORDS, REUSED, STATE,
 };
 
@@ -66,7 +66,7 @@ impl Board {
     }
 
     /// Whether the load should end; cheap enough to ask before each system call.
-    pub fn is_stopping(&self) -> bool {
+    pub(crate) fn is_stopping(&self) -> bool {
         self.word(COMMAND).load(Ordering::Relaxed) == u64::MAX
     }
 
@@ -81,7 +81,7 @@ impl Board {
     }
 
     /// Says how far the load process has come.
-    pub fn set_state(&self, state: State) {
+    pub(crate) fn set_state(&self, state: State) {
         self.word(STATE).store(state as u64, Ordering::Release);
     }
 
@@ -111,12 +111,12 @@ impl Board {
     }
 
     /// Says that a file system is full.
-    pub fn set_full(&self) {
+    pub(crate) fn set_full(&self) {
         self.word(FULL).store(1, Ordering::Relaxed);
     }
 
     /// The latest phase that ended by itself.
-    pub fn ended_phase(&self) -> Option<usize> {
+    pub(crate) fn ended_phase(&self) -> Option<usize> {
         (self.word(ENDED_PHASE).load(Ordering::Acquire) as usize).checked_sub(1)
     }
 
@@ -126,32 +126,32 @@ impl Board {
     }
 
     /// Bytes filled and to fill.
-    pub fn fill_progress(&self) -> (u64, u64) {
+    pub(crate) fn fill_progress(&self) -> (u64, u64) {
         (self.word(FILLED).load(Ordering::Relaxed), self.word(FILL_TOTAL).load(Ordering::Relaxed))
     }
 
     /// Sets how many bytes the fill will write.
-    pub fn set_fill_total(&self, bytes: u64) {
+    pub(crate) fn set_fill_total(&self, bytes: u64) {
         self.word(FILL_TOTAL).store(bytes, Ordering::Relaxed);
     }
 
     /// Takes a file that is there already out of the account.
-    pub fn take_from_fill_total(&self, bytes: u64) {
+    pub(crate) fn take_from_fill_total(&self, bytes: u64) {
         self.word(FILL_TOTAL).fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Counts bytes that the fill wrote.
-    pub fn add_filled(&self, bytes: u64) {
+    pub(crate) fn add_filled(&self, bytes: u64) {
         self.word(FILLED).fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Data directories whose files of an earlier run are used again as they are.
-    pub fn reused_directories(&self) -> u64 {
+    pub(crate) fn reused_directories(&self) -> u64 {
         self.word(REUSED).load(Ordering::Relaxed)
     }
 
     /// Counts such a directory.
-    pub fn add_reused_directory(&self) {
+    pub(crate) fn add_reused_directory(&self) {
         self.word(REUSED).fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use model::event::Member;
 
-use super::{Board, CREW_ENDED, CREW_START, LINE, MUSTERED, SHARE_WORDS};
+use super::memory::{Board, CREW_ENDED, CREW_START, LINE, MUSTERED, SHARE_WORDS};
 use crate::clock;
 
 /// Between the last thread's arrival and the common start: time enough for all sleepers to look.
@@ -45,26 +45,26 @@ pub struct Share {
 impl Board {
     /// Makes the meeting point of a turn ready. Called before the command that begins the turn is given; threads that are
     /// late from the turn before no longer count.
-    pub fn call_crew(&self, turn: u32) {
+    pub(crate) fn call_crew(&self, turn: u32) {
         self.word(CREW_START).store(0, Ordering::Relaxed);
         self.word(MUSTERED).store(u64::from(turn) << 32, Ordering::Relaxed);
         self.word(CREW_ENDED).store(u64::from(turn) << 32, Ordering::Release);
     }
 
     /// A thread is ready for a turn. The last of `expected` threads sets the common start.
-    pub fn muster(&self, turn: u32, expected: u64) {
+    pub(crate) fn muster(&self, turn: u32, expected: u64) {
         if self.count_in(MUSTERED, turn) == Some(expected) {
             self.word(CREW_START).store(clock::now_ns() + COUNTDOWN_NS, Ordering::Release);
         }
     }
 
     /// The common start of the crew that was called last; `None` while threads are missing.
-    pub fn crew_start_ns(&self) -> Option<u64> {
+    pub(crate) fn crew_start_ns(&self) -> Option<u64> {
         Some(self.word(CREW_START).load(Ordering::Acquire)).filter(|start_ns| *start_ns != 0)
     }
 
     /// A thread has done its share of a turn; `counts`: the phase waits for it.
-    pub fn end_share(&self, turn: u32, thread: usize, share: &Share, counts: bool) {
+    pub(crate) fn end_share(&self, turn: u32, thread: usize, share: &Share, counts: bool) {
         let words = self.share(thread);
         let put = |index: usize, value: u64| words[index].store(value, Ordering::Relaxed);
         put(TID, u64::from(share.tid));
@@ -82,12 +82,12 @@ impl Board {
     }
 
     /// How many threads have done their share of the turn that was called last.
-    pub fn shares_ended(&self) -> u64 {
+    pub(crate) fn shares_ended(&self) -> u64 {
         self.word(CREW_ENDED).load(Ordering::Acquire) & u64::from(u32::MAX)
     }
 
     /// What thread number `thread` did in a turn; `None`: it has not ended.
-    pub fn share_of(&self, turn: u32, thread: usize) -> Option<Member> {
+    pub(crate) fn share_of(&self, turn: u32, thread: usize) -> Option<Member> {
         let words = self.share(thread);
         if words[TURN].load(Ordering::Acquire) != u64::from(turn) + 1 {
             return None;
@@ -107,7 +107,7 @@ impl Board {
     }
 
     /// How many things thread number `thread` did in the phase that it acted in last; `None`: it has not ended one.
-    pub fn items_of(&self, thread: usize) -> Option<u64> {
+    pub(crate) fn items_of(&self, thread: usize) -> Option<u64> {
         let words = self.share(thread);
         (words[TURN].load(Ordering::Acquire) != 0).then(|| words[ITEMS].load(Ordering::Relaxed))
     }

@@ -7,24 +7,26 @@ use std::sync::atomic::Ordering;
 use model::latency::{self, BUCKET_COUNT};
 use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
 
+use super::memory::{
+    BLOCK_BUCKETS, BYTES, Board, ERRORS, MAX, SLOT_FILE, SLOT_OFFSET, SLOT_START, SLOT_WHAT, SUM, TOUCHED,
+};
+use super::ring::Payload;
 use super::write::{FAILED, failure_of};
-use super::{BLOCK_BUCKETS, BYTES, Board, ERRORS, MAX, SLOT_FILE, SLOT_OFFSET, SLOT_START, SLOT_WHAT, SUM, TOUCHED};
 use crate::data::{FileId, FileSet};
-use crate::plan::Plan;
 
 /// What the numbers on the board stand for.
 #[derive(Debug, Clone)]
-pub struct Naming {
-    classes: Vec<String>,
+pub(crate) struct Naming {
+    pub(crate) classes: Vec<String>,
     /// Classes whose operations are made of those of others.
-    wholes: Vec<String>,
-    data_directories: Vec<PathBuf>,
-    file_sets: Vec<FileSet>,
-    slower_than_ns: u64,
+    pub(crate) wholes: Vec<String>,
+    pub(crate) data_directories: Vec<PathBuf>,
+    pub(crate) file_sets: Vec<FileSet>,
+    pub(crate) slower_than_ns: u64,
 }
 
 /// Turns the board's growing counters into records.
-pub struct BoardReader {
+pub(crate) struct BoardReader {
     board: Arc<Board>,
     naming: Naming,
     previous: Vec<ClassTotals>,
@@ -52,17 +54,6 @@ struct Running {
 }
 
 impl Naming {
-    /// The names of a plan.
-    pub fn of(plan: &Plan) -> Naming {
-        Naming {
-            classes: plan.classes.clone(),
-            wholes: plan.wholes(),
-            data_directories: plan.data_directories.clone(),
-            file_sets: plan.file_sets.clone(),
-            slower_than_ns: plan.slower_than_ns,
-        }
-    }
-
     fn class(&self, class: usize) -> String {
         self.classes.get(class).cloned().unwrap_or_default()
     }
@@ -74,25 +65,19 @@ impl Naming {
 
 impl BoardReader {
     /// Reads a fresh board.
-    pub fn new(board: Arc<Board>, plan: &Plan, now_ns: u64) -> BoardReader {
-        let naming = Naming::of(plan);
+    pub(crate) fn new(board: Arc<Board>, naming: Naming, now_ns: u64) -> BoardReader {
         let nothing = ClassTotals { errors: 0, bytes: 0, sum_ns: 0, buckets: vec![0; BUCKET_COUNT] };
         let previous = vec![nothing; naming.classes.len()];
         BoardReader { board, naming, previous, interval_start_ns: now_ns, ring_next: 0, lost_seen: 0 }
     }
 
-    /// Where the interval began that the next [`BoardReader::interval`] ends.
-    pub fn interval_start_ns(&self) -> u64 {
-        self.interval_start_ns
-    }
-
     /// Lets the next interval begin at that moment; nothing may have ended since the last one.
-    pub fn begin_interval_at(&mut self, start_ns: u64) {
+    pub(crate) fn begin_interval_at(&mut self, start_ns: u64) {
         self.interval_start_ns = start_ns;
     }
 
     /// What ended since the call before. Classes in which nothing ended or runs are left out.
-    pub fn interval(&mut self, phase: &str, now_ns: u64) -> Vec<IntervalRecord> {
+    pub(crate) fn interval(&mut self, phase: &str, now_ns: u64) -> Vec<IntervalRecord> {
         let running = self.all_running();
         let mut records = Vec::new();
         for class in 0..self.previous.len() {
@@ -154,7 +139,7 @@ impl BoardReader {
     }
 
     /// Slow and failed operations since the call before, and how many more there were without room for them.
-    pub fn drain_operations(&mut self) -> (Vec<OperationRecord>, u64) {
+    pub(crate) fn drain_operations(&mut self) -> (Vec<OperationRecord>, u64) {
         let mut records = Vec::new();
         while let Some(payload) = self.board.pop(self.ring_next) {
             self.ring_next += 1;
@@ -167,7 +152,7 @@ impl BoardReader {
 
     /// Like [`BoardReader::drain_operations`], when no thread of the load is left: records that a killed thread had
     /// begun to write are lost.
-    pub fn drain_rest(&mut self) -> (Vec<OperationRecord>, u64) {
+    pub(crate) fn drain_rest(&mut self) -> (Vec<OperationRecord>, u64) {
         let (mut records, mut lost) = self.drain_operations();
         while self.ring_next < self.board.turns_taken() {
             match self.board.pop(self.ring_next) {
@@ -179,7 +164,7 @@ impl BoardReader {
         (records, lost)
     }
 
-    fn record(&self, payload: &super::ring::Payload) -> OperationRecord {
+    fn record(&self, payload: &Payload) -> OperationRecord {
         let [what, tid, start_ns, duration_ns, bytes, file, wrong, place] = *payload;
         let failed = what & FAILED != 0;
         let (errno, fault, offset_bytes) = failure_of([wrong, place]);
@@ -198,7 +183,7 @@ impl BoardReader {
     }
 
     /// Operations that run for longer than the plan's threshold. What is made of others is not stuck: one of them is, or none.
-    pub fn stuck(&self, now_ns: u64) -> Vec<OperationRecord> {
+    pub(crate) fn stuck(&self, now_ns: u64) -> Vec<OperationRecord> {
         let age = |running: &Running| now_ns.saturating_sub(running.start_ns);
         let running = self.all_running().into_iter().filter(|r| age(r) > self.naming.slower_than_ns);
         let record = |running: Running| OperationRecord {

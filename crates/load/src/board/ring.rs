@@ -5,14 +5,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Board, RING_LOST, RING_NEXT};
+use super::memory::{Board, CELL_TURN, CELL_WORDS, RING_CAPACITY, RING_LOST, RING_NEXT};
 
-/// Operations that fit before the reader comes.
-pub const RING_CAPACITY: usize = 8192;
-
-pub(super) const CELL_WORDS: usize = 9;
-/// Turn of a cell: `turn` when writer number `turn` may fill it, `turn + 1` when it is filled.
-const TURN: usize = 0;
 const PAYLOAD: usize = 1;
 const PAYLOAD_WORDS: usize = CELL_WORDS - 1;
 
@@ -25,17 +19,13 @@ impl Board {
         &self.memory.words()[start..start + CELL_WORDS]
     }
 
-    pub(super) fn prepare_ring(&self) {
-        (0..RING_CAPACITY as u64).for_each(|turn| self.cell(turn)[TURN].store(turn, Ordering::Relaxed));
-    }
-
     /// Adds an operation, or counts it as lost when the ring is full.
     pub(super) fn push(&self, payload: &Payload) {
         let next = self.word(RING_NEXT);
         let mut turn = next.load(Ordering::Relaxed);
         loop {
             let cell = self.cell(turn);
-            let ahead = cell[TURN].load(Ordering::Acquire).wrapping_sub(turn) as i64;
+            let ahead = cell[CELL_TURN].load(Ordering::Acquire).wrapping_sub(turn) as i64;
             if ahead < 0 {
                 self.word(RING_LOST).fetch_add(1, Ordering::Relaxed);
                 return;
@@ -47,7 +37,7 @@ impl Board {
             match next.compare_exchange_weak(turn, turn + 1, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => {
                     cell[PAYLOAD..].iter().zip(payload).for_each(|(word, value)| word.store(*value, Ordering::Relaxed));
-                    cell[TURN].store(turn + 1, Ordering::Release);
+                    cell[CELL_TURN].store(turn + 1, Ordering::Release);
                     return;
                 }
                 Err(current) => turn = current,
@@ -58,11 +48,11 @@ impl Board {
     /// Takes the operation with this turn, if it is there, and frees its cell.
     pub(super) fn pop(&self, turn: u64) -> Option<Payload> {
         let cell = self.cell(turn);
-        if cell[TURN].load(Ordering::Acquire) != turn + 1 {
+        if cell[CELL_TURN].load(Ordering::Acquire) != turn + 1 {
             return None;
         }
         let payload = std::array::from_fn(|index| cell[PAYLOAD + index].load(Ordering::Relaxed));
-        cell[TURN].store(turn + RING_CAPACITY as u64, Ordering::Release);
+        cell[CELL_TURN].store(turn + RING_CAPACITY as u64, Ordering::Release);
         Some(payload)
     }
 

@@ -3,62 +3,31 @@ use std::sync::Arc;
 use model::latency;
 use model::operation::OperationKind;
 
-use super::{Board, BoardReader, Command, Failure, Finished, Level, RING_CAPACITY, Recorder, State};
+use super::{Board, BoardReader, BoardShape, Command, Finished, Level, Naming, RING_CAPACITY, Recorder, State};
 use crate::data::{FileId, FileSet, Names};
-use crate::plan::{Actor, Plan};
-use crate::recipe::Pacing;
+use crate::io_failure::Failure;
 
 const SLOWER_THAN_NS: u64 = 1_000_000;
 
-fn plan(threads: u64) -> Plan {
-    let actor = Actor {
-        name: "a".to_owned(),
-        threads,
-        directories: 1,
-        holds_bytes: 0,
-        rate_per_s: None,
-        pacing: Pacing::Fixed,
-        round_class: None,
-        in_phase: vec![true],
-        steps: vec![],
-        job: None,
-        processes: false,
-        background: false,
+fn board(threads: usize) -> (Arc<Board>, BoardReader) {
+    let set = FileSet {
+        name: "set".to_owned(),
+        files: 5000,
+        size_bytes: 1,
+        replaced: false,
+        filled: true,
+        stamped: false,
+        names: Names::default(),
     };
-    Plan {
-        recipe: "r".to_owned(),
-        variables: vec![],
-        seed: 1,
-        slower_than_ns: SLOWER_THAN_NS,
-        report_interval_ns: 1,
-        cpus: 3,
-        ledger: None,
-        after_crash: false,
-        directories: vec!["/d".into()],
-        data_directories: vec!["/d/stallscope-r".into()],
-        phases: vec![],
-        repeat: None,
-        words: vec![],
-        file_sets: vec![FileSet {
-            name: "set".to_owned(),
-            files: 5000,
-            size_bytes: 1,
-            replaced: false,
-            filled: true,
-            stamped: false,
-            names: Names::default(),
-        }],
-        actors: vec![actor],
+    let naming = Naming {
         classes: vec!["read".to_owned(), "write".to_owned()],
-        totals: Default::default(),
-        refusals: vec![],
-    }
-}
-
-fn board(threads: u64) -> (Arc<Board>, BoardReader) {
-    let plan = plan(threads);
-    let board = Arc::new(Board::create(&plan).unwrap().1);
-    (Arc::clone(&board), BoardReader::new(board, &plan, 0))
+        wholes: vec![],
+        data_directories: vec!["/d/stallscope-r".into()],
+        file_sets: vec![set],
+        slower_than_ns: SLOWER_THAN_NS,
+    };
+    let board = Arc::new(Board::create(BoardShape { classes: 2, threads, cpus: 3, depth: 0 }).unwrap().1);
+    (Arc::clone(&board), BoardReader::new(board, naming, 0))
 }
 
 fn done(class: usize, latency_ns: u64) -> Finished {
@@ -69,7 +38,7 @@ fn done(class: usize, latency_ns: u64) -> Finished {
 fn nothing_is_lost_between_writing_threads_and_a_reader() {
     const THREADS: u64 = 4;
     const EACH: u64 = 50_000;
-    let (board, mut reader) = board(THREADS);
+    let (board, mut reader) = board(THREADS as usize);
     let writers: Vec<_> = (0..THREADS)
         .map(|thread| {
             let board = Arc::clone(&board);
@@ -165,7 +134,7 @@ fn slow_and_failed_operations_are_kept_one_by_one() {
 #[test]
 fn what_the_ring_cannot_hold_is_counted() {
     const THREADS: usize = 4;
-    let (board, mut reader) = board(THREADS as u64);
+    let (board, mut reader) = board(THREADS);
     let each = RING_CAPACITY;
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -187,7 +156,7 @@ fn what_the_ring_cannot_hold_is_counted() {
 fn every_slow_operation_is_drained_or_counted_while_writers_run() {
     const THREADS: u64 = 3;
     const EACH: u64 = 30_000;
-    let (board, mut reader) = board(THREADS);
+    let (board, mut reader) = board(THREADS as usize);
     let (mut drained, mut lost) = (0, 0);
     std::thread::scope(|scope| {
         let writers: Vec<_> = (0..THREADS)

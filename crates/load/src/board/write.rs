@@ -5,34 +5,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use model::latency;
 use model::operation::Fault;
 
-use super::{
+use super::memory::{
     BLOCK_BUCKETS, BYTES, Board, ERRORS, MAX, SLOT_FILE, SLOT_OFFSET, SLOT_START, SLOT_WHAT, SUM, TOUCHED, USUAL_SLOTS,
 };
 use crate::data::FileId;
+use crate::io_failure::Failure;
 
 /// Set in a ring cell's class for a failed operation.
 pub(super) const FAILED: u64 = 1 << 63;
 
-/// How an operation failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Failure {
-    /// The kernel's error number; 0 where there is none.
-    pub errno: i32,
-    /// The file it happened on.
-    pub file: Option<FileId>,
-    /// Where in the file.
-    pub offset_bytes: Option<u64>,
-    /// How, where there is no error number.
-    pub fault: Option<Fault>,
-}
-
-impl Failure {
-    /// As two words: what went wrong, and where.
-    fn to_words(self) -> [u64; 2] {
-        let fault = self.fault.and_then(|fault| Fault::ALL.iter().position(|known| *known == fault));
-        let fault = fault.map_or(0, |number| (number as u64 + 1) << FAULT_SHIFT);
-        [fault | u64::from(self.errno as u32), self.offset_bytes.map_or(0, |offset| offset.saturating_add(1))]
-    }
+/// A failure as two words: what went wrong, and where.
+fn words_of(failure: Failure) -> [u64; 2] {
+    let fault = failure.fault.and_then(|fault| Fault::ALL.iter().position(|known| *known == fault));
+    let fault = fault.map_or(0, |number| (number as u64 + 1) << FAULT_SHIFT);
+    [fault | u64::from(failure.errno as u32), failure.offset_bytes.map_or(0, |offset| offset.saturating_add(1))]
 }
 
 /// Where a ring cell's word of error number and fault holds the fault.
@@ -121,7 +107,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Shows which file the running step works on.
-    pub fn works_on(&self, file: FileId) {
+    pub(crate) fn works_on(&self, file: FileId) {
         self.board.slot(self.thread, Level::Step.slot())[SLOT_FILE].store(file.to_word(), Ordering::Relaxed);
     }
 
@@ -181,7 +167,7 @@ impl<'a> Recorder<'a> {
     fn keep(&self, done: &Finished, latency_ns: u64) {
         let failed = if done.failure.is_some() { FAILED } else { 0 };
         let file = done.failure.and_then(|failure| failure.file).or(done.file);
-        let [what, place] = done.failure.unwrap_or_default().to_words();
+        let [what, place] = words_of(done.failure.unwrap_or_default());
         self.board.push(&[
             failed | done.class as u64,
             u64::from(self.tid),

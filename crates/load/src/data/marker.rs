@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::file_set::FileSet;
 use super::hold::Hold;
-use super::{FileSet, directory_name};
 use crate::error::LoadError;
 
 /// Name of the marker in a data directory.
@@ -84,7 +84,7 @@ impl Marker {
     }
 
     /// The same, naming the ledger of the run.
-    pub fn with_ledger(self, ledger: Option<PathBuf>) -> Marker {
+    pub(crate) fn with_ledger(self, ledger: Option<PathBuf>) -> Marker {
         Marker { ledger, ..self }
     }
 
@@ -111,10 +111,15 @@ impl Marker {
     }
 }
 
+/// The name of our subdirectory in a user's directory.
+pub fn directory_name(recipe: &str) -> String {
+    format!("stallscope-{recipe}")
+}
+
 /// The ledger of the run that wrote the data of a recipe in a directory.
 pub fn ledger_of(recipe: &str, directory: &Path) -> Result<PathBuf, LoadError> {
     let path = directory.join(directory_name(recipe));
-    let why = match read(recipe, &path) {
+    let why = match standing_of(recipe, &path) {
         Standing::Ours(Marker { ledger: Some(ledger), .. }) => return Ok(ledger),
         Standing::Ours(_) => "its data was written without --verify, so nothing is known of it".to_owned(),
         Standing::Foreign(why) => why,
@@ -126,14 +131,14 @@ pub fn ledger_of(recipe: &str, directory: &Path) -> Result<PathBuf, LoadError> {
 /// What stands at `directory/stallscope-RECIPE`.
 pub fn standing(recipe: &str, directory: &Path) -> Standing {
     let data_directory = directory.join(directory_name(recipe));
-    match read(recipe, &data_directory) {
+    match standing_of(recipe, &data_directory) {
         Standing::Ours(_) if matches!(Hold::take(&data_directory), Ok(None)) => Standing::InUse,
         standing => standing,
     }
 }
 
 /// What stands at the data directory itself, whoever uses it.
-pub(super) fn read(recipe: &str, data_directory: &Path) -> Standing {
+pub(crate) fn standing_of(recipe: &str, data_directory: &Path) -> Standing {
     match fs::symlink_metadata(data_directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Standing::Absent,
         Err(error) => return Standing::Foreign(format!("cannot be looked at: {error}")),

@@ -3,16 +3,18 @@
 //! Names look random where those of an original do, and are made of the set's seed and the file's number: so they need not
 //! be remembered in order to open a file again, to remove it, or to tell a person which one was slow.
 
+mod name;
 mod tree;
 
-use std::ffi::CStr;
-
 use serde::{Deserialize, Serialize};
+
+use name::LONGEST_NAME;
+pub use name::Name;
 
 use crate::random::Random;
 
 /// Files in one subdirectory of a set that is called by numbers.
-pub(super) const FILES_PER_DIRECTORY: u64 = 1000;
+pub(crate) const FILES_PER_DIRECTORY: u64 = 1000;
 
 /// fs_mark's files carry their subdirectory in the number, because it may depend on the time at which they were made.
 const SUBDIRECTORY_SHIFT: u32 = 28;
@@ -55,20 +57,13 @@ pub enum Names {
     },
 }
 
-/// A path of a file within its set, ready for the kernel.
-pub struct Name {
-    /// The last byte is never written: a zero always follows.
-    bytes: [u8; Name::CAPACITY + 1],
-    length: usize,
-}
-
 impl Names {
     /// Longest name of a file that file systems take.
-    pub const LONGEST: u64 = 255;
+    pub(crate) const LONGEST: u64 = LONGEST_NAME;
     /// Most subdirectories of files called as fs_mark's.
-    pub const MOST_SUBDIRECTORIES: u64 = 1 << (40 - SUBDIRECTORY_SHIFT);
+    pub(crate) const MOST_SUBDIRECTORIES: u64 = 1 << (40 - SUBDIRECTORY_SHIFT);
     /// Most files of a directory called as fs_mark's.
-    pub const MOST_FS_MARK_FILES: u64 = 1 << SUBDIRECTORY_SHIFT;
+    pub(crate) const MOST_FS_MARK_FILES: u64 = 1 << SUBDIRECTORY_SHIFT;
 
     /// The file with that number, where `subdirectory` says in which of the set's it lies if the scheme leaves that open.
     pub fn file(&self, number: u64, subdirectory: u64) -> u64 {
@@ -80,7 +75,7 @@ impl Names {
 
     /// Writes a file's path.
     pub fn write(&self, file: u64, name: &mut Name) {
-        name.length = 0;
+        name.clear();
         match *self {
             Names::Numbers => {
                 name.push_number(file / FILES_PER_DIRECTORY, 10, 4);
@@ -127,7 +122,7 @@ impl Names {
     }
 
     /// The file of which a directory listing gave this name; `None` where the name does not tell.
-    pub fn file_called(&self, subdirectory: &[u8], name: &[u8]) -> Option<u64> {
+    pub(crate) fn file_called(&self, subdirectory: &[u8], name: &[u8]) -> Option<u64> {
         let number = |bytes: &[u8], radix| u64::from_str_radix(std::str::from_utf8(bytes).ok()?, radix).ok();
         match self {
             Names::Numbers => Some(number(subdirectory, 10)? * FILES_PER_DIRECTORY + number(name, 10)?),
@@ -147,7 +142,7 @@ impl Names {
 
     /// Whether the random part alone tells so many files apart, where the number is not in the name: with less than one
     /// chance in a hundred for any two to be called the same.
-    pub fn tells_apart(&self, files: u64) -> bool {
+    pub(crate) fn tells_apart(&self, files: u64) -> bool {
         match *self {
             Names::FsMark { bytes, random_bytes, .. } if bytes < random_bytes + NUMBER_DIGITS as u64 => {
                 (files as f64).powi(2) * 50.0 <= 36f64.powf(random_bytes as f64)
@@ -159,74 +154,6 @@ impl Names {
 
 const FS_MARK_LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 const BONNIE_LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-/// Letters that 64 random bits are good for.
-const LETTERS_PER_DRAW: u64 = 10;
-
-impl Name {
-    /// The longest name in a subdirectory.
-    const CAPACITY: usize = 16 + Names::LONGEST as usize;
-
-    /// An empty one.
-    pub fn new() -> Name {
-        Name { bytes: [0; Name::CAPACITY + 1], length: 0 }
-    }
-
-    /// The path, within the set.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-
-    /// The path for a system call.
-    pub fn as_c_str(&mut self) -> &CStr {
-        self.bytes[self.length] = 0;
-        CStr::from_bytes_with_nul(&self.bytes[..=self.length]).expect("no scheme writes a zero")
-    }
-
-    /// The subdirectory that the file lies in, if it lies in one.
-    pub fn subdirectory(&self) -> Option<&[u8]> {
-        let end = self.as_bytes().iter().position(|byte| *byte == b'/')?;
-        Some(&self.bytes[..end])
-    }
-
-    fn push(&mut self, byte: u8) {
-        if self.length < Name::CAPACITY {
-            self.bytes[self.length] = byte;
-            self.length += 1;
-        }
-    }
-
-    /// With at least so many digits.
-    fn push_number(&mut self, number: u64, radix: u64, digits: usize) {
-        let mut reversed = [b'0'; 20];
-        let (mut rest, mut used) = (number, 0);
-        while rest > 0 {
-            reversed[used] = b"0123456789abcdef"[(rest % radix) as usize];
-            (rest, used) = (rest / radix, used + 1);
-        }
-        (0..used.max(digits)).rev().for_each(|place| self.push(reversed[place]));
-    }
-
-    fn push_letters(&mut self, random: &mut Random, mut count: u64, letters: &[u8]) {
-        while count > 0 {
-            let mut bits = random.bits();
-            let now = count.min(LETTERS_PER_DRAW);
-            for _ in 0..now {
-                // The high half of the product is the letter, the low half is what randomness is left.
-                let product = u128::from(bits) * letters.len() as u128;
-                self.push(letters[(product >> 64) as usize]);
-                bits = product as u64;
-            }
-            count -= now;
-        }
-    }
-}
-
-impl Default for Name {
-    fn default() -> Name {
-        Name::new()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Name, Names};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use super::hold::Hold;
-use super::marker::{self, MARKER, Standing};
+use super::marker::{MARKER, Standing, standing_of};
 use crate::error::LoadError;
 
 /// Removes the data of `recipe` at `data_directory` (`.../stallscope-RECIPE`). Absent data is no error.
@@ -18,7 +18,7 @@ use crate::error::LoadError;
 /// Only a directory with our marker is touched. Symbolic links are removed, not followed, and another file system
 /// mounted inside is an error. The marker goes last, so that an interrupted removal can be taken up again.
 pub fn data_directory(recipe: &str, data_directory: &Path) -> Result<(), LoadError> {
-    match marker::read(recipe, data_directory) {
+    match standing_of(recipe, data_directory) {
         Standing::Absent => return Ok(()),
         Standing::Foreign(why) => return Err(LoadError::Foreign { path: data_directory.to_owned(), why }),
         _ => {}
@@ -35,7 +35,7 @@ pub fn data_directory(recipe: &str, data_directory: &Path) -> Result<(), LoadErr
 }
 
 /// Removes what lies in a directory of a set beyond the files that the plan has there.
-pub(super) fn tree(path: &Path, file_system: u64) -> Result<(), LoadError> {
+pub(crate) fn tree(path: &Path, file_system: u64) -> Result<(), LoadError> {
     let parent = path.parent().unwrap_or(path);
     let failed = |error: rustix::io::Errno| LoadError::data("remove", path)(error.into());
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use model::quantity::{duration_unit, size_unit};
 
-use super::Mistake;
+use super::mistake::Mistake;
 use crate::value::{Kind, Value};
 
 #[derive(Debug, Clone, PartialEq)]

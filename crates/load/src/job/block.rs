@@ -2,7 +2,7 @@
 
 use model::operation::Fault;
 
-use crate::board::Failure;
+use crate::io_failure::Failure;
 use crate::random::Random;
 
 /// O_DIRECT wants memory that is aligned to the device's blocks.

@@ -10,29 +10,19 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::cold::{self, Cold};
+use super::cold::Cold;
 use super::home::Home;
 use super::tree::{Tree, Version};
-use super::{Key, KeyKind, Values, Worker};
+use super::values::Values;
 use crate::block;
-use crate::board::{Failure, Finished, Level};
+use crate::board::{Finished, Level};
 use crate::clock;
 use crate::data::FileId;
 use crate::error::LoadError;
+use crate::io_failure::Failure;
 use crate::random::Random;
 use crate::sys;
-use crate::value::Kind;
-
-pub(crate) const KEYS: &[Key] = &[
-    Key::needed("set", KeyKind::Set),
-    Key::needed("pack", KeyKind::Set),
-    Key::needed("revisions", KeyKind::Formula(Kind::Count)),
-    Key::needed("changed", KeyKind::Formula(Kind::Percent)),
-    Key::needed("added", KeyKind::Formula(Kind::Percent)),
-    Key::maybe("times", KeyKind::Formula(Kind::Count)),
-    Key::maybe("cold", KeyKind::Word(&["each", "iteration"])),
-    cold::KEY,
-];
+use crate::work::Worker;
 
 /// What a pack holds is compressed to about a quarter.
 const COMPRESSED: u64 = 4;
@@ -171,7 +161,7 @@ impl Checkout {
         let start_ns = clock::now_ns();
         let class = self.classes.checkout;
         worker.recorder.begin(Level::Round, class, start_ns);
-        let (home, seed) = (Home::of(worker), worker.stage.plan.seed);
+        let (home, seed) = (Home::of(worker), worker.load.seed);
         let pack = worker.path(self.pack(home)).and_then(File::open).ok();
         let mut step = Step { job: self, worker, home, seed, pack, buffer: Vec::new(), from, to };
         let done = step.look().and_then(|()| step.remove()).and_then(|()| step.write());
@@ -228,7 +218,7 @@ impl Step<'_, '_> {
             if had.is_some() {
                 self.act(self.job.classes.unlink, file, |path| Ok(fs::remove_file(path).map(|()| 0)?))?;
             }
-            let bytes = &self.worker.stage.bytes;
+            let bytes = &self.worker.load.bytes;
             self.act(self.job.classes.create, file, |path| {
                 let made = create(path, size, |length, done| bytes.slice(file ^ (version << 40) ^ done, length));
                 if made.is_err() {

@@ -7,12 +7,9 @@ use std::path::Path;
 use rustix::fs::{Advice, fadvise};
 use serde::{Deserialize, Serialize};
 
-use super::{Key, KeyKind, Values};
+use super::values::Values;
 use crate::error::LoadError;
 use crate::facts::DROP_CACHES;
-
-/// The key of the jobs that read cold.
-pub(crate) const KEY: Key = Key::maybe("drop", KeyKind::Word(&["caches", "fadvise", "none"]));
 
 /// What is done before a cold read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

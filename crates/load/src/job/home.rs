@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Worker;
+use crate::work::Worker;
 
 /// A thread's place in its directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) struct Home {
 impl Home {
     /// Threads are dealt out to the directories one by one.
     pub(super) fn of(worker: &Worker<'_>) -> Home {
-        Home::dealt(worker.place.ordinal, worker.actor.threads, worker.actor.directories as u64)
+        Home::dealt(worker.place.ordinal, worker.group.threads, worker.group.directories as u64)
     }
 
     fn dealt(ordinal: u64, threads: u64, directories: u64) -> Home {
@@ -35,7 +35,7 @@ impl Home {
 
     /// Our directory there.
     pub(super) fn path<'a>(self, worker: &Worker<'a>) -> &'a Path {
-        &worker.stage.plan.data_directories[self.directory]
+        &worker.load.data_directories[self.directory]
     }
 }
 

@@ -7,24 +7,18 @@ use std::path::Path;
 use model::operation::Fault;
 use serde::{Deserialize, Serialize};
 
-use super::cold::{self, Cold};
+use super::cold::Cold;
 use super::home::Home;
 use super::sizes::size_of;
-use super::{Key, KeyKind, Values, Worker};
+use super::values::Values;
 use crate::block;
-use crate::board::{Failure, Finished, Level};
+use crate::board::{Finished, Level};
 use crate::clock;
 use crate::data::{FileId, FileSet};
 use crate::error::LoadError;
+use crate::io_failure::Failure;
 use crate::sys;
-use crate::value::Kind;
-
-pub(crate) const KEYS: &[Key] = &[
-    Key::needed("set", KeyKind::Set),
-    Key::needed("action", KeyKind::Word(&["write", "read"])),
-    Key::maybe("batch", KeyKind::Formula(Kind::Count)),
-    cold::KEY,
-];
+use crate::work::Worker;
 
 /// As the original has it.
 const USUAL_BATCH: u64 = 1000;
@@ -98,7 +92,7 @@ impl Mails {
     }
 
     fn size_bytes(&self, worker: &Worker<'_>, mail: u64) -> u64 {
-        size_of(worker.stage.plan.seed ^ MAILS, mail, self.mean_bytes)
+        size_of(worker.load.seed ^ MAILS, mail, self.mean_bytes)
     }
 
     /// Writes this thread's share of the mails.
@@ -125,7 +119,7 @@ impl Mails {
     fn read_on(&self, worker: &mut Worker<'_>) {
         let Task::Read { find, drop, .. } = self.task else { return };
         let home = Home::of(worker);
-        let set = &worker.stage.plan.file_sets[self.set];
+        let set = &worker.load.file_sets[self.set];
         let mut found = Vec::new();
         while found.is_empty() && !worker.is_over() {
             let root = home.path(worker).join(&set.name);

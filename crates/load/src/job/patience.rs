@@ -1,7 +1,7 @@
 //! When a job gives up.
 
-use super::Worker;
-use crate::board::Failure;
+use crate::io_failure::Failure;
+use crate::work::Worker;
 
 /// So many failures in a row end a thread's share.
 const PATIENCE: u32 = 8;

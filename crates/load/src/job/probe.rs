@@ -4,22 +4,16 @@ use std::fs::File;
 
 use serde::{Deserialize, Serialize};
 
+use super::cold;
 use super::home::Home;
-use super::{Key, KeyKind, Values, Worker, cold};
+use super::values::Values;
 use crate::block;
-use crate::board::Failure;
 use crate::clock;
 use crate::data::FileId;
 use crate::error::LoadError;
+use crate::io_failure::Failure;
 use crate::sys;
-use crate::value::Kind;
-
-pub(crate) const KEYS: &[Key] = &[
-    Key::needed("action", KeyKind::Word(&["read", "write", "sync"])),
-    Key::needed("set", KeyKind::Set),
-    Key::maybe("block", KeyKind::Formula(Kind::Size)),
-    Key::maybe("random", KeyKind::Formula(Kind::Flag)),
-];
+use crate::work::Worker;
 
 const USUAL_BLOCK_BYTES: u64 = 1 << 20;
 
@@ -94,7 +88,7 @@ impl Probe {
             let block = if self.random { worker.random.below(self.blocks) } else { round % self.blocks };
             let path = worker.path(id);
             let salt = worker.random.bits();
-            let bytes = &worker.stage.bytes;
+            let bytes = &worker.load.bytes;
             let act = || {
                 if self.action == Action::Sync {
                     rustix::fs::sync();

@@ -11,93 +11,20 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-pub use layout::Layout;
 use model::operation::Fault;
-use serde::{Deserialize, Serialize};
+
+use resolve::Action;
+pub(super) use resolve::Ranks;
 
 use super::block::{Block, Piece, whole};
 use super::patience::Patience;
-use super::worker::failed_at;
-use super::{Job, Key, KeyKind, Worker};
-use crate::board::Failure;
 use crate::clock;
 use crate::data::FileId;
+use crate::io_failure::Failure;
 use crate::random::Random;
 use crate::stamp::{self, Expected, Owner};
 use crate::sys;
-use crate::value::Kind;
-
-pub(crate) const KEYS: &[Key] = &[
-    Key::needed("set", KeyKind::Set),
-    Key::needed("action", KeyKind::Word(&["write", "read", "check"])),
-    Key::maybe("shared_set", KeyKind::Set),
-    Key::maybe("apart_set", KeyKind::Set),
-    Key::maybe("shared", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("apart", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("transfer", KeyKind::Formula(Kind::Size)),
-    Key::maybe("block", KeyKind::Formula(Kind::Size)),
-    Key::maybe("segments", KeyKind::Formula(Kind::Count)),
-    Key::maybe("shift", KeyKind::Formula(Kind::Count)),
-    Key::maybe("random", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("truncate", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("direct", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("fsync", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("sync_each", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("stamped", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("signature", KeyKind::Formula(Kind::Count)),
-    Key::maybe("time", KeyKind::Formula(Kind::Duration)),
-];
-
-/// What the ranks do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// Write.
-    Write,
-    /// Read.
-    Read,
-    /// Read, and look whether it is what was written.
-    Check,
-}
-
-/// The job, resolved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ranks {
-    set: usize,
-    action: Action,
-    layout: Layout,
-    /// Each takes the part of the rank that comes so many after it.
-    shift: u64,
-    /// Whether a rank makes its transfers in random order.
-    random: bool,
-    /// Whether a file of its own is emptied when it is opened.
-    truncate: bool,
-    direct: bool,
-    /// At the end, and after each transfer.
-    fsync: bool,
-    sync_each: bool,
-    /// Whether the data say where they belong, and of which run they are.
-    stamped: bool,
-    signature: u64,
-    /// The share ends after so long, done or not; 0: when it is done.
-    time_ns: u64,
-    class: usize,
-    open: usize,
-    fsync_class: Option<usize>,
-    close: usize,
-}
-
-/// How many transfers a rank wrote last, where it wrote for a time and not until all was done.
-fn written_for_a_time(worker: &Worker<'_>, rank: u64) -> Option<u64> {
-    let mut first_thread = 0;
-    for actor in &worker.stage.plan.actors {
-        if let Some(Job::Ranks(Ranks { action: Action::Write, time_ns: 1.., .. })) = actor.job {
-            return worker.stage.board.items_of(first_thread + rank as usize);
-        }
-        first_thread += actor.threads as usize;
-    }
-    None
-}
+use crate::work::Worker;
 
 /// A rank at work.
 struct Rank {
@@ -109,16 +36,6 @@ struct Rank {
 }
 
 impl Ranks {
-    pub(super) fn memory_bytes(&self) -> u64 {
-        let order = if self.random { 2 * self.layout.transfers() * size_of::<u32>() as u64 } else { 0 };
-        self.layout.transfer_bytes + order
-    }
-
-    /// A transfer, where it passes the page cache by.
-    pub(super) fn direct_bytes(&self) -> Option<[u64; 2]> {
-        self.direct.then_some([self.layout.transfer_bytes, 0])
-    }
-
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
         let rank = self.rank(worker);
         let path = worker.path(rank.id);
@@ -139,14 +56,14 @@ impl Ranks {
     }
 
     fn rank(&self, worker: &Worker<'_>) -> Rank {
-        let ranks = worker.actor.threads;
+        let ranks = worker.group.threads;
         let number = (worker.place.ordinal + self.shift) % ranks;
-        let directories = worker.actor.directories.max(1) as u64;
+        let directories = worker.group.directories.max(1) as u64;
         let id = match self.layout.shared {
             true => FileId::new(0, self.set, 0),
             false => FileId::new((number % directories) as usize, self.set, number / directories),
         };
-        let owner = Owner { run: worker.stage.plan.seed ^ self.signature, file: id };
+        let owner = Owner { run: worker.load.seed ^ self.signature, file: id };
         Rank { number, ranks, id, owner, generation: worker.repetition() + 1 }
     }
 
@@ -177,7 +94,9 @@ impl Ranks {
         if self.action == Action::Write {
             return all;
         }
-        written_for_a_time(worker, rank.number).map_or(all, |written| written.min(all))
+        let writer = worker.load.first_timed_writer.map(|first| first + rank.number as usize);
+        let written = writer.and_then(|thread| worker.load.board.items_of(thread));
+        written.map_or(all, |written| written.min(all))
     }
 
     /// The order of so many transfers, where it is random. A rank writes in an order of its own; a reader takes the first of
@@ -236,11 +155,11 @@ impl Ranks {
                 }
                 false => block.fresh(piece),
             };
-            let written = file.write_at(bytes, piece.offset).map_err(failed_at(piece.offset))?;
+            let written = file.write_at(bytes, piece.offset).map_err(Failure::at(piece.offset))?;
             return whole(written, piece, Fault::ShortWrite);
         }
         let bytes = block.part(piece);
-        let read = file.read_at(bytes, piece.offset).map_err(failed_at(piece.offset))?;
+        let read = file.read_at(bytes, piece.offset).map_err(Failure::at(piece.offset))?;
         if read == 0 && self.time_ns > 0 {
             return Ok(0);
         }

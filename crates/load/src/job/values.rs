@@ -1,9 +1,8 @@
 //! The keys of a job, resolved to numbers and words.
 
-use super::{Given, JobRecipe, WordValue};
 use crate::data::FileSet;
 use crate::error::LoadError;
-use crate::recipe::{ActorRecipe, Formula};
+use crate::recipe::{ActorRecipe, Formula, Given, JobRecipe, WordValue};
 
 /// What resolves formulas, words and classes: the plan that is being made.
 pub(crate) trait WordSource {

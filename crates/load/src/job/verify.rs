@@ -7,14 +7,13 @@ use std::os::unix::fs::FileExt;
 use model::operation::Fault;
 use serde::{Deserialize, Serialize};
 
-use super::{Key, KeyKind, Values, Worker};
-use crate::board::Failure;
+use super::values::Values;
 use crate::clock;
 use crate::error::LoadError;
+use crate::io_failure::Failure;
 use crate::ledger::{Account, Shape};
 use crate::stamp;
-
-pub(crate) const KEYS: &[Key] = &[Key::needed("set", KeyKind::Set)];
+use crate::work::Worker;
 
 /// Read at once, where blocks are smaller.
 const CHUNK_BYTES: u64 = 1 << 20;
@@ -37,19 +36,19 @@ impl Verify {
 
     /// Of all files that the ledger knows, this thread's share. Nothing was promised before the files were whole.
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
-        let Some(ledger) = worker.stage.ledger.as_ref().filter(|ledger| ledger.is_filled()) else { return };
+        let Some(ledger) = worker.load.ledger.as_ref().filter(|ledger| ledger.is_filled()) else { return };
         let shape = ledger.shape();
         let mut number = worker.place.ordinal;
         while number < shape.files {
             let account = ledger.account(number);
             // A write that is stuck in the kernel may still come.
-            while !worker.stage.plan.after_crash && account.is_in_use() {
+            while !worker.load.after_crash && account.is_in_use() {
                 if !worker.sleep_until(clock::now_ns() + LOOK_NS) {
                     return;
                 }
             }
             self.file(worker, &account, &shape);
-            number += worker.actor.threads.max(1);
+            number += worker.group.threads.max(1);
         }
     }
 
@@ -96,7 +95,7 @@ impl Verify {
         offset: u64,
         data: &[u8],
     ) -> Result<u64, Failure> {
-        let expected = match worker.stage.plan.after_crash {
+        let expected = match worker.load.after_crash {
             true => Some(account.expected_after_crash(block)),
             false => account.expected_now(block),
         };

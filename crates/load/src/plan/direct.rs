@@ -1,6 +1,8 @@
 //! Whether a plan's direct I/O is possible where it is to be done: asked before anything is made.
 
-use super::{Plan, Refusal};
+use super::actor::Actor;
+use super::definition::Plan;
+use super::totals::Refusal;
 use crate::engine;
 use crate::job::Job;
 
@@ -14,7 +16,7 @@ impl Plan {
     }
 
     fn misfit(&self, directory: usize) -> Option<Refusal> {
-        let acts = |actor: &&super::Actor| directory < actor.directories && actor.in_phase.contains(&true);
+        let acts = |actor: &&Actor| directory < actor.directories && actor.in_phase.contains(&true);
         let jobs = self.actors.iter().filter(acts).filter_map(|actor| actor.job.as_ref());
         let sizes: Vec<u64> = jobs.filter_map(Job::direct_bytes).flatten().collect();
         if sizes.is_empty() {

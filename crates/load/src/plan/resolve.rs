@@ -1,12 +1,19 @@
 //! From recipe, facts and settings to a plan.
 
+use super::actor::{Actor, Direction, Step, Transfer, Work};
+use super::definition::Plan;
+use super::fit;
 use super::scope::Scope;
-use super::{Actor, Direction, Phase, Plan, Repeat, Step, Totals, Transfer, Work, totals};
+use super::totals::Totals;
 use crate::data::{FileId, FileSet, Names, directory_name};
 use crate::error::LoadError;
 use crate::facts::Facts;
-use crate::job::{Job, VERIFY, Values, WordSource, WordValue};
-use crate::recipe::{ActorRecipe, FileSetRecipe, Formula, Pacing, PhaseKind, Recipe, Scheme, StepRecipe, Verb};
+use crate::job::{Job, Values, WordSource};
+use crate::recipe::{
+    ActorRecipe, FileSetRecipe, Formula, Pacing, PhaseKind, PhaseRecipe, Recipe, Scheme, StepRecipe, VERIFY, Verb,
+    WordValue,
+};
+use crate::schedule::{Phase, Repeat};
 use crate::value::Kind;
 
 /// Largest I/O of one system call: longer ones would delay a stop.
@@ -80,7 +87,7 @@ impl Plan {
             totals: Totals::default(),
             refusals: Vec::new(),
         };
-        totals::add_up(&mut plan, facts, request.force || request.after_crash);
+        fit::add_up(&mut plan, facts, request.force || request.after_crash);
         Ok(plan)
     }
 }
@@ -147,7 +154,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn phases(&self) -> Result<Vec<Phase>, LoadError> {
-        let resolve = |phase: &crate::recipe::PhaseRecipe| {
+        let resolve = |phase: &PhaseRecipe| {
             let what = format!("duration of phase '{}'", phase.name);
             let duration = phase.duration.as_ref().map(|formula| self.scope.whole(formula, &what, 0));
             Ok(Phase { name: phase.name.clone(), kind: phase.kind, duration_ns: duration.transpose()? })
@@ -172,7 +179,7 @@ impl<'a> Resolver<'a> {
 
     fn file_sets(&self) -> Result<Vec<FileSet>, LoadError> {
         let all_steps = || self.recipe.actors.iter().flat_map(|actor| &actor.steps);
-        let resolve = |(number, set): (usize, &crate::recipe::FileSetRecipe)| {
+        let resolve = |(number, set): (usize, &FileSetRecipe)| {
             let files = self.scope.whole(&set.count, &format!("number of files in '{}'", set.name), 1)?;
             if files > FileId::MAX_FILES || number >= FileId::MAX_SETS {
                 return Err(self.scope.refuse(&set.count, "more files than can be told apart"));

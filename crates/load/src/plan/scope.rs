@@ -8,7 +8,7 @@ use crate::error::LoadError;
 use crate::expression::Mistake;
 use crate::facts::Facts;
 use crate::recipe::{Formula, Recipe, Variable, unknown_name};
-use crate::source::Source;
+use crate::source_text::Source;
 use crate::value::{Dimension, Kind, Value};
 
 /// Larger counts are no longer exact in an `f64`.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use model::quantity::{Bytes, Nanoseconds};
 
-use super::Plan;
+use super::definition::Plan;
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -67,7 +67,6 @@ fn simoop_scales_as_mmtests_does() {
     assert_eq!(plan.report_interval_ns, 10_000_000_000);
     assert_eq!(plan.warmup_ns(), 300_000_000_000);
     assert_eq!(plan.measured_ns(), 1_200_000_000_000);
-    assert!(plan.is_unpaced());
     assert_eq!(plan.totals.threads, 2 + 1 + 1);
     assert_eq!(plan.totals.peak_threads, 2 * 9 + 1 + 1);
 }

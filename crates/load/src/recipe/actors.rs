@@ -1,11 +1,12 @@
 //! The actors of a recipe file and their steps.
 
-use super::read::plain_name;
+use super::file_sets::set_number;
+use super::items::{Access, ActorRecipe, FileSetRecipe, PhaseRecipe, StepRecipe, Sync, Verb};
+use super::jobs;
+use super::plain_name::plain_name;
 use super::section::{Located, Section};
-use super::{Access, ActorRecipe, FileSetRecipe, PhaseRecipe, StepRecipe, Sync, Variable, Verb};
+use super::variable::Variable;
 use crate::error::LoadError;
-use crate::job::JobRecipe;
-use crate::source::nearest;
 use crate::value::Kind;
 
 const VERBS: [(&str, Verb); 9] = [
@@ -84,7 +85,7 @@ fn actor(
 ) -> Result<ActorRecipe, LoadError> {
     let section = section.only(&ACTOR)?;
     let steps = section.tables("step", "do")?;
-    let job = section.table("job")?.map(|job| JobRecipe::read(job, file_sets, variables)).transpose()?;
+    let job = section.table("job")?.map(|job| jobs::job(job, file_sets, variables)).transpose()?;
     let (processes, background) = (section.flag("processes")?, section.flag("background")?);
     let refuse = |why: &str| Err(section.error(section.span.clone(), format!("{} {why}", section.what)));
     match (steps.is_empty(), &job) {
@@ -96,7 +97,7 @@ fn actor(
         _ => {}
     }
     let rate = section.formula("rate", Kind::Number)?;
-    let pacing = crate::job::word(&section, "pacing", &PACINGS, variables)?;
+    let pacing = jobs::word(&section, "pacing", &PACINGS, variables)?;
     if let (None, Some(_)) = (&rate, &pacing) {
         return Err(section.error(section.span.clone(), format!("'pacing' of {} needs 'rate'", section.what)));
     }
@@ -159,21 +160,4 @@ fn class(section: &Section<'_>, verb: Verb) -> Result<Option<String>, LoadError>
         Some(class) => plain_name(section, class).map(Some),
         None => Ok(usual_class(verb).map(str::to_owned)),
     }
-}
-
-/// The number of the file set that a key names.
-pub(crate) fn set_number(
-    section: &Section<'_>,
-    key: &str,
-    file_sets: &[FileSetRecipe],
-) -> Result<Option<usize>, LoadError> {
-    let Some(name) = section.text(key)? else { return Ok(None) };
-    let found = file_sets.iter().position(|set| set.name == name.value);
-    let remedy = || match nearest(&name.value, file_sets.iter().map(|set| set.name.as_str())) {
-        Some(near) => format!("; did you mean '{near}'?"),
-        None => format!("; define it under [files.{}]", name.value),
-    };
-    found
-        .map(Some)
-        .ok_or_else(|| section.error(name.span.clone(), format!("there is no file set '{}'{}", name.value, remedy())))
 }

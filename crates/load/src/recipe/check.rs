@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use super::items::{ActorRecipe, PhaseKind, Recipe, StepRecipe, Verb};
+use super::job::JobRecipe;
 use super::section::Formula;
-use super::{ActorRecipe, PhaseKind, Recipe, StepRecipe, Verb};
 use crate::error::LoadError;
 use crate::expression::Mistake;
 use crate::facts;
-use crate::job::JobRecipe;
-use crate::source::{Source, nearest};
+use crate::source_text::Source;
+use crate::suggestion::nearest;
 
 /// Steps that could never do anything.
 pub(super) fn steps(recipe: &Recipe) -> Result<(), LoadError> {

@@ -1,9 +1,10 @@
 //! The file sets of a recipe file.
 
-use super::read::plain_name;
+use super::items::{FileSetRecipe, NamesRecipe, Scheme};
+use super::plain_name::plain_name;
 use super::section::{Located, Section};
-use super::{FileSetRecipe, NamesRecipe, Scheme};
 use crate::error::LoadError;
+use crate::suggestion::nearest;
 use crate::value::Kind;
 
 const FILE_SET: [&str; 8] =
@@ -49,4 +50,21 @@ fn names(section: &Section<'_>, filled: bool) -> Result<NamesRecipe, LoadError> 
         Scheme::Numbers if names.subdirectories.is_some() => refuse("'subdirectories' needs 'names'"),
         _ => Ok(names),
     }
+}
+
+/// The number of the file set that a key names.
+pub(super) fn set_number(
+    section: &Section<'_>,
+    key: &str,
+    file_sets: &[FileSetRecipe],
+) -> Result<Option<usize>, LoadError> {
+    let Some(name) = section.text(key)? else { return Ok(None) };
+    let found = file_sets.iter().position(|set| set.name == name.value);
+    let remedy = || match nearest(&name.value, file_sets.iter().map(|set| set.name.as_str())) {
+        Some(near) => format!("; did you mean '{near}'?"),
+        None => format!("; define it under [files.{}]", name.value),
+    };
+    found
+        .map(Some)
+        .ok_or_else(|| section.error(name.span.clone(), format!("there is no file set '{}'{}", name.value, remedy())))
 }

@@ -7,12 +7,13 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::LoadError;
 use crate::expression::{Expression, Mistake};
-use crate::source::{Diagnostic, Source, nearest};
+use crate::source_text::{Diagnostic, Source};
+use crate::suggestion::nearest;
 use crate::value::Kind;
 
 /// Something read from a text, and where it stood.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Located<T> {
+pub(crate) struct Located<T> {
     /// What.
     pub value: T,
     /// Byte range in the source.

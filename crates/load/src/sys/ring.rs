@@ -88,7 +88,7 @@ impl Ring {
 
     /// Queues a sync_file_range of the whole file that waits for the data.
     pub(crate) fn sync_range(&mut self, slot: usize) -> io::Result<()> {
-        self.queue(slot, opcode::SyncFileRange::new(Fixed(0), 0).flags(super::SYNC_RANGE_FLAGS).build())
+        self.queue(slot, opcode::SyncFileRange::new(Fixed(0), 0).flags(super::file::SYNC_RANGE_FLAGS).build())
     }
 
     fn queue(&mut self, slot: usize, entry: io_uring::squeue::Entry) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! Paths as a kernel's source tree has them: so many files in a directory, so deep.
 
-use super::Name;
+use super::name::Name;
 use crate::random::Random;
 
 /// Files in each of twenty directories, at the middles of twenty equal parts of the 4,788 directories of Linux 6.1 that

@@ -7,11 +7,11 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::link::{Link, Original};
-use super::{Stop, Subdirectories, Task, failed};
-use crate::board::Failure;
+use super::task::{Stop, Task, failed};
 use crate::data::{FileId, Names};
 use crate::error::LoadError;
-use crate::job::Values;
+use crate::io_failure::Failure;
+use crate::job::values::Values;
 use crate::sys;
 
 /// fs_mark's methods, by their numbers.
@@ -100,9 +100,9 @@ impl Create {
         self.most_bytes.min(block_bytes)
     }
 
-    pub(super) fn perform(&self, task: &mut Task<'_, '_, '_>) {
+    pub(super) fn perform(&self, task: &mut Task<'_, '_>) {
         let mut made = Made::default();
-        for index in 0..task.files.job.count {
+        for index in 0..task.files.count {
             let ended = self.file(task, index, &mut made);
             if !task.finish_file(ended) {
                 break;
@@ -113,16 +113,16 @@ impl Create {
         }
     }
 
-    fn file(&self, task: &mut Task<'_, '_, '_>, index: u64, made: &mut Made) -> Result<(), Stop> {
+    fn file(&self, task: &mut Task<'_, '_>, index: u64, made: &mut Made) -> Result<(), Stop> {
         let names = task.names();
         if matches!(names, Names::FsMark { .. }) && task.files.first + index >= Names::MOST_FS_MARK_FILES {
-            let board = &task.worker.stage.board;
+            let board = &task.worker.load.board;
             board.fail("there are as many files as names can tell apart: use larger files, or fewer loops");
             return Err(Stop::Over);
         }
         let before_ns = task.at_ns;
         task.begin()?;
-        let subdirectory = task.files.job.subdirectories.now(index, task.at_ns);
+        let subdirectory = task.files.subdirectories.now(index, task.at_ns);
         made.note(index, subdirectory);
         let id = Some(task.files.take(names, index, subdirectory));
         if let (Some(link), Some(original)) = (self.link, &mut made.original) {
@@ -138,9 +138,9 @@ impl Create {
         Ok(())
     }
 
-    fn write(&self, task: &mut Task<'_, '_, '_>, id: Option<FileId>, file: &OwnedFd, salt: u64) -> Result<(), Stop> {
+    fn write(&self, task: &mut Task<'_, '_>, id: Option<FileId>, file: &OwnedFd, salt: u64) -> Result<(), Stop> {
         let Some(class) = self.write else { return Ok(()) };
-        let (bytes, block_bytes) = (&task.worker.stage.bytes, task.files.job.block_bytes);
+        let (bytes, block_bytes) = (&task.worker.load.bytes, task.files.block_bytes);
         let size_bytes = match self.most_bytes - self.least_bytes {
             0 => self.most_bytes,
             span => self.least_bytes + task.worker.random.below(span + 1),
@@ -160,7 +160,7 @@ impl Create {
         Ok(())
     }
 
-    fn make_durable(&self, task: &mut Task<'_, '_, '_>, made: &Made) -> Result<(), Stop> {
+    fn make_durable(&self, task: &mut Task<'_, '_>, made: &Made) -> Result<(), Stop> {
         let of_first = Some(task.files.take(task.names(), 0, made.subdirectory(0)));
         if let Some(sync) = self.sync {
             task.at_ns = crate::clock::now_ns();
@@ -185,7 +185,7 @@ impl Create {
         }
     }
 
-    fn fsync_again(&self, task: &mut Task<'_, '_, '_>, index: u64, made: &Made) -> Result<(), Stop> {
+    fn fsync_again(&self, task: &mut Task<'_, '_>, index: u64, made: &Made) -> Result<(), Stop> {
         let (Some(open), Some(fsync)) = (self.open, self.fsync) else { return Ok(()) };
         if task.worker.is_over() {
             return Err(Stop::Over);
@@ -195,17 +195,6 @@ impl Create {
         let file = task.step(open, id, |files| files.open(OFlags::RDONLY).map(|file| (file, 0)).map_err(failed))?;
         task.step(fsync, id, |_| rustix::fs::fsync(&file).map(|()| ((), 0)).map_err(failed))?;
         task.step(self.close, id, |_| sys::close(file).map(|()| ((), 0)).map_err(Failure::from))
-    }
-}
-
-impl Subdirectories {
-    /// Where the thread's file number `index` goes now.
-    fn now(self, index: u64, now_ns: u64) -> u64 {
-        match self {
-            Subdirectories::Given => 0,
-            Subdirectories::RoundRobin { count, files } => index / files % count,
-            Subdirectories::Lingering { count, linger_ns } => now_ns / linger_ns % count,
-        }
     }
 }
 

@@ -6,9 +6,9 @@ use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::OwnFiles;
+use super::own_files::OwnFiles;
 use crate::error::LoadError;
-use crate::job::Values;
+use crate::job::values::Values;
 
 /// How links are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ impl Link {
     }
 
     /// Makes the file at hand a link, and its subdirectory where this is the first file in it.
-    pub(super) fn make(self, files: &mut OwnFiles<'_>, original: &Original) -> Result<(), Errno> {
+    pub(super) fn make(self, files: &mut OwnFiles, original: &Original) -> Result<(), Errno> {
         match (self.once(files, original), files.name.subdirectory()) {
             (Err(Errno::NOENT), Some(subdirectory)) => {
                 match rustix::fs::mkdirat(&files.root, subdirectory, Mode::from_raw_mode(0o777)) {
@@ -47,7 +47,7 @@ impl Link {
         }
     }
 
-    fn once(self, files: &mut OwnFiles<'_>, original: &Original) -> Result<(), Errno> {
+    fn once(self, files: &mut OwnFiles, original: &Original) -> Result<(), Errno> {
         let name: &CStr = files.name.as_c_str();
         match self.symbolic {
             true => rustix::fs::symlinkat(&original.seen, &files.root, name),
@@ -58,7 +58,7 @@ impl Link {
 
 impl Original {
     /// The file at hand.
-    pub(super) fn new(files: &OwnFiles<'_>) -> Original {
+    pub(super) fn new(files: &OwnFiles) -> Original {
         let path = files.name.as_bytes();
         let up: &[u8] = if files.name.subdirectory().is_some() { b"../" } else { b"" };
         let text = |bytes: Vec<u8>| CString::new(bytes).expect("names are made of letters and digits");

@@ -7,11 +7,13 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::{OwnFiles, Stop, Subdirectories, Task, failed};
-use crate::board::Failure;
+use super::own_files::OwnFiles;
+use super::subdirectories::Subdirectories;
+use super::task::{Stop, Task, failed};
 use crate::data::FileId;
 use crate::error::LoadError;
-use crate::job::Values;
+use crate::io_failure::Failure;
+use crate::job::values::Values;
 use crate::sys;
 
 /// In which order a thread takes its files.
@@ -83,14 +85,14 @@ impl Visit {
         if self.order == Order::Random { count.saturating_mul(size_of::<u32>() as u64) } else { 0 }
     }
 
-    pub(super) fn perform(&self, task: &mut Task<'_, '_, '_>) {
-        let count = task.files.job.count;
+    pub(super) fn perform(&self, task: &mut Task<'_, '_>) {
+        let count = task.files.count;
         let mut buffer = match self.verb {
-            Verb::Stat { read: Some(_), .. } => vec![0; task.files.job.block_bytes as usize],
+            Verb::Stat { read: Some(_), .. } => vec![0; task.files.block_bytes as usize],
             _ => Vec::new(),
         };
         let mut subdirectory = 0;
-        let mut numbered = |task: &mut Task<'_, '_, '_>, index: u64| {
+        let mut numbered = |task: &mut Task<'_, '_>, index: u64| {
             let ended = self.numbered(task, index, &mut subdirectory, &mut buffer);
             task.finish_file(ended)
         };
@@ -119,21 +121,21 @@ impl Visit {
     /// was filled after it.
     fn numbered(
         &self,
-        task: &mut Task<'_, '_, '_>,
+        task: &mut Task<'_, '_>,
         index: u64,
         subdirectory: &mut u64,
         buffer: &mut [u8],
     ) -> Result<(), Stop> {
         let names = task.names();
         let (mut others, mut all) = (0, 1);
-        match task.files.job.subdirectories {
+        match task.files.subdirectories {
             Subdirectories::Given => {}
             Subdirectories::RoundRobin { count, files } => *subdirectory = index / files % count,
             Subdirectories::Lingering { count, .. } => (others, all) = (count - 1, count),
         }
         let id = Some(task.files.take(names, index, *subdirectory));
         task.begin()?;
-        let mut look = |files: &mut OwnFiles<'_>, act: fn(BorrowedFd<'_>, &CStr) -> Result<(), Errno>| loop {
+        let mut look = |files: &mut OwnFiles, act: fn(BorrowedFd<'_>, &CStr) -> Result<(), Errno>| loop {
             let result = act(files.root.as_fd(), files.name.as_c_str());
             if result != Err(Errno::NOENT) || others == 0 {
                 return result.map(|()| ((), 0)).map_err(failed);
@@ -154,7 +156,7 @@ impl Visit {
     }
 
     /// All files, in the order in which their directories list them.
-    fn listed(&self, task: &mut Task<'_, '_, '_>, buffer: &mut [u8]) -> Result<(), Errno> {
+    fn listed(&self, task: &mut Task<'_, '_>, buffer: &mut [u8]) -> Result<(), Errno> {
         let root = rustix::io::fcntl_dupfd_cloexec(&task.files.root, 0)?;
         let subdirectories = match self.in_directory(task, root.as_fd(), b"", buffer)? {
             Some(subdirectories) => subdirectories,
@@ -173,7 +175,7 @@ impl Visit {
     /// The files of one directory; returns what directories are in it, or `None` where the thread should not go on.
     fn in_directory(
         &self,
-        task: &mut Task<'_, '_, '_>,
+        task: &mut Task<'_, '_>,
         directory: BorrowedFd<'_>,
         subdirectory: &[u8],
         buffer: &mut [u8],
@@ -190,7 +192,7 @@ impl Visit {
                 continue;
             }
             let file = task.names().file_called(subdirectory, name.to_bytes());
-            let id = file.map(|file| FileId::new(task.files.directory, task.files.job.set, file));
+            let id = file.map(|file| FileId::new(task.files.directory, task.files.set, file));
             let ended = self.named(task, directory, name, id, buffer);
             if !task.finish_file(ended) {
                 return Ok(None);
@@ -201,7 +203,7 @@ impl Visit {
 
     fn named(
         &self,
-        task: &mut Task<'_, '_, '_>,
+        task: &mut Task<'_, '_>,
         directory: BorrowedFd<'_>,
         name: &CStr,
         id: Option<FileId>,
@@ -226,7 +228,7 @@ impl Visit {
 impl Reading {
     fn to_the_end(
         self,
-        task: &mut Task<'_, '_, '_>,
+        task: &mut Task<'_, '_>,
         id: Option<FileId>,
         file: OwnedFd,
         buffer: &mut [u8],

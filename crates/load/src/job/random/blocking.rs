@@ -2,12 +2,13 @@
 
 use memmap2::MmapMut;
 
-use super::RandomAccess;
+use super::access::RandomAccess;
 use super::choice::{Act, Chooser};
-use crate::board::{Failure, Level};
+use crate::board::Level;
 use crate::clock;
 use crate::engine::Blocking;
-use crate::job::Worker;
+use crate::io_failure::Failure;
+use crate::work::Worker;
 
 /// Until the phase is over. Operations that follow one another at once share a look at the clock: the end of one is the start
 /// of the next, so what the load itself does between two counts in the second's latency.

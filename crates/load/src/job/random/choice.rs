@@ -2,10 +2,10 @@
 
 use model::operation::Fault;
 
-use super::RandomAccess;
-use crate::board::Failure;
+use super::access::RandomAccess;
 use crate::data::FileId;
 use crate::engine::SyncKind;
+use crate::io_failure::Failure;
 use crate::ledger::Account;
 use crate::random::Random;
 use crate::stamp;

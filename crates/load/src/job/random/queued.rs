@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::time::Duration;
 
-use super::RandomAccess;
+use super::access::RandomAccess;
 use super::choice::{Act, Chooser, Operation, Synced};
-use crate::board::{Failure, Level};
+use crate::board::Level;
 use crate::clock;
 use crate::engine::SyncKind;
-use crate::job::Worker;
+use crate::io_failure::Failure;
 use crate::sys::Ring;
+use crate::work::Worker;
 
 /// How often another place is drawn where an operation on the same block is in flight.
 const DRAWS: usize = 32;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// The layout of IOR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// Bytes of one call.
     pub transfer_bytes: u64,
     /// Bytes of a rank that lie together; a multiple of a transfer.
@@ -25,12 +25,12 @@ pub struct Layout {
 
 impl Layout {
     /// Transfers of one rank.
-    pub fn transfers(&self) -> u64 {
+    pub(crate) fn transfers(&self) -> u64 {
         self.block_bytes / self.transfer_bytes * self.segments
     }
 
     /// Where a rank's transfer lies in its file, of so many ranks.
-    pub fn offset(&self, rank: u64, ranks: u64, transfer: u64) -> u64 {
+    pub(super) fn offset(&self, rank: u64, ranks: u64, transfer: u64) -> u64 {
         let each = self.block_bytes / self.transfer_bytes;
         let (segment, within) = (transfer / each, transfer % each * self.transfer_bytes);
         match self.shared {

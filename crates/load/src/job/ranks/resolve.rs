@@ -1,8 +1,10 @@
 //! From a recipe's keys to the job.
 
-use super::{Action, Layout, Ranks};
+use serde::{Deserialize, Serialize};
+
+use super::layout::Layout;
 use crate::error::LoadError;
-use crate::job::Values;
+use crate::job::values::Values;
 use crate::stamp;
 
 /// What a file system may want offsets and lengths to be multiples of, where the page cache is passed by.
@@ -10,8 +12,47 @@ const DIRECT_BYTES: u64 = 512;
 /// Most transfers of a rank that are made in random order: each is remembered.
 const MOST_AT_RANDOM: u64 = 1 << 28;
 
+/// What the ranks do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Action {
+    /// Write.
+    Write,
+    /// Read.
+    Read,
+    /// Read, and look whether it is what was written.
+    Check,
+}
+
+/// The job, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ranks {
+    pub(super) set: usize,
+    pub(super) action: Action,
+    pub(super) layout: Layout,
+    /// Each takes the part of the rank that comes so many after it.
+    pub(super) shift: u64,
+    /// Whether a rank makes its transfers in random order.
+    pub(super) random: bool,
+    /// Whether a file of its own is emptied when it is opened.
+    pub(super) truncate: bool,
+    pub(super) direct: bool,
+    /// At the end, and after each transfer.
+    pub(super) fsync: bool,
+    pub(super) sync_each: bool,
+    /// Whether the data say where they belong, and of which run they are.
+    pub(super) stamped: bool,
+    pub(super) signature: u64,
+    /// The share ends after so long, done or not; 0: when it is done.
+    pub(super) time_ns: u64,
+    pub(super) class: usize,
+    pub(super) open: usize,
+    pub(super) fsync_class: Option<usize>,
+    pub(super) close: usize,
+}
+
 impl Ranks {
-    pub(in crate::job) fn resolve(values: &mut Values<'_, '_>) -> Result<Ranks, LoadError> {
+    pub(crate) fn resolve(values: &mut Values<'_, '_>) -> Result<Ranks, LoadError> {
         let word = values.word("action")?.unwrap_or_default();
         let action = match word.as_str() {
             "read" => Action::Read,
@@ -74,5 +115,20 @@ impl Ranks {
             );
         }
         Ok(())
+    }
+
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let order = if self.random { 2 * self.layout.transfers() * size_of::<u32>() as u64 } else { 0 };
+        self.layout.transfer_bytes + order
+    }
+
+    /// A transfer, where it passes the page cache by.
+    pub(crate) fn direct_bytes(&self) -> Option<[u64; 2]> {
+        self.direct.then_some([self.layout.transfer_bytes, 0])
+    }
+
+    /// Whether ranks write until a time limit and not until all is written.
+    pub(crate) fn writes_for_a_time(&self) -> bool {
+        self.action == Action::Write && self.time_ns > 0
     }
 }

@@ -6,27 +6,26 @@ use std::io::{Read, Seek, SeekFrom, Write};
 
 use model::operation::Fault;
 
-use super::Opened;
-use crate::board::Failure;
+use super::opened::Opened;
+use crate::io_failure::Failure;
 use crate::job::block::{Piece, whole};
-use crate::job::worker::failed_at;
 
 /// Puts the descriptors where the next block is.
 pub(super) fn place(opened: &Opened, offset: u64) -> Result<(), Failure> {
     for mut file in [Some(&opened.file), opened.writer.as_ref()].into_iter().flatten() {
-        file.seek(SeekFrom::Start(offset)).map_err(failed_at(offset))?;
+        file.seek(SeekFrom::Start(offset)).map_err(Failure::at(offset))?;
     }
     Ok(())
 }
 
 /// Writes a block.
 pub(super) fn write(mut file: &File, bytes: &[u8], piece: Piece) -> Result<u64, Failure> {
-    let written = file.write(bytes).map_err(failed_at(piece.offset))?;
+    let written = file.write(bytes).map_err(Failure::at(piece.offset))?;
     whole(written, piece, Fault::ShortWrite)
 }
 
 /// Reads a block.
 pub(super) fn read(mut file: &File, buffer: &mut [u8], piece: Piece) -> Result<u64, Failure> {
-    let read = file.read(buffer).map_err(failed_at(piece.offset))?;
+    let read = file.read(buffer).map_err(Failure::at(piece.offset))?;
     whole(read, piece, Fault::ShortRead)
 }

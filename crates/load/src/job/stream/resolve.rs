@@ -1,15 +1,56 @@
 //! From a recipe's keys to the job.
 
-use super::{Action, Stream};
+use serde::{Deserialize, Serialize};
+
 use crate::error::LoadError;
-use crate::job::Values;
+use crate::job::values::Values;
 
 const USUAL_BLOCK_BYTES: u64 = 1 << 20;
 /// What a file system may want offsets and lengths to be multiples of, where the page cache is passed by.
 const DIRECT_BYTES: u64 = 512;
 
+/// What is done with the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Action {
+    /// Made anew and written.
+    Write,
+    /// Read.
+    Read,
+    /// Each block read, changed, and written back where it was.
+    Rewrite,
+    /// Blocks anywhere in the file read, and some of them changed and written back.
+    Seek,
+}
+
+/// The job, resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stream {
+    pub(super) set: usize,
+    pub(super) action: Action,
+    pub(super) block_bytes: u64,
+    pub(super) size_bytes: u64,
+    pub(super) class: usize,
+    /// Whether a rewrite reads and writes through two descriptors, each with an offset of its own.
+    pub(super) two_descriptors: bool,
+    /// Whether the page cache is passed by.
+    pub(super) direct: bool,
+    /// Class of the fsyncs, at the end or after each write, where there are any.
+    pub(super) fsync: Option<usize>,
+    pub(super) sync_each: bool,
+    /// How often the file is gone through; 0: until the time is over, or the phase.
+    pub(super) passes: u64,
+    /// The share ends after so long, done or not; 0: when it is done.
+    pub(super) time_ns: u64,
+    /// Threads that work on one file.
+    pub(super) sharers: u64,
+    /// Seeks of each thread, and the share of them that write.
+    pub(super) seeks: u64,
+    pub(super) update: f64,
+}
+
 impl Stream {
-    pub(in crate::job) fn resolve(values: &mut Values<'_, '_>) -> Result<Stream, LoadError> {
+    pub(crate) fn resolve(values: &mut Values<'_, '_>) -> Result<Stream, LoadError> {
         let set = values.set("set").unwrap_or(0);
         let file_bytes = values.sets()[set].size_bytes;
         let word = values.word("action")?.unwrap_or_default();
@@ -51,5 +92,19 @@ impl Stream {
             return Err(values.refuse("descriptors", "only 'rewrite' can use two descriptors"));
         }
         Ok(())
+    }
+
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.block_bytes
+    }
+
+    pub(crate) fn longest_write(&self) -> u64 {
+        0
+    }
+
+    /// A block and what is left at the end of the file, where they pass the page cache by.
+    pub(crate) fn direct_bytes(&self) -> Option<[u64; 2]> {
+        let size_bytes = if self.action == Action::Seek { 0 } else { self.size_bytes };
+        self.direct.then_some([self.block_bytes, size_bytes % self.block_bytes])
     }
 }

@@ -2,10 +2,10 @@
 
 use std::io::{Seek, SeekFrom};
 
-use super::{Opened, calls};
-use crate::board::Failure;
+use super::calls;
+use super::opened::Opened;
+use crate::io_failure::Failure;
 use crate::job::block::{Block, Piece};
-use crate::job::worker::failed_at;
 
 /// Does that at the descriptors' offsets. With one descriptor it seeks back between read and write, so that the offset,
 /// which the two share, jumps to and fro though both are sequential.
@@ -14,7 +14,7 @@ pub(super) fn rewrite(opened: &Opened, block: &mut Block, piece: Piece) -> Resul
     calls::read(&opened.file, bytes, piece)?;
     change(bytes, piece);
     if opened.writer.is_none() {
-        (&opened.file).seek(SeekFrom::Current(-(piece.length as i64))).map_err(failed_at(piece.offset))?;
+        (&opened.file).seek(SeekFrom::Current(-(piece.length as i64))).map_err(Failure::at(piece.offset))?;
     }
     calls::write(opened.writer(), bytes, piece)
 }

@@ -2,13 +2,14 @@
 
 use std::io::{Seek, SeekFrom};
 
-use super::{Opened, Stream, calls, rewrite};
-use crate::board::Failure;
+use super::opened::Opened;
+use super::resolve::Stream;
+use super::{calls, rewrite};
 use crate::clock;
-use crate::job::Worker;
+use crate::io_failure::Failure;
 use crate::job::block::{Block, Piece};
 use crate::job::patience::Patience;
-use crate::job::worker::failed_at;
+use crate::work::Worker;
 
 /// As many seeks as the thread should make, or until the time is over.
 pub(super) fn seek(stream: &Stream, worker: &mut Worker<'_>, opened: &Opened, block: &mut Block, deadline_ns: u64) {
@@ -29,19 +30,19 @@ pub(super) fn seek(stream: &Stream, worker: &mut Worker<'_>, opened: &Opened, bl
             return;
         }
         if let Some(class) = stream.fsync.filter(|_| stream.sync_each && writes) {
-            stream.sync(worker, class, opened);
+            opened.sync(worker, class);
         }
     }
 }
 
 fn one(opened: &Opened, block: &mut Block, piece: Piece, writes: bool) -> Result<u64, Failure> {
-    (&opened.file).seek(SeekFrom::Start(piece.offset)).map_err(failed_at(piece.offset))?;
+    (&opened.file).seek(SeekFrom::Start(piece.offset)).map_err(Failure::at(piece.offset))?;
     let bytes = block.part(piece);
     let read = calls::read(&opened.file, bytes, piece)?;
     if !writes {
         return Ok(read);
     }
     rewrite::change(bytes, piece);
-    (&opened.file).seek(SeekFrom::Start(piece.offset)).map_err(failed_at(piece.offset))?;
+    (&opened.file).seek(SeekFrom::Start(piece.offset)).map_err(Failure::at(piece.offset))?;
     calls::write(&opened.file, bytes, piece)
 }

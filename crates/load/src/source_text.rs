@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// A named text: a recipe file, or the value of a command-line flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub(crate) struct Source {
     /// Path of the file, or the flag with its dashes.
     pub name: String,
     /// All of it.
@@ -46,7 +46,7 @@ impl fmt::Display for Diagnostic {
 
 impl Source {
     /// A recipe file.
-    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
+    pub(crate) fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
         Source { name: name.into(), text: text.into() }
     }
 
@@ -56,7 +56,7 @@ impl Source {
     }
 
     /// Describes a mistake at a byte range of the text. A range outside the text points to its end.
-    pub fn diagnostic(&self, span: Range<usize>, message: impl Into<String>) -> Box<Diagnostic> {
+    pub(crate) fn diagnostic(&self, span: Range<usize>, message: impl Into<String>) -> Box<Diagnostic> {
         let start = self.boundary(span.start);
         let end = self.boundary(span.end).max(start);
         let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
@@ -78,51 +78,14 @@ impl Source {
     }
 }
 
-/// The candidate that a mistyped name most likely means.
-pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let candidates: Vec<&str> = candidates.into_iter().collect();
-    if let Some(synonym) = synonym(name).and_then(|synonym| candidates.iter().find(|&&c| c == synonym)) {
-        return Some(synonym);
-    }
-    let scored = candidates.into_iter().map(|candidate| (strsim::jaro_winkler(name, candidate), candidate));
-    scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
-}
-
-/// What people write who know other tools.
-fn synonym(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "thread" | "threads" | "numjobs" | "number" | "files" => "count",
-        "subthreads" | "parallel" => "fork",
-        "bs" | "blocksize" | "block_size" | "chunk" => "block",
-        "filesize" | "file_size" | "bytes" => "size",
-        "time" | "runtime" | "length" | "seconds" => "duration",
-        "memory" | "hold" | "resident" => "holds",
-        "iops" | "frequency" => "rate",
-        "file" | "set" | "on" => "from",
-        "type" | "op" | "action" => "do",
-        "description" | "summary" => "about",
-        "dirs" | "paths" | "dir" => "directories",
-        "ram" | "mem" => "memory",
-        "cores" | "ncpus" | "nproc" => "cpus",
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Source, nearest};
+    use super::Source;
 
     #[test]
     fn a_span_outside_the_text_or_inside_a_character_points_somewhere_sensible() {
         let source = Source::new("x.toml", "é = 1\n");
         assert_eq!(source.diagnostic(1..2, "m").place, "x.toml:1:1");
         assert_eq!(source.diagnostic(99..120, "m").place, "x.toml:2:1");
-    }
-
-    #[test]
-    fn near_names_and_other_tools_names_are_suggested() {
-        assert_eq!(nearest("cuont", ["count", "name"]), Some("count"));
-        assert_eq!(nearest("threads", ["count", "name"]), Some("count"));
-        assert_eq!(nearest("zzz", ["count", "name"]), None);
     }
 }

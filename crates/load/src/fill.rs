@@ -3,90 +3,83 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::hold::Hold;
-use super::{FILES_PER_DIRECTORY, FileId, FileSet, Marker, Standing, State, file_path, marker, remove};
 use crate::board::Board;
+use crate::data::{
+    FILES_PER_DIRECTORY, FileId, FileSet, Hold, MARKER, Marker, Standing, State, file_path, remove_tree, standing_of,
+};
 use crate::error::LoadError;
-use crate::plan::Plan;
-use crate::random::Random;
+use crate::random_bytes::RandomBytes;
 use crate::stamp::{self, Owner};
 
 const CHUNK_BYTES: u64 = 1 << 20;
 const MAX_THREADS: u64 = 8;
 
-/// Random bytes that writes are taken from, each from another place, so that no two blocks of a file are alike and
-/// none compresses.
-pub struct RandomBytes {
-    bytes: Vec<u8>,
-    starts: usize,
-}
-
-impl RandomBytes {
-    /// For writes of at most `longest` bytes.
-    pub fn new(seed: u64, longest: u64) -> RandomBytes {
-        let starts = CHUNK_BYTES as usize;
-        let mut bytes = vec![0; starts + longest as usize];
-        Random::new(seed, u64::MAX).fill(&mut bytes);
-        RandomBytes { bytes, starts }
-    }
-
-    /// `length` bytes that depend on `salt`.
-    pub fn slice(&self, salt: u64, length: usize) -> &[u8] {
-        let start = (salt.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as usize % self.starts;
-        &self.bytes[start..start + length]
-    }
+/// The files that a plan works on.
+pub(crate) struct DataSet<'a> {
+    /// Recipe's name.
+    pub recipe: &'a str,
+    /// What the files are filled from; stamped files carry it.
+    pub seed: u64,
+    /// The run's ledger, where data is stamped.
+    pub ledger: Option<&'a Path>,
+    /// The data directories.
+    pub data_directories: &'a [PathBuf],
+    /// Sets of files in each of them.
+    pub file_sets: &'a [FileSet],
+    /// CPUs of the load.
+    pub cpus: u64,
 }
 
 struct Fill<'a> {
-    plan: &'a Plan,
-    /// The sets that the fill makes, with their places in the plan.
+    data: &'a DataSet<'a>,
+    /// The sets that the fill makes, with their places in the data.
     sets: Vec<(usize, FileSet)>,
     board: &'a Board,
     bytes: RandomBytes,
-    /// Data directories whose files have to be looked at one by one, with their places in the plan.
+    /// Data directories whose files have to be looked at one by one, with their places in the data.
     directories: Vec<(usize, &'a Path)>,
     next: AtomicU64,
     failed: AtomicBool,
     failure: Mutex<Option<LoadError>>,
 }
 
-/// Makes all files of the plan. Directories that hold just these files already are left as they are.
+/// Makes all files of the data. Directories that hold just these files already are left as they are.
 ///
 /// The first error ends the fill; [`LoadError::Stopped`] if the board says so. The directories are ours for as long as
 /// the answer is kept.
-pub fn fill(plan: &Plan, board: &Board) -> Result<Vec<Hold>, LoadError> {
+pub(crate) fn fill(data: &DataSet<'_>, board: &Board) -> Result<Vec<Hold>, LoadError> {
     let mut directories = Vec::new();
-    let numbered = || plan.file_sets.iter().cloned().enumerate().filter(|(_, set)| set.filled);
+    let numbered = || data.file_sets.iter().cloned().enumerate().filter(|(_, set)| set.filled);
     let sets: Vec<FileSet> = numbered().map(|(_, set)| set).collect();
-    let holds: Vec<Hold> = plan.data_directories.iter().map(|path| occupy(plan, path)).collect::<Result<_, _>>()?;
-    for (number, directory) in plan.data_directories.iter().enumerate() {
-        match prepare(plan, directory, &sets)? {
+    let holds: Vec<Hold> = data.data_directories.iter().map(|path| occupy(data, path)).collect::<Result<_, _>>()?;
+    for (number, directory) in data.data_directories.iter().enumerate() {
+        match prepare(data, directory, &sets)? {
             Prepared::Reused => board.add_reused_directory(),
             Prepared::ToFill => directories.push((number, directory.as_path())),
         }
     }
     let set_bytes: u64 = sets.iter().map(|set| set.files.saturating_mul(set.size_bytes)).fold(0, u64::saturating_add);
     board.set_fill_total(set_bytes.saturating_mul(directories.len() as u64));
-    let bytes = RandomBytes::new(plan.seed, CHUNK_BYTES);
+    let bytes = RandomBytes::new(data.seed, CHUNK_BYTES);
     let (next, failed, failure) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::new(None));
-    let fill = Fill { plan, sets: numbered().collect(), board, bytes, directories, next, failed, failure };
+    let fill = Fill { data, sets: numbered().collect(), board, bytes, directories, next, failed, failure };
     fill.run()?;
-    let complete = marker_of(plan, State::Complete);
+    let complete = marker_of(data, State::Complete);
     fill.directories.iter().try_for_each(|(_, directory)| complete.write(directory))?;
     if fill.sets.iter().any(|(_, set)| set.stamped) {
         // What a crash may not take away: the files' names too.
-        plan.data_directories.iter().try_for_each(|directory| make_durable(directory))?;
+        data.data_directories.iter().try_for_each(|directory| make_durable(directory))?;
     }
     Ok(holds)
 }
 
-fn marker_of(plan: &Plan, state: State) -> Marker {
-    let ledger = plan.ledger.clone().filter(|_| plan.file_sets.iter().any(|set| set.stamped));
-    Marker::new(&plan.recipe, plan.seed, state, &plan.file_sets).with_ledger(ledger)
+fn marker_of(data: &DataSet<'_>, state: State) -> Marker {
+    let ledger = data.ledger.map(Path::to_owned).filter(|_| data.file_sets.iter().any(|set| set.stamped));
+    Marker::new(data.recipe, data.seed, state, data.file_sets).with_ledger(ledger)
 }
 
 fn make_durable(directory: &Path) -> Result<(), LoadError> {
@@ -95,8 +88,8 @@ fn make_durable(directory: &Path) -> Result<(), LoadError> {
 }
 
 /// Takes directories whose data is only to be read.
-pub fn occupy_all(plan: &Plan) -> Result<Vec<Hold>, LoadError> {
-    plan.data_directories.iter().map(|path| occupy(plan, path)).collect()
+pub(crate) fn occupy_all(data: &DataSet<'_>) -> Result<Vec<Hold>, LoadError> {
+    data.data_directories.iter().map(|path| occupy(data, path)).collect()
 }
 
 enum Prepared {
@@ -105,8 +98,8 @@ enum Prepared {
 }
 
 /// Takes the directory, which is made where it is missing. What is not ours is not touched, not even locked.
-fn occupy(plan: &Plan, directory: &Path) -> Result<Hold, LoadError> {
-    match marker::read(&plan.recipe, directory) {
+fn occupy(data: &DataSet<'_>, directory: &Path) -> Result<Hold, LoadError> {
+    match standing_of(data.recipe, directory) {
         Standing::Foreign(why) => return Err(LoadError::Foreign { path: directory.to_owned(), why }),
         Standing::Absent => match fs::create_dir(directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -121,8 +114,8 @@ fn occupy(plan: &Plan, directory: &Path) -> Result<Hold, LoadError> {
 }
 
 /// Looks at a directory that is held, and readies it for the fill where there is something to fill.
-fn prepare(plan: &Plan, directory: &Path, sets: &[FileSet]) -> Result<Prepared, LoadError> {
-    match marker::read(&plan.recipe, directory) {
+fn prepare(data: &DataSet<'_>, directory: &Path, sets: &[FileSet]) -> Result<Prepared, LoadError> {
+    match standing_of(data.recipe, directory) {
         Standing::Foreign(why) => return Err(LoadError::Foreign { path: directory.to_owned(), why }),
         // Stamps are those of one run.
         Standing::Ours(_) if sets.iter().any(|set| set.stamped) => {}
@@ -132,7 +125,7 @@ fn prepare(plan: &Plan, directory: &Path, sets: &[FileSet]) -> Result<Prepared, 
         }
         _ => {}
     }
-    marker_of(plan, State::Filling).write(directory)?;
+    marker_of(data, State::Filling).write(directory)?;
     remove_surplus(directory, sets)?;
     Ok(Prepared::ToFill)
 }
@@ -152,8 +145,8 @@ fn remove_surplus(directory: &Path, sets: &[FileSet]) -> Result<(), LoadError> {
         let path = directory.join(&name);
         match sets.iter().find(|set| name == *set.name) {
             Some(set) => remove_surplus_files(&path, set, file_system)?,
-            None if name.to_str().is_some_and(|name| name.starts_with(marker::MARKER)) => {}
-            None => remove::tree(&path, file_system)?,
+            None if name.to_str().is_some_and(|name| name.starts_with(MARKER)) => {}
+            None => remove_tree(&path, file_system)?,
         }
     }
     Ok(())
@@ -164,13 +157,13 @@ fn remove_surplus_files(set_directory: &Path, set: &FileSet, file_system: u64) -
         let group_path = set_directory.join(&group_name);
         let group = group_name.to_str().and_then(|name| name.parse::<u64>().ok());
         let Some(first) = group.map(|group| group * FILES_PER_DIRECTORY).filter(|first| *first < set.files) else {
-            remove::tree(&group_path, file_system)?;
+            remove_tree(&group_path, file_system)?;
             continue;
         };
         for name in names(&group_path)? {
             let member = name.to_str().and_then(|name| name.parse::<u64>().ok());
             if member.is_none_or(|member| first + member >= set.files) {
-                remove::tree(&group_path.join(&name), file_system)?;
+                remove_tree(&group_path.join(&name), file_system)?;
             }
         }
     }
@@ -184,7 +177,7 @@ fn names(directory: &Path) -> Result<Vec<std::ffi::OsString>, LoadError> {
 
 impl Fill<'_> {
     fn run(&self) -> Result<(), LoadError> {
-        let threads = (self.plan.cpus * 2).clamp(1, MAX_THREADS);
+        let threads = (self.data.cpus * 2).clamp(1, MAX_THREADS);
         std::thread::scope(|scope| {
             for _ in 1..threads {
                 // Fewer threads fill more slowly, that is all.
@@ -219,7 +212,7 @@ impl Fill<'_> {
     fn file(&self, (place, directory): (usize, &Path), mut number: u64) -> Result<(), LoadError> {
         for (set_place, set) in &self.sets {
             if number < set.files {
-                let owner = Owner { run: self.plan.seed, file: FileId::new(place, *set_place, number) };
+                let owner = Owner { run: self.data.seed, file: FileId::new(place, *set_place, number) };
                 return self.write(&file_path(directory, set, number), set.size_bytes, set.stamped.then_some(owner));
             }
             number -= set.files;
@@ -270,3 +263,6 @@ fn create(path: &Path) -> io::Result<File> {
         (result, _) => result,
     }
 }
+
+#[cfg(test)]
+mod tests;

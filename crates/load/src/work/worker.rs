@@ -4,12 +4,13 @@ use std::cell::Cell;
 use std::io;
 use std::path::PathBuf;
 
-use crate::actor::pace::Pace;
-use crate::actor::{Place, Stage};
-use crate::board::{Command, Failure, Finished, Level, Recorder, Share};
+use super::context::LoadContext;
+use super::group::{ActorThread, ThreadGroup};
+use super::pace::Pace;
+use crate::board::{Command, Finished, Level, Recorder, Share};
 use crate::clock;
 use crate::data::FileId;
-use crate::plan::Actor;
+use crate::io_failure::Failure;
 use crate::random::Random;
 
 /// How long a thread rests after a failed operation, so that a dead disk does not make it spin.
@@ -17,9 +18,9 @@ const BACK_OFF_NS: u64 = 10_000_000;
 
 /// One thread that does a job.
 pub(crate) struct Worker<'a> {
-    pub(crate) stage: &'a Stage,
-    pub(crate) actor: &'a Actor,
-    pub(crate) place: Place,
+    pub(crate) load: &'a LoadContext,
+    pub(crate) group: ThreadGroup,
+    pub(crate) place: ActorThread,
     pub(crate) recorder: Recorder<'a>,
     pub(crate) random: Random,
     /// The command under which it works.
@@ -33,23 +34,23 @@ pub(crate) struct Worker<'a> {
 impl<'a> Worker<'a> {
     /// A thread with a common start.
     pub(crate) fn new(
-        stage: &'a Stage,
-        place: Place,
+        load: &'a LoadContext,
+        group: ThreadGroup,
+        place: ActorThread,
         recorder: Recorder<'a>,
         command: Command,
         start_ns: u64,
     ) -> Worker<'a> {
-        let actor = &stage.plan.actors[place.actor];
         let turn = if let Command::Phase { turn, .. } = command { turn } else { 0 };
         Worker {
-            stage,
-            actor,
+            load,
+            group,
             place,
             recorder,
             // A phase that is repeated makes other choices, in the same order from the same seed.
-            random: Random::new(stage.plan.seed, place.thread as u64 ^ (u64::from(turn) << 32)),
+            random: Random::new(load.seed, place.thread as u64 ^ (u64::from(turn) << 32)),
             command,
-            pace: Pace::new(actor, place.ordinal, start_ns),
+            pace: Pace::new(group, place.ordinal, start_ns),
             share: Cell::new(Share { start_ns, ..Share::default() }),
             cpu_start_ns: clock::thread_cpu_ns(),
         }
@@ -73,13 +74,12 @@ impl<'a> Worker<'a> {
 
     /// How often this very phase was repeated before.
     pub(crate) fn repetition(&self) -> u64 {
-        self.stage.plan.repetition_of(self.turn())
+        self.load.repetition_of(self.turn())
     }
 
     /// The path of a file.
     pub(crate) fn path(&self, file: FileId) -> io::Result<PathBuf> {
-        let plan = &self.stage.plan;
-        file.path(&plan.data_directories, &plan.file_sets).ok_or_else(|| io::ErrorKind::NotFound.into())
+        file.path(&self.load.data_directories, &self.load.file_sets).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Waits for the moment when the next operation should begin, where the actor is paced, and returns it: latencies
@@ -183,16 +183,5 @@ impl<'a> Worker<'a> {
     pub(crate) fn into_share(self, tid: u32) -> Share {
         let cpu_ns = clock::thread_cpu_ns().saturating_sub(self.cpu_start_ns);
         Share { tid, end_ns: clock::now_ns(), cpu_ns, ..self.share.get() }
-    }
-}
-
-/// For `map_err`: an I/O error at a place of a file.
-pub(crate) fn failed_at(offset_bytes: u64) -> impl Fn(io::Error) -> Failure {
-    move |error| Failure { offset_bytes: Some(offset_bytes), ..Failure::from(error) }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
-        Failure { errno: error.raw_os_error().unwrap_or(0), ..Failure::default() }
     }
 }

@@ -1,10 +1,10 @@
 use std::fs;
 use std::path::Path;
 
-use super::fill::fill;
-use super::{FileId, FileSet, MARKER, Marker, Standing, State, file_path, remove, standing};
+use super::fill;
 use crate::LoadError;
 use crate::board::{Board, Command};
+use crate::data::{FileSet, MARKER, Marker, Standing, State, file_path, remove, standing};
 use crate::facts::Facts;
 use crate::plan::{Plan, Request};
 use crate::recipe::Recipe;
@@ -49,8 +49,8 @@ fn plan(directory: &Path, settings: &[(&str, &str)]) -> Plan {
 
 /// Fills and returns how many bytes were written and how many directories were used as they were.
 fn filled(plan: &Plan) -> (u64, u64) {
-    let board = Board::create(plan).unwrap().1;
-    fill(plan, &board).unwrap();
+    let board = Board::create(plan.board_shape()).unwrap().1;
+    fill(&plan.data_set(), &board).unwrap();
     (board.fill_progress().0, board.reused_directories())
 }
 
@@ -98,12 +98,12 @@ fn what_another_run_uses_is_left_to_it() {
     let home = tempfile::tempdir().unwrap();
     let first = plan(home.path(), &[]);
     let data = &first.data_directories[0];
-    let board = Board::create(&first).unwrap().1;
-    let used = fill(&first, &board).unwrap();
+    let board = Board::create(first.board_shape()).unwrap().1;
+    let used = fill(&first.data_set(), &board).unwrap();
     assert_eq!(standing("r", home.path()), Standing::InUse);
     let second = plan(home.path(), &[]);
     assert!(second.refusals[0].what.contains("another run"), "{:?}", second.refusals);
-    assert!(matches!(fill(&second, &board), Err(LoadError::InUse { .. })));
+    assert!(matches!(fill(&second.data_set(), &board), Err(LoadError::InUse { .. })));
     assert!(matches!(remove::data_directory("r", data), Err(LoadError::InUse { .. })));
     assert!(sizes_are_right(data, &first.file_sets));
     drop(used);
@@ -114,9 +114,9 @@ fn what_another_run_uses_is_left_to_it() {
 fn a_stopped_fill_leaves_its_marker() {
     let home = tempfile::tempdir().unwrap();
     let plan = plan(home.path(), &[]);
-    let board = Board::create(&plan).unwrap().1;
+    let board = Board::create(plan.board_shape()).unwrap().1;
     board.give(Command::Stop);
-    assert!(matches!(fill(&plan, &board), Err(LoadError::Stopped)));
+    assert!(matches!(fill(&plan.data_set(), &board), Err(LoadError::Stopped)));
     assert!(matches!(standing("r", home.path()), Standing::Ours(marker) if marker.state == State::Filling));
 }
 
@@ -139,8 +139,8 @@ fn what_is_not_ours_is_neither_filled_nor_removed() {
         let before = fs::read_dir(&data).unwrap().count();
         let plan = plan(home.path(), &[]);
         assert_eq!(plan.refusals.len(), 1, "{name}");
-        let board = Board::create(&plan).unwrap().1;
-        assert!(matches!(fill(&plan, &board), Err(LoadError::Foreign { .. })), "{name}");
+        let board = Board::create(plan.board_shape()).unwrap().1;
+        assert!(matches!(fill(&plan.data_set(), &board), Err(LoadError::Foreign { .. })), "{name}");
         assert!(matches!(remove::data_directory("r", &data), Err(LoadError::Foreign { .. })), "{name}");
         assert_eq!(fs::read_dir(&data).unwrap().count(), before, "{name}");
     }
@@ -168,13 +168,4 @@ fn an_empty_directory_of_that_name_may_be_used() {
     fs::create_dir(home.path().join("stallscope-r")).unwrap();
     assert_eq!(filled(&plan(home.path(), &[])).1, 0);
     assert_eq!(standing("q", home.path()), Standing::Absent);
-}
-
-#[test]
-fn a_file_id_keeps_its_parts() {
-    for parts in [(0, 0, 0), (FileId::MAX_DIRECTORIES, FileId::MAX_SETS - 1, FileId::MAX_FILES - 1), (3, 2, 1)] {
-        let id = FileId::new(parts.0, parts.1, parts.2);
-        assert_eq!(FileId::from_word(id.to_word()).unwrap().parts(), parts);
-    }
-    assert_eq!(FileId::from_word(0), None);
 }

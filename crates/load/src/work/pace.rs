@@ -1,6 +1,6 @@
 //! When the rounds of a paced actor should begin.
 
-use crate::plan::Actor;
+use super::group::ThreadGroup;
 use crate::random::Random;
 use crate::recipe::Pacing;
 
@@ -18,13 +18,13 @@ pub(crate) struct Pace {
 impl Pace {
     /// The schedule of one of the actor's threads. Fixed schedules of several threads are interleaved; random ones are
     /// independent, and their sum is again a Poisson process with the actor's rate.
-    pub(crate) fn new(actor: &Actor, ordinal: u64, base_ns: u64) -> Pace {
-        let all_ns = actor.rate_per_s.map(|rate| 1e9 / rate);
-        let next_ns = match actor.pacing {
+    pub(crate) fn new(group: ThreadGroup, ordinal: u64, base_ns: u64) -> Pace {
+        let all_ns = group.rate_per_s.map(|rate| 1e9 / rate);
+        let next_ns = match group.pacing {
             Pacing::Fixed => all_ns.unwrap_or(0.0) * ordinal as f64,
             Pacing::Poisson => 0.0,
         };
-        Pace { base_ns, distance_ns: all_ns.map(|ns| ns * actor.threads as f64), pacing: actor.pacing, next_ns }
+        Pace { base_ns, distance_ns: all_ns.map(|ns| ns * group.threads as f64), pacing: group.pacing, next_ns }
     }
 
     /// Intended start of the next round; `None` where the actor is not paced.
@@ -45,33 +45,19 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use super::Pace;
-    use crate::plan::Actor;
+    use super::{Pace, ThreadGroup};
     use crate::random::Random;
     use crate::recipe::Pacing;
 
-    fn actor(pacing: Pacing) -> Actor {
-        Actor {
-            name: "a".to_owned(),
-            threads: 2,
-            directories: 0,
-            holds_bytes: 0,
-            rate_per_s: Some(1000.0),
-            pacing,
-            round_class: None,
-            in_phase: vec![],
-            steps: vec![],
-            job: None,
-            processes: false,
-            background: false,
-        }
+    fn group(pacing: Pacing) -> ThreadGroup {
+        ThreadGroup { threads: 2, directories: 0, rate_per_s: Some(1000.0), pacing }
     }
 
     #[test]
     fn fixed_schedules_of_two_threads_interleave() {
         let mut random = Random::new(1, 1);
         let mut starts = |ordinal| {
-            let mut pace = Pace::new(&actor(Pacing::Fixed), ordinal, 7);
+            let mut pace = Pace::new(group(Pacing::Fixed), ordinal, 7);
             [pace.next_start_ns(&mut random), pace.next_start_ns(&mut random)]
         };
         assert_eq!(starts(0), [Some(7), Some(2_000_007)]);
@@ -81,7 +67,7 @@ mod tests {
     #[test]
     fn poisson_keeps_the_rate() {
         let mut random = Random::new(1, 1);
-        let mut pace = Pace::new(&actor(Pacing::Poisson), 0, 0);
+        let mut pace = Pace::new(group(Pacing::Poisson), 0, 0);
         let last = (0..50_000).filter_map(|_| pace.next_start_ns(&mut random)).last().unwrap();
         let seconds = last as f64 / 1e9;
         assert!((seconds - 100.0).abs() < 2.0, "{seconds}");

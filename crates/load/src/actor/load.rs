@@ -1,0 +1,57 @@
+//! The load process's plan and all that its threads share.
+
+use std::sync::atomic::AtomicU64;
+
+use crate::board::Board;
+use crate::error::LoadError;
+use crate::job::Job;
+use crate::ledger::Ledger;
+use crate::plan::{Actor, Plan, Work};
+use crate::random_bytes::RandomBytes;
+use crate::work::LoadContext;
+
+/// What all threads of the load share.
+pub(crate) struct Load {
+    pub(crate) plan: Plan,
+    pub(crate) context: LoadContext,
+    /// Actor threads that have not ended.
+    pub(crate) living: AtomicU64,
+}
+
+impl Load {
+    /// Makes what the threads of a plan need, and the ledger where data is stamped.
+    pub(crate) fn new(plan: Plan, board: Board, ledger: Option<Ledger>) -> Load {
+        let context = LoadContext {
+            board,
+            bytes: RandomBytes::new(plan.seed, longest_write(&plan)),
+            ledger,
+            seed: plan.seed,
+            data_directories: plan.data_directories.clone(),
+            file_sets: plan.file_sets.clone(),
+            phases: plan.phases.len(),
+            repeat: plan.repeat,
+            after_crash: plan.after_crash,
+            first_timed_writer: plan.first_timed_writer(),
+        };
+        Load { plan, context, living: AtomicU64::new(0) }
+    }
+}
+
+/// Most bytes that a thread of the plan writes at once.
+fn longest_write(plan: &Plan) -> u64 {
+    let written = |work: &Work| if let Work::Transfer(transfer) = work { transfer.block_bytes } else { 0 };
+    let steps = plan.actors.iter().flat_map(|actor| &actor.steps).map(|step| written(&step.work));
+    let jobs = plan.actors.iter().filter_map(|actor| actor.job.as_ref()).map(Job::longest_write);
+    steps.chain(jobs).max().unwrap_or(0)
+}
+
+/// The ledger of data that is stamped: a new one, or that of the run that was cut off.
+pub(crate) fn ledger(plan: &Plan) -> Result<Option<Ledger>, LoadError> {
+    if let (true, Some(path)) = (plan.after_crash, &plan.ledger) {
+        return Ledger::open(path).map(Some);
+    }
+    let directories = plan.data_directories.len() as u64;
+    let shape = |actor: &Actor| actor.job.as_ref()?.ledger_shape(plan.seed, actor.threads, directories);
+    let shape = plan.actors.iter().find_map(shape);
+    shape.map(|shape| Ledger::create(plan.ledger.as_deref(), shape)).transpose()
+}

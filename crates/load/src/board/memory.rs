@@ -1,0 +1,176 @@
+//! How the shared memory is divided, and access to each part.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use model::latency::BUCKET_COUNT;
+
+use crate::error::LoadError;
+use crate::sys::SharedMemory;
+
+pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"stallsc1");
+pub(super) const MAX_SHARDS: u64 = 8;
+/// Classes times threads up to which each thread has counters of its own: some 130 KiB each.
+pub(super) const MAX_OWNED: usize = 64;
+
+/// Words of one cache line: what one thread writes and others write too does not share one.
+pub(super) const LINE: usize = 8;
+pub(super) const COMMAND: usize = LINE;
+pub(super) const STATE: usize = 2 * LINE;
+pub(super) const ENDED_PHASE: usize = STATE + 1;
+pub(super) const REUSED: usize = STATE + 2;
+pub(super) const MESSAGE_LENGTH: usize = STATE + 3;
+pub(super) const FILLED: usize = 3 * LINE;
+pub(super) const FILL_TOTAL: usize = FILLED + 1;
+pub(super) const RING_NEXT: usize = 4 * LINE;
+pub(super) const RING_LOST: usize = RING_NEXT + 1;
+pub(super) const MUSTERED: usize = 5 * LINE;
+pub(super) const CREW_START: usize = MUSTERED + 1;
+pub(super) const CREW_ENDED: usize = 6 * LINE;
+pub(super) const FULL: usize = CREW_ENDED + 1;
+pub(super) const MESSAGE: usize = 7 * LINE;
+pub(super) const MESSAGE_WORDS: usize = 11 * LINE;
+pub(super) const COUNTERS: usize = MESSAGE + MESSAGE_WORDS;
+
+pub(super) const COUNTER_WORDS: usize = LINE;
+pub(super) const ERRORS: usize = 0;
+pub(super) const BYTES: usize = 1;
+pub(super) const SUM: usize = 2;
+pub(super) const MAX: usize = 3;
+/// One bit for each block of buckets that was ever counted in, so that a reader skips the empty ones.
+pub(super) const TOUCHED: usize = 4;
+pub(super) const BLOCK_BUCKETS: usize = 1024;
+
+pub(super) const SLOT_WORDS: usize = 4;
+pub(super) const SLOT_START: usize = 0;
+pub(super) const SLOT_WHAT: usize = 1;
+pub(super) const SLOT_FILE: usize = 2;
+pub(super) const SLOT_OFFSET: usize = 3;
+/// A thread may be in a step and, around it, in a round; those that keep several operations in flight have more.
+pub(super) const USUAL_SLOTS: usize = 2;
+
+/// What a thread says at the end of its share of a phase.
+pub(super) const SHARE_WORDS: usize = 2 * LINE;
+
+/// Operations that fit into the ring before the reader comes.
+pub(crate) const RING_CAPACITY: usize = 8192;
+pub(super) const CELL_WORDS: usize = 9;
+/// Turn of a ring's cell: `turn` when writer number `turn` may fill it, `turn + 1` when it is filled.
+pub(super) const CELL_TURN: usize = 0;
+
+/// What decides the size of a board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BoardShape {
+    /// Classes of operations.
+    pub classes: usize,
+    /// Threads of the actors.
+    pub threads: usize,
+    /// CPUs of the load.
+    pub cpus: u64,
+    /// Operations that one thread may have in flight at once.
+    pub depth: usize,
+}
+
+/// Sizes of the parts; the same in both processes because both compute them from the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) classes: usize,
+    pub(super) shards: usize,
+    pub(super) threads: usize,
+    /// Operations that one thread may be in at once.
+    pub(super) slots_per_thread: usize,
+}
+
+/// The shared memory, seen from either side.
+pub struct Board {
+    pub(super) memory: SharedMemory,
+    pub(super) layout: Layout,
+}
+
+impl Layout {
+    fn of(shape: BoardShape) -> Layout {
+        let BoardShape { classes, threads, cpus, depth } = shape;
+        let is_owned = classes.saturating_mul(threads) <= MAX_OWNED;
+        Layout {
+            classes,
+            shards: if is_owned { threads.max(1) } else { cpus.clamp(1, MAX_SHARDS) as usize },
+            threads,
+            slots_per_thread: USUAL_SLOTS + if depth > 1 { depth } else { 0 },
+        }
+    }
+
+    /// Whether no two threads count in the same shard, so that they need no locked instructions.
+    pub(super) fn is_owned(&self) -> bool {
+        self.shards >= self.threads
+    }
+
+    fn slots(&self) -> usize {
+        COUNTERS + self.classes * self.shards * COUNTER_WORDS
+    }
+
+    pub(super) fn shares(&self) -> usize {
+        self.slots() + (self.threads * self.slots_per_thread * SLOT_WORDS).next_multiple_of(LINE)
+    }
+
+    pub(super) fn ring(&self) -> usize {
+        self.shares() + self.threads * SHARE_WORDS
+    }
+
+    fn words_bytes(&self) -> usize {
+        (self.ring() + RING_CAPACITY * CELL_WORDS) * 8
+    }
+
+    fn total_bytes(&self) -> usize {
+        (self.words_bytes() + self.classes * self.shards * BUCKET_COUNT * 4).next_multiple_of(8)
+    }
+}
+
+impl Board {
+    /// Makes a board for a plan, and the descriptor that the load process inherits.
+    pub fn create(shape: BoardShape) -> Result<(OwnedFd, Board), LoadError> {
+        let layout = Layout::of(shape);
+        let (descriptor, memory) = SharedMemory::create(layout.words_bytes(), layout.total_bytes())
+            .map_err(LoadError::process("make the board"))?;
+        let board = Board { memory, layout };
+        board.prepare_ring();
+        board.word(0).store(MAGIC, Ordering::Release);
+        Ok((descriptor, board))
+    }
+
+    /// Maps the board that the program made for this plan.
+    pub(crate) fn attach(descriptor: BorrowedFd<'_>, shape: BoardShape) -> Result<Board, LoadError> {
+        let layout = Layout::of(shape);
+        let memory = SharedMemory::attach(descriptor, layout.words_bytes(), layout.total_bytes())
+            .map_err(LoadError::process("map the board"))?;
+        let board = Board { memory, layout };
+        match board.word(0).load(Ordering::Acquire) == MAGIC {
+            true => Ok(board),
+            false => Err(LoadError::process("map the board")(std::io::Error::other("it is not a board"))),
+        }
+    }
+
+    fn prepare_ring(&self) {
+        for turn in 0..RING_CAPACITY {
+            self.word(self.layout.ring() + turn * CELL_WORDS + CELL_TURN).store(turn as u64, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn word(&self, index: usize) -> &AtomicU64 {
+        &self.memory.words()[index]
+    }
+
+    pub(super) fn counters(&self, class: usize, shard: usize) -> &[AtomicU64] {
+        let start = COUNTERS + (class * self.layout.shards + shard) * COUNTER_WORDS;
+        &self.memory.words()[start..start + COUNTER_WORDS]
+    }
+
+    pub(super) fn buckets(&self, class: usize, shard: usize) -> &[AtomicU32] {
+        let start = (class * self.layout.shards + shard) * BUCKET_COUNT;
+        &self.memory.halves()[start..start + BUCKET_COUNT]
+    }
+
+    pub(super) fn slot(&self, thread: usize, level: usize) -> &[AtomicU64] {
+        let start = self.layout.slots() + (thread * self.layout.slots_per_thread + level) * SLOT_WORDS;
+        &self.memory.words()[start..start + SLOT_WORDS]
+    }
+}

@@ -1,0 +1,18 @@
+//! What is wrong with a formula, and where.
+
+use std::ops::Range;
+
+/// A mistake in a formula, with the byte range of its text where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mistake {
+    /// Where in the formula's text.
+    pub span: Range<usize>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Mistake {
+    pub(super) fn new(span: Range<usize>, message: impl Into<String>) -> Mistake {
+        Mistake { span, message: message.into() }
+    }
+}

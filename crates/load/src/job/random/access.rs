@@ -1,0 +1,138 @@
+//! From a recipe's keys to the job.
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{EngineKind, SyncKind};
+use crate::error::LoadError;
+use crate::job::values::Values;
+use crate::ledger::Shape;
+use crate::stamp;
+
+/// Largest block: a longer one would delay a stop.
+const MAX_BLOCK_BYTES: u64 = 16 << 20;
+const MAX_DEPTH: u64 = 4096;
+/// The smallest block that any device has.
+const LEAST_SECTOR_BYTES: u64 = 512;
+
+/// The job, resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RandomAccess {
+    pub(super) set: usize,
+    pub(super) block_bytes: u64,
+    /// Blocks of each file.
+    pub(super) blocks: u64,
+    /// Share of reads.
+    pub(super) reads: f64,
+    pub(super) engine: EngineKind,
+    pub(super) depth: usize,
+    pub(super) direct: bool,
+    pub(super) sync: Option<SyncKind>,
+    /// Writes between two sync calls; 0: there are none.
+    pub(super) sync_every: u64,
+    pub(super) verify: bool,
+    pub(super) read_class: Option<usize>,
+    pub(super) write_class: Option<usize>,
+    pub(super) sync_class: Option<usize>,
+}
+
+impl RandomAccess {
+    pub(crate) fn resolve(values: &mut Values<'_, '_>) -> Result<RandomAccess, LoadError> {
+        let set = values.set("set").unwrap_or(0);
+        let block_bytes = values.whole_or("block", 4096, 1)?;
+        let reads = values.number("reads")?.unwrap_or(1.0);
+        let every = values.whole("every")?.unwrap_or(0);
+        let sync = sync_kind(values.word("sync")?.as_deref(), every);
+        let writes = reads < 1.0;
+        let sync_class = sync.and_then(SyncKind::class).filter(|_| writes);
+        let job = RandomAccess {
+            set,
+            block_bytes,
+            blocks: values.sets()[set].size_bytes / block_bytes,
+            reads,
+            engine: match values.word("engine")?.as_deref() {
+                Some("io_uring") => EngineKind::IoUring,
+                Some("null") => EngineKind::Null,
+                _ => EngineKind::Sync,
+            },
+            depth: values.whole_or("depth", 1, 1)?.min(MAX_DEPTH + 1) as usize,
+            direct: values.flag("direct")?,
+            sync,
+            sync_every: if sync_class.is_some() { every.max(1) } else { 0 },
+            verify: values.flag("verify")?,
+            read_class: if reads > 0.0 { Some(values.class("read")?) } else { None },
+            write_class: if writes { Some(values.class("write")?) } else { None },
+            sync_class: sync_class.map(|class| values.class(class)).transpose()?,
+        };
+        job.refuse_the_impossible(values)?;
+        Ok(job)
+    }
+
+    fn refuse_the_impossible(&self, values: &Values<'_, '_>) -> Result<(), LoadError> {
+        let block = self.block_bytes;
+        let refuse = |key: &str, why: String| Err(values.refuse(key, why));
+        if block > MAX_BLOCK_BYTES {
+            return refuse("block", format!("a block is at most {MAX_BLOCK_BYTES} bytes"));
+        }
+        if self.blocks == 0 {
+            let size = values.sets()[self.set].size_bytes;
+            return refuse("block", format!("a block of {block} bytes does not fit into files of {size}"));
+        }
+        if self.direct && !block.is_multiple_of(LEAST_SECTOR_BYTES) {
+            return refuse(
+                "block",
+                format!("direct I/O is done in multiples of 512 bytes at least, and {block} is none"),
+            );
+        }
+        if self.depth as u64 > MAX_DEPTH {
+            return refuse("depth", format!("no more than {MAX_DEPTH} operations can be in flight"));
+        }
+        if self.depth > 1 && self.engine != EngineKind::IoUring {
+            return refuse("depth", "only the engine io_uring has several operations in flight".to_owned());
+        }
+        if self.verify && !stamp::fits(block) {
+            return refuse(
+                "block",
+                format!("what is verified has blocks of multiples of 512 bytes, and {block} is none"),
+            );
+        }
+        if self.verify && self.engine == EngineKind::Null {
+            return refuse("verify", "the engine null writes nothing that could be verified".to_owned());
+        }
+        if self.verify && !values.sets()[self.set].stamped {
+            return refuse("verify", "files that are verified need 'stamped'".to_owned());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.block_bytes.saturating_mul(self.depth.max(2) as u64)
+    }
+
+    /// A block, where it passes the page cache by.
+    pub(crate) fn direct_bytes(&self) -> Option<[u64; 2]> {
+        (self.direct && self.engine != EngineKind::Null).then_some([self.block_bytes, 0])
+    }
+
+    /// Operations in flight at most.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// What a ledger for `threads` threads is about, where what they write is verified.
+    pub(crate) fn ledger_shape(&self, run: u64, threads: u64, directories: u64) -> Option<Shape> {
+        let (set, blocks, block_bytes) = (self.set as u64, self.blocks, self.block_bytes);
+        self.verify.then_some(Shape { run, set, files: threads, directories, blocks, block_bytes })
+    }
+}
+
+/// `--sync` and `--fsync` together: a number alone means fsync.
+fn sync_kind(word: Option<&str>, every: u64) -> Option<SyncKind> {
+    match word {
+        Some("o_sync") => Some(SyncKind::OSync),
+        Some("o_dsync") => Some(SyncKind::ODsync),
+        Some("fsync") => Some(SyncKind::Fsync),
+        Some("fdatasync") => Some(SyncKind::Fdatasync),
+        Some("sync_file_range") => Some(SyncKind::SyncFileRange),
+        _ => (every > 0).then_some(SyncKind::Fsync),
+    }
+}

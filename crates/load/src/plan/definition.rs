@@ -1,0 +1,168 @@
+//! A plan, and what follows from it.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::actor::Actor;
+use super::totals::{Refusal, Totals};
+use crate::board::{BoardShape, Naming};
+use crate::data::FileSet;
+use crate::fill::DataSet;
+use crate::job::Job;
+use crate::recipe::PhaseKind;
+use crate::schedule::{Phase, Repeat};
+
+/// Everything that the load process needs to know, and everything that a person may want to know before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Recipe's name.
+    pub recipe: String,
+    /// Value of each variable in base units, in the recipe's order.
+    pub variables: Vec<(String, f64)>,
+    /// Seed of all random choices.
+    pub seed: u64,
+    /// Operations slower than this are kept one by one; running ones older than this are stuck.
+    pub slower_than_ns: u64,
+    /// Time between interval records.
+    pub report_interval_ns: u64,
+    /// CPUs of the load; decides how counters are spread.
+    pub cpus: u64,
+    /// Where the load notes what it wrote and what of it was acknowledged, where it stamps its data.
+    pub ledger: Option<PathBuf>,
+    /// Whether nothing is written, only what an earlier run wrote is read back.
+    pub after_crash: bool,
+    /// Value of each variable whose values are words.
+    pub words: Vec<(String, String)>,
+    /// Directories given by the user.
+    pub directories: Vec<PathBuf>,
+    /// Our subdirectory in each of them.
+    pub data_directories: Vec<PathBuf>,
+    /// Phases, in order.
+    pub phases: Vec<Phase>,
+    /// Which of them are run again.
+    pub repeat: Option<Repeat>,
+    /// Sets of files in each data directory.
+    pub file_sets: Vec<FileSet>,
+    /// Who does what.
+    pub actors: Vec<Actor>,
+    /// Names of the operation classes; operations carry the index.
+    pub classes: Vec<String>,
+    /// What it all comes to.
+    pub totals: Totals,
+    /// What of it does not fit; a plan with refusals is not run.
+    pub refusals: Vec<Refusal>,
+}
+
+impl Plan {
+    /// Whether the phase's operations count in the run's figures.
+    pub fn is_measured(&self, phase: usize) -> bool {
+        self.phases.get(phase).is_some_and(|phase| phase.kind == PhaseKind::Run)
+    }
+
+    /// Total length of the warm-up phases.
+    pub fn warmup_ns(&self) -> u64 {
+        let warmups = self.phases.iter().filter(|phase| phase.kind == PhaseKind::Warmup);
+        warmups.filter_map(|phase| phase.duration_ns).sum()
+    }
+
+    /// Total length of the measured phases.
+    pub fn measured_ns(&self) -> u64 {
+        let runs = self.phases.iter().filter(|phase| phase.kind == PhaseKind::Run);
+        runs.filter_map(|phase| phase.duration_ns).sum()
+    }
+
+    /// The classes whose operations are made of those of other classes: to add them up would count time twice.
+    pub fn wholes(&self) -> Vec<String> {
+        let jobs = self.actors.iter().filter_map(|actor| actor.job.as_ref());
+        jobs.filter_map(Job::whole).filter_map(|class| self.classes.get(class).cloned()).collect()
+    }
+
+    /// What a person should know before this is done.
+    pub fn remarks(&self) -> Vec<&'static str> {
+        let mut remarks: Vec<&str> = Vec::new();
+        for remark in self.actors.iter().filter_map(|actor| actor.job.as_ref()?.remark()) {
+            if !remarks.contains(&remark) {
+                remarks.push(remark);
+            }
+        }
+        remarks
+    }
+
+    /// How many threads a phase waits for before it begins: all that have a job in it.
+    pub fn crew(&self, phase: usize) -> u64 {
+        self.crew_members(phase).map(|actor| actor.threads).sum()
+    }
+
+    /// How many threads must have ended their job before the phase ends by itself.
+    pub(crate) fn crew_to_end(&self, phase: usize) -> u64 {
+        self.crew_members(phase).filter(|actor| !actor.background).map(|actor| actor.threads).sum()
+    }
+
+    fn crew_members(&self, phase: usize) -> impl Iterator<Item = &Actor> {
+        let in_phase = move |actor: &&Actor| actor.in_phase.get(phase).copied().unwrap_or(false);
+        self.actors.iter().filter(|actor| actor.job.is_some()).filter(in_phase)
+    }
+
+    /// The phase that follows at turn `turn + 1`, when `phase` ends at `turn`. `is_full`: a file system was found full.
+    pub fn following(&self, phase: usize, turn: u32, is_full: bool) -> Option<usize> {
+        match self.repeat {
+            Some(repeat) if phase + 1 == self.phases.len() => {
+                let again = if repeat.until_full { !is_full } else { self.repetition_of(turn) + 1 < repeat.times };
+                again.then_some(repeat.from)
+            }
+            _ => Some(phase + 1).filter(|next| *next < self.phases.len()),
+        }
+    }
+
+    /// How often the phase of that turn was run before.
+    pub(crate) fn repetition_of(&self, turn: u32) -> u64 {
+        self.repeat.map_or(0, |repeat| repeat.repetition_of(turn, self.phases.len()))
+    }
+
+    /// Threads of all actors, without those of fork-join operations.
+    pub(crate) fn actor_threads(&self) -> u64 {
+        self.actors.iter().map(|actor| actor.threads).fold(0, u64::saturating_add)
+    }
+
+    /// What decides the size of its board.
+    pub fn board_shape(&self) -> BoardShape {
+        let jobs = self.actors.iter().filter_map(|actor| actor.job.as_ref());
+        BoardShape {
+            classes: self.classes.len(),
+            threads: self.actor_threads() as usize,
+            cpus: self.cpus,
+            depth: jobs.map(Job::depth).max().unwrap_or(0),
+        }
+    }
+
+    /// What the numbers on its board stand for.
+    pub(crate) fn naming(&self) -> Naming {
+        Naming {
+            classes: self.classes.clone(),
+            wholes: self.wholes(),
+            data_directories: self.data_directories.clone(),
+            file_sets: self.file_sets.clone(),
+            slower_than_ns: self.slower_than_ns,
+        }
+    }
+
+    /// The files that it works on.
+    pub(crate) fn data_set(&self) -> DataSet<'_> {
+        DataSet {
+            recipe: &self.recipe,
+            seed: self.seed,
+            ledger: self.ledger.as_deref(),
+            data_directories: &self.data_directories,
+            file_sets: &self.file_sets,
+            cpus: self.cpus,
+        }
+    }
+
+    /// The first thread of the actor whose ranks write until a time limit.
+    pub(crate) fn first_timed_writer(&self) -> Option<usize> {
+        let writes = |actor: &Actor| actor.job.as_ref().is_some_and(Job::writes_for_a_time);
+        let index = self.actors.iter().position(writes)?;
+        Some(self.actors[..index].iter().map(|actor| actor.threads as usize).sum())
+    }
+}

@@ -1,0 +1,78 @@
+//! A job in a recipe: its keys, and what each of them was given.
+
+use std::ops::Range;
+
+use super::section::Formula;
+use crate::value::Kind;
+
+/// The job that a run after a crash consists of.
+pub(crate) const VERIFY: &str = "verify";
+
+/// What a key's value is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum KeyKind {
+    /// A formula.
+    Formula(Kind),
+    /// One of these words, or `$variable` with a variable of kind `word` that has only such words.
+    Word(&'static [&'static str]),
+    /// The name of a file set.
+    Set,
+}
+
+/// A key that a job knows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Key {
+    pub(crate) name: &'static str,
+    pub(crate) kind: KeyKind,
+    /// Whether a recipe must give it.
+    pub(crate) needed: bool,
+}
+
+impl Key {
+    /// A key that a recipe must give.
+    pub(crate) const fn needed(name: &'static str, kind: KeyKind) -> Key {
+        Key { name, kind, needed: true }
+    }
+
+    /// A key that a recipe may leave out.
+    pub(crate) const fn maybe(name: &'static str, kind: KeyKind) -> Key {
+        Key { name, kind, needed: false }
+    }
+}
+
+/// A word, or whose value it is.
+#[derive(Debug, Clone)]
+pub(crate) enum WordValue {
+    Literal(&'static str),
+    Variable(String),
+}
+
+/// A key's value in a recipe.
+#[derive(Debug, Clone)]
+pub(crate) enum Given {
+    Formula(Formula),
+    Word(WordValue),
+    Set(usize),
+}
+
+/// A job as a recipe's author wrote it.
+#[derive(Debug, Clone)]
+pub(crate) struct JobRecipe {
+    pub(crate) job: &'static str,
+    pub(crate) span: Range<usize>,
+    pub(crate) given: Vec<(&'static str, Given)>,
+}
+
+impl JobRecipe {
+    /// Whether it works on a file set.
+    pub(crate) fn uses_files(&self) -> bool {
+        self.given.iter().any(|(_, given)| matches!(given, Given::Set(_)))
+    }
+
+    /// All formulas, for the check of names.
+    pub(crate) fn formulas(&self) -> impl Iterator<Item = &Formula> {
+        self.given
+            .iter()
+            .filter_map(|(_, given)| if let Given::Formula(formula) = given { Some(formula) } else { None })
+    }
+}

@@ -1,0 +1,83 @@
+//! Something that the user may set, and how its value is read.
+
+use super::section::Formula;
+use crate::error::LoadError;
+use crate::source_text::Source;
+use crate::suggestion::nearest;
+use crate::value::Kind;
+
+/// Something that the user may set.
+#[derive(Debug, Clone)]
+pub struct Variable {
+    /// Its name in formulas.
+    pub name: String,
+    /// Long flag, without dashes.
+    pub flag: String,
+    /// Short flag.
+    pub short: Option<char>,
+    /// One line for `--help`.
+    pub help: String,
+    /// What its values are.
+    pub kind: Kind,
+    /// Unit of a number given without one: `m`, `s`.
+    pub plain: Option<String>,
+    /// Formula of its value when it is not set.
+    pub default: Formula,
+    /// The words that it may be, where its kind is that.
+    pub words: Vec<String>,
+    /// Words that stand for a value of a variable of another kind.
+    pub names: Vec<(String, Formula)>,
+    pub(crate) min: Option<Formula>,
+    pub(crate) max: Option<Formula>,
+}
+
+impl Variable {
+    /// Reads a value as a user gives it: a number in the variable's plain unit, a quantity, or a formula.
+    /// Errors point into the value and name `flag`, such as `--workers`.
+    pub(crate) fn setting(&self, source: &Source) -> Result<Formula, LoadError> {
+        let text = source.text.trim();
+        if let Some((_, named)) = self.names.iter().find(|(name, _)| name == text) {
+            return Ok(Formula { span: 0..source.text.len(), ..named.clone() });
+        }
+        let as_number = match self.kind {
+            Kind::Flag => Some(flag_number(text)),
+            Kind::Word => Some(self.words.iter().position(|word| word == text).map(|place| place.to_string())),
+            _ => None,
+        };
+        if let Some(number) = as_number {
+            let Some(number) = number else { return Err(self.refuse_word(source, text)) };
+            let formula = Formula::parse(source, &number, self.kind, 0..source.text.len())?;
+            return Ok(Formula { text: text.to_owned(), ..formula });
+        }
+        let bare = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
+        let unit = match (&self.plain, self.kind) {
+            (Some(unit), _) => unit,
+            (None, Kind::Size) => "b",
+            (None, Kind::Duration) => "s",
+            (None, _) => "",
+        };
+        let text = if bare { format!("{text}{unit}") } else { text.to_owned() };
+        Formula::parse(source, &text, self.kind, 0..source.text.len())
+    }
+
+    fn refuse_word(&self, source: &Source, text: &str) -> LoadError {
+        let known = if self.kind == Kind::Flag {
+            vec!["true", "false"]
+        } else {
+            self.words.iter().map(String::as_str).collect()
+        };
+        let near = nearest(text, known.iter().copied()).map(|near| format!("did you mean '{near}'? "));
+        let message =
+            format!("'{}' cannot be '{text}'; {}known are {}", self.name, near.unwrap_or_default(), known.join(", "));
+        source.diagnostic(0..source.text.len(), message).into()
+    }
+}
+
+/// A flag's text as the number that formulas see.
+fn flag_number(text: &str) -> Option<String> {
+    match text {
+        "true" | "yes" | "1" => Some("1".to_owned()),
+        "false" | "no" | "0" => Some("0".to_owned()),
+        _ => None,
+    }
+}
