@@ -1,60 +1,38 @@
-//! The program: flags, verbs, wiring; nothing clever.
+//! The program: dispatch from the command line to the commands.
+//!
+//! `ui` is what every command shows and exits with; `recording` makes runs, `reading` reads them; `commands` holds one file
+//! or folder a command; `cli` collects their options.
 #![forbid(unsafe_code)]
-// A program has no public items; `pub` says here what other files of it use.
+// A program has no public items; `pub` marks what other files of it use.
 #![allow(unreachable_pub)]
 
-mod blk;
-mod blocked;
-mod check;
 mod cli;
-mod compare;
-mod demo;
-mod doctor;
-mod explain_verb;
-mod export_verb;
-mod failure;
-mod flight;
-mod funclat;
-mod generate;
-mod interrupt;
-mod machine;
-mod native;
-mod paged;
+mod commands;
 mod reading;
-mod recipes;
-mod record_verb;
-mod recorder;
-mod report_verb;
-mod run;
-mod rundir;
-mod screen;
-mod session;
-mod show;
-mod simulate_verb;
-mod sink;
-mod sweep_verb;
-mod top_verb;
-mod tracing;
-mod turn;
-mod view;
-mod workload;
+mod recording;
+mod ui;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
-use crate::cli::{Cli, Verb};
-use crate::failure::{Exit, Failure};
-use crate::screen::Screen;
+use crate::cli::{Cli, Command};
+use crate::commands::run::request::RunRequest;
+use crate::commands::run::workload::{self, Offer};
+use crate::commands::simulate::request::SimulationRequest;
+use crate::commands::{blk, check, compare, demo, doctor, explain, export, funclat, generate, recipes, record, report};
+use crate::commands::{run, show, simulate, sweep, top, view};
+use crate::ui::failure::{Exit, Failure};
+use crate::ui::screen::{self, Screen};
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
-    match act(&words) {
+    match dispatch(&words) {
         Ok(exit) => match screen::unwritten() {
             None => exit,
             Some(error) => {
-                eprintln!("stallscope: standard output could not be written to: {error}");
+                eprintln!("stallscope: cannot write to standard output: {error}");
                 Exit::Machine.into()
             }
         },
@@ -65,38 +43,41 @@ fn main() -> ExitCode {
     }
 }
 
-fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
+fn dispatch(words: &[OsString]) -> Result<ExitCode, Failure> {
     let offers = workload::offers_for(words)?;
-    let matches = match workload::command(&offers).try_get_matches_from(words) {
+    let matches = match cli::command(&offers).try_get_matches_from(words) {
         Ok(matches) => matches,
-        Err(asked_for) => return Ok(answer(&asked_for).into()),
+        Err(answer) => return Ok(print(&answer).into()),
     };
-    if let Some(("run", matches)) = matches.subcommand() {
-        return run::run(workload::asked(matches, offers)?).map(ExitCode::from);
+    match matches.subcommand() {
+        Some(("run", matches)) => run::run(RunRequest::from_matches(matches, offers)?).map(ExitCode::from),
+        Some(("simulate", matches)) => {
+            simulate::simulate(&SimulationRequest::from_matches(matches)?).map(ExitCode::from)
+        }
+        _ => execute(Cli::from_arg_matches(&matches).map_err(Failure::usage)?.command, offers),
     }
-    if let Some(("simulate", matches)) = matches.subcommand() {
-        return simulate_verb::simulate(&simulate_verb::asked(matches)?).map(ExitCode::from);
-    }
-    let cli = Cli::from_arg_matches(&matches).map_err(Failure::usage)?;
-    let exit = match cli.verb {
-        Verb::Demo(args) => demo::demo(&args, offers),
-        Verb::Doctor(args) => doctor::doctor(&args, &Screen::new(args.json, false)),
-        Verb::Record(args) => record_verb::record(args),
-        Verb::Show(args) => show::show(&args, &Screen::new(args.run.json, false)),
-        Verb::Explain(args) => explain_verb::explain(&args, &Screen::new(args.json, false)),
-        Verb::Blk(args) => blk::blk(&args, &Screen::new(args.json, false)),
-        Verb::Compare(args) => compare::compare(&args, &Screen::new(args.json, false)),
-        Verb::Report(args) => report_verb::report(&args, &Screen::new(false, false)),
-        Verb::View(args) => view::view(&args, &Screen::new(false, false)),
-        Verb::Top(args) => top_verb::top(&args),
-        Verb::Funclat(args) => funclat::funclat(&args),
-        Verb::Sweep(args) => sweep_verb::sweep(&args),
-        Verb::Export(args) => export_verb::export(&args, &Screen::new(false, args.quiet)),
-        Verb::Check(args) => check::check(&args, &Screen::new(args.json, false)),
-        Verb::Recipes(args) => recipes::recipes(&args, &Screen::new(false, false)).map(|()| Exit::Done),
-        Verb::Generate { directory } => generate::generate(&directory).map(|()| Exit::Done),
-        Verb::Load { words } => return Ok(ExitCode::from(load::process::main(words.into_iter()))),
-        Verb::Boxed { cgroup_procs, command } => {
+}
+
+fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
+    let exit = match command {
+        Command::Demo(args) => demo::demo(&args, offers),
+        Command::Doctor(args) => doctor::doctor(&args, &Screen::new(args.json, false)),
+        Command::Record(args) => record::record(args),
+        Command::Show(args) => show::show(&args, &Screen::new(args.run.json, false)),
+        Command::Explain(args) => explain::explain(&args, &Screen::new(args.json, false)),
+        Command::Blk(args) => blk::blk(&args, &Screen::new(args.json, false)),
+        Command::Compare(args) => compare::compare(&args, &Screen::new(args.json, false)),
+        Command::Report(args) => report::report(&args, &Screen::new(false, false)),
+        Command::View(args) => view::view(&args, &Screen::new(false, false)),
+        Command::Top(args) => top::top(&args),
+        Command::Funclat(args) => funclat::funclat(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
+        Command::Export(args) => export::export(&args, &Screen::new(false, args.quiet)),
+        Command::Check(args) => check::check(&args, &Screen::new(args.json, false)),
+        Command::Recipes(args) => recipes::recipes(&args, &Screen::new(false, false)),
+        Command::Generate { directory } => generate::generate(&directory, cli::command(&offers)),
+        Command::Load { words } => return Ok(ExitCode::from(load::process::main(words.into_iter()))),
+        Command::Boxed { cgroup_procs, command } => {
             let Err(error) = rig::exec_in_cgroup(&cgroup_procs, &command);
             Err(Failure::machine(error))
         }
@@ -104,8 +85,8 @@ fn act(words: &[OsString]) -> Result<ExitCode, Failure> {
     exit.map(ExitCode::from)
 }
 
-/// Help and version are answers, not errors; clap knows where each goes.
-fn answer(asked_for: &clap::Error) -> Exit {
-    let _ = asked_for.print();
-    if asked_for.use_stderr() { Exit::Usage } else { Exit::Done }
+/// Help and version are answers, not errors; clap knows which stream each goes to.
+fn print(answer: &clap::Error) -> Exit {
+    let _ = answer.print();
+    if answer.use_stderr() { Exit::Usage } else { Exit::Done }
 }

@@ -1,0 +1,20 @@
+//! The commands: one file or folder each. None imports another, except `demo`.
+
+pub mod blk;
+pub mod check;
+pub mod compare;
+pub mod demo;
+pub mod doctor;
+pub mod explain;
+pub mod export;
+pub mod funclat;
+pub mod generate;
+pub mod recipes;
+pub mod record;
+pub mod report;
+pub mod run;
+pub mod show;
+pub mod simulate;
+pub mod sweep;
+pub mod top;
+pub mod view;

@@ -1,0 +1,111 @@
+//! `blk`: what a block trace shows.
+
+use std::path::{Path, PathBuf};
+
+use blktrace::{AnomalyKind, Notes, Trace};
+use clap::Args;
+use lifecycle::{BlockReport, Lifecycle, Settings};
+use model::quantity::{Bytes, parse_duration};
+use report::blk::{BlkFindings, Reading};
+
+use crate::reading::block_trace;
+use crate::ui::failure::{Exit, Failure};
+use crate::ui::screen::Screen;
+
+/// Bytes between two signs of progress.
+const PROGRESS_BYTES: u64 = 32 << 20;
+
+/// Options of `blk`.
+#[derive(Debug, Args)]
+pub struct BlkArgs {
+    /// Traces: a file, the NAME of a set NAME.blktrace.*, a folder, or - for standard input; several are merged by time.
+    #[arg(value_name = "TRACE", required = true)]
+    pub traces: Vec<PathBuf>,
+    /// Look at bios slower than this one by one.
+    #[arg(long, value_name = "T", default_value = "1s", value_parser = parse_duration)]
+    pub slower_than: u64,
+    /// Silence for so long while I/O is in flight is a jump of the clock.
+    #[arg(long, value_name = "T", default_value = "5m", value_parser = parse_duration)]
+    pub clock_jump: u64,
+    /// Write series as CSV into this directory; it is created.
+    #[arg(long, value_name = "DIR")]
+    pub series: Option<PathBuf>,
+    /// Print the tables under btt's headings.
+    #[arg(long, conflicts_with = "json")]
+    pub btt: bool,
+    /// Print one JSON document, and nothing else, to standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Reads the traces in one pass and shows what is in them.
+pub fn blk(args: &BlkArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let mut trace = block_trace::open(&args.traces)?;
+    let report = follow(&mut trace, args, screen)?;
+    let findings = BlkFindings {
+        report: &report,
+        names: trace.notes().names(),
+        reading: reading(&trace),
+        slower_than_ns: args.slower_than,
+    };
+    if let Some(directory) = &args.series {
+        write_series(directory, &findings)?;
+    }
+    if args.json {
+        screen.json(&report::blk::json::document(&findings));
+    } else if args.btt {
+        screen.result(&report::blk::btt::text(&findings));
+    } else {
+        screen.result(&report::blk::text::text(&findings, screen.style()));
+    }
+    Ok(Exit::Done)
+}
+
+fn follow(trace: &mut Trace, args: &BlkArgs, screen: &Screen) -> Result<BlockReport, Failure> {
+    let mut lifecycle = Lifecycle::new(Settings {
+        slower_than_ns: args.slower_than,
+        clock_jump_ns: args.clock_jump,
+        ..Settings::default()
+    });
+    let mut next_sign = PROGRESS_BYTES;
+    while let Some(events) = trace.next_batch().map_err(block_trace::unreadable)? {
+        lifecycle.feed_all(events);
+        let bytes = trace.notes().bytes;
+        if bytes >= next_sign {
+            next_sign = bytes + PROGRESS_BYTES;
+            screen.doing(format!("{} read, {} events", Bytes(bytes), report::number::grouped(trace.notes().events)));
+        }
+    }
+    screen.rest();
+    Ok(lifecycle.finish().0)
+}
+
+fn reading(trace: &Trace) -> Reading {
+    let notes: &Notes = trace.notes();
+    let kinds = AnomalyKind::ALL;
+    Reading {
+        inputs: trace.inputs().to_vec(),
+        events: notes.events,
+        bytes: notes.bytes,
+        gaps: notes.gaps(),
+        lost_events: notes.lost_events(),
+        missing_at_start: notes.missing_at_start,
+        noticed_late: notes.noticed_late,
+        damage: kinds.iter().map(|&kind| (kind.name(), notes.count(kind), notes.amount(kind))).collect(),
+        positions: notes
+            .anomalies()
+            .iter()
+            .map(|anomaly| (anomaly.kind.name(), anomaly.input as usize, anomaly.offset, anomaly.amount))
+            .collect(),
+    }
+}
+
+fn write_series(directory: &Path, findings: &BlkFindings<'_>) -> Result<(), Failure> {
+    let failed = |path: &Path, error: std::io::Error| Failure::machine(format!("{}: {error}", path.display()));
+    std::fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
+    for (name, content) in report::blk::csv::files(findings) {
+        let path = directory.join(name);
+        std::fs::write(&path, content).map_err(|error| failed(&path, error))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! `check`: is the archive whole, and what was lost?
+
+use archive::{CheckReport, RunState};
+use report::number::grouped;
+use report::style::printable;
+
+use crate::reading::archived_run;
+use crate::reading::args::RunArgs;
+use crate::ui::failure::{Exit, Failure};
+use crate::ui::screen::Screen;
+
+/// Reads every byte of a run; exit code 1 says that it is not whole.
+pub fn check(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let run = archived_run::open(&args.run)?;
+    let report = run.check();
+    if args.json {
+        let mut document = serde_json::to_value(&report).map_err(Failure::machine)?;
+        document["simulated"] = serde_json::to_value(run.description().origin()).map_err(Failure::machine)?;
+        screen.json(&document);
+    } else {
+        let badge = run.description().origin().map(|origin| report::simulation::badge(&origin) + "\n");
+        screen.result(&(badge.unwrap_or_default() + &text(&report)));
+    }
+    Ok(if report.whole { Exit::Done } else { Exit::FoundErrors })
+}
+
+fn text(report: &CheckReport) -> String {
+    let state = match report.state {
+        RunState::Live => "being written",
+        RunState::Closed => "closed in order",
+        RunState::CutOff => "cut off: its writer died",
+    };
+    let mut text = format!("{}, {state}\n", if report.whole { "whole" } else { "NOT whole" });
+    for (table, rows) in &report.rows {
+        text.push_str(&format!("{:>14} rows of {table}\n", grouped(*rows)));
+    }
+    if report.torn_bytes > 0 {
+        text.push_str(&format!("{:>14} bytes were being written when it was cut off\n", grouped(report.torn_bytes)));
+    }
+    for sentence in &report.lost {
+        text.push_str(&format!("lost: {}\n", printable(sentence)));
+    }
+    for sentence in &report.left_out {
+        text.push_str(&format!("left out: {}\n", printable(sentence)));
+    }
+    text
+}

@@ -1,0 +1,272 @@
+//! Which runs are compared with which.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use archive::{ArchiveError, Run, RunState};
+use compare::{ForeignError, Group, RunFigures, RunReader, foreign_runs, wanted_counter};
+use model::event::{Ending, RunEvent};
+use model::run::Configuration;
+
+use crate::reading::{archived_run, explanation, summary};
+use crate::ui::failure::Failure;
+use crate::ui::screen::Screen;
+
+/// Subfolders of subfolders of a folder of runs are looked into so deep.
+const DEPTH: usize = 3;
+/// No tool's output is larger.
+const LARGEST_FILE: u64 = 64 << 20;
+/// The configuration of that name is the baseline, unless another is asked for.
+const BASELINE: &str = "baseline";
+/// In a sweep's folder: what it is known by, and where it puts what unfinished runs left.
+const SWEEP: (&str, &str) = ("sweep.json", "cut-off");
+/// Names shown of runs that are left out.
+const NAMED: usize = 3;
+
+/// The baseline, what is compared with it and, where there is, more runs of the baseline.
+pub struct Sides {
+    /// A.
+    pub baseline: Group,
+    /// B.
+    pub others: Vec<Group>,
+    /// A again.
+    pub again: Option<Group>,
+}
+
+impl Sides {
+    /// The sides that a person names.
+    pub fn given(a: &[PathBuf], b: &[PathBuf], again: &[PathBuf], screen: &Screen) -> Result<Sides, Failure> {
+        let side = |name: &str, paths: &[PathBuf]| group(name, paths, screen);
+        let (mut a, mut b) = (side("a", a)?, side("b", b)?);
+        let again = if again.is_empty() { None } else { Some(side("a again", again)?.0) };
+        // Names of configurations say more, where they tell the sides apart.
+        if let (Some(of_a), Some(of_b)) = (a.1.take(), b.1.take())
+            && of_a.name != of_b.name
+        {
+            entitle(&mut a.0, of_a);
+            entitle(&mut b.0, of_b);
+        }
+        Ok(Sides { baseline: a.0, others: vec![b.0], again })
+    }
+
+    /// All runs below a folder, by configuration. The twin of a configuration is that configuration again.
+    pub fn of_folder(folder: &Path, baseline: Option<&str>, screen: &Screen) -> Result<Sides, Failure> {
+        let mut groups: BTreeMap<(String, bool), Group> = BTreeMap::new();
+        let mut unfinished = Vec::new();
+        for path in runs_below(folder, DEPTH)? {
+            let subfolder =
+                || path.parent().and_then(|parent| parent.strip_prefix(folder).ok()).map_or_else(String::new, text);
+            let Some(found) = read_found(&path, &mut unfinished, screen)? else { continue };
+            let configuration = found.configuration.unwrap_or_else(|| Configuration::named(&subfolder()));
+            let group = groups.entry((configuration.name.clone(), configuration.is_twin)).or_default();
+            entitle(group, configuration);
+            group.runs.extend(found.figures);
+        }
+        tell_left_out(&unfinished, screen);
+        let mut twins: Vec<Group> = Vec::new();
+        let mut plain: Vec<Group> = Vec::new();
+        for ((_, is_twin), group) in groups {
+            if is_twin { twins.push(group) } else { plain.push(group) }
+        }
+        Sides::by_baseline(plain, twins, baseline, folder)
+    }
+
+    fn by_baseline(
+        mut groups: Vec<Group>,
+        mut twins: Vec<Group>,
+        asked: Option<&str>,
+        folder: &Path,
+    ) -> Result<Sides, Failure> {
+        // Where there is nothing else, the twin is what there is to compare.
+        if let ([_], Some(mut twin)) = (&groups[..], twins.pop_if(|_| groups.len() == 1)) {
+            twin.name.push_str(" again");
+            groups.push(twin);
+        }
+        if groups.len() < 2 {
+            let found = groups.first().map_or(0, |group| group.runs.len());
+            return Err(Failure::usage(format_args!(
+                "{}: {found} runs of {} configurations are there, and two are needed; give each run its --configuration \
+                 NAME, or each configuration a subfolder",
+                folder.display(),
+                groups.len()
+            )));
+        }
+        let at = baseline_of(&groups, &twins, asked, folder)?;
+        let baseline = groups.remove(at);
+        let again = twins.iter().position(|twin| twin.name == baseline.name).map(|at| twins.remove(at));
+        // A twin of another is merely more runs of it.
+        for twin in twins {
+            if let Some(group) = groups.iter_mut().find(|group| group.name == twin.name) {
+                group.runs.extend(twin.runs);
+            }
+        }
+        groups.sort_by_key(first_start);
+        Ok(Sides { baseline, others: groups, again })
+    }
+}
+
+/// The one asked for, or the one that has a twin, or the one of that name, or the one whose runs began first.
+fn baseline_of(groups: &[Group], twins: &[Group], asked: Option<&str>, folder: &Path) -> Result<usize, Failure> {
+    let named = |name: &str| groups.iter().position(|group| group.name == name);
+    if let Some(asked) = asked {
+        return named(asked).ok_or_else(|| {
+            let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+            let there = names.join(", ");
+            Failure::usage(format_args!("{}: no configuration '{asked}'; there are: {there}", folder.display()))
+        });
+    }
+    let first = (0..groups.len()).min_by_key(|&at| first_start(&groups[at])).unwrap_or(0);
+    let with_twin = twins.iter().find_map(|twin| named(&twin.name));
+    Ok(with_twin.or_else(|| named(BASELINE)).unwrap_or(first))
+}
+
+fn first_start(group: &Group) -> Option<u64> {
+    group.runs.iter().filter_map(|run| run.started_wall_ns).min()
+}
+
+fn entitle(group: &mut Group, configuration: Configuration) {
+    group.name = configuration.name;
+    group.settings.extend(configuration.settings);
+    group.varied = configuration.varied;
+}
+
+/// The runs of a side, and the configuration that all of them are of.
+fn group(name: &str, paths: &[PathBuf], screen: &Screen) -> Result<(Group, Option<Configuration>), Failure> {
+    let mut side = Group { name: name.to_owned(), ..Group::default() };
+    let mut configurations: Vec<Option<Configuration>> = Vec::new();
+    let mut unfinished = Vec::new();
+    for path in paths {
+        let before = side.runs.len();
+        let found = if path.is_dir() && !is_run(path) {
+            let read = |path: &PathBuf| read_found(path, &mut unfinished, screen).transpose();
+            runs_below(path, DEPTH)?.iter().filter_map(read).collect()
+        } else {
+            vec![read(path, screen)]
+        };
+        for one in found {
+            let one = one?;
+            side.runs.extend(one.figures);
+            configurations.push(one.configuration);
+        }
+        if side.runs.len() == before {
+            return Err(Failure::usage(format_args!("{}: neither a run nor a folder with runs in it", path.display())));
+        }
+    }
+    tell_left_out(&unfinished, screen);
+    configurations.dedup_by(|x, y| name_of(x) == name_of(y));
+    let common = if configurations.len() == 1 { configurations.pop().flatten() } else { None };
+    Ok((side, common))
+}
+
+fn name_of(configuration: &Option<Configuration>) -> Option<&str> {
+    configuration.as_ref().map(|known| known.name.as_str())
+}
+
+fn is_run(path: &Path) -> bool {
+    path.join("run.json").exists()
+}
+
+/// Run directories and files below a folder, in the order of their names. What lies in a run is a part of it, and what a
+/// sweep put aside is none of its runs.
+fn runs_below(folder: &Path, depth: usize) -> Result<Vec<PathBuf>, Failure> {
+    let unreadable = |error| Failure::usage(format_args!("{}: cannot be read: {error}", folder.display()));
+    let entries = std::fs::read_dir(folder).map_err(unreadable)?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    let mut found = Vec::new();
+    for path in paths {
+        if !path.is_dir() || is_run(&path) {
+            found.push(path);
+        } else if folder.join(SWEEP.0).exists() && path.ends_with(SWEEP.1) {
+            continue;
+        } else if depth > 1 {
+            found.extend(runs_below(&path, depth - 1)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The runs of one path: one of a run directory, one or more of a file.
+struct Found {
+    figures: Vec<RunFigures>,
+    configuration: Option<Configuration>,
+}
+
+/// Reads what was found in a folder; `None` where it is a file of another kind, which may lie there, or a run that did not
+/// come to its end: its path is added to `unfinished`.
+fn read_found(path: &Path, unfinished: &mut Vec<PathBuf>, screen: &Screen) -> Result<Option<Found>, Failure> {
+    if path.is_dir() {
+        return match Run::open(path) {
+            Ok(run) if is_finished(&run) => Ok(Some(read_run(&run, screen))),
+            Ok(_) | Err(ArchiveError::NotARun { .. }) => {
+                unfinished.push(path.to_owned());
+                Ok(None)
+            }
+            Err(error) => Err(archived_run::unreadable(error)),
+        };
+    }
+    match file_text(path)?.map(|contents| foreign_runs(&text(path), &contents)) {
+        None | Some(Err(ForeignError::Unknown)) => Ok(None),
+        Some(Ok(figures)) => Ok(Some(Found { figures, configuration: None })),
+        Some(Err(malformed)) => Err(Failure::usage(format_args!("{}: {malformed}", path.display()))),
+    }
+}
+
+/// Whether a run's writer closed it. A sweep that is killed takes its run down with it, in order but too early: the sweep
+/// makes it again when it goes on. A person's own run may well be one that only they could end.
+fn is_finished(run: &Run) -> bool {
+    let is_of_sweep = run.description().command.iter().any(|word| word == "--with-parent");
+    let interrupted = |event: &RunEvent| matches!(event, RunEvent::Ended { how: Ending::Interrupted, .. });
+    run.state() == RunState::Closed && !(is_of_sweep && run.events().iter().any(interrupted))
+}
+
+fn tell_left_out(unfinished: &[PathBuf], screen: &Screen) {
+    if unfinished.is_empty() {
+        return;
+    }
+    let names: Vec<String> = unfinished.iter().take(NAMED).map(|path| text(path)).collect();
+    let more = unfinished.len() - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let run = if unfinished.len() == 1 { "run that is" } else { "runs that are" };
+    screen.warning(&format!(
+        "left out: {} {run} not finished: {}{more}; a sweep that goes on makes such a run again, and --a and --b take what \
+         they name",
+        unfinished.len(),
+        names.join(", "),
+    ));
+}
+
+/// Reads what a person named.
+fn read(path: &Path, screen: &Screen) -> Result<Found, Failure> {
+    if path.is_file() {
+        let contents = file_text(path)?.unwrap_or_default();
+        let figures = foreign_runs(&text(path), &contents);
+        let figures = figures.map_err(|error| Failure::usage(format_args!("{}: {error}", path.display())))?;
+        return Ok(Found { figures, configuration: None });
+    }
+    archived_run::open(path).map(|run| read_run(&run, screen))
+}
+
+fn read_run(run: &Run, screen: &Screen) -> Found {
+    let _busy = screen.busy(&format!("reading {}", text(run.dir())));
+    let warn = |warning: &str| screen.warning(warning);
+    let mut reader = RunReader::default();
+    let (summary, series) =
+        summary::summary_and_series(run, wanted_counter, |interval| reader.interval(interval), warn);
+    let explanation = run.has_trace().then(|| explanation::explanation(run, None, warn));
+    let figures = reader.figures(&text(run.dir()), run.description(), &summary, &series, explanation.as_ref());
+    Found { figures: vec![figures], configuration: run.description().configuration.clone() }
+}
+
+/// The text of a file; `None` where it is larger than any tool's output, or no text.
+fn file_text(path: &Path) -> Result<Option<String>, Failure> {
+    let unreadable = |error| Failure::machine(format_args!("{}: cannot be read: {error}", path.display()));
+    if !path.is_file() || std::fs::metadata(path).map_err(unreadable)?.len() > LARGEST_FILE {
+        return Ok(None);
+    }
+    Ok(String::from_utf8(std::fs::read(path).map_err(unreadable)?).ok())
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,167 @@
+//! `demo`: the main job, for real, on a file system that exists for a minute.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use model::quantity::{Bytes, Nanoseconds, parse_duration, parse_size};
+use rig::{FsKind, TemporaryFileSystem};
+
+use crate::commands::run;
+use crate::commands::run::request::RunRequest;
+use crate::commands::run::workload::{self, Offer};
+use crate::reading::explanation;
+use crate::recording::machine;
+use crate::ui::args::OutputArgs;
+use crate::ui::failure::{Exit, Failure};
+use crate::ui::interrupt::Interrupt;
+use crate::ui::screen::Screen;
+
+/// Size of the throw-away file system; its image is sparse, so less is used.
+const IMAGE_BYTES: u64 = 3 << 30;
+const BOX: &str = "512m";
+/// The disk of the demo is as fast as one spinning disk, so that waiting for it can be seen on any machine.
+const DISK: &str = "48m";
+
+/// Stalls that are walked through one by one.
+const STALLS: usize = 2;
+const HOW_TO_READ: &str = "
+That was what happened. Here is why: each slow operation's time is divided among what it waited for, by what the kernel
+said while it did. Below the causes stand those who held the others up, and the worst operations with their chains: each
+line waits for the one below it, down to a request on the disk, a task that runs, or a limit.";
+
+/// Options of `demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Measured time, after a short warm-up.
+    #[arg(long, value_name = "T", default_value = "45s", value_parser = parse_duration)]
+    pub runtime: u64,
+    /// Where the throw-away image and the run directory go [default: a directory with enough space].
+    #[arg(long, value_name = "DIR")]
+    pub scratch: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: OutputArgs,
+}
+
+/// Makes a file system, runs a scaled simoop in a memory box on it, shows the stalls, and takes everything away.
+pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
+    let screen = Screen::new(args.output.json, args.output.quiet);
+    let interrupt = Interrupt::install()?;
+    let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
+    let is_root = rustix::process::geteuid().is_root();
+    let place = scratch(args.scratch.as_deref())?;
+
+    screen.spin("making a throw-away file system");
+    let file_system = TemporaryFileSystem::best_available(IMAGE_BYTES, &place, &register).map_err(Failure::machine)?;
+    screen.rest();
+    for note in file_system.notes() {
+        screen.remark(note);
+    }
+    screen.remark(&introduction(&file_system, args.runtime, is_root));
+
+    let words = words(args, &file_system, is_root);
+    let outcome =
+        workload::command(&offers).try_get_matches_from(&words[1..]).map_err(Failure::usage).and_then(|matches| {
+            if interrupt.requests() > 0 {
+                return Ok(run::Outcome { exit: Exit::Interrupted, directory: None });
+            }
+            run::perform(RunRequest::from_matches(&matches, offers)?, &screen, &interrupt, &register)
+        });
+    for leftover in file_system.remove().iter().filter(|removed| !removed.complete) {
+        screen.warning(&leftover.to_string());
+    }
+    let outcome = outcome?;
+    if let Some(directory) = &outcome.directory {
+        if !args.output.json && outcome.exit != Exit::Interrupted {
+            screen.remark(HOW_TO_READ);
+            explanation::tell(directory, STALLS, &screen);
+        }
+        screen.remark(&what_next(directory, is_root));
+    }
+    Ok(outcome.exit)
+}
+
+/// The directory for the image: the user's, or the first with enough room.
+fn scratch(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(directory) = asked {
+        return Ok(directory.to_owned());
+    }
+    let free = |directory: &PathBuf| {
+        rustix::fs::statvfs(directory).map_or(0, |space| space.f_bavail.saturating_mul(space.f_frsize))
+    };
+    let candidates = [PathBuf::from("/var/tmp"), std::env::temp_dir(), PathBuf::from(".")];
+    candidates.into_iter().find(|directory| free(directory) > IMAGE_BYTES).ok_or_else(|| {
+        Failure::machine(format_args!(
+            "the demo needs {} of free space in /var/tmp, the temporary or the current directory; \
+             name another with --scratch DIR",
+            Bytes(IMAGE_BYTES)
+        ))
+    })
+}
+
+fn introduction(file_system: &TemporaryFileSystem, runtime_ns: u64, is_root: bool) -> String {
+    let on = match file_system.kind() {
+        Some(FsKind::Xfs) => "on a throw-away XFS file system (a loop image)",
+        Some(FsKind::Ext4) => "on a throw-away ext4 file system (a loop image)",
+        Some(FsKind::Btrfs) => "on a throw-away btrfs file system (a loop image)",
+        None => "in a plain directory",
+    };
+    let boxed = if is_root {
+        {
+            let bytes = |size| Bytes(parse_size(size).unwrap_or(0));
+            format!("in a memory box of {} with the disk slowed to {}/s", bytes(BOX), bytes(DISK))
+        }
+    } else {
+        "without a memory box and a slow disk, which need root: expect milder stalls".to_owned()
+    };
+    format!(
+        "simoop {on},\n{boxed}, for {}:\nreaders, writers, allocations and a directory walker compete for \
+         memory that is not enough.",
+        Nanoseconds(runtime_ns)
+    )
+}
+
+/// The demo is one `run` command line, which a user could type.
+fn words(args: &DemoArgs, file_system: &TemporaryFileSystem, is_root: bool) -> Vec<OsString> {
+    let runtime_s = format!("{}", args.runtime.div_ceil(1_000_000_000));
+    let mut words: Vec<OsString> =
+        ["stallscope", "run", "simoop", "-t", "4", "-n", "10", "--warmup", "5", "--report-interval", "5"]
+            .into_iter()
+            .chain(["--runtime", &runtime_s, "--slower-than", "500ms"])
+            .map(OsString::from)
+            .collect();
+    if is_root {
+        words.extend(["--memory", BOX].map(OsString::from));
+        if file_system.device().is_some() {
+            words.extend(["--disk-bps", DISK].map(OsString::from));
+        }
+    } else {
+        // Without a box nothing protects the machine from the load: it stays small.
+        words.extend(["-m", "48", "-M", "16"].map(OsString::from));
+    }
+    for (asked, flag) in [(args.output.json, "--json"), (args.output.quiet, "--quiet")] {
+        if asked {
+            words.push(flag.into());
+        }
+    }
+    words.push(file_system.path().into());
+    words
+}
+
+fn what_next(run: &Path, is_root: bool) -> String {
+    let run = run.display();
+    let root = if is_root {
+        ""
+    } else {
+        "\n  as root, `make demo` builds a real file system and a memory box around the load"
+    };
+    format!(
+        "\nThe data is gone again; the run is kept in {run}\nTry next:\n  \
+         stallscope explain {run}\n  \
+         stallscope report {run} -o stalls.html\n  \
+         stallscope run simoop --memory 1g --plan DIR     what a run on a file system of yours would do\n  \
+         stallscope record -- fio JOB.fio                 record any other load\n  \
+         stallscope recipes show simoop                   a recipe to start your own from{root}"
+    )
+}

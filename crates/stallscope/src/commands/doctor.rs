@@ -1,0 +1,117 @@
+//! `doctor`: what this machine allows, what is missing, and how to get it.
+
+use clap::Args;
+use model::preflight::Finding;
+use model::run::Host;
+use record::kernel::{self, KernelFacts};
+use record::{Roots, TraceOptions, host};
+use report::style::{Style, printable};
+use serde_json::{Value, json};
+
+use crate::recording::machine;
+use crate::ui::failure::{Exit, Failure};
+use crate::ui::screen::Screen;
+
+/// The threshold that a run has by default; it changes nothing of what can be traced.
+const SLOW_NS: u64 = 1_000_000_000;
+
+/// Options of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Print one JSON document, and nothing else, to standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Looks at everything, as a run would find it: what a run mounts for itself is mounted for the look, too.
+pub fn doctor(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
+    let kernel_files = rig::KernelFiles::mount(&register);
+    let findings = findings();
+    let host = host::host(&Roots::default());
+    let facts = kernel::facts(&Roots::default(), &host.kernel_release);
+    drop(kernel_files);
+    if args.json {
+        screen.json(&document(&findings, &host, &facts));
+    } else {
+        screen.result(&text(&findings, screen.style()));
+        screen.result(&kernel_text(&host, &facts));
+    }
+    Ok(Exit::Done)
+}
+
+fn findings() -> Vec<Finding> {
+    let mut findings = rig::preflight();
+    findings.extend(machine::samplers().1);
+    findings.extend(machine::tracing(&TraceOptions::slower_than(SLOW_NS, false)).1);
+    findings
+}
+
+fn document(findings: &[Finding], host: &Host, facts: &KernelFacts) -> Value {
+    let fact = |fact: &kernel::KernelFact| json!({ "name": fact.name, "value": fact.value, "bears_on": fact.bears_on });
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "findings": findings,
+        "missing": findings.iter().filter(|finding| !finding.available).count(),
+        "machine": {
+            "architecture": host.architecture,
+            "cpus": host.cpus,
+            "memory_bytes": host.memory_bytes,
+            "page_size_bytes": host.page_size_bytes,
+            "sysctl": host.sysctl.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<serde_json::Map<_, _>>(),
+        },
+        "kernel": {
+            "release": host.kernel_release,
+            "version": host.kernel_version,
+            "command_line": host.kernel_command_line,
+            "config_file": facts.config_file,
+            "facts": facts.facts.iter().map(fact).collect::<Vec<_>>(),
+        },
+    })
+}
+
+fn kernel_text(host: &Host, facts: &KernelFacts) -> String {
+    let config = match &facts.config_file {
+        Some(path) => format!("configured as {} says", path.display()),
+        None => "which shows its configuration nowhere".to_owned(),
+    };
+    let mut text = format!("\nLinux {} {}, {config}\n", printable(&host.kernel_release), printable(&host.architecture));
+    let width = facts.facts.iter().map(|fact| fact.name.len()).max().unwrap_or(0);
+    let value = |fact: &kernel::KernelFact| fact.value.as_deref().map_or_else(|| "unknown".into(), printable);
+    let value_width = facts.facts.iter().map(|fact| value(fact).chars().count()).max().unwrap_or(0);
+    for fact in &facts.facts {
+        text.push_str(&format!(" {:<width$}  {:<value_width$}  {}\n", fact.name, value(fact), fact.bears_on));
+    }
+    text
+}
+
+fn text(findings: &[Finding], style: Style) -> String {
+    let mut text = String::new();
+    let width = findings.iter().map(|finding| printable(&finding.capability).chars().count()).max().unwrap_or(0);
+    for finding in findings {
+        let (mark, word) = match (finding.available, style.unicode) {
+            (true, true) => ("✓", ""),
+            (true, false) => ("ok", ""),
+            (false, true) => ("✗", ""),
+            (false, false) => ("--", ""),
+        };
+        let mark = if finding.available { mark.to_owned() } else { style.bad(mark) };
+        text.push_str(&format!(
+            "{mark}{word} {:<width$} {}\n",
+            printable(&finding.capability),
+            printable(&finding.purpose)
+        ));
+        if let Some(why) = &finding.why {
+            text.push_str(&format!("     {}\n", printable(why)));
+        }
+        if let Some(remedy) = &finding.remedy {
+            text.push_str(&format!("     {}\n", style.remark(&printable(remedy))));
+        }
+    }
+    let missing = findings.iter().filter(|finding| !finding.available).count();
+    text.push_str(&match missing {
+        0 => "Everything that is looked for is here.\n".to_owned(),
+        _ => format!("{missing} of {} are missing; a run goes on without them and says so.\n", findings.len()),
+    });
+    text
+}

@@ -1,0 +1,88 @@
+//! What a load did.
+
+use std::io::Write;
+
+use export::fio::{FioJobs, LogKind};
+use export::hlog::HistogramLog;
+use report::number::grouped;
+
+use super::destination::Destination;
+use super::run_rows::RunRows;
+use super::samples;
+use crate::ui::failure::Failure;
+
+/// The latencies of each class as histograms by interval.
+pub fn histogram_log(source: &mut RunRows<'_>, destination: &Destination) -> Result<String, Failure> {
+    let run = source.run;
+    let failed = |error| destination.failed(error);
+    let mut log = HistogramLog::new(destination.file()?, run.description()).map_err(failed)?;
+    let intervals = source
+        .each(destination, run.intervals(), Vec::len, |rows| rows.iter().try_for_each(|row| log.interval(row)))?;
+    log.finish().and_then(|mut sink| sink.flush()).map_err(failed)?;
+    no_load(source, intervals)?;
+    Ok(format!("{} histograms", grouped(intervals)))
+}
+
+/// fio's JSON alone.
+pub fn fio_json(source: &mut RunRows<'_>, destination: &Destination) -> Result<String, Failure> {
+    let (jobs, written) = fio_jobs(source, destination)?;
+    jobs.json(destination.file()?).map_err(|error| destination.failed(error))?;
+    Ok(written)
+}
+
+/// The same with fio's interval logs, called as fio-plot looks for them.
+pub fn fio_plot(source: &mut RunRows<'_>, destination: &Destination) -> Result<String, Failure> {
+    let (jobs, written) = fio_jobs(source, destination)?;
+    let failed = |error| destination.failed(error);
+    let stem = jobs.file_stem();
+    jobs.json(destination.file_in(&format!("{stem}.json"))?).map_err(failed)?;
+    for kind in LogKind::ALL {
+        jobs.log(kind, destination.file_in(&format!("{stem}{}", kind.suffix()))?).map_err(failed)?;
+    }
+    Ok(written)
+}
+
+fn fio_jobs(source: &mut RunRows<'_>, destination: &Destination) -> Result<(FioJobs, String), Failure> {
+    let run = source.run;
+    let mut jobs = FioJobs::new(run.description(), run.events());
+    let intervals = source.each(destination, run.intervals(), Vec::len, |rows| {
+        rows.iter().for_each(|row| jobs.interval(row));
+        Ok(())
+    })?;
+    no_load(source, intervals)?;
+    source.each(destination, run.operations(), Vec::len, |rows| {
+        rows.iter().for_each(|row| jobs.operation(row));
+        Ok(())
+    })?;
+    let (metrics, samples) = samples::described(source, destination)?;
+    jobs.counters(&metrics, &samples);
+    source.each(destination, run.changes(), Vec::len, |rows| {
+        jobs.changes(&rows);
+        Ok(())
+    })?;
+    let operations = jobs.operations();
+    let left_out: Vec<&str> = jobs.left_out().collect();
+    if operations == 0 {
+        return Err(Failure::usage(format_args!(
+            "{}: holds no reads, writes or syncs, and fio's form has no destination for others ({})",
+            run.dir().display(),
+            left_out.join(", ")
+        )));
+    }
+    if !left_out.is_empty() {
+        source.screen.remark(&format!("left out, for fio's form has no destination for them: {}", left_out.join(", ")));
+    }
+    let what = format!("{} operations", grouped(operations));
+    Ok((jobs, what))
+}
+
+/// Refuses a run that has nothing to say in such a format.
+fn no_load(source: &RunRows<'_>, intervals: u64) -> Result<(), Failure> {
+    if intervals > 0 {
+        return Ok(());
+    }
+    Err(Failure::usage(format_args!(
+        "{}: holds no load of ours ('stallscope run' has one), so that there are no latencies to export",
+        source.run.dir().display()
+    )))
+}

@@ -1,0 +1,103 @@
+//! Man pages and shell completions, from the one definition of the command line.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use clap::Command;
+use clap_complete::Shell;
+use clap_mangen::Man;
+use jiff::Timestamp;
+
+use crate::ui::failure::{Exit, Failure};
+
+/// Seconds since 1970 that everything made of one commit bears, so that it is the same each time.
+const EPOCH: &str = "SOURCE_DATE_EPOCH";
+
+/// Writes a man page for the program and for each verb and workload, and completions for four shells.
+pub fn generate(directory: &Path, command: Command) -> Result<Exit, Failure> {
+    write_all(directory, command)
+        .map(|()| Exit::Done)
+        .map_err(|error| Failure::machine(format_args!("cannot write into {}: {error}", directory.display())))
+}
+
+fn write_all(directory: &Path, mut command: Command) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::Elvish] {
+        clap_complete::generate_to(shell, &mut command, "stallscope", directory)?;
+    }
+    let date = date();
+    for (name, command) in pages(command) {
+        fs::write(directory.join(format!("{name}.1")), page(&name, command, &date)?)?;
+    }
+    Ok(())
+}
+
+/// Name and command of each page.
+fn pages(command: Command) -> Vec<(String, Command)> {
+    fn below(command: &Command, pages: &mut Vec<(String, Command)>) {
+        let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+        pages.push((name.to_owned(), command.clone()));
+        command.get_subcommands().filter(|verb| !verb.is_hide_set()).for_each(|verb| below(verb, pages));
+    }
+    // The shells' completions have built theirs, with the verb `help`.
+    let mut command = without_help(command);
+    command.build();
+    let mut pages = Vec::new();
+    below(&command, &mut pages);
+    pages
+}
+
+/// Without the verb `help` at each level: it would have a page for each other page.
+fn without_help(command: Command) -> Command {
+    command.disable_help_subcommand(true).mut_subcommands(without_help)
+}
+
+fn page(name: &str, command: Command, date: &str) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    Man::new(command).render(&mut bytes)?;
+    let text = String::from_utf8(bytes).map_err(io::Error::other)?;
+    // Its head has no date and names each verb as if it were a program, and it makes an empty line of three requests.
+    let head =
+        format!(".TH {} 1 \"{date}\" \"stallscope {}\" \"Stallscope\"", name.to_uppercase(), env!("CARGO_PKG_VERSION"));
+    let lines = text.lines().map(|line| if line.starts_with(".TH ") { head.as_str() } else { line.trim_end() });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    Ok(text.replace("\n.br\n\n.br\n", "\n.sp\n") + "\n")
+}
+
+/// The commit's day where somebody says it, otherwise today.
+fn date() -> String {
+    let said = std::env::var(EPOCH).ok().and_then(|seconds| seconds.parse().ok());
+    let at = said.and_then(|seconds| Timestamp::from_second(seconds).ok()).unwrap_or_else(Timestamp::now);
+    at.strftime("%Y-%m-%d").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{page, pages, without_help};
+    use crate::cli;
+    use crate::commands::run::workload::Offer;
+
+    #[test]
+    fn every_verb_and_workload_has_a_page_that_names_all_its_options() {
+        let pages = pages(cli::command(&Offer::shipped()));
+        let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
+        let offers = Offer::shipped();
+        let command = without_help(cli::command(&offers));
+        for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+            let verb = verb.get_name();
+            assert!(names.contains(&format!("stallscope-{verb}").as_str()), "no page of {verb}: {names:?}");
+        }
+        assert!(names.contains(&"stallscope-run-simoop") && names.contains(&"stallscope-recipes-show"), "{names:?}");
+        for (name, command) in &pages {
+            let text = page(name, command.clone(), "2026-01-02").unwrap();
+            let title = format!(".TH {} 1 \"2026-01-02\" \"stallscope ", name.to_uppercase());
+            assert_eq!(text.lines().filter(|line| line.starts_with(&title)).count(), 1, "{name}");
+            let options = command.get_arguments().filter(|option| !option.is_hide_set());
+            for long in options.filter_map(|option| option.get_long()) {
+                let written = format!("\\-\\-{}", long.replace('-', "\\-"));
+                assert!(text.contains(&written), "{name}: no --{long}");
+            }
+        }
+    }
+}

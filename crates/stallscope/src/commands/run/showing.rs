@@ -1,0 +1,56 @@
+//! What a run ends with: its figures on the screen, and in a file where one was asked for.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use explain::summary::Summary;
+
+use crate::commands::run::request::RunRequest;
+use crate::reading::form::{Format, no_native};
+use crate::ui::failure::Failure;
+use crate::ui::screen::Screen;
+
+/// How a run's figures are shown.
+pub struct Showing {
+    json: bool,
+    format: Format,
+    log: Option<(PathBuf, File)>,
+}
+
+impl Showing {
+    /// As it was asked for. A form that the workload does not have and a log that cannot be opened are errors now, and not
+    /// after the run.
+    pub fn new(request: &RunRequest) -> Result<Showing, Failure> {
+        let workload = request.recipe.name.as_str();
+        if request.args.format == Format::Native && !report::native::WORKLOADS.contains(&workload) {
+            return Err(no_native(workload));
+        }
+        let open = |path: &PathBuf| {
+            let file = File::options().append(true).create(true).open(path);
+            let refuse = |error| Failure::usage(format_args!("the log {} cannot be opened: {error}", path.display()));
+            file.map(|file| (path.clone(), file)).map_err(refuse)
+        };
+        let log = request.log.as_ref().filter(|_| !request.args.plan).map(open).transpose()?;
+        Ok(Showing { json: request.args.recording.output.json, format: request.args.format, log })
+    }
+
+    /// Shows the figures of a run.
+    pub fn show(&self, summary: &Summary, directory: &Path, screen: &Screen) {
+        let name = directory.display().to_string();
+        if summary.workload == "simoop" {
+            screen.result(&format!("{}\n{}\n", report::simoop::FINAL_STATS, report::simoop::report(summary)));
+        }
+        let native = report::native::text(summary);
+        if let (Some((path, file)), Some(native)) = (&self.log, &native)
+            && let Err(error) = (&mut &*file).write_all(native.as_bytes())
+        {
+            screen.warning(&format!("the log {} could not be written: {error}", path.display()));
+        }
+        match native.filter(|_| self.format == Format::Native && summary.workload != "simoop") {
+            Some(native) => screen.result(&native),
+            None if self.json => screen.json(&report::json::summary(&name, summary)),
+            None => screen.result(&report::summary::text(&name, summary, screen.style())),
+        }
+    }
+}

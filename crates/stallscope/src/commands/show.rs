@@ -1,0 +1,35 @@
+//! `show`: what happened in a run.
+
+use clap::Args;
+
+use crate::reading::args::RunArgs;
+use crate::reading::form::{self, Format};
+use crate::reading::summary;
+use crate::ui::failure::{Exit, Failure};
+use crate::ui::screen::Screen;
+
+/// Options of `show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub run: RunArgs,
+    /// As text of our own, or in the form of the program that the workload comes from.
+    #[arg(long, value_name = "FORM", default_value = "text", conflicts_with = "json")]
+    pub format: Format,
+}
+
+/// Shows a run's summary, also while the run is still being written.
+pub fn show(args: &ShowArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let ShowArgs { run: args, format } = args;
+    let name = args.run.display().to_string();
+    let summary = summary::summary(&args.run, |warning| screen.warning(warning))?;
+    if args.json {
+        screen.json(&report::json::summary(&name, &summary));
+    } else if *format == Format::Native {
+        screen.result(&form::native(&summary)?);
+    } else {
+        screen.result(&report::summary::text(&name, &summary, screen.style()));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,145 @@
+//! `sweep`: many configurations, each run often, in an order that favours none.
+//!
+//! Each run is a `stallscope run` of its own, so that a crash of one costs that one alone. Around it stands what its
+//! configuration asks for: a fresh file system, settings of the kernel, commands of the user. All of that is in the register
+//! before it is made, so that a sweep that is killed is cleaned up after by the next start of the program.
+
+pub mod args;
+mod environment;
+mod preview;
+mod single_run;
+mod words;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use model::quantity::Nanoseconds;
+use serde_json::json;
+use sweep::{Cell, FinishedRun, Setup, SweepFile, SweepFolder};
+
+use self::args::SweepArgs;
+use self::single_run::{Runner, SingleRun};
+use crate::recording::machine;
+use crate::ui::failure::{Exit, Failure};
+use crate::ui::interrupt::Interrupt;
+use crate::ui::screen::Screen;
+
+/// A sweep that is under way.
+struct Sweep<'a> {
+    runner: Runner<'a>,
+    setups: &'a [Setup],
+    /// What a run takes by its plan, ns, until one has been measured.
+    planned_ns: u64,
+}
+
+/// The verb.
+pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
+    let screen = Screen::new(args.output.json, args.output.quiet);
+    let file = SweepFile::load(&args.file).map_err(Failure::usage)?;
+    let setups = sweep::configurations(&file);
+    let cells = sweep::cells(&setups, file.repetitions, file.noise_floor, file.seed);
+    let mine: Vec<Cell> = cells.into_iter().filter(|cell| args.shard.has(cell, file.repetitions)).collect();
+    let planned_ns = preview::planned_ns(&file, &setups)?;
+    preview::refuse_what_needs_root(&setups)?;
+    let folder = args.out.clone().unwrap_or_else(|| PathBuf::from("stallscope-sweeps").join(&file.name));
+    if args.plan {
+        let text = preview::text(&file, &setups, &mine, planned_ns);
+        if args.output.json {
+            screen.json(&preview::json(&file, &setups, &mine, planned_ns));
+        } else {
+            screen.result(&text);
+        }
+        return Ok(Exit::Done);
+    }
+    let interrupt = Interrupt::install()?;
+    let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
+    let mut ledger = SweepFolder::open(&folder, &file).map_err(Failure::machine)?;
+    screen.remark(preview::text(&file, &setups, &mine, planned_ns).trim_end());
+    if args.shard.splits_blocks(file.repetitions) {
+        screen.warning(
+            "there are more parts than repetitions, so each machine runs other configurations: what the machines differ in \
+             will look like a difference of configurations",
+        );
+    }
+    let sweep = Sweep {
+        runner: Runner { file: &file, register: &register, interrupt: &interrupt, screen: &screen },
+        setups: &setups,
+        planned_ns,
+    };
+    let stopped = sweep.run_all(&mine, &mut ledger)?;
+    screen.rest();
+    let exit = sweep.close(&mine, &ledger, &folder, stopped, args.output.json);
+    Ok(exit)
+}
+
+impl Sweep<'_> {
+    /// Runs what is not finished yet. Whether it was stopped before the end.
+    fn run_all(&self, mine: &[Cell], ledger: &mut SweepFolder) -> Result<bool, Failure> {
+        let done = mine.iter().filter(|cell| ledger.has(cell)).count();
+        if done > 0 {
+            self.runner.screen.remark(&format!("{done} of {} runs are finished from before", mine.len()));
+        }
+        for (place, cell) in mine.iter().enumerate() {
+            if ledger.has(cell) {
+                continue;
+            }
+            if self.runner.interrupt.requests() > 0 {
+                return Ok(true);
+            }
+            let began = Instant::now();
+            let setup = &self.setups[cell.setup];
+            let directory = ledger.run_directory(cell, setup).map_err(Failure::machine)?;
+            let left = mine[place..].iter().filter(|cell| !ledger.has(cell)).count() as u64;
+            let each_ns = ledger.mean_took_ns().unwrap_or(self.planned_ns);
+            let what = format!("run {} of {}: {}", place + 1, mine.len(), setup.name);
+            let show = |phase: &str| {
+                let elapsed_ns = began.elapsed().as_nanos() as u64;
+                let left_ns = (left * each_ns).saturating_sub(elapsed_ns);
+                let left = Nanoseconds(left_ns / 1_000_000_000 * 1_000_000_000);
+                self.runner.screen.doing(format!("{what}: {phase}, about {left} left"));
+            };
+            let made = self.runner.run(&SingleRun { cell, setup, directory: &directory, show: &show });
+            if !matches!(made, Ok(Some(_))) {
+                ledger.put_aside(cell, setup).map_err(Failure::machine)?;
+            }
+            let Some(exit_code) = made? else { return Ok(true) };
+            let run = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if exit_code != 0 {
+                self.runner.screen.warning(&format!("{run}: the run found errors; `stallscope show` names them"));
+            }
+            let took_ns = began.elapsed().as_nanos() as u64;
+            ledger.finish(FinishedRun { cell: cell.number, run, exit_code, took_ns }).map_err(Failure::machine)?;
+        }
+        Ok(false)
+    }
+
+    fn close(&self, mine: &[Cell], ledger: &SweepFolder, folder: &std::path::Path, stopped: bool, json: bool) -> Exit {
+        let finished: Vec<&FinishedRun> =
+            ledger.finished().iter().filter(|finished| mine.iter().any(|cell| cell.number == finished.cell)).collect();
+        let with_errors = finished.iter().filter(|finished| finished.exit_code != 0).count();
+        if json {
+            self.runner.screen.json(&json!({
+                "sweep": self.runner.file.name,
+                "folder": folder.display().to_string(),
+                "configurations": self.setups.iter().map(|setup| &setup.name).collect::<Vec<_>>(),
+                "runs": mine.len(),
+                "finished": finished.len(),
+                "with_errors": with_errors,
+                "stopped": stopped,
+            }));
+        }
+        let folder = folder.display();
+        if stopped {
+            self.runner.screen.remark(&format!(
+                "stopped: {} of {} runs are finished; the same command goes on from here",
+                finished.len(),
+                mine.len()
+            ));
+            return Exit::Interrupted;
+        }
+        self.runner
+            .screen
+            .remark(&format!("{} runs are in {folder}/runs\nTry next:\n  stallscope compare {folder}", finished.len()));
+        if with_errors > 0 { Exit::FoundErrors } else { Exit::Done }
+    }
+}

@@ -1,0 +1,153 @@
+//! What stands around a run of a sweep: a file system made afresh, settings of the kernel, commands of the user.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use model::quantity::{Bytes, parse_size};
+use rig::{BlockDevice, Entry, FileSystem, FsKind, Register, Roots, Setting, TemporaryFileSystem, devices_under};
+use sweep::{FileSystemSpec, Setup, SweepFile};
+
+use crate::ui::failure::Failure;
+
+/// Built before a run and taken down after it, also when building fails half-way.
+pub(super) struct Environment {
+    file_system: Option<TemporaryFileSystem>,
+    directories: Vec<PathBuf>,
+    settings: Vec<Entry>,
+    register: Register,
+    before: Vec<String>,
+    /// Commands that take back what `before` did, the last first.
+    after: Vec<String>,
+}
+
+impl Environment {
+    /// Makes the file system and changes the settings.
+    pub(super) fn build(file: &SweepFile, setup: &Setup, register: &Register) -> Result<Environment, Failure> {
+        let file_system = setup.file_system.as_ref().map(|spec| make(spec, register)).transpose()?;
+        let directories = match &file_system {
+            Some(made) => vec![made.path().to_owned()],
+            None => file.directories.iter().map(PathBuf::from).collect(),
+        };
+        let commands = |part: fn(&sweep::RunHooks) -> &String| {
+            setup.commands.iter().map(part).filter(|command| !command.is_empty()).cloned().collect::<Vec<_>>()
+        };
+        let mut after = commands(|command| &command.after);
+        after.reverse();
+        let before = commands(|command| &command.before);
+        let register = register.clone();
+        let mut environment = Environment { file_system, directories, settings: Vec::new(), register, before, after };
+        match environment.change(setup) {
+            Ok(()) => Ok(environment),
+            Err(failure) => {
+                environment.after.clear();
+                environment.take_down();
+                Err(failure)
+            }
+        }
+    }
+
+    /// Where to run.
+    pub(super) fn directories(&self) -> &[PathBuf] {
+        &self.directories
+    }
+
+    fn change(&mut self, setup: &Setup) -> Result<(), Failure> {
+        let mut wanted = Vec::new();
+        for (name, value) in &setup.sysctls {
+            wanted.push(Setting::sysctl(name, value).map_err(Failure::usage)?);
+        }
+        for device in self.devices(setup)? {
+            if let Some(scheduler) = &setup.scheduler {
+                wanted.push(Setting::queue(&device, "scheduler", scheduler).map_err(Failure::usage)?);
+            }
+            for (name, value) in &setup.queue {
+                wanted.push(Setting::queue(&device, name, value).map_err(Failure::usage)?);
+            }
+            for (name, value) in &setup.bdi {
+                wanted.push(Setting::bdi(&device, name, value).map_err(Failure::usage)?);
+            }
+        }
+        for setting in wanted {
+            self.settings.extend(setting.change(&self.register).map_err(Failure::machine)?);
+        }
+        Ok(())
+    }
+
+    /// The devices under test, where something of them is to be set.
+    fn devices(&self, setup: &Setup) -> Result<Vec<BlockDevice>, Failure> {
+        if setup.scheduler.is_none() && setup.queue.is_empty() && setup.bdi.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut devices = Vec::new();
+        for directory in &self.directories {
+            devices.extend(devices_under(directory, &Roots::default()).map_err(Failure::machine)?);
+        }
+        devices.sort();
+        devices.dedup();
+        Ok(devices)
+    }
+
+    /// The last things before the run: the user's commands, and caches dropped where that is allowed.
+    pub(super) fn begin(&self) -> Result<(), Failure> {
+        for command in &self.before {
+            shell(command).map_err(|why| Failure::machine(format_args!("before: `{command}` {why}")))?;
+        }
+        rustix::fs::sync();
+        if rustix::process::geteuid().is_root() {
+            let _ = std::fs::write("/proc/sys/vm/drop_caches", "3");
+        }
+        Ok(())
+    }
+
+    /// Takes everything back; what could not be, in one sentence each.
+    pub(super) fn take_down(mut self) -> Vec<String> {
+        let mut left = Vec::new();
+        for command in &self.after {
+            left.extend(shell(command).err().map(|why| format!("after: `{command}` {why}")));
+        }
+        let settings = std::mem::take(&mut self.settings);
+        let mut removed = self.register.undo_all(settings);
+        removed.extend(self.file_system.take().map(TemporaryFileSystem::remove).unwrap_or_default());
+        left.extend(removed.iter().filter(|removed| !removed.complete).map(ToString::to_string));
+        left
+    }
+}
+
+fn shell(command: &str) -> Result<(), String> {
+    let output =
+        Command::new("sh").args(["-c", command]).output().map_err(|error| format!("cannot be run: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+            Err(format!("failed ({}){}{said}", output.status, if said.is_empty() { "" } else { ": " }))
+        }
+    }
+}
+
+fn make(spec: &FileSystemSpec, register: &Register) -> Result<TemporaryFileSystem, Failure> {
+    let kind = FsKind::from_name(&spec.kind).ok_or_else(|| {
+        Failure::usage(format_args!("there is no file system '{}' to make; known are xfs, ext4, btrfs", spec.kind))
+    })?;
+    let size_bytes = parse_size(&spec.size).map_err(Failure::usage)?;
+    let wanted = FileSystem { kind, size_bytes, mkfs: spec.mkfs.clone(), mount: spec.mount.clone() };
+    TemporaryFileSystem::make_as(&wanted, &place(spec, size_bytes)?, register).map_err(Failure::machine)
+}
+
+/// The directory for the image.
+fn place(spec: &FileSystemSpec, size_bytes: u64) -> Result<PathBuf, Failure> {
+    if let Some(place) = &spec.place {
+        return Ok(PathBuf::from(place));
+    }
+    let free = |directory: &PathBuf| {
+        rustix::fs::statvfs(directory).map_or(0, |space| space.f_bavail.saturating_mul(space.f_frsize))
+    };
+    let candidates = [PathBuf::from("/var/tmp"), std::env::temp_dir(), PathBuf::from(".")];
+    candidates.into_iter().find(|directory| free(directory) > size_bytes).ok_or_else(|| {
+        Failure::machine(format_args!(
+            "an image of {} finds no room in /var/tmp, the temporary or the current directory; name one with \
+             file_system.place",
+            Bytes(size_bytes)
+        ))
+    })
+}

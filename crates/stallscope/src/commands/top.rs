@@ -1,0 +1,152 @@
+//! `top`: what stalls, on the terminal: live, or at any moment of a run.
+
+pub mod args;
+mod live;
+mod metrics;
+mod moment_source;
+mod recent_history;
+mod stored;
+mod terminal;
+
+use std::time::{Duration, Instant};
+
+use model::quantity::Nanoseconds;
+use model::time::Moment;
+use report::style::{Style, printable};
+use top::{Asked, Extent, Key, Mode, Scene, View};
+
+use self::args::{TopArgs, When};
+use self::live::Live;
+use self::moment_source::MomentSource;
+use self::stored::Stored;
+use self::terminal::Terminal;
+use crate::ui::failure::{Exit, Failure};
+use crate::ui::interrupt::Interrupt;
+use crate::ui::screen::Screen;
+
+/// A signal is noticed so soon.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Shows until the person has seen enough.
+pub fn top(args: &TopArgs) -> Result<Exit, Failure> {
+    let screen = Screen::new(args.json, false);
+    if !args.once && !terminal::is_there() {
+        let run = args.run.as_ref().map_or_else(|| "RUN".to_owned(), |run| run.display().to_string());
+        return Err(Failure::usage(format_args!(
+            "top needs a terminal: 'top --once' prints one look, 'show {run}' and 'explain {run}' a whole run"
+        )));
+    }
+    let interrupt = Interrupt::install()?;
+    let mut source: Box<dyn MomentSource> = match &args.run {
+        Some(run) => Box::new(Stored::open(run)?),
+        None => Box::new(Live::start(args, &screen)?),
+    };
+    if args.once {
+        return once(args, source.as_mut(), &interrupt, &screen);
+    }
+    watch(args, source.as_mut(), &interrupt, screen.style())
+}
+
+/// Where a view of these begins.
+fn view(args: &TopArgs, extent: Extent) -> View {
+    let mut view = View::new(args.window);
+    view.filter.clone_from(&args.filter);
+    view.mode = match args.at {
+        When::End => Mode::Follow,
+        When::Start => Mode::Held(extent.first_ns.saturating_add(args.window).min(extent.last_ns)),
+        When::After(ns) => Mode::Held(extent.first_ns.saturating_add(ns).min(extent.last_ns)),
+    };
+    view
+}
+
+fn once(
+    args: &TopArgs,
+    source: &mut dyn MomentSource,
+    interrupt: &Interrupt,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    let until = Instant::now() + Duration::from_nanos(args.window);
+    while args.run.is_none() && Instant::now() < until && interrupt.requests() == 0 {
+        screen.doing(format!("recording for {}", Nanoseconds(args.window)));
+        std::thread::sleep(LOOK);
+    }
+    screen.rest();
+    let extent = source.refresh()?;
+    let window = view(args, extent).window(extent);
+    let glance = source.glance(window);
+    if let Some(remark) = source.remark() {
+        screen.remark(&remark);
+    }
+    if args.json {
+        let run = args.run.as_ref().map(|run| run.display().to_string());
+        screen.json(&report::glance::json(run.as_deref(), &glance));
+    } else {
+        let since = Nanoseconds(window.to_ns.saturating_sub(source.started().monotonic_ns));
+        let title = format!(
+            "{}: the {} before {} ({since} after the begin)",
+            printable(&source.title()),
+            Nanoseconds(args.window),
+            clock(source.started(), window.to_ns)
+        );
+        screen.result(&report::glance::text(&title, &glance, &args.filter, screen.style()));
+    }
+    Ok(if interrupt.requests() > 0 { Exit::Interrupted } else { Exit::Done })
+}
+
+/// UTC, as the names of run directories are.
+fn clock(started: Moment, at_ns: u64) -> String {
+    let wall_ns = i128::from(started.wall_ns) + i128::from(at_ns) - i128::from(started.monotonic_ns);
+    jiff::Timestamp::from_nanosecond(wall_ns).map_or_else(|_| "-".to_owned(), |at| at.strftime("%H:%M:%SZ").to_string())
+}
+
+fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, style: Style) -> Result<Exit, Failure> {
+    let every = Duration::from_nanos(args.interval);
+    let (title, started) = (source.title(), source.started());
+    let mut extent = source.refresh()?;
+    let mut view = view(args, extent);
+    let mut terminal = Terminal::enter()?;
+    let mut glance = source.glance(view.window(extent));
+    let mut looked = Instant::now();
+    loop {
+        let (at, remark) = (clock(started, glance.window.to_ns), source.remark());
+        let scene = Scene {
+            title: &title,
+            started_ns: started.monotonic_ns,
+            clock: &at,
+            extent,
+            view: &view,
+            glance: &glance,
+            remark: remark.as_deref(),
+            style,
+        };
+        terminal.draw(&scene)?;
+        let rows = scene.rows();
+        let key = loop {
+            if interrupt.requests() > 0 {
+                return Ok(Exit::Interrupted);
+            }
+            let left = every.saturating_sub(looked.elapsed());
+            let key = terminal.key(left.min(LOOK))?;
+            if key.is_some() || left.is_zero() {
+                break key;
+            }
+        };
+        match key.map(|key| (key, view.key(key, extent, rows))) {
+            Some((Key::Interrupt, _)) => return Ok(Exit::Interrupted),
+            Some((_, Asked::Quit)) => return Ok(Exit::Done),
+            Some((_, Asked::Nothing)) => continue,
+            Some((_, Asked::Look)) => {}
+            None => {
+                let passed = looked.elapsed();
+                looked = Instant::now();
+                extent = source.refresh()?;
+                view.pass(passed.as_nanos() as u64, extent);
+            }
+        }
+        let window = view.window(extent);
+        // What is held does not change, but in a run that grows more may become known of it.
+        if window != glance.window || (key.is_none() && extent.live) {
+            glance = source.glance(window);
+        }
+    }
+}

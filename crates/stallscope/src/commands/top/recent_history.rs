@@ -1,0 +1,168 @@
+//! The last minutes of what a recorder sees, in bounded memory.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use explain::glance::{Glance, Glancer, Window, wanted_metric};
+use explain::series::SeriesSet;
+use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader};
+use model::run::RunDescription;
+use model::stall::{RequestIntervalRecord, RequestRecord, StackRecord, StallRecord, TaskRecord, Traced};
+use record::BlockedNow;
+
+use crate::recording::tap::Tap;
+
+/// So much time can be stepped back through.
+pub const HISTORY_NS: u64 = 600_000_000_000;
+/// Rows that are kept at most of each kind; with more, less time is.
+const MOST_ROWS: usize = 100_000;
+/// Threads and stacks are kept through so many turns of telling anew: rows of one turn lean on what was told in it, or, in the
+/// moment of a turn, in the one before.
+const TURNS: u64 = 2;
+
+/// What was seen.
+#[derive(Default)]
+pub struct RecentHistory(Mutex<Seen>);
+
+#[derive(Default)]
+struct Seen {
+    wanted: HashMap<MetricId, MetricDescriptor>,
+    samples: VecDeque<(SampleHeader, Vec<Change>)>,
+    /// Values before the first kept sample.
+    before: HashMap<MetricId, Option<i64>>,
+    /// Samples that came before a turn have ordinals of their own.
+    ordinal: u32,
+    stalls: VecDeque<StallRecord>,
+    requests: VecDeque<RequestRecord>,
+    request_intervals: VecDeque<RequestIntervalRecord>,
+    turn: u64,
+    tasks: Vec<(u64, TaskRecord)>,
+    stacks: Vec<(u64, StackRecord)>,
+    /// From when on everything is kept.
+    whole_from_ns: u64,
+    last_ns: u64,
+}
+
+impl RecentHistory {
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From when on there is anything to see.
+    pub fn first_ns(&self) -> Option<u64> {
+        let seen = self.lock();
+        seen.samples.front().map(|(header, _)| header.at.monotonic_ns.max(seen.whole_from_ns))
+    }
+
+    /// The last sample.
+    pub fn last_ns(&self) -> Option<u64> {
+        Some(self.lock().last_ns).filter(|&ns| ns > 0)
+    }
+
+    /// Threads and stacks are told anew: forgets those that no row leans on any more.
+    pub fn forget_old(&self) {
+        let mut seen = self.lock();
+        seen.turn += 1;
+        let oldest = seen.turn.saturating_sub(TURNS);
+        seen.tasks.retain(|(turn, _)| *turn >= oldest);
+        seen.stacks.retain(|(turn, _)| *turn >= oldest);
+    }
+
+    /// A moment. The recorder waits meanwhile only while the window's rows are looked through.
+    pub fn glance(&self, run: &RunDescription, window: Window) -> Glance {
+        let mut glancer = Glancer::new(run, window);
+        let seen = self.lock();
+        let Window { to_ns, .. } = window;
+        let (history_ns, reach_ns) = (window.history_from_ns(), window.reach_from_ns());
+        for row in seen.request_intervals.iter().filter(|row| row.end_ns > history_ns && row.start_ns < to_ns) {
+            glancer.request_intervals(std::slice::from_ref(row));
+        }
+        for row in seen.stalls.iter().filter(|row| row.end_ns() >= reach_ns && row.start_ns < to_ns) {
+            glancer.stalls(std::slice::from_ref(row));
+        }
+        for row in seen.requests.iter().filter(|row| row.completed_ns >= window.from_ns) {
+            glancer.requests(std::slice::from_ref(row));
+        }
+        glancer.tasks(seen.tasks.iter().map(|(_, task)| task));
+        glancer.stacks(seen.stacks.iter().map(|(_, stack)| stack));
+        let series = seen.series(window);
+        drop(seen);
+        glancer.finish(&series)
+    }
+}
+
+impl Seen {
+    fn series(&self, window: Window) -> SeriesSet {
+        let mut series = SeriesSet::default();
+        series.describe(&self.wanted.values().cloned().collect::<Vec<_>>(), |_| true);
+        let first = self.samples.front().map_or(0, |(header, _)| header.sample);
+        let before = self.before.iter().map(|(&metric, &value)| Change { sample: first, metric, value });
+        series.feed(&before.collect::<Vec<_>>());
+        for (header, changes) in &self.samples {
+            if header.at.monotonic_ns <= window.to_ns {
+                series.sample(*header);
+                series.feed(changes);
+            }
+        }
+        series
+    }
+
+    /// Forgets what is too old or too much.
+    fn trim(&mut self) {
+        let oldest_ns = self.last_ns.saturating_sub(HISTORY_NS);
+        while self.samples.front().is_some_and(|(header, _)| header.at.monotonic_ns < oldest_ns) {
+            let Some((_, changes)) = self.samples.pop_front() else { break };
+            self.before.extend(changes.iter().map(|change| (change.metric, change.value)));
+        }
+        let mut whole_from_ns = self.whole_from_ns;
+        let mut trim = |len: usize, end_ns: u64| {
+            if len > MOST_ROWS {
+                whole_from_ns = end_ns.max(whole_from_ns);
+            }
+            len > MOST_ROWS || end_ns < oldest_ns
+        };
+        while self.stalls.front().is_some_and(|row| trim(self.stalls.len(), row.end_ns())) {
+            self.stalls.pop_front();
+        }
+        while self.requests.front().is_some_and(|row| trim(self.requests.len(), row.completed_ns)) {
+            self.requests.pop_front();
+        }
+        while self.request_intervals.front().is_some_and(|row| trim(self.request_intervals.len(), row.end_ns)) {
+            self.request_intervals.pop_front();
+        }
+        self.whole_from_ns = whole_from_ns;
+    }
+}
+
+impl Tap for RecentHistory {
+    fn sample(&self, header: &SampleHeader, descriptors: &[MetricDescriptor], changes: &[Change]) {
+        let mut seen = self.lock();
+        let wanted = descriptors.iter().filter(|metric| wanted_metric(metric));
+        let wanted: Vec<_> = wanted.map(|metric| (metric.id, metric.clone())).collect();
+        seen.wanted.extend(wanted);
+        let sample = seen.ordinal;
+        seen.ordinal += 1;
+        let ours = changes.iter().filter(|change| seen.wanted.contains_key(&change.metric));
+        let ours: Vec<Change> = ours.map(|change| Change { sample, ..*change }).collect();
+        seen.samples.push_back((SampleHeader { sample, ..*header }, ours));
+        seen.last_ns = header.at.monotonic_ns;
+        seen.trim();
+    }
+
+    fn traced(&self, traced: &Traced) {
+        let mut seen = self.lock();
+        let turn = seen.turn;
+        seen.stalls.extend(traced.stalls.iter().cloned());
+        seen.requests.extend(traced.requests.iter().cloned());
+        seen.request_intervals.extend(traced.request_intervals.iter().cloned());
+        seen.tasks.extend(traced.tasks.iter().map(|task| (turn, task.clone())));
+        seen.stacks.extend(traced.stacks.iter().map(|stack| (turn, stack.clone())));
+        seen.trim();
+    }
+
+    /// They come as rows, too.
+    fn blocked(&self, _now_ns: u64, _tasks: &[BlockedNow]) {}
+
+    /// Never asked for.
+    fn renumbered(&self) {}
+}

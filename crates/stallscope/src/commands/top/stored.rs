@@ -1,0 +1,172 @@
+//! Moments of a run directory, which may still be written.
+//!
+//! Of a moment no more is read than the batches that tell of its window, by the times that the journal notes for each. What is
+//! kept of the whole run is small: its threads, its stacks, and the values of a few counters after each batch.
+
+use std::path::{Path, PathBuf};
+
+use archive::{BatchPlace, Batches, Run, RunState};
+use explain::glance::{Glance, Glancer, Window};
+use model::stall::{StackRecord, TaskRecord};
+use model::time::Moment;
+use top::Extent;
+
+use super::metrics::Metrics;
+use super::moment_source::MomentSource;
+use crate::reading::archived_run;
+use crate::ui::failure::Failure;
+
+/// Requests that end a stall are told at most so long after it.
+const LATE_NS: u64 = 1_000_000_000;
+
+/// A run.
+pub struct Stored {
+    path: PathBuf,
+    run: Run,
+    live: bool,
+    /// Names and lengths of the run's files when it was opened.
+    files: Vec<(std::ffi::OsString, u64)>,
+    metrics: Metrics,
+    tasks: SmallTable<TaskRecord>,
+    stacks: SmallTable<StackRecord>,
+    damaged: u64,
+}
+
+/// A small table, read once.
+struct SmallTable<Row> {
+    places: Vec<BatchPlace>,
+    rows: Vec<Row>,
+    /// Rows after each batch.
+    counts: Vec<usize>,
+}
+
+impl<Row> SmallTable<Row> {
+    fn new() -> SmallTable<Row> {
+        SmallTable { places: Vec::new(), rows: Vec::new(), counts: Vec::new() }
+    }
+
+    /// Reads what is new. Rows of several batches may have moved to one place; then they are read again.
+    fn read(&mut self, batches: Batches<Row>, damaged: &mut u64) {
+        let places = batches.places();
+        let same = places.iter().zip(&self.places).take_while(|(new, old)| new == old).count();
+        self.counts.truncate(same);
+        self.rows.truncate(self.counts.last().copied().unwrap_or(0));
+        for batch in batches.skip(same) {
+            match batch {
+                Ok(rows) => self.rows.extend(rows),
+                Err(_) => *damaged += 1,
+            }
+            self.counts.push(self.rows.len());
+        }
+        self.places = places;
+    }
+}
+
+impl Stored {
+    /// Opens a run.
+    pub fn open(path: &Path) -> Result<Stored, Failure> {
+        let files = files(path);
+        let run = archived_run::open(path)?;
+        Ok(Stored {
+            path: path.to_owned(),
+            live: run.state() == RunState::Live,
+            run,
+            files,
+            metrics: Metrics::default(),
+            tasks: SmallTable::new(),
+            stacks: SmallTable::new(),
+            damaged: 0,
+        })
+    }
+
+    fn last_ns(&self) -> u64 {
+        let run = &self.run;
+        let spans = [
+            run.samples().span_ns(),
+            run.intervals().span_ns(),
+            run.operations().span_ns(),
+            run.stalls().span_ns(),
+            run.request_intervals().span_ns(),
+        ];
+        let known = spans.into_iter().flatten().map(|(_, last_ns)| last_ns).max();
+        // Runs of earlier versions do not tell the times of their batches.
+        let sampled = || run.samples().filter_map(Result::ok).flatten().map(|row| row.at.monotonic_ns).max();
+        known.or_else(sampled).unwrap_or(0).max(run.description().started.monotonic_ns)
+    }
+}
+
+impl MomentSource for Stored {
+    fn title(&self) -> String {
+        // At the end of the title: that is what a narrow terminal shows of it.
+        let made = if self.run.description().simulated.is_some() { " SIMULATED" } else { "" };
+        format!("{}{made}", self.path.display())
+    }
+
+    fn started(&self) -> Moment {
+        self.run.description().started
+    }
+
+    fn refresh(&mut self) -> Result<Extent, Failure> {
+        if self.live {
+            let files = files(&self.path);
+            if files != self.files {
+                self.run = archived_run::open(&self.path)?;
+                self.files = files;
+            }
+            self.live = self.run.state() == RunState::Live;
+        }
+        Ok(Extent { first_ns: self.started().monotonic_ns, last_ns: self.last_ns(), live: self.live })
+    }
+
+    fn glance(&mut self, window: Window) -> Glance {
+        let Stored { run, metrics, tasks, stacks, .. } = self;
+        let mut damaged = 0;
+        let Window { from_ns, to_ns } = window;
+        let mut glancer = Glancer::new(run.description(), window);
+        glancer.events(run.events());
+        let (history_ns, reach_ns) = (window.history_from_ns(), window.reach_from_ns());
+        each(run.intervals().within(history_ns, to_ns), &mut damaged, |rows| glancer.intervals(rows));
+        each(run.request_intervals().within(history_ns, to_ns), &mut damaged, |rows| glancer.request_intervals(rows));
+        each(run.operations().within(reach_ns, to_ns), &mut damaged, |rows| glancer.operations(rows));
+        let mut until_ns = to_ns;
+        each(run.stalls().within(reach_ns, to_ns), &mut damaged, |rows| {
+            let overlapping = rows.iter().filter(|row| row.start_ns < to_ns && row.request.is_some());
+            until_ns = overlapping.map(model::stall::StallRecord::end_ns).max().unwrap_or(0).max(until_ns);
+            glancer.stalls(rows);
+        });
+        let ended = run.requests().within(from_ns.saturating_sub(LATE_NS), until_ns.saturating_add(LATE_NS));
+        each(ended, &mut damaged, |rows| glancer.requests(rows));
+        tasks.read(run.tasks(), &mut damaged);
+        stacks.read(run.stacks(), &mut damaged);
+        glancer.tasks(tasks.rows.iter());
+        glancer.stacks(stacks.rows.iter());
+        let series = metrics.series(run, window, &mut damaged);
+        self.damaged = self.damaged.max(damaged);
+        glancer.finish(&series)
+    }
+
+    fn remark(&self) -> Option<String> {
+        let damaged =
+            || (self.damaged > 0).then(|| "damaged rows are left out: 'stallscope check' names them".to_owned());
+        let untraced = || (!self.run.has_trace()).then(|| "recorded without a trace of the kernel".to_owned());
+        let cut_off = || (!self.live && self.run.state() == RunState::CutOff).then(|| "the run was cut off".to_owned());
+        damaged().or_else(untraced).or_else(cut_off)
+    }
+}
+
+fn each<Row>(batches: Batches<Row>, damaged: &mut u64, mut take: impl FnMut(&[Row])) {
+    for batch in batches {
+        match batch {
+            Ok(rows) => take(&rows),
+            Err(_) => *damaged += 1,
+        }
+    }
+}
+
+fn files(path: &Path) -> Vec<(std::ffi::OsString, u64)> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let mut files: Vec<_> =
+        entries.filter_map(|entry| Some((entry.file_name(), entry.metadata().ok()?.len()))).collect();
+    files.sort();
+    files
+}

@@ -1,0 +1,131 @@
+//! What the page asks of the runs.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+
+use archive::RunState;
+use page::Limits;
+use serde_json::{Value, json};
+
+use super::http::{Answer, Request};
+use crate::reading::document::{self, RunDocument};
+use crate::reading::request_index::RequestQuery;
+use crate::ui::failure::Failure;
+use crate::ui::screen::Screen;
+
+/// Requests in one answer.
+const MOST_REQUESTS: usize = 2_000;
+
+/// The runs, read anew when they have grown.
+pub struct Answers {
+    paths: Vec<PathBuf>,
+    runs: Vec<RunDocument>,
+    state: String,
+    screen: Screen,
+}
+
+type Answered = Result<Value, Answer>;
+
+impl Answers {
+    pub fn new(paths: &[PathBuf], screen: Screen) -> Result<Answers, Failure> {
+        let mut answers = Answers { paths: paths.to_vec(), runs: Vec::new(), state: String::new(), screen };
+        answers.read()?;
+        Ok(answers)
+    }
+
+    fn read(&mut self) -> Result<(), Failure> {
+        self.state = state(&self.paths);
+        let screen = &self.screen;
+        let read = |path: &PathBuf| RunDocument::read(path, Limits::SERVER, |_| true, screen);
+        self.runs = self.paths.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    /// Answers a question by its name.
+    pub fn answer(&mut self, question: &str, request: &Request) -> Answered {
+        match question {
+            "document" => self.document(),
+            "state" => Ok(if self.is_live() { state(&self.paths).into() } else { Value::Null }),
+            "stall" => self.stall(request),
+            "requests" => self.requests(request),
+            "metrics" => Ok(metrics(self.run(request)?)),
+            "series" => self.series(request),
+            _ => Err(Answer::refused(404, "there is no such question")),
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        self.runs.iter().any(|run| run.run.state() == RunState::Live)
+    }
+
+    fn run(&self, request: &Request) -> Result<&RunDocument, Answer> {
+        let number = usize::try_from(request.number("run")?).unwrap_or(usize::MAX);
+        self.runs.get(number).ok_or_else(|| Answer::refused(404, "there is no run of that number"))
+    }
+
+    fn document(&mut self) -> Answered {
+        if state(&self.paths) != self.state {
+            self.read().map_err(|failure| Answer::refused(500, &failure.to_string()))?;
+        }
+        Ok(document::document(&self.runs.iter().collect::<Vec<_>>()))
+    }
+
+    fn stall(&self, request: &Request) -> Answered {
+        let run = self.run(request)?;
+        let number = usize::try_from(request.number("number")?).unwrap_or(usize::MAX);
+        let found = run.accounting.as_ref().and_then(|accounting| accounting.stalls(&[number]).pop());
+        found
+            .map(|(_, stall)| page::stall(&stall))
+            .ok_or_else(|| Answer::refused(404, "there is no stall of that number"))
+    }
+
+    /// Requests of a time, of those the longest; `find` is looked for in kind, device, task and sector.
+    fn requests(&self, request: &Request) -> Answered {
+        let run = self.run(request)?;
+        let description = run.run.description();
+        let at = |ms: u64| description.started.monotonic_ns.saturating_add(ms.saturating_mul(1_000_000));
+        let (from_ns, to_ns) = (at(request.number("from_ms")?), at(request.number("to_ms")?));
+        let text = request.value("find").unwrap_or_default().to_lowercase().into();
+        let asked = RequestQuery { from_ns, to_ns, text };
+        let (found, all) = run.requests.search(&run.run, run.accounting.as_ref(), &asked, MOST_REQUESTS);
+        let left_out = all - found.len() as u64;
+        let mut value = page::requests(found, description, run.accounting.as_ref());
+        value["left_out"] = json!(left_out);
+        Ok(value)
+    }
+
+    fn series(&self, request: &Request) -> Answered {
+        let run = self.run(request)?;
+        let metric = request.number("metric")?;
+        let mut all = run.series.prefixed("");
+        let one = all.find(|one| u64::from(one.descriptor.id.0) == metric);
+        let one = one.ok_or_else(|| Answer::refused(404, "there is no counter of that number"))?;
+        Ok(page::counter(&run.series, one, run.run.description()))
+    }
+}
+
+/// Number and name of every counter.
+fn metrics(run: &RunDocument) -> Value {
+    let named = |one: &explain::series::Series| {
+        let (name, instance) = (&one.descriptor.name, &one.descriptor.instance);
+        let words = if instance.is_empty() { name.clone() } else { format!("{name} {instance}") };
+        json!([one.descriptor.id.0, words])
+    };
+    run.series.prefixed("").map(named).collect()
+}
+
+/// A number that changes when a run is written: of names and lengths of all its files.
+fn state(paths: &[PathBuf]) -> String {
+    let of = |path: &Path| -> Vec<String> {
+        let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+        let file = |entry: std::fs::DirEntry| {
+            Some(format!("{} {}", entry.file_name().to_string_lossy(), entry.metadata().ok()?.len()))
+        };
+        let mut files: Vec<String> = entries.filter_map(file).collect();
+        files.sort();
+        files
+    };
+    let mut hasher = DefaultHasher::new();
+    paths.iter().for_each(|path| of(path).hash(&mut hasher));
+    hasher.finish().to_string()
+}

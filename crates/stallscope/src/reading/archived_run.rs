@@ -1,0 +1,25 @@
+//! Opening a run directory.
+
+use std::path::Path;
+
+use archive::{ArchiveError, Run};
+
+use crate::ui::failure::Failure;
+
+/// Opens a run, also while it is still being written.
+pub fn open(directory: &Path) -> Result<Run, Failure> {
+    Run::open(directory).map_err(unreadable)
+}
+
+/// A run that cannot be read is a wrong path or a wrong file, unless the system refused it.
+pub fn unreadable(error: ArchiveError) -> Failure {
+    match error {
+        ArchiveError::Io { ref source, .. } if is_absent(source) => Failure::usage(error),
+        ArchiveError::Io { .. } => Failure::machine(error),
+        _ => Failure::usage(error),
+    }
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+}

@@ -1,0 +1,206 @@
+//! Where a flight recorder lives: one directory for the ring and the kept runs, marked as ours, one recorder at a time.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::ui::failure::Failure;
+
+/// The marker: proof that a directory is a flight recorder's. It holds the recorder's process id.
+const MARKER: &str = "flight-recorder";
+/// The slices that are being written.
+const RING: &str = "ring";
+/// Begin of the name of the ring of a recorder that did not end in an orderly way.
+const LEFT: &str = "ring-left-";
+/// Begin of the name of a run that is not finished.
+const UNFINISHED: &str = "unfinished-";
+
+/// The directory, held by this process.
+#[derive(Debug)]
+pub struct FlightDirectory {
+    directory: PathBuf,
+    _lock: File,
+}
+
+impl FlightDirectory {
+    /// Takes a directory, which is a flight recorder's, or empty, or not there yet.
+    pub fn take(directory: &Path) -> Result<FlightDirectory, Failure> {
+        let said = |what: &'static str| {
+            move |error: io::Error| Failure::machine(format_args!("{}: cannot {what}: {error}", directory.display()))
+        };
+        fs::create_dir_all(directory).map_err(said("make it"))?;
+        let marker = directory.join(MARKER);
+        let is_empty = fs::read_dir(directory).map_err(said("list it"))?.next().is_none();
+        if !is_empty && !marker.exists() {
+            let problem = "is not empty, and no flight recorder's; name another directory with --out";
+            return Err(Failure::usage(format_args!("{}: {problem}", directory.display())));
+        }
+        let lock = File::options().read(true).write(true).create(true).truncate(false).open(&marker);
+        let lock = lock.map_err(said("write its marker"))?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let pid = holder(&lock).map_or(String::new(), |pid| format!(" (process {pid})"));
+            let remedy = "stop that one, or name another directory with --out";
+            return Err(Failure::machine(format_args!(
+                "{}: another flight recorder{pid} writes here; {remedy}",
+                directory.display()
+            )));
+        }
+        sign(&lock).map_err(said("write its marker"))?;
+        Ok(FlightDirectory { directory: directory.to_owned(), _lock: lock })
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// An empty directory for the ring.
+    pub fn fresh_ring(&self) -> Result<PathBuf, Failure> {
+        let ring = self.directory.join(RING);
+        let made = remove(&ring).and_then(|()| fs::create_dir(&ring));
+        made.map_err(|error| Failure::machine(format_args!("{}: cannot make it: {error}", ring.display())))?;
+        Ok(ring)
+    }
+
+    /// Removes the ring.
+    pub fn remove_ring(&self) -> Result<(), Failure> {
+        let ring = self.directory.join(RING);
+        remove(&ring).map_err(|error| Failure::machine(format_args!("{}: cannot remove it: {error}", ring.display())))
+    }
+
+    /// Takes the ring of a recorder that was killed out of the way, and removes what it had begun to keep, which the ring
+    /// still holds. Gives the directories of such rings, those that an earlier start did not come to keep included.
+    pub fn left_rings(&self) -> Result<Vec<PathBuf>, Failure> {
+        let said = |path: &Path, error: io::Error| Failure::machine(format_args!("{}: {error}", path.display()));
+        let ring = self.directory.join(RING);
+        if ring.exists() {
+            let unused = (1..).map(|number| self.directory.join(format!("{LEFT}{number}")));
+            let left = unused.into_iter().find(|path| !path.exists()).expect("some number is unused");
+            fs::rename(&ring, &left).map_err(|error| said(&ring, error))?;
+        }
+        let mut rings = Vec::new();
+        for name in self.names() {
+            let path = self.directory.join(&name);
+            if name.starts_with(UNFINISHED) {
+                remove(&path).map_err(|error| said(&path, error))?;
+            } else if name.starts_with(LEFT) {
+                rings.push(path);
+            }
+        }
+        rings.sort();
+        Ok(rings)
+    }
+
+    /// Where a run is put together that will bear that name.
+    pub fn unfinished(&self, name: &str) -> PathBuf {
+        self.directory.join(format!("{UNFINISHED}{name}"))
+    }
+
+    /// Size of all kept runs.
+    pub fn kept_bytes(&self) -> u64 {
+        let is_ours = |name: &str| name == MARKER || name == RING || name.starts_with(LEFT);
+        let is_kept = |name: &String| !is_ours(name) && !name.starts_with(UNFINISHED);
+        self.names().iter().filter(|name| is_kept(name)).map(|name| bytes_of(&self.directory.join(name))).sum()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+/// Removes a directory, which need not be there.
+pub fn remove(directory: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// The slices in a ring's directory, oldest first.
+pub fn slices_in(ring: &Path) -> Vec<PathBuf> {
+    let mut slices: Vec<PathBuf> =
+        fs::read_dir(ring).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    slices.sort();
+    slices
+}
+
+/// Size of a directory's files.
+pub fn bytes_of(directory: &Path) -> u64 {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()
+}
+
+fn holder(mut lock: &File) -> Option<u32> {
+    let mut text = String::new();
+    lock.read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+fn sign(mut lock: &File) -> io::Result<()> {
+    lock.set_len(0)?;
+    lock.seek(SeekFrom::Start(0))?;
+    writeln!(lock, "{}", std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+    use std::time::{Duration, Instant};
+
+    use super::{FlightDirectory, slices_in};
+
+    #[test]
+    fn a_directory_of_somebody_else_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("ring")).unwrap();
+        let refused = FlightDirectory::take(folder.path()).unwrap_err().to_string();
+        assert!(refused.contains("no flight recorder's"), "{refused}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn one_recorder_at_a_time_and_the_next_finds_what_it_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path().join("flight");
+        let place = FlightDirectory::take(&directory).unwrap();
+        let busy = FlightDirectory::take(&directory).unwrap_err().to_string();
+        assert!(busy.contains(&format!("process {}", std::process::id())), "{busy}");
+        assert_eq!(place.left_rings().unwrap(), [""; 0].map(PathBuf::from));
+        let ring = place.fresh_ring().unwrap();
+        for name in ["slice-000002", "slice-000001"] {
+            fs::create_dir(ring.join(name)).unwrap();
+        }
+        fs::create_dir(place.unfinished("x")).unwrap();
+        drop(place);
+
+        // A program that another test has just started holds our lock too, until it has become itself.
+        let begin = Instant::now();
+        let place = loop {
+            match FlightDirectory::take(&directory) {
+                Err(_) if begin.elapsed() < Duration::from_secs(60) => std::thread::sleep(Duration::from_millis(5)),
+                place => break place.unwrap(),
+            }
+        };
+        let left = place.left_rings().unwrap().remove(0);
+        assert_eq!(slices_in(&left), ["slice-000001", "slice-000002"].map(|name| left.join(name)));
+        assert!(!place.unfinished("x").exists() && !ring.exists());
+        // Killed again before the first was kept.
+        place.fresh_ring().unwrap();
+        assert_eq!(place.left_rings().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn the_kept_runs_are_weighed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = FlightDirectory::take(folder.path()).unwrap();
+        for (name, bytes) in [("ring", 100), ("2026-11-21T0703-stall", 20), ("unfinished-x", 1000), ("kept-by-me", 3)] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::write(folder.path().join(name).join("file"), vec![0; bytes]).unwrap();
+        }
+        assert_eq!(place.kept_bytes(), 23);
+    }
+}

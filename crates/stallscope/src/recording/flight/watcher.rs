@@ -1,0 +1,126 @@
+//! Looks at what the samplers and the tracer see, at its source: a trigger must not wait for the archive's disk.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use condition::{Condition, ConditionWatch};
+use model::metric::{Change, MetricDescriptor, SampleHeader};
+use model::stall::Traced;
+use record::BlockedNow;
+
+use super::limiter::{Keeping, Limiter, Trigger, Verdict};
+use crate::recording::tap::Tap;
+
+/// Verdicts that wait to be told.
+const VERDICTS: usize = 256;
+
+/// The conditions, and what is to be kept for them.
+pub struct Watcher(Mutex<Inner>);
+
+struct Inner {
+    watch: ConditionWatch,
+    limiter: Limiter,
+    verdicts: Vec<(Trigger, Verdict)>,
+}
+
+impl Watcher {
+    /// Watches for `conditions`.
+    pub fn new(conditions: Vec<Condition>, keep_after_ns: u64, keep_every_ns: u64) -> Watcher {
+        let limiter = Limiter::new(keep_after_ns, keep_every_ns, conditions.len());
+        Watcher(Mutex::new(Inner { watch: ConditionWatch::new(conditions), limiter, verdicts: Vec::new() }))
+    }
+
+    /// A person asked for keeping.
+    pub fn asked(&self, at_ns: u64, reason: &str) {
+        let trigger = Trigger { at_ns, word: "asked".to_owned(), reason: reason.to_owned(), by_hand: true };
+        self.lock().trigger(trigger);
+    }
+
+    /// The shortest stall that would be kept.
+    pub fn shortest_stall_ns(&self) -> Option<u64> {
+        self.lock().watch.shortest_stall_ns()
+    }
+
+    /// What happened since the last look, and what comes of it.
+    pub fn verdicts(&self) -> Vec<(Trigger, Verdict)> {
+        std::mem::take(&mut self.lock().verdicts)
+    }
+
+    /// The keeping whose time after is over.
+    pub fn due(&self, now_ns: u64) -> Option<Keeping> {
+        self.lock().limiter.due(now_ns)
+    }
+
+    /// The keeping whose time after is not over.
+    pub fn rest(&self) -> Option<Keeping> {
+        self.lock().limiter.rest()
+    }
+
+    /// Triggers that came too soon after another.
+    pub fn too_soon(&self) -> u64 {
+        self.lock().limiter.too_soon()
+    }
+
+    /// Conditions that nothing sampled so far can meet.
+    pub fn unmatched(&self) -> Vec<Condition> {
+        self.lock().watch.unmatched().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn trigger(&mut self, trigger: Trigger) {
+        let verdict = self.limiter.trigger(trigger.clone());
+        // A keeping is told first, and what follows in a storm need not be told at all.
+        if self.verdicts.len() < VERDICTS {
+            self.verdicts.push((trigger, verdict));
+        }
+    }
+
+    fn word(&self, condition: usize) -> String {
+        self.watch.conditions()[condition].word()
+    }
+}
+
+impl Tap for Watcher {
+    fn sample(&self, header: &SampleHeader, descriptors: &[MetricDescriptor], changes: &[Change]) {
+        let mut inner = self.lock();
+        inner.watch.describe(descriptors);
+        for level in inner.watch.sample(header, changes) {
+            let word = inner.word(level.condition);
+            let verdict = inner.limiter.level(&level, &word, header.at.monotonic_ns);
+            inner.verdicts.extend(verdict);
+        }
+    }
+
+    fn renumbered(&self) {
+        self.lock().watch.forget_metrics();
+    }
+
+    fn traced(&self, traced: &Traced) {
+        let mut inner = self.lock();
+        for met in inner.watch.stalls(&traced.stalls, |tid| name_of(tid, traced)) {
+            let word = inner.word(met.condition);
+            inner.trigger(Trigger { at_ns: met.at_ns, word, reason: met.reason, by_hand: false });
+        }
+    }
+
+    fn blocked(&self, now_ns: u64, tasks: &[BlockedNow]) {
+        let mut inner = self.lock();
+        let name_of = |tid| tasks.iter().find(|task| task.tid == tid).map(|task| task.name.clone());
+        let blocked = tasks.iter().map(|task| (task.tid, task.since_ns));
+        for met in inner.watch.blocked(now_ns, blocked, name_of) {
+            let word = inner.word(met.condition);
+            inner.trigger(Trigger { at_ns: met.at_ns, word, reason: met.reason, by_hand: false });
+        }
+    }
+}
+
+/// A thread's name: told just now, or long ago and to be asked for again.
+fn name_of(tid: u32, traced: &Traced) -> Option<String> {
+    let told = traced.tasks.iter().find(|task| task.tid == tid).map(|task| task.name.clone());
+    let asked = || std::fs::read_to_string(format!("/proc/{tid}/comm")).ok().map(|name| name.trim_end().to_owned());
+    told.or_else(asked)
+}

@@ -1,0 +1,69 @@
+//! The archive's thread: rows come, and go to the sink.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use archive::{ArchiveError, FlushState, Writer};
+use model::event::RunEvent;
+use record::clock;
+
+use crate::recording::row::Row;
+use crate::recording::sink::Sink;
+
+/// How writing goes, as the other threads see it.
+pub(super) struct WriteProgress {
+    pub(super) state: Arc<Mutex<FlushState>>,
+    pub(super) bytes: Arc<AtomicU64>,
+}
+
+/// Writes rows as they come, flushes from time to time and whenever many came, closes after the last event.
+pub(super) fn write(
+    mut sink: Box<dyn Sink>,
+    rows: &Receiver<Row>,
+    written: &WriteProgress,
+) -> Result<(), ArchiveError> {
+    const FLUSH_AT_BYTES: usize = 8 << 20;
+    let mut flush_at = Instant::now() + sink.flush_every();
+    loop {
+        match rows.recv_timeout(flush_at.saturating_duration_since(Instant::now())) {
+            Ok(Row::Event(event @ RunEvent::Ended { .. })) => {
+                add(sink.writer(), Row::Event(event));
+                break;
+            }
+            Ok(Row::Border) => sink.rotate(clock::now()),
+            Ok(row) => add(sink.writer(), row),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        let is_much = sink.writer().is_some_and(|archive| archive.pending_bytes() >= FLUSH_AT_BYTES);
+        if is_much || Instant::now() >= flush_at {
+            let now = sink.flush(clock::now());
+            *written.state.lock().unwrap_or_else(PoisonError::into_inner) = now;
+            written.bytes.store(sink.bytes_written(), Ordering::Relaxed);
+            flush_at = Instant::now() + sink.flush_every();
+        }
+    }
+    sink.close(clock::now())
+}
+
+/// Without an archive the row is lost, which its sink counts.
+fn add(archive: Option<&mut Writer>, row: Row) {
+    match (archive, row) {
+        (Some(archive), Row::Sample { header, descriptors, changes }) => {
+            archive.describe(&descriptors);
+            archive.sample(header, &changes);
+        }
+        (Some(archive), Row::Intervals(records)) => archive.intervals(records),
+        (Some(archive), Row::Operations(records)) => archive.operations(records),
+        (Some(archive), Row::Event(event)) => archive.event(event),
+        (archive, Row::Traced(mut batch)) => {
+            if let Some(archive) = archive {
+                archive.traced(&mut batch.rows);
+            }
+            batch.done();
+        }
+        (None, _) | (_, Row::Border) => {}
+    }
+}

@@ -1,0 +1,6 @@
+//! What every command shows, how it is interrupted and how it fails.
+
+pub mod args;
+pub mod failure;
+pub mod interrupt;
+pub mod screen;
