@@ -27,7 +27,7 @@ mod wording;
 #[cfg(test)]
 mod tests;
 
-pub use accounting::{Accounting, Brief, Piece};
+pub use accounting::{Accounting, OperationAccount, Piece};
 pub use builder::Blame;
 pub use cause::{Cause, Evidence, EvidenceTimes};
 pub use explanation::{CauseTime, ClassTimes, Culprit, Explanation, Link, Losses, RequestLife, Stall, StallCause, Who};

@@ -55,7 +55,7 @@ pub(crate) fn stalls(
     let mut steps = vec![[0u64; Cause::ALL.len()]; span_ns.div_ceil(step_ns) as usize];
     let mut names = Names::default();
     let mut rows = Vec::with_capacity(accounting.len());
-    accounting.each(|one| {
+    accounting.for_each(|one| {
         let mut sums = [0u64; Cause::ALL.len()];
         for piece in one.pieces {
             sums[piece.cause as usize] += piece.end_ns - piece.start_ns;

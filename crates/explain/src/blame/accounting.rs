@@ -1,4 +1,4 @@
-//! All slow operations of a run: each in brief, any in full.
+//! The accounting of all slow operations: each in brief, any in full.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::run_index::RunIndex;
 use super::timelines::Timelines;
 use super::totals::stall;
 
-/// Every slow operation that was explained, in order of their starts; a number of one is its place in that order.
+/// Every explained slow operation, ordered by start. An operation's number is its position in that order.
 #[derive(Debug)]
 pub struct Accounting {
     index: RunIndex,
@@ -19,10 +19,10 @@ pub struct Accounting {
 
 /// One slow operation in brief.
 #[derive(Debug, Clone, Copy)]
-pub struct Brief<'a> {
+pub struct OperationAccount<'a> {
     /// Kernel thread id.
     pub tid: u32,
-    /// The thread's name, where the run knows it.
+    /// The thread's name, where the run recorded it.
     pub task: Option<&'a str>,
     /// Class of the load, or system call.
     pub operation: &'a str,
@@ -30,18 +30,18 @@ pub struct Brief<'a> {
     pub path: Option<&'a str>,
     /// Start on the monotonic clock.
     pub start_ns: u64,
-    /// How long, ns.
+    /// Duration, ns.
     pub duration_ns: u64,
     /// Whether it had ended.
     pub finished: bool,
-    /// What each time of it was lost to, in order of time; the pieces add up to the duration.
+    /// Its time by cause, in order of time. The pieces sum exactly to the duration.
     pub pieces: &'a [Piece],
 }
 
-/// A time of an operation.
+/// A part of an operation's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// What it was lost to.
+    /// The cause.
     pub cause: Cause,
     /// Begin on the monotonic clock.
     pub start_ns: u64,
@@ -55,18 +55,18 @@ impl Accounting {
         Accounting { index, operations, silent }
     }
 
-    /// How many there are.
+    /// Number of operations.
     pub fn len(&self) -> usize {
         self.operations.len()
     }
 
-    /// Whether nothing was slow.
+    /// Whether no operation was slow.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// Tells each in brief, in their order.
-    pub fn each(&self, mut tell: impl FnMut(Brief<'_>)) {
+    /// Visits each operation in brief, in order.
+    pub fn for_each(&self, mut visit: impl FnMut(OperationAccount<'_>)) {
         let index = &self.index;
         let mut timelines = self.timelines();
         let mut pieces = Vec::new();
@@ -77,7 +77,7 @@ impl Accounting {
                 pieces.push(Piece { cause: segment.cause, start_ns: segment.start_ns, end_ns: segment.end_ns });
             }
             let task = index.tasks.name(operation.tid, operation.end_ns);
-            tell(Brief {
+            visit(OperationAccount {
                 tid: operation.tid,
                 task: task.map(|name| index.names.get(name)),
                 operation: index.names.get(operation.class),
@@ -90,16 +90,16 @@ impl Accounting {
         }
     }
 
-    /// A thread, as it was called at a moment.
+    /// A thread, with its name at a moment.
     pub fn who(&self, tid: u32, at_ns: u64) -> Who {
         self.index.tasks.who(tid, at_ns, &self.index.names)
     }
 
-    /// Those of these numbers in full; a number that there is not is left out.
+    /// The operations of these numbers in full. Unknown numbers are ignored.
     pub fn stalls(&self, numbers: &[usize]) -> Vec<(usize, Stall)> {
         let mut timelines = self.timelines();
-        let there = numbers.iter().filter_map(|&number| Some((number, self.operations.get(number)?)));
-        there
+        let found = numbers.iter().filter_map(|&number| Some((number, self.operations.get(number)?)));
+        found
             .map(|(number, operation)| (number, stall(&self.index, operation, &timelines.get(operation.tid))))
             .collect()
     }

@@ -1,4 +1,4 @@
-//! Collects a run's rows, and explains.
+//! Collects a run's rows and explains its slow operations.
 
 use std::collections::HashMap;
 
@@ -18,8 +18,8 @@ use super::run_index::RunIndex;
 use super::stacks::Stack;
 use super::totals::explain;
 
-/// Collects the rows of a run. Rows may come in any order, with one exception: [`Blame::requests`] keeps only what the
-/// rows given to [`Blame::stalls`] before name.
+/// Collects the rows of a run, in any order with one exception: [`Blame::requests`] keeps only the requests that rows
+/// added to [`Blame::stalls`] before name.
 #[derive(Debug)]
 pub struct Blame {
     index: RunIndex,
@@ -30,15 +30,15 @@ pub struct Blame {
     explanation: Explanation,
     damaged: u64,
     sample_interval_ns: u64,
-    /// Classes whose time is that of operations of other classes.
+    /// Classes whose operations consist of operations of other classes.
     wholes: Vec<String>,
-    /// From when to when operations are explained.
+    /// The time in which operations are explained.
     window_ns: (u64, u64),
 }
 
 impl Blame {
-    /// Explains operations of at least `slower_than_ns`; `None`: those that the run kept. A run does not keep shorter ones
-    /// than it was told to, so less than that is raised to it and noted in [`Explanation::asked_for_ns`].
+    /// Explains operations of at least `slower_than_ns`; `None`: those that the run recorded. A lower value than the run's
+    /// threshold is raised to it and noted in [`Explanation::asked_for_ns`].
     pub fn new(slower_than_ns: Option<u64>, run: &RunDescription) -> Blame {
         let kept_ns = run.slower_than_ns.max(1);
         let wanted_ns = slower_than_ns.unwrap_or(kept_ns);
@@ -62,8 +62,7 @@ impl Blame {
         }
     }
 
-    /// Explains only this part of each operation: one that began before it, or ended after it, is cut there. The rows that
-    /// overlap that time are enough.
+    /// Explains only the part of each operation within this time. Rows that overlap the time suffice.
     #[must_use]
     pub fn within(self, from_ns: u64, to_ns: u64) -> Blame {
         Blame { window_ns: (from_ns, to_ns), ..self }
@@ -96,7 +95,7 @@ impl Blame {
         }
     }
 
-    /// Adds rows of the table `intervals`, after the events: how many operations there were, and how slow the slowest was.
+    /// Adds rows of the table `intervals`, after the events: they give the number of operations and the slowest.
     pub fn intervals(&mut self, records: &[IntervalRecord]) {
         for record in records {
             if self.wholes.contains(&record.class) {
@@ -110,7 +109,7 @@ impl Blame {
     }
 
     fn slowest(&mut self, class: &str, ns: u64) {
-        if self.explanation.slowest.as_ref().is_none_or(|(_, known_ns)| *known_ns < ns) {
+        if self.explanation.slowest.as_ref().is_none_or(|(_, slowest_ns)| *slowest_ns < ns) {
             self.explanation.slowest = Some((class.to_owned(), ns));
         }
     }
@@ -130,11 +129,11 @@ impl Blame {
         }
     }
 
-    /// Adds rows of the table `requests`, after all of the table `stalls`. The rows may come in any number of parts.
+    /// Adds rows of the table `requests`, after all of the table `stalls`, in any number of parts.
     pub fn requests(&mut self, records: &[RequestRecord]) {
         for record in records {
-            if let Some(place) = self.index.requests.get_mut(&record.request) {
-                *place = Some(Box::new(record.clone()));
+            if let Some(kept) = self.index.requests.get_mut(&record.request) {
+                *kept = Some(Box::new(record.clone()));
             }
         }
     }
@@ -147,12 +146,12 @@ impl Blame {
         }
     }
 
-    /// Explains what came.
+    /// Explains the rows.
     pub fn finish(self) -> Explanation {
         self.finish_with_accounting().0
     }
 
-    /// Explains what came, and keeps the books: an explanation holds only the longest operations one by one.
+    /// Explains the rows, and returns the accounting of every operation; an explanation describes only the longest.
     pub fn finish_with_accounting(self) -> (Explanation, Accounting) {
         let Blame { mut index, own, phases, log, disks, mut explanation, damaged, window_ns, .. } = self;
         (explanation.losses, index.lossy) = log.finish();
@@ -178,17 +177,17 @@ impl Blame {
     }
 }
 
-/// Without the scheduler's tracepoints nobody knows who was on a CPU.
+/// Without the scheduler's tracepoints, running tasks are unknown.
 fn misses_switches(run: &RunDescription) -> bool {
     run.preflight.iter().any(|finding| !finding.available && finding.capability == "tracing: scheduler")
 }
 
-/// From when on the rows of tasks whose operation never ended are not all there: a wait that goes on has no row.
+/// For each task with an unfinished operation, the moment after which rows are missing: a wait that lasts has no row.
 fn silent(index: &RunIndex, operations: &[Operation]) -> HashMap<u32, u64> {
     let mut silent = HashMap::new();
     for operation in operations.iter().filter(|operation| !operation.finished) {
-        let exact = index.rows_of(operation.tid).filter(|(_, row)| row.kind != StallKind::Blocked);
-        let last_ns = exact.map(|(_, row)| row.end_ns).max().unwrap_or(0).max(operation.start_ns);
+        let traced = index.rows_of(operation.tid).filter(|(_, row)| row.kind != StallKind::Blocked);
+        let last_ns = traced.map(|(_, row)| row.end_ns).max().unwrap_or(0).max(operation.start_ns);
         let from_ns: &mut u64 = silent.entry(operation.tid).or_default();
         *from_ns = last_ns.max(*from_ns);
     }

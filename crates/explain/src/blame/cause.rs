@@ -1,52 +1,52 @@
-//! What time is lost to, and how that is known.
+//! The causes of lost time, and the evidence for each.
 
 /// What a task waited for, or did. The names are part of the JSON contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Cause {
-    /// It freed memory itself before it got any.
+    /// The task reclaimed memory itself before an allocation succeeded.
     DirectReclaim,
-    /// Reclaim made it pause, because too much was under way already.
+    /// Reclaim throttled it, because too much reclaim or writeback was in flight.
     ReclaimThrottle,
-    /// It shrank caches (inodes, dentries, a file system's own) to get memory.
+    /// It ran slab shrinkers (inodes, dentries, file-system caches) to get memory.
     Shrinker,
-    /// It moved pages about to get a large piece of memory.
+    /// It compacted memory for a high-order allocation.
     Compaction,
-    /// It was made to pause because too much of the page cache is dirty.
+    /// It was throttled because too much of the page cache is dirty.
     DirtyThrottle,
-    /// It waited for pages to be written that nobody had given to the disk yet.
+    /// It waited for dirty pages that were not yet submitted to the disk.
     WritebackWait,
-    /// It waited for the journal (jbd2): a commit, a handle, space.
+    /// It waited for the jbd2 journal: a commit, a handle, space.
     Journal,
-    /// It waited for the log of XFS: a log force, space.
+    /// It waited for the XFS log: a log force, space.
     FsLog,
-    /// It waited for a transaction, a reservation or the background work of a file system without such a log.
+    /// It waited for a transaction, a reservation or background work of a file system without such a log.
     FsTransaction,
-    /// Its I/O waited for a request to become free, or to be let go by who collected it.
+    /// Its I/O waited for a request (tag), or in a plug.
     RequestWait,
     /// Its request waited in the I/O scheduler.
     SchedulerQueue,
-    /// A limit of its cgroup held its I/O back.
+    /// Its I/O was throttled by its cgroup.
     IoThrottle,
-    /// The device worked on its request.
+    /// The device processed its request.
     Device,
     /// The file system was frozen.
     Frozen,
-    /// It waited for a lock that another task held.
+    /// It waited for a lock held by another task.
     Lock,
-    /// It could have run, and had no CPU.
+    /// It was runnable and waited on the run queue.
     CpuWait,
     /// A page of a mapped file had to be read.
     PageFault,
-    /// A page had to be read back from swap.
+    /// A page had to be read from swap.
     Swap,
-    /// It waited for completions of io_uring or aio, which others work on.
+    /// It waited for io_uring or aio completions, which other tasks produce.
     IoWorker,
-    /// It waited for a server.
+    /// It waited for a file server.
     NetworkFs,
     /// It was on a CPU.
     Running,
-    /// Nothing tells.
+    /// There is no evidence.
     Unexplained,
 }
 
@@ -105,28 +105,28 @@ impl Cause {
         }
     }
 
-    /// Whether it is a cause proper: neither running nor unexplained.
+    /// Whether it is a wait: neither running nor unexplained.
     pub const fn is_wait(self) -> bool {
         !matches!(self, Cause::Running | Cause::Unexplained)
     }
 }
 
-/// How a share of time got its cause, the best first.
+/// How a time got its cause, the best evidence first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Evidence {
-    /// The kernel said so at the time: tracepoints, the scheduler, the life of the request that ended the wait.
+    /// The kernel recorded it at the time: tracepoints, the scheduler, the lifecycle of the request that ended the wait.
     Event,
-    /// The functions that the task slept in say so.
+    /// The kernel stack of the sleep.
     Stack,
-    /// Sums of short waits that fell into the same time say so.
+    /// Sums of short waits in the same time.
     Correlation,
-    /// Nothing does.
+    /// No evidence.
     None,
 }
 
 impl Evidence {
-    /// All of them.
+    /// All kinds of evidence.
     pub const ALL: [Evidence; 4] = [Evidence::Event, Evidence::Stack, Evidence::Correlation, Evidence::None];
 
     /// The name in JSON.
@@ -150,12 +150,12 @@ impl EvidenceTimes {
         self.0[evidence as usize]
     }
 
-    /// Time in all, ns.
+    /// Total time, ns.
     pub fn total_ns(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// The evidence that most of the time has.
+    /// The evidence for most of the time.
     pub fn main(&self) -> Evidence {
         let most = Evidence::ALL.into_iter().rev().max_by_key(|&evidence| self.of(evidence));
         most.unwrap_or(Evidence::None)
@@ -181,11 +181,11 @@ impl Sums {
         &self.0[cause as usize]
     }
 
-    /// What came since an earlier state of the same sums.
+    /// The difference to an earlier state of the same sums.
     pub(super) fn minus(&self, earlier: &Sums) -> Sums {
         let mut since = *self;
-        for (mine, theirs) in since.0.iter_mut().zip(&earlier.0) {
-            mine.0.iter_mut().zip(theirs.0).for_each(|(mine, theirs)| *mine -= theirs);
+        for (later, earlier) in since.0.iter_mut().zip(&earlier.0) {
+            later.0.iter_mut().zip(earlier.0).for_each(|(later, earlier)| *later -= earlier);
         }
         since
     }
@@ -194,13 +194,13 @@ impl Sums {
         self.0.iter().map(EvidenceTimes::total_ns).sum()
     }
 
-    /// The cause with the most time, of several the first in their order; `None` where there is no time.
+    /// The cause with the most time, the first of equal ones; `None` without any time.
     pub(super) fn largest(&self) -> Option<Cause> {
         let most = Cause::ALL.into_iter().rev().max_by_key(|&cause| self.of(cause).total_ns())?;
         (self.of(most).total_ns() > 0).then_some(most)
     }
 
-    /// All that is not zero.
+    /// All parts that are not zero.
     pub(super) fn parts(&self) -> impl Iterator<Item = (Cause, Evidence, u64)> + '_ {
         Cause::ALL
             .into_iter()

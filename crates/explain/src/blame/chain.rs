@@ -1,4 +1,4 @@
-//! Who waited for whom: from a wait through its waker to that one's wait, down to a request, an interrupt or work.
+//! Chains of waits: from a wait through its waker to the waker's own wait, down to a request, an interrupt or work.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,43 +13,43 @@ use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment, Timeline};
 use super::wording::{describe, request_words};
 
-/// No chain is longer.
+/// Maximum length of a chain.
 const LENGTH: usize = 8;
-/// Waits of a waker that are looked at, the latest first: what it waited for last is what it kept others waiting for.
+/// Waits of a waker that are examined, the latest first: its last wait is what it kept others waiting for.
 const LOOKED_AT: usize = 256;
 
 /// Where a chain of waits ends.
 #[derive(Debug, Clone)]
 pub(super) struct End<'a> {
-    /// The last one that waited or worked, and when.
+    /// The last task that waited or ran, and when.
     pub(super) tid: Option<u32>,
     pub(super) at_ns: u64,
     pub(super) request: Option<&'a RequestRecord>,
-    /// A name of what it was about (`super_cache_scan of xfs on 7,0`).
+    /// The row whose detail names the object (`super_cache_scan of xfs on 7,0`).
     pub(super) row: u32,
 }
 
-/// A waker's wait explains the one that it ended if it was at least one such part as long.
+/// A waker's wait explains the wait that it ended if it lasted at least this fraction (1/8) of it.
 const LEAST: u64 = 8;
 
-/// What a waker did while others waited for it.
-struct Meanwhile {
+/// What a waker waited for while others waited for it.
+struct WakerWait {
     row: u32,
     cause: Cause,
     ns: u64,
 }
 
-/// Where the waits that a row begins end.
+/// The end of the chain of waits that starts with a row.
 pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
     let mut end = End { tid: None, at_ns: index.row(row).end_ns, request: None, row };
-    follow(index, row, cause, |step| match step {
+    walk(index, row, cause, |step| match step {
         Step::Waits { row, .. } => end.row = row,
         Step::Request { request, .. } => end.request = Some(request),
         Step::Works { tid, at_ns, .. } => (end.tid, end.at_ns) = (Some(tid), at_ns),
     });
     if let Some(request) = end.request {
         if request.throttled {
-            // Who let it go in the end is not who made it; the limit is that of the one that waits, as far as we know.
+            // The task that released it is not its submitter. The limit is taken to be that of the waiting task.
             let last = index.row(end.row);
             return End { tid: Some(last.tid), at_ns: last.end_ns, ..end };
         }
@@ -64,10 +64,10 @@ enum Step<'a> {
         cause: Cause,
         ns: u64,
     },
-    /// `told`: the wait for it says what its life was.
+    /// `described`: the wait for the request already describes its lifecycle.
     Request {
         request: &'a RequestRecord,
-        told: bool,
+        described: bool,
     },
     Works {
         tid: u32,
@@ -76,8 +76,8 @@ enum Step<'a> {
     },
 }
 
-/// Tells each step after the row itself.
-fn follow<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut tell: impl FnMut(Step<'a>)) {
+/// Visits each step after the row itself.
+fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit: impl FnMut(Step<'a>)) {
     let mut seen = HashSet::from([index.row(first).tid]);
     let (mut at, mut cause) = (first, cause);
     let limit_ns = index.row(first).start_ns;
@@ -86,29 +86,29 @@ fn follow<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut tell: impl FnMu
         if matches!(cause, Cause::CpuWait | Cause::Running) || !matches!(row.kind, StallKind::OffCpu) {
             return;
         }
-        let told = index.is_of_request(row, cause);
+        let described = index.is_of_request(row, cause);
         let request = index.request(row).filter(|_| ends_with_request(cause));
-        if let Some(request) = request.filter(|request| told || explains(request, row)) {
-            tell(Step::Request { request, told });
+        if let Some(request) = request.filter(|request| described || explains(request, row)) {
+            visit(Step::Request { request, described });
             return;
         }
         let by_interrupt = index.stack(row.waker_stack).is_some_and(|stack| stack.interrupt);
         let waker = row.waker_tid.filter(|&tid| tid != 0 && !by_interrupt && seen.insert(tid));
         let (from_ns, to_ns) = (row.start_ns.max(limit_ns), row.runnable_ns);
         let wait = waker.filter(|_| from_ns < to_ns).and_then(|waker| longest_wait(index, waker, from_ns, to_ns));
-        // A worker that had nothing else to do acts at once when a request is done: then it is the request that took so long.
+        // An idle worker acts as soon as a request completes: then the request is what took the time.
         let request = request.or_else(|| index.request(row).filter(|request| explains(request, row)));
         match (wait.filter(|wait| wait.ns >= (to_ns - from_ns) / LEAST), request, waker) {
             (Some(wait), ..) => {
-                tell(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns });
+                visit(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns });
                 (at, cause) = (wait.row, wait.cause);
             }
             (None, Some(request), _) => {
-                tell(Step::Request { request, told });
+                visit(Step::Request { request, described });
                 return;
             }
             (None, None, Some(waker)) if from_ns < to_ns => {
-                tell(Step::Works { tid: waker, at_ns: to_ns, ns: to_ns - from_ns });
+                visit(Step::Works { tid: waker, at_ns: to_ns, ns: to_ns - from_ns });
                 return;
             }
             (None, None, _) => return,
@@ -116,8 +116,8 @@ fn follow<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut tell: impl FnMu
     }
 }
 
-/// Whether a wait was as long as the request that ended it, more or less. Else that was the last of many, and whoever made
-/// them all knows more.
+/// Whether a wait lasted about as long as the request that ended it. Otherwise the request was the last of many, and its
+/// submitter is the better explanation.
 fn explains(request: &RequestRecord, row: &Row) -> bool {
     let within_ns = request.completed_ns.saturating_sub(request.began_ns().max(row.start_ns));
     request.throttled || within_ns >= (row.runnable_ns - row.start_ns) / LEAST
@@ -128,13 +128,13 @@ fn ends_with_request(cause: Cause) -> bool {
     matches!(cause, Device | IoThrottle | PageFault | RequestWait | SchedulerQueue | Swap | WritebackWait)
 }
 
-/// What a task waited for most between two moments; `None` where it is not known to have waited for anything.
-fn longest_wait(index: &RunIndex, tid: u32, from_ns: u64, to_ns: u64) -> Option<Meanwhile> {
-    let mut sleeps = Most::default();
-    let mut spans = Most::default();
+/// A task's main wait between two moments; `None` where no wait is recorded.
+fn longest_wait(index: &RunIndex, tid: u32, from_ns: u64, to_ns: u64) -> Option<WakerWait> {
+    let mut sleeps = WaitsByCause::default();
+    let mut spans = WaitsByCause::default();
     for (at, row) in index.rows_between(tid, from_ns, to_ns).take(LOOKED_AT) {
         let idle = index.stack(row.stack).is_some_and(|stack| stack.idle);
-        // Who was idle had no work; but from its waking on it was late.
+        // An idle task had no work; from its wakeup on it was late.
         let (cause, since_ns) =
             if idle { (Cause::CpuWait, row.runnable_ns) } else { (index.main_cause(at), row.start_ns) };
         let ns = row.end_ns.min(to_ns).saturating_sub(since_ns.max(from_ns));
@@ -144,15 +144,15 @@ fn longest_wait(index: &RunIndex, tid: u32, from_ns: u64, to_ns: u64) -> Option<
             _ => {}
         }
     }
-    // Spans hold sleeps; the sleeps know their wakers.
-    sleeps.most().or_else(|| spans.most()).map(|wait| Meanwhile { ns: wait.ns.min(to_ns - from_ns), ..wait })
+    // Spans contain sleeps, and sleeps have wakers.
+    sleeps.longest().or_else(|| spans.longest()).map(|wait| WakerWait { ns: wait.ns.min(to_ns - from_ns), ..wait })
 }
 
 /// Time by cause, and the longest row of each.
 #[derive(Default)]
-struct Most(HashMap<Cause, (u64, u64, u32)>);
+struct WaitsByCause(HashMap<Cause, (u64, u64, u32)>);
 
-impl Most {
+impl WaitsByCause {
     fn add(&mut self, cause: Cause, ns: u64, row: u32) {
         if ns == 0 {
             return;
@@ -164,19 +164,19 @@ impl Most {
         }
     }
 
-    fn most(self) -> Option<Meanwhile> {
-        let most = self.0.into_iter().max_by_key(|(cause, (sum_ns, _, row))| (*sum_ns, *cause, *row));
-        most.map(|(cause, (ns, _, row))| Meanwhile { row, cause, ns })
+    fn longest(self) -> Option<WakerWait> {
+        let longest = self.0.into_iter().max_by_key(|(cause, (sum_ns, _, row))| (*sum_ns, *cause, *row));
+        longest.map(|(cause, (ns, _, row))| WakerWait { row, cause, ns })
     }
 }
 
-/// The chain from what an operation waited for longest, and the request at its end.
+/// The chain that starts with an operation's longest wait, and the request at its end.
 pub(super) fn of_operation(
     index: &RunIndex,
     operation: &Operation,
     timeline: &Timeline,
 ) -> (Vec<Link>, Option<RequestLife>) {
-    let Some(Longest { row, follow: first, cause, ns }) = longest(index, operation, timeline) else {
+    let Some(LongestWait { row, follow: first, cause, ns }) = longest(index, operation, timeline) else {
         return (Vec::new(), None);
     };
     let link = |row: u32, cause: Cause, time_ns: u64| Link {
@@ -193,55 +193,55 @@ pub(super) fn of_operation(
         chain.push(link(row, cause, ns));
     }
     let mut last = None;
-    follow(index, first, cause, |step| match step {
+    walk(index, first, cause, |step| match step {
         Step::Waits { row, cause, ns } => chain.push(link(row, cause, ns)),
-        Step::Request { request, told } => {
-            last = Some(life(index, request));
-            if !told {
+        Step::Request { request, described } => {
+            last = Some(lifecycle(index, request));
+            if !described {
                 chain.push(request_link(index, request, chain.last().map_or(0, |link| link.time_ns)));
             }
         }
         Step::Works { tid, at_ns, ns } => chain.push(Link {
             task: Some(index.tasks.who(tid, at_ns, &index.names)),
             cause: Cause::Running,
-            detail: Some("no long wait of its own was seen".to_owned()),
+            detail: Some("no long wait seen".to_owned()),
             time_ns: ns,
         }),
     });
     (chain, last)
 }
 
-/// A request as a step of its own, within the time of the wait for it.
+/// A request as a step, within the time of the wait for it.
 fn request_link(index: &RunIndex, request: &RequestRecord, waited_ns: u64) -> Link {
     Link {
-        task: Some(life(index, request).task),
+        task: Some(lifecycle(index, request).task),
         cause: request::main_cause(request),
         detail: Some(request_words(request)),
         time_ns: if request.throttled { waited_ns } else { request.lived_ns().min(waited_ns) },
     }
 }
 
-/// The wait that holds most of an operation.
-struct Longest {
-    /// The row that says most about it.
+/// An operation's longest wait.
+struct LongestWait {
+    /// The most specific row.
     row: u32,
-    /// The row that its chain goes on from.
+    /// The row that its chain continues from.
     follow: u32,
     cause: Cause,
     ns: u64,
 }
 
-/// Pieces of an operation that are smaller than such a part of it are not added up by row: there may be very many.
+/// Pieces smaller than this fraction (1/4096) of an operation are not summed by row, because there may be very many.
 const SMALL: u64 = 4096;
 
-fn longest(index: &RunIndex, operation: &Operation, timeline: &Timeline) -> Option<Longest> {
-    let mut by_row: HashMap<(u32, Cause), Longest> = HashMap::new();
-    let mut longest_small: Option<Longest> = None;
+fn longest(index: &RunIndex, operation: &Operation, timeline: &Timeline) -> Option<LongestWait> {
+    let mut by_row: HashMap<(u32, Cause), LongestWait> = HashMap::new();
+    let mut longest_small: Option<LongestWait> = None;
     let mut longest_piece_ns: HashMap<(u32, Cause), u64> = HashMap::new();
     for segment in timeline.between(operation.start_ns, operation.end_ns) {
         let Some(row) = segment.row().filter(|_| segment.cause.is_wait()) else { continue };
         let (cause, ns) = (segment.cause, segment.ns());
-        let piece = || Longest { row, follow: chain_row(index, &segment).unwrap_or(row), cause, ns };
+        let piece = || LongestWait { row, follow: chain_row(index, &segment).unwrap_or(row), cause, ns };
         if ns < operation.ns() / SMALL {
             if longest_small.as_ref().is_none_or(|longest| longest.ns < ns) {
                 longest_small = Some(piece());
@@ -249,7 +249,7 @@ fn longest(index: &RunIndex, operation: &Operation, timeline: &Timeline) -> Opti
             continue;
         }
         let longest_ns = longest_piece_ns.entry((row, cause)).or_default();
-        let sum = by_row.entry((row, cause)).or_insert_with(|| Longest { ns: 0, ..piece() });
+        let sum = by_row.entry((row, cause)).or_insert_with(|| LongestWait { ns: 0, ..piece() });
         sum.ns += ns;
         if ns > *longest_ns {
             (*longest_ns, sum.follow) = (ns, piece().follow);
@@ -258,16 +258,15 @@ fn longest(index: &RunIndex, operation: &Operation, timeline: &Timeline) -> Opti
     by_row.into_values().max_by_key(|sum| (sum.ns, sum.cause, sum.row)).or(longest_small)
 }
 
-/// The row from which a segment's chain goes on: the sleep, or, where the sleep was for another thread, what that one
-/// did.
+/// The row that a segment's chain continues from: the sleep or, where the sleep was for another thread, that thread's row.
 pub(super) fn chain_row(index: &RunIndex, segment: &Segment) -> Option<u32> {
-    let of_other =
+    let is_other_thread =
         segment.off != NO_ROW && segment.by != NO_ROW && index.row(segment.by).tid != index.row(segment.off).tid;
-    if of_other || segment.off == NO_ROW { segment.row() } else { Some(segment.off) }
+    if is_other_thread || segment.off == NO_ROW { segment.row() } else { Some(segment.off) }
 }
 
-/// A request as it is shown.
-pub(super) fn life(index: &RunIndex, record: &RequestRecord) -> RequestLife {
+/// A request for display.
+fn lifecycle(index: &RunIndex, record: &RequestRecord) -> RequestLife {
     RequestLife {
         device: record.device,
         sector: record.sector,

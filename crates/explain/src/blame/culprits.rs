@@ -1,4 +1,4 @@
-//! Who stands at the ends of the chains of all operations.
+//! Root blockers: the ends of the chains of waits of all operations.
 
 use std::collections::HashMap;
 
@@ -11,9 +11,10 @@ use super::explanation::{Culprit, Who};
 use super::names::Name;
 use super::operations::Operation;
 use super::run_index::RunIndex;
+use super::timeline::{Segment, Timeline};
 use super::timelines::Timelines;
 
-/// Culprits that are kept: those with the most time.
+/// Culprits kept: those with the most time.
 const KEPT: usize = 100;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,24 +25,41 @@ struct Key {
     cause: Cause,
 }
 
-/// Adds up what each culprit cost all operations.
+/// Sums the time that each root blocker cost all operations, which are ordered by task.
 pub(super) fn culprits(
     index: &RunIndex,
     operations: &[Operation],
     timelines: &mut Timelines<'_>,
     disks: &Disks,
 ) -> Vec<Culprit> {
-    let mut times: HashMap<Key, u64> = HashMap::new();
-    let mut keys: HashMap<(u32, Cause), Key> = HashMap::new();
-    // Operations are ordered by task.
+    let mut costs = Costs { index, disks, times: HashMap::new(), keys: HashMap::new() };
     for operations in operations.chunk_by(|a, b| a.tid == b.tid) {
+        costs.add_task(operations, &timelines.get(operations[0].tid));
+    }
+    let mut times: Vec<(Key, u64)> = costs.times.into_iter().collect();
+    times.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    times.truncate(KEPT);
+    times.into_iter().map(|(key, time_ns)| culprit(index, key, time_ns, disks)).collect()
+}
+
+/// Time by root blocker.
+struct Costs<'a> {
+    index: &'a RunIndex,
+    disks: &'a Disks,
+    times: HashMap<Key, u64>,
+    /// The root blocker of each row and cause, found once.
+    keys: HashMap<(u32, Cause), Key>,
+}
+
+impl Costs<'_> {
+    /// Adds the waits of one task's operations. Time within several operations counts for each.
+    fn add_task(&mut self, operations: &[Operation], timeline: &Timeline) {
         let mut borders: Vec<(u64, i64)> =
-            operations.iter().flat_map(|one| [(one.start_ns, 1), (one.end_ns, -1)]).collect();
+            operations.iter().flat_map(|operation| [(operation.start_ns, 1), (operation.end_ns, -1)]).collect();
         borders.sort_unstable();
         let mut borders = borders.into_iter().peekable();
         let mut covered: i64 = 0;
-        let timeline = timelines.get(operations[0].tid);
-        // No operation begins or ends within a segment that a row changes at; joined ones are cut again here.
+        // Segments are cut at operations' borders when they are made, then joined again; cut them here once more.
         for segment in timeline.segments() {
             let mut from_ns = segment.start_ns;
             loop {
@@ -50,13 +68,7 @@ pub(super) fn culprits(
                 }
                 let to_ns = borders.peek().map_or(segment.end_ns, |&(at_ns, _)| at_ns.min(segment.end_ns));
                 if covered > 0 && segment.cause.is_wait() {
-                    let row = chain_row(index, segment).unwrap_or_default();
-                    let key = keys.entry((row, segment.cause)).or_insert_with(|| key(index, disks, row, segment.cause));
-                    let ns = (to_ns - from_ns) * covered.unsigned_abs();
-                    match times.get_mut(key) {
-                        Some(time_ns) => *time_ns += ns,
-                        None => drop(times.insert(key.clone(), ns)),
-                    }
+                    self.add(segment, (to_ns - from_ns) * covered.unsigned_abs());
                 }
                 from_ns = to_ns;
                 if from_ns >= segment.end_ns {
@@ -65,15 +77,21 @@ pub(super) fn culprits(
             }
         }
     }
-    let mut times: Vec<(Key, u64)> = times.into_iter().collect();
-    times.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    times.truncate(KEPT);
-    times.into_iter().map(|(key, time_ns)| culprit(index, key, time_ns, disks)).collect()
+
+    fn add(&mut self, segment: &Segment, ns: u64) {
+        let row = chain_row(self.index, segment).unwrap_or_default();
+        let new_key = || key(self.index, self.disks, row, segment.cause);
+        let key = self.keys.entry((row, segment.cause)).or_insert_with(new_key);
+        match self.times.get_mut(key) {
+            Some(time_ns) => *time_ns += ns,
+            None => drop(self.times.insert(key.clone(), ns)),
+        }
+    }
 }
 
 fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause) -> Key {
     if cause == Cause::CpuWait {
-        // Of all that had the CPU meanwhile the last one is known, and of short waits nobody.
+        // The last task that ran on the CPU before it is known; for short waits, none is.
         let (row, tid) = (index.row(row), index.row(row).behind_tid);
         let process = tid.map(|tid| index.tasks.process(tid, row.end_ns, &index.names));
         let cgroup = tid.and_then(|tid| index.tasks.cgroup(tid, row.end_ns));
@@ -81,7 +99,7 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause) -> Key {
     }
     let end = end(index, row, cause);
     let last = index.row(end.row);
-    // Who works for its own memory is its own culprit.
+    // A task that reclaims memory for itself is its own culprit.
     let own = matches!(cause, Cause::DirectReclaim | Cause::Shrinker | Cause::Compaction | Cause::ReclaimThrottle);
     let tid = if own { Some(index.row(row).tid) } else { end.tid };
     let process = tid.map(|tid| index.tasks.process(tid, end.at_ns, &index.names));

@@ -9,7 +9,7 @@ use model::run::{Device, Mount};
 #[derive(Debug, Default)]
 pub(super) struct Disks {
     mounts: HashMap<DeviceNumber, Vec<String>>,
-    /// Disks by name, and file systems without a disk number of their own by theirs.
+    /// Disks by name; file systems without a disk number by the number of their mount.
     disks: HashMap<String, DeviceNumber>,
 }
 
@@ -20,7 +20,7 @@ impl Disks {
             found.disks.extend(device(&disk.number).map(|number| (disk.name.clone(), number)));
         }
         for mount in mounts {
-            // A mount's own number may be that of a partition or, with btrfs, of no disk at all; the source names it.
+            // A mount's number may be that of a partition or, on btrfs, of no disk. The source names the disk.
             let source = mount.source.strip_prefix("/dev/").unwrap_or_default();
             let is_disk = |disk: &&Device| !disk.name.is_empty() && source.starts_with(&disk.name);
             let disk = devices.iter().filter(is_disk).max_by_key(|disk| disk.name.len());
@@ -39,7 +39,7 @@ impl Disks {
         found
     }
 
-    /// The file system of a disk that has only one.
+    /// The file system of a disk with only one.
     pub(super) fn file_system(&self, device: DeviceNumber) -> Option<String> {
         match self.mounts.get(&device).map(Vec::as_slice) {
             Some([only]) => Some(only.clone()),
@@ -47,7 +47,7 @@ impl Disks {
         }
     }
 
-    /// The disk in words such as `super_cache_scan of xfs on loop0`, `dirty 1 MiB, on 7:0 ...`, `inode 131 on 0,39`.
+    /// The disk in a detail such as `super_cache_scan of xfs on loop0`, `dirty 1 MiB, on 7:0 ...`, `inode 131 on 0,39`.
     pub(super) fn device_in(&self, words: &str) -> Option<DeviceNumber> {
         let mut words = words.split([' ', ':', ',']).skip_while(|word| *word != "on").skip(1);
         let (first, second) = (words.next()?, words.next());

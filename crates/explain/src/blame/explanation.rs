@@ -9,35 +9,35 @@ use super::cause::{Cause, EvidenceTimes};
 /// Why a run's slow operations were slow.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Explanation {
-    /// The model that made the run; `None` of every run on a machine.
+    /// The model that simulated the run; `None` for a run on a machine.
     pub simulated: Option<Origin>,
-    /// Operations that took at least so long are explained.
+    /// Operations at least this long are explained.
     pub slower_than_ns: u64,
-    /// The person asked for shorter ones, which the run did not keep.
+    /// The threshold requested, where it is below what the run recorded.
     pub asked_for_ns: Option<u64>,
-    /// How the kernel was traced; `None` where it was not, and only repeated looks at blocked tasks explain anything.
+    /// How the kernel was traced; `None` without a trace, where only polls of blocked tasks explain anything.
     pub trace: Option<TraceSettings>,
-    /// Operations that the load finished within the measured phases, slow or not; `None` without a load of ours.
+    /// Operations that the load finished within the measured phases, slow or not; `None` without a load.
     pub operations: Option<u64>,
     /// The slowest operation of the load, explained or not: class and latency, ns.
     pub slowest: Option<(String, u64)>,
-    /// Slow operations that ended outside of the measured phases, which count nowhere.
+    /// Slow operations that ended outside the measured phases; excluded.
     pub outside: u64,
-    /// Slow operations that are explained.
+    /// Slow operations explained.
     pub slow_operations: u64,
-    /// Those among them that are not the load's own: system calls, page faults and waits of other programs.
+    /// Those of other programs, not of the load: system calls, page faults and waits.
     pub others: u64,
     /// Sum of their durations, ns. The times of [`Explanation::causes`] add up to it.
     pub wall_ns: u64,
-    /// Time by cause, `running` and `unexplained` among them; the largest first, none that is zero.
+    /// Time by cause, including `running` and `unexplained`; the largest first, zeros omitted.
     pub causes: Vec<CauseTime>,
-    /// The same by class of operation; the one with the most time first.
+    /// The same by class of operation, the class with the most time first.
     pub classes: Vec<ClassTimes>,
-    /// Who stands at the ends of the chains; the most time first. Running and unexplained time has no culprit.
+    /// Root blockers, the most time first. Running and unexplained time has none.
     pub culprits: Vec<Culprit>,
     /// The longest operations, the longest first.
     pub stalls: Vec<Stall>,
-    /// What was lost or is missing, so that shares may be too small.
+    /// What was lost or is missing: shares may be too small.
     pub losses: Losses,
 }
 
@@ -56,24 +56,24 @@ impl Explanation {
 /// Time that operations lost to one cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CauseTime {
-    /// Which.
+    /// The cause.
     pub cause: Cause,
-    /// How long, ns.
+    /// Duration, ns.
     pub time_ns: u64,
     /// Operations that lost any time to it.
     pub operations: u64,
-    /// Operations that lost more time to it than to any other cause. Over all causes they add up to the operations.
+    /// Operations that lost more time to it than to any other cause. Over all causes these sum to the number of operations.
     pub most_of: u64,
-    /// How it is known; adds up to the time.
+    /// By evidence; sums to the time.
     pub evidence: EvidenceTimes,
 }
 
-/// One class of operations: the load's name for it, or the system call's.
+/// One class of operations, named by the load or by the system call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassTimes {
-    /// Which.
+    /// The cause.
     pub class: String,
-    /// Slow ones.
+    /// Slow operations.
     pub operations: u64,
     /// Sum of their durations, ns.
     pub wall_ns: u64,
@@ -86,7 +86,7 @@ pub struct ClassTimes {
 pub struct Who {
     /// Kernel thread id.
     pub tid: u32,
-    /// Its name, where the run knows it.
+    /// Its name, where the run recorded it.
     pub name: Option<String>,
 }
 
@@ -100,11 +100,11 @@ impl std::fmt::Display for Who {
     }
 }
 
-/// What stands at the end of chains of waits.
+/// A root blocker: the end of chains of waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Culprit {
-    /// The thread that the last wait was for, or whose request it was; `None` where an interrupt, a limit or nobody
-    /// known ended it.
+    /// The thread that the last wait was for, or that submitted the request; `None` where an interrupt, a limit or an
+    /// unknown task ended it.
     pub task: Option<Who>,
     /// Its cgroup.
     pub cgroup: Option<String>,
@@ -112,16 +112,16 @@ pub struct Culprit {
     pub device: Option<DeviceNumber>,
     /// The file system on it: type and mount point.
     pub file_system: Option<String>,
-    /// What the operations themselves waited for.
+    /// What the operations waited for.
     pub cause: Cause,
-    /// How long, ns.
+    /// Duration, ns.
     pub time_ns: u64,
 }
 
 /// One slow operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stall {
-    /// Whose.
+    /// The thread.
     pub task: Who,
     /// Its cgroup.
     pub cgroup: Option<String>,
@@ -131,13 +131,13 @@ pub struct Stall {
     pub path: Option<String>,
     /// Start on the monotonic clock.
     pub start_ns: u64,
-    /// How long, ns; until the last look, where it had not ended.
+    /// Duration, ns; until the last poll, where it had not ended.
     pub duration_ns: u64,
     /// Whether it had ended.
     pub finished: bool,
-    /// Where the time went, the largest first. The times add up to the duration.
+    /// Time by cause, the largest first. The times sum exactly to the duration.
     pub causes: Vec<StallCause>,
-    /// What it waited for longest, and what that waited for, and so on.
+    /// The longest wait, what that wait was for, and so on.
     pub chain: Vec<Link>,
     /// The request at the end of the chain.
     pub request: Option<RequestLife>,
@@ -146,30 +146,30 @@ pub struct Stall {
 /// Time that one operation lost to one cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StallCause {
-    /// Which.
+    /// The cause.
     pub cause: Cause,
-    /// How long, ns.
+    /// Duration, ns.
     pub time_ns: u64,
-    /// How it is known; adds up to the time.
+    /// By evidence; sums to the time.
     pub evidence: EvidenceTimes,
-    /// What is known of the longest piece of it, in words.
+    /// Description of its longest piece.
     pub detail: Option<String>,
 }
 
 /// One step of a chain of waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Who waited, or did.
+    /// The thread that waited or ran.
     pub task: Option<Who>,
-    /// For what.
+    /// What for.
     pub cause: Cause,
-    /// What is known of it, in words.
+    /// Description.
     pub detail: Option<String>,
-    /// How much of the step before it explains, ns.
+    /// The part of the previous step that it explains, ns.
     pub time_ns: u64,
 }
 
-/// A block request, as far as it matters to those who waited for it.
+/// A block request, as seen by the tasks that waited for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestLife {
     /// The disk.
@@ -178,34 +178,34 @@ pub struct RequestLife {
     pub sector: u64,
     /// Length.
     pub bytes: u32,
-    /// blktrace's letters.
+    /// As blktrace's RWBS letters.
     pub kind: model::block::Kind,
-    /// Who made it.
+    /// The submitter.
     pub task: Who,
-    /// From the queue to the device, ns; `None` where it did not wait in the queue, or was not seen to.
+    /// From insertion to issue, ns; `None` where it was not queued, or the events were not recorded.
     pub queue_ns: Option<u64>,
-    /// At the device, ns; `None` where the begin was not seen.
+    /// At the device, ns; `None` where the issue was not recorded.
     pub device_ns: Option<u64>,
-    /// A limit of its cgroup held it back.
+    /// It was throttled by its cgroup.
     pub throttled: bool,
-    /// Requests before it when it came, by kind.
+    /// Requests in flight when it was queued, by kind.
     pub in_flight: KindCounts,
-    /// Requests that came later and were done earlier, by kind.
+    /// Requests queued later and completed earlier, by kind.
     pub overtaken_by: KindCounts,
 }
 
-/// What is not in the rows.
+/// What the rows lack.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Losses {
-    /// What was lost, and how many.
+    /// What was lost, and its count.
     pub lost: Vec<(String, u64)>,
-    /// Tables that were given up, and why.
+    /// Tables that were dropped, and why.
     pub tables: Vec<(String, String)>,
     /// What could not be traced: what, why, remedy.
     pub missing: Vec<(String, Option<String>, Option<String>)>,
-    /// Rows that contradict themselves and were not used.
+    /// Inconsistent rows, ignored.
     pub damaged: u64,
-    /// Waits that name a request, and the request is not in the run.
+    /// Waits that name a request missing from the run.
     pub unknown_requests: u64,
 }
 

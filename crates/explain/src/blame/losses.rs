@@ -1,4 +1,4 @@
-//! What is not in the rows, and when it was lost.
+//! What the rows lack, and when it was lost.
 
 use model::event::RunEvent;
 use model::preflight::Finding;
@@ -6,10 +6,10 @@ use model::preflight::Finding;
 use super::explanation::Losses;
 use super::operations::joined;
 
-/// Losses that have nothing to do with what tasks waited for.
+/// Losses that do not concern waits of tasks.
 const ELSEWHERE: &[&str] =
     &["rows of metrics", "rows of samples", "rows of descriptors", "rows of intervals", "rows of request_intervals"];
-/// Losses after which what is there is as true as before: operations are missing, not their waits.
+/// Losses of operations or requests. The recorded waits stay complete.
 const WHOLE: &[&str] = &[
     "slow operations",
     "failed operations",
@@ -33,12 +33,12 @@ impl LossLog {
     pub(super) fn new(preflight: &[Finding]) -> LossLog {
         let of_tracing = |finding: &&Finding| !finding.available && is_tracing(&finding.capability);
         let missing = preflight.iter().filter(of_tracing);
-        let missing = missing.map(|one| (one.capability.clone(), one.why.clone(), one.remedy.clone())).collect();
+        let missing =
+            missing.map(|finding| (finding.capability.clone(), finding.why.clone(), finding.remedy.clone())).collect();
         LossLog { losses: Losses { missing, ..Losses::default() }, times: Vec::new() }
     }
 
-    /// Takes note of an event. Losses are noticed at most `interval_ns` after they happened, or two of them on a busy
-    /// machine.
+    /// Adds an event. A loss is noticed at most `interval_ns` after it happened, twice that on a busy machine.
     pub(super) fn event(&mut self, event: &RunEvent, interval_ns: u64) {
         match event {
             RunEvent::Loss { what, count, at_ns } if !ELSEWHERE.contains(&what.as_str()) => {
@@ -60,13 +60,13 @@ impl LossLog {
         }
     }
 
-    /// The losses, and the times in which rows may be missing.
+    /// The losses, and the times at which rows may be missing.
     pub(super) fn finish(self) -> (Losses, Vec<(u64, u64)>) {
         (self.losses, joined(self.times, 0).into_iter().filter(|(from, to)| from < to).collect())
     }
 }
 
-/// Whether a finding is about the tracer.
+/// Whether a finding concerns the tracer.
 fn is_tracing(capability: &str) -> bool {
     let capability = capability.to_lowercase();
     ["trac", "bpf", "blocked"].iter().any(|word| capability.contains(word)) && capability != "tracepoint counters"

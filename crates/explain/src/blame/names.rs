@@ -10,19 +10,19 @@ pub(super) struct Name(u32);
 /// All strings.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    known: HashMap<Arc<str>, Name>,
+    by_text: HashMap<Arc<str>, Name>,
     texts: Vec<Arc<str>>,
 }
 
 impl Names {
     pub(super) fn insert(&mut self, text: &str) -> Name {
-        if let Some(name) = self.known.get(text) {
+        if let Some(name) = self.by_text.get(text) {
             return *name;
         }
-        let name = Name(u32::try_from(self.texts.len()).expect("memory is full long before"));
+        let name = Name(u32::try_from(self.texts.len()).expect("memory runs out long before 2^32 names"));
         let text: Arc<str> = text.into();
         self.texts.push(text.clone());
-        self.known.insert(text, name);
+        self.by_text.insert(text, name);
         name
     }
 

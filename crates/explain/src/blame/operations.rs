@@ -1,6 +1,6 @@
-//! Which times are operations to be explained.
+//! The operations to explain.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use model::operation::{OperationKind, OperationRecord};
 use model::stall::StallKind;
@@ -9,13 +9,13 @@ use super::names::{Name, Names};
 use super::rows::{LONGEST_NS, Row};
 use super::run_index::RunIndex;
 
-/// The class of a page fault outside of a followed system call.
+/// The class of a page fault outside a traced system call.
 const PAGE_FAULT: &str = "page_fault";
-/// The class of a wait that was looked at, of which nothing else is kept.
+/// The class of a polled wait of which nothing else is known.
 const BLOCKED: &str = "blocked";
-/// The class of a round of the load's combined work: it is slow because a step of it was.
+/// The class of a round of the load's combined work. A round is slow because a step of it was.
 pub(super) const ROUND: &str = "round";
-/// Sleeps of one page fault may be so far apart: the handler works between them.
+/// Maximum gap between sleeps of one page fault: the handler runs between them.
 const SAME_FAULT_NS: u64 = 100_000;
 
 /// An operation.
@@ -27,7 +27,7 @@ pub(super) struct Operation {
     pub(super) class: Name,
     pub(super) path: Option<Name>,
     pub(super) finished: bool,
-    /// The load's.
+    /// An operation of the load.
     pub(super) own: bool,
 }
 
@@ -37,7 +37,7 @@ impl Operation {
     }
 }
 
-/// Operations of the load's own, as they come. One that is seen again and again while it is stuck is one.
+/// Operations of the load. A stuck operation that is reported repeatedly is one operation.
 #[derive(Debug, Default)]
 pub(super) struct OwnOperations {
     all: Vec<Operation>,
@@ -45,7 +45,7 @@ pub(super) struct OwnOperations {
 }
 
 impl OwnOperations {
-    /// `false`: the record contradicts itself.
+    /// `false` for an inconsistent record.
     pub(super) fn insert(&mut self, record: &OperationRecord, names: &mut Names) -> bool {
         if record.class == ROUND || record.duration_ns == 0 {
             return true;
@@ -83,20 +83,20 @@ impl OwnOperations {
     }
 }
 
-/// Times that are taken, by task; ordered, apart from each other.
+/// Times covered by operations, by task; ordered and disjoint.
 #[derive(Debug, Default)]
-struct Taken(HashMap<u32, Vec<(u64, u64)>>);
+struct BusyTimes(HashMap<u32, Vec<(u64, u64)>>);
 
-impl Taken {
-    fn of(times: impl Iterator<Item = (u32, u64, u64)>) -> Taken {
-        let mut taken: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
+impl BusyTimes {
+    fn of(times: impl Iterator<Item = (u32, u64, u64)>) -> BusyTimes {
+        let mut busy: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
         for (who, start_ns, end_ns) in times {
-            taken.entry(who).or_default().push((start_ns, end_ns));
+            busy.entry(who).or_default().push((start_ns, end_ns));
         }
-        for times in taken.values_mut() {
+        for times in busy.values_mut() {
             *times = joined(std::mem::take(times), 0);
         }
-        Taken(taken)
+        BusyTimes(busy)
     }
 
     fn overlaps(&self, who: u32, start_ns: u64, end_ns: u64) -> bool {
@@ -119,41 +119,85 @@ pub(super) fn joined(mut times: Vec<(u64, u64)>, gap_ns: u64) -> Vec<(u64, u64)>
     joined
 }
 
-/// All operations: the load's own, and those of other tasks that lie in none of them.
+/// All operations: the load's, and those of other tasks outside of them.
 pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64) -> Vec<Operation> {
     let (page_fault, blocked) = (index.names.insert(PAGE_FAULT), index.names.insert(BLOCKED));
-    let loads = index.tasks.processes(own.iter().map(|own| (own.tid, own.start_ns)));
-    let by_task = Taken::of(own.iter().map(|own| (own.tid, own.start_ns, own.end_ns)));
-    // What the load's other threads do meanwhile belongs to the operation of the one that waits for them.
-    let by_load = Taken::of(own.iter().map(|own| (0, own.start_ns, own.end_ns)));
-    let is_own = |row: &Row| {
-        let of_load = || index.tasks.pid(row.tid, row.start_ns).is_some_and(|pid| loads.contains(&pid));
-        by_task.overlaps(row.tid, row.start_ns, row.end_ns)
-            || (by_load.overlaps(0, row.start_ns, row.end_ns) && of_load())
-    };
+    let search = Search::new(index, &own, slower_than_ns);
     let mut operations: Vec<Operation> = own.into_iter().filter(|own| own.ns() >= slower_than_ns).collect();
-    let before = operations.len();
-    let calls = index.rows.iter().filter(|row| row.kind == StallKind::SystemCall && !is_own(row));
-    operations.extend(calls.filter(|row| row.end_ns - row.start_ns >= slower_than_ns).map(|row| Operation {
-        tid: row.tid,
-        start_ns: row.start_ns,
-        end_ns: row.end_ns,
-        class: row.call.unwrap_or(blocked),
-        path: row.path,
-        finished: true,
-        own: false,
-    }));
-    // What is found begins with a row, whose system call and file, where it has them, are those of the operation.
-    let waits = |kind: StallKind, wanted: &dyn Fn(&Row) -> bool, gap_ns: u64, class: Name, taken: &Taken| {
-        let mut found: Vec<Operation> = Vec::new();
-        for rows in index.rows.chunk_by(|a, b| a.tid == b.tid) {
-            let is_wanted = |row: &&Row| row.kind == kind && wanted(row) && !is_own(row);
+    let mut found = search.calls(blocked);
+    let faults = |row: &Row| row.call.is_none() && index.stack(row.stack).is_some_and(|stack| stack.faults);
+    found.extend(search.waits(StallKind::OffCpu, &faults, SAME_FAULT_NS, page_fault, &found));
+    let of_program = |row: &Row| !index.stack(row.stack).is_some_and(|stack| stack.kernel_thread);
+    found.extend(search.waits(StallKind::Blocked, &of_program, 0, blocked, &found));
+    operations.extend(found);
+    operations
+}
+
+/// Finds the operations of other tasks.
+struct Search<'a> {
+    index: &'a RunIndex,
+    slower_than_ns: u64,
+    /// The load's processes.
+    loads: HashSet<u32>,
+    /// Times of the load's operations, by task.
+    by_task: BusyTimes,
+    /// The same for the whole load: what its other threads do then belongs to the operation that waits for them.
+    by_load: BusyTimes,
+}
+
+impl Search<'_> {
+    fn new<'a>(index: &'a RunIndex, own: &[Operation], slower_than_ns: u64) -> Search<'a> {
+        Search {
+            index,
+            slower_than_ns,
+            loads: index.tasks.processes(own.iter().map(|own| (own.tid, own.start_ns))),
+            by_task: BusyTimes::of(own.iter().map(|own| (own.tid, own.start_ns, own.end_ns))),
+            by_load: BusyTimes::of(own.iter().map(|own| (0, own.start_ns, own.end_ns))),
+        }
+    }
+
+    fn is_own(&self, row: &Row) -> bool {
+        let of_load = || self.index.tasks.pid(row.tid, row.start_ns).is_some_and(|pid| self.loads.contains(&pid));
+        self.by_task.overlaps(row.tid, row.start_ns, row.end_ns)
+            || (self.by_load.overlaps(0, row.start_ns, row.end_ns) && of_load())
+    }
+
+    /// Slow system calls.
+    fn calls(&self, unnamed: Name) -> Vec<Operation> {
+        let is_call = |row: &&Row| row.kind == StallKind::SystemCall && !self.is_own(row);
+        let is_slow = |row: &&Row| row.end_ns - row.start_ns >= self.slower_than_ns;
+        let operation = |row: &Row| Operation {
+            tid: row.tid,
+            start_ns: row.start_ns,
+            end_ns: row.end_ns,
+            class: row.call.unwrap_or(unnamed),
+            path: row.path,
+            finished: true,
+            own: false,
+        };
+        self.index.rows.iter().filter(is_call).filter(is_slow).map(operation).collect()
+    }
+
+    /// Rows of that kind, joined across gaps, that overlap none of the operations already found. An operation starts with
+    /// a row and takes the system call and file of that row.
+    fn waits(
+        &self,
+        kind: StallKind,
+        wanted: &dyn Fn(&Row) -> bool,
+        gap_ns: u64,
+        class: Name,
+        found: &[Operation],
+    ) -> Vec<Operation> {
+        let busy = BusyTimes::of(found.iter().map(|found| (found.tid, found.start_ns, found.end_ns)));
+        let mut operations: Vec<Operation> = Vec::new();
+        for rows in self.index.rows.chunk_by(|a, b| a.tid == b.tid) {
+            let is_wanted = |row: &&Row| row.kind == kind && wanted(row) && !self.is_own(row);
             let times = joined(rows.iter().filter(is_wanted).map(|row| (row.start_ns, row.end_ns)).collect(), gap_ns);
             let tid = rows[0].tid;
-            let free = times.into_iter().filter(|&(start_ns, end_ns)| !taken.overlaps(tid, start_ns, end_ns));
-            for (start_ns, end_ns) in free.filter(|(from, to)| to - from >= slower_than_ns) {
+            let free = times.into_iter().filter(|&(start_ns, end_ns)| !busy.overlaps(tid, start_ns, end_ns));
+            for (start_ns, end_ns) in free.filter(|(from, to)| to - from >= self.slower_than_ns) {
                 let first = rows.iter().filter(is_wanted).find(|row| row.start_ns == start_ns);
-                found.push(Operation {
+                operations.push(Operation {
                     tid,
                     start_ns,
                     end_ns,
@@ -164,14 +208,6 @@ pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
                 });
             }
         }
-        found
-    };
-    let taken = |operations: &[Operation]| Taken::of(operations.iter().map(|one| (one.tid, one.start_ns, one.end_ns)));
-    let faults = |row: &Row| row.call.is_none() && index.stack(row.stack).is_some_and(|stack| stack.faults);
-    let found = waits(StallKind::OffCpu, &faults, SAME_FAULT_NS, page_fault, &taken(&operations[before..]));
-    operations.extend(found);
-    let of_program = |row: &Row| !index.stack(row.stack).is_some_and(|stack| stack.kernel_thread);
-    let found = waits(StallKind::Blocked, &of_program, 0, blocked, &taken(&operations[before..]));
-    operations.extend(found);
-    operations
+        operations
+    }
 }

@@ -1,11 +1,11 @@
-//! Which times of a run count.
+//! The measured phases of a run.
 
 use model::event::RunEvent;
 use model::operation::IntervalRecord;
 
 use super::operations::ROUND;
 
-/// The phases of a load; a run without any counts as a whole.
+/// The phases of a load. A run without phases counts as a whole.
 #[derive(Debug, Default)]
 pub(super) struct Phases {
     all: Vec<Phase>,
@@ -27,16 +27,16 @@ impl Phases {
                 self.all.push(Phase { name: phase.clone(), measured: *measured, start_ns: *at_ns, end_ns: u64::MAX });
             }
             RunEvent::PhaseEnded { phase, at_ns, .. } => {
-                let open = |known: &&mut Phase| known.name == *phase && known.end_ns == u64::MAX;
-                if let Some(known) = self.all.iter_mut().find(open) {
-                    known.end_ns = *at_ns;
+                let open = |open: &&mut Phase| open.name == *phase && open.end_ns == u64::MAX;
+                if let Some(phase) = self.all.iter_mut().find(open) {
+                    phase.end_ns = *at_ns;
                 }
             }
             _ => {}
         }
     }
 
-    /// Counts an interval's operations, if it lies in a measured phase, which must have begun, and says whether it does.
+    /// Counts an interval's operations if it lies in a measured phase that has started; returns whether it does.
     pub(super) fn interval(&mut self, record: &IntervalRecord) -> bool {
         let measured = self.all.iter().any(|phase| phase.measured && phase.name == record.phase);
         let counts = measured && record.class != ROUND;
@@ -50,7 +50,7 @@ impl Phases {
         self.operations
     }
 
-    /// Whether what ended at that moment counts.
+    /// Whether an operation that ended at that moment counts.
     pub(super) fn is_measured(&self, at_ns: u64) -> bool {
         let measured = |phase: &&Phase| phase.measured;
         let holds = |phase: &Phase| (phase.start_ns..=phase.end_ns).contains(&at_ns);

@@ -1,37 +1,37 @@
-//! A request's life, as those who waited for its completion see it.
+//! A request's lifecycle, as seen by the tasks that waited for its completion.
 
 use model::block::Operation;
 use model::stall::RequestRecord;
 
 use super::cause::Cause;
 
-/// What a task that a request's completion woke was waiting for at a moment of its sleep. `None`: the request was not
-/// there yet, and something else must say. It may change at the request's moments.
+/// What a task woken by a request's completion was waiting for at a moment of its sleep. `None` before the request
+/// existed: other evidence decides. It may change at the request's moments.
 pub(super) fn cause_at(request: &RequestRecord, at_ns: u64) -> Option<Cause> {
     let reached = |moment: Option<u64>| moment.is_some_and(|moment| moment <= at_ns);
     let entered = request.inserted_ns.or(request.issued_ns);
-    // A limit holds bios back before they count as queued; some, as flushes, are never inserted nor issued.
-    let let_go = entered.or(request.queued_ns).or(request.got_ns).unwrap_or(request.completed_ns);
-    if request.throttled && at_ns < let_go {
+    // Throttling delays bios before they are queued. Some, such as flushes, are never inserted nor issued.
+    let released = entered.or(request.queued_ns).or(request.got_ns).unwrap_or(request.completed_ns);
+    if request.throttled && at_ns < released {
         Some(Cause::IoThrottle)
     } else if reached(request.issued_ns) {
         Some(Cause::Device)
     } else if reached(request.inserted_ns) {
-        // Where nobody saw it issued, the queue and the device cannot be told apart.
+        // Without an issue event the queue and the device cannot be separated.
         Some(if request.issued_ns.is_some() { Cause::SchedulerQueue } else { Cause::Device })
     } else if reached(request.queued_ns) || reached(request.got_ns) {
         Some(if entered.is_some() { Cause::RequestWait } else { Cause::Device })
     } else if entered.is_none() && request.queued_ns.is_none() {
         Some(Cause::Device)
     } else if request.kind.operation() == Operation::None {
-        // One flush stands for all that ask for one meanwhile: they wait for the one before it, or for their limit.
+        // One flush serves all flushes requested while another runs: they wait for that one, or for their limit.
         Some(Cause::RequestWait)
     } else {
         None
     }
 }
 
-/// The longest stage of its life.
+/// The cause of its longest stage.
 pub(super) fn main_cause(request: &RequestRecord) -> Cause {
     if request.throttled {
         return Cause::IoThrottle;
@@ -43,7 +43,7 @@ pub(super) fn main_cause(request: &RequestRecord) -> Cause {
     longest.and_then(|(begin, _)| cause_at(request, *begin)).unwrap_or(Cause::Device)
 }
 
-/// Time in the I/O scheduler.
+/// Time in the I/O scheduler queue.
 pub(super) fn queue_ns(request: &RequestRecord) -> Option<u64> {
     Some(request.issued_ns?.saturating_sub(request.inserted_ns?))
 }
@@ -85,16 +85,16 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_that_was_not_at_the_device_yet_waited_for_another() {
+    fn a_flush_not_yet_issued_waits_for_another_flush() {
         let flush = RequestRecord { kind: Kind::from_rwbs(b"FN").unwrap(), ..request("          D    C") };
         let causes = [0, 9, 10, 14].map(|at| cause_at(&flush, at));
         assert_eq!(causes, [Cause::RequestWait, Cause::RequestWait, Cause::Device, Cause::Device].map(Some));
     }
 
     #[test]
-    fn each_moment_of_a_wait_belongs_to_one_stage_of_the_life() {
-        // `.`: not there yet, w: request_wait, t: io_throttle, s: scheduler, d: device
-        for (life, expected) in [
+    fn each_moment_of_a_wait_belongs_to_one_stage() {
+        // `.`: before the request, w: request_wait, t: io_throttle, s: scheduler, d: device
+        for (line, expected) in [
             ("   Q  I   D    C", "...wwwssssdddddd"),
             ("   Q      D    C", "...wwwwwwwdddddd"),
             ("      I   D    C", "......ssssdddddd"),
@@ -107,7 +107,7 @@ mod tests {
             ("t     Q        C", "ttttttdddddddddd"),
             ("t              C", "tttttttttttttttd"),
         ] {
-            let request = request(life);
+            let request = request(line);
             let seen: String = (0..expected.len() as u64)
                 .map(|at| {
                     cause_at(&request, at).map_or('.', |cause| match cause.name() {
@@ -119,7 +119,7 @@ mod tests {
                     })
                 })
                 .collect();
-            assert_eq!(seen, expected, "of {life}");
+            assert_eq!(seen, expected, "of {line}");
         }
     }
 }

@@ -1,20 +1,20 @@
-//! Rows of stalls as kept until the end: checked, small, with each name stored once.
+//! Rows of stalls in memory: checked, small, with each name stored once.
 
 use model::stall::{StallKind, StallRecord};
 
 use super::names::{Name, Names};
 use super::rules::{Announcement, announcement};
 
-/// Nothing takes a year: a longer row comes from a damaged clock, and would drown all others.
+/// No wait takes a year. A longer row comes from a damaged clock and would swamp all others.
 pub(super) const LONGEST_NS: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
-/// A [`StallRecord`], checked: start, waking and end are in this order, and no time is beyond the clock's range.
+/// A checked [`StallRecord`]: start, wakeup and end are in this order, and no time exceeds the clock's range.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
     pub(super) busy_ns: u64,
-    /// From when on it only wanted a CPU: the start where it was put off the CPU, the end where nobody saw it woken.
+    /// Runnable from here on: the start of a preemption, the end where the wakeup was not recorded.
     pub(super) runnable_ns: u64,
     pub(super) tid: u32,
     pub(super) count: u32,
@@ -35,7 +35,7 @@ pub(super) struct Row {
 const STOPPED: u32 = 0x4 | 0x8;
 
 impl Row {
-    /// `None` where the record contradicts itself.
+    /// `None` for an inconsistent record.
     pub(super) fn new(record: &StallRecord, names: &mut Names) -> Option<Row> {
         let end_ns = record.start_ns.checked_add(record.duration_ns)?;
         if record.duration_ns == 0 || record.duration_ns > LONGEST_NS {
@@ -44,7 +44,7 @@ impl Row {
         let preempted = record.kind == StallKind::OffCpu && record.state == Some(0);
         let runnable_ns = match record.woken_ns {
             _ if preempted => record.start_ns,
-            // A waking may come just before the task is off the CPU.
+            // A wakeup may come just before the task leaves the CPU.
             Some(woken_ns) => woken_ns.clamp(record.start_ns, end_ns),
             None => end_ns,
         };
@@ -55,7 +55,7 @@ impl Row {
             runnable_ns,
             tid: record.tid,
             count: u32::try_from(record.count).unwrap_or(u32::MAX),
-            // What went on when it was told is a wait like any other, until the whole of it comes.
+            // A wait reported while it lasts counts as a wait until the whole wait is recorded.
             kind: if record.kind == StallKind::StillBlocked { StallKind::Blocked } else { record.kind },
             stopped: record.state.is_some_and(|state| state & STOPPED != 0),
             waker_tid: record.waker_tid,

@@ -1,8 +1,8 @@
-//! Which functions and tracepoints mean which cause: tables, to be read and extended.
+//! Tables of the functions and tracepoints that mean each cause, to be read and extended.
 //!
-//! The kernel leaves functions of its scheduler out of the stacks of sleeping tasks (`stack_trace_save_tsk` skips the
-//! section `.sched.text`): mutex_lock, down_write, io_schedule, wait_for_completion and the like never appear, and
-//! the innermost function is the one that called them.
+//! The kernel omits scheduler functions from the stacks of sleeping tasks (`stack_trace_save_tsk` skips the section
+//! `.sched.text`). mutex_lock, down_write, io_schedule and wait_for_completion never appear: the innermost function is
+//! their caller.
 
 mod announcements;
 mod pattern;

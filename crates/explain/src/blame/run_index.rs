@@ -1,4 +1,4 @@
-//! All that a run knows, ready to be asked: rows by task, stacks, requests.
+//! A run's rows, indexed: by task, with stacks and requests.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,24 +13,23 @@ use super::rules::Announcement;
 use super::stacks::{Stack, Stacks};
 use super::tasks::Tasks;
 
-/// The rows of a run.
+/// The rows of a run and what they refer to.
 #[derive(Debug, Default)]
 pub(super) struct RunIndex {
     pub(super) names: Names,
     pub(super) tasks: Tasks,
     pub(super) stacks: Stacks,
-    /// Requests that rows name; `None` until they come.
+    /// Requests that rows name; `None` until they are added.
     pub(super) requests: HashMap<u32, Option<Box<RequestRecord>>>,
     /// Ordered by task and start.
     pub(super) rows: Vec<Row>,
-    /// Of each row: where most of its time went, and until when it or an earlier one of its task lasted. Chains ask for
-    /// both very often.
+    /// For each row, its main cause, and the latest end of this and earlier rows of its task. Chains read both very often.
     causes: Vec<Cause>,
     latest_ends_ns: Vec<u64>,
     by_task: HashMap<u32, Range<usize>>,
-    /// Times in which the tracer lost rows; ordered, apart from each other.
+    /// Times in which the tracer lost rows; ordered and disjoint.
     pub(super) lossy: Vec<(u64, u64)>,
-    /// The switches of tasks were traced.
+    /// Context switches were traced.
     pub(super) traced: bool,
 }
 
@@ -39,10 +38,10 @@ impl RunIndex {
         RunIndex { traced, ..RunIndex::default() }
     }
 
-    /// To be called when all rows are in.
+    /// Call after the last row.
     pub(super) fn sort(&mut self) {
-        self.forget_parts();
-        // Also by end and kind, so that the order in which rows came does not matter.
+        self.drop_partial_rows();
+        // Also by end and kind: the result does not depend on the order of arrival.
         self.rows.sort_by_key(|row| (row.tid, row.start_ns, row.end_ns, row.kind.name()));
         self.tasks.sort();
         let mut from = 0;
@@ -55,11 +54,11 @@ impl RunIndex {
             };
             self.latest_ends_ns.extend(rows.iter().scan(0, latest_end_ns));
         }
-        self.causes = self.rows.iter().map(|row| self.most_of(row)).collect();
+        self.causes = self.rows.iter().map(|row| self.find_main_cause(row)).collect();
     }
 
-    /// A wait that was told while it went on is one wait: the longest row has all of it.
-    fn forget_parts(&mut self) {
+    /// A wait reported several times while it lasts is one wait: its longest row covers it.
+    fn drop_partial_rows(&mut self) {
         let mut ends: HashMap<(u32, u64), u64> = HashMap::new();
         for row in self.rows.iter().filter(|row| row.kind == StallKind::Blocked) {
             let end_ns = ends.entry((row.tid, row.start_ns)).or_default();
@@ -69,7 +68,7 @@ impl RunIndex {
             row.kind != StallKind::Blocked
                 || ends.get_mut(&(row.tid, row.start_ns)).is_some_and(|end_ns| {
                     let whole = *end_ns == row.end_ns;
-                    // Only one of several that are the same.
+                    // Keep one of several equal rows.
                     *end_ns = if whole { 0 } else { *end_ns };
                     whole
                 })
@@ -82,7 +81,7 @@ impl RunIndex {
         self.rows[range.clone()].iter().enumerate().map(move |(at, row)| ((range.start + at) as u32, row))
     }
 
-    /// A task's rows that began before the one moment, the latest first, up to those of which none lasted beyond the other.
+    /// A task's rows that began before `to_ns`, the latest first, until no remaining row ends after `from_ns`.
     pub(super) fn rows_between(&self, tid: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = (u32, &Row)> {
         let range = self.by_task.get(&tid).cloned().unwrap_or_default();
         let end = range.start + self.rows[range.clone()].partition_point(|row| row.start_ns < to_ns);
@@ -102,7 +101,7 @@ impl RunIndex {
         self.requests.get(&row.request?)?.as_deref()
     }
 
-    /// The announcement of a wait, unless the stack is that of another one: what is announced need not come.
+    /// The announcement of a wait, unless the stack belongs to another wait: an announced wait need not happen.
     pub(super) fn announced(&self, row: &Row) -> Option<&'static Announcement> {
         let agrees = |announced: &&Announcement| {
             row.kind != StallKind::OffCpu || self.stack(row.stack).is_none_or(|stack| stack.agrees_with(announced))
@@ -110,7 +109,7 @@ impl RunIndex {
         row.announced.filter(agrees)
     }
 
-    /// Whether a time of that cause is a stage in the life of the request that ended the row.
+    /// Whether time of that cause is a stage in the lifecycle of the request that ended the row.
     pub(super) fn is_of_request(&self, row: &Row, cause: Cause) -> bool {
         let rule = self.stack(row.stack).and_then(|stack| stack.rule);
         let announced = self.announced(row);
@@ -119,12 +118,12 @@ impl RunIndex {
             && announced.is_none_or(|announced| announced.on_request)
     }
 
-    /// Where most of a row's time went.
+    /// The cause of most of a row's time.
     pub(super) fn main_cause(&self, row: u32) -> Cause {
         self.causes[row as usize]
     }
 
-    fn most_of(&self, row: &Row) -> Cause {
+    fn find_main_cause(&self, row: &Row) -> Cause {
         if let (StallKind::Span, Some(announced)) = (row.kind, row.announced) {
             return announced.cause;
         }
@@ -137,7 +136,7 @@ impl RunIndex {
         stages.chain([runnable]).max_by_key(|stage| stage.0).map_or(Cause::Unexplained, |stage| stage.1)
     }
 
-    /// Why a task slept at a moment of a row of time off the CPU, where no span says.
+    /// Why a task slept at a moment of an off-CPU row that no span covers.
     pub(super) fn asleep(&self, row: &Row, at_ns: u64) -> (Cause, Evidence) {
         let stack = self.stack(row.stack);
         let rule = stack.and_then(|stack| stack.rule);
@@ -154,8 +153,8 @@ impl RunIndex {
             return (rule.cause, Evidence::Stack);
         }
         match self.request(row) {
-            Some(life) => {
-                if let Some(cause) = request::cause_at(life, at_ns) {
+            Some(request) => {
+                if let Some(cause) = request::cause_at(request, at_ns) {
                     return (cause, Evidence::Event);
                 }
             }
@@ -169,13 +168,13 @@ impl RunIndex {
         }
     }
 
-    /// Why short losses were lost; `None` where they tell nothing.
+    /// The cause of a sum of short waits; `None` for other rows.
     pub(super) fn short(&self, row: &Row) -> Option<(Cause, Evidence)> {
         match row.kind {
             StallKind::ShortCpuWaits => Some((Cause::CpuWait, Evidence::Correlation)),
             StallKind::ShortSpans => Some((row.announced?.cause, Evidence::Correlation)),
             StallKind::ShortSleeps | StallKind::ShortRequestWaits => {
-                // The request is the last of many: what most of its life was, most of theirs is taken to be.
+                // The request is the last of many. Its longest stage stands for all of them.
                 match self.request(row).map(request::main_cause) {
                     Some(cause) => Some((cause, Evidence::Correlation)),
                     None if row.kind == StallKind::ShortRequestWaits => Some((Cause::Device, Evidence::Correlation)),

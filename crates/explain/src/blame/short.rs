@@ -1,4 +1,4 @@
-//! Sums of short losses: where in the time of a task they are taken to lie.
+//! Sums of short waits: how they are placed in a task's time.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::cause::{Cause, Evidence};
 use super::run_index::RunIndex;
 use super::slot::Slot;
 
-/// For each piece of time, what sums of short losses say of it: their parts of 2^32, and an example.
+/// For each piece of time, the parts (of 2^32) that sums of short waits take of it, with an example row.
 pub(super) fn shares(index: &RunIndex, tid: u32, borders: &[u64], slots: &[Slot]) -> Vec<Vec<ShortShare>> {
     let mut shares = vec![Vec::new(); slots.len()];
     let mut changes = changes(index, tid, borders, slots);
@@ -27,39 +27,39 @@ pub(super) fn shares(index: &RunIndex, tid: u32, borders: &[u64], slots: &[Slot]
                 open.remove(&layer);
             }
         }
-        let Some(place) = place(&slots[at]) else { continue };
-        let here = open.iter().filter(|((there, ..), _)| *there == place);
-        shares.extend(here.map(|(&(.., cause, evidence), open)| ShortShare {
+        let Some(region) = region(&slots[at]) else { continue };
+        let inside = open.iter().filter(|((of, ..), _)| *of == region);
+        shares.extend(inside.map(|(&(.., cause, evidence), open)| ShortShare {
             cause,
             evidence,
             part: open.part.min(1 << 32),
             row: open.row,
         }));
-        leave_out_inner(shares);
+        subtract_inner(shares);
     }
     shares
 }
 
-/// Where sums begin and end: piece, layer, whether it begins, part of 2^32, row.
+/// Starts and ends of sums: piece, layer, whether it starts, part of 2^32, row.
 fn changes(index: &RunIndex, tid: u32, borders: &[u64], slots: &[Slot]) -> Vec<(usize, Layer, bool, u64, u32)> {
-    let mut room: Option<[Vec<u64>; 2]> = None;
+    let mut available: Option<[Vec<u64>; 2]> = None;
     let mut changes = Vec::new();
     for (row, short) in index.rows_of(tid) {
         let Some((cause, evidence)) = index.short(short) else { continue };
-        let room =
-            room.get_or_insert_with(|| [Place::Free, Place::Reclaim].map(|place| room_of(place, borders, slots)));
+        let available = available
+            .get_or_insert_with(|| [Region::Free, Region::Reclaim].map(|region| available_ns(region, borders, slots)));
         let piece = |at_ns: u64| borders.partition_point(|&border| border < at_ns);
         let (from, to) = (piece(short.start_ns), piece(short.end_ns));
         let mut left_ns = short.busy_ns;
-        // What reclaim itself spends on is looked for there first.
+        // Time that reclaim itself spends is placed within reclaim first.
         let inner = short.kind == StallKind::ShortSpans && is_of_reclaim(cause);
-        for place in [Place::Reclaim, Place::Free].into_iter().skip(usize::from(!inner)) {
-            let room_ns = room[place as usize][to] - room[place as usize][from];
-            let taken_ns = left_ns.min(room_ns);
+        for region in [Region::Reclaim, Region::Free].into_iter().skip(usize::from(!inner)) {
+            let available_ns = available[region as usize][to] - available[region as usize][from];
+            let taken_ns = left_ns.min(available_ns);
             left_ns -= taken_ns;
             if taken_ns > 0 {
-                let part = ((u128::from(taken_ns) << 32) + u128::from(room_ns / 2)) / u128::from(room_ns);
-                let layer = (place, rank(short.kind), cause, evidence);
+                let part = ((u128::from(taken_ns) << 32) + u128::from(available_ns / 2)) / u128::from(available_ns);
+                let layer = (region, rank(short.kind), cause, evidence);
                 changes.push((from, layer, true, part as u64, row));
                 changes.push((to, layer, false, part as u64, row));
             }
@@ -68,30 +68,30 @@ fn changes(index: &RunIndex, tid: u32, borders: &[u64], slots: &[Slot]) -> Vec<(
     changes
 }
 
-/// Time that sums of short losses can lie in.
+/// Time in which sums of short waits can be placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    /// Nothing longer holds it.
+enum Region {
+    /// No longer wait covers it.
     Free,
-    /// A span of direct reclaim holds it, within which shrinkers and pauses may be.
+    /// A span of direct reclaim covers it, which may contain shrinkers and throttling.
     Reclaim,
 }
 
-fn place(slot: &Slot) -> Option<Place> {
+fn region(slot: &Slot) -> Option<Region> {
     match slot {
-        Slot::Free => Some(Place::Free),
-        Slot::Is(Cause::DirectReclaim, ..) | Slot::OnCpuIn(Cause::DirectReclaim, _) => Some(Place::Reclaim),
+        Slot::Free => Some(Region::Free),
+        Slot::Is(Cause::DirectReclaim, ..) | Slot::OnCpuIn(Cause::DirectReclaim, _) => Some(Region::Reclaim),
         _ => None,
     }
 }
 
-/// The room before each border.
-fn room_of(wanted: Place, borders: &[u64], slots: &[Slot]) -> Vec<u64> {
-    let mut room_ns = 0;
+/// Available time before each border.
+fn available_ns(wanted: Region, borders: &[u64], slots: &[Slot]) -> Vec<u64> {
+    let mut sum_ns = 0;
     let mut before = vec![0];
     for (slot, pair) in slots.iter().zip(borders.windows(2)) {
-        room_ns += if place(slot) == Some(wanted) { pair[1] - pair[0] } else { 0 };
-        before.push(room_ns);
+        sum_ns += if region(slot) == Some(wanted) { pair[1] - pair[0] } else { 0 };
+        before.push(sum_ns);
     }
     before
 }
@@ -100,8 +100,8 @@ fn is_of_reclaim(cause: Cause) -> bool {
     matches!(cause, Cause::Shrinker | Cause::ReclaimThrottle)
 }
 
-/// Short reclaims are told whole, and so are the shrinkers and pauses within them: only the rest is reclaim itself.
-fn leave_out_inner(shares: &mut Vec<ShortShare>) {
+/// Sums of short reclaims include the shrinkers and throttling within them; subtract those.
+fn subtract_inner(shares: &mut Vec<ShortShare>) {
     let inner: u64 = shares.iter().filter(|share| is_of_reclaim(share.cause)).map(|share| share.part).sum();
     for share in shares.iter_mut().filter(|share| share.cause == Cause::DirectReclaim) {
         share.part = share.part.saturating_sub(inner);
@@ -109,8 +109,8 @@ fn leave_out_inner(shares: &mut Vec<ShortShare>) {
     shares.retain(|share| share.part > 0);
 }
 
-/// Sums of one layer add up; layers are taken in this order where there are more than time.
-type Layer = (Place, u8, Cause, Evidence);
+/// Sums of one layer add up. Layers take time in this order where they exceed it.
+type Layer = (Region, u8, Cause, Evidence);
 
 /// The sums of a layer at one moment.
 #[derive(Debug, Default)]
@@ -136,6 +136,6 @@ pub(super) struct ShortShare {
     pub(super) evidence: Evidence,
     /// Of 2^32.
     pub(super) part: u64,
-    /// An example.
+    /// An example row.
     pub(super) row: u32,
 }

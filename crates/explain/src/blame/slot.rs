@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use super::cause::{Cause, Evidence, Sums};
 
-/// What an elementary piece of time is.
+/// The content of an elementary piece of time.
 pub(super) enum Slot {
     Is(Cause, Evidence, u32, u32),
-    /// What another thread did meanwhile, after the sleep of this row.
+    /// What another thread did during this row's sleep: sums, the sleep, an example row for each cause.
     Others(Box<Sums>, u32, HashMap<Cause, u32>),
-    /// On the CPU within a span.
+    /// Running within a span.
     OnCpuIn(Cause, u32),
-    /// On the CPU, or not known.
+    /// Running or unknown.
     Free,
 }

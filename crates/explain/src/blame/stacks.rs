@@ -1,4 +1,4 @@
-//! What a kernel stack says, looked up once.
+//! Kernel stacks, classified once.
 
 use std::collections::HashMap;
 
@@ -7,27 +7,27 @@ use model::stall::StackRecord;
 use super::names::{Name, Names};
 use super::rules::{ANNOUNCEMENTS, Announcement, RANKS, Rule, any_fits};
 
-/// Innermost functions that are shown of a stack.
+/// Innermost functions of a stack that are shown.
 const SHOWN: usize = 4;
 
-/// A stack, understood.
+/// A classified stack.
 #[derive(Debug)]
 pub(super) struct Stack {
-    /// The rule that fits.
+    /// The matching rule.
     pub(super) rule: Option<&'static Rule>,
-    /// Announcements that such a stack may follow, as bits.
+    /// Announcements that this stack may follow, as bits.
     announced: u64,
-    /// It sleeps until another thread of its program lets it go on.
+    /// It sleeps until another thread of its program releases it.
     pub(super) on_thread: bool,
-    /// It is in a page fault, and in no system call.
+    /// In a page fault outside any system call.
     pub(super) faults: bool,
-    /// An interrupt's.
+    /// In an interrupt.
     pub(super) interrupt: bool,
-    /// A thread of the kernel's own.
+    /// Of a kernel thread.
     pub(super) kernel_thread: bool,
-    /// It waits for work, not for the end of some.
+    /// It waits for new work, not for work to complete.
     pub(super) idle: bool,
-    /// Its innermost functions that tell something.
+    /// Its innermost functions.
     pub(super) top: Name,
 }
 
@@ -74,9 +74,9 @@ impl Stack {
 }
 
 impl Stack {
-    /// Whether the wait that was announced is the one that the stack shows.
+    /// Whether the stack shows the announced wait.
     pub(super) fn agrees_with(&self, announcement: &Announcement) -> bool {
-        let at = ANNOUNCEMENTS.iter().position(|known| known.tracepoint == announcement.tracepoint);
+        let at = ANNOUNCEMENTS.iter().position(|entry| entry.tracepoint == announcement.tracepoint);
         at.is_none_or(|at| self.announced & 1 << at != 0)
     }
 }
@@ -84,10 +84,10 @@ impl Stack {
 fn announced(frames: &[&str]) -> u64 {
     const { assert!(ANNOUNCEMENTS.len() <= 64) };
     let fits = |announcement: &Announcement| announcement.frames.is_empty() || any_fits(announcement.frames, frames);
-    ANNOUNCEMENTS.iter().zip(0..).filter(|(one, _)| fits(one)).map(|(_, at)| 1 << at).sum()
+    ANNOUNCEMENTS.iter().zip(0..).filter(|(announcement, _)| fits(announcement)).map(|(_, at)| 1 << at).sum()
 }
 
-/// The function of a frame such as `xfs_log_force+0x5a [xfs]`, without what compilers append (`.isra.0`).
+/// The function of a frame such as `xfs_log_force+0x5a [xfs]`, without compiler suffixes (`.isra.0`).
 fn function(frame: &str) -> &str {
     let end = frame.find(['+', ' ', '.']).unwrap_or(frame.len());
     &frame[..end]

@@ -7,7 +7,7 @@ use model::stall::TaskRecord;
 use super::explanation::Who;
 use super::names::{Name, Names};
 
-/// All threads, by id and by when they were seen.
+/// All threads, by id and time seen.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     seen: HashMap<u32, Vec<Seen>>,
@@ -32,12 +32,12 @@ impl Tasks {
         self.seen.entry(record.tid).or_default().push(seen);
     }
 
-    /// To be called when all are in.
+    /// Call after the last insert.
     pub(super) fn sort(&mut self) {
         self.seen.values_mut().for_each(|seen| seen.sort_by_key(|seen| seen.seen_ns));
     }
 
-    /// The latest seen before; else the first, which is seen a moment after what it did.
+    /// The latest record before the moment; else the first, because a thread is recorded just after it acts.
     fn at(&self, tid: u32, at_ns: u64) -> Option<&Seen> {
         let seen = self.seen.get(&tid)?;
         let after = seen.partition_point(|seen| seen.seen_ns <= at_ns);
@@ -48,7 +48,7 @@ impl Tasks {
         self.at(tid, at_ns).map(|seen| seen.pid)
     }
 
-    /// The processes of these threads, as far as they are known.
+    /// The processes of these threads, where known.
     pub(super) fn processes(&self, threads: impl Iterator<Item = (u32, u64)>) -> HashSet<u32> {
         threads.filter_map(|(tid, at_ns)| self.pid(tid, at_ns)).collect()
     }
@@ -57,7 +57,7 @@ impl Tasks {
         Who { tid, name: self.at(tid, at_ns).map(|seen| names.get(seen.name).to_owned()) }
     }
 
-    /// The process of a thread; the thread itself where that is not known.
+    /// The process of a thread; the thread itself where the process is unknown.
     pub(super) fn process(&self, tid: u32, at_ns: u64, names: &Names) -> Who {
         self.who(self.pid(tid, at_ns).unwrap_or(tid), at_ns, names)
     }

@@ -1,4 +1,4 @@
-//! Small timelines, and what must be said of them.
+//! Small drawn timelines and their expected explanations.
 
 mod accounting;
 mod chains;

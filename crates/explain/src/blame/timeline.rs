@@ -1,4 +1,4 @@
-//! What one task did at each moment, cut into pieces that do not overlap and leave no gap.
+//! What one task did at each moment, in disjoint segments without gaps.
 
 use super::cause::{Cause, Evidence, Sums};
 
@@ -12,9 +12,9 @@ pub(super) struct Segment {
     pub(super) end_ns: u64,
     pub(super) cause: Cause,
     pub(super) evidence: Evidence,
-    /// The row that says that the task was off the CPU; [`NO_ROW`] where it was on it.
+    /// The off-CPU row; [`NO_ROW`] where the task was running.
     pub(super) off: u32,
-    /// The row that gives the cause, where it is another one: a span, sums.
+    /// The row that gives the cause, where it is a different row: a span, sums.
     pub(super) by: u32,
 }
 
@@ -23,7 +23,7 @@ impl Segment {
         self.end_ns - self.start_ns
     }
 
-    /// The row that says most about it.
+    /// The most specific row.
     pub(super) fn row(&self) -> Option<u32> {
         [self.by, self.off].into_iter().find(|&row| row != NO_ROW)
     }
@@ -34,10 +34,10 @@ impl Segment {
     }
 }
 
-/// Segments between two states of the running sums.
+/// Segments between two stored states of the running sums.
 const STRIDE: usize = 64;
 
-/// The segments of one task, in order of time, with sums that make any stretch quick to add up.
+/// The segments of one task, in order of time, with running sums that make any range cheap to sum.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
     segments: Vec<Segment>,
@@ -46,7 +46,7 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    /// Of segments in order of time.
+    /// Takes segments in order of time.
     pub(super) fn new(segments: Vec<Segment>) -> Timeline {
         let mut joined: Vec<Segment> = Vec::with_capacity(segments.len());
         for segment in segments {
@@ -67,7 +67,7 @@ impl Timeline {
         Timeline { segments: joined, before }
     }
 
-    /// Sums of all time before a moment.
+    /// Sums of the time before a moment.
     fn until(&self, at_ns: u64) -> Sums {
         let after = self.segments.partition_point(|segment| segment.start_ns < at_ns);
         let Some(stride) = after.checked_sub(1).map(|last| last / STRIDE) else { return Sums::ZERO };
@@ -83,7 +83,7 @@ impl Timeline {
         self.until(to_ns).minus(&self.until(from_ns))
     }
 
-    /// The segments between two moments, cut there.
+    /// The segments between two moments, clipped to them.
     pub(super) fn between(&self, from_ns: u64, to_ns: u64) -> impl Iterator<Item = Segment> + '_ {
         let first = self.segments.partition_point(|segment| segment.end_ns <= from_ns);
         let inside = self.segments[first..].iter().take_while(move |segment| segment.start_ns < to_ns);
@@ -99,34 +99,34 @@ impl Timeline {
     }
 }
 
-/// A time that a row holds: start, end, row.
-pub(super) type Held = (u64, u64, u32);
+/// A time that a row covers: start, end, row.
+pub(super) type Covered = (u64, u64, u32);
 
-/// Which row holds each moment, where several overlap: the one that began last, and of those the one that ends first.
-/// That is the innermost of nested ones. The result is in order of time and does not overlap.
-pub(super) fn innermost(mut rows: Vec<Held>) -> Vec<Held> {
+/// The innermost row at each moment: of overlapping rows the last to start, and of those the first to end. The result is
+/// in order of time and does not overlap.
+pub(super) fn innermost(mut rows: Vec<Covered>) -> Vec<Covered> {
     rows.sort_unstable_by_key(|&(start_ns, end_ns, row)| (start_ns, std::cmp::Reverse(end_ns), row));
-    let mut held: Vec<Held> = Vec::with_capacity(rows.len());
+    let mut covered: Vec<Covered> = Vec::with_capacity(rows.len());
     let mut open = std::collections::BinaryHeap::new();
-    let mut coming = rows.into_iter().peekable();
+    let mut upcoming = rows.into_iter().peekable();
     let mut now_ns = 0;
     loop {
         while open.peek().is_some_and(|&(_, std::cmp::Reverse(end_ns), _)| end_ns <= now_ns) {
             open.pop();
         }
         if open.is_empty() {
-            let Some(&(start_ns, ..)) = coming.peek() else { return held };
+            let Some(&(start_ns, ..)) = upcoming.peek() else { return covered };
             now_ns = start_ns;
         }
-        while let Some((start_ns, end_ns, row)) = coming.next_if(|&(start_ns, ..)| start_ns <= now_ns) {
+        while let Some((start_ns, end_ns, row)) = upcoming.next_if(|&(start_ns, ..)| start_ns <= now_ns) {
             open.push((start_ns, std::cmp::Reverse(end_ns), row));
         }
         let Some(&(_, std::cmp::Reverse(end_ns), row)) = open.peek() else { continue };
-        let until_ns = coming.peek().map_or(end_ns, |&(start_ns, ..)| start_ns.min(end_ns));
+        let until_ns = upcoming.peek().map_or(end_ns, |&(start_ns, ..)| start_ns.min(end_ns));
         if until_ns > now_ns {
-            match held.last_mut() {
+            match covered.last_mut() {
                 Some(last) if last.1 == now_ns && last.2 == row => last.1 = until_ns,
-                _ => held.push((now_ns, until_ns, row)),
+                _ => covered.push((now_ns, until_ns, row)),
             }
             now_ns = until_ns;
         }
@@ -137,21 +137,21 @@ pub(super) fn innermost(mut rows: Vec<Held>) -> Vec<Held> {
 mod tests {
     use super::innermost;
 
-    /// Rows as `[` first `]` bars; each moment shows the row that holds it.
+    /// One bar per row; each moment shows its innermost row.
     fn check(rows: &[&str], expected: &str) {
-        let held = rows
+        let covered = rows
             .iter()
             .zip(0..)
             .filter_map(|(line, row)| Some((line.find('=')? as u64, line.rfind('=')? as u64 + 1, row)));
         let mut shown = vec![b' '; expected.len()];
-        for (from, to, row) in innermost(held.collect()) {
+        for (from, to, row) in innermost(covered.collect()) {
             shown[from as usize..to as usize].fill(b'0' + row as u8);
         }
         assert_eq!(String::from_utf8(shown).unwrap(), expected, "of {rows:?}");
     }
 
     #[test]
-    fn the_innermost_row_holds_the_moment() {
+    fn the_innermost_row_covers_the_moment() {
         check(&["==========", "   ===    ", "    =     "], "0001210000");
         check(&["=====     ", "   =======", "          "], "0001111111");
         check(&["==   ", "  == "], "0011 ");

@@ -10,22 +10,22 @@ use super::rows::Row;
 use super::run_index::RunIndex;
 use super::short::{ShortShare, shares};
 use super::slot::Slot;
-use super::timeline::{Held, NO_ROW, Segment, Timeline, innermost};
+use super::timeline::{Covered, NO_ROW, Segment, Timeline, innermost};
 
-/// Waits for threads that wait for threads ... are followed this far.
+/// Depth to which waits for threads that wait for threads are followed.
 const DEPTH: usize = 8;
-/// Segments of the other thread that are looked at for examples.
+/// Segments of the other thread that are searched for examples.
 const EXAMPLES: usize = 256;
 
-/// The timelines of all tasks, made when asked for.
+/// The timelines of all tasks, built on demand.
 pub(super) struct Timelines<'a> {
     index: &'a RunIndex,
-    /// Moments at which a task's operations begin and end.
+    /// Starts and ends of each task's operations.
     borders: HashMap<u32, Vec<u64>>,
-    /// Moments from which on the rows of a task are not all there, because its last wait did not end.
+    /// The moment after which rows of a task are missing, because its last wait did not end.
     silent: HashMap<u32, u64>,
-    /// `None` while one is being made.
-    made: HashMap<u32, Option<Rc<Timeline>>>,
+    /// `None` while a timeline is being built.
+    built: HashMap<u32, Option<Rc<Timeline>>>,
 }
 
 impl<'a> Timelines<'a> {
@@ -34,28 +34,28 @@ impl<'a> Timelines<'a> {
         borders: HashMap<u32, Vec<u64>>,
         silent: HashMap<u32, u64>,
     ) -> Timelines<'a> {
-        Timelines { index, borders, silent, made: HashMap::new() }
+        Timelines { index, borders, silent, built: HashMap::new() }
     }
 
-    /// The timeline of a task; it reaches from the first to the last moment that its rows and operations name.
+    /// The timeline of a task, from the first to the last moment of its rows and operations.
     pub(super) fn get(&mut self, tid: u32) -> Rc<Timeline> {
-        self.make(tid, 0).unwrap_or_default()
+        self.build(tid, 0).unwrap_or_default()
     }
 
-    /// `None` where it is just being made: the task waits for itself in the end.
-    fn make(&mut self, tid: u32, depth: usize) -> Option<Rc<Timeline>> {
-        if let Some(made) = self.made.get(&tid) {
-            return made.clone();
+    /// `None` while it is being built: the task waits for itself through others.
+    fn build(&mut self, tid: u32, depth: usize) -> Option<Rc<Timeline>> {
+        if let Some(built) = self.built.get(&tid) {
+            return built.clone();
         }
-        self.made.insert(tid, None);
-        let timeline = Rc::new(self.sweep(tid, depth));
-        self.made.insert(tid, Some(timeline.clone()));
+        self.built.insert(tid, None);
+        let timeline = Rc::new(self.assemble(tid, depth));
+        self.built.insert(tid, Some(timeline.clone()));
         Some(timeline)
     }
 
-    fn sweep(&mut self, tid: u32, depth: usize) -> Timeline {
+    fn assemble(&mut self, tid: u32, depth: usize) -> Timeline {
         let index = self.index;
-        let of = |kind: StallKind| -> Vec<Held> {
+        let of = |kind: StallKind| -> Vec<Covered> {
             let rows = index.rows_of(tid).filter(|(_, row)| row.kind == kind);
             innermost(rows.map(|(at, row)| (row.start_ns, row.end_ns, at)).collect())
         };
@@ -66,7 +66,7 @@ impl<'a> Timelines<'a> {
         let mut cursors = layers.each_ref().map(|layer| Cursor { layer, at: 0 });
         let mut slots = Vec::with_capacity(borders.len());
         for pair in borders.windows(2) {
-            let [off, span, blocked] = cursors.each_mut().map(|cursor| cursor.holder(pair[0]));
+            let [off, span, blocked] = cursors.each_mut().map(|cursor| cursor.row_at(pair[0]));
             slots.push(self.slot(pair[0], pair[1], off, span, blocked, depth));
         }
         let short = shares(index, tid, &borders, &slots);
@@ -79,8 +79,8 @@ impl<'a> Timelines<'a> {
         Timeline::new(segments)
     }
 
-    /// All moments at which something may change, in order.
-    fn borders_of(&self, tid: u32, layers: &[Vec<Held>; 3]) -> Vec<u64> {
+    /// All moments at which the state may change, in order.
+    fn borders_of(&self, tid: u32, layers: &[Vec<Covered>; 3]) -> Vec<u64> {
         let index = self.index;
         let mut borders = self.borders.get(&tid).cloned().unwrap_or_default();
         borders.extend(layers.iter().flatten().flat_map(|&(start_ns, end_ns, _)| [start_ns, end_ns]));
@@ -150,12 +150,12 @@ impl<'a> Timelines<'a> {
         Slot::Is(cause, evidence, off, NO_ROW)
     }
 
-    /// A sleep until another thread lets go on is what that one did meanwhile.
+    /// A sleep until another thread releases it takes the causes of that thread during the sleep.
     fn others(&mut self, row: &Row, off: u32, from_ns: u64, to_ns: u64, depth: usize) -> Option<Slot> {
         let index = self.index;
         let by_interrupt = index.stack(row.waker_stack).is_some_and(|stack| stack.interrupt);
         let waker = row.waker_tid.filter(|&tid| tid != 0 && tid != row.tid && !by_interrupt && depth < DEPTH)?;
-        let timeline = self.make(waker, depth + 1)?;
+        let timeline = self.build(waker, depth + 1)?;
         let mut sums = timeline.sums(from_ns, to_ns);
         let beyond_ns = (to_ns - from_ns) - sums.total_ns();
         if index.traced {
@@ -173,14 +173,14 @@ impl<'a> Timelines<'a> {
     }
 }
 
-/// A place in a layer that only moves on.
+/// A position in a layer that only advances.
 struct Cursor<'a> {
-    layer: &'a [Held],
+    layer: &'a [Covered],
     at: usize,
 }
 
 impl Cursor<'_> {
-    fn holder(&mut self, at_ns: u64) -> Option<u32> {
+    fn row_at(&mut self, at_ns: u64) -> Option<u32> {
         while self.layer.get(self.at).is_some_and(|&(_, end_ns, _)| end_ns <= at_ns) {
             self.at += 1;
         }
@@ -188,8 +188,7 @@ impl Cursor<'_> {
     }
 }
 
-/// Makes segments of one piece. Where several causes share it, they stand one after another: only their lengths mean
-/// something.
+/// Appends the segments of one piece. Causes that share the piece follow one another: only their lengths are meaningful.
 fn lay_out(slot: &Slot, from_ns: u64, to_ns: u64, short: &[ShortShare], traced: bool, segments: &mut Vec<Segment>) {
     let mut now_ns = from_ns;
     let mut put = |ns: u64, cause, evidence, off, by| {

@@ -1,4 +1,4 @@
-//! From timelines to findings. Here the books are closed.
+//! From timelines to findings. Causes sum exactly to each operation's duration.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -15,7 +15,7 @@ use super::timeline::Timeline;
 use super::timelines::Timelines;
 use super::wording::describe;
 
-/// Operations that are kept one by one: the longest.
+/// Operations described individually: the longest.
 const STALLS_KEPT: usize = 200;
 
 /// Sums over some operations.
@@ -63,12 +63,16 @@ impl Totals {
             })
             .collect();
         causes.sort_by_key(|time| Reverse(time.time_ns));
-        debug_assert_eq!(causes.iter().map(|time| time.time_ns).sum::<u64>(), self.wall_ns, "the books do not close");
+        debug_assert_eq!(
+            causes.iter().map(|time| time.time_ns).sum::<u64>(),
+            self.wall_ns,
+            "causes do not sum to the wall time"
+        );
         causes
     }
 }
 
-/// Fills in the findings on these operations.
+/// Fills in the findings for these operations.
 pub(super) fn explain(
     index: &RunIndex,
     mut operations: Vec<Operation>,
@@ -87,7 +91,7 @@ pub(super) fn explain(
     let mut classes: BTreeMap<Name, Totals> = BTreeMap::new();
     for operation in &operations {
         let sums = timelines.get(operation.tid).sums(operation.start_ns, operation.end_ns);
-        debug_assert_eq!(sums.total_ns(), operation.ns(), "the books of an operation do not close");
+        debug_assert_eq!(sums.total_ns(), operation.ns(), "causes do not sum to the operation's duration");
         all.add(operation.ns(), &sums);
         classes.entry(operation.class).or_default().add(operation.ns(), &sums);
     }
@@ -110,7 +114,7 @@ pub(super) fn explain(
     explanation.stalls = stalls.collect();
 }
 
-/// Sums of more time than a clock has come from damaged rows; leaving some out is noted.
+/// Sums that exceed the range of a clock come from damaged rows. Drops and counts those operations.
 fn refuse_overflow(operations: &mut Vec<Operation>, explanation: &mut Explanation) {
     let mut wall_ns: u64 = 0;
     operations.retain(|operation| match wall_ns.checked_add(operation.ns()) {
@@ -134,8 +138,8 @@ pub(super) fn stall(index: &RunIndex, operation: &Operation, timeline: &Timeline
             *kept = (segment.ns(), segment.row());
         }
     }
-    let there = Cause::ALL.into_iter().zip(longest).filter(|(cause, _)| sums.of(*cause).total_ns() > 0);
-    let mut causes: Vec<StallCause> = there
+    let present = Cause::ALL.into_iter().zip(longest).filter(|(cause, _)| sums.of(*cause).total_ns() > 0);
+    let mut causes: Vec<StallCause> = present
         .map(|(cause, (_, row))| StallCause {
             cause,
             time_ns: sums.of(cause).total_ns(),
@@ -147,7 +151,7 @@ pub(super) fn stall(index: &RunIndex, operation: &Operation, timeline: &Timeline
     debug_assert_eq!(causes.iter().map(|cause| cause.time_ns).sum::<u64>(), operation.ns());
     let (chain, request) = chain::of_operation(index, operation, timeline);
     Stall {
-        // A thread is told when its first row ends; by then it may have another name than in its youth.
+        // A thread is recorded when its first row ends. By then its name may have changed.
         task: index.tasks.who(operation.tid, operation.end_ns, &index.names),
         cgroup: index.tasks.cgroup(operation.tid, operation.end_ns).map(|name| index.names.get(name).to_owned()),
         operation: index.names.get(operation.class).to_owned(),

@@ -1,12 +1,12 @@
 //! Patterns of function names.
 
-/// Whether one of the functions fits one of the patterns.
+/// Whether any of the functions matches any of the patterns.
 pub(in crate::blame) fn any_fits(patterns: &[&str], frames: &[&str]) -> bool {
     frames.iter().any(|frame| patterns.iter().any(|pattern| fits(pattern, frame)))
 }
 
 fn fits(pattern: &str, frame: &str) -> bool {
-    // Every function of a stack is held against every pattern, and most have no star.
+    // Every function of a stack is compared with every pattern, and most patterns have no star.
     let is_star = |byte: Option<&u8>| byte == Some(&b'*');
     match (is_star(pattern.as_bytes().first()), is_star(pattern.as_bytes().last())) {
         (false, false) => frame == pattern,

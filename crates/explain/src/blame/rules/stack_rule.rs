@@ -6,27 +6,27 @@ use crate::blame::cause::Cause;
 /// Stacks that mean a cause.
 #[derive(Debug)]
 pub(in crate::blame) struct Rule {
-    /// One of these is on the stack. A `*` at the end or the begin stands for any rest.
+    /// One of these functions is on the stack. A leading or trailing `*` matches any text.
     pub(in crate::blame) frames: &'static [&'static str],
-    /// And one of these called it, where any is given.
+    /// Its caller is one of these; empty: any caller.
     pub(in crate::blame) callers: &'static [&'static str],
-    /// It must be the innermost function: it calls what is left out of stacks, and calls other things too.
+    /// It must be the innermost function: it calls functions that stacks omit, and other functions too.
     pub(in crate::blame) innermost: bool,
     pub(in crate::blame) cause: Cause,
-    /// What the person reads.
+    /// As printed.
     pub(in crate::blame) words: &'static str,
-    /// A request's completion may end it, and then the request's life says more.
+    /// A request's completion may end the wait. The request's lifecycle then says more.
     pub(in crate::blame) on_request: bool,
-    /// Kernel versions that it was seen on.
+    /// Kernel versions on which it was seen.
     #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the tables and of docs/BLAME.md"))]
     pub(in crate::blame) seen_on: &'static [&'static str],
 }
 
-/// Rules of equal rank: the one that matches the innermost function wins.
+/// Rules of equal rank: the rule that matches the innermost function wins.
 pub(in crate::blame) type Rank = &'static [Rule];
 
 impl Rule {
-    /// Whether it matches the function at that place of a stack.
+    /// Whether it matches the function at that position of a stack.
     pub(in crate::blame) fn matches(&self, frames: &[&str], at: usize) -> bool {
         let called = || frames.get(at + 1).is_some_and(|caller| any_fits(self.callers, &[caller]));
         (at == 0 || !self.innermost) && any_fits(self.frames, &frames[at..=at]) && (self.callers.is_empty() || called())

@@ -1,4 +1,4 @@
-//! Whatever the rows are: no panic, and the books close.
+//! For any rows: no panic, and causes sum exactly to the operations' durations.
 
 use model::block::{DeviceNumber, Kind};
 use model::event::RunEvent;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::stage::{Stage, description};
 use crate::blame::{CauseTime, EvidenceTimes, Explanation};
 
-/// Mostly times that meet each other, some that go beyond every clock.
+/// Mostly overlapping times, some beyond the range of any clock.
 fn time() -> impl Strategy<Value = u64> {
     prop_oneof![20 => 0..200_u64, 2 => 0..u64::MAX, 1 => Just(u64::MAX), 1 => Just(u64::MAX - 3)]
 }
@@ -26,7 +26,7 @@ const TRACEPOINTS: &[&str] = &[
     "balance_dirty_pages",
     "folio_wait_writeback",
     "contention_begin",
-    "nobody_knows",
+    "unknown_tracepoint",
 ];
 const STACKS: &[&[&str]] = &[
     &["schedule", "jbd2_log_wait_commit"],
@@ -112,7 +112,7 @@ fn sum(causes: &[CauseTime]) -> u64 {
     causes.iter().map(|cause| cause.time_ns).sum()
 }
 
-fn books_close(explanation: &Explanation) {
+fn check_sums(explanation: &Explanation) {
     assert_eq!(sum(&explanation.causes), explanation.wall_ns);
     assert_eq!(explanation.classes.iter().map(|class| class.wall_ns).sum::<u64>(), explanation.wall_ns);
     assert_eq!(explanation.classes.iter().map(|class| class.operations).sum::<u64>(), explanation.slow_operations);
@@ -141,14 +141,14 @@ proptest! {
         let mut run = description(traced);
         run.slower_than_ns = slower_than_ns;
         run.sample_interval_ns = 10;
-        books_close(&stage.explain_run(&run, None));
+        check_sums(&stage.explain_run(&run, None));
     }
 
     #[test]
     fn the_order_of_rows_does_not_matter(mut stage in any_stage()) {
         let mut run = description(true);
         run.slower_than_ns = 20;
-        // Phases are read in the journal's order; of two requests or tasks of one number the last counts.
+        // Phases are read in journal order; of two requests or tasks with the same number the last counts.
         stage.events.clear();
         stage.requests.sort_by_key(|request| request.request);
         stage.requests.dedup_by_key(|request| request.request);

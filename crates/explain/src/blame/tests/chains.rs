@@ -1,4 +1,4 @@
-//! Who waited for whom.
+//! Chains of waits.
 
 use super::stage::{chain, shares, stage};
 use crate::blame::{Culprit, Explanation};
@@ -34,9 +34,9 @@ fn from_fsync_through_the_journal_to_the_request() {
     assert_eq!(culprit(&explanation), "journal jbd2/loop0-8/9 on 8,0");
 }
 
-/// A program begins as the one that started it, and is told when its first row ends.
+/// A program starts under its parent's name, and is recorded when its first row ends.
 #[test]
-fn a_task_has_the_name_that_it_had_when_its_rows_ended() {
+fn a_task_has_its_name_at_the_end_of_its_rows() {
     let drawing = "
         task     7 |n              | name=sh
         task     7 |             n | name=app
@@ -49,7 +49,7 @@ fn a_task_has_the_name_that_it_had_when_its_rows_ended() {
 }
 
 #[test]
-fn a_request_that_the_wait_itself_does_not_tell_of_is_a_step() {
+fn a_request_that_the_wait_does_not_describe_is_a_step() {
     let drawing = "
         task      7 |            | name=sync
         task      9 |            | name=kworker/u4:1
@@ -59,9 +59,9 @@ fn a_request_that_the_wait_itself_does_not_tell_of_is_a_step() {
     assert_eq!(first_chain(drawing), "sync/7: writeback_wait 10 < kworker/u4:1/9: scheduler_queue 7");
 }
 
-/// The flusher wrote many requests; that the last of them was quick does not say why all of them took so long.
+/// The flusher submitted many requests. A fast last request does not explain the whole wait.
 #[test]
-fn the_last_of_many_requests_does_not_stand_for_a_long_wait() {
+fn the_last_of_many_requests_does_not_explain_a_long_wait() {
     let drawing = "
         task      7 |                    | name=sync
         task      9 |                    | name=kworker/u4:1
@@ -76,9 +76,9 @@ fn the_last_of_many_requests_does_not_stand_for_a_long_wait() {
     assert_eq!(first_chain(&alone), "sync/7: writeback_wait 18 < kworker/u4:1/9: device 1");
 }
 
-/// Such a worker was idle before, and of that no row tells.
+/// The worker was idle before, and no row records that.
 #[test]
-fn a_worker_that_acts_when_a_request_is_done_did_not_make_others_wait() {
+fn a_worker_that_acts_on_a_completion_did_not_make_others_wait() {
     let drawing = "
         task      7 |                    | name=app
         task      9 |                    | name=kworker/u4:1
@@ -91,7 +91,7 @@ fn a_worker_that_acts_when_a_request_is_done_did_not_make_others_wait() {
 }
 
 #[test]
-fn who_had_the_cpu_last_is_named() {
+fn the_task_that_ran_before_is_named() {
     let drawing = "
         task     7 |          | name=app
         task     9 |          | name=spin-2 pid=8
@@ -100,17 +100,14 @@ fn who_had_the_cpu_last_is_named() {
         off      7 | ssswwwww | stack=jbd2_log_wait_commit behind=9";
     let explanation = stage(drawing).explain();
     let detail = explanation.stalls[0].causes[0].detail.as_deref();
-    assert_eq!(detail, Some("woken, and ran only 5.00 ms later; spin-2/9 had the CPU last"));
+    assert_eq!(detail, Some("woken, on the run queue for 5.00 ms; spin-2/9 ran before it"));
     assert_eq!(culprit(&explanation), "cpu_wait spin/8");
-    let put_off = stage("op:write 7 |==========|\noff 7 | pppppppp | behind=9").explain();
-    assert_eq!(
-        put_off.stalls[0].causes[0].detail.as_deref(),
-        Some("put off the CPU for 8.00 ms; thread 9 had the CPU last")
-    );
+    let preempted = stage("op:write 7 |==========|\noff 7 | pppppppp | behind=9").explain();
+    assert_eq!(preempted.stalls[0].causes[0].detail.as_deref(), Some("preempted for 8.00 ms; thread 9 ran before it"));
 }
 
 #[test]
-fn a_lock_ends_at_the_one_who_worked_while_holding_it() {
+fn a_lock_ends_at_the_holder_that_ran() {
     let drawing = "
         task     7 |          | name=app
         task     9 |          | name=writer
@@ -122,7 +119,7 @@ fn a_lock_ends_at_the_one_who_worked_while_holding_it() {
 }
 
 #[test]
-fn an_interrupt_is_no_waker_whoever_it_interrupted() {
+fn an_interrupted_task_is_not_the_waker() {
     let drawing = |more: &str| {
         format!(
             "op:write 7 |==========|
@@ -135,7 +132,7 @@ fn an_interrupt_is_no_waker_whoever_it_interrupted() {
 }
 
 #[test]
-fn wakers_in_a_circle_end() {
+fn a_cycle_of_wakers_ends() {
     let drawing = "
         op:write 7 |==========|
         off      7 | ssssssss | tp=contention_begin waker=9
@@ -146,7 +143,7 @@ fn wakers_in_a_circle_end() {
 }
 
 #[test]
-fn an_idle_worker_waited_for_work_and_nothing_else() {
+fn an_idle_worker_waits_only_for_work() {
     let drawing = "
         op:fsync 7 |==========|
         off      7 | ssssssss | stack=xfs_log_force waker=9
@@ -156,7 +153,7 @@ fn an_idle_worker_waited_for_work_and_nothing_else() {
 }
 
 #[test]
-fn a_thread_that_waits_for_its_workers_lost_what_they_lost() {
+fn a_thread_that_waits_for_its_workers_takes_their_causes() {
     let drawing = "
         op:allocation 7 |============|
         off           7 |  ssssss    | stack=futex_do_wait,do_futex waker=8
@@ -169,15 +166,15 @@ fn a_thread_that_waits_for_its_workers_lost_what_they_lost() {
 }
 
 #[test]
-fn the_memory_that_a_task_frees_for_itself_is_its_own_fault() {
+fn a_task_that_reclaims_for_itself_is_its_own_culprit() {
     let drawing = "
-        task     7 |          | name=app cgroup=/box
+        task     7 |          | name=app cgroup=/limited
         op:write 7 |==========|
         span     7 | ======== | tp=mm_shrink_slab detail=super_cache_scan~of~xfs~on~7,0
         off      7 | ssssssss | stack=xfs_log_force waker=9";
     let explanation = stage(drawing).explain();
     assert_eq!(culprit(&explanation), "shrinker app/7");
-    assert_eq!(explanation.culprits[0].cgroup.as_deref(), Some("/box"));
+    assert_eq!(explanation.culprits[0].cgroup.as_deref(), Some("/limited"));
     let detail = explanation.stalls[0].causes[0].detail.as_deref();
-    assert_eq!(detail, Some("shrinking a cache (super_cache_scan of xfs on 7,0)"));
+    assert_eq!(detail, Some("slab shrinker (super_cache_scan of xfs on 7,0)"));
 }

@@ -1,4 +1,4 @@
-//! What counts as an operation, and how long it was.
+//! What counts as an operation, and its duration.
 
 use model::event::RunEvent;
 use model::operation::{IntervalRecord, OperationKind};
@@ -29,7 +29,7 @@ fn system_calls_of_others_count_and_those_within_an_operation_do_not() {
 }
 
 #[test]
-fn what_the_loads_other_threads_do_belongs_to_the_one_that_waits() {
+fn work_of_the_loads_other_threads_belongs_to_the_waiting_thread() {
     let drawing = "
         task       7 |                    | name=load pid=7
         task       8 |                    | name=worker pid=7
@@ -47,7 +47,7 @@ fn what_the_loads_other_threads_do_belongs_to_the_one_that_waits() {
 fn sleeps_of_one_page_fault_are_one_operation() {
     let fault = "stack=folio_wait_bit_common,filemap_fault,asm_exc_page_fault";
     let in_call = "stack=folio_wait_bit_common,filemap_fault,asm_exc_page_fault,do_syscall_64";
-    // Two sleeps that touch each other; one that is too short; one within a system call that is not followed.
+    // Two adjacent sleeps; a sleep that is too short; a sleep within an untraced system call.
     let drawing = format!(
         "off 7 |ssss                | {fault}
          off 7 |    sss             | {fault}
@@ -60,7 +60,7 @@ fn sleeps_of_one_page_fault_are_one_operation() {
 }
 
 #[test]
-fn a_wait_that_was_only_looked_at_counts_unless_it_is_the_kernels_own_or_part_of_another() {
+fn a_polled_wait_counts_unless_it_is_a_kernel_threads_or_part_of_another() {
     check(
         "blocked  7 |==========          | stack=vfs_write,ksys_write
          blocked  7 |   ==========       | stack=vfs_write,ksys_write
@@ -72,7 +72,7 @@ fn a_wait_that_was_only_looked_at_counts_unless_it_is_the_kernels_own_or_part_of
 }
 
 #[test]
-fn a_wait_that_was_only_looked_at_has_its_calls_name() {
+fn a_polled_wait_has_the_name_of_its_call() {
     let drawing = "
         blocked  7 |   =======          | stack=vfs_write,ksys_write
         blocked  7 |==========          | stack=jbd2_log_wait_commit call=fsync path=/mnt/file
@@ -84,7 +84,7 @@ fn a_wait_that_was_only_looked_at_has_its_calls_name() {
 }
 
 #[test]
-fn an_operation_that_is_seen_stuck_again_and_again_is_one() {
+fn an_operation_seen_stuck_repeatedly_is_one() {
     let drawing = "
         op:fsync 7 |==========          | stuck
         op:fsync 7 |===============     | stuck
@@ -96,7 +96,7 @@ fn an_operation_that_is_seen_stuck_again_and_again_is_one() {
 }
 
 #[test]
-fn the_last_wait_of_what_never_ended_has_only_looks() {
+fn the_last_wait_of_an_unfinished_operation_has_only_polls() {
     let drawing = stage(
         "op:fsync 7 |====================| stuck
          off      7 |  ssss              | stack=jbd2_log_wait_commit
@@ -106,7 +106,7 @@ fn the_last_wait_of_what_never_ended_has_only_looks() {
 }
 
 #[test]
-fn a_late_paced_operation_is_explained_by_what_its_task_did_instead() {
+fn a_late_paced_operation_is_explained_by_its_tasks_earlier_work() {
     // The second was to begin at 2, while the first still waited.
     let explanation = stage(
         "op:write 7 |==========          |
@@ -152,7 +152,7 @@ fn the_threshold_can_only_be_raised() {
 }
 
 #[test]
-fn all_operations_and_the_slowest_are_known_from_the_intervals() {
+fn intervals_give_the_number_of_operations_and_the_slowest() {
     let mut blame = Blame::new(None, &description(true));
     let interval = |phase: &str, class: &str, count, max_ns| IntervalRecord {
         phase: phase.into(),
@@ -174,7 +174,7 @@ fn all_operations_and_the_slowest_are_known_from_the_intervals() {
 }
 
 #[test]
-fn the_books_hold_each_operation_in_brief_and_in_full() {
+fn the_accounting_has_each_operation_in_brief_and_in_full() {
     let stage = stage(
         "op:read    7 |======================| path=/mnt/f
          off        7 |  sssssww             | stack=io_schedule
@@ -186,18 +186,23 @@ fn the_books_hold_each_operation_in_brief_and_in_full() {
     blame.operations(&stage.operations);
     blame.tasks(&stage.tasks);
     blame.stacks(&stage.stacks);
-    let (explanation, books) = blame.finish_with_accounting();
-    let mut told = Vec::new();
-    books.each(|one| {
-        let lost: u64 = one.pieces.iter().map(|piece| piece.end_ns - piece.start_ns).sum();
-        assert_eq!(lost, one.duration_ns, "the pieces of {one:?}");
-        told.push((one.operation.to_owned(), one.tid, one.task.map(str::to_owned), one.path.map(str::to_owned)));
+    let (explanation, accounting) = blame.finish_with_accounting();
+    let mut visited = Vec::new();
+    accounting.for_each(|operation| {
+        let lost: u64 = operation.pieces.iter().map(|piece| piece.end_ns - piece.start_ns).sum();
+        assert_eq!(lost, operation.duration_ns, "the pieces of {operation:?}");
+        visited.push((
+            operation.operation.to_owned(),
+            operation.tid,
+            operation.task.map(str::to_owned),
+            operation.path.map(str::to_owned),
+        ));
     });
     let expected = [("read", 7, Some("worker"), Some("/mnt/f")), ("write", 8, None, None)];
     let expected = expected.map(|(class, tid, task, path): (&str, u32, Option<&str>, Option<&str>)| {
         (class.to_owned(), tid, task.map(str::to_owned), path.map(str::to_owned))
     });
-    assert_eq!(told, expected);
-    let in_full: Vec<_> = books.stalls(&[0, 1, 2]).into_iter().map(|(_, stall)| stall).collect();
+    assert_eq!(visited, expected);
+    let in_full: Vec<_> = accounting.stalls(&[0, 1, 2]).into_iter().map(|(_, stall)| stall).collect();
     assert_eq!(in_full, explanation.stalls, "the longest is the first here");
 }

@@ -3,7 +3,7 @@
 use super::stage::{check, description, shares, stage};
 
 #[test]
-fn off_the_cpu_and_runnable_is_a_wait_for_a_cpu_wherever_it_happens() {
+fn off_cpu_and_runnable_is_run_queue_wait_anywhere() {
     check(
         "op:read  7 |==========|
          off      7 |  ssswww  | stack=jbd2_log_wait_commit",
@@ -18,7 +18,7 @@ fn off_the_cpu_and_runnable_is_a_wait_for_a_cpu_wherever_it_happens() {
 }
 
 #[test]
-fn the_innermost_span_counts_on_and_off_the_cpu() {
+fn the_innermost_span_counts_running_and_asleep() {
     check(
         "op:write 7 |============|
          span     7 | ==========   | tp=mm_vmscan_memcg_reclaim
@@ -29,7 +29,7 @@ fn the_innermost_span_counts_on_and_off_the_cpu() {
 }
 
 #[test]
-fn a_span_that_means_nothing_hides_nothing() {
+fn an_unknown_span_hides_nothing() {
     check(
         "op:write 7 |==========|
          span     7 | ======== | tp=something_new
@@ -49,7 +49,7 @@ fn an_announcement_outranks_stack_and_request() {
 }
 
 #[test]
-fn a_lock_that_only_a_frozen_file_system_makes_wait_is_frozen() {
+fn a_lock_that_only_blocks_on_a_frozen_file_system_is_frozen() {
     let frozen = "stack=percpu_rwsem_wait,vfs_write,ksys_write";
     for (announced, stack, expected) in [
         ("tp=contention_begin", frozen, "frozen 6, running 4"),
@@ -79,7 +79,7 @@ fn a_request_splits_the_sleep_that_it_ended() {
 }
 
 #[test]
-fn writeback_is_waited_for_until_the_request_is_there() {
+fn writeback_wait_lasts_until_the_request_exists() {
     let drawing = |more: &str| {
         format!(
             "op:fsync 7 |==========|
@@ -108,7 +108,7 @@ fn a_request_that_completes_beside_a_wait_for_something_else_does_not_explain_it
 }
 
 #[test]
-fn a_request_that_is_not_in_the_run_was_the_devices() {
+fn a_request_missing_from_the_run_counts_as_device() {
     let explanation = stage(
         "op:read 7 |==========|
          off     7 | ssssssss | request=5",
@@ -119,15 +119,15 @@ fn a_request_that_is_not_in_the_run_was_the_devices() {
 }
 
 #[test]
-fn short_waits_take_their_part_of_the_time_that_nothing_else_holds() {
-    // 6 of the 10 ms are free, and hold all 3 ms of the short sleeps.
+fn short_waits_take_their_share_of_uncovered_time() {
+    // 6 of the 10 ms are uncovered, and take all 3 ms of the short sleeps.
     check(
         "op:read 7 |==========|
          off     7 | ssss     | stack=__iomap_dio_rw
          sleeps  7 |==========| busy=3 stack=xlog_wait_on_iclog",
         "device 4, fs_log 3, running 3",
     );
-    // Half of the sums' time is the operation's.
+    // Half of the sums' time overlaps the operation.
     check(
         "op:read       7 |     ==========|
          sleeps        7 |==========     | busy=4 stack=xlog_wait_on_iclog
@@ -135,14 +135,14 @@ fn short_waits_take_their_part_of_the_time_that_nothing_else_holds() {
          request_waits 7 |==========     | busy=2",
         "running 6, fs_log 2, device 1, cpu_wait 1",
     );
-    // More than there is room for.
+    // More than the available time.
     check(
         "op:read   7 |==========|
          spans     7 |==========| busy=8 tp=mm_vmscan_direct_reclaim
          sleeps    7 |==========| busy=8 stack=xlog_wait_on_iclog",
         "direct_reclaim 8, fs_log 2",
     );
-    // A span that is known whole has no room, but for what reclaim spends its time on.
+    // A recorded span has no room for sums, except for work within reclaim.
     check(
         "op:read   7 |==========|
          span      7 | ======== | tp=mm_vmscan_direct_reclaim
@@ -151,14 +151,14 @@ fn short_waits_take_their_part_of_the_time_that_nothing_else_holds() {
          spans     7 |==========| busy=4 tp=mm_shrink_slab",
         "direct_reclaim 4, shrinker 4, fs_log 1, running 1",
     );
-    // Reclaim calls the shrinkers: that is where they are.
+    // Reclaim calls the shrinkers, so they are placed there.
     check(
         "op:read   7 |==========|
          span      7 | ======== | tp=mm_vmscan_memcg_reclaim
          spans     7 |==========| busy=5 tp=mm_shrink_slab",
         "shrinker 5, direct_reclaim 3, running 2",
     );
-    // Short reclaims hold the short shrinkers.
+    // Short reclaims contain the short shrinkers.
     check(
         "op:read   7 |==========|
          spans     7 |==========| busy=6 tp=mm_vmscan_direct_reclaim
@@ -168,7 +168,7 @@ fn short_waits_take_their_part_of_the_time_that_nothing_else_holds() {
 }
 
 #[test]
-fn without_a_tracer_time_without_a_look_is_unexplained() {
+fn without_a_tracer_time_without_a_poll_is_unexplained() {
     let drawing = stage(
         "op:fsync 7 |==========|
          blocked  7 |   =====  | stack=jbd2_log_wait_commit",
@@ -178,14 +178,14 @@ fn without_a_tracer_time_without_a_look_is_unexplained() {
 }
 
 #[test]
-fn a_stopped_task_waits_for_nothing_that_we_know() {
+fn the_wait_of_a_stopped_task_is_unexplained() {
     let mut drawing = stage("op:read 7 |==========|\n off 7 | ssssssss | stack=__iomap_dio_rw");
     drawing.stalls[0].state = Some(4);
     assert_eq!(shares(&drawing.explain()), "unexplained 8, running 2");
 }
 
 #[test]
-fn where_rows_were_lost_nobody_knows_that_it_ran() {
+fn where_rows_were_lost_running_is_unknown() {
     let mut drawing = stage("op:read 7 |==========|\n off 7 |ss        | stack=__iomap_dio_rw");
     let loss = |what: &str, at_ns| model::event::RunEvent::Loss { what: what.into(), count: 3, at_ns };
     drawing.events.push(loss("slow operations", 8_000_000));
@@ -195,7 +195,7 @@ fn where_rows_were_lost_nobody_knows_that_it_ran() {
 }
 
 #[test]
-fn when_the_rows_of_waits_were_given_up_nothing_runs_any_more() {
+fn after_the_stalls_table_is_dropped_time_is_unexplained() {
     let mut drawing = stage("op:read 7 |==========|\n off 7 |ss        | stack=__iomap_dio_rw");
     drawing.events.push(model::event::RunEvent::TableDropped {
         table: "stalls".into(),
@@ -206,7 +206,7 @@ fn when_the_rows_of_waits_were_given_up_nothing_runs_any_more() {
 }
 
 #[test]
-fn without_the_schedulers_tracepoints_nobody_is_known_to_run() {
+fn without_scheduler_tracepoints_running_is_unexplained() {
     let mut run = description(true);
     let missing = |capability: &str| model::preflight::Finding::missing(capability, "", "no such tracepoint", "");
     let drawing = stage("op:read 7 |==========|\n span 7 | =====    | tp=mm_vmscan_direct_reclaim");

@@ -1,15 +1,15 @@
 //! Draws rows. A column is a millisecond; a line is a task's row or rows:
 //!
-//!     op:read    7 |======================|                  an operation of the load's own
+//!     op:read    7 |======================|                  an operation of the load
 //!     call:fsync 7 | ==================== | path=/mnt/f      a system call
-//!     off        7 |  sssssww   ppp       | stack=a,b        asleep, then runnable; put off the CPU
+//!     off        7 |  sssssww   ppp       | stack=a,b        asleep, then runnable; preempted
 //!     span       7 |   =====              | tp=mm_shrink_slab
 //!     blocked    7 |    ====              | stack=a
 //!     sleeps     7 | =======              | busy=3           short ones; also cpu_waits, spans, request_waits
 //!     request    3 |  Q I D   C           | tid=7            request number 3; its stages
-//!     task       7 |   n                  | name=fio pid=5 cgroup=/box; `n`: seen then, else at the begin
+//!     task       7 |   n                  | name=fio pid=5 cgroup=/a; `n`: time seen, default the start
 //!
-//! Further words: `waker=9`, `waker_stack=a`, `request=3`, `detail=x`, `call=read`, `stuck`.
+//! More words: `waker=9`, `waker_stack=a`, `request=3`, `detail=x`, `call=read`, `stuck`.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ pub(super) struct Stage {
     pub(super) events: Vec<RunEvent>,
 }
 
-/// A run description in which only what matters to blame is set.
+/// A run description with only the fields that blame reads.
 pub(super) fn description(traced: bool) -> RunDescription {
     RunDescription {
         sample_interval_ns: MS,
@@ -183,12 +183,12 @@ impl Stage {
                     overtaken_by: passed.unwrap_or_default(),
                 });
             }
-            _ => panic!("what is {kind}?"),
+            _ => panic!("unknown kind {kind}"),
         }
     }
 }
 
-/// Sleeps (`s`) with the waits for a CPU (`w`) after them, and preemptions (`p`): start, waking, end, put off.
+/// Sleeps (`s`) with the run-queue waits (`w`) after them, and preemptions (`p`): start, wakeup, end, preempted.
 fn off_cpu(bars: &[(char, u64, u64)]) -> Vec<(u64, Option<u64>, u64, bool)> {
     let mut rows: Vec<(u64, Option<u64>, u64, bool)> = Vec::new();
     for &(letter, from, to) in bars {
