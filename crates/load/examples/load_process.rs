@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use load::conductor::{Conductor, Launch, LoadEvent};
-use load::facts::Facts;
-use load::plan::{Plan, Request};
+use load::facts::MachineFacts;
+use load::plan::{Plan, PlanRequest};
 use load::{LoadError, catalogue, clock};
 
 fn main() -> ExitCode {
@@ -32,10 +32,11 @@ fn run(words: &[String]) -> Result<(), LoadError> {
     };
     let recipe = catalogue::find(recipe)?;
     let cgroup = std::env::var_os("BOX").map(PathBuf::from);
-    let facts = Facts::gather(&recipe.name, &[PathBuf::from(directory)], cgroup.as_deref().and_then(limit_bytes))?;
+    let facts =
+        MachineFacts::gather(&recipe.name, &[PathBuf::from(directory)], cgroup.as_deref().and_then(limit_bytes))?;
     let pairs = settings.iter().filter_map(|setting| setting.split_once('='));
     let settings = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let request = Request { settings, seed: 1, slower_than_ns: 100_000_000, ..Request::default() };
+    let request = PlanRequest { settings, seed: 1, slower_than_ns: 100_000_000, ..PlanRequest::default() };
     let plan = Plan::resolve(&recipe, &facts, &request)?;
     print!("{plan}");
     if !plan.refusals.is_empty() {

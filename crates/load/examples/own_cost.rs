@@ -3,10 +3,10 @@
 
 use std::hint::black_box;
 
-use load::board::{Board, Finished, Level, Recorder};
+use load::board::{Board, FinishedOperation, OperationLevel, OperationRecorder};
 use load::data::FileId;
-use load::facts::Facts;
-use load::plan::{Plan, Request};
+use load::facts::MachineFacts;
+use load::plan::{Plan, PlanRequest};
 use load::random::Random;
 use load::{LoadError, catalogue, clock};
 use rustix::time::{ClockId, clock_gettime};
@@ -15,19 +15,22 @@ const TIMES: u32 = 5_000_000;
 
 fn main() -> Result<(), LoadError> {
     let recipe = catalogue::find("randrw")?;
-    let facts = Facts::gather(&recipe.name, &[std::env::temp_dir()], None)?;
-    let plan = Plan::resolve(&recipe, &facts, &Request::default())?;
+    let facts = MachineFacts::gather(&recipe.name, &[std::env::temp_dir()], None)?;
+    let plan = Plan::resolve(&recipe, &facts, &PlanRequest::default())?;
     let (_, board) = Board::create(plan.board_shape())?;
-    let recorder = Recorder::new(&board, 0, 1, u64::MAX);
+    let recorder = OperationRecorder::new(&board, 0, 1, u64::MAX);
     let mut random = Random::new(1, 0);
     let file = Some(FileId::new(0, 0, 0));
     show("one look at the clock", |_| clock::now_ns());
     show("one random place", |_| random.below(65_536));
     show("the board: begin, end, histogram", |number| {
-        recorder.begin_at(Level::Step, 0, number, file, Some(number));
+        recorder.begin_at(OperationLevel::Step, 0, number, file, Some(number));
         let latency_ns = 1000 + number % 4096;
         let end_ns = number + latency_ns;
-        recorder.finish(Level::Step, Finished { class: 0, start_ns: number, end_ns, bytes: 4096, file, failure: None });
+        recorder.finish(
+            OperationLevel::Step,
+            FinishedOperation { class: 0, start_ns: number, end_ns, bytes: 4096, file, failure: None },
+        );
         end_ns
     });
     Ok(())

@@ -11,15 +11,15 @@ mod walk;
 use std::num::NonZeroU64;
 
 pub(crate) use load::{Load, ledger};
-use memory::Held;
-use outcome::Outcome;
+use memory::HeldMemory;
+use outcome::StepOutcome;
 use transfer::Transfers;
 
-use crate::board::{Board, Command, Finished, Level, Recorder};
+use crate::board::{Board, FinishedOperation, LoadCommand, OperationLevel, OperationRecorder};
 use crate::clock;
 use crate::data::FileId;
-use crate::io_failure::Failure;
-use crate::plan::{Actor, Step, Work};
+use crate::io_failure::IoFailure;
+use crate::plan::{Actor, RoundStep, StepWork};
 use crate::random::Random;
 use crate::work::{ActorThread, Pace};
 
@@ -33,33 +33,33 @@ struct Performer<'a> {
     load: &'a Load,
     board: &'a Board,
     actor: &'a Actor,
-    place: ActorThread,
-    recorder: Recorder<'a>,
+    thread: ActorThread,
+    recorder: OperationRecorder<'a>,
     random: Random,
-    held: Held,
+    held: HeldMemory,
     transfers: Transfers,
     /// The file used last.
     last: Option<FileId>,
 }
 
-/// Body of an actor thread, or of a process that takes the place of one.
-pub(crate) fn perform(load: &Load, place: ActorThread) {
-    let actor = &load.plan.actors[place.actor];
+/// Body of an actor thread, or of a process that takes the thread of one.
+pub(crate) fn perform(load: &Load, thread: ActorThread) {
+    let actor = &load.plan.actors[thread.actor];
     let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
     if let Some(job) = &actor.job {
-        return job_thread::perform(job, load, place, tid);
+        return job_thread::perform(job, load, thread, tid);
     }
     let board = &load.context.board;
-    let recorder = Recorder::new(board, place.thread, tid, load.plan.slower_than_ns);
+    let recorder = OperationRecorder::new(board, thread.index, tid, load.plan.slower_than_ns);
     let mut performer = Performer {
         load,
         board,
         actor,
-        place,
+        thread,
         recorder,
-        random: Random::new(load.plan.seed, place.thread as u64),
-        held: Held::default(),
-        transfers: Transfers::new(&load.plan, actor, place.ordinal),
+        random: Random::new(load.plan.seed, thread.index as u64),
+        held: HeldMemory::default(),
+        transfers: Transfers::new(&load.plan, actor, thread.ordinal),
         last: None,
     };
     if actor.rate_per_s.is_some() {
@@ -79,8 +79,8 @@ impl Performer<'_> {
         let mut pace = None;
         while !self.board.is_stopping() {
             let acts = match self.board.command() {
-                Command::Phase { phase, .. } => self.actor.in_phase.get(phase).copied().unwrap_or(false),
-                Command::Wait | Command::Stop => false,
+                LoadCommand::Phase { phase, .. } => self.actor.in_phase.get(phase).copied().unwrap_or(false),
+                LoadCommand::Wait | LoadCommand::Stop => false,
             };
             if !acts {
                 pace = None;
@@ -91,7 +91,7 @@ impl Performer<'_> {
                 self.hold();
                 continue;
             }
-            let pace = pace.get_or_insert_with(|| Pace::new(self.actor.group(), self.place.ordinal, clock::now_ns()));
+            let pace = pace.get_or_insert_with(|| Pace::new(self.actor.group(), self.thread.ordinal, clock::now_ns()));
             let start_ns = pace.next_start_ns(&mut self.random);
             if start_ns.is_none_or(|start_ns| sleep_until(self.board, start_ns)) {
                 self.round(start_ns);
@@ -101,15 +101,21 @@ impl Performer<'_> {
 
     /// Takes the memory that this thread holds, or fails and tries again.
     fn hold(&mut self) {
-        match Held::take(self.actor.holds_bytes, self.board) {
+        match HeldMemory::take(self.actor.holds_bytes, self.board) {
             Ok(held) => self.held = held,
             Err(error) => {
                 if let Some(class) = self.actor.steps.iter().find_map(|step| step.class) {
                     let now = clock::now_ns();
-                    let failure = Failure::from(error);
-                    let failed =
-                        Finished { class, start_ns: now, end_ns: now, bytes: 0, file: None, failure: Some(failure) };
-                    self.recorder.finish(Level::Step, failed);
+                    let failure = IoFailure::from(error);
+                    let failed = FinishedOperation {
+                        class,
+                        start_ns: now,
+                        end_ns: now,
+                        bytes: 0,
+                        file: None,
+                        failure: Some(failure),
+                    };
+                    self.recorder.finish(OperationLevel::Step, failed);
                 }
                 sleep_until(self.board, clock::now_ns() + BACK_OFF_NS);
             }
@@ -120,40 +126,41 @@ impl Performer<'_> {
     fn round(&mut self, intended_ns: Option<u64>) {
         let start_ns = intended_ns.unwrap_or_else(clock::now_ns);
         if let Some(class) = self.actor.round_class {
-            self.recorder.begin(Level::Round, class, start_ns);
+            self.recorder.begin(OperationLevel::Round, class, start_ns);
         }
         let mut step_start_ns = start_ns;
         for (index, step) in self.actor.steps.iter().enumerate() {
             match self.timed_step(index, step, step_start_ns) {
                 Some(end_ns) => step_start_ns = end_ns,
-                None => return self.recorder.abandon(Level::Round),
+                None => return self.recorder.abandon(OperationLevel::Round),
             }
         }
         if let Some(class) = self.actor.round_class {
             let end_ns = clock::now_ns();
-            let done = Finished { class, start_ns, end_ns, bytes: 0, file: None, failure: None };
-            self.recorder.finish(Level::Round, done);
+            let done = FinishedOperation { class, start_ns, end_ns, bytes: 0, file: None, failure: None };
+            self.recorder.finish(OperationLevel::Round, done);
         }
     }
 
     /// When the step ended; `None`: it failed or was given up, and the round with it.
-    fn timed_step(&mut self, index: usize, step: &Step, start_ns: u64) -> Option<u64> {
+    fn timed_step(&mut self, index: usize, step: &RoundStep, start_ns: u64) -> Option<u64> {
         if let Some(class) = step.class {
-            self.recorder.begin(Level::Step, class, start_ns);
+            self.recorder.begin(OperationLevel::Step, class, start_ns);
         }
         let outcome = self.step(index, step);
         let end_ns = clock::now_ns();
         let (bytes, file, failure) = match outcome {
-            Outcome::Done { bytes, file } => (bytes, file, None),
-            Outcome::Failed(failure) => (0, failure.file, Some(failure)),
-            Outcome::Stopped => {
-                self.recorder.abandon(Level::Step);
+            StepOutcome::Done { bytes, file } => (bytes, file, None),
+            StepOutcome::Failed(failure) => (0, failure.file, Some(failure)),
+            StepOutcome::Stopped => {
+                self.recorder.abandon(OperationLevel::Step);
                 return None;
             }
         };
         self.last = file.or(self.last);
         if let Some(class) = step.class {
-            self.recorder.finish(Level::Step, Finished { class, start_ns, end_ns, bytes, file, failure });
+            self.recorder
+                .finish(OperationLevel::Step, FinishedOperation { class, start_ns, end_ns, bytes, file, failure });
         }
         if failure.is_some() {
             self.transfers.forget(file);
@@ -163,43 +170,43 @@ impl Performer<'_> {
         Some(end_ns)
     }
 
-    fn step(&mut self, index: usize, step: &Step) -> Outcome {
+    fn step(&mut self, index: usize, step: &RoundStep) -> StepOutcome {
         let board = self.board;
         match &step.work {
-            Work::Transfer(transfer) => {
+            StepWork::Transfer(transfer) => {
                 self.transfers.run(self.load, self.actor, &self.recorder, &mut self.random, (index, transfer))
             }
-            Work::Fsync => self.fsync(),
-            Work::Allocate { bytes } => memory::allocate(*bytes, board),
-            Work::Touch => self.held.touch(board),
-            Work::Burn { duration_ns } => burn(board, clock::now_ns() + duration_ns),
-            Work::Walk { set } => walk::walk(&self.load.plan, self.actor, self.place.ordinal, *set, board),
-            Work::Pause { duration_ns } => match sleep_until(board, clock::now_ns() + duration_ns) {
-                true => Outcome::NOTHING,
-                false => Outcome::Stopped,
+            StepWork::Fsync => self.fsync(),
+            StepWork::Allocate { bytes } => memory::allocate(*bytes, board),
+            StepWork::Touch => self.held.touch(board),
+            StepWork::Burn { duration_ns } => burn(board, clock::now_ns() + duration_ns),
+            StepWork::Walk { set } => walk::walk(&self.load.plan, self.actor, self.thread.ordinal, *set, board),
+            StepWork::Pause { duration_ns } => match sleep_until(board, clock::now_ns() + duration_ns) {
+                true => StepOutcome::NOTHING,
+                false => StepOutcome::Stopped,
             },
         }
     }
 
-    fn fsync(&mut self) -> Outcome {
-        let Some(file) = self.last else { return Outcome::NOTHING };
+    fn fsync(&mut self) -> StepOutcome {
+        let Some(file) = self.last else { return StepOutcome::NOTHING };
         self.recorder.works_on(file);
         match self.transfers.sync(self.load, file) {
-            Ok(()) => Outcome::Done { bytes: 0, file: Some(file) },
-            Err(error) => Outcome::failed(&error, Some(file)),
+            Ok(()) => StepOutcome::Done { bytes: 0, file: Some(file) },
+            Err(error) => StepOutcome::failed(&error, Some(file)),
         }
     }
 }
 
-fn burn(board: &Board, until_ns: u64) -> Outcome {
+fn burn(board: &Board, until_ns: u64) -> StepOutcome {
     let mut number = 1u64;
     while clock::now_ns() < until_ns {
         if board.is_stopping() {
-            return Outcome::Stopped;
+            return StepOutcome::Stopped;
         }
         for _ in 0..4096 {
             number = std::hint::black_box(number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
         }
     }
-    Outcome::NOTHING
+    StepOutcome::NOTHING
 }

@@ -6,15 +6,15 @@ use std::os::unix::fs::FileExt;
 
 use model::operation::Fault;
 
-use crate::io_failure::Failure;
+use crate::io_failure::IoFailure;
 
 /// Reads all of `buffer` from `offset`. A file that ends before is a short read, at the place where it ends.
-pub(crate) fn read(file: &File, buffer: &mut [u8], offset: u64) -> Result<(), Failure> {
+pub(crate) fn read(file: &File, buffer: &mut [u8], offset: u64) -> Result<(), IoFailure> {
     all(buffer.len(), offset, Fault::ShortRead, |done, at| file.read_at(&mut buffer[done..], at))
 }
 
 /// Writes all of `bytes` at `offset`.
-pub(crate) fn write(file: &File, bytes: &[u8], offset: u64) -> Result<(), Failure> {
+pub(crate) fn write(file: &File, bytes: &[u8], offset: u64) -> Result<(), IoFailure> {
     all(bytes.len(), offset, Fault::ShortWrite, |done, at| file.write_at(&bytes[done..], at))
 }
 
@@ -23,17 +23,17 @@ fn all(
     offset: u64,
     nothing_moved: Fault,
     mut act: impl FnMut(usize, u64) -> io::Result<usize>,
-) -> Result<(), Failure> {
+) -> Result<(), IoFailure> {
     let mut done = 0;
     while done < length {
         let at = offset + done as u64;
         match act(done, at) {
             Ok(0) => {
-                return Err(Failure { fault: Some(nothing_moved), offset_bytes: Some(at), ..Failure::default() });
+                return Err(IoFailure { fault: Some(nothing_moved), offset_bytes: Some(at), ..IoFailure::default() });
             }
             Ok(moved) => done += moved,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Failure { offset_bytes: Some(at), ..Failure::from(error) }),
+            Err(error) => return Err(IoFailure { offset_bytes: Some(at), ..IoFailure::from(error) }),
         }
     }
     Ok(())

@@ -20,10 +20,10 @@ mod ring;
 mod tests;
 mod write;
 
-pub use control::{Command, State};
-pub use crew::Share;
+pub use control::{LoadCommand, ProcessState};
+pub use crew::ThreadShare;
 #[cfg(test)]
 pub(crate) use memory::RING_CAPACITY;
 pub use memory::{Board, BoardShape};
-pub(crate) use read::{BoardReader, Naming};
-pub use write::{Finished, Level, Recorder};
+pub(crate) use read::{BoardNames, BoardReader};
+pub use write::{FinishedOperation, OperationLevel, OperationRecorder};

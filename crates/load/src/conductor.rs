@@ -17,7 +17,7 @@ use model::event::Member;
 use model::operation::OperationRecord;
 use rustix::fs::MemfdFlags;
 
-use crate::board::{Board, BoardReader, Command, State};
+use crate::board::{Board, BoardReader, LoadCommand, ProcessState};
 use crate::clock;
 use crate::error::LoadError;
 use crate::plan::Plan;
@@ -28,7 +28,7 @@ use crate::sys;
 const FAREWELL_NS: u64 = 50_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ConductorState {
     Starting,
     /// A phase has begun, and not all who have a job in it are ready.
     Mustering {
@@ -49,12 +49,12 @@ pub struct Conductor {
     child: Child,
     board: Arc<Board>,
     reader: BoardReader,
-    stage: Stage,
+    stage: ConductorState,
     phase_bytes: u64,
     /// Since when the phase's time is over, and its threads have been told so.
     over_since_ns: Option<u64>,
     /// Counts the phases that were begun.
-    turn: u32,
+    sequence: u32,
     /// Whether an operation of this phase or one before found a file system full.
     is_full: bool,
     stop_asked: bool,
@@ -79,8 +79,8 @@ impl Conductor {
         sys::inherit(&mut command, descriptor.as_raw_fd());
         let start = format!("start the load process {}", launch.executable.display());
         let child = command.spawn().map_err(LoadError::process(start))?;
-        let reader = BoardReader::new(Arc::clone(&board), plan.naming(), clock::now_ns());
-        let stage = Stage::Starting;
+        let reader = BoardReader::new(Arc::clone(&board), plan.board_names(), clock::now_ns());
+        let stage = ConductorState::Starting;
         Ok(Conductor {
             plan,
             child,
@@ -89,7 +89,7 @@ impl Conductor {
             stage,
             phase_bytes: 0,
             over_since_ns: None,
-            turn: 0,
+            sequence: 0,
             is_full: false,
             stop_asked: false,
             killed: false,
@@ -110,7 +110,7 @@ impl Conductor {
     /// every few milliseconds.
     pub fn next_due_ns(&self) -> Option<u64> {
         match self.stage {
-            Stage::InPhase { phase, started_ns, report_ns } => {
+            ConductorState::InPhase { phase, started_ns, report_ns } => {
                 let end_ns = started_ns.saturating_add(self.plan.phases[phase].duration_ns?);
                 // Who has a job may end earlier; that is looked for every few milliseconds.
                 (self.plan.crew_to_end(phase) == 0).then_some(end_ns.min(report_ns))
@@ -122,7 +122,7 @@ impl Conductor {
     /// What happened since the call before. `now_ns` is [`clock::now_ns`].
     pub fn poll(&mut self, now_ns: u64) -> Vec<LoadEvent> {
         let mut events = Vec::new();
-        if self.stage == Stage::Gone {
+        if self.stage == ConductorState::Gone {
             return events;
         }
         let ended = self.child.try_wait();
@@ -134,13 +134,15 @@ impl Conductor {
             let drained = self.reader.drain_rest();
             tell_operations(&mut events, drained);
             events.push(self.ending(status));
-            self.stage = Stage::Gone;
+            self.stage = ConductorState::Gone;
             return events;
         }
         match self.stage {
-            Stage::Starting if self.board.state() == State::Ready => self.enter_phase(0, now_ns, &mut events),
-            Stage::Mustering { phase } => self.mustering(phase, now_ns, &mut events),
-            Stage::InPhase { phase, started_ns, report_ns } => {
+            ConductorState::Starting if self.board.state() == ProcessState::Ready => {
+                self.enter_phase(0, now_ns, &mut events)
+            }
+            ConductorState::Mustering { phase } => self.mustering(phase, now_ns, &mut events),
+            ConductorState::InPhase { phase, started_ns, report_ns } => {
                 self.in_phase(phase, started_ns, report_ns, now_ns, &mut events);
             }
             _ => {}
@@ -149,9 +151,9 @@ impl Conductor {
     }
 
     fn in_phase(&mut self, phase: usize, started_ns: u64, report_ns: u64, now_ns: u64, events: &mut Vec<LoadEvent>) {
-        if self.stop_asked || self.board.state() == State::Failed {
+        if self.stop_asked || self.board.state() == ProcessState::Failed {
             self.leave_phase(now_ns, events);
-            self.stage = Stage::Stopping;
+            self.stage = ConductorState::Stopping;
             return;
         }
         let is_fill = self.plan.phases[phase].kind == PhaseKind::Fill;
@@ -161,13 +163,13 @@ impl Conductor {
         }
         if self.has_ended(phase, started_ns, now_ns) && self.crew_is_done(phase, now_ns) {
             self.leave_phase(now_ns, events);
-            self.turn += 1;
+            self.sequence += 1;
             self.is_full |= self.board.is_full();
-            match self.plan.following(phase, self.turn - 1, self.is_full) {
+            match self.plan.following(phase, self.sequence - 1, self.is_full) {
                 Some(next) => self.enter_phase(next, now_ns, events),
                 None => {
-                    self.board.give(Command::Stop);
-                    self.stage = Stage::Stopping;
+                    self.board.give(LoadCommand::Stop);
+                    self.stage = ConductorState::Stopping;
                 }
             }
         } else if !is_fill && now_ns >= report_ns {
@@ -175,7 +177,7 @@ impl Conductor {
             // The grid stays where it is, also when a poll came late or some were left out.
             let missed = (now_ns - report_ns) / self.plan.report_interval_ns;
             let report_ns = report_ns + (missed + 1) * self.plan.report_interval_ns;
-            self.stage = Stage::InPhase { phase, started_ns, report_ns };
+            self.stage = ConductorState::InPhase { phase, started_ns, report_ns };
         }
     }
 
@@ -197,7 +199,7 @@ impl Conductor {
             return true;
         }
         if self.over_since_ns.is_none() {
-            self.board.give(Command::Wait);
+            self.board.give(LoadCommand::Wait);
         }
         now_ns > *self.over_since_ns.get_or_insert(now_ns) + FAREWELL_NS
     }
@@ -205,24 +207,24 @@ impl Conductor {
     /// Begins a phase. Where threads have jobs in it, it starts when the last of them is ready.
     fn enter_phase(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
         if self.stop_asked || phase >= self.plan.phases.len() {
-            self.stage = Stage::Stopping;
+            self.stage = ConductorState::Stopping;
             return;
         }
         // Whatever ended between two phases belongs to neither. Jobs may end before their start is seen here, so that is
         // settled before anybody can begin.
         self.reader.interval("", now_ns);
-        self.board.call_crew(self.turn);
-        self.board.give(Command::Phase { phase, turn: self.turn });
+        self.board.call_crew(self.sequence);
+        self.board.give(LoadCommand::Phase { phase, sequence: self.sequence });
         if self.plan.phases[phase].kind != PhaseKind::Fill && self.plan.crew(phase) > 0 {
-            self.stage = Stage::Mustering { phase };
+            self.stage = ConductorState::Mustering { phase };
         } else {
             self.start_phase(phase, now_ns, events);
         }
     }
 
     fn mustering(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
-        if self.stop_asked || self.board.state() == State::Failed {
-            self.stage = Stage::Stopping;
+        if self.stop_asked || self.board.state() == ProcessState::Failed {
+            self.stage = ConductorState::Stopping;
         } else if let Some(start_ns) = self.board.crew_start_ns().filter(|start_ns| *start_ns <= now_ns) {
             self.start_phase(phase, start_ns, events);
         }
@@ -237,12 +239,12 @@ impl Conductor {
         self.phase_bytes = 0;
         self.over_since_ns = None;
         let report_ns = now_ns + self.plan.report_interval_ns;
-        self.stage = Stage::InPhase { phase, started_ns: now_ns, report_ns };
+        self.stage = ConductorState::InPhase { phase, started_ns: now_ns, report_ns };
     }
 
     /// Closes the books of the phase that runs, if one does.
     fn leave_phase(&mut self, now_ns: u64, events: &mut Vec<LoadEvent>) {
-        let Stage::InPhase { phase, .. } = self.stage else { return };
+        let ConductorState::InPhase { phase, .. } = self.stage else { return };
         let members = self.crew(phase);
         // Jobs end between two looks at them.
         let last_end_ns = members.iter().map(|member| member.end_ns).max().unwrap_or(now_ns);
@@ -272,7 +274,7 @@ impl Conductor {
         for actor in &self.plan.actors {
             let acts = actor.job.is_some() && actor.in_phase[phase];
             for ordinal in (0..actor.threads).filter(|_| acts) {
-                let share = self.board.share_of(self.turn, thread + ordinal as usize);
+                let share = self.board.share_of(self.sequence, thread + ordinal as usize);
                 members.extend(share.map(|share| Member { actor: actor.name.clone(), ordinal, ..share }));
             }
             thread += actor.threads as usize;
@@ -292,7 +294,7 @@ impl Conductor {
     }
 
     fn ending(&self, status: ExitStatus) -> LoadEvent {
-        let told = self.stop_asked || self.stage == Stage::Stopping;
+        let told = self.stop_asked || self.stage == ConductorState::Stopping;
         let message = self.board.message();
         if message.is_none() && (self.killed || (told && status.success())) {
             return LoadEvent::Finished;
@@ -316,9 +318,9 @@ impl Conductor {
     /// [`LoadEvent::Finished`] follows when the process is gone.
     pub fn stop(&mut self) {
         self.stop_asked = true;
-        self.board.give(Command::Stop);
-        if self.stage == Stage::Starting {
-            self.stage = Stage::Stopping;
+        self.board.give(LoadCommand::Stop);
+        if self.stage == ConductorState::Starting {
+            self.stage = ConductorState::Stopping;
         }
     }
 
@@ -332,7 +334,7 @@ impl Conductor {
     /// Whether all was done or given up, and only the process has yet to go. One with threads stuck in the kernel may
     /// never do so: the caller decides how long to wait.
     pub fn is_ending(&self) -> bool {
-        self.stage == Stage::Stopping
+        self.stage == ConductorState::Stopping
     }
 
     /// Why the load cannot go on, if it said so.
@@ -342,14 +344,14 @@ impl Conductor {
 
     /// Whether the load process is gone, with all its threads.
     pub fn is_gone(&mut self) -> bool {
-        self.stage == Stage::Gone || matches!(self.child.try_wait(), Ok(Some(_)))
+        self.stage == ConductorState::Gone || matches!(self.child.try_wait(), Ok(Some(_)))
     }
 }
 
 /// Kills the load and does not wait for it: a program must be able to end while threads of the load are stuck.
 impl Drop for Conductor {
     fn drop(&mut self) {
-        if self.stage != Stage::Gone {
+        if self.stage != ConductorState::Gone {
             let _ = self.child.kill();
             let _ = self.child.try_wait();
         }

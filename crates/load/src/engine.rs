@@ -3,7 +3,7 @@
 mod blocking;
 mod open;
 
-pub(crate) use blocking::{Blocking, Calls, Nothing};
+pub(crate) use blocking::{BlockingEngine, NullEngine, SyncEngine};
 pub(crate) use open::{OpenError, alignment_in, open};
 use serde::{Deserialize, Serialize};
 
@@ -15,14 +15,14 @@ pub(crate) enum EngineKind {
     Sync,
     /// io_uring with a registered file and registered buffers.
     IoUring,
-    /// Nothing is done: what remains is the load's own cost.
+    /// NullEngine is done: what remains is the load's own cost.
     Null,
 }
 
 /// What makes writes durable, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum SyncKind {
+pub(crate) enum SyncMethod {
     /// `O_SYNC`: each write.
     OSync,
     /// `O_DSYNC`: each write's data.
@@ -35,14 +35,14 @@ pub(crate) enum SyncKind {
     SyncFileRange,
 }
 
-impl SyncKind {
+impl SyncMethod {
     /// The class of the calls, where there are any.
     pub(crate) fn class(self) -> Option<&'static str> {
         match self {
-            SyncKind::OSync | SyncKind::ODsync => None,
-            SyncKind::Fsync => Some("fsync"),
-            SyncKind::Fdatasync => Some("fdatasync"),
-            SyncKind::SyncFileRange => Some("sync_file_range"),
+            SyncMethod::OSync | SyncMethod::ODsync => None,
+            SyncMethod::Fsync => Some("fsync"),
+            SyncMethod::Fdatasync => Some("fdatasync"),
+            SyncMethod::SyncFileRange => Some("sync_file_range"),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 pub(crate) use mistake::Mistake;
 use token::{Token, tokenize};
 
-use crate::value::{Kind, Value};
+use crate::value::{DimensionedValue, ValueKind};
 
 /// A parsed formula. Evaluating it again costs no parsing.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,12 +22,12 @@ pub struct Expression {
 #[derive(Debug, Clone, PartialEq)]
 struct Node {
     span: Range<usize>,
-    what: What,
+    what: NodeKind,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum What {
-    Literal(Value),
+enum NodeKind {
+    Literal(DimensionedValue),
     Name(String),
     Negate(Box<Node>),
     Binary(char, Box<Node>, Box<Node>),
@@ -42,7 +42,7 @@ enum Function {
 }
 
 /// Gives the value of a name that stands at a byte range of the formula.
-pub(crate) type Lookup<'a, E> = &'a mut dyn FnMut(&str, &Range<usize>) -> Result<Value, E>;
+pub(crate) type Lookup<'a, E> = &'a mut dyn FnMut(&str, &Range<usize>) -> Result<DimensionedValue, E>;
 
 /// Deepest nesting of a formula; beyond it parsing would use up the stack.
 const MAX_DEPTH: usize = 64;
@@ -52,7 +52,7 @@ const MAX_TOKENS: usize = 2000;
 impl Expression {
     /// Parses a formula for a value of `kind`, which decides what a bare `m` unit means: minutes where a duration is
     /// expected, mebibytes everywhere else.
-    pub(crate) fn parse(text: &str, kind: Kind) -> Result<Expression, Mistake> {
+    pub(crate) fn parse(text: &str, kind: ValueKind) -> Result<Expression, Mistake> {
         let tokens = tokenize(text, kind)?;
         if let Some((_, span)) = tokens.get(MAX_TOKENS) {
             return Err(Mistake::new(span.clone(), "the formula is too long"));
@@ -74,7 +74,11 @@ impl Expression {
 
     /// Computes the value. `lookup` gives the value of a name; its errors are passed through, mistakes of this formula
     /// go through `mistake`.
-    pub(crate) fn evaluate<E>(&self, lookup: Lookup<'_, E>, mistake: &dyn Fn(Mistake) -> E) -> Result<Value, E> {
+    pub(crate) fn evaluate<E>(
+        &self,
+        lookup: Lookup<'_, E>,
+        mistake: &dyn Fn(Mistake) -> E,
+    ) -> Result<DimensionedValue, E> {
         self.root.evaluate(lookup, mistake)
     }
 }
@@ -82,21 +86,23 @@ impl Expression {
 impl Node {
     fn collect_names<'a>(&'a self, found: &mut Vec<(&'a str, Range<usize>)>) {
         match &self.what {
-            What::Literal(_) => {}
-            What::Name(name) => found.push((name, self.span.clone())),
-            What::Negate(inner) => inner.collect_names(found),
-            What::Binary(_, left, right) => [left, right].into_iter().for_each(|node| node.collect_names(found)),
-            What::Call(_, arguments) => arguments.iter().for_each(|node| node.collect_names(found)),
+            NodeKind::Literal(_) => {}
+            NodeKind::Name(name) => found.push((name, self.span.clone())),
+            NodeKind::Negate(inner) => inner.collect_names(found),
+            NodeKind::Binary(_, left, right) => [left, right].into_iter().for_each(|node| node.collect_names(found)),
+            NodeKind::Call(_, arguments) => arguments.iter().for_each(|node| node.collect_names(found)),
         }
     }
 
-    fn evaluate<E>(&self, lookup: Lookup<'_, E>, mistake: &dyn Fn(Mistake) -> E) -> Result<Value, E> {
+    fn evaluate<E>(&self, lookup: Lookup<'_, E>, mistake: &dyn Fn(Mistake) -> E) -> Result<DimensionedValue, E> {
         let here = |message: String| mistake(Mistake::new(self.span.clone(), message));
         match &self.what {
-            What::Literal(value) => Ok(*value),
-            What::Name(name) => lookup(name, &self.span),
-            What::Negate(inner) => inner.evaluate(lookup, mistake)?.times(Value::plain(-1.0)).map_err(here),
-            What::Binary(operator, left, right) => {
+            NodeKind::Literal(value) => Ok(*value),
+            NodeKind::Name(name) => lookup(name, &self.span),
+            NodeKind::Negate(inner) => {
+                inner.evaluate(lookup, mistake)?.times(DimensionedValue::plain(-1.0)).map_err(here)
+            }
+            NodeKind::Binary(operator, left, right) => {
                 let (left, right) = (left.evaluate(lookup, mistake)?, right.evaluate(lookup, mistake)?);
                 let result = match operator {
                     '+' => left.plus(right),
@@ -106,7 +112,7 @@ impl Node {
                 };
                 result.map_err(here)
             }
-            What::Call(function, arguments) => {
+            NodeKind::Call(function, arguments) => {
                 let values =
                     arguments.iter().map(|node| node.evaluate(lookup, mistake)).collect::<Result<Vec<_>, _>>()?;
                 function.apply(&values).map_err(here)
@@ -125,7 +131,7 @@ impl Function {
         }
     }
 
-    fn apply(self, values: &[Value]) -> Result<Value, String> {
+    fn apply(self, values: &[DimensionedValue]) -> Result<DimensionedValue, String> {
         match (self, values) {
             (Function::Min, [first, rest @ ..]) => rest.iter().try_fold(*first, |so_far, value| so_far.smaller(*value)),
             (Function::Max, [first, rest @ ..]) => rest.iter().try_fold(*first, |so_far, value| so_far.larger(*value)),
@@ -174,7 +180,7 @@ impl<'a> Parser<'a> {
             self.next += 1;
             let right = self.expression(strength + 1)?;
             let span = left.span.start..right.span.end;
-            left = Node { span, what: What::Binary(*operator, Box::new(left), Box::new(right)) };
+            left = Node { span, what: NodeKind::Binary(*operator, Box::new(left), Box::new(right)) };
         }
         self.depth -= 1;
         Ok(left)
@@ -186,12 +192,12 @@ impl<'a> Parser<'a> {
         };
         self.next += 1;
         let what = match token {
-            Token::Number(value) => What::Literal(*value),
+            Token::Number(value) => NodeKind::Literal(*value),
             Token::Name(name) => match (Function::named(name), self.peek()) {
                 (Some(function), Some((Token::Symbol('('), _))) => return self.call(function, span.start),
-                _ => What::Name(name.clone()),
+                _ => NodeKind::Name(name.clone()),
             },
-            Token::Symbol('-') => What::Negate(Box::new(self.expression(5)?)),
+            Token::Symbol('-') => NodeKind::Negate(Box::new(self.expression(5)?)),
             Token::Symbol('(') => {
                 let inner = self.expression(0)?;
                 let end = self.expect(')')?;
@@ -212,7 +218,7 @@ impl<'a> Parser<'a> {
             arguments.push(self.expression(0)?);
         }
         let end = self.expect(')')?;
-        Ok(Node { span: start..end, what: What::Call(function, arguments) })
+        Ok(Node { span: start..end, what: NodeKind::Call(function, arguments) })
     }
 }
 

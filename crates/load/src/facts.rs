@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use crate::data::{self, Standing};
+use crate::data::{self, DataDirectoryStatus};
 use crate::error::LoadError;
-use crate::value::Value;
+use crate::value::DimensionedValue;
 
 /// Where the kernel takes the word to drop its caches.
 pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// Names of the facts that formulas can use.
+/// FileNames of the facts that formulas can use.
 pub(crate) const NAMES: [&str; 4] = ["cpus", "memory", "free_space", "directories"];
 
 /// The machine, as far as a plan depends on it.
 #[derive(Debug, Clone)]
-pub struct Facts {
+pub struct MachineFacts {
     /// CPUs that the load may run on.
     pub cpus: u64,
     /// The box's limit, or all of the memory.
@@ -44,16 +44,16 @@ pub struct DirectoryFacts {
     /// What is free for this user.
     pub free_bytes: u64,
     /// What stands where our data would go.
-    pub standing: Standing,
+    pub standing: DataDirectoryStatus,
     /// Why nothing can be made in it; `None` where it can.
     pub unwritable: Option<String>,
 }
 
-impl Facts {
+impl MachineFacts {
     /// Looks at the machine and the directories. `recipe` is the recipe's name, which the data directories carry.
-    pub fn gather(recipe: &str, directories: &[PathBuf], memory_limit: Option<u64>) -> Result<Facts, LoadError> {
+    pub fn gather(recipe: &str, directories: &[PathBuf], memory_limit: Option<u64>) -> Result<MachineFacts, LoadError> {
         let affinity = rustix::thread::sched_getaffinity(None).map(|set| u64::from(set.count()));
-        Ok(Facts {
+        Ok(MachineFacts {
             cpus: affinity.unwrap_or(1).max(1),
             memory_bytes: memory_limit.or_else(total_memory_bytes).unwrap_or(1 << 30),
             boxed: memory_limit.is_some(),
@@ -75,12 +75,12 @@ impl Facts {
     }
 
     /// The value of a fact.
-    pub(crate) fn value(&self, name: &str) -> Option<Value> {
+    pub(crate) fn value(&self, name: &str) -> Option<DimensionedValue> {
         Some(match name {
-            "cpus" => Value::plain(self.cpus as f64),
-            "memory" => Value::bytes(self.memory_bytes as f64),
-            "free_space" => Value::bytes(self.free_space_bytes() as f64),
-            "directories" => Value::plain(self.directories.len() as f64),
+            "cpus" => DimensionedValue::plain(self.cpus as f64),
+            "memory" => DimensionedValue::bytes(self.memory_bytes as f64),
+            "free_space" => DimensionedValue::bytes(self.free_space_bytes() as f64),
+            "directories" => DimensionedValue::plain(self.directories.len() as f64),
             _ => return None,
         })
     }
@@ -90,8 +90,8 @@ impl DirectoryFacts {
     /// Space that data of this recipe from an earlier run occupies.
     pub fn kept_bytes(&self) -> u64 {
         match &self.standing {
-            Standing::Ours(marker) => marker.bytes(),
-            Standing::Absent | Standing::InUse | Standing::Foreign(_) => 0,
+            DataDirectoryStatus::Ours(marker) => marker.bytes(),
+            DataDirectoryStatus::Absent | DataDirectoryStatus::InUse | DataDirectoryStatus::Foreign(_) => 0,
         }
     }
 }
@@ -107,7 +107,7 @@ fn directory(recipe: &str, path: &Path) -> Result<DirectoryFacts, LoadError> {
     Ok(DirectoryFacts {
         file_system: metadata.dev(),
         free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
-        standing: data::standing(recipe, &path),
+        standing: data::data_directory_status(recipe, &path),
         unwritable: access(&path, Access::WRITE_OK | Access::EXEC_OK).err().map(|error| error.to_string()),
         path,
     })

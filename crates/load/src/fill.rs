@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::board::Board;
 use crate::data::{
-    FILES_PER_DIRECTORY, FileId, FileSet, Hold, MARKER, Marker, Standing, State, file_path, remove_tree, standing_of,
+    DataDirectoryStatus, DirectoryLock, FILES_PER_DIRECTORY, FileId, FileSet, FillState, MARKER, Marker, file_path,
+    remove_tree, status_of,
 };
 use crate::error::LoadError;
 use crate::random_bytes::RandomBytes;
-use crate::stamp::{self, Owner};
+use crate::stamp::{self, BlockOwner};
 
 const CHUNK_BYTES: u64 = 1 << 20;
 const MAX_THREADS: u64 = 8;
@@ -51,11 +52,12 @@ struct Fill<'a> {
 ///
 /// The first error ends the fill; [`LoadError::Stopped`] if the board says so. The directories are ours for as long as
 /// the answer is kept.
-pub(crate) fn fill(data: &DataSet<'_>, board: &Board) -> Result<Vec<Hold>, LoadError> {
+pub(crate) fn fill(data: &DataSet<'_>, board: &Board) -> Result<Vec<DirectoryLock>, LoadError> {
     let mut directories = Vec::new();
     let numbered = || data.file_sets.iter().cloned().enumerate().filter(|(_, set)| set.filled);
     let sets: Vec<FileSet> = numbered().map(|(_, set)| set).collect();
-    let holds: Vec<Hold> = data.data_directories.iter().map(|path| occupy(data, path)).collect::<Result<_, _>>()?;
+    let holds: Vec<DirectoryLock> =
+        data.data_directories.iter().map(|path| occupy(data, path)).collect::<Result<_, _>>()?;
     for (number, directory) in data.data_directories.iter().enumerate() {
         match prepare(data, directory, &sets)? {
             Prepared::Reused => board.add_reused_directory(),
@@ -68,7 +70,7 @@ pub(crate) fn fill(data: &DataSet<'_>, board: &Board) -> Result<Vec<Hold>, LoadE
     let (next, failed, failure) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::new(None));
     let fill = Fill { data, sets: numbered().collect(), board, bytes, directories, next, failed, failure };
     fill.run()?;
-    let complete = marker_of(data, State::Complete);
+    let complete = marker_of(data, FillState::Complete);
     fill.directories.iter().try_for_each(|(_, directory)| complete.write(directory))?;
     if fill.sets.iter().any(|(_, set)| set.stamped) {
         // What a crash may not take away: the files' names too.
@@ -77,7 +79,7 @@ pub(crate) fn fill(data: &DataSet<'_>, board: &Board) -> Result<Vec<Hold>, LoadE
     Ok(holds)
 }
 
-fn marker_of(data: &DataSet<'_>, state: State) -> Marker {
+fn marker_of(data: &DataSet<'_>, state: FillState) -> Marker {
     let ledger = data.ledger.map(Path::to_owned).filter(|_| data.file_sets.iter().any(|set| set.stamped));
     Marker::new(data.recipe, data.seed, state, data.file_sets).with_ledger(ledger)
 }
@@ -88,7 +90,7 @@ fn make_durable(directory: &Path) -> Result<(), LoadError> {
 }
 
 /// Takes directories whose data is only to be read.
-pub(crate) fn occupy_all(data: &DataSet<'_>) -> Result<Vec<Hold>, LoadError> {
+pub(crate) fn occupy_all(data: &DataSet<'_>) -> Result<Vec<DirectoryLock>, LoadError> {
     data.data_directories.iter().map(|path| occupy(data, path)).collect()
 }
 
@@ -98,10 +100,10 @@ enum Prepared {
 }
 
 /// Takes the directory, which is made where it is missing. What is not ours is not touched, not even locked.
-fn occupy(data: &DataSet<'_>, directory: &Path) -> Result<Hold, LoadError> {
-    match standing_of(data.recipe, directory) {
-        Standing::Foreign(why) => return Err(LoadError::Foreign { path: directory.to_owned(), why }),
-        Standing::Absent => match fs::create_dir(directory) {
+fn occupy(data: &DataSet<'_>, directory: &Path) -> Result<DirectoryLock, LoadError> {
+    match status_of(data.recipe, directory) {
+        DataDirectoryStatus::Foreign(why) => return Err(LoadError::Foreign { path: directory.to_owned(), why }),
+        DataDirectoryStatus::Absent => match fs::create_dir(directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(LoadError::data("create", directory)(error));
             }
@@ -109,23 +111,25 @@ fn occupy(data: &DataSet<'_>, directory: &Path) -> Result<Hold, LoadError> {
         },
         _ => {}
     }
-    let hold = Hold::take(directory).map_err(LoadError::data("lock", directory))?;
+    let hold = DirectoryLock::take(directory).map_err(LoadError::data("lock", directory))?;
     hold.ok_or_else(|| LoadError::InUse { path: directory.to_owned() })
 }
 
 /// Looks at a directory that is held, and readies it for the fill where there is something to fill.
 fn prepare(data: &DataSet<'_>, directory: &Path, sets: &[FileSet]) -> Result<Prepared, LoadError> {
-    match standing_of(data.recipe, directory) {
-        Standing::Foreign(why) => return Err(LoadError::Foreign { path: directory.to_owned(), why }),
+    match status_of(data.recipe, directory) {
+        DataDirectoryStatus::Foreign(why) => return Err(LoadError::Foreign { path: directory.to_owned(), why }),
         // Stamps are those of one run.
-        Standing::Ours(_) if sets.iter().any(|set| set.stamped) => {}
-        Standing::Ours(marker) if !sets.is_empty() && marker.holds(sets) && all_sizes_right(directory, sets) => {
+        DataDirectoryStatus::Ours(_) if sets.iter().any(|set| set.stamped) => {}
+        DataDirectoryStatus::Ours(marker)
+            if !sets.is_empty() && marker.holds(sets) && all_sizes_right(directory, sets) =>
+        {
             remove_surplus(directory, sets)?;
             return Ok(Prepared::Reused);
         }
         _ => {}
     }
-    marker_of(data, State::Filling).write(directory)?;
+    marker_of(data, FillState::Filling).write(directory)?;
     remove_surplus(directory, sets)?;
     Ok(Prepared::ToFill)
 }
@@ -212,7 +216,7 @@ impl Fill<'_> {
     fn file(&self, (place, directory): (usize, &Path), mut number: u64) -> Result<(), LoadError> {
         for (set_place, set) in &self.sets {
             if number < set.files {
-                let owner = Owner { run: self.data.seed, file: FileId::new(place, *set_place, number) };
+                let owner = BlockOwner { run: self.data.seed, file: FileId::new(place, *set_place, number) };
                 return self.write(&file_path(directory, set, number), set.size_bytes, set.stamped.then_some(owner));
             }
             number -= set.files;
@@ -220,7 +224,7 @@ impl Fill<'_> {
         Ok(())
     }
 
-    fn write(&self, path: &Path, size_bytes: u64, stamped_for: Option<Owner>) -> Result<(), LoadError> {
+    fn write(&self, path: &Path, size_bytes: u64, stamped_for: Option<BlockOwner>) -> Result<(), LoadError> {
         if stamped_for.is_none() && has_size(path, size_bytes) {
             self.board.take_from_fill_total(size_bytes);
             return Ok(());

@@ -8,7 +8,7 @@ use crate::data::FileId;
 
 /// How an operation failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Failure {
+pub struct IoFailure {
     /// The kernel's error number; 0 where there is none.
     pub errno: i32,
     /// The file it happened on.
@@ -19,15 +19,15 @@ pub struct Failure {
     pub fault: Option<Fault>,
 }
 
-impl Failure {
+impl IoFailure {
     /// For `map_err`: an I/O error at an offset of a file.
-    pub(crate) fn at(offset_bytes: u64) -> impl Fn(io::Error) -> Failure {
-        move |error| Failure { offset_bytes: Some(offset_bytes), ..Failure::from(error) }
+    pub(crate) fn at(offset_bytes: u64) -> impl Fn(io::Error) -> IoFailure {
+        move |error| IoFailure { offset_bytes: Some(offset_bytes), ..IoFailure::from(error) }
     }
 }
 
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
-        Failure { errno: error.raw_os_error().unwrap_or(0), ..Failure::default() }
+impl From<io::Error> for IoFailure {
+    fn from(error: io::Error) -> IoFailure {
+        IoFailure { errno: error.raw_os_error().unwrap_or(0), ..IoFailure::default() }
     }
 }

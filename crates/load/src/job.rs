@@ -22,47 +22,47 @@ mod values;
 mod verify;
 
 use serde::{Deserialize, Serialize};
-pub(crate) use values::{Values, WordSource};
+pub(crate) use values::{JobResolver, JobValues};
 
 use crate::error::LoadError;
-use crate::ledger::Shape;
 use crate::recipe::VERIFY;
 use crate::work::Worker;
+use crate::write_ledger::LedgerShape;
 
 /// A job with every key resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "job", rename_all = "snake_case")]
 pub enum Job {
     /// Revisions of a source tree, one over the other.
-    Checkout(checkout::Checkout),
+    Checkout(checkout::CheckoutJob),
     /// Many files, one after the other.
-    Files(files::Files),
+    Files(files::FilesJob),
     /// A maildir.
-    Mails(mails::Mails),
+    Mails(mails::MailsJob),
     /// One operation now and then.
-    Probe(probe::Probe),
+    Probe(probe::ProbeJob),
     /// A part of a shared file for each, or a file for each.
-    Ranks(ranks::Ranks),
+    Ranks(ranks::RanksJob),
     /// Files from their begin to their end.
-    Stream(stream::Stream),
+    Stream(stream::StreamJob),
     /// Blocks at random places.
-    Random(random::RandomAccess),
+    Random(random::RandomJob),
     /// What was written, read back and judged.
-    Verify(verify::Verify),
+    Verify(verify::VerifyJob),
 }
 
 impl Job {
     /// Resolves a job's keys.
-    pub(crate) fn resolve(values: &mut Values<'_, '_>) -> Result<Job, LoadError> {
+    pub(crate) fn resolve(values: &mut JobValues<'_, '_>) -> Result<Job, LoadError> {
         match values.job() {
-            "checkout" => checkout::Checkout::resolve(values).map(Job::Checkout),
-            "mails" => mails::Mails::resolve(values).map(Job::Mails),
-            "probe" => probe::Probe::resolve(values).map(Job::Probe),
-            "files" => files::Files::resolve(values).map(Job::Files),
-            "ranks" => ranks::Ranks::resolve(values).map(Job::Ranks),
-            "stream" => stream::Stream::resolve(values).map(Job::Stream),
-            "random" => random::RandomAccess::resolve(values).map(Job::Random),
-            VERIFY => verify::Verify::resolve(values).map(Job::Verify),
+            "checkout" => checkout::CheckoutJob::resolve(values).map(Job::Checkout),
+            "mails" => mails::MailsJob::resolve(values).map(Job::Mails),
+            "probe" => probe::ProbeJob::resolve(values).map(Job::Probe),
+            "files" => files::FilesJob::resolve(values).map(Job::Files),
+            "ranks" => ranks::RanksJob::resolve(values).map(Job::Ranks),
+            "stream" => stream::StreamJob::resolve(values).map(Job::Stream),
+            "random" => random::RandomJob::resolve(values).map(Job::Random),
+            VERIFY => verify::VerifyJob::resolve(values).map(Job::Verify),
             other => unreachable!("'{other}' is in the table of jobs and not here"),
         }
     }
@@ -118,7 +118,7 @@ impl Job {
     }
 
     /// What the ledger of a run must be about, where the job's data is verified.
-    pub(crate) fn ledger_shape(&self, run: u64, threads: u64, directories: u64) -> Option<Shape> {
+    pub(crate) fn ledger_shape(&self, run: u64, threads: u64, directories: u64) -> Option<LedgerShape> {
         match self {
             Job::Random(random) => random.ledger_shape(run, threads, directories),
             _ => None,

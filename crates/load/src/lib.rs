@@ -25,7 +25,6 @@ pub mod facts;
 mod fill;
 mod io_failure;
 mod job;
-pub mod ledger;
 pub mod plan;
 pub mod process;
 pub mod random;
@@ -38,5 +37,6 @@ mod suggestion;
 mod sys;
 pub mod value;
 mod work;
+pub mod write_ledger;
 
 pub use error::LoadError;

@@ -11,7 +11,7 @@ mod show;
 mod tests;
 mod totals;
 
-pub use actor::{Actor, Direction, Step, Transfer, Work};
+pub use actor::{Actor, FileTransfer, RoundStep, StepWork, TransferDirection};
 pub use definition::Plan;
-pub use resolve::Request;
-pub use totals::Totals;
+pub use resolve::PlanRequest;
+pub use totals::PlanTotals;

@@ -9,16 +9,16 @@ use std::sync::atomic::Ordering;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use crate::actor::{Load, ledger, perform};
-use crate::board::{Board, Command, State};
+use crate::board::{Board, LoadCommand, ProcessState};
 use crate::clock;
-use crate::data::Hold;
+use crate::data::DirectoryLock;
 use crate::error::LoadError;
 use crate::fill::{fill, occupy_all};
-use crate::ledger::Ledger;
 use crate::plan::Plan;
 use crate::recipe::PhaseKind;
 use crate::sys;
 use crate::work::ActorThread;
+use crate::write_ledger::WriteLedger;
 
 /// How often the process looks for a command.
 const LOOK_NS: u64 = 5_000_000;
@@ -27,7 +27,7 @@ const FAREWELL_NS: u64 = 1_000_000_000;
 const ACTOR_STACK_BYTES: usize = 512 << 10;
 
 #[derive(Debug, Default)]
-struct Arguments {
+struct LoadArguments {
     board: i32,
     parent: i32,
     cgroup_procs: Vec<PathBuf>,
@@ -65,8 +65,8 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> u8 {
     run(plan, board)
 }
 
-fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Arguments, String> {
-    let mut parsed = Arguments::default();
+fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<LoadArguments, String> {
+    let mut parsed = LoadArguments::default();
     while let Some(flag) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{flag:?} needs a value"))?;
         let number =
@@ -90,7 +90,7 @@ fn join_cgroups(files: &[PathBuf]) -> Result<(), LoadError> {
     })
 }
 
-fn attach(arguments: &Arguments) -> Result<(Plan, Board), String> {
+fn attach(arguments: &LoadArguments) -> Result<(Plan, Board), String> {
     let plan: Plan =
         serde_json::from_reader(io::stdin().lock()).map_err(|error| format!("cannot read the plan: {error}"))?;
     let descriptor = sys::inherited(arguments.board).map_err(|error| format!("no board was handed over: {error}"))?;
@@ -108,12 +108,12 @@ fn run(plan: Plan, board: Board) -> u8 {
         }
     };
     let load = Arc::new(Load::new(plan, board, ledger));
-    load.context.board.set_state(State::Ready);
+    load.context.board.set_state(ProcessState::Ready);
     // Kept until the process ends: threads that are stuck in the kernel still use the data.
     let mut holds = Vec::new();
     let result = obey(&load, &mut holds);
     if let Err(error) = result.as_ref() {
-        load.context.board.give(Command::Stop);
+        load.context.board.give(LoadCommand::Stop);
         if !matches!(error, LoadError::Stopped) {
             load.context.board.fail(&error.to_string());
         }
@@ -123,56 +123,56 @@ fn run(plan: Plan, board: Board) -> u8 {
         clock::sleep_until_ns(clock::now_ns() + LOOK_NS);
     }
     match load.context.board.state() {
-        State::Failed => 1,
+        ProcessState::Failed => 1,
         _ => {
-            load.context.board.set_state(State::Done);
+            load.context.board.set_state(ProcessState::Done);
             0
         }
     }
 }
 
 /// Follows the program's commands until it says stop.
-fn obey(load: &Arc<Load>, holds: &mut Vec<Hold>) -> Result<(), LoadError> {
+fn obey(load: &Arc<Load>, holds: &mut Vec<DirectoryLock>) -> Result<(), LoadError> {
     let (mut current, mut started) = (None, false);
     if load.plan.after_crash {
         holds.extend(occupy_all(&load.plan.data_set())?);
     }
     loop {
         match load.context.board.command() {
-            Command::Stop => return Ok(()),
-            Command::Phase { phase, turn } if current != Some(turn) => {
-                current = Some(turn);
+            LoadCommand::Stop => return Ok(()),
+            LoadCommand::Phase { phase, sequence } if current != Some(sequence) => {
+                current = Some(sequence);
                 let kind = load.plan.phases.get(phase).map(|phase| phase.kind);
                 if kind == Some(PhaseKind::Fill) {
                     holds.extend(fill(&load.plan.data_set(), &load.context.board)?);
-                    load.context.ledger.iter().for_each(Ledger::set_filled);
+                    load.context.ledger.iter().for_each(WriteLedger::set_filled);
                     load.context.board.end_phase(phase);
                 } else if !std::mem::replace(&mut started, true) {
                     start_actors(load)?;
                 }
             }
-            Command::Wait | Command::Phase { .. } => clock::sleep_until_ns(clock::now_ns() + LOOK_NS),
+            LoadCommand::Wait | LoadCommand::Phase { .. } => clock::sleep_until_ns(clock::now_ns() + LOOK_NS),
         }
     }
 }
 
 fn start_actors(load: &Arc<Load>) -> Result<(), LoadError> {
-    let mut thread = 0;
+    let mut index = 0;
     let total = load.plan.actor_threads();
     for (actor, described) in load.plan.actors.iter().enumerate() {
         if !described.in_phase.contains(&true) {
             // Its phases are left out of this run: it would only look at the board now and then.
-            thread += described.threads as usize;
+            index += described.threads as usize;
             continue;
         }
         for ordinal in 0..described.threads {
             if load.context.board.is_stopping() {
                 return Ok(());
             }
-            let place = ActorThread { actor, ordinal, thread };
-            thread += 1;
+            let thread = ActorThread { actor, ordinal, index };
+            index += 1;
             if described.processes {
-                start_process(load, place, &described.name)?;
+                start_process(load, thread, &described.name)?;
                 continue;
             }
             let own_load = Arc::clone(load);
@@ -180,12 +180,12 @@ fn start_actors(load: &Arc<Load>) -> Result<(), LoadError> {
             load.living.fetch_add(1, Ordering::Relaxed);
             let builder = std::thread::Builder::new().name(name).stack_size(ACTOR_STACK_BYTES);
             let body = move || {
-                perform(&own_load, place);
+                perform(&own_load, thread);
                 own_load.living.fetch_sub(1, Ordering::Release);
             };
             if let Err(error) = builder.spawn(body) {
                 load.living.fetch_sub(1, Ordering::Relaxed);
-                return Err(LoadError::process(format!("start thread {thread} of {total}"))(error));
+                return Err(LoadError::process(format!("start thread {index} of {total}"))(error));
             }
         }
     }
@@ -193,7 +193,7 @@ fn start_actors(load: &Arc<Load>) -> Result<(), LoadError> {
 }
 
 /// Starts a process that takes the place of a thread, and a thread that waits for its end. It dies with this process.
-fn start_process(load: &Arc<Load>, place: ActorThread, name: &str) -> Result<(), LoadError> {
+fn start_process(load: &Arc<Load>, thread: ActorThread, name: &str) -> Result<(), LoadError> {
     let parent = std::process::id() as i32;
     let child = sys::fork(|| {
         let _ = set_parent_process_death_signal(Some(Signal::KILL));
@@ -201,9 +201,9 @@ fn start_process(load: &Arc<Load>, place: ActorThread, name: &str) -> Result<(),
             return;
         }
         let _ = rustix::thread::set_name(&std::ffi::CString::new(name.as_bytes()).unwrap_or_default());
-        perform(load, place);
+        perform(load, thread);
     });
-    let child = child.map_err(LoadError::process(format!("start process {} of '{name}'", place.ordinal + 1)))?;
+    let child = child.map_err(LoadError::process(format!("start process {} of '{name}'", thread.ordinal + 1)))?;
     let own_load = Arc::clone(load);
     load.living.fetch_add(1, Ordering::Relaxed);
     let watch = move || {

@@ -19,19 +19,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use check::unknown_name;
-pub use items::{Access, Pacing, PathFlag, PhaseKind, Recipe, Sync, Verb};
+pub use items::{Access, Pacing, PathFlag, PhaseKind, Recipe, StepKind, WriteSync};
 pub(crate) use items::{ActorRecipe, FileSetRecipe, PhaseRecipe, Scheme, StepRecipe};
-pub(crate) use job::{Given, JobRecipe, VERIFY, WordValue};
+pub(crate) use job::{JobRecipe, KeyValue, VERIFY, WordValue};
 pub use section::Formula;
 pub use variable::Variable;
 
 use crate::error::LoadError;
-use crate::source_text::Source;
+use crate::source_text::SourceText;
 
 impl Recipe {
     /// Reads a recipe's text; `file` is what errors call it.
     pub fn parse(file: &str, text: &str) -> Result<Recipe, LoadError> {
-        read::recipe(Arc::new(Source::new(file, text)))
+        read::recipe(Arc::new(SourceText::new(file, text)))
     }
 
     /// Reads a recipe file.

@@ -6,7 +6,7 @@ use crate::recipe::PhaseKind;
 
 /// A stretch of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phase {
+pub struct PlanPhase {
     /// Recipe's name for it.
     pub name: String,
     /// What it is for.
@@ -28,8 +28,8 @@ pub struct Repeat {
 
 impl Repeat {
     /// How often the phase that is run at `turn` was run before, where the plan has so many phases.
-    pub(crate) fn repetition_of(self, turn: u32, phases: usize) -> u64 {
+    pub(crate) fn repetition_of(self, sequence: u32, phases: usize) -> u64 {
         let repeated = (phases - self.from) as u64;
-        u64::from(turn).saturating_sub(self.from as u64) / repeated.max(1)
+        u64::from(sequence).saturating_sub(self.from as u64) / repeated.max(1)
     }
 }

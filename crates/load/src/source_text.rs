@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// A named text: a recipe file, or the value of a command-line flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Source {
+pub(crate) struct SourceText {
     /// Path of the file, or the flag with its dashes.
     pub name: String,
     /// All of it.
@@ -44,10 +44,10 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-impl Source {
+impl SourceText {
     /// A recipe file.
-    pub(crate) fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
-        Source { name: name.into(), text: text.into() }
+    pub(crate) fn new(name: impl Into<String>, text: impl Into<String>) -> SourceText {
+        SourceText { name: name.into(), text: text.into() }
     }
 
     /// Whether this is the value of a flag, in which line numbers say nothing.
@@ -80,11 +80,11 @@ impl Source {
 
 #[cfg(test)]
 mod tests {
-    use super::Source;
+    use super::SourceText;
 
     #[test]
     fn a_span_outside_the_text_or_inside_a_character_points_somewhere_sensible() {
-        let source = Source::new("x.toml", "é = 1\n");
+        let source = SourceText::new("x.toml", "é = 1\n");
         assert_eq!(source.diagnostic(1..2, "m").place, "x.toml:1:1");
         assert_eq!(source.diagnostic(99..120, "m").place, "x.toml:2:1");
     }

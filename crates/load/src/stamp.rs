@@ -20,7 +20,7 @@ mod tests;
 use model::operation::Fault;
 
 use crate::data::FileId;
-use crate::io_failure::Failure;
+use crate::io_failure::IoFailure;
 
 /// Bytes of a unit; sizes and offsets of stamped blocks are multiples of it.
 pub(crate) const UNIT_BYTES: u64 = 512;
@@ -36,7 +36,7 @@ const LAST: usize = WORDS - 1;
 
 /// Whose data it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Owner {
+pub struct BlockOwner {
     /// The run: the plan's seed, or whatever else differs from run to run.
     pub run: u64,
     /// The file.
@@ -47,7 +47,7 @@ pub struct Owner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
     /// Whose data it should be.
-    pub owner: Owner,
+    pub owner: BlockOwner,
     /// The generation that it should be of at least: an older one is stale.
     pub least: u64,
     /// The last generation that was ever written there: a later one is wrong.
@@ -66,9 +66,9 @@ pub struct Damage {
     pub offset_bytes: u64,
 }
 
-impl From<Damage> for Failure {
-    fn from(damage: Damage) -> Failure {
-        Failure { fault: Some(damage.fault), offset_bytes: Some(damage.offset_bytes), ..Failure::default() }
+impl From<Damage> for IoFailure {
+    fn from(damage: Damage) -> IoFailure {
+        IoFailure { fault: Some(damage.fault), offset_bytes: Some(damage.offset_bytes), ..IoFailure::default() }
     }
 }
 
@@ -81,7 +81,7 @@ pub fn fits(block_bytes: u64) -> bool {
 ///
 /// # Panics
 /// If the block is not made of whole units ([`fits`]).
-pub fn put(block: &mut [u8], offset_bytes: u64, owner: Owner, generation: u64) {
+pub fn put(block: &mut [u8], offset_bytes: u64, owner: BlockOwner, generation: u64) {
     assert!(fits(block.len() as u64), "stamped blocks are made of whole units");
     for (unit, offset) in block.chunks_exact_mut(UNIT).zip((offset_bytes..).step_by(UNIT)) {
         let head = [offset, owner.file.to_word(), owner.run, generation];

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub(crate) use file::{close, sync_file_range};
 use memmap2::{MmapOptions, MmapRaw};
-pub(crate) use ring::Ring;
+pub(crate) use ring::IoRing;
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::FdFlags;
 

@@ -4,8 +4,8 @@ mod running;
 
 use std::path::{Path, PathBuf};
 
-use load::facts::Facts;
-use load::plan::{Plan, Request};
+use load::facts::MachineFacts;
+use load::plan::{Plan, PlanRequest};
 use load::recipe::Recipe;
 use running::{Told, plan, start};
 
@@ -95,9 +95,9 @@ fn subdirectories_are_filled_in_turn_or_for_a_time_and_emptied_again() {
 
 fn resolve(directories: &[&Path], settings: &[(&str, &str)]) -> Result<Plan, String> {
     let directories: Vec<PathBuf> = directories.iter().map(|path| path.to_path_buf()).collect();
-    let facts = Facts::gather("fsmark", &directories, None).unwrap();
+    let facts = MachineFacts::gather("fsmark", &directories, None).unwrap();
     let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    let request = Request { settings, seed: 1, slower_than_ns: 1_000_000_000, ..Request::default() };
+    let request = PlanRequest { settings, seed: 1, slower_than_ns: 1_000_000_000, ..PlanRequest::default() };
     Plan::resolve(&fsmark(), &facts, &request).map_err(|error| error.to_string())
 }
 

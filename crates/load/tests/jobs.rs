@@ -107,9 +107,9 @@ fn a_crew_has_a_common_start_and_tells_its_shares() {
 #[test]
 fn a_word_that_is_none_of_a_variables_words_is_refused_with_a_remedy() {
     let recipe = Recipe::parse("jobs.toml", RECIPE).unwrap();
-    let facts = load::facts::Facts::gather("jobs", &[std::env::temp_dir()], None).unwrap();
+    let facts = load::facts::MachineFacts::gather("jobs", &[std::env::temp_dir()], None).unwrap();
     let settings = vec![("action".to_owned(), "raed".to_owned())];
-    let request = load::plan::Request { settings, ..Default::default() };
+    let request = load::plan::PlanRequest { settings, ..Default::default() };
     let error = Plan::resolve(&recipe, &facts, &request).unwrap_err().to_string();
     assert!(error.contains("did you mean 'read'?"), "{error}");
 }

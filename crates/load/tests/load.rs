@@ -236,7 +236,7 @@ size = "900000g"
 "#;
     let recipe = Recipe::parse("greedy.toml", text).unwrap();
     let home = tempfile::tempdir().unwrap();
-    let facts = load::facts::Facts::gather("greedy", &[home.path().to_owned()], Some(u64::MAX)).unwrap();
+    let facts = load::facts::MachineFacts::gather("greedy", &[home.path().to_owned()], Some(u64::MAX)).unwrap();
     let plan = load::plan::Plan::resolve(&recipe, &facts, &Default::default()).unwrap();
     let told = Told::all(start(plan));
     assert_eq!(told.end, Some(LoadEvent::Finished));

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 
 use load::catalogue::find;
 use load::conductor::LoadEvent;
-use load::plan::{Plan, Request};
+use load::plan::{Plan, PlanRequest};
 use model::operation::{Fault, OperationKind};
 use running::{Told, plan, start};
 
@@ -127,9 +127,9 @@ fn direct_operations_are_aligned_or_refused() {
 
 fn refused(settings: &[(&str, &str)]) -> String {
     let home = tempfile::tempdir().unwrap();
-    let facts = load::facts::Facts::gather("randrw", &[home.path().to_owned()], None).unwrap();
+    let facts = load::facts::MachineFacts::gather("randrw", &[home.path().to_owned()], None).unwrap();
     let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    let request = Request { settings, ..Request::default() };
+    let request = PlanRequest { settings, ..PlanRequest::default() };
     Plan::resolve(&find("randrw").unwrap(), &facts, &request).expect_err("it cannot be done").to_string()
 }
 

@@ -167,9 +167,9 @@ fn what_was_written_for_a_time_is_verified_as_far_as_it_goes() {
 #[test]
 fn what_does_not_fit_together_is_refused() {
     let refuse = |settings: &[(&str, &str)], why: &str| {
-        let facts = load::facts::Facts::gather("ior", &[std::env::temp_dir()], None).unwrap();
+        let facts = load::facts::MachineFacts::gather("ior", &[std::env::temp_dir()], None).unwrap();
         let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-        let request = load::plan::Request { settings, ..Default::default() };
+        let request = load::plan::PlanRequest { settings, ..Default::default() };
         let error = load::plan::Plan::resolve(&find("ior").unwrap(), &facts, &request).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     };

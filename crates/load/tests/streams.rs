@@ -70,8 +70,8 @@ fn a_phase_that_is_not_wanted_is_left_out() {
         .replace("name = \"write\"\nkind = \"run\"", "name = \"write\"\nkind = \"run\"\nwhen = 0");
     assert_eq!(run(&text, folder.path()).phases, ["prepare", "again"]);
     let none = text.replace("name = \"again\"\nkind = \"run\"", "name = \"again\"\nkind = \"run\"\nwhen = \"1 - 1\"");
-    let facts = load::facts::Facts::gather("streams", &[folder.path().to_owned()], None).unwrap();
-    let request = load::plan::Request::default();
+    let facts = load::facts::MachineFacts::gather("streams", &[folder.path().to_owned()], None).unwrap();
+    let request = load::plan::PlanRequest::default();
     let error =
         load::plan::Plan::resolve(&Recipe::parse("streams.toml", &none).unwrap(), &facts, &request).unwrap_err();
     assert!(error.to_string().contains("no phase is left"), "{error}");
@@ -116,10 +116,10 @@ fn files_lie_in_turn_in_the_directories_and_hold_what_they_should() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let paths: Vec<_> = folders.iter().map(|folder| folder.path().to_owned()).collect();
     let recipe = find("sequential-write").unwrap();
-    let facts = load::facts::Facts::gather(&recipe.name, &paths, None).unwrap();
+    let facts = load::facts::MachineFacts::gather(&recipe.name, &paths, None).unwrap();
     let settings = [("processes", "3"), ("size", "300k"), ("block", "64k"), ("sync_each", "true")];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    let request = load::plan::Request { settings, seed: 1, force: true, ..Default::default() };
+    let request = load::plan::PlanRequest { settings, seed: 1, force: true, ..Default::default() };
     let told = Told::all(start(load::plan::Plan::resolve(&recipe, &facts, &request).unwrap()));
     assert_eq!((told.count("write", "write"), told.count("write", "fsync"), told.errors()), (15, 15, 0));
     let size = |folder: usize, name: &str| {

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use super::load::Load;
-use crate::board::{Board, Command, Recorder, Share};
+use crate::board::{Board, LoadCommand, OperationRecorder, ThreadShare};
 use crate::clock;
 use crate::job::Job;
 use crate::work::{ActorThread, Worker};
@@ -12,48 +12,48 @@ use crate::work::{ActorThread, Worker};
 const LOOK_NS: u64 = 2_000_000;
 
 /// Body of a thread with a job: does it once in each phase that it has it in, from the common start on.
-pub(super) fn perform(job: &Job, load: &Load, place: ActorThread, tid: u32) {
-    let actor = &load.plan.actors[place.actor];
+pub(super) fn perform(job: &Job, load: &Load, thread: ActorThread, tid: u32) {
+    let actor = &load.plan.actors[thread.actor];
     if actor.rate_per_s.is_some() {
         // The kernel otherwise wakes a sleeper up to 50 us late, which would be counted as latency.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     }
     let board = &load.context.board;
-    let mut last_turn = None;
+    let mut last_sequence = None;
     while !board.is_stopping() {
         let command = board.command();
-        let Command::Phase { phase, turn } = command else {
+        let LoadCommand::Phase { phase, sequence } = command else {
             clock::sleep_until_ns(clock::now_ns() + LOOK_NS);
             continue;
         };
-        if last_turn == Some(turn) || !actor.in_phase.get(phase).copied().unwrap_or(false) {
+        if last_sequence == Some(sequence) || !actor.in_phase.get(phase).copied().unwrap_or(false) {
             clock::sleep_until_ns(clock::now_ns() + LOOK_NS);
             continue;
         }
-        last_turn = Some(turn);
-        board.muster(turn, load.plan.crew(phase));
+        last_sequence = Some(sequence);
+        board.muster(sequence, load.plan.crew(phase));
         let Some(start_ns) = wait_for_start(board, command) else { continue };
-        let recorder = Recorder::new(board, place.thread, tid, load.plan.slower_than_ns);
-        let mut worker = Worker::new(&load.context, actor.group(), place, recorder, command, start_ns);
+        let recorder = OperationRecorder::new(board, thread.index, tid, load.plan.slower_than_ns);
+        let mut worker = Worker::new(&load.context, actor.group(), thread, recorder, command, start_ns);
         job.perform(&mut worker);
         // Its end comes first: what this asks of the file system is no part of the job.
         let share = worker.into_share(tid);
-        let share = Share { used_ppm: used_ppm(load, place), ..share };
-        board.end_share(turn, place.thread, &share, !actor.background);
+        let share = ThreadShare { used_ppm: used_ppm(load, thread), ..share };
+        board.end_share(sequence, thread.index, &share, !actor.background);
     }
 }
 
 /// How full the file system of a thread's directory is, in millionths.
-fn used_ppm(load: &Load, place: ActorThread) -> Option<u32> {
-    let directories = load.plan.actors[place.actor].directories.max(1) as u64;
-    let directory = load.plan.data_directories.get((place.ordinal % directories) as usize)?;
+fn used_ppm(load: &Load, thread: ActorThread) -> Option<u32> {
+    let directories = load.plan.actors[thread.actor].directories.max(1) as u64;
+    let directory = load.plan.data_directories.get((thread.ordinal % directories) as usize)?;
     let space = rustix::fs::statvfs(directory).ok().filter(|space| space.f_blocks > 0)?;
     let used = space.f_blocks.saturating_sub(space.f_bavail);
     Some((u128::from(used) * 1_000_000 / u128::from(space.f_blocks)) as u32)
 }
 
 /// The common start, when it has come; `None`: the phase ended or the load stops.
-fn wait_for_start(board: &Board, command: Command) -> Option<u64> {
+fn wait_for_start(board: &Board, command: LoadCommand) -> Option<u64> {
     let is_over = || board.command() != command;
     while !is_over() {
         match board.crew_start_ns() {

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicU64;
 use crate::board::Board;
 use crate::error::LoadError;
 use crate::job::Job;
-use crate::ledger::Ledger;
-use crate::plan::{Actor, Plan, Work};
+use crate::plan::{Actor, Plan, StepWork};
 use crate::random_bytes::RandomBytes;
 use crate::work::LoadContext;
+use crate::write_ledger::WriteLedger;
 
 /// What all threads of the load share.
 pub(crate) struct Load {
@@ -20,7 +20,7 @@ pub(crate) struct Load {
 
 impl Load {
     /// Makes what the threads of a plan need, and the ledger where data is stamped.
-    pub(crate) fn new(plan: Plan, board: Board, ledger: Option<Ledger>) -> Load {
+    pub(crate) fn new(plan: Plan, board: Board, ledger: Option<WriteLedger>) -> Load {
         let context = LoadContext {
             board,
             bytes: RandomBytes::new(plan.seed, longest_write(&plan)),
@@ -39,19 +39,19 @@ impl Load {
 
 /// Most bytes that a thread of the plan writes at once.
 fn longest_write(plan: &Plan) -> u64 {
-    let written = |work: &Work| if let Work::Transfer(transfer) = work { transfer.block_bytes } else { 0 };
+    let written = |work: &StepWork| if let StepWork::Transfer(transfer) = work { transfer.block_bytes } else { 0 };
     let steps = plan.actors.iter().flat_map(|actor| &actor.steps).map(|step| written(&step.work));
     let jobs = plan.actors.iter().filter_map(|actor| actor.job.as_ref()).map(Job::longest_write);
     steps.chain(jobs).max().unwrap_or(0)
 }
 
 /// The ledger of data that is stamped: a new one, or that of the run that was cut off.
-pub(crate) fn ledger(plan: &Plan) -> Result<Option<Ledger>, LoadError> {
+pub(crate) fn ledger(plan: &Plan) -> Result<Option<WriteLedger>, LoadError> {
     if let (true, Some(path)) = (plan.after_crash, &plan.ledger) {
-        return Ledger::open(path).map(Some);
+        return WriteLedger::open(path).map(Some);
     }
     let directories = plan.data_directories.len() as u64;
     let shape = |actor: &Actor| actor.job.as_ref()?.ledger_shape(plan.seed, actor.threads, directories);
     let shape = plan.actors.iter().find_map(shape);
-    shape.map(|shape| Ledger::create(plan.ledger.as_deref(), shape)).transpose()
+    shape.map(|shape| WriteLedger::create(plan.ledger.as_deref(), shape)).transpose()
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use memmap2::{MmapMut, MmapOptions};
 
-use super::outcome::Outcome;
+use super::outcome::StepOutcome;
 use crate::board::Board;
 
 /// How much is touched between two looks at the board.
@@ -12,14 +12,14 @@ const STRIDE_BYTES: usize = 1 << 20;
 
 /// Memory that a thread holds for as long as it lives.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct HeldMemory {
     map: Option<MmapMut>,
 }
 
-impl Held {
+impl HeldMemory {
     /// Maps the memory and touches it for the first time.
-    pub(super) fn take(bytes: u64, board: &Board) -> io::Result<Held> {
-        let mut held = Held { map: Some(map(bytes)?) };
+    pub(super) fn take(bytes: u64, board: &Board) -> io::Result<HeldMemory> {
+        let mut held = HeldMemory { map: Some(map(bytes)?) };
         held.touch(board);
         Ok(held)
     }
@@ -29,22 +29,22 @@ impl Held {
     }
 
     /// Writes to every page.
-    pub(super) fn touch(&mut self, board: &Board) -> Outcome {
+    pub(super) fn touch(&mut self, board: &Board) -> StepOutcome {
         match &mut self.map {
             Some(map) => touch(map, board),
-            None => Outcome::NOTHING,
+            None => StepOutcome::NOTHING,
         }
     }
 }
 
 /// Maps memory, touches every page, unmaps it.
-pub(super) fn allocate(bytes: u64, board: &Board) -> Outcome {
+pub(super) fn allocate(bytes: u64, board: &Board) -> StepOutcome {
     match map(bytes) {
         Ok(mut map) => match touch(&mut map, board) {
-            Outcome::Stopped => Outcome::Stopped,
+            StepOutcome::Stopped => StepOutcome::Stopped,
             other => other,
         },
-        Err(error) => Outcome::failed(&error, None),
+        Err(error) => StepOutcome::failed(&error, None),
     }
 }
 
@@ -53,15 +53,15 @@ fn map(bytes: u64) -> io::Result<MmapMut> {
     MmapOptions::new().len(length).map_anon()
 }
 
-fn touch(map: &mut MmapMut, board: &Board) -> Outcome {
+fn touch(map: &mut MmapMut, board: &Board) -> StepOutcome {
     let page = rustix::param::page_size();
     for stride in map.chunks_mut(STRIDE_BYTES) {
         if board.is_stopping() {
-            return Outcome::Stopped;
+            return StepOutcome::Stopped;
         }
         for page in stride.chunks_mut(page) {
             page[0] = std::hint::black_box(page[0]).wrapping_add(1);
         }
     }
-    Outcome::NOTHING
+    StepOutcome::NOTHING
 }

@@ -5,21 +5,21 @@ use std::io;
 
 use super::files::{self, OpenFiles};
 use super::load::Load;
-use super::outcome::Outcome;
+use super::outcome::StepOutcome;
 use crate::block;
-use crate::board::Recorder;
+use crate::board::OperationRecorder;
 use crate::data::FileId;
-use crate::io_failure::Failure;
-use crate::plan::{Actor, Direction, Plan, Step, Transfer, Work};
+use crate::io_failure::IoFailure;
+use crate::plan::{Actor, FileTransfer, Plan, RoundStep, StepWork, TransferDirection};
 use crate::random::Random;
-use crate::recipe::{Access, Sync};
+use crate::recipe::{Access, WriteSync};
 
 /// The threads of a fork-join operation need little; the kernel stack that comes with each is part of the pressure.
 const FORK_STACK_BYTES: usize = 128 << 10;
 
 /// What one thread is to move.
 #[derive(Clone, Copy)]
-struct Piece {
+struct TransferPiece {
     file: FileId,
     offset: u64,
     /// Decides which bytes are written, and the name of a new file before it is renamed.
@@ -27,27 +27,27 @@ struct Piece {
 }
 
 /// How a piece ended when it did not simply succeed.
-enum Trouble {
-    Failed(Failure),
+enum PieceError {
+    Failed(IoFailure),
     Stopped,
 }
 
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Trouble {
-        Trouble::Failed(error.into())
+impl From<io::Error> for PieceError {
+    fn from(error: io::Error) -> PieceError {
+        PieceError::Failed(error.into())
     }
 }
 
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Trouble {
-        Trouble::Failed(failure)
+impl From<IoFailure> for PieceError {
+    fn from(failure: IoFailure) -> PieceError {
+        PieceError::Failed(failure)
     }
 }
 
 /// Largest block that the actor reads.
 fn longest_read(actor: &Actor) -> usize {
-    let block = |step: &Step| match &step.work {
-        Work::Transfer(transfer) if transfer.direction == Direction::Read => transfer.block_bytes as usize,
+    let block = |step: &RoundStep| match &step.work {
+        StepWork::Transfer(transfer) if transfer.direction == TransferDirection::Read => transfer.block_bytes as usize,
         _ => 0,
     };
     actor.steps.iter().map(block).max().unwrap_or(0)
@@ -56,15 +56,15 @@ fn longest_read(actor: &Actor) -> usize {
 /// Buffers for the actor's widest fork and largest block.
 fn buffers(actor: &Actor) -> Vec<Vec<u8>> {
     let widest = actor.steps.iter().filter_map(|step| match &step.work {
-        Work::Transfer(transfer) => Some(transfer.fork.unwrap_or(1)),
+        StepWork::Transfer(transfer) => Some(transfer.fork.unwrap_or(1)),
         _ => None,
     });
     vec![vec![0; longest_read(actor)]; widest.max().unwrap_or(0) as usize]
 }
 
 /// Where a thread's sequential access begins: the threads of an actor share the pieces evenly.
-fn first_piece(plan: &Plan, actor: &Actor, ordinal: u64, step: &Step) -> u64 {
-    let Work::Transfer(transfer) = &step.work else { return 0 };
+fn first_piece(plan: &Plan, actor: &Actor, ordinal: u64, step: &RoundStep) -> u64 {
+    let StepWork::Transfer(transfer) = &step.work else { return 0 };
     let set = &plan.file_sets[transfer.set];
     let pieces = (set.size_bytes / transfer.bytes) * set.files * actor.directories as u64;
     (u128::from(pieces) * u128::from(ordinal) / u128::from(actor.threads.max(1))) as u64
@@ -90,17 +90,17 @@ impl Transfers {
         &mut self,
         load: &Load,
         actor: &Actor,
-        recorder: &Recorder<'_>,
+        recorder: &OperationRecorder<'_>,
         random: &mut Random,
-        (index, transfer): (usize, &Transfer),
-    ) -> Outcome {
+        (index, transfer): (usize, &FileTransfer),
+    ) -> StepOutcome {
         if actor.directories == 0 {
-            return Outcome::NOTHING;
+            return StepOutcome::NOTHING;
         }
         let mut pick = || self.pick(load, actor.directories, random, (index, transfer));
         match transfer.fork {
             Some(threads) => {
-                let pieces: Vec<Piece> = (0..threads).map(|_| pick()).collect();
+                let pieces: Vec<TransferPiece> = (0..threads).map(|_| pick()).collect();
                 self.fork_join(load, longest_read(actor), transfer, &pieces)
             }
             None => {
@@ -121,10 +121,10 @@ impl Transfers {
         self.files.forget(file);
     }
 
-    fn inline(&mut self, load: &Load, transfer: &Transfer, piece: Piece) -> Outcome {
+    fn inline(&mut self, load: &Load, transfer: &FileTransfer, piece: TransferPiece) -> StepOutcome {
         let buffer = &mut self.buffers[0];
         let result = match transfer.direction {
-            Direction::Create => create(load, transfer, piece),
+            TransferDirection::Create => create(load, transfer, piece),
             _ => {
                 let buffer = std::cell::RefCell::new(buffer);
                 let run = |file: &File| move_piece(load, transfer, piece, file, &mut buffer.borrow_mut());
@@ -135,10 +135,16 @@ impl Transfers {
     }
 
     /// Starts the threads, lets each do its piece, and waits for all of them.
-    fn fork_join(&mut self, load: &Load, longest_read: usize, transfer: &Transfer, pieces: &[Piece]) -> Outcome {
+    fn fork_join(
+        &mut self,
+        load: &Load,
+        longest_read: usize,
+        transfer: &FileTransfer,
+        pieces: &[TransferPiece],
+    ) -> StepOutcome {
         let buffers = &mut self.buffers;
         let results = std::thread::scope(|scope| {
-            let start = |(piece, buffer): (&Piece, &mut Vec<u8>)| {
+            let start = |(piece, buffer): (&TransferPiece, &mut Vec<u8>)| {
                 let (piece, buffer) = (*piece, std::mem::take(buffer));
                 let body = move || whole_piece(load, transfer, piece, buffer);
                 std::thread::Builder::new().stack_size(FORK_STACK_BYTES).spawn_scoped(scope, body)
@@ -147,7 +153,7 @@ impl Transfers {
             let joined = started.into_iter().map(|thread| thread.map(|thread| thread.join()));
             joined.collect::<Vec<_>>()
         });
-        let mut total = Outcome::Done { bytes: 0, file: pieces.first().map(|piece| piece.file) };
+        let mut total = StepOutcome::Done { bytes: 0, file: pieces.first().map(|piece| piece.file) };
         for ((result, piece), buffer) in results.into_iter().zip(pieces).zip(buffers) {
             let result = match result {
                 Ok(Ok((result, used))) => {
@@ -172,8 +178,8 @@ impl Transfers {
         load: &Load,
         directories: usize,
         random: &mut Random,
-        (index, transfer): (usize, &Transfer),
-    ) -> Piece {
+        (index, transfer): (usize, &FileTransfer),
+    ) -> TransferPiece {
         let set = &load.plan.file_sets[transfer.set];
         let salt = random.bits();
         let (directory, file, offset) = match transfer.access {
@@ -191,31 +197,38 @@ impl Transfers {
                 (file / set.files, file % set.files, within * transfer.bytes)
             }
         };
-        Piece { file: FileId::new(directory as usize, transfer.set, file), offset, salt }
+        TransferPiece { file: FileId::new(directory as usize, transfer.set, file), offset, salt }
     }
 }
 
-fn outcome(transfer: &Transfer, piece: Piece, result: Result<(), Trouble>) -> Outcome {
+fn outcome(transfer: &FileTransfer, piece: TransferPiece, result: Result<(), PieceError>) -> StepOutcome {
     match result {
-        Ok(()) => Outcome::Done { bytes: transfer.bytes, file: Some(piece.file) },
-        Err(Trouble::Stopped) => Outcome::Stopped,
-        Err(Trouble::Failed(failure)) => Outcome::Failed(Failure { file: Some(piece.file), ..failure }),
+        Ok(()) => StepOutcome::Done { bytes: transfer.bytes, file: Some(piece.file) },
+        Err(PieceError::Stopped) => StepOutcome::Stopped,
+        Err(PieceError::Failed(failure)) => StepOutcome::Failed(IoFailure { file: Some(piece.file), ..failure }),
     }
 }
 
 /// What two pieces of an operation come to: stopped before failed before done.
-fn both(a: Outcome, b: Outcome) -> Outcome {
+fn both(a: StepOutcome, b: StepOutcome) -> StepOutcome {
     match (a, b) {
-        (Outcome::Stopped, _) | (_, Outcome::Stopped) => Outcome::Stopped,
-        (Outcome::Failed(failure), _) | (_, Outcome::Failed(failure)) => Outcome::Failed(failure),
-        (Outcome::Done { bytes: a, file }, Outcome::Done { bytes: b, .. }) => Outcome::Done { bytes: a + b, file },
+        (StepOutcome::Stopped, _) | (_, StepOutcome::Stopped) => StepOutcome::Stopped,
+        (StepOutcome::Failed(failure), _) | (_, StepOutcome::Failed(failure)) => StepOutcome::Failed(failure),
+        (StepOutcome::Done { bytes: a, file }, StepOutcome::Done { bytes: b, .. }) => {
+            StepOutcome::Done { bytes: a + b, file }
+        }
     }
 }
 
 /// Body of a fork-join thread. Gives its buffer back.
-fn whole_piece(load: &Load, transfer: &Transfer, piece: Piece, mut buffer: Vec<u8>) -> (Result<(), Trouble>, Vec<u8>) {
+fn whole_piece(
+    load: &Load,
+    transfer: &FileTransfer,
+    piece: TransferPiece,
+    mut buffer: Vec<u8>,
+) -> (Result<(), PieceError>, Vec<u8>) {
     let result = match transfer.direction {
-        Direction::Create => create(load, transfer, piece),
+        TransferDirection::Create => create(load, transfer, piece),
         _ => match files::open(&load.plan, piece.file) {
             Ok(file) => move_piece(load, transfer, piece, &file, &mut buffer),
             Err(error) => Err(error.into()),
@@ -225,15 +238,21 @@ fn whole_piece(load: &Load, transfer: &Transfer, piece: Piece, mut buffer: Vec<u
 }
 
 /// Moves the bytes of a piece, block by block.
-fn move_piece(load: &Load, transfer: &Transfer, piece: Piece, file: &File, buffer: &mut [u8]) -> Result<(), Trouble> {
+fn move_piece(
+    load: &Load,
+    transfer: &FileTransfer,
+    piece: TransferPiece,
+    file: &File,
+    buffer: &mut [u8],
+) -> Result<(), PieceError> {
     let mut moved = 0;
     while moved < transfer.bytes {
         if load.context.board.is_stopping() {
-            return Err(Trouble::Stopped);
+            return Err(PieceError::Stopped);
         }
         let length = transfer.block_bytes.min(transfer.bytes - moved) as usize;
         match transfer.direction {
-            Direction::Read => block::read(file, &mut buffer[..length], piece.offset + moved)?,
+            TransferDirection::Read => block::read(file, &mut buffer[..length], piece.offset + moved)?,
             _ => block::write(
                 file,
                 load.context.bytes.slice(piece.salt.wrapping_add(moved), length),
@@ -243,22 +262,22 @@ fn move_piece(load: &Load, transfer: &Transfer, piece: Piece, file: &File, buffe
         moved += length as u64;
     }
     match transfer.sync {
-        Sync::None => {}
-        Sync::Fdatasync => file.sync_data()?,
-        Sync::Fsync => file.sync_all()?,
+        WriteSync::None => {}
+        WriteSync::Fdatasync => file.sync_data()?,
+        WriteSync::Fsync => file.sync_all()?,
     }
     Ok(())
 }
 
 /// Writes a new file and renames it over the one it replaces, so that the space in use stays the same.
-fn create(load: &Load, transfer: &Transfer, piece: Piece) -> Result<(), Trouble> {
+fn create(load: &Load, transfer: &FileTransfer, piece: TransferPiece) -> Result<(), PieceError> {
     let plan = &load.plan;
     let path =
         piece.file.path(&plan.data_directories, &plan.file_sets).ok_or(io::Error::from(io::ErrorKind::NotFound))?;
     let fresh = path.with_file_name(format!(".new-{:x}", piece.salt));
-    let write = || -> Result<(), Trouble> {
+    let write = || -> Result<(), PieceError> {
         let file = File::options().write(true).create_new(true).open(&fresh)?;
-        move_piece(load, transfer, Piece { offset: 0, ..piece }, &file, &mut [])?;
+        move_piece(load, transfer, TransferPiece { offset: 0, ..piece }, &file, &mut [])?;
         Ok(fs::rename(&fresh, &path)?)
     };
     let result = write();

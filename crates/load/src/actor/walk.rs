@@ -4,22 +4,22 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::outcome::Outcome;
+use super::outcome::StepOutcome;
 use crate::board::Board;
 use crate::plan::{Actor, Plan};
 
 /// Walks the data directory of this thread, or one set in it.
-pub(super) fn walk(plan: &Plan, actor: &Actor, ordinal: u64, set: Option<usize>, board: &Board) -> Outcome {
-    let Some(home) = (ordinal as usize).checked_rem(actor.directories) else { return Outcome::NOTHING };
+pub(super) fn walk(plan: &Plan, actor: &Actor, ordinal: u64, set: Option<usize>, board: &Board) -> StepOutcome {
+    let Some(home) = (ordinal as usize).checked_rem(actor.directories) else { return StepOutcome::NOTHING };
     let directory = &plan.data_directories[home];
     let result = match set {
         Some(set) => tree(&directory.join(&plan.file_sets[set].name), board),
         None => tree(directory, board),
     };
     match result {
-        Ok(true) => Outcome::NOTHING,
-        Ok(false) => Outcome::Stopped,
-        Err(error) => Outcome::failed(&error, None),
+        Ok(true) => StepOutcome::NOTHING,
+        Ok(false) => StepOutcome::Stopped,
+        Err(error) => StepOutcome::failed(&error, None),
     }
 }
 

@@ -8,7 +8,7 @@ use super::memory::{
 
 /// What the program wants of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
+pub enum LoadCommand {
     /// Nothing yet.
     Wait,
     /// Run this phase of the plan.
@@ -16,25 +16,25 @@ pub enum Command {
         /// Its index.
         phase: usize,
         /// Counts the phases that were begun, from 0: a phase that is repeated has another turn each time.
-        turn: u32,
+        sequence: u32,
     },
     /// End.
     Stop,
 }
 
-impl Command {
+impl LoadCommand {
     fn to_word(self) -> u64 {
         match self {
-            Command::Wait => 0,
-            Command::Phase { phase, turn } => (u64::from(turn) << 32) | (phase as u64 + 1),
-            Command::Stop => u64::MAX,
+            LoadCommand::Wait => 0,
+            LoadCommand::Phase { phase, sequence } => (u64::from(sequence) << 32) | (phase as u64 + 1),
+            LoadCommand::Stop => u64::MAX,
         }
     }
 }
 
 /// How far the load process has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum ProcessState {
     /// Not ready for commands.
     Starting,
     /// Ready for commands, or obeying one.
@@ -47,21 +47,21 @@ pub enum State {
 
 impl Board {
     /// The program's latest command.
-    pub fn command(&self) -> Command {
+    pub fn command(&self) -> LoadCommand {
         match self.word(COMMAND).load(Ordering::Acquire) {
-            0 => Command::Wait,
-            u64::MAX => Command::Stop,
-            word => Command::Phase { phase: (word as u32 - 1) as usize, turn: (word >> 32) as u32 },
+            0 => LoadCommand::Wait,
+            u64::MAX => LoadCommand::Stop,
+            word => LoadCommand::Phase { phase: (word as u32 - 1) as usize, sequence: (word >> 32) as u32 },
         }
     }
 
     /// Gives a command. Nothing follows a stop.
-    pub fn give(&self, command: Command) {
+    pub fn give(&self, command: LoadCommand) {
         self.word(COMMAND).store(command.to_word(), Ordering::Release);
     }
 
     /// Whether that is still the latest command; cheap enough to ask before each operation.
-    pub fn is_command(&self, command: Command) -> bool {
+    pub fn is_command(&self, command: LoadCommand) -> bool {
         self.word(COMMAND).load(Ordering::Relaxed) == command.to_word()
     }
 
@@ -71,17 +71,17 @@ impl Board {
     }
 
     /// How far the load process has come.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ProcessState {
         match self.word(STATE).load(Ordering::Acquire) {
-            0 => State::Starting,
-            1 => State::Ready,
-            2 => State::Done,
-            _ => State::Failed,
+            0 => ProcessState::Starting,
+            1 => ProcessState::Ready,
+            2 => ProcessState::Done,
+            _ => ProcessState::Failed,
         }
     }
 
     /// Says how far the load process has come.
-    pub(crate) fn set_state(&self, state: State) {
+    pub(crate) fn set_state(&self, state: ProcessState) {
         self.word(STATE).store(state as u64, Ordering::Release);
     }
 
@@ -94,7 +94,7 @@ impl Board {
             self.word(MESSAGE + index).store(u64::from_le_bytes(word), Ordering::Relaxed);
         }
         self.word(MESSAGE_LENGTH).store(bytes.len() as u64, Ordering::Release);
-        self.set_state(State::Failed);
+        self.set_state(ProcessState::Failed);
     }
 
     /// Why the load cannot go on, if it said so.

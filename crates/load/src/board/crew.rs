@@ -10,7 +10,7 @@ use crate::clock;
 /// Between the last thread's arrival and the common start: time enough for all sleepers to look.
 const COUNTDOWN_NS: u64 = 3_000_000;
 
-const TURN: usize = 0;
+const SEQUENCE: usize = 0;
 const TID: usize = 1;
 const START: usize = 2;
 const END: usize = 3;
@@ -23,7 +23,7 @@ const USED: usize = 8;
 
 /// What a thread did in a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Share {
+pub struct ThreadShare {
     /// Kernel thread id.
     pub tid: u32,
     /// When it began.
@@ -45,15 +45,15 @@ pub struct Share {
 impl Board {
     /// Makes the meeting point of a turn ready. Called before the command that begins the turn is given; threads that are
     /// late from the turn before no longer count.
-    pub(crate) fn call_crew(&self, turn: u32) {
+    pub(crate) fn call_crew(&self, sequence: u32) {
         self.word(CREW_START).store(0, Ordering::Relaxed);
-        self.word(MUSTERED).store(u64::from(turn) << 32, Ordering::Relaxed);
-        self.word(CREW_ENDED).store(u64::from(turn) << 32, Ordering::Release);
+        self.word(MUSTERED).store(u64::from(sequence) << 32, Ordering::Relaxed);
+        self.word(CREW_ENDED).store(u64::from(sequence) << 32, Ordering::Release);
     }
 
     /// A thread is ready for a turn. The last of `expected` threads sets the common start.
-    pub(crate) fn muster(&self, turn: u32, expected: u64) {
-        if self.count_in(MUSTERED, turn) == Some(expected) {
+    pub(crate) fn muster(&self, sequence: u32, expected: u64) {
+        if self.count_in(MUSTERED, sequence) == Some(expected) {
             self.word(CREW_START).store(clock::now_ns() + COUNTDOWN_NS, Ordering::Release);
         }
     }
@@ -64,7 +64,7 @@ impl Board {
     }
 
     /// A thread has done its share of a turn; `counts`: the phase waits for it.
-    pub(crate) fn end_share(&self, turn: u32, thread: usize, share: &Share, counts: bool) {
+    pub(crate) fn end_share(&self, sequence: u32, thread: usize, share: &ThreadShare, counts: bool) {
         let words = self.share(thread);
         let put = |index: usize, value: u64| words[index].store(value, Ordering::Relaxed);
         put(TID, u64::from(share.tid));
@@ -75,9 +75,9 @@ impl Board {
         put(BUSY, share.busy_ns);
         put(CPU, share.cpu_ns);
         put(USED, share.used_ppm.map_or(0, |used_ppm| u64::from(used_ppm) + 1));
-        words[TURN].store(u64::from(turn) + 1, Ordering::Release);
+        words[SEQUENCE].store(u64::from(sequence) + 1, Ordering::Release);
         if counts {
-            self.count_in(CREW_ENDED, turn);
+            self.count_in(CREW_ENDED, sequence);
         }
     }
 
@@ -87,9 +87,9 @@ impl Board {
     }
 
     /// What thread number `thread` did in a turn; `None`: it has not ended.
-    pub(crate) fn share_of(&self, turn: u32, thread: usize) -> Option<Member> {
+    pub(crate) fn share_of(&self, sequence: u32, thread: usize) -> Option<Member> {
         let words = self.share(thread);
-        if words[TURN].load(Ordering::Acquire) != u64::from(turn) + 1 {
+        if words[SEQUENCE].load(Ordering::Acquire) != u64::from(sequence) + 1 {
             return None;
         }
         let get = |index: usize| words[index].load(Ordering::Relaxed);
@@ -109,13 +109,13 @@ impl Board {
     /// How many things thread number `thread` did in the phase that it acted in last; `None`: it has not ended one.
     pub(crate) fn items_of(&self, thread: usize) -> Option<u64> {
         let words = self.share(thread);
-        (words[TURN].load(Ordering::Acquire) != 0).then(|| words[ITEMS].load(Ordering::Relaxed))
+        (words[SEQUENCE].load(Ordering::Acquire) != 0).then(|| words[ITEMS].load(Ordering::Relaxed))
     }
 
     /// Counts one more for that turn, and says how many there are; `None` when another turn has begun meanwhile.
-    fn count_in(&self, word: usize, turn: u32) -> Option<u64> {
-        let of_turn = |value: u64| (value >> 32 == u64::from(turn)).then_some(value + 1);
-        let before = self.word(word).fetch_update(Ordering::AcqRel, Ordering::Acquire, of_turn).ok()?;
+    fn count_in(&self, word: usize, sequence: u32) -> Option<u64> {
+        let of_sequence = |value: u64| (value >> 32 == u64::from(sequence)).then_some(value + 1);
+        let before = self.word(word).fetch_update(Ordering::AcqRel, Ordering::Acquire, of_sequence).ok()?;
         Some((before & u64::from(u32::MAX)) + 1)
     }
 

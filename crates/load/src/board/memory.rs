@@ -55,8 +55,8 @@ pub(super) const SHARE_WORDS: usize = 2 * LINE;
 /// Operations that fit into the ring before the reader comes.
 pub(crate) const RING_CAPACITY: usize = 8192;
 pub(super) const CELL_WORDS: usize = 9;
-/// Turn of a ring's cell: `turn` when writer number `turn` may fill it, `turn + 1` when it is filled.
-pub(super) const CELL_TURN: usize = 0;
+/// Turn of a ring's cell: `ticket` when writer number `ticket` may fill it, `ticket + 1` when it is filled.
+pub(super) const CELL_TICKET: usize = 0;
 
 /// What decides the size of a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub struct BoardShape {
 
 /// Sizes of the parts; the same in both processes because both compute them from the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct BoardLayout {
     pub(super) classes: usize,
     pub(super) shards: usize,
     pub(super) threads: usize,
@@ -84,14 +84,14 @@ pub(super) struct Layout {
 /// The shared memory, seen from either side.
 pub struct Board {
     pub(super) memory: SharedMemory,
-    pub(super) layout: Layout,
+    pub(super) layout: BoardLayout,
 }
 
-impl Layout {
-    fn of(shape: BoardShape) -> Layout {
+impl BoardLayout {
+    fn of(shape: BoardShape) -> BoardLayout {
         let BoardShape { classes, threads, cpus, depth } = shape;
         let is_owned = classes.saturating_mul(threads) <= MAX_OWNED;
-        Layout {
+        BoardLayout {
             classes,
             shards: if is_owned { threads.max(1) } else { cpus.clamp(1, MAX_SHARDS) as usize },
             threads,
@@ -128,7 +128,7 @@ impl Layout {
 impl Board {
     /// Makes a board for a plan, and the descriptor that the load process inherits.
     pub fn create(shape: BoardShape) -> Result<(OwnedFd, Board), LoadError> {
-        let layout = Layout::of(shape);
+        let layout = BoardLayout::of(shape);
         let (descriptor, memory) = SharedMemory::create(layout.words_bytes(), layout.total_bytes())
             .map_err(LoadError::process("make the board"))?;
         let board = Board { memory, layout };
@@ -139,7 +139,7 @@ impl Board {
 
     /// Maps the board that the program made for this plan.
     pub(crate) fn attach(descriptor: BorrowedFd<'_>, shape: BoardShape) -> Result<Board, LoadError> {
-        let layout = Layout::of(shape);
+        let layout = BoardLayout::of(shape);
         let memory = SharedMemory::attach(descriptor, layout.words_bytes(), layout.total_bytes())
             .map_err(LoadError::process("map the board"))?;
         let board = Board { memory, layout };
@@ -150,8 +150,8 @@ impl Board {
     }
 
     fn prepare_ring(&self) {
-        for turn in 0..RING_CAPACITY {
-            self.word(self.layout.ring() + turn * CELL_WORDS + CELL_TURN).store(turn as u64, Ordering::Relaxed);
+        for ticket in 0..RING_CAPACITY {
+            self.word(self.layout.ring() + ticket * CELL_WORDS + CELL_TICKET).store(ticket as u64, Ordering::Relaxed);
         }
     }
 

@@ -16,7 +16,7 @@ use crate::data::{FileId, FileSet};
 
 /// What the numbers on the board stand for.
 #[derive(Debug, Clone)]
-pub(crate) struct Naming {
+pub(crate) struct BoardNames {
     pub(crate) classes: Vec<String>,
     /// Classes whose operations are made of those of others.
     pub(crate) wholes: Vec<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Naming {
 /// Turns the board's growing counters into records.
 pub(crate) struct BoardReader {
     board: Arc<Board>,
-    naming: Naming,
+    naming: BoardNames,
     previous: Vec<ClassTotals>,
     interval_start_ns: u64,
     ring_next: u64,
@@ -53,7 +53,7 @@ struct Running {
     offset_bytes: Option<u64>,
 }
 
-impl Naming {
+impl BoardNames {
     fn class(&self, class: usize) -> String {
         self.classes.get(class).cloned().unwrap_or_default()
     }
@@ -65,7 +65,7 @@ impl Naming {
 
 impl BoardReader {
     /// Reads a fresh board.
-    pub(crate) fn new(board: Arc<Board>, naming: Naming, now_ns: u64) -> BoardReader {
+    pub(crate) fn new(board: Arc<Board>, naming: BoardNames, now_ns: u64) -> BoardReader {
         let nothing = ClassTotals { errors: 0, bytes: 0, sum_ns: 0, buckets: vec![0; BUCKET_COUNT] };
         let previous = vec![nothing; naming.classes.len()];
         BoardReader { board, naming, previous, interval_start_ns: now_ns, ring_next: 0, lost_seen: 0 }
@@ -154,7 +154,7 @@ impl BoardReader {
     /// begun to write are lost.
     pub(crate) fn drain_rest(&mut self) -> (Vec<OperationRecord>, u64) {
         let (mut records, mut lost) = self.drain_operations();
-        while self.ring_next < self.board.turns_taken() {
+        while self.ring_next < self.board.tickets_taken() {
             match self.board.pop(self.ring_next) {
                 Some(payload) => records.push(self.record(&payload)),
                 None => lost += 1,

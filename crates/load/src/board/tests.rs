@@ -3,9 +3,12 @@ use std::sync::Arc;
 use model::latency;
 use model::operation::OperationKind;
 
-use super::{Board, BoardReader, BoardShape, Command, Finished, Level, Naming, RING_CAPACITY, Recorder, State};
-use crate::data::{FileId, FileSet, Names};
-use crate::io_failure::Failure;
+use super::{
+    Board, BoardNames, BoardReader, BoardShape, FinishedOperation, LoadCommand, OperationLevel, OperationRecorder,
+    ProcessState, RING_CAPACITY,
+};
+use crate::data::{FileId, FileNames, FileSet};
+use crate::io_failure::IoFailure;
 
 const SLOWER_THAN_NS: u64 = 1_000_000;
 
@@ -17,9 +20,9 @@ fn board(threads: usize) -> (Arc<Board>, BoardReader) {
         replaced: false,
         filled: true,
         stamped: false,
-        names: Names::default(),
+        names: FileNames::default(),
     };
-    let naming = Naming {
+    let naming = BoardNames {
         classes: vec!["read".to_owned(), "write".to_owned()],
         wholes: vec![],
         data_directories: vec!["/d/stallscope-r".into()],
@@ -30,8 +33,8 @@ fn board(threads: usize) -> (Arc<Board>, BoardReader) {
     (Arc::clone(&board), BoardReader::new(board, naming, 0))
 }
 
-fn done(class: usize, latency_ns: u64) -> Finished {
-    Finished { class, start_ns: 1, end_ns: 1 + latency_ns, bytes: 10, file: None, failure: None }
+fn done(class: usize, latency_ns: u64) -> FinishedOperation {
+    FinishedOperation { class, start_ns: 1, end_ns: 1 + latency_ns, bytes: 10, file: None, failure: None }
 }
 
 #[test]
@@ -43,8 +46,8 @@ fn nothing_is_lost_between_writing_threads_and_a_reader() {
         .map(|thread| {
             let board = Arc::clone(&board);
             std::thread::spawn(move || {
-                let recorder = Recorder::new(&board, thread as usize, 1, u64::MAX);
-                (1..=EACH).for_each(|latency| recorder.finish(Level::Step, done(1, latency)));
+                let recorder = OperationRecorder::new(&board, thread as usize, 1, u64::MAX);
+                (1..=EACH).for_each(|latency| recorder.finish(OperationLevel::Step, done(1, latency)));
             })
         })
         .collect();
@@ -73,10 +76,10 @@ fn nothing_is_lost_between_writing_threads_and_a_reader() {
 #[test]
 fn an_interval_holds_only_what_ended_in_it() {
     let (board, mut reader) = board(1);
-    let recorder = Recorder::new(&board, 0, 1, u64::MAX);
-    recorder.finish(Level::Step, done(0, 5_000));
+    let recorder = OperationRecorder::new(&board, 0, 1, u64::MAX);
+    recorder.finish(OperationLevel::Step, done(0, 5_000));
     assert_eq!(reader.interval("warmup", 100)[0].max_ns, Some(5_000));
-    recorder.finish(Level::Step, done(0, 7));
+    recorder.finish(OperationLevel::Step, done(0, 7));
     let records = reader.interval("run", 200);
     assert_eq!((records.len(), records[0].count, records[0].max_ns), (1, 1, Some(7)));
     assert_eq!((records[0].start_ns, records[0].end_ns, records[0].sum_ns), (100, 200, 7));
@@ -88,19 +91,19 @@ fn bucket_counters_may_wrap_around() {
     let (board, mut reader) = board(1);
     let bucket = &board.buckets(0, 0)[7];
     bucket.store(u32::MAX - 1, std::sync::atomic::Ordering::Relaxed);
-    let recorder = Recorder::new(&board, 0, 1, u64::MAX);
-    recorder.finish(Level::Step, done(0, 7));
+    let recorder = OperationRecorder::new(&board, 0, 1, u64::MAX);
+    recorder.finish(OperationLevel::Step, done(0, 7));
     reader.interval("run", 1);
-    (0..5).for_each(|_| recorder.finish(Level::Step, done(0, 7)));
+    (0..5).for_each(|_| recorder.finish(OperationLevel::Step, done(0, 7)));
     assert_eq!(reader.interval("run", 2)[0].count, 5);
 }
 
 #[test]
 fn running_operations_are_seen_with_their_age_and_file() {
     let (board, mut reader) = board(2);
-    let recorder = Recorder::new(&board, 1, 77, SLOWER_THAN_NS);
-    recorder.begin(Level::Round, 1, 500);
-    recorder.begin(Level::Step, 0, 1_000);
+    let recorder = OperationRecorder::new(&board, 1, 77, SLOWER_THAN_NS);
+    recorder.begin(OperationLevel::Round, 1, 500);
+    recorder.begin(OperationLevel::Step, 0, 1_000);
     recorder.works_on(FileId::new(0, 0, 1234));
     let records = reader.interval("run", 3_000_000);
     assert_eq!((records[0].class.as_str(), records[0].count, records[0].stuck), ("read", 0, 1));
@@ -109,19 +112,20 @@ fn running_operations_are_seen_with_their_age_and_file() {
     let stuck = reader.stuck(3_000_000);
     assert_eq!((stuck[0].kind, stuck[0].tid, stuck[0].duration_ns), (OperationKind::Stuck, 77, 2_999_000));
     assert_eq!(stuck[0].path.as_deref(), Some("/d/stallscope-r/set/0001/234"));
-    recorder.abandon(Level::Round);
-    recorder.finish(Level::Step, done(0, 1));
+    recorder.abandon(OperationLevel::Round);
+    recorder.finish(OperationLevel::Step, done(0, 1));
     assert_eq!(reader.stuck(u64::MAX), []);
 }
 
 #[test]
 fn slow_and_failed_operations_are_kept_one_by_one() {
     let (board, mut reader) = board(1);
-    let recorder = Recorder::new(&board, 0, 42, SLOWER_THAN_NS);
-    recorder.finish(Level::Step, done(0, SLOWER_THAN_NS));
-    recorder.finish(Level::Step, done(0, SLOWER_THAN_NS + 1));
-    let failure = Some(Failure { errno: 28, file: Some(FileId::new(0, 0, 0)), offset_bytes: Some(4096), fault: None });
-    recorder.finish(Level::Step, Finished { failure, bytes: 0, ..done(1, 3) });
+    let recorder = OperationRecorder::new(&board, 0, 42, SLOWER_THAN_NS);
+    recorder.finish(OperationLevel::Step, done(0, SLOWER_THAN_NS));
+    recorder.finish(OperationLevel::Step, done(0, SLOWER_THAN_NS + 1));
+    let failure =
+        Some(IoFailure { errno: 28, file: Some(FileId::new(0, 0, 0)), offset_bytes: Some(4096), fault: None });
+    recorder.finish(OperationLevel::Step, FinishedOperation { failure, bytes: 0, ..done(1, 3) });
     let (records, lost) = reader.drain_operations();
     assert_eq!((records.len(), lost), (2, 0));
     assert_eq!((records[0].kind, records[0].class.as_str(), records[0].bytes), (OperationKind::Slow, "read", Some(10)));
@@ -140,14 +144,14 @@ fn what_the_ring_cannot_hold_is_counted() {
         for thread in 0..THREADS {
             let board = &board;
             scope.spawn(move || {
-                let recorder = Recorder::new(board, thread, thread as u32, 0);
-                (0..each).for_each(|_| recorder.finish(Level::Step, done(0, 5)));
+                let recorder = OperationRecorder::new(board, thread, thread as u32, 0);
+                (0..each).for_each(|_| recorder.finish(OperationLevel::Step, done(0, 5)));
             });
         }
     });
     let (records, lost) = reader.drain_operations();
     assert_eq!((records.len(), lost), (RING_CAPACITY, (THREADS * each - RING_CAPACITY) as u64));
-    Recorder::new(&board, 0, 1, 0).finish(Level::Step, done(0, 5));
+    OperationRecorder::new(&board, 0, 1, 0).finish(OperationLevel::Step, done(0, 5));
     let (records, lost) = reader.drain_rest();
     assert_eq!((records.len(), lost), (1, 0));
 }
@@ -163,8 +167,8 @@ fn every_slow_operation_is_drained_or_counted_while_writers_run() {
             .map(|thread| {
                 let board = &board;
                 scope.spawn(move || {
-                    let recorder = Recorder::new(board, thread as usize, thread as u32, 0);
-                    (0..EACH).for_each(|_| recorder.finish(Level::Step, done(0, 5)));
+                    let recorder = OperationRecorder::new(board, thread as usize, thread as u32, 0);
+                    (0..EACH).for_each(|_| recorder.finish(OperationLevel::Step, done(0, 5)));
                 })
             })
             .collect();
@@ -181,16 +185,16 @@ fn every_slow_operation_is_drained_or_counted_while_writers_run() {
 #[test]
 fn commands_states_and_messages_pass() {
     let (board, _) = board(1);
-    assert_eq!((board.command(), board.state(), board.message()), (Command::Wait, State::Starting, None));
-    board.give(Command::Phase { phase: 0, turn: 7 });
+    assert_eq!((board.command(), board.state(), board.message()), (LoadCommand::Wait, ProcessState::Starting, None));
+    board.give(LoadCommand::Phase { phase: 0, sequence: 7 });
     assert_eq!(
         (board.command(), board.is_stopping(), board.ended_phase()),
-        (Command::Phase { phase: 0, turn: 7 }, false, None)
+        (LoadCommand::Phase { phase: 0, sequence: 7 }, false, None)
     );
     board.end_phase(0);
     assert_eq!(board.ended_phase(), Some(0));
-    board.give(Command::Stop);
+    board.give(LoadCommand::Stop);
     board.fail(&"ä".repeat(1000));
     assert!(board.is_stopping());
-    assert_eq!((board.state(), board.message().unwrap().chars().next()), (State::Failed, Some('ä')));
+    assert_eq!((board.state(), board.message().unwrap().chars().next()), (ProcessState::Failed, Some('ä')));
 }

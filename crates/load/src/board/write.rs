@@ -9,13 +9,13 @@ use super::memory::{
     BLOCK_BUCKETS, BYTES, Board, ERRORS, MAX, SLOT_FILE, SLOT_OFFSET, SLOT_START, SLOT_WHAT, SUM, TOUCHED, USUAL_SLOTS,
 };
 use crate::data::FileId;
-use crate::io_failure::Failure;
+use crate::io_failure::IoFailure;
 
 /// Set in a ring cell's class for a failed operation.
 pub(super) const FAILED: u64 = 1 << 63;
 
 /// A failure as two words: what went wrong, and where.
-fn words_of(failure: Failure) -> [u64; 2] {
+fn words_of(failure: IoFailure) -> [u64; 2] {
     let fault = failure.fault.and_then(|fault| Fault::ALL.iter().position(|known| *known == fault));
     let fault = fault.map_or(0, |number| (number as u64 + 1) << FAULT_SHIFT);
     [fault | u64::from(failure.errno as u32), failure.offset_bytes.map_or(0, |offset| offset.saturating_add(1))]
@@ -33,7 +33,7 @@ pub(super) fn failure_of([what, place]: [u64; 2]) -> (Option<i32>, Option<Fault>
 
 /// One thread's access to the board. Costs a few stores per operation, and nothing else; where threads share a shard,
 /// some of them are locked.
-pub struct Recorder<'a> {
+pub struct OperationRecorder<'a> {
     board: &'a Board,
     shard: usize,
     is_owned: bool,
@@ -44,7 +44,7 @@ pub struct Recorder<'a> {
 
 /// What a thread is in: a round, and within it a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
+pub enum OperationLevel {
     /// One operation.
     Step,
     /// A round of all steps.
@@ -53,19 +53,19 @@ pub enum Level {
     Flight(usize),
 }
 
-impl Level {
+impl OperationLevel {
     fn slot(self) -> usize {
         match self {
-            Level::Step => 0,
-            Level::Round => 1,
-            Level::Flight(number) => USUAL_SLOTS + number,
+            OperationLevel::Step => 0,
+            OperationLevel::Round => 1,
+            OperationLevel::Flight(number) => USUAL_SLOTS + number,
         }
     }
 }
 
 /// An operation that ended.
 #[derive(Debug, Clone, Copy)]
-pub struct Finished {
+pub struct FinishedOperation {
     /// Index of its class.
     pub class: usize,
     /// When it began, or should have begun.
@@ -77,14 +77,14 @@ pub struct Finished {
     /// The file it worked on.
     pub file: Option<FileId>,
     /// Why it failed, if it did.
-    pub failure: Option<Failure>,
+    pub failure: Option<IoFailure>,
 }
 
-impl<'a> Recorder<'a> {
+impl<'a> OperationRecorder<'a> {
     /// For actor thread number `thread`, counted over all actors.
-    pub fn new(board: &'a Board, thread: usize, tid: u32, slower_than_ns: u64) -> Recorder<'a> {
+    pub fn new(board: &'a Board, thread: usize, tid: u32, slower_than_ns: u64) -> OperationRecorder<'a> {
         let shard = thread % board.layout.shards;
-        Recorder { board, shard, is_owned: board.layout.is_owned(), thread, tid, slower_than_ns }
+        OperationRecorder { board, shard, is_owned: board.layout.is_owned(), thread, tid, slower_than_ns }
     }
 
     /// The board itself.
@@ -93,12 +93,19 @@ impl<'a> Recorder<'a> {
     }
 
     /// Shows that an operation runs.
-    pub fn begin(&self, level: Level, class: usize, start_ns: u64) {
+    pub fn begin(&self, level: OperationLevel, class: usize, start_ns: u64) {
         self.begin_at(level, class, start_ns, None, None);
     }
 
-    /// Like [`Recorder::begin`], for an operation at a known place.
-    pub fn begin_at(&self, level: Level, class: usize, start_ns: u64, file: Option<FileId>, offset_bytes: Option<u64>) {
+    /// Like [`OperationRecorder::begin`], for an operation at a known place.
+    pub fn begin_at(
+        &self,
+        level: OperationLevel,
+        class: usize,
+        start_ns: u64,
+        file: Option<FileId>,
+        offset_bytes: Option<u64>,
+    ) {
         let slot = self.board.slot(self.thread, level.slot());
         slot[SLOT_FILE].store(file.map_or(0, FileId::to_word), Ordering::Relaxed);
         slot[SLOT_OFFSET].store(offset_bytes.map_or(0, |offset| offset + 1), Ordering::Relaxed);
@@ -108,16 +115,16 @@ impl<'a> Recorder<'a> {
 
     /// Shows which file the running step works on.
     pub(crate) fn works_on(&self, file: FileId) {
-        self.board.slot(self.thread, Level::Step.slot())[SLOT_FILE].store(file.to_word(), Ordering::Relaxed);
+        self.board.slot(self.thread, OperationLevel::Step.slot())[SLOT_FILE].store(file.to_word(), Ordering::Relaxed);
     }
 
     /// The operation was given up, because the load stops; it counts nowhere.
-    pub fn abandon(&self, level: Level) {
+    pub fn abandon(&self, level: OperationLevel) {
         self.board.slot(self.thread, level.slot())[SLOT_START].store(0, Ordering::Release);
     }
 
     /// Counts an operation that ended, and keeps it by itself if it was slow or failed.
-    pub fn finish(&self, level: Level, done: Finished) {
+    pub fn finish(&self, level: OperationLevel, done: FinishedOperation) {
         let latency_ns = done.end_ns.saturating_sub(done.start_ns);
         self.count(&done, latency_ns);
         if done.failure.is_some() || latency_ns > self.slower_than_ns {
@@ -127,7 +134,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// The bucket comes last: a reader that sees it counted sees the rest as well.
-    fn count(&self, done: &Finished, latency_ns: u64) {
+    fn count(&self, done: &FinishedOperation, latency_ns: u64) {
         let counters = self.board.counters(done.class, self.shard);
         self.add(&counters[SUM], latency_ns);
         if done.bytes > 0 {
@@ -164,7 +171,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    fn keep(&self, done: &Finished, latency_ns: u64) {
+    fn keep(&self, done: &FinishedOperation, latency_ns: u64) {
         let failed = if done.failure.is_some() { FAILED } else { 0 };
         let file = done.failure.and_then(|failure| failure.file).or(done.file);
         let [what, place] = words_of(done.failure.unwrap_or_default());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::names::{Name, Names};
+use super::names::{FileName, FileNames};
 
 /// Files of one kind in every data directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct FileSet {
     /// Whether the fill makes the files; otherwise an actor does, and what an earlier run left of them is removed first.
     pub filled: bool,
     /// What its files are called.
-    pub names: Names,
+    pub names: FileNames,
     /// Whether the fill stamps the data, so that readers can verify it. Such a set is made anew for each run.
     pub stamped: bool,
 }
@@ -73,7 +73,7 @@ impl FileId {
 
 /// Where file number `file` of a set lies.
 pub fn file_path(data_directory: &Path, set: &FileSet, file: u64) -> PathBuf {
-    let mut name = Name::new();
+    let mut name = FileName::new();
     set.names.write(file, &mut name);
     data_directory.join(&set.name).join(OsStr::from_bytes(name.as_bytes()))
 }

@@ -10,13 +10,13 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 /// A lock (flock) on the directory itself. It ends with the process, also when that is killed; whoever removes a data
 /// directory must take it first.
 #[derive(Debug)]
-pub struct Hold {
+pub struct DirectoryLock {
     _directory: File,
 }
 
-impl Hold {
+impl DirectoryLock {
     /// Takes a directory that is there. `Ok(None)`: another process has it.
-    pub fn take(data_directory: &Path) -> io::Result<Option<Hold>> {
+    pub fn take(data_directory: &Path) -> io::Result<Option<DirectoryLock>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let directory = File::from(rustix::fs::open(data_directory, flags, Mode::empty())?);
         match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
@@ -26,6 +26,6 @@ impl Hold {
         // Somebody may have removed it between the two steps, and even have made another.
         let (held, there) = (directory.metadata()?, data_directory.symlink_metadata()?);
         let is_there = (held.dev(), held.ino()) == (there.dev(), there.ino());
-        Ok(is_there.then_some(Hold { _directory: directory }))
+        Ok(is_there.then_some(DirectoryLock { _directory: directory }))
     }
 }

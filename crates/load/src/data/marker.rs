@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::file_set::FileSet;
-use super::hold::Hold;
+use super::hold::DirectoryLock;
 use crate::error::LoadError;
 
-/// Name of the marker in a data directory.
+/// FileName of the marker in a data directory.
 pub const MARKER: &str = ".stallscope";
 
-/// Name of a marker that is being written.
+/// FileName of a marker that is being written.
 const FRESH: &str = ".stallscope.new";
 
 const FORMAT: u32 = 1;
@@ -27,7 +27,7 @@ pub struct Marker {
     /// What the files were filled from.
     pub seed: u64,
     /// Whether the fill was finished.
-    pub state: State,
+    pub state: FillState,
     /// What lies here, or is being made.
     pub file_sets: Vec<KeptSet>,
     /// The ledger of the run that wrote it, where its data is stamped.
@@ -38,7 +38,7 @@ pub struct Marker {
 /// How far a fill has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum FillState {
     /// Begun; files may be missing or too short.
     Filling,
     /// All files were written and synced.
@@ -58,7 +58,7 @@ pub struct KeptSet {
 
 /// What stands where a data directory would go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum DataDirectoryStatus {
     /// Nothing.
     Absent,
     /// A data directory of this recipe.
@@ -71,7 +71,7 @@ pub enum Standing {
 
 impl Marker {
     /// For data of `recipe`.
-    pub fn new(recipe: &str, seed: u64, state: State, sets: &[FileSet]) -> Marker {
+    pub fn new(recipe: &str, seed: u64, state: FillState, sets: &[FileSet]) -> Marker {
         let kept = |set: &FileSet| KeptSet { name: set.name.clone(), files: set.files, size_bytes: set.size_bytes };
         Marker {
             format: FORMAT,
@@ -90,7 +90,7 @@ impl Marker {
 
     /// Whether a complete set of just these files is here. The seed does not matter: any random bytes will do.
     pub fn holds(&self, sets: &[FileSet]) -> bool {
-        self.state == State::Complete && self.file_sets == Marker::new("", 0, State::Complete, sets).file_sets
+        self.state == FillState::Complete && self.file_sets == Marker::new("", 0, FillState::Complete, sets).file_sets
     }
 
     /// Bytes of all files once complete.
@@ -119,45 +119,51 @@ pub fn directory_name(recipe: &str) -> String {
 /// The ledger of the run that wrote the data of a recipe in a directory.
 pub fn ledger_of(recipe: &str, directory: &Path) -> Result<PathBuf, LoadError> {
     let path = directory.join(directory_name(recipe));
-    let why = match standing_of(recipe, &path) {
-        Standing::Ours(Marker { ledger: Some(ledger), .. }) => return Ok(ledger),
-        Standing::Ours(_) => "its data was written without --verify, so nothing is known of it".to_owned(),
-        Standing::Foreign(why) => why,
-        Standing::Absent | Standing::InUse => "there is no data to verify; was the run told to --keep it?".to_owned(),
+    let why = match status_of(recipe, &path) {
+        DataDirectoryStatus::Ours(Marker { ledger: Some(ledger), .. }) => return Ok(ledger),
+        DataDirectoryStatus::Ours(_) => "its data was written without --verify, so nothing is known of it".to_owned(),
+        DataDirectoryStatus::Foreign(why) => why,
+        DataDirectoryStatus::Absent | DataDirectoryStatus::InUse => {
+            "there is no data to verify; was the run told to --keep it?".to_owned()
+        }
     };
     Err(LoadError::NoLedger { path, why })
 }
 
 /// What stands at `directory/stallscope-RECIPE`.
-pub fn standing(recipe: &str, directory: &Path) -> Standing {
+pub fn data_directory_status(recipe: &str, directory: &Path) -> DataDirectoryStatus {
     let data_directory = directory.join(directory_name(recipe));
-    match standing_of(recipe, &data_directory) {
-        Standing::Ours(_) if matches!(Hold::take(&data_directory), Ok(None)) => Standing::InUse,
-        standing => standing,
+    match status_of(recipe, &data_directory) {
+        DataDirectoryStatus::Ours(_) if matches!(DirectoryLock::take(&data_directory), Ok(None)) => {
+            DataDirectoryStatus::InUse
+        }
+        data_directory_status => data_directory_status,
     }
 }
 
 /// What stands at the data directory itself, whoever uses it.
-pub(crate) fn standing_of(recipe: &str, data_directory: &Path) -> Standing {
+pub(crate) fn status_of(recipe: &str, data_directory: &Path) -> DataDirectoryStatus {
     match fs::symlink_metadata(data_directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Standing::Absent,
-        Err(error) => return Standing::Foreign(format!("cannot be looked at: {error}")),
-        Ok(metadata) if metadata.is_symlink() => return Standing::Foreign("is a symbolic link".to_owned()),
-        Ok(metadata) if !metadata.is_dir() => return Standing::Foreign("is not a directory".to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return DataDirectoryStatus::Absent,
+        Err(error) => return DataDirectoryStatus::Foreign(format!("cannot be looked at: {error}")),
+        Ok(metadata) if metadata.is_symlink() => return DataDirectoryStatus::Foreign("is a symbolic link".to_owned()),
+        Ok(metadata) if !metadata.is_dir() => return DataDirectoryStatus::Foreign("is not a directory".to_owned()),
         Ok(_) => {}
     }
     if is_empty(data_directory) {
-        return Standing::Absent;
+        return DataDirectoryStatus::Absent;
     }
     let text = match read_plain_file(&data_directory.join(MARKER)) {
         Ok(text) => text,
-        Err(error) => return Standing::Foreign(format!("has no readable marker file {MARKER} ({error})")),
+        Err(error) => return DataDirectoryStatus::Foreign(format!("has no readable marker file {MARKER} ({error})")),
     };
     match serde_json::from_str::<Marker>(&text) {
-        Ok(marker) if marker.format != FORMAT => Standing::Foreign("was made by another version".to_owned()),
-        Ok(marker) if marker.recipe != recipe => Standing::Foreign(format!("holds data of '{}'", marker.recipe)),
-        Ok(marker) => Standing::Ours(marker),
-        Err(error) => Standing::Foreign(format!("has a marker file {MARKER} that is not ours ({error})")),
+        Ok(marker) if marker.format != FORMAT => DataDirectoryStatus::Foreign("was made by another version".to_owned()),
+        Ok(marker) if marker.recipe != recipe => {
+            DataDirectoryStatus::Foreign(format!("holds data of '{}'", marker.recipe))
+        }
+        Ok(marker) => DataDirectoryStatus::Ours(marker),
+        Err(error) => DataDirectoryStatus::Foreign(format!("has a marker file {MARKER} that is not ours ({error})")),
     }
 }
 

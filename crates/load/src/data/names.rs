@@ -1,6 +1,6 @@
 //! What the files of a set are called: a path for each number, made without asking the kernel and without allocating.
 //!
-//! Names look random where those of an original do, and are made of the set's seed and the file's number: so they need not
+//! FileNames look random where those of an original do, and are made of the set's seed and the file's number: so they need not
 //! be remembered in order to open a file again, to remove it, or to tell a person which one was slow.
 
 mod name;
@@ -8,8 +8,8 @@ mod tree;
 
 use serde::{Deserialize, Serialize};
 
+pub use name::FileName;
 use name::LONGEST_NAME;
-pub use name::Name;
 
 use crate::random::Random;
 
@@ -27,7 +27,7 @@ const NUMBER_DIGITS: usize = 8;
 /// How a file's number becomes its path within the set.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(tag = "scheme", rename_all = "snake_case")]
-pub enum Names {
+pub enum FileNames {
     /// `0012/345`: a thousand files in each subdirectory.
     #[default]
     Numbers,
@@ -57,7 +57,7 @@ pub enum Names {
     },
 }
 
-impl Names {
+impl FileNames {
     /// Longest name of a file that file systems take.
     pub(crate) const LONGEST: u64 = LONGEST_NAME;
     /// Most subdirectories of files called as fs_mark's.
@@ -68,28 +68,28 @@ impl Names {
     /// The file with that number, where `subdirectory` says in which of the set's it lies if the scheme leaves that open.
     pub fn file(&self, number: u64, subdirectory: u64) -> u64 {
         match self {
-            Names::FsMark { .. } => subdirectory << SUBDIRECTORY_SHIFT | number,
-            Names::Numbers | Names::Tree | Names::Mails | Names::Bonnie { .. } => number,
+            FileNames::FsMark { .. } => subdirectory << SUBDIRECTORY_SHIFT | number,
+            FileNames::Numbers | FileNames::Tree | FileNames::Mails | FileNames::Bonnie { .. } => number,
         }
     }
 
     /// Writes a file's path.
-    pub fn write(&self, file: u64, name: &mut Name) {
+    pub fn write(&self, file: u64, name: &mut FileName) {
         name.clear();
         match *self {
-            Names::Numbers => {
+            FileNames::Numbers => {
                 name.push_number(file / FILES_PER_DIRECTORY, 10, 4);
                 name.push(b'/');
                 name.push_number(file % FILES_PER_DIRECTORY, 10, 3);
             }
-            Names::Tree => tree::write(file, name),
-            Names::Mails => {
+            FileNames::Tree => tree::write(file, name),
+            FileNames::Mails => {
                 b"cur/".iter().for_each(|byte| name.push(*byte));
                 name.push_number(file, 10, MAIL_DIGITS);
                 b".mail:2,S".iter().for_each(|byte| name.push(*byte));
             }
-            Names::FsMark { bytes, random_bytes, subdirectories, seed } => {
-                let number = file & (Names::MOST_FS_MARK_FILES - 1);
+            FileNames::FsMark { bytes, random_bytes, subdirectories, seed } => {
+                let number = file & (FileNames::MOST_FS_MARK_FILES - 1);
                 if subdirectories > 0 {
                     name.push_number(file >> SUBDIRECTORY_SHIFT, 16, 2);
                     name.push(b'/');
@@ -103,7 +103,7 @@ impl Names {
                 }
                 name.push_letters(&mut Random::new(seed, number), random_bytes, FS_MARK_LETTERS);
             }
-            Names::Bonnie { letters_first, per_subdirectory, seed } => {
+            FileNames::Bonnie { letters_first, per_subdirectory, seed } => {
                 if let Some(subdirectory) = file.checked_div(per_subdirectory) {
                     name.push_number(subdirectory, 10, 5);
                     name.push(b'/');
@@ -125,16 +125,16 @@ impl Names {
     pub(crate) fn file_called(&self, subdirectory: &[u8], name: &[u8]) -> Option<u64> {
         let number = |bytes: &[u8], radix| u64::from_str_radix(std::str::from_utf8(bytes).ok()?, radix).ok();
         match self {
-            Names::Numbers => Some(number(subdirectory, 10)? * FILES_PER_DIRECTORY + number(name, 10)?),
-            Names::FsMark { .. } => {
+            FileNames::Numbers => Some(number(subdirectory, 10)? * FILES_PER_DIRECTORY + number(name, 10)?),
+            FileNames::FsMark { .. } => {
                 let subdirectory = if subdirectory.is_empty() { 0 } else { number(subdirectory, 16)? };
                 Some(self.file(number(name.get(..NUMBER_DIGITS)?, 16)?, subdirectory))
             }
             // Nobody looks for these in a listing.
-            Names::Tree => None,
-            Names::Mails => number(name.get(..MAIL_DIGITS)?, 10),
-            Names::Bonnie { letters_first: false, .. } => number(name.get(..BONNIE_DIGITS)?, 16),
-            Names::Bonnie { letters_first: true, .. } => {
+            FileNames::Tree => None,
+            FileNames::Mails => number(name.get(..MAIL_DIGITS)?, 10),
+            FileNames::Bonnie { letters_first: false, .. } => number(name.get(..BONNIE_DIGITS)?, 16),
+            FileNames::Bonnie { letters_first: true, .. } => {
                 number(name.get(name.len().checked_sub(BONNIE_DIGITS)?..)?, 16)
             }
         }
@@ -144,7 +144,7 @@ impl Names {
     /// chance in a hundred for any two to be called the same.
     pub(crate) fn tells_apart(&self, files: u64) -> bool {
         match *self {
-            Names::FsMark { bytes, random_bytes, .. } if bytes < random_bytes + NUMBER_DIGITS as u64 => {
+            FileNames::FsMark { bytes, random_bytes, .. } if bytes < random_bytes + NUMBER_DIGITS as u64 => {
                 (files as f64).powi(2) * 50.0 <= 36f64.powf(random_bytes as f64)
             }
             _ => true,
@@ -156,27 +156,27 @@ const FS_MARK_LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 const BONNIE_LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 #[cfg(test)]
 mod tests {
-    use super::{Name, Names};
+    use super::{FileName, FileNames};
 
-    fn called(names: &Names, file: u64) -> String {
-        let mut name = Name::new();
+    fn called(names: &FileNames, file: u64) -> String {
+        let mut name = FileName::new();
         names.write(file, &mut name);
         String::from_utf8(name.as_bytes().to_vec()).unwrap()
     }
 
-    fn fs_mark(bytes: u64, random_bytes: u64, subdirectories: u64) -> Names {
-        Names::FsMark { bytes, random_bytes, subdirectories, seed: 1 }
+    fn fs_mark(bytes: u64, random_bytes: u64, subdirectories: u64) -> FileNames {
+        FileNames::FsMark { bytes, random_bytes, subdirectories, seed: 1 }
     }
 
     #[test]
     fn names_have_the_forms_of_their_originals() {
-        assert_eq!(called(&Names::Numbers, 12_345), "0012/345");
+        assert_eq!(called(&FileNames::Numbers, 12_345), "0012/345");
         let plain = called(&fs_mark(40, 24, 0), 0xa1f);
         assert!(plain.starts_with("00000a1f~~~~~~~~") && plain.len() == 40, "{plain}");
         assert!(plain[16..].bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()), "{plain}");
         assert!(called(&fs_mark(40, 24, 16), fs_mark(40, 24, 16).file(7, 11)).starts_with("0b/00000007~"));
         assert_eq!(called(&fs_mark(8, 10, 0), 3).len(), 10);
-        let bonnie = |letters_first| Names::Bonnie { letters_first, per_subdirectory: 100, seed: 2 };
+        let bonnie = |letters_first| FileNames::Bonnie { letters_first, per_subdirectory: 100, seed: 2 };
         assert!(called(&bonnie(false), 345).starts_with("00003/0000000159"));
         assert!(called(&bonnie(true), 345).ends_with("0000000159"));
     }
@@ -184,20 +184,20 @@ mod tests {
     #[test]
     fn a_listing_leads_back_to_the_file() {
         for names in [
-            Names::Numbers,
-            Names::Mails,
+            FileNames::Numbers,
+            FileNames::Mails,
             fs_mark(40, 24, 0),
             fs_mark(255, 0, 4000),
-            Names::Bonnie { letters_first: false, per_subdirectory: 0, seed: 3 },
-            Names::Bonnie { letters_first: true, per_subdirectory: 10, seed: 3 },
+            FileNames::Bonnie { letters_first: false, per_subdirectory: 0, seed: 3 },
+            FileNames::Bonnie { letters_first: true, per_subdirectory: 10, seed: 3 },
         ] {
-            let subdirectory = if let Names::FsMark { subdirectories: 4000, .. } = names { 3999 } else { 0 };
+            let subdirectory = if let FileNames::FsMark { subdirectories: 4000, .. } = names { 3999 } else { 0 };
             for number in [0, 1, 999, 1000, 268_435_455] {
                 let file = names.file(number, subdirectory);
                 let path = called(&names, file);
                 let (subdirectory, name) = path.rsplit_once('/').unwrap_or(("", &path));
                 assert_eq!(names.file_called(subdirectory.as_bytes(), name.as_bytes()), Some(file), "{path}");
-                let mut written = Name::new();
+                let mut written = FileName::new();
                 names.write(file, &mut written);
                 assert_eq!(written.subdirectory().unwrap_or_default(), subdirectory.as_bytes());
                 assert_eq!(written.as_c_str().to_str().unwrap(), path);
@@ -207,7 +207,8 @@ mod tests {
 
     #[test]
     fn letters_differ_from_file_to_file_and_from_seed_to_seed() {
-        let letters = |seed, file| called(&Names::FsMark { bytes: 0, random_bytes: 24, subdirectories: 0, seed }, file);
+        let letters =
+            |seed, file| called(&FileNames::FsMark { bytes: 0, random_bytes: 24, subdirectories: 0, seed }, file);
         let mut all: Vec<String> = (0..10_000).map(|file| letters(1, file)).chain([letters(2, 0)]).collect();
         all.sort();
         all.dedup();

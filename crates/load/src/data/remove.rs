@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
-use super::hold::Hold;
-use super::marker::{MARKER, Standing, standing_of};
+use super::hold::DirectoryLock;
+use super::marker::{DataDirectoryStatus, MARKER, status_of};
 use crate::error::LoadError;
 
 /// Removes the data of `recipe` at `data_directory` (`.../stallscope-RECIPE`). Absent data is no error.
@@ -18,18 +18,18 @@ use crate::error::LoadError;
 /// Only a directory with our marker is touched. Symbolic links are removed, not followed, and another file system
 /// mounted inside is an error. The marker goes last, so that an interrupted removal can be taken up again.
 pub fn data_directory(recipe: &str, data_directory: &Path) -> Result<(), LoadError> {
-    match standing_of(recipe, data_directory) {
-        Standing::Absent => return Ok(()),
-        Standing::Foreign(why) => return Err(LoadError::Foreign { path: data_directory.to_owned(), why }),
+    match status_of(recipe, data_directory) {
+        DataDirectoryStatus::Absent => return Ok(()),
+        DataDirectoryStatus::Foreign(why) => return Err(LoadError::Foreign { path: data_directory.to_owned(), why }),
         _ => {}
     }
-    let hold = Hold::take(data_directory).map_err(LoadError::data("lock", data_directory))?;
+    let hold = DirectoryLock::take(data_directory).map_err(LoadError::data("lock", data_directory))?;
     let _hold = hold.ok_or_else(|| LoadError::InUse { path: data_directory.to_owned() })?;
     let failed = |error: rustix::io::Errno| LoadError::data("remove", data_directory)(error.into());
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = rustix::fs::open(data_directory, flags, Mode::empty()).map_err(failed)?;
     let file_system = rustix::fs::fstat(&directory).map_err(failed)?.st_dev;
-    Tree { file_system, path: data_directory.to_owned() }.clear(directory.as_fd(), Some(MARKER))?;
+    TreeRemoval { file_system, path: data_directory.to_owned() }.clear(directory.as_fd(), Some(MARKER))?;
     rustix::fs::unlinkat(&directory, MARKER, AtFlags::empty()).map_err(failed)?;
     fs::remove_dir(data_directory).map_err(LoadError::data("remove", data_directory))
 }
@@ -41,15 +41,15 @@ pub(crate) fn tree(path: &Path, file_system: u64) -> Result<(), LoadError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = rustix::fs::open(parent, flags, Mode::empty()).map_err(failed)?;
     let name = path.file_name().map(|name| CString::new(name.as_bytes()).unwrap_or_default()).unwrap_or_default();
-    Tree { file_system, path: parent.to_owned() }.entry(directory.as_fd(), &name)
+    TreeRemoval { file_system, path: parent.to_owned() }.entry(directory.as_fd(), &name)
 }
 
-struct Tree {
+struct TreeRemoval {
     file_system: u64,
     path: PathBuf,
 }
 
-impl Tree {
+impl TreeRemoval {
     fn failed(&self) -> impl Fn(rustix::io::Errno) -> LoadError + '_ {
         |error| LoadError::data("remove", &self.path)(error.into())
     }

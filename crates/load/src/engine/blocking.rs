@@ -4,23 +4,23 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::SyncKind;
+use super::SyncMethod;
 use crate::sys;
 
 /// Does operations one after the other.
-pub(crate) trait Blocking {
+pub(crate) trait BlockingEngine {
     /// Reads; how many bytes were read.
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes; how many bytes were written.
     fn write(&self, buffer: &[u8], offset: u64) -> io::Result<usize>;
     /// Makes what was written durable, as far as the kind goes.
-    fn sync(&self, kind: SyncKind) -> io::Result<()>;
+    fn sync(&self, kind: SyncMethod) -> io::Result<()>;
 }
 
 /// System calls on a file.
-pub(crate) struct Calls(pub(crate) File);
+pub(crate) struct SyncEngine(pub(crate) File);
 
-impl Blocking for Calls {
+impl BlockingEngine for SyncEngine {
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         again(|| self.0.read_at(buffer, offset))
     }
@@ -29,12 +29,12 @@ impl Blocking for Calls {
         again(|| self.0.write_at(buffer, offset))
     }
 
-    fn sync(&self, kind: SyncKind) -> io::Result<()> {
+    fn sync(&self, kind: SyncMethod) -> io::Result<()> {
         match kind {
-            SyncKind::Fsync => self.0.sync_all(),
-            SyncKind::Fdatasync => self.0.sync_data(),
-            SyncKind::SyncFileRange => sys::sync_file_range(&self.0, 0, 0),
-            SyncKind::OSync | SyncKind::ODsync => Ok(()),
+            SyncMethod::Fsync => self.0.sync_all(),
+            SyncMethod::Fdatasync => self.0.sync_data(),
+            SyncMethod::SyncFileRange => sys::sync_file_range(&self.0, 0, 0),
+            SyncMethod::OSync | SyncMethod::ODsync => Ok(()),
         }
     }
 }
@@ -49,9 +49,9 @@ fn again(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
 }
 
 /// Does nothing.
-pub(crate) struct Nothing;
+pub(crate) struct NullEngine;
 
-impl Blocking for Nothing {
+impl BlockingEngine for NullEngine {
     fn read(&self, buffer: &mut [u8], _: u64) -> io::Result<usize> {
         Ok(buffer.len())
     }
@@ -60,7 +60,7 @@ impl Blocking for Nothing {
         Ok(buffer.len())
     }
 
-    fn sync(&self, _: SyncKind) -> io::Result<()> {
+    fn sync(&self, _: SyncMethod) -> io::Result<()> {
         Ok(())
     }
 }

@@ -7,17 +7,17 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, StatxFlags};
 
-use super::SyncKind;
+use super::SyncMethod;
 
 /// `STATX_DIOALIGN` (Linux 6.1): what direct I/O on the file must be aligned to.
 const DIOALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
 
 /// Opens a file for reading and writing. With `direct`, past the page cache; a message where blocks of that size cannot be.
-pub(crate) fn open(path: &Path, direct: Option<u64>, sync: Option<SyncKind>) -> Result<File, OpenError> {
+pub(crate) fn open(path: &Path, direct: Option<u64>, sync: Option<SyncMethod>) -> Result<File, OpenError> {
     let direct_flag = if direct.is_some() { libc::O_DIRECT } else { 0 };
     let sync_flag = match sync {
-        Some(SyncKind::OSync) => libc::O_SYNC,
-        Some(SyncKind::ODsync) => libc::O_DSYNC,
+        Some(SyncMethod::OSync) => libc::O_SYNC,
+        Some(SyncMethod::ODsync) => libc::O_DSYNC,
         _ => 0,
     };
     let mut options = File::options();

@@ -1,4 +1,4 @@
-//! What is wrong with a formula, and where.
+//! NodeKind is wrong with a formula, and where.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use std::ops::Range;
 pub(crate) struct Mistake {
     /// Where in the formula's text.
     pub span: Range<usize>,
-    /// What is wrong.
+    /// NodeKind is wrong.
     pub message: String,
 }
 

@@ -1,13 +1,13 @@
 use proptest::prelude::*;
 
 use super::{Expression, Mistake};
-use crate::value::{Dimension, Kind, Value};
+use crate::value::{Dimension, DimensionedValue, ValueKind};
 
-fn evaluate(text: &str, kind: Kind) -> Result<Value, Mistake> {
+fn evaluate(text: &str, kind: ValueKind) -> Result<DimensionedValue, Mistake> {
     Expression::parse(text, kind)?.evaluate(
         &mut |name, span| match name {
-            "cpus" => Ok(Value::plain(2.0)),
-            "memory" => Ok(Value::bytes(1024.0 * 1024.0)),
+            "cpus" => Ok(DimensionedValue::plain(2.0)),
+            "memory" => Ok(DimensionedValue::bytes(1024.0 * 1024.0)),
             _ => Err(Mistake { span: span.clone(), message: "unknown".to_owned() }),
         },
         &|mistake| mistake,
@@ -28,14 +28,14 @@ fn arithmetic() {
         ("memory / 64k", 16.0, Dimension::Plain),
         ("2min", 120e9, Dimension::Nanoseconds),
     ] {
-        assert_eq!(evaluate(text, Kind::Size), Ok(Value { amount, dimension }), "{text}");
+        assert_eq!(evaluate(text, ValueKind::Size), Ok(DimensionedValue { amount, dimension }), "{text}");
     }
 }
 
 #[test]
 fn a_bare_m_is_minutes_where_a_duration_is_expected() {
-    assert_eq!(evaluate("5m", Kind::Duration), Ok(Value::nanoseconds(300e9)));
-    assert_eq!(evaluate("5m", Kind::Size), Ok(Value::bytes(5.0 * 1048576.0)));
+    assert_eq!(evaluate("5m", ValueKind::Duration), Ok(DimensionedValue::nanoseconds(300e9)));
+    assert_eq!(evaluate("5m", ValueKind::Size), Ok(DimensionedValue::bytes(5.0 * 1048576.0)));
 }
 
 #[test]
@@ -54,24 +54,24 @@ fn mistakes_point_into_the_text() {
         ("clamp(1, 2)", 0, 11),
         ("", 0, 0),
     ] {
-        let mistake = evaluate(text, Kind::Size).unwrap_err();
+        let mistake = evaluate(text, ValueKind::Size).unwrap_err();
         assert_eq!(mistake.span, start..end, "{text}: {}", mistake.message);
     }
 }
 
 #[test]
 fn deep_nesting_is_an_error_and_not_a_stack_overflow() {
-    assert!(Expression::parse(&"(".repeat(100_000), Kind::Number).is_err());
-    assert!(Expression::parse(&"-".repeat(100_000), Kind::Number).is_err());
-    assert!(Expression::parse(&vec!["1"; 100_000].join("+"), Kind::Number).is_err());
+    assert!(Expression::parse(&"(".repeat(100_000), ValueKind::Number).is_err());
+    assert!(Expression::parse(&"-".repeat(100_000), ValueKind::Number).is_err());
+    assert!(Expression::parse(&vec!["1"; 100_000].join("+"), ValueKind::Number).is_err());
     let long_sum = vec!["1"; 500].join(" + ");
-    assert_eq!(evaluate(&long_sum, Kind::Number), Ok(Value::plain(500.0)));
+    assert_eq!(evaluate(&long_sum, ValueKind::Number), Ok(DimensionedValue::plain(500.0)));
 }
 
 proptest! {
     #[test]
     fn any_text_is_evaluated_or_refused_without_panic(text in "[-+*/(), a-z0-9.%_µé]{0,40}") {
-        for kind in Kind::ALL {
+        for kind in ValueKind::ALL {
             let _ = evaluate(&text, kind);
         }
     }

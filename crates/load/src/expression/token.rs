@@ -5,17 +5,17 @@ use std::ops::Range;
 use model::quantity::{duration_unit, size_unit};
 
 use super::mistake::Mistake;
-use crate::value::{Kind, Value};
+use crate::value::{DimensionedValue, ValueKind};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
-    Number(Value),
+    Number(DimensionedValue),
     Name(String),
     Symbol(char),
 }
 
 /// Every word with its byte range.
-pub(super) fn tokenize(text: &str, kind: Kind) -> Result<Vec<(Token, Range<usize>)>, Mistake> {
+pub(super) fn tokenize(text: &str, kind: ValueKind) -> Result<Vec<(Token, Range<usize>)>, Mistake> {
     let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -45,18 +45,18 @@ pub(super) fn tokenize(text: &str, kind: Kind) -> Result<Vec<(Token, Range<usize
 }
 
 /// A number and its unit at the start of `text`, with their length; or the length and what is wrong with it.
-fn number(text: &str, kind: Kind) -> Result<(Token, usize), (usize, String)> {
+fn number(text: &str, kind: ValueKind) -> Result<(Token, usize), (usize, String)> {
     let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let unit_length = text[digits..].find(|c: char| !(c.is_alphabetic() || c == '%')).unwrap_or(text.len() - digits);
     let (written, unit) = (&text[..digits], &text[digits..digits + unit_length]);
     let length = digits + unit_length;
     let amount: f64 = written.replace('_', "").parse().map_err(|_| (length, format!("'{written}' is not a number")))?;
     let value = match unit {
-        "" => Value::plain(amount),
-        "%" => Value::plain(amount / 100.0),
-        unit if kind == Kind::Duration && duration_unit(unit).is_some() => time(amount, unit),
+        "" => DimensionedValue::plain(amount),
+        "%" => DimensionedValue::plain(amount / 100.0),
+        unit if kind == ValueKind::Duration && duration_unit(unit).is_some() => time(amount, unit),
         unit => match size_unit(unit) {
-            Some(bytes) => Value::bytes(amount * bytes as f64),
+            Some(bytes) => DimensionedValue::bytes(amount * bytes as f64),
             None if duration_unit(unit).is_some() => time(amount, unit),
             None => {
                 return Err((
@@ -69,6 +69,6 @@ fn number(text: &str, kind: Kind) -> Result<(Token, usize), (usize, String)> {
     Ok((Token::Number(value), length))
 }
 
-fn time(amount: f64, unit: &str) -> Value {
-    Value::nanoseconds(amount * duration_unit(unit).unwrap_or(1) as f64)
+fn time(amount: f64, unit: &str) -> DimensionedValue {
+    DimensionedValue::nanoseconds(amount * duration_unit(unit).unwrap_or(1) as f64)
 }

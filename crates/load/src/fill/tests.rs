@@ -3,10 +3,10 @@ use std::path::Path;
 
 use super::fill;
 use crate::LoadError;
-use crate::board::{Board, Command};
-use crate::data::{FileSet, MARKER, Marker, Standing, State, file_path, remove, standing};
-use crate::facts::Facts;
-use crate::plan::{Plan, Request};
+use crate::board::{Board, LoadCommand};
+use crate::data::{DataDirectoryStatus, FileSet, FillState, MARKER, Marker, data_directory_status, file_path, remove};
+use crate::facts::MachineFacts;
+use crate::plan::{Plan, PlanRequest};
 use crate::recipe::Recipe;
 
 const RECIPE: &str = r#"name = "r"
@@ -42,9 +42,9 @@ from = "a"
 
 fn plan(directory: &Path, settings: &[(&str, &str)]) -> Plan {
     let recipe = Recipe::parse("x.toml", RECIPE).unwrap();
-    let facts = Facts::gather("r", &[directory.to_owned()], None).unwrap();
+    let facts = MachineFacts::gather("r", &[directory.to_owned()], None).unwrap();
     let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    Plan::resolve(&recipe, &facts, &Request { settings, ..Request::default() }).unwrap()
+    Plan::resolve(&recipe, &facts, &PlanRequest { settings, ..PlanRequest::default() }).unwrap()
 }
 
 /// Fills and returns how many bytes were written and how many directories were used as they were.
@@ -88,9 +88,11 @@ fn a_damaged_or_unfinished_set_is_mended() {
     fs::write(data.join("a/0000/001"), "short").unwrap();
     assert_eq!(filled(&plan), (5_000, 0));
     fs::remove_file(data.join("a/0000/000")).unwrap();
-    Marker::new("r", 0, State::Filling, &plan.file_sets).write(data).unwrap();
+    Marker::new("r", 0, FillState::Filling, &plan.file_sets).write(data).unwrap();
     assert_eq!(filled(&plan), (5_000, 0));
-    assert!(matches!(standing("r", home.path()), Standing::Ours(marker) if marker.state == State::Complete));
+    assert!(
+        matches!(data_directory_status("r", home.path()), DataDirectoryStatus::Ours(marker) if marker.state == FillState::Complete)
+    );
 }
 
 #[test]
@@ -100,7 +102,7 @@ fn what_another_run_uses_is_left_to_it() {
     let data = &first.data_directories[0];
     let board = Board::create(first.board_shape()).unwrap().1;
     let used = fill(&first.data_set(), &board).unwrap();
-    assert_eq!(standing("r", home.path()), Standing::InUse);
+    assert_eq!(data_directory_status("r", home.path()), DataDirectoryStatus::InUse);
     let second = plan(home.path(), &[]);
     assert!(second.refusals[0].what.contains("another run"), "{:?}", second.refusals);
     assert!(matches!(fill(&second.data_set(), &board), Err(LoadError::InUse { .. })));
@@ -115,14 +117,16 @@ fn a_stopped_fill_leaves_its_marker() {
     let home = tempfile::tempdir().unwrap();
     let plan = plan(home.path(), &[]);
     let board = Board::create(plan.board_shape()).unwrap().1;
-    board.give(Command::Stop);
+    board.give(LoadCommand::Stop);
     assert!(matches!(fill(&plan.data_set(), &board), Err(LoadError::Stopped)));
-    assert!(matches!(standing("r", home.path()), Standing::Ours(marker) if marker.state == State::Filling));
+    assert!(
+        matches!(data_directory_status("r", home.path()), DataDirectoryStatus::Ours(marker) if marker.state == FillState::Filling)
+    );
 }
 
 #[test]
 fn what_is_not_ours_is_neither_filled_nor_removed() {
-    let marker = || serde_json::to_string(&Marker::new("other", 1, State::Complete, &[])).unwrap();
+    let marker = || serde_json::to_string(&Marker::new("other", 1, FillState::Complete, &[])).unwrap();
     type Make<'a> = &'a dyn Fn(&Path);
     let cases: [(&str, Make<'_>); 5] = [
         ("no marker", &|data| fs::write(data.join("precious"), "x").unwrap()),
@@ -167,5 +171,5 @@ fn an_empty_directory_of_that_name_may_be_used() {
     let home = tempfile::tempdir().unwrap();
     fs::create_dir(home.path().join("stallscope-r")).unwrap();
     assert_eq!(filled(&plan(home.path(), &[])).1, 0);
-    assert_eq!(standing("q", home.path()), Standing::Absent);
+    assert_eq!(data_directory_status("q", home.path()), DataDirectoryStatus::Absent);
 }

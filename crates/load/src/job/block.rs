@@ -2,7 +2,7 @@
 
 use model::operation::Fault;
 
-use crate::io_failure::Failure;
+use crate::io_failure::IoFailure;
 use crate::random::Random;
 
 /// O_DIRECT wants memory that is aligned to the device's blocks.
@@ -10,34 +10,34 @@ const ALIGNMENT: usize = 4096;
 
 /// A block of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct Extent {
     pub(crate) offset: u64,
     pub(crate) length: usize,
 }
 
 /// One block of memory, filled with bytes that do not compress.
-pub(crate) struct Block {
+pub(crate) struct BlockBuffer {
     bytes: Vec<u8>,
     start: usize,
     salt: u64,
 }
 
-impl Block {
+impl BlockBuffer {
     /// Of that length; blocks of another salt hold other bytes.
-    pub(crate) fn new(length: u64, salt: u64) -> Block {
+    pub(crate) fn new(length: u64, salt: u64) -> BlockBuffer {
         let mut bytes = vec![0; length as usize + ALIGNMENT];
         Random::new(salt, 0).fill(&mut bytes);
         let start = bytes.as_ptr().align_offset(ALIGNMENT);
-        Block { bytes, start, salt }
+        BlockBuffer { bytes, start, salt }
     }
 
     /// As much of it as a piece needs.
-    pub(crate) fn part(&mut self, piece: Piece) -> &mut [u8] {
+    pub(crate) fn part(&mut self, piece: Extent) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + piece.length]
     }
 
     /// The same, with bytes to write: each page of a file gets a beginning of its own, so that no two are alike.
-    pub(crate) fn fresh(&mut self, piece: Piece) -> &[u8] {
+    pub(crate) fn fresh(&mut self, piece: Extent) -> &[u8] {
         let salt = self.salt;
         let bytes = self.part(piece);
         for (page, chunk) in bytes.chunks_mut(ALIGNMENT).enumerate() {
@@ -50,26 +50,26 @@ impl Block {
 }
 
 /// A call that moves less than it should is a fault, with the place of the first byte that is missing.
-pub(crate) fn whole(moved: usize, piece: Piece, fault: Fault) -> Result<u64, Failure> {
+pub(crate) fn whole(moved: usize, piece: Extent, fault: Fault) -> Result<u64, IoFailure> {
     if moved == piece.length {
         return Ok(moved as u64);
     }
     let offset_bytes = Some(piece.offset + moved as u64);
-    Err(Failure { fault: Some(fault), offset_bytes, ..Failure::default() })
+    Err(IoFailure { fault: Some(fault), offset_bytes, ..IoFailure::default() })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Block, Piece};
+    use super::{BlockBuffer, Extent};
 
     #[test]
     fn blocks_are_aligned_and_no_two_pages_alike() {
-        let mut block = Block::new(8192, 7);
-        let first = block.fresh(Piece { offset: 0, length: 8192 }).to_vec();
-        let second = block.fresh(Piece { offset: 8192, length: 8192 }).to_vec();
-        assert_eq!(block.part(Piece { offset: 0, length: 1 }).as_ptr() as usize % 4096, 0);
+        let mut block = BlockBuffer::new(8192, 7);
+        let first = block.fresh(Extent { offset: 0, length: 8192 }).to_vec();
+        let second = block.fresh(Extent { offset: 8192, length: 8192 }).to_vec();
+        assert_eq!(block.part(Extent { offset: 0, length: 1 }).as_ptr() as usize % 4096, 0);
         let pages: std::collections::HashSet<&[u8]> = first.chunks(4096).chain(second.chunks(4096)).collect();
         assert_eq!(pages.len(), 4);
-        assert_eq!(block.fresh(Piece { offset: 5, length: 1 }).len(), 1);
+        assert_eq!(block.fresh(Extent { offset: 5, length: 1 }).len(), 1);
     }
 }

@@ -10,16 +10,16 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::cold::Cold;
-use super::home::Home;
-use super::tree::{Tree, Version};
-use super::values::Values;
+use super::cold::ColdMethod;
+use super::home::HomeDirectory;
+use super::tree::{SourceTree, Version};
+use super::values::JobValues;
 use crate::block;
-use crate::board::{Finished, Level};
+use crate::board::{FinishedOperation, OperationLevel};
 use crate::clock;
 use crate::data::FileId;
 use crate::error::LoadError;
-use crate::io_failure::Failure;
+use crate::io_failure::IoFailure;
 use crate::random::Random;
 use crate::sys;
 use crate::work::Worker;
@@ -31,22 +31,22 @@ const PIECE_BYTES: u64 = 1 << 20;
 
 /// The job, resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Checkout {
+pub struct CheckoutJob {
     set: usize,
     pack: usize,
     pack_bytes: u64,
-    tree: Tree,
+    tree: SourceTree,
     /// How often all revisions are checked out, one after the other; 0: only the last one is, where there is no tree.
     times: u64,
     /// Whether caches are dropped before each checkout, or only before the first of each iteration.
     before_each: bool,
-    cold: Cold,
-    classes: Classes,
+    cold: ColdMethod,
+    classes: CheckoutClasses,
 }
 
-/// Classes of its operations.
+/// CheckoutClasses of its operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Classes {
+struct CheckoutClasses {
     sync: usize,
     drop: usize,
     stat: usize,
@@ -58,9 +58,9 @@ struct Classes {
 
 /// A checkout while it goes on.
 struct Step<'w, 'a> {
-    job: &'w Checkout,
+    job: &'w CheckoutJob,
     worker: &'w mut Worker<'a>,
-    home: Home,
+    home: HomeDirectory,
     seed: u64,
     pack: Option<File>,
     buffer: Vec<u8>,
@@ -69,20 +69,20 @@ struct Step<'w, 'a> {
     to: u64,
 }
 
-impl Checkout {
-    pub(super) fn resolve(values: &mut Values<'_, '_>) -> Result<Checkout, LoadError> {
+impl CheckoutJob {
+    pub(super) fn resolve(values: &mut JobValues<'_, '_>) -> Result<CheckoutJob, LoadError> {
         let (set, pack) = (values.set("set").unwrap_or(0), values.set("pack").unwrap_or(0));
         let share = |key: &str| values.number(key).map(|share| share.unwrap_or(0.0));
         let (changed, added) = (share("changed")?, share("added")?);
         let (described, pack_bytes) = (&values.sets()[set], values.sets()[pack].size_bytes);
         let (files, mean_bytes) = (described.files, described.size_bytes);
-        let tree = Tree { files, revisions: values.whole_or("revisions", 2, 2)?, changed, added, mean_bytes };
+        let tree = SourceTree { files, revisions: values.whole_or("revisions", 2, 2)?, changed, added, mean_bytes };
         let times = values.whole_or("times", 1, 0)?;
         let before_each = values.word("cold")?.as_deref() != Some("iteration");
         // To make the first tree concerns nobody but the file system that it lies on.
-        let cold = if times == 0 { Cold::None } else { Cold::resolve(values)? };
+        let cold = if times == 0 { ColdMethod::None } else { ColdMethod::resolve(values)? };
         let mut class = |name: &str| values.class(name);
-        let classes = Classes {
+        let classes = CheckoutClasses {
             checkout: class("checkout")?,
             sync: class("sync")?,
             drop: class("drop")?,
@@ -91,7 +91,7 @@ impl Checkout {
             read: class("read")?,
             create: class("create")?,
         };
-        Ok(Checkout { set, pack, pack_bytes, tree, times, before_each, cold, classes })
+        Ok(CheckoutJob { set, pack, pack_bytes, tree, times, before_each, cold, classes })
     }
 
     /// The class whose operations are made of others.
@@ -136,12 +136,12 @@ impl Checkout {
     }
 
     fn write_back(&self, worker: &mut Worker<'_>) {
-        let directory = Home::of(worker).path(worker);
+        let directory = HomeDirectory::of(worker).path(worker);
         let _ = worker.time(self.classes.sync, None, || Ok(self.cold.write_back(directory).map(|()| 0)?));
     }
 
     fn make_cold(&self, worker: &mut Worker<'_>) {
-        let pack = self.pack(Home::of(worker));
+        let pack = self.pack(HomeDirectory::of(worker));
         let path = worker.path(pack);
         let _ = worker.time(self.classes.drop, None, || {
             self.cold.drop_caches()?;
@@ -152,7 +152,7 @@ impl Checkout {
         });
     }
 
-    fn pack(&self, home: Home) -> FileId {
+    fn pack(&self, home: HomeDirectory) -> FileId {
         FileId::new(home.directory, self.pack, 0)
     }
 
@@ -160,18 +160,18 @@ impl Checkout {
     fn check_out(&self, worker: &mut Worker<'_>, from: Option<u64>, to: u64) {
         let start_ns = clock::now_ns();
         let class = self.classes.checkout;
-        worker.recorder.begin(Level::Round, class, start_ns);
-        let (home, seed) = (Home::of(worker), worker.load.seed);
+        worker.recorder.begin(OperationLevel::Round, class, start_ns);
+        let (home, seed) = (HomeDirectory::of(worker), worker.load.seed);
         let pack = worker.path(self.pack(home)).and_then(File::open).ok();
         let mut step = Step { job: self, worker, home, seed, pack, buffer: Vec::new(), from, to };
         let done = step.look().and_then(|()| step.remove()).and_then(|()| step.write());
         match done {
             Some(()) => {
                 let end_ns = clock::now_ns();
-                let done = Finished { class, start_ns, end_ns, bytes: 0, file: None, failure: None };
-                worker.recorder.finish(Level::Round, done);
+                let done = FinishedOperation { class, start_ns, end_ns, bytes: 0, file: None, failure: None };
+                worker.recorder.finish(OperationLevel::Round, done);
             }
-            None => worker.recorder.abandon(Level::Round),
+            None => worker.recorder.abandon(OperationLevel::Round),
         }
     }
 }
@@ -255,7 +255,7 @@ impl Step<'_, '_> {
         (!self.worker.is_over()).then_some(())
     }
 
-    fn act(&mut self, class: usize, file: u64, act: impl FnOnce(&Path) -> Result<u64, Failure>) -> Option<()> {
+    fn act(&mut self, class: usize, file: u64, act: impl FnOnce(&Path) -> Result<u64, IoFailure>) -> Option<()> {
         let id = FileId::new(self.home.directory, self.job.set, file);
         let path = self.worker.path(id);
         if self.worker.time(class, Some(id), || act(&path?)).is_err() {
@@ -266,7 +266,7 @@ impl Step<'_, '_> {
 }
 
 /// Makes a file that must not be there, and the directories that it lies in.
-fn create<'b>(path: &Path, size_bytes: u64, bytes: impl Fn(usize, u64) -> &'b [u8]) -> Result<u64, Failure> {
+fn create<'b>(path: &Path, size_bytes: u64, bytes: impl Fn(usize, u64) -> &'b [u8]) -> Result<u64, IoFailure> {
     let open = || File::options().write(true).create_new(true).open(path);
     let file = match (open(), path.parent()) {
         (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {

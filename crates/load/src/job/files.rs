@@ -17,46 +17,46 @@ use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use subdirectories::Subdirectories;
-use task::Task;
+use task::FilesThread;
 
-use super::values::Values;
-use crate::data::Name;
+use super::values::JobValues;
+use crate::data::FileName;
 use crate::error::LoadError;
-use crate::io_failure::Failure;
+use crate::io_failure::IoFailure;
 use crate::work::Worker;
 
 const USUAL_BLOCK_BYTES: u64 = 16 << 10;
 
 /// The job, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Files {
+pub struct FilesJob {
     set: usize,
-    /// Files of each thread.
+    /// FilesJob of each thread.
     count: u64,
     threads_per_directory: u64,
     subdirectories: Subdirectories,
     /// Bytes of one read or write.
     block_bytes: u64,
-    action: Action,
+    action: FilesAction,
 }
 
 /// What is done with each file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+enum FilesAction {
     Create(create::Create),
     Visit(visit::Visit),
 }
 
-impl Files {
-    pub(super) fn resolve(values: &mut Values<'_, '_>) -> Result<Files, LoadError> {
+impl FilesJob {
+    pub(super) fn resolve(values: &mut JobValues<'_, '_>) -> Result<FilesJob, LoadError> {
         let set = values.set("set").unwrap_or(0);
         let action = match values.word("action")?.as_deref() {
-            Some("stat") => Action::Visit(visit::Visit::stat(values)?),
-            Some("unlink") => Action::Visit(visit::Visit::unlink(values)?),
-            _ => Action::Create(create::Create::resolve(values, set)?),
+            Some("stat") => FilesAction::Visit(visit::Visit::stat(values)?),
+            Some("unlink") => FilesAction::Visit(visit::Visit::unlink(values)?),
+            _ => FilesAction::Create(create::Create::resolve(values, set)?),
         };
-        Ok(Files {
+        Ok(FilesJob {
             set,
             count: values.whole_or("count", 0, 0)?,
             threads_per_directory: values.threads_per_directory()?,
@@ -68,13 +68,13 @@ impl Files {
 
     pub(super) fn memory_bytes(&self) -> u64 {
         match &self.action {
-            Action::Create(_) => 0,
-            Action::Visit(visit) => visit.memory_bytes(self.count) + self.block_bytes,
+            FilesAction::Create(_) => 0,
+            FilesAction::Visit(visit) => visit.memory_bytes(self.count) + self.block_bytes,
         }
     }
 
     pub(super) fn longest_write(&self) -> u64 {
-        if let Action::Create(create) = &self.action { create.longest_write(self.block_bytes) } else { 0 }
+        if let FilesAction::Create(create) = &self.action { create.longest_write(self.block_bytes) } else { 0 }
     }
 
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
@@ -82,7 +82,7 @@ impl Files {
             return;
         }
         let directories = worker.group.directories.max(1) as u64;
-        let (directory, rank) = (worker.place.ordinal % directories, worker.place.ordinal / directories);
+        let (directory, rank) = (worker.thread.ordinal % directories, worker.thread.ordinal / directories);
         let first = (worker.repetition() * self.threads_per_directory + rank) * self.count;
         match open_set(worker, directory as usize, self.set) {
             Ok(root) => {
@@ -94,16 +94,16 @@ impl Files {
                     directory: directory as usize,
                     first,
                     root,
-                    name: Name::new(),
+                    name: FileName::new(),
                 };
-                let mut task = Task { files, worker, at_ns: 0, failed_in_a_row: 0 };
+                let mut task = FilesThread { files, worker, at_ns: 0, failed_in_a_row: 0 };
                 match &self.action {
-                    Action::Create(create) => create.perform(&mut task),
-                    Action::Visit(visit) => visit.perform(&mut task),
+                    FilesAction::Create(create) => create.perform(&mut task),
+                    FilesAction::Visit(visit) => visit.perform(&mut task),
                 }
             }
             Err(errno) => {
-                let failure = Failure { errno: errno.raw_os_error(), ..Failure::default() };
+                let failure = IoFailure { errno: errno.raw_os_error(), ..IoFailure::default() };
                 let _ = worker.time(self.first_class(), None, || Err(failure));
             }
         }
@@ -111,8 +111,8 @@ impl Files {
 
     fn first_class(&self) -> usize {
         match &self.action {
-            Action::Create(create) => create.class(),
-            Action::Visit(visit) => visit.class(),
+            FilesAction::Create(create) => create.class(),
+            FilesAction::Visit(visit) => visit.class(),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::work::Worker;
 
 /// A thread's place in its directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Home {
+pub(super) struct HomeDirectory {
     /// Which of the directories.
     pub(super) directory: usize,
     /// Which of the actor's threads in that directory.
@@ -15,17 +15,17 @@ pub(super) struct Home {
     pub(super) threads: u64,
 }
 
-impl Home {
+impl HomeDirectory {
     /// Threads are dealt out to the directories one by one.
-    pub(super) fn of(worker: &Worker<'_>) -> Home {
-        Home::dealt(worker.place.ordinal, worker.group.threads, worker.group.directories as u64)
+    pub(super) fn of(worker: &Worker<'_>) -> HomeDirectory {
+        HomeDirectory::dealt(worker.thread.ordinal, worker.group.threads, worker.group.directories as u64)
     }
 
-    fn dealt(ordinal: u64, threads: u64, directories: u64) -> Home {
+    fn dealt(ordinal: u64, threads: u64, directories: u64) -> HomeDirectory {
         let directories = directories.max(1);
         let directory = ordinal % directories;
         let threads = threads.saturating_sub(directory).div_ceil(directories).max(1);
-        Home { directory: directory as usize, first: ordinal / directories, threads }
+        HomeDirectory { directory: directory as usize, first: ordinal / directories, threads }
     }
 
     /// This thread's share of so many things in its directory.
@@ -41,14 +41,14 @@ impl Home {
 
 #[cfg(test)]
 mod tests {
-    use super::Home;
+    use super::HomeDirectory;
 
     #[test]
     fn each_thing_of_each_directory_falls_to_one_thread() {
         for (threads, directories) in [(1, 1), (3, 2), (5, 3), (4, 4), (2, 3)] {
             let mut seen = vec![0; 7 * directories];
             for ordinal in 0..threads {
-                let home = Home::dealt(ordinal, threads, directories as u64);
+                let home = HomeDirectory::dealt(ordinal, threads, directories as u64);
                 home.share(7).for_each(|thing| seen[home.directory * 7 + thing as usize] += 1);
             }
             let with_threads = directories.min(threads as usize) * 7;

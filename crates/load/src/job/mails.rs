@@ -7,16 +7,16 @@ use std::path::Path;
 use model::operation::Fault;
 use serde::{Deserialize, Serialize};
 
-use super::cold::Cold;
-use super::home::Home;
+use super::cold::ColdMethod;
+use super::home::HomeDirectory;
 use super::sizes::size_of;
-use super::values::Values;
+use super::values::JobValues;
 use crate::block;
-use crate::board::{Finished, Level};
+use crate::board::{FinishedOperation, OperationLevel};
 use crate::clock;
 use crate::data::{FileId, FileSet};
 use crate::error::LoadError;
-use crate::io_failure::Failure;
+use crate::io_failure::IoFailure;
 use crate::sys;
 use crate::work::Worker;
 
@@ -24,38 +24,38 @@ use crate::work::Worker;
 const USUAL_BATCH: u64 = 1000;
 /// A whole line of a mail: 72 characters and their end.
 const LINE_BYTES: usize = 73;
-/// Mails are written piece by piece.
+/// MailsJob are written piece by piece.
 const PIECE_BYTES: u64 = 64 << 10;
 /// Keeps the sizes of mails from being those of other files with the same seed.
 const MAILS: u64 = 0x6d61_696c;
 
 /// The job, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mails {
+pub struct MailsJob {
     set: usize,
-    /// Mails in each directory.
+    /// MailsJob in each directory.
     mails: u64,
     mean_bytes: u64,
-    /// Mails that are timed together.
+    /// MailsJob that are timed together.
     batch: u64,
-    cold: Cold,
-    task: Task,
+    cold: ColdMethod,
+    task: MailsAction,
 }
 
 /// What is done, with the classes of its operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Task {
+enum MailsAction {
     Write { write: usize, sync: usize },
     Read { find: usize, drop: usize, mail: usize, batch: usize },
 }
 
-impl Mails {
-    pub(super) fn resolve(values: &mut Values<'_, '_>) -> Result<Mails, LoadError> {
+impl MailsJob {
+    pub(super) fn resolve(values: &mut JobValues<'_, '_>) -> Result<MailsJob, LoadError> {
         let set = values.set("set").unwrap_or(0);
         let task = match values.word("action")?.as_deref() {
-            Some("write") => Task::Write { write: values.class("write")?, sync: values.class("sync")? },
-            _ => Task::Read {
+            Some("write") => MailsAction::Write { write: values.class("write")?, sync: values.class("sync")? },
+            _ => MailsAction::Read {
                 find: values.class("find")?,
                 drop: values.class("drop")?,
                 mail: values.class("mail")?,
@@ -64,13 +64,13 @@ impl Mails {
         };
         let (mails, mean_bytes) = (values.sets()[set].files, values.sets()[set].size_bytes);
         let batch = values.whole_or("batch", USUAL_BATCH, 1)?.min(mails);
-        let cold = if let Task::Write { .. } = task { Cold::None } else { Cold::resolve(values)? };
-        Ok(Mails { set, mails, mean_bytes, batch, cold, task })
+        let cold = if let MailsAction::Write { .. } = task { ColdMethod::None } else { ColdMethod::resolve(values)? };
+        Ok(MailsJob { set, mails, mean_bytes, batch, cold, task })
     }
 
     /// The class whose operations are made of others.
     pub(super) fn whole(&self) -> Option<usize> {
-        if let Task::Read { batch, .. } = self.task { Some(batch) } else { None }
+        if let MailsAction::Read { batch, .. } = self.task { Some(batch) } else { None }
     }
 
     pub(super) fn remark(&self) -> Option<&'static str> {
@@ -79,15 +79,15 @@ impl Mails {
 
     pub(super) fn memory_bytes(&self) -> u64 {
         match self.task {
-            Task::Write { .. } => 2 * PIECE_BYTES,
-            Task::Read { .. } => self.mails * 8,
+            MailsAction::Write { .. } => 2 * PIECE_BYTES,
+            MailsAction::Read { .. } => self.mails * 8,
         }
     }
 
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
         match self.task {
-            Task::Write { .. } => self.write_all(worker),
-            Task::Read { .. } => self.read_on(worker),
+            MailsAction::Write { .. } => self.write_all(worker),
+            MailsAction::Read { .. } => self.read_on(worker),
         }
     }
 
@@ -97,8 +97,8 @@ impl Mails {
 
     /// Writes this thread's share of the mails.
     fn write_all(&self, worker: &mut Worker<'_>) {
-        let Task::Write { write, sync } = self.task else { return };
-        let home = Home::of(worker);
+        let MailsAction::Write { write, sync } = self.task else { return };
+        let home = HomeDirectory::of(worker);
         let lines = lines(worker);
         for mail in home.share(self.mails) {
             if worker.is_over() {
@@ -117,8 +117,8 @@ impl Mails {
 
     /// Finds all mails, and reads them from then on, pass after pass, each of them cold.
     fn read_on(&self, worker: &mut Worker<'_>) {
-        let Task::Read { find, drop, .. } = self.task else { return };
-        let home = Home::of(worker);
+        let MailsAction::Read { find, drop, .. } = self.task else { return };
+        let home = HomeDirectory::of(worker);
         let set = &worker.load.file_sets[self.set];
         let mut found = Vec::new();
         while found.is_empty() && !worker.is_over() {
@@ -150,13 +150,19 @@ impl Mails {
     }
 
     /// Reads some mails, and counts them as a batch where there are enough for one. `None`: the job is over.
-    fn read_batch(&self, worker: &mut Worker<'_>, home: Home, mails: &[u64], line: &mut Vec<u8>) -> Option<()> {
-        let Task::Read { mail: class, batch, .. } = self.task else { return None };
+    fn read_batch(
+        &self,
+        worker: &mut Worker<'_>,
+        home: HomeDirectory,
+        mails: &[u64],
+        line: &mut Vec<u8>,
+    ) -> Option<()> {
+        let MailsAction::Read { mail: class, batch, .. } = self.task else { return None };
         let start_ns = clock::now_ns();
-        worker.recorder.begin(Level::Round, batch, start_ns);
+        worker.recorder.begin(OperationLevel::Round, batch, start_ns);
         for &mail in mails {
             if worker.is_over() {
-                worker.recorder.abandon(Level::Round);
+                worker.recorder.abandon(OperationLevel::Round);
                 return None;
             }
             let id = FileId::new(home.directory, self.set, mail);
@@ -167,12 +173,12 @@ impl Mails {
             }
         }
         if (mails.len() as u64) < self.batch {
-            worker.recorder.abandon(Level::Round);
+            worker.recorder.abandon(OperationLevel::Round);
             return Some(());
         }
         let end_ns = clock::now_ns();
-        let done = Finished { class: batch, start_ns, end_ns, bytes: 0, file: None, failure: None };
-        worker.recorder.finish(Level::Round, done);
+        let done = FinishedOperation { class: batch, start_ns, end_ns, bytes: 0, file: None, failure: None };
+        worker.recorder.finish(OperationLevel::Round, done);
         Some(())
     }
 }
@@ -194,7 +200,7 @@ fn lines(worker: &Worker<'_>) -> Vec<u8> {
 }
 
 /// Writes a mail: some lines of header, an empty one, text.
-fn write_mail(path: &Path, lines: &[u8], mail: u64, size_bytes: u64) -> Result<u64, Failure> {
+fn write_mail(path: &Path, lines: &[u8], mail: u64, size_bytes: u64) -> Result<u64, IoFailure> {
     let create = || File::options().write(true).create(true).truncate(true).open(path);
     let file = match (create(), path.parent()) {
         (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
@@ -219,7 +225,7 @@ fn write_mail(path: &Path, lines: &[u8], mail: u64, size_bytes: u64) -> Result<u
 }
 
 /// Opens a mail, asks for its size, reads it line by line, and looks at the header as a mail reader does.
-fn read_mail(path: &Path, size_bytes: u64, cold: Cold, line: &mut Vec<u8>) -> Result<u64, Failure> {
+fn read_mail(path: &Path, size_bytes: u64, cold: ColdMethod, line: &mut Vec<u8>) -> Result<u64, IoFailure> {
     let file = File::open(path)?;
     let there = file.metadata()?.len();
     let mut reader = BufReader::with_capacity(8 << 10, file);
@@ -228,7 +234,7 @@ fn read_mail(path: &Path, size_bytes: u64, cold: Cold, line: &mut Vec<u8>) -> Re
         line.clear();
         let length = reader
             .read_until(b'\n', line)
-            .map_err(|error| Failure { offset_bytes: Some(done), ..Failure::from(error) })?;
+            .map_err(|error| IoFailure { offset_bytes: Some(done), ..IoFailure::from(error) })?;
         if length == 0 {
             break;
         }
@@ -242,6 +248,6 @@ fn read_mail(path: &Path, size_bytes: u64, cold: Cold, line: &mut Vec<u8>) -> Re
     std::hint::black_box(there);
     match done >= size_bytes {
         true => Ok(done),
-        false => Err(Failure { fault: Some(Fault::ShortRead), offset_bytes: Some(done), ..Failure::default() }),
+        false => Err(IoFailure { fault: Some(Fault::ShortRead), offset_bytes: Some(done), ..IoFailure::default() }),
     }
 }

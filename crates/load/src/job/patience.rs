@@ -1,6 +1,6 @@
 //! When a job gives up.
 
-use crate::io_failure::Failure;
+use crate::io_failure::IoFailure;
 use crate::work::Worker;
 
 /// So many failures in a row end a thread's share.
@@ -14,7 +14,7 @@ pub(crate) struct Patience {
 
 impl Patience {
     /// Whether to go on after a block. A full file system stays full.
-    pub(crate) fn goes_on(&mut self, worker: &mut Worker<'_>, result: Result<u64, Failure>) -> bool {
+    pub(crate) fn goes_on(&mut self, worker: &mut Worker<'_>, result: Result<u64, IoFailure>) -> bool {
         let Err(failure) = result else {
             self.failures = 0;
             worker.done(1);

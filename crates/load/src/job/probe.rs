@@ -5,13 +5,13 @@ use std::fs::File;
 use serde::{Deserialize, Serialize};
 
 use super::cold;
-use super::home::Home;
-use super::values::Values;
+use super::home::HomeDirectory;
+use super::values::JobValues;
 use crate::block;
 use crate::clock;
 use crate::data::FileId;
 use crate::error::LoadError;
-use crate::io_failure::Failure;
+use crate::io_failure::IoFailure;
 use crate::sys;
 use crate::work::Worker;
 
@@ -20,7 +20,7 @@ const USUAL_BLOCK_BYTES: u64 = 1 << 20;
 /// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+enum ProbeAction {
     /// Reads, of a file whose pages are dropped each time it is begun anew.
     Read,
     /// Writes, each waited for by `sync_file_range`.
@@ -31,8 +31,8 @@ enum Action {
 
 /// The job, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Probe {
-    action: Action,
+pub struct ProbeJob {
+    action: ProbeAction,
     set: usize,
     block_bytes: u64,
     files: u64,
@@ -42,13 +42,13 @@ pub struct Probe {
     class: usize,
 }
 
-impl Probe {
-    pub(super) fn resolve(values: &mut Values<'_, '_>) -> Result<Probe, LoadError> {
+impl ProbeJob {
+    pub(super) fn resolve(values: &mut JobValues<'_, '_>) -> Result<ProbeJob, LoadError> {
         let set = values.set("set").unwrap_or(0);
         let (action, class) = match values.word("action")?.as_deref() {
-            Some("write") => (Action::Write, "write"),
-            Some("sync") => (Action::Sync, "sync"),
-            _ => (Action::Read, "read"),
+            Some("write") => (ProbeAction::Write, "write"),
+            Some("sync") => (ProbeAction::Sync, "sync"),
+            _ => (ProbeAction::Read, "read"),
         };
         let (files, size_bytes) = (values.sets()[set].files, values.sets()[set].size_bytes);
         let block_bytes = values.whole_or("block", USUAL_BLOCK_BYTES, 1)?;
@@ -58,11 +58,11 @@ impl Probe {
             return Err(values.refuse("block", why));
         }
         let random = values.flag("random")?;
-        Ok(Probe { action, set, files, block_bytes, blocks, random, class: values.class(class)? })
+        Ok(ProbeJob { action, set, files, block_bytes, blocks, random, class: values.class(class)? })
     }
 
     pub(super) fn remark(&self) -> Option<&'static str> {
-        (self.action == Action::Sync)
+        (self.action == ProbeAction::Sync)
             .then_some("calls sync(2), which writes back what anybody on the machine has dirtied")
     }
 
@@ -75,12 +75,12 @@ impl Probe {
     }
 
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
-        let home = Home::of(worker);
+        let home = HomeDirectory::of(worker);
         let id = FileId::new(home.directory, self.set, home.first % self.files);
-        let mut buffer = vec![0; if self.action == Action::Read { self.block_bytes as usize } else { 0 }];
+        let mut buffer = vec![0; if self.action == ProbeAction::Read { self.block_bytes as usize } else { 0 }];
         let mut file = None;
         for round in 0.. {
-            if self.action == Action::Read && round % self.blocks == 0 {
+            if self.action == ProbeAction::Read && round % self.blocks == 0 {
                 file = worker.path(id).and_then(File::open).inspect(cold::drop_pages).ok();
             }
             let Some(start_ns) = worker.next_start_ns() else { return };
@@ -90,13 +90,15 @@ impl Probe {
             let salt = worker.random.bits();
             let bytes = &worker.load.bytes;
             let act = || {
-                if self.action == Action::Sync {
+                if self.action == ProbeAction::Sync {
                     rustix::fs::sync();
                     return Ok(0);
                 }
                 let file = match &mut file {
                     Some(file) => file,
-                    empty => empty.insert(File::options().read(true).write(self.action == Action::Write).open(path?)?),
+                    empty => {
+                        empty.insert(File::options().read(true).write(self.action == ProbeAction::Write).open(path?)?)
+                    }
                 };
                 self.act(file, block, &mut buffer, |length| bytes.slice(salt, length))
             };
@@ -116,16 +118,16 @@ impl Probe {
         block: u64,
         buffer: &mut [u8],
         bytes: impl Fn(usize) -> &'b [u8],
-    ) -> Result<u64, Failure> {
+    ) -> Result<u64, IoFailure> {
         let offset = block * self.block_bytes;
         match self.action {
-            Action::Read => block::read(file, buffer, offset)?,
-            Action::Write => {
+            ProbeAction::Read => block::read(file, buffer, offset)?,
+            ProbeAction::Write => {
                 block::write(file, bytes(self.block_bytes as usize), offset)?;
                 sys::sync_file_range(file, offset, self.block_bytes)
-                    .map_err(|error| Failure { offset_bytes: Some(offset), ..Failure::from(error) })?;
+                    .map_err(|error| IoFailure { offset_bytes: Some(offset), ..IoFailure::from(error) })?;
             }
-            Action::Sync => {}
+            ProbeAction::Sync => {}
         }
         Ok(self.block_bytes)
     }

@@ -5,19 +5,19 @@ mod blocking;
 mod choice;
 mod queued;
 
-pub(super) use access::RandomAccess;
-use choice::Chooser;
+pub(super) use access::RandomJob;
+use choice::OperationChooser;
 
-use crate::engine::{self, Calls, EngineKind, Nothing, OpenError};
-use crate::ledger::Account;
+use crate::engine::{self, EngineKind, NullEngine, OpenError, SyncEngine};
 use crate::work::Worker;
+use crate::write_ledger::FileLedger;
 
-impl RandomAccess {
+impl RandomJob {
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
         let directories = worker.group.directories.max(1) as u64;
         let account = worker.load.ledger.as_ref().filter(|_| self.verify);
-        let account: Option<Account<'_>> = account.map(|ledger| ledger.account(worker.place.ordinal));
-        let chooser = Chooser::new(self, directories, worker.place.ordinal, account);
+        let account: Option<FileLedger<'_>> = account.map(|ledger| ledger.account(worker.thread.ordinal));
+        let chooser = OperationChooser::new(self, directories, worker.thread.ordinal, account);
         if let Some(account) = &account {
             account.set_in_use(true);
         }
@@ -27,9 +27,9 @@ impl RandomAccess {
         }
     }
 
-    fn with_engine(&self, worker: &mut Worker<'_>, chooser: Chooser<'_>) {
+    fn with_engine(&self, worker: &mut Worker<'_>, chooser: OperationChooser<'_>) {
         if self.engine == EngineKind::Null {
-            return blocking::run(self, worker, chooser, &Nothing);
+            return blocking::run(self, worker, chooser, &NullEngine);
         }
         let id = chooser.file;
         let direct = self.direct.then_some(self.block_bytes);
@@ -41,7 +41,7 @@ impl RandomAccess {
                 let _ = worker.time(class, Some(id), || Err(error.into()));
             }
             Ok(file) if self.engine == EngineKind::IoUring => queued::run(self, worker, chooser, &file),
-            Ok(file) => blocking::run(self, worker, chooser, &Calls(file)),
+            Ok(file) => blocking::run(self, worker, chooser, &SyncEngine(file)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `ranks`: many processes write and read one file together, or a file each, as the ranks of a parallel program do.
 //!
-//! Each has its place in [`Layout`]; where the ranks of several machines meet, a rank's number is all that differs.
+//! Each has its place in [`RankLayout`]; where the ranks of several machines meet, a rank's number is all that differs.
 
 mod layout;
 mod resolve;
@@ -13,16 +13,16 @@ use std::path::Path;
 
 use model::operation::Fault;
 
-use resolve::Action;
-pub(super) use resolve::Ranks;
+use resolve::RankAction;
+pub(super) use resolve::RanksJob;
 
-use super::block::{Block, Piece, whole};
+use super::block::{BlockBuffer, Extent, whole};
 use super::patience::Patience;
 use crate::clock;
 use crate::data::FileId;
-use crate::io_failure::Failure;
+use crate::io_failure::IoFailure;
 use crate::random::Random;
-use crate::stamp::{self, Expected, Owner};
+use crate::stamp::{self, BlockOwner, Expected};
 use crate::sys;
 use crate::work::Worker;
 
@@ -31,11 +31,11 @@ struct Rank {
     number: u64,
     ranks: u64,
     id: FileId,
-    owner: Owner,
+    owner: BlockOwner,
     generation: u64,
 }
 
-impl Ranks {
+impl RanksJob {
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
         let rank = self.rank(worker);
         let path = worker.path(rank.id);
@@ -44,31 +44,31 @@ impl Ranks {
             file = Some(self.opened(&path?)?);
             Ok::<(), io::Error>(())
         };
-        let opened = worker.time(self.open, Some(rank.id), || open().map(|()| 0).map_err(Failure::from));
+        let opened = worker.time(self.open, Some(rank.id), || open().map(|()| 0).map_err(IoFailure::from));
         let (Ok(_), Some(file)) = (opened, file) else { return };
-        let mut block = Block::new(self.layout.transfer_bytes, worker.random.bits());
+        let mut block = BlockBuffer::new(self.layout.transfer_bytes, worker.random.bits());
         self.transfers(worker, &rank, &file, &mut block);
         if self.fsync {
             self.sync(worker, &rank, &file);
         }
-        let close = || sys::close(OwnedFd::from(file)).map(|()| 0).map_err(Failure::from);
+        let close = || sys::close(OwnedFd::from(file)).map(|()| 0).map_err(IoFailure::from);
         let _ = worker.time(self.close, Some(rank.id), close);
     }
 
     fn rank(&self, worker: &Worker<'_>) -> Rank {
         let ranks = worker.group.threads;
-        let number = (worker.place.ordinal + self.shift) % ranks;
+        let number = (worker.thread.ordinal + self.shift) % ranks;
         let directories = worker.group.directories.max(1) as u64;
         let id = match self.layout.shared {
             true => FileId::new(0, self.set, 0),
             false => FileId::new((number % directories) as usize, self.set, number / directories),
         };
-        let owner = Owner { run: worker.load.seed ^ self.signature, file: id };
+        let owner = BlockOwner { run: worker.load.seed ^ self.signature, file: id };
         Rank { number, ranks, id, owner, generation: worker.repetition() + 1 }
     }
 
     fn opened(&self, path: &Path) -> io::Result<File> {
-        let makes = self.action == Action::Write;
+        let makes = self.action == RankAction::Write;
         if let Some(parent) = path.parent().filter(|_| makes) {
             std::fs::create_dir_all(parent)?;
         }
@@ -84,14 +84,14 @@ impl Ranks {
 
     fn sync(&self, worker: &mut Worker<'_>, rank: &Rank, file: &File) {
         if let Some(class) = self.fsync_class {
-            let _ = worker.time(class, Some(rank.id), || file.sync_all().map(|()| 0).map_err(Failure::from));
+            let _ = worker.time(class, Some(rank.id), || file.sync_all().map(|()| 0).map_err(IoFailure::from));
         }
     }
 
     /// How many transfers of the rank there are: to a reader, those that were written before the time was over.
     fn count(&self, worker: &Worker<'_>, rank: &Rank) -> u64 {
         let all = self.layout.transfers();
-        if self.action == Action::Write {
+        if self.action == RankAction::Write {
             return all;
         }
         let writer = worker.load.first_timed_writer.map(|first| first + rank.number as usize);
@@ -107,14 +107,14 @@ impl Ranks {
         }
         let mut of_rank = Random::new(rank.owner.run ^ rank.generation.rotate_left(32), rank.number);
         let written = of_rank.shuffled(self.layout.transfers() as u32);
-        if self.action == Action::Write {
+        if self.action == RankAction::Write {
             return Some(written);
         }
         Some(worker.random.shuffled(count as u32).into_iter().map(|place| written[place as usize]).collect())
     }
 
     /// All transfers of the rank, or until the time is over.
-    fn transfers(&self, worker: &mut Worker<'_>, rank: &Rank, file: &File, block: &mut Block) {
+    fn transfers(&self, worker: &mut Worker<'_>, rank: &Rank, file: &File, block: &mut BlockBuffer) {
         let count = self.count(worker, rank);
         let order = self.order(worker, rank, count);
         let deadline_ns = if self.time_ns == 0 { u64::MAX } else { worker.start_ns().saturating_add(self.time_ns) };
@@ -126,7 +126,7 @@ impl Ranks {
             }
             let number = order.as_ref().map_or(number, |order| u64::from(order[number as usize]));
             let offset = self.layout.offset(rank.number, rank.ranks, number);
-            let piece = Piece { offset, length: self.layout.transfer_bytes as usize };
+            let piece = Extent { offset, length: self.layout.transfer_bytes as usize };
             let start_ns = start_ns.unwrap_or_else(clock::now_ns);
             let mut ended = false;
             let act = || {
@@ -138,15 +138,15 @@ impl Ranks {
             if ended || !patience.goes_on(worker, result) {
                 return;
             }
-            if self.sync_each && self.action == Action::Write {
+            if self.sync_each && self.action == RankAction::Write {
                 self.sync(worker, rank, file);
             }
         }
     }
 
     /// One transfer; 0 bytes: there is no more of a file that was written for a time only.
-    fn transfer(&self, rank: &Rank, file: &File, block: &mut Block, piece: Piece) -> Result<u64, Failure> {
-        if self.action == Action::Write {
+    fn transfer(&self, rank: &Rank, file: &File, block: &mut BlockBuffer, piece: Extent) -> Result<u64, IoFailure> {
+        if self.action == RankAction::Write {
             let bytes = match self.stamped {
                 true => {
                     let bytes = block.part(piece);
@@ -155,19 +155,19 @@ impl Ranks {
                 }
                 false => block.fresh(piece),
             };
-            let written = file.write_at(bytes, piece.offset).map_err(Failure::at(piece.offset))?;
+            let written = file.write_at(bytes, piece.offset).map_err(IoFailure::at(piece.offset))?;
             return whole(written, piece, Fault::ShortWrite);
         }
         let bytes = block.part(piece);
-        let read = file.read_at(bytes, piece.offset).map_err(Failure::at(piece.offset))?;
+        let read = file.read_at(bytes, piece.offset).map_err(IoFailure::at(piece.offset))?;
         if read == 0 && self.time_ns > 0 {
             return Ok(0);
         }
         let read = whole(read, piece, Fault::ShortRead)?;
-        if self.action == Action::Check {
+        if self.action == RankAction::Check {
             let generation = rank.generation;
             let expected = Expected { owner: rank.owner, least: generation, most: generation, whole: true };
-            stamp::check(bytes, piece.offset, &expected).map_err(Failure::from)?;
+            stamp::check(bytes, piece.offset, &expected).map_err(IoFailure::from)?;
         }
         Ok(read)
     }

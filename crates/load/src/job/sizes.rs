@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 
-/// Share of the files that are smaller than so many bytes: counted in the 78,579 files of Linux 6.1. The largest 79 of
+/// ThreadShare of the files that are smaller than so many bytes: counted in the 78,579 files of Linux 6.1. The largest 79 of
 /// them, up to 24 MB, are cut off at 4 MB here, so that a small tree's total does not hang on a single file.
 const SMALLER: [(f64, f64); 12] = [
     (0.0, 16.0),

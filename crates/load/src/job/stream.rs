@@ -4,7 +4,7 @@
 //! blocks of a part follow each other in the file, the calls are `read`, `lseek` and `write` on the descriptor's own offset,
 //! as the programs make them that this job takes after: kernels guess from that offset whether an access is sequential.
 
-mod calls;
+mod block_io;
 mod opened;
 mod part;
 mod resolve;
@@ -16,32 +16,32 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 
 use opened::Opened;
-use part::Part;
-use resolve::Action;
-pub(super) use resolve::Stream;
+use part::FilePart;
+use resolve::StreamAction;
+pub(super) use resolve::StreamJob;
 
-use super::block::Block;
+use super::block::BlockBuffer;
 use super::patience::Patience;
 use crate::clock;
 use crate::data::FileId;
-use crate::io_failure::Failure;
+use crate::io_failure::IoFailure;
 use crate::work::Worker;
 
-impl Stream {
+impl StreamJob {
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
         let id = self.file_of(worker);
         let opened = match self.open(worker, id) {
             Ok(opened) => opened,
             Err(error) => {
-                let failure = Failure::from(error);
+                let failure = IoFailure::from(error);
                 let _ = worker.time(self.class, Some(id), || Err(failure));
                 return;
             }
         };
-        let mut block = Block::new(self.block_bytes, worker.random.bits() ^ worker.repetition());
+        let mut block = BlockBuffer::new(self.block_bytes, worker.random.bits() ^ worker.repetition());
         let deadline_ns = if self.time_ns == 0 { u64::MAX } else { worker.start_ns().saturating_add(self.time_ns) };
         match self.action {
-            Action::Seek => seeks::seek(self, worker, &opened, &mut block, deadline_ns),
+            StreamAction::Seek => seeks::seek(self, worker, &opened, &mut block, deadline_ns),
             _ => self.go_through(worker, &opened, &mut block, deadline_ns),
         }
         if let Some(class) = self.fsync.filter(|_| !self.sync_each) {
@@ -52,18 +52,18 @@ impl Stream {
     /// The file that a thread works on: the files lie in turn in the directories.
     fn file_of(&self, worker: &Worker<'_>) -> FileId {
         let directories = worker.group.directories.max(1) as u64;
-        let unit = worker.place.ordinal / self.sharers;
+        let unit = worker.thread.ordinal / self.sharers;
         FileId::new((unit % directories) as usize, self.set, unit / directories)
     }
 
     fn open(&self, worker: &Worker<'_>, id: FileId) -> io::Result<Opened> {
         let path = worker.path(id)?;
-        let makes = self.action == Action::Write;
+        let makes = self.action == StreamAction::Write;
         if let Some(parent) = path.parent().filter(|_| makes) {
             std::fs::create_dir_all(parent)?;
         }
         let mut options = File::options();
-        options.read(true).write(self.action != Action::Read).create(makes).truncate(makes);
+        options.read(true).write(self.action != StreamAction::Read).create(makes).truncate(makes);
         if self.direct {
             options.custom_flags(libc::O_DIRECT);
         }
@@ -73,8 +73,8 @@ impl Stream {
     }
 
     /// Once through the file, or as often as it should be.
-    fn go_through(&self, worker: &mut Worker<'_>, opened: &Opened, block: &mut Block, deadline_ns: u64) {
-        let part = Part { size_bytes: self.size_bytes, block_bytes: self.block_bytes };
+    fn go_through(&self, worker: &mut Worker<'_>, opened: &Opened, block: &mut BlockBuffer, deadline_ns: u64) {
+        let part = FilePart { size_bytes: self.size_bytes, block_bytes: self.block_bytes };
         let mut patience = Patience::default();
         let mut pass = 0;
         while self.passes == 0 || pass < self.passes {
@@ -87,12 +87,12 @@ impl Stream {
                 let start_ns = start_ns.unwrap_or_else(clock::now_ns);
                 let act = || {
                     if !in_place {
-                        calls::place(opened, piece.offset)?;
+                        block_io::place(opened, piece.offset)?;
                     }
                     match self.action {
-                        Action::Write => calls::write(opened.writer(), block.fresh(piece), piece),
-                        Action::Rewrite => rewrite::rewrite(opened, block, piece),
-                        _ => calls::read(&opened.file, block.part(piece), piece),
+                        StreamAction::Write => block_io::write(opened.writer(), block.fresh(piece), piece),
+                        StreamAction::Rewrite => rewrite::rewrite(opened, block, piece),
+                        _ => block_io::read(&opened.file, block.part(piece), piece),
                     }
                 };
                 let result = worker.time_from(start_ns, self.class, Some(opened.id), act);

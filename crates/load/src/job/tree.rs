@@ -9,13 +9,13 @@ use crate::random::Random;
 
 /// The tree and its history.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Tree {
+pub(super) struct SourceTree {
     /// Files that there are in any revision.
     pub(super) files: u64,
     pub(super) revisions: u64,
-    /// Share of the files, of those that are in two revisions, that differ between them.
+    /// ThreadShare of the files, of those that are in two revisions, that differ between them.
     pub(super) changed: f64,
-    /// Share of the files that only every second revision has.
+    /// ThreadShare of the files that only every second revision has.
     pub(super) added: f64,
     /// Mean size of a file.
     pub(super) mean_bytes: u64,
@@ -24,7 +24,7 @@ pub(super) struct Tree {
 /// What a file holds: two revisions with the same version of a file have the same file.
 pub(super) type Version = u64;
 
-impl Tree {
+impl SourceTree {
     /// The version of a file in a revision; `None`: the revision does not have it.
     ///
     /// Revisions are old and new by turns, far apart: the new ones have files that the old ones do not have yet.
@@ -57,9 +57,9 @@ fn share(random: &mut Random) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Tree;
+    use super::SourceTree;
 
-    const TREE: Tree = Tree { files: 20_000, revisions: 5, changed: 0.7, added: 0.4, mean_bytes: 10_000 };
+    const TREE: SourceTree = SourceTree { files: 20_000, revisions: 5, changed: 0.7, added: 0.4, mean_bytes: 10_000 };
 
     #[test]
     fn revisions_differ_in_as_many_files_as_is_said() {

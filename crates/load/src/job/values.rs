@@ -2,10 +2,10 @@
 
 use crate::data::FileSet;
 use crate::error::LoadError;
-use crate::recipe::{ActorRecipe, Formula, Given, JobRecipe, WordValue};
+use crate::recipe::{ActorRecipe, Formula, JobRecipe, KeyValue, WordValue};
 
 /// What resolves formulas, words and classes: the plan that is being made.
-pub(crate) trait WordSource {
+pub(crate) trait JobResolver {
     /// Value of a formula of the recipe; `what` names it in messages.
     fn value(&self, formula: &Formula, what: &str) -> Result<f64, LoadError>;
     /// The word that a variable has.
@@ -23,23 +23,23 @@ pub(crate) trait WordSource {
 }
 
 /// A job's keys while it is resolved.
-pub(crate) struct Values<'a, 'r> {
+pub(crate) struct JobValues<'a, 'r> {
     recipe: &'r JobRecipe,
-    source: &'a mut dyn WordSource,
+    source: &'a mut dyn JobResolver,
     actor: &'r ActorRecipe,
     threads: u64,
     directories: usize,
 }
 
-impl<'a, 'r> Values<'a, 'r> {
+impl<'a, 'r> JobValues<'a, 'r> {
     /// The keys of the job of an actor, which comes to so many threads and directories.
     pub(crate) fn new(
         recipe: &'r JobRecipe,
         actor: &'r ActorRecipe,
         (threads, directories): (u64, usize),
-        source: &'a mut dyn WordSource,
-    ) -> Values<'a, 'r> {
-        Values { recipe, source, actor, threads, directories }
+        source: &'a mut dyn JobResolver,
+    ) -> JobValues<'a, 'r> {
+        JobValues { recipe, source, actor, threads, directories }
     }
 
     /// How many threads do the job in each directory; an error where they do not spread evenly.
@@ -57,13 +57,13 @@ impl<'a, 'r> Values<'a, 'r> {
         self.recipe.job
     }
 
-    fn given(&self, key: &str) -> Option<&'r Given> {
+    fn given(&self, key: &str) -> Option<&'r KeyValue> {
         self.recipe.given.iter().find(|(name, _)| *name == key).map(|(_, given)| given)
     }
 
     fn formula(&self, key: &str) -> Option<&'r Formula> {
         match self.given(key)? {
-            Given::Formula(formula) => Some(formula),
+            KeyValue::Formula(formula) => Some(formula),
             _ => None,
         }
     }
@@ -74,7 +74,7 @@ impl<'a, 'r> Values<'a, 'r> {
         self.source.value(formula, &format!("'{key}' of actor '{}'", self.actor.name)).map(Some)
     }
 
-    /// Like [`Values::number`], as a whole number.
+    /// Like [`JobValues::number`], as a whole number.
     pub(crate) fn whole(&self, key: &str) -> Result<Option<u64>, LoadError> {
         self.number(key).map(|number| number.map(|number| number as u64))
     }
@@ -96,8 +96,8 @@ impl<'a, 'r> Values<'a, 'r> {
     /// A word; the key's own list has it. `None` where it is not given.
     pub(crate) fn word(&self, key: &str) -> Result<Option<String>, LoadError> {
         match self.given(key) {
-            Some(Given::Word(WordValue::Literal(word))) => Ok(Some((*word).to_owned())),
-            Some(Given::Word(WordValue::Variable(name))) => self.source.word(name).map(Some),
+            Some(KeyValue::Word(WordValue::Literal(word))) => Ok(Some((*word).to_owned())),
+            Some(KeyValue::Word(WordValue::Variable(name))) => self.source.word(name).map(Some),
             _ => Ok(None),
         }
     }
@@ -105,7 +105,7 @@ impl<'a, 'r> Values<'a, 'r> {
     /// Index of a file set.
     pub(crate) fn set(&self, key: &str) -> Option<usize> {
         match self.given(key)? {
-            Given::Set(set) => Some(*set),
+            KeyValue::Set(set) => Some(*set),
             _ => None,
         }
     }

@@ -7,13 +7,13 @@ use std::os::unix::fs::FileExt;
 use model::operation::Fault;
 use serde::{Deserialize, Serialize};
 
-use super::values::Values;
+use super::values::JobValues;
 use crate::clock;
 use crate::error::LoadError;
-use crate::io_failure::Failure;
-use crate::ledger::{Account, Shape};
+use crate::io_failure::IoFailure;
 use crate::stamp;
 use crate::work::Worker;
+use crate::write_ledger::{FileLedger, LedgerShape};
 
 /// Read at once, where blocks are smaller.
 const CHUNK_BYTES: u64 = 1 << 20;
@@ -21,13 +21,13 @@ const LOOK_NS: u64 = 2_000_000;
 
 /// The job, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verify {
+pub struct VerifyJob {
     class: usize,
 }
 
-impl Verify {
-    pub(super) fn resolve(values: &mut Values<'_, '_>) -> Result<Verify, LoadError> {
-        Ok(Verify { class: values.class("verify")? })
+impl VerifyJob {
+    pub(super) fn resolve(values: &mut JobValues<'_, '_>) -> Result<VerifyJob, LoadError> {
+        Ok(VerifyJob { class: values.class("verify")? })
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {
@@ -38,7 +38,7 @@ impl Verify {
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
         let Some(ledger) = worker.load.ledger.as_ref().filter(|ledger| ledger.is_filled()) else { return };
         let shape = ledger.shape();
-        let mut number = worker.place.ordinal;
+        let mut number = worker.thread.ordinal;
         while number < shape.files {
             let account = ledger.account(number);
             // A write that is stuck in the kernel may still come.
@@ -52,7 +52,7 @@ impl Verify {
         }
     }
 
-    fn file(&self, worker: &mut Worker<'_>, account: &Account<'_>, shape: &Shape) {
+    fn file(&self, worker: &mut Worker<'_>, account: &FileLedger<'_>, shape: &LedgerShape) {
         let id = account.owner().file;
         let file = match worker.path(id).and_then(open_cold) {
             Ok(file) => file,
@@ -90,11 +90,11 @@ impl Verify {
     fn judge(
         &self,
         worker: &Worker<'_>,
-        account: &Account<'_>,
+        account: &FileLedger<'_>,
         block: u64,
         offset: u64,
         data: &[u8],
-    ) -> Result<u64, Failure> {
+    ) -> Result<u64, IoFailure> {
         let expected = match worker.load.after_crash {
             true => Some(account.expected_after_crash(block)),
             false => account.expected_now(block),
@@ -113,12 +113,12 @@ fn open_cold(path: std::path::PathBuf) -> io::Result<File> {
     Ok(file)
 }
 
-fn read_all(file: &File, buffer: &mut [u8], offset: u64) -> Result<u64, Failure> {
+fn read_all(file: &File, buffer: &mut [u8], offset: u64) -> Result<u64, IoFailure> {
     match file.read_exact_at(buffer, offset) {
         Ok(()) => Ok(buffer.len() as u64),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            Err(Failure { fault: Some(Fault::ShortRead), offset_bytes: Some(offset), ..Failure::default() })
+            Err(IoFailure { fault: Some(Fault::ShortRead), offset_bytes: Some(offset), ..IoFailure::default() })
         }
-        Err(error) => Err(Failure { offset_bytes: Some(offset), ..Failure::from(error) }),
+        Err(error) => Err(IoFailure { offset_bytes: Some(offset), ..IoFailure::from(error) }),
     }
 }

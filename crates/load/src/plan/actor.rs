@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::job::Job;
-use crate::recipe::{Access, Pacing, Sync};
+use crate::recipe::{Access, Pacing, WriteSync};
 use crate::work::ThreadGroup;
 
 /// Some threads that all do the same.
@@ -26,7 +26,7 @@ pub struct Actor {
     /// Whether it acts in each of the plan's phases.
     pub in_phase: Vec<bool>,
     /// What a round is.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RoundStep>,
     /// What it does instead of rounds.
     pub job: Option<Job>,
     /// Whether each of its threads is a process.
@@ -37,19 +37,19 @@ pub struct Actor {
 
 /// One step of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct RoundStep {
     /// Class of its operations; `None`: they are not timed.
     pub class: Option<usize>,
     /// What to do.
-    pub work: Work,
+    pub work: StepWork,
 }
 
 /// What a step does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub enum Work {
+pub enum StepWork {
     /// Move bytes between memory and files.
-    Transfer(Transfer),
+    Transfer(FileTransfer),
     /// `fsync` the file used last.
     Fsync,
     /// Map, touch and unmap memory.
@@ -78,9 +78,9 @@ pub enum Work {
 
 /// A read, a write, or the making of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Transfer {
+pub struct FileTransfer {
     /// Which of them.
-    pub direction: Direction,
+    pub direction: TransferDirection,
     /// Index of the file set.
     pub set: usize,
     /// Bytes per operation, or per thread of a fork-join operation.
@@ -90,7 +90,7 @@ pub struct Transfer {
     /// Where in the files.
     pub access: Access,
     /// What makes a write durable.
-    pub sync: Sync,
+    pub sync: WriteSync,
     /// Threads that are started for each operation and joined at its end; `None`: the actor's own thread does it.
     pub fork: Option<u64>,
 }
@@ -98,7 +98,7 @@ pub struct Transfer {
 /// What a transfer does to its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Direction {
+pub enum TransferDirection {
     /// Read.
     Read,
     /// Overwrite.

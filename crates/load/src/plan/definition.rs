@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::actor::Actor;
-use super::totals::{Refusal, Totals};
-use crate::board::{BoardShape, Naming};
+use super::totals::{PlanTotals, Refusal};
+use crate::board::{BoardNames, BoardShape};
 use crate::data::FileSet;
 use crate::fill::DataSet;
 use crate::job::Job;
 use crate::recipe::PhaseKind;
-use crate::schedule::{Phase, Repeat};
+use crate::schedule::{PlanPhase, Repeat};
 
 /// Everything that the load process needs to know, and everything that a person may want to know before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,17 +39,17 @@ pub struct Plan {
     /// Our subdirectory in each of them.
     pub data_directories: Vec<PathBuf>,
     /// Phases, in order.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<PlanPhase>,
     /// Which of them are run again.
     pub repeat: Option<Repeat>,
     /// Sets of files in each data directory.
     pub file_sets: Vec<FileSet>,
     /// Who does what.
     pub actors: Vec<Actor>,
-    /// Names of the operation classes; operations carry the index.
+    /// FileNames of the operation classes; operations carry the index.
     pub classes: Vec<String>,
     /// What it all comes to.
-    pub totals: Totals,
+    pub totals: PlanTotals,
     /// What of it does not fit; a plan with refusals is not run.
     pub refusals: Vec<Refusal>,
 }
@@ -105,10 +105,10 @@ impl Plan {
     }
 
     /// The phase that follows at turn `turn + 1`, when `phase` ends at `turn`. `is_full`: a file system was found full.
-    pub fn following(&self, phase: usize, turn: u32, is_full: bool) -> Option<usize> {
+    pub fn following(&self, phase: usize, sequence: u32, is_full: bool) -> Option<usize> {
         match self.repeat {
             Some(repeat) if phase + 1 == self.phases.len() => {
-                let again = if repeat.until_full { !is_full } else { self.repetition_of(turn) + 1 < repeat.times };
+                let again = if repeat.until_full { !is_full } else { self.repetition_of(sequence) + 1 < repeat.times };
                 again.then_some(repeat.from)
             }
             _ => Some(phase + 1).filter(|next| *next < self.phases.len()),
@@ -116,8 +116,8 @@ impl Plan {
     }
 
     /// How often the phase of that turn was run before.
-    pub(crate) fn repetition_of(&self, turn: u32) -> u64 {
-        self.repeat.map_or(0, |repeat| repeat.repetition_of(turn, self.phases.len()))
+    pub(crate) fn repetition_of(&self, sequence: u32) -> u64 {
+        self.repeat.map_or(0, |repeat| repeat.repetition_of(sequence, self.phases.len()))
     }
 
     /// Threads of all actors, without those of fork-join operations.
@@ -137,8 +137,8 @@ impl Plan {
     }
 
     /// What the numbers on its board stand for.
-    pub(crate) fn naming(&self) -> Naming {
-        Naming {
+    pub(crate) fn board_names(&self) -> BoardNames {
+        BoardNames {
             classes: self.classes.clone(),
             wholes: self.wholes(),
             data_directories: self.data_directories.clone(),

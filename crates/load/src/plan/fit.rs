@@ -2,11 +2,11 @@
 
 use model::quantity::Bytes;
 
-use super::actor::{Actor, Direction, Work};
+use super::actor::{Actor, StepWork, TransferDirection};
 use super::definition::Plan;
-use super::totals::{FileSystemSpace, Refusal, Totals};
-use crate::data::{FileId, FileSet, Standing};
-use crate::facts::{DirectoryFacts, Facts};
+use super::totals::{FileSystemSpace, PlanTotals, Refusal};
+use crate::data::{DataDirectoryStatus, FileId, FileSet};
+use crate::facts::{DirectoryFacts, MachineFacts};
 use crate::job::Job;
 
 /// The load process itself: its code, board, and the buffers of the fill.
@@ -14,10 +14,10 @@ const BASE_BYTES: u64 = 8 << 20;
 /// What a thread costs beside its buffers: kernel stack, touched user stack, page tables.
 const THREAD_BYTES: u64 = 48 << 10;
 
-pub(super) fn add_up(plan: &mut Plan, facts: &Facts, force: bool) {
+pub(super) fn add_up(plan: &mut Plan, facts: &MachineFacts, force: bool) {
     let data_bytes = set_bytes(&plan.file_sets);
     let peak = |actor: &Actor| actor.threads.saturating_mul(1 + forks(actor));
-    plan.totals = Totals {
+    plan.totals = PlanTotals {
         threads: plan.actor_threads(),
         peak_threads: plan.actors.iter().map(peak).fold(0, u64::saturating_add),
         bytes_to_write: facts.directories.iter().map(|d| fill_bytes(d, &plan.file_sets)).fold(0, u64::saturating_add),
@@ -40,22 +40,23 @@ fn set_bytes(sets: &[FileSet]) -> u64 {
 
 /// Most threads that one actor thread starts at once.
 fn forks(actor: &Actor) -> u64 {
-    let fork = |work: &Work| if let Work::Transfer(transfer) = work { transfer.fork } else { None };
+    let fork = |work: &StepWork| if let StepWork::Transfer(transfer) = work { transfer.fork } else { None };
     actor.steps.iter().filter_map(|step| fork(&step.work)).max().unwrap_or(0)
 }
 
 fn memory_bytes(actor: &Actor) -> u64 {
-    let step_bytes = |work: &Work| match work {
-        Work::Allocate { bytes } => *bytes,
+    let step_bytes = |work: &StepWork| match work {
+        StepWork::Allocate { bytes } => *bytes,
         _ => 0,
     };
-    let buffer_bytes = |work: &Work| match work {
-        Work::Transfer(transfer) if transfer.direction == Direction::Read => {
+    let buffer_bytes = |work: &StepWork| match work {
+        StepWork::Transfer(transfer) if transfer.direction == TransferDirection::Read => {
             transfer.fork.unwrap_or(1).saturating_mul(transfer.block_bytes)
         }
         _ => 0,
     };
-    let largest = |bytes: &dyn Fn(&Work) -> u64| actor.steps.iter().map(|step| bytes(&step.work)).max().unwrap_or(0);
+    let largest =
+        |bytes: &dyn Fn(&StepWork) -> u64| actor.steps.iter().map(|step| bytes(&step.work)).max().unwrap_or(0);
     let thread = [
         actor.holds_bytes,
         largest(&step_bytes),
@@ -67,8 +68,8 @@ fn memory_bytes(actor: &Actor) -> u64 {
 }
 
 fn fill_bytes(directory: &DirectoryFacts, sets: &[FileSet]) -> u64 {
-    let Standing::Ours(marker) = &directory.standing else { return set_bytes(sets) };
-    if marker.state != crate::data::State::Complete {
+    let DataDirectoryStatus::Ours(marker) = &directory.standing else { return set_bytes(sets) };
+    if marker.state != crate::data::FillState::Complete {
         return set_bytes(sets);
     }
     let kept = |set: &FileSet| {
@@ -82,7 +83,7 @@ fn fill_bytes(directory: &DirectoryFacts, sets: &[FileSet]) -> u64 {
     sets.iter().map(missing).fold(0, u64::saturating_add)
 }
 
-fn file_systems(facts: &Facts, data_bytes: u64) -> Vec<FileSystemSpace> {
+fn file_systems(facts: &MachineFacts, data_bytes: u64) -> Vec<FileSystemSpace> {
     let mut spaces: Vec<(u64, FileSystemSpace)> = Vec::new();
     for directory in &facts.directories {
         let needed = data_bytes.saturating_sub(directory.kept_bytes());
@@ -112,7 +113,7 @@ fn space_refusal(space: &FileSystemSpace) -> Option<Refusal> {
     })
 }
 
-fn directory_refusals(plan: &Plan, facts: &Facts) -> Vec<Refusal> {
+fn directory_refusals(plan: &Plan, facts: &MachineFacts) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     if facts.directories.is_empty() && !plan.file_sets.is_empty() {
         refusals.push(Refusal {
@@ -125,15 +126,15 @@ fn directory_refusals(plan: &Plan, facts: &Facts) -> Vec<Refusal> {
     }
     for (directory, data) in facts.directories.iter().zip(&plan.data_directories) {
         match &directory.standing {
-            Standing::Foreign(why) => refusals.push(Refusal {
+            DataDirectoryStatus::Foreign(why) => refusals.push(Refusal {
                 what: format!("{} {why}, so it is left alone", data.display()),
                 remedy: "move it away or choose another directory; no option overrides this".to_owned(),
             }),
-            Standing::InUse => refusals.push(Refusal {
+            DataDirectoryStatus::InUse => refusals.push(Refusal {
                 what: format!("{} is used by another run now", data.display()),
                 remedy: "wait for its end, or choose another directory; no option overrides this".to_owned(),
             }),
-            Standing::Absent | Standing::Ours(_) => {}
+            DataDirectoryStatus::Absent | DataDirectoryStatus::Ours(_) => {}
         }
         if let Some(why) = directory.unwritable.as_ref().filter(|_| !plan.file_sets.is_empty()) {
             refusals.push(Refusal {
@@ -152,7 +153,7 @@ fn directory_refusals(plan: &Plan, facts: &Facts) -> Vec<Refusal> {
     refusals
 }
 
-fn memory_refusal(plan: &Plan, facts: &Facts) -> Option<Refusal> {
+fn memory_refusal(plan: &Plan, facts: &MachineFacts) -> Option<Refusal> {
     let (needed, there) = (plan.totals.memory_bytes, facts.memory_bytes);
     (needed >= there).then(|| Refusal {
         what: format!(
@@ -165,7 +166,7 @@ fn memory_refusal(plan: &Plan, facts: &Facts) -> Option<Refusal> {
     })
 }
 
-fn thread_refusal(plan: &Plan, facts: &Facts) -> Option<Refusal> {
+fn thread_refusal(plan: &Plan, facts: &MachineFacts) -> Option<Refusal> {
     let limit = facts.thread_limit?;
     (plan.totals.peak_threads.saturating_add(16) > limit).then(|| Refusal {
         what: format!("the load starts up to {} threads and {limit} are allowed", plan.totals.peak_threads),

@@ -1,20 +1,20 @@
 //! From recipe, facts and settings to a plan.
 
-use super::actor::{Actor, Direction, Step, Transfer, Work};
+use super::actor::{Actor, FileTransfer, RoundStep, StepWork, TransferDirection};
 use super::definition::Plan;
 use super::fit;
 use super::scope::Scope;
-use super::totals::Totals;
-use crate::data::{FileId, FileSet, Names, directory_name};
+use super::totals::PlanTotals;
+use crate::data::{FileId, FileNames, FileSet, directory_name};
 use crate::error::LoadError;
-use crate::facts::Facts;
-use crate::job::{Job, Values, WordSource};
+use crate::facts::MachineFacts;
+use crate::job::{Job, JobResolver, JobValues};
 use crate::recipe::{
-    ActorRecipe, FileSetRecipe, Formula, Pacing, PhaseKind, PhaseRecipe, Recipe, Scheme, StepRecipe, VERIFY, Verb,
+    ActorRecipe, FileSetRecipe, Formula, Pacing, PhaseKind, PhaseRecipe, Recipe, Scheme, StepKind, StepRecipe, VERIFY,
     WordValue,
 };
-use crate::schedule::{Phase, Repeat};
-use crate::value::Kind;
+use crate::schedule::{PlanPhase, Repeat};
+use crate::value::ValueKind;
 
 /// Largest I/O of one system call: longer ones would delay a stop.
 const MAX_BLOCK_BYTES: u64 = 16 << 20;
@@ -27,8 +27,8 @@ const USUAL_REPORT_INTERVAL_NS: u64 = 1_000_000_000;
 
 /// What the user asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
-    /// Names of variables and the text of their values.
+pub struct PlanRequest {
+    /// FileNames of variables and the text of their values.
     pub settings: Vec<(String, String)>,
     /// Seed of random choices.
     pub seed: u64,
@@ -44,7 +44,7 @@ pub struct Request {
 
 struct Resolver<'a> {
     recipe: &'a Recipe,
-    facts: &'a Facts,
+    facts: &'a MachineFacts,
     scope: Scope<'a>,
     seed: u64,
     sets: Vec<FileSet>,
@@ -56,7 +56,7 @@ struct Resolver<'a> {
 impl Plan {
     /// Resolves a recipe. Errors are mistakes of the recipe or of a setting; what the machine cannot do is in
     /// [`Plan::refusals`].
-    pub fn resolve(recipe: &Recipe, facts: &Facts, request: &Request) -> Result<Plan, LoadError> {
+    pub fn resolve(recipe: &Recipe, facts: &MachineFacts, request: &PlanRequest) -> Result<Plan, LoadError> {
         let scope = Scope::new(recipe, facts, &request.settings)?;
         let (sets, classes, kept) = (Vec::new(), Vec::new(), Vec::new());
         let mut resolver = Resolver { recipe, facts, scope, seed: request.seed, sets, classes, kept };
@@ -84,7 +84,7 @@ impl Plan {
             file_sets: resolver.sets,
             actors,
             classes: resolver.classes,
-            totals: Totals::default(),
+            totals: PlanTotals::default(),
             refusals: Vec::new(),
         };
         fit::add_up(&mut plan, facts, request.force || request.after_crash);
@@ -92,7 +92,7 @@ impl Plan {
     }
 }
 
-fn data_directories(recipe: &Recipe, facts: &Facts) -> Vec<std::path::PathBuf> {
+fn data_directories(recipe: &Recipe, facts: &MachineFacts) -> Vec<std::path::PathBuf> {
     facts.directories.iter().map(|directory| directory.path.join(directory_name(&recipe.name))).collect()
 }
 
@@ -102,7 +102,7 @@ impl<'a> Resolver<'a> {
         self.recipe.variables.iter().map(|v| Ok((v.name.clone(), value(v)?))).collect()
     }
 
-    fn report_interval_ns(&self, request: &Request) -> Result<u64, LoadError> {
+    fn report_interval_ns(&self, request: &PlanRequest) -> Result<u64, LoadError> {
         let usual = request.report_interval_ns.unwrap_or(USUAL_REPORT_INTERVAL_NS);
         let Some(name) = &self.recipe.report_interval else { return Ok(usual) };
         let variable = self.recipe.variable(name)?;
@@ -153,11 +153,11 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn phases(&self) -> Result<Vec<Phase>, LoadError> {
+    fn phases(&self) -> Result<Vec<PlanPhase>, LoadError> {
         let resolve = |phase: &PhaseRecipe| {
             let what = format!("duration of phase '{}'", phase.name);
             let duration = phase.duration.as_ref().map(|formula| self.scope.whole(formula, &what, 0));
-            Ok(Phase { name: phase.name.clone(), kind: phase.kind, duration_ns: duration.transpose()? })
+            Ok(PlanPhase { name: phase.name.clone(), kind: phase.kind, duration_ns: duration.transpose()? })
         };
         self.kept.iter().map(|number| resolve(&self.recipe.phases[*number])).collect()
     }
@@ -173,7 +173,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn words(&self) -> Result<Vec<(String, String)>, LoadError> {
-        let words = self.recipe.variables.iter().filter(|variable| variable.kind == Kind::Word);
+        let words = self.recipe.variables.iter().filter(|variable| variable.kind == ValueKind::Word);
         words.map(|variable| Ok((variable.name.clone(), self.word(&variable.name)?))).collect()
     }
 
@@ -186,7 +186,7 @@ impl<'a> Resolver<'a> {
             }
             let least = u64::from(set.filled);
             let size_bytes = self.scope.whole(&set.size, &format!("size of the files in '{}'", set.name), least)?;
-            let replaced = all_steps().any(|step| step.verb == Verb::Create && step.from == Some(number));
+            let replaced = all_steps().any(|step| step.verb == StepKind::Create && step.from == Some(number));
             let names = self.names(set, files)?;
             let stamped = set.stamped.as_ref().map(|flag| self.scope.value(flag, "'stamped'")).transpose()?;
             let stamped = stamped.is_some_and(|stamped| stamped != 0.0);
@@ -195,7 +195,7 @@ impl<'a> Resolver<'a> {
         self.recipe.file_sets.iter().enumerate().map(resolve).collect()
     }
 
-    fn names(&self, set: &FileSetRecipe, files: u64) -> Result<Names, LoadError> {
+    fn names(&self, set: &FileSetRecipe, files: u64) -> Result<FileNames, LoadError> {
         let (given, seed) = (&set.names, self.seed);
         let whole = |formula: &Option<Formula>, what: &str, usual: u64| {
             let what = format!("{what} of '{}'", set.name);
@@ -206,23 +206,26 @@ impl<'a> Resolver<'a> {
         };
         let subdirectories = whole(&given.subdirectories, "subdirectories", 0)?;
         match given.scheme {
-            Scheme::Numbers => return Ok(Names::Numbers),
-            Scheme::Tree => return Ok(Names::Tree),
-            Scheme::Mails => return Ok(Names::Mails),
+            Scheme::Numbers => return Ok(FileNames::Numbers),
+            Scheme::Tree => return Ok(FileNames::Tree),
+            Scheme::Mails => return Ok(FileNames::Mails),
             Scheme::Bonnie { letters_first } => {
                 let per_subdirectory = if subdirectories == 0 { 0 } else { files.div_ceil(subdirectories) };
-                return Ok(Names::Bonnie { letters_first, per_subdirectory, seed });
+                return Ok(FileNames::Bonnie { letters_first, per_subdirectory, seed });
             }
             Scheme::FsMark => {}
         }
         let random_bytes = whole(&given.random_bytes, "random bytes in the names", 24)?;
         let bytes = whole(&given.name_bytes, "length of the names", 40)?.max(random_bytes);
-        let names = Names::FsMark { bytes, random_bytes, subdirectories, seed };
-        if !(1..=Names::LONGEST).contains(&bytes) {
-            return refuse(&given.name_bytes, format!("a file's name has 1 to {} bytes, not {bytes}", Names::LONGEST));
+        let names = FileNames::FsMark { bytes, random_bytes, subdirectories, seed };
+        if !(1..=FileNames::LONGEST).contains(&bytes) {
+            return refuse(
+                &given.name_bytes,
+                format!("a file's name has 1 to {} bytes, not {bytes}", FileNames::LONGEST),
+            );
         }
-        if subdirectories > Names::MOST_SUBDIRECTORIES || files > Names::MOST_FS_MARK_FILES {
-            let (most, files) = (Names::MOST_SUBDIRECTORIES, Names::MOST_FS_MARK_FILES);
+        if subdirectories > FileNames::MOST_SUBDIRECTORIES || files > FileNames::MOST_FS_MARK_FILES {
+            let (most, files) = (FileNames::MOST_SUBDIRECTORIES, FileNames::MOST_FS_MARK_FILES);
             let why = format!("at most {most} subdirectories and {files} files in a directory can be told apart");
             return refuse(&given.subdirectories, why);
         }
@@ -282,7 +285,7 @@ impl<'a> Resolver<'a> {
             job: actor
                 .job
                 .as_ref()
-                .map(|job| Job::resolve(&mut Values::new(job, actor, (threads, directories), self)))
+                .map(|job| Job::resolve(&mut JobValues::new(job, actor, (threads, directories), self)))
                 .transpose()?,
             processes: actor.processes,
             background: actor.background,
@@ -309,7 +312,7 @@ impl<'a> Resolver<'a> {
         Ok(if word == "poisson" { Pacing::Poisson } else { Pacing::Fixed })
     }
 
-    fn step(&mut self, step: &StepRecipe) -> Result<Step, LoadError> {
+    fn step(&mut self, step: &StepRecipe) -> Result<RoundStep, LoadError> {
         let class = match &step.class {
             Some(name) => Some(self.class(name, &step.span)?),
             None => None,
@@ -319,23 +322,23 @@ impl<'a> Resolver<'a> {
             self.scope.whole(formula, "duration of a step", 0)
         };
         let work = match step.verb {
-            Verb::Read => Work::Transfer(self.transfer(step, Direction::Read)?),
-            Verb::Write => Work::Transfer(self.transfer(step, Direction::Write)?),
-            Verb::Create => Work::Transfer(self.transfer(step, Direction::Create)?),
-            Verb::Fsync => Work::Fsync,
-            Verb::Touch => Work::Touch,
-            Verb::Walk => Work::Walk { set: step.from },
-            Verb::Burn => Work::Burn { duration_ns: duration_ns()? },
-            Verb::Pause => Work::Pause { duration_ns: duration_ns()? },
-            Verb::Allocate => {
+            StepKind::Read => StepWork::Transfer(self.transfer(step, TransferDirection::Read)?),
+            StepKind::Write => StepWork::Transfer(self.transfer(step, TransferDirection::Write)?),
+            StepKind::Create => StepWork::Transfer(self.transfer(step, TransferDirection::Create)?),
+            StepKind::Fsync => StepWork::Fsync,
+            StepKind::Touch => StepWork::Touch,
+            StepKind::Walk => StepWork::Walk { set: step.from },
+            StepKind::Burn => StepWork::Burn { duration_ns: duration_ns()? },
+            StepKind::Pause => StepWork::Pause { duration_ns: duration_ns()? },
+            StepKind::Allocate => {
                 let formula = step.size.as_ref().expect("checked when the recipe was read");
-                Work::Allocate { bytes: self.scope.whole(formula, "size of an allocation", 1)? }
+                StepWork::Allocate { bytes: self.scope.whole(formula, "size of an allocation", 1)? }
             }
         };
-        Ok(Step { class, work })
+        Ok(RoundStep { class, work })
     }
 
-    fn transfer(&self, step: &StepRecipe, direction: Direction) -> Result<Transfer, LoadError> {
+    fn transfer(&self, step: &StepRecipe, direction: TransferDirection) -> Result<FileTransfer, LoadError> {
         let set = step.from.expect("checked when the recipe was read");
         let file = &self.sets[set];
         let bytes = match &step.size {
@@ -358,11 +361,11 @@ impl<'a> Resolver<'a> {
         if let (Some(formula), Some(MAX_THREADS..)) = (&step.fork, fork) {
             return Err(self.scope.refuse(formula, format!("fork is at most {MAX_THREADS}")));
         }
-        Ok(Transfer { direction, set, bytes, block_bytes, access: step.access, sync: step.sync, fork })
+        Ok(FileTransfer { direction, set, bytes, block_bytes, access: step.access, sync: step.sync, fork })
     }
 }
 
-impl WordSource for Resolver<'_> {
+impl JobResolver for Resolver<'_> {
     fn value(&self, formula: &Formula, what: &str) -> Result<f64, LoadError> {
         self.scope.value(formula, what)
     }

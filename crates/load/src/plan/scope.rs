@@ -1,4 +1,4 @@
-//! Values of variables and formulas, given the facts of a machine and what the user set.
+//! JobValues of variables and formulas, given the facts of a machine and what the user set.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -6,37 +6,37 @@ use std::ops::Range;
 
 use crate::error::LoadError;
 use crate::expression::Mistake;
-use crate::facts::Facts;
+use crate::facts::MachineFacts;
 use crate::recipe::{Formula, Recipe, Variable, unknown_name};
-use crate::source_text::Source;
-use crate::value::{Dimension, Kind, Value};
+use crate::source_text::SourceText;
+use crate::value::{Dimension, DimensionedValue, ValueKind};
 
 /// Larger counts are no longer exact in an `f64`.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-enum State {
+enum Resolution {
     /// Being computed: meeting it again is a cycle.
     Open,
-    Known(Value),
+    Known(DimensionedValue),
 }
 
 pub(super) struct Scope<'a> {
     recipe: &'a Recipe,
-    facts: &'a Facts,
-    settings: HashMap<&'a str, (Source, Formula)>,
-    state: RefCell<HashMap<String, State>>,
+    facts: &'a MachineFacts,
+    settings: HashMap<&'a str, (SourceText, Formula)>,
+    state: RefCell<HashMap<String, Resolution>>,
 }
 
 impl<'a> Scope<'a> {
     pub(super) fn new(
         recipe: &'a Recipe,
-        facts: &'a Facts,
+        facts: &'a MachineFacts,
         settings: &[(String, String)],
     ) -> Result<Scope<'a>, LoadError> {
         let mut parsed = HashMap::new();
         for (name, text) in settings {
             let variable = recipe.variable(name)?;
-            let source = Source::new(format!("--{}", variable.flag), text.as_str());
+            let source = SourceText::new(format!("--{}", variable.flag), text.as_str());
             let formula = variable.setting(&source)?;
             parsed.insert(variable.name.as_str(), (source, formula));
         }
@@ -44,29 +44,29 @@ impl<'a> Scope<'a> {
     }
 
     /// The value of a variable, in base units.
-    pub(super) fn variable(&self, variable: &'a Variable) -> Result<Value, LoadError> {
+    pub(super) fn variable(&self, variable: &'a Variable) -> Result<DimensionedValue, LoadError> {
         let (source, formula) = match self.settings.get(variable.name.as_str()) {
             Some((source, formula)) => (source, formula),
             None => (&*self.recipe.source, &variable.default),
         };
-        if let Some(State::Known(value)) = self.state.borrow().get(&variable.name) {
+        if let Some(Resolution::Known(value)) = self.state.borrow().get(&variable.name) {
             return Ok(*value);
         }
-        if self.state.borrow_mut().insert(variable.name.clone(), State::Open).is_some() {
+        if self.state.borrow_mut().insert(variable.name.clone(), Resolution::Open).is_some() {
             let message = format!("the value of '{}' depends on itself", variable.name);
             return Err(source.diagnostic(formula.span.clone(), message).into());
         }
         let value = self.evaluate(source, formula, &variable.name)?;
         self.check_range(variable, value, source, formula)?;
-        self.state.borrow_mut().insert(variable.name.clone(), State::Known(value));
+        self.state.borrow_mut().insert(variable.name.clone(), Resolution::Known(value));
         Ok(value)
     }
 
     fn check_range(
         &self,
         variable: &Variable,
-        value: Value,
-        source: &Source,
+        value: DimensionedValue,
+        source: &SourceText,
         formula: &Formula,
     ) -> Result<(), LoadError> {
         let kind = variable.kind;
@@ -117,7 +117,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn evaluate(&self, source: &Source, formula: &Formula, what: &str) -> Result<Value, LoadError> {
+    fn evaluate(&self, source: &SourceText, formula: &Formula, what: &str) -> Result<DimensionedValue, LoadError> {
         let mistake = |mistake: Mistake| LoadError::from(formula.mistake(source, mistake));
         let mut lookup = |name: &str, span: &Range<usize>| self.name(source, formula, name, span);
         let value = formula.expression.evaluate(&mut lookup, &mistake)?;
@@ -136,15 +136,21 @@ impl<'a> Scope<'a> {
         if amount < 0.0 {
             return wrong(format!("{what} comes to less than zero"));
         }
-        if kind == Kind::Percent && amount > 1.0 {
+        if kind == ValueKind::Percent && amount > 1.0 {
             return wrong(format!("{what} comes to {}, but a percentage ends at 100 %", kind.show(amount)));
         }
-        let whole = matches!(kind, Kind::Count | Kind::Size | Kind::Duration);
+        let whole = matches!(kind, ValueKind::Count | ValueKind::Size | ValueKind::Duration);
         // The addend keeps 0.1 * 30 from being rounded down to 2.
-        Ok(Value { amount: if whole { (amount + 1e-6).floor() } else { amount }, ..value })
+        Ok(DimensionedValue { amount: if whole { (amount + 1e-6).floor() } else { amount }, ..value })
     }
 
-    fn name(&self, source: &Source, formula: &Formula, name: &str, span: &Range<usize>) -> Result<Value, LoadError> {
+    fn name(
+        &self,
+        source: &SourceText,
+        formula: &Formula,
+        name: &str,
+        span: &Range<usize>,
+    ) -> Result<DimensionedValue, LoadError> {
         if let Some(value) = self.facts.value(name) {
             return Ok(value);
         }

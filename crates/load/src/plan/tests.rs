@@ -1,30 +1,36 @@
 use std::path::PathBuf;
 
-use super::{Direction, Plan, Request, Work};
+use super::{Plan, PlanRequest, StepWork, TransferDirection};
 use crate::catalogue::{catalogue, find};
-use crate::data::{Marker, Standing, State};
-use crate::facts::{DirectoryFacts, Facts};
+use crate::data::{DataDirectoryStatus, FillState, Marker};
+use crate::facts::{DirectoryFacts, MachineFacts};
 use crate::recipe::{PhaseKind, Recipe};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 fn directory(path: &str, file_system: u64, free_bytes: u64) -> DirectoryFacts {
-    DirectoryFacts { path: PathBuf::from(path), file_system, free_bytes, standing: Standing::Absent, unwritable: None }
+    DirectoryFacts {
+        path: PathBuf::from(path),
+        file_system,
+        free_bytes,
+        standing: DataDirectoryStatus::Absent,
+        unwritable: None,
+    }
 }
 
-fn facts(cpus: u64, memory_bytes: u64, free_bytes: u64) -> Facts {
+fn facts(cpus: u64, memory_bytes: u64, free_bytes: u64) -> MachineFacts {
     let directories = vec![directory("/a", 1, free_bytes)];
-    Facts { cpus, memory_bytes, boxed: true, thread_limit: Some(100_000), may_drop_caches: true, directories }
+    MachineFacts { cpus, memory_bytes, boxed: true, thread_limit: Some(100_000), may_drop_caches: true, directories }
 }
 
-fn resolve(recipe: &Recipe, facts: &Facts, settings: &[(&str, &str)]) -> Result<Plan, String> {
+fn resolve(recipe: &Recipe, facts: &MachineFacts, settings: &[(&str, &str)]) -> Result<Plan, String> {
     let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    let request = Request { settings, seed: 1, slower_than_ns: 1_000_000, ..Request::default() };
+    let request = PlanRequest { settings, seed: 1, slower_than_ns: 1_000_000, ..PlanRequest::default() };
     Plan::resolve(recipe, facts, &request).map_err(|error| error.to_string())
 }
 
-fn simoop(facts: &Facts, settings: &[(&str, &str)]) -> Plan {
+fn simoop(facts: &MachineFacts, settings: &[(&str, &str)]) -> Plan {
     resolve(&find("simoop").unwrap(), facts, settings).unwrap()
 }
 
@@ -119,7 +125,7 @@ fn impossible_values_name_the_flag() {
 fn what_does_not_fit_is_refused_with_both_figures() {
     let mut crowded = facts(2, 256 * MIB, GIB);
     crowded.thread_limit = Some(50);
-    crowded.directories[0].standing = Standing::Foreign("has no readable marker file".to_owned());
+    crowded.directories[0].standing = DataDirectoryStatus::Foreign("has no readable marker file".to_owned());
     let settings = [("working_set", "200m"), ("threads", "8"), ("files", "100"), ("file_size", "64m")];
     let plan = simoop(&crowded, &settings);
     insta::assert_snapshot!(plan.to_string());
@@ -128,9 +134,9 @@ fn what_does_not_fit_is_refused_with_both_figures() {
 #[test]
 fn force_overrides_space_and_nothing_else() {
     let mut facts = facts(2, GIB, GIB);
-    facts.directories[0].standing = Standing::Foreign("is somebody's".to_owned());
+    facts.directories[0].standing = DataDirectoryStatus::Foreign("is somebody's".to_owned());
     let settings = vec![("files".to_owned(), "1000".to_owned())];
-    let request = Request { settings, force: true, ..Request::default() };
+    let request = PlanRequest { settings, force: true, ..PlanRequest::default() };
     let plan = Plan::resolve(&find("simoop").unwrap(), &facts, &request).unwrap();
     assert_eq!(plan.refusals.len(), 1);
     assert!(plan.refusals[0].what.contains("is somebody's"));
@@ -161,7 +167,8 @@ fn directories_on_one_file_system_share_its_space() {
 fn a_kept_set_counts_as_free_space_and_is_not_written_again() {
     let fresh = simoop(&facts(2, GIB, 10 * GIB), &[]);
     let mut kept = facts(2, GIB, 10 * GIB - fresh.totals.data_bytes);
-    kept.directories[0].standing = Standing::Ours(Marker::new("simoop", 1, State::Complete, &fresh.file_sets));
+    kept.directories[0].standing =
+        DataDirectoryStatus::Ours(Marker::new("simoop", 1, FillState::Complete, &fresh.file_sets));
     let again = simoop(&kept, &[]);
     assert_eq!(again.file_sets, fresh.file_sets);
     assert_eq!(again.totals.bytes_to_write, 0);
@@ -202,8 +209,8 @@ fn a_plan_survives_its_json() {
     let plan = simoop(&facts(2, 512 * MIB, 2 * GIB), &[]);
     let again: Plan = serde_json::from_slice(&serde_json::to_vec(&plan).unwrap()).unwrap();
     assert_eq!(again, plan);
-    let Work::Transfer(read) = &again.actors[0].steps[1].work else { panic!("the second step reads") };
-    assert_eq!((read.direction, read.fork), (Direction::Read, Some(8)));
+    let StepWork::Transfer(read) = &again.actors[0].steps[1].work else { panic!("the second step reads") };
+    assert_eq!((read.direction, read.fork), (TransferDirection::Read, Some(8)));
 }
 
 /// Only the fill marks a directory as ours, and only what is marked is ever removed.
@@ -222,7 +229,7 @@ fn files_without_a_fill_are_refused_also_where_jobs_make_them() {
 fn only_root_drops_the_caches_of_the_machine_and_the_plan_says_so() {
     let multi_source = find("multi-source").unwrap();
     let remarks = |may_drop_caches: bool, drop: &str| {
-        let facts = Facts { may_drop_caches, ..facts(2, GIB, GIB) };
+        let facts = MachineFacts { may_drop_caches, ..facts(2, GIB, GIB) };
         resolve(&multi_source, &facts, &[("drop", drop)]).unwrap().remarks()
     };
     assert!(remarks(true, "caches")[0].contains("whole machine"));

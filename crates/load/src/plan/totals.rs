@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a plan comes to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Totals {
+pub struct PlanTotals {
     /// Threads of the actors.
     pub threads: u64,
     /// Threads at most at once, with those of fork-join operations.

@@ -1,27 +1,28 @@
 //! The actors of a recipe file and their steps.
 
 use super::file_sets::set_number;
-use super::items::{Access, ActorRecipe, FileSetRecipe, PhaseRecipe, StepRecipe, Sync, Verb};
+use super::items::{Access, ActorRecipe, FileSetRecipe, PhaseRecipe, StepKind, StepRecipe, WriteSync};
 use super::jobs;
 use super::plain_name::plain_name;
-use super::section::{Located, Section};
+use super::section::{LocatedText, Section};
 use super::variable::Variable;
 use crate::error::LoadError;
-use crate::value::Kind;
+use crate::value::ValueKind;
 
-const VERBS: [(&str, Verb); 9] = [
-    ("read", Verb::Read),
-    ("write", Verb::Write),
-    ("create", Verb::Create),
-    ("fsync", Verb::Fsync),
-    ("allocate", Verb::Allocate),
-    ("touch", Verb::Touch),
-    ("burn", Verb::Burn),
-    ("walk", Verb::Walk),
-    ("pause", Verb::Pause),
+const VERBS: [(&str, StepKind); 9] = [
+    ("read", StepKind::Read),
+    ("write", StepKind::Write),
+    ("create", StepKind::Create),
+    ("fsync", StepKind::Fsync),
+    ("allocate", StepKind::Allocate),
+    ("touch", StepKind::Touch),
+    ("burn", StepKind::Burn),
+    ("walk", StepKind::Walk),
+    ("pause", StepKind::Pause),
 ];
 const ACCESSES: [(&str, Access); 2] = [("random", Access::Random), ("sequential", Access::Sequential)];
-const SYNCS: [(&str, Sync); 3] = [("none", Sync::None), ("fdatasync", Sync::Fdatasync), ("fsync", Sync::Fsync)];
+const SYNCS: [(&str, WriteSync); 3] =
+    [("none", WriteSync::None), ("fdatasync", WriteSync::Fdatasync), ("fsync", WriteSync::Fsync)];
 const PACINGS: [&str; 2] = ["fixed", "poisson"];
 const ACTOR: [&str; 12] = [
     "name",
@@ -39,28 +40,28 @@ const ACTOR: [&str; 12] = [
 ];
 
 /// The keys of a step, by its verb; `do` and, where the verb can be timed, `class` come on top.
-fn step_keys(verb: Verb) -> &'static [&'static str] {
+fn step_keys(verb: StepKind) -> &'static [&'static str] {
     match verb {
-        Verb::Read => &["do", "class", "from", "size", "block", "at", "fork"],
-        Verb::Write => &["do", "class", "from", "size", "block", "at", "fork", "sync"],
-        Verb::Create => &["do", "class", "from", "block", "fork", "sync"],
-        Verb::Fsync | Verb::Touch => &["do", "class"],
-        Verb::Allocate => &["do", "class", "size"],
-        Verb::Burn | Verb::Pause => &["do", "class", "duration"],
-        Verb::Walk => &["do", "class", "from"],
+        StepKind::Read => &["do", "class", "from", "size", "block", "at", "fork"],
+        StepKind::Write => &["do", "class", "from", "size", "block", "at", "fork", "sync"],
+        StepKind::Create => &["do", "class", "from", "block", "fork", "sync"],
+        StepKind::Fsync | StepKind::Touch => &["do", "class"],
+        StepKind::Allocate => &["do", "class", "size"],
+        StepKind::Burn | StepKind::Pause => &["do", "class", "duration"],
+        StepKind::Walk => &["do", "class", "from"],
     }
 }
 
 /// What a step's operations are called when the recipe does not say; `None`: they are not timed.
-fn usual_class(verb: Verb) -> Option<&'static str> {
+fn usual_class(verb: StepKind) -> Option<&'static str> {
     match verb {
-        Verb::Read => Some("read"),
-        Verb::Write => Some("write"),
-        Verb::Create => Some("create"),
-        Verb::Fsync => Some("fsync"),
-        Verb::Allocate => Some("allocation"),
-        Verb::Walk => Some("walk"),
-        Verb::Touch | Verb::Burn | Verb::Pause => None,
+        StepKind::Read => Some("read"),
+        StepKind::Write => Some("write"),
+        StepKind::Create => Some("create"),
+        StepKind::Fsync => Some("fsync"),
+        StepKind::Allocate => Some("allocation"),
+        StepKind::Walk => Some("walk"),
+        StepKind::Touch | StepKind::Burn | StepKind::Pause => None,
     }
 }
 
@@ -96,7 +97,7 @@ fn actor(
         }
         _ => {}
     }
-    let rate = section.formula("rate", Kind::Number)?;
+    let rate = section.formula("rate", ValueKind::Number)?;
     let pacing = jobs::word(&section, "pacing", &PACINGS, variables)?;
     if let (None, Some(_)) = (&rate, &pacing) {
         return Err(section.error(section.span.clone(), format!("'pacing' of {} needs 'rate'", section.what)));
@@ -104,9 +105,9 @@ fn actor(
     Ok(ActorRecipe {
         name: plain_name(&section, section.required_text("name")?)?,
         span: section.span.clone(),
-        count: section.required_formula("count", Kind::Count)?,
-        directories: section.formula("directories", Kind::Count)?,
-        holds: section.formula("holds", Kind::Size)?,
+        count: section.required_formula("count", ValueKind::Count)?,
+        directories: section.formula("directories", ValueKind::Count)?,
+        holds: section.formula("holds", ValueKind::Size)?,
         rate,
         pacing,
         work: section.flag("work")?,
@@ -120,10 +121,10 @@ fn actor(
 
 fn phase_numbers(
     section: &Section<'_>,
-    names: Vec<Located<String>>,
+    names: Vec<LocatedText<String>>,
     phases: &[PhaseRecipe],
 ) -> Result<Vec<usize>, LoadError> {
-    let number = |name: Located<String>| {
+    let number = |name: LocatedText<String>| {
         let unknown = || section.error(name.span.clone(), format!("there is no phase '{}'", name.value));
         phases.iter().position(|phase| phase.name == name.value).ok_or_else(unknown)
     };
@@ -141,21 +142,21 @@ fn step(section: Section<'_>, file_sets: &[FileSetRecipe]) -> Result<StepRecipe,
         verb,
         span: section.span.clone(),
         class: class(&section, verb)?,
-        fork: section.formula("fork", Kind::Count)?,
+        fork: section.formula("fork", ValueKind::Count)?,
         from: set_number(&section, "from", file_sets)?,
-        size: section.formula("size", Kind::Size)?,
-        block: section.formula("block", Kind::Size)?,
-        duration: section.formula("duration", Kind::Duration)?,
+        size: section.formula("size", ValueKind::Size)?,
+        block: section.formula("block", ValueKind::Size)?,
+        duration: section.formula("duration", ValueKind::Duration)?,
         access: section.word("at", &ACCESSES)?.unwrap_or(Access::Random),
-        sync: section.word("sync", &SYNCS)?.unwrap_or(Sync::None),
+        sync: section.word("sync", &SYNCS)?.unwrap_or(WriteSync::None),
     };
-    needed("from", matches!(verb, Verb::Read | Verb::Write | Verb::Create), step.from.is_some())?;
-    needed("size", verb == Verb::Allocate, step.size.is_some())?;
-    needed("duration", matches!(verb, Verb::Burn | Verb::Pause), step.duration.is_some())?;
+    needed("from", matches!(verb, StepKind::Read | StepKind::Write | StepKind::Create), step.from.is_some())?;
+    needed("size", verb == StepKind::Allocate, step.size.is_some())?;
+    needed("duration", matches!(verb, StepKind::Burn | StepKind::Pause), step.duration.is_some())?;
     Ok(step)
 }
 
-fn class(section: &Section<'_>, verb: Verb) -> Result<Option<String>, LoadError> {
+fn class(section: &Section<'_>, verb: StepKind) -> Result<Option<String>, LoadError> {
     match section.text("class")? {
         Some(class) => plain_name(section, class).map(Some),
         None => Ok(usual_class(verb).map(str::to_owned)),

@@ -2,24 +2,24 @@
 
 use std::ops::Range;
 
-use super::items::{ActorRecipe, PhaseKind, Recipe, StepRecipe, Verb};
+use super::items::{ActorRecipe, PhaseKind, Recipe, StepKind, StepRecipe};
 use super::job::JobRecipe;
 use super::section::Formula;
 use crate::error::LoadError;
 use crate::expression::Mistake;
 use crate::facts;
-use crate::source_text::Source;
+use crate::source_text::SourceText;
 use crate::suggestion::nearest;
 
 /// Steps that could never do anything.
 pub(super) fn steps(recipe: &Recipe) -> Result<(), LoadError> {
     let fills = recipe.phases.iter().any(|phase| phase.kind == PhaseKind::Fill);
     for actor in &recipe.actors {
-        let moves = |step: &StepRecipe| matches!(step.verb, Verb::Read | Verb::Write | Verb::Create);
+        let moves = |step: &StepRecipe| matches!(step.verb, StepKind::Read | StepKind::Write | StepKind::Create);
         for step in &actor.steps {
             let why = match step.verb {
-                Verb::Touch if actor.holds.is_none() => "there is nothing to touch: the actor has no 'holds'",
-                Verb::Fsync if !actor.steps.iter().any(moves) => "there is nothing to fsync: no step uses a file",
+                StepKind::Touch if actor.holds.is_none() => "there is nothing to touch: the actor has no 'holds'",
+                StepKind::Fsync if !actor.steps.iter().any(moves) => "there is nothing to fsync: no step uses a file",
                 _ if moves(step) && !fills => "the files are never made: there is no [[phase]] of kind 'fill'",
                 _ => continue,
             };
@@ -62,7 +62,7 @@ pub(super) fn names(recipe: &Recipe) -> Result<(), LoadError> {
 /// The error for a name that is neither a variable nor a fact.
 pub(crate) fn unknown_name(
     recipe: &Recipe,
-    source: &Source,
+    source: &SourceText,
     formula: &Formula,
     name: &str,
     span: Range<usize>,

@@ -2,10 +2,10 @@
 
 use super::items::{FileSetRecipe, NamesRecipe, Scheme};
 use super::plain_name::plain_name;
-use super::section::{Located, Section};
+use super::section::{LocatedText, Section};
 use crate::error::LoadError;
 use crate::suggestion::nearest;
-use crate::value::Kind;
+use crate::value::ValueKind;
 
 const FILE_SET: [&str; 8] =
     ["count", "size", "fill", "stamped", "names", "name_bytes", "random_bytes", "subdirectories"];
@@ -19,13 +19,13 @@ const SCHEMES: [(&str, Scheme); 6] = [
 ];
 
 pub(super) fn file_sets(top: &Section<'_>) -> Result<Vec<FileSetRecipe>, LoadError> {
-    let read = |(name, section): (Located<String>, Section<'_>)| {
+    let read = |(name, section): (LocatedText<String>, Section<'_>)| {
         let section = section.only(&FILE_SET)?;
-        let filled = section.formula("fill", Kind::Flag)?.is_none_or(|formula| formula.text != "0");
-        let count = section.required_formula("count", Kind::Count)?;
-        let size = section.required_formula("size", Kind::Size)?;
+        let filled = section.formula("fill", ValueKind::Flag)?.is_none_or(|formula| formula.text != "0");
+        let count = section.required_formula("count", ValueKind::Count)?;
+        let size = section.required_formula("size", ValueKind::Size)?;
         let names = names(&section, filled)?;
-        let stamped = section.formula("stamped", Kind::Flag)?;
+        let stamped = section.formula("stamped", ValueKind::Flag)?;
         Ok(FileSetRecipe { name: plain_name(&section, name)?, count, size, filled, stamped, names })
     };
     top.named_tables("files", "file set")?.into_iter().map(read).collect()
@@ -39,9 +39,9 @@ fn names(section: &Section<'_>, filled: bool) -> Result<NamesRecipe, LoadError> 
     }
     let names = NamesRecipe {
         scheme,
-        name_bytes: section.formula("name_bytes", Kind::Count)?,
-        random_bytes: section.formula("random_bytes", Kind::Count)?,
-        subdirectories: section.formula("subdirectories", Kind::Count)?,
+        name_bytes: section.formula("name_bytes", ValueKind::Count)?,
+        random_bytes: section.formula("random_bytes", ValueKind::Count)?,
+        subdirectories: section.formula("subdirectories", ValueKind::Count)?,
     };
     let lengths = names.name_bytes.is_some() || names.random_bytes.is_some();
     match scheme {

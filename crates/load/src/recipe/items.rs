@@ -9,7 +9,7 @@ use super::job::{JobRecipe, WordValue};
 use super::section::Formula;
 use super::variable::Variable;
 use crate::error::LoadError;
-use crate::source_text::Source;
+use crate::source_text::SourceText;
 use crate::suggestion::nearest;
 
 /// A recipe, read and checked in everything that does not depend on the machine.
@@ -33,7 +33,7 @@ pub struct Recipe {
     pub(crate) repeat: Option<RepeatRecipe>,
     pub(crate) file_sets: Vec<FileSetRecipe>,
     pub(crate) actors: Vec<ActorRecipe>,
-    pub(crate) source: Arc<Source>,
+    pub(crate) source: Arc<SourceText>,
 }
 
 /// A flag that names a path, as some originals have it.
@@ -70,7 +70,7 @@ pub enum Access {
 /// What follows a write before the operation counts as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Sync {
+pub enum WriteSync {
     /// Nothing.
     None,
     /// `fdatasync(2)`.
@@ -92,7 +92,7 @@ pub enum Pacing {
 /// The verb of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verb {
+pub enum StepKind {
     /// Read from a file.
     Read,
     /// Overwrite a part of a file.
@@ -185,7 +185,7 @@ pub(crate) struct ActorRecipe {
 
 #[derive(Debug, Clone)]
 pub(crate) struct StepRecipe {
-    pub(crate) verb: Verb,
+    pub(crate) verb: StepKind,
     pub(crate) span: std::ops::Range<usize>,
     pub(crate) class: Option<String>,
     pub(crate) fork: Option<Formula>,
@@ -194,7 +194,7 @@ pub(crate) struct StepRecipe {
     pub(crate) block: Option<Formula>,
     pub(crate) duration: Option<Formula>,
     pub(crate) access: Access,
-    pub(crate) sync: Sync,
+    pub(crate) sync: WriteSync,
 }
 
 impl Recipe {
@@ -216,7 +216,7 @@ impl Recipe {
     /// settings; the roots themselves are none of them.
     pub fn followers(&self, roots: &[&str], settings: &BTreeMap<String, String>) -> Vec<String> {
         let formula = |variable: &Variable| match settings.get(&variable.name) {
-            Some(text) => variable.setting(&Source::new("a setting", text)).ok(),
+            Some(text) => variable.setting(&SourceText::new("a setting", text)).ok(),
             None => Some(variable.default.clone()),
         };
         let formulas: Vec<(&str, Formula)> =

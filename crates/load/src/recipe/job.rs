@@ -3,16 +3,16 @@
 use std::ops::Range;
 
 use super::section::Formula;
-use crate::value::Kind;
+use crate::value::ValueKind;
 
 /// The job that a run after a crash consists of.
 pub(crate) const VERIFY: &str = "verify";
 
 /// What a key's value is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum KeyKind {
+pub(crate) enum JobKeyKind {
     /// A formula.
-    Formula(Kind),
+    Formula(ValueKind),
     /// One of these words, or `$variable` with a variable of kind `word` that has only such words.
     Word(&'static [&'static str]),
     /// The name of a file set.
@@ -21,22 +21,22 @@ pub(crate) enum KeyKind {
 
 /// A key that a job knows.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Key {
+pub(crate) struct JobKey {
     pub(crate) name: &'static str,
-    pub(crate) kind: KeyKind,
+    pub(crate) kind: JobKeyKind,
     /// Whether a recipe must give it.
     pub(crate) needed: bool,
 }
 
-impl Key {
+impl JobKey {
     /// A key that a recipe must give.
-    pub(crate) const fn needed(name: &'static str, kind: KeyKind) -> Key {
-        Key { name, kind, needed: true }
+    pub(crate) const fn needed(name: &'static str, kind: JobKeyKind) -> JobKey {
+        JobKey { name, kind, needed: true }
     }
 
     /// A key that a recipe may leave out.
-    pub(crate) const fn maybe(name: &'static str, kind: KeyKind) -> Key {
-        Key { name, kind, needed: false }
+    pub(crate) const fn maybe(name: &'static str, kind: JobKeyKind) -> JobKey {
+        JobKey { name, kind, needed: false }
     }
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum WordValue {
 
 /// A key's value in a recipe.
 #[derive(Debug, Clone)]
-pub(crate) enum Given {
+pub(crate) enum KeyValue {
     Formula(Formula),
     Word(WordValue),
     Set(usize),
@@ -60,19 +60,19 @@ pub(crate) enum Given {
 pub(crate) struct JobRecipe {
     pub(crate) job: &'static str,
     pub(crate) span: Range<usize>,
-    pub(crate) given: Vec<(&'static str, Given)>,
+    pub(crate) given: Vec<(&'static str, KeyValue)>,
 }
 
 impl JobRecipe {
     /// Whether it works on a file set.
     pub(crate) fn uses_files(&self) -> bool {
-        self.given.iter().any(|(_, given)| matches!(given, Given::Set(_)))
+        self.given.iter().any(|(_, given)| matches!(given, KeyValue::Set(_)))
     }
 
     /// All formulas, for the check of names.
     pub(crate) fn formulas(&self) -> impl Iterator<Item = &Formula> {
         self.given
             .iter()
-            .filter_map(|(_, given)| if let Given::Formula(formula) = given { Some(formula) } else { None })
+            .filter_map(|(_, given)| if let KeyValue::Formula(formula) = given { Some(formula) } else { None })
     }
 }

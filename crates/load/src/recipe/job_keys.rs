@@ -1,10 +1,10 @@
 //! The keys of each job.
 
-use super::job::{Key, KeyKind, VERIFY};
-use crate::value::Kind;
+use super::job::{JobKey, JobKeyKind, VERIFY};
+use crate::value::ValueKind;
 
 /// The jobs by name, with their keys.
-pub(super) const JOBS: [(&str, &[Key]); 8] = [
+pub(super) const JOBS: [(&str, &[JobKey]); 8] = [
     ("checkout", CHECKOUT),
     ("mails", MAILS),
     ("probe", PROBE),
@@ -16,94 +16,94 @@ pub(super) const JOBS: [(&str, &[Key]); 8] = [
 ];
 
 /// The key of the jobs that read cold.
-const DROP: Key = Key::maybe("drop", KeyKind::Word(&["caches", "fadvise", "none"]));
+const DROP: JobKey = JobKey::maybe("drop", JobKeyKind::Word(&["caches", "fadvise", "none"]));
 
-const CHECKOUT: &[Key] = &[
-    Key::needed("set", KeyKind::Set),
-    Key::needed("pack", KeyKind::Set),
-    Key::needed("revisions", KeyKind::Formula(Kind::Count)),
-    Key::needed("changed", KeyKind::Formula(Kind::Percent)),
-    Key::needed("added", KeyKind::Formula(Kind::Percent)),
-    Key::maybe("times", KeyKind::Formula(Kind::Count)),
-    Key::maybe("cold", KeyKind::Word(&["each", "iteration"])),
+const CHECKOUT: &[JobKey] = &[
+    JobKey::needed("set", JobKeyKind::Set),
+    JobKey::needed("pack", JobKeyKind::Set),
+    JobKey::needed("revisions", JobKeyKind::Formula(ValueKind::Count)),
+    JobKey::needed("changed", JobKeyKind::Formula(ValueKind::Percent)),
+    JobKey::needed("added", JobKeyKind::Formula(ValueKind::Percent)),
+    JobKey::maybe("times", JobKeyKind::Formula(ValueKind::Count)),
+    JobKey::maybe("cold", JobKeyKind::Word(&["each", "iteration"])),
     DROP,
 ];
 
-const FILES: &[Key] = &[
-    Key::needed("set", KeyKind::Set),
-    Key::needed("action", KeyKind::Word(&["create", "stat", "unlink"])),
-    Key::needed("count", KeyKind::Formula(Kind::Count)),
-    Key::maybe("order", KeyKind::Word(&["sequential", "random", "any", "readdir"])),
-    Key::maybe("block", KeyKind::Formula(Kind::Size)),
-    Key::maybe("least_size", KeyKind::Formula(Kind::Size)),
-    Key::maybe("sync", KeyKind::Formula(Kind::Count)),
-    Key::maybe("per_subdirectory", KeyKind::Formula(Kind::Count)),
-    Key::maybe("linger", KeyKind::Formula(Kind::Duration)),
-    Key::maybe("read", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("links", KeyKind::Word(&["none", "hard", "symbolic"])),
+const FILES: &[JobKey] = &[
+    JobKey::needed("set", JobKeyKind::Set),
+    JobKey::needed("action", JobKeyKind::Word(&["create", "stat", "unlink"])),
+    JobKey::needed("count", JobKeyKind::Formula(ValueKind::Count)),
+    JobKey::maybe("order", JobKeyKind::Word(&["sequential", "random", "any", "readdir"])),
+    JobKey::maybe("block", JobKeyKind::Formula(ValueKind::Size)),
+    JobKey::maybe("least_size", JobKeyKind::Formula(ValueKind::Size)),
+    JobKey::maybe("sync", JobKeyKind::Formula(ValueKind::Count)),
+    JobKey::maybe("per_subdirectory", JobKeyKind::Formula(ValueKind::Count)),
+    JobKey::maybe("linger", JobKeyKind::Formula(ValueKind::Duration)),
+    JobKey::maybe("read", JobKeyKind::Formula(ValueKind::Flag)),
+    JobKey::maybe("links", JobKeyKind::Word(&["none", "hard", "symbolic"])),
 ];
 
-const MAILS: &[Key] = &[
-    Key::needed("set", KeyKind::Set),
-    Key::needed("action", KeyKind::Word(&["write", "read"])),
-    Key::maybe("batch", KeyKind::Formula(Kind::Count)),
+const MAILS: &[JobKey] = &[
+    JobKey::needed("set", JobKeyKind::Set),
+    JobKey::needed("action", JobKeyKind::Word(&["write", "read"])),
+    JobKey::maybe("batch", JobKeyKind::Formula(ValueKind::Count)),
     DROP,
 ];
 
-const PROBE: &[Key] = &[
-    Key::needed("action", KeyKind::Word(&["read", "write", "sync"])),
-    Key::needed("set", KeyKind::Set),
-    Key::maybe("block", KeyKind::Formula(Kind::Size)),
-    Key::maybe("random", KeyKind::Formula(Kind::Flag)),
+const PROBE: &[JobKey] = &[
+    JobKey::needed("action", JobKeyKind::Word(&["read", "write", "sync"])),
+    JobKey::needed("set", JobKeyKind::Set),
+    JobKey::maybe("block", JobKeyKind::Formula(ValueKind::Size)),
+    JobKey::maybe("random", JobKeyKind::Formula(ValueKind::Flag)),
 ];
 
-const RANDOM: &[Key] = &[
-    Key::needed("set", KeyKind::Set),
-    Key::needed("block", KeyKind::Formula(Kind::Size)),
-    Key::maybe("reads", KeyKind::Formula(Kind::Percent)),
-    Key::maybe("engine", KeyKind::Word(&["sync", "io_uring", "null"])),
-    Key::maybe("depth", KeyKind::Formula(Kind::Count)),
-    Key::maybe("direct", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("sync", KeyKind::Word(&["none", "o_sync", "o_dsync", "fsync", "fdatasync", "sync_file_range"])),
-    Key::maybe("every", KeyKind::Formula(Kind::Count)),
-    Key::maybe("verify", KeyKind::Formula(Kind::Flag)),
+const RANDOM: &[JobKey] = &[
+    JobKey::needed("set", JobKeyKind::Set),
+    JobKey::needed("block", JobKeyKind::Formula(ValueKind::Size)),
+    JobKey::maybe("reads", JobKeyKind::Formula(ValueKind::Percent)),
+    JobKey::maybe("engine", JobKeyKind::Word(&["sync", "io_uring", "null"])),
+    JobKey::maybe("depth", JobKeyKind::Formula(ValueKind::Count)),
+    JobKey::maybe("direct", JobKeyKind::Formula(ValueKind::Flag)),
+    JobKey::maybe("sync", JobKeyKind::Word(&["none", "o_sync", "o_dsync", "fsync", "fdatasync", "sync_file_range"])),
+    JobKey::maybe("every", JobKeyKind::Formula(ValueKind::Count)),
+    JobKey::maybe("verify", JobKeyKind::Formula(ValueKind::Flag)),
 ];
 
-const RANKS: &[Key] = &[
-    Key::needed("set", KeyKind::Set),
-    Key::needed("action", KeyKind::Word(&["write", "read", "check"])),
-    Key::maybe("shared_set", KeyKind::Set),
-    Key::maybe("apart_set", KeyKind::Set),
-    Key::maybe("shared", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("apart", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("transfer", KeyKind::Formula(Kind::Size)),
-    Key::maybe("block", KeyKind::Formula(Kind::Size)),
-    Key::maybe("segments", KeyKind::Formula(Kind::Count)),
-    Key::maybe("shift", KeyKind::Formula(Kind::Count)),
-    Key::maybe("random", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("truncate", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("direct", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("fsync", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("sync_each", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("stamped", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("signature", KeyKind::Formula(Kind::Count)),
-    Key::maybe("time", KeyKind::Formula(Kind::Duration)),
+const RANKS: &[JobKey] = &[
+    JobKey::needed("set", JobKeyKind::Set),
+    JobKey::needed("action", JobKeyKind::Word(&["write", "read", "check"])),
+    JobKey::maybe("shared_set", JobKeyKind::Set),
+    JobKey::maybe("apart_set", JobKeyKind::Set),
+    JobKey::maybe("shared", JobKeyKind::Formula(ValueKind::Flag)),
+    JobKey::maybe("apart", JobKeyKind::Formula(ValueKind::Flag)),
+    JobKey::maybe("transfer", JobKeyKind::Formula(ValueKind::Size)),
+    JobKey::maybe("block", JobKeyKind::Formula(ValueKind::Size)),
+    JobKey::maybe("segments", JobKeyKind::Formula(ValueKind::Count)),
+    JobKey::maybe("shift", JobKeyKind::Formula(ValueKind::Count)),
+    JobKey::maybe("random", JobKeyKind::Formula(ValueKind::Flag)),
+    JobKey::maybe("truncate", JobKeyKind::Formula(ValueKind::Flag)),
+    JobKey::maybe("direct", JobKeyKind::Formula(ValueKind::Flag)),
+    JobKey::maybe("fsync", JobKeyKind::Formula(ValueKind::Flag)),
+    JobKey::maybe("sync_each", JobKeyKind::Formula(ValueKind::Flag)),
+    JobKey::maybe("stamped", JobKeyKind::Formula(ValueKind::Flag)),
+    JobKey::maybe("signature", JobKeyKind::Formula(ValueKind::Count)),
+    JobKey::maybe("time", JobKeyKind::Formula(ValueKind::Duration)),
 ];
 
-const STREAM: &[Key] = &[
-    Key::needed("set", KeyKind::Set),
-    Key::needed("action", KeyKind::Word(&["write", "read", "rewrite", "seek", "put", "get"])),
-    Key::maybe("block", KeyKind::Formula(Kind::Size)),
-    Key::maybe("size", KeyKind::Formula(Kind::Size)),
-    Key::maybe("descriptors", KeyKind::Word(&["one", "two"])),
-    Key::maybe("direct", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("fsync", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("sync_each", KeyKind::Formula(Kind::Flag)),
-    Key::maybe("passes", KeyKind::Formula(Kind::Count)),
-    Key::maybe("time", KeyKind::Formula(Kind::Duration)),
-    Key::maybe("sharers", KeyKind::Formula(Kind::Count)),
-    Key::maybe("seeks", KeyKind::Formula(Kind::Count)),
-    Key::maybe("update", KeyKind::Formula(Kind::Percent)),
+const STREAM: &[JobKey] = &[
+    JobKey::needed("set", JobKeyKind::Set),
+    JobKey::needed("action", JobKeyKind::Word(&["write", "read", "rewrite", "seek", "put", "get"])),
+    JobKey::maybe("block", JobKeyKind::Formula(ValueKind::Size)),
+    JobKey::maybe("size", JobKeyKind::Formula(ValueKind::Size)),
+    JobKey::maybe("descriptors", JobKeyKind::Word(&["one", "two"])),
+    JobKey::maybe("direct", JobKeyKind::Formula(ValueKind::Flag)),
+    JobKey::maybe("fsync", JobKeyKind::Formula(ValueKind::Flag)),
+    JobKey::maybe("sync_each", JobKeyKind::Formula(ValueKind::Flag)),
+    JobKey::maybe("passes", JobKeyKind::Formula(ValueKind::Count)),
+    JobKey::maybe("time", JobKeyKind::Formula(ValueKind::Duration)),
+    JobKey::maybe("sharers", JobKeyKind::Formula(ValueKind::Count)),
+    JobKey::maybe("seeks", JobKeyKind::Formula(ValueKind::Count)),
+    JobKey::maybe("update", JobKeyKind::Formula(ValueKind::Percent)),
 ];
 
-const VERIFY_KEYS: &[Key] = &[Key::needed("set", KeyKind::Set)];
+const VERIFY_KEYS: &[JobKey] = &[JobKey::needed("set", JobKeyKind::Set)];

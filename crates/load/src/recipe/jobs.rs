@@ -2,13 +2,13 @@
 
 use super::file_sets::set_number;
 use super::items::FileSetRecipe;
-use super::job::{Given, JobRecipe, Key, KeyKind, WordValue};
+use super::job::{JobKey, JobKeyKind, JobRecipe, KeyValue, WordValue};
 use super::job_keys::JOBS;
 use super::section::Section;
 use super::variable::Variable;
 use crate::error::LoadError;
 use crate::suggestion::nearest;
-use crate::value::Kind;
+use crate::value::ValueKind;
 
 /// Reads the table `[actor.job]`.
 pub(super) fn job(
@@ -16,7 +16,7 @@ pub(super) fn job(
     sets: &[FileSetRecipe],
     variables: &[Variable],
 ) -> Result<JobRecipe, LoadError> {
-    let words: Vec<(&str, (&'static str, &'static [Key]))> =
+    let words: Vec<(&str, (&'static str, &'static [JobKey]))> =
         JOBS.iter().map(|(name, keys)| (*name, (*name, *keys))).collect();
     let (job, keys) = section.required_word("do", &words)?;
     let known: Vec<&str> = std::iter::once("do").chain(keys.iter().map(|key| key.name)).collect();
@@ -34,14 +34,14 @@ pub(super) fn job(
 
 fn value(
     section: &Section<'_>,
-    key: &Key,
+    key: &JobKey,
     sets: &[FileSetRecipe],
     variables: &[Variable],
-) -> Result<Option<Given>, LoadError> {
+) -> Result<Option<KeyValue>, LoadError> {
     Ok(match key.kind {
-        KeyKind::Formula(kind) => section.formula(key.name, kind)?.map(Given::Formula),
-        KeyKind::Set => set_number(section, key.name, sets)?.map(Given::Set),
-        KeyKind::Word(words) => word(section, key.name, words, variables)?.map(Given::Word),
+        JobKeyKind::Formula(kind) => section.formula(key.name, kind)?.map(KeyValue::Formula),
+        JobKeyKind::Set => set_number(section, key.name, sets)?.map(KeyValue::Set),
+        JobKeyKind::Word(words) => word(section, key.name, words, variables)?.map(KeyValue::Word),
     })
 }
 
@@ -64,7 +64,7 @@ pub(super) fn word(
         return refuse(format!("there is no variable '{name}'{remedy}"));
     };
     match variable.words.iter().find(|word| !words.contains(&word.as_str())) {
-        _ if variable.kind != Kind::Word => refuse(format!("variable '{name}' is not a word")),
+        _ if variable.kind != ValueKind::Word => refuse(format!("variable '{name}' is not a word")),
         Some(word) => refuse(format!("'{key}' knows {}, but '{name}' may be '{word}'", words.join(", "))),
         None => Ok(Some(WordValue::Variable(name.to_owned()))),
     }

@@ -1,6 +1,6 @@
-//! Names that can be part of a path and of a flag.
+//! FileNames that can be part of a path and of a flag.
 
-use super::section::{Located, Section};
+use super::section::{LocatedText, Section};
 use crate::error::LoadError;
 
 /// A name that can be part of a path and of a flag.
@@ -10,7 +10,7 @@ fn is_plain_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
-pub(super) fn plain_name(section: &Section<'_>, name: Located<String>) -> Result<String, LoadError> {
+pub(super) fn plain_name(section: &Section<'_>, name: LocatedText<String>) -> Result<String, LoadError> {
     if is_plain_name(&name.value) {
         return Ok(name.value);
     }

@@ -12,15 +12,15 @@ use super::variable::Variable;
 use super::variables::variables;
 use super::{actors, check};
 use crate::error::LoadError;
-use crate::source_text::Source;
-use crate::value::Kind;
+use crate::source_text::SourceText;
+use crate::value::ValueKind;
 
 const PHASE_KINDS: [(&str, PhaseKind); 3] =
     [("fill", PhaseKind::Fill), ("warmup", PhaseKind::Warmup), ("run", PhaseKind::Run)];
 const TOP: [&str; 11] =
     ["name", "about", "origin", "report", "directories", "log", "variables", "phase", "repeat", "files", "actor"];
 
-pub(super) fn recipe(source: Arc<Source>) -> Result<Recipe, LoadError> {
+pub(super) fn recipe(source: Arc<SourceText>) -> Result<Recipe, LoadError> {
     let document = DeTable::parse(&source.text).map_err(|error| {
         let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
         source.diagnostic(error.span().unwrap_or(0..0), message)
@@ -58,7 +58,7 @@ fn report_interval(top: &Section<'_>, variables: &[Variable]) -> Result<Option<S
     let report = report.only(&["interval"])?;
     let Some(name) = report.text("interval")? else { return Ok(None) };
     match variables.iter().find(|variable| variable.name == name.value) {
-        Some(variable) if variable.kind == Kind::Duration => Ok(Some(name.value)),
+        Some(variable) if variable.kind == ValueKind::Duration => Ok(Some(name.value)),
         Some(_) => Err(report.error(name.span, format!("variable '{}' is not a duration", name.value))),
         None => Err(report.error(name.span, format!("there is no variable '{}'", name.value))),
     }
@@ -78,8 +78,8 @@ fn repeat(top: &Section<'_>, phases: &[PhaseRecipe]) -> Result<Option<RepeatReci
     let Some(number) = phases.iter().position(|phase| phase.name == from.value && phase.kind != PhaseKind::Fill) else {
         return Err(section.error(from.span, format!("there is no phase '{}' that could be repeated", from.value)));
     };
-    let count = section.required_formula("count", Kind::Count)?;
-    Ok(Some(RepeatRecipe { from: number, count, until_full: section.formula("until_full", Kind::Flag)? }))
+    let count = section.required_formula("count", ValueKind::Count)?;
+    Ok(Some(RepeatRecipe { from: number, count, until_full: section.formula("until_full", ValueKind::Flag)? }))
 }
 
 fn phases(top: &Section<'_>) -> Result<Vec<PhaseRecipe>, LoadError> {
@@ -87,12 +87,12 @@ fn phases(top: &Section<'_>) -> Result<Vec<PhaseRecipe>, LoadError> {
     for section in top.tables("phase", "name")? {
         let section = section.only(&["name", "kind", "duration", "when"])?;
         let kind = section.required_word("kind", &PHASE_KINDS)?;
-        let duration = section.formula("duration", Kind::Duration)?;
+        let duration = section.formula("duration", ValueKind::Duration)?;
         if let (PhaseKind::Fill, Some(formula)) = (kind, &duration) {
             return Err(section.error(formula.span.clone(), "a fill ends when it is complete and has no 'duration'"));
         }
         let (name, span) = (plain_name(&section, section.required_text("name")?)?, section.span.clone());
-        phases.push(PhaseRecipe { name, span, kind, duration, when: section.formula("when", Kind::Flag)? });
+        phases.push(PhaseRecipe { name, span, kind, duration, when: section.formula("when", ValueKind::Flag)? });
     }
     match phases.iter().any(|phase| phase.kind == PhaseKind::Run) {
         true => Ok(phases),

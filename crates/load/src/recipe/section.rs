@@ -7,13 +7,13 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::LoadError;
 use crate::expression::{Expression, Mistake};
-use crate::source_text::{Diagnostic, Source};
+use crate::source_text::{Diagnostic, SourceText};
 use crate::suggestion::nearest;
-use crate::value::Kind;
+use crate::value::ValueKind;
 
 /// Something read from a text, and where it stood.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Located<T> {
+pub(crate) struct LocatedText<T> {
     /// What.
     pub value: T,
     /// Byte range in the source.
@@ -28,25 +28,30 @@ pub struct Formula {
     /// Parsed.
     pub expression: Expression,
     /// What its value must be.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Where it stands in the source, without quotes.
     pub span: Range<usize>,
 }
 
 impl Formula {
     /// Parses the text at `span` of a source.
-    pub(crate) fn parse(source: &Source, text: &str, kind: Kind, span: Range<usize>) -> Result<Formula, LoadError> {
+    pub(crate) fn parse(
+        source: &SourceText,
+        text: &str,
+        kind: ValueKind,
+        span: Range<usize>,
+    ) -> Result<Formula, LoadError> {
         let here = |mistake| Formula::point(source, &span, mistake);
         let expression = Expression::parse(text, kind).map_err(here)?;
         Ok(Formula { text: text.to_owned(), expression, kind, span })
     }
 
     /// Places a mistake of the formula in its source.
-    pub(crate) fn mistake(&self, source: &Source, mistake: Mistake) -> Box<Diagnostic> {
+    pub(crate) fn mistake(&self, source: &SourceText, mistake: Mistake) -> Box<Diagnostic> {
         Formula::point(source, &self.span, mistake)
     }
 
-    fn point(source: &Source, span: &Range<usize>, mistake: Mistake) -> Box<Diagnostic> {
+    fn point(source: &SourceText, span: &Range<usize>, mistake: Mistake) -> Box<Diagnostic> {
         let place = |at: usize| (span.start + at).min(span.end);
         source.diagnostic(place(mistake.span.start)..place(mistake.span.end), mistake.message)
     }
@@ -55,7 +60,7 @@ impl Formula {
 /// One table of a recipe file, with what messages call it.
 #[derive(Clone)]
 pub(crate) struct Section<'a> {
-    source: &'a Source,
+    source: &'a SourceText,
     table: &'a DeTable<'a>,
     /// For messages: `actor 'worker'`.
     pub(crate) what: String,
@@ -64,7 +69,7 @@ pub(crate) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub(crate) fn new(source: &'a Source, what: String, table: &'a DeTable<'a>, span: Range<usize>) -> Section<'a> {
+    pub(crate) fn new(source: &'a SourceText, what: String, table: &'a DeTable<'a>, span: Range<usize>) -> Section<'a> {
         Section { source, table, what, span }
     }
 
@@ -85,9 +90,11 @@ impl<'a> Section<'a> {
     }
 
     /// All keys, in the order of the file.
-    pub(crate) fn keys(&self) -> Vec<Located<String>> {
-        let located =
-            |key: &Spanned<std::borrow::Cow<'_, str>>| Located { value: key.get_ref().to_string(), span: key.span() };
+    pub(crate) fn keys(&self) -> Vec<LocatedText<String>> {
+        let located = |key: &Spanned<std::borrow::Cow<'_, str>>| LocatedText {
+            value: key.get_ref().to_string(),
+            span: key.span(),
+        };
         let mut keys: Vec<_> = self.table.keys().map(located).collect();
         keys.sort_by_key(|key| key.span.start);
         keys
@@ -106,15 +113,15 @@ impl<'a> Section<'a> {
         self.error(value.span(), format!("'{key}' of {} must be {expected}, not a {found}", self.what))
     }
 
-    pub(crate) fn text(&self, key: &str) -> Result<Option<Located<String>>, LoadError> {
+    pub(crate) fn text(&self, key: &str) -> Result<Option<LocatedText<String>>, LoadError> {
         let Some(value) = self.get(key) else { return Ok(None) };
         match value.get_ref() {
-            DeValue::String(text) => Ok(Some(Located { value: text.to_string(), span: value.span() })),
+            DeValue::String(text) => Ok(Some(LocatedText { value: text.to_string(), span: value.span() })),
             _ => Err(self.wrong_type(key, value, "text in quotes")),
         }
     }
 
-    pub(crate) fn required_text(&self, key: &str) -> Result<Located<String>, LoadError> {
+    pub(crate) fn required_text(&self, key: &str) -> Result<LocatedText<String>, LoadError> {
         self.text(key)?.ok_or_else(|| self.missing(key))
     }
 
@@ -148,25 +155,25 @@ impl<'a> Section<'a> {
     }
 
     /// A formula: text, or a bare number.
-    pub(crate) fn formula(&self, key: &str, kind: Kind) -> Result<Option<Formula>, LoadError> {
+    pub(crate) fn formula(&self, key: &str, kind: ValueKind) -> Result<Option<Formula>, LoadError> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let span = value.span();
         let (text, span) = match value.get_ref() {
             DeValue::String(text) => (text.to_string(), self.inside_quotes(span)),
             DeValue::Integer(number) if number.radix() == 10 => (number.as_str().to_owned(), span),
             DeValue::Float(number) => (number.as_str().to_owned(), span),
-            DeValue::Boolean(set) if kind == Kind::Flag => (u8::from(*set).to_string(), span),
+            DeValue::Boolean(set) if kind == ValueKind::Flag => (u8::from(*set).to_string(), span),
             _ => return Err(self.wrong_type(key, value, &format!("a {}, such as {}", kind.name(), kind.example()))),
         };
         Formula::parse(self.source, &text, kind, span).map(Some)
     }
 
     /// A formula whose text stands for what is written at `span`.
-    pub(crate) fn parse(&self, text: &str, kind: Kind, span: Range<usize>) -> Result<Formula, LoadError> {
+    pub(crate) fn parse(&self, text: &str, kind: ValueKind, span: Range<usize>) -> Result<Formula, LoadError> {
         Formula::parse(self.source, text, kind, span)
     }
 
-    pub(crate) fn required_formula(&self, key: &str, kind: Kind) -> Result<Formula, LoadError> {
+    pub(crate) fn required_formula(&self, key: &str, kind: ValueKind) -> Result<Formula, LoadError> {
         self.formula(key, kind)?.ok_or_else(|| self.missing(key))
     }
 
@@ -177,12 +184,12 @@ impl<'a> Section<'a> {
     }
 
     /// A list of texts.
-    pub(crate) fn texts(&self, key: &str) -> Result<Option<Vec<Located<String>>>, LoadError> {
+    pub(crate) fn texts(&self, key: &str) -> Result<Option<Vec<LocatedText<String>>>, LoadError> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let wrong = |value: &Spanned<DeValue<'_>>| self.wrong_type(key, value, "a list of texts");
         let list = value.get_ref().as_array().ok_or_else(|| wrong(value))?;
         let text = |item: &Spanned<DeValue<'_>>| match item.get_ref() {
-            DeValue::String(text) => Ok(Located { value: text.to_string(), span: item.span() }),
+            DeValue::String(text) => Ok(LocatedText { value: text.to_string(), span: item.span() }),
             _ => Err(wrong(item)),
         };
         list.iter().map(text).collect::<Result<_, _>>().map(Some)
@@ -196,14 +203,18 @@ impl<'a> Section<'a> {
     }
 
     /// A table with named tables inside, in the file's order.
-    pub(crate) fn named_tables(&self, key: &str, what: &str) -> Result<Vec<(Located<String>, Section<'a>)>, LoadError> {
+    pub(crate) fn named_tables(
+        &self,
+        key: &str,
+        what: &str,
+    ) -> Result<Vec<(LocatedText<String>, Section<'a>)>, LoadError> {
         let Some(value) = self.get(key) else { return Ok(Vec::new()) };
         let table = value.get_ref().as_table().ok_or_else(|| self.wrong_type(key, value, "a table"))?;
         let mut entries: Vec<_> = table.iter().collect();
         entries.sort_by_key(|(name, _)| name.span().start);
         let section = |(name, value): (&Spanned<_>, &'a Spanned<DeValue<'a>>)| {
-            let name: Located<String> =
-                Located { value: AsRef::<str>::as_ref(name.get_ref()).to_owned(), span: name.span() };
+            let name: LocatedText<String> =
+                LocatedText { value: AsRef::<str>::as_ref(name.get_ref()).to_owned(), span: name.span() };
             let wrong = || self.wrong_type(&name.value, value, "a table");
             let table = value.get_ref().as_table().ok_or_else(wrong)?;
             let what = format!("{what} '{}'", name.value);

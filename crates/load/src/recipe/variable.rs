@@ -2,9 +2,9 @@
 
 use super::section::Formula;
 use crate::error::LoadError;
-use crate::source_text::Source;
+use crate::source_text::SourceText;
 use crate::suggestion::nearest;
-use crate::value::Kind;
+use crate::value::ValueKind;
 
 /// Something that the user may set.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub struct Variable {
     /// One line for `--help`.
     pub help: String,
     /// What its values are.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Unit of a number given without one: `m`, `s`.
     pub plain: Option<String>,
     /// Formula of its value when it is not set.
@@ -34,14 +34,14 @@ pub struct Variable {
 impl Variable {
     /// Reads a value as a user gives it: a number in the variable's plain unit, a quantity, or a formula.
     /// Errors point into the value and name `flag`, such as `--workers`.
-    pub(crate) fn setting(&self, source: &Source) -> Result<Formula, LoadError> {
+    pub(crate) fn setting(&self, source: &SourceText) -> Result<Formula, LoadError> {
         let text = source.text.trim();
         if let Some((_, named)) = self.names.iter().find(|(name, _)| name == text) {
             return Ok(Formula { span: 0..source.text.len(), ..named.clone() });
         }
         let as_number = match self.kind {
-            Kind::Flag => Some(flag_number(text)),
-            Kind::Word => Some(self.words.iter().position(|word| word == text).map(|place| place.to_string())),
+            ValueKind::Flag => Some(flag_number(text)),
+            ValueKind::Word => Some(self.words.iter().position(|word| word == text).map(|place| place.to_string())),
             _ => None,
         };
         if let Some(number) = as_number {
@@ -52,16 +52,16 @@ impl Variable {
         let bare = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
         let unit = match (&self.plain, self.kind) {
             (Some(unit), _) => unit,
-            (None, Kind::Size) => "b",
-            (None, Kind::Duration) => "s",
+            (None, ValueKind::Size) => "b",
+            (None, ValueKind::Duration) => "s",
             (None, _) => "",
         };
         let text = if bare { format!("{text}{unit}") } else { text.to_owned() };
         Formula::parse(source, &text, self.kind, 0..source.text.len())
     }
 
-    fn refuse_word(&self, source: &Source, text: &str) -> LoadError {
-        let known = if self.kind == Kind::Flag {
+    fn refuse_word(&self, source: &SourceText, text: &str) -> LoadError {
+        let known = if self.kind == ValueKind::Flag {
             vec!["true", "false"]
         } else {
             self.words.iter().map(String::as_str).collect()

@@ -1,16 +1,16 @@
 //! The variables of a recipe file.
 
 use super::plain_name::{plain_name, short_flag};
-use super::section::{Formula, Located, Section};
+use super::section::{Formula, LocatedText, Section};
 use super::variable::Variable;
 use crate::error::LoadError;
 use crate::facts;
-use crate::value::{Dimension, Kind};
+use crate::value::{Dimension, ValueKind};
 
 const VARIABLE: [&str; 10] = ["default", "help", "kind", "words", "names", "flag", "short", "plain", "min", "max"];
 
 pub(super) fn variables(top: &Section<'_>) -> Result<Vec<Variable>, LoadError> {
-    let kinds = Kind::ALL.map(|kind| (kind.name(), kind));
+    let kinds = ValueKind::ALL.map(|kind| (kind.name(), kind));
     let mut variables: Vec<Variable> = Vec::new();
     for (name, section) in top.named_tables("variables", "variable")? {
         let section = section.only(&VARIABLE)?;
@@ -28,7 +28,7 @@ pub(super) fn variables(top: &Section<'_>) -> Result<Vec<Variable>, LoadError> {
     Ok(variables)
 }
 
-fn variable(section: &Section<'_>, name: Located<String>, kind: Kind) -> Result<Variable, LoadError> {
+fn variable(section: &Section<'_>, name: LocatedText<String>, kind: ValueKind) -> Result<Variable, LoadError> {
     if facts::NAMES.contains(&name.value.as_str()) {
         return Err(section.error(name.span, format!("'{}' is a fact of the machine; choose another name", name.value)));
     }
@@ -39,7 +39,7 @@ fn variable(section: &Section<'_>, name: Located<String>, kind: Kind) -> Result<
     };
     let words = words(section, kind)?;
     let default = match kind {
-        Kind::Word => word_formula(section, section.required_text("default")?, &words)?,
+        ValueKind::Word => word_formula(section, section.required_text("default")?, &words)?,
         _ => section.required_formula("default", kind)?,
     };
     Ok(Variable {
@@ -57,25 +57,25 @@ fn variable(section: &Section<'_>, name: Located<String>, kind: Kind) -> Result<
     })
 }
 
-fn words(section: &Section<'_>, kind: Kind) -> Result<Vec<String>, LoadError> {
+fn words(section: &Section<'_>, kind: ValueKind) -> Result<Vec<String>, LoadError> {
     let words = section.texts("words")?;
     match (kind, words) {
-        (Kind::Word, Some(words)) if !words.is_empty() => {
+        (ValueKind::Word, Some(words)) if !words.is_empty() => {
             words.into_iter().map(|word| plain_name(section, word)).collect()
         }
-        (Kind::Word, _) => Err(section.missing("words")),
+        (ValueKind::Word, _) => Err(section.missing("words")),
         (_, Some(_)) => Err(section.error(section.span.clone(), "only a variable of kind 'word' has 'words'")),
         (_, None) => Ok(Vec::new()),
     }
 }
 
 /// Words that stand for a value: `names = { all = "100%" }`.
-fn names(section: &Section<'_>, kind: Kind) -> Result<Vec<(String, Formula)>, LoadError> {
+fn names(section: &Section<'_>, kind: ValueKind) -> Result<Vec<(String, Formula)>, LoadError> {
     let Some(table) = section.table("names")? else { return Ok(Vec::new()) };
-    if matches!(kind, Kind::Word | Kind::Flag) {
+    if matches!(kind, ValueKind::Word | ValueKind::Flag) {
         return Err(section.error(table.span.clone(), "a variable of this kind cannot have 'names'"));
     }
-    let named = |key: Located<String>| {
+    let named = |key: LocatedText<String>| {
         let formula = table.required_formula(&key.value, kind)?;
         Ok((plain_name(section, key)?, formula))
     };
@@ -83,21 +83,21 @@ fn names(section: &Section<'_>, kind: Kind) -> Result<Vec<(String, Formula)>, Lo
 }
 
 /// A word as the number that formulas see: its place among the variable's words.
-fn word_formula(section: &Section<'_>, text: Located<String>, words: &[String]) -> Result<Formula, LoadError> {
+fn word_formula(section: &Section<'_>, text: LocatedText<String>, words: &[String]) -> Result<Formula, LoadError> {
     let Some(place) = words.iter().position(|word| *word == text.value) else {
         let message = format!("'default' cannot be '{}'; known are {}", text.value, words.join(", "));
         return Err(section.error(text.span, message));
     };
-    let formula = section.parse(&place.to_string(), Kind::Word, text.span)?;
+    let formula = section.parse(&place.to_string(), ValueKind::Word, text.span)?;
     Ok(Formula { text: text.value, ..formula })
 }
 
-fn plain_unit(section: &Section<'_>, kind: Kind) -> Result<Option<String>, LoadError> {
+fn plain_unit(section: &Section<'_>, kind: ValueKind) -> Result<Option<String>, LoadError> {
     let Some(unit) = section.text("plain")? else { return Ok(None) };
     let known = match kind.dimension() {
         Dimension::Bytes => model::quantity::size_unit(&unit.value).is_some(),
         Dimension::Nanoseconds => model::quantity::duration_unit(&unit.value).is_some(),
-        Dimension::Plain => kind == Kind::Percent && unit.value == "%",
+        Dimension::Plain => kind == ValueKind::Percent && unit.value == "%",
     };
     match known {
         true => Ok(Some(unit.value)),

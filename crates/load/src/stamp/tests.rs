@@ -1,17 +1,17 @@
 use model::operation::Fault;
 use proptest::prelude::*;
 
-use super::{Damage, Expected, Owner, UNIT_BYTES, check, fits, put};
+use super::{BlockOwner, Damage, Expected, UNIT_BYTES, check, fits, put};
 use crate::data::FileId;
 
 const BLOCK: usize = 4096;
 const AT: u64 = 3 * BLOCK as u64;
 
-fn owner() -> Owner {
-    Owner { run: 7, file: FileId::new(0, 0, 5) }
+fn owner() -> BlockOwner {
+    BlockOwner { run: 7, file: FileId::new(0, 0, 5) }
 }
 
-fn block(offset: u64, owner: Owner, generation: u64) -> Vec<u8> {
+fn block(offset: u64, owner: BlockOwner, generation: u64) -> Vec<u8> {
     let mut block = vec![0; BLOCK];
     put(&mut block, offset, owner, generation);
     block
@@ -37,14 +37,14 @@ fn a_block_that_was_written_there_is_right() {
 fn an_older_write_is_stale_and_one_that_never_was_is_wrong() {
     assert_eq!(fault(&block(AT, owner(), 3)), Some((Fault::Stale, 0)));
     assert_eq!(fault(&block(AT, owner(), 10)), Some((Fault::Wrong, 0)));
-    assert_eq!(fault(&block(AT, Owner { run: 8, ..owner() }, 5)), Some((Fault::Stale, 0)), "of an earlier run");
+    assert_eq!(fault(&block(AT, BlockOwner { run: 8, ..owner() }, 5)), Some((Fault::Stale, 0)), "of an earlier run");
     assert_eq!(fault(&[0; BLOCK]), Some((Fault::Wrong, 0)));
 }
 
 #[test]
 fn a_block_of_another_place_is_misplaced() {
     assert_eq!(fault(&block(AT + UNIT_BYTES, owner(), 5)), Some((Fault::Misplaced, 0)));
-    let other = Owner { file: FileId::new(0, 0, 6), ..owner() };
+    let other = BlockOwner { file: FileId::new(0, 0, 6), ..owner() };
     assert_eq!(fault(&block(AT, other, 5)), Some((Fault::Misplaced, 0)));
 }
 

@@ -11,7 +11,7 @@ use memmap2::MmapMut;
 
 /// Operations of one thread on one file. Buffers belong to the kernel while their operation is in flight; the ring does
 /// not go away before all of them have come back.
-pub(crate) struct Ring {
+pub(crate) struct IoRing {
     ring: IoUring,
     memory: MmapMut,
     block_bytes: usize,
@@ -30,9 +30,9 @@ pub(crate) struct Completion {
     pub(crate) result: i32,
 }
 
-impl Ring {
+impl IoRing {
     /// A ring for `depth` operations on blocks of `block_bytes`. To be used by the calling thread alone.
-    pub(crate) fn new(file: &File, depth: usize, block_bytes: usize) -> io::Result<Ring> {
+    pub(crate) fn new(file: &File, depth: usize, block_bytes: usize) -> io::Result<IoRing> {
         let entries = u32::try_from(depth).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
         // Without interrupts of the submitter, where the kernel is new enough (6.1).
         let quiet = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
@@ -46,7 +46,7 @@ impl Ring {
             .collect();
         // SAFETY: the memory lives as long as the ring, and `Drop` waits for all operations on it.
         let is_registered = unsafe { ring.submitter().register_buffers(&vectors) }.is_ok();
-        Ok(Ring { ring, memory, block_bytes, is_registered, in_flight: vec![false; depth], count: 0 })
+        Ok(IoRing { ring, memory, block_bytes, is_registered, in_flight: vec![false; depth], count: 0 })
     }
 
     /// Operations in flight.
@@ -132,7 +132,7 @@ impl Ring {
     }
 }
 
-impl Drop for Ring {
+impl Drop for IoRing {
     fn drop(&mut self) {
         while self.count > 0 {
             if self.submit_and_wait(None).is_err() {

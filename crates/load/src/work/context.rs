@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use crate::board::Board;
 use crate::data::FileSet;
-use crate::ledger::Ledger;
 use crate::random_bytes::RandomBytes;
 use crate::schedule::Repeat;
+use crate::write_ledger::WriteLedger;
 
 /// The board, the data, and the numbers of the plan that threads need.
 pub(crate) struct LoadContext {
     pub(crate) board: Board,
     pub(crate) bytes: RandomBytes,
     /// Which writes were issued and acknowledged, where data is stamped.
-    pub(crate) ledger: Option<Ledger>,
+    pub(crate) ledger: Option<WriteLedger>,
     pub(crate) seed: u64,
     pub(crate) data_directories: Vec<PathBuf>,
     pub(crate) file_sets: Vec<FileSet>,
@@ -28,7 +28,7 @@ pub(crate) struct LoadContext {
 
 impl LoadContext {
     /// How often the phase of that turn was run before.
-    pub(crate) fn repetition_of(&self, turn: u32) -> u64 {
-        self.repeat.map_or(0, |repeat| repeat.repetition_of(turn, self.phases))
+    pub(crate) fn repetition_of(&self, sequence: u32) -> u64 {
+        self.repeat.map_or(0, |repeat| repeat.repetition_of(sequence, self.phases))
     }
 }

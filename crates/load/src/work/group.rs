@@ -23,5 +23,5 @@ pub(crate) struct ActorThread {
     /// Index among the actor's threads.
     pub(crate) ordinal: u64,
     /// Index among all threads.
-    pub(crate) thread: usize,
+    pub(crate) index: usize,
 }

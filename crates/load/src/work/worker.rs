@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use super::context::LoadContext;
 use super::group::{ActorThread, ThreadGroup};
 use super::pace::Pace;
-use crate::board::{Command, Finished, Level, Recorder, Share};
+use crate::board::{FinishedOperation, LoadCommand, OperationLevel, OperationRecorder, ThreadShare};
 use crate::clock;
 use crate::data::FileId;
-use crate::io_failure::Failure;
+use crate::io_failure::IoFailure;
 use crate::random::Random;
 
 /// How long a thread rests after a failed operation, so that a dead disk does not make it spin.
@@ -20,13 +20,13 @@ const BACK_OFF_NS: u64 = 10_000_000;
 pub(crate) struct Worker<'a> {
     pub(crate) load: &'a LoadContext,
     pub(crate) group: ThreadGroup,
-    pub(crate) place: ActorThread,
-    pub(crate) recorder: Recorder<'a>,
+    pub(crate) thread: ActorThread,
+    pub(crate) recorder: OperationRecorder<'a>,
     pub(crate) random: Random,
     /// The command under which it works.
-    command: Command,
+    command: LoadCommand,
     pace: Pace,
-    share: Cell<Share>,
+    share: Cell<ThreadShare>,
     /// CPU time of the thread when the job began.
     cpu_start_ns: u64,
 }
@@ -36,22 +36,22 @@ impl<'a> Worker<'a> {
     pub(crate) fn new(
         load: &'a LoadContext,
         group: ThreadGroup,
-        place: ActorThread,
-        recorder: Recorder<'a>,
-        command: Command,
+        thread: ActorThread,
+        recorder: OperationRecorder<'a>,
+        command: LoadCommand,
         start_ns: u64,
     ) -> Worker<'a> {
-        let turn = if let Command::Phase { turn, .. } = command { turn } else { 0 };
+        let sequence = if let LoadCommand::Phase { sequence, .. } = command { sequence } else { 0 };
         Worker {
             load,
             group,
-            place,
+            thread,
             recorder,
             // A phase that is repeated makes other choices, in the same order from the same seed.
-            random: Random::new(load.seed, place.thread as u64 ^ (u64::from(turn) << 32)),
+            random: Random::new(load.seed, thread.index as u64 ^ (u64::from(sequence) << 32)),
             command,
-            pace: Pace::new(group, place.ordinal, start_ns),
-            share: Cell::new(Share { start_ns, ..Share::default() }),
+            pace: Pace::new(group, thread.ordinal, start_ns),
+            share: Cell::new(ThreadShare { start_ns, ..ThreadShare::default() }),
             cpu_start_ns: clock::thread_cpu_ns(),
         }
     }
@@ -68,13 +68,13 @@ impl<'a> Worker<'a> {
     }
 
     /// How often phases were begun before this one: other each time a phase is repeated.
-    pub(crate) fn turn(&self) -> u32 {
-        if let Command::Phase { turn, .. } = self.command { turn } else { 0 }
+    pub(crate) fn sequence(&self) -> u32 {
+        if let LoadCommand::Phase { sequence, .. } = self.command { sequence } else { 0 }
     }
 
     /// How often this very phase was repeated before.
     pub(crate) fn repetition(&self) -> u64 {
-        self.load.repetition_of(self.turn())
+        self.load.repetition_of(self.sequence())
     }
 
     /// The path of a file.
@@ -100,7 +100,7 @@ impl<'a> Worker<'a> {
     pub(crate) fn give_up(&self, message: &str) {
         let board = self.recorder.board();
         board.fail(message);
-        board.give(Command::Stop);
+        board.give(LoadCommand::Stop);
     }
 
     /// Sleeps; `false`: the job is over.
@@ -113,8 +113,8 @@ impl<'a> Worker<'a> {
         &mut self,
         class: usize,
         file: Option<FileId>,
-        act: impl FnOnce() -> Result<u64, Failure>,
-    ) -> Result<u64, Failure> {
+        act: impl FnOnce() -> Result<u64, IoFailure>,
+    ) -> Result<u64, IoFailure> {
         self.time_from(clock::now_ns(), class, file, act)
     }
 
@@ -124,9 +124,9 @@ impl<'a> Worker<'a> {
         start_ns: u64,
         class: usize,
         file: Option<FileId>,
-        act: impl FnOnce() -> Result<u64, Failure>,
-    ) -> Result<u64, Failure> {
-        self.recorder.begin(Level::Step, class, start_ns);
+        act: impl FnOnce() -> Result<u64, IoFailure>,
+    ) -> Result<u64, IoFailure> {
+        self.recorder.begin(OperationLevel::Step, class, start_ns);
         if let Some(file) = file {
             self.recorder.works_on(file);
         }
@@ -135,31 +135,31 @@ impl<'a> Worker<'a> {
         self.finish(class, start_ns, end_ns, file, result)
     }
 
-    /// Counts an operation that the job has timed itself (between [`Recorder::begin`] and now, or many at once).
+    /// Counts an operation that the job has timed itself (between [`OperationRecorder::begin`] and now, or many at once).
     pub(crate) fn finish(
         &mut self,
         class: usize,
         start_ns: u64,
         end_ns: u64,
         file: Option<FileId>,
-        result: Result<u64, Failure>,
-    ) -> Result<u64, Failure> {
-        self.finish_at(Level::Step, class, start_ns, end_ns, file, result)
+        result: Result<u64, IoFailure>,
+    ) -> Result<u64, IoFailure> {
+        self.finish_at(OperationLevel::Step, class, start_ns, end_ns, file, result)
     }
 
     /// Like [`Worker::finish`], for one of several operations in flight.
     pub(crate) fn finish_at(
         &mut self,
-        level: Level,
+        level: OperationLevel,
         class: usize,
         start_ns: u64,
         end_ns: u64,
         file: Option<FileId>,
-        result: Result<u64, Failure>,
-    ) -> Result<u64, Failure> {
+        result: Result<u64, IoFailure>,
+    ) -> Result<u64, IoFailure> {
         let bytes = *result.as_ref().unwrap_or(&0);
-        let failure = result.err().map(|failure| Failure { file: failure.file.or(file), ..failure });
-        self.recorder.finish(level, Finished { class, start_ns, end_ns, bytes, file, failure });
+        let failure = result.err().map(|failure| IoFailure { file: failure.file.or(file), ..failure });
+        self.recorder.finish(level, FinishedOperation { class, start_ns, end_ns, bytes, file, failure });
         let share = self.share.get_mut();
         share.bytes += bytes;
         share.busy_ns += end_ns.saturating_sub(start_ns);
@@ -180,8 +180,8 @@ impl<'a> Worker<'a> {
     }
 
     /// What it did, at its end.
-    pub(crate) fn into_share(self, tid: u32) -> Share {
+    pub(crate) fn into_share(self, tid: u32) -> ThreadShare {
         let cpu_ns = clock::thread_cpu_ns().saturating_sub(self.cpu_start_ns);
-        Share { tid, end_ns: clock::now_ns(), cpu_ns, ..self.share.get() }
+        ThreadShare { tid, end_ns: clock::now_ns(), cpu_ns, ..self.share.get() }
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use load::clock;
 use load::conductor::{Conductor, Launch, LoadEvent};
-use load::facts::Facts;
-use load::plan::{Plan, Request};
+use load::facts::MachineFacts;
+use load::plan::{Plan, PlanRequest};
 use load::recipe::Recipe;
 use model::latency;
 use model::operation::{IntervalRecord, OperationRecord};
@@ -32,9 +32,9 @@ pub fn executable() -> PathBuf {
 }
 
 pub fn plan(recipe: &Recipe, directory: &Path, settings: &[(&str, &str)]) -> Plan {
-    let facts = Facts::gather(&recipe.name, &[directory.to_owned()], None).unwrap();
+    let facts = MachineFacts::gather(&recipe.name, &[directory.to_owned()], None).unwrap();
     let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    let request = Request { settings, seed: 1, slower_than_ns: 100_000_000, force: true, ..Request::default() };
+    let request = PlanRequest { settings, seed: 1, slower_than_ns: 100_000_000, force: true, ..PlanRequest::default() };
     let plan = Plan::resolve(recipe, &facts, &request).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(plan.refusals, []);
     plan

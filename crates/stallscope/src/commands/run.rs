@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use explain::summary::Summary;
 use load::conductor::{Conductor, Launch};
-use load::facts::Facts;
-use load::plan::{Plan, Request};
+use load::facts::MachineFacts;
+use load::plan::{Plan, PlanRequest};
 use model::event::Ending;
 use model::run::RecipeAsRun;
 use record::clock;
@@ -141,8 +141,9 @@ fn plan(request: &RunRequest) -> Result<Plan, Failure> {
     let args = &request.args;
     let here = [PathBuf::from(".")];
     let directories = if args.directories.is_empty() { &here[..] } else { &args.directories };
-    let facts = Facts::gather(&request.recipe.name, directories, args.recording.memory).map_err(Failure::usage)?;
-    let planned = Request {
+    let facts =
+        MachineFacts::gather(&request.recipe.name, directories, args.recording.memory).map_err(Failure::usage)?;
+    let planned = PlanRequest {
         settings: request.settings.clone(),
         seed: args.seed.unwrap_or_else(|| clock::now().wall_ns as u64),
         slower_than_ns: args.recording.slower_than,

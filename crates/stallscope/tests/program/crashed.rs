@@ -5,8 +5,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use load::ledger::Ledger;
 use load::stamp;
+use load::write_ledger::WriteLedger;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -16,18 +16,19 @@ use crate::stage::{Disk, Running, errors, folder, is_root, run};
 const LOAD: &str = "randrw --verify --threads 2 --file-size 2m --fsync 5 --runtime 10m --keep --no-trace";
 
 /// Starts the load, and kills it and the program when so many blocks have been made durable.
-fn killed(more: &str, out: &Path, data: &Path) -> Ledger {
+fn killed(more: &str, out: &Path, data: &Path) -> WriteLedger {
     let mut program = Running::start(&format!("run {LOAD} {more} --out {} {}", out.display(), data.display()));
     let pid = program.pid();
-    let ledger = out.join(load::ledger::LEDGER);
-    let acknowledged =
-        || Ledger::open(&ledger).ok().filter(Ledger::is_filled).map_or(0, |ledger| ledger.totals().acknowledged);
+    let ledger = out.join(load::write_ledger::LEDGER);
+    let acknowledged = || {
+        WriteLedger::open(&ledger).ok().filter(WriteLedger::is_filled).map_or(0, |ledger| ledger.totals().acknowledged)
+    };
     program.wait_until("some writes are durable", |_| acknowledged() > 300);
     let load = children_of(pid);
     program.signal(Signal::KILL);
     program.wait();
     assert!(!load.is_empty() && load.iter().all(|&child| is_gone(child)));
-    Ledger::open(&ledger).unwrap()
+    WriteLedger::open(&ledger).unwrap()
 }
 
 /// Verifies, and returns the summary.

@@ -16,7 +16,7 @@ fn a_kept_set_is_used_again_and_the_next_run_without_keep_removes_it() {
         replaced: false,
         filled: true,
         stamped: false,
-        names: load::data::Names::default(),
+        names: load::data::FileNames::default(),
     };
     let file = load::data::file_path(&data.path().join("stallscope-simoop"), &set, 0);
     let run = |keep: &str, name: &str| {

@@ -8,22 +8,22 @@ use crate::random::Random;
 pub(super) const LONGEST_NAME: u64 = 255;
 
 /// A path of a file within its set, ready for the kernel.
-pub struct Name {
+pub struct FileName {
     /// The last byte is never written: a zero always follows.
-    bytes: [u8; Name::CAPACITY + 1],
+    bytes: [u8; FileName::CAPACITY + 1],
     length: usize,
 }
 
 /// Letters that 64 random bits are good for.
 const LETTERS_PER_DRAW: u64 = 10;
 
-impl Name {
+impl FileName {
     /// The longest name in a subdirectory.
     const CAPACITY: usize = 16 + LONGEST_NAME as usize;
 
     /// An empty one.
-    pub fn new() -> Name {
-        Name { bytes: [0; Name::CAPACITY + 1], length: 0 }
+    pub fn new() -> FileName {
+        FileName { bytes: [0; FileName::CAPACITY + 1], length: 0 }
     }
 
     /// The path, within the set.
@@ -44,7 +44,7 @@ impl Name {
     }
 
     pub(super) fn push(&mut self, byte: u8) {
-        if self.length < Name::CAPACITY {
+        if self.length < FileName::CAPACITY {
             self.bytes[self.length] = byte;
             self.length += 1;
         }
@@ -76,13 +76,13 @@ impl Name {
     }
 }
 
-impl Default for Name {
-    fn default() -> Name {
-        Name::new()
+impl Default for FileName {
+    fn default() -> FileName {
+        FileName::new()
     }
 }
 
-impl Name {
+impl FileName {
     /// Empties it.
     pub(super) fn clear(&mut self) {
         self.length = 0;

@@ -1,6 +1,6 @@
 //! Paths as a kernel's source tree has them: so many files in a directory, so deep.
 
-use super::name::Name;
+use super::name::FileName;
 use crate::random::Random;
 
 /// Files in each of twenty directories, at the middles of twenty equal parts of the 4,788 directories of Linux 6.1 that
@@ -21,7 +21,7 @@ const NOT_DEEPER: [u64; 9] = [14, 189, 506, 771, 920, 959, 991, 998, 1000];
 /// Directories share their upper levels with neighbours: at the first level with so many that its number has that many bits less.
 const SHARED_BITS: [u32; 4] = [8, 6, 4, 2];
 
-pub(super) fn write(file: u64, name: &mut Name) {
+pub(super) fn write(file: u64, name: &mut FileName) {
     let (round, mut rest) = (file / FILES_OF_ALL, file % FILES_OF_ALL);
     let mut within = 0;
     while rest >= FILES[within] {
@@ -49,13 +49,13 @@ pub(super) fn write(file: u64, name: &mut Name) {
 mod tests {
     use std::collections::{HashMap, HashSet};
 
-    use super::super::{Name, Names};
+    use super::super::{FileName, FileNames};
 
     #[test]
     fn a_tree_is_as_wide_and_as_deep_as_a_kernels() {
         let path = |file| {
-            let mut name = Name::new();
-            Names::Tree.write(file, &mut name);
+            let mut name = FileName::new();
+            FileNames::Tree.write(file, &mut name);
             String::from_utf8(name.as_bytes().to_vec()).unwrap()
         };
         let paths: Vec<String> = (0..78_579).map(path).collect();

@@ -6,12 +6,12 @@ use model::operation::Fault;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::link::{Link, Original};
-use super::task::{Stop, Task, failed};
-use crate::data::{FileId, Names};
+use super::link::{LinkMethod, LinkTarget};
+use super::task::{FilesThread, Unfinished, failed};
+use crate::data::{FileId, FileNames};
 use crate::error::LoadError;
-use crate::io_failure::Failure;
-use crate::job::values::Values;
+use crate::io_failure::IoFailure;
+use crate::job::values::JobValues;
 use crate::sys;
 
 /// fs_mark's methods, by their numbers.
@@ -60,18 +60,18 @@ pub(super) struct Create {
     open: Option<usize>,
     close: usize,
     /// Each but the first is a link to that one.
-    link: Option<Link>,
+    link: Option<LinkMethod>,
 }
 
 impl Create {
-    pub(super) fn resolve(values: &mut Values<'_, '_>, set: usize) -> Result<Create, LoadError> {
+    pub(super) fn resolve(values: &mut JobValues<'_, '_>, set: usize) -> Result<Create, LoadError> {
         let most_bytes = values.sets()[set].size_bytes;
         let least_bytes = values.whole_or("least_size", most_bytes, 0)?;
         if least_bytes > most_bytes {
             let why = format!("'least_size' comes to {least_bytes}, and the files have {most_bytes} bytes at most");
             return Err(values.refuse("least_size", why));
         }
-        let link = Link::resolve(values)?;
+        let link = LinkMethod::resolve(values)?;
         let method = values.whole_or("sync", 0, 0)?;
         let Some(durability) = METHODS.get(method as usize).copied() else {
             return Err(values.refuse("sync", format!("there is no sync method {method}: they are 0 to 6")));
@@ -100,7 +100,7 @@ impl Create {
         self.most_bytes.min(block_bytes)
     }
 
-    pub(super) fn perform(&self, task: &mut Task<'_, '_>) {
+    pub(super) fn perform(&self, task: &mut FilesThread<'_, '_>) {
         let mut made = Made::default();
         for index in 0..task.files.count {
             let ended = self.file(task, index, &mut made);
@@ -113,12 +113,12 @@ impl Create {
         }
     }
 
-    fn file(&self, task: &mut Task<'_, '_>, index: u64, made: &mut Made) -> Result<(), Stop> {
+    fn file(&self, task: &mut FilesThread<'_, '_>, index: u64, made: &mut Made) -> Result<(), Unfinished> {
         let names = task.names();
-        if matches!(names, Names::FsMark { .. }) && task.files.first + index >= Names::MOST_FS_MARK_FILES {
+        if matches!(names, FileNames::FsMark { .. }) && task.files.first + index >= FileNames::MOST_FS_MARK_FILES {
             let board = &task.worker.load.board;
             board.fail("there are as many files as names can tell apart: use larger files, or fewer loops");
-            return Err(Stop::Over);
+            return Err(Unfinished::Over);
         }
         let before_ns = task.at_ns;
         task.begin()?;
@@ -133,12 +133,18 @@ impl Create {
         if let Some(fsync) = self.fsync.filter(|_| self.durability.in_turn) {
             task.step(fsync, id, |_| rustix::fs::fsync(&file).map(|()| ((), 0)).map_err(failed))?;
         }
-        task.step(self.close, id, |_| sys::close(file).map(|()| ((), 0)).map_err(Failure::from))?;
-        made.original = self.link.map(|_| Original::new(&task.files));
+        task.step(self.close, id, |_| sys::close(file).map(|()| ((), 0)).map_err(IoFailure::from))?;
+        made.original = self.link.map(|_| LinkTarget::new(&task.files));
         Ok(())
     }
 
-    fn write(&self, task: &mut Task<'_, '_>, id: Option<FileId>, file: &OwnedFd, salt: u64) -> Result<(), Stop> {
+    fn write(
+        &self,
+        task: &mut FilesThread<'_, '_>,
+        id: Option<FileId>,
+        file: &OwnedFd,
+        salt: u64,
+    ) -> Result<(), Unfinished> {
         let Some(class) = self.write else { return Ok(()) };
         let (bytes, block_bytes) = (&task.worker.load.bytes, task.files.block_bytes);
         let size_bytes = match self.most_bytes - self.least_bytes {
@@ -150,17 +156,19 @@ impl Create {
             let length = block_bytes.min(size_bytes - offset) as usize;
             let data = bytes.slice(salt.wrapping_add(offset), length);
             offset += task.step(class, id, |_| match rustix::io::write(file, data) {
-                Ok(0) => {
-                    Err(Failure { offset_bytes: Some(offset), fault: Some(Fault::ShortWrite), ..Failure::default() })
-                }
+                Ok(0) => Err(IoFailure {
+                    offset_bytes: Some(offset),
+                    fault: Some(Fault::ShortWrite),
+                    ..IoFailure::default()
+                }),
                 Ok(written) => Ok((written as u64, written as u64)),
-                Err(errno) => Err(Failure { offset_bytes: Some(offset), ..failed(errno) }),
+                Err(errno) => Err(IoFailure { offset_bytes: Some(offset), ..failed(errno) }),
             })?;
         }
         Ok(())
     }
 
-    fn make_durable(&self, task: &mut Task<'_, '_>, made: &Made) -> Result<(), Stop> {
+    fn make_durable(&self, task: &mut FilesThread<'_, '_>, made: &Made) -> Result<(), Unfinished> {
         let of_first = Some(task.files.take(task.names(), 0, made.subdirectory(0)));
         if let Some(sync) = self.sync {
             task.at_ns = crate::clock::now_ns();
@@ -185,16 +193,16 @@ impl Create {
         }
     }
 
-    fn fsync_again(&self, task: &mut Task<'_, '_>, index: u64, made: &Made) -> Result<(), Stop> {
+    fn fsync_again(&self, task: &mut FilesThread<'_, '_>, index: u64, made: &Made) -> Result<(), Unfinished> {
         let (Some(open), Some(fsync)) = (self.open, self.fsync) else { return Ok(()) };
         if task.worker.is_over() {
-            return Err(Stop::Over);
+            return Err(Unfinished::Over);
         }
         let id = Some(task.files.take(task.names(), index, made.subdirectory(index)));
         task.at_ns = crate::clock::now_ns();
         let file = task.step(open, id, |files| files.open(OFlags::RDONLY).map(|file| (file, 0)).map_err(failed))?;
         task.step(fsync, id, |_| rustix::fs::fsync(&file).map(|()| ((), 0)).map_err(failed))?;
-        task.step(self.close, id, |_| sys::close(file).map(|()| ((), 0)).map_err(Failure::from))
+        task.step(self.close, id, |_| sys::close(file).map(|()| ((), 0)).map_err(IoFailure::from))
     }
 }
 
@@ -205,7 +213,7 @@ struct Made {
     /// From which file on they lie in which subdirectory.
     changes: Vec<(u64, u64)>,
     /// What all others are links to.
-    original: Option<Original>,
+    original: Option<LinkTarget>,
 }
 
 impl Made {

@@ -8,34 +8,34 @@ use serde::{Deserialize, Serialize};
 
 use super::own_files::OwnFiles;
 use crate::error::LoadError;
-use crate::job::values::Values;
+use crate::job::values::JobValues;
 
 /// How links are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Link {
+pub(super) struct LinkMethod {
     symbolic: bool,
     pub(super) class: usize,
 }
 
 /// What links lead to.
-pub(super) struct Original {
+pub(super) struct LinkTarget {
     /// Its path within the set, and as seen from the directory of a link.
     path: CString,
     seen: CString,
 }
 
-impl Link {
-    pub(super) fn resolve(values: &mut Values<'_, '_>) -> Result<Option<Link>, LoadError> {
+impl LinkMethod {
+    pub(super) fn resolve(values: &mut JobValues<'_, '_>) -> Result<Option<LinkMethod>, LoadError> {
         let symbolic = match values.word("links")?.as_deref() {
             Some("hard") => false,
             Some("symbolic") => true,
             _ => return Ok(None),
         };
-        Ok(Some(Link { symbolic, class: values.class("link")? }))
+        Ok(Some(LinkMethod { symbolic, class: values.class("link")? }))
     }
 
     /// Makes the file at hand a link, and its subdirectory where this is the first file in it.
-    pub(super) fn make(self, files: &mut OwnFiles, original: &Original) -> Result<(), Errno> {
+    pub(super) fn make(self, files: &mut OwnFiles, original: &LinkTarget) -> Result<(), Errno> {
         match (self.once(files, original), files.name.subdirectory()) {
             (Err(Errno::NOENT), Some(subdirectory)) => {
                 match rustix::fs::mkdirat(&files.root, subdirectory, Mode::from_raw_mode(0o777)) {
@@ -47,7 +47,7 @@ impl Link {
         }
     }
 
-    fn once(self, files: &mut OwnFiles, original: &Original) -> Result<(), Errno> {
+    fn once(self, files: &mut OwnFiles, original: &LinkTarget) -> Result<(), Errno> {
         let name: &CStr = files.name.as_c_str();
         match self.symbolic {
             true => rustix::fs::symlinkat(&original.seen, &files.root, name),
@@ -56,12 +56,12 @@ impl Link {
     }
 }
 
-impl Original {
+impl LinkTarget {
     /// The file at hand.
-    pub(super) fn new(files: &OwnFiles) -> Original {
+    pub(super) fn new(files: &OwnFiles) -> LinkTarget {
         let path = files.name.as_bytes();
         let up: &[u8] = if files.name.subdirectory().is_some() { b"../" } else { b"" };
         let text = |bytes: Vec<u8>| CString::new(bytes).expect("names are made of letters and digits");
-        Original { path: text(path.to_vec()), seen: text([up, path].concat()) }
+        LinkTarget { path: text(path.to_vec()), seen: text([up, path].concat()) }
     }
 }

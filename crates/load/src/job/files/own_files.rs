@@ -6,7 +6,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::subdirectories::Subdirectories;
-use crate::data::{FileId, Name, Names};
+use crate::data::{FileId, FileName, FileNames};
 
 /// The files of one thread.
 pub(super) struct OwnFiles {
@@ -21,12 +21,12 @@ pub(super) struct OwnFiles {
     pub(super) first: u64,
     pub(super) root: OwnedFd,
     /// The file at hand.
-    pub(super) name: Name,
+    pub(super) name: FileName,
 }
 
 impl OwnFiles {
     /// Makes a file the one at hand: the thread's file number `index`, in that subdirectory if its number leaves it open.
-    pub(super) fn take(&mut self, names: &Names, index: u64, subdirectory: u64) -> FileId {
+    pub(super) fn take(&mut self, names: &FileNames, index: u64, subdirectory: u64) -> FileId {
         let file = names.file(self.first + index, subdirectory);
         names.write(file, &mut self.name);
         FileId::new(self.directory, self.set, file)

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::Names;
+use crate::data::FileNames;
 use crate::error::LoadError;
-use crate::job::values::Values;
+use crate::job::values::JobValues;
 
 const USUAL_LINGER_NS: u64 = 180_000_000_000;
 
@@ -13,7 +13,7 @@ const USUAL_LINGER_NS: u64 = 180_000_000_000;
 #[serde(rename_all = "snake_case")]
 pub(super) enum Subdirectories {
     /// There are none, or the number says it.
-    Given,
+    KeyValue,
     /// So many files in one, then in the next.
     RoundRobin { count: u64, files: u64 },
     /// For so long in one, then in the next.
@@ -21,14 +21,14 @@ pub(super) enum Subdirectories {
 }
 
 impl Subdirectories {
-    pub(super) fn resolve(values: &Values<'_, '_>, set: usize) -> Result<Subdirectories, LoadError> {
-        let Names::FsMark { subdirectories: count, .. } = values.sets()[set].names else {
-            return Ok(Subdirectories::Given);
+    pub(super) fn resolve(values: &JobValues<'_, '_>, set: usize) -> Result<Subdirectories, LoadError> {
+        let FileNames::FsMark { subdirectories: count, .. } = values.sets()[set].names else {
+            return Ok(Subdirectories::KeyValue);
         };
         let files = values.whole_or("per_subdirectory", 0, 0)?;
         let linger_ns = values.whole_or("linger", USUAL_LINGER_NS, 1)?;
         match (count, files) {
-            (0, 0) => Ok(Subdirectories::Given),
+            (0, 0) => Ok(Subdirectories::KeyValue),
             (0, _) => Err(values.refuse(
                 "per_subdirectory",
                 "files in each subdirectory are given, and no subdirectories: say how many there are",
@@ -41,7 +41,7 @@ impl Subdirectories {
     /// Where the thread's file number `index` goes now.
     pub(super) fn now(self, index: u64, now_ns: u64) -> u64 {
         match self {
-            Subdirectories::Given => 0,
+            Subdirectories::KeyValue => 0,
             Subdirectories::RoundRobin { count, files } => index / files % count,
             Subdirectories::Lingering { count, linger_ns } => now_ns / linger_ns % count,
         }

@@ -3,10 +3,10 @@
 use rustix::io::Errno;
 
 use super::own_files::OwnFiles;
-use crate::board::Level;
+use crate::board::OperationLevel;
 use crate::clock;
-use crate::data::{FileId, Names};
-use crate::io_failure::Failure;
+use crate::data::{FileId, FileNames};
+use crate::io_failure::IoFailure;
 use crate::work::Worker;
 
 /// This many failures in a row end a thread's share.
@@ -14,7 +14,7 @@ const PATIENCE: u32 = 8;
 
 /// Why a file was not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum Unfinished {
     /// An operation failed; it was counted.
     Failed,
     /// The file system is full.
@@ -24,7 +24,7 @@ pub(super) enum Stop {
 }
 
 /// A thread at work.
-pub(super) struct Task<'b, 'w> {
+pub(super) struct FilesThread<'b, 'w> {
     pub(super) files: OwnFiles,
     pub(super) worker: &'b mut Worker<'w>,
     /// When the next operation begins: where the one before ended.
@@ -32,19 +32,19 @@ pub(super) struct Task<'b, 'w> {
     pub(super) failed_in_a_row: u32,
 }
 
-impl<'w> Task<'_, 'w> {
-    pub(super) fn names(&self) -> &'w Names {
+impl<'w> FilesThread<'_, 'w> {
+    pub(super) fn names(&self) -> &'w FileNames {
         &self.worker.load.file_sets[self.files.set].names
     }
 
     /// Waits for the next file's turn.
-    pub(super) fn begin(&mut self) -> Result<(), Stop> {
+    pub(super) fn begin(&mut self) -> Result<(), Unfinished> {
         match self.worker.next_start_ns() {
             Some(start_ns) => {
                 self.at_ns = start_ns.unwrap_or_else(clock::now_ns);
                 Ok(())
             }
-            None => Err(Stop::Over),
+            None => Err(Unfinished::Over),
         }
     }
 
@@ -53,10 +53,10 @@ impl<'w> Task<'_, 'w> {
         &mut self,
         class: usize,
         id: Option<FileId>,
-        act: impl FnOnce(&mut OwnFiles) -> Result<(T, u64), Failure>,
-    ) -> Result<T, Stop> {
+        act: impl FnOnce(&mut OwnFiles) -> Result<(T, u64), IoFailure>,
+    ) -> Result<T, Unfinished> {
         let recorder = &self.worker.recorder;
-        recorder.begin(Level::Step, class, self.at_ns);
+        recorder.begin(OperationLevel::Step, class, self.at_ns);
         if let Some(id) = id {
             recorder.works_on(id);
         }
@@ -73,19 +73,25 @@ impl<'w> Task<'_, 'w> {
     }
 
     /// Counts a failed operation, unless it is what was to be expected.
-    fn fail(&mut self, class: usize, (start_ns, end_ns): (u64, u64), id: Option<FileId>, failure: Failure) -> Stop {
+    fn fail(
+        &mut self,
+        class: usize,
+        (start_ns, end_ns): (u64, u64),
+        id: Option<FileId>,
+        failure: IoFailure,
+    ) -> Unfinished {
         let board = &self.worker.load.board;
         let stop = match failure.errno {
-            libc::ENOSPC => Stop::Full,
+            libc::ENOSPC => Unfinished::Full,
             // What there was no room for is not there to be removed.
-            libc::ENOENT if board.is_full() => Stop::Over,
-            _ => Stop::Failed,
+            libc::ENOENT if board.is_full() => Unfinished::Over,
+            _ => Unfinished::Failed,
         };
-        if stop == Stop::Full {
+        if stop == Unfinished::Full {
             board.set_full();
         }
-        if stop == Stop::Over || stop == Stop::Full && self.is_to_be_filled() {
-            self.worker.recorder.abandon(Level::Step);
+        if stop == Unfinished::Over || stop == Unfinished::Full && self.is_to_be_filled() {
+            self.worker.recorder.abandon(OperationLevel::Step);
         } else {
             let _ = self.worker.finish(class, start_ns, end_ns, id, Err(failure));
         }
@@ -97,7 +103,7 @@ impl<'w> Task<'_, 'w> {
     }
 
     /// Counts a file that is done. `false`: the thread should not go on with the next.
-    pub(super) fn finish_file(&mut self, ended: Result<(), Stop>) -> bool {
+    pub(super) fn finish_file(&mut self, ended: Result<(), Unfinished>) -> bool {
         if ended.is_ok() {
             self.worker.done(1);
         }
@@ -105,20 +111,20 @@ impl<'w> Task<'_, 'w> {
     }
 
     /// Takes note of how something ended. `false`: the thread should not go on.
-    pub(super) fn goes_on(&mut self, ended: Result<(), Stop>) -> bool {
+    pub(super) fn goes_on(&mut self, ended: Result<(), Unfinished>) -> bool {
         match ended {
             Ok(()) => self.failed_in_a_row = 0,
-            Err(Stop::Failed) => {
+            Err(Unfinished::Failed) => {
                 self.failed_in_a_row += 1;
                 self.worker.back_off();
             }
-            Err(Stop::Full | Stop::Over) => return false,
+            Err(Unfinished::Full | Unfinished::Over) => return false,
         }
         self.failed_in_a_row < PATIENCE
     }
 }
 
 /// A failure as the kernel says.
-pub(super) fn failed(errno: Errno) -> Failure {
-    Failure { errno: errno.raw_os_error(), ..Failure::default() }
+pub(super) fn failed(errno: Errno) -> IoFailure {
+    IoFailure { errno: errno.raw_os_error(), ..IoFailure::default() }
 }

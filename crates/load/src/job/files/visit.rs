@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::own_files::OwnFiles;
 use super::subdirectories::Subdirectories;
-use super::task::{Stop, Task, failed};
+use super::task::{FilesThread, Unfinished, failed};
 use crate::data::FileId;
 use crate::error::LoadError;
-use crate::io_failure::Failure;
-use crate::job::values::Values;
+use crate::io_failure::IoFailure;
+use crate::job::values::JobValues;
 use crate::sys;
 
 /// In which order a thread takes its files.
@@ -34,50 +34,50 @@ enum Order {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Visit {
     order: Order,
-    verb: Verb,
+    verb: VisitAction,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Verb {
-    Stat { stat: usize, read: Option<Reading> },
+enum VisitAction {
+    Stat { stat: usize, read: Option<ReadClasses> },
     Unlink { unlink: usize },
 }
 
 /// The classes of reading a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Reading {
+struct ReadClasses {
     open: usize,
     read: usize,
     close: usize,
 }
 
 impl Visit {
-    pub(super) fn stat(values: &mut Values<'_, '_>) -> Result<Visit, LoadError> {
+    pub(super) fn stat(values: &mut JobValues<'_, '_>) -> Result<Visit, LoadError> {
         let order = order(values)?;
         let stat = values.class("stat")?;
         let read = match values.flag("read")? {
-            true => Some(Reading {
+            true => Some(ReadClasses {
                 open: values.class("open")?,
                 read: values.class("read")?,
                 close: values.class("close")?,
             }),
             false => None,
         };
-        Ok(Visit { order, verb: Verb::Stat { stat, read } })
+        Ok(Visit { order, verb: VisitAction::Stat { stat, read } })
     }
 
-    pub(super) fn unlink(values: &mut Values<'_, '_>) -> Result<Visit, LoadError> {
+    pub(super) fn unlink(values: &mut JobValues<'_, '_>) -> Result<Visit, LoadError> {
         let order = order(values)?;
         if order == Order::Any {
             return Err(values.refuse("order", "a file can be removed only once; take 'random' for the order"));
         }
-        Ok(Visit { order, verb: Verb::Unlink { unlink: values.class("unlink")? } })
+        Ok(Visit { order, verb: VisitAction::Unlink { unlink: values.class("unlink")? } })
     }
 
     pub(super) fn class(&self) -> usize {
         match self.verb {
-            Verb::Stat { stat: class, .. } | Verb::Unlink { unlink: class } => class,
+            VisitAction::Stat { stat: class, .. } | VisitAction::Unlink { unlink: class } => class,
         }
     }
 
@@ -85,14 +85,14 @@ impl Visit {
         if self.order == Order::Random { count.saturating_mul(size_of::<u32>() as u64) } else { 0 }
     }
 
-    pub(super) fn perform(&self, task: &mut Task<'_, '_>) {
+    pub(super) fn perform(&self, task: &mut FilesThread<'_, '_>) {
         let count = task.files.count;
         let mut buffer = match self.verb {
-            Verb::Stat { read: Some(_), .. } => vec![0; task.files.block_bytes as usize],
+            VisitAction::Stat { read: Some(_), .. } => vec![0; task.files.block_bytes as usize],
             _ => Vec::new(),
         };
         let mut subdirectory = 0;
-        let mut numbered = |task: &mut Task<'_, '_>, index: u64| {
+        let mut numbered = |task: &mut FilesThread<'_, '_>, index: u64| {
             let ended = self.numbered(task, index, &mut subdirectory, &mut buffer);
             task.finish_file(ended)
         };
@@ -121,15 +121,15 @@ impl Visit {
     /// was filled after it.
     fn numbered(
         &self,
-        task: &mut Task<'_, '_>,
+        task: &mut FilesThread<'_, '_>,
         index: u64,
         subdirectory: &mut u64,
         buffer: &mut [u8],
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Unfinished> {
         let names = task.names();
         let (mut others, mut all) = (0, 1);
         match task.files.subdirectories {
-            Subdirectories::Given => {}
+            Subdirectories::KeyValue => {}
             Subdirectories::RoundRobin { count, files } => *subdirectory = index / files % count,
             Subdirectories::Lingering { count, .. } => (others, all) = (count - 1, count),
         }
@@ -145,8 +145,8 @@ impl Visit {
             files.take(names, index, *subdirectory);
         };
         match self.verb {
-            Verb::Unlink { unlink: class } => task.step(class, id, |files| look(files, unlink)),
-            Verb::Stat { stat: class, read } => {
+            VisitAction::Unlink { unlink: class } => task.step(class, id, |files| look(files, unlink)),
+            VisitAction::Stat { stat: class, read } => {
                 task.step(class, id, |files| look(files, stat))?;
                 let Some(reading) = read else { return Ok(()) };
                 let file = task.step(reading.open, id, |files| opened(files.open(OFlags::RDONLY)))?;
@@ -156,7 +156,7 @@ impl Visit {
     }
 
     /// All files, in the order in which their directories list them.
-    fn listed(&self, task: &mut Task<'_, '_>, buffer: &mut [u8]) -> Result<(), Errno> {
+    fn listed(&self, task: &mut FilesThread<'_, '_>, buffer: &mut [u8]) -> Result<(), Errno> {
         let root = rustix::io::fcntl_dupfd_cloexec(&task.files.root, 0)?;
         let subdirectories = match self.in_directory(task, root.as_fd(), b"", buffer)? {
             Some(subdirectories) => subdirectories,
@@ -175,7 +175,7 @@ impl Visit {
     /// The files of one directory; returns what directories are in it, or `None` where the thread should not go on.
     fn in_directory(
         &self,
-        task: &mut Task<'_, '_>,
+        task: &mut FilesThread<'_, '_>,
         directory: BorrowedFd<'_>,
         subdirectory: &[u8],
         buffer: &mut [u8],
@@ -203,17 +203,17 @@ impl Visit {
 
     fn named(
         &self,
-        task: &mut Task<'_, '_>,
+        task: &mut FilesThread<'_, '_>,
         directory: BorrowedFd<'_>,
         name: &CStr,
         id: Option<FileId>,
         buffer: &mut [u8],
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Unfinished> {
         task.begin()?;
         let done = |result: Result<(), Errno>| result.map(|()| ((), 0)).map_err(failed);
         match self.verb {
-            Verb::Unlink { unlink: class } => task.step(class, id, |_| done(unlink(directory, name))),
-            Verb::Stat { stat: class, read } => {
+            VisitAction::Unlink { unlink: class } => task.step(class, id, |_| done(unlink(directory, name))),
+            VisitAction::Stat { stat: class, read } => {
                 task.step(class, id, |_| done(stat(directory, name)))?;
                 let Some(reading) = read else { return Ok(()) };
                 let flags = OFlags::RDONLY | OFlags::CLOEXEC;
@@ -225,30 +225,30 @@ impl Visit {
     }
 }
 
-impl Reading {
+impl ReadClasses {
     fn to_the_end(
         self,
-        task: &mut Task<'_, '_>,
+        task: &mut FilesThread<'_, '_>,
         id: Option<FileId>,
         file: OwnedFd,
         buffer: &mut [u8],
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Unfinished> {
         let mut offset = 0;
         loop {
             let moved = task.step(self.read, id, |_| match rustix::io::read(&file, &mut *buffer) {
                 Ok(count) => Ok((count as u64, count as u64)),
-                Err(errno) => Err(Failure { offset_bytes: Some(offset), ..failed(errno) }),
+                Err(errno) => Err(IoFailure { offset_bytes: Some(offset), ..failed(errno) }),
             })?;
             offset += moved;
             if moved < buffer.len() as u64 {
                 break;
             }
         }
-        task.step(self.close, id, |_| sys::close(file).map(|()| ((), 0)).map_err(Failure::from))
+        task.step(self.close, id, |_| sys::close(file).map(|()| ((), 0)).map_err(IoFailure::from))
     }
 }
 
-fn opened(result: Result<OwnedFd, Errno>) -> Result<(OwnedFd, u64), Failure> {
+fn opened(result: Result<OwnedFd, Errno>) -> Result<(OwnedFd, u64), IoFailure> {
     result.map(|file| (file, 0)).map_err(failed)
 }
 
@@ -260,7 +260,7 @@ fn unlink(directory: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     rustix::fs::unlinkat(directory, name, AtFlags::empty())
 }
 
-fn order(values: &Values<'_, '_>) -> Result<Order, LoadError> {
+fn order(values: &JobValues<'_, '_>) -> Result<Order, LoadError> {
     let order = match values.word("order")?.as_deref() {
         Some("random") => Order::Random,
         Some("any") => Order::Any,

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{EngineKind, SyncKind};
+use crate::engine::{EngineKind, SyncMethod};
 use crate::error::LoadError;
-use crate::job::values::Values;
-use crate::ledger::Shape;
+use crate::job::values::JobValues;
 use crate::stamp;
+use crate::write_ledger::LedgerShape;
 
 /// Largest block: a longer one would delay a stop.
 const MAX_BLOCK_BYTES: u64 = 16 << 20;
@@ -16,17 +16,17 @@ const LEAST_SECTOR_BYTES: u64 = 512;
 
 /// The job, resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RandomAccess {
+pub struct RandomJob {
     pub(super) set: usize,
     pub(super) block_bytes: u64,
     /// Blocks of each file.
     pub(super) blocks: u64,
-    /// Share of reads.
+    /// ThreadShare of reads.
     pub(super) reads: f64,
     pub(super) engine: EngineKind,
     pub(super) depth: usize,
     pub(super) direct: bool,
-    pub(super) sync: Option<SyncKind>,
+    pub(super) sync: Option<SyncMethod>,
     /// Writes between two sync calls; 0: there are none.
     pub(super) sync_every: u64,
     pub(super) verify: bool,
@@ -35,16 +35,16 @@ pub struct RandomAccess {
     pub(super) sync_class: Option<usize>,
 }
 
-impl RandomAccess {
-    pub(crate) fn resolve(values: &mut Values<'_, '_>) -> Result<RandomAccess, LoadError> {
+impl RandomJob {
+    pub(crate) fn resolve(values: &mut JobValues<'_, '_>) -> Result<RandomJob, LoadError> {
         let set = values.set("set").unwrap_or(0);
         let block_bytes = values.whole_or("block", 4096, 1)?;
         let reads = values.number("reads")?.unwrap_or(1.0);
         let every = values.whole("every")?.unwrap_or(0);
         let sync = sync_kind(values.word("sync")?.as_deref(), every);
         let writes = reads < 1.0;
-        let sync_class = sync.and_then(SyncKind::class).filter(|_| writes);
-        let job = RandomAccess {
+        let sync_class = sync.and_then(SyncMethod::class).filter(|_| writes);
+        let job = RandomJob {
             set,
             block_bytes,
             blocks: values.sets()[set].size_bytes / block_bytes,
@@ -67,7 +67,7 @@ impl RandomAccess {
         Ok(job)
     }
 
-    fn refuse_the_impossible(&self, values: &Values<'_, '_>) -> Result<(), LoadError> {
+    fn refuse_the_impossible(&self, values: &JobValues<'_, '_>) -> Result<(), LoadError> {
         let block = self.block_bytes;
         let refuse = |key: &str, why: String| Err(values.refuse(key, why));
         if block > MAX_BLOCK_BYTES {
@@ -119,20 +119,20 @@ impl RandomAccess {
     }
 
     /// What a ledger for `threads` threads is about, where what they write is verified.
-    pub(crate) fn ledger_shape(&self, run: u64, threads: u64, directories: u64) -> Option<Shape> {
+    pub(crate) fn ledger_shape(&self, run: u64, threads: u64, directories: u64) -> Option<LedgerShape> {
         let (set, blocks, block_bytes) = (self.set as u64, self.blocks, self.block_bytes);
-        self.verify.then_some(Shape { run, set, files: threads, directories, blocks, block_bytes })
+        self.verify.then_some(LedgerShape { run, set, files: threads, directories, blocks, block_bytes })
     }
 }
 
 /// `--sync` and `--fsync` together: a number alone means fsync.
-fn sync_kind(word: Option<&str>, every: u64) -> Option<SyncKind> {
+fn sync_kind(word: Option<&str>, every: u64) -> Option<SyncMethod> {
     match word {
-        Some("o_sync") => Some(SyncKind::OSync),
-        Some("o_dsync") => Some(SyncKind::ODsync),
-        Some("fsync") => Some(SyncKind::Fsync),
-        Some("fdatasync") => Some(SyncKind::Fdatasync),
-        Some("sync_file_range") => Some(SyncKind::SyncFileRange),
-        _ => (every > 0).then_some(SyncKind::Fsync),
+        Some("o_sync") => Some(SyncMethod::OSync),
+        Some("o_dsync") => Some(SyncMethod::ODsync),
+        Some("fsync") => Some(SyncMethod::Fsync),
+        Some("fdatasync") => Some(SyncMethod::Fdatasync),
+        Some("sync_file_range") => Some(SyncMethod::SyncFileRange),
+        _ => (every > 0).then_some(SyncMethod::Fsync),
     }
 }

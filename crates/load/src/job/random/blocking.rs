@@ -2,19 +2,24 @@
 
 use memmap2::MmapMut;
 
-use super::access::RandomAccess;
-use super::choice::{Act, Chooser};
-use crate::board::Level;
+use super::access::RandomJob;
+use super::choice::{Act, OperationChooser};
+use crate::board::OperationLevel;
 use crate::clock;
-use crate::engine::Blocking;
-use crate::io_failure::Failure;
+use crate::engine::BlockingEngine;
+use crate::io_failure::IoFailure;
 use crate::work::Worker;
 
 /// Until the phase is over. Operations that follow one another at once share a look at the clock: the end of one is the start
 /// of the next, so what the load itself does between two counts in the second's latency.
-pub(super) fn run(job: &RandomAccess, worker: &mut Worker<'_>, mut chooser: Chooser<'_>, engine: &impl Blocking) {
+pub(super) fn run(
+    job: &RandomJob,
+    worker: &mut Worker<'_>,
+    mut chooser: OperationChooser<'_>,
+    engine: &impl BlockingEngine,
+) {
     let file = chooser.file;
-    let mut buffers = match Buffers::new(job.block_bytes as usize, worker) {
+    let mut buffers = match AlignedBuffers::new(job.block_bytes as usize, worker) {
         Ok(buffers) => buffers,
         Err(error) => return worker.give_up(&format!("cannot have buffers of {} bytes: {error}", job.block_bytes)),
     };
@@ -22,7 +27,7 @@ pub(super) fn run(job: &RandomAccess, worker: &mut Worker<'_>, mut chooser: Choo
     while let Some(intended_ns) = worker.next_start_ns() {
         let start_ns = intended_ns.unwrap_or(now_ns);
         let mut operation = chooser.next(&mut worker.random);
-        worker.recorder.begin_at(Level::Step, operation.class, start_ns, Some(file), Some(operation.offset));
+        worker.recorder.begin_at(OperationLevel::Step, operation.class, start_ns, Some(file), Some(operation.offset));
         let result = match operation.act {
             Act::Read => engine.read(&mut buffers.read, operation.offset),
             Act::Write => {
@@ -40,12 +45,12 @@ pub(super) fn run(job: &RandomAccess, worker: &mut Worker<'_>, mut chooser: Choo
             now_ns = clock::now_ns();
         }
         if let Some((kind, class, synced)) = chooser.due_sync() {
-            worker.recorder.begin_at(Level::Step, class, now_ns, Some(file), None);
+            worker.recorder.begin_at(OperationLevel::Step, class, now_ns, Some(file), None);
             let start_ns = now_ns;
             let result = engine.sync(kind);
             now_ns = clock::now_ns();
             chooser.synced(&synced, result.is_ok());
-            let judged = result.map(|()| 0).map_err(Failure::from);
+            let judged = result.map(|()| 0).map_err(IoFailure::from);
             if worker.finish(class, start_ns, now_ns, Some(file), judged).is_err() {
                 worker.back_off();
                 now_ns = clock::now_ns();
@@ -55,16 +60,16 @@ pub(super) fn run(job: &RandomAccess, worker: &mut Worker<'_>, mut chooser: Choo
 }
 
 /// Aligned to pages, as direct I/O needs.
-struct Buffers {
+struct AlignedBuffers {
     read: MmapMut,
     write: MmapMut,
 }
 
-impl Buffers {
-    fn new(bytes: usize, worker: &mut Worker<'_>) -> std::io::Result<Buffers> {
+impl AlignedBuffers {
+    fn new(bytes: usize, worker: &mut Worker<'_>) -> std::io::Result<AlignedBuffers> {
         let (mut read, mut write) = (MmapMut::map_anon(bytes)?, MmapMut::map_anon(bytes)?);
         read.fill(1);
         worker.random.fill(&mut write);
-        Ok(Buffers { read, write })
+        Ok(AlignedBuffers { read, write })
     }
 }

@@ -2,13 +2,13 @@
 
 use model::operation::Fault;
 
-use super::access::RandomAccess;
+use super::access::RandomJob;
 use crate::data::FileId;
-use crate::engine::SyncKind;
-use crate::io_failure::Failure;
-use crate::ledger::Account;
+use crate::engine::SyncMethod;
+use crate::io_failure::IoFailure;
 use crate::random::Random;
 use crate::stamp;
+use crate::write_ledger::FileLedger;
 
 /// Bytes of which a few are changed for each write, so that no two blocks are alike.
 const CHANGE_EVERY_BYTES: usize = 512;
@@ -22,7 +22,7 @@ pub(super) enum Act {
 
 /// One operation.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Operation {
+pub(super) struct BlockOperation {
     pub(super) act: Act,
     pub(super) class: usize,
     pub(super) block: u64,
@@ -32,10 +32,10 @@ pub(super) struct Operation {
 }
 
 /// Chooses one thread's operations, and keeps its books.
-pub(super) struct Chooser<'a> {
-    job: &'a RandomAccess,
+pub(super) struct OperationChooser<'a> {
+    job: &'a RandomJob,
     pub(super) file: FileId,
-    account: Option<Account<'a>>,
+    account: Option<FileLedger<'a>>,
     /// Random bits below this mean a read.
     read_below: u64,
     /// Writes since the last sync call.
@@ -45,14 +45,14 @@ pub(super) struct Chooser<'a> {
     written: u64,
 }
 
-impl<'a> Chooser<'a> {
+impl<'a> OperationChooser<'a> {
     pub(super) fn new(
-        job: &'a RandomAccess,
+        job: &'a RandomJob,
         directories: u64,
         ordinal: u64,
-        account: Option<Account<'a>>,
-    ) -> Chooser<'a> {
-        Chooser {
+        account: Option<FileLedger<'a>>,
+    ) -> OperationChooser<'a> {
+        OperationChooser {
             job,
             file: FileId::new((ordinal % directories) as usize, job.set, ordinal / directories),
             account,
@@ -64,7 +64,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// The next operation. Its class is one that the plan has, as both are where both can come.
-    pub(super) fn next(&self, random: &mut Random) -> Operation {
+    pub(super) fn next(&self, random: &mut Random) -> BlockOperation {
         let block = random.below(self.job.blocks);
         let (act, class) = match (self.job.read_class, self.job.write_class) {
             (Some(class), None) => (Act::Read, class),
@@ -72,11 +72,11 @@ impl<'a> Chooser<'a> {
             (read, _) if random.bits() < self.read_below => (Act::Read, read.unwrap_or(0)),
             (_, write) => (Act::Write, write.unwrap_or(0)),
         };
-        Operation { act, class, block, offset: block * self.job.block_bytes, generation: 0 }
+        BlockOperation { act, class, block, offset: block * self.job.block_bytes, generation: 0 }
     }
 
     /// Puts into a buffer what a write will write.
-    pub(super) fn prepare(&mut self, operation: &mut Operation, buffer: &mut [u8]) {
+    pub(super) fn prepare(&mut self, operation: &mut BlockOperation, buffer: &mut [u8]) {
         match &self.account {
             Some(account) => {
                 operation.generation = account.issue(operation.block);
@@ -96,17 +96,17 @@ impl<'a> Chooser<'a> {
     /// Judges an operation that the kernel has done: its error, a count that is too short, or data that is not right.
     pub(super) fn judge(
         &mut self,
-        operation: &Operation,
+        operation: &BlockOperation,
         result: Result<usize, i32>,
         buffer: &[u8],
-    ) -> Result<u64, Failure> {
+    ) -> Result<u64, IoFailure> {
         let whole = self.job.block_bytes as usize;
-        let place = Failure { file: Some(self.file), offset_bytes: Some(operation.offset), ..Failure::default() };
+        let place = IoFailure { file: Some(self.file), offset_bytes: Some(operation.offset), ..IoFailure::default() };
         let judged = match (result, operation.act) {
             (Ok(moved), _) if moved == whole => self.verified(operation, buffer),
-            (Ok(_), Act::Read) => Err(Failure { fault: Some(Fault::ShortRead), ..place }),
-            (Ok(_), Act::Write) => Err(Failure { fault: Some(Fault::ShortWrite), ..place }),
-            (Err(errno), _) => Err(Failure { errno, ..place }),
+            (Ok(_), Act::Read) => Err(IoFailure { fault: Some(Fault::ShortRead), ..place }),
+            (Ok(_), Act::Write) => Err(IoFailure { fault: Some(Fault::ShortWrite), ..place }),
+            (Err(errno), _) => Err(IoFailure { errno, ..place }),
         };
         if operation.act == Act::Write {
             self.after_write(operation, judged.is_ok());
@@ -114,29 +114,29 @@ impl<'a> Chooser<'a> {
         judged.map(|()| whole as u64)
     }
 
-    fn verified(&self, operation: &Operation, buffer: &[u8]) -> Result<(), Failure> {
+    fn verified(&self, operation: &BlockOperation, buffer: &[u8]) -> Result<(), IoFailure> {
         let (Some(account), Act::Read) = (&self.account, operation.act) else { return Ok(()) };
         let Some(expected) = account.expected_now(operation.block) else { return Ok(()) };
-        stamp::check(buffer, operation.offset, &expected).map(|_| ()).map_err(Failure::from)
+        stamp::check(buffer, operation.offset, &expected).map(|_| ()).map_err(IoFailure::from)
     }
 
-    fn after_write(&mut self, operation: &Operation, is_done: bool) {
+    fn after_write(&mut self, operation: &BlockOperation, is_done: bool) {
         self.unsynced += 1;
         let Some(account) = &self.account else { return };
         match (is_done, self.job.sync) {
             (false, _) => account.doubt(operation.block),
-            (true, Some(SyncKind::OSync | SyncKind::ODsync)) => {
+            (true, Some(SyncMethod::OSync | SyncMethod::ODsync)) => {
                 account.acknowledge(operation.block, operation.generation);
             }
-            (true, Some(SyncKind::Fsync | SyncKind::Fdatasync)) => {
+            (true, Some(SyncMethod::Fsync | SyncMethod::Fdatasync)) => {
                 self.unacknowledged.push((operation.block, operation.generation));
             }
-            (true, Some(SyncKind::SyncFileRange) | None) => {}
+            (true, Some(SyncMethod::SyncFileRange) | None) => {}
         }
     }
 
     /// The sync call that is due, and its class. The writes that it is for are all that have ended by now.
-    pub(super) fn due_sync(&mut self) -> Option<(SyncKind, usize, Synced)> {
+    pub(super) fn due_sync(&mut self) -> Option<(SyncMethod, usize, Synced)> {
         let (kind, class) = (self.job.sync?, self.job.sync_class?);
         if self.unsynced < self.job.sync_every {
             return None;

@@ -3,29 +3,29 @@
 use std::fs::File;
 use std::time::Duration;
 
-use super::access::RandomAccess;
-use super::choice::{Act, Chooser, Operation, Synced};
-use crate::board::Level;
+use super::access::RandomJob;
+use super::choice::{Act, BlockOperation, OperationChooser, Synced};
+use crate::board::OperationLevel;
 use crate::clock;
-use crate::engine::SyncKind;
-use crate::io_failure::Failure;
-use crate::sys::Ring;
+use crate::engine::SyncMethod;
+use crate::io_failure::IoFailure;
+use crate::sys::IoRing;
 use crate::work::Worker;
 
 /// How often another place is drawn where an operation on the same block is in flight.
 const DRAWS: usize = 32;
 
 /// What is in flight under one number.
-enum Flight {
-    Block(Operation),
+enum InFlight {
+    Block(BlockOperation),
     Sync(usize, Synced),
 }
 
-struct Queue<'w, 'a, 's> {
+struct UringQueue<'w, 'a, 's> {
     worker: &'w mut Worker<'s>,
-    chooser: Chooser<'a>,
-    ring: Ring,
-    flights: Vec<Option<(u64, Flight)>>,
+    chooser: OperationChooser<'a>,
+    ring: IoRing,
+    flights: Vec<Option<(u64, InFlight)>>,
     free: Vec<usize>,
     /// When the next operation of a paced load should begin.
     due_ns: Option<u64>,
@@ -35,15 +35,15 @@ struct Queue<'w, 'a, 's> {
 }
 
 /// Until the phase is over and the last operation has come back.
-pub(super) fn run(job: &RandomAccess, worker: &mut Worker<'_>, chooser: Chooser<'_>, file: &File) {
-    let ring = match Ring::new(file, job.depth, job.block_bytes as usize) {
+pub(super) fn run(job: &RandomJob, worker: &mut Worker<'_>, chooser: OperationChooser<'_>, file: &File) {
+    let ring = match IoRing::new(file, job.depth, job.block_bytes as usize) {
         Ok(ring) => ring,
         Err(error) => return worker.give_up(&format!("cannot have an io_uring: {error}; use --engine sync")),
     };
     let due_ns = worker.draw_start_ns();
     let flights = (0..job.depth).map(|_| None).collect();
     let (free, now_ns) = ((0..job.depth).rev().collect(), clock::now_ns());
-    let mut queue = Queue { worker, chooser, ring, flights, free, due_ns, now_ns, has_failed: false };
+    let mut queue = UringQueue { worker, chooser, ring, flights, free, due_ns, now_ns, has_failed: false };
     for slot in 0..job.depth {
         let buffer = queue.ring.buffer(slot);
         queue.worker.random.fill(buffer);
@@ -53,7 +53,7 @@ pub(super) fn run(job: &RandomAccess, worker: &mut Worker<'_>, chooser: Chooser<
     }
 }
 
-impl Queue<'_, '_, '_> {
+impl UringQueue<'_, '_, '_> {
     fn run(&mut self) -> std::io::Result<()> {
         loop {
             let is_over = self.worker.is_over();
@@ -108,9 +108,9 @@ impl Queue<'_, '_, '_> {
     }
 
     /// The next operation. What is verified is not touched by two at a time.
-    fn choose(&mut self) -> Option<Operation> {
-        let is_free = |flights: &[Option<(u64, Flight)>], block: u64| {
-            let same = |flight: &Option<(u64, Flight)>| matches!(flight, Some((_, Flight::Block(other))) if other.block == block);
+    fn choose(&mut self) -> Option<BlockOperation> {
+        let is_free = |flights: &[Option<(u64, InFlight)>], block: u64| {
+            let same = |flight: &Option<(u64, InFlight)>| matches!(flight, Some((_, InFlight::Block(other))) if other.block == block);
             !flights.iter().any(same)
         };
         for _ in 0..DRAWS {
@@ -122,9 +122,15 @@ impl Queue<'_, '_, '_> {
         None
     }
 
-    fn begin(&mut self, slot: usize, mut operation: Operation, start_ns: u64) -> std::io::Result<()> {
+    fn begin(&mut self, slot: usize, mut operation: BlockOperation, start_ns: u64) -> std::io::Result<()> {
         let file = Some(self.chooser.file);
-        self.worker.recorder.begin_at(Level::Flight(slot), operation.class, start_ns, file, Some(operation.offset));
+        self.worker.recorder.begin_at(
+            OperationLevel::Flight(slot),
+            operation.class,
+            start_ns,
+            file,
+            Some(operation.offset),
+        );
         match operation.act {
             Act::Read => self.ring.read(slot, operation.offset)?,
             Act::Write => {
@@ -132,17 +138,17 @@ impl Queue<'_, '_, '_> {
                 self.ring.write(slot, operation.offset)?;
             }
         }
-        self.flights[slot] = Some((start_ns, Flight::Block(operation)));
+        self.flights[slot] = Some((start_ns, InFlight::Block(operation)));
         Ok(())
     }
 
-    fn sync(&mut self, slot: usize, kind: SyncKind, class: usize, synced: Synced) -> std::io::Result<()> {
-        self.worker.recorder.begin_at(Level::Flight(slot), class, self.now_ns, Some(self.chooser.file), None);
+    fn sync(&mut self, slot: usize, kind: SyncMethod, class: usize, synced: Synced) -> std::io::Result<()> {
+        self.worker.recorder.begin_at(OperationLevel::Flight(slot), class, self.now_ns, Some(self.chooser.file), None);
         match kind {
-            SyncKind::SyncFileRange => self.ring.sync_range(slot)?,
-            kind => self.ring.sync(slot, kind == SyncKind::Fdatasync)?,
+            SyncMethod::SyncFileRange => self.ring.sync_range(slot)?,
+            kind => self.ring.sync(slot, kind == SyncMethod::Fdatasync)?,
         }
-        self.flights[slot] = Some((self.now_ns, Flight::Sync(class, synced)));
+        self.flights[slot] = Some((self.now_ns, InFlight::Sync(class, synced)));
         Ok(())
     }
 
@@ -151,17 +157,17 @@ impl Queue<'_, '_, '_> {
         self.free.push(slot);
         let result = usize::try_from(result).map_err(|_| -result);
         let (class, judged) = match flight {
-            Flight::Block(operation) => {
+            InFlight::Block(operation) => {
                 self.worker.done(1);
                 (operation.class, self.chooser.judge(&operation, result, self.ring.buffer(slot)))
             }
-            Flight::Sync(class, synced) => {
+            InFlight::Sync(class, synced) => {
                 self.chooser.synced(&synced, result.is_ok());
-                (class, result.map(|_| 0).map_err(|errno| Failure { errno, ..Failure::default() }))
+                (class, result.map(|_| 0).map_err(|errno| IoFailure { errno, ..IoFailure::default() }))
             }
         };
         let file = Some(self.chooser.file);
-        let counted = self.worker.finish_at(Level::Flight(slot), class, start_ns, self.now_ns, file, judged);
+        let counted = self.worker.finish_at(OperationLevel::Flight(slot), class, start_ns, self.now_ns, file, judged);
         self.has_failed |= counted.is_err();
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// The layout of IOR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Layout {
+pub(crate) struct RankLayout {
     /// Bytes of one call.
     pub transfer_bytes: u64,
     /// Bytes of a rank that lie together; a multiple of a transfer.
@@ -23,7 +23,7 @@ pub(crate) struct Layout {
     pub shared: bool,
 }
 
-impl Layout {
+impl RankLayout {
     /// Transfers of one rank.
     pub(crate) fn transfers(&self) -> u64 {
         self.block_bytes / self.transfer_bytes * self.segments
@@ -44,23 +44,23 @@ impl Layout {
 mod tests {
     use proptest::prelude::*;
 
-    use super::Layout;
+    use super::RankLayout;
 
     #[test]
     fn the_picture_is_right() {
-        let shared = Layout { transfer_bytes: 10, block_bytes: 20, segments: 2, shared: true };
+        let shared = RankLayout { transfer_bytes: 10, block_bytes: 20, segments: 2, shared: true };
         let offsets =
-            |layout: Layout, rank| (0..layout.transfers()).map(|i| layout.offset(rank, 2, i)).collect::<Vec<_>>();
+            |layout: RankLayout, rank| (0..layout.transfers()).map(|i| layout.offset(rank, 2, i)).collect::<Vec<_>>();
         assert_eq!(offsets(shared, 0), [0, 10, 40, 50]);
         assert_eq!(offsets(shared, 1), [20, 30, 60, 70]);
-        let own = Layout { shared: false, ..shared };
+        let own = RankLayout { shared: false, ..shared };
         assert_eq!((offsets(own, 0), offsets(own, 1)), (vec![0, 10, 20, 30], vec![0, 10, 20, 30]));
     }
 
     proptest! {
         #[test]
         fn the_ranks_cover_a_shared_file_once(transfer in 1..5_u64, each in 1..5_u64, segments in 1..5_u64, ranks in 1..6_u64) {
-            let layout = Layout { transfer_bytes: transfer, block_bytes: transfer * each, segments, shared: true };
+            let layout = RankLayout { transfer_bytes: transfer, block_bytes: transfer * each, segments, shared: true };
             let mut offsets: Vec<u64> = (0..ranks)
                 .flat_map(|rank| (0..layout.transfers()).map(move |index| layout.offset(rank, ranks, index)))
                 .collect();

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::layout::Layout;
+use super::layout::RankLayout;
 use crate::error::LoadError;
-use crate::job::values::Values;
+use crate::job::values::JobValues;
 use crate::stamp;
 
 /// What a file system may want offsets and lengths to be multiples of, where the page cache is passed by.
@@ -15,7 +15,7 @@ const MOST_AT_RANDOM: u64 = 1 << 28;
 /// What the ranks do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Action {
+pub(super) enum RankAction {
     /// Write.
     Write,
     /// Read.
@@ -26,10 +26,10 @@ pub(super) enum Action {
 
 /// The job, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ranks {
+pub struct RanksJob {
     pub(super) set: usize,
-    pub(super) action: Action,
-    pub(super) layout: Layout,
+    pub(super) action: RankAction,
+    pub(super) layout: RankLayout,
     /// Each takes the part of the rank that comes so many after it.
     pub(super) shift: u64,
     /// Whether a rank makes its transfers in random order.
@@ -51,13 +51,13 @@ pub struct Ranks {
     pub(super) close: usize,
 }
 
-impl Ranks {
-    pub(crate) fn resolve(values: &mut Values<'_, '_>) -> Result<Ranks, LoadError> {
+impl RanksJob {
+    pub(crate) fn resolve(values: &mut JobValues<'_, '_>) -> Result<RanksJob, LoadError> {
         let word = values.word("action")?.unwrap_or_default();
         let action = match word.as_str() {
-            "read" => Action::Read,
-            "check" => Action::Check,
-            _ => Action::Write,
+            "read" => RankAction::Read,
+            "check" => RankAction::Check,
+            _ => RankAction::Write,
         };
         let shared = values.flag("shared")?;
         let apart = !shared && values.flag("apart")?;
@@ -67,10 +67,10 @@ impl Ranks {
             return Err(values.refuse("set", "'ranks' needs 'set'"));
         };
         let (fsync, sync_each) = (values.flag("fsync")?, values.flag("sync_each")?);
-        let ranks = Ranks {
+        let ranks = RanksJob {
             set,
             action,
-            layout: Layout {
+            layout: RankLayout {
                 transfer_bytes: values.whole_or("transfer", 256 << 10, 1)?,
                 block_bytes: values.whole_or("block", 1 << 20, 1)?,
                 segments: values.whole_or("segments", 1, 1)?,
@@ -94,8 +94,8 @@ impl Ranks {
         Ok(ranks)
     }
 
-    fn check(&self, values: &Values<'_, '_>) -> Result<(), LoadError> {
-        let Layout { transfer_bytes, block_bytes, .. } = self.layout;
+    fn check(&self, values: &JobValues<'_, '_>) -> Result<(), LoadError> {
+        let RankLayout { transfer_bytes, block_bytes, .. } = self.layout;
         if !block_bytes.is_multiple_of(transfer_bytes) {
             let message =
                 format!("a block of {block_bytes} bytes is no multiple of a transfer of {transfer_bytes} bytes");
@@ -129,6 +129,6 @@ impl Ranks {
 
     /// Whether ranks write until a time limit and not until all is written.
     pub(crate) fn writes_for_a_time(&self) -> bool {
-        self.action == Action::Write && self.time_ns > 0
+        self.action == RankAction::Write && self.time_ns > 0
     }
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use crate::data::FileId;
-use crate::io_failure::Failure;
+use crate::io_failure::IoFailure;
 use crate::work::Worker;
 
 /// A thread's descriptors while it does the job.
@@ -22,7 +22,7 @@ impl Opened {
 
     /// Writes back what the thread wrote.
     pub(super) fn sync(&self, worker: &mut Worker<'_>, class: usize) {
-        let sync = || self.writer().sync_all().map(|()| 0).map_err(Failure::from);
+        let sync = || self.writer().sync_all().map(|()| 0).map_err(IoFailure::from);
         let _ = worker.time(class, Some(self.id), sync);
     }
 }

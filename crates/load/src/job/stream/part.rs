@@ -1,40 +1,40 @@
 //! The part of a file that a thread goes through.
 
-use crate::job::block::Piece;
+use crate::job::block::Extent;
 
 /// A stretch from a file's begin.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct FilePart {
     pub(super) size_bytes: u64,
     pub(super) block_bytes: u64,
 }
 
-impl Part {
+impl FilePart {
     pub(super) fn is_empty(self) -> bool {
         self.size_bytes == 0
     }
 
     /// Its blocks; the last may be shorter than the others.
-    pub(super) fn pieces(self) -> impl Iterator<Item = Piece> {
-        let Part { size_bytes, block_bytes } = self;
+    pub(super) fn pieces(self) -> impl Iterator<Item = Extent> {
+        let FilePart { size_bytes, block_bytes } = self;
         (0..size_bytes.div_ceil(block_bytes)).map(move |number| {
             let offset = number * block_bytes;
-            Piece { offset, length: block_bytes.min(size_bytes - offset) as usize }
+            Extent { offset, length: block_bytes.min(size_bytes - offset) as usize }
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, Piece};
+    use super::{Extent, FilePart};
 
     #[test]
     fn the_last_block_holds_what_is_left() {
-        let pieces: Vec<Piece> = Part { size_bytes: 10, block_bytes: 4 }.pieces().collect();
+        let pieces: Vec<Extent> = FilePart { size_bytes: 10, block_bytes: 4 }.pieces().collect();
         assert_eq!(
             pieces.iter().map(|piece| (piece.offset, piece.length)).collect::<Vec<_>>(),
             [(0, 4), (4, 4), (8, 2)]
         );
-        assert_eq!(Part { size_bytes: 0, block_bytes: 4 }.pieces().count(), 0);
+        assert_eq!(FilePart { size_bytes: 0, block_bytes: 4 }.pieces().count(), 0);
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::LoadError;
-use crate::job::values::Values;
+use crate::job::values::JobValues;
 
 const USUAL_BLOCK_BYTES: u64 = 1 << 20;
 /// What a file system may want offsets and lengths to be multiples of, where the page cache is passed by.
@@ -12,7 +12,7 @@ const DIRECT_BYTES: u64 = 512;
 /// What is done with the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Action {
+pub(super) enum StreamAction {
     /// Made anew and written.
     Write,
     /// Read.
@@ -25,9 +25,9 @@ pub(super) enum Action {
 
 /// The job, resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Stream {
+pub struct StreamJob {
     pub(super) set: usize,
-    pub(super) action: Action,
+    pub(super) action: StreamAction,
     pub(super) block_bytes: u64,
     pub(super) size_bytes: u64,
     pub(super) class: usize,
@@ -49,20 +49,20 @@ pub struct Stream {
     pub(super) update: f64,
 }
 
-impl Stream {
-    pub(crate) fn resolve(values: &mut Values<'_, '_>) -> Result<Stream, LoadError> {
+impl StreamJob {
+    pub(crate) fn resolve(values: &mut JobValues<'_, '_>) -> Result<StreamJob, LoadError> {
         let set = values.set("set").unwrap_or(0);
         let file_bytes = values.sets()[set].size_bytes;
         let word = values.word("action")?.unwrap_or_default();
         let action = match word.as_str() {
-            "read" | "get" => Action::Read,
-            "rewrite" => Action::Rewrite,
-            "seek" => Action::Seek,
-            _ => Action::Write,
+            "read" | "get" => StreamAction::Read,
+            "rewrite" => StreamAction::Rewrite,
+            "seek" => StreamAction::Seek,
+            _ => StreamAction::Write,
         };
         let sync_each = values.flag("sync_each")?;
         let fsync = values.flag("fsync")? || sync_each;
-        let stream = Stream {
+        let stream = StreamJob {
             set,
             action,
             block_bytes: values.whole_or("block", USUAL_BLOCK_BYTES, 1)?,
@@ -82,13 +82,13 @@ impl Stream {
         Ok(stream)
     }
 
-    fn check(&self, values: &Values<'_, '_>) -> Result<(), LoadError> {
+    fn check(&self, values: &JobValues<'_, '_>) -> Result<(), LoadError> {
         let whole = |bytes: u64| bytes.is_multiple_of(DIRECT_BYTES);
         if self.direct && !(whole(self.block_bytes) && whole(self.size_bytes)) {
             let message = format!("block and size must be multiples of {DIRECT_BYTES} bytes to pass the page cache by");
             return Err(values.refuse("block", message));
         }
-        if self.two_descriptors && self.action != Action::Rewrite {
+        if self.two_descriptors && self.action != StreamAction::Rewrite {
             return Err(values.refuse("descriptors", "only 'rewrite' can use two descriptors"));
         }
         Ok(())
@@ -104,7 +104,7 @@ impl Stream {
 
     /// A block and what is left at the end of the file, where they pass the page cache by.
     pub(crate) fn direct_bytes(&self) -> Option<[u64; 2]> {
-        let size_bytes = if self.action == Action::Seek { 0 } else { self.size_bytes };
+        let size_bytes = if self.action == StreamAction::Seek { 0 } else { self.size_bytes };
         self.direct.then_some([self.block_bytes, size_bytes % self.block_bytes])
     }
 }

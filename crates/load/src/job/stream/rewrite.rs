@@ -2,25 +2,25 @@
 
 use std::io::{Seek, SeekFrom};
 
-use super::calls;
+use super::block_io;
 use super::opened::Opened;
-use crate::io_failure::Failure;
-use crate::job::block::{Block, Piece};
+use crate::io_failure::IoFailure;
+use crate::job::block::{BlockBuffer, Extent};
 
 /// Does that at the descriptors' offsets. With one descriptor it seeks back between read and write, so that the offset,
 /// which the two share, jumps to and fro though both are sequential.
-pub(super) fn rewrite(opened: &Opened, block: &mut Block, piece: Piece) -> Result<u64, Failure> {
+pub(super) fn rewrite(opened: &Opened, block: &mut BlockBuffer, piece: Extent) -> Result<u64, IoFailure> {
     let bytes = block.part(piece);
-    calls::read(&opened.file, bytes, piece)?;
+    block_io::read(&opened.file, bytes, piece)?;
     change(bytes, piece);
     if opened.writer.is_none() {
-        (&opened.file).seek(SeekFrom::Current(-(piece.length as i64))).map_err(Failure::at(piece.offset))?;
+        (&opened.file).seek(SeekFrom::Current(-(piece.length as i64))).map_err(IoFailure::at(piece.offset))?;
     }
-    calls::write(opened.writer(), bytes, piece)
+    block_io::write(opened.writer(), bytes, piece)
 }
 
 /// Changes one byte: the number of the block says which.
-pub(super) fn change(bytes: &mut [u8], piece: Piece) {
+pub(super) fn change(bytes: &mut [u8], piece: Extent) {
     if piece.length > 0 {
         let place = (piece.offset / piece.length as u64) % piece.length as u64;
         bytes[place as usize] = bytes[place as usize].wrapping_add(1);

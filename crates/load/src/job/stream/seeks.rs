@@ -3,16 +3,22 @@
 use std::io::{Seek, SeekFrom};
 
 use super::opened::Opened;
-use super::resolve::Stream;
-use super::{calls, rewrite};
+use super::resolve::StreamJob;
+use super::{block_io, rewrite};
 use crate::clock;
-use crate::io_failure::Failure;
-use crate::job::block::{Block, Piece};
+use crate::io_failure::IoFailure;
+use crate::job::block::{BlockBuffer, Extent};
 use crate::job::patience::Patience;
 use crate::work::Worker;
 
 /// As many seeks as the thread should make, or until the time is over.
-pub(super) fn seek(stream: &Stream, worker: &mut Worker<'_>, opened: &Opened, block: &mut Block, deadline_ns: u64) {
+pub(super) fn seek(
+    stream: &StreamJob,
+    worker: &mut Worker<'_>,
+    opened: &Opened,
+    block: &mut BlockBuffer,
+    deadline_ns: u64,
+) {
     let blocks = stream.size_bytes / stream.block_bytes;
     let mut patience = Patience::default();
     for _ in 0..stream.seeks {
@@ -22,7 +28,7 @@ pub(super) fn seek(stream: &Stream, worker: &mut Worker<'_>, opened: &Opened, bl
         }
         let offset = worker.random.below(blocks) * stream.block_bytes;
         let writes = (worker.random.below(1 << 32) as f64) < stream.update * (1u64 << 32) as f64;
-        let piece = Piece { offset, length: stream.block_bytes as usize };
+        let piece = Extent { offset, length: stream.block_bytes as usize };
         let act = || one(opened, block, piece, writes);
         let start_ns = start_ns.unwrap_or_else(clock::now_ns);
         let result = worker.time_from(start_ns, stream.class, Some(opened.id), act);
@@ -35,14 +41,14 @@ pub(super) fn seek(stream: &Stream, worker: &mut Worker<'_>, opened: &Opened, bl
     }
 }
 
-fn one(opened: &Opened, block: &mut Block, piece: Piece, writes: bool) -> Result<u64, Failure> {
-    (&opened.file).seek(SeekFrom::Start(piece.offset)).map_err(Failure::at(piece.offset))?;
+fn one(opened: &Opened, block: &mut BlockBuffer, piece: Extent, writes: bool) -> Result<u64, IoFailure> {
+    (&opened.file).seek(SeekFrom::Start(piece.offset)).map_err(IoFailure::at(piece.offset))?;
     let bytes = block.part(piece);
-    let read = calls::read(&opened.file, bytes, piece)?;
+    let read = block_io::read(&opened.file, bytes, piece)?;
     if !writes {
         return Ok(read);
     }
     rewrite::change(bytes, piece);
-    (&opened.file).seek(SeekFrom::Start(piece.offset)).map_err(Failure::at(piece.offset))?;
-    calls::write(&opened.file, bytes, piece)
+    (&opened.file).seek(SeekFrom::Start(piece.offset)).map_err(IoFailure::at(piece.offset))?;
+    block_io::write(&opened.file, bytes, piece)
 }

@@ -3,23 +3,23 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use load::data::{self, Hold};
-use load::ledger::{LEDGER, Ledger};
+use load::data::{self, DirectoryLock};
 use load::plan::Plan;
+use load::write_ledger::{LEDGER, WriteLedger};
 
 use crate::commands::run::request::RunRequest;
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
 
 /// Keeps the data that is to be verified from being removed as the leftover that it is, for as long as the answer lives.
-pub(super) fn spare(request: &RunRequest) -> Vec<Hold> {
+pub(super) fn spare(request: &RunRequest) -> Vec<DirectoryLock> {
     if !request.args.verify_after_crash {
         return Vec::new();
     }
     let here = [PathBuf::from(".")];
     let directories = if request.args.directories.is_empty() { &here[..] } else { &request.args.directories };
     let data = |directory: &PathBuf| directory.join(data::directory_name(&request.recipe.name));
-    directories.iter().filter_map(|directory| Hold::take(&data(directory)).ok().flatten()).collect()
+    directories.iter().filter_map(|directory| DirectoryLock::take(&data(directory)).ok().flatten()).collect()
 }
 
 /// Finds the ledger of the run that wrote the data, where that is to be verified.
@@ -64,7 +64,7 @@ pub(super) fn keep_ledger(plan: &mut Plan, run: &Path, screen: &Screen) -> Resul
 }
 
 fn tell(path: &Path, plan: &Plan, screen: &Screen) -> Result<(), Failure> {
-    let ledger = Ledger::open(path).map_err(Failure::machine)?;
+    let ledger = WriteLedger::open(path).map_err(Failure::machine)?;
     let shape = ledger.shape();
     if shape.directories != plan.directories.len() as u64 {
         return Err(Failure::usage(format_args!(

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
 use load::recipe::Recipe;
-use load::value::Kind;
+use load::value::ValueKind;
 
 use crate::commands::run::native_flags;
 use crate::commands::run::request::{DIRECTORY_FLAG, RunArgs, RunRequest};
@@ -71,7 +71,7 @@ fn workload(offer: &Offer) -> Command {
             .value_name(value_name(variable))
             .help_heading("Workload")
             .action(ArgAction::Set);
-        if variable.kind == Kind::Flag {
+        if variable.kind == ValueKind::Flag {
             // `-k` and `--keep` alone say yes; `--keep=false` says no where the recipe's own word is yes.
             arg = arg.num_args(0..=1).require_equals(true).default_missing_value("true");
         }
@@ -91,23 +91,25 @@ fn path_arg(id: &'static str, flag: &load::recipe::PathFlag, help: &'static str,
 
 fn help(variable: &load::recipe::Variable) -> String {
     match variable.kind {
-        Kind::Word => format!("{}: {} [default: {}]", variable.help, variable.words.join(", "), variable.default.text),
-        Kind::Flag if variable.default.text == "0" => variable.help.clone(),
-        Kind::Flag => format!("{} [default: yes]", variable.help),
+        ValueKind::Word => {
+            format!("{}: {} [default: {}]", variable.help, variable.words.join(", "), variable.default.text)
+        }
+        ValueKind::Flag if variable.default.text == "0" => variable.help.clone(),
+        ValueKind::Flag => format!("{} [default: yes]", variable.help),
         _ => format!("{} [default: {}]", variable.help, variable.default.text),
     }
 }
 
 fn value_name(variable: &load::recipe::Variable) -> String {
     match (variable.kind, variable.plain.as_deref()) {
-        (Kind::Size, Some("m")) => "MB".to_owned(),
-        (Kind::Duration, Some("s")) => "SECONDS".to_owned(),
-        (Kind::Size, _) => "SIZE".to_owned(),
-        (Kind::Duration, _) => "T".to_owned(),
-        (Kind::Percent, _) => "PERCENT".to_owned(),
-        (Kind::Count | Kind::Number, _) => "N".to_owned(),
-        (Kind::Flag, _) => "BOOL".to_owned(),
-        (Kind::Word, _) => "WORD".to_owned(),
+        (ValueKind::Size, Some("m")) => "MB".to_owned(),
+        (ValueKind::Duration, Some("s")) => "SECONDS".to_owned(),
+        (ValueKind::Size, _) => "SIZE".to_owned(),
+        (ValueKind::Duration, _) => "T".to_owned(),
+        (ValueKind::Percent, _) => "PERCENT".to_owned(),
+        (ValueKind::Count | ValueKind::Number, _) => "N".to_owned(),
+        (ValueKind::Flag, _) => "BOOL".to_owned(),
+        (ValueKind::Word, _) => "WORD".to_owned(),
     }
 }
 

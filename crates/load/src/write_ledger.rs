@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::data::FileId;
 use crate::error::LoadError;
-use crate::stamp::{Expected, Owner};
+use crate::stamp::{BlockOwner, Expected};
 use crate::sys::SharedMemory;
 
 /// Name of the ledger in a run directory.
@@ -41,7 +41,7 @@ const DOUBT: u32 = 1 << 31;
 
 /// What the ledger is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct LedgerShape {
     /// The run that owns the data.
     pub run: u64,
     /// Index of the file set.
@@ -58,7 +58,7 @@ pub struct Shape {
 
 /// How many blocks are in which state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Totals {
+pub struct LedgerTotals {
     /// All.
     pub blocks: u64,
     /// Those of which a write was acknowledged as durable.
@@ -68,20 +68,20 @@ pub struct Totals {
 }
 
 /// The ledger of a run.
-pub struct Ledger {
+pub struct WriteLedger {
     memory: SharedMemory,
-    shape: Shape,
+    shape: LedgerShape,
 }
 
 /// The part of the ledger that is about one file.
 #[derive(Clone, Copy)]
-pub struct Account<'a> {
-    ledger: &'a Ledger,
+pub struct FileLedger<'a> {
+    ledger: &'a WriteLedger,
     number: u64,
     blocks: &'a [AtomicU32],
 }
 
-impl Shape {
+impl LedgerShape {
     /// The identity of file number `number`.
     pub fn file(&self, number: u64) -> FileId {
         let directories = self.directories.max(1);
@@ -92,9 +92,9 @@ impl Shape {
         [self.run, self.set, self.files, self.directories, self.blocks, self.block_bytes]
     }
 
-    fn from_words(words: [u64; SHAPE_WORDS]) -> Shape {
+    fn from_words(words: [u64; SHAPE_WORDS]) -> LedgerShape {
         let [run, set, files, directories, blocks, block_bytes] = words;
-        Shape { run, set, files, directories, blocks, block_bytes }
+        LedgerShape { run, set, files, directories, blocks, block_bytes }
     }
 
     /// Bytes of the words, and of the whole ledger; `None` where no machine could hold it.
@@ -105,9 +105,9 @@ impl Shape {
     }
 }
 
-impl Ledger {
+impl WriteLedger {
     /// Makes a ledger: in a file, or in memory alone where there is no path.
-    pub fn create(path: Option<&Path>, shape: Shape) -> Result<Ledger, LoadError> {
+    pub fn create(path: Option<&Path>, shape: LedgerShape) -> Result<WriteLedger, LoadError> {
         let failed = |error: io::Error| match path {
             Some(path) => LoadError::data("make the ledger", path)(error),
             None => LoadError::process("make the ledger")(error),
@@ -120,7 +120,7 @@ impl Ledger {
             }
             None => SharedMemory::create(sizes.0, sizes.1).map(|(_, memory)| memory),
         };
-        let ledger = Ledger { memory: memory.map_err(failed)?, shape };
+        let ledger = WriteLedger { memory: memory.map_err(failed)?, shape };
         for (index, word) in shape.words().into_iter().enumerate() {
             ledger.word(SHAPE + index, Some(word));
         }
@@ -129,7 +129,7 @@ impl Ledger {
     }
 
     /// Opens the ledger of an earlier run.
-    pub fn open(path: &Path) -> Result<Ledger, LoadError> {
+    pub fn open(path: &Path) -> Result<WriteLedger, LoadError> {
         let refuse = |why: &str| LoadError::NoLedger { path: path.to_owned(), why: why.to_owned() };
         let mut file = File::options().read(true).write(true).open(path).map_err(LoadError::data("open", path))?;
         let mut header = [0; HEADER_WORDS * 8];
@@ -138,16 +138,16 @@ impl Ledger {
         if word(0) != MAGIC {
             return Err(refuse("it is not a ledger, or was cut off before it was one"));
         }
-        let shape = Shape::from_words(std::array::from_fn(|index| word(SHAPE + index)));
+        let shape = LedgerShape::from_words(std::array::from_fn(|index| word(SHAPE + index)));
         let length = file.metadata().map_err(LoadError::data("look at", path))?.len();
         let sizes = shape.sizes().filter(|sizes| sizes.1 as u64 == length && shape.block_bytes > 0);
         let sizes = sizes.ok_or_else(|| refuse("it has another size than it says"))?;
         let memory = SharedMemory::in_file(&file, sizes.0, sizes.1, false).map_err(LoadError::data("map", path))?;
-        Ok(Ledger { memory, shape })
+        Ok(WriteLedger { memory, shape })
     }
 
     /// What it is about.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> LedgerShape {
         self.shape
     }
 
@@ -165,15 +165,15 @@ impl Ledger {
     ///
     /// # Panics
     /// If there is no such file.
-    pub fn account(&self, number: u64) -> Account<'_> {
+    pub fn account(&self, number: u64) -> FileLedger<'_> {
         let length = 2 * self.shape.blocks as usize;
         let start = number as usize * length;
-        Account { ledger: self, number, blocks: &self.memory.halves()[start..start + length] }
+        FileLedger { ledger: self, number, blocks: &self.memory.halves()[start..start + length] }
     }
 
     /// Counts blocks.
-    pub fn totals(&self) -> Totals {
-        let mut totals = Totals { blocks: self.shape.files * self.shape.blocks, ..Totals::default() };
+    pub fn totals(&self) -> LedgerTotals {
+        let mut totals = LedgerTotals { blocks: self.shape.files * self.shape.blocks, ..LedgerTotals::default() };
         for number in 0..self.shape.files {
             let account = self.account(number);
             for block in 0..self.shape.blocks {
@@ -195,10 +195,10 @@ impl Ledger {
     }
 }
 
-impl Account<'_> {
+impl FileLedger<'_> {
     /// Its file.
-    pub fn owner(&self) -> Owner {
-        Owner { run: self.ledger.shape.run, file: self.ledger.shape.file(self.number) }
+    pub fn owner(&self) -> BlockOwner {
+        BlockOwner { run: self.ledger.shape.run, file: self.ledger.shape.file(self.number) }
     }
 
     /// Says whether a thread works on the file, so that others leave it alone.

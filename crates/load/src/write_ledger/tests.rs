@@ -1,12 +1,12 @@
-use super::{HEADER_WORDS, Ledger, Shape};
+use super::{HEADER_WORDS, LedgerShape, WriteLedger};
 use crate::data::FileId;
 
-const SHAPE: Shape = Shape { run: 9, set: 1, files: 3, directories: 2, blocks: 5, block_bytes: 4096 };
+const SHAPE: LedgerShape = LedgerShape { run: 9, set: 1, files: 3, directories: 2, blocks: 5, block_bytes: 4096 };
 
-fn in_file() -> (tempfile::TempDir, std::path::PathBuf, Ledger) {
+fn in_file() -> (tempfile::TempDir, std::path::PathBuf, WriteLedger) {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("ledger");
-    let ledger = Ledger::create(Some(&path), SHAPE).unwrap();
+    let ledger = WriteLedger::create(Some(&path), SHAPE).unwrap();
     (home, path, ledger)
 }
 
@@ -17,7 +17,7 @@ fn what_was_noted_is_there_when_it_is_opened_again() {
     let account = ledger.account(2);
     assert_eq!((account.issue(4), account.issue(4), account.issue(3)), (1, 2, 1));
     account.acknowledge(4, 1);
-    let again = Ledger::open(&path).unwrap();
+    let again = WriteLedger::open(&path).unwrap();
     assert_eq!((again.shape(), again.is_filled()), (SHAPE, true));
     let expected = again.account(2).expected_after_crash(4);
     assert_eq!((expected.least, expected.most, expected.whole), (1, 2, false));
@@ -28,7 +28,7 @@ fn what_was_noted_is_there_when_it_is_opened_again() {
 
 #[test]
 fn a_failed_write_leaves_a_block_in_doubt_until_the_next() {
-    let ledger = Ledger::create(None, SHAPE).unwrap();
+    let ledger = WriteLedger::create(None, SHAPE).unwrap();
     let account = ledger.account(0);
     account.issue(0);
     assert_eq!(account.expected_now(0).map(|expected| (expected.least, expected.most)), Some((1, 1)));
@@ -40,7 +40,7 @@ fn a_failed_write_leaves_a_block_in_doubt_until_the_next() {
 
 #[test]
 fn acknowledgements_never_go_back() {
-    let ledger = Ledger::create(None, SHAPE).unwrap();
+    let ledger = WriteLedger::create(None, SHAPE).unwrap();
     let account = ledger.account(0);
     [7, 5].into_iter().for_each(|generation| account.acknowledge(0, generation));
     assert_eq!(account.expected_after_crash(0).least, 7);
@@ -53,11 +53,11 @@ fn what_is_no_ledger_is_refused() {
     let refused = |bytes: &[u8]| {
         let other = home.path().join("other");
         std::fs::write(&other, bytes).unwrap();
-        Ledger::open(&other).err().expect("it is no ledger").to_string()
+        WriteLedger::open(&other).err().expect("it is no ledger").to_string()
     };
     assert!(refused(b"").contains("too short"));
     assert!(refused(&[7; HEADER_WORDS * 8]).contains("not a ledger"));
     let whole = std::fs::read(&path).unwrap();
     assert!(refused(&whole[..whole.len() - 1]).contains("another size"));
-    assert!(Ledger::create(Some(&path), SHAPE).is_err(), "one that is there is not overwritten");
+    assert!(WriteLedger::create(Some(&path), SHAPE).is_err(), "one that is there is not overwritten");
 }
