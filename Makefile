@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build test test-vm lint bench page pictures install dist clean
+.PHONY: all demo build test test-vm lint bench page generated pictures install dist clean
 
 all: build
 
@@ -53,6 +53,10 @@ pictures: build
 # The page's program, from crates/page/web/src. Its bundle is committed, so that nobody else needs node.
 page:
 	cd crates/page/web && npm ci && npm run build
+
+# What is generated from the declarations of columns: tables of docs/FORMAT.md, types of the page's program.
+generated:
+	UPDATE_GENERATED=1 $(CARGO) test --locked -p archive -p page --lib -- is_generated
 
 install: build
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/stallscope

@@ -1,13 +1,14 @@
-//! `requests`: block requests, one by one. There may be hundreds of thousands a second, so that a row costs neither an
+//! `requests`: individual block requests. There may be hundreds of thousands a second, so that a row costs neither an
 //! allocation nor more bytes than it must: the moments of a request's life are small numbers before its end.
 
 use arrow_array::ArrayRef;
-use arrow_array::types::{Int32Type, Int64Type, UInt32Type, UInt64Type};
-use arrow_schema::{DataType, Field};
-use model::stall::RequestRecord;
+use model::block::{DeviceNumber, Kind};
+use model::stall::{KindCounts, RequestRecord};
 
-use super::column::{flags, maybe_numbers, numbers, optional, required, texts, written};
-use super::{ColumnError, Columns, Priority, Table, rwbs};
+use super::cell::Cell;
+use super::declare::columns;
+use super::definition::{Column, Priority, Table};
+use super::reader::{ColumnError, Columns};
 
 /// One row for each request.
 pub(crate) struct Requests;
@@ -17,85 +18,47 @@ impl Table for Requests {
     const NAME: &'static str = "requests";
     const PRIORITY: Priority = Priority::Trace;
 
-    fn columns() -> Vec<Field> {
-        vec![
-            required("request", DataType::UInt32, "id"),
-            required("device", DataType::Utf8, "text"),
-            required("sector", DataType::UInt64, "sectors"),
-            required("bytes", DataType::UInt32, "bytes"),
-            required("kind", DataType::Utf8, "text"),
-            required("tid", DataType::UInt32, "id"),
-            required("merges", DataType::UInt32, "count"),
-            optional("queued_before_ns", DataType::Int64, "nanoseconds"),
-            optional("got_before_ns", DataType::Int64, "nanoseconds"),
-            optional("inserted_before_ns", DataType::Int64, "nanoseconds"),
-            optional("issued_before_ns", DataType::Int64, "nanoseconds"),
-            required("completed_ns", DataType::UInt64, "nanoseconds"),
-            optional("errno", DataType::Int32, "errno"),
-            required("throttled", DataType::Boolean, "flag"),
-            required("in_flight", DataType::Utf8, "text"),
-            required("overtaken_by", DataType::Utf8, "text"),
-        ]
-    }
-
-    fn encode(rows: &[RequestRecord]) -> Vec<ArrayRef> {
-        let before = |moment: fn(&RequestRecord) -> Option<u64>| {
-            maybe_numbers::<Int64Type, _>(rows, |row| Some(row.completed_ns.wrapping_sub(moment(row)?) as i64))
-        };
-        vec![
-            numbers::<UInt32Type, _>(rows, |row| row.request),
-            written(rows, |row| &row.device, rwbs::write_device),
-            numbers::<UInt64Type, _>(rows, |row| row.sector),
-            numbers::<UInt32Type, _>(rows, |row| row.bytes),
-            texts(rows, |row| rwbs::letters(row.kind)),
-            numbers::<UInt32Type, _>(rows, |row| row.tid),
-            numbers::<UInt32Type, _>(rows, |row| row.merges),
-            before(|row| row.queued_ns),
-            before(|row| row.got_ns),
-            before(|row| row.inserted_ns),
-            before(|row| row.issued_ns),
-            numbers::<UInt64Type, _>(rows, |row| row.completed_ns),
-            maybe_numbers::<Int32Type, _>(rows, |row| row.errno),
-            flags(rows, |row| row.throttled),
-            written(rows, |row| &row.in_flight, rwbs::write_counts),
-            written(rows, |row| &row.overtaken_by, rwbs::write_counts),
-        ]
-    }
-
-    fn decode(columns: &Columns<'_>) -> Result<Vec<RequestRecord>, ColumnError> {
-        let (request, sector, bytes) = (columns.u32("request")?, columns.u64("sector")?, columns.u32("bytes")?);
-        let (device, kind) = (columns.text("device")?, columns.text("kind")?);
-        let (tid, merges) = (columns.u32("tid")?, columns.u32("merges")?);
-        let (queued, got) = (columns.maybe_i64("queued_before_ns")?, columns.maybe_i64("got_before_ns")?);
-        let (inserted, issued) = (columns.maybe_i64("inserted_before_ns")?, columns.maybe_i64("issued_before_ns")?);
-        let (completed, errno) = (columns.u64("completed_ns")?, columns.maybe_i32("errno")?);
-        let (throttled, in_flight) = (columns.flags("throttled")?, columns.text("in_flight")?);
-        let overtaken_by = columns.text("overtaken_by")?;
-        let row = |row| {
-            let unknown = |name, text| ColumnError::new(name, format!("'{text}' is not known"));
-            let counts = |name, text| rwbs::counts(text).ok_or_else(|| unknown(name, text));
-            let completed_ns = completed.value(row);
-            let moment = |before: Option<i64>| before.map(|before| completed_ns.wrapping_sub(before as u64));
-            Ok(RequestRecord {
-                request: request.value(row),
-                device: rwbs::device(device.value(row)).ok_or_else(|| unknown("device", device.value(row)))?,
-                sector: sector.value(row),
-                bytes: bytes.value(row),
-                kind: rwbs::kind(kind.value(row)).ok_or_else(|| unknown("kind", kind.value(row)))?,
-                tid: tid.value(row),
-                merges: merges.value(row),
-                queued_ns: moment(queued.get(row)),
-                got_ns: moment(got.get(row)),
-                inserted_ns: moment(inserted.get(row)),
-                issued_ns: moment(issued.get(row)),
-                completed_ns,
-                errno: errno.get(row),
-                throttled: throttled.value(row),
-                in_flight: counts("in_flight", in_flight.value(row))?,
-                overtaken_by: counts("overtaken_by", overtaken_by.value(row))?,
-            })
-        };
-        (0..columns.rows()).map(row).collect()
+    columns! { RequestRecord;
+        /// number within the run
+        request: u32, "id";
+        /// `major,minor`
+        device: DeviceNumber, "text";
+        /// first sector, of 512 bytes
+        sector: u64, "sectors";
+        /// completed
+        bytes: u32, "bytes";
+        /// operation, in the letters of blktrace's RWBS column: `R`, `WS`, `RAM`, `FWFS`
+        kind: Kind, "text";
+        /// thread that submitted it; 0: unknown
+        tid: u32, "id";
+        /// bios merged into it
+        merges: u32, "count";
+        /// its first bio entered the block layer this long before `completed_ns`: when its task went to sleep for lack
+        /// of a request, else at the allocation
+        queued_before_ns: Option<i64> = |row| before(row, row.queued_ns), "nanoseconds";
+        /// it was allocated this long before `completed_ns`
+        got_before_ns: Option<i64> = |row| before(row, row.got_ns), "nanoseconds";
+        /// it was inserted into the I/O scheduler this long before `completed_ns`
+        inserted_before_ns: Option<i64> = |row| before(row, row.inserted_ns), "nanoseconds";
+        /// it was last issued to the device this long before `completed_ns`
+        issued_before_ns: Option<i64> = |row| before(row, row.issued_ns), "nanoseconds";
+        /// completion
+        completed_ns: u64, "nanoseconds";
+        /// status of the completion; null: success
+        errno: Option<i32>, "errno";
+        /// throttled by its cgroup before it was queued
+        throttled: bool, "flag";
+        /// other requests of the device in the queue or at the device when it came, by kind: `R445 RM22` is 445 of
+        /// kind `R` and 22 of `RM`; empty: none, or unknown
+        in_flight: KindCounts, "text";
+        /// requests that came after it and completed before it, by kind
+        overtaken_by: KindCounts, "text";
+        read {
+            queued_ns: moment(completed_ns, queued_before_ns),
+            got_ns: moment(completed_ns, got_before_ns),
+            inserted_ns: moment(completed_ns, inserted_before_ns),
+            issued_ns: moment(completed_ns, issued_before_ns),
+        }
     }
 
     fn span_ns(row: &RequestRecord) -> Option<(u64, u64)> {
@@ -106,4 +69,14 @@ impl Table for Requests {
         let counts = size_of_val(row.in_flight.as_slice()) + size_of_val(row.overtaken_by.as_slice());
         size_of::<RequestRecord>() + counts
     }
+}
+
+/// How long before a request's completion a moment was.
+fn before(request: &RequestRecord, moment: Option<u64>) -> Option<i64> {
+    Some(request.completed_ns.wrapping_sub(moment?) as i64)
+}
+
+/// The moment that was this long before the completion.
+fn moment(completed_ns: u64, before_ns: Option<i64>) -> Option<u64> {
+    Some(completed_ns.wrapping_sub(before_ns? as u64))
 }

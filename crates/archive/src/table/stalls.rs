@@ -1,12 +1,12 @@
-//! `stalls`: time that tasks were seen to lose.
+//! `stalls`: time that tasks lost.
 
 use arrow_array::ArrayRef;
-use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
-use arrow_schema::{DataType, Field};
 use model::stall::{StallKind, StallRecord};
 
-use super::column::{maybe_numbers, maybe_texts, numbers, optional, required, texts};
-use super::{ColumnError, Columns, Priority, Table};
+use super::cell::{Cell, Later};
+use super::declare::columns;
+use super::definition::{Column, Priority, Table};
+use super::reader::{ColumnError, Columns};
 
 /// One row for each slow system call, wait and span, and for each sum of short ones.
 pub(crate) struct Stalls;
@@ -16,89 +16,47 @@ impl Table for Stalls {
     const NAME: &'static str = "stalls";
     const PRIORITY: Priority = Priority::Trace;
 
-    fn columns() -> Vec<Field> {
-        vec![
-            required("kind", DataType::Utf8, "text"),
-            required("tid", DataType::UInt32, "id"),
-            required("start_ns", DataType::UInt64, "nanoseconds"),
-            required("duration_ns", DataType::UInt64, "nanoseconds"),
-            required("busy_ns", DataType::UInt64, "nanoseconds"),
-            required("count", DataType::UInt64, "count"),
-            optional("state", DataType::UInt32, "flags"),
-            optional("woken_ns", DataType::UInt64, "nanoseconds"),
-            optional("waker_tid", DataType::UInt32, "id"),
-            optional("stack", DataType::UInt32, "id"),
-            optional("waker_stack", DataType::UInt32, "id"),
-            optional("request", DataType::UInt32, "id"),
-            optional("tracepoint", DataType::Utf8, "text"),
-            optional("detail", DataType::Utf8, "text"),
-            optional("call", DataType::Utf8, "text"),
-            optional("path", DataType::Utf8, "text"),
-            optional("bytes", DataType::UInt64, "bytes"),
-            optional("errno", DataType::Int32, "errno"),
-            optional("behind_tid", DataType::UInt32, "id"),
-        ]
-    }
-
-    fn encode(rows: &[StallRecord]) -> Vec<ArrayRef> {
-        vec![
-            texts(rows, |row| row.kind.name()),
-            numbers::<UInt32Type, _>(rows, |row| row.tid),
-            numbers::<UInt64Type, _>(rows, |row| row.start_ns),
-            numbers::<UInt64Type, _>(rows, |row| row.duration_ns),
-            numbers::<UInt64Type, _>(rows, |row| row.busy_ns),
-            numbers::<UInt64Type, _>(rows, |row| row.count),
-            maybe_numbers::<UInt32Type, _>(rows, |row| row.state),
-            maybe_numbers::<UInt64Type, _>(rows, |row| row.woken_ns),
-            maybe_numbers::<UInt32Type, _>(rows, |row| row.waker_tid),
-            maybe_numbers::<UInt32Type, _>(rows, |row| row.stack),
-            maybe_numbers::<UInt32Type, _>(rows, |row| row.waker_stack),
-            maybe_numbers::<UInt32Type, _>(rows, |row| row.request),
-            maybe_texts(rows, |row| row.tracepoint.as_deref()),
-            maybe_texts(rows, |row| row.detail.as_deref()),
-            maybe_texts(rows, |row| row.call.as_deref()),
-            maybe_texts(rows, |row| row.path.as_deref()),
-            maybe_numbers::<UInt64Type, _>(rows, |row| row.bytes),
-            maybe_numbers::<Int32Type, _>(rows, |row| row.errno),
-            maybe_numbers::<UInt32Type, _>(rows, |row| row.behind_tid),
-        ]
-    }
-
-    fn decode(columns: &Columns<'_>) -> Result<Vec<StallRecord>, ColumnError> {
-        let (kind, tid, start) = (columns.text("kind")?, columns.u32("tid")?, columns.u64("start_ns")?);
-        let (duration, busy, count) = (columns.u64("duration_ns")?, columns.u64("busy_ns")?, columns.u64("count")?);
-        let (state, woken) = (columns.maybe_u32("state")?, columns.maybe_u64("woken_ns")?);
-        let (waker_tid, request) = (columns.maybe_u32("waker_tid")?, columns.maybe_u32("request")?);
-        let (stack, waker_stack) = (columns.maybe_u32("stack")?, columns.maybe_u32("waker_stack")?);
-        let (tracepoint, detail) = (columns.maybe_text("tracepoint")?, columns.maybe_text("detail")?);
-        let (call, path) = (columns.maybe_text("call")?, columns.maybe_text("path")?);
-        let (bytes, errno) = (columns.maybe_u64("bytes")?, columns.maybe_i32("errno")?);
-        let behind_tid = columns.later_u32("behind_tid")?;
-        let row = |row| {
-            let unknown = || ColumnError::new("kind", format!("'{}' is not known", kind.value(row)));
-            Ok(StallRecord {
-                kind: StallKind::from_name(kind.value(row)).ok_or_else(unknown)?,
-                tid: tid.value(row),
-                start_ns: start.value(row),
-                duration_ns: duration.value(row),
-                busy_ns: busy.value(row),
-                count: count.value(row),
-                state: state.get(row),
-                woken_ns: woken.get(row),
-                waker_tid: waker_tid.get(row),
-                stack: stack.get(row),
-                waker_stack: waker_stack.get(row),
-                request: request.get(row),
-                tracepoint: tracepoint.get(row),
-                detail: detail.get(row),
-                call: call.get(row),
-                path: path.get(row),
-                bytes: bytes.get(row),
-                errno: errno.get(row),
-                behind_tid: behind_tid.as_ref().and_then(|behind_tid| behind_tid.get(row)),
-            })
-        };
-        (0..columns.rows()).map(row).collect()
+    columns! { StallRecord;
+        /// `system_call` `off_cpu` `blocked` `still_blocked` `span` `short_sleeps` `short_cpu_waits` `short_spans`
+        /// `short_request_waits`
+        kind: StallKind, "text";
+        /// the task that lost the time: a row of `tasks`
+        tid: u32, "id";
+        /// start
+        start_ns: u64, "nanoseconds";
+        /// from start to end
+        duration_ns: u64, "nanoseconds";
+        /// time lost in between: the duration, or less where the row sums up `count` short losses
+        busy_ns: u64, "nanoseconds";
+        /// losses that the row sums up; 1 for a single one
+        count: u64, "count";
+        /// scheduler state in which the task left the CPU, as in the kernel's `__state`; 0: runnable
+        state: Option<u32>, "flags";
+        /// wakeup; from then on the task waited in the run queue
+        woken_ns: Option<u64>, "nanoseconds";
+        /// thread that woke it; 0: an interrupt of an idle CPU
+        waker_tid: Option<u32>, "id";
+        /// row of `stacks`: the task's stack while it was off the CPU
+        stack: Option<u32>, "id";
+        /// row of `stacks`: the waker's stack at the wakeup
+        waker_stack: Option<u32>, "id";
+        /// row of `requests` whose completion woke the task
+        request: Option<u32>, "id";
+        /// tracepoint pair that bounds the span, or tracepoint that announced the wait
+        tracepoint: Option<String>, "text";
+        /// what the tracepoint's fields say
+        detail: Option<String>, "text";
+        /// system call in which it happened
+        call: Option<String>, "text";
+        /// file of that system call
+        path: Option<String>, "text";
+        /// bytes that the system call moved
+        bytes: Option<u64>, "bytes";
+        /// of a system call that failed
+        errno: Option<i32>, "errno";
+        /// thread that was running before the task came back: the last of those queued before it; known for long
+        /// run-queue waits
+        behind_tid: Later<u32>, "id";
     }
 
     fn span_ns(row: &StallRecord) -> Option<(u64, u64)> {

@@ -1,0 +1,61 @@
+//! The tables of docs/FORMAT.md are those of the declarations.
+
+use std::fs;
+use std::path::Path;
+
+use arrow_schema::DataType;
+
+use super::definition::{Column, Table};
+use super::{Descriptors, Intervals, Metrics, Operations, RequestIntervals, Requests, Samples, Stacks, Stalls, Tasks};
+
+#[test]
+fn format_md_is_generated() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/FORMAT.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let mut generated = page.clone();
+    for (name, columns) in [
+        (Descriptors::NAME, Descriptors::COLUMNS),
+        (Samples::NAME, Samples::COLUMNS),
+        (Metrics::NAME, Metrics::COLUMNS),
+        (Intervals::NAME, Intervals::COLUMNS),
+        (Operations::NAME, Operations::COLUMNS),
+        (Stalls::NAME, Stalls::COLUMNS),
+        (Stacks::NAME, Stacks::COLUMNS),
+        (Requests::NAME, Requests::COLUMNS),
+        (RequestIntervals::NAME, RequestIntervals::COLUMNS),
+        (Tasks::NAME, Tasks::COLUMNS),
+    ] {
+        generated = replaced(&generated, name, &table(columns));
+    }
+    if std::env::var_os("UPDATE_GENERATED").is_some() {
+        fs::write(&path, generated).unwrap();
+    } else {
+        assert!(page == generated, "docs/FORMAT.md is stale: run 'make generated' and commit it");
+    }
+}
+
+/// The page with that text between the table's markers.
+fn replaced(page: &str, name: &str, text: &str) -> String {
+    let (begin, end) = (format!("<!-- columns of {name} -->\n"), "<!-- end -->");
+    let (before, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("docs/FORMAT.md lacks {begin}"));
+    let (_, after) = rest.split_once(end).unwrap_or_else(|| panic!("{name} lacks {end}"));
+    format!("{before}{begin}{text}{end}{after}")
+}
+
+fn table(columns: &[Column]) -> String {
+    let rows = columns.iter().map(|column| {
+        let absent = if column.nullable { " ?" } else { "" };
+        let later = if column.later { ". Older runs lack this column" } else { "" };
+        let (name, unit, doc) = (column.name, column.unit, column.doc.trim());
+        format!("| `{name}` | {}{absent} | {unit} | {doc}{later} |\n", type_name(&(column.data_type)()))
+    });
+    format!("| column | type | unit | |\n|---|---|---|---|\n{}", rows.collect::<String>())
+}
+
+fn type_name(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Utf8 => "string".to_owned(),
+        DataType::List(item) => format!("list of {}", type_name(item.data_type())),
+        other => other.to_string().to_lowercase(),
+    }
+}
