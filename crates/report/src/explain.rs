@@ -1,23 +1,25 @@
-//! An explanation as text: where the time of slow operations went, who is to blame, and the worst one by one.
+//! An explanation as text: where the time of slow operations went, who is to blame, and the worst stalls individually.
 
 mod stalls;
 mod tables;
+mod wording;
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt::Write as _;
 
-use explain::blame::{Cause, Explanation, Stall};
+use explain::blame::{Cause, Explanation, Losses, Stall};
 use model::quantity::Nanoseconds;
 
 use crate::number::{counted, grouped, share};
 use crate::style::{Style, printable};
+pub use wording::words;
 
-/// Stalls shown one by one, unless the person asks for another number.
+/// Stalls shown individually by default.
 pub const STALLS_SHOWN: usize = 5;
 
-/// The whole explanation; of the stalls the worst `limit`.
+/// The whole explanation, with the worst `limit` stalls.
 pub fn text(run: &str, explanation: &Explanation, limit: usize, style: Style) -> String {
     let mut text = String::new();
     headline(&mut text, run, explanation, style);
@@ -38,7 +40,7 @@ pub(crate) fn one_stall(stall: &Stall, style: Style) -> String {
     text
 }
 
-/// What a run ends with: the causes in one sentence, the worst stall, and where there is more.
+/// The lines printed when a run ends: the causes in one sentence, the worst stall, and the command for more.
 pub fn brief(run: &str, explanation: &Explanation, style: Style) -> String {
     let threshold = Nanoseconds(explanation.slower_than_ns);
     let mut text = format!("\n{}\n", style.heading(&format!("Why operations took longer than {threshold}")));
@@ -46,7 +48,11 @@ pub fn brief(run: &str, explanation: &Explanation, style: Style) -> String {
     stalls::worst(&mut text, explanation, style);
     let losses = &explanation.losses;
     if losses.any() {
-        let _ = writeln!(text, " {}", style.remark("not all was recorded; the whole explanation says what is missing"));
+        let _ = writeln!(
+            text,
+            " {}",
+            style.remark("the recording is incomplete; the full explanation lists what is missing")
+        );
     }
     if explanation.slow_operations > 0 {
         let _ = writeln!(text, " {}", style.faint(&format!("more: stallscope explain {}", printable(run))));
@@ -64,7 +70,7 @@ fn headline(text: &mut String, run: &str, explanation: &Explanation, style: Styl
     if let Some(asked_for_ns) = explanation.asked_for_ns {
         let asked_for = Nanoseconds(asked_for_ns);
         let line = format!(
-            "operations between {asked_for} and {threshold} were not kept; record with --slower-than {asked_for}"
+            "operations between {asked_for} and {threshold} were not recorded; record with --slower-than {asked_for}"
         );
         let _ = writeln!(text, "{}", style.remark(&line));
     }
@@ -92,7 +98,7 @@ fn sentence(explanation: &Explanation) -> String {
     format!("{} took {} together: {}.", who(explanation), Nanoseconds(explanation.wall_ns), parts.join(", "))
 }
 
-/// `12 of 4,000 operations and 3 of other programs`; without a load of ours all operations are others'.
+/// `12 of 4,000 operations and 3 of other programs`. A recording without a load has operations of other programs only.
 fn who(explanation: &Explanation) -> String {
     let (all, others) = (explanation.slow_operations, explanation.others);
     let Some(finished) = explanation.operations.filter(|_| all > others) else {
@@ -102,69 +108,13 @@ fn who(explanation: &Explanation) -> String {
     if others > 0 { format!("{own} and {} of other programs", grouped(others)) } else { own }
 }
 
-/// A cause as a person says it.
-pub fn words(cause: Cause) -> &'static str {
-    match cause {
-        Cause::DirectReclaim => "direct reclaim",
-        Cause::ReclaimThrottle => "paused by reclaim",
-        Cause::Shrinker => "shrinking caches",
-        Cause::Compaction => "compaction",
-        Cause::DirtyThrottle => "dirty throttling",
-        Cause::WritebackWait => "waiting for writeback",
-        Cause::Journal => "journal",
-        Cause::FsLog => "file system's log",
-        Cause::FsTransaction => "file system's transaction",
-        Cause::RequestWait => "no free request",
-        Cause::SchedulerQueue => "I/O scheduler's queue",
-        Cause::IoThrottle => "I/O limit of a cgroup",
-        Cause::Device => "device",
-        Cause::Frozen => "frozen file system",
-        Cause::Lock => "lock",
-        Cause::CpuWait => "waiting for a CPU",
-        Cause::PageFault => "page fault",
-        Cause::Swap => "swapping in",
-        Cause::IoWorker => "asynchronous I/O",
-        Cause::NetworkFs => "network file system",
-        Cause::Running => "running",
-        Cause::Unexplained => "unexplained",
-    }
-}
-
-/// A share of unexplained time that is worth a word.
+/// Share of unexplained time above which a remark is printed.
 const MUCH: f64 = 0.1;
 
-/// What makes the figures less sure than they look.
+/// What limits the confidence in the figures.
 fn cautions(text: &mut String, explanation: &Explanation, style: Style) {
     let losses = &explanation.losses;
-    let mut lines: Vec<String> = Vec::new();
-    if explanation.trace.is_none() {
-        lines.push(
-            "the kernel was not traced: only tasks that were seen blocked at a look are explained; record as root, \
-             without --no-trace; 'stallscope doctor' says what is missing"
-                .to_owned(),
-        );
-    }
-    let unexplained = explanation.share(Cause::Unexplained).unwrap_or(0.0);
-    if unexplained >= MUCH && explanation.trace.is_some() {
-        lines.push(format!("{} is unexplained; where it slept stands in 'stalls' of --json", share(unexplained)));
-    }
-    for (what, count) in &losses.lost {
-        lines.push(format!("{} {} lost: shares may be too small", grouped(*count), printable(what)));
-    }
-    for (table, why) in &losses.tables {
-        lines.push(format!("the table '{}' was given up: {}", printable(table), printable(why)));
-    }
-    if losses.damaged > 0 {
-        lines.push(format!("{} left out, because their times cannot be", counted(losses.damaged, "row")));
-    }
-    if losses.unknown_requests > 0 {
-        let waits = counted(losses.unknown_requests, "wait");
-        lines.push(format!("the requests of {waits} are not in the run: their time counts as the device's"));
-    }
-    if explanation.outside > 0 {
-        let slow = counted(explanation.outside, "slow operation");
-        lines.push(format!("{slow} ended outside of the measured time and count nowhere"));
-    }
+    let lines = [confidence(explanation), lost(losses), excluded(explanation)].concat();
     if !lines.is_empty() || !losses.missing.is_empty() {
         text.push('\n');
     }
@@ -176,4 +126,43 @@ fn cautions(text: &mut String, explanation: &Explanation, style: Style) {
         let remedy = remedy.as_deref().map_or_else(String::new, |remedy| format!(" ({})", printable(remedy)));
         let _ = writeln!(text, " {}", style.faint(&format!("without {}: {why}{remedy}", printable(what))));
     }
+}
+
+fn confidence(explanation: &Explanation) -> Vec<String> {
+    let unexplained = explanation.share(Cause::Unexplained).unwrap_or(0.0);
+    if explanation.trace.is_none() {
+        let line = "the kernel was not traced: only tasks found blocked by a poll are explained; record as root, \
+                    without --no-trace; 'stallscope doctor' lists what is missing";
+        return vec![line.to_owned()];
+    }
+    if unexplained < MUCH {
+        return Vec::new();
+    }
+    vec![format!("{} is unexplained; 'stalls' of --json has the stacks", share(unexplained))]
+}
+
+fn lost(losses: &Losses) -> Vec<String> {
+    let lost = losses.lost.iter();
+    let lost =
+        lost.map(|(what, count)| format!("{} {} lost: shares may be too small", grouped(*count), printable(what)));
+    let tables = losses.tables.iter();
+    let tables = tables.map(|(table, why)| format!("table '{}' was abandoned: {}", printable(table), printable(why)));
+    lost.chain(tables).collect()
+}
+
+fn excluded(explanation: &Explanation) -> Vec<String> {
+    let losses = &explanation.losses;
+    let mut lines = Vec::new();
+    if losses.damaged > 0 {
+        lines.push(format!("{} with impossible timestamps; excluded", counted(losses.damaged, "row")));
+    }
+    if losses.unknown_requests > 0 {
+        let waits = counted(losses.unknown_requests, "wait");
+        lines.push(format!("the requests of {waits} are not in the run: their time counts as device time"));
+    }
+    if explanation.outside > 0 {
+        let slow = counted(explanation.outside, "slow operation");
+        lines.push(format!("{slow} ended outside the measurement window; excluded"));
+    }
+    lines
 }

@@ -1,20 +1,22 @@
-//! Findings as JSON: the contract that scripts rely on.
+//! Findings as JSON: the interface for scripts.
 //!
 //! Names keep their meaning once published; times are integers in ns unless the name says otherwise; unknown is `null`.
 
 mod comparison;
 mod explanation;
+mod operation;
 mod phase;
 
-use explain::summary::{FailureCount, OperationSummary, Summary};
+use explain::summary::{FailureCount, Summary};
 use model::operation::OperationRecord;
 use serde_json::{Map, Value, json};
-use statistics::Distribution;
 use statistics::RateSummary;
 
 pub use comparison::{comparison, comparisons, scaling};
 pub(crate) use explanation::{causes, culprit};
 pub use explanation::{explanation, stall};
+use operation::class;
+use phase::seconds;
 
 /// The document of `run --json`, `record --json` and `show --json`.
 pub fn summary(run: &str, summary: &Summary) -> Value {
@@ -30,11 +32,11 @@ pub fn summary(run: &str, summary: &Summary) -> Value {
         "rates": summary.rates.iter().map(|(name, rates)| (format!("{name}_per_s"), rate(rates))).collect::<Map<_, _>>(),
         "phases": summary.phases.iter().map(phase::phase).collect::<Vec<_>>(),
         "slow": summary.slow.iter().map(|slow| (slow.class.clone(), json!(slow.count))).collect::<Map<_, _>>(),
-        "worst": summary.worst.iter().map(operation).collect::<Vec<_>>(),
-        "failed": summary.failed.iter().map(operation).collect::<Vec<_>>(),
+        "worst": summary.worst.iter().map(record).collect::<Vec<_>>(),
+        "failed": summary.failed.iter().map(record).collect::<Vec<_>>(),
         "failures": summary.failures.iter().map(failure).collect::<Vec<_>>(),
         "pressure": summary.pressure.iter().map(|pressure| (format!("{}_{}", pressure.resource, pressure.extent), json!(pressure.share))).collect::<Map<_, _>>(),
-        "memory_box": summary.memory_box.map(|figures| json!({
+        "memory_cgroup": summary.memory_box.map(|figures| json!({
             "limit_bytes": figures.limit_bytes,
             "max_usage_bytes": figures.max_usage_bytes,
             "limit_hits_per_s": figures.limit_hits_per_s,
@@ -67,34 +69,11 @@ fn recording(summary: &Summary) -> Value {
     })
 }
 
-fn class(operation: &OperationSummary) -> Value {
-    let latencies = &operation.latencies;
-    let quantiles = [("p50_ns", 0.50), ("p90_ns", 0.90), ("p95_ns", 0.95), ("p99_ns", 0.99), ("p999_ns", 0.999)];
-    let mut value = json!({
-        "count": latencies.count(),
-        "errors": latencies.errors(),
-        "stuck": operation.stuck,
-        "stuck_oldest_ns": operation.stuck_oldest_ns,
-        "bytes": latencies.bytes(),
-        "mean_ns": latencies.mean_ns(),
-        "max_ns": latencies.max_ns(),
-        "too_few_operations_for": too_few(latencies, &quantiles),
-    });
-    for (name, quantile) in quantiles {
-        value[name] = json!(latencies.quantile_ns(quantile));
-    }
-    value
-}
-
-fn too_few(latencies: &Distribution, quantiles: &[(&'static str, f64)]) -> Vec<&'static str> {
-    quantiles.iter().filter(|(_, quantile)| !latencies.supports(*quantile)).map(|(name, _)| *name).collect()
-}
-
 fn rate(rates: &RateSummary) -> Value {
     json!({ "mean": rates.mean_per_s, "p50": rates.p50_per_s, "p95": rates.p95_per_s, "p99": rates.p99_per_s, "max": rates.max_per_s })
 }
 
-fn operation(operation: &OperationRecord) -> Value {
+fn record(operation: &OperationRecord) -> Value {
     json!({
         "kind": operation.kind,
         "class": operation.class,
@@ -124,8 +103,4 @@ fn failure(failure: &FailureCount) -> Value {
             "start_ns": first.start_ns,
         })),
     })
-}
-
-fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
 }

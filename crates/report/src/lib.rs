@@ -1,6 +1,6 @@
 //! Findings → bytes: text for people, JSON for programs.
 //!
-//! Rendering is pure; whether there is a terminal, and how wide it is, comes in as a [`style::Style`].
+//! Rendering is pure: the terminal's capabilities come in as a [`style::Style`].
 #![forbid(unsafe_code)]
 
 pub mod blk;
@@ -17,4 +17,5 @@ pub mod simulation;
 pub mod sparkline;
 pub mod style;
 pub mod summary;
+mod table;
 pub mod whatif;

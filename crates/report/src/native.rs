@@ -1,4 +1,4 @@
-//! A run's figures in the form of the program that its workload comes from, for the eyes and scripts of its users.
+//! A run's figures in the output format of the tool its workload reproduces, for readers and scripts that know it.
 
 mod bonnie;
 mod fsmark;
@@ -8,10 +8,10 @@ use explain::summary::Summary;
 
 use crate::simoop;
 
-/// Workloads whose original prints lines or columns of its own.
+/// Workloads whose original tool has its own output format.
 pub const WORKLOADS: [&str; 4] = ["bonnie", "fsmark", "ior", "simoop"];
 
-/// The lines that the original would have printed; `None`: the workload is none of [`WORKLOADS`].
+/// The lines the original tool prints; `None` if the workload is not in [`WORKLOADS`].
 pub fn text(summary: &Summary) -> Option<String> {
     match summary.workload.as_str() {
         "simoop" => Some(format!("{}\n{}\n", simoop::FINAL_STATS, simoop::report(summary))),

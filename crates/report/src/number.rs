@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers for people.
 
 use model::quantity::Nanoseconds;
 
@@ -20,12 +20,12 @@ pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// A latency, or a dash where it is unknown.
+/// A latency, or a dash if it is unknown.
 pub fn latency(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".to_owned(), |ns| Nanoseconds(ns).to_string())
 }
 
-/// A share of 0 to 1 as a percentage with sensible digits.
+/// A share of 0 to 1 as a percentage, two significant digits.
 pub fn share(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0 %".to_owned(),
@@ -35,7 +35,7 @@ pub fn share(share: f64) -> String {
     }
 }
 
-/// A rate with three significant digits or so.
+/// A rate with about three significant digits.
 pub fn rate(per_s: f64) -> String {
     match per_s {
         v if v >= 1000.0 => grouped(v.round() as u64),

@@ -1,4 +1,4 @@
-//! The phases of a run one by one: how long each took, what it moved, how evenly over time, and who came last.
+//! The phases of a run: duration, throughput over time, and stragglers.
 
 use comfy_table::Table;
 use explain::summary::{Phase, Summary};
@@ -9,34 +9,34 @@ use crate::number::{grouped, rate};
 use crate::sparkline::sparkline;
 use crate::style::{Style, printable};
 
-/// Steps of a phase's line over time.
+/// Points of a phase's sparkline.
 const MOST_STEPS: usize = 60;
-/// Phases that are repeated may be thousands.
+/// Phases shown: a run that repeats its phases may have thousands.
 const MOST_PHASES: usize = 24;
-/// A spread of the members' times below this share of their median is nothing to speak of.
+/// Least excess of the slowest member over the median, as a share of the median, that is reported.
 const EVEN: f64 = 0.05;
 
-/// What the members of a phase's crew come to.
+/// The members of a phase's crew, summed up.
 #[derive(Debug, Clone, Copy)]
 pub struct Crew<'a> {
-    /// How many.
+    /// Number of members.
     pub members: usize,
-    /// Things that all of them did.
+    /// Items done by all members.
     pub items: u64,
-    /// CPU time of all of them, where it is known of all.
+    /// CPU time of all members; `None` unless it is known for each.
     pub cpu_ns: Option<u64>,
     /// From the common start to the first member's end.
     pub fastest_ns: u64,
-    /// To the middle one's.
+    /// From the common start to the median member's end.
     pub median_ns: u64,
-    /// To the last one's.
+    /// From the common start to the last member's end.
     pub slowest_ns: u64,
-    /// The last one.
+    /// The last member.
     pub slowest: &'a Member,
 }
 
 impl<'a> Crew<'a> {
-    /// Of a phase; `None`: it had none.
+    /// The crew of a phase; `None` if it has none.
     pub fn of(phase: &'a Phase) -> Option<Crew<'a>> {
         let took = |member: &Member| member.end_ns.saturating_sub(member.start_ns);
         let slowest = phase.crew.iter().max_by_key(|member| took(member))?;
@@ -54,13 +54,13 @@ impl<'a> Crew<'a> {
     }
 }
 
-/// Whether the phases tell more than the run as a whole does.
-pub(crate) fn are_worth_a_look(summary: &Summary) -> bool {
+/// Whether the phases add to what the whole run shows.
+pub(crate) fn are_informative(summary: &Summary) -> bool {
     summary.phases.iter().filter(|phase| phase.measured).count() > 1
         || summary.phases.iter().any(|phase| phase.measured && !phase.crew.is_empty())
 }
 
-/// The measured phases, the last of them where there are very many; and how many were left out.
+/// The last measured phases, and the number of those left out.
 fn shown(summary: &Summary) -> (Vec<&Phase>, usize) {
     let measured: Vec<&Phase> = summary.phases.iter().filter(|phase| phase.measured).collect();
     let left_out = measured.len().saturating_sub(MOST_PHASES);
@@ -88,7 +88,7 @@ pub(crate) fn rows(summary: &Summary, table: &mut Table) {
     }
 }
 
-/// What was left out, how each phase went over time, and in which of them one was much slower than the others.
+/// The number of phases left out, throughput over time, and stragglers.
 pub(crate) fn lines(summary: &Summary, style: Style) -> Vec<String> {
     let (phases, left_out) = shown(summary);
     let mut lines = Vec::new();
@@ -101,7 +101,7 @@ pub(crate) fn lines(summary: &Summary, style: Style) -> Vec<String> {
     lines
 }
 
-/// Bytes a second (operations, where no bytes were moved) over the phase's time.
+/// Bytes/s over the phase, or operations/s if it moved no bytes.
 fn over_time(phase: &Phase, width: usize, style: Style) -> Option<String> {
     let moves = phase.progress.iter().any(|progress| progress.bytes > 0);
     let steps = phase.progress.len().min(MOST_STEPS);
@@ -131,7 +131,7 @@ fn straggler(phase: &Phase) -> Option<String> {
         return None;
     }
     Some(format!(
-        "in {} the slowest of {}, {} {}, took {}; the middle one {}",
+        "in {} the slowest of {}, {} {}, took {}; the median {}",
         printable(&phase.name),
         crew.members,
         printable(&crew.slowest.actor),

@@ -1,7 +1,7 @@
 //! The lines that simoop prints, in the form that mmtests' parser reads.
 //!
-//! Every figure is over all of the measured time so far, as simoop's own are; only the first figure of a rate is the
-//! latest interval's. Latencies are in microseconds.
+//! Every figure covers the measured time so far, as in simoop; only the first figure of a rate is that of the
+//! latest interval. Latencies are in microseconds.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use statistics::RateSummary;
 
 use crate::number::{counted, grouped};
 
-/// The line after which the parser begins to read.
+/// The parser reads from this line on.
 pub const WARMUP_COMPLETE: &str = "Warmup complete";
 
-/// The line at which the parser stops reading, followed by the figures of the whole run.
+/// The parser stops at this line; the figures of the whole run follow.
 pub const FINAL_STATS: &str = "Final stats";
 
 /// One report: run time, latencies, rates, and what is stuck.
@@ -56,7 +56,7 @@ fn latency_line(operation: &OperationSummary) -> String {
     )
 }
 
-/// simoop itself writes `avg` without a colon for the work rate and with one for the stalls; parsers know both so.
+/// simoop writes `avg` without a colon for the work rate and with one for the stalls; parsers expect this.
 fn rate_line(label: &str, rates: &RateSummary) -> String {
     let average = if label == "work rate" {
         format!("avg {:.2}/sec", rates.mean_per_s)

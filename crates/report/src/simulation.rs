@@ -1,4 +1,4 @@
-//! Simulations: the figures of each policy side by side, histograms in the forms that people know, hangs.
+//! Simulations: the figures of each policy side by side, histograms in familiar forms, hangs.
 
 mod histogram;
 mod json;
@@ -9,39 +9,39 @@ mod tests;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use model::quantity::{Bytes, Nanoseconds};
 use model::simulation::{Course, Figure, Hang, Origin, Simulation};
 
 use crate::number::{counted, grouped, share};
 use crate::style::{Style, printable};
+use crate::table::{push_table, table};
 
 pub use json::json;
 pub(crate) use json::of_run as json_of_run;
 
-/// A policy that was played.
+/// A simulated policy.
 #[derive(Debug)]
-pub struct Played {
+pub struct PolicyRun {
     /// Its run directory.
     pub run: String,
     /// What was simulated.
     pub simulation: Simulation,
-    /// How it went.
+    /// Its figures, histograms and end.
     pub course: Course,
-    /// How long that took, the writing of the run included.
+    /// Elapsed time, including writing the run.
     pub took: Duration,
 }
 
-/// What stands above everything that a model made.
+/// The line above all output of a model.
 pub fn badge(origin: &Origin) -> String {
     let seed = origin.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
     let (model, policy) = (printable(&origin.model), printable(&origin.policy));
     format!("SIMULATED by the model '{model}', policy '{policy}'{seed}: nothing here was measured on a machine")
 }
 
-/// All of it. `set` are the parameters that the person has set.
-pub fn text(about: &str, set: &[String], seed: u64, played: &[Played], style: Style) -> String {
-    let Some(first) = played.first() else { return String::new() };
+/// The whole text. `set` are the parameters set by the user.
+pub fn text(about: &str, set: &[String], seed: u64, runs: &[PolicyRun], style: Style) -> String {
+    let Some(first) = runs.first() else { return String::new() };
     let mut text = String::new();
     let title = format!("Simulated: {}, seed {seed}", first.simulation.model);
     let _ = writeln!(text, "{}", style.heading(&title));
@@ -50,25 +50,25 @@ pub fn text(about: &str, set: &[String], seed: u64, played: &[Played], style: St
         let _ = writeln!(text, "{}", style.faint(&format!("with {}", printable(&set.join(", ")))));
     }
     text.push('\n');
-    for one in played {
+    for one in runs {
         let _ = writeln!(text, " {}: {}", one.simulation.policy, one.simulation.about);
     }
     text.push('\n');
-    figures(&mut text, played, style);
-    for one in played {
+    figures(&mut text, runs, style);
+    for one in runs {
         text.push_str(&endings(Some(&one.simulation.policy), &one.course, style));
     }
-    for one in played {
+    for one in runs {
         text.push_str(&histograms(Some(&one.simulation.policy), &one.course, style));
     }
     text.push('\n');
-    for one in played {
+    for one in runs {
         let _ = writeln!(text, " {}", style.faint(&pace(one)));
     }
     text
 }
 
-/// What a run shows of its simulation: its figures, its end, its histograms.
+/// The part of a run's summary about its simulation: figures, end, histograms.
 pub fn of_run(course: &Course, style: Style) -> String {
     let mut text = format!("\n{}\n", style.heading("The model's figures"));
     let width = course.figures.iter().map(|figure| figure.name.len()).max().unwrap_or(0);
@@ -81,12 +81,12 @@ pub fn of_run(course: &Course, style: Style) -> String {
     text
 }
 
-/// As many policies beside one another as there is room for, the others below them.
-fn figures(text: &mut String, played: &[Played], style: Style) {
-    let names = names(played);
+/// As many policies side by side as fit the width, the others below.
+fn figures(text: &mut String, runs: &[PolicyRun], style: Style) {
+    let names = names(runs);
     let head = |last: &str| std::iter::once(String::new()).chain(names.iter().cloned()).chain([last.to_owned()]);
     let head: Vec<String> = head("simulated time").collect();
-    let columns: Vec<Vec<String>> = played.iter().map(|one| column(one, &played[0], &names)).collect();
+    let columns: Vec<Vec<String>> = runs.iter().map(|one| column(one, &runs[0], &names)).collect();
     let wide = |column: &[String]| column.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
     let mut from = 0;
     while from < columns.len() {
@@ -103,14 +103,14 @@ fn figures(text: &mut String, played: &[Played], style: Style) {
         from = to;
     }
     if from > 1 {
-        let first = printable(&played[0].simulation.policy);
-        let _ = writeln!(text, " {}", style.faint(&format!("x: times the figure of '{first}'")));
+        let first = printable(&runs[0].simulation.policy);
+        let _ = writeln!(text, " {}", style.faint(&format!("x: ratio to '{first}'")));
     }
 }
 
-/// A policy's name and figures, in the order of their names, and the time that was simulated.
-fn column(one: &Played, first: &Played, names: &[String]) -> Vec<String> {
-    let of = |one: &Played, name: &String| one.course.figures.iter().find(|figure| figure.name == *name).cloned();
+/// A policy's name, its figures in the order of `names`, and the simulated time.
+fn column(one: &PolicyRun, first: &PolicyRun, names: &[String]) -> Vec<String> {
+    let of = |one: &PolicyRun, name: &String| one.course.figures.iter().find(|figure| figure.name == *name).cloned();
     let cell = |name: &String| {
         let Some(figure) = of(one, name) else { return "-".to_owned() };
         let of_first = of(first, name).and_then(|figure| figure.value);
@@ -126,27 +126,18 @@ fn column(one: &Played, first: &Played, names: &[String]) -> Vec<String> {
 }
 
 fn rows(text: &mut String, head: &[String], columns: &[Vec<String>]) {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    for (at, name) in head.iter().enumerate() {
-        let row = std::iter::once(name.clone()).chain(columns.iter().map(|column| column[at].clone()));
-        match at {
-            0 => table.set_header(row),
-            _ => table.add_row(row),
-        };
+    let row = |at: usize| std::iter::once(head[at].clone()).chain(columns.iter().map(move |column| column[at].clone()));
+    let mut table = table(&row(0).collect::<Vec<_>>(), 1);
+    for at in 1..head.len() {
+        table.add_row(row(at));
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    for line in table.lines() {
-        let _ = writeln!(text, " {}", line.trim_end());
-    }
+    push_table(text, &table);
 }
 
-/// Names of figures, each once, in the order of the models.
-fn names(played: &[Played]) -> Vec<String> {
+/// Names of all figures, without repetition, in the models' order.
+fn names(runs: &[PolicyRun]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for figure in played.iter().flat_map(|one| &one.course.figures) {
+    for figure in runs.iter().flat_map(|one| &one.course.figures) {
         if !names.contains(&figure.name) {
             names.push(figure.name.clone());
         }
@@ -154,7 +145,7 @@ fn names(played: &[Played]) -> Vec<String> {
     names
 }
 
-/// How a value relates to that of the first policy; `None` where one is missing or the first is 0.
+/// The ratio to the first policy's value; `None` if one is missing or the first is 0.
 fn ratio(value: Option<f64>, first: Option<f64>) -> Option<f64> {
     let (value, first) = value.zip(first)?;
     (first != 0.0).then(|| value / first)
@@ -194,13 +185,13 @@ fn grouped_float(value: f64) -> String {
     }
 }
 
-/// A hang, told as one: who waits for whom.
+/// A hang: who waits for whom.
 fn endings(policy: Option<&str>, course: &Course, style: Style) -> String {
     let Some(hang) = &course.hang else { return String::new() };
     let mut text = String::new();
     let at = Nanoseconds(hang.at_ns);
     let of = policy.map_or_else(String::new, |policy| format!(" of {}", printable(policy)));
-    let title = format!("HANG: after {at}{of} nothing would ever have happened again");
+    let title = format!("HANG: no progress is possible after {at}{of}");
     let _ = writeln!(text, "\n{}", style.bad(&title));
     for line in waiters(hang) {
         let _ = writeln!(text, "  {line}");
@@ -208,14 +199,14 @@ fn endings(policy: Option<&str>, course: &Course, style: Style) -> String {
     text
 }
 
-/// Waiters that are shown one by one.
+/// Waiters shown individually.
 const WAITERS_SHOWN: usize = 20;
 
-/// Who waits for what, and who could give it.
+/// Who waits for what, and who could provide it.
 pub fn waiters(hang: &Hang) -> Vec<String> {
     let line = |waiter: &model::simulation::Waiter| {
         let from = match waiter.from.is_empty() {
-            true => "nobody can give it".to_owned(),
+            true => "nobody can provide it".to_owned(),
             false => format!("from {}", waiter.from.join(", ")),
         };
         let since = Nanoseconds(waiter.since_ns);
@@ -239,11 +230,11 @@ fn histograms(policy: Option<&str>, course: &Course, style: Style) -> String {
     text
 }
 
-fn pace(one: &Played) -> String {
+fn pace(one: &PolicyRun) -> String {
     let seconds = one.took.as_secs_f64();
     let per_s = if seconds > 0.0 { one.course.events as f64 / seconds } else { 0.0 };
     format!(
-        "{}: {} in {}, {} events/s with the writing; {}",
+        "{}: {} in {}, {} events/s including writing; {}",
         one.simulation.policy,
         counted(one.course.events, "event"),
         Nanoseconds(one.took.as_nanos() as u64),

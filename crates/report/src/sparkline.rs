@@ -1,11 +1,11 @@
-//! A figure over time in one line of text.
+//! A value over time in one line of text.
 
 use crate::style::Style;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII: [char; 8] = ['.', '.', ':', ':', '-', '=', '*', '#'];
 
-/// One character a value, from zero to the largest; a blank where there is none.
+/// One character per value, scaled from zero to the largest; a blank for a missing value.
 pub fn sparkline(values: &[Option<f64>], style: Style) -> String {
     let levels = if style.unicode { BARS } else { ASCII };
     let largest = values.iter().flatten().copied().fold(0.0, f64::max);

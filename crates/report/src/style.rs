@@ -1,6 +1,6 @@
-//! What the place where the text goes can show.
+//! Capabilities of the output: colour, Unicode, width.
 
-/// What may be used to make text readable.
+/// Capabilities of a terminal or file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// ANSI colours.
@@ -30,12 +30,12 @@ impl Style {
         self.paint(text, "32")
     }
 
-    /// Something to know, but not bad by itself.
+    /// A remark: noteworthy, not an error.
     pub fn remark(&self, text: &str) -> String {
         self.paint(text, "33")
     }
 
-    /// Something of less weight.
+    /// Secondary text.
     pub fn faint(&self, text: &str) -> String {
         self.paint(text, "2")
     }
@@ -45,8 +45,7 @@ impl Style {
     }
 }
 
-/// A name that came from outside (a path, a command, a device) made fit for a terminal: control characters, which could
-/// steer it, are shown as escapes.
+/// A name from outside (a path, a command, a device) made safe for a terminal: control characters are escaped.
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
@@ -56,7 +55,7 @@ mod tests {
     use super::printable;
 
     #[test]
-    fn a_hostile_file_name_cannot_steer_the_terminal() {
+    fn control_characters_in_a_file_name_are_escaped() {
         assert_eq!(printable("a\x1b[2Jb\n"), "a\\u{1b}[2Jb\\n");
         assert_eq!(printable("plain-näme"), "plain-näme");
     }

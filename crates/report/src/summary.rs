@@ -1,10 +1,10 @@
-//! A run's summary as text: what a person should know within one screen.
+//! A run's summary as text: one screen.
 
 mod failures;
+mod path;
 
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use explain::summary::{Summary, TimelineRow};
 use model::event::{Ending, RunEvent};
 use model::operation::{OperationKind, OperationRecord};
@@ -15,6 +15,8 @@ use crate::phases;
 use crate::simulation::badge;
 use crate::sparkline::sparkline;
 use crate::style::{Style, printable};
+use crate::table::{push_heading, push_table, table};
+use path::below;
 
 /// The whole summary.
 pub fn text(run: &str, summary: &Summary, style: Style) -> String {
@@ -56,12 +58,19 @@ fn headline(text: &mut String, run: &str, summary: &Summary, style: Style) {
     let _ = writeln!(text, "{}", style.faint(&format!("{}; {}", printable(run), summary.host)));
     let limits = &summary.limits;
     let mut bounds = Vec::new();
-    bounds.extend(limits.memory_bytes.map(|bytes| format!("memory box of {}", Bytes(bytes))));
-    bounds.extend(limits.disk_bytes_per_s.map(|bytes| format!("disk at {}/s each way", Bytes(bytes))));
-    bounds
-        .extend(limits.disk_operations_per_s.map(|count| format!("disk at {} operations/s each way", grouped(count))));
+    bounds.extend(limits.memory_bytes.map(|bytes| format!("limited to {} (memory cgroup)", Bytes(bytes))));
+    bounds.extend(
+        limits
+            .disk_bytes_per_s
+            .map(|bytes| format!("disk limited to {}/s for reads and writes separately", Bytes(bytes))),
+    );
+    bounds.extend(
+        limits
+            .disk_operations_per_s
+            .map(|count| format!("disk limited to {} operations/s for reads and writes separately", grouped(count))),
+    );
     if !bounds.is_empty() {
-        let version = limits.cgroup_version.map_or_else(String::new, |version| format!(" (cgroup v{version})"));
+        let version = limits.cgroup_version.map_or_else(String::new, |version| format!(", cgroup v{version}"));
         let _ = writeln!(text, "{}", style.faint(&format!("{}{version}", bounds.join(", "))));
     }
 }
@@ -73,31 +82,12 @@ fn simulated(text: &mut String, summary: &Summary, style: Style) {
     }
 }
 
-fn table(headings: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(headings);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
-}
-
-fn section(text: &mut String, title: &str, style: Style) {
-    let _ = write!(text, "\n{}\n", style.heading(title));
-}
-
-fn push_table(text: &mut String, table: &Table) {
-    for line in table.lines() {
-        let _ = writeln!(text, " {}", line.trim_end());
-    }
-}
-
 fn operations(text: &mut String, summary: &Summary, style: Style) {
     if summary.operations.is_empty() {
         return;
     }
-    section(text, "Latency of finished operations", style);
-    let mut latencies = table(&["", "count", "mean", "p50", "p95", "p99", "p99.9", "max", "errors"]);
+    push_heading(text, "Latency of finished operations", style);
+    let mut latencies = table(&["", "count", "mean", "p50", "p95", "p99", "p99.9", "max", "errors"], 1);
     let mut unsupported = false;
     for operation in &summary.operations {
         let all = &operation.latencies;
@@ -120,8 +110,7 @@ fn operations(text: &mut String, summary: &Summary, style: Style) {
     }
     push_table(text, &latencies);
     if unsupported {
-        let _ =
-            writeln!(text, "{}", style.faint(" * too few operations for this percentile; a longer run would have it"));
+        let _ = writeln!(text, "{}", style.faint(" * too few samples for this percentile; run longer"));
     }
     for operation in summary.operations.iter().filter(|operation| operation.stuck > 0) {
         let oldest = latency(operation.stuck_oldest_ns);
@@ -132,11 +121,11 @@ fn operations(text: &mut String, summary: &Summary, style: Style) {
 }
 
 fn phases(text: &mut String, summary: &Summary, style: Style) {
-    if !phases::are_worth_a_look(summary) {
+    if !phases::are_informative(summary) {
         return;
     }
-    section(text, "Phases", style);
-    let mut rows = table(&["", "time", "bytes", "bytes/s", "operations/s", "errors"]);
+    push_heading(text, "Phases", style);
+    let mut rows = table(&["", "time", "bytes", "bytes/s", "operations/s", "errors"], 1);
     phases::rows(summary, &mut rows);
     push_table(text, &rows);
     for line in phases::lines(summary, style) {
@@ -148,8 +137,8 @@ fn rates(text: &mut String, summary: &Summary, style: Style) {
     if summary.rates.is_empty() {
         return;
     }
-    section(text, "Rates, per second", style);
-    let mut rates = table(&["", "mean", "p50", "p95", "p99", "max"]);
+    push_heading(text, "Rates, per second", style);
+    let mut rates = table(&["", "mean", "p50", "p95", "p99", "max"], 1);
     for (name, figures) in &summary.rates {
         let show = |per_s: f64| if name == "bytes" { Bytes(per_s as u64).to_string() } else { rate(per_s) };
         rates.add_row([
@@ -169,7 +158,7 @@ fn stalls(text: &mut String, summary: &Summary, style: Style) {
         return;
     }
     let threshold = Nanoseconds(summary.slower_than_ns);
-    section(text, &format!("Stalls: operations slower than {threshold}"), style);
+    push_heading(text, &format!("Stalls: operations slower than {threshold}"), style);
     if summary.slow.is_empty() && summary.worst.is_empty() {
         let _ = writeln!(text, " none");
     }
@@ -196,33 +185,25 @@ fn worst_line(operation: &OperationRecord, summary: &Summary) -> String {
     )
 }
 
-/// A path without the directory under test, where there is only one.
-fn below<'a>(path: &'a str, summary: &Summary) -> &'a str {
-    let [directory] = &summary.directories[..] else { return path };
-    path.strip_prefix(directory.as_str()).map_or(path, |rest| rest.trim_start_matches('/'))
-}
-
 fn pressure(text: &mut String, summary: &Summary, style: Style) {
     if summary.pressure.is_empty() && summary.memory_box.is_none() {
         return;
     }
-    section(text, "Pressure", style);
+    push_heading(text, "Pressure", style);
     for resource in ["memory", "io", "cpu"] {
         let of = |extent: &str| {
             summary.pressure.iter().find(|p| p.resource == resource && p.extent == extent).map(|p| share(p.share))
         };
         if let Some(some) = of("some") {
-            // The machine-wide `full` of the CPU is always 0: some task runs while others wait.
-            let full = of("full")
-                .filter(|_| resource != "cpu")
-                .map_or_else(String::new, |full| format!(", every task {full}"));
-            let _ = writeln!(text, " {resource:<7} some task waited {some} of the time{full}");
+            // Machine-wide CPU `full` is always 0: some task runs while others wait.
+            let full =
+                of("full").filter(|_| resource != "cpu").map_or_else(String::new, |full| format!(", full {full}"));
+            let _ = writeln!(text, " {resource:<7} PSI some {some}{full}");
         }
     }
     if let Some(figures) = summary.memory_box {
-        let used =
-            figures.max_usage_bytes.map_or_else(|| "an unknown part".to_owned(), |bytes| Bytes(bytes).to_string());
-        let _ = write!(text, " box     at most {used} of {} in use", Bytes(figures.limit_bytes));
+        let used = figures.max_usage_bytes.map_or_else(|| "unknown".to_owned(), |bytes| Bytes(bytes).to_string());
+        let _ = write!(text, " cgroup  peak memory usage {used}, limit {}", Bytes(figures.limit_bytes));
         if let Some(hits) = figures.limit_hits_per_s {
             let _ = write!(text, "; limit hit {} times/s", rate(hits));
         }
@@ -238,7 +219,7 @@ fn timeline(text: &mut String, rows: &[TimelineRow], style: Style) {
     if rows.is_empty() {
         return;
     }
-    section(text, "Over time", style);
+    push_heading(text, "Over time", style);
     let width = rows.iter().map(|row| printable(&row.name).chars().count()).max().unwrap_or(0);
     for row in rows {
         let largest = row.values.iter().flatten().copied().fold(0.0, f64::max);
@@ -254,26 +235,26 @@ fn timeline(text: &mut String, rows: &[TimelineRow], style: Style) {
 
 fn recording(text: &mut String, summary: &Summary, style: Style) {
     let recording = &summary.recording;
-    section(text, if summary.simulated.is_some() { "Written" } else { "Recording" }, style);
+    push_heading(text, if summary.simulated.is_some() { "Output" } else { "Recording" }, style);
     let (samples, metrics) = (counted(recording.samples, "sample"), counted(recording.metrics, "metric"));
     let mut parts = vec![format!("{samples} of {metrics}")];
     parts.extend(
         recording
             .cpu_ms_per_sample
             .filter(|_| summary.simulated.is_none())
-            .map(|ms| format!("{ms:.2} ms of CPU a sample")),
+            .map(|ms| format!("{ms:.2} ms of CPU per sample")),
     );
-    parts.extend(recording.bytes_per_sample.map(|bytes| format!("{} bytes a sample", grouped(bytes.round() as u64))));
-    parts.extend(recording.archive_bytes.map(|bytes| format!("{} in all", Bytes(bytes))));
+    parts.extend(recording.bytes_per_sample.map(|bytes| format!("{} bytes per sample", grouped(bytes.round() as u64))));
+    parts.extend(recording.archive_bytes.map(|bytes| format!("{} total", Bytes(bytes))));
     let _ = writeln!(text, " {}", parts.join(", "));
     if let Some(trace) = &recording.trace {
         let programs = match trace.programs_cpu_ns {
             Some(_) => "",
-            None => " (without that of the programs in the kernel, which it does not tell)",
+            None => " (without the BPF programs, whose run time this kernel does not report)",
         };
         let cpu =
             trace.cpu_share().map_or_else(String::new, |of_one| format!(", {} of one CPU{programs}", share(of_one)));
-        let _ = writeln!(text, " {} of the kernel{cpu}", counted(trace.events, "event"));
+        let _ = writeln!(text, " {} traced{cpu}", counted(trace.events, "event"));
     }
     let losses = [
         (recording.late_samples, "late sample"),
@@ -293,7 +274,7 @@ fn remarks(text: &mut String, summary: &Summary, style: Style) {
                 format!("the wall clock stepped by {:.3} s; no duration is affected", *by_ns as f64 / 1e9)
             }
             RunEvent::TableDropped { table, why, .. } => {
-                format!("the table '{table}' was given up: {}", printable(why))
+                format!("table '{table}' was abandoned: {}", printable(why))
             }
             RunEvent::Loss { what, count, .. } => format!("{} {} lost", grouped(*count), printable(what)),
             RunEvent::Note { text, .. } => printable(text),

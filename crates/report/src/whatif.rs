@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use model::prediction::{Latencies, Predicted, Prediction};
 use model::quantity::{Bytes, Nanoseconds};
 use model::simulation::Origin;
@@ -11,6 +10,7 @@ use serde_json::{Value, json};
 use crate::number::{counted, grouped, latency};
 use crate::simulation::badge;
 use crate::style::{Style, printable};
+use crate::table::push_table;
 
 #[cfg(test)]
 mod tests;
@@ -142,21 +142,15 @@ fn percentiles(row: &Latencies) -> [Option<u64>; 3] {
 }
 
 fn table(text: &mut String, prediction: &Prediction) {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(["", "", "requests", "p50", "p90", "p99", "in queue", "at device"]);
+    let headings = ["", "", "requests", "p50", "p90", "p99", "in queue", "at device"];
+    let mut table = crate::table::table(&headings, 2);
     for (at, recorded) in prediction.recorded.iter().enumerate().filter(|(_, row)| row.count > 0) {
         table.add_row(line(recorded.class, "recorded", recorded));
         for predicted in &prediction.predicted {
             table.add_row(line("", &predicted.policy, &predicted.latencies[at]));
         }
     }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    for line in table.lines() {
-        let _ = writeln!(text, " {}", line.trim_end());
-    }
+    push_table(text, &table);
     let _ = writeln!(
         text,
         " -: fewer than ten samples beyond it. Means of the time in the queue, with the wait for a request,"

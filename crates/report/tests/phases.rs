@@ -83,11 +83,11 @@ fn summary(workload: &str, variables: &[(&str, f64)]) -> Summary {
 }
 
 #[test]
-fn a_rewrite_that_drops_to_nothing_and_the_one_that_came_last_are_shown() {
+fn a_rewrite_that_drops_to_zero_and_the_straggler_are_shown() {
     let text = report::summary::text("RUN", &summary("rewrite", &[]), Style::PLAIN);
     let line = text.lines().find(|line| line.contains("from 0 B/s to 8.00 MiB/s")).expect("over time");
     assert!(line.starts_with(" rewrite #..:"), "{line}");
-    assert!(text.contains("in rewrite the slowest of 3, rewriter 2, took 4.00 s; the middle one 1.00 s"), "{text}");
+    assert!(text.contains("in rewrite the slowest of 3, rewriter 2, took 4.00 s; the median 1.00 s"), "{text}");
     assert!(text.contains(" write    1.00 s  4.00 MiB  4.00 MiB          1.00       0"), "{text}");
 }
 
@@ -121,9 +121,9 @@ fn the_line_of_bonnie_has_each_figure_in_its_place() {
 
 #[test]
 fn the_table_of_ior_has_the_figures_of_the_phase() {
-    let told = report::native::text(&summary("ior", &[("block", MIB as f64), ("transfer", 4096.0)])).unwrap();
-    let row: Vec<&str> = told.lines().find(|line| line.starts_with("write ")).unwrap().split_whitespace().collect();
+    let table = report::native::text(&summary("ior", &[("block", MIB as f64), ("transfer", 4096.0)])).unwrap();
+    let row: Vec<&str> = table.lines().find(|line| line.starts_with("write ")).unwrap().split_whitespace().collect();
     assert_eq!(row[1..6], ["4.00", "1.00", "0.000040", "1024.00", "4.00"]);
     assert_eq!(row[6..], ["0.000000", "1.000000", "0.000000", "1.000000", "0"]);
-    assert!(told.ends_with("Max Write: 4.00 MiB/sec (4.19 MB/sec)\n"), "{told}");
+    assert!(table.ends_with("Max Write: 4.00 MiB/sec (4.19 MB/sec)\n"), "{table}");
 }

@@ -131,12 +131,12 @@ fn unknown_is_null_in_json_and_never_zero() {
     assert_eq!(read["max_ns"], 36_896_768_000_u64);
     assert!(document["operations"].get("write").is_none(), "a class that did not occur is absent");
     assert_eq!(document["rates"]["alloc_stalls_per_s"]["p99"], 45.0);
-    assert!(document["memory_box"]["limit_hits_per_s"].is_null());
+    assert!(document["memory_cgroup"]["limit_hits_per_s"].is_null());
     assert_eq!(document["recording"]["bytes_per_sample"], 200.0);
 }
 
 #[test]
-fn failures_are_told_by_kind_with_the_first_place() {
+fn failures_are_listed_by_kind_with_the_first_position() {
     let mut summary = summary();
     let failed = OperationRecord {
         kind: OperationKind::Failed,
@@ -174,7 +174,7 @@ fn failures_are_told_by_kind_with_the_first_place() {
     let squeezed: Vec<String> =
         section.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     assert_eq!(squeezed[1], "write at least 1,234 EIO 12 at 4.0 s, set/0000/003 from byte 4096");
-    assert_eq!(squeezed[2], "write 7 not kept, too many at once");
+    assert_eq!(squeezed[2], "write 7 not recorded: too many at once");
     let document = report::json::summary("RUN", &summary);
     assert_eq!(document["failures"][0]["error"], "EIO");
     assert_eq!(document["failures"][0]["first"]["offset_bytes"], 4096);

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use lifecycle::{DeviceReport, Histogram, Phase, WhoTimes};
 use model::quantity::{Bytes, Nanoseconds};
 
 use super::{BlkFindings, merge_ratio, merged, overhead, slow};
 use crate::number::{grouped, latency, share};
 use crate::style::{Style, printable};
+use crate::table::{push_section, table};
 
 /// Rows of a table of processes or cgroups.
 const ROWS: usize = 15;
@@ -29,22 +29,6 @@ pub fn text(findings: &BlkFindings<'_>, style: Style) -> String {
     who(&mut text, "Cgroups, most bytes first", &findings.report.cgroups, style, u64::to_string);
     slow::section(&mut text, findings, style);
     text
-}
-
-pub(super) fn table(headings: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(headings);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
-}
-
-pub(super) fn push(text: &mut String, title: &str, table: &Table, style: Style) {
-    let _ = write!(text, "\n{}\n", style.heading(title));
-    for line in table.lines() {
-        let _ = writeln!(text, " {}", line.trim_end());
-    }
 }
 
 fn headline(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
@@ -112,7 +96,7 @@ fn warnings(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
 
 fn phases(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
     let mut add = |title: &str, phases: &lifecycle::PerPhase<Histogram>| {
-        let mut rows = table(&["", "count", "min", "mean", "p50", "p99", "max"]);
+        let mut rows = table(&["", "count", "min", "mean", "p50", "p99", "max"], 1);
         for phase in Phase::ALL.into_iter().filter(|&phase| phases[phase].count() > 0) {
             let times = &phases[phase];
             rows.add_row([
@@ -125,7 +109,7 @@ fn phases(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
                 latency(times.max()),
             ]);
         }
-        push(text, title, &rows, style);
+        push_section(text, title, &rows, style);
     };
     add("Phases, all devices", &findings.report.phases);
     if findings.report.devices.len() > 1 {
@@ -139,7 +123,7 @@ fn shares(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
     let mut headings = vec![""];
     headings.extend(Phase::PARTS.iter().map(|phase| phase.name()));
     headings.push("undivided");
-    let mut rows = table(&headings);
+    let mut rows = table(&headings, 1);
     let devices = || findings.report.devices.iter().map(|device| &device.tables);
     let named = findings.report.devices.iter().map(|device| (device.device.to_string(), vec![&device.tables]));
     for (name, tables) in named.chain([("all".to_owned(), devices().collect())]) {
@@ -149,34 +133,18 @@ fn shares(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
         row.push(share(undivided));
         rows.add_row(row);
     }
-    push(text, "Where the time goes, shares of all bios' Q2C", &rows, style);
+    push_section(text, "Where the time goes, shares of all bios' Q2C", &rows, style);
 }
 
 fn devices(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
-    let mut flow = table(&[
-        "",
-        "bios",
-        "merged",
-        "split",
-        "requests",
-        "bios/request",
-        "requeued",
-        "errors",
-        "mean KiB",
-        "depth",
-        "max",
-    ]);
-    let mut ways = table(&[
-        "",
-        "plugs",
-        "requests/unplug",
-        "plugged",
-        "sequential",
-        "median seek",
-        "flushes",
-        "mean flush",
-        "active",
-    ]);
+    let mut flow = table(
+        &["", "bios", "merged", "split", "requests", "bios/request", "requeued", "errors", "mean KiB", "depth", "max"],
+        1,
+    );
+    let mut ways = table(
+        &["", "plugs", "requests/unplug", "plugged", "sequential", "median seek", "flushes", "mean flush", "active"],
+        1,
+    );
     let length_ns = findings.report.last_ns.saturating_sub(findings.report.first_ns).max(1) as f64;
     for device in &findings.report.devices {
         let tables = &device.tables;
@@ -209,12 +177,12 @@ fn devices(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
             share((tables.active.sum() as f64 / length_ns).min(1.0)),
         ]);
     }
-    push(text, "Devices", &flow, style);
-    push(text, "How they are used", &ways, style);
+    push_section(text, "Devices", &flow, style);
+    push_section(text, "How they are used", &ways, style);
 }
 
 fn kinds(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
-    let mut rows = table(&["", "bios", "bytes", "Q2C mean", "p50", "p99", "max", "D2C mean"]);
+    let mut rows = table(&["", "bios", "bytes", "Q2C mean", "p50", "p99", "max", "D2C mean"], 1);
     for (kind, times) in &findings.report.kinds {
         rows.add_row([
             kind.to_string(),
@@ -227,14 +195,14 @@ fn kinds(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
             latency(times.d2c.mean()),
         ]);
     }
-    push(text, "Kinds", &rows, style);
+    push_section(text, "Kinds", &rows, style);
 }
 
 fn who<K>(text: &mut String, title: &str, all: &[WhoTimes<K>], style: Style, name: impl Fn(&K) -> String) {
     if all.is_empty() {
         return;
     }
-    let mut rows = table(&["", "bios", "read", "written", "Q2C mean", "p50", "p99", "max", "slow"]);
+    let mut rows = table(&["", "bios", "read", "written", "Q2C mean", "p50", "p99", "max", "slow"], 1);
     for sums in all.iter().take(ROWS) {
         rows.add_row([
             name(&sums.who),
@@ -248,7 +216,7 @@ fn who<K>(text: &mut String, title: &str, all: &[WhoTimes<K>], style: Style, nam
             grouped(sums.slow),
         ]);
     }
-    push(text, title, &rows, style);
+    push_section(text, title, &rows, style);
     if all.len() > ROWS {
         let _ = writeln!(text, "{}", style.faint(&format!(" and {} more", grouped((all.len() - ROWS) as u64))));
     }

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 
 use compare::{Compared, Comparison, Verdict};
 
-use super::text::{cut, push, table};
+use super::text::{cut, push};
 use super::value::{change, interval};
 use crate::number::counted;
 use crate::style::{Style, printable};
+use crate::table::table;
 
 /// Metrics that have a column.
 const COLUMNS: usize = 5;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::value::value;
 use crate::style::{Style, printable};
+use crate::table::{push_table, table};
 
 const CELL: (f64, f64) = (86.0, 34.0);
 const LEFT: f64 = 96.0;
@@ -32,13 +33,13 @@ const WIDE: f64 = 30.0;
 pub fn plane_text(found: &Plane, style: Style) -> String {
     let mut text = format!("{}\n", style.heading(&title(found)));
     for panel in &found.panels {
-        let mut table = super::text::table(&headings(found), 1);
+        let mut rows = table(&headings(found), 1);
         for (y, cells) in found.y_values.iter().zip(&panel.cells).rev() {
             let values = cells.iter().map(|point| shown(point.as_ref(), &found.unit));
-            table.add_row(std::iter::once(printable(y)).chain(values));
+            rows.add_row(std::iter::once(printable(y)).chain(values));
         }
         let _ = writeln!(text, "\n{}", printable(&named(panel)));
-        super::text::push(&mut text, &table, style, &[]);
+        push_table(&mut text, &rows);
     }
     let _ = writeln!(text, "{}", style.faint(" means of the runs"));
     text

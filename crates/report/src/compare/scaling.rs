@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use compare::{Cell, Scaling};
 
 use super::value::{digits, value};
 use crate::style::{Style, printable};
+use crate::table::{push_table, table};
 
 /// A row for each value of one setting, a column for each of the others.
 pub fn scaling(found: &Scaling, style: Style) -> String {
@@ -14,21 +14,15 @@ pub fn scaling(found: &Scaling, style: Style) -> String {
     let by =
         if found.columns.is_empty() { found.rows.clone() } else { format!("{} and {}", found.rows, found.columns) };
     let _ = writeln!(text, "{}", style.heading(&format!("{} by {}", printable(&found.metric), printable(&by))));
-    let mut table = Table::new();
     let mut headings = vec![printable(&found.rows)];
     headings.extend(found.column_values.iter().map(|value| printable(value)));
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(headings);
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    let mut table = table(&headings, 0);
     for (name, cells) in found.row_values.iter().zip(&found.cells) {
         let mut row = vec![printable(name)];
         row.extend(cells.iter().map(|one| cell(one.as_ref(), &found.unit)));
         table.add_row(row);
     }
-    for line in table.lines() {
-        let _ = writeln!(text, " {}", line.trim_end());
-    }
+    push_table(&mut text, &table);
     let note = " medians of the runs, and their 95 % intervals where there are six runs or more";
     let _ = writeln!(text, "{}", style.faint(note));
     text

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, Table};
 use compare::{Compared, ComparedStalls, Comparison, Verdict};
 use explain::blame::Cause;
 use model::quantity::Nanoseconds;
@@ -12,6 +12,7 @@ use super::value::{change, digits, interval, probability, value, verdict};
 use super::words;
 use crate::number::counted;
 use crate::style::{Style, printable};
+use crate::table::table;
 
 /// Rows of each table, unless all are asked for.
 const METRICS: usize = 14;
@@ -36,15 +37,6 @@ pub fn text(found: &Comparison, all: bool, style: Style) -> String {
     stalls(&mut text, found, all, style);
     counters(&mut text, found, all, style);
     text
-}
-
-pub(super) fn table(headings: &[&str], right_from: usize) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(headings);
-    for column in table.column_iter_mut().skip(right_from) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }
 
 /// Writes a table; its rows (after the headings) are coloured by their verdicts.

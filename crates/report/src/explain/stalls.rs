@@ -1,16 +1,17 @@
-//! The worst stalls, one by one.
+//! The worst stalls, individually.
 
 use std::fmt::Write as _;
 
 use explain::blame::{Explanation, Link, Stall, StallCause};
 use model::quantity::Nanoseconds;
 
-use super::words;
+use super::wording::words;
 use crate::number::share;
 use crate::style::{Style, printable};
 
-/// Causes of one stall that are shown, if they have so much of it.
+/// Causes shown for one stall.
 const CAUSES: usize = 4;
+/// Least share of the stall of a cause that is shown.
 const LEAST: f64 = 0.01;
 
 pub(super) fn stalls(text: &mut String, explanation: &Explanation, limit: usize, style: Style) {
@@ -18,7 +19,7 @@ pub(super) fn stalls(text: &mut String, explanation: &Explanation, limit: usize,
     if shown.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{}", style.heading("The worst"));
+    let _ = writeln!(text, "\n{}", style.heading("Worst stalls"));
     for (at, stall) in shown.iter().enumerate() {
         if at > 0 {
             text.push('\n');
@@ -27,14 +28,14 @@ pub(super) fn stalls(text: &mut String, explanation: &Explanation, limit: usize,
     }
     let more = explanation.slow_operations.saturating_sub(shown.len() as u64);
     if more > 0 {
-        let _ = writeln!(text, "{}", style.faint(&format!(" {more} more; --json has the worst of them")));
+        let _ = writeln!(text, "{}", style.faint(&format!(" {more} more; --json lists the worst of them")));
     }
 }
 
-/// The worst alone.
+/// The worst one.
 pub(super) fn worst(text: &mut String, explanation: &Explanation, style: Style) {
     if let Some(stall) = explanation.stalls.first() {
-        let _ = writeln!(text, "\n The worst:");
+        let _ = writeln!(text, "\n Worst stall:");
         one(text, stall, style);
     }
 }
@@ -53,18 +54,18 @@ pub(super) fn one(text: &mut String, stall: &Stall, style: Style) {
     chain(text, stall);
 }
 
-/// The first step says what the causes say already.
+/// Starts at the second link: the first repeats the stall's causes.
 fn chain(text: &mut String, stall: &Stall) {
     for (depth, pair) in stall.chain.windows(2).enumerate() {
         let indent = " ".repeat(5 + depth * 2);
         let _ = writeln!(text, "{indent}{}", link_words(&pair[0], &pair[1]));
     }
-    let maker = stall.request.as_ref().filter(|request| !request.throttled).map(|request| &request.task);
-    // Whose request it was matters where it is another's than the last one's who waited for it.
+    let submitter = stall.request.as_ref().filter(|request| !request.throttled).map(|request| &request.task);
+    // The submitter matters only if it is not the last waiter of the chain.
     let waited = stall.chain.last().and_then(|last| last.task.as_ref());
-    if let Some(maker) = maker.filter(|maker| waited.is_none_or(|waited| waited.tid != maker.tid)) {
+    if let Some(submitter) = submitter.filter(|submitter| waited.is_none_or(|waited| waited.tid != submitter.tid)) {
         let indent = " ".repeat(3 + stall.chain.len() * 2);
-        let _ = writeln!(text, "{indent}for a request by {}", printable(&maker.to_string()));
+        let _ = writeln!(text, "{indent}for a request by {}", printable(&submitter.to_string()));
     }
 }
 
@@ -74,7 +75,7 @@ fn cause_words(cause: &StallCause) -> String {
 }
 
 fn link_words(before: &Link, link: &Link) -> String {
-    let who = link.task.as_ref().map_or_else(|| "somebody".to_owned(), |task| printable(&task.to_string()));
+    let who = link.task.as_ref().map_or_else(|| "an unknown task".to_owned(), |task| printable(&task.to_string()));
     let detail = link.detail.as_deref().map_or_else(String::new, |detail| format!(": {}", printable(detail)));
     let begin = if before.task == link.task { "that is".to_owned() } else { format!("woken by {who}:") };
     format!("{begin} {} {}{detail}", Nanoseconds(link.time_ns), words(link.cause))

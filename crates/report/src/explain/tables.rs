@@ -2,45 +2,29 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use explain::blame::{CauseTime, Culprit, Evidence, Explanation};
 use model::quantity::Nanoseconds;
 
-use super::words;
+use super::wording::words;
 use crate::number::{counted, grouped, share};
 use crate::style::{Style, printable};
+use crate::table::{push_heading, push_section, table};
 
-/// Columns of a bar that stands for all of the time.
+/// Width of a bar of 100 %.
 const BAR: usize = 20;
-/// Causes in the table of classes.
+/// Causes in the table by operation class.
 const COLUMNS: usize = 4;
 /// Classes shown.
 const CLASSES: usize = 8;
 /// Culprits shown.
 const CULPRITS: usize = 5;
 
-fn table(headings: &[&str], right_from: usize) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(headings);
-    for column in table.column_iter_mut().skip(right_from) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
-}
-
-fn push(text: &mut String, title: &str, table: &Table, style: Style) {
-    let _ = writeln!(text, "\n{}", style.heading(title));
-    for line in table.lines() {
-        let _ = writeln!(text, " {}", line.trim_end());
-    }
-}
-
-/// Causes with less of the time are shown as one.
+/// Causes with a smaller share are summed up in one row.
 const LEAST: f64 = 0.005;
 
 pub(super) fn causes(text: &mut String, explanation: &Explanation, style: Style) {
     let part = |time_ns: u64| time_ns as f64 / explanation.wall_ns.max(1) as f64;
-    let mut rows = table(&["", "", "time", "share", "operations", "known by"], 2);
+    let mut rows = table(&["", "", "time", "share", "operations", "evidence"], 2);
     let (shown, others): (Vec<&CauseTime>, Vec<&CauseTime>) =
         explanation.causes.iter().partition(|time| part(time.time_ns) >= LEAST);
     for time in shown {
@@ -50,7 +34,7 @@ pub(super) fn causes(text: &mut String, explanation: &Explanation, style: Style)
             Nanoseconds(time.time_ns).to_string(),
             share(part(time.time_ns)),
             grouped(time.operations),
-            known_by(time),
+            evidence(time),
         ]);
     }
     let rest_ns: u64 = others.iter().map(|time| time.time_ns).sum();
@@ -58,7 +42,7 @@ pub(super) fn causes(text: &mut String, explanation: &Explanation, style: Style)
         let name = counted(others.len() as u64, "other");
         rows.add_row([name, String::new(), Nanoseconds(rest_ns).to_string(), share(part(rest_ns))]);
     }
-    push(text, "Where the time went", &rows, style);
+    push_section(text, "Where the time went", &rows, style);
 }
 
 /// A bar of up to [`BAR`] columns.
@@ -67,9 +51,9 @@ fn bar(part: f64, style: Style) -> String {
     full.repeat(((part * BAR as f64).round() as usize).min(BAR))
 }
 
-fn known_by(time: &CauseTime) -> String {
+fn evidence(time: &CauseTime) -> String {
     let of = |evidence: Evidence| time.evidence.of(evidence) as f64 / time.time_ns.max(1) as f64;
-    let words = [(Evidence::Event, "events"), (Evidence::Stack, "stacks"), (Evidence::Correlation, "sums")];
+    let words = [(Evidence::Event, "traced"), (Evidence::Stack, "stack"), (Evidence::Correlation, "aggregated")];
     let parts: Vec<String> = words
         .into_iter()
         .filter(|(evidence, _)| time.evidence.of(*evidence) > 0)
@@ -82,7 +66,7 @@ fn known_by(time: &CauseTime) -> String {
     if parts.is_empty() { "-".to_owned() } else { parts.join(", ") }
 }
 
-/// Where there is only one class the table before says it all.
+/// Nothing for a single class: the table of causes covers it.
 pub(super) fn classes(text: &mut String, explanation: &Explanation, style: Style) {
     if explanation.classes.len() < 2 {
         return;
@@ -105,14 +89,14 @@ pub(super) fn classes(text: &mut String, explanation: &Explanation, style: Style
         let wall_ns: u64 = others.iter().map(|class| class.wall_ns).sum();
         rows.add_row([counted(others.len() as u64, "other"), grouped(slow), Nanoseconds(wall_ns).to_string()]);
     }
-    push(text, "By operation", &rows, style);
+    push_section(text, "By operation", &rows, style);
 }
 
-/// Many short-lived threads of one name are one line.
+/// Threads of one name share a line.
 pub(super) fn culprits(text: &mut String, explanation: &Explanation, style: Style) {
     let mut groups: Vec<(Culprit, u64)> = Vec::new();
     for culprit in explanation.culprits.iter().filter(|culprit| culprit.task.is_some() || culprit.device.is_some()) {
-        match groups.iter_mut().find(|(first, _)| same_but_for_the_thread(first, culprit)) {
+        match groups.iter_mut().find(|(first, _)| differ_in_thread_only(first, culprit)) {
             Some((first, count)) => (first.time_ns, *count) = (first.time_ns + culprit.time_ns, *count + 1),
             None => groups.push((culprit.clone(), 1)),
         }
@@ -121,14 +105,14 @@ pub(super) fn culprits(text: &mut String, explanation: &Explanation, style: Styl
     if groups.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{}", style.heading("At the ends of the chains"));
+    push_heading(text, "Root blockers", style);
     for (culprit, count) in groups.iter().take(CULPRITS) {
         let time = Nanoseconds(culprit.time_ns).to_string();
         let _ = writeln!(text, " {time:>9}  {:<24}  {}", words(culprit.cause), who(culprit, *count));
     }
 }
 
-fn same_but_for_the_thread(a: &Culprit, b: &Culprit) -> bool {
+fn differ_in_thread_only(a: &Culprit, b: &Culprit) -> bool {
     let name = |culprit: &Culprit| culprit.task.as_ref().and_then(|task| task.name.clone());
     let named = a.task.is_none() && b.task.is_none() || name(a).is_some() && name(a) == name(b);
     named && (&a.cgroup, a.device, &a.file_system, a.cause) == (&b.cgroup, b.device, &b.file_system, b.cause)
@@ -143,7 +127,7 @@ fn who(culprit: &Culprit, count: u64) -> String {
     let cgroup = culprit.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
     parts.extend(cgroup.map(|cgroup| format!("of {}", printable(&last_name(cgroup)))));
     parts.extend(culprit.device.map(|device| format!("on {device}")));
-    parts.extend(culprit.file_system.as_ref().map(|place| format!("({})", printable(place))));
+    parts.extend(culprit.file_system.as_ref().map(|name| format!("({})", printable(name))));
     parts.join(" ")
 }
 
@@ -160,7 +144,7 @@ mod tests {
     use super::last_name;
 
     #[test]
-    fn of_a_deep_cgroup_the_last_name_is_enough() {
+    fn a_deep_cgroup_is_shown_by_its_last_name() {
         for (cgroup, expected) in [("/box", "/box"), ("/a/b/box", ".../box"), ("/", "/"), ("", ""), ("/a/", "/a/")] {
             assert_eq!(last_name(cgroup), expected);
         }

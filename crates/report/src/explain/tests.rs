@@ -38,7 +38,7 @@ fn description(traced: bool) -> RunDescription {
         }],
         preflight: vec![Finding::missing(
             "tracing: locks",
-            "tells waits for locks",
+            "time that tasks wait for locks",
             "no such tracepoint",
             "Linux 5.19",
         )],
@@ -114,13 +114,13 @@ fn rows(run: &RunDescription, slower_than_ns: Option<u64>) -> Explanation {
 }
 
 #[test]
-fn a_run_is_understood_from_its_text() {
+fn text_of_a_traced_run() {
     let text = text("runs/a", &rows(&description(true), Some(10 * MS)), 1, Style::PLAIN);
     insta::assert_snapshot!(text);
 }
 
 #[test]
-fn a_run_that_was_not_traced_says_so_and_what_to_do() {
+fn text_of_an_untraced_run_has_the_remedy() {
     let mut run = description(false);
     run.preflight.clear();
     let text = text("runs/a", &Blame::new(None, &run).finish(), 5, Style::PLAIN);
@@ -128,7 +128,7 @@ fn a_run_that_was_not_traced_says_so_and_what_to_do() {
 }
 
 #[test]
-fn without_slow_operations_the_slowest_is_named() {
+fn without_slow_operations_the_slowest_is_shown() {
     let run = description(true);
     let mut blame = Blame::new(None, &run);
     blame.events(&[RunEvent::PhaseStarted { phase: "run".into(), measured: true, at_ns: 0 }]);
@@ -144,20 +144,20 @@ fn without_slow_operations_the_slowest_is_named() {
 }
 
 #[test]
-fn much_that_is_unexplained_is_not_hidden() {
-    let told = |asleep_ms: u64| {
+fn a_large_unexplained_share_is_reported() {
+    let text_of = |asleep_ms: u64| {
         let mut blame = Blame::new(None, &description(true));
         blame.operations(&[operation("read", 7, 0, 1000, "/mnt/a/f")]);
         let off = StallRecord::new(StallKind::OffCpu, 7, 0, asleep_ms * MS);
         blame.stalls(&[StallRecord { state: Some(2), ..off }]);
         text("runs/a", &blame.finish(), 5, Style::PLAIN)
     };
-    assert!(told(200).contains(" 20 % is unexplained; where it slept"), "{}", told(200));
-    assert!(!told(90).contains("is unexplained;"), "{}", told(90));
+    assert!(text_of(200).contains(" 20 % is unexplained; 'stalls'"), "{}", text_of(200));
+    assert!(!text_of(90).contains("is unexplained;"), "{}", text_of(90));
 }
 
 #[test]
-fn json_is_as_promised() {
+fn json_keeps_its_contract() {
     let value = json::explanation("runs/a", &rows(&description(true), None));
     let number = |value: &serde_json::Value| value.as_u64().unwrap();
     let sum = |causes: &serde_json::Value| {

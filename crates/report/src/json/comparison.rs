@@ -9,8 +9,8 @@ pub fn comparison(found: &Comparison) -> Value {
     json!({
         "a": {"name": found.a.0, "runs": found.a.1},
         "b": {"name": found.b.0, "runs": found.b.1},
-        "differences": found.differences.iter().map(|one| json!({
-            "what": one.what, "a": one.a, "b": one.b, "intended": one.intended, "follows": one.follows,
+        "differences": found.differences.iter().map(|difference| json!({
+            "what": difference.what, "a": difference.a, "b": difference.b, "intended": difference.intended, "follows": difference.follows,
         })).collect::<Vec<_>>(),
         "cautions": found.cautions,
         "metrics": found.metrics.iter().map(metric).collect::<Vec<_>>(),
@@ -19,7 +19,7 @@ pub fn comparison(found: &Comparison) -> Value {
     })
 }
 
-/// Many configurations against one: a comparison each, by name.
+/// Configurations against one baseline, a comparison for each.
 pub fn comparisons(baseline: &str, found: &[Comparison]) -> Value {
     json!({ "baseline": baseline, "configurations": found.iter().map(comparison).collect::<Vec<_>>() })
 }
@@ -86,7 +86,7 @@ fn stalls(stalls: &ComparedStalls) -> Value {
     })
 }
 
-/// An end that is infinite is unknown.
+/// An infinite bound is `null`.
 fn interval(ratio: &Ratio) -> Value {
     ratio.interval.map_or(Value::Null, |(low, high)| json!([finite(low), finite(high)]))
 }

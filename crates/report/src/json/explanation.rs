@@ -4,7 +4,7 @@ use explain::blame::{Cause, CauseTime, ClassTimes, Culprit, Evidence, EvidenceTi
 use model::stall::KindCounts;
 use serde_json::{Map, Value, json};
 
-/// The whole document. `causes` hold `running` and `unexplained` too and add up to `wall_ns`; those of a stall add up to
+/// The whole document. `causes` include `running` and `unexplained` and sum exactly to `wall_ns`; those of a stall sum to
 /// its duration.
 pub fn explanation(run: &str, explanation: &Explanation) -> Value {
     json!({
@@ -70,7 +70,7 @@ pub(crate) fn culprit(culprit: &Culprit) -> Value {
     })
 }
 
-/// One stall, as `explain --json` has it.
+/// One stall in the form of `explain --json`.
 pub fn stall(stall: &Stall) -> Value {
     let causes = stall.causes.iter().map(|cause| {
         json!({

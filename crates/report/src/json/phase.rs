@@ -3,7 +3,7 @@
 use explain::summary::{Phase, Progress};
 use serde_json::{Map, Value, json};
 
-use super::{class, seconds};
+use super::operation::class;
 use crate::phases::Crew;
 
 /// One entry of `phases`.
@@ -20,7 +20,7 @@ pub(super) fn phase(phase: &Phase) -> Value {
         "bytes_per_s": bytes_per_s,
         "operations": operations.collect::<Map<_, _>>(),
         "progress": phase.progress.iter().map(progress).collect::<Vec<_>>(),
-        "crew": Crew::of(phase).map(|told| crew(phase, &told)),
+        "crew": Crew::of(phase).map(|members| crew(phase, &members)),
     })
 }
 
@@ -53,4 +53,8 @@ fn crew(phase: &Phase, crew: &Crew<'_>) -> Value {
             "busy_s": seconds(slowest.busy_ns),
         },
     })
+}
+
+pub(super) fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
 }

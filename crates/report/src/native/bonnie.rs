@@ -8,7 +8,7 @@
 //!   longest latencies of the twelve
 //! ```
 //!
-//! As in the original, what took less than half a second is not a figure but `+++++`, and what was not done is empty.
+//! As in the original, a test shorter than half a second is `+++++`, and a test that was not run is empty.
 
 use explain::summary::{Phase, Summary};
 
@@ -16,7 +16,7 @@ use crate::phases::Crew;
 
 const STREAMS: [&str; 5] = ["put", "write", "rewrite", "get", "read"];
 const FILES: [&str; 6] = ["create", "stat", "delete", "create-random", "stat-random", "delete-random"];
-/// What takes less is too short to be a figure, the original says.
+/// Shorter tests are too short to measure, as in the original.
 const SHORTEST_NS: u64 = 500_000_000;
 const USUAL_CHUNK_BYTES: f64 = 8192.0;
 
@@ -56,7 +56,7 @@ fn word<'a>(summary: &'a Summary, name: &str) -> &'a str {
 }
 
 fn head(summary: &Summary) -> Vec<String> {
-    // A comma would be another field.
+    // A comma would start another field.
     let machine = word(summary, "machine").replace([',', '\n'], " ");
     let mut head = vec!["1.98".to_owned(), "stallscope".to_owned(), machine];
     head.push(format!("{:.0}", variable(summary, "processes")));
@@ -94,7 +94,7 @@ fn items(phase: &Phase) -> Option<f64> {
     Crew::of(phase).map(|crew| crew.items as f64)
 }
 
-/// How much a second, and the percentage of one CPU.
+/// Amount per second, and CPU use in percent of one CPU.
 fn amount(phase: Option<&Phase>, of: impl Fn(&Phase) -> Option<f64>) -> [String; 2] {
     let Some((phase, amount)) = phase.and_then(|phase| Some((phase, of(phase)?))) else { return Default::default() };
     let span_ns = phase.end_ns.map_or(0, |end_ns| end_ns.saturating_sub(phase.start_ns));
@@ -108,7 +108,7 @@ fn amount(phase: Option<&Phase>, of: impl Fn(&Phase) -> Option<f64>) -> [String;
     [if per_s < 1000.0 { format!("{per_s:.1}") } else { format!("{per_s:.0}") }, cpu]
 }
 
-/// The longest operation of the phase; what makes the file durable at its end is not one.
+/// The longest operation of the phase, without the final fsync.
 fn longest(phase: &Phase) -> String {
     let operations = phase.operations.iter().filter(|operation| operation.class != "fsync");
     match operations.filter_map(|operation| operation.latencies.max_ns()).max().map(|ns| ns / 1000) {

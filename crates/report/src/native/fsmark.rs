@@ -1,4 +1,4 @@
-//! The lines of fs_mark 3.3: one for each loop, after a head that says what the columns are.
+//! The lines of fs_mark 3.3: one for each loop, after a head that names the columns.
 //!
 //! `Files/sec` is the true rate, from the common start of all threads to the end of the last one. fs_mark adds up each
 //! process's own rate; that sum follows each line as a remark, which its readers skip.
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use explain::summary::{OperationSummary, Phase, Summary};
 
-/// fs_mark's flags, and the variables whose values they are.
+/// fs_mark's flags, and the variables they set.
 const FLAGS: [(&str, &str); 10] = [
     ("S", "sync"),
     ("s", "size"),
@@ -20,7 +20,7 @@ const FLAGS: [(&str, &str); 10] = [
     ("p", "name_bytes"),
     ("r", "random_bytes"),
 ];
-/// The columns of `-v`, and the classes of operations that they are of.
+/// The columns of `-v`, and their operation classes.
 const CALLS: [(&str, &str); 6] = [
     ("CREAT", "create"),
     ("WRITE", "write"),
@@ -36,14 +36,14 @@ pub(super) fn text(summary: &Summary) -> String {
     let verbose = variable(summary, "verbose") == Some(1.0);
     head(&mut text, summary, verbose);
     let mut count = 0;
-    for (place, phase) in summary.phases.iter().enumerate() {
+    for (at, phase) in summary.phases.iter().enumerate() {
         let Some(files_per_s) = phase.items_per_s().filter(|_| phase.name == "create") else { continue };
         count += phase.crew.iter().map(|member| member.items).sum::<u64>();
         let size = variable(summary, "size").map_or_else(|| "-".to_owned(), |bytes| format!("{bytes:.0}"));
         let used = used_percent(summary, phase).map_or_else(|| "-".to_owned(), |percent| percent.to_string());
         let _ = write!(text, "{used:>6} {count:>12} {size:>12} {files_per_s:>12.1} {:>16}", own_time_ns(phase) / 1000);
         if verbose {
-            let removal = summary.phases.get(place + 1).filter(|next| next.name == "unlink");
+            let removal = summary.phases.get(at + 1).filter(|next| next.name == "unlink");
             CALLS.iter().for_each(|(_, class)| call(&mut text, phase, removal, class));
         }
         text.push('\n');
@@ -87,13 +87,13 @@ fn used_percent(summary: &Summary, phase: &Phase) -> Option<u32> {
     in_first.max_by_key(|member| member.end_ns)?.used_ppm.map(|ppm| ppm / 10_000)
 }
 
-/// Time that the threads spent outside of system calls.
+/// Time the threads spent outside system calls.
 fn own_time_ns(phase: &Phase) -> u64 {
     let own = |start_ns: u64, end_ns: u64, busy_ns| end_ns.saturating_sub(start_ns).saturating_sub(busy_ns);
     phase.crew.iter().map(|member| own(member.start_ns, member.end_ns, member.busy_ns)).sum()
 }
 
-/// Least, mean and longest time of a class in microseconds, in the loop itself or in the removal that follows it.
+/// Minimum, mean and maximum time of a class in microseconds, in the loop or in the removal after it.
 fn call(text: &mut String, phase: &Phase, removal: Option<&Phase>, class: &str) {
     let operations = phase.operations.iter().chain(removal.iter().flat_map(|removal| &removal.operations));
     let found = operations.into_iter().find(|operation| operation.class == class);

@@ -1,7 +1,7 @@
 //! IOR's table of results and its two lines of maxima.
 //!
 //! As in the original: `total(s)` is from the first open to the last close, `bw` the bytes over that; `open(s)` and `close(s)` are
-//! those of the slowest rank, and `wr/rd(s)` what is between them (with fsync, where there is one); `IOPS` is over `wr/rd(s)`,
+//! those of the slowest rank, and `wr/rd(s)` is the time between them (including fsync, if any); `IOPS` is over `wr/rd(s)`,
 //! and `Latency(s)` the mean of a transfer.
 
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ const HEAD: &str =
     "access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
 ------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
 ";
-/// Phases by IOR's names for them, and the class of their transfers.
+/// Phases by IOR's names, and the class of their transfers.
 const ACCESSES: [(&str, &str); 2] = [("write", "write"), ("read", "read")];
 
 struct Row {
@@ -53,7 +53,7 @@ fn variable(summary: &Summary, name: &str) -> f64 {
     variables.find(|(known, _)| known == name).map_or(0.0, |(_, value)| *value)
 }
 
-/// `None` for a phase that was cut off.
+/// `None` for a truncated phase.
 fn row(summary: &Summary, phase: &Phase, class: &str, repetition: usize) -> Option<Row> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let total_s = seconds(phase.end_ns?.saturating_sub(phase.start_ns)).max(1e-9);

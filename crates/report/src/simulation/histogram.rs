@@ -1,10 +1,10 @@
-//! Histograms in the forms of the programs that people know them from.
+//! Histograms in the output formats of known tools.
 
 use model::simulation::{Histogram, HistogramForm};
 
 use crate::funclat::{Log2Row, stars};
 
-/// In its form.
+/// The histogram in its format.
 pub(super) fn text(histogram: &Histogram) -> String {
     match histogram.form {
         HistogramForm::RpcStats => rpc_stats(histogram),
@@ -12,7 +12,7 @@ pub(super) fn text(histogram: &Histogram) -> String {
     }
 }
 
-/// As Lustre shows its `rpc_stats`: value, count, per cent and cumulative per cent, both cut off.
+/// As in Lustre's `rpc_stats`: value, count, percent and cumulative percent, both truncated.
 fn rpc_stats(histogram: &Histogram) -> String {
     let thing = histogram.name.rsplit_once(" per ").map_or("count", |(_, thing)| thing);
     let total: u64 = histogram.rows.iter().map(|(_, count)| count).sum();
@@ -27,8 +27,8 @@ fn rpc_stats(histogram: &Histogram) -> String {
     text
 }
 
-/// Rows of powers of two without a gap: 0 and 1, 2 to 3, 4 to 7 ... Empty ones before the first are left out: a model's
-/// times begin far above a nanosecond.
+/// Rows of powers of two without a gap: 0 and 1, 2 to 3, 4 to 7 ... Leading empty rows are dropped: a model's
+/// times start far above a nanosecond.
 fn log2(rows: &[(u64, u64)]) -> Vec<Log2Row> {
     let mut filled: Vec<Log2Row> = Vec::new();
     for &(value, count) in rows {

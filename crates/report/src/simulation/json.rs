@@ -1,24 +1,24 @@
-//! The one JSON document of `simulate`.
+//! The JSON document of `simulate`.
 
 use explain::summary::Simulated;
 use model::simulation::{Course, Figure, Simulation};
 use serde_json::{Map, Value, json};
 
-use super::{Played, ratio};
+use super::{PolicyRun, ratio};
 
-/// All policies that were played.
-pub fn json(model: &str, seed: u64, played: &[Played]) -> Value {
-    let first = played.first().map(|first| &first.course);
+/// All policies.
+pub fn json(model: &str, seed: u64, runs: &[PolicyRun]) -> Value {
+    let first = runs.first().map(|first| &first.course);
     json!({
         "simulated": true,
         "model": model,
         "seed": seed,
-        "parameters": played.first().map(|first| parameters(&first.simulation)),
-        "policies": played.iter().map(|one| policy(one, first)).collect::<Vec<_>>(),
+        "parameters": runs.first().map(|first| parameters(&first.simulation)),
+        "policies": runs.iter().map(|one| policy(one, first)).collect::<Vec<_>>(),
     })
 }
 
-fn policy(one: &Played, first: Option<&Course>) -> Value {
+fn policy(one: &PolicyRun, first: Option<&Course>) -> Value {
     let of_first = |name: &str| first?.figures.iter().find(|figure| figure.name == name)?.value;
     let ratios = one.course.figures.iter().map(|figure| {
         let ratio = ratio(figure.value, of_first(&figure.name));
@@ -34,7 +34,7 @@ fn policy(one: &Played, first: Option<&Course>) -> Value {
     document
 }
 
-/// What a run keeps of it.
+/// The simulation of a run, as in the run's summary.
 pub(crate) fn of_run(simulated: &Simulated) -> Value {
     let mut document = simulated.course.as_ref().map_or_else(|| json!({}), course);
     if let Some(course) = &simulated.course {
@@ -51,14 +51,14 @@ pub(crate) fn of_run(simulated: &Simulated) -> Value {
     document
 }
 
-/// What was set, by name: numbers in base units, and words.
+/// Parameters by name: numbers in base units, and words.
 fn parameters(simulation: &Simulation) -> Value {
     let numbers = simulation.parameters.iter().map(|(name, value)| (name.clone(), json!(value)));
     let words = simulation.words.iter().map(|(name, word)| (name.clone(), json!(word)));
     numbers.chain(words).collect::<Map<_, _>>().into()
 }
 
-/// How it went.
+/// Figures, histograms and end.
 fn course(course: &Course) -> Value {
     let figures = course.figures.iter().map(|figure| (figure.name.clone(), json!(figure.value)));
     json!({

@@ -2,14 +2,14 @@ use std::time::Duration;
 
 use model::simulation::{Course, Figure, Hang, Histogram, HistogramForm, Simulation, Waiter};
 
-use super::{Played, json, text};
+use super::{PolicyRun, json, text};
 use crate::style::Style;
 
 fn figure(name: &str, value: Option<f64>) -> Figure {
     Figure { name: name.into(), about: "what it is".into(), value, more_is_better: Some(true) }
 }
 
-fn played(policy: &str, course: Course) -> Played {
+fn policy_run(policy: &str, course: Course) -> PolicyRun {
     let simulation = Simulation {
         model: "toy".into(),
         policy: policy.into(),
@@ -17,10 +17,10 @@ fn played(policy: &str, course: Course) -> Played {
         parameters: vec![("writers".into(), 8.0)],
         words: vec![("layout".into(), "shared".into())],
     };
-    Played { run: format!("runs/{policy}"), simulation, course, took: Duration::from_millis(500) }
+    PolicyRun { run: format!("runs/{policy}"), simulation, course, took: Duration::from_millis(500) }
 }
 
-fn two() -> Vec<Played> {
+fn two() -> Vec<PolicyRun> {
     let pages = |rows: &[(u64, u64)]| Histogram {
         name: "pages per rpc".into(),
         form: HistogramForm::RpcStats,
@@ -57,11 +57,11 @@ fn two() -> Vec<Played> {
         events: 500,
         hang: None,
     };
-    vec![played("old", old), played("new", new)]
+    vec![policy_run("old", old), policy_run("new", new)]
 }
 
 #[test]
-fn policies_stand_side_by_side_and_a_hang_is_told_as_one() {
+fn policies_are_side_by_side_and_a_hang_is_reported() {
     let text = text("a toy", &["writers=8".to_owned()], 7, &two(), Style::PLAIN);
     println!("{text}");
     let line = |begin: &str| {
@@ -78,7 +78,7 @@ fn policies_stand_side_by_side_and_a_hang_is_told_as_one() {
 }
 
 #[test]
-fn histograms_have_the_forms_that_people_know() {
+fn histograms_have_familiar_forms() {
     let text = text("a toy", &[], 7, &two(), Style::PLAIN);
     let from = text.find("pages per rpc    ").unwrap();
     assert_eq!(
@@ -105,7 +105,7 @@ fn the_document_has_each_policy_with_its_ratios() {
 }
 
 #[test]
-fn policies_that_have_no_room_side_by_side_stand_below() {
+fn policies_wrap_at_the_width() {
     let many: Vec<_> = two().into_iter().chain(two()).chain(two()).collect();
     for (width, blocks) in [(400, 1), (100, 2), (20, 6)] {
         let text = text("a toy", &[], 7, &many, Style { width, ..Style::PLAIN });
@@ -113,7 +113,7 @@ fn policies_that_have_no_room_side_by_side_stand_below() {
         let lines: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("rpcs ")).collect();
         assert_eq!(lines.len(), blocks);
         assert!(width < 100 || lines.iter().all(|line| line.chars().count() <= width));
-        assert_eq!(lines.concat().matches("(x 0.25)").count(), 3, "each is compared with the first of all");
-        assert!(text.contains("x: times the figure of 'old'"));
+        assert_eq!(lines.concat().matches("(x 0.25)").count(), 3, "each is compared with the first");
+        assert!(text.contains("x: ratio to 'old'"));
     }
 }

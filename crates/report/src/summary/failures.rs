@@ -1,21 +1,22 @@
-//! What failed, how, how often, and where first.
+//! Failed operations: error, count, and the first failure.
 
 use std::fmt::Write as _;
 
 use explain::summary::{FailureCount, Summary};
 use model::operation::OperationRecord;
 
-use super::{below, push_table, section, table};
+use super::path::below;
 use crate::number::grouped;
 use crate::style::{Style, printable};
+use crate::table::{push_heading, push_table, table};
 
-/// The failed operations by kind; nothing where none failed.
+/// The failed operations by kind; nothing if none failed.
 pub(super) fn failures(text: &mut String, summary: &Summary, style: Style) {
     if summary.failures.is_empty() {
         return;
     }
-    section(text, "Failed operations", style);
-    let mut failures = table(&["", "count", "error", "files", "first"]);
+    push_heading(text, "Failed operations", style);
+    let mut failures = table(&["", "count", "error", "files", "first"], 1);
     for column in failures.column_iter_mut().skip(2) {
         column.set_cell_alignment(comfy_table::CellAlignment::Left);
     }
@@ -37,8 +38,8 @@ fn error(failure: &FailureCount) -> String {
     match (failure.error(), failure.errno, &failure.first) {
         (Some(name), ..) => name.replace('_', " "),
         (None, Some(errno), _) => format!("error {errno}"),
-        (None, None, Some(_)) => "without a number".to_owned(),
-        (None, None, None) => "not kept, too many at once".to_owned(),
+        (None, None, Some(_)) => "no errno".to_owned(),
+        (None, None, None) => "not recorded: too many at once".to_owned(),
     }
 }
 

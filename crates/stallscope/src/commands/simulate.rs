@@ -23,7 +23,7 @@ use model::run::{Configuration, RunDescription};
 use model::stall::TraceSettings;
 use model::time::Moment;
 use record::clock;
-use report::simulation::Played;
+use report::simulation::PolicyRun;
 use serde_json::json;
 use simulate::parameter::Settings;
 use simulate::policy::{Model, Policy};
@@ -103,7 +103,7 @@ fn play(
     policy: &Policy,
     settings: &Settings,
     directory: &Path,
-) -> Result<(Played, FlushState), Failure> {
+) -> Result<(PolicyRun, FlushState), Failure> {
     if let Some(parent) = directory.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         std::fs::create_dir_all(parent)
             .map_err(|error| Failure::machine(format_args!("{}: cannot make it: {error}", parent.display())))?;
@@ -117,7 +117,7 @@ fn play(
     let state = writer.close(course.clone()).map_err(Failure::machine)?;
     let simulation = description.simulated.expect("it was described as one");
     let run = directory.display().to_string();
-    Ok((Played { run, simulation, course, took: began.elapsed() }, state))
+    Ok((PolicyRun { run, simulation, course, took: began.elapsed() }, state))
 }
 
 /// Without a name of the person's own, policies are what is compared.
@@ -160,7 +160,7 @@ fn directory(options: &Options, model: &Model, policy: &Policy, several: bool) -
     }
 }
 
-fn next_steps(played: &[Played]) -> String {
+fn next_steps(played: &[PolicyRun]) -> String {
     let mut text = "Try next:".to_owned();
     if let [first, .., last] = played {
         text.push_str(&format!("\n  stallscope compare --a {} --b {}", first.run, last.run));

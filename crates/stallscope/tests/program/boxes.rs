@@ -19,12 +19,12 @@ fn a_memory_box_causes_reclaim_and_is_gone_afterwards() {
     program.wait_for_the_run();
     assert_eq!(cgroups_of(pid).len(), 1);
     let document = program.wait().expect_code(0).document();
-    let hits = number(&document, "/memory_box/limit_hits_per_s");
-    println!("{hits:.1} limit hits per second, {:#}", document["memory_box"]);
+    let hits = number(&document, "/memory_cgroup/limit_hits_per_s");
+    println!("{hits:.1} limit hits per second, {:#}", document["memory_cgroup"]);
     assert!(hits > 0.0);
-    let usage = number(&document, "/memory_box/max_usage_bytes");
+    let usage = number(&document, "/memory_cgroup/max_usage_bytes");
     assert!(usage > 0.0 && usage <= 40.0 * 1048576.0, "{usage}");
-    assert_eq!(number(&document, "/memory_box/limit_bytes"), 40.0 * 1048576.0);
+    assert_eq!(number(&document, "/memory_cgroup/limit_bytes"), 40.0 * 1048576.0);
     assert_eq!(cgroups_of(pid), std::collections::BTreeSet::new());
     assert_eq!(disk.names(), [""; 0]);
 }

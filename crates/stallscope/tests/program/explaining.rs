@@ -52,7 +52,7 @@ fn a_run_on_a_slowed_disk_is_explained_by_its_limit() {
         document["culprits"].as_array().unwrap().iter().filter_map(|culprit| culprit["task"].as_str()).collect();
     assert!(!culprits.is_empty() && !culprits.iter().any(|task| task.starts_with("exe/")), "{culprits:?}");
     let told = run(&format!("explain --worst 3 {}", out.display())).expect_code(0).stdout;
-    assert!(told.contains("I/O limit of a cgroup") && told.contains("The worst"), "{told}");
+    assert!(told.contains("cgroup I/O throttling") && told.contains("Worst stall"), "{told}");
     let few = run(&format!("explain --json --worst 1 {}", out.display())).expect_code(0).document();
     assert_eq!(few["stalls"].as_array().unwrap().len(), 1);
     // What it cost is in the run, and nothing of it is lost at this rate.

@@ -62,9 +62,9 @@ fn a_boxed_command_is_held_in_its_box() {
     let ended = program.wait().expect_code(0);
     let document = ended.document();
     assert!(ended.stderr.contains(&format!("stallscope-{pid}-")), "{}", ended.stderr);
-    println!("{:#}", document["memory_box"]);
-    assert!(number(&document, "/memory_box/limit_hits_per_s") > 0.0);
-    assert!(number(&document, "/memory_box/max_usage_bytes") <= 32.0 * 1048576.0);
+    println!("{:#}", document["memory_cgroup"]);
+    assert!(number(&document, "/memory_cgroup/limit_hits_per_s") > 0.0);
+    assert!(number(&document, "/memory_cgroup/max_usage_bytes") <= 32.0 * 1048576.0);
     assert!(cgroups_of(pid).is_empty());
 }
 

@@ -82,7 +82,7 @@ fn each_of_two_runs_has_a_box_of_its_own() {
     long.signal(Signal::INT);
     let long = long.wait().expect_code(130).document();
     for (index, document) in [short, long].iter().enumerate() {
-        assert_eq!(number(document, "/memory_box/limit_bytes"), (40 + index) as f64 * 1048576.0);
+        assert_eq!(number(document, "/memory_cgroup/limit_bytes"), (40 + index) as f64 * 1048576.0);
         assert!(number(document, "/operations/write/count") > 0.0);
         assert_eq!(crate::stage::errors(document), 0);
     }

@@ -17,10 +17,10 @@ fn a_command_in_a_memory_box_is_held_within_it() {
     assert!(cgroup.join("memory.max").exists(), "{} is none of version 2", cgroup.display());
     assert_eq!(std::fs::read_to_string(cgroup.join("memory.max")).unwrap().trim().parse(), Ok(LIMIT_BYTES));
     let document = program.wait().expect_code(0).document();
-    println!("{:#}", document["memory_box"]);
-    assert_eq!(number(&document, "/memory_box/limit_bytes"), LIMIT_BYTES);
-    let usage = number(&document, "/memory_box/max_usage_bytes");
+    println!("{:#}", document["memory_cgroup"]);
+    assert_eq!(number(&document, "/memory_cgroup/limit_bytes"), LIMIT_BYTES);
+    let usage = number(&document, "/memory_cgroup/max_usage_bytes");
     assert!(usage > LIMIT_BYTES / 2.0 && usage <= LIMIT_BYTES, "{usage}");
-    assert!(number(&document, "/memory_box/reclaims_per_s") > 0.0);
+    assert!(number(&document, "/memory_cgroup/reclaims_per_s") > 0.0);
     assert!(cgroups_of(pid).is_empty());
 }
