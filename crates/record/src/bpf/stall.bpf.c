@@ -8,7 +8,7 @@
 #include <bpf/bpf_tracing.h>
 #include "event.h"
 #include "task.h"
-#include "request.h"
+#include "request_programs.h"
 #include "wait.h"
 #include "call.h"
 #include "span.h"

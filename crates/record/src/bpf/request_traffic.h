@@ -1,0 +1,162 @@
+/* Traffic of each device: requests that came and were completed, by class, and which of them overtook another. */
+#pragma once
+
+#define QUEUES 256
+#define EPOCHS 128
+#define MOST_CPUS 512
+
+/* Requests of one device that were seen to come and to be done, by class: on one CPU, and all in all. */
+struct counts {
+	u32 queued[CLASSES];
+	u32 completed[CLASSES];
+};
+
+/* By CPU and the queue's id. What all CPUs write to together would cost each request more than all else. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, QUEUES);
+	__type(key, u32);
+	__type(value, struct counts);
+} counts SEC(".maps");
+
+/* What is read by all and seldom written. From time to time the counts of all CPUs are summed up: an epoch begins. */
+struct device {
+	u32 number;
+	u32 epoch;
+	u64 next_epoch_ns;
+	u32 histogram[CLASSES];	/* + 1; 0: none yet */
+	struct counts epochs[EPOCHS];
+	u64 epoch_ns[EPOCHS];	/* when each began */
+};
+
+/* By the queue's id. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, QUEUES);
+	__type(key, u32);
+	__type(value, struct device);
+} devices SEC(".maps");
+
+static __always_inline struct device *counters_of(struct request *request)
+{
+	u32 at = request->q->id;
+
+	return bpf_map_lookup_elem(&devices, &at);
+}
+
+static __always_inline struct counts *counts_of(struct request *request, u32 cpu)
+{
+	u32 queue = request->q->id, at = cpu * QUEUES + queue;
+
+	return queue < QUEUES ? bpf_map_lookup_elem(&counts, &at) : 0;
+}
+
+/* All CPUs', one after the other. What is done is read first, so that nothing is done that has not come. */
+static __always_inline void sum_up(struct request *request, struct counts *sum)
+{
+	struct counts *of_cpu;
+	u32 cpu, at;
+
+	__builtin_memset(sum, 0, sizeof(*sum));
+	for (cpu = 0; cpu < settings.cpus && cpu < MOST_CPUS; cpu++) {
+		of_cpu = counts_of(request, cpu);
+		if (!of_cpu)
+			return;
+		for (at = 0; at < CLASSES; at++)
+			sum->completed[at] += of_cpu->completed[at];
+	}
+	for (cpu = 0; cpu < settings.cpus && cpu < MOST_CPUS; cpu++) {
+		of_cpu = counts_of(request, cpu);
+		if (!of_cpu)
+			return;
+		for (at = 0; at < CLASSES; at++)
+			sum->queued[at] += of_cpu->queued[at];
+	}
+}
+
+static __always_inline void begin_epoch(struct device *device, struct request *request, u64 now)
+{
+	u64 due = device->next_epoch_ns;
+	u32 next = device->epoch + 1;
+	struct counts sum;
+
+	if (__sync_val_compare_and_swap(&device->next_epoch_ns, due, now + settings.epoch_ns) != due)
+		return;
+	sum_up(request, &sum);
+	device->epochs[next % EPOCHS] = sum;
+	device->epoch_ns[next % EPOCHS] = now;
+	device->epoch = next;
+}
+
+static __always_inline void count_arrival(struct slot *slot, struct request *request, u64 now)
+{
+	u32 number = device_of(request), class = class_of(request->cmd_flags), before;
+	struct counts *counts = counts_of(request, bpf_get_smp_processor_id());
+	struct device *device = counters_of(request);
+
+	slot->device = number;
+	if (!device || !counts) {
+		count_loss(DEVICES_BEYOND);
+		return;
+	}
+	before = device->number;
+	/* Another disk has the queue's id now: its sums are others. Two CPUs may see it at once. */
+	if (before != number && __sync_val_compare_and_swap(&device->number, before, number) == before && before)
+		__builtin_memset(device->histogram, 0, sizeof(device->histogram));
+	if (now >= device->next_epoch_ns)
+		begin_epoch(device, request, now);
+	slot->epoch = device->epoch;
+	slot->class = class;
+	if (class < CLASSES)
+		__sync_fetch_and_add(&counts->queued[class], 1);
+}
+
+static __always_inline void count_done(struct request *request, u32 class)
+{
+	struct counts *counts = counts_of(request, bpf_get_smp_processor_id());
+
+	if (counts && class < CLASSES)
+		__sync_fetch_and_add(&counts->completed[class], 1);
+}
+
+/* The epoch in which a request was made that was not seen then; one that is too old where none is known. */
+static __always_inline u32 epoch_at(struct request *request, u64 made)
+{
+	struct device *device = counters_of(request);
+	u32 back, epoch;
+
+	if (!device)
+		return 0;
+	epoch = device->epoch;
+	for (back = 0; back < EPOCHS - 1; back++)
+		if (device->epoch_ns[(epoch - back) % EPOCHS] <= made)
+			break;
+	return epoch - back;
+}
+
+/* At least so many came after it, and were done before it: what was done since the first epoch that began after it came,
+ * less all that was under way then. */
+static __always_inline void tell_passed(struct event *event, struct slot *slot, struct device *device,
+					struct request *request)
+{
+	u32 now = device->epoch, came = slot->epoch, after = came + 1, at;
+	struct counts sum;
+
+	if (now - came < EPOCHS - 1)
+		for (at = 0; at < CLASSES; at++)
+			event->in_flight[at] = device->epochs[came % EPOCHS].queued[at] -
+					       device->epochs[came % EPOCHS].completed[at];
+	else
+		after = now - (EPOCHS - 2);
+	event->flags = PASSED_KNOWN;
+	if (now == came)
+		return;
+	sum_up(request, &sum);
+	for (at = 0; at < CLASSES; at++) {
+		struct counts *begun = &device->epochs[after % EPOCHS];
+		u32 passed = sum.completed[at] - begun->completed[at];
+		u32 under_way = begun->queued[at] - begun->completed[at];
+
+		event->overtaken_by[at] = (s32)(passed - under_way) > 0 ? passed - under_way : 0;
+	}
+}
