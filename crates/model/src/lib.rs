@@ -7,6 +7,7 @@
 
 pub mod block;
 pub mod calls;
+pub mod cause;
 pub mod errno;
 pub mod event;
 pub mod latency;
@@ -16,6 +17,7 @@ pub mod prediction;
 pub mod preflight;
 pub mod quantity;
 pub mod run;
+pub mod signal;
 pub mod simulation;
 pub mod stall;
 pub mod time;

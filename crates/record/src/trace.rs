@@ -40,7 +40,7 @@ pub use programs::CAPABILITY as TRACE_CAPABILITY;
 use row_builder::RowBuilder;
 use settings::ProgramSettings;
 use symbols::Symbols;
-use tracepoints::{SOURCES, TraceSource};
+use tracepoints::TraceSource;
 
 /// The tracer. Dropping it detaches all programs.
 pub struct Tracing {
@@ -54,7 +54,7 @@ pub struct Tracing {
 impl Tracing {
     /// Loads and attaches what this kernel has and allows. What is missing becomes a finding; the rest works without it.
     pub fn open(roots: &Roots, options: &TraceOptions) -> (Tracing, Vec<Finding>) {
-        Tracing::open_with(roots, options, SOURCES)
+        Tracing::open_with(roots, options, &tracepoints::all())
     }
 
     fn open_with(roots: &Roots, options: &TraceOptions, sources: &[TraceSource]) -> (Tracing, Vec<Finding>) {

@@ -1,9 +1,9 @@
 //! Rows of stalls in memory: checked, small, with each name stored once.
 
+use model::signal::{Signal, SignalMeaning};
 use model::stall::{StallKind, StallRecord};
 
 use super::names::{Name, Names};
-use super::rules::{Announcement, announcement};
 
 /// No wait takes a year. A longer row comes from a damaged clock and would swamp all others.
 pub(super) const LONGEST_NS: u64 = 366 * 24 * 3600 * 1_000_000_000;
@@ -25,7 +25,7 @@ pub(super) struct Row {
     pub(super) stack: Option<u32>,
     pub(super) waker_stack: Option<u32>,
     pub(super) request: Option<u32>,
-    pub(super) announced: Option<&'static Announcement>,
+    pub(super) announced: Option<&'static SignalMeaning>,
     pub(super) detail: Option<Name>,
     pub(super) call: Option<Name>,
     pub(super) path: Option<Name>,
@@ -63,7 +63,7 @@ impl Row {
             stack: record.stack,
             waker_stack: record.waker_stack,
             request: record.request,
-            announced: record.tracepoint.as_deref().and_then(announcement),
+            announced: record.tracepoint.as_deref().and_then(Signal::from_name).and_then(Signal::meaning),
             detail: names.insert_some(record.detail.as_ref()),
             call: names.insert_some(record.call.as_ref()),
             path: names.insert_some(record.path.as_ref()),

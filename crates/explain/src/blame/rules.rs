@@ -4,12 +4,10 @@
 //! `.sched.text`). mutex_lock, down_write, io_schedule and wait_for_completion never appear: the innermost function is
 //! their caller.
 
-mod announcements;
 mod pattern;
 mod stack_rule;
 mod stacks;
 
-pub(super) use announcements::{ANNOUNCEMENTS, Announcement, announcement};
 pub(super) use pattern::any_fits;
 pub(super) use stack_rule::Rule;
 pub(super) use stacks::RANKS;

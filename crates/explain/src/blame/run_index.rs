@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use model::signal::SignalMeaning;
 use model::stall::{RequestRecord, StallKind};
 
 use super::cause::{Cause, Evidence};
 use super::names::Names;
 use super::request;
 use super::rows::Row;
-use super::rules::Announcement;
 use super::stacks::{Stack, Stacks};
 use super::tasks::Tasks;
 
@@ -102,8 +102,8 @@ impl RunIndex {
     }
 
     /// The announcement of a wait, unless the stack belongs to another wait: an announced wait need not happen.
-    pub(super) fn announced(&self, row: &Row) -> Option<&'static Announcement> {
-        let agrees = |announced: &&Announcement| {
+    pub(super) fn announced(&self, row: &Row) -> Option<&'static SignalMeaning> {
+        let agrees = |announced: &&SignalMeaning| {
             row.kind != StallKind::OffCpu || self.stack(row.stack).is_none_or(|stack| stack.agrees_with(announced))
         };
         row.announced.filter(agrees)

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use model::signal::{SIGNALS, SignalMeaning};
 use model::stall::StackRecord;
 
 use super::names::{Name, Names};
-use super::rules::{ANNOUNCEMENTS, Announcement, RANKS, Rule, any_fits};
+use super::rules::{RANKS, Rule, any_fits};
 
 /// Innermost functions of a stack that are shown.
 const SHOWN: usize = 4;
@@ -75,16 +76,16 @@ impl Stack {
 
 impl Stack {
     /// Whether the stack shows the announced wait.
-    pub(super) fn agrees_with(&self, announcement: &Announcement) -> bool {
-        let at = ANNOUNCEMENTS.iter().position(|entry| entry.tracepoint == announcement.tracepoint);
-        at.is_none_or(|at| self.announced & 1 << at != 0)
+    pub(super) fn agrees_with(&self, announcement: &SignalMeaning) -> bool {
+        self.announced & 1 << announcement.signal as u32 != 0
     }
 }
 
 fn announced(frames: &[&str]) -> u64 {
-    const { assert!(ANNOUNCEMENTS.len() <= 64) };
-    let fits = |announcement: &Announcement| announcement.frames.is_empty() || any_fits(announcement.frames, frames);
-    ANNOUNCEMENTS.iter().zip(0..).filter(|(announcement, _)| fits(announcement)).map(|(_, at)| 1 << at).sum()
+    const { assert!(SIGNALS.len() <= 64) };
+    let meanings = SIGNALS.iter().filter_map(|signal| signal.meaning.as_ref());
+    let fitting = meanings.filter(|meaning| meaning.frames.is_empty() || any_fits(meaning.frames, frames));
+    fitting.map(|meaning| 1 << meaning.signal as u32).sum()
 }
 
 /// The function of a frame such as `xfs_log_force+0x5a [xfs]`, without compiler suffixes (`.isra.0`).

@@ -1,15 +1,13 @@
 /* What goes through the rings, as `trace/event.rs` takes it apart: every field at its natural alignment, no padding. */
 #pragma once
 
+#include "model.h"
+
 #define STACK_FRAMES 40
 #define WAKER_FRAMES 24
 #define NAME_BYTES 16
 #define WORDS 5
 #define CLASSES 8
-/* model::stall::REQUEST_BUCKETS and REQUEST_BUCKET_BITS. */
-#define BUCKETS 304
-#define BUCKET_BITS 3
-
 enum kind {
 	SYSTEM_CALL = 0,
 	OFF_CPU = 1,
@@ -25,39 +23,6 @@ enum kind {
 	REQUEST_NOTES = 10,
 	DEVICES_BEYOND = 11,
 	LOSSES = 12,
-};
-
-/* What a span lies between: `SPANS` of `trace/tracepoints.rs`. The first PAIRED have a begin and an end. */
-enum span {
-	DIRECT_RECLAIM = 0,
-	MEMCG_RECLAIM = 1,
-	SHRINK_SLAB = 2,
-	COMPACTION = 3,
-	PAIRED = 4,
-	VMSCAN_THROTTLED = 4,
-	JBD2_RUN_STATS = 5,
-	JBD2_LOCK_BUFFER_STALL = 6,
-	BTRFS_TRANSACTION_COMMIT = 7,
-	BTRFS_RESERVE_TICKET = 8,
-	BTRFS_TREE_LOCK = 9,
-	BTRFS_TREE_READ_LOCK = 10,
-	SPANS = 11,
-};
-
-/* What announces a wait: `MARKS` of `trace/tracepoints.rs`. */
-enum mark {
-	NO_MARK = 0,
-	CONTENTION = 1,
-	BALANCE_DIRTY_PAGES = 2,
-	FOLIO_WAIT_WRITEBACK = 3,
-	XFS_LOG_GRANT_SLEEP = 4,
-	XLOG_ICLOG_WAIT_ON = 5,
-	XFS_LOG_CIL_WAIT = 6,
-	XFS_BUF_IOWAIT = 7,
-	XFS_BUF_LOCK = 8,
-	XFS_INODEGC_THROTTLE = 9,
-	XFS_LOG_FORCE = 10,
-	JBD2_CHECKPOINT = 11,
 };
 
 enum flags {

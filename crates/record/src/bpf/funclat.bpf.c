@@ -7,6 +7,7 @@
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#include "model.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -46,9 +47,6 @@ enum cgroup_subsys_id___group {
 /* Calls of one task within each other; where there are more, the outermost is forgotten. A power of two. */
 #define DEPTH 16
 #define TASKS 16384
-/* As `model::stall::request_bucket` divides them: 8 buckets for each power of two. */
-#define BUCKET_BITS 3
-#define BUCKETS ((41 - BUCKET_BITS) << BUCKET_BITS)
 /* Longer times all lie in the last bucket; scaling must not overflow. */
 #define LONGEST_NS (1ull << 45)
 /* The group of those that there was no room for. */

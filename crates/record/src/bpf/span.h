@@ -1,4 +1,4 @@
-/* Time between two tracepoints of a task, or before one that tells how long something took. */
+/* Spans: time between two tracepoints of a task, or before a tracepoint that says how long a wait took. */
 #pragma once
 
 static __always_inline void span_begins(u32 span)
@@ -11,7 +11,7 @@ static __always_inline void span_begins(u32 span)
 	note->spans |= 1 << span;
 }
 
-/* The event of a span that is long enough to be told by itself; a short one is summed up. */
+/* The event of a span that is long enough to be recorded individually; a short one is summed up. */
 static __always_inline struct event *span_was(struct task_struct *task, struct task_note *note, u32 span, u64 since,
 					      u64 now, const u64 bytes)
 {
@@ -45,6 +45,15 @@ static __always_inline struct event *span_ends(u32 span, const u64 bytes)
 	return span_was(task, note, span, since, bpf_ktime_get_ns(), bytes);
 }
 
+/* The program of a span's first tracepoint. */
+#define SPAN_BEGINS(program, tracepoint, span) \
+	SEC("tp_btf/" #tracepoint) \
+	int BPF_PROG(program) \
+	{ \
+		span_begins(span); \
+		return 0; \
+	}
+
 static __always_inline int reclaim_ends(u32 span, u64 reclaimed_pages)
 {
 	struct event *event = span_ends(span, BARE);
@@ -56,51 +65,27 @@ static __always_inline int reclaim_ends(u32 span, u64 reclaimed_pages)
 	return 0;
 }
 
-SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
-int BPF_PROG(direct_reclaim_begin)
-{
-	span_begins(DIRECT_RECLAIM);
-	return 0;
-}
+/* Both programs of a reclaim whose last tracepoint gives the number of pages. */
+#define RECLAIM(name, tracepoint, span) \
+	SPAN_BEGINS(name##_begin, tracepoint##_begin, span) \
+	SEC("tp_btf/" #tracepoint "_end") \
+	int BPF_PROG(name##_end, unsigned long reclaimed) \
+	{ \
+		return reclaim_ends(span, reclaimed); \
+	}
 
-SEC("tp_btf/mm_vmscan_direct_reclaim_end")
-int BPF_PROG(direct_reclaim_end, unsigned long reclaimed)
-{
-	return reclaim_ends(DIRECT_RECLAIM, reclaimed);
-}
+RECLAIM(direct_reclaim, mm_vmscan_direct_reclaim, MM_VMSCAN_DIRECT_RECLAIM)
+RECLAIM(memcg_reclaim, mm_vmscan_memcg_reclaim, MM_VMSCAN_MEMCG_RECLAIM)
 
-SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
-int BPF_PROG(memcg_reclaim_begin)
-{
-	span_begins(MEMCG_RECLAIM);
-	return 0;
-}
-
-SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
-int BPF_PROG(memcg_reclaim_end, unsigned long reclaimed)
-{
-	return reclaim_ends(MEMCG_RECLAIM, reclaimed);
-}
-
-SEC("tp_btf/mm_compaction_begin")
-int BPF_PROG(compaction_begin)
-{
-	span_begins(COMPACTION);
-	return 0;
-}
+SPAN_BEGINS(compaction_begin, mm_compaction_begin, MM_COMPACTION)
 
 SEC("tp_btf/mm_compaction_end")
 int BPF_PROG(compaction_end)
 {
-	return reclaim_ends(COMPACTION, 0);
+	return reclaim_ends(MM_COMPACTION, 0);
 }
 
-SEC("tp_btf/mm_shrink_slab_start")
-int BPF_PROG(shrink_slab_start)
-{
-	span_begins(SHRINK_SLAB);
-	return 0;
-}
+SPAN_BEGINS(shrink_slab_start, mm_shrink_slab_start, MM_SHRINK_SLAB)
 
 /* The file system that a shrinker of dentries and inodes works on. */
 static __always_inline struct super_block *super_block_of(struct shrinker *shrinker)
@@ -117,7 +102,7 @@ static __always_inline struct super_block *super_block_of(struct shrinker *shrin
 SEC("tp_btf/mm_shrink_slab_end")
 int BPF_PROG(shrink_slab_end, struct shrinker *shrinker)
 {
-	struct event *event = span_ends(SHRINK_SLAB, WITH_STACK);
+	struct event *event = span_ends(MM_SHRINK_SLAB, WITH_STACK);
 	struct super_block *super;
 
 	if (!event)
@@ -134,8 +119,8 @@ int BPF_PROG(shrink_slab_end, struct shrinker *shrinker)
 	return 0;
 }
 
-/* A span that its end tells of, of the running task. */
-static __always_inline struct event *span_told(u32 span, u64 since, u64 now)
+/* A span of the running task, whose only tracepoint is its end. */
+static __always_inline struct event *span_ended(u32 span, u64 since, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_note *note = current_note(task);
@@ -149,10 +134,10 @@ int BPF_PROG(vmscan_throttled, int node, int planned_us, int delayed_us, int rea
 	u64 now = bpf_ktime_get_ns();
 	struct event *event;
 
-	/* kswapd's own waits stall nobody by themselves. */
+	/* kswapd's waits stall no task by themselves. */
 	if (bpf_get_current_task_btf()->flags & PF_KTHREAD)
 		return 0;
-	event = span_told(VMSCAN_THROTTLED, now - (u64)(u32)delayed_us * 1000, now);
+	event = span_ended(MM_VMSCAN_THROTTLED, now - (u64)(u32)delayed_us * 1000, now);
 	if (event) {
 		event->detail.word[0] = reason;
 		end_event(event);
@@ -172,7 +157,7 @@ int BPF_PROG(jbd2_run_stats, u32 dev, u32 transaction, struct transaction_run_st
 	event = begin_event(SPAN, BARE);
 	if (!event)
 		return 0;
-	/* Times in jiffies: our side knows how long those are, and when it began. */
+	/* Times in jiffies: the reader knows how long a jiffy is, and when the commit began. */
 	describe(event, task, note, bpf_ktime_get_ns(), bpf_ktime_get_ns());
 	event->source = JBD2_RUN_STATS;
 	event->state = dev;
@@ -190,7 +175,7 @@ SEC("tp_btf/jbd2_lock_buffer_stall")
 int BPF_PROG(jbd2_lock_buffer_stall, u32 dev, unsigned long stall_ms)
 {
 	u64 now = bpf_ktime_get_ns();
-	struct event *event = span_told(JBD2_LOCK_BUFFER_STALL, now - stall_ms * 1000000, now);
+	struct event *event = span_ended(JBD2_LOCK_BUFFER_STALL, now - stall_ms * 1000000, now);
 
 	if (event) {
 		event->state = dev;
@@ -201,7 +186,7 @@ int BPF_PROG(jbd2_lock_buffer_stall, u32 dev, unsigned long stall_ms)
 
 static __always_inline int btrfs_span(u32 span, struct btrfs_fs_info *info, u64 since, u64 now)
 {
-	struct event *event = span_told(span, since, now);
+	struct event *event = span_ended(span, since, now);
 
 	if (event) {
 		event->state = info->sb->s_dev;
@@ -224,14 +209,12 @@ int BPF_PROG(btrfs_reserve_ticket, struct btrfs_fs_info *info, u64 flags, u64 by
 	return btrfs_span(BTRFS_RESERVE_TICKET, info, start_ns, bpf_ktime_get_ns());
 }
 
-SEC("tp_btf/btrfs_tree_lock")
-int BPF_PROG(btrfs_tree_lock, struct extent_buffer *buffer, u64 start_ns)
-{
-	return btrfs_span(BTRFS_TREE_LOCK, buffer->fs_info, start_ns, bpf_ktime_get_ns());
-}
+#define BTRFS_TREE_SPAN(tracepoint, span) \
+	SEC("tp_btf/" #tracepoint) \
+	int BPF_PROG(tracepoint, struct extent_buffer *buffer, u64 start_ns) \
+	{ \
+		return btrfs_span(span, buffer->fs_info, start_ns, bpf_ktime_get_ns()); \
+	}
 
-SEC("tp_btf/btrfs_tree_read_lock")
-int BPF_PROG(btrfs_tree_read_lock, struct extent_buffer *buffer, u64 start_ns)
-{
-	return btrfs_span(BTRFS_TREE_READ_LOCK, buffer->fs_info, start_ns, bpf_ktime_get_ns());
-}
+BTRFS_TREE_SPAN(btrfs_tree_lock, BTRFS_TREE_LOCK)
+BTRFS_TREE_SPAN(btrfs_tree_read_lock, BTRFS_TREE_READ_LOCK)

@@ -58,7 +58,7 @@ static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 no
 	if (note->mark && is_blocked(state) && now - note->mark_ns < MARK_WINDOW_NS) {
 		note->out_mark = note->mark;
 	} else if (note->lock) {
-		note->out_mark = CONTENTION;
+		note->out_mark = CONTENTION_BEGIN;
 		note->detail.word[0] = note->lock & ~LOCKED;
 	}
 	note->mark = NO_MARK;

@@ -1,9 +1,9 @@
 //! What a tracepoint's fields say, in words.
 
 use model::block::DeviceNumber;
+use model::signal::{Signal, SignalDetail};
 
 use super::event::EventDetail;
-use super::tracepoints::{MARKS, SPANS};
 
 const PAGE_BYTES: u64 = 4096;
 
@@ -17,12 +17,11 @@ fn mebibytes(pages: u64) -> String {
 }
 
 /// Of a wait that a tracepoint announced.
-pub(super) fn of_mark(mark: u32, detail: &EventDetail) -> Option<String> {
+pub(super) fn of_mark(mark: Signal, detail: &EventDetail) -> Option<String> {
     let [first, second, third, fourth, fifth] = detail.words;
-    match *MARKS.get(mark as usize)? {
-        "" => None,
-        "contention_begin" => Some(lock(first as u32)),
-        "balance_dirty_pages" => Some(format!(
+    match mark.definition().detail {
+        SignalDetail::LockFlags => Some(lock(first as u32)),
+        SignalDetail::DirtyPages => Some(format!(
             "dirty {} of {}, on {} {} of {}, allowed {}/s",
             mebibytes(first),
             mebibytes(second),
@@ -31,9 +30,13 @@ pub(super) fn of_mark(mark: u32, detail: &EventDetail) -> Option<String> {
             mebibytes(fourth),
             mebibytes(fifth)
         )),
-        "folio_wait_writeback" if second != 0 => Some(format!("inode {second} on {}", device(first))),
-        "folio_wait_writeback" => None,
-        _ => Some(format!("on {}", device(first))),
+        SignalDetail::Inode => (second != 0).then(|| format!("inode {second} on {}", device(first))),
+        SignalDetail::Device => Some(format!("on {}", device(first))),
+        SignalDetail::Nothing
+        | SignalDetail::PagesReclaimed
+        | SignalDetail::Shrinker
+        | SignalDetail::ThrottleReason
+        | SignalDetail::JournalCommit => None,
     }
 }
 
@@ -72,22 +75,25 @@ fn throttle_reason(reason: u64) -> &'static str {
 
 /// Of a span. `function` names the address of a kernel function.
 pub(super) fn of_span(
-    span: u32,
+    span: Signal,
     detail: &EventDetail,
     number: u32,
     texts: &[String; 2],
     function: impl FnOnce(u64) -> String,
 ) -> Option<String> {
     let [first, ..] = detail.words;
-    match *SPANS.get(span as usize)? {
-        "mm_vmscan_direct_reclaim" | "mm_vmscan_memcg_reclaim" => Some(format!("{first} pages reclaimed")),
-        "mm_shrink_slab" if first == 0 => None,
-        "mm_shrink_slab" if texts[0].is_empty() => Some(function(first)),
-        "mm_shrink_slab" => Some(format!("{} of {} on {}", function(first), texts[0], texts[1])),
-        "mm_vmscan_throttled" => Some(throttle_reason(first).to_owned()),
-        "mm_compaction" => None,
-        _ if number == 0 => None,
-        _ => Some(format!("on {}", device(u64::from(number)))),
+    match span.definition().detail {
+        SignalDetail::PagesReclaimed => Some(format!("{first} pages reclaimed")),
+        SignalDetail::Shrinker if first == 0 => None,
+        SignalDetail::Shrinker if texts[0].is_empty() => Some(function(first)),
+        SignalDetail::Shrinker => Some(format!("{} of {} on {}", function(first), texts[0], texts[1])),
+        SignalDetail::ThrottleReason => Some(throttle_reason(first).to_owned()),
+        SignalDetail::Device => (number != 0).then(|| format!("on {}", device(u64::from(number)))),
+        SignalDetail::Nothing
+        | SignalDetail::LockFlags
+        | SignalDetail::DirtyPages
+        | SignalDetail::Inode
+        | SignalDetail::JournalCommit => None,
     }
 }
 
@@ -118,6 +124,8 @@ fn jiffy_ns(jiffies: u64, now_ns: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use model::signal::Signal;
+
     use super::{EventDetail, jiffy_ns, of_commit, of_mark, of_span};
 
     fn detail(words: [u64; 5], name: &str) -> EventDetail {
@@ -127,23 +135,21 @@ mod tests {
     #[test]
     fn marks_in_words() {
         for (mark, words, expected) in [
-            (0, [0; 5], None),
-            (1, [2, 0, 0, 0, 0], Some("rwsem read")),
-            (1, [4, 0, 0, 0, 0], Some("rwsem write")),
-            (1, [32, 0, 0, 0, 0], Some("mutex")),
-            (1, [2 | 16, 0, 0, 0, 0], Some("percpu read")),
-            (1, [0, 0, 0, 0, 0], Some("lock")),
+            (Signal::Contention, [2, 0, 0, 0, 0], Some("rwsem read")),
+            (Signal::Contention, [4, 0, 0, 0, 0], Some("rwsem write")),
+            (Signal::Contention, [32, 0, 0, 0, 0], Some("mutex")),
+            (Signal::Contention, [2 | 16, 0, 0, 0, 0], Some("percpu read")),
+            (Signal::Contention, [0, 0, 0, 0, 0], Some("lock")),
             (
-                2,
+                Signal::BalanceDirtyPages,
                 [256, 512, 128, 256, 25600],
                 Some("dirty 1.0 MiB of 2.0 MiB, on 7:0 0.5 MiB of 1.0 MiB, allowed 100.0 MiB/s"),
             ),
-            (3, [7 << 20, 131, 0, 0, 0], Some("inode 131 on 7,0")),
-            (3, [0; 5], None),
-            (4, [7 << 20 | 1, 0, 0, 0, 0], Some("on 7,1")),
-            (99, [0; 5], None),
+            (Signal::FolioWaitWriteback, [7 << 20, 131, 0, 0, 0], Some("inode 131 on 7,0")),
+            (Signal::FolioWaitWriteback, [0; 5], None),
+            (Signal::XfsLogGrantSleep, [7 << 20 | 1, 0, 0, 0, 0], Some("on 7,1")),
         ] {
-            assert_eq!(of_mark(mark, &detail(words, "7:0")).as_deref(), expected, "{mark} {words:?}");
+            assert_eq!(of_mark(mark, &detail(words, "7:0")).as_deref(), expected, "{mark:?} {words:?}");
         }
     }
 
@@ -151,15 +157,15 @@ mod tests {
     fn spans_in_words() {
         let none = [String::new(), String::new()];
         let xfs = ["xfs".to_owned(), "loop0".to_owned()];
-        let told = |span, first, number, texts: &[String; 2]| {
+        let worded = |span, first, number, texts: &[String; 2]| {
             of_span(span, &detail([first, 0, 0, 0, 0], ""), number, texts, |_| "super_cache_scan".to_owned())
         };
-        assert_eq!(told(0, 32, 0, &none).as_deref(), Some("32 pages reclaimed"));
-        assert_eq!(told(2, 1, 0, &xfs).as_deref(), Some("super_cache_scan of xfs on loop0"));
-        assert_eq!(told(2, 1, 0, &none).as_deref(), Some("super_cache_scan"));
-        assert_eq!(told(4, 4, 0, &none).as_deref(), Some("no progress"));
-        assert_eq!(told(3, 0, 0, &none), None);
-        assert_eq!(told(9, 0, 7 << 20 | 2, &none).as_deref(), Some("on 7,2"));
+        assert_eq!(worded(Signal::DirectReclaim, 32, 0, &none).as_deref(), Some("32 pages reclaimed"));
+        assert_eq!(worded(Signal::ShrinkSlab, 1, 0, &xfs).as_deref(), Some("super_cache_scan of xfs on loop0"));
+        assert_eq!(worded(Signal::ShrinkSlab, 1, 0, &none).as_deref(), Some("super_cache_scan"));
+        assert_eq!(worded(Signal::VmscanThrottled, 4, 0, &none).as_deref(), Some("no progress"));
+        assert_eq!(worded(Signal::Compaction, 0, 0, &none), None);
+        assert_eq!(worded(Signal::BtrfsTreeLock, 0, 7 << 20 | 2, &none).as_deref(), Some("on 7,2"));
     }
 
     #[test]

@@ -7,9 +7,10 @@ use std::sync::{Mutex, PoisonError};
 use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
 use libbpf_rs::{Btf, Error, ErrorKind, Link, Map, MapCore, Object, ObjectBuilder, OpenObject, PrintLevel};
 use model::preflight::Finding;
+use model::signal::TracepointProgram;
 
 use super::settings::ProgramSettings;
-use super::tracepoints::{Program, TraceSource, When};
+use super::tracepoints::{TraceSource, When};
 
 /// Compiled by `build.rs` from `bpf/stall.bpf.c`.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stall.bpf.o"));
@@ -104,7 +105,7 @@ pub(super) fn chosen(
     source: &TraceSource,
     arguments: impl Fn(&str) -> Option<Arguments>,
 ) -> Result<Vec<&'static str>, (String, &'static str)> {
-    let mut chosen: Vec<&Program> = Vec::new();
+    let mut chosen: Vec<&TracepointProgram> = Vec::new();
     for program in source.programs {
         if chosen.iter().any(|other| other.tracepoint == program.tracepoint) {
             continue;
@@ -121,7 +122,7 @@ pub(super) fn chosen(
             };
             return Err((why, remedy));
         };
-        let fits = |program: &&Program| match given {
+        let fits = |program: &&TracepointProgram| match given {
             Arguments::Count(count) => (program.fewest_arguments..=program.most_arguments).contains(&count),
             Arguments::Unknown => true,
         };

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use model::signal::{Signal, SignalDetail};
 use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced};
 
 use super::blocked::BlockedWait;
@@ -10,7 +11,6 @@ use super::event::{OFF_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, SYSTEM_CALL
 use super::paths::Paths;
 use super::requests::{by_kind, record};
 use super::symbols::Symbols;
-use super::tracepoints::{MARKS, SPANS};
 use super::{detail, system_calls};
 
 /// Requests that several waits may name; older ones are forgotten.
@@ -130,17 +130,18 @@ impl RowBuilder {
             row.behind_tid = Some(event.behind_tid);
             self.task(event.behind_tid, event.behind_pid, Some(&event.behind), event.end_ns, traced);
         }
-        row.tracepoint =
-            MARKS.get(event.source as usize).filter(|name| !name.is_empty()).map(|name| (*name).to_owned());
-        row.detail = detail::of_mark(event.source, &event.detail);
+        let announced = Signal::from_mark(event.source);
+        row.tracepoint = announced.map(|mark| mark.definition().name.to_owned());
+        row.detail = announced.and_then(|mark| detail::of_mark(mark, &event.detail));
     }
 
     fn span(&mut self, event: &TraceEvent, row: &mut StallRecord) {
-        row.tracepoint = SPANS.get(event.source as usize).map(|name| (*name).to_owned());
+        let Some(span) = Signal::from_span(event.source) else { return };
+        row.tracepoint = Some(span.definition().name.to_owned());
         if event.kind == SHORT_SPANS {
             return;
         }
-        if row.tracepoint.as_deref() == Some("jbd2_run_stats") {
+        if span.definition().detail == SignalDetail::JournalCommit {
             let (ns, words) = detail::of_commit(&event.detail, event.state, event.argument, event.end_ns);
             row.start_ns = event.end_ns.saturating_sub(ns);
             (row.duration_ns, row.busy_ns) = (ns, ns);
@@ -148,7 +149,7 @@ impl RowBuilder {
             return;
         }
         let name = |address| self.symbols.name(address);
-        row.detail = detail::of_span(event.source, &event.detail, event.state, &event.texts, name);
+        row.detail = detail::of_span(span, &event.detail, event.state, &event.texts, name);
     }
 
     /// Tells of a thread that was not told before under this name. Without a name, /proc is asked for it.

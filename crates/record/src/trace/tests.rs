@@ -1,5 +1,6 @@
 use model::block::DeviceNumber;
 use model::operation::Bucket;
+use model::signal::TracepointProgram;
 use model::stall::{StallKind, Traced};
 
 use super::bounded_cache::BoundedCache;
@@ -8,7 +9,7 @@ use super::programs::Arguments;
 use super::requests::{RequestSum, kind_of, record};
 use super::row_builder::{RowBuilder, memory_cgroup};
 use super::symbols::Symbols;
-use super::tracepoints::{Program, SOURCES, TraceSource, When};
+use super::tracepoints::{self, TraceSource, When};
 use super::{TraceOptions, Tracing, programs, system_calls};
 use crate::roots::Roots;
 
@@ -103,16 +104,11 @@ fn a_source_that_the_kernel_lacks_costs_only_itself() {
     const BOGUS: TraceSource = TraceSource {
         name: "tracing: nothing",
         purpose: "does not exist",
-        programs: &[Program {
-            name: "sched_switch",
-            tracepoint: "sched_no_such_thing",
-            fewest_arguments: 0,
-            most_arguments: 12,
-        }],
+        programs: &[TracepointProgram::at_least("sched_switch", "sched_no_such_thing", 0)],
         module: None,
         when: When::Always,
     };
-    let sources = [&[BOGUS], SOURCES].concat();
+    let sources = [vec![BOGUS], tracepoints::all()].concat();
     let options = TraceOptions::slower_than(1_000_000_000, false);
     let (tracing, findings) = Tracing::open_with(&Roots::default(), &options, &sources);
     if !tracing.is_tracing() {
@@ -128,7 +124,8 @@ fn a_source_that_the_kernel_lacks_costs_only_itself() {
 
 #[test]
 fn the_program_that_fits_the_tracepoint_is_chosen() {
-    let throttling = SOURCES.iter().find(|source| source.name == "tracing: dirty throttling").unwrap();
+    let sources = tracepoints::all();
+    let throttling = sources.iter().find(|source| source.name == "tracing: dirty throttling").unwrap();
     for (arguments, expected) in [
         (Some(Arguments::Count(8)), Some("balance_dirty_pages")),
         (Some(Arguments::Count(12)), Some("balance_dirty_pages_12")),

@@ -1,8 +1,9 @@
+use model::signal::Signal;
 use model::stall::StackRecord;
 
 use super::Stack;
 use crate::blame::names::Names;
-use crate::blame::rules::{RANKS, announcement};
+use crate::blame::rules::RANKS;
 
 fn stack(frames: &str) -> Stack {
     let frames = frames.split(" < ").map(str::to_owned).collect();
@@ -160,7 +161,7 @@ fn the_announced_wait_must_be_on_the_stack() {
         ("contention_begin", "anything", true),
         ("xlog_iclog_wait_on", "synchronize_rcu_normal < rcu_sync_enter < freeze_super", false),
     ] {
-        let announcement = announcement(tracepoint).unwrap();
+        let announcement = Signal::from_name(tracepoint).and_then(Signal::meaning).unwrap();
         assert_eq!(stack(frames).agrees_with(announcement), agrees, "{tracepoint} {frames}");
     }
 }

@@ -1,0 +1,112 @@
+//! What time is lost to.
+
+/// What a task waited for, or did. The names are part of the JSON contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Cause {
+    /// The task reclaimed memory itself before an allocation succeeded.
+    DirectReclaim,
+    /// Reclaim throttled it, because too much reclaim or writeback was in flight.
+    ReclaimThrottle,
+    /// It ran slab shrinkers (inodes, dentries, file-system caches) to get memory.
+    Shrinker,
+    /// It compacted memory for a high-order allocation.
+    Compaction,
+    /// It was throttled because too much of the page cache is dirty.
+    DirtyThrottle,
+    /// It waited for dirty pages that were not yet submitted to the disk.
+    WritebackWait,
+    /// It waited for the jbd2 journal: a commit, a handle, space.
+    Journal,
+    /// It waited for the XFS log: a log force, space.
+    FsLog,
+    /// It waited for a transaction, a reservation or background work of a file system without such a log.
+    FsTransaction,
+    /// Its I/O waited for a request (tag), or in a plug.
+    RequestWait,
+    /// Its request waited in the I/O scheduler.
+    SchedulerQueue,
+    /// Its I/O was throttled by its cgroup.
+    IoThrottle,
+    /// The device processed its request.
+    Device,
+    /// The file system was frozen.
+    Frozen,
+    /// It waited for a lock held by another task.
+    Lock,
+    /// It was runnable and waited on the run queue.
+    CpuWait,
+    /// A page of a mapped file had to be read.
+    PageFault,
+    /// A page had to be read from swap.
+    Swap,
+    /// It waited for io_uring or aio completions, which other tasks produce.
+    IoWorker,
+    /// It waited for a file server.
+    NetworkFs,
+    /// It was on a CPU.
+    Running,
+    /// There is no evidence.
+    Unexplained,
+}
+
+impl Cause {
+    /// All causes.
+    pub const ALL: [Cause; 22] = [
+        Cause::DirectReclaim,
+        Cause::ReclaimThrottle,
+        Cause::Shrinker,
+        Cause::Compaction,
+        Cause::DirtyThrottle,
+        Cause::WritebackWait,
+        Cause::Journal,
+        Cause::FsLog,
+        Cause::FsTransaction,
+        Cause::RequestWait,
+        Cause::SchedulerQueue,
+        Cause::IoThrottle,
+        Cause::Device,
+        Cause::Frozen,
+        Cause::Lock,
+        Cause::CpuWait,
+        Cause::PageFault,
+        Cause::Swap,
+        Cause::IoWorker,
+        Cause::NetworkFs,
+        Cause::Running,
+        Cause::Unexplained,
+    ];
+
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cause::DirectReclaim => "direct_reclaim",
+            Cause::ReclaimThrottle => "reclaim_throttle",
+            Cause::Shrinker => "shrinker",
+            Cause::Compaction => "compaction",
+            Cause::DirtyThrottle => "dirty_throttle",
+            Cause::WritebackWait => "writeback_wait",
+            Cause::Journal => "journal",
+            Cause::FsLog => "fs_log",
+            Cause::FsTransaction => "fs_transaction",
+            Cause::RequestWait => "request_wait",
+            Cause::SchedulerQueue => "scheduler_queue",
+            Cause::IoThrottle => "io_throttle",
+            Cause::Device => "device",
+            Cause::Frozen => "frozen",
+            Cause::Lock => "lock",
+            Cause::CpuWait => "cpu_wait",
+            Cause::PageFault => "page_fault",
+            Cause::Swap => "swap",
+            Cause::IoWorker => "io_worker",
+            Cause::NetworkFs => "network_fs",
+            Cause::Running => "running",
+            Cause::Unexplained => "unexplained",
+        }
+    }
+
+    /// Whether it is a wait: neither running nor unexplained.
+    pub const fn is_wait(self) -> bool {
+        !matches!(self, Cause::Running | Cause::Unexplained)
+    }
+}
