@@ -1,4 +1,4 @@
-# The commands of the house. `make demo` and `make test` are all that a newcomer needs.
+# Start with `make demo` and `make test`. Each target names the packages that it installs before it does.
 
 PREFIX ?= /usr/local
 CARGO ?= cargo
@@ -43,14 +43,14 @@ bench:
 	@bench/fsmark.sh
 	@bench/randrw.sh
 
-# The docs' pictures of a page, of a fresh demo (RUN=DIR: of that run).
+# Screenshots of the report for the docs, from a new demo run (RUN=DIR: from that run).
 pictures: RUN ?= target/pictures/run
 pictures: build
 	@test -e $(RUN) || { mkdir -p target/pictures && $(PROGRAM) demo --quiet --json >target/pictures/demo.json && \
 	    ln -sfn "$$(realpath "$$(python3 -c 'import json; print(json.load(open("target/pictures/demo.json"))["run"])')")" $(RUN); }
 	PICTURES_OF="$$(realpath $(RUN))" PICTURES="$(CURDIR)/docs/images" $(CARGO) test --locked -p stallscope --test program -- pictures::
 
-# The page's program, from crates/page/web/src. Its bundle is committed, so that nobody else needs node.
+# Build the report's program from crates/page/web/src. Its bundle is committed, so that only this target needs node.
 page:
 	cd crates/page/web && npm ci && npm run build
 
@@ -59,7 +59,7 @@ generated:
 	UPDATE_GENERATED=1 $(CARGO) test --locked -p archive -p page --lib -- is_generated
 
 install: build
-	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/stallscope
+	install -D -m 755 --strip $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/stallscope
 	$(PROGRAM) generate target/generated
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
@@ -68,7 +68,7 @@ install: build
 	install -m 644 target/generated/_stallscope $(DESTDIR)$(PREFIX)/share/zsh/site-functions/
 	install -m 644 target/generated/stallscope.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/
 
-# A release: a static program, packed for everybody and for Debian. Minutes, for it is built anew.
+# Make a release: a static program in an archive and in a Debian package. It is a separate build and takes minutes.
 dist:
 	@scripts/need build dist
 	@scripts/dist
