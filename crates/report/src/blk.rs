@@ -1,4 +1,4 @@
-//! Block traces: the findings of [`lifecycle`] as text, as JSON, under btt's headings, and as CSV series.
+//! Block traces: the findings of [`lifecycle`] as text, JSON, btt's tables, and CSV series.
 
 pub mod btt;
 pub mod csv;
@@ -10,20 +10,20 @@ pub mod text;
 use lifecycle::{BlockReport, DeviceTables, Histogram, OTHER_PROCESSES, Phase};
 use model::block::ProcessNames;
 
-/// Everything there is to show of a trace.
+/// The analysis of a trace.
 #[derive(Debug)]
 pub struct BlkFindings<'a> {
-    /// What the lifecycle found.
+    /// Findings of the lifecycle.
     pub report: &'a BlockReport,
     /// Names of threads.
     pub names: &'a ProcessNames,
-    /// How reading went.
+    /// Statistics of reading the trace.
     pub reading: Reading,
-    /// What counts as slow.
+    /// Threshold of slow bios.
     pub slower_than_ns: u64,
 }
 
-/// How reading went.
+/// Statistics of reading a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Files and streams, as named.
@@ -38,16 +38,16 @@ pub struct Reading {
     pub lost_events: u64,
     /// Events missing before the first one of a CPU.
     pub missing_at_start: u64,
-    /// Losses that showed too late: bios that ended meanwhile were counted without knowing of them.
+    /// Losses found late: bios that completed before were counted as if nothing had been lost.
     pub noticed_late: u64,
-    /// Kinds of damage, gaps included: name, how often, sum of the amounts.
+    /// Kinds of damage, including gaps: name, count, sum of the amounts.
     pub damage: Vec<(&'static str, u64, u64)>,
-    /// Where the first of them are: kind, input, byte offset, amount.
+    /// Positions of the first ones: kind, input, byte offset, amount.
     pub positions: Vec<(&'static str, usize, u64, u64)>,
 }
 
 impl BlkFindings<'_> {
-    /// `name/pid`, or what is known of it.
+    /// `name/pid`, or `pid N` without a name.
     fn thread(&self, pid: u32) -> String {
         match (pid, self.name(pid)) {
             (OTHER_PROCESSES, others) => others.to_owned(),
@@ -56,7 +56,7 @@ impl BlkFindings<'_> {
         }
     }
 
-    /// A thread's name, or an empty text where the trace does not say it.
+    /// A thread's name, or an empty string if the trace lacks it.
     fn name(&self, pid: u32) -> &str {
         match pid {
             OTHER_PROCESSES => "(others)",
@@ -65,13 +65,13 @@ impl BlkFindings<'_> {
     }
 }
 
-/// Bios for each request: 1 means that nothing was merged. `None` where no request was issued.
+/// Bios per request: 1 means no merges. `None` if no request was issued.
 fn merge_ratio(tables: &DeviceTables) -> Option<f64> {
     (tables.requests > 0).then(|| tables.bios as f64 / tables.requests as f64)
 }
 
-/// The phases' shares of all bios' time, in the order of [`Phase::PARTS`], and the share of bios that cannot be divided;
-/// together 1. `None` without completed bios.
+/// The phases' shares of all bios' time, in the order of [`Phase::PARTS`], and the share that cannot be attributed;
+/// they sum to 1. `None` without completed bios.
 fn overhead<'a>(devices: impl Iterator<Item = &'a DeviceTables> + Clone) -> Option<(Vec<(Phase, f64)>, f64)> {
     let total: u128 = devices.clone().map(|tables| tables.overhead_ns[Phase::Q2C]).sum();
     if total == 0 {
@@ -85,7 +85,7 @@ fn overhead<'a>(devices: impl Iterator<Item = &'a DeviceTables> + Clone) -> Opti
     Some((parts.collect(), share(devices.clone().map(|tables| tables.undivided_ns).sum())))
 }
 
-/// Percentiles that tables show.
+/// Percentiles in tables.
 const QUANTILES: [(&str, f64); 4] = [("p50_ns", 0.50), ("p90_ns", 0.90), ("p99_ns", 0.99), ("p999_ns", 0.999)];
 
 /// Adds up histograms of several devices.

@@ -11,46 +11,46 @@ use crate::style::{Style, printable};
 #[cfg(test)]
 mod tests;
 
-/// A timing that is over.
+/// A finished timing.
 #[derive(Debug)]
 pub struct Timing<'a> {
     /// What was timed.
     pub what: &'a str,
-    /// By what means.
+    /// The probes used.
     pub method: &'a str,
     /// The unit of the histograms.
     pub unit: LatencyUnit,
     /// From the first interval's start to the last one's end.
     pub duration_ns: u64,
-    /// Of the whole time.
+    /// Histograms of the whole time.
     pub groups: &'a [LatencyGroup],
-    /// What became of begins and ends.
+    /// Counts of begins and ends.
     pub counts: CallCounts,
 }
 
-/// What was timed within one interval.
+/// The calls timed within one interval.
 #[derive(Debug, Clone)]
 pub struct TimingInterval {
     /// Start on the monotonic clock.
     pub start_ns: u64,
     /// End on the monotonic clock.
     pub end_ns: u64,
-    /// The groups in which there was anything.
+    /// Groups with calls in the interval.
     pub groups: Vec<LatencyGroup>,
 }
 
 /// A row of a histogram of powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Log2Row {
-    /// Least number of units.
+    /// Lower bound, in units.
     pub from: u64,
-    /// Most.
+    /// Upper bound, inclusive.
     pub to: u64,
-    /// How many.
+    /// Number of calls.
     pub count: u64,
 }
 
-/// The rows up to the last one that is not empty: 0 and 1, 2 to 3, 4 to 7 ..., the digits behind the unit cut off.
+/// The rows up to the last one that is not empty: 0 and 1, 2 to 3, 4 to 7 ..., fractions of the unit truncated.
 pub fn log2_rows(histogram: &LatencyHistogram) -> Vec<Log2Row> {
     let mut rows: Vec<Log2Row> = Vec::new();
     for (bucket, &count) in (0..).zip(&histogram.buckets).filter(|(_, count)| **count > 0) {
@@ -66,8 +66,8 @@ pub fn log2_rows(histogram: &LatencyHistogram) -> Vec<Log2Row> {
     rows
 }
 
-/// The time that a share of the calls did not exceed: the upper edge of its bucket, thus up to 12.5 % too long, but
-/// never longer than the longest, where that is known.
+/// The time that a share of the calls did not exceed: the upper edge of its bucket, up to 12.5 % too long, and at most
+/// the maximum if that is known.
 pub fn percentile_ns(histogram: &LatencyHistogram, share: f64) -> Option<u64> {
     let wanted = ((histogram.count as f64 * share).ceil() as u64).clamp(1, histogram.count.max(1));
     let mut seen = 0;
@@ -83,7 +83,7 @@ pub fn percentile_ns(histogram: &LatencyHistogram, share: f64) -> Option<u64> {
     None
 }
 
-/// Groups that are shown to a person; the document has all.
+/// Groups in the text; the JSON document has all.
 const SHOWN: usize = 10;
 
 const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
@@ -104,7 +104,7 @@ pub fn histogram(histogram: &LatencyHistogram) -> String {
 /// Rows in argdist's form, under the unit's word.
 pub fn stars(rows: &[Log2Row], unit: &str) -> String {
     let Some(most) = rows.iter().map(|row| row.count).max() else { return String::new() };
-    // Large numbers get room of the stars.
+    // Wide numbers take columns from the stars.
     let (digits, stars, indent) = if rows.len() <= 32 { (10, 40, 5) } else { (20, 20, 15) };
     let label = 2 * digits - 1;
     let mut text = format!("{:indent$}{:<label$} : count     distribution\n", "", unit);
@@ -149,14 +149,14 @@ fn blocks(what: &str, groups: &[LatencyGroup], style: Style) -> String {
     text
 }
 
-/// Says how many groups had less time than those that are shown.
+/// The number of groups beyond those shown.
 fn not_shown(groups: &[LatencyGroup]) -> String {
     let Some(rest) = groups.get(SHOWN..).filter(|rest| !rest.is_empty()) else { return String::new() };
     let calls = rest.iter().map(|group| group.histogram.count).sum();
     format!("     and {} with {}\n", counted(rest.len() as u64, "other group"), counted(calls, "call"))
 }
 
-/// The whole time: histograms (left out where the one interval has shown them), and what could not be timed.
+/// The whole time: histograms (omitted if a single interval has shown them), and the calls that were not timed.
 pub fn summary(timing: &Timing<'_>, with_histograms: bool, style: Style) -> String {
     let heading = format!(
         "{} for {}, by {}",
@@ -166,7 +166,7 @@ pub fn summary(timing: &Timing<'_>, with_histograms: bool, style: Style) -> Stri
     );
     let mut text = format!("{}\n", style.heading(&heading));
     if timing.groups.is_empty() {
-        text.push_str("     no call was timed\n");
+        text.push_str("     no calls\n");
     } else if with_histograms {
         text.push_str(&blocks(timing.what, timing.groups, style));
     } else {
@@ -179,7 +179,7 @@ pub fn summary(timing: &Timing<'_>, with_histograms: bool, style: Style) -> Stri
     if !timing.groups.is_empty() {
         text.push_str(&format!(
             "     {}\n",
-            style.faint("percentiles are upper edges of buckets that are 12.5 % wide at most; mean and max are exact")
+            style.faint("percentiles are upper bucket edges, at most 12.5 % too long; mean and max are exact")
         ));
     }
     for remark in remarks(&timing.counts) {
@@ -188,21 +188,25 @@ pub fn summary(timing: &Timing<'_>, with_histograms: bool, style: Style) -> Stri
     text
 }
 
-/// What a reader must know of calls that are not in the histograms.
+/// Calls that are not in the histograms.
 fn remarks(counts: &CallCounts) -> Vec<String> {
-    let told = [
-        (counts.filtered, "were left out by --above or --below"),
-        (counts.open(), "had begun and had no end yet, or it was missed"),
-        (counts.ends_alone, "ended without a begin: under way before, or begun in another task"),
-        (counts.forgotten, "began and were given up: 16 others began later in that task, without an end between"),
-        (counts.no_room, "began while too many tasks were in such a call (16384) and were not timed"),
-        (counts.no_group, "are counted as 'all others', because there were too many groups"),
-        (counts.missed.unwrap_or(0), "begins and ends came within another one on the same CPU and were not seen"),
+    let remarks = [
+        (counts.filtered, "excluded by --above or --below"),
+        (counts.open(), "without an end: still running, or the end was missed"),
+        (counts.ends_alone, "ended without a begin: already running at the start, or begun in another task"),
+        (counts.forgotten, "abandoned: 16 later calls of the task began without an end in between"),
+        (counts.no_room, "not timed: too many tasks (16384) were inside the function"),
+        (counts.no_group, "counted as 'all others': too many groups"),
+        (counts.missed.unwrap_or(0), "begins and ends missed: nested in another one on the same CPU"),
     ];
-    told.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", grouped(count))).collect()
+    remarks
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", grouped(count)))
+        .collect()
 }
 
-/// The one JSON document.
+/// The JSON document.
 pub fn document(timing: &Timing<'_>, intervals: &[TimingInterval], filter: Value) -> Value {
     let counts = &timing.counts;
     let intervals = intervals.iter().map(|interval| {

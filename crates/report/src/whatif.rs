@@ -1,4 +1,4 @@
-//! A recorded load under other I/O schedulers: what was recorded beside what is predicted.
+//! A recorded load under other I/O schedulers: recorded and predicted latencies side by side.
 
 use std::fmt::Write as _;
 
@@ -15,84 +15,88 @@ use crate::table::push_table;
 #[cfg(test)]
 mod tests;
 
-/// What was replayed.
+/// The recording that is replayed.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct Recording {
     /// The run or trace.
     pub path: String,
     /// The device.
     pub device: String,
-    /// The policy that it was recorded under, in the model's words.
+    /// The policy it was recorded under, by the model's name.
     pub recorded_under: Option<String>,
-    /// The model that made the record, where none was made on a machine.
+    /// The model that produced the recording, if no machine did.
     pub made_by: Option<Origin>,
-    /// Requests of other devices, left out.
+    /// Requests of other devices; excluded.
     pub others: u64,
-    /// Requests of a block trace whose times are not certain, because events were lost, left out.
+    /// Requests of a block trace with uncertain times, because events were lost; excluded.
     pub uncertain: u64,
     /// Events that the trace lacks.
     pub lost_events: u64,
 }
 
-/// A percentile as far off as this, or more, is told as a miss.
+/// Relative errors of p50, p90 and p99 above which a prediction counts as a miss.
 const MISS: [f64; 3] = [0.15, 0.30, 0.30];
 
-/// What every such prediction takes for granted.
+/// What every prediction assumes.
 const ASSUMPTIONS: [&str; 6] = [
-    "each request keeps its recorded service time, whatever is served before it: a disk's seeks are not foreseen",
+    "each request keeps its recorded service time, whatever is served before it: seeks are not modelled",
     "requests are as they were merged when recorded",
-    "a task comes after its own requests (closed loop), after it got one (fed), or when it came (open), as its record shows",
-    "tasks that wait for each other, and page-cache writers that wait for writeback, are not known to",
-    "writeback throttling (wbt), cgroup weights and limits do nothing",
+    "a task submits after its own requests complete (closed loop), after it gets a tag (fed), or at its recorded times (open)",
+    "waits between tasks, and of page-cache writers for writeback, are not modelled",
+    "writeback throttling (wbt), cgroup weights and limits have no effect",
     "mq-deadline, BFQ and CFQ are models of their main rules (docs/models/SCHED.md)",
 ];
 
 /// For people.
-pub fn text(source: &Source, prediction: &Prediction, style: Style) -> String {
+pub fn text(recording: &Recording, prediction: &Prediction, style: Style) -> String {
     let mut text = String::new();
-    let _ =
-        writeln!(text, "{}", style.heading(&format!("What if: {}, device {}", printable(&source.path), source.device)));
-    let made = match &source.made_by {
-        Some(origin) => format!("{}, the record neither", badge(origin)),
-        None => "SIMULATED: only the rows 'recorded' were measured on a machine".to_owned(),
-    };
-    let _ = writeln!(text, "{}", style.remark(&made));
-    let under = source.recorded_under.as_deref().unwrap_or("an unknown scheduler");
-    let took = Nanoseconds(prediction.recorded_took_ns);
-    let _ = writeln!(text, " {}, recorded under {under} in {took}", counted(prediction.requests, "request"));
-    for (count, what) in [
-        (source.others, "of other devices left out"),
-        (source.uncertain, "left out, as events of theirs were lost"),
-        (prediction.unusable, "without the moments of their issue left out"),
-    ] {
-        if count > 0 {
-            let _ = writeln!(text, " {} {what}", counted(count, "request"));
-        }
-    }
-    if source.lost_events > 0 {
-        let lost = counted(source.lost_events, "event");
-        let _ =
-            writeln!(text, " {}", style.remark(&format!("{lost} of the trace lost: the replay lacks their requests")));
-    }
+    headline(&mut text, recording, prediction, style);
     device(&mut text, prediction);
     text.push('\n');
     table(&mut text, prediction);
     if !differ(prediction) {
-        let said = "Every policy does the same here: the device took each request as it came, so that there was nothing to choose. \
-                    --set depth=N asks for a device that takes fewer at once.";
-        let _ = writeln!(text, "\n {}", style.remark(said));
+        let same = "All policies give the same result: the device accepted every request at once and left nothing to \
+                    schedule. --set depth=N simulates a device with a shorter queue.";
+        let _ = writeln!(text, "\n {}", style.remark(same));
     }
     for predicted in prediction.predicted.iter().filter(|predicted| predicted.is_check) {
         check(&mut text, prediction, predicted, style);
     }
-    let _ = writeln!(text, "\n {}", style.faint("A prediction takes for granted:"));
+    let _ = writeln!(text, "\n {}", style.faint("Assumptions:"));
     for assumption in ASSUMPTIONS {
         let _ = writeln!(text, " {}", style.faint(&format!("- {assumption}")));
     }
     text
 }
 
-/// Whether it matters for any kind of request which policy there is. Of one alone it is not known.
+fn headline(text: &mut String, recording: &Recording, prediction: &Prediction, style: Style) {
+    let title = format!("What if: {}, device {}", printable(&recording.path), recording.device);
+    let _ = writeln!(text, "{}", style.heading(&title));
+    let made = match &recording.made_by {
+        Some(origin) => format!("{}, nor was the recording", badge(origin)),
+        None => "SIMULATED: only the rows 'recorded' were measured on a machine".to_owned(),
+    };
+    let _ = writeln!(text, "{}", style.remark(&made));
+    let under = recording.recorded_under.as_deref().unwrap_or("an unknown scheduler");
+    let took = Nanoseconds(prediction.recorded_took_ns);
+    let _ = writeln!(text, " {}, recorded under {under} in {took}", counted(prediction.requests, "request"));
+    for (count, what) in [
+        (recording.others, "of other devices; excluded"),
+        (recording.uncertain, "with lost events; excluded"),
+        (prediction.unusable, "without an issue time; excluded"),
+    ] {
+        if count > 0 {
+            let _ = writeln!(text, " {} {what}", counted(count, "request"));
+        }
+    }
+    if recording.lost_events > 0 {
+        let lost = counted(recording.lost_events, "event");
+        let line = format!("{lost} of the trace lost: their requests are missing from the replay");
+        let _ = writeln!(text, " {}", style.remark(&line));
+    }
+}
+
+/// Whether the policies differ for any kind of request. Unknown, and taken as true, for a single policy.
 fn differ(prediction: &Prediction) -> bool {
     let [first, others @ ..] = prediction.predicted.as_slice() else { return true };
     others.is_empty() || others.iter().any(|other| other.latencies != first.latencies)
@@ -102,22 +106,22 @@ fn device(text: &mut String, prediction: &Prediction) {
     let how = if prediction.servers_fitted { "fitted" } else { "given" };
     let _ = writeln!(
         text,
-        " the device takes {} and works on {} at once ({how}); its times go with its load by {:.2} (0: not at all)",
+        " the device queues {} and serves {} at once ({how}); correlation of service time and load {:.2}",
         counted(u64::from(prediction.depth), "request"),
         prediction.servers,
         prediction.load_correlation,
     );
     if prediction.out_of_turn > 0 {
         let count = counted(prediction.out_of_turn, "request");
-        let _ = writeln!(text, " {count} overtook others there, which such a device does not let happen");
+        let _ = writeln!(text, " {count} overtook others at the device; the modelled device serves in order");
     }
-    // What is rare is in the JSON document.
+    // Rare kinds are in the JSON document only.
     let least = prediction.requests / 100;
     for row in prediction.service.iter().filter(|row| row.count > least) {
         let order = if row.sequential { ", sequential" } else { "" };
         let _ = writeln!(
             text,
-            "   {:>9} x {} of {} or more{order}: half within {}, 99 in 100 within {}",
+            "   {:>9} x {} of {} or more{order}: p50 {}, p99 {}",
             grouped(row.count),
             row.class,
             Bytes(row.bytes),
@@ -151,11 +155,8 @@ fn table(text: &mut String, prediction: &Prediction) {
         }
     }
     push_table(text, &table);
-    let _ = writeln!(
-        text,
-        " -: fewer than ten samples beyond it. Means of the time in the queue, with the wait for a request,"
-    );
-    let _ = writeln!(text, " and at the device. Counted as long as all large parts of the load were there.");
+    let _ = writeln!(text, " -: fewer than ten samples beyond it. Mean time in the queue (including the tag wait)");
+    let _ = writeln!(text, " and at the device. Counted while all large parts of the load were running.");
 }
 
 fn line(class: &str, policy: &str, row: &Latencies) -> Vec<String> {
@@ -165,7 +166,7 @@ fn line(class: &str, policy: &str, row: &Latencies) -> Vec<String> {
     vec![class.to_owned(), policy.to_owned(), count, p50, p90, p99, mean(row.queue_mean_ns), mean(row.device_mean_ns)]
 }
 
-/// How far the recorded policy's own prediction is from what was recorded.
+/// The error of the prediction for the policy that was recorded.
 fn check(text: &mut String, prediction: &Prediction, predicted: &Predicted, style: Style) {
     let mut misses = Vec::new();
     let mut all = 0;
@@ -183,10 +184,10 @@ fn check(text: &mut String, prediction: &Prediction, predicted: &Predicted, styl
     let policy = &predicted.policy;
     let sentence = match misses.is_empty() {
         true => format!(
-            "Check: {policy} on its own record is within 15 % in medians and 30 % in p90 and p99, all {all} of them."
+            "Check: {policy} on its own recording is within 15 % in medians and 30 % in p90 and p99, all {all} of them."
         ),
         false => format!(
-            "Check: {policy} on its own record misses {} of {all}: {}. Trust the others no more than this one.",
+            "Check: {policy} on its own recording misses {} of {all}: {}. Trust the other predictions no more than this one.",
             misses.len(),
             misses.join(", ")
         ),
@@ -196,17 +197,17 @@ fn check(text: &mut String, prediction: &Prediction, predicted: &Predicted, styl
 }
 
 /// For programs.
-pub fn json(source: &Source, prediction: &Prediction) -> Value {
+pub fn json(recording: &Recording, prediction: &Prediction) -> Value {
     let mut document = json!({
         "simulated": true,
         "model": "sched",
-        "trace": source.path,
-        "device": source.device,
-        "record_simulated": source.made_by.as_ref(),
-        "recorded_under": source.recorded_under,
-        "requests_of_other_devices": source.others,
-        "uncertain_requests": source.uncertain,
-        "lost_events": source.lost_events,
+        "trace": recording.path,
+        "device": recording.device,
+        "record_simulated": recording.made_by.as_ref(),
+        "recorded_under": recording.recorded_under,
+        "requests_of_other_devices": recording.others,
+        "uncertain_requests": recording.uncertain,
+        "lost_events": recording.lost_events,
         "assumptions": ASSUMPTIONS,
     });
     document["policies_differ"] = json!(differ(prediction));

@@ -71,6 +71,7 @@ pub(super) const FUNCTIONS: &[&str] = &[
     "explain",
     "export",
     "lifecycle",
+    "load",
     "page",
     "report",
     "simulate",

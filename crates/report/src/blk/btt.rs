@@ -1,5 +1,5 @@
-//! The tables under btt's own headings and in its units, for those used to it. The figures are ours: docs/BLOCK.md
-//! says where they differ and why.
+//! Tables with btt's headings and units, for readers used to btt. docs/BLOCK.md lists where the figures differ from
+//! btt's, and why.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use lifecycle::{DeviceReport, Histogram, PerPhase, Phase, Seeks};
 
 use super::{BlkFindings, merge_ratio, merged, overhead};
 
-/// Phases in btt's order; those that btt does not have follow.
+/// Phases in btt's order, then those that btt lacks.
 const ORDER: [Phase; 11] = [
     Phase::Q2Q,
     Phase::Q2G,

@@ -1,5 +1,5 @@
-//! Series as CSV, for plotting. Times are seconds since the trace's first event, in the middle of no bin: a bin's time
-//! is its start. Where a figure has no value its cell is empty.
+//! Series as CSV, for plotting. Times are seconds since the trace's first event; a bin's time is its start. A missing
+//! value is an empty cell.
 
 use std::fmt::Write as _;
 
@@ -71,7 +71,7 @@ fn over_time(timeline: &Timeline) -> String {
     text
 }
 
-/// Only cells with bios.
+/// Cells without bios are omitted.
 fn heat(timeline: &Timeline) -> String {
     let mut text = String::from("time_s,latency_from_ns,latency_to_ns,bios\n");
     for (number, bin) in timeline.bins.iter().enumerate() {

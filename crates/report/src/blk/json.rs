@@ -1,13 +1,13 @@
 //! The document of `blk --json`.
 //!
-//! Times are integers in ns. A figure without values is `null`; minimum, mean and maximum are exact, percentiles have 3
-//! significant digits (those of processes and cgroups 1.6 %).
+//! Times are integers in ns. A figure without values is `null`. Minimum, mean and maximum are exact; percentiles have 3
+//! significant digits (within 1.6 % for processes and cgroups).
 
-use lifecycle::{Certainty, DeviceTables, Histogram, PerPhase, Phase, SlowBio, WhoTimes};
+use lifecycle::{BlockReport, Certainty, DeviceTables, Histogram, PerPhase, Phase, SlowBio, WhoTimes};
 use serde_json::{Map, Value, json};
 
 use super::others::{kinds_json, others_json, threads_json};
-use super::{BlkFindings, QUANTILES, merge_ratio, overhead};
+use super::{BlkFindings, QUANTILES, Reading, merge_ratio, overhead};
 
 /// The whole document.
 pub fn document(findings: &BlkFindings<'_>) -> Value {
@@ -18,18 +18,8 @@ pub fn document(findings: &BlkFindings<'_>) -> Value {
         "bytes": findings.reading.bytes,
         "first_ns": report.first_ns,
         "last_ns": report.last_ns,
-        "lost": {
-            "gaps": findings.reading.gaps,
-            "events": findings.reading.lost_events,
-            "before_start": findings.reading.missing_at_start,
-            "noticed_late": findings.reading.noticed_late,
-        },
-        "clock": {
-            "backward_steps": report.clock.backward_steps,
-            "largest_forward_gap_ns": report.clock.largest_forward_gap_ns,
-            "jump_count": report.clock.jump_count,
-            "jumps": report.clock.jumps.iter().map(|jump| json!({"at_ns": jump.at_ns, "by_ns": jump.by_ns, "event": jump.event})).collect::<Vec<_>>(),
-        },
+        "lost": lost(&findings.reading),
+        "clock": clock(report),
         "damage": damage(findings),
         "anomalies": anomalies.collect::<Map<_, _>>(),
         "oldest_given_up_ns": report.anomalies.oldest_age_ns,
@@ -42,17 +32,8 @@ pub fn document(findings: &BlkFindings<'_>) -> Value {
             "rwbs": kind.to_string(), "bios": times.queued, "bytes": times.queued_bytes,
             "q2c": times_of(&times.q2c), "d2c": times_of(&times.d2c),
         })).collect::<Vec<_>>(),
-        "processes": report.processes.iter().map(|who| {
-            let mut value = sums(who);
-            value["pid"] = json!(who.who);
-            value["comm"] = json!(findings.name(who.who));
-            value
-        }).collect::<Vec<_>>(),
-        "cgroups": report.cgroups.iter().map(|who| {
-            let mut value = sums(who);
-            value["cgroup"] = json!(who.who);
-            value
-        }).collect::<Vec<_>>(),
+        "processes": report.processes.iter().map(|who| process(who, findings)).collect::<Vec<_>>(),
+        "cgroups": report.cgroups.iter().map(cgroup).collect::<Vec<_>>(),
         "slower_than_ns": findings.slower_than_ns,
         "slow_count": report.slow.count,
         "slow_unanswered": report.slow.unanswered,
@@ -61,6 +42,39 @@ pub fn document(findings: &BlkFindings<'_>) -> Value {
         "slow_behind": others_json(Some(&report.slow.ahead), findings),
         "slow": report.slow.kept.iter().map(|bio| slow(bio, findings)).collect::<Vec<_>>(),
     })
+}
+
+fn lost(reading: &Reading) -> Value {
+    json!({
+        "gaps": reading.gaps,
+        "events": reading.lost_events,
+        "before_start": reading.missing_at_start,
+        "noticed_late": reading.noticed_late,
+    })
+}
+
+fn clock(report: &BlockReport) -> Value {
+    let jumps = report.clock.jumps.iter();
+    let jumps = jumps.map(|jump| json!({"at_ns": jump.at_ns, "by_ns": jump.by_ns, "event": jump.event}));
+    json!({
+        "backward_steps": report.clock.backward_steps,
+        "largest_forward_gap_ns": report.clock.largest_forward_gap_ns,
+        "jump_count": report.clock.jump_count,
+        "jumps": jumps.collect::<Vec<_>>(),
+    })
+}
+
+fn process(times: &WhoTimes<u32>, findings: &BlkFindings<'_>) -> Value {
+    let mut value = sums(times);
+    value["pid"] = json!(times.who);
+    value["comm"] = json!(findings.name(times.who));
+    value
+}
+
+fn cgroup(times: &WhoTimes<u64>) -> Value {
+    let mut value = sums(times);
+    value["cgroup"] = json!(times.who);
+    value
 }
 
 fn damage(findings: &BlkFindings<'_>) -> Value {
@@ -90,7 +104,7 @@ fn times_of<const COARSE: u32>(times: &Histogram<COARSE>) -> Value {
     value
 }
 
-/// Figures of a distribution that is no time.
+/// Figures of a distribution without a time unit.
 fn figures(histogram: &Histogram) -> Value {
     json!({
         "count": histogram.count(), "min": histogram.min(), "mean": histogram.mean(), "max": histogram.max(),
@@ -122,11 +136,7 @@ fn device(name: &str, tables: &DeviceTables) -> Value {
         "requeues": tables.requeues,
         "requeued_ns": tables.requeued_ns,
         "request_waits": tables.sleeps,
-        "counted_out": {
-            "after_loss": tables.counted_out.after_loss,
-            "in_part": tables.counted_out.in_part,
-            "across_clock_jump": tables.counted_out.across_clock_jump,
-        },
+        "counted_out": counted_out(tables),
         "lost": {"gaps": tables.lost.0, "events": tables.lost.1},
         "remapped_from": tables.remapped_from.iter().map(|(from, count)| (from.to_string(), json!(count))).collect::<Map<_, _>>(),
         "flushes_d2c": times_of(&tables.flushes),
@@ -140,13 +150,24 @@ fn device(name: &str, tables: &DeviceTables) -> Value {
         },
         "depth_at_queue": figures(&tables.depth_at_queue),
         "issued_at_queue": figures(&tables.issued_at_queue),
-        "plugs": {
-            "count": tables.plugs.plugs, "unplugs": tables.plugs.unplugs, "timer_unplugs": tables.plugs.timer_unplugs,
-            "unplugged": tables.plugs.unplugged, "timer_unplugged": tables.plugs.timer_unplugged,
-            "plugged_ns": tables.plugs.plugged_ns,
-        },
+        "plugs": plugs(&tables.plugs),
         "active_ns": times_of(&tables.active),
         "idle_ns": times_of(&tables.idle),
+    })
+}
+
+fn counted_out(tables: &DeviceTables) -> Value {
+    json!({
+        "after_loss": tables.counted_out.after_loss,
+        "in_part": tables.counted_out.in_part,
+        "across_clock_jump": tables.counted_out.across_clock_jump,
+    })
+}
+
+fn plugs(plugs: &lifecycle::Plugs) -> Value {
+    json!({
+        "count": plugs.plugs, "unplugs": plugs.unplugs, "timer_unplugs": plugs.timer_unplugs,
+        "unplugged": plugs.unplugged, "timer_unplugged": plugs.timer_unplugged, "plugged_ns": plugs.plugged_ns,
     })
 }
 

@@ -1,4 +1,4 @@
-//! Counts of others beside a slow bio: `445 R, 82 W`.
+//! Counts of other bios around a slow bio: `445 R, 82 W`.
 
 use lifecycle::Others;
 use serde_json::{Map, Value, json};
@@ -22,13 +22,13 @@ fn list(parts: impl Iterator<Item = String>) -> String {
     if text.is_empty() { "nothing".to_owned() } else { text }
 }
 
-/// `{"R": 445, "W": 82}`, or `null` where it is not known.
+/// `{"R": 445, "W": 82}`, or `null` if unknown.
 pub(super) fn kinds_json(others: Option<&Others>) -> Value {
     let Some(others) = others else { return Value::Null };
     others.by_kind.iter().map(|(kind, count)| (kind.to_string(), json!(count))).collect::<Map<_, _>>().into()
 }
 
-/// By kind, thread, cgroup and device; `null` where it is not known.
+/// By kind, thread, cgroup and device; `null` if unknown.
 pub(super) fn others_json(others: Option<&Others>, findings: &BlkFindings<'_>) -> Value {
     let Some(others) = others else { return Value::Null };
     let cgroups = others.by_cgroup.iter().map(|(cgroup, count)| (cgroup.to_string(), json!(count)));
@@ -41,7 +41,7 @@ pub(super) fn others_json(others: Option<&Others>, findings: &BlkFindings<'_>) -
     })
 }
 
-/// `{"mutt/1234": 445}`, or `null` where it is not known.
+/// `{"mutt/1234": 445}`, or `null` if unknown.
 pub(super) fn threads_json(others: Option<&Others>, findings: &BlkFindings<'_>) -> Value {
     let Some(others) = others else { return Value::Null };
     let threads = others.by_process.iter().map(|(pid, count)| (findings.thread(*pid), json!(count)));

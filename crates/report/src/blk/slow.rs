@@ -1,4 +1,4 @@
-//! Slow bios: who each was, where its time went, and who passed it.
+//! Slow bios: submitter, phase times, and the bios that overtook them.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::others::{kinds, processes};
 use crate::number::grouped;
 use crate::style::Style;
 
-/// Slow bios shown one by one: the slowest.
+/// Slow bios shown individually, slowest first.
 const SHOWN: usize = 10;
 /// Overtakers named.
 const NAMED: usize = 5;
@@ -22,25 +22,25 @@ pub(super) fn section(text: &mut String, findings: &BlkFindings<'_>, style: Styl
     if slow.count == 0 {
         let _ = writeln!(text, " none");
     } else {
-        let _ = writeln!(text, " {} in all; passed by {}", grouped(slow.count), kinds(&slow.overtakers));
-        let _ = writeln!(text, " most by {}", processes(&slow.overtakers, findings, NAMED));
-        let _ = writeln!(text, " they waited behind {}", kinds(&slow.ahead));
+        let _ = writeln!(text, " {} total; overtaken by {}", grouped(slow.count), kinds(&slow.overtakers));
+        let _ = writeln!(text, " most often by {}", processes(&slow.overtakers, findings, NAMED));
+        let _ = writeln!(text, " waited behind {}", kinds(&slow.ahead));
     }
     if slow.across_clock_jump > 0 {
-        let line = format!(" {} more only seem slow: the clock jumped meanwhile", grouped(slow.across_clock_jump));
+        let line = format!(" {} more span a clock jump; their times are unknown", grouped(slow.across_clock_jump));
         let _ = writeln!(text, "{}", style.remark(&line));
     }
     let mut slowest: Vec<&SlowBio> = slow.kept.iter().collect();
     slowest.sort_by_key(|bio| std::cmp::Reverse(bio.phases.get(Phase::Q2C)));
     for bio in slowest.iter().take(SHOWN) {
-        one(text, bio, findings, style);
+        self::bio(text, bio, findings, style);
     }
     if slow.count > SHOWN as u64 {
         let _ = writeln!(text, "{}", style.faint(&format!(" the slowest {SHOWN} are shown; --json has more")));
     }
 }
 
-fn one(text: &mut String, bio: &SlowBio, findings: &BlkFindings<'_>, style: Style) {
+fn bio(text: &mut String, bio: &SlowBio, findings: &BlkFindings<'_>, style: Style) {
     let q2c = Nanoseconds(bio.phases.get(Phase::Q2C).unwrap_or(0));
     let at = Nanoseconds(bio.queued_ns.saturating_sub(findings.report.first_ns));
     let title = format!(
@@ -50,19 +50,19 @@ fn one(text: &mut String, bio: &SlowBio, findings: &BlkFindings<'_>, style: Styl
         bio.sectors,
         bio.device,
         findings.thread(bio.pid),
-        if bio.certainty == Certainty::Exact { "" } else { " (events were lost meanwhile)" }
+        if bio.certainty == Certainty::Exact { "" } else { " (events were lost during it)" }
     );
     let _ = writeln!(text, "\n {}", style.heading(&title));
     let parts = Phase::PARTS.iter().filter_map(|&part| Some((part, bio.phases.get(part)?)));
     let parts: Vec<String> = parts.map(|(part, ns)| format!("{} {}", part.name(), Nanoseconds(ns))).collect();
     let _ = writeln!(text, "   {}", parts.join(", "));
     let (Some(in_flight), Some(overtaken_by), Some(behind)) = (&bio.in_flight, &bio.overtaken_by, &bio.behind) else {
-        let _ = writeln!(text, "   too much was in flight to tell who passed it");
+        let _ = writeln!(text, "   too many bios in flight to record what overtook it");
         return;
     };
     let _ = writeln!(text, "   in flight when it was queued: {}", kinds(in_flight));
-    let _ = writeln!(text, "   of these done before it: {}", kinds(behind));
-    let _ = writeln!(text, "   queued later and done earlier: {}", kinds(overtaken_by));
+    let _ = writeln!(text, "   of these completed before it: {}", kinds(behind));
+    let _ = writeln!(text, "   queued later, completed earlier: {}", kinds(overtaken_by));
     if overtaken_by.total() > 0 {
         let _ = writeln!(text, "   by {}", processes(overtaken_by, findings, NAMED));
     }

@@ -1,4 +1,4 @@
-//! A trace as text for people.
+//! A trace as text.
 
 use std::fmt::Write as _;
 
@@ -43,55 +43,65 @@ fn headline(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
 }
 
 fn warnings(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
-    let (report, reading) = (findings.report, &findings.reading);
-    let mut bad = |line: String| {
+    for line in damage(findings).into_iter().chain(clock_jumps(findings)) {
         let _ = writeln!(text, "{}", style.bad(&line));
-    };
+    }
+    for line in anomalies(findings).into_iter().chain(excluded(findings)) {
+        let _ = writeln!(text, "{}", style.remark(&line));
+    }
+}
+
+fn damage(findings: &BlkFindings<'_>) -> Vec<String> {
+    let reading = &findings.reading;
+    let mut lines = Vec::new();
     if reading.gaps > 0 {
-        bad(format!(
-            "{} events are lost, in {} gaps: depths, rates and counts are too low, and bios in flight meanwhile are \
-             counted out",
-            grouped(reading.lost_events),
-            grouped(reading.gaps)
+        let (lost, gaps) = (grouped(reading.lost_events), grouped(reading.gaps));
+        lines.push(format!(
+            "{lost} events are lost, in {gaps} gaps: depths, rates and counts are too low; bios in flight during a gap are \
+             excluded"
         ));
     }
     if reading.noticed_late > 0 {
-        bad(format!(
-            "{} of these gaps showed only long after they began: times of bios that ended meanwhile may be wrong",
-            grouped(reading.noticed_late)
-        ));
+        let late = grouped(reading.noticed_late);
+        lines.push(format!("{late} of these gaps were found late: times of bios that completed before may be wrong"));
     }
-    for (name, count, amount) in reading.damage.iter().filter(|(name, count, _)| *count > 0 && *name != "gap") {
-        bad(format!("{}: {} times, {} in all", name.replace('_', " "), grouped(*count), grouped(*amount)));
-    }
-    for jump in report.clock.jumps.iter().take(5) {
+    let damage = reading.damage.iter().filter(|(name, count, _)| *count > 0 && *name != "gap");
+    lines.extend(damage.map(|(name, count, amount)| {
+        format!("{}: {} times, {} total", name.replace('_', " "), grouped(*count), grouped(*amount))
+    }));
+    lines
+}
+
+fn clock_jumps(findings: &BlkFindings<'_>) -> Vec<String> {
+    let report = findings.report;
+    let line = |jump: &lifecycle::Jump| {
         let at = Nanoseconds(jump.at_ns.saturating_sub(report.first_ns));
         let by = Nanoseconds(jump.by_ns.unsigned_abs());
         let way = if jump.by_ns < 0 { "back" } else { "ahead" };
-        bad(format!("the clock jumps {by} {way} at {at}; bios in flight then are counted out"));
-    }
-    let odd: Vec<String> = report
-        .anomalies
-        .counts()
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(name, count)| format!("{} {}", grouped(count), name.replace('_', " ")))
-        .collect();
-    if !odd.is_empty() {
-        let _ =
-            writeln!(text, "{}", style.remark(&format!("events that fit nothing, or not well: {}", odd.join(", "))));
-    }
-    let out = |pick: fn(&DeviceReport) -> u64| report.devices.iter().map(pick).sum::<u64>();
-    let after_loss = out(|device| device.tables.counted_out.after_loss);
-    let across = out(|device| device.tables.counted_out.across_clock_jump);
-    if after_loss + across > 0 {
-        let line = format!(
-            "{} bios are counted out because of losses, {} because of the clock",
+        format!("the clock jumps {by} {way} at {at}; bios in flight then are excluded")
+    };
+    report.clock.jumps.iter().take(5).map(line).collect()
+}
+
+fn anomalies(findings: &BlkFindings<'_>) -> Option<String> {
+    let counts = findings.report.anomalies.counts();
+    let counts = counts.iter().filter(|(_, count)| *count > 0);
+    let anomalies: Vec<String> =
+        counts.map(|(name, count)| format!("{} {}", grouped(*count), name.replace('_', " "))).collect();
+    (!anomalies.is_empty()).then(|| format!("events that do not fit a bio's lifecycle: {}", anomalies.join(", ")))
+}
+
+fn excluded(findings: &BlkFindings<'_>) -> Option<String> {
+    let sum = |pick: fn(&DeviceReport) -> u64| findings.report.devices.iter().map(pick).sum::<u64>();
+    let after_loss = sum(|device| device.tables.counted_out.after_loss);
+    let across = sum(|device| device.tables.counted_out.across_clock_jump);
+    (after_loss + across > 0).then(|| {
+        format!(
+            "excluded bios: {} because of lost events, {} because of clock jumps",
             grouped(after_loss),
             grouped(across)
-        );
-        let _ = writeln!(text, "{}", style.remark(&line));
-    }
+        )
+    })
 }
 
 fn phases(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
@@ -136,49 +146,55 @@ fn shares(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
     push_section(text, "Where the time goes, shares of all bios' Q2C", &rows, style);
 }
 
+const FLOW: [&str; 11] =
+    ["", "bios", "merged", "split", "requests", "bios/request", "requeued", "errors", "mean KiB", "depth", "max"];
+const USE: [&str; 9] =
+    ["", "plugs", "requests/unplug", "plugged", "sequential", "median seek", "flushes", "mean flush", "active"];
+
 fn devices(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
-    let mut flow = table(
-        &["", "bios", "merged", "split", "requests", "bios/request", "requeued", "errors", "mean KiB", "depth", "max"],
-        1,
-    );
-    let mut ways = table(
-        &["", "plugs", "requests/unplug", "plugged", "sequential", "median seek", "flushes", "mean flush", "active"],
-        1,
-    );
+    let (mut flow, mut usage) = (table(&FLOW, 1), table(&USE, 1));
     let length_ns = findings.report.last_ns.saturating_sub(findings.report.first_ns).max(1) as f64;
     for device in &findings.report.devices {
-        let tables = &device.tables;
-        let sizes = merged(tables.sizes.iter());
-        flow.add_row([
-            device.device.to_string(),
-            grouped(tables.bios),
-            grouped(tables.merges),
-            grouped(tables.splits),
-            grouped(tables.requests),
-            merge_ratio(tables).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")),
-            grouped(tables.requeues),
-            grouped(tables.errors),
-            sizes.mean().map_or_else(|| "-".to_owned(), |sectors| format!("{:.1}", sectors as f64 / 2.0)),
-            tables.depth_at_queue.mean().map_or_else(|| "-".to_owned(), grouped),
-            tables.depth_at_queue.max().map_or_else(|| "-".to_owned(), grouped),
-        ]);
-        let seeks = &tables.d2d_seeks.distance;
-        let sequential = seeks.ranges().next().filter(|(low, ..)| *low == 0).map_or(0, |(.., count)| count);
-        let per_unplug = |plugs: &lifecycle::Plugs| plugs.unplugged as f64 / plugs.unplugs.max(1) as f64;
-        ways.add_row([
-            device.device.to_string(),
-            grouped(tables.plugs.plugs),
-            format!("{:.1}", per_unplug(&tables.plugs)),
-            share(tables.plugs.plugged_ns as f64 / length_ns),
-            share(sequential as f64 / seeks.count().max(1) as f64),
-            seeks.quantile(0.5).map_or_else(|| "-".to_owned(), grouped),
-            grouped(tables.flushes.count()),
-            latency(tables.flushes.mean()),
-            share((tables.active.sum() as f64 / length_ns).min(1.0)),
-        ]);
+        flow.add_row(flow_row(device));
+        usage.add_row(usage_row(device, length_ns));
     }
     push_section(text, "Devices", &flow, style);
-    push_section(text, "How they are used", &ways, style);
+    push_section(text, "Device usage", &usage, style);
+}
+
+fn flow_row(device: &DeviceReport) -> [String; FLOW.len()] {
+    let tables = &device.tables;
+    let dash = || "-".to_owned();
+    [
+        device.device.to_string(),
+        grouped(tables.bios),
+        grouped(tables.merges),
+        grouped(tables.splits),
+        grouped(tables.requests),
+        merge_ratio(tables).map_or_else(dash, |ratio| format!("{ratio:.2}")),
+        grouped(tables.requeues),
+        grouped(tables.errors),
+        merged(tables.sizes.iter()).mean().map_or_else(dash, |sectors| format!("{:.1}", sectors as f64 / 2.0)),
+        tables.depth_at_queue.mean().map_or_else(dash, grouped),
+        tables.depth_at_queue.max().map_or_else(dash, grouped),
+    ]
+}
+
+fn usage_row(device: &DeviceReport, length_ns: f64) -> [String; USE.len()] {
+    let tables = &device.tables;
+    let (plugs, seeks) = (&tables.plugs, &tables.d2d_seeks.distance);
+    let sequential = seeks.ranges().next().filter(|(low, ..)| *low == 0).map_or(0, |(.., count)| count);
+    [
+        device.device.to_string(),
+        grouped(plugs.plugs),
+        format!("{:.1}", plugs.unplugged as f64 / plugs.unplugs.max(1) as f64),
+        share(plugs.plugged_ns as f64 / length_ns),
+        share(sequential as f64 / seeks.count().max(1) as f64),
+        seeks.quantile(0.5).map_or_else(|| "-".to_owned(), grouped),
+        grouped(tables.flushes.count()),
+        latency(tables.flushes.mean()),
+        share((tables.active.sum() as f64 / length_ns).min(1.0)),
+    ]
 }
 
 fn kinds(text: &mut String, findings: &BlkFindings<'_>, style: Style) {

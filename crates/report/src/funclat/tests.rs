@@ -15,7 +15,7 @@ fn rows(unit: LatencyUnit, times_ns: &[u64]) -> Vec<(u64, u64, u64)> {
 }
 
 #[test]
-fn rows_are_exact_at_their_borders() {
+fn rows_are_exact_at_their_bounds() {
     let us = LatencyUnit::Microseconds;
     assert_eq!(rows(us, &[]), []);
     assert_eq!(rows(us, &[0, 999, 1_000, 1_999]), [(0, 1, 4)]);
@@ -43,7 +43,7 @@ fn a_histogram_has_the_form_of_argdist() {
 }
 
 #[test]
-fn a_long_histogram_gives_the_numbers_more_room() {
+fn a_long_histogram_has_wider_numbers() {
     let text = histogram(&of(LatencyUnit::Nanoseconds, &[1 << 39]));
     let last = "        549755813888 -> 1099511627775        : 1        |********************|\n";
     assert!(text.ends_with(last), "{text}");
@@ -62,7 +62,7 @@ fn percentiles_are_at_most_an_eighth_too_long() {
 }
 
 #[test]
-fn what_is_not_in_the_histogram_is_said() {
+fn calls_outside_the_histogram_are_reported() {
     let counts = CallCounts { begun: 12, ended: 10, filtered: 3, ends_alone: 1, ..CallCounts::default() };
     let groups = [LatencyGroup { name: Some("a\x1b[2J/7".into()), histogram: of(LatencyUnit::Microseconds, &[5_000]) }];
     let timing = Timing {
@@ -74,10 +74,10 @@ fn what_is_not_in_the_histogram_is_said() {
         counts,
     };
     let text = summary(&timing, true, Style::PLAIN);
-    for part in ["3 were left out", "2 had begun", "1 ended without a begin", "by a\\u{1b}[2J/7", "1 call, mean 5"] {
+    for part in ["3 excluded", "2 without an end", "1 ended without a begin", "by a\\u{1b}[2J/7", "1 call, mean 5"] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
-    assert!(!text.contains("given up"), "{text}");
+    assert!(!text.contains("abandoned"), "{text}");
     let document = document(&timing, &[], Value::Null);
     assert_eq!(document["calls"]["open"], 2);
     assert_eq!(document["calls"]["missed"], Value::Null);
@@ -85,12 +85,12 @@ fn what_is_not_in_the_histogram_is_said() {
 }
 
 #[test]
-fn an_interval_without_calls_is_shown_as_argdist_shows_it() {
+fn an_empty_interval_has_the_form_of_argdist() {
     assert_eq!(interval("01:02:03", "vfs_read", &[], Style::PLAIN), "[01:02:03]\nvfs_read\n");
 }
 
 #[test]
-fn a_crowd_of_groups_is_cut_and_said() {
+fn groups_beyond_the_limit_are_counted() {
     let histogram = of(LatencyUnit::Microseconds, &[5_000, 6_000]);
     let group = |n: u32| LatencyGroup { name: Some(format!("task/{n}")), histogram: histogram.clone() };
     let groups: Vec<LatencyGroup> = (0..13).map(group).collect();

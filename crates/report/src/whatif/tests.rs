@@ -1,6 +1,6 @@
 use model::prediction::{Latencies, Predicted, Prediction};
 
-use super::{Source, json, text};
+use super::{Recording, json, text};
 use crate::style::Style;
 
 fn latencies(p50_ns: u64) -> Vec<Latencies> {
@@ -38,45 +38,48 @@ fn prediction(p50_ns: u64) -> Prediction {
     }
 }
 
-fn source() -> Source {
+fn recording() -> Recording {
     let recorded_under = Some("deadline".to_owned());
     let (path, device) = ("run".to_owned(), "7,0".to_owned());
-    Source { path, device, recorded_under, others: 0, uncertain: 3, lost_events: 70, made_by: None }
+    Recording { path, device, recorded_under, others: 0, uncertain: 3, lost_events: 70, made_by: None }
 }
 
 #[test]
-fn a_miss_of_the_check_is_said() {
-    let shown = text(&source(), &prediction(1_100_000), Style::PLAIN);
+fn a_miss_of_the_check_is_reported() {
+    let shown = text(&recording(), &prediction(1_100_000), Style::PLAIN);
     assert!(shown.contains("within 15 % in medians"), "{shown}");
     assert!(!shown.contains("async write"), "{shown}");
-    assert!(shown.contains("2 requests without the moments"), "{shown}");
+    assert!(shown.contains("2 requests without an issue time"), "{shown}");
     assert!(shown.contains("SIMULATED") && shown.contains("70 events of the trace lost"), "{shown}");
-    assert!(shown.contains("3 requests left out, as events of theirs were lost"), "{shown}");
-    let shown = text(&source(), &prediction(1_200_000), Style::PLAIN);
+    assert!(shown.contains("3 requests with lost events; excluded"), "{shown}");
+    let shown = text(&recording(), &prediction(1_200_000), Style::PLAIN);
     assert!(shown.contains("misses 1 of 1: p50 of reads x 1.20"), "{shown}");
 }
 
 #[test]
-fn a_record_that_a_model_made_is_no_measurement_either() {
+fn a_simulated_recording_is_marked() {
     let made_by = Some(model::simulation::Origin { model: "sched".into(), policy: "cfq".into(), seed: Some(1) });
-    let shown = text(&Source { made_by, ..source() }, &prediction(1), Style::PLAIN);
+    let shown = text(&Recording { made_by, ..recording() }, &prediction(1), Style::PLAIN);
     assert!(shown.contains("SIMULATED by the model 'sched'") && !shown.contains("only the rows"), "{shown}");
 }
 
 #[test]
-fn what_is_not_known_is_null() {
-    let document = json(&source(), &prediction(1));
+fn unknown_is_null() {
+    let document = json(&recording(), &prediction(1));
     assert!(document["prediction"]["recorded"][0]["p99_ns"].is_null());
     assert_eq!(document["prediction"]["predicted"][0]["policy"], "deadline");
 }
 
 #[test]
-fn that_no_policy_had_anything_to_choose_is_said() {
+fn identical_results_of_all_policies_are_reported() {
     let mut found = prediction(1);
-    assert!(!text(&source(), &found, Style::PLAIN).contains("Every policy does the same"), "of one it is not known");
+    assert!(
+        !text(&recording(), &found, Style::PLAIN).contains("All policies give the same result"),
+        "unknown for one policy"
+    );
     found.predicted.push(Predicted { policy: "bfq".to_owned(), is_check: false, ..found.predicted[0].clone() });
-    assert!(text(&source(), &found, Style::PLAIN).contains("Every policy does the same"));
-    assert_eq!(json(&source(), &found)["policies_differ"], false);
+    assert!(text(&recording(), &found, Style::PLAIN).contains("All policies give the same result"));
+    assert_eq!(json(&recording(), &found)["policies_differ"], false);
     found.predicted[1].latencies = latencies(2);
-    assert!(!text(&source(), &found, Style::PLAIN).contains("Every policy does the same"));
+    assert!(!text(&recording(), &found, Style::PLAIN).contains("All policies give the same result"));
 }

@@ -65,7 +65,7 @@ pub(super) fn what_if(asked: &SimulationRequest, path: &Path) -> Result<Exit, Fa
     screen.doing(format!("{} requests", report::number::grouped(load.requests.len() as u64)));
     let prediction = predict(&load.requests, &question);
     screen.rest();
-    let source = report::whatif::Source {
+    let source = report::whatif::Recording {
         path: path.display().to_string(),
         device: load.device.to_string(),
         recorded_under: load.scheduler.map(str::to_owned),
