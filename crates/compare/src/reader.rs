@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::event::Ending;
-use model::operation::IntervalRecord;
+use model::operation::{IntervalRecord, ROUND};
 use model::run::RunDescription;
 
 use super::counters::per_work;
@@ -11,7 +11,7 @@ use super::facts::facts;
 use super::figures::{Amount, Better, Figure, RunFigures, StallFigure};
 use explain::blame::Explanation;
 use explain::series::SeriesSet;
-use explain::summary::{OperationSummary, Phase, ROUND, Summary};
+use explain::summary::{OperationSummary, Phase, Summary};
 use statistics::steadiness;
 
 /// Percentiles that are compared.

@@ -10,7 +10,7 @@ mod timeline;
 #[cfg(test)]
 mod tests;
 
-pub use builder::{ROUND, RecordingFacts, SummaryBuilder, wanted_metric};
+pub use builder::{RecordingFacts, SummaryBuilder, wanted_metric};
 pub use failures::FailureCount;
 pub use findings::{
     BoxFigures, OperationSummary, Phase, Pressure, Progress, Recording, Simulated, SlowCount, Summary, TimelineRow,

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::simulation::Course;
 
+/// Name of the phase that warms up the machine before the measured ones.
+pub const WARMUP_PHASE: &str = "warmup";
+
 /// Something that a reader of a run must know to read the rest right.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]

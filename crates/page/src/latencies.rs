@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use model::latency::range_of;
-use model::operation::IntervalRecord;
+use model::operation::{IntervalRecord, ROUND};
 use serde_json::Value;
 
 use crate::chart::{Heat, Unit, absent, lines, logarithmic};
 use crate::steps::{Axis, Join};
 
-/// Rounds of the load's combined work: a rate, not a latency of interest.
-const ROUND: &str = "round";
 const NO_LOAD: &str =
     "The run has no load of ours; record one with 'stallscope run', or look at the system calls below.";
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use explain::summary::Summary;
 use model::event::RunEvent;
-use model::operation::{OperationKind, OperationRecord};
+use model::operation::{OperationKind, OperationRecord, ROUND};
 use model::quantity::Nanoseconds;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ pub(crate) struct Stuck {
 
 impl Stuck {
     pub(crate) fn add(&mut self, operation: &OperationRecord) {
-        if operation.kind == OperationKind::Stuck && operation.class != "round" {
+        if operation.kind == OperationKind::Stuck && operation.class != ROUND {
             let known = self.longest.entry((operation.tid, operation.start_ns)).or_default();
             if operation.duration_ns >= known.1 {
                 *known = (operation.class.clone(), operation.duration_ns);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use model::operation::{OperationKind, OperationRecord};
+use model::operation::{OperationKind, OperationRecord, ROUND};
 use model::stall::StallKind;
 
 use super::names::{Name, Names};
@@ -13,8 +13,6 @@ use super::run_index::RunIndex;
 const PAGE_FAULT: &str = "page_fault";
 /// The class of a polled wait of which nothing else is known.
 const BLOCKED: &str = "blocked";
-/// The class of a round of the load's combined work. A round is slow because a step of it was.
-pub(super) const ROUND: &str = "round";
 /// Maximum gap between sleeps of one page fault: the handler runs between them.
 const SAME_FAULT_NS: u64 = 100_000;
 

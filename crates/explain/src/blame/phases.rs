@@ -1,9 +1,7 @@
 //! The measured phases of a run.
 
 use model::event::RunEvent;
-use model::operation::IntervalRecord;
-
-use super::operations::ROUND;
+use model::operation::{IntervalRecord, ROUND};
 
 /// The phases of a load. A run without phases counts as a whole.
 #[derive(Debug, Default)]

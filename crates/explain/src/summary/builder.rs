@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::event::{Ending, RunEvent};
+use model::event::{Ending, RunEvent, WARMUP_PHASE};
 use model::latency::index_of;
 use model::metric::MetricDescriptor;
-use model::operation::{IntervalRecord, OperationKind, OperationRecord};
+use model::operation::{IntervalRecord, OperationKind, OperationRecord, ROUND};
 use model::run::RunDescription;
 use model::simulation::Course;
 
@@ -15,9 +15,6 @@ use super::remarks::Remarks;
 use super::{pressure, timeline};
 use crate::series::SeriesSet;
 use statistics::{IntervalAmount, RateSummary};
-
-/// The class whose operations are rounds of the combined work: a rate, not a latency of interest.
-pub const ROUND: &str = "round";
 
 /// Classes of which one operation is one thing that people count, with the name of the rate.
 const COUNTED: [(&str, &str); 1] = [("mail", "mails")];
@@ -278,7 +275,7 @@ impl SummaryBuilder {
     }
 
     fn warmup_ns(&self) -> u64 {
-        let lasted = |phase: &&Phase| phase.name == "warmup";
+        let lasted = |phase: &&Phase| phase.name == WARMUP_PHASE;
         self.phases.iter().filter(lasted).filter_map(|phase| Some(phase.end_ns?.saturating_sub(phase.start_ns))).sum()
     }
 

@@ -3,9 +3,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use model::operation::{Fault, IntervalRecord, OperationRecord};
-
-use super::builder::ROUND;
+use model::operation::{Fault, IntervalRecord, OperationRecord, ROUND};
 
 /// Kinds of failure that are told apart; a run has few.
 const MOST_KINDS: usize = 256;

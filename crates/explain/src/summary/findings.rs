@@ -1,12 +1,12 @@
 //! The findings of a summary. Unknown is `None`, never zero.
 
 use model::event::{Ending, Member, RunEvent};
-use model::operation::{IntervalRecord, OperationRecord};
+use model::operation::{IntervalRecord, OperationRecord, ROUND};
 use model::preflight::Finding;
 use model::run::{Limits, RecipeAsRun};
 use model::simulation::{Course, Origin, Simulation};
 
-use super::builder::{CREATE, ROUND};
+use super::builder::CREATE;
 use super::failures::FailureCount;
 use statistics::Distribution;
 use statistics::{IntervalAmount, RateSummary};

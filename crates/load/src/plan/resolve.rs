@@ -1,5 +1,7 @@
 //! From recipe, facts and settings to a plan.
 
+use model::operation::ROUND;
+
 use super::actor::{Actor, FileTransfer, RoundStep, StepWork, TransferDirection};
 use super::definition::Plan;
 use super::fit;
@@ -267,7 +269,7 @@ impl<'a> Resolver<'a> {
         let directories = directories.min(self.facts.directories.len());
         let holds_bytes = actor.holds.as_ref().map(|formula| scope.whole(formula, &named("holds"), 0)).transpose()?;
         let steps = actor.steps.iter().map(|step| self.step(step)).collect::<Result<Vec<_>, _>>()?;
-        let round_class = if actor.work { Some(self.class("round", &actor.span)?) } else { None };
+        let round_class = if actor.work { Some(self.class(ROUND, &actor.span)?) } else { None };
         let in_phase = |phase: usize| {
             let chosen = actor.phases.as_ref().is_none_or(|phases| phases.contains(&phase));
             chosen && self.recipe.phases[phase].kind != PhaseKind::Fill

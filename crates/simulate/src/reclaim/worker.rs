@@ -1,5 +1,7 @@
 //! A worker of simoop, in rounds: touch, read, write, allocate.
 
+use model::operation::ROUND;
+
 use super::memory::PAGE;
 use super::simoop::{Part, PartStep, Round, RoundStep};
 use super::task::Body;
@@ -108,7 +110,7 @@ impl World<'_> {
                 let pages = std::mem::take(&mut self.task(tid).pages);
                 self.memory.free_allocated(pages);
                 self.finish(tid, "allocation", round.operation_ns, 0);
-                self.finish(tid, "round", round.round_ns, 0);
+                self.finish(tid, ROUND, round.round_ns, 0);
                 (round.step, round.started) = (RoundStep::Touch, 0);
             }
         }

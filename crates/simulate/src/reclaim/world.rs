@@ -1,5 +1,7 @@
 //! Everything that there is, and the loop that lets it go on.
 
+use model::event::WARMUP_PHASE;
+
 use super::disk::{Request, What, service_ns};
 use super::inodes::FileSystem;
 use super::memory::Memory;
@@ -94,7 +96,7 @@ impl<'a> World<'a> {
     /// Goes on until the end, or until nothing moves any more.
     pub(super) fn run(&mut self) -> Option<Hang> {
         let every_ns = self.observer.sample_every_ns().max(1_000_000);
-        self.observer.phase("warmup", false, 0);
+        self.observer.phase(WARMUP_PHASE, false, 0);
         self.agenda.at(self.setup.warmup_ns, Due::Measure);
         self.agenda.at(self.setup.ends_ns(), Due::End);
         self.agenda.after(WATCH_NS, Due::Watch);

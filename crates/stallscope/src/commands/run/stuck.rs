@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use model::operation::OperationRecord;
+use model::operation::{OperationRecord, ROUND};
 use model::quantity::Nanoseconds;
 use report::style::printable;
 
@@ -43,7 +43,7 @@ pub(super) fn in_short(stuck: &[OperationRecord]) -> String {
 
 /// A round is stuck because a step of it is.
 fn oldest(stuck: &[OperationRecord]) -> Option<&OperationRecord> {
-    let steps = stuck.iter().filter(|operation| operation.class != "round");
+    let steps = stuck.iter().filter(|operation| operation.class != ROUND);
     steps.max_by_key(|operation| operation.duration_ns)
 }
 
