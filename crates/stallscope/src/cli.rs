@@ -69,13 +69,13 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
-    /// Enters cgroups and becomes a command: started by `record`, never by hand.
+    /// Enters cgroups, then executes a command. `record` starts it; not for interactive use.
     #[command(name = "__in-cgroup", hide = true)]
-    Boxed {
-        /// A cgroup.procs file to enter.
+    InCgroup {
+        /// cgroup.procs file to enter.
         #[arg(long)]
         cgroup_procs: Vec<PathBuf>,
-        /// The command.
+        /// Command to execute.
         #[arg(last = true, required = true)]
         command: Vec<OsString>,
     },

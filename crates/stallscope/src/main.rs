@@ -77,7 +77,7 @@ fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
         Command::Recipes(args) => recipes::recipes(&args, &Screen::new(false, false)),
         Command::Generate { directory } => generate::generate(&directory, cli::command(&offers)),
         Command::Load { words } => return Ok(ExitCode::from(load::process::main(words.into_iter()))),
-        Command::Boxed { cgroup_procs, command } => {
+        Command::InCgroup { cgroup_procs, command } => {
             let Err(error) = rig::exec_in_cgroup(&cgroup_procs, &command);
             Err(Failure::machine(error))
         }

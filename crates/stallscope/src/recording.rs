@@ -5,6 +5,7 @@ pub mod batch;
 pub mod blocked;
 pub mod flight;
 pub mod machine;
+pub mod probes;
 pub mod recorder;
 pub mod rotation;
 pub mod row;

@@ -1,4 +1,4 @@
-//! `blk`: what a block trace shows.
+//! `blk`: analysis of block traces.
 
 use std::path::{Path, PathBuf};
 
@@ -12,33 +12,33 @@ use crate::reading::block_trace;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
-/// Bytes between two signs of progress.
+/// Bytes between progress updates.
 const PROGRESS_BYTES: u64 = 32 << 20;
 
 /// Options of `blk`.
 #[derive(Debug, Args)]
 pub struct BlkArgs {
-    /// Traces: a file, the NAME of a set NAME.blktrace.*, a folder, or - for standard input; several are merged by time.
+    /// Traces: a file, the NAME of a set NAME.blktrace.*, a folder, or - for standard input; merged by time.
     #[arg(value_name = "TRACE", required = true)]
     pub traces: Vec<PathBuf>,
-    /// Look at bios slower than this one by one.
+    /// Report bios slower than T individually.
     #[arg(long, value_name = "T", default_value = "1s", value_parser = parse_duration)]
     pub slower_than: u64,
-    /// Silence for so long while I/O is in flight is a jump of the clock.
+    /// Treat a gap of T with I/O in flight as a clock jump.
     #[arg(long, value_name = "T", default_value = "5m", value_parser = parse_duration)]
     pub clock_jump: u64,
-    /// Write series as CSV into this directory; it is created.
+    /// Write time series as CSV into DIR; created if missing.
     #[arg(long, value_name = "DIR")]
     pub series: Option<PathBuf>,
-    /// Print the tables under btt's headings.
+    /// Print tables with btt's headings.
     #[arg(long, conflicts_with = "json")]
     pub btt: bool,
-    /// Print one JSON document, and nothing else, to standard output.
+    /// Print a single JSON document to standard output.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Reads the traces in one pass and shows what is in them.
+/// Reads the traces in one pass and prints the findings.
 pub fn blk(args: &BlkArgs, screen: &Screen) -> Result<Exit, Failure> {
     let mut trace = block_trace::open(&args.traces)?;
     let report = follow(&mut trace, args, screen)?;
@@ -67,12 +67,12 @@ fn follow(trace: &mut Trace, args: &BlkArgs, screen: &Screen) -> Result<BlockRep
         clock_jump_ns: args.clock_jump,
         ..Settings::default()
     });
-    let mut next_sign = PROGRESS_BYTES;
+    let mut next_progress = PROGRESS_BYTES;
     while let Some(events) = trace.next_batch().map_err(block_trace::unreadable)? {
         lifecycle.feed_all(events);
         let bytes = trace.notes().bytes;
-        if bytes >= next_sign {
-            next_sign = bytes + PROGRESS_BYTES;
+        if bytes >= next_progress {
+            next_progress = bytes + PROGRESS_BYTES;
             screen.doing(format!("{} read, {} events", Bytes(bytes), report::number::grouped(trace.notes().events)));
         }
     }

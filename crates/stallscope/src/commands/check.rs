@@ -1,4 +1,4 @@
-//! `check`: is the archive whole, and what was lost?
+//! `check`: integrity of an archive, and losses.
 
 use archive::{CheckReport, RunState};
 use report::number::grouped;
@@ -9,7 +9,7 @@ use crate::reading::args::RunArgs;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
-/// Reads every byte of a run; exit code 1 says that it is not whole.
+/// Reads every byte of a run; exit code 1 if it is not whole.
 pub fn check(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let run = archived_run::open(&args.run)?;
     let report = run.check();
@@ -26,8 +26,8 @@ pub fn check(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
 
 fn text(report: &CheckReport) -> String {
     let state = match report.state {
-        RunState::Live => "being written",
-        RunState::Closed => "closed in order",
+        RunState::Live => "still recording",
+        RunState::Closed => "closed cleanly",
         RunState::CutOff => "cut off: its writer died",
     };
     let mut text = format!("{}, {state}\n", if report.whole { "whole" } else { "NOT whole" });
@@ -35,7 +35,7 @@ fn text(report: &CheckReport) -> String {
         text.push_str(&format!("{:>14} rows of {table}\n", grouped(*rows)));
     }
     if report.torn_bytes > 0 {
-        text.push_str(&format!("{:>14} bytes were being written when it was cut off\n", grouped(report.torn_bytes)));
+        text.push_str(&format!("{:>14} bytes were incomplete when it was cut off\n", grouped(report.torn_bytes)));
     }
     for sentence in &report.lost {
         text.push_str(&format!("lost: {}\n", printable(sentence)));

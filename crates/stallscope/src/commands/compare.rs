@@ -1,4 +1,4 @@
-//! `compare`: runs against runs.
+//! `compare`: groups of runs against a baseline.
 
 mod sides;
 
@@ -15,59 +15,59 @@ use crate::ui::screen::Screen;
 /// Options of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// A folder of runs: grouped by --configuration of each, or else by subfolder.
+    /// Folder of runs, grouped by --configuration, or else by subfolder.
     #[arg(value_name = "DIR", conflicts_with_all = ["a", "b"])]
     pub folder: Option<PathBuf>,
-    /// Runs of the baseline: run directories, output files of fio (JSON), fs_mark, simoop or bonnie++, or folders of these.
+    /// Baseline runs: run directories, output files of fio (JSON), fs_mark, simoop or bonnie++, or folders of these.
     #[arg(long, value_name = "RUN", num_args = 1.., required_unless_present = "folder", requires = "b")]
     pub a: Vec<PathBuf>,
-    /// Runs to compare with it.
+    /// Runs to compare with the baseline.
     #[arg(long, value_name = "RUN", num_args = 1.., requires = "a")]
     pub b: Vec<PathBuf>,
-    /// More runs of the baseline: what differs between them and A is noise, and nothing so small counts as a difference.
+    /// Extra baseline runs (A/A) that set the noise floor.
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "folder")]
     pub again: Vec<PathBuf>,
-    /// The configuration that the others of DIR are compared with [default: 'baseline', or that of the first run].
+    /// Baseline configuration of DIR [default: 'baseline', or that of the first run].
     #[arg(long, value_name = "NAME", requires = "folder")]
     pub baseline: Option<String>,
-    /// Show only this one of DIR's configurations.
+    /// Show only this configuration of DIR.
     #[arg(long, value_name = "NAME", requires = "folder")]
     pub only: Option<String>,
-    /// Differences up to this do not matter, where no noise was measured [default: 5%].
+    /// Ignore differences up to PERCENT if no noise floor was measured [default: 5%].
     #[arg(long, value_name = "PERCENT", value_parser = margin)]
     pub margin: Option<f64>,
-    /// Form of the answer.
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    /// Output format.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: Format,
-    /// Show one metric, such as files_per_s, over the settings of DIR's configurations.
+    /// Tabulate one metric, such as files_per_s, over the settings of DIR's configurations.
     #[arg(long, value_name = "METRIC", requires = "folder")]
     pub table: Option<String>,
-    /// Show --table's metric over the plane of two settings, once for each value of the others; with --svg as a heat map.
+    /// Tabulate --table's metric over two settings, one table per combination of the others; with --svg, as a heat map.
     #[arg(long, value_name = "X,Y", requires = "table", value_parser = plane)]
     pub plane: Option<(String, String)>,
-    /// Draw the runs of each metric as points into this file; with --plane, that.
+    /// Plot the runs of each metric as points into FILE; with --plane, the heat map.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Show every metric, cause and counter.
     #[arg(long)]
     pub all: bool,
-    /// Print one JSON document, and nothing else, to standard output.
+    /// Print a single JSON document to standard output.
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
 }
 
-/// Forms of the answer.
+/// Output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// One screen for a person.
+    /// One screen of text.
     Text,
-    /// Tables for issues and merge requests.
+    /// Tables for issues and pull requests.
     Markdown,
-    /// A row for each metric.
+    /// One row per metric.
     Csv,
-    /// The runs' values in Go's benchmark format, for benchstat.
+    /// Values of the runs in Go's benchmark format, for benchstat.
     Benchstat,
-    /// Close to mmtests' comparison report.
+    /// Similar to mmtests' comparison report.
     Mmtests,
 }
 
@@ -79,60 +79,60 @@ pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     };
     warn_of_simulated(&sides, screen);
     if let Some(metric) = &args.table {
-        return tell_table(metric, &sides, args, screen);
+        return show_table(metric, &sides, args, screen);
     }
     let others: Vec<&Group> = sides.others.iter().collect();
     let options = Options { margin: args.margin.unwrap_or(MARGIN), again: sides.again.as_ref() };
     let mut found = compare_groups(&sides.baseline, &others, options);
-    // Only now, so that what is said of a configuration does not hang on which others are shown.
+    // Filter last: the verdict on a configuration must not depend on which others are shown.
     if let Some(only) = &args.only {
-        found.retain(|one| one.b.0 == *only);
+        found.retain(|comparison| comparison.b.0 == *only);
         if found.is_empty() {
-            let there: Vec<&str> = sides.others.iter().map(|group| group.name.as_str()).collect();
+            let names: Vec<&str> = sides.others.iter().map(|group| group.name.as_str()).collect();
             return Err(Failure::usage(format_args!(
-                "no configuration '{only}' to compare; there are: {}",
-                there.join(", ")
+                "no configuration '{only}' to compare; configurations: {}",
+                names.join(", ")
             )));
         }
     }
     if let Some(path) = &args.svg {
         write_chart(path, &report::compare::svg(&found))?;
     }
-    tell(args, &sides.baseline.name, &found, screen);
+    show(args, &sides.baseline.name, &found, screen);
     Ok(Exit::Done)
 }
 
-/// Before anything else is said: what is simulated is not what is measured.
+/// Warns first: simulated results are not measurements.
 fn warn_of_simulated(sides: &Sides, screen: &Screen) {
     let groups = std::iter::once(&sides.baseline).chain(&sides.others).chain(&sides.again);
     let runs: Vec<bool> = groups.flat_map(|group| &group.runs).map(|run| run.simulated.is_some()).collect();
     let simulated = runs.iter().filter(|simulated| **simulated).count();
     if simulated > 0 && simulated < runs.len() {
         screen.warning(&format!(
-            "{simulated} of {} runs are simulated, the others were recorded on a machine: only directions can be compared",
+            "{simulated} of {} runs are simulated, the others were measured: only directions can be compared",
             runs.len()
         ));
     }
 }
 
-fn tell_table(metric: &str, sides: &Sides, args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
+fn show_table(metric: &str, sides: &Sides, args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let groups: Vec<&Group> = std::iter::once(&sides.baseline).chain(&sides.others).collect();
     let has = |name: &str| {
-        groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.metrics).any(|one| one.name == name)
+        groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.metrics).any(|figure| figure.name == name)
     };
-    // What a model comes down to may be called as the model calls it.
+    // A model's figure may be named without its prefix.
     let of_model = format!("model.{metric}");
     let metric = if !has(metric) && has(&of_model) { &of_model } else { metric };
     match &args.plane {
-        Some((x, y)) => tell_plane(&plane_of(&groups, metric, x, y).map_err(Failure::usage)?, args, screen),
-        None if args.svg.is_some() || args.format != Format::Text => Err(Failure::usage(
-            "--table goes into --svg and --format only as a plane: say --plane X,Y, two settings that were varied",
-        )),
-        None => tell_scaling(metric, sides, args.json, screen),
+        Some((x, y)) => show_plane(&plane_of(&groups, metric, x, y).map_err(Failure::usage)?, args, screen),
+        None if args.svg.is_some() || args.format != Format::Text => {
+            Err(Failure::usage("--table needs --plane X,Y (two varied settings) for --svg and --format"))
+        }
+        None => show_scaling(metric, sides, args.json, screen),
     }
 }
 
-fn tell_plane(found: &Plane, args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
+fn show_plane(found: &Plane, args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let Some(path) = &args.svg {
         write_chart(path, &report::compare::plane_svg(found))?;
     }
@@ -141,7 +141,7 @@ fn tell_plane(found: &Plane, args: &CompareArgs, screen: &Screen) -> Result<Exit
         (_, Format::Text) => screen.result(&report::compare::plane_text(found, screen.style())),
         (_, Format::Markdown) => screen.result(&report::compare::plane_markdown(found)),
         (_, Format::Csv) => screen.result(&report::compare::plane_csv(found)),
-        _ => return Err(Failure::usage("a plane has the forms text, markdown and csv")),
+        _ => return Err(Failure::usage("--plane supports the formats text, markdown and csv")),
     }
     Ok(Exit::Done)
 }
@@ -151,17 +151,17 @@ fn write_chart(path: &Path, svg: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::machine(format_args!("{}: cannot write the chart: {error}", path.display())))
 }
 
-fn tell_scaling(metric: &str, sides: &Sides, json: bool, screen: &Screen) -> Result<Exit, Failure> {
+fn show_scaling(metric: &str, sides: &Sides, json: bool, screen: &Screen) -> Result<Exit, Failure> {
     let groups: Vec<&Group> = std::iter::once(&sides.baseline).chain(&sides.others).collect();
     let Some(found) = scaling(&groups, metric) else {
         let names: BTreeSet<&str> = groups
             .iter()
             .flat_map(|group| &group.runs)
             .flat_map(|run| &run.metrics)
-            .map(|one| one.name.as_str())
+            .map(|figure| figure.name.as_str())
             .collect();
-        let there = names.into_iter().collect::<Vec<_>>().join(", ");
-        return Err(Failure::usage(format_args!("no run has the metric '{metric}'; there are: {there}")));
+        let known = names.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(Failure::usage(format_args!("no run has the metric '{metric}'; metrics: {known}")));
     };
     if json {
         screen.json(&report::json::scaling(&found));
@@ -171,7 +171,7 @@ fn tell_scaling(metric: &str, sides: &Sides, json: bool, screen: &Screen) -> Res
     Ok(Exit::Done)
 }
 
-fn tell(args: &CompareArgs, baseline: &str, found: &[Comparison], screen: &Screen) {
+fn show(args: &CompareArgs, baseline: &str, found: &[Comparison], screen: &Screen) {
     match (args.json, args.format, found) {
         (true, _, [one]) if args.folder.is_none() => screen.json(&report::json::comparison(one)),
         (true, ..) => screen.json(&report::json::comparisons(baseline, found)),
@@ -187,16 +187,16 @@ fn tell(args: &CompareArgs, baseline: &str, found: &[Comparison], screen: &Scree
 fn plane(text: &str) -> Result<(String, String), String> {
     match text.split_once(',') {
         Some((x, y)) if !x.is_empty() && !y.is_empty() && x != y => Ok((x.to_owned(), y.to_owned())),
-        _ => Err(format!("{text}: write X,Y: the names of two settings")),
+        _ => Err(format!("{text}: expected X,Y: the names of two settings")),
     }
 }
 
-/// `5%` and `5` are five percent. What looks like a share of one is refused rather than misunderstood.
+/// `5%` and `5` are five percent. A value that looks like a fraction of one is rejected as ambiguous.
 fn margin(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     match number.parse::<f64>() {
         Ok(percent) if percent < 0.1 && !text.ends_with('%') => {
-            Err(format!("{text}: a margin is in percent; say {text}% if it is meant, or {}%", percent * 100.0))
+            Err(format!("{text}: a margin is in percent; write {text}% or {}%", percent * 100.0))
         }
         Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
         _ => Err(format!("{text}: a margin is a percentage up to 100, such as 5%")),

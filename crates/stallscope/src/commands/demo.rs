@@ -1,4 +1,4 @@
-//! `demo`: the main job, for real, on a file system that exists for a minute.
+//! `demo`: an end-to-end run on a temporary file system.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -33,10 +33,10 @@ line waits for the one below it, down to a request on the disk, a task that runs
 /// Options of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Measured time, after a short warm-up.
+    /// Measured time, after a short warmup.
     #[arg(long, value_name = "T", default_value = "45s", value_parser = parse_duration)]
     pub runtime: u64,
-    /// Where the throw-away image and the run directory go [default: a directory with enough space].
+    /// Directory of the temporary image and the run [default: one with enough space].
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
     #[command(flatten)]
@@ -75,7 +75,7 @@ pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
     if let Some(directory) = &outcome.directory {
         if !args.output.json && outcome.exit != Exit::Interrupted {
             screen.remark(HOW_TO_READ);
-            explanation::tell(directory, STALLS, &screen);
+            explanation::print_full(directory, STALLS, &screen);
         }
         screen.remark(&what_next(directory, is_root));
     }

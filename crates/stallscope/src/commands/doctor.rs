@@ -1,4 +1,4 @@
-//! `doctor`: what this machine allows, what is missing, and how to get it.
+//! `doctor`: what this machine supports, what is missing, and how to get it.
 
 use clap::Args;
 use model::preflight::Finding;
@@ -8,22 +8,22 @@ use record::{Roots, TraceOptions, host};
 use report::style::{Style, printable};
 use serde_json::{Value, json};
 
-use crate::recording::machine;
+use crate::recording::{machine, probes};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
-/// The threshold that a run has by default; it changes nothing of what can be traced.
+/// The default threshold of a run; it does not affect what can be traced.
 const SLOW_NS: u64 = 1_000_000_000;
 
 /// Options of `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Print one JSON document, and nothing else, to standard output.
+    /// Print a single JSON document to standard output.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Looks at everything, as a run would find it: what a run mounts for itself is mounted for the look, too.
+/// Checks everything as a run would find it; what a run mounts is mounted for the check.
 pub fn doctor(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
     let kernel_files = rig::KernelFiles::mount(&register);
@@ -42,8 +42,8 @@ pub fn doctor(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
 
 fn findings() -> Vec<Finding> {
     let mut findings = rig::preflight();
-    findings.extend(machine::samplers().1);
-    findings.extend(machine::tracing(&TraceOptions::slower_than(SLOW_NS, false)).1);
+    findings.extend(probes::samplers().1);
+    findings.extend(probes::tracing(&TraceOptions::slower_than(SLOW_NS, false)).1);
     findings
 }
 
@@ -72,8 +72,8 @@ fn document(findings: &[Finding], host: &Host, facts: &KernelFacts) -> Value {
 
 fn kernel_text(host: &Host, facts: &KernelFacts) -> String {
     let config = match &facts.config_file {
-        Some(path) => format!("configured as {} says", path.display()),
-        None => "which shows its configuration nowhere".to_owned(),
+        Some(path) => format!("configuration: {}", path.display()),
+        None => "configuration not available".to_owned(),
     };
     let mut text = format!("\nLinux {} {}, {config}\n", printable(&host.kernel_release), printable(&host.architecture));
     let width = facts.facts.iter().map(|fact| fact.name.len()).max().unwrap_or(0);
@@ -110,8 +110,8 @@ fn text(findings: &[Finding], style: Style) -> String {
     }
     let missing = findings.iter().filter(|finding| !finding.available).count();
     text.push_str(&match missing {
-        0 => "Everything that is looked for is here.\n".to_owned(),
-        _ => format!("{missing} of {} are missing; a run goes on without them and says so.\n", findings.len()),
+        0 => "All checks passed.\n".to_owned(),
+        _ => format!("{missing} of {} checks failed; a run works without them and reports it.\n", findings.len()),
     });
     text
 }

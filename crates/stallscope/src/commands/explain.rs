@@ -15,21 +15,21 @@ use crate::ui::screen::Screen;
 /// Options of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The run directory.
+    /// Run directory.
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Explain operations that took at least so long [default: those that the run kept].
+    /// Explain operations of at least T [default: those recorded individually].
     #[arg(long, value_name = "T", value_parser = parse_duration)]
     pub slower_than: Option<u64>,
-    /// Show so many of the worst stalls one by one [default: 5; with --json: all that are kept].
+    /// Show the N worst stalls in detail [default: 5; with --json: all recorded].
     #[arg(long, value_name = "N")]
     pub worst: Option<usize>,
-    /// Print one JSON document, and nothing else, to standard output.
+    /// Print a single JSON document to standard output.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Explains a run, also while it is still being written.
+/// Explains a run; it may still be recording.
 pub fn explain(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {
     let run = archived_run::open(&args.run)?;
     if !run.has_trace() {
@@ -54,11 +54,11 @@ fn untraced(run: &Run) -> Failure {
     let finding = run.description().preflight.iter().find(missing);
     let why = match finding {
         Some(Finding { why: Some(why), remedy: Some(remedy), .. }) => format!("{why}; {remedy}"),
-        _ => "with --no-trace, or by a version that could not trace; record it again, as root and without that flag"
+        _ => "with --no-trace, or by a version that could not trace; record it again as root, without that flag"
             .to_owned(),
     };
     Failure::usage(format_args!(
-        "{}: cannot be explained, because it was recorded without a trace of the kernel: {why}",
+        "{}: cannot be explained: it was recorded without kernel tracing: {why}",
         run.dir().display()
     ))
 }

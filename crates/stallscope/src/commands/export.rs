@@ -1,4 +1,4 @@
-//! `export`: a run in the formats of other programs.
+//! `export`: a run in the formats of other tools.
 
 mod block;
 mod destination;
@@ -24,44 +24,44 @@ use crate::ui::screen::Screen;
 /// Options of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The run directory.
+    /// Run directory.
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// The format.
+    /// Target format.
     #[arg(long, value_name = "FORMAT")]
     pub to: Format,
-    /// The file or directory to make; it must not exist yet.
+    /// Output file or directory; must not exist.
     #[arg(long, short = 'o', value_name = "PATH")]
     pub output: PathBuf,
-    /// No progress and no remarks.
+    /// Suppress progress and remarks.
     #[arg(long, short = 'q')]
     pub quiet: bool,
 }
 
-/// What a run can be exported to.
+/// Target formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// A directory with a Parquet file for each table: DuckDB, pandas, polars.
+    /// Directory with one Parquet file per table: DuckDB, pandas, polars.
     Parquet,
-    /// A directory with a CSV file for each table.
+    /// Directory with one CSV file per table.
     Csv,
-    /// A trace for Perfetto: tasks, stalls, requests and counters as tracks.
+    /// Perfetto trace: tasks, stalls, requests and counters as tracks.
     Perfetto,
-    /// An interval log of HdrHistogram: the load's latencies.
+    /// HdrHistogram interval log: the load's latencies.
     Hlog,
-    /// fio's JSON, as json+ gives it: the load's reads, writes and syncs.
+    /// fio JSON (json+): the load's reads, writes and syncs.
     FioJson,
-    /// A directory for fio-plot: that JSON, and fio's interval logs.
+    /// Directory for fio-plot: fio JSON and interval logs.
     FioPlot,
-    /// Text with timestamps for Prometheus and its like: the counters.
+    /// OpenMetrics text with timestamps, for Prometheus: the counters.
     Openmetrics,
-    /// A stream for blkparse and btt: block requests.
+    /// blktrace stream for blkparse and btt: block requests.
     Blktrace,
-    /// A directory with an archive of Performance Co-Pilot: the counters.
+    /// Directory with a Performance Co-Pilot archive: the counters.
     Pcp,
 }
 
-/// Exports a run, also while it is still being written.
+/// Exports a run; it may still be recording.
 pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let run = archived_run::open(&args.run)?;
     if let Some(origin) = run.description().origin() {
@@ -85,7 +85,7 @@ pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let written = match written {
         Ok(written) => written,
         Err(_) if interrupt.requests() > 0 => {
-            screen.remark("interrupted; nothing was left behind");
+            screen.remark("interrupted; nothing was written");
             return Ok(Exit::Interrupted);
         }
         Err(failure) => return Err(failure),
@@ -95,7 +95,7 @@ pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
     screen.remark(&format!("{}: {}", args.output.display(), written));
     if damaged > 0 {
         return Err(Failure::found(format_args!(
-            "{}: written without {damaged} batches of the run, which cannot be read; 'stallscope check {}' says more",
+            "{}: written without {damaged} unreadable batches of the run; 'stallscope check {}' lists them",
             args.output.display(),
             args.run.display()
         )));

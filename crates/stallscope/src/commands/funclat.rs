@@ -1,4 +1,4 @@
-//! `funclat`: how long a kernel function takes, or what lies between two tracepoints.
+//! `funclat`: latency histograms of a kernel function, or of the interval between two tracepoints.
 
 pub mod args;
 
@@ -14,23 +14,23 @@ use report::funclat::{Timing, TimingInterval};
 use rig::{KernelFiles, Register};
 use serde_json::{Value, json};
 
-use crate::commands::funclat::args::{By, FunclatArgs, How, Unit};
+use crate::commands::funclat::args::{AttachMethod, By, FunclatArgs, Unit};
 use crate::recording::machine;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
 
-/// How soon a Ctrl-C is noticed.
-const LOOK: Duration = Duration::from_millis(20);
+/// Poll interval for Ctrl-C.
+const POLL: Duration = Duration::from_millis(20);
 
-/// Times calls until it is enough, and shows them.
+/// Times calls and prints histograms until the limit or Ctrl-C.
 pub fn funclat(args: &FunclatArgs) -> Result<Exit, Failure> {
     let screen = Screen::new(args.json, args.quiet);
     let options = options(args)?;
     let interrupt = Interrupt::install()?;
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
     let (mut funclat, _kernel_files) = open(&options, &register)?;
-    screen.remark(&format!("Timing {} by {}; Ctrl-C ends it.", funclat.what(), funclat.method()));
+    screen.remark(&format!("Timing {} by {}; press Ctrl-C to stop.", funclat.what(), funclat.method()));
     let timed = time(&mut funclat, args, &interrupt, &screen)?;
     let what = funclat.what();
     let timing = Timing {
@@ -46,13 +46,13 @@ pub fn funclat(args: &FunclatArgs) -> Result<Exit, Failure> {
     if args.json {
         screen.json(&report::funclat::document(&timing, &timed.intervals, filter(args)));
     }
-    // Without a limit, Ctrl-C is how a timing ends.
+    // Without a limit, Ctrl-C is the normal way to stop.
     let has_limit = args.count.is_some() || args.runtime.is_some();
     Ok(if has_limit && interrupt.requests() > 0 { Exit::Interrupted } else { Exit::Done })
 }
 
-/// A program beside this one may unmount the kernel's files between our look at them and their use.
-const TRIES: usize = 3;
+/// Another process may unmount tracefs between the check and its use.
+const MAX_TRIES: usize = 3;
 
 fn open(options: &FunclatOptions, register: &Register) -> Result<(Funclat, KernelFiles), Failure> {
     let mut tries = 0;
@@ -60,7 +60,7 @@ fn open(options: &FunclatOptions, register: &Register) -> Result<(Funclat, Kerne
         tries += 1;
         let kernel_files = KernelFiles::mount(register);
         match Funclat::open(&Roots::default(), options) {
-            Err(FunclatError::NoTracefs) if tries < TRIES => {}
+            Err(FunclatError::NoTracefs) if tries < MAX_TRIES => {}
             opened => return Ok((opened.map_err(refused)?, kernel_files)),
         }
     }
@@ -70,25 +70,23 @@ fn options(args: &FunclatArgs) -> Result<FunclatOptions, Failure> {
     let target = match (&args.function, &args.pair) {
         (_, Some(pair)) => Target::Pair(pair.clone()),
         (Some(function), None) => Target::Function(function.clone()),
-        (None, None) => return Err(Failure::usage("name a function, or a pair of tracepoints with --pair")),
+        (None, None) => return Err(Failure::usage("name a function, or two tracepoints with --pair")),
     };
     let (above_ns, below_ns) = (args.above.unwrap_or(0), args.below.unwrap_or(u64::MAX));
     if above_ns > below_ns {
         let (above, below) = (Nanoseconds(above_ns), Nanoseconds(below_ns));
-        return Err(Failure::usage(format_args!(
-            "no call takes more than {above} (--above) and less than {below} (--below)"
-        )));
+        return Err(Failure::usage(format_args!("--above {above} is more than --below {below}: no call matches")));
     }
     if let Some(pid) = args.pid.filter(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-        return Err(Failure::usage(format_args!("--pid {pid}: there is no such process")));
+        return Err(Failure::usage(format_args!("--pid {pid}: no such process")));
     }
     let by = args.by.map(|by| match by {
         By::Task => GroupBy::Task,
         By::Cgroup => GroupBy::Cgroup,
     });
     let method = args.method.map(|how| match how {
-        How::Fexit => Method::Fexit,
-        How::Kprobe => Method::Kprobe,
+        AttachMethod::Fexit => Method::Fexit,
+        AttachMethod::Kprobe => Method::Kprobe,
     });
     let unit = match args.unit {
         Unit::Ns => LatencyUnit::Nanoseconds,
@@ -106,7 +104,7 @@ fn filter(args: &FunclatArgs) -> Value {
     json!({ "above_ns": args.above, "below_ns": args.below, "pid": args.pid, "by": by })
 }
 
-/// A wrong name is the user's; all else is the machine's.
+/// A wrong name is a usage error; everything else is the machine's.
 fn refused(error: FunclatError) -> Failure {
     let message = report::style::printable(&error.to_string());
     match error {
@@ -120,9 +118,9 @@ fn refused(error: FunclatError) -> Failure {
 struct Timed {
     duration_ns: u64,
     all: CallReading,
-    /// Intervals in which there was something.
+    /// Intervals with calls.
     shown: usize,
-    /// Kept for the document only.
+    /// For the JSON document only.
     intervals: Vec<TimingInterval>,
 }
 
@@ -139,7 +137,7 @@ fn time(funclat: &mut Funclat, args: &FunclatArgs, interrupt: &Interrupt, screen
         screen.doing(format!("timing {what} for {}", Nanoseconds(lasted_ns / 1_000_000_000 * 1_000_000_000)));
         wait_until(start_ns.saturating_add(args.interval).min(end_ns), interrupt);
         let now_ns = clock::monotonic_ns();
-        // Asked before the look: what came before a Ctrl-C is in the last reading.
+        // Checked before reading: calls before Ctrl-C are in the last reading.
         let is_last = interrupt.requests() > 0 || now_ns >= end_ns;
         let reading = funclat.read().map_err(refused)?;
         let groups = since(&reading.groups, &earlier.groups);
@@ -164,11 +162,11 @@ fn wait_until(until_ns: u64, interrupt: &Interrupt) {
         if left_ns == 0 {
             return;
         }
-        std::thread::sleep(LOOK.min(Duration::from_nanos(left_ns)));
+        std::thread::sleep(POLL.min(Duration::from_nanos(left_ns)));
     }
 }
 
-/// What came since an earlier reading; groups without any are left out.
+/// Calls since an earlier reading; empty groups are left out.
 fn since(now: &[LatencyGroup], earlier: &[LatencyGroup]) -> Vec<LatencyGroup> {
     let before: HashMap<&Option<String>, &LatencyGroup> = earlier.iter().map(|group| (&group.name, group)).collect();
     let mut groups = Vec::new();

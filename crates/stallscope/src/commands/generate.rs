@@ -11,10 +11,10 @@ use jiff::Timestamp;
 
 use crate::ui::failure::{Exit, Failure};
 
-/// Seconds since 1970 that everything made of one commit bears, so that it is the same each time.
+/// Seconds since 1970 for reproducible output, set per commit.
 const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
-/// Writes a man page for the program and for each verb and workload, and completions for four shells.
+/// Writes a man page for the program, each command and each workload, and completions for four shells.
 pub fn generate(directory: &Path, command: Command) -> Result<Exit, Failure> {
     write_all(directory, command)
         .map(|()| Exit::Done)
@@ -38,9 +38,9 @@ fn pages(command: Command) -> Vec<(String, Command)> {
     fn below(command: &Command, pages: &mut Vec<(String, Command)>) {
         let name = command.get_display_name().unwrap_or_else(|| command.get_name());
         pages.push((name.to_owned(), command.clone()));
-        command.get_subcommands().filter(|verb| !verb.is_hide_set()).for_each(|verb| below(verb, pages));
+        command.get_subcommands().filter(|command| !command.is_hide_set()).for_each(|command| below(command, pages));
     }
-    // The shells' completions have built theirs, with the verb `help`.
+    // Generating completions built this command with the subcommand `help`.
     let mut command = without_help(command);
     command.build();
     let mut pages = Vec::new();
@@ -48,7 +48,7 @@ fn pages(command: Command) -> Vec<(String, Command)> {
     pages
 }
 
-/// Without the verb `help` at each level: it would have a page for each other page.
+/// Removes the subcommand `help` at each level: it would duplicate every page.
 fn without_help(command: Command) -> Command {
     command.disable_help_subcommand(true).mut_subcommands(without_help)
 }
@@ -57,7 +57,7 @@ fn page(name: &str, command: Command, date: &str) -> io::Result<String> {
     let mut bytes = Vec::new();
     Man::new(command).render(&mut bytes)?;
     let text = String::from_utf8(bytes).map_err(io::Error::other)?;
-    // Its head has no date and names each verb as if it were a program, and it makes an empty line of three requests.
+    // clap_mangen's header has no date and names each command like a program; its blank lines are three requests.
     let head =
         format!(".TH {} 1 \"{date}\" \"stallscope {}\" \"Stallscope\"", name.to_uppercase(), env!("CARGO_PKG_VERSION"));
     let lines = text.lines().map(|line| if line.starts_with(".TH ") { head.as_str() } else { line.trim_end() });
@@ -65,10 +65,10 @@ fn page(name: &str, command: Command, date: &str) -> io::Result<String> {
     Ok(text.replace("\n.br\n\n.br\n", "\n.sp\n") + "\n")
 }
 
-/// The commit's day where somebody says it, otherwise today.
+/// The date from `SOURCE_DATE_EPOCH` if set, otherwise today.
 fn date() -> String {
-    let said = std::env::var(EPOCH).ok().and_then(|seconds| seconds.parse().ok());
-    let at = said.and_then(|seconds| Timestamp::from_second(seconds).ok()).unwrap_or_else(Timestamp::now);
+    let epoch = std::env::var(EPOCH).ok().and_then(|seconds| seconds.parse().ok());
+    let at = epoch.and_then(|seconds| Timestamp::from_second(seconds).ok()).unwrap_or_else(Timestamp::now);
     at.strftime("%Y-%m-%d").to_string()
 }
 
@@ -79,14 +79,14 @@ mod tests {
     use crate::commands::run::workload::Offer;
 
     #[test]
-    fn every_verb_and_workload_has_a_page_that_names_all_its_options() {
+    fn every_command_and_workload_has_a_page_that_names_all_its_options() {
         let pages = pages(cli::command(&Offer::shipped()));
         let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
         let offers = Offer::shipped();
         let command = without_help(cli::command(&offers));
-        for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
-            let verb = verb.get_name();
-            assert!(names.contains(&format!("stallscope-{verb}").as_str()), "no page of {verb}: {names:?}");
+        for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
+            let name = subcommand.get_name();
+            assert!(names.contains(&format!("stallscope-{name}").as_str()), "no page of {name}: {names:?}");
         }
         assert!(names.contains(&"stallscope-run-simoop") && names.contains(&"stallscope-recipes-show"), "{names:?}");
         for (name, command) in &pages {

@@ -1,4 +1,4 @@
-//! `recipes`: what ships with the program.
+//! `recipes`: the built-in recipes.
 
 use clap::{Args, Subcommand};
 
@@ -8,22 +8,22 @@ use crate::ui::screen::Screen;
 /// Options of `recipes`.
 #[derive(Debug, Args)]
 pub struct RecipesArgs {
-    /// What to do with them [default: list].
+    /// Action [default: list].
     #[command(subcommand)]
     pub action: Option<RecipesAction>,
 }
 
-/// What to do with recipes.
+/// Actions on recipes.
 #[derive(Debug, Subcommand)]
 pub enum RecipesAction {
-    /// Print a shipped recipe, to read or to start one's own from.
+    /// Print a built-in recipe, as a starting point for your own.
     Show {
-        /// Its name.
+        /// Name of the recipe.
         name: String,
     },
 }
 
-/// Lists the shipped recipes, or prints one.
+/// Lists the built-in recipes, or prints one.
 pub fn recipes(args: &RecipesArgs, screen: &Screen) -> Result<Exit, Failure> {
     match &args.action {
         None => {
@@ -36,10 +36,7 @@ pub fn recipes(args: &RecipesArgs, screen: &Screen) -> Result<Exit, Failure> {
             let recipes = load::catalogue::catalogue();
             let Some(recipe) = recipes.iter().find(|recipe| recipe.name == *name) else {
                 let names: Vec<&str> = recipes.iter().map(|recipe| recipe.name.as_str()).collect();
-                return Err(Failure::usage(format_args!(
-                    "there is no recipe '{name}'; there are {}",
-                    names.join(", ")
-                )));
+                return Err(Failure::usage(format_args!("no recipe '{name}'; recipes: {}", names.join(", "))));
             };
             screen.result(recipe.text());
             Ok(Exit::Done)

@@ -13,7 +13,7 @@ use model::quantity::Nanoseconds;
 use record::clock;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::commands::record::args::RecordArgs;
+use self::args::RecordArgs;
 use crate::reading::{explanation, summary};
 use crate::recording::machine::{self, Intent};
 use crate::recording::session::Session;
@@ -22,74 +22,70 @@ use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
 
 const POLL: Duration = Duration::from_millis(100);
-/// How long a command may take to end after it was asked to.
+/// Time that a command has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
+/// The name of a run without a command.
+const NAME: &str = "record";
 
-/// Records, and shows the summary.
+/// Records, and prints the summary.
 pub fn record(args: RecordArgs) -> Result<Exit, Failure> {
     if let Some(ring_ns) = args.flight.ring {
-        return self::flight::fly(&args, ring_ns);
+        return flight::fly(&args, ring_ns);
     }
     refuse_missing(&args.command)?;
     let recording = &args.recording;
     let screen = Screen::new(recording.output.json, recording.output.quiet);
     let interrupt = Interrupt::install()?;
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
-    let intent = Intent {
-        workload: name_of(&args.command),
-        sample_interval_ns: recording.interval,
-        report_interval_ns: None,
-        slower_than_ns: recording.slower_than,
-        trace: machine::trace_options(recording),
-        seed: None,
-        recipe: None,
-        configuration: args.recording.configuration.clone(),
-    };
-    let under_test = if args.device_of.is_empty() { vec![PathBuf::from(".")] } else { args.device_of.clone() };
-    // Only a slowed device is under test here; what a command writes to is its own affair.
-    let slowed = recording.disk_bps.or(recording.disk_iops).is_some();
-    let under_test = if slowed { under_test } else { Vec::new() };
-    let mut session = Session::open(recording, intent, &under_test, &register, &screen, None)?;
+    let intent = Intent::new(&name_of(&args.command), recording);
+    let mut session = Session::open(recording, intent, &under_test(&args), &register, &screen, None)?;
     if interrupt.requests() > 0 {
-        // What a recording needs was built meanwhile; the command need not begin.
-        let watched = Watched { ending: Ending::Interrupted, status: None };
-        return finish(watched, session, &args, &interrupt, &screen);
+        // Interrupted during setup: do not start the command.
+        let outcome = Outcome { ending: Ending::Interrupted, status: None };
+        return finish(outcome, session, &args, &interrupt, &screen);
     }
     let child = match start(&args.command, session.cgroup_procs(), recording.output.json) {
         Ok(child) => child,
         Err(failure) => {
-            let _ = session.close(Ending::LoadFailed, GRACE, |directory| {
-                summary::summary(directory, |warning| screen.warning(warning))
-            });
+            let summarize = |directory: &Path| summary::summary(directory, |warning| screen.warning(warning));
+            let _ = session.close(Ending::LoadFailed, GRACE, summarize);
             return Err(failure);
         }
     };
-    let watched = watch(child, args.runtime, &mut session, &interrupt, &screen);
+    let outcome = watch(child, args.runtime, &mut session, &interrupt, &screen);
     screen.rest();
-    finish(watched, session, &args, &interrupt, &screen)
+    finish(outcome, session, &args, &interrupt, &screen)
+}
+
+/// The directories whose devices are throttled. Without throttling nothing is under test: what a command writes to is
+/// unknown.
+fn under_test(args: &RecordArgs) -> Vec<PathBuf> {
+    if args.recording.disk_bps.or(args.recording.disk_iops).is_none() {
+        return Vec::new();
+    }
+    if args.device_of.is_empty() { vec![PathBuf::from(".")] } else { args.device_of.clone() }
 }
 
 fn name_of(command: &[OsString]) -> String {
-    let Some(program) = command.first() else { return "record".to_owned() };
-    let program = PathBuf::from(program);
-    program.file_name().map_or_else(|| "record".to_owned(), |name| name.to_string_lossy().into_owned())
+    let file_name = |program: &OsString| Some(Path::new(program).file_name()?.to_string_lossy().into_owned());
+    command.first().and_then(file_name).unwrap_or_else(|| NAME.to_owned())
 }
 
-/// A command that is not there is refused before anything is made for it.
+/// Refuses a missing command before anything is set up for it.
 fn refuse_missing(command: &[OsString]) -> Result<(), Failure> {
     let Some(program) = command.first() else { return Ok(()) };
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_path = program.as_encoded_bytes().contains(&b'/');
-    let is_there = match is_path {
+    let exists = match is_path {
         true => Path::new(program).exists(),
         false => std::env::split_paths(&path).any(|folder| folder.join(program).exists()),
     };
-    let place = if is_path { "there is no such file" } else { "it is in no directory of PATH" };
-    let missing = || Failure::usage(format_args!("cannot start '{}': {place}", program.to_string_lossy()));
-    if is_there { Ok(()) } else { Err(missing()) }
+    let why = if is_path { "no such file" } else { "not found in PATH" };
+    let missing = || Failure::usage(format_args!("cannot start '{}': {why}", program.to_string_lossy()));
+    if exists { Ok(()) } else { Err(missing()) }
 }
 
-/// The command goes through a process of ours that enters the box before it becomes the command.
+/// Starts the command, through a helper process that enters the memory cgroup first.
 fn start(command: &[OsString], cgroup_procs: &[PathBuf], json: bool) -> Result<Option<Child>, Failure> {
     let Some(program) = command.first() else { return Ok(None) };
     let mut starter = if cgroup_procs.is_empty() {
@@ -106,7 +102,7 @@ fn start(command: &[OsString], cgroup_procs: &[PathBuf], json: bool) -> Result<O
         starter
     };
     if json {
-        // Standard output belongs to the document.
+        // Standard output is reserved for the JSON document.
         starter.stdout(std::io::stderr());
     }
     let started = starter.spawn();
@@ -115,8 +111,8 @@ fn start(command: &[OsString], cgroup_procs: &[PathBuf], json: bool) -> Result<O
         .map_err(|error| Failure::usage(format_args!("cannot start '{}': {error}", program.to_string_lossy())))
 }
 
-/// How the recording came to its end.
-struct Watched {
+/// How the recording ended.
+struct Outcome {
     ending: Ending,
     status: Option<ExitStatus>,
 }
@@ -127,50 +123,55 @@ fn watch(
     session: &mut Session,
     interrupt: &Interrupt,
     screen: &Screen,
-) -> Watched {
+) -> Outcome {
     let begin = Instant::now();
     let mut shown = None;
     let mut is_full = false;
     loop {
         if let Some(status) = child.as_mut().and_then(|child| child.try_wait().ok().flatten()) {
-            // A terminal's Ctrl-C reaches the command, too, which may be the quicker one.
-            let ending = match interrupt.requests() {
-                0 if is_full => Ending::ArchiveFull,
-                0 => Ending::Done,
-                _ => Ending::Interrupted,
-            };
-            return Watched { ending, status: Some(status) };
+            return Outcome { ending: ending_of_command(interrupt, is_full), status: Some(status) };
         }
         let lasted_ns = begin.elapsed().as_nanos() as u64;
         let time_is_up = runtime_ns.is_some_and(|runtime_ns| lasted_ns >= runtime_ns);
         if !is_full && session.archive_is_full(screen) {
             is_full = true;
-            // A person's command is worth more than its recording.
-            child.iter().for_each(|_| screen.warning("the command goes on without being recorded"));
+            // The user's command is worth more than its recording.
+            child.iter().for_each(|_| screen.warning("the command continues without being recorded"));
         }
-        let ending = if interrupt.requests() > 0 {
-            // Without a command, Ctrl-C is how a recording ends.
-            Some(if child.is_some() { Ending::Interrupted } else { Ending::Done })
-        } else if is_full && (child.is_none() || time_is_up) {
-            Some(Ending::ArchiveFull)
-        } else {
-            time_is_up.then_some(Ending::Done)
-        };
-        if let Some(ending) = ending {
+        if let Some(ending) = reason_to_stop(child.is_some(), time_is_up, interrupt, is_full) {
             let status = child.as_mut().and_then(|child| end(child, interrupt));
-            let status = status.filter(|_| !time_is_up);
-            return Watched { ending, status };
+            return Outcome { ending, status: status.filter(|_| !time_is_up) };
         }
-        if shown != Some(lasted_ns / 1_000_000_000) {
-            shown = Some(lasted_ns / 1_000_000_000);
-            let lasted = Nanoseconds(lasted_ns / 1_000_000_000 * 1_000_000_000);
-            screen.doing(format!("recording for {lasted}{}", session.tell_blocked(screen)));
+        let lasted_s = lasted_ns / 1_000_000_000;
+        if shown.replace(lasted_s) != Some(lasted_s) {
+            let lasted = Nanoseconds(lasted_s * 1_000_000_000);
+            screen.doing(format!("recording for {lasted}{}", session.report_blocked(screen)));
         }
         std::thread::sleep(POLL);
     }
 }
 
-/// Asks a command to end, then makes it. One that is stuck in the kernel is left behind.
+/// A terminal's Ctrl-C also reaches the command, which may end first.
+fn ending_of_command(interrupt: &Interrupt, archive_is_full: bool) -> Ending {
+    match interrupt.requests() {
+        0 if archive_is_full => Ending::ArchiveFull,
+        0 => Ending::Done,
+        _ => Ending::Interrupted,
+    }
+}
+
+fn reason_to_stop(has_command: bool, time_is_up: bool, interrupt: &Interrupt, archive_is_full: bool) -> Option<Ending> {
+    if interrupt.requests() > 0 {
+        // Without a command, Ctrl-C is the normal way to stop.
+        Some(if has_command { Ending::Interrupted } else { Ending::Done })
+    } else if archive_is_full && (!has_command || time_is_up) {
+        Some(Ending::ArchiveFull)
+    } else {
+        time_is_up.then_some(Ending::Done)
+    }
+}
+
+/// Sends SIGTERM, then SIGKILL. A command stuck in the kernel is left behind.
 fn end(child: &mut Child, interrupt: &Interrupt) -> Option<ExitStatus> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
     let _ = kill_process(pid, Signal::TERM);
@@ -189,13 +190,13 @@ fn end(child: &mut Child, interrupt: &Interrupt) -> Option<ExitStatus> {
 }
 
 fn finish(
-    watched: Watched,
+    outcome: Outcome,
     session: Session,
     args: &RecordArgs,
     interrupt: &Interrupt,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
-    let complaint = watched
+    let complaint = outcome
         .status
         .filter(|status| !status.success())
         .map(|status| format!("'{}' ended with {status}", args.command[0].to_string_lossy()));
@@ -205,7 +206,7 @@ fn finish(
     let path = session.directory.clone();
     let directory = path.display().to_string();
     let closed = session
-        .close(watched.ending, GRACE, |directory| summary::summary(directory, |warning| screen.warning(warning)))?;
+        .close(outcome.ending, GRACE, |directory| summary::summary(directory, |warning| screen.warning(warning)))?;
     let summary = &closed.summary;
     if args.recording.output.json {
         screen.json(&report::json::summary(&directory, summary));
@@ -216,14 +217,14 @@ fn finish(
         return Err(failure);
     }
     if !args.recording.output.json {
-        explanation::tell_briefly(&path, interrupt.requests() > 0, screen);
+        explanation::print_brief(&path, interrupt.requests() > 0, screen);
     }
-    match (watched.ending, complaint) {
+    match (outcome.ending, complaint) {
         (Ending::Interrupted, _) => Ok(Exit::Interrupted),
         (_, Some(complaint)) => Err(Failure::found(complaint)),
-        (Ending::ArchiveFull, None) => Err(Failure::machine(format_args!(
-            "the disk of {directory} is full; what was recorded until then is whole"
-        ))),
+        (Ending::ArchiveFull, None) => {
+            Err(Failure::machine(format_args!("the disk of {directory} is full; what was recorded before is complete")))
+        }
         (_, None) => Ok(Exit::Done),
     }
 }

@@ -1,4 +1,4 @@
-//! `report`: runs as one file for a browser.
+//! `report`: runs as a self-contained HTML file.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use crate::ui::screen::Screen;
 /// Options of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The run directories: with several, the others are compared with the first.
+    /// Run directories; the first is the baseline for the others.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
-    /// The file to write; it needs nothing but a browser.
+    /// Output file; self-contained HTML.
     #[arg(short, long, value_name = "FILE.html")]
     pub output: PathBuf,
 }
@@ -31,7 +31,7 @@ pub fn report(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let runs: Vec<RunDocument> = args.runs.iter().map(read).collect::<Result<_, _>>()?;
     let html = page::report(&document::document(&runs.iter().collect::<Vec<_>>()));
     std::fs::write(&args.output, &html)
-        .map_err(|error| Failure::machine(format_args!("{}: cannot be written: {error}", args.output.display())))?;
+        .map_err(|error| Failure::machine(format_args!("{}: cannot write: {error}", args.output.display())))?;
     screen.result(&format!("{}: {}\n", args.output.display(), Bytes(html.len() as u64)));
     Ok(Exit::Done)
 }

@@ -23,6 +23,10 @@ use record::clock;
 use rig::{Register, Thing};
 use serde_json::json;
 
+use self::drive::drive;
+use self::patience::{CALM_PATIENCE, CLOSE_PATIENCE, LAST_PATIENCE, POLL, REMOVAL_PATIENCE};
+use self::request::RunRequest;
+use self::showing::Showing;
 use crate::reading::form::Format;
 use crate::reading::{explanation, summary};
 use crate::recording::machine::{self, Intent};
@@ -30,24 +34,20 @@ use crate::recording::session::Session;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
-use drive::drive;
-use patience::{CALM_PATIENCE, CLOSE_PATIENCE, LAST_PATIENCE, POLL, REMOVAL_PATIENCE};
-use request::RunRequest;
-use showing::Showing;
 
-/// What a run left.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// The exit code.
     pub exit: Exit,
-    /// The run directory; `None` where only a plan was shown.
+    /// The run directory; `None` if only a plan was printed.
     pub directory: Option<PathBuf>,
 }
 
-/// The verb.
+/// Runs a workload, and prints its summary and a brief explanation.
 pub fn run(request: RunRequest) -> Result<Exit, Failure> {
     let output = &request.args.recording.output;
-    // Forms that programs read have nothing after them.
+    // Nothing may follow a machine-readable format.
     let only_figures = output.json || request.args.format == Format::Native;
     let screen = Screen::new(output.json, output.quiet);
     let interrupt = Interrupt::install()?;
@@ -59,22 +59,22 @@ pub fn run(request: RunRequest) -> Result<Exit, Failure> {
     drop(spared);
     let outcome = perform(request, &screen, &interrupt, &register)?;
     if let Some(directory) = outcome.directory.as_deref().filter(|_| !only_figures) {
-        explanation::tell_briefly(directory, outcome.exit == Exit::Interrupted, &screen);
+        explanation::print_brief(directory, outcome.exit == Exit::Interrupted, &screen);
     }
     Ok(outcome.exit)
 }
 
-/// Lets the death of the process that started this one stop it, as Ctrl-C would.
+/// Lets the death of the parent process stop this one, as Ctrl-C would.
 fn stop_with(parent: i32) -> Result<(), Failure> {
     let failed = |error| Failure::machine(format_args!("--with-parent: {error}"));
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM)).map_err(failed)?;
     match rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) == Some(parent) {
         true => Ok(()),
-        false => Err(Failure::machine("the program that started this run is gone")),
+        false => Err(Failure::machine("the parent process of this run is gone")),
     }
 }
 
-/// Plans, runs, records and shows.
+/// Plans, runs, records and prints the summary.
 pub fn perform(
     request: RunRequest,
     screen: &Screen,
@@ -92,7 +92,7 @@ pub fn perform(
     for remark in plan.remarks() {
         screen.warning(remark);
     }
-    let mut session = Session::open(
+    let session = Session::open(
         &request.args.recording,
         intent(&request, &plan),
         &plan.directories,
@@ -101,40 +101,72 @@ pub fn perform(
         Some(live::watched),
     )?;
     crash::keep_ledger(&mut plan, &session.directory, screen)?;
+    let performance = Performance { request, showing, screen, interrupt, register };
     if interrupt.requests() > 0 {
-        // What a run needs was built meanwhile; the load need not begin.
-        let directory = session.directory.clone();
-        let closed = session.close(Ending::Interrupted, CLOSE_PATIENCE, |directory| {
-            summary::summary(directory, |warning| screen.warning(warning))
-        })?;
-        showing.show(&closed.summary, &directory, screen);
-        closed.take_down(CLOSE_PATIENCE, screen);
-        return Ok(Outcome { exit: Exit::Interrupted, directory: Some(directory) });
+        // Interrupted during setup: do not start the load.
+        return performance.abandon(session);
     }
-    let driven = load(plan, &request, register, &mut session, interrupt, screen);
-    screen.rest();
-    let driven = match driven {
-        Ok(driven) => driven,
-        Err(failure) => {
-            let _ = session.close(Ending::LoadFailed, CALM_PATIENCE, |directory| {
-                summary::summary(directory, |warning| screen.warning(warning))
-            });
-            return Err(failure);
-        }
-    };
-    let directory = session.directory.clone();
-    let patience = if driven.ending == Ending::Interrupted { CLOSE_PATIENCE } else { CALM_PATIENCE };
-    let closed = session
-        .close(driven.ending, patience, |directory| summary::summary(directory, |warning| screen.warning(warning)))
-        .map(|closed| {
-            showing.show(&closed.summary, &directory, screen);
-            closed.take_down(patience / 2, screen)
+    performance.complete(plan, session)
+}
+
+/// A run that is set up.
+struct Performance<'a> {
+    request: RunRequest,
+    showing: Showing,
+    screen: &'a Screen,
+    interrupt: &'a Interrupt,
+    register: &'a Register,
+}
+
+impl Performance<'_> {
+    /// Ends without having started the load.
+    fn abandon(self, session: Session) -> Result<Outcome, Failure> {
+        let directory = session.directory.clone();
+        let closed = session.close(Ending::Interrupted, CLOSE_PATIENCE, |run| self.summarize(run))?;
+        self.showing.show(&closed.summary, &directory, self.screen);
+        closed.take_down(CLOSE_PATIENCE, self.screen);
+        Ok(Outcome { exit: Exit::Interrupted, directory: Some(directory) })
+    }
+
+    fn complete(self, plan: Plan, mut session: Session) -> Result<Outcome, Failure> {
+        let driven = self.load(plan, &mut session);
+        self.screen.rest();
+        let driven = match driven {
+            Ok(driven) => driven,
+            Err(failure) => {
+                let _ = session.close(Ending::LoadFailed, CALM_PATIENCE, |run| self.summarize(run));
+                return Err(failure);
+            }
+        };
+        let directory = session.directory.clone();
+        let patience = if driven.ending == Ending::Interrupted { CLOSE_PATIENCE } else { CALM_PATIENCE };
+        let closed = session.close(driven.ending, patience, |run| self.summarize(run)).map(|closed| {
+            self.showing.show(&closed.summary, &directory, self.screen);
+            closed.take_down(patience / 2, self.screen)
         });
-    let (ending, complaint) = (driven.ending, driven.complaint.clone());
-    take_data_away(driven, register, screen);
-    let (summary, incomplete) = closed?;
-    let exit = exit(ending, complaint, &summary, incomplete, &directory, screen)?;
-    Ok(Outcome { exit, directory: Some(directory) })
+        let (ending, complaint) = (driven.ending, driven.complaint.clone());
+        remove_data(driven, self.register, self.screen);
+        let (summary, incomplete) = closed?;
+        let exit = exit(ending, complaint, &summary, incomplete, &directory, self.screen)?;
+        Ok(Outcome { exit, directory: Some(directory) })
+    }
+
+    fn summarize(&self, directory: &Path) -> Result<Summary, Failure> {
+        summary::summary(directory, |warning| self.screen.warning(warning))
+    }
+
+    /// Starts the load and drives it to its end. The load makes nothing before its data set is registered.
+    fn load(&self, plan: Plan, session: &mut Session) -> Result<Driven, Failure> {
+        let launch = Launch {
+            executable: PathBuf::from("/proc/self/exe"),
+            arguments: vec!["__load".into()],
+            cgroup_procs: session.cgroup_procs().to_vec(),
+        };
+        let mut conductor = Conductor::start(plan, &launch).map_err(Failure::machine)?;
+        let data = register_data(conductor.plan(), &self.request, self.register)?;
+        let (ending, complaint) = drive(&mut conductor, session, self.interrupt, self.screen);
+        Ok(Driven { conductor, data, ending, complaint })
+    }
 }
 
 fn plan(request: &RunRequest) -> Result<Plan, Failure> {
@@ -169,13 +201,9 @@ fn show_plan(plan: &Plan, request: &RunRequest, screen: &Screen) -> Result<Outco
 
 fn intent(request: &RunRequest, plan: &Plan) -> Intent {
     Intent {
-        workload: request.recipe.name.clone(),
-        sample_interval_ns: request.args.recording.interval,
         report_interval_ns: Some(plan.report_interval_ns),
         slower_than_ns: plan.slower_than_ns,
-        trace: machine::trace_options(&request.args.recording),
         seed: Some(plan.seed),
-        configuration: request.args.recording.configuration.clone(),
         recipe: Some(RecipeAsRun {
             name: request.recipe.name.clone(),
             text: request.recipe.text().to_owned(),
@@ -185,31 +213,11 @@ fn intent(request: &RunRequest, plan: &Plan) -> Intent {
             wholes: plan.wholes(),
             warmup_ns: plan.warmup_ns(),
         }),
+        ..Intent::new(&request.recipe.name, &request.args.recording)
     }
 }
 
-/// Starts the load and leads it to its end. It makes nothing before it is told to, and is told only after its data set
-/// was registered.
-fn load(
-    plan: Plan,
-    request: &RunRequest,
-    register: &Register,
-    session: &mut Session,
-    interrupt: &Interrupt,
-    screen: &Screen,
-) -> Result<Driven, Failure> {
-    let launch = Launch {
-        executable: PathBuf::from("/proc/self/exe"),
-        arguments: vec!["__load".into()],
-        cgroup_procs: session.cgroup_procs().to_vec(),
-    };
-    let mut conductor = Conductor::start(plan, &launch).map_err(Failure::machine)?;
-    let data = register_data(conductor.plan(), request, register)?;
-    let (ending, complaint) = drive(&mut conductor, session, interrupt, screen);
-    Ok(Driven { conductor, data, ending, complaint })
-}
-
-/// A data set that is not to be kept is registered, so that the next run removes it if this one cannot.
+/// Registers a data set that is not kept, so the next run removes it if this one cannot.
 fn register_data(plan: &Plan, request: &RunRequest, register: &Register) -> Result<Vec<rig::Entry>, Failure> {
     if request.args.keep || plan.after_crash {
         return Ok(Vec::new());
@@ -219,18 +227,18 @@ fn register_data(plan: &Plan, request: &RunRequest, register: &Register) -> Resu
     plan.data_directories.iter().map(enter).collect::<Result<_, _>>().map_err(Failure::machine)
 }
 
-fn take_data_away(mut driven: Driven, register: &Register, screen: &Screen) {
-    let hurry = driven.ending == Ending::Interrupted;
-    // What held the load back may have gone with the slow device.
-    if !is_gone_within(&mut driven.conductor, if hurry { LAST_PATIENCE } else { LAST_PATIENCE * 20 }) {
+fn remove_data(mut driven: Driven, register: &Register, screen: &Screen) {
+    let interrupted = driven.ending == Ending::Interrupted;
+    // The load may proceed now that the throttled device is gone.
+    if !is_gone_within(&mut driven.conductor, if interrupted { LAST_PATIENCE } else { LAST_PATIENCE * 20 }) {
         let files = if driven.data.is_empty() { "" } else { "; the next run of stallscope removes their files" };
-        screen.warning(&format!("threads of the load are stuck in the kernel and end when it lets them go{files}"));
+        screen.warning(&format!("threads of the load are stuck in the kernel and end once it releases them{files}"));
         return;
     }
     if !driven.data.is_empty() {
         screen.spin("removing the data set");
     }
-    let patience = if hurry { REMOVAL_PATIENCE } else { Duration::MAX };
+    let patience = if interrupted { REMOVAL_PATIENCE } else { Duration::MAX };
     for leftover in register.undo_all_within(driven.data, patience).iter().filter(|removed| !removed.complete) {
         screen.warning(&leftover.to_string());
     }
@@ -248,12 +256,12 @@ fn is_gone_within(conductor: &mut Conductor, patience: Duration) -> bool {
     true
 }
 
-/// A load that was led to its end, or left behind.
+/// A load that has ended, or was left behind.
 struct Driven {
     conductor: Conductor,
     data: Vec<rig::Entry>,
     ending: Ending,
-    /// What the load said about its end, where that was not as planned.
+    /// The load's error message, if it did not end as planned.
     complaint: Option<String>,
 }
 
@@ -273,11 +281,11 @@ fn exit(
         }
         (_, Some(failure)) => Err(failure),
         (Ending::ArchiveFull, None) => Err(Failure::machine(format_args!(
-            "the run ended early, because the disk of {} is full; what was recorded until then is whole",
+            "the run ended early: the disk of {} is full; what was recorded before is complete",
             directory.display()
         ))),
         (Ending::LoadDied | Ending::LoadFailed, None) => {
-            Err(Failure::found(complaint.as_deref().unwrap_or("the load ended by itself")))
+            Err(Failure::found(complaint.as_deref().unwrap_or("the load ended unexpectedly")))
         }
         (Ending::Done, None) if failed > 0 => Ok(Exit::FoundErrors),
         (Ending::Done, None) => Ok(Exit::Done),

@@ -1,4 +1,4 @@
-//! `show`: what happened in a run.
+//! `show`: the summary of a run.
 
 use clap::Args;
 
@@ -14,12 +14,12 @@ pub struct ShowArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub run: RunArgs,
-    /// As text of our own, or in the form of the program that the workload comes from.
-    #[arg(long, value_name = "FORM", default_value = "text", conflicts_with = "json")]
+    /// Output format: Stallscope's, or that of the tool that the workload reproduces.
+    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
     pub format: Format,
 }
 
-/// Shows a run's summary, also while the run is still being written.
+/// Shows a run's summary; the run may still be recording.
 pub fn show(args: &ShowArgs, screen: &Screen) -> Result<Exit, Failure> {
     let ShowArgs { run: args, format } = args;
     let name = args.run.display().to_string();

@@ -1,7 +1,7 @@
-//! `simulate`: a kernel's policy, played as a model of discrete events, and written as a run like any other.
+//! `simulate`: discrete-event models of kernel policies, archived as runs.
 //!
-//! The models are in the room `simulate`, which touches nothing. Here stands what joins them to the command line, the
-//! archive and the screen.
+//! The models are in the crate `simulate`, which does no I/O. This command connects them to the command line, the archive
+//! and the screen.
 
 mod block_requests;
 mod course;
@@ -28,13 +28,13 @@ use serde_json::json;
 use simulate::parameter::Settings;
 use simulate::policy::{Model, Policy};
 
+use self::request::{Options, SimulationRequest};
+use self::run_writer::RunWriter;
 use crate::recording::run_directory;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
-use request::{Options, SimulationRequest};
-use run_writer::RunWriter;
 
-/// The verb.
+/// Simulates a model under each policy, and prints a summary.
 pub fn simulate(request: &SimulationRequest) -> Result<Exit, Failure> {
     let options = &request.options;
     let screen = Screen::new(options.output.json, options.output.quiet);
@@ -48,38 +48,44 @@ pub fn simulate(request: &SimulationRequest) -> Result<Exit, Failure> {
     let settings = request.settings()?;
     let policies = request.policies()?;
     if options.plan {
-        tell_plan(request, &policies, &settings, &screen);
+        show_plan(request, &policies, &settings, &screen);
         return Ok(Exit::Done);
     }
-    let mut played = Vec::new();
-    for policy in &policies {
-        screen.doing(format!("{}, policy {}", request.model.name, policy.name));
-        let directory = directory(options, request.model, policy, policies.len() > 1)?;
-        let one = play(request, policy, &settings, &directory);
-        screen.rest();
-        let (one, state) = one?;
-        if state != FlushState::Whole {
-            screen.warning(&format!("{}: {state}", directory.display()));
-        }
-        played.push(one);
-    }
+    let simulated = simulate_policies(request, &policies, &settings, &screen)?;
     if options.output.json {
-        screen.json(&report::simulation::json(request.model.name, options.seed, &played));
+        screen.json(&report::simulation::json(request.model.name, options.seed, &simulated));
     } else {
-        screen.result(&report::simulation::text(
-            request.model.about,
-            &options.set,
-            options.seed,
-            &played,
-            screen.style(),
-        ));
+        let about = request.model.about;
+        let text = report::simulation::text(about, &options.set, options.seed, &simulated, screen.style());
+        screen.result(&text);
     }
-    screen.remark(&next_steps(&played));
+    screen.remark(&next_steps(&simulated));
     Ok(Exit::Done)
 }
 
-/// What would be played. Whether the settings go together only playing shows.
-fn tell_plan(request: &SimulationRequest, policies: &[Policy], settings: &Settings, screen: &Screen) {
+fn simulate_policies(
+    request: &SimulationRequest,
+    policies: &[Policy],
+    settings: &Settings,
+    screen: &Screen,
+) -> Result<Vec<PolicyRun>, Failure> {
+    let mut simulated = Vec::new();
+    for policy in policies {
+        screen.doing(format!("{}, policy {}", request.model.name, policy.name));
+        let directory = directory(&request.options, request.model, policy, policies.len() > 1)?;
+        let result = simulate_policy(request, policy, settings, &directory);
+        screen.rest();
+        let (run, state) = result?;
+        if state != FlushState::Whole {
+            screen.warning(&format!("{}: {state}", directory.display()));
+        }
+        simulated.push(run);
+    }
+    Ok(simulated)
+}
+
+/// Prints the plan. Contradictory settings are found only by the simulation.
+fn show_plan(request: &SimulationRequest, policies: &[Policy], settings: &Settings, screen: &Screen) {
     let names: Vec<&str> = policies.iter().map(|policy| policy.name).collect();
     let values: serde_json::Map<_, _> = settings
         .all()
@@ -97,45 +103,42 @@ fn tell_plan(request: &SimulationRequest, policies: &[Policy], settings: &Settin
     screen.result(&format!("{}, {}\n{}", request.model.name, names.join(", "), values.concat()));
 }
 
-/// Plays one policy into a run directory.
-fn play(
+/// Simulates one policy into a run directory.
+fn simulate_policy(
     request: &SimulationRequest,
     policy: &Policy,
     settings: &Settings,
     directory: &Path,
 ) -> Result<(PolicyRun, FlushState), Failure> {
-    if let Some(parent) = directory.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        std::fs::create_dir_all(parent)
-            .map_err(|error| Failure::machine(format_args!("{}: cannot make it: {error}", parent.display())))?;
-    }
+    run_directory::create_parent(directory)?;
     let description = describe(request, policy, settings);
-    let mut writer = RunWriter::new(directory, &description, options_all(&request.options));
+    let mut writer = RunWriter::new(directory, &description, all_requests(&request.options));
     let began = Instant::now();
     let outcome =
         (request.model.run)(policy.name, settings, request.options.seed, &mut writer).map_err(Failure::usage)?;
     let course = course::course(outcome);
     let state = writer.close(course.clone()).map_err(Failure::machine)?;
-    let simulation = description.simulated.expect("it was described as one");
+    let simulation = description.simulated.expect("the run is described as simulated");
     let run = directory.display().to_string();
     Ok((PolicyRun { run, simulation, course, took: began.elapsed() }, state))
 }
 
-/// Without a name of the person's own, policies are what is compared.
+/// Without a label from the user, the policy is the configuration.
 fn of_policy(policy: &Policy) -> Configuration {
     let settings = vec![("policy".to_owned(), policy.name.to_owned())];
     Configuration { settings, ..Configuration::named(policy.name) }
 }
 
-fn options_all(options: &Options) -> bool {
+fn all_requests(options: &Options) -> bool {
     options.requests == crate::recording::args::Requests::All
 }
 
 fn describe(request: &SimulationRequest, policy: &Policy, settings: &Settings) -> RunDescription {
     let options = &request.options;
     let slow_ns = options.slower_than;
-    // As a tracer has it.
+    // As the tracer chooses it.
     let interval_ns = (slow_ns / 100).clamp(1_000, 10_000_000);
-    let trace = TraceSettings { slow_ns, interval_ns, all_requests: options_all(options) };
+    let trace = TraceSettings { slow_ns, interval_ns, all_requests: all_requests(options) };
     RunDescription {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
@@ -146,12 +149,12 @@ fn describe(request: &SimulationRequest, policy: &Policy, settings: &Settings) -
         seed: Some(options.seed),
         simulated: Some(course::simulation(request.model, policy, settings)),
         configuration: Some(options.configuration.clone().unwrap_or_else(|| of_policy(policy))),
-        // The model's clock begins at 0; the wall clock says when it was played.
+        // The model's clock starts at 0; the wall clock is the time of the simulation.
         ..RunDescription::new(request.model.name, Moment { monotonic_ns: 0, wall_ns: clock::now().wall_ns })
     }
 }
 
-/// The run directory of a policy: `--out` itself, or a folder in it where there are several.
+/// The run directory of a policy: `--out`, or a subfolder of it if there are several policies.
 fn directory(options: &Options, model: &Model, policy: &Policy, several: bool) -> Result<PathBuf, Failure> {
     match &options.out {
         Some(out) if several => Ok(out.join(policy.name)),
@@ -160,12 +163,12 @@ fn directory(options: &Options, model: &Model, policy: &Policy, several: bool) -
     }
 }
 
-fn next_steps(played: &[PolicyRun]) -> String {
+fn next_steps(runs: &[PolicyRun]) -> String {
     let mut text = "Try next:".to_owned();
-    if let [first, .., last] = played {
+    if let [first, .., last] = runs {
         text.push_str(&format!("\n  stallscope compare --a {} --b {}", first.run, last.run));
     }
-    if let Some(first) = played.first() {
+    if let Some(first) = runs.first() {
         text.push_str(&format!("\n  stallscope explain {0}\n  stallscope report {0} -o simulated.html", first.run));
     }
     text

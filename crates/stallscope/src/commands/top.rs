@@ -1,4 +1,4 @@
-//! `top`: what stalls, on the terminal: live, or at any moment of a run.
+//! `top`: stalls in the terminal, live or at any moment of a run.
 
 pub mod args;
 mod live;
@@ -24,16 +24,16 @@ use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
 
-/// A signal is noticed so soon.
-const LOOK: Duration = Duration::from_millis(100);
+/// Poll interval for signals.
+const POLL: Duration = Duration::from_millis(100);
 
-/// Shows until the person has seen enough.
+/// Shows stalls until the user quits.
 pub fn top(args: &TopArgs) -> Result<Exit, Failure> {
     let screen = Screen::new(args.json, false);
-    if !args.once && !terminal::is_there() {
+    if !args.once && !terminal::is_available() {
         let run = args.run.as_ref().map_or_else(|| "RUN".to_owned(), |run| run.display().to_string());
         return Err(Failure::usage(format_args!(
-            "top needs a terminal: 'top --once' prints one look, 'show {run}' and 'explain {run}' a whole run"
+            "top needs a terminal: 'top --once' prints one window, 'show {run}' and 'explain {run}' a whole run"
         )));
     }
     let interrupt = Interrupt::install()?;
@@ -47,7 +47,7 @@ pub fn top(args: &TopArgs) -> Result<Exit, Failure> {
     watch(args, source.as_mut(), &interrupt, screen.style())
 }
 
-/// Where a view of these begins.
+/// The initial view.
 fn view(args: &TopArgs, extent: Extent) -> View {
     let mut view = View::new(args.window);
     view.filter.clone_from(&args.filter);
@@ -68,7 +68,7 @@ fn once(
     let until = Instant::now() + Duration::from_nanos(args.window);
     while args.run.is_none() && Instant::now() < until && interrupt.requests() == 0 {
         screen.doing(format!("recording for {}", Nanoseconds(args.window)));
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     }
     screen.rest();
     let extent = source.refresh()?;
@@ -83,7 +83,7 @@ fn once(
     } else {
         let since = Nanoseconds(window.to_ns.saturating_sub(source.started().monotonic_ns));
         let title = format!(
-            "{}: the {} before {} ({since} after the begin)",
+            "{}: the {} before {} ({since} after the start)",
             printable(&source.title()),
             Nanoseconds(args.window),
             clock(source.started(), window.to_ns)
@@ -93,7 +93,7 @@ fn once(
     Ok(if interrupt.requests() > 0 { Exit::Interrupted } else { Exit::Done })
 }
 
-/// UTC, as the names of run directories are.
+/// Time of day in UTC, like the names of run directories.
 fn clock(started: Moment, at_ns: u64) -> String {
     let wall_ns = i128::from(started.wall_ns) + i128::from(at_ns) - i128::from(started.monotonic_ns);
     jiff::Timestamp::from_nanosecond(wall_ns).map_or_else(|_| "-".to_owned(), |at| at.strftime("%H:%M:%SZ").to_string())
@@ -106,7 +106,7 @@ fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, s
     let mut view = view(args, extent);
     let mut terminal = Terminal::enter()?;
     let mut glance = source.glance(view.window(extent));
-    let mut looked = Instant::now();
+    let mut refreshed = Instant::now();
     loop {
         let (at, remark) = (clock(started, glance.window.to_ns), source.remark());
         let scene = Scene {
@@ -121,15 +121,8 @@ fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, s
         };
         terminal.draw(&scene)?;
         let rows = scene.rows();
-        let key = loop {
-            if interrupt.requests() > 0 {
-                return Ok(Exit::Interrupted);
-            }
-            let left = every.saturating_sub(looked.elapsed());
-            let key = terminal.key(left.min(LOOK))?;
-            if key.is_some() || left.is_zero() {
-                break key;
-            }
+        let Some(key) = next_key(&mut terminal, interrupt, refreshed + every)? else {
+            return Ok(Exit::Interrupted);
         };
         match key.map(|key| (key, view.key(key, extent, rows))) {
             Some((Key::Interrupt, _)) => return Ok(Exit::Interrupted),
@@ -137,16 +130,30 @@ fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, s
             Some((_, Asked::Nothing)) => continue,
             Some((_, Asked::Look)) => {}
             None => {
-                let passed = looked.elapsed();
-                looked = Instant::now();
+                let passed = refreshed.elapsed();
+                refreshed = Instant::now();
                 extent = source.refresh()?;
                 view.pass(passed.as_nanos() as u64, extent);
             }
         }
         let window = view.window(extent);
-        // What is held does not change, but in a run that grows more may become known of it.
+        // A paused window does not change, but a growing run may add to it.
         if window != glance.window || (key.is_none() && extent.live) {
             glance = source.glance(window);
+        }
+    }
+}
+
+/// The next key until `due`, `Some(None)` if there is none; `None` on an interrupt.
+fn next_key(terminal: &mut Terminal, interrupt: &Interrupt, due: Instant) -> Result<Option<Option<Key>>, Failure> {
+    loop {
+        if interrupt.requests() > 0 {
+            return Ok(None);
+        }
+        let left = due.saturating_duration_since(Instant::now());
+        let key = terminal.key(left.min(POLL))?;
+        if key.is_some() || left.is_zero() {
+            return Ok(Some(key));
         }
     }
 }

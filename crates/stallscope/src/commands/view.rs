@@ -32,10 +32,10 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Options of `view`.
 #[derive(Debug, Args)]
 pub struct ViewArgs {
-    /// The run directories: with several, the others are compared with the first. One that is still being written is followed.
+    /// Run directories; the first is the baseline for the others. A run that is still recording is followed.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
-    /// Port of 127.0.0.1 [default: one that is free].
+    /// TCP port on 127.0.0.1 [default: any free port].
     #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     pub port: u16,
 }

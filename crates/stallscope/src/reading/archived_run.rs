@@ -6,12 +6,12 @@ use archive::{ArchiveError, Run};
 
 use crate::ui::failure::Failure;
 
-/// Opens a run, also while it is still being written.
+/// Opens a run; it may still be recording.
 pub fn open(directory: &Path) -> Result<Run, Failure> {
     Run::open(directory).map_err(unreadable)
 }
 
-/// A run that cannot be read is a wrong path or a wrong file, unless the system refused it.
+/// A run that cannot be read is a wrong path or file (usage), unless the system failed.
 pub fn unreadable(error: ArchiveError) -> Failure {
     match error {
         ArchiveError::Io { ref source, .. } if is_absent(source) => Failure::usage(error),

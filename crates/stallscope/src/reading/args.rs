@@ -7,10 +7,10 @@ use clap::Args;
 /// A run to read.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The run directory.
+    /// Run directory.
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Print one JSON document, and nothing else, to standard output.
+    /// Print a single JSON document to standard output.
     #[arg(long)]
     pub json: bool,
 }

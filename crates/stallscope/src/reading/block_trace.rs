@@ -11,7 +11,7 @@ pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Trace,
     Trace::open(paths).map_err(unreadable)
 }
 
-/// A trace that is not there or is none is a wrong word of the user's, unless the system refused it.
+/// A missing or invalid trace is a usage error, unless the system failed.
 pub fn unreadable(error: TraceError) -> Failure {
     match &error {
         TraceError::Io { source, .. } if source.kind() != std::io::ErrorKind::NotFound => Failure::machine(error),

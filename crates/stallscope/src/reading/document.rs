@@ -1,4 +1,4 @@
-//! Run directories → the document of the page that shows them.
+//! Run directories → the document of the HTML report.
 
 use std::path::{Path, PathBuf};
 
@@ -7,6 +7,8 @@ use compare::{Group, Options, RunFigures, RunReader, compare};
 use explain::blame::Accounting;
 use explain::series::SeriesSet;
 use model::metric::MetricDescriptor;
+use model::operation::IntervalRecord;
+use model::stall::RequestRecord;
 use page::{Limits, RunPage};
 use serde_json::Value;
 
@@ -15,23 +17,23 @@ use crate::reading::{archived_run, explanation, summary};
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
 
-/// A run as the page needs it, and what a server keeps of it for later questions.
+/// A run as the report needs it, and what a server keeps of it for later queries.
 pub struct RunDocument {
     /// The run.
     pub run: Run,
     /// Its part of the document.
     pub value: Value,
-    /// The series that were wanted.
+    /// The wanted series.
     pub series: SeriesSet,
-    /// All slow operations; `None` where the kernel was not traced.
+    /// All slow operations; `None` if the kernel was not traced.
     pub accounting: Option<Accounting>,
-    /// Where to look for requests.
+    /// Index of the requests.
     pub requests: RequestIndex,
     figures: RunFigures,
 }
 
 impl RunDocument {
-    /// Reads a run, also while it is still being written.
+    /// Reads a run; it may still be recording.
     pub fn read(
         path: &Path,
         limits: Limits,
@@ -43,59 +45,51 @@ impl RunDocument {
         let name = path.display().to_string();
         let mut page = RunPage::new(run.description(), limits);
         let mut reader = RunReader::default();
-        // What a model counts has names of its own, and is little.
+        // The metrics of a model have their own names, and are few.
         let is_simulated = run.description().simulated.is_some();
-        let (summary, series) = summary::summary_and_series(
-            &run,
-            |metric| is_simulated || wanted(metric),
-            |interval| {
-                page.interval(interval);
-                reader.interval(interval);
-            },
-            warn,
-        );
+        let also_wanted = |metric: &MetricDescriptor| is_simulated || wanted(metric);
+        let each_interval = |interval: &IntervalRecord| {
+            page.interval(interval);
+            reader.interval(interval);
+        };
+        let (summary, series) = summary::summary_and_series(&run, also_wanted, each_interval, warn);
         each(run.operations(), |row| page.operation(row));
         each(run.request_intervals(), |row| page.request_interval(row));
-        let mut requests = RequestIndex::default();
-        for rows in run.requests() {
-            // Of a damaged batch it was told when the summary was made.
-            let rows = rows.unwrap_or_default();
-            requests.batch(&rows);
-            rows.iter().for_each(|row| page.request(row));
-        }
+        let requests = indexed(&run, |row| page.request(row));
         let explained = run.has_trace().then(|| explanation::explanation_with_accounting(&run, None, warn));
-        let explanation = explained.as_ref().map(|(explanation, _)| explanation);
+        let explained_by = explained.as_ref().map(|(explanation, accounting)| (explanation, accounting));
+        let explanation = explained_by.map(|(explanation, _)| explanation);
         let figures = reader.figures(&name, run.description(), &summary, &series, explanation);
-        let mut value = page.finish(
-            &name,
-            &summary,
-            &series,
-            explained.as_ref().map(|(explanation, accounting)| (explanation, accounting)),
-        );
+        let mut value = page.finish(&name, &summary, &series, explained_by);
         value["live"] = (run.state() == RunState::Live).into();
-        Ok(RunDocument {
-            run,
-            value,
-            series,
-            accounting: explained.map(|(_, accounting)| accounting),
-            requests,
-            figures,
-        })
+        let accounting = explained.map(|(_, accounting)| accounting);
+        Ok(RunDocument { run, value, series, accounting, requests, figures })
     }
 }
 
-/// Damaged batches were told of when the summary was made.
+/// Passes each request to `take`, and indexes them by batch. Damaged batches have been reported with the summary.
+fn indexed(run: &Run, mut take: impl FnMut(&RequestRecord)) -> RequestIndex {
+    let mut requests = RequestIndex::default();
+    for rows in run.requests() {
+        let rows = rows.unwrap_or_default();
+        requests.batch(&rows);
+        rows.iter().for_each(&mut take);
+    }
+    requests
+}
+
+/// Damaged batches have been reported with the summary.
 fn each<Row>(batches: Batches<Row>, mut take: impl FnMut(&Row)) {
     batches.filter_map(Result::ok).flatten().for_each(|row| take(&row));
 }
 
-/// The document of these runs: the first one, or all of its configuration, is the baseline.
+/// The document of these runs: the first run, or its configuration, is the baseline.
 pub fn document(runs: &[&RunDocument]) -> Value {
     let comparisons = compared(runs);
     page::document(runs.iter().map(|run| run.value.clone()).collect(), comparisons)
 }
 
-/// Runs of one configuration are repetitions of the same; where none differ in it, each run stands for itself.
+/// Runs of one configuration are repetitions; if all have the same one, each run is a group.
 fn compared(runs: &[&RunDocument]) -> Vec<Value> {
     let alone = |run: &&RunDocument| Group {
         name: run.figures.name.clone(),
@@ -130,7 +124,7 @@ fn compared(runs: &[&RunDocument]) -> Vec<Value> {
     found.iter().map(report::json::comparison).map(without_counters).collect()
 }
 
-/// The page draws counters over time; hundreds of ratios of them would drown what it says.
+/// The report plots counters over time; hundreds of ratios would drown its message.
 fn without_counters(mut comparison: Value) -> Value {
     if let Some(object) = comparison.as_object_mut() {
         object.remove("counters");
@@ -138,7 +132,7 @@ fn without_counters(mut comparison: Value) -> Value {
     comparison
 }
 
-/// The same run twice would be compared with itself.
+/// Refuses a run that is named twice: it would be compared with itself.
 pub fn refuse_twice(paths: &[PathBuf]) -> Result<(), Failure> {
     let mut real: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
     real.sort();

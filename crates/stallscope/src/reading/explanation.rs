@@ -7,20 +7,20 @@ use explain::blame::{Accounting, Blame, Explanation};
 
 use crate::ui::screen::Screen;
 
-/// A trace of at most this size is explained in well under a second, which also a person in a hurry has.
+/// A trace of at most this size is explained in well under a second.
 const QUICK_BYTES: u64 = 4 << 20;
 
-/// What a run ends with: the causes in a sentence, and the worst stall. Nothing where nothing was traced, or where a person
-/// in a `hurry` would have to wait for it.
-pub fn tell_briefly(directory: &Path, hurry: bool, screen: &Screen) {
+/// Prints the causes in one sentence, and the worst stall. Nothing if the kernel was not traced, or with `hurry` if it
+/// would take long.
+pub fn print_brief(directory: &Path, hurry: bool, screen: &Screen) {
     if let Some(explanation) = of_finished(directory, hurry, screen) {
         let name = directory.display().to_string();
         screen.result(&report::explain::brief(&name, &explanation, screen.style()));
     }
 }
 
-/// The whole explanation of a run that has just ended, with so many stalls.
-pub fn tell(directory: &Path, worst: usize, screen: &Screen) {
+/// Prints the full explanation of a run that has just ended, with the `worst` stalls.
+pub fn print_full(directory: &Path, worst: usize, screen: &Screen) {
     if let Some(explanation) = of_finished(directory, false, screen) {
         let name = directory.display().to_string();
         screen.result(&format!("\n{}", report::explain::text(&name, &explanation, worst, screen.style())));
@@ -59,12 +59,12 @@ pub fn explanation_with_accounting(
     blame.finish_with_accounting()
 }
 
-/// A damaged batch is told and passed over: the rest of the run is still worth explaining.
+/// A damaged batch is reported and skipped: the rest of the run is still worth explaining.
 fn each<Row>(batches: Batches<Row>, warn: impl Fn(&str), mut take: impl FnMut(Vec<Row>)) {
     for batch in batches {
         match batch {
             Ok(rows) => take(rows),
-            Err(error @ ArchiveError::Damaged { .. }) => warn(&format!("{error}; the explanation does without")),
+            Err(error @ ArchiveError::Damaged { .. }) => warn(&format!("{error}; skipped in the explanation")),
             Err(error) => warn(&error.to_string()),
         }
     }

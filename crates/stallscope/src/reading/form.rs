@@ -1,27 +1,27 @@
-//! The form in which a run's figures are shown.
+//! Output format of a run's figures.
 
 use explain::summary::Summary;
 
 use crate::ui::failure::Failure;
 
-/// The form of figures.
+/// Output format of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// Our own.
+    /// Stallscope's own.
     Text,
-    /// That of the program which the workload comes from.
+    /// That of the tool that the workload reproduces.
     Native,
 }
 
-/// A run's figures in the form of the workload's original.
+/// A run's figures in the format of the original tool.
 pub fn native(summary: &Summary) -> Result<String, Failure> {
     report::native::text(summary).ok_or_else(|| no_native(&summary.workload))
 }
 
-/// What to say where a workload's figures have no other form.
+/// The error for a workload without a native format.
 pub fn no_native(workload: &str) -> Failure {
-    let there = report::native::WORKLOADS.join(", ");
+    let available = report::native::WORKLOADS.join(", ");
     Failure::usage(format_args!(
-        "--format native: '{workload}' has no original with a form of its own; those that have one are {there}"
+        "--format native: '{workload}' has no native format; workloads that have one: {available}"
     ))
 }

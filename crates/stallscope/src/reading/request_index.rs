@@ -1,5 +1,5 @@
-//! Block requests of a time, looked for among millions. Of each batch of the archive its span is known, and which sorts of
-//! requests it holds, so that most batches need not be read; and no more requests are held than are told.
+//! An index to search millions of block requests by time and text. It holds the span and the kinds of requests of each
+//! batch of the archive, so most batches need not be read. A search holds no more requests than it returns.
 
 mod words;
 
@@ -15,10 +15,10 @@ use page::Longest;
 
 use self::words::{Fits, Words};
 
-/// A batch with more sorts than this is read: what is known of it would take as much room as it.
-const MOST_SORTS: usize = 256;
+/// A batch with more groups than this is always read: its index would be as large as the batch.
+const MAX_GROUPS: usize = 256;
 
-/// What is known of each batch of a run's requests, in their order.
+/// The index of a run's batches of requests, in order.
 #[derive(Debug, Default)]
 pub struct RequestIndex {
     batches: Vec<Batch>,
@@ -29,11 +29,11 @@ struct Batch {
     from_ns: u64,
     to_ns: u64,
     total: Total,
-    /// `None`: too many to be kept.
-    sorts: Option<Vec<Sort>>,
+    /// `None`: too many to keep.
+    groups: Option<Vec<RequestGroup>>,
 }
 
-/// How many requests, and how long the longest of them lived.
+/// Number of requests, and the lifetime of the longest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Total {
     rows: u64,
@@ -47,48 +47,51 @@ impl Total {
     }
 }
 
-/// Requests of a batch that differ in time, size and sector only.
+/// Requests of a batch that differ only in time, size and sector.
 #[derive(Debug)]
-struct Sort {
+struct RequestGroup {
     of: (Kind, DeviceNumber, u32),
-    /// End of the first: the task is called as it was then.
+    /// End of the first: it selects the task's name.
     at_ns: u64,
     total: Total,
 }
 
-/// A batch that may hold what is looked for.
+/// A batch that may hold a match.
 #[derive(Debug, PartialEq, Eq)]
 struct Candidate {
     number: usize,
-    /// No request that is looked for is longer.
+    /// No match is longer.
     longest_ns: u64,
-    /// How many there are, where that is known without reading.
+    /// The number of matches, if known without reading.
     rows: Option<u64>,
 }
 
 impl RequestIndex {
-    /// Adds the next batch; one that cannot be read has no rows.
+    /// Adds the next batch; an unreadable batch has no rows.
     pub fn batch(&mut self, rows: &[RequestRecord]) {
-        let mut batch = Batch { from_ns: u64::MAX, to_ns: 0, total: Total::default(), sorts: None };
-        let mut sorts: HashMap<(Kind, DeviceNumber, u32), Sort> = HashMap::new();
+        let mut batch = Batch { from_ns: u64::MAX, to_ns: 0, total: Total::default(), groups: None };
+        let mut groups: HashMap<(Kind, DeviceNumber, u32), RequestGroup> = HashMap::new();
         for row in rows {
             batch.from_ns = batch.from_ns.min(row.began_ns());
             batch.to_ns = batch.to_ns.max(row.completed_ns);
-            let one = Total { rows: 1, longest_ns: row.lived_ns() };
-            batch.total.add(one);
-            if sorts.len() <= MOST_SORTS {
+            let single = Total { rows: 1, longest_ns: row.lived_ns() };
+            batch.total.add(single);
+            if groups.len() <= MAX_GROUPS {
                 let of = (row.kind, row.device, row.tid);
-                let sort =
-                    sorts.entry(of).or_insert_with(|| Sort { of, at_ns: row.completed_ns, total: Total::default() });
-                sort.total.add(one);
+                let group = groups.entry(of).or_insert_with(|| RequestGroup {
+                    of,
+                    at_ns: row.completed_ns,
+                    total: Total::default(),
+                });
+                group.total.add(single);
             }
         }
-        batch.sorts = (sorts.len() <= MOST_SORTS).then(|| sorts.into_values().collect());
+        batch.groups = (groups.len() <= MAX_GROUPS).then(|| groups.into_values().collect());
         self.batches.push(batch);
     }
 
-    /// The longest of the requests that were under way between two moments and whose kind, device, sector or task hold the text,
-    /// and how many there are in all.
+    /// The longest requests in flight in the query's time whose kind, device, sector or task contains its text, and the
+    /// number of all matches.
     pub fn search(
         &self,
         run: &Run,
@@ -105,8 +108,8 @@ impl RequestIndex {
             }
             let mut words = Words::new(&query.text, accounting);
             for row in run.requests().chosen(&[candidate.number]).filter_map(Result::ok).flatten() {
-                let is_its = row.completed_ns >= query.from_ns && row.began_ns() <= query.to_ns;
-                if !is_its || !words.hold(&row) {
+                let is_in_time = row.completed_ns >= query.from_ns && row.began_ns() <= query.to_ns;
+                if !is_in_time || !words.hold(&row) {
                     continue;
                 }
                 all += 1;
@@ -118,16 +121,16 @@ impl RequestIndex {
         (longest.into_rows(), all)
     }
 
-    /// Batches that are worth reading, those with the longest requests first.
+    /// Batches worth reading, those with the longest requests first.
     fn candidates(&self, accounting: Option<&Accounting>, query: &RequestQuery<'_>) -> Vec<Candidate> {
         let mut candidates: Vec<Candidate> = Vec::new();
         for (number, batch) in self.batches.iter().enumerate() {
             if batch.total.rows == 0 || batch.to_ns < query.from_ns || batch.from_ns > query.to_ns {
                 continue;
             }
-            let (total, is_sure) = batch.fitting(accounting, &query.text);
+            let (total, is_exact) = batch.fitting(accounting, &query.text);
             let is_within = query.from_ns <= batch.from_ns && batch.to_ns <= query.to_ns;
-            let rows = (is_sure && is_within).then_some(total.rows);
+            let rows = (is_exact && is_within).then_some(total.rows);
             if total.rows > 0 {
                 candidates.push(Candidate { number, longest_ns: total.longest_ns, rows });
             }
@@ -138,36 +141,36 @@ impl RequestIndex {
 }
 
 impl Batch {
-    /// Requests that may hold the text, and whether it is sure that they do.
+    /// Requests that may contain the text, and whether all of them do.
     fn fitting(&self, accounting: Option<&Accounting>, text: &str) -> (Total, bool) {
         if text.is_empty() {
             return (self.total, true);
         }
-        let Some(sorts) = &self.sorts else { return (self.total, false) };
+        let Some(groups) = &self.groups else { return (self.total, false) };
         let mut words = Words::new(text, accounting);
-        let (mut total, mut is_sure) = (Total::default(), true);
-        for sort in sorts {
-            match words.fit(sort.of, sort.at_ns) {
-                Fits::All => total.add(sort.total),
+        let (mut total, mut is_exact) = (Total::default(), true);
+        for group in groups {
+            match words.fit(group.of, group.at_ns) {
+                Fits::All => total.add(group.total),
                 Fits::BySector => {
-                    total.add(sort.total);
-                    is_sure = false;
+                    total.add(group.total);
+                    is_exact = false;
                 }
                 Fits::None => {}
             }
         }
-        (total, is_sure)
+        (total, is_exact)
     }
 }
 
-/// What is looked for.
+/// What to search for.
 #[derive(Debug)]
 pub struct RequestQuery<'a> {
-    /// From when on.
+    /// Start of the time.
     pub from_ns: u64,
-    /// Until when.
+    /// End of the time.
     pub to_ns: u64,
-    /// In lower case; empty: anything.
+    /// In lower case; empty matches everything.
     pub text: Cow<'a, str>,
 }
 

@@ -11,44 +11,44 @@ use model::operation::IntervalRecord;
 use crate::reading::archived_run;
 use crate::ui::failure::Failure;
 
-/// Sums a run up.
+/// Summarizes a run.
 pub fn summary(directory: &Path, warn: impl Fn(&str)) -> Result<Summary, Failure> {
     let run = archived_run::open(directory)?;
     Ok(summary_and_series(&run, |_| false, |_| {}, warn).0)
 }
 
-/// Sums a run up, and shows each interval and the series of further metrics that are wanted. A damaged batch is told and
-/// passed over: the rest of the run is still worth reading.
+/// Summarizes a run, passes each interval to `each_interval`, and returns the series of the wanted metrics. A damaged
+/// batch is reported and skipped: the rest of the run is still worth reading.
 pub fn summary_and_series(
     run: &Run,
     also_wanted: impl Fn(&MetricDescriptor) -> bool,
     mut each_interval: impl FnMut(&IntervalRecord),
     warn: impl Fn(&str),
 ) -> (Summary, SeriesSet) {
-    let told = |batch: ArchiveError| warn(&batch.to_string());
+    let skip = |error: ArchiveError| warn(&error.to_string());
     let mut builder = SummaryBuilder::new(run.description().clone());
     for event in run.events() {
         builder.event(event);
     }
-    for batch in run.intervals().filter_map(|batch| batch.map_err(told).ok()) {
+    for batch in run.intervals().filter_map(|batch| batch.map_err(skip).ok()) {
         for record in &batch {
             builder.interval(record);
             each_interval(record);
         }
     }
-    for batch in run.operations().filter_map(|batch| batch.map_err(told).ok()) {
+    for batch in run.operations().filter_map(|batch| batch.map_err(skip).ok()) {
         batch.iter().for_each(|operation| builder.operation(operation));
     }
     let mut series = SeriesSet::default();
     let mut metrics = 0;
-    for batch in run.descriptors().filter_map(|batch| batch.map_err(told).ok()) {
+    for batch in run.descriptors().filter_map(|batch| batch.map_err(skip).ok()) {
         metrics += batch.len() as u64;
         series.describe(&batch, |metric| wanted_metric(metric) || also_wanted(metric));
     }
-    for batch in run.samples().filter_map(|batch| batch.map_err(told).ok()) {
+    for batch in run.samples().filter_map(|batch| batch.map_err(skip).ok()) {
         batch.into_iter().for_each(|header| series.sample(header));
     }
-    for batch in run.changes().filter_map(|batch| batch.map_err(told).ok()) {
+    for batch in run.changes().filter_map(|batch| batch.map_err(skip).ok()) {
         series.feed(&batch);
     }
     let facts = RecordingFacts {
@@ -59,7 +59,7 @@ pub fn summary_and_series(
     (builder.summarise(&series, facts), series)
 }
 
-/// Size of the run's files whose name is wanted; `None` where the directory cannot be read.
+/// Total size of the run's files with a wanted name; `None` if the directory cannot be read.
 fn size_of(directory: &Path, wanted: impl Fn(&str) -> bool) -> Option<u64> {
     let entries = std::fs::read_dir(directory).ok()?.filter_map(Result::ok);
     let size = |entry: std::fs::DirEntry| {

@@ -11,31 +11,31 @@ use crate::ui::args::OutputArgs;
 /// Options common to `run` and `record`.
 #[derive(Debug, Args, Clone)]
 pub struct RecordingArgs {
-    /// The run directory [default: ./stallscope-runs/<UTC time>-<name>, on a file system that is not under test].
+    /// Run directory [default: ./stallscope-runs/<UTC time>-<name>, on a file system that is not under test].
     #[arg(long, value_name = "DIR", help_heading = "Recording")]
     pub out: Option<PathBuf>,
-    /// Time between samples, at least 100ms.
+    /// Sampling interval, at least 100ms.
     #[arg(long, value_name = "T", default_value = "1s", value_parser = sample_interval, help_heading = "Recording")]
     pub interval: u64,
-    /// Keep each operation slower than this by itself.
+    /// Record operations slower than T individually.
     #[arg(long, value_name = "T", default_value = "1s", value_parser = parse_duration, help_heading = "Recording")]
     pub slower_than: u64,
-    /// Record no kernel events, only samples.
+    /// Do not trace the kernel; record samples only.
     #[arg(long, help_heading = "Recording")]
     pub no_trace: bool,
-    /// Block requests to keep one by one: those that are slow or that a task was seen to wait for, or all.
+    /// Block requests to record individually: slow ones and those that a task waited for, or all.
     #[arg(long, value_name = "WHICH", default_value = "slow", help_heading = "Recording", conflicts_with = "no_trace")]
     pub requests: Requests,
-    /// Name what is tried here: `compare` takes runs of one name for repetitions of the same.
+    /// Configuration label; runs with the same label are repetitions.
     #[arg(long, value_name = "NAME", value_parser = configuration, help_heading = "Recording")]
     pub configuration: Option<Configuration>,
-    /// Hold the load in a memory box (cgroup) of this size.
+    /// Limit the load to SIZE of memory (memory cgroup).
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Pressure")]
     pub memory: Option<u64>,
-    /// Slow the device under the load to this many bytes per second, each way.
+    /// Throttle the device under the load to SIZE bytes per second, reads and writes separately.
     #[arg(long, value_name = "SIZE", value_parser = positive_size, help_heading = "Pressure")]
     pub disk_bps: Option<u64>,
-    /// Slow the device under the load to this many operations per second, each way.
+    /// Throttle the device under the load to N operations per second, reads and writes separately.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Pressure")]
     pub disk_iops: Option<u64>,
     #[command(flatten)]
@@ -43,12 +43,12 @@ pub struct RecordingArgs {
     pub output: OutputArgs,
 }
 
-/// Which block requests are kept one by one.
+/// Which block requests are recorded individually.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Requests {
-    /// Slow ones, and those that a task was seen to wait for.
+    /// Slow requests, and those that a task waited for.
     Slow,
-    /// Every one.
+    /// Every request.
     All,
 }
 
@@ -56,22 +56,22 @@ fn sample_interval(text: &str) -> Result<u64, String> {
     let ns = parse_duration(text).map_err(|error| error.to_string())?;
     match ns {
         100_000_000..=3_600_000_000_000 => Ok(ns),
-        _ => Err(format!("{text}: samples can be taken every 100ms to 1h")),
+        _ => Err(format!("{text}: the sampling interval must be 100ms to 1h")),
     }
 }
 
 fn positive_size(text: &str) -> Result<u64, String> {
     match parse_size(text) {
-        Ok(0) => Err(format!("{text}: a device cannot be slowed to nothing")),
+        Ok(0) => Err(format!("{text}: the limit must be greater than 0")),
         Ok(size) => Ok(size),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// A configuration from what a command line says: its name, or (as a sweep gives it) all of it as JSON.
+/// Parses a configuration: its label, or (as `sweep` passes it) the whole as JSON.
 pub fn configuration(text: &str) -> Result<Configuration, String> {
     match text.trim() {
-        "" => Err("a configuration needs a name".to_owned()),
+        "" => Err("a configuration needs a label".to_owned()),
         json if json.starts_with('{') => serde_json::from_str(json).map_err(|error| error.to_string()),
         name => Ok(Configuration::named(name)),
     }

@@ -16,16 +16,16 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// To be called when the rows were taken out, or nobody wants them.
+    /// Call when the rows have been taken or are not needed.
     pub fn done(mut self) {
-        // What no archive took must not come back as new rows.
+        // Rows that no archive took must not come back as new rows.
         self.rows.clear();
         self.queued.add(self.bytes.wrapping_neg(), 1_usize.wrapping_neg());
         let _ = self.spare.try_send(self.rows);
     }
 }
 
-/// What is on its way.
+/// Size of what is on its way.
 #[derive(Debug, Default)]
 pub struct Queued {
     pub(super) bytes: AtomicUsize,

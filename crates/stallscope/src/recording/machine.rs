@@ -1,34 +1,50 @@
-//! What is known of the machine before a run: the kernel's files that are not mounted yet, and the run's description.
+//! The machine before a run: what earlier runs left behind, and the run's description.
 
 use model::preflight::Finding;
 use model::run::{Configuration, Limits, RecipeAsRun, RunDescription};
-use record::{Roots, SamplerOptions, SamplerSet, TraceOptions, Tracing, clock, host};
+use record::{Roots, TraceOptions, clock, host};
 use rig::Register;
 
 use crate::recording::args::{RecordingArgs, Requests};
 
-/// What a run is called and how it was asked for.
+/// What a run is called, and its options.
 #[derive(Debug)]
 pub struct Intent {
-    /// Workload's name.
+    /// Name of the workload.
     pub workload: String,
-    /// Time between samples.
+    /// Sampling interval.
     pub sample_interval_ns: u64,
-    /// Time between a load's reports.
+    /// Interval of the load's reports.
     pub report_interval_ns: Option<u64>,
-    /// What makes an operation slow.
+    /// Operations slower than this are recorded individually.
     pub slower_than_ns: u64,
-    /// What to trace; `None`: nothing.
+    /// What to trace; `None` traces nothing.
     pub trace: Option<TraceOptions>,
     /// Seed of the load.
     pub seed: Option<u64>,
-    /// The recipe, where there is one.
+    /// The recipe, if any.
     pub recipe: Option<RecipeAsRun>,
-    /// Of which runs it is one.
+    /// Its configuration label, if any.
     pub configuration: Option<Configuration>,
 }
 
-/// The run's description. Taken before the first sample, after everything is built that the run needs.
+impl Intent {
+    /// A run that records `workload` with these options.
+    pub fn new(workload: &str, args: &RecordingArgs) -> Intent {
+        Intent {
+            workload: workload.to_owned(),
+            sample_interval_ns: args.interval,
+            report_interval_ns: None,
+            slower_than_ns: args.slower_than,
+            trace: trace_options(args),
+            seed: None,
+            recipe: None,
+            configuration: args.configuration.clone(),
+        }
+    }
+}
+
+/// The run's description. Taken before the first sample, once everything that the run needs is set up.
 pub fn describe(intent: Intent, is_tracing: bool, limits: Limits, preflight: Vec<Finding>) -> RunDescription {
     let roots = Roots::default();
     RunDescription {
@@ -53,27 +69,17 @@ pub fn describe(intent: Intent, is_tracing: bool, limits: Limits, preflight: Vec
     }
 }
 
-/// The samplers that this machine allows, and what it does not.
-pub fn samplers() -> (SamplerSet, Vec<Finding>) {
-    SamplerSet::discover(&Roots::default(), &SamplerOptions::default())
-}
-
-/// What to trace, as the person asked.
+/// What to trace by these options.
 pub fn trace_options(args: &RecordingArgs) -> Option<TraceOptions> {
     let all_requests = args.requests == Requests::All;
     (!args.no_trace).then(|| TraceOptions::slower_than(args.slower_than, all_requests))
 }
 
-/// The tracer that this machine allows, and what it does not.
-pub fn tracing(options: &TraceOptions) -> (Tracing, Vec<Finding>) {
-    Tracing::open(&Roots::default(), options)
-}
-
-/// The register, with what an earlier run left behind already removed and told.
-pub fn register(tell: impl Fn(&str)) -> Result<Register, rig::RigError> {
+/// Opens the register. Leftovers of earlier runs have been removed; each is reported to `remark`.
+pub fn register(remark: impl Fn(&str)) -> Result<Register, rig::RigError> {
     let (register, removed) = Register::open()?;
     for leftover in removed {
-        tell(&format!("left by an earlier run: {leftover}"));
+        remark(&format!("left by an earlier run: {leftover}"));
     }
     Ok(register)
 }

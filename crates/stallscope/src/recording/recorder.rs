@@ -1,8 +1,7 @@
-//! The recording of one run: a thread that samples, one that takes what the tracer saw, one that writes, and a bounded
-//! queue between them.
+//! The recording of one run: a sampler thread, a tracer thread, an archive thread, and a bounded queue between them.
 //!
-//! None waits for the other. Writing may stall with the disk it writes to, and sampling must not stall with it: when
-//! the queue is full a sample's values are dropped and counted, and the next sample starts from fresh.
+//! No thread waits for another. The archive may stall with its disk, and sampling must not stall with it: when the queue
+//! is full, a sample is dropped and counted, and the next sample carries its values.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -26,34 +25,33 @@ use crate::recording::tracer::{BlockedTasks, Tracer};
 use crate::recording::writing::{WriteProgress, write};
 use crate::ui::failure::Failure;
 
-/// Samples and reports that may wait for the writer: minutes of them.
+/// Rows that may wait for the archive thread: minutes of them.
 const QUEUE: usize = 512;
 
 /// What to record.
 pub struct Start {
-    /// What is sampled.
+    /// The samplers.
     pub samplers: SamplerSet,
-    /// Opens them anew, at a turn, when they have come to remember too much; without it that never happens.
+    /// Reopens the samplers at a rotation when they hold too much state; `None` never does.
     pub renew: Option<fn() -> SamplerSet>,
-    /// Time between samples.
+    /// Sampling interval.
     pub interval_ns: u64,
-    /// What is traced.
+    /// The tracer.
     pub tracing: Option<Tracing>,
-    /// Chooses the metrics whose values are also kept at hand, in memory that grows with the run; nothing is kept
-    /// without it.
+    /// Selects metrics whose values are also kept in memory, which grows with the run; `None` keeps nothing.
     pub watch: Option<fn(&MetricDescriptor) -> bool>,
-    /// Who looks at all of it as it comes.
+    /// Observes every row as it is recorded.
     pub tap: Option<Arc<dyn Tap>>,
 }
 
-/// A recording that goes on.
+/// A recording in progress.
 pub struct Recorder {
     rows: SyncSender<Row>,
     stop: Arc<AtomicBool>,
     sampler: JoinHandle<()>,
     tracer: Option<TracerThread>,
     blocked: BlockedTasks,
-    turn: Rotation,
+    rotation: Rotation,
     writer: JoinHandle<()>,
     closed: Receiver<Result<(), archive::ArchiveError>>,
     state: Arc<Mutex<FlushState>>,
@@ -62,18 +60,18 @@ pub struct Recorder {
 
 struct TracerThread {
     thread: JoinHandle<()>,
-    /// Everything that it saw is on its way to the archive.
-    told_all: Arc<AtomicBool>,
+    /// All its rows are on their way to the archive.
+    all_sent: Arc<AtomicBool>,
 }
 
 impl Recorder {
-    /// Begins to sample, to trace and to write.
+    /// Starts sampling, tracing and writing.
     pub fn start(start: Start, sink: Box<dyn Sink>) -> Result<Recorder, Failure> {
         let Start { samplers, renew, interval_ns, tracing, watch, tap } = start;
         let (rows, to_write) = sync_channel(QUEUE);
-        let (tell_closed, closed) = sync_channel(1);
+        let (report_closed, closed) = sync_channel(1);
         let stop = Arc::new(AtomicBool::new(false));
-        let (blocked, turn) = (BlockedTasks::default(), Rotation::default());
+        let (blocked, rotation) = (BlockedTasks::default(), Rotation::default());
         let state = Arc::new(Mutex::new(FlushState::Whole));
         let watched = Arc::new(Mutex::new(SeriesSet::default()));
         let sampling = Sampling {
@@ -85,23 +83,23 @@ impl Recorder {
             watched: Arc::clone(&watched),
             watch,
             tap: tap.clone(),
-            turn: turn.clone(),
+            rotation: rotation.clone(),
             has_tracer: tracing.is_some(),
             archived_bytes: Arc::default(),
         };
         let written = WriteProgress { state: Arc::clone(&state), bytes: Arc::clone(&sampling.archived_bytes) };
         let trace = |tracing| {
-            start_tracer(Tracer::new(tracing, rows.clone(), Arc::clone(&stop), blocked.clone(), turn.clone(), tap))
+            start_tracer(Tracer::new(tracing, rows.clone(), Arc::clone(&stop), blocked.clone(), rotation.clone(), tap))
         };
         Ok(Recorder {
             tracer: tracing.map(trace).transpose()?,
             rows,
             stop,
             blocked,
-            turn,
+            rotation,
             sampler: spawn("sampler", move || sampling.run())?,
             writer: spawn("archive", move || {
-                let _ = tell_closed.send(write(sink, &to_write, &written));
+                let _ = report_closed.send(write(sink, &to_write, &written));
             })?,
             closed,
             state,
@@ -109,14 +107,15 @@ impl Recorder {
         })
     }
 
-    /// Makes the rows from the next sample on readable by themselves, and tells the sink of that border.
-    pub fn turn(&self) {
-        self.turn.ask();
+    /// Requests a rotation: rows from the next sample on can be read without the earlier ones, and the sink starts a new
+    /// slice.
+    pub fn rotate(&self) {
+        self.rotation.request();
     }
 
-    /// How often it was turned; the sink may not have come to the last border yet.
-    pub fn turns(&self) -> u64 {
-        self.turn.count()
+    /// Completed rotations; the sink may not have reached the last border yet.
+    pub fn rotations(&self) -> u64 {
+        self.rotation.count()
     }
 
     /// Writes interval records.
@@ -134,7 +133,7 @@ impl Recorder {
         self.put(Row::Event(event));
     }
 
-    /// The queue holds minutes; when even that is full, the archive's disk has stopped, and what is told is lost with it.
+    /// The queue holds minutes; when it is full, the archive's disk has stopped, and the row is lost.
     fn put(&self, row: Row) {
         if self.rows.try_send(row).is_err() {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,12 +143,12 @@ impl Recorder {
         }
     }
 
-    /// How writing goes.
+    /// The state of the archive.
     pub fn state(&self) -> FlushState {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The watched metrics' values so far.
+    /// The values of the watched metrics so far.
     pub fn with_watched<T>(&self, look: impl FnOnce(&SeriesSet) -> T) -> T {
         look(&self.watched.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -159,21 +158,21 @@ impl Recorder {
         self.blocked.now()
     }
 
-    /// Ends sampling and tracing, writes what is left, and closes the archive. Waits at most so long, and says so when the archive's
-    /// disk does not answer within it.
+    /// Ends sampling and tracing, writes what is left, and closes the archive. Waits at most `patience`; it is an error if
+    /// the archive's disk does not respond within it.
     pub fn finish(self, how: Ending, patience: Duration) -> Result<(), Failure> {
         self.stop.store(true, Ordering::Relaxed);
         self.sampler.thread().unpark();
         self.tracer.iter().for_each(|tracer| tracer.thread.thread().unpark());
-        let has_told_all = |tracer: &TracerThread| tracer.told_all.load(Ordering::Relaxed);
-        let is_done = || self.sampler.is_finished() && self.tracer.as_ref().is_none_or(has_told_all);
+        let has_sent_all = |tracer: &TracerThread| tracer.all_sent.load(Ordering::Relaxed);
+        let is_done = || self.sampler.is_finished() && self.tracer.as_ref().is_none_or(has_sent_all);
         let until = Instant::now() + patience;
         while !is_done() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
         }
         self.put(Row::Event(RunEvent::Ended { at_ns: clock::monotonic_ns(), how }));
         drop(self.rows);
-        // A sampler stuck in the kernel holds the other end of the queue: the writer closes by the event, not the end.
+        // A sampler stuck in the kernel keeps the queue open: the archive thread closes on the event, not at the end.
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(100));
         match self.closed.recv_timeout(left) {
             Ok(Ok(())) => {
@@ -182,17 +181,17 @@ impl Recorder {
             }
             Ok(Err(error)) => Err(Failure::machine(error)),
             Err(_) => Err(Failure::machine(
-                "the archive's disk does not answer; what was flushed before is readable, the rest is lost",
+                "the archive's disk does not answer; what was flushed is readable, the rest is lost",
             )),
         }
     }
 }
 
 fn start_tracer(tracer: Tracer) -> Result<TracerThread, Failure> {
-    let told_all = Arc::new(AtomicBool::new(false));
-    let tell = Arc::clone(&told_all);
-    let thread = spawn("tracer", move || tracer.run(|| tell.store(true, Ordering::Relaxed)))?;
-    Ok(TracerThread { thread, told_all })
+    let all_sent = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&all_sent);
+    let thread = spawn("tracer", move || tracer.run(|| flag.store(true, Ordering::Relaxed)))?;
+    Ok(TracerThread { thread, all_sent })
 }
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Failure> {

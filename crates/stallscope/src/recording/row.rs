@@ -6,18 +6,18 @@ use model::operation::{IntervalRecord, OperationRecord};
 
 use crate::recording::batch::Batch;
 
-/// Something to be written.
+/// Something to write.
 pub enum Row {
     /// A sample.
     Sample { header: SampleHeader, descriptors: Vec<MetricDescriptor>, changes: Vec<Change> },
-    /// Operations of an interval, summed by class.
+    /// Operations of an interval, aggregated by class.
     Intervals(Vec<IntervalRecord>),
-    /// Single operations.
+    /// Individual operations.
     Operations(Vec<OperationRecord>),
-    /// What the tracer saw.
+    /// Rows of the tracer.
     Traced(Batch),
-    /// Something about the run as a whole.
+    /// An event of the run.
     Event(RunEvent),
-    /// What follows can be read by itself: the next slice of a ring begins.
+    /// The rows that follow can be read without the earlier ones: the next slice of a ring begins.
     Border,
 }

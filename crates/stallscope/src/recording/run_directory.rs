@@ -1,4 +1,4 @@
-//! Where a run's directory goes.
+//! The location of a run directory.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -7,21 +7,21 @@ use crate::ui::failure::Failure;
 
 const RUNS: &str = "stallscope-runs";
 
-/// The run directory's path, and a remark where it is not where one would look first.
+/// A run directory, and a remark if it is not in the usual location.
 #[derive(Debug)]
-pub struct Place {
-    /// The directory, which does not exist yet.
+pub struct ChosenDirectory {
+    /// The directory; it does not exist yet.
     pub directory: PathBuf,
-    /// Why it is there.
+    /// Why this location.
     pub remark: Option<String>,
 }
 
-/// Chooses a run directory. One that the user names is taken as it is. Otherwise it is `./stallscope-runs/<UTC
-/// time>-<name>`, or, where that lies on a file system under test, the same in a directory that does not: writing the
-/// archive there would be load of ours, and would stall with the rest.
-pub fn choose(out: Option<&Path>, name: &str, under_test: &[PathBuf]) -> Result<Place, Failure> {
+/// Chooses a run directory. A directory named by the user is used as is. The default is `./stallscope-runs/<UTC
+/// time>-<name>`; if that is on a file system under test, the same below another directory: the archive would add to the
+/// load, and would stall with it.
+pub fn choose(out: Option<&Path>, name: &str, under_test: &[PathBuf]) -> Result<ChosenDirectory, Failure> {
     if let Some(directory) = out {
-        return Ok(Place { directory: directory.to_owned(), remark: None });
+        return Ok(ChosenDirectory { directory: directory.to_owned(), remark: None });
     }
     let tested: Vec<u64> = under_test.iter().filter_map(|path| file_system_of(path)).collect();
     let here = PathBuf::from(".");
@@ -31,7 +31,7 @@ pub fn choose(out: Option<&Path>, name: &str, under_test: &[PathBuf]) -> Result<
     };
     let Some(parent) = std::iter::once(&here).chain(&elsewhere).find(suits) else {
         return Err(Failure::machine(
-            "no directory outside the file systems under test can hold the run; name one with --out DIR",
+            "no directory outside the file systems under test can hold the run; choose one with --out DIR",
         ));
     };
     let directory = unused(&parent.join(RUNS), name);
@@ -42,7 +42,7 @@ pub fn choose(out: Option<&Path>, name: &str, under_test: &[PathBuf]) -> Result<
             directory.display()
         )
     });
-    Ok(Place { directory, remark })
+    Ok(ChosenDirectory { directory, remark })
 }
 
 /// Device number of the file system of a path, or of its nearest ancestor that exists.
@@ -56,7 +56,7 @@ fn is_writable(directory: &Path) -> bool {
     access(directory, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }
 
-/// A directory for a run of that name, by the time of now.
+/// An unused directory for a run of that name, by the current time.
 pub fn unused(parent: &Path, name: &str) -> PathBuf {
     let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H%M").to_string();
     let name: String =
@@ -65,22 +65,29 @@ pub fn unused(parent: &Path, name: &str) -> PathBuf {
     (1..).map(candidate).find(|path| !path.exists()).expect("some number is unused")
 }
 
+/// Creates the parent of a run directory.
+pub fn create_parent(directory: &Path) -> Result<(), Failure> {
+    let Some(parent) = directory.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
+    std::fs::create_dir_all(parent)
+        .map_err(|error| Failure::machine(format_args!("{}: cannot create: {error}", parent.display())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::choose;
     use std::path::{Path, PathBuf};
 
     #[test]
-    fn a_directory_that_the_user_names_is_taken_even_under_test() {
-        let place = choose(Some(Path::new("/tmp/x")), "simoop", &[PathBuf::from("/tmp")]).unwrap();
-        assert_eq!(place.directory, PathBuf::from("/tmp/x"));
+    fn a_directory_named_by_the_user_is_used_even_under_test() {
+        let chosen = choose(Some(Path::new("/tmp/x")), "simoop", &[PathBuf::from("/tmp")]).unwrap();
+        assert_eq!(chosen.directory, PathBuf::from("/tmp/x"));
     }
 
     #[test]
     fn the_default_avoids_the_file_system_under_test() {
-        let place = choose(None, "my load", &[PathBuf::from(".")]).unwrap();
-        assert!(!place.directory.starts_with("."), "{:?}", place.directory);
-        assert!(place.remark.is_some());
-        assert!(place.directory.to_string_lossy().ends_with("-my-load"));
+        let chosen = choose(None, "my load", &[PathBuf::from(".")]).unwrap();
+        assert!(!chosen.directory.starts_with("."), "{:?}", chosen.directory);
+        assert!(chosen.remark.is_some());
+        assert!(chosen.directory.to_string_lossy().ends_with("-my-load"));
     }
 }

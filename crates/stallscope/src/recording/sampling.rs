@@ -1,4 +1,4 @@
-//! The thread that samples.
+//! The sampler thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -23,7 +23,7 @@ pub(super) struct Sampling {
     pub(super) watched: Arc<Mutex<SeriesSet>>,
     pub(super) watch: Option<fn(&MetricDescriptor) -> bool>,
     pub(super) tap: Option<Arc<dyn Tap>>,
-    pub(super) turn: Rotation,
+    pub(super) rotation: Rotation,
     pub(super) has_tracer: bool,
     pub(super) archived_bytes: Arc<AtomicU64>,
 }
@@ -40,7 +40,7 @@ impl Sampling {
         loop {
             let now_ns = clock::monotonic_ns();
             let Some(tick) = ticker.fire(now_ns) else {
-                // The last sample is taken at the end, so that the last counters are in the run.
+                // The last sample is taken at the end, so the run has the final counters.
                 if self.stop.load(Ordering::Relaxed) {
                     self.take(ordinal, 0, &mut sample, &mut dropped);
                     return;
@@ -48,10 +48,10 @@ impl Sampling {
                 std::thread::park_timeout(Duration::from_nanos(ticker.next_ns() - now_ns));
                 continue;
             };
-            waited = if self.turn.is_asked() { waited + 1 } else { 0 };
-            if self.turn.is_due(self.has_tracer, waited) && self.rows.try_send(Row::Border).is_ok() {
-                self.turn.made();
-                self.tell_anew();
+            waited = if self.rotation.is_pending() { waited + 1 } else { 0 };
+            if self.rotation.is_due(self.has_tracer, waited) && self.rows.try_send(Row::Border).is_ok() {
+                self.rotation.done();
+                self.emit_in_full();
                 dropped.forget_values();
                 ordinal = 0;
             }
@@ -66,7 +66,7 @@ impl Sampling {
         }
     }
 
-    fn tell_anew(&mut self) {
+    fn emit_in_full(&mut self) {
         match self.renew {
             Some(renew) if self.samplers.is_overgrown() => {
                 self.samplers = renew();
@@ -76,7 +76,7 @@ impl Sampling {
         }
     }
 
-    /// Takes one sample and hands it on.
+    /// Takes a sample and hands it on.
     fn take(&mut self, ordinal: u32, late_ns: u64, sample: &mut Sample, dropped: &mut Dropped) -> model::time::Moment {
         self.samplers.set_archived_bytes(self.archived_bytes.load(Ordering::Relaxed));
         let header = SampleHeader { late_ns, ..self.samplers.sample(ordinal, sample) };
@@ -97,7 +97,7 @@ impl Sampling {
         };
         if let Err(TrySendError::Full(row)) = self.rows.try_send(row) {
             dropped.keep(row);
-        } else if let Some(count) = dropped.told() {
+        } else if let Some(count) = dropped.take_count() {
             let what = "samples (the archive's disk was too slow)".to_owned();
             self.put(Row::Event(RunEvent::Loss { what, count, at_ns: at.monotonic_ns }));
         }
@@ -117,8 +117,8 @@ impl Sampling {
     }
 }
 
-/// What of dropped samples must not be lost: the metrics they described, and the latest value of each that changed.
-/// Without it every later value of an unchanged metric would be wrong.
+/// What must survive of dropped samples: the metrics they described, and the latest value of each that changed. Without
+/// it, an unchanged metric would keep a wrong value.
 #[derive(Default)]
 struct Dropped {
     count: u64,
@@ -135,13 +135,13 @@ impl Dropped {
         }
     }
 
-    /// The next sample tells all values, and those that were dropped may be of metrics that are no more.
+    /// The next sample has all values, and the dropped ones may belong to metrics that no longer exist.
     fn forget_values(&mut self) {
         self.descriptors.clear();
         self.changes.clear();
     }
 
-    /// Adds the dropped values to the next sample, where it has no newer ones.
+    /// Adds the dropped values to the next sample unless it has newer ones.
     fn merge_into(&mut self, sample: &mut Sample, ordinal: u32) {
         if self.count == 0 {
             return;
@@ -153,7 +153,7 @@ impl Dropped {
         sample.changes.extend(older.map(|change| Change { sample: ordinal, ..change }));
     }
 
-    fn told(&mut self) -> Option<u64> {
+    fn take_count(&mut self) -> Option<u64> {
         let count = std::mem::take(&mut self.count);
         (count > 0).then_some(count)
     }

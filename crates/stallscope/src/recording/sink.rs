@@ -1,4 +1,4 @@
-//! Where a recording's rows go: into one run, or into a ring of small ones.
+//! Where a recording's rows go: one run, or a ring of small ones.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use model::time::Moment;
 
 /// What the archive thread writes to.
 pub trait Sink: Send {
-    /// The run that rows go into now; `None` where there is none at the moment, and the row is lost.
+    /// The run that takes rows now; `None` if there is none, and the row is lost.
     fn writer(&mut self) -> Option<&mut Writer>;
 
-    /// Puts on disk what came since the last time.
+    /// Writes to disk what has arrived since the last flush.
     fn flush(&mut self, now: Moment) -> FlushState;
 
     /// Time between two flushes.
     fn flush_every(&self) -> Duration;
 
-    /// What comes from now on can be read by itself: the next run of a ring may begin.
+    /// The rows that follow can be read without the earlier ones: the next run of a ring may begin.
     fn rotate(&mut self, now: Moment);
 
-    /// Everything written so far, what is deleted by now included.
+    /// All bytes written so far, including deleted ones.
     fn bytes_written(&self) -> u64;
 
-    /// Writes what is left and ends.
+    /// Writes what is left and closes.
     fn close(self: Box<Self>, now: Moment) -> Result<(), ArchiveError>;
 }
 

@@ -1,4 +1,4 @@
-//! Rows on their way to the archive: a bounded part of its queue, and of memory.
+//! The tracer's rows on their way to the archive: a bounded share of its queue and of memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use model::stall::{RequestRecord, StallRecord, Traced};
 use crate::recording::batch::{Batch, Queued};
 use crate::recording::row::Row;
 
-/// Memory of rows on their way to the archive. What is beyond is dropped and counted.
+/// Maximum memory of rows on their way to the archive. Rows beyond it are dropped and counted.
 const QUEUED_BYTES: usize = 32 << 20;
-/// Batches on their way to the archive: a part of its queue, so that samples and events have room when its disk stalls.
+/// Maximum batches on their way to the archive: a part of its queue, so samples and events have room when its disk stalls.
 const BATCHES: usize = 64;
-/// Lists that came back empty from the archive, to be filled again.
+/// Empty lists returned by the archive, for reuse.
 const SPARE_LISTS: usize = 4;
 
-/// Sends rows to the archive without ever waiting for it.
+/// Sends rows to the archive without waiting for it.
 pub(super) struct TraceQueue {
     rows: SyncSender<Row>,
     queued: Arc<Queued>,
@@ -28,14 +28,14 @@ pub(super) struct TraceQueue {
 }
 
 impl TraceQueue {
-    /// Sends into the archive's queue.
+    /// A queue that sends through `rows`.
     pub(super) fn new(rows: SyncSender<Row>) -> TraceQueue {
         let (spare, returned) = sync_channel(SPARE_LISTS);
         TraceQueue { rows, queued: Arc::default(), spare, returned, losses: BTreeMap::new() }
     }
 
-    /// Sends the rows on if the archive keeps up, and shows them once. Otherwise they stay, and those that come by the
-    /// thousand are dropped when they are too many.
+    /// Sends the rows if the archive keeps up, and shows them once. Otherwise they stay; stalls and requests are dropped
+    /// when they take too much memory.
     pub(super) fn hand_on(&mut self, traced: &mut Traced, show: impl FnOnce(&Traced)) {
         if traced.is_empty() {
             return;
@@ -50,7 +50,7 @@ impl TraceQueue {
         }
     }
 
-    /// The same when nothing may stay but what is told only once.
+    /// The same, but only rows that are emitted once may stay.
     pub(super) fn empty(&mut self, traced: &mut Traced, show: impl Fn(&Traced)) {
         self.hand_on(traced, &show);
         if !traced.stalls.is_empty() || !traced.requests.is_empty() {
@@ -59,7 +59,7 @@ impl TraceQueue {
         }
     }
 
-    /// Drops the rows that come by the thousand if there are too many to wait.
+    /// Drops stalls and requests if they take too much memory to wait.
     pub(super) fn hold_back(&mut self, traced: &mut Traced, show: impl FnOnce(&Traced)) {
         if weight(traced) > QUEUED_BYTES {
             show(traced);
@@ -94,29 +94,29 @@ impl TraceQueue {
         }
     }
 
-    /// Tells the losses since the last time; those that find no room are told the next time.
-    pub(super) fn tell_losses(&mut self, at_ns: u64) {
+    /// Reports the losses since the last report; losses that find no room are kept for the next.
+    pub(super) fn report_losses(&mut self, at_ns: u64) {
         for (what, count) in std::mem::take(&mut self.losses) {
-            if !self.tell(RunEvent::Loss { what: what.clone(), count, at_ns }) {
+            if !self.send_event(RunEvent::Loss { what: what.clone(), count, at_ns }) {
                 self.lose(what, count);
             }
         }
     }
 
     /// Sends an event, if there is room.
-    pub(super) fn tell(&mut self, event: RunEvent) -> bool {
+    pub(super) fn send_event(&mut self, event: RunEvent) -> bool {
         self.rows.try_send(Row::Event(event)).is_ok()
     }
 }
 
-/// About how much memory the rows take: each list's own, and what most rows have besides.
+/// Approximate memory of the rows: the lists, and what most rows own.
 pub(super) fn weight(traced: &Traced) -> usize {
-    /// Texts of a stall, frames of a stack, buckets of an interval: none is longer than this on the average.
-    const BESIDES: usize = 256;
+    /// Texts of a stall, frames of a stack, buckets of an interval: none is longer than this on average.
+    const OWNED_BYTES: usize = 256;
     let few = traced.stacks.len() + traced.request_intervals.len() + traced.tasks.len();
     traced.requests.len() * size_of::<RequestRecord>()
-        + traced.stalls.len() * (size_of::<StallRecord>() + BESIDES / 4)
-        + few * 4 * BESIDES
+        + traced.stalls.len() * (size_of::<StallRecord>() + OWNED_BYTES / 4)
+        + few * 4 * OWNED_BYTES
 }
 
 #[cfg(test)]
@@ -160,7 +160,7 @@ mod tests {
         }
         queue.hand_on(&mut traced, |traced| shown += traced.stalls.len());
         assert_eq!((shown, traced.stalls.len()), (500, 0));
-        queue.tell_losses(1);
+        queue.report_losses(1);
         assert_eq!(losses(&rows), []);
     }
 
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_beyond_the_bounds_is_dropped_and_counted_and_what_is_told_once_is_not() {
+    fn a_flood_beyond_the_bounds_is_dropped_and_counted_but_rows_emitted_once_are_not() {
         let (sender, rows) = sync_channel(512);
         let mut queue = TraceQueue::new(sender);
         let mut sent_bytes = 0;
@@ -197,21 +197,21 @@ mod tests {
         queue.hand_on(&mut traced, |_| ());
         assert_eq!((traced.stalls.len(), traced.stacks.len()), (0, 1));
         drop(rows.try_iter().collect::<Vec<_>>());
-        queue.tell_losses(1);
+        queue.report_losses(1);
         assert_eq!(losses(&rows), [("stalls (the archive's disk was too slow)".to_owned(), 20_000)]);
     }
 
     #[test]
-    fn at_a_border_nothing_stays_behind_but_what_is_told_once() {
+    fn at_a_border_only_rows_emitted_once_stay() {
         let (sender, rows) = sync_channel(1);
         let mut queue = TraceQueue::new(sender);
         queue.empty(&mut stalls(5), |_| ());
         let mut traced = stalls(7);
         queue.empty(&mut traced, |_| ());
         assert_eq!((traced.stalls.len(), traced.stacks.len()), (0, 1));
-        queue.tell_losses(1);
+        queue.report_losses(1);
         drop(rows.try_iter().collect::<Vec<_>>());
-        queue.tell_losses(2);
+        queue.report_losses(2);
         assert_eq!(losses(&rows), [("stalls (the archive's disk was too slow)".to_owned(), 7)]);
     }
 }

@@ -1,7 +1,7 @@
-//! The thread that takes what the kernel's tracer saw, and hands it to the archive.
+//! The tracer thread: polls the kernel's ring and hands rows to the archive.
 //!
-//! It waits for nobody: what the archive is too slow for is dropped and counted. Stacks, tasks and sums are told only
-//! once, and are few: they wait until there is room.
+//! It never blocks: rows that the archive is too slow for are dropped and counted. Stacks, tasks and aggregates are
+//! emitted only once, and are few: they wait until there is room.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -17,21 +17,22 @@ use crate::recording::row::Row;
 use crate::recording::tap::Tap;
 use crate::recording::trace_queue::{TraceQueue, weight};
 
-/// The ring is looked at so often while something comes.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// And so often after nothing came for a while: an idle machine is left alone.
-const LOOK_AT_LEAST_EVERY: Duration = Duration::from_millis(100);
-/// Sums are taken, and blocked tasks looked for, so often.
+/// Poll interval of the ring while events arrive.
+const POLL_EVERY: Duration = Duration::from_millis(20);
+/// Poll interval after a while without events: an idle machine stays idle.
+const POLL_IDLE_EVERY: Duration = Duration::from_millis(100);
+/// Interval of aggregates, and of polls of blocked tasks.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// What tracing costs is written down so often.
+/// Interval of reports of the tracing cost.
 const COST_EVERY: Duration = Duration::from_secs(60);
-/// Losses are written down so often, while there are any.
+/// Interval of reports of losses, if there are any.
 const LOSSES_EVERY: Duration = Duration::from_secs(10);
-/// Rows wait so long for company on their way to the archive.
+/// Rows are batched for this long on their way to the archive.
 const HAND_ON_EVERY: Duration = Duration::from_millis(250);
-/// And not when they take so much memory.
+/// A batch this large is handed on at once.
 const HAND_ON_BYTES: usize = 1 << 20;
-/// Who is blocked now, as the tracer saw them last.
+
+/// The tasks that are blocked now, as the tracer saw them last.
 #[derive(Debug, Default, Clone)]
 pub struct BlockedTasks(Arc<Mutex<Vec<BlockedNow>>>);
 
@@ -47,14 +48,16 @@ impl BlockedTasks {
     }
 }
 
-/// What the thread needs.
+/// The state of the tracer thread.
 pub struct Tracer {
     tracing: Tracing,
     stop: Arc<AtomicBool>,
     blocked: BlockedTasks,
     traced: Traced,
     queue: TraceQueue,
-    turn: Rotation,
+    rotation: Rotation,
+    /// The last rotation that this thread has taken part in.
+    rotated: u64,
     tap: Option<Arc<dyn Tap>>,
 }
 
@@ -65,50 +68,25 @@ impl Tracer {
         rows: SyncSender<Row>,
         stop: Arc<AtomicBool>,
         blocked: BlockedTasks,
-        turn: Rotation,
+        rotation: Rotation,
         tap: Option<Arc<dyn Tap>>,
     ) -> Tracer {
-        Tracer { tracing, stop, blocked, traced: Traced::default(), queue: TraceQueue::new(rows), turn, tap }
+        let (traced, queue) = (Traced::default(), TraceQueue::new(rows));
+        Tracer { tracing, stop, blocked, traced, queue, rotation, rotated: 0, tap }
     }
 
-    /// Takes and hands on until the recording ends. Everything is handed on when `told_all` is called; taking the
-    /// programs away may take longer than a person who pressed Ctrl-C should wait.
-    pub fn run(mut self, told_all: impl FnOnce()) {
-        let (mut wait, began) = (LOOK_EVERY, Instant::now());
-        let mut interval = Every::new(INTERVAL, began);
-        let mut cost = Every::new(COST_EVERY, began);
-        let mut losses = Every::new(LOSSES_EVERY, began);
-        let mut hand_on = Every::new(HAND_ON_EVERY, began);
-        let mut turn = 0;
+    /// Polls the tracer and hands rows on until the recording ends. Calls `all_sent` once everything is handed on:
+    /// detaching the programs may take longer than Ctrl-C should.
+    pub fn run(mut self, all_sent: impl FnOnce()) {
+        let mut due = Schedule::new(Instant::now());
+        let mut wait = POLL_EVERY;
         while !self.stop.load(Ordering::Relaxed) {
             let before = weight(&self.traced);
             self.tracing.poll(&mut self.traced);
             let bytes = weight(&self.traced);
-            wait = if bytes > before { LOOK_EVERY } else { (wait * 2).min(LOOK_AT_LEAST_EVERY) };
-            let now = Instant::now();
-            if interval.is_due(now) {
-                let blocked = self.tracing.interval(clock::monotonic_ns(), &mut self.traced);
-                self.show_blocked(blocked);
-                self.count_losses();
-            }
-            if self.turn.wanted() > turn {
-                turn = self.turn.wanted();
-                self.turn_over(turn);
-            }
-            if self.turn.holds_tracer() {
-                // Rows wait for the border, which is a second or so away.
-                let tap = &self.tap;
-                self.queue.hold_back(&mut self.traced, |traced| show(tap, traced));
-            } else if bytes >= HAND_ON_BYTES || hand_on.is_due(now) {
-                self.hand_on();
-            }
-            if losses.is_due(now) {
-                self.tell_losses();
-            }
-            if cost.is_due(now) {
-                self.tell_cost();
-            }
-            let until_interval = interval.next.saturating_duration_since(Instant::now());
+            wait = if bytes > before { POLL_EVERY } else { (wait * 2).min(POLL_IDLE_EVERY) };
+            self.step(bytes, &mut due);
+            let until_interval = due.interval.next.saturating_duration_since(Instant::now());
             std::thread::park_timeout(if self.tracing.is_tracing() {
                 wait.min(until_interval)
             } else {
@@ -119,9 +97,36 @@ impl Tracer {
         self.blocked.set(Vec::new());
         self.count_losses();
         self.empty();
-        self.tell_losses();
-        self.tell_cost();
-        told_all();
+        self.report_losses();
+        self.report_cost();
+        all_sent();
+    }
+
+    /// Does what is due; `bytes` is the size of the rows that wait.
+    fn step(&mut self, bytes: usize, due: &mut Schedule) {
+        let now = Instant::now();
+        if due.interval.is_due(now) {
+            let blocked = self.tracing.interval(clock::monotonic_ns(), &mut self.traced);
+            self.show_blocked(blocked);
+            self.count_losses();
+        }
+        if self.rotation.requested() > self.rotated {
+            self.rotated = self.rotation.requested();
+            self.rotate();
+        }
+        if self.rotation.holds_tracer() {
+            // Rows wait for the border, which is a second or so away.
+            let tap = &self.tap;
+            self.queue.hold_back(&mut self.traced, |traced| show(tap, traced));
+        } else if bytes >= HAND_ON_BYTES || due.hand_on.is_due(now) {
+            self.hand_on();
+        }
+        if due.losses.is_due(now) {
+            self.report_losses();
+        }
+        if due.cost.is_due(now) {
+            self.report_cost();
+        }
     }
 
     fn show_blocked(&self, blocked: Vec<BlockedNow>) {
@@ -131,11 +136,11 @@ impl Tracer {
         self.blocked.set(blocked);
     }
 
-    /// Hands on what leans on things told before; what comes from now on does not.
-    fn turn_over(&mut self, turn: u64) {
+    /// Hands on the rows that refer to earlier ones; later rows do not.
+    fn rotate(&mut self) {
         self.empty();
         self.tracing.reset_emitted();
-        self.turn.tracer_is_ready(turn);
+        self.rotation.tracer_is_ready(self.rotated);
     }
 
     fn hand_on(&mut self) {
@@ -154,17 +159,17 @@ impl Tracer {
         }
     }
 
-    fn tell_losses(&mut self) {
-        self.queue.tell_losses(clock::monotonic_ns());
+    fn report_losses(&mut self) {
+        self.queue.report_losses(clock::monotonic_ns());
     }
 
-    fn tell_cost(&mut self) {
+    fn report_cost(&mut self) {
         let Some(TraceCost { events, consumer_cpu_ns, programs_cpu_ns, measured_ns }) = self.tracing.cost() else {
             return;
         };
         let at_ns = clock::monotonic_ns();
         let cost = RunEvent::TraceCost { at_ns, events, consumer_cpu_ns, programs_cpu_ns, measured_ns };
-        self.queue.tell(cost);
+        self.queue.send_event(cost);
     }
 }
 
@@ -174,18 +179,33 @@ fn show(tap: &Option<Arc<dyn Tap>>, traced: &Traced) {
     }
 }
 
-/// Something that is done from time to time.
-struct Every {
+/// When the periodic work is due.
+struct Schedule {
+    interval: Periodic,
+    cost: Periodic,
+    losses: Periodic,
+    hand_on: Periodic,
+}
+
+impl Schedule {
+    fn new(began: Instant) -> Schedule {
+        let every = |period| Periodic { period, next: began + period };
+        Schedule {
+            interval: every(INTERVAL),
+            cost: every(COST_EVERY),
+            losses: every(LOSSES_EVERY),
+            hand_on: every(HAND_ON_EVERY),
+        }
+    }
+}
+
+struct Periodic {
     period: Duration,
     next: Instant,
 }
 
-impl Every {
-    fn new(period: Duration, began: Instant) -> Every {
-        Every { period, next: began + period }
-    }
-
-    /// Whether it is time again. What was missed is not made up for.
+impl Periodic {
+    /// Whether it is due. Missed periods are not caught up.
     fn is_due(&mut self, now: Instant) -> bool {
         let is_due = now >= self.next;
         if is_due {

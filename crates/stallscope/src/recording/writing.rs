@@ -1,4 +1,4 @@
-//! The archive's thread: rows come, and go to the sink.
+//! The archive thread: writes rows to the sink.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -12,13 +12,13 @@ use record::clock;
 use crate::recording::row::Row;
 use crate::recording::sink::Sink;
 
-/// How writing goes, as the other threads see it.
+/// The progress of writing, as the other threads see it.
 pub(super) struct WriteProgress {
     pub(super) state: Arc<Mutex<FlushState>>,
     pub(super) bytes: Arc<AtomicU64>,
 }
 
-/// Writes rows as they come, flushes from time to time and whenever many came, closes after the last event.
+/// Writes rows as they arrive, flushes periodically and when much is pending, closes after the last event.
 pub(super) fn write(
     mut sink: Box<dyn Sink>,
     rows: &Receiver<Row>,
@@ -48,7 +48,7 @@ pub(super) fn write(
     sink.close(clock::now())
 }
 
-/// Without an archive the row is lost, which its sink counts.
+/// Without an archive the row is lost; the sink counts it.
 fn add(archive: Option<&mut Writer>, row: Row) {
     match (archive, row) {
         (Some(archive), Row::Sample { header, descriptors, changes }) => {

@@ -5,10 +5,10 @@ use clap::Args;
 /// How results are shown.
 #[derive(Debug, Args, Clone)]
 pub struct OutputArgs {
-    /// Print one JSON document, and nothing else, to standard output.
+    /// Print a single JSON document to standard output.
     #[arg(long)]
     pub json: bool,
-    /// No progress and no remarks.
+    /// Suppress progress and remarks.
     #[arg(long, short = 'q')]
     pub quiet: bool,
 }

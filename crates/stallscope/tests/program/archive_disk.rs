@@ -111,12 +111,12 @@ fn a_recorded_command_goes_on_when_the_archive_is_full() {
     program.wait_for_the_archive(&out);
     program.wait_until("the archive is full", |program| {
         fill_up(disk.path());
-        program.stderr().contains("goes on without being recorded")
+        program.stderr().contains("continues without being recorded")
     });
     assert!(!finished.exists());
     std::fs::write(folder.path().join("finished.go"), "").unwrap();
     let ended = program.wait().expect_code(3);
-    assert!(ended.error().contains("is full; what was recorded until then is whole"), "{}", ended.error());
+    assert!(ended.error().contains("is full; what was recorded before is complete"), "{}", ended.error());
     assert!(finished.exists(), "the command was ended");
     assert!(Run::open(&out).unwrap().check().whole);
 }

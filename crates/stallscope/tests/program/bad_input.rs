@@ -51,7 +51,7 @@ fn words_that_mean_nothing() {
     refused(&format!("run simoop -m 1x {at}"), 2, &["1x"]).error();
     refused(&format!("run simoop --memory lots {at}"), 2, &["lots"]);
     refused(&format!("run simoop --interval 1ms {at}"), 2, &["1ms"]);
-    refused(&format!("run simoop --disk-bps 0 {at}"), 2, &["slowed to nothing"]);
+    refused(&format!("run simoop --disk-bps 0 {at}"), 2, &["must be greater than 0"]);
     refused(&format!("run simoop -t 0 {at}"), 2, &["threads"]).error();
     refused("recipes show simopo", 2, &["simopo"]).error();
     assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);

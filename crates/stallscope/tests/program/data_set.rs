@@ -27,9 +27,9 @@ fn a_kept_set_is_used_again_and_the_next_run_without_keep_removes_it() {
     assert!(!first.stderr.contains("again"), "{}", first.stderr);
     let made = fs::metadata(&file).unwrap();
     let second = run("--keep", "second");
-    assert!(second.stderr.contains("using the kept data set again in 1 of the directories"), "{}", second.stderr);
+    assert!(second.stderr.contains("reusing the kept data set in 1 of the directories"), "{}", second.stderr);
     assert_eq!(fs::metadata(&file).unwrap().ino(), made.ino());
     let third = run("", "third");
-    assert!(third.stderr.contains("using the kept data set again"), "{}", third.stderr);
+    assert!(third.stderr.contains("reusing the kept data set"), "{}", third.stderr);
     assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0, "nothing is left");
 }

@@ -116,7 +116,7 @@ fn a_run_that_was_not_traced_says_why_it_cannot_be_explained() {
     run(&format!("record --no-trace --runtime 200ms -q --out {}", out.display())).expect_code(0);
     assert_eq!(checked(&out)["rows"]["stalls"], Value::Null);
     let ended = run(&format!("explain {}", out.display())).expect_code(2);
-    assert!(ended.error().contains("recorded without a trace of the kernel: with --no-trace"), "{}", ended.error());
+    assert!(ended.error().contains("recorded without kernel tracing: with --no-trace"), "{}", ended.error());
     assert!(ended.stdout.is_empty());
     run(&format!("show {}", out.display())).expect_code(0);
 }
@@ -135,7 +135,7 @@ fn an_older_run_and_a_foreign_directory_are_told_apart() {
     words.as_object_mut().unwrap().remove("trace").unwrap();
     std::fs::write(older.join("run.json"), words.to_string()).unwrap();
     let ended = run(&format!("explain --json {}", older.display())).expect_code(2);
-    assert!(ended.error().contains("without a trace"), "{}", ended.error());
+    assert!(ended.error().contains("without kernel tracing"), "{}", ended.error());
     let ended = run(&format!("explain {}", folder.path().display())).expect_code(2);
     assert!(ended.error().ends_with("not a run directory: run.json is missing"), "{}", ended.error());
 }

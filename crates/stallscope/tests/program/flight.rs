@@ -74,7 +74,7 @@ fn a_frozen_file_system_is_kept_and_explained_and_the_next_stall_is_too_soon() {
     freeze(&disk, Duration::from_secs(4));
     program.wait_until("the stall is kept", |_| !kept(&directory, "-stall").is_empty());
     freeze(&disk, Duration::from_secs(3));
-    program.wait_until("the next one is told", |program| program.stderr().contains("too soon"));
+    program.wait_until("the next one is reported", |program| program.stderr().contains("too soon"));
     program.signal(Signal::INT);
     let ended = program.wait().expect_code(0);
     println!("{}{}", ended.stderr, ended.stdout);
@@ -129,7 +129,7 @@ fn a_signal_keeps_the_ring_whose_slices_are_few_and_a_program_is_told_of_it() {
     let all_s = began.elapsed().as_secs_f64();
     let document = ended.document();
     let path = document["kept"][0]["run"].as_str().unwrap();
-    assert_eq!(fs::read_to_string(&told).unwrap(), format!("{path}|{path}|asked for by SIGUSR1\n"));
+    assert_eq!(fs::read_to_string(&told).unwrap(), format!("{path}|{path}|requested by SIGUSR1\n"));
     assert_eq!(number(&document, "/ring/lost_rows"), 0.0, "{document:#}");
     let shown = shown(Path::new(path));
     assert!((9.0..all_s - 2.0).contains(&number(&shown, "/duration_s")), "{all_s} {shown:#}");
@@ -303,11 +303,11 @@ fn a_full_disk_does_not_end_the_recorder() {
     let directory = tmpfs.path().join("flight");
     let mut program = recorder(&directory, "--ring-size 16m --keep-after 0s");
     let ballast = fill_up(tmpfs.path());
-    program.wait_until("it is told", |program| program.stderr().contains("nothing can be recorded at present"));
+    program.wait_until("it is reported", |program| program.stderr().contains("cannot record: "));
     program.signal(Signal::USR1);
     program.wait_until("keeping is refused", |program| program.stderr().contains("not kept: "));
     fs::remove_file(ballast).unwrap();
-    program.wait_until("it goes on", |program| program.stderr().contains("recording goes on"));
+    program.wait_until("recording continues", |program| program.stderr().contains("recording continues"));
     program.signal(Signal::USR1);
     program.wait_until("keeping works again", |_| !kept(&directory, "-asked").is_empty());
     program.signal(Signal::INT);
@@ -328,13 +328,13 @@ fn nonsense_is_one_clear_error_and_makes_nothing() {
     fs::create_dir_all(theirs.join("data")).unwrap();
     for (words, why) in [
         ("--ring 5s", "a ring holds at least 10s"),
-        ("--ring 10m --ring-size 1m", "a ring takes at least 16m"),
+        ("--ring 10m --ring-size 1m", "a ring needs at least 16m"),
         ("--ring 10m --on-stall often", "'often' is no condition: it is not a duration"),
         ("--ring 10m --on-stall psi:disk>5%", "there is pressure on cpu, io, memory, irq, not on 'disk'"),
         ("--ring 10m --on-stall counter:x>5", "the rate is given per second: N/s"),
         ("--ring 10m --on-stall 5s --no-trace", "a stall of 5.00 s needs tracing, which --no-trace turns off"),
-        ("--ring 10m --interval 5s", "at least every 2.5s"),
-        ("--ring 10m --on-stall-exec /nonexistent/program", "there is no such file"),
+        ("--ring 10m --interval 5s", "at most 2.5s"),
+        ("--ring 10m --on-stall-exec /nonexistent/program", "no such file"),
         ("--ring 10m --memory 1g", "cannot be used with"),
         ("--on-stall 5s", "--ring"),
     ] {
@@ -343,6 +343,6 @@ fn nonsense_is_one_clear_error_and_makes_nothing() {
         assert!(!directory.exists(), "{words}");
     }
     let refused = run(&format!("record --ring 10s --out {}", theirs.display())).expect_code(2);
-    assert!(refused.error().contains("no flight recorder's"), "{}", refused.error());
+    assert!(refused.error().contains("neither empty nor a flight recorder's"), "{}", refused.error());
     assert_eq!(fs::read_dir(&theirs).unwrap().count(), 1);
 }

@@ -85,7 +85,7 @@ fn a_run_of_slow_requests_only_is_replayed_with_a_warning_and_one_of_none_is_ref
     let paced = format!("{LOAD} --rate 250 --slower-than 1ns");
     run(&format!("run {paced} -q --out {} {}", slow.display(), disk.path().display())).expect_code(0);
     let ended = run(&format!("simulate sched --trace {}", slow.display())).expect_code(0);
-    assert!(ended.stderr.contains("the replay lacks the others"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the replay lacks the rest"), "{}", ended.stderr);
     run(&format!("record --no-trace --runtime 300ms --interval 100ms -q --out {}", none.display())).expect_code(0);
     let ended = run(&format!("simulate sched --trace {}", none.display())).expect_code(2);
     assert!(ended.error().contains("holds no block requests"), "{}", ended.error());
@@ -120,7 +120,7 @@ fn a_dump_of_blkparse_is_replayed_and_a_device_can_be_chosen() {
     assert_eq!((document["device"].as_str(), number(&document, "/prediction/requests")), (Some("259,0"), 963.0));
     assert_eq!(number(class(&document["prediction"]["recorded"], "read"), "/count"), 963.0);
     for (words, told) in [
-        (format!("sched --trace {} --device 8:0", path.display()), "there are: 259,0 (963)"),
+        (format!("sched --trace {} --device 8:0", path.display()), "devices: 259,0 (963)"),
         (format!("sched --trace {}.gone", path.display()), "gone"),
         (format!("sched --trace {}", env!("CARGO_MANIFEST_DIR").to_owned() + "/Cargo.toml"), "Cargo.toml"),
         (format!("osc --trace {}", path.display()), "'sched' does"),

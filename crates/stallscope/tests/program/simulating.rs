@@ -126,7 +126,7 @@ fn simulated_runs_are_compared_by_the_models_figures_and_not_silently_with_real_
 #[test]
 fn what_cannot_be_played_is_said_in_one_line() {
     for (words, told) in [
-        ("osc --policy nosuch", "there are: old, full"),
+        ("osc --policy nosuch", "policies: old, full"),
         ("osc --set writer=1", "there are: writers"),
         ("osc --set writers=many", "a whole number"),
         ("osc --set writers", "NAME=VALUE"),

@@ -21,10 +21,10 @@ pub struct RecordArgs {
     /// Stop after this time [default: when the command ends, or at Ctrl-C].
     #[arg(long, value_name = "T", value_parser = parse_duration)]
     pub runtime: Option<u64>,
-    /// Directory whose device --disk-bps and --disk-iops slow [default: the current directory].
+    /// Directory whose device --disk-bps and --disk-iops throttle [default: the current directory].
     #[arg(long, value_name = "DIR")]
     pub device_of: Vec<PathBuf>,
-    /// The command to run and record, after `--`.
+    /// Command to run and record, after `--`.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }

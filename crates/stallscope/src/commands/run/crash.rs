@@ -1,4 +1,4 @@
-//! What a run that is killed leaves to be verified: its data, and the ledger of what it wrote and what was acknowledged.
+//! Verification after a crash: the data of a killed run, and the ledger of what it wrote and what was acknowledged.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::commands::run::request::RunRequest;
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
 
-/// Keeps the data that is to be verified from being removed as the leftover that it is, for as long as the answer lives.
+/// Holds the data to verify, so it is not removed as a leftover while the result lives.
 pub(super) fn spare(request: &RunRequest) -> Vec<DirectoryLock> {
     if !request.args.verify_after_crash {
         return Vec::new();
@@ -22,7 +22,7 @@ pub(super) fn spare(request: &RunRequest) -> Vec<DirectoryLock> {
     directories.iter().filter_map(|directory| DirectoryLock::take(&data(directory)).ok().flatten()).collect()
 }
 
-/// Finds the ledger of the run that wrote the data, where that is to be verified.
+/// Finds the ledger of the run that wrote the data to verify.
 pub(super) fn find_ledger(plan: &mut Plan) -> Result<(), Failure> {
     if !plan.after_crash {
         return Ok(());
@@ -36,17 +36,17 @@ pub(super) fn find_ledger(plan: &mut Plan) -> Result<(), Failure> {
         [ledger] => plan.ledger = Some(ledger.clone()),
         _ => {
             return Err(Failure::usage(
-                "these directories were not written by one run; verify those of each by themselves",
+                "these directories were written by different runs; verify the directories of each run separately",
             ));
         }
     }
     Ok(())
 }
 
-/// Decides where a run that stamps its data keeps its ledger; says what is known where one is to be verified.
+/// Chooses the ledger's location for a run that stamps its data; reports the ledger's contents when verifying.
 pub(super) fn keep_ledger(plan: &mut Plan, run: &Path, screen: &Screen) -> Result<(), Failure> {
     if let (true, Some(path)) = (plan.after_crash, &plan.ledger) {
-        return tell(path, plan, screen);
+        return report(path, plan, screen);
     }
     if !plan.file_sets.iter().any(|set| set.stamped) {
         return Ok(());
@@ -55,29 +55,31 @@ pub(super) fn keep_ledger(plan: &mut Plan, run: &Path, screen: &Screen) -> Resul
     let device = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.dev()).ok();
     if plan.directories.iter().any(|directory| device(directory) == device(run)) {
         screen.warning(
-            "the ledger of what was written lies on the file system under test, in the run directory: what that loses, it \
-             may lose as well; name another place with --out",
+            "the ledger of writes is in the run directory, on the file system under test, which may lose it as well; choose \
+             another location with --out",
         );
     }
     plan.ledger = Some(path);
     Ok(())
 }
 
-fn tell(path: &Path, plan: &Plan, screen: &Screen) -> Result<(), Failure> {
+fn report(path: &Path, plan: &Plan, screen: &Screen) -> Result<(), Failure> {
     let ledger = WriteLedger::open(path).map_err(Failure::machine)?;
     let shape = ledger.shape();
     if shape.directories != plan.directories.len() as u64 {
         return Err(Failure::usage(format_args!(
-            "the data was written to {} directories; give them all, in the order of then",
+            "the data was written to {} directories; pass all of them, in the original order",
             shape.directories
         )));
     }
-    let known = ledger.totals();
+    let totals = ledger.totals();
     screen.remark(&match ledger.is_filled() {
-        false => "the run was cut off while it made its files: nothing had been promised, and nothing is verified".to_owned(),
+        false => {
+            "the run was cut off while creating its files: no write was acknowledged, nothing is verified".to_owned()
+        }
         true => format!(
-            "{} blocks in {} files: {} hold writes that had been acknowledged as durable, {} had later writes that had not",
-            known.blocks, shape.files, known.acknowledged, known.open
+            "{} blocks in {} files: {} with writes acknowledged as durable, {} with later writes not acknowledged",
+            totals.blocks, shape.files, totals.acknowledged, totals.open
         ),
     });
     Ok(())

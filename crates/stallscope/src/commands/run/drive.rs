@@ -1,4 +1,4 @@
-//! Leading a load from its start to its end, whatever comes in between.
+//! Driving a load from start to end.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,12 @@ use crate::recording::session::Session;
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
 
-/// After the first Ctrl-C the load has this long to end by itself; then it is killed.
+/// Time that the load has to end after the first Ctrl-C; then it is killed.
 const STOP_PATIENCE: Duration = Duration::from_millis(700);
-/// A killed load is gone at once, or is stuck in the kernel and cannot be waited for.
+/// A killed load exits at once, or is stuck in the kernel and is not waited for.
 const KILL_PATIENCE: Duration = Duration::from_millis(200);
 
-/// The load is asked to end, or has done all that it should.
+/// The load was asked to end, or has finished.
 struct Stop {
     ending: Ending,
     since: Instant,
@@ -29,8 +29,8 @@ impl Stop {
     }
 }
 
-/// Leads the load through its phases, writes down what it does, and shows it, until it is gone or cannot be waited for.
-/// How it ended, and what the load said about that where it was not as planned.
+/// Drives the load through its phases, records and shows its progress, until it has exited or is left behind. Returns how
+/// it ended, and the load's error message, if any.
 pub fn drive(
     conductor: &mut Conductor,
     session: &mut Session,
@@ -48,7 +48,7 @@ pub fn drive(
             };
             live.take(event, &session.recorder, screen);
             if let Some(complaint) = ended {
-                return (how_it_ended(&live, stop.as_ref(), complaint.as_ref()), complaint);
+                return (ending_of(&live, stop.as_ref(), complaint.as_ref()), complaint);
             }
         }
         if let Some(now) = reason_to_stop(conductor, stop.as_ref(), session, interrupt, screen) {
@@ -62,7 +62,7 @@ pub fn drive(
             }
             if stop.since.elapsed() > patience + KILL_PATIENCE {
                 let complaint = conductor.complaint();
-                return (how_it_ended(&live, Some(stop), complaint.as_ref()), complaint);
+                return (ending_of(&live, Some(stop), complaint.as_ref()), complaint);
             }
         }
         live.show_progress(conductor, session, screen);
@@ -71,8 +71,8 @@ pub fn drive(
     }
 }
 
-/// A stop that was asked for is the reason of the end; a load that complains ended by itself.
-fn how_it_ended(live: &Live, stop: Option<&Stop>, complaint: Option<&String>) -> Ending {
+/// A requested stop is the reason for the end; otherwise a load with an error died.
+fn ending_of(live: &Live, stop: Option<&Stop>, complaint: Option<&String>) -> Ending {
     match (stop.map(|stop| stop.ending), complaint) {
         (None | Some(Ending::Done), Some(_)) => live.death(),
         (None | Some(Ending::Done), None) => Ending::Done,
@@ -80,7 +80,7 @@ fn how_it_ended(live: &Live, stop: Option<&Stop>, complaint: Option<&String>) ->
     }
 }
 
-/// A new reason to stop. An interrupt counts also while a load that is done takes its time to go.
+/// A new reason to stop. An interrupt also counts while a finished load exits.
 fn reason_to_stop(
     conductor: &Conductor,
     stop: Option<&Stop>,

@@ -1,4 +1,4 @@
-//! What a person sees, and the archive gets, while a load runs.
+//! Recording and showing a load's events while it runs.
 
 use std::time::{Duration, Instant};
 
@@ -34,7 +34,7 @@ pub struct Live {
     prints_lines: bool,
     durations: Vec<(String, Option<u64>)>,
     shown: Instant,
-    told_stuck: StuckRemarks,
+    stuck_remarks: StuckRemarks,
 }
 
 struct Current {
@@ -45,7 +45,7 @@ struct Current {
 }
 
 impl Live {
-    /// For a run that is about to begin.
+    /// For a run that is about to start.
     pub fn new(description: RunDescription, plan: &Plan) -> Live {
         Live {
             prints_lines: plan.recipe == "simoop",
@@ -54,11 +54,11 @@ impl Live {
             phase: None,
             fill: None,
             shown: Instant::now(),
-            told_stuck: StuckRemarks::default(),
+            stuck_remarks: StuckRemarks::default(),
         }
     }
 
-    /// How a load that ended by itself ended: before its actors ran, it could not begin; later, it died.
+    /// The ending of a load that failed: before its actors ran, it failed to start; later, it died.
     pub fn death(&self) -> Ending {
         match &self.phase {
             Some(phase) if phase.kind != PhaseKind::Fill => Ending::LoadDied,
@@ -66,7 +66,7 @@ impl Live {
         }
     }
 
-    /// Writes an event down and shows what of it a person should see.
+    /// Records an event and shows what the user should see.
     pub fn take(&mut self, event: LoadEvent, recorder: &Recorder, screen: &Screen) {
         match event {
             LoadEvent::PhaseStarted { phase, kind, measured, at_ns } => {
@@ -79,7 +79,7 @@ impl Live {
             LoadEvent::Crew { phase, at_ns, members } => self.note(RunEvent::Crew { phase, at_ns, members }, recorder),
             LoadEvent::Progress { done_bytes, total_bytes } => self.fill = Some((done_bytes, total_bytes)),
             LoadEvent::Reused { directories } => {
-                screen.remark(&format!("using the kept data set again in {directories} of the directories"));
+                screen.remark(&format!("reusing the kept data set in {directories} of the directories"));
             }
             LoadEvent::Interval(records) => {
                 let measured = self.phase.as_ref().is_some_and(|phase| phase.kind == PhaseKind::Run);
@@ -94,7 +94,7 @@ impl Live {
                 recorder.operations(records);
             }
             LoadEvent::Lost { count } => {
-                let what = "slow or failed operations (kept one by one; the histograms have them)".to_owned();
+                let what = "slow or failed operations (individual records; histograms include them)".to_owned();
                 self.note(RunEvent::Loss { what, count, at_ns: clock::monotonic_ns() }, recorder);
             }
             LoadEvent::Finished => {}
@@ -117,13 +117,13 @@ impl Live {
         self.phase = Some(Current { name, kind, began: Instant::now(), duration_ns });
     }
 
-    /// An interval's lines, of all measured time so far.
+    /// Prints the lines of an interval, over the measured time so far.
     fn print_report(&self, recorder: &Recorder, screen: &Screen) {
         let summary = recorder.with_watched(|series| self.figures.summarise(series, RecordingFacts::default()));
         screen.result(&format!("{}\n", report::simoop::report(&summary)));
     }
 
-    /// One line of what goes on now, a few times a second.
+    /// Shows the progress line, a few times a second.
     pub fn show_progress(&mut self, conductor: &Conductor, session: &mut Session, screen: &Screen) {
         if self.shown.elapsed() < SHOW_EVERY {
             return;
@@ -132,8 +132,8 @@ impl Live {
         let Some(phase) = &self.phase else { return screen.doing("starting the load".to_owned()) };
         let lasted = Nanoseconds(phase.began.elapsed().as_nanos() as u64 / 100_000_000 * 100_000_000);
         let stuck = conductor.stuck(load::clock::now_ns());
-        self.told_stuck.remark(&stuck, screen);
-        let blocked = session.tell_blocked(screen);
+        self.stuck_remarks.remark(&stuck, screen);
+        let blocked = session.report_blocked(screen);
         let text = match (phase.kind, self.fill) {
             (PhaseKind::Fill, Some((done, total))) if total > 0 => {
                 format!("{}: {} of {} after {lasted}", phase.name, Bytes(done), Bytes(total))
@@ -141,7 +141,7 @@ impl Live {
             (PhaseKind::Fill, _) => format!("{} for {lasted}", phase.name),
             _ => {
                 let of = phase.duration_ns.map_or_else(String::new, |ns| format!(" of {}", Nanoseconds(ns)));
-                let stuck = stuck::in_short(&stuck);
+                let stuck = stuck::summary(&stuck);
                 format!("{}: {lasted}{of}{stuck}{}{blocked}", phase.name, self.pressure_now(&session.recorder))
             }
         };
@@ -155,6 +155,8 @@ impl Live {
             let from = last.saturating_sub(3);
             series.rate_per_s(series.prefixed("tracepoint."), from, last)
         });
-        now.map_or_else(String::new, |per_s| format!(", {} direct reclaims/s in boxes", report::number::rate(per_s)))
+        now.map_or_else(String::new, |per_s| {
+            format!(", {} direct reclaims/s in memory cgroups", report::number::rate(per_s))
+        })
     }
 }

@@ -1,5 +1,5 @@
-//! Flags of original programs that have a form of their own (`-s 2g:8k`), or that are about the program and not about its
-//! work (`-u root`): what they say becomes settings of the recipe and options of the run.
+//! Flags of the original tools with their own syntax (`-s 2g:8k`), or about the tool rather than its work (`-u root`).
+//! They become settings of the recipe and options of the run.
 
 mod bonnie;
 mod ior;
@@ -9,7 +9,7 @@ use clap::{ArgMatches, Command};
 use crate::commands::run::request::RunRequest;
 use crate::ui::failure::Failure;
 
-/// A shipped workload's command with the flags of its original that its recipe does not have.
+/// Adds the original tool's flags that the recipe does not have to the command of a built-in workload.
 pub fn extend(workload: &str, command: Command) -> Command {
     match workload {
         "bonnie" => bonnie::extend(command),
@@ -18,7 +18,7 @@ pub fn extend(workload: &str, command: Command) -> Command {
     }
 }
 
-/// Turns what was given in an original's own form into settings.
+/// Converts the original tool's flags to settings.
 pub fn take(workload: &str, matches: &ArgMatches, request: &mut RunRequest) -> Result<(), Failure> {
     match workload {
         "bonnie" => bonnie::take(matches, request),

@@ -1,4 +1,4 @@
-//! What `run` is asked to do.
+//! A request to run a workload, and its options.
 
 use std::path::PathBuf;
 
@@ -9,20 +9,20 @@ use crate::reading::form::Format;
 use crate::recording::args::RecordingArgs;
 use crate::ui::failure::Failure;
 
-/// Identity of the flag that names directories.
+/// Argument id of the flag that names directories.
 pub const DIRECTORY_FLAG: &str = "directory flag";
-/// What `run` is asked to do.
+/// A request to run a workload.
 #[derive(Debug)]
 pub struct RunRequest {
     /// The recipe.
     pub recipe: Recipe,
-    /// Variables that the user set, with their text.
+    /// Variables that the user set, as text.
     pub settings: Vec<(String, String)>,
-    /// The options that every workload has.
+    /// The options common to all workloads.
     pub args: RunArgs,
-    /// What else the figures of the original would carry: stored with the recipe's words.
+    /// Further fields of the original tool's output, stored with the recipe's words.
     pub notes: Vec<(String, String)>,
-    /// The file to which the figures are appended in the original's form.
+    /// File to append the figures to, in the original tool's format.
     pub log: Option<PathBuf>,
 }
 
@@ -44,51 +44,48 @@ impl RunRequest {
         let parts: Vec<&str> = text.split(':').collect();
         if parts.len() > variables.len() {
             let known = variables.join(":");
-            return Err(Failure::usage(format_args!(
-                "{flag} {text}: there are {} parts at most, {known}",
-                variables.len()
-            )));
+            return Err(Failure::usage(format_args!("{flag} {text}: at most {} parts, {known}", variables.len())));
         }
         for (variable, part) in variables.iter().zip(parts) {
             if !part.is_empty() {
                 self.set(variable, part);
             } else if *variable == variables[0] {
-                return Err(Failure::usage(format_args!("{flag} {text}: there is nothing before the first colon")));
+                return Err(Failure::usage(format_args!("{flag} {text}: the part before the first colon is empty")));
             }
         }
         Ok(())
     }
 }
 
-/// Options of every `run`, whatever the recipe.
+/// Options common to all workloads of `run`.
 #[derive(Debug, Args, Clone)]
 pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub recording: RecordingArgs,
-    /// Seed of the load's random choices [default: from the clock, and recorded].
+    /// Seed of the load's random choices [default: from the clock; recorded].
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub seed: Option<u64>,
-    /// Say what would be done (threads, bytes, memory, space), and stop.
+    /// Print the plan (threads, bytes, memory, space) and exit.
     #[arg(long, help_heading = "Run")]
     pub plan: bool,
-    /// Keep the data set; the next run of the same recipe uses it again.
+    /// Keep the data set; the next run of the same recipe reuses it.
     #[arg(long, help_heading = "Run")]
     pub keep: bool,
-    /// Write nothing: read back what a run with --verify, which was killed, had made durable, and judge it. Give the
-    /// directories as they were given then. The data stays where it is.
+    /// Verify after a crash: read back what a killed run with --verify had made durable. Write nothing and keep the data.
+    /// Pass the same directories in the same order.
     #[arg(long, help_heading = "Run")]
     pub verify_after_crash: bool,
-    /// Go on though space or memory would not do. Never touches data of others.
+    /// Ignore the space and memory checks. Never touches foreign data.
     #[arg(long, help_heading = "Run")]
     pub force: bool,
-    /// Stop as at Ctrl-C when the process that started this one dies: given by `sweep`.
+    /// Stop as on Ctrl-C when the parent process dies. Passed by `sweep`.
     #[arg(long, hide = true, value_name = "PID")]
     pub with_parent: Option<i32>,
-    /// Show the figures as text of our own, or in the form of the program that the workload comes from.
-    #[arg(long, value_name = "FORM", default_value = "text", conflicts_with = "json", help_heading = "Run")]
+    /// Output format: Stallscope's, or that of the tool that the workload reproduces.
+    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json", help_heading = "Run")]
     pub format: Format,
-    /// Directories to load, one per file system [default: the current directory].
+    /// Directories under test, one per file system [default: the current directory].
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! What a run ends with: its figures on the screen, and in a file where one was asked for.
+//! The figures at the end of a run: on the screen, and in a log file if requested.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,7 +11,7 @@ use crate::reading::form::{Format, no_native};
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
 
-/// How a run's figures are shown.
+/// Output of a run's figures.
 pub struct Showing {
     json: bool,
     format: Format,
@@ -19,8 +19,7 @@ pub struct Showing {
 }
 
 impl Showing {
-    /// As it was asked for. A form that the workload does not have and a log that cannot be opened are errors now, and not
-    /// after the run.
+    /// By the request. A format that the workload does not have, or a log that cannot be opened, is an error before the run.
     pub fn new(request: &RunRequest) -> Result<Showing, Failure> {
         let workload = request.recipe.name.as_str();
         if request.args.format == Format::Native && !report::native::WORKLOADS.contains(&workload) {
@@ -28,7 +27,7 @@ impl Showing {
         }
         let open = |path: &PathBuf| {
             let file = File::options().append(true).create(true).open(path);
-            let refuse = |error| Failure::usage(format_args!("the log {} cannot be opened: {error}", path.display()));
+            let refuse = |error| Failure::usage(format_args!("cannot open the log {}: {error}", path.display()));
             file.map(|file| (path.clone(), file)).map_err(refuse)
         };
         let log = request.log.as_ref().filter(|_| !request.args.plan).map(open).transpose()?;
@@ -45,7 +44,7 @@ impl Showing {
         if let (Some((path, file)), Some(native)) = (&self.log, &native)
             && let Err(error) = (&mut &*file).write_all(native.as_bytes())
         {
-            screen.warning(&format!("the log {} could not be written: {error}", path.display()));
+            screen.warning(&format!("cannot write the log {}: {error}", path.display()));
         }
         match native.filter(|_| self.format == Format::Native && summary.workload != "simoop") {
             Some(native) => screen.result(&native),

@@ -1,7 +1,7 @@
-//! `run WORKLOAD`: a command line that the recipe itself extends.
+//! `run WORKLOAD`: a command line that the recipe extends.
 //!
-//! Each variable of a recipe is a flag, with the recipe's own letters and help. A shipped recipe is a subcommand of
-//! `run`; a user's file becomes one as soon as it is named.
+//! Each variable of a recipe is a flag, with the recipe's short letter and help. A built-in recipe is a subcommand of
+//! `run`; a user's recipe file becomes one when the command line names it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,17 +18,17 @@ use crate::ui::failure::Failure;
 #[derive(Debug)]
 pub struct Offer {
     recipe: Recipe,
-    /// The word after `run`: the recipe's name, or its file's path.
+    /// The argument after `run`: the recipe's name, or the path of its file.
     word: String,
 }
 
 impl Offer {
-    /// Whether it comes with the program; a user's file is named by its path, which holds a dot or a slash.
+    /// Whether the recipe is built in. A user's file is named by its path, which has a dot or a slash.
     fn is_shipped(&self) -> bool {
         self.word == self.recipe.name
     }
 
-    /// The recipes that come with the program.
+    /// The built-in recipes.
     pub fn shipped() -> Vec<Offer> {
         let offer = |recipe: Recipe| Offer { word: recipe.name.clone(), recipe };
         load::catalogue::catalogue().into_iter().map(offer).collect()
@@ -38,11 +38,11 @@ impl Offer {
 /// `run`, with a subcommand for each recipe.
 pub fn command(offers: &[Offer]) -> Command {
     let mut run = Command::new("run")
-        .about("Run a workload, record the machine meanwhile, and show what happened")
+        .about("Run a workload, record the machine while it runs, and print a summary")
         .subcommand_required(true)
         .subcommand_value_name("WORKLOAD")
         .subcommand_help_heading("Workloads")
-        .after_help("A path to a recipe file of your own works like a workload's name; `stallscope recipes show NAME` prints one to start from.");
+        .after_help("WORKLOAD may be the path of a recipe file. Start from `stallscope recipes show NAME`.");
     for offer in offers {
         run = run.subcommand(workload(offer));
     }
@@ -51,17 +51,17 @@ pub fn command(offers: &[Offer]) -> Command {
 
 fn workload(offer: &Offer) -> Command {
     let recipe = &offer.recipe;
-    // The options say what they are too, so the workload has the last word.
+    // `augment_args` sets `about`, so set it afterwards.
     let mut command = RunArgs::augment_args(Command::new(offer.word.clone()))
         .about(recipe.about.clone())
         .long_about(None::<&str>)
         .after_help(recipe.origin.clone());
     if let Some(flag) = &recipe.directories {
-        let help = "A directory to load; may be given several times, as may DIR";
+        let help = "Directory under test; may be repeated, like DIR";
         command = command.arg(path_arg(DIRECTORY_FLAG, flag, help, "DIR").action(ArgAction::Append));
     }
     if let Some(flag) = &recipe.log {
-        let help = "Append the figures to this file, in the form of the program that the workload comes from";
+        let help = "Append the figures to FILE, in the format of the tool that the workload reproduces";
         command = command.arg(path_arg(LOG_FLAG, flag, help, "FILE"));
     }
     for variable in &recipe.variables {
@@ -72,7 +72,7 @@ fn workload(offer: &Offer) -> Command {
             .help_heading("Workload")
             .action(ArgAction::Set);
         if variable.kind == ValueKind::Flag {
-            // `-k` and `--keep` alone say yes; `--keep=false` says no where the recipe's own word is yes.
+            // `-k` and `--keep` alone mean yes; `--keep=false` means no where the recipe's default is yes.
             arg = arg.num_args(0..=1).require_equals(true).default_missing_value("true");
         }
         if let Some(short) = variable.short {
@@ -113,19 +113,19 @@ fn value_name(variable: &load::recipe::Variable) -> String {
     }
 }
 
-/// Identity of the flag that names a log file.
+/// Argument id of the flag that names a log file.
 const LOG_FLAG: &str = "log flag";
 
-/// A variable may bear the name of an option (`interval`); their identities must not meet.
+/// A variable may share its name with an option (`interval`); their ids must differ.
 fn variable_id(name: &str) -> String {
     format!("variable {name}")
 }
 
-/// All recipes that a command line may speak of: the shipped ones, and the file that it names, if it names one.
+/// All recipes that a command line may name: the built-in ones, and its recipe file, if any.
 pub fn offers_for(words: &[OsString]) -> Result<Vec<Offer>, Failure> {
     let mut offers = Offer::shipped();
-    // Only as the verb: `record -- make run` names no workload.
-    let named = words.get(1).filter(|verb| *verb == "run").and_then(|_| words.get(2));
+    // Only directly after the program: `record -- make run` names no workload.
+    let named = words.get(1).filter(|command| *command == "run").and_then(|_| words.get(2));
     if let Some(path) = named.map(Path::new).filter(|path| looks_like_a_file(path)) {
         let recipe = Recipe::load(path).map_err(Failure::usage)?;
         refuse_taken_flags(&recipe, path)?;
@@ -143,7 +143,7 @@ fn refuse_unknown(word: &str, offers: &[Offer]) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(format_args!(
-        "there is no workload '{word}'; there are {}, and recipe files of your own (FILE.toml)",
+        "no workload '{word}'; workloads: {}, or a recipe file (FILE.toml)",
         names.join(", ")
     )))
 }
@@ -152,7 +152,7 @@ fn looks_like_a_file(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1
 }
 
-/// Clap would panic on a flag defined twice; a recipe's author deserves an error instead.
+/// Clap panics on a flag defined twice; report an error to the recipe's author instead.
 fn refuse_taken_flags(recipe: &Recipe, path: &Path) -> Result<(), Failure> {
     let common = RunArgs::augment_args(Command::new("run"));
     let mut longs: Vec<String> = common.get_arguments().filter_map(|arg| arg.get_long().map(str::to_owned)).collect();
@@ -168,7 +168,7 @@ fn refuse_taken_flags(recipe: &Recipe, path: &Path) -> Result<(), Failure> {
         if long_taken || short_taken.is_some() {
             let flag = short_taken.map_or_else(|| format!("--{long}"), |short| format!("-{short}"));
             return Err(Failure::usage(format_args!(
-                "{}: the flag {flag} of '{name}' is taken; give it another with `flag = \"...\"` or `short = \"...\"`",
+                "{}: the flag {flag} of '{name}' is already in use; choose another with `flag = \"...\"` or `short = \"...\"`",
                 path.display()
             )));
         }

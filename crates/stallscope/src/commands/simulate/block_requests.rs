@@ -1,4 +1,4 @@
-//! Block requests of a model → rows: slow ones, those that a wait names, and sums of all.
+//! Block requests of a model → rows: slow ones, those that a wait refers to, and aggregates of all.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -7,9 +7,9 @@ use model::operation::Bucket;
 use model::stall::{RequestIntervalRecord, RequestRecord, Traced, request_bucket};
 
 /// BlockRequests that are kept at hand in case that a wait names them: their waits end soon after they do.
-const AT_HAND: usize = 4096;
+const RECENT: usize = 4096;
 
-/// What was told of requests so far.
+/// The requests of a model so far.
 pub(super) struct BlockRequests {
     slow_ns: u64,
     all: bool,
@@ -32,7 +32,7 @@ impl BlockRequests {
         BlockRequests { slow_ns, all, sums: BTreeMap::new(), recent, order }
     }
 
-    /// Adds a request that was completed.
+    /// Adds a completed request.
     pub(super) fn add(&mut self, request: &RequestRecord, rows: &mut Traced) {
         let sum = self.sums.entry((request.device, request.kind)).or_default();
         sum.count += 1;
@@ -51,16 +51,16 @@ impl BlockRequests {
         if self.all || is_slow {
             rows.requests.push(request.clone());
         } else {
-            self.keep_at_hand(request);
+            self.keep_recent(request);
         }
     }
 
-    /// A wait that is told names it.
+    /// A recorded wait refers to it.
     pub(super) fn wanted(&mut self, request: u32, rows: &mut Traced) {
         rows.requests.extend(self.recent.remove(&request));
     }
 
-    /// Tells the sums of the interval; the next one begins.
+    /// Emits the aggregates of the interval; the next one begins.
     pub(super) fn close(&mut self, start_ns: u64, end_ns: u64, rows: &mut Traced) {
         for ((device, kind), sum) in std::mem::take(&mut self.sums) {
             let Sum { count, bytes, queue, device: device_time } = sum;
@@ -70,8 +70,8 @@ impl BlockRequests {
         }
     }
 
-    fn keep_at_hand(&mut self, request: &RequestRecord) {
-        if self.order.len() == AT_HAND
+    fn keep_recent(&mut self, request: &RequestRecord) {
+        if self.order.len() == RECENT
             && let Some(oldest) = self.order.pop_front()
         {
             self.recent.remove(&oldest);

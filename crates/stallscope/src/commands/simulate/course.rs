@@ -1,10 +1,10 @@
-//! What a model ends with → what a run keeps of it.
+//! The outcome of a model → what its run records.
 
 use model::simulation::{Course, Figure, Hang, Histogram, HistogramForm, Simulation, Waiter};
 use simulate::parameter::Settings;
 use simulate::policy::{Form, Model, Outcome, Policy};
 
-/// How it went.
+/// The course of the simulation.
 pub(super) fn course(outcome: Outcome) -> Course {
     let figure = |figure: simulate::policy::Figure| Figure {
         name: figure.name.to_owned(),

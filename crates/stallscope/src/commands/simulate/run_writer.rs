@@ -1,7 +1,7 @@
-//! A model's course → a run directory.
+//! A simulation → a run directory.
 //!
-//! Times are the model's own, from 0; the wall clock of a sample is that of the run's start and as much later. Memory stays
-//! bounded: what is told is written, but for sums that go on.
+//! Times are the model's, from 0; the wall clock of a sample is the run's start plus its time. Memory stays bounded: rows
+//! are written as they come, except open aggregates.
 
 use std::path::Path;
 
@@ -21,15 +21,14 @@ use super::waits::Waits;
 
 /// The phase of a model that names none.
 const ONLY_PHASE: &str = "run";
-/// The class of what is told of a task in a hang where the model does not say what it was doing.
+/// The class of a hung task's operation if the model does not name it.
 const HUNG: &str = "wait";
-/// Rows of this memory are written. Far below what the archive takes.
+/// Flush once this much is pending. Far below the limit of the archive.
 const FLUSH_AT_BYTES: usize = 1 << 20;
-/// How often it is looked whether there are as many.
-const LOOK_EVERY: u32 = 256;
+/// Rows between two checks of what is pending.
+const CHECK_EVERY: u32 = 256;
 
-/// Writes what a model tells. The run directory is made with the first thing told: settings that contradict one another
-/// leave none.
+/// Writes what a model emits. The first row creates the run directory: contradictory settings leave none.
 pub(super) struct RunWriter<'a> {
     directory: &'a Path,
     description: &'a RunDescription,
@@ -38,24 +37,24 @@ pub(super) struct RunWriter<'a> {
     state: FlushState,
     now_ns: u64,
     phase: Option<String>,
-    /// Start of the interval that goes on.
+    /// Start of the current interval.
     interval_start_ns: u64,
     tally: Tally,
     waits: Waits,
     requests: BlockRequests,
     traced: Traced,
     operations: Vec<OperationRecord>,
-    /// Thread ids by name, to find those who wait in a hang.
+    /// Thread ids by name, to find the waiters of a hang.
     tasks: Vec<(String, u32)>,
     values: Vec<Option<i64>>,
     samples: u32,
-    told_since_look: u32,
-    /// Tasks whose unfinished operation was told.
+    rows_since_check: u32,
+    /// Tasks whose unfinished operation was recorded.
     unfinished: Vec<u32>,
 }
 
 impl<'a> RunWriter<'a> {
-    /// For the run so described, in a directory that does not exist or is empty.
+    /// For a run with this description, in a directory that does not exist or is empty.
     pub(super) fn new(directory: &'a Path, description: &'a RunDescription, all_requests: bool) -> RunWriter<'a> {
         let least_ns = description.trace.as_ref().map_or(u64::MAX, |trace| trace.interval_ns);
         RunWriter {
@@ -75,18 +74,18 @@ impl<'a> RunWriter<'a> {
             tasks: Vec::new(),
             values: Vec::new(),
             samples: 0,
-            told_since_look: 0,
+            rows_since_check: 0,
             unfinished: Vec::new(),
         }
     }
 
-    /// Writes how it went, and closes the run. Says whether everything is written.
+    /// Writes the course and closes the run. Returns whether everything is written.
     pub(super) fn close(mut self, course: Course) -> Result<FlushState, ArchiveError> {
         let ended_ns = course.ended_ns.max(self.now_ns);
         self.now_ns = ended_ns;
         self.begin_if_none();
         for waiter in course.hang.iter().flat_map(|hang| &hang.waiters) {
-            self.tell_hung(waiter, ended_ns);
+            self.record_hung(waiter, ended_ns);
         }
         self.end_phase(ended_ns);
         self.waits.finish(&mut self.traced);
@@ -101,8 +100,8 @@ impl<'a> RunWriter<'a> {
         }
     }
 
-    /// A task that waits for ever, and whose operation the model did not tell: that it waits is all that is known.
-    fn tell_hung(&mut self, waiter: &Waiter, ended_ns: u64) {
+    /// Records a hung task whose operation the model did not name: only the wait is known.
+    fn record_hung(&mut self, waiter: &Waiter, ended_ns: u64) {
         let Some((_, tid)) = self.tasks.iter().find(|(name, _)| *name == waiter.task) else { return };
         if !self.unfinished.contains(tid) {
             let (tid, start_ns) = (*tid, waiter.since_ns);
@@ -117,7 +116,7 @@ impl<'a> RunWriter<'a> {
 
     fn archive(&mut self) -> Option<&mut Writer> {
         if self.archive.is_none() && self.failure.is_none() {
-            // What a simulation made can be made again: nothing of it is worth waiting for a disk.
+            // A simulation can be repeated: do not wait for the disk.
             let options = WriterOptions { sync: false, reserve_bytes: 0, ..WriterOptions::default() };
             match Writer::create(self.directory, self.description, options) {
                 Ok(archive) => self.archive = Some(archive),
@@ -133,11 +132,11 @@ impl<'a> RunWriter<'a> {
         }
     }
 
-    /// Hands on what was told, now and then: not more often than is worth a look at how much it is.
-    fn told(&mut self) {
-        self.told_since_look += 1;
-        if self.told_since_look >= LOOK_EVERY {
-            self.told_since_look = 0;
+    /// Writes the pending rows every `CHECK_EVERY` rows.
+    fn row_added(&mut self) {
+        self.rows_since_check += 1;
+        if self.rows_since_check >= CHECK_EVERY {
+            self.rows_since_check = 0;
             self.write();
         }
     }
@@ -156,7 +155,7 @@ impl<'a> RunWriter<'a> {
         (self.traced, self.operations) = (traced, operations);
     }
 
-    /// Closes the intervals that end before a moment. What happens at an interval's end belongs to it.
+    /// Closes the intervals that end before a moment. An event at an interval's end belongs to it.
     fn advance(&mut self, to_ns: u64) {
         self.now_ns = self.now_ns.max(to_ns);
         let every_ns = self.description.sample_interval_ns;
@@ -211,7 +210,7 @@ impl<'a> RunWriter<'a> {
             offset_bytes: None,
             fault: None,
         });
-        self.told();
+        self.row_added();
     }
 
     fn is_slow(&self, operation: &Operation) -> bool {
@@ -224,7 +223,7 @@ impl Observer for RunWriter<'_> {
         let seen_ns = self.now_ns;
         self.tasks.push((name.to_owned(), tid));
         self.traced.tasks.push(TaskRecord { tid, pid: tid, name: name.to_owned(), cgroup: None, seen_ns });
-        self.told();
+        self.row_added();
     }
 
     fn phase(&mut self, name: &str, measured: bool, at_ns: u64) {
@@ -260,17 +259,17 @@ impl Observer for RunWriter<'_> {
 
     fn wait(&mut self, wait: &Wait) {
         self.now_ns = self.now_ns.max(wait.end_ns);
-        let is_told = self.waits.add(wait, &mut self.traced);
-        if let Some(request) = wait.request.filter(|_| is_told) {
+        let is_recorded = self.waits.add(wait, &mut self.traced);
+        if let Some(request) = wait.request.filter(|_| is_recorded) {
             self.requests.wanted(request, &mut self.traced);
         }
-        self.told();
+        self.row_added();
     }
 
     fn request(&mut self, request: &RequestRecord) {
         self.advance(request.completed_ns);
         self.requests.add(request, &mut self.traced);
-        self.told();
+        self.row_added();
     }
 
     fn metrics(&mut self, metrics: &'static [Metric]) {
@@ -302,7 +301,7 @@ impl Observer for RunWriter<'_> {
             archive.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 }, &changes);
         }
         self.samples += 1;
-        self.told();
+        self.row_added();
     }
 
     fn sample_every_ns(&self) -> u64 {

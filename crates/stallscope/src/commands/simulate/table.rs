@@ -1,9 +1,9 @@
-//! What can be chosen and set of a model, as text.
+//! The policies and parameters of a model, as text.
 
 use simulate::parameter::Kind;
 use simulate::policy::Model;
 
-/// Its policies and parameters.
+/// The policies and parameters of a model.
 pub(super) fn of(model: &Model) -> String {
     let mut text = "Policies:\n".to_owned();
     let width = model.policies.iter().map(|policy| policy.name.len()).max().unwrap_or(0);
@@ -31,7 +31,7 @@ fn kind(kind: Kind) -> String {
         Kind::Count => "a count".to_owned(),
         Kind::Size => "a size".to_owned(),
         Kind::Duration => "a duration".to_owned(),
-        Kind::Share => "a share of 0 to 1".to_owned(),
+        Kind::Share => "a fraction from 0 to 1".to_owned(),
         Kind::Word(words) => words.join(" or "),
     }
 }

@@ -1,17 +1,17 @@
-//! Operations of an interval, summed by class.
+//! Operations of an interval, aggregated by class.
 
 use model::latency::{BUCKET_COUNT, index_of};
 use model::operation::{Bucket, IntervalRecord};
 use simulate::observer::Operation;
 
-/// One class within the interval that goes on.
+/// One class within the current interval.
 struct Class {
     name: &'static str,
     count: u64,
     bytes: u64,
     sum_ns: u64,
     max_ns: Option<u64>,
-    /// Operations by bucket; only those that are listed in `touched` are not 0.
+    /// Operations by bucket; only the buckets in `touched` are not 0.
     buckets: Vec<u64>,
     touched: Vec<u32>,
     stuck: u64,
@@ -27,7 +27,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Counts an operation that has ended.
+    /// Counts a completed operation.
     pub(super) fn add(&mut self, operation: &Operation) {
         let latency_ns = operation.end_ns.saturating_sub(operation.start_ns);
         self.bytes += operation.bytes;
@@ -44,7 +44,7 @@ impl Tally {
         *bucket += 1;
     }
 
-    /// Counts one that goes on at the end of the model; whether it is `stuck` depends on its age.
+    /// Counts an operation in progress at the end of the model; `stuck` depends on its age.
     pub(super) fn add_unfinished(&mut self, class: &'static str, age_ns: u64, stuck: bool) {
         let class = self.class(class);
         class.stuck += u64::from(stuck);
@@ -56,13 +56,13 @@ impl Tally {
         self.bytes
     }
 
-    /// Whether there is anything of the interval that goes on.
+    /// Whether the current interval is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.classes.iter().all(|class| class.count == 0 && class.oldest_running_ns.is_none())
     }
 
-    /// The interval's sums, of each class of the phase so far: a class of which nothing ended is told, too, so that a
-    /// throughput of nothing is seen. The next interval begins.
+    /// The aggregates of the interval, for each class of the phase so far: also for classes without completed operations,
+    /// so zero throughput is visible. The next interval begins.
     pub(super) fn close(&mut self, phase: &str, start_ns: u64, end_ns: u64) -> Vec<IntervalRecord> {
         self.classes.iter_mut().map(|class| class.close(phase, start_ns, end_ns)).collect()
     }

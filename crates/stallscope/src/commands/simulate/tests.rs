@@ -14,8 +14,8 @@ use simulate::parameter::{Kind as ParameterKind, Parameter, SettingError, Settin
 use simulate::policy::{Figure, Form, Histogram, Model, Outcome, Policy};
 use simulate::random::Random;
 
-use super::play;
 use super::request::{Options, SimulationRequest};
+use super::simulate_policy;
 use crate::recording::args::Requests;
 use crate::ui::args::OutputArgs;
 
@@ -32,7 +32,7 @@ static TOY: Model = Model {
 const METRICS: &[Metric] =
     &[Metric { name: "toy.dirty", instance: "", unit: Unit::Count, semantics: Semantics::Gauge }];
 
-/// One after another, writes of 10 to 210 ms, each waiting for a request in its second half, and for something short.
+/// Sequential writes of 10 to 210 ms, each with a short wait, and a wait for a request in its second half.
 fn toy(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Result<Outcome, SettingError> {
     let writes = settings.whole("writes");
     if writes == 0 {
@@ -93,7 +93,7 @@ fn request(request: u32, queued_ns: u64, completed_ns: u64) -> RequestRecord {
     }
 }
 
-fn asked(seed: u64) -> SimulationRequest {
+fn simulation(seed: u64) -> SimulationRequest {
     let options = Options {
         policy: Vec::new(),
         set: Vec::new(),
@@ -112,10 +112,10 @@ fn asked(seed: u64) -> SimulationRequest {
     SimulationRequest { model: &TOY, options }
 }
 
-fn played(directory: &Path, policy: usize, seed: u64) -> Run {
-    let asked = asked(seed);
+fn simulated(directory: &Path, policy: usize, seed: u64) -> Run {
+    let request = simulation(seed);
     let settings = Settings::new(TOY.parameters);
-    let (_, state) = play(&asked, &TOY.policies[policy], &settings, directory).unwrap();
+    let (_, state) = simulate_policy(&request, &TOY.policies[policy], &settings, directory).unwrap();
     assert_eq!(state, FlushState::Whole);
     Run::open(directory).unwrap()
 }
@@ -125,9 +125,9 @@ fn rows<Row>(batches: archive::Batches<Row>) -> Vec<Row> {
 }
 
 #[test]
-fn what_a_model_tells_is_a_run_that_reads_like_any_other() {
+fn a_simulated_run_reads_like_any_other() {
     let folder = tempfile::tempdir().unwrap();
-    let run = played(&folder.path().join("run"), 1, 3);
+    let run = simulated(&folder.path().join("run"), 1, 3);
     assert!(run.check().whole);
     let (intervals, operations) = (rows(run.intervals()), rows(run.operations()));
     assert_eq!(intervals.iter().map(|interval| interval.count).sum::<u64>(), 40);
@@ -144,22 +144,22 @@ fn what_a_model_tells_is_a_run_that_reads_like_any_other() {
     assert_eq!(short.iter().map(|stall| stall.count).sum::<u64>(), 40);
     assert_eq!(short.iter().map(|stall| stall.busy_ns).sum::<u64>(), 40 * 5_000);
     assert_eq!(rows(run.stacks()).len(), 2);
-    assert_eq!(rows(run.requests()).len(), 40, "slow ones, and those that a wait names");
+    assert_eq!(rows(run.requests()).len(), 40, "slow ones, and those that a wait refers to");
     assert_eq!(rows(run.request_intervals()).iter().map(|sum| sum.count).sum::<u64>(), 40);
     assert_eq!(rows(run.samples()).len(), 40);
     let explanation = crate::reading::explanation::explanation(&run, None, |warning| panic!("{warning}"));
     assert_eq!(explanation.slow_operations as usize, slow);
-    let told = run.events().iter().find_map(|event| match event {
+    let course = run.events().iter().find_map(|event| match event {
         RunEvent::Simulated { course, .. } => Some(course.clone()),
         _ => None,
     });
-    assert_eq!(told.unwrap().figures[0].value, Some(40.0));
+    assert_eq!(course.unwrap().figures[0].value, Some(40.0));
 }
 
 #[test]
 fn a_task_in_a_hang_has_an_unfinished_operation() {
     let folder = tempfile::tempdir().unwrap();
-    let run = played(&folder.path().join("run"), 0, 3);
+    let run = simulated(&folder.path().join("run"), 0, 3);
     let stuck: Vec<_> =
         rows(run.operations()).into_iter().filter(|operation| operation.kind == OperationKind::Stuck).collect();
     assert_eq!(stuck.len(), 1);
@@ -170,8 +170,8 @@ fn a_task_in_a_hang_has_an_unfinished_operation() {
 #[test]
 fn the_same_seed_makes_the_same_rows_and_another_does_not() {
     let folder = tempfile::tempdir().unwrap();
-    let told = |name: &str, seed: u64| {
-        let run = played(&folder.path().join(name), 0, seed);
+    let rows_of = |name: &str, seed: u64| {
+        let run = simulated(&folder.path().join(name), 0, seed);
         let requests: Vec<String> = rows(run.requests()).iter().map(|row| format!("{row:?}")).collect();
         let samples: Vec<u64> = rows(run.samples()).iter().map(|sample| sample.at.monotonic_ns).collect();
         let traced =
@@ -180,31 +180,31 @@ fn the_same_seed_makes_the_same_rows_and_another_does_not() {
             (rows(run.intervals()), rows(run.operations()), samples, rows(run.changes()), rows(run.descriptors()));
         (figures, traced, run.events().to_vec())
     };
-    let first = told("first", 5);
-    assert!(first == told("second", 5));
-    assert!(first != told("third", 6));
+    let first = rows_of("first", 5);
+    assert!(first == rows_of("second", 5));
+    assert!(first != rows_of("third", 6));
 }
 
 #[test]
-fn settings_that_contradict_one_another_leave_no_directory() {
+fn contradictory_settings_leave_no_directory() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("run");
     let mut settings = Settings::new(TOY.parameters);
     settings.set("writes", "0").unwrap();
-    let failure = play(&asked(1), &TOY.policies[0], &settings, &directory).err().unwrap();
+    let failure = simulate_policy(&simulation(1), &TOY.policies[0], &settings, &directory).err().unwrap();
     assert!(failure.to_string().contains("nothing to do"));
     assert!(!directory.exists());
 }
 
 #[test]
-fn what_cannot_be_is_named() {
-    let mut asked = asked(1);
-    asked.options.policy = vec!["helps".to_owned()];
-    assert!(asked.policies().unwrap_err().to_string().contains("there are: hangs, works"));
-    asked.options.set = vec!["writes".to_owned()];
-    assert!(asked.settings().unwrap_err().to_string().contains("NAME=VALUE"));
-    asked.options.set = vec!["reads=1".to_owned()];
-    assert!(asked.settings().unwrap_err().to_string().contains("there are: writes"));
-    asked.options.policy = Vec::new();
-    assert_eq!(asked.policies().unwrap().len(), 2);
+fn invalid_options_are_named() {
+    let mut request = simulation(1);
+    request.options.policy = vec!["helps".to_owned()];
+    assert!(request.policies().unwrap_err().to_string().contains("policies: hangs, works"));
+    request.options.set = vec!["writes".to_owned()];
+    assert!(request.settings().unwrap_err().to_string().contains("NAME=VALUE"));
+    request.options.set = vec!["reads=1".to_owned()];
+    assert!(request.settings().unwrap_err().to_string().contains("there are: writes"));
+    request.options.policy = Vec::new();
+    assert_eq!(request.policies().unwrap().len(), 2);
 }

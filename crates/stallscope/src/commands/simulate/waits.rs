@@ -1,18 +1,18 @@
-//! Waits of tasks → rows as a tracer makes them: long ones one by one, short ones as sums.
+//! Waits of tasks → rows like the tracer's: long ones individually, short ones as aggregates.
 
 use std::collections::{BTreeMap, HashMap};
 
 use model::stall::{StackRecord, StallKind, StallRecord, Traced};
 use simulate::observer::Wait;
 
-/// Short waits are summed up over so much time, as a tracer does.
+/// Interval over which short waits are aggregated, like the tracer's.
 const SUM_NS: u64 = 100_000_000;
 /// `TASK_UNINTERRUPTIBLE`.
 const UNINTERRUPTIBLE: u32 = 2;
 
-/// What was told of waits so far, as far as later rows need it.
+/// The waits so far, as needed by later rows.
 pub(super) struct Waits {
-    /// Shorter waits are summed up.
+    /// Shorter waits are aggregated.
     least_ns: u64,
     stacks: HashMap<&'static [&'static str], u32>,
     /// Short waits by task and stack.
@@ -24,7 +24,7 @@ impl Waits {
         Waits { least_ns, stacks: HashMap::new(), sums: BTreeMap::new() }
     }
 
-    /// Adds a wait. Whether it is told by itself, so that its request is wanted, too.
+    /// Adds a wait. Returns whether it is recorded individually, so its request is wanted as well.
     pub(super) fn add(&mut self, wait: &Wait, rows: &mut Traced) -> bool {
         let stack = self.stack(wait.frames, rows);
         let is_long = wait.end_ns.saturating_sub(wait.start_ns) >= self.least_ns;
@@ -36,7 +36,7 @@ impl Waits {
         is_long
     }
 
-    /// Tells the sums that go on, at the end of all.
+    /// Emits the open aggregates at the end.
     pub(super) fn finish(&mut self, rows: &mut Traced) {
         rows.stalls.extend(std::mem::take(&mut self.sums).into_values());
     }
@@ -68,7 +68,7 @@ fn record(wait: &Wait, kind: StallKind, stack: u32) -> StallRecord {
         woken_ns: Some(wait.end_ns),
         waker_tid: wait.waker_tid,
         stack: Some(stack),
-        // That of a sum would stand for all of its waits, each of which had another one.
+        // The waits of an aggregate each had a different request.
         request: wait.request.filter(|_| kind == StallKind::OffCpu),
         ..StallRecord::new(kind, wait.tid, wait.start_ns, wait.end_ns)
     }

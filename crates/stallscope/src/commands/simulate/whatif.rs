@@ -1,12 +1,13 @@
-//! `simulate sched --trace`: a recorded load under other schedulers.
+//! `simulate sched --trace`: a recorded load under other I/O schedulers.
 
 use std::path::Path;
 
 use archive::Run;
-use lifecycle::{FinishedBio, Lifecycle, Phase, Settings};
+use lifecycle::{FinishedBio, Lifecycle, Phase, Settings as LifecycleSettings};
 use model::block::{DeviceNumber, SECTOR_BYTES};
 use model::simulation::Origin;
 use model::stall::RequestRecord;
+use simulate::parameter::Settings;
 use simulate::sched::predict::{Question, predict};
 
 use super::request::SimulationRequest;
@@ -14,54 +15,40 @@ use crate::reading::{archived_run, block_trace};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
-/// What was recorded of one device.
+/// The recorded load of one device.
 struct Load {
     device: DeviceNumber,
     requests: Vec<RequestRecord>,
-    /// Requests of other devices, that were left out.
+    /// Requests of other devices, which are excluded.
     others: u64,
     loss: Loss,
     /// The model that made the run, if one did.
     made_by: Option<Origin>,
-    /// The device's scheduler in the words of the model, and its requests, where the run has them.
+    /// The device's scheduler by the model's name, and its number of requests, if recorded.
     scheduler: Option<&'static str>,
     nr_requests: Option<u32>,
 }
 
-/// What a block trace lacks; a run says itself what it lost.
+/// What a block trace lacks; a run reports its losses itself.
 #[derive(Debug, Clone, Copy, Default)]
 struct Loss {
-    /// Events that its sequence numbers miss.
+    /// Events missing by sequence number.
     events: u64,
-    /// Requests whose times are not certain for that, and which were left out.
+    /// Requests excluded because their times are uncertain.
     requests: u64,
 }
 
-/// Reads, fits, predicts, shows.
-pub(super) fn what_if(asked: &SimulationRequest, path: &Path) -> Result<Exit, Failure> {
-    let options = &asked.options;
+/// Reads the load, predicts its latencies under each policy, and prints them.
+pub(super) fn what_if(request: &SimulationRequest, path: &Path) -> Result<Exit, Failure> {
+    let options = &request.options;
     let screen = Screen::new(options.output.json, options.output.quiet);
-    if asked.model.name != simulate::sched::MODEL.name {
-        let why = format_args!("--trace: the model '{}' replays nothing; 'sched' does", asked.model.name);
+    if request.model.name != simulate::sched::MODEL.name {
+        let why = format_args!("--trace: the model '{}' does not replay traces; 'sched' does", request.model.name);
         return Err(Failure::usage(why));
     }
-    let settings = asked.settings()?;
-    let given = |name: &str| options.set.iter().any(|set| set.split('=').next().is_some_and(|n| n.trim() == name));
-    let number = |name: &str| u32::try_from(settings.whole(name)).ok().filter(|_| given(name));
+    let settings = request.settings()?;
     let load = read(path, options.device.as_deref(), &screen)?;
-    let policies = match options.policy.is_empty() {
-        true => vec!["none", "deadline", "bfq"],
-        false => asked.policies()?.iter().map(|policy| policy.name).collect(),
-    };
-    let question = Question {
-        policies,
-        recorded_under: load.scheduler,
-        nr_requests: number("nr_requests").or(load.nr_requests),
-        depth: number("depth"),
-        servers: number("servers"),
-        wake_ns: None,
-        settings: &settings,
-    };
+    let question = question(request, &load, &settings)?;
     screen.doing(format!("{} requests", report::number::grouped(load.requests.len() as u64)));
     let prediction = predict(&load.requests, &question);
     screen.rest();
@@ -80,6 +67,26 @@ pub(super) fn what_if(asked: &SimulationRequest, path: &Path) -> Result<Exit, Fa
         screen.result(&report::whatif::text(&source, &prediction, screen.style()));
     }
     Ok(Exit::Done)
+}
+
+/// What to predict: only parameters that the user set override what was recorded.
+fn question<'a>(request: &SimulationRequest, load: &Load, settings: &'a Settings) -> Result<Question<'a>, Failure> {
+    let options = &request.options;
+    let given = |name: &str| options.set.iter().any(|set| set.split('=').next().is_some_and(|n| n.trim() == name));
+    let number = |name: &str| u32::try_from(settings.whole(name)).ok().filter(|_| given(name));
+    let policies = match options.policy.is_empty() {
+        true => vec!["none", "deadline", "bfq"],
+        false => request.policies()?.iter().map(|policy| policy.name).collect(),
+    };
+    Ok(Question {
+        policies,
+        recorded_under: load.scheduler,
+        nr_requests: number("nr_requests").or(load.nr_requests),
+        depth: number("depth"),
+        servers: number("servers"),
+        wake_ns: None,
+        settings,
+    })
 }
 
 /// A run directory, or a block trace.
@@ -101,13 +108,13 @@ fn read(path: &Path, device: Option<&str>, screen: &Screen) -> Result<Load, Fail
         "none" => Some("none"),
         _ => None,
     });
-    // Without a scheduler the kernel's number is that of the device.
+    // Without a scheduler, the kernel's number is the device's.
     let depth = described.and_then(|device| u32::try_from(device.queue_depth?).ok());
     let nr_requests = depth.filter(|_| scheduler.is_some_and(|scheduler| scheduler != "none"));
     let partial = |run: &Run| !run.description().trace.as_ref().is_some_and(|trace| trace.all_requests);
     if run.as_ref().is_some_and(partial) {
         screen.warning(
-            "only slow requests, and those that a task waited for, were recorded: the replay lacks the others; record with \
+            "only slow requests, and those that a task waited for, were recorded: the replay lacks the rest; record with \
              --requests all",
         );
     }
@@ -126,7 +133,7 @@ fn of_run(path: &Path) -> Result<(Vec<RequestRecord>, Loss, Option<Run>), Failur
 
 fn of_trace(path: &Path) -> Result<(Vec<RequestRecord>, Loss, Option<Run>), Failure> {
     let mut trace = block_trace::open([path])?;
-    let mut lifecycle = Lifecycle::with_observer(Settings::default(), Vec::new());
+    let mut lifecycle = Lifecycle::with_observer(LifecycleSettings::default(), Vec::new());
     while let Some(events) = trace.next_batch().map_err(block_trace::unreadable)? {
         lifecycle.feed_all(events);
     }
@@ -138,7 +145,7 @@ fn of_trace(path: &Path) -> Result<(Vec<RequestRecord>, Loss, Option<Run>), Fail
     Ok(((0..).zip(&bios).map(|(number, bio)| request(number, bio)).collect(), loss, None))
 }
 
-/// The bio that a request was made for stands for it: those that were merged into it came for nothing.
+/// A request is represented by its first bio; merged bios are ignored.
 fn request(number: u32, bio: &FinishedBio) -> RequestRecord {
     let got_ns = bio.phases.get(Phase::Q2G).map(|q2g_ns| bio.queued_ns + q2g_ns);
     RequestRecord {
@@ -161,8 +168,8 @@ fn request(number: u32, bio: &FinishedBio) -> RequestRecord {
     }
 }
 
-/// The device asked for, or the one with most requests.
-fn chosen(requests: &[RequestRecord], asked: Option<&str>, path: &Path) -> Result<DeviceNumber, Failure> {
+/// The given device, or the device with the most requests.
+fn chosen(requests: &[RequestRecord], name: Option<&str>, path: &Path) -> Result<DeviceNumber, Failure> {
     let mut counts: Vec<(DeviceNumber, u64)> = Vec::new();
     for request in requests {
         match counts.iter_mut().find(|(device, _)| *device == request.device) {
@@ -172,14 +179,14 @@ fn chosen(requests: &[RequestRecord], asked: Option<&str>, path: &Path) -> Resul
     }
     let busiest = counts.iter().max_by_key(|(device, count)| (*count, std::cmp::Reverse(*device)));
     let Some((busiest, _)) = busiest else {
-        let why = format_args!("{}: holds no block requests; record it with --requests all", path.display());
+        let why = format_args!("{}: has no block requests; record with --requests all", path.display());
         return Err(Failure::usage(why));
     };
-    let Some(asked) = asked else { return Ok(*busiest) };
-    let found = counts.iter().find(|(device, _)| device.to_string() == asked.replace(':', ","));
+    let Some(name) = name else { return Ok(*busiest) };
+    let found = counts.iter().find(|(device, _)| device.to_string() == name.replace(':', ","));
     found.map(|(device, _)| *device).ok_or_else(|| {
         let known: Vec<String> = counts.iter().map(|(device, count)| format!("{device} ({count})")).collect();
-        Failure::usage(format_args!("--device {asked}: not in {}; there are: {}", path.display(), known.join(", ")))
+        Failure::usage(format_args!("--device {name}: not in {}; devices: {}", path.display(), known.join(", ")))
     })
 }
 
@@ -192,7 +199,7 @@ mod tests {
     use super::chosen;
 
     #[test]
-    fn the_busiest_device_counts_unless_one_is_asked_for() {
+    fn the_busiest_device_is_the_default() {
         let row = |minor| super::request(0, &finished(DeviceNumber::new(7, minor)));
         let rows = [row(0), row(1), row(1)];
         let path = Path::new("run");

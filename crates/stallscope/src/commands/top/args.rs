@@ -8,28 +8,28 @@ use model::quantity::parse_duration;
 /// Options of `top`.
 #[derive(Debug, Args)]
 pub struct TopArgs {
-    /// The run directory; one that is still being written is followed [default: record live, into memory].
+    /// Run directory; a run that is still recording is followed [default: record live, into memory].
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
-    /// Time between two looks.
-    #[arg(long, value_name = "T", default_value = "1s", value_parser = look_interval)]
+    /// Refresh interval.
+    #[arg(long, value_name = "T", default_value = "1s", value_parser = refresh_interval)]
     pub interval: u64,
-    /// The time that a look tells of: so long before its moment.
+    /// Time window that each refresh covers.
     #[arg(long, value_name = "T", default_value = "10s", value_parser = parse_duration)]
     pub window: u64,
-    /// Moment of a run to begin at: start, end, or the time since its start.
+    /// Moment of the run to start at: start, end, or the time since its start.
     #[arg(long, value_name = "WHEN", default_value = "end", value_parser = when, requires = "run")]
     pub at: When,
-    /// Show only rows that hold this: a task, cgroup, device, cause or file.
+    /// Show only rows that contain WORD: a task, cgroup, device, cause or file.
     #[arg(long, value_name = "WORD", default_value = "", hide_default_value = true)]
     pub filter: String,
-    /// Without RUN: operations and waits that take so long are stalls [default: 100ms].
+    /// Without RUN: operations and waits of at least T are stalls [default: 100ms].
     #[arg(long, value_name = "T", value_parser = parse_duration, conflicts_with = "run")]
     pub slower_than: Option<u64>,
-    /// Print one look as text, and stop; without RUN, after having recorded for the window.
+    /// Print one window as text and exit; without RUN, record for one window first.
     #[arg(long)]
     pub once: bool,
-    /// With --once: print one JSON document, and nothing else, to standard output.
+    /// With --once: print a single JSON document to standard output.
     #[arg(long, requires = "once")]
     pub json: bool,
 }
@@ -41,7 +41,7 @@ pub enum When {
     Start,
     /// Its end.
     End,
-    /// So long after its begin, ns.
+    /// This long after its start, ns.
     After(u64),
 }
 
@@ -53,10 +53,10 @@ fn when(text: &str) -> Result<When, String> {
     }
 }
 
-fn look_interval(text: &str) -> Result<u64, String> {
+fn refresh_interval(text: &str) -> Result<u64, String> {
     match parse_duration(text) {
         Ok(ns) if ns >= 100_000_000 => Ok(ns),
-        Ok(_) => Err(format!("{text}: no more than ten looks a second")),
+        Ok(_) => Err(format!("{text}: the refresh interval must be at least 100ms")),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -1,4 +1,4 @@
-//! Moments of the machine as it is, recorded into memory: who watches a disk that stalls must not wait for one.
+//! Live moments, recorded into memory: watching a stalled disk must not depend on one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use model::event::Ending;
 use model::preflight::Finding;
 use model::run::{Limits, RunDescription};
 use model::time::Moment;
-use record::{TraceOptions, Tracing, clock};
+use record::{TraceOptions, clock};
 use rig::{KernelFiles, Register};
 use top::Extent;
 
@@ -17,15 +17,16 @@ use super::args::TopArgs;
 use super::moment_source::MomentSource;
 use super::recent_history::{HISTORY_NS, RecentHistory};
 use crate::recording::machine::{self, Intent};
+use crate::recording::probes::Probes;
 use crate::recording::recorder::{Recorder, Start};
 use crate::recording::sink::Sink;
 use crate::recording::tap::Tap;
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
 
-/// The recorder's own time to end.
+/// Time that the recorder has to end.
 const GRACE: Duration = Duration::from_secs(1);
-/// What is slower than this is a stall, unless the person says otherwise: a second is long for somebody who watches.
+/// The default threshold of a stall: a second is long for someone who watches.
 const SLOW_NS: u64 = 100_000_000;
 
 /// A recording into memory.
@@ -34,21 +35,21 @@ pub struct Live {
     kernel_files: Option<KernelFiles>,
     history: Arc<RecentHistory>,
     description: RunDescription,
-    turned: Instant,
-    turns: u64,
+    rotated: Instant,
+    rotations: u64,
     _register: Register,
 }
 
 impl Live {
-    /// Begins to record.
+    /// Starts recording.
     pub fn start(args: &TopArgs, screen: &Screen) -> Result<Live, Failure> {
         let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
         let kernel_files = KernelFiles::mount(&register);
-        let (samplers, mut findings) = machine::samplers();
         let slower_than_ns = args.slower_than.unwrap_or(SLOW_NS).max(1_000_000);
         let trace = TraceOptions::slower_than(slower_than_ns, false);
-        let (tracing, missing) = machine::tracing(&trace);
-        findings.extend(missing);
+        let probes = Probes::open(None, Some(&trace));
+        let is_tracing = probes.is_tracing();
+        let Probes { samplers, tracing, findings } = probes;
         let intent = Intent {
             workload: "top".to_owned(),
             sample_interval_ns: args.interval,
@@ -59,30 +60,21 @@ impl Live {
             recipe: None,
             configuration: None,
         };
-        let description = machine::describe(intent, tracing.is_tracing(), Limits::default(), findings);
+        let description = machine::describe(intent, is_tracing, Limits::default(), findings);
         let history = Arc::new(RecentHistory::default());
-        let recorder = record(samplers, args.interval, tracing, &history)?;
+        let tap: Option<Arc<dyn Tap>> = Some(history.clone());
+        let start = Start { samplers, renew: None, interval_ns: args.interval, tracing, watch: None, tap };
+        let recorder = Recorder::start(start, Box::new(Discard))?;
         Ok(Live {
             recorder: Some(recorder),
             kernel_files: Some(kernel_files),
             history,
             description,
-            turned: Instant::now(),
-            turns: 0,
+            rotated: Instant::now(),
+            rotations: 0,
             _register: register,
         })
     }
-}
-
-fn record(
-    samplers: record::SamplerSet,
-    interval_ns: u64,
-    tracing: Tracing,
-    history: &Arc<RecentHistory>,
-) -> Result<Recorder, Failure> {
-    let tap: Option<Arc<dyn Tap>> = Some(history.clone());
-    let start = Start { samplers, renew: None, interval_ns, tracing: Some(tracing), watch: None, tap };
-    Recorder::start(start, Box::new(Nowhere))
 }
 
 impl MomentSource for Live {
@@ -96,13 +88,13 @@ impl MomentSource for Live {
 
     fn refresh(&mut self) -> Result<Extent, Failure> {
         if let Some(recorder) = &self.recorder {
-            // From time to time threads and stacks are told anew, so that those of long ago can be forgotten.
-            if self.turned.elapsed() >= Duration::from_nanos(HISTORY_NS) {
-                self.turned = Instant::now();
-                recorder.turn();
+            // Rotate periodically: threads and stacks are emitted again, and old ones can be dropped.
+            if self.rotated.elapsed() >= Duration::from_nanos(HISTORY_NS) {
+                self.rotated = Instant::now();
+                recorder.rotate();
             }
-            if recorder.turns() > self.turns {
-                self.turns = recorder.turns();
+            if recorder.rotations() > self.rotations {
+                self.rotations = recorder.rotations();
                 self.history.forget_old();
             }
         }
@@ -139,10 +131,10 @@ impl Drop for Live {
     }
 }
 
-/// Nothing is written.
-struct Nowhere;
+/// Discards all rows.
+struct Discard;
 
-impl Sink for Nowhere {
+impl Sink for Discard {
     fn writer(&mut self) -> Option<&mut Writer> {
         None
     }

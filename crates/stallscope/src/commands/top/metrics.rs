@@ -1,7 +1,7 @@
 //! Values of a few metrics in a window of a long run.
 //!
-//! A metric is stored where it changes, which may be long before the window. So the wanted values after each batch are kept,
-//! and a window is rebuilt from those before it and its own batches.
+//! The archive stores a metric when it changes, which may be long before the window. So the wanted values after each batch
+//! are kept, and a window is rebuilt from the values before it and its own batches.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use explain::glance::{Window, wanted_metric};
 use explain::series::SeriesSet;
 use model::metric::{Change, MetricDescriptor, MetricId};
 
-/// Samples before the window that are looked through for the last one.
+/// Samples before the window that are searched for the last one.
 const BEFORE: u64 = 4;
 const BEFORE_AT_LEAST_NS: u64 = 10_000_000_000;
 
@@ -32,7 +32,7 @@ struct Values {
 }
 
 impl Metrics {
-    /// The series in a window. What was not read before is read, one batch at a time.
+    /// The series in a window. Reads what has not been read yet, one batch at a time.
     pub fn series(&mut self, run: &Run, window: Window, damaged: &mut u64) -> SeriesSet {
         self.describe(run, damaged);
         self.read(run, damaged);
@@ -77,7 +77,7 @@ impl Metrics {
                 Err(_) => *damaged += 1,
             }
         }
-        // Values of a metric that was not known to be wanted were passed over.
+        // Values of metrics that were unknown so far were skipped: read again.
         self.places.clear();
         self.batches.clear();
     }

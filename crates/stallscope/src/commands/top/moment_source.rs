@@ -1,4 +1,4 @@
-//! Where moments come from.
+//! Sources of moments: a live recording, or a run.
 
 use explain::glance::{Glance, Window};
 use model::time::Moment;
@@ -6,16 +6,16 @@ use top::Extent;
 
 use crate::ui::failure::Failure;
 
-/// Where moments come from.
+/// A source of moments.
 pub(super) trait MomentSource {
-    /// What it is called.
+    /// Its title.
     fn title(&self) -> String;
-    /// When it began, on both clocks.
+    /// Its start, on both clocks.
     fn started(&self) -> Moment;
-    /// Takes what is new, and says what there is to see.
+    /// Reads new data, and returns the available time.
     fn refresh(&mut self) -> Result<Extent, Failure>;
-    /// What was seen in a time.
+    /// What happened in a window.
     fn glance(&mut self, window: Window) -> Glance;
-    /// Something that the person should know.
+    /// A remark for the user.
     fn remark(&self) -> Option<String>;
 }

@@ -12,15 +12,15 @@ use record::BlockedNow;
 
 use crate::recording::tap::Tap;
 
-/// So much time can be stepped back through.
+/// Time covered by the history.
 pub const HISTORY_NS: u64 = 600_000_000_000;
-/// Rows that are kept at most of each kind; with more, less time is.
+/// Maximum rows of each kind; with more, the history covers less time.
 const MOST_ROWS: usize = 100_000;
-/// Threads and stacks are kept through so many turns of telling anew: rows of one turn lean on what was told in it, or, in the
-/// moment of a turn, in the one before.
-const TURNS: u64 = 2;
+/// Threads and stacks are kept for this many rotations: rows refer to those of the same rotation or, around a rotation, the
+/// one before.
+const ROTATIONS: u64 = 2;
 
-/// What was seen.
+/// The last minutes of what a recorder sees.
 #[derive(Default)]
 pub struct RecentHistory(Mutex<Seen>);
 
@@ -30,15 +30,15 @@ struct Seen {
     samples: VecDeque<(SampleHeader, Vec<Change>)>,
     /// Values before the first kept sample.
     before: HashMap<MetricId, Option<i64>>,
-    /// Samples that came before a turn have ordinals of their own.
+    /// Ordinals restart with a rotation, so samples are numbered here.
     ordinal: u32,
     stalls: VecDeque<StallRecord>,
     requests: VecDeque<RequestRecord>,
     request_intervals: VecDeque<RequestIntervalRecord>,
-    turn: u64,
+    rotation: u64,
     tasks: Vec<(u64, TaskRecord)>,
     stacks: Vec<(u64, StackRecord)>,
-    /// From when on everything is kept.
+    /// Since when everything is kept.
     whole_from_ns: u64,
     last_ns: u64,
 }
@@ -48,27 +48,27 @@ impl RecentHistory {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From when on there is anything to see.
+    /// Start of the history.
     pub fn first_ns(&self) -> Option<u64> {
         let seen = self.lock();
         seen.samples.front().map(|(header, _)| header.at.monotonic_ns.max(seen.whole_from_ns))
     }
 
-    /// The last sample.
+    /// Time of the last sample.
     pub fn last_ns(&self) -> Option<u64> {
         Some(self.lock().last_ns).filter(|&ns| ns > 0)
     }
 
-    /// Threads and stacks are told anew: forgets those that no row leans on any more.
+    /// Called after a rotation: forgets threads and stacks that no row refers to.
     pub fn forget_old(&self) {
         let mut seen = self.lock();
-        seen.turn += 1;
-        let oldest = seen.turn.saturating_sub(TURNS);
-        seen.tasks.retain(|(turn, _)| *turn >= oldest);
-        seen.stacks.retain(|(turn, _)| *turn >= oldest);
+        seen.rotation += 1;
+        let oldest = seen.rotation.saturating_sub(ROTATIONS);
+        seen.tasks.retain(|(rotation, _)| *rotation >= oldest);
+        seen.stacks.retain(|(rotation, _)| *rotation >= oldest);
     }
 
-    /// A moment. The recorder waits meanwhile only while the window's rows are looked through.
+    /// A moment. Blocks the recorder only while the window's rows are read.
     pub fn glance(&self, run: &RunDescription, window: Window) -> Glance {
         let mut glancer = Glancer::new(run, window);
         let seen = self.lock();
@@ -107,7 +107,7 @@ impl Seen {
         series
     }
 
-    /// Forgets what is too old or too much.
+    /// Drops rows that are too old or too many.
     fn trim(&mut self) {
         let oldest_ns = self.last_ns.saturating_sub(HISTORY_NS);
         while self.samples.front().is_some_and(|(header, _)| header.at.monotonic_ns < oldest_ns) {
@@ -142,27 +142,27 @@ impl Tap for RecentHistory {
         seen.wanted.extend(wanted);
         let sample = seen.ordinal;
         seen.ordinal += 1;
-        let ours = changes.iter().filter(|change| seen.wanted.contains_key(&change.metric));
-        let ours: Vec<Change> = ours.map(|change| Change { sample, ..*change }).collect();
-        seen.samples.push_back((SampleHeader { sample, ..*header }, ours));
+        let kept = changes.iter().filter(|change| seen.wanted.contains_key(&change.metric));
+        let kept: Vec<Change> = kept.map(|change| Change { sample, ..*change }).collect();
+        seen.samples.push_back((SampleHeader { sample, ..*header }, kept));
         seen.last_ns = header.at.monotonic_ns;
         seen.trim();
     }
 
     fn traced(&self, traced: &Traced) {
         let mut seen = self.lock();
-        let turn = seen.turn;
+        let rotation = seen.rotation;
         seen.stalls.extend(traced.stalls.iter().cloned());
         seen.requests.extend(traced.requests.iter().cloned());
         seen.request_intervals.extend(traced.request_intervals.iter().cloned());
-        seen.tasks.extend(traced.tasks.iter().map(|task| (turn, task.clone())));
-        seen.stacks.extend(traced.stacks.iter().map(|stack| (turn, stack.clone())));
+        seen.tasks.extend(traced.tasks.iter().map(|task| (rotation, task.clone())));
+        seen.stacks.extend(traced.stacks.iter().map(|stack| (rotation, stack.clone())));
         seen.trim();
     }
 
-    /// They come as rows, too.
+    /// Blocked tasks also come as rows.
     fn blocked(&self, _now_ns: u64, _tasks: &[BlockedNow]) {}
 
-    /// Never asked for.
+    /// Metrics keep their ids: the samplers are never reopened.
     fn renumbered(&self) {}
 }

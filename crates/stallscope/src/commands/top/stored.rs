@@ -1,7 +1,7 @@
-//! Moments of a run directory, which may still be written.
+//! Moments of a run directory, which may still be recording.
 //!
-//! Of a moment no more is read than the batches that tell of its window, by the times that the journal notes for each. What is
-//! kept of the whole run is small: its threads, its stacks, and the values of a few counters after each batch.
+//! A moment reads only the batches of its window, by the times that the journal notes for each. Little is kept of the whole
+//! run: its threads, its stacks, and the values of a few counters after each batch.
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,10 @@ use super::moment_source::MomentSource;
 use crate::reading::archived_run;
 use crate::ui::failure::Failure;
 
-/// Requests that end a stall are told at most so long after it.
+/// A request that ends a stall is recorded at most this long after it.
 const LATE_NS: u64 = 1_000_000_000;
 
-/// A run.
+/// A stored run.
 pub struct Stored {
     path: PathBuf,
     run: Run,
@@ -45,7 +45,7 @@ impl<Row> SmallTable<Row> {
         SmallTable { places: Vec::new(), rows: Vec::new(), counts: Vec::new() }
     }
 
-    /// Reads what is new. Rows of several batches may have moved to one place; then they are read again.
+    /// Reads new rows. If batches were merged, their rows are read again.
     fn read(&mut self, batches: Batches<Row>, damaged: &mut u64) {
         let places = batches.places();
         let same = places.iter().zip(&self.places).take_while(|(new, old)| new == old).count();
@@ -89,7 +89,7 @@ impl Stored {
             run.request_intervals().span_ns(),
         ];
         let known = spans.into_iter().flatten().map(|(_, last_ns)| last_ns).max();
-        // Runs of earlier versions do not tell the times of their batches.
+        // Runs of earlier versions lack the times of their batches.
         let sampled = || run.samples().filter_map(Result::ok).flatten().map(|row| row.at.monotonic_ns).max();
         known.or_else(sampled).unwrap_or(0).max(run.description().started.monotonic_ns)
     }
@@ -97,7 +97,7 @@ impl Stored {
 
 impl MomentSource for Stored {
     fn title(&self) -> String {
-        // At the end of the title: that is what a narrow terminal shows of it.
+        // At the end of the title, which a narrow terminal shows.
         let made = if self.run.description().simulated.is_some() { " SIMULATED" } else { "" };
         format!("{}{made}", self.path.display())
     }
@@ -148,7 +148,7 @@ impl MomentSource for Stored {
     fn remark(&self) -> Option<String> {
         let damaged =
             || (self.damaged > 0).then(|| "damaged rows are left out: 'stallscope check' names them".to_owned());
-        let untraced = || (!self.run.has_trace()).then(|| "recorded without a trace of the kernel".to_owned());
+        let untraced = || (!self.run.has_trace()).then(|| "recorded without kernel tracing".to_owned());
         let cut_off = || (!self.live && self.run.state() == RunState::CutOff).then(|| "the run was cut off".to_owned());
         damaged().or_else(untraced).or_else(cut_off)
     }

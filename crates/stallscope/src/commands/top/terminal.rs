@@ -1,4 +1,4 @@
-//! The terminal: taken over, and given back however the program ends.
+//! The terminal: raw mode, restored however the program ends.
 
 use std::io::{self, IsTerminal as _, Stdout};
 use std::sync::Once;
@@ -15,24 +15,24 @@ use top::{Key, Scene};
 use crate::ui::failure::Failure;
 
 /// Whether keys can be read and a screen drawn.
-pub fn is_there() -> bool {
+pub fn is_available() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-/// The terminal while it is ours.
+/// The terminal in raw mode.
 pub struct Terminal {
     cells: Cells<CrosstermBackend<Stdout>>,
 }
 
 impl Terminal {
-    /// Takes it over. Dropping it, and a panic, give it back.
+    /// Enters raw mode. Dropping it, or a panic, restores the terminal.
     pub fn enter() -> Result<Terminal, Failure> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
-            let told = std::panic::take_hook();
+            let previous = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |panic| {
-                give_back();
-                told(panic);
+                restore();
+                previous(panic);
             }));
         });
         enable_raw_mode().map_err(broken)?;
@@ -41,21 +41,21 @@ impl Terminal {
         match taken {
             Ok(cells) => Ok(Terminal { cells }),
             Err(error) => {
-                give_back();
+                restore();
                 Err(broken(error))
             }
         }
     }
 
-    /// Draws the screen; only what has changed is written.
+    /// Draws the screen; writes only changes.
     pub fn draw(&mut self, scene: &Scene<'_>) -> Result<(), Failure> {
         let drawn = self.cells.draw(|frame| top::draw(scene, frame.area(), frame.buffer_mut()));
         drawn.map(drop).map_err(broken)
     }
 
-    /// The next key, if one comes within the time. A change of the terminal's size comes as a key that means nothing.
+    /// The next key within the time, if any. A resize is returned as a key without meaning.
     pub fn key(&mut self, within: Duration) -> Result<Option<Key>, Failure> {
-        // Not by crossterm, which reads a terminal that has gone away for ever.
+        // Poll here: crossterm reads forever once the terminal is gone.
         let stdin = io::stdin();
         let mut waited = [PollFd::new(&stdin, PollFlags::IN)];
         let time = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: within.subsec_nanos().into() };
@@ -82,18 +82,18 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
-/// Also where it was taken only in part.
-fn give_back() {
+/// Also if raw mode was entered only in part.
+fn restore() {
     let _ = disable_raw_mode();
     let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
 }
 
 fn broken(error: io::Error) -> Failure {
-    Failure::machine(format_args!("the terminal cannot be used: {error}"))
+    Failure::machine(format_args!("cannot use the terminal: {error}"))
 }
 
 fn meaning(key: KeyEvent) -> Option<Key> {

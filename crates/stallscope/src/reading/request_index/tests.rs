@@ -8,7 +8,7 @@ use model::time::Moment;
 
 use super::{RequestIndex, RequestQuery};
 
-/// Begun each 10 ns, and longest where the number ends with the most nines.
+/// Starts every 10 ns; durations vary pseudo-randomly.
 fn request(number: u32) -> RequestRecord {
     let began_ns = 1_000 + u64::from(number) * 10;
     RequestRecord {
@@ -52,7 +52,7 @@ fn written(folder: &std::path::Path) -> (Run, RequestIndex) {
 }
 
 #[test]
-fn what_is_found_is_what_reading_everything_finds() {
+fn a_search_finds_what_reading_everything_finds() {
     let folder = tempfile::tempdir().unwrap();
     let (run, index) = written(folder.path());
     assert!(index.batches.len() > 3, "{}", index.batches.len());
@@ -76,7 +76,7 @@ fn what_is_found_is_what_reading_everything_finds() {
 }
 
 #[test]
-fn only_what_a_sector_may_decide_is_read() {
+fn only_batches_that_a_sector_may_decide_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let (_run, index) = written(folder.path());
     let counts = |from_ns: u64, text: &str| -> Vec<Option<u64>> {
@@ -87,13 +87,13 @@ fn only_what_a_sector_may_decide_is_read() {
     assert_eq!(counts(0, "nothing"), []);
     assert_eq!(counts(0, "w 7,1").iter().flatten().sum::<u64>(), (0..5_000).filter(|n| n % 12 == 4).count() as u64);
     assert_eq!(counts(0, "1600"), vec![None; all]);
-    // Of a batch that began before, not all may be meant.
+    // A batch that began earlier may match in part.
     let cut = counts(20_000, "w");
     assert!(cut.len() < all && cut.iter().filter(|rows| rows.is_none()).count() == 1, "{cut:?}");
 }
 
 #[test]
-fn a_batch_of_very_many_tasks_is_read() {
+fn a_batch_of_many_tasks_is_read() {
     let mut index = RequestIndex::default();
     let rows: Vec<RequestRecord> = (0..2_000).map(|number| RequestRecord { tid: number, ..request(number) }).collect();
     index.batch(&rows);

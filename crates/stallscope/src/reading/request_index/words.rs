@@ -1,4 +1,4 @@
-//! The words of requests, `kind device sector task`, in lower case, and whether they hold a text.
+//! The words of requests, `kind device sector task`, in lower case, and whether they contain a text.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -7,32 +7,32 @@ use explain::blame::Accounting;
 use model::block::{DeviceNumber, Kind};
 use model::stall::RequestRecord;
 
-/// Which requests of a sort hold the text.
+/// Which requests of a group contain the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fits {
-    /// Every one.
+    /// All of them.
     All,
-    /// Those with a fitting sector.
+    /// Those with a matching sector.
     BySector,
-    /// None can.
+    /// None of them.
     None,
 }
 
-/// A text that is looked for in the requests of one batch.
+/// A text to search for in the requests of one batch.
 pub(super) struct Words<'a> {
     text: &'a str,
     accounting: Option<&'a Accounting>,
-    /// Words before and after the sector. A task is called as it was at its first request of the batch.
-    known: HashMap<(Kind, DeviceNumber, u32), (Fits, [String; 2])>,
+    /// Words before and after the sector. A task has its name at the first request of the batch.
+    cache: HashMap<(Kind, DeviceNumber, u32), (Fits, [String; 2])>,
     buffer: String,
 }
 
 impl<'a> Words<'a> {
     pub(super) fn new(text: &'a str, accounting: Option<&'a Accounting>) -> Words<'a> {
-        Words { text, accounting, known: HashMap::new(), buffer: String::new() }
+        Words { text, accounting, cache: HashMap::new(), buffer: String::new() }
     }
 
-    /// Of requests of that kind, device and thread, of which the first ended at that moment.
+    /// For requests of that kind, device and thread; the first ended at `at_ns`.
     pub(super) fn fit(&mut self, of: (Kind, DeviceNumber, u32), at_ns: u64) -> Fits {
         self.words(of, at_ns).0
     }
@@ -58,8 +58,8 @@ impl<'a> Words<'a> {
     }
 
     fn words(&mut self, of: (Kind, DeviceNumber, u32), at_ns: u64) -> &(Fits, [String; 2]) {
-        let Words { text, accounting, known, .. } = self;
-        known.entry(of).or_insert_with(|| {
+        let Words { text, accounting, cache, .. } = self;
+        cache.entry(of).or_insert_with(|| {
             let (kind, device, tid) = of;
             let task = accounting.map(|accounting| accounting.who(tid, at_ns).to_string()).unwrap_or_default();
             let before = format!("{kind} {device} ").to_lowercase();
@@ -69,12 +69,12 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Whether `before`, any digits and `after` hold the text.
+/// Whether `before`, any digits and `after` together contain the text.
 fn fits(text: &str, before: &str, after: &str) -> Fits {
     if before.contains(text) || after.contains(text) {
         return Fits::All;
     }
-    // What holds digits of the sector begins with them, or with the end of what is before, which is a blank.
+    // A match with digits of the sector begins with them, or with the end of `before`, which is a space.
     let begins = std::iter::once(0).chain(text.match_indices(' ').map(|(at, _)| at + 1));
     let by_sector = begins.filter(|&at| before.ends_with(&text[..at])).any(|at| {
         let rest = text[at..].trim_start_matches(|letter: char| letter.is_ascii_digit());
@@ -88,7 +88,7 @@ mod tests {
     use super::{Fits, fits};
 
     #[test]
-    fn a_text_fits_by_what_is_around_the_sector_or_by_its_digits() {
+    fn a_text_matches_around_the_sector_or_by_its_digits() {
         let check = |text: &str, expected: Fits| assert_eq!(fits(text, "w 8,0 ", " fio/12"), expected, "{text}");
         for text in ["w", "8,0", "w 8,0", "fio", "fio/12", "12", " ", "0 "] {
             check(text, Fits::All);

@@ -1,4 +1,4 @@
-//! Where a flight recorder lives: one directory for the ring and the kept runs, marked as ours, one recorder at a time.
+//! The directory of a flight recorder: the ring and the kept runs, with a marker, for one recorder at a time.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -8,13 +8,13 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::ui::failure::Failure;
 
-/// The marker: proof that a directory is a flight recorder's. It holds the recorder's process id.
+/// The marker of a flight recorder's directory. It holds the recorder's pid.
 const MARKER: &str = "flight-recorder";
 /// The slices that are being written.
 const RING: &str = "ring";
-/// Begin of the name of the ring of a recorder that did not end in an orderly way.
+/// Name prefix of the ring of a recorder that did not end cleanly.
 const LEFT: &str = "ring-left-";
-/// Begin of the name of a run that is not finished.
+/// Name prefix of an unfinished run.
 const UNFINISHED: &str = "unfinished-";
 
 /// The directory, held by this process.
@@ -25,29 +25,29 @@ pub struct FlightDirectory {
 }
 
 impl FlightDirectory {
-    /// Takes a directory, which is a flight recorder's, or empty, or not there yet.
+    /// Takes a directory: a flight recorder's, an empty one, or one that does not exist yet.
     pub fn take(directory: &Path) -> Result<FlightDirectory, Failure> {
-        let said = |what: &'static str| {
+        let failed = |what: &'static str| {
             move |error: io::Error| Failure::machine(format_args!("{}: cannot {what}: {error}", directory.display()))
         };
-        fs::create_dir_all(directory).map_err(said("make it"))?;
+        fs::create_dir_all(directory).map_err(failed("create it"))?;
         let marker = directory.join(MARKER);
-        let is_empty = fs::read_dir(directory).map_err(said("list it"))?.next().is_none();
+        let is_empty = fs::read_dir(directory).map_err(failed("list it"))?.next().is_none();
         if !is_empty && !marker.exists() {
-            let problem = "is not empty, and no flight recorder's; name another directory with --out";
+            let problem = "is neither empty nor a flight recorder's directory; choose another with --out";
             return Err(Failure::usage(format_args!("{}: {problem}", directory.display())));
         }
         let lock = File::options().read(true).write(true).create(true).truncate(false).open(&marker);
-        let lock = lock.map_err(said("write its marker"))?;
+        let lock = lock.map_err(failed("write its marker"))?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             let pid = holder(&lock).map_or(String::new(), |pid| format!(" (process {pid})"));
-            let remedy = "stop that one, or name another directory with --out";
+            let remedy = "stop it, or choose another directory with --out";
             return Err(Failure::machine(format_args!(
-                "{}: another flight recorder{pid} writes here; {remedy}",
+                "{}: in use by another flight recorder{pid}; {remedy}",
                 directory.display()
             )));
         }
-        sign(&lock).map_err(said("write its marker"))?;
+        sign(&lock).map_err(failed("write its marker"))?;
         Ok(FlightDirectory { directory: directory.to_owned(), _lock: lock })
     }
 
@@ -60,31 +60,31 @@ impl FlightDirectory {
     pub fn fresh_ring(&self) -> Result<PathBuf, Failure> {
         let ring = self.directory.join(RING);
         let made = remove(&ring).and_then(|()| fs::create_dir(&ring));
-        made.map_err(|error| Failure::machine(format_args!("{}: cannot make it: {error}", ring.display())))?;
+        made.map_err(|error| Failure::machine(format_args!("{}: cannot create: {error}", ring.display())))?;
         Ok(ring)
     }
 
     /// Removes the ring.
     pub fn remove_ring(&self) -> Result<(), Failure> {
         let ring = self.directory.join(RING);
-        remove(&ring).map_err(|error| Failure::machine(format_args!("{}: cannot remove it: {error}", ring.display())))
+        remove(&ring).map_err(|error| Failure::machine(format_args!("{}: cannot remove: {error}", ring.display())))
     }
 
-    /// Takes the ring of a recorder that was killed out of the way, and removes what it had begun to keep, which the ring
-    /// still holds. Gives the directories of such rings, those that an earlier start did not come to keep included.
+    /// Moves the ring of a killed recorder aside, and removes its unfinished runs, which the ring still holds. Returns all
+    /// rings moved aside, including those of earlier starts.
     pub fn left_rings(&self) -> Result<Vec<PathBuf>, Failure> {
-        let said = |path: &Path, error: io::Error| Failure::machine(format_args!("{}: {error}", path.display()));
+        let failed = |path: &Path, error: io::Error| Failure::machine(format_args!("{}: {error}", path.display()));
         let ring = self.directory.join(RING);
         if ring.exists() {
             let unused = (1..).map(|number| self.directory.join(format!("{LEFT}{number}")));
             let left = unused.into_iter().find(|path| !path.exists()).expect("some number is unused");
-            fs::rename(&ring, &left).map_err(|error| said(&ring, error))?;
+            fs::rename(&ring, &left).map_err(|error| failed(&ring, error))?;
         }
         let mut rings = Vec::new();
         for name in self.names() {
             let path = self.directory.join(&name);
             if name.starts_with(UNFINISHED) {
-                remove(&path).map_err(|error| said(&path, error))?;
+                remove(&path).map_err(|error| failed(&path, error))?;
             } else if name.starts_with(LEFT) {
                 rings.push(path);
             }
@@ -93,15 +93,15 @@ impl FlightDirectory {
         Ok(rings)
     }
 
-    /// Where a run is put together that will bear that name.
+    /// The directory in which a run of that name is put together.
     pub fn unfinished(&self, name: &str) -> PathBuf {
         self.directory.join(format!("{UNFINISHED}{name}"))
     }
 
-    /// Size of all kept runs.
+    /// Total size of the kept runs.
     pub fn kept_bytes(&self) -> u64 {
-        let is_ours = |name: &str| name == MARKER || name == RING || name.starts_with(LEFT);
-        let is_kept = |name: &String| !is_ours(name) && !name.starts_with(UNFINISHED);
+        let is_internal = |name: &str| name == MARKER || name == RING || name.starts_with(LEFT);
+        let is_kept = |name: &String| !is_internal(name) && !name.starts_with(UNFINISHED);
         self.names().iter().filter(|name| is_kept(name)).map(|name| bytes_of(&self.directory.join(name))).sum()
     }
 
@@ -111,7 +111,7 @@ impl FlightDirectory {
     }
 }
 
-/// Removes a directory, which need not be there.
+/// Removes a directory if it exists.
 pub fn remove(directory: &Path) -> io::Result<()> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -154,11 +154,11 @@ mod tests {
     use super::{FlightDirectory, slices_in};
 
     #[test]
-    fn a_directory_of_somebody_else_is_refused_and_left_alone() {
+    fn a_foreign_directory_is_refused_and_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("ring")).unwrap();
         let refused = FlightDirectory::take(folder.path()).unwrap_err().to_string();
-        assert!(refused.contains("no flight recorder's"), "{refused}");
+        assert!(refused.contains("neither empty nor a flight recorder's"), "{refused}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
@@ -177,7 +177,7 @@ mod tests {
         fs::create_dir(place.unfinished("x")).unwrap();
         drop(place);
 
-        // A program that another test has just started holds our lock too, until it has become itself.
+        // A process that another test forks holds the lock until it execs.
         let begin = Instant::now();
         let place = loop {
             match FlightDirectory::take(&directory) {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kept_runs_are_weighed_and_nothing_else() {
+    fn only_kept_runs_count_toward_the_size() {
         let folder = tempfile::tempdir().unwrap();
         let place = FlightDirectory::take(folder.path()).unwrap();
         for (name, bytes) in [("ring", 100), ("2026-11-21T0703-stall", 20), ("unfinished-x", 1000), ("kept-by-me", 3)] {

@@ -1,4 +1,4 @@
-//! `--on-stall-exec`: a program that is told of each kept run.
+//! `--on-stall-exec`: a program that is started for each kept run.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,16 @@ use std::thread;
 
 use crate::ui::failure::Failure;
 
-/// A program that is there and can be started.
+/// A program that exists and can be started.
 #[derive(Debug)]
 pub struct Hook {
     program: PathBuf,
-    /// How many are being started: their disk may stall, too.
+    /// Programs being started: their disk may stall as well.
     starting: Arc<AtomicUsize>,
 }
 
 impl Hook {
-    /// Finds the program: a path, or a name in `PATH`. It is one program and no command line, because no shell is there
-    /// to take words apart.
+    /// Finds the program: a path, or a name in `PATH`. It is a program, not a command line: no shell parses it.
     pub fn find(program: &OsStr) -> Result<Hook, Failure> {
         let shown = program.to_string_lossy();
         let is_path = program.as_encoded_bytes().contains(&b'/');
@@ -34,24 +33,24 @@ impl Hook {
             return Ok(Hook { program: found.clone(), starting: Arc::default() });
         }
         let why = match candidates.iter().any(|path| path.is_file()) {
-            true => "it may not be executed",
+            true => "it is not executable",
             false if shown.contains(char::is_whitespace) => {
-                "it is one program, without arguments; put a command line into a script"
+                "the program takes no arguments; put a command line into a script"
             }
-            false if is_path => "there is no such file",
-            false => "it is in no directory of PATH",
+            false if is_path => "no such file",
+            false => "not found in PATH",
         };
         Err(Failure::usage(format_args!("--on-stall-exec: cannot start '{shown}': {why}")))
     }
 
-    /// Starts it, and goes on. The kept run's directory is its only argument and in `STALLSCOPE_RUN`; why it was kept is
-    /// in `STALLSCOPE_REASON`. A failure is told.
-    pub fn start(&self, run: &Path, reason: &str, tell: &Sender<String>) {
+    /// Starts the program in the background. The kept run's directory is its only argument, also in `STALLSCOPE_RUN`;
+    /// `STALLSCOPE_REASON` holds the reason. A failure is sent to `complaints`.
+    pub fn start(&self, run: &Path, reason: &str, complaints: &Sender<String>) {
         let mut command = Command::new(&self.program);
-        // Standard output may belong to a JSON document.
+        // Standard output may be reserved for a JSON document.
         command.arg(run).env("STALLSCOPE_RUN", run).env("STALLSCOPE_REASON", reason);
         command.stdin(Stdio::null()).stdout(std::io::stderr());
-        let (program, complain, starting) = (self.program.clone(), tell.clone(), Arc::clone(&self.starting));
+        let (program, complain, starting) = (self.program.clone(), complaints.clone(), Arc::clone(&self.starting));
         starting.fetch_add(1, Ordering::Relaxed);
         let body = move || {
             let child = command.spawn();
@@ -65,11 +64,11 @@ impl Hook {
         };
         if let Err(error) = thread::Builder::new().name("on-stall-exec".into()).spawn(body) {
             self.starting.fetch_sub(1, Ordering::Relaxed);
-            let _ = tell.send(format!("--on-stall-exec: cannot start a thread: {error}"));
+            let _ = complaints.send(format!("--on-stall-exec: cannot start a thread: {error}"));
         }
     }
 
-    /// Whether one is still being started. Once it is, it goes on without us.
+    /// Whether a program is still being started. Once started, it runs independently.
     pub fn is_starting(&self) -> bool {
         self.starting.load(Ordering::Relaxed) > 0
     }
@@ -91,11 +90,11 @@ mod tests {
     fn a_program_is_found_or_refused_with_a_remedy() {
         assert!(Hook::find(OsStr::new("true")).is_ok());
         for (program, why) in [
-            ("/nonexistent/program", "there is no such file"),
-            ("no-such-program-here", "it is in no directory of PATH"),
-            ("logger -t stall", "it is one program, without arguments"),
-            ("/etc/passwd", "it may not be executed"),
-            ("", "in no directory of PATH"),
+            ("/nonexistent/program", "no such file"),
+            ("no-such-program-here", "not found in PATH"),
+            ("logger -t stall", "the program takes no arguments"),
+            ("/etc/passwd", "it is not executable"),
+            ("", "not found in PATH"),
         ] {
             let refused = Hook::find(OsStr::new(program)).unwrap_err().to_string();
             assert!(refused.contains(why), "{refused}");
@@ -103,10 +102,10 @@ mod tests {
     }
 
     #[test]
-    fn its_failure_is_told() {
-        let (tell, told) = channel();
-        Hook::find(OsStr::new("false")).unwrap().start("/tmp".as_ref(), "a stall", &tell);
-        let text = told.recv_timeout(Duration::from_secs(60)).unwrap();
+    fn its_failure_is_reported() {
+        let (complain, complaints) = channel();
+        Hook::find(OsStr::new("false")).unwrap().start("/tmp".as_ref(), "a stall", &complain);
+        let text = complaints.recv_timeout(Duration::from_secs(60)).unwrap();
         assert!(text.contains("/false ended with exit status: 1"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! Keeps runs: slices are joined beside the recording, which goes on.
+//! Keeping runs: joins slices in the background while recording continues.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,46 +15,46 @@ use super::directory::{self, FlightDirectory};
 use crate::recording::run_directory;
 use crate::ui::failure::Failure;
 
-/// Space beside the run itself that must be free before one is kept.
-const AIR_BYTES: u64 = 8 << 20;
+/// Free space that must remain besides a kept run.
+const HEADROOM_BYTES: u64 = 8 << 20;
 
-/// Something to be kept.
+/// A run to keep.
 pub struct Job {
-    /// One word for it, which names the run.
+    /// One word that names the run.
     pub word: String,
-    /// Why it is kept.
+    /// The reason.
     pub reason: String,
-    /// Its slices, opened, so that they are there also when the ring has moved on; oldest first.
+    /// Its slices, opened so that they stay readable when the ring moves on; oldest first.
     pub slices: Vec<Run>,
-    /// What they take on the disk.
+    /// Their size on disk.
     pub bytes: u64,
-    /// A directory to be removed afterwards.
+    /// A directory to remove afterwards.
     pub remove: Option<PathBuf>,
 }
 
-/// What became of it.
+/// The result of a job.
 pub struct Outcome {
-    /// Why it was to be kept.
+    /// The reason.
     pub reason: String,
-    /// The run's directory and size; or why there is none.
+    /// The run's directory and size, or why it was not kept.
     pub run: Result<(PathBuf, u64), String>,
-    /// What is missing in it.
+    /// What is missing in it, if anything.
     pub remark: Option<String>,
 }
 
-/// The thread that keeps.
+/// The thread that keeps runs.
 pub struct Keeper {
     jobs: Sender<Job>,
     outcomes: Receiver<Outcome>,
     thread: JoinHandle<()>,
-    under_way: usize,
+    pending: usize,
 }
 
 impl Keeper {
-    /// Keeps runs in `flight_directory` up to `limit_bytes` of all of them together.
+    /// Keeps runs in `flight_directory`, up to `limit_bytes` in total.
     pub fn start(flight_directory: Arc<FlightDirectory>, limit_bytes: u64) -> Result<Keeper, Failure> {
         let (jobs, todo) = channel::<Job>();
-        let (tell, outcomes) = channel();
+        let (report, outcomes) = channel();
         let keep = move || {
             for job in todo {
                 let reason = job.reason.clone();
@@ -65,29 +65,29 @@ impl Keeper {
                 };
                 let removed = remove.map_or(Ok(()), |directory| directory::remove(&directory));
                 let remark = remark.or(removed.err().map(|error| format!("an old ring cannot be removed: {error}")));
-                let _ = tell.send(Outcome { reason, run, remark });
+                let _ = report.send(Outcome { reason, run, remark });
             }
         };
         let thread = std::thread::Builder::new().name("keeper".into()).spawn(keep);
         let thread = thread.map_err(|error| Failure::machine(format_args!("cannot start a thread: {error}")))?;
-        Ok(Keeper { jobs, outcomes, thread, under_way: 0 })
+        Ok(Keeper { jobs, outcomes, thread, pending: 0 })
     }
 
-    /// Keeps something, after what it was told before.
+    /// Queues a job.
     pub fn keep(&mut self, job: Job) {
-        self.under_way += usize::from(self.jobs.send(job).is_ok());
+        self.pending += usize::from(self.jobs.send(job).is_ok());
     }
 
-    /// What was kept since the last look.
+    /// The jobs completed since the last call.
     pub fn outcomes(&mut self) -> Vec<Outcome> {
         let outcomes: Vec<Outcome> = self.outcomes.try_iter().collect();
-        self.under_way -= outcomes.len();
+        self.pending -= outcomes.len();
         outcomes
     }
 
-    /// Whether nothing is to be kept any more.
+    /// Whether no job is pending.
     pub fn is_idle(&self) -> bool {
-        self.under_way == 0 || self.thread.is_finished()
+        self.pending == 0 || self.thread.is_finished()
     }
 }
 
@@ -105,20 +105,20 @@ fn keep(
         let (kept, limit) = (Bytes(kept_bytes), Bytes(limit_bytes));
         let directory = directory.display();
         return Err(format!(
-            "it takes up to {}, and the kept runs in {directory} take {kept} of {limit} (--keep-size); remove some",
+            "it needs up to {}, and the kept runs in {directory} take {kept} of {limit} (--keep-size); remove some",
             Bytes(job.bytes)
         ));
     }
     let free_bytes = free_bytes(directory).unwrap_or(u64::MAX);
-    if free_bytes < job.bytes.saturating_add(AIR_BYTES) {
+    if free_bytes < job.bytes.saturating_add(HEADROOM_BYTES) {
         return Err(format!(
-            "{} are free on the disk of {}, and it takes up to {}",
+            "{} are free on the disk of {}, and it needs up to {}",
             Bytes(free_bytes),
             directory.display(),
             Bytes(job.bytes)
         ));
     }
-    // The newest look at mounts and devices: what stalled last was there then.
+    // The newest view of mounts and devices includes what stalled last.
     let description = RunDescription { started: first.description().started, ..last.description().clone() };
     let path = run_directory::unused(directory, &job.word);
     let unfinished = flight_directory.unfinished(&path.file_name().unwrap_or_default().to_string_lossy());

@@ -1,4 +1,4 @@
-//! What was kept: the keeper, who is told of it, and what was said.
+//! Kept runs: the keeper, the hook, and the log of both.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,34 +14,34 @@ pub struct KeptRuns {
     hook: Option<Hook>,
     complain: Sender<String>,
     complaints: Receiver<String>,
-    /// What was told so far.
-    pub told: KeptLog,
+    /// What was kept so far.
+    pub log: KeptLog,
 }
 
 impl KeptRuns {
-    /// Keeps by `keeper`, and starts `hook` for each run that is kept.
+    /// Keeps runs with `keeper` and starts `hook` for each.
     pub fn new(keeper: Keeper, hook: Option<Hook>, directory: PathBuf) -> KeptRuns {
         let (complain, complaints) = channel();
-        KeptRuns { keeper, hook, complain, complaints, told: KeptLog::new(directory) }
+        KeptRuns { keeper, hook, complain, complaints, log: KeptLog::new(directory) }
     }
 
-    /// Keeps something.
+    /// Queues a job.
     pub fn keep(&mut self, job: Job) {
         self.keeper.keep(job);
     }
 
-    /// Whether nothing is to be kept any more, and nobody to be told of it.
+    /// Whether no job and no hook is pending.
     pub fn is_idle(&self) -> bool {
         self.keeper.is_idle() && self.hook.as_ref().is_none_or(|hook| !hook.is_starting())
     }
 
-    /// Tells what was kept since the last time, and starts the hook for it.
-    pub fn tell(&mut self, screen: &Screen) {
+    /// Reports what was kept since the last call, and starts the hook for it.
+    pub fn report(&mut self, screen: &Screen) {
         for outcome in self.keeper.outcomes() {
             if let (Some(hook), Ok((path, _))) = (&self.hook, &outcome.run) {
                 hook.start(path, &outcome.reason, &self.complain);
             }
-            self.told.outcome(outcome, screen);
+            self.log.outcome(outcome, screen);
         }
         for complaint in self.complaints.try_iter() {
             screen.warning(&complaint);

@@ -1,59 +1,59 @@
-//! When to keep the ring: not too often, and with some time after what happened. Pure: the time is passed in.
+//! When to keep the ring: not too often, and with some time after the trigger. Pure: the time is passed in.
 
 use condition::Level;
 
-/// Reasons that are told of one keeping; more are counted.
+/// Reasons listed per keeping; more are counted.
 const REASONS: usize = 8;
 
-/// Something that asks for keeping.
+/// A reason to keep the ring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trigger {
     /// When, on the monotonic clock.
     pub at_ns: u64,
-    /// One word for it, which names the kept run.
+    /// One word that names the kept run.
     pub word: String,
     /// What was seen.
     pub reason: String,
-    /// A person asked, whom no least time between two holds back.
+    /// Requested by a user; the minimum interval does not apply.
     pub by_hand: bool,
 }
 
-/// A keeping that was decided on.
+/// A decision to keep the ring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keeping {
     /// Its first trigger.
     pub first: Trigger,
-    /// What the later ones saw.
+    /// Reasons of later triggers.
     pub also: Vec<String>,
-    /// Later ones that are not among those.
+    /// Later triggers that are only counted.
     pub further: u64,
-    /// When the time after is over, on the monotonic clock.
+    /// End of the time after the trigger, on the monotonic clock.
     pub until_ns: u64,
 }
 
 /// What becomes of a trigger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// The ring is kept when the time after is over.
+    /// The ring is kept once the time after the trigger is over.
     Keep,
-    /// It happened within the time after another, and is kept with it.
+    /// It happened within the time after an earlier trigger, and is kept with it.
     Joins,
-    /// The last keeping was too short a time ago; how long it is until the next may come.
+    /// The last keeping was too recent; the time until the next is allowed.
     TooSoon {
         /// Nanoseconds.
         left_ns: u64,
     },
 }
 
-/// How a condition on counters stands.
+/// State of a condition on counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Standing {
     /// It does not hold.
     #[default]
     Off,
-    /// It holds, and nothing was kept for it yet.
+    /// It holds, and nothing has been kept for it yet.
     Waiting,
-    /// It holds, and was kept: nothing more comes of it before it has ended.
+    /// It holds and was kept: it is not kept again until it has ended.
     Kept,
 }
 
@@ -69,21 +69,21 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// Keeps `after_ns` of what follows a trigger, and lets at least `every_ns` pass between two.
+    /// Keeps `after_ns` after a trigger, with at least `every_ns` between two.
     pub fn new(after_ns: u64, every_ns: u64, conditions: usize) -> Limiter {
         let standings = vec![Standing::Off; conditions];
         Limiter { after_ns, every_ns, last_ns: None, pending: None, standings, too_soon: 0 }
     }
 
-    /// Something happened.
+    /// Decides on a trigger.
     pub fn trigger(&mut self, trigger: Trigger) -> Verdict {
         let verdict = self.decide(trigger);
         self.too_soon += u64::from(matches!(verdict, Verdict::TooSoon { .. }));
         verdict
     }
 
-    /// A condition on counters holds, or does not. While it holds, one keeping comes of it: at once, or when it is no
-    /// longer too soon. The verdict is given when there is something new to say.
+    /// Updates a condition on counters. While it holds, the ring is kept once: at once, or as soon as it is no longer too
+    /// soon. Returns a verdict only if it is new.
     pub fn level(&mut self, level: &Level, word: &str, at_ns: u64) -> Option<(Trigger, Verdict)> {
         let standing = self.standings[level.condition];
         let Some(reason) = level.reason.clone() else {
@@ -104,12 +104,12 @@ impl Limiter {
         Some((trigger, verdict))
     }
 
-    /// The keeping whose time after is over.
+    /// The keeping that is due.
     pub fn due(&mut self, now_ns: u64) -> Option<Keeping> {
         self.pending.take_if(|pending| pending.until_ns <= now_ns)
     }
 
-    /// The keeping that still waits, however long.
+    /// The keeping that is pending, due or not.
     pub fn rest(&mut self) -> Option<Keeping> {
         self.pending.take()
     }
@@ -149,8 +149,8 @@ mod tests {
         Trigger { at_ns, word: "stall".into(), reason: format!("at {at_ns}"), by_hand }
     }
 
-    /// A trigger for each `!` (by hand: `S`), a tick of 1 ns for each letter; `k`, `j`, `x` for what becomes of it, `K`
-    /// where something is due.
+    /// A trigger for each `!` (by hand: `S`), a tick of 1 ns for each letter; `k`, `j`, `x` for its verdict, `K` where a
+    /// keeping is due.
     fn check(after_ns: u64, every_ns: u64, events: &str, expected: &str) {
         let mut limiter = Limiter::new(after_ns, every_ns, 0);
         let mut line = String::new();
@@ -180,12 +180,12 @@ mod tests {
     }
 
     #[test]
-    fn a_person_need_not_wait() {
+    fn a_manual_trigger_ignores_the_interval() {
         check(2, 9, "!..S.!.S......", "k.Kk.x.k.K....");
     }
 
     #[test]
-    fn what_joins_is_told_up_to_a_number() {
+    fn joined_reasons_are_listed_up_to_a_number() {
         let mut limiter = Limiter::new(100, 0, 0);
         for at_ns in 0..20 {
             let _ = limiter.trigger(trigger(at_ns, false));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_that_goes_on_is_kept_once_and_not_forgotten_when_it_was_too_soon() {
+    fn a_lasting_condition_is_kept_once_also_after_it_came_too_soon() {
         let mut limiter = Limiter::new(0, 10, 1);
         let mut at = |at_ns: u64, holds: bool| {
             let level = Level { condition: 0, reason: holds.then(|| "pressure".to_owned()) };
@@ -206,12 +206,12 @@ mod tests {
         };
         assert_eq!(at(0, true), Some(Verdict::Keep));
         assert_eq!(at(1, true), None);
-        assert_eq!(at(40, true), None, "it has gone on all the time");
+        assert_eq!(at(40, true), None, "it has held all the time");
         assert_eq!(at(41, false), None);
         assert_eq!(at(42, true), Some(Verdict::Keep));
         assert_eq!(at(43, false), None);
         assert_eq!(at(44, true), Some(Verdict::TooSoon { left_ns: 8 }));
-        assert_eq!(at(45, true), None, "told once");
-        assert_eq!(at(52, true), Some(Verdict::Keep), "still there when its time has come");
+        assert_eq!(at(45, true), None, "reported once");
+        assert_eq!(at(52, true), Some(Verdict::Keep), "still holds when the interval is over");
     }
 }

@@ -1,4 +1,4 @@
-//! What a flight recorder says.
+//! Messages of the flight recorder.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,12 +14,12 @@ use super::limiter::{Keeping, Trigger, Verdict};
 use super::ring::{Extent, Figures};
 use crate::ui::screen::Screen;
 
-/// Stalls that are told of one keeping.
-const TOLD_JOINS: u32 = 3;
-/// Time between two words of stalls that come too soon.
+/// Joined stalls reported per keeping.
+const REPORTED_JOINS: u32 = 3;
+/// Minimum time between messages about stalls that come too soon.
 const TOO_SOON_EVERY_NS: u64 = 60_000_000_000;
 
-/// What it is going to do.
+/// The message at the start.
 pub fn begin(directory: &Path, args: &FlightArgs, extent: Extent) -> String {
     let conditions: Vec<String> = args.on_stall.iter().map(|condition| printable(&condition.to_string())).collect();
     let on = match conditions.is_empty() {
@@ -27,7 +27,7 @@ pub fn begin(directory: &Path, args: &FlightArgs, extent: Extent) -> String {
         false => format!("{}, and ", conditions.join(", ")),
     };
     format!(
-        "keeping the last {} (at most {}) in {}; kept as a run on {on}SIGUSR1 (kill -USR1 {})",
+        "keeping the last {} (at most {}) in {}; saved as a run on {on}SIGUSR1 (kill -USR1 {})",
         Nanoseconds(extent.ring_ns),
         Bytes(extent.ring_bytes),
         directory.display(),
@@ -35,18 +35,18 @@ pub fn begin(directory: &Path, args: &FlightArgs, extent: Extent) -> String {
     )
 }
 
-/// Says what becomes of triggers, and not of each in a storm of them.
+/// Messages about triggers, limited in a storm.
 #[derive(Debug, Default)]
-pub struct Chatter {
+pub struct TriggerMessages {
     joined: u32,
-    /// When it was told that something came too soon, on the monotonic clock.
+    /// When a trigger that came too soon was last reported, on the monotonic clock.
     too_soon_ns: Option<u64>,
-    untold: u64,
+    unreported: u64,
 }
 
-impl Chatter {
-    /// What to say; nothing where enough was said.
-    pub fn say(&mut self, trigger: &Trigger, verdict: &Verdict, now_ns: u64) -> Option<String> {
+impl TriggerMessages {
+    /// The message for a trigger; `None` if the limit is reached.
+    pub fn message(&mut self, trigger: &Trigger, verdict: &Verdict, now_ns: u64) -> Option<String> {
         let reason = printable(&trigger.reason);
         match verdict {
             Verdict::Keep => {
@@ -55,27 +55,27 @@ impl Chatter {
             }
             Verdict::Joins => {
                 self.joined = self.joined.saturating_add(1);
-                (self.joined <= TOLD_JOINS).then(|| format!("to be kept with it: {reason}"))
+                (self.joined <= REPORTED_JOINS).then(|| format!("to be kept with it: {reason}"))
             }
             Verdict::TooSoon { left_ns } => {
-                let told_ns = self.too_soon_ns.unwrap_or(0);
-                if self.too_soon_ns.is_some() && now_ns.saturating_sub(told_ns) < TOO_SOON_EVERY_NS {
-                    self.untold += 1;
+                let reported_ns = self.too_soon_ns.unwrap_or(0);
+                if self.too_soon_ns.is_some() && now_ns.saturating_sub(reported_ns) < TOO_SOON_EVERY_NS {
+                    self.unreported += 1;
                     return None;
                 }
                 self.too_soon_ns = Some(now_ns);
-                let before = match std::mem::take(&mut self.untold) {
+                let before = match std::mem::take(&mut self.unreported) {
                     0 => String::new(),
-                    untold => format!("; {untold} more since the last time"),
+                    unreported => format!("; {unreported} more since the last message"),
                 };
                 let left = Nanoseconds(*left_ns);
-                Some(format!("not kept, because it is too soon (for another {left}, --keep-every{before}): {reason}"))
+                Some(format!("not kept: too soon (for another {left}, --keep-every{before}): {reason}"))
             }
         }
     }
 }
 
-/// Why something is kept, in one line.
+/// The reasons of a keeping in one line.
 pub fn reasons(keeping: &Keeping) -> String {
     let mut text = printable(&keeping.first.reason);
     let others = keeping.also.len() as u64 + keeping.further;
@@ -85,7 +85,7 @@ pub fn reasons(keeping: &Keeping) -> String {
     text
 }
 
-/// What was told so far, for the end.
+/// What was kept so far, for the final summary.
 pub struct KeptLog {
     directory: PathBuf,
     kept: Vec<(PathBuf, String, u64)>,
@@ -93,17 +93,17 @@ pub struct KeptLog {
 }
 
 impl KeptLog {
-    /// Nothing yet.
+    /// An empty log.
     pub fn new(directory: PathBuf) -> KeptLog {
         KeptLog { directory, kept: Vec::new(), not_kept: Vec::new() }
     }
 
-    /// What a progress line says.
-    pub fn in_short(&self, lasted: Duration) -> String {
+    /// The progress line.
+    pub fn progress(&self, lasted: Duration) -> String {
         format!("recording for {}, {} kept", Nanoseconds(lasted.as_secs() * 1_000_000_000), self.kept.len())
     }
 
-    /// Tells what was kept, or why not.
+    /// Logs and reports what was kept, or why not.
     pub fn outcome(&mut self, outcome: Outcome, screen: &Screen) {
         match outcome.run {
             Ok((path, bytes)) => {
@@ -120,7 +120,7 @@ impl KeptLog {
         }
     }
 
-    /// The last words.
+    /// Prints the final summary.
     pub fn end(&self, ring: Figures, too_soon: u64, json: bool, screen: &Screen) {
         if json {
             return screen.json(&self.document(ring, too_soon));
@@ -135,7 +135,7 @@ impl KeptLog {
             (too_soon, "stalls came too soon to be kept"),
             (self.not_kept.len() as u64, "could not be kept"),
             (ring.shortened, "slices were shortened"),
-            (ring.dropped_early, "slices went early"),
+            (ring.dropped_early, "slices were deleted early"),
             (ring.skipped, "slices could not be written"),
             (ring.lost_rows, "rows were lost"),
         ];
@@ -165,19 +165,25 @@ impl KeptLog {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chatter, Trigger, Verdict};
+    use super::{Trigger, TriggerMessages, Verdict};
 
     #[test]
-    fn a_storm_of_stalls_is_told_in_a_few_lines() {
-        let mut chatter = Chatter::default();
+    fn a_storm_of_stalls_is_reported_in_a_few_lines() {
+        let mut messages = TriggerMessages::default();
         let trigger = Trigger { at_ns: 0, word: "stall".into(), reason: "a\x1b[31m stall".into(), by_hand: false };
-        let mut say = |verdict, now_ns| chatter.say(&trigger, &verdict, now_ns);
-        assert!(say(Verdict::Keep, 0).is_some_and(|text| text.starts_with("to be kept: a") && !text.contains('\x1b')));
-        assert_eq!((0..100).filter_map(|now_ns| say(Verdict::Joins, now_ns)).count(), 3);
+        let mut message = |verdict, now_ns| messages.message(&trigger, &verdict, now_ns);
+        assert!(
+            message(Verdict::Keep, 0).is_some_and(|text| text.starts_with("to be kept: a") && !text.contains('\x1b'))
+        );
+        assert_eq!((0..100).filter_map(|now_ns| message(Verdict::Joins, now_ns)).count(), 3);
         let too_soon = || Verdict::TooSoon { left_ns: 5_000_000_000 };
-        let told: Vec<String> = (0..180).filter_map(|second| say(too_soon(), second * 1_000_000_000)).collect();
-        assert_eq!(told.len(), 3);
-        assert!(told[2].contains("(for another 5.00 s, --keep-every; 59 more since the last time)"), "{}", told[2]);
-        assert!(say(Verdict::Keep, 0).is_some() && say(Verdict::Joins, 0).is_some());
+        let reported: Vec<String> = (0..180).filter_map(|second| message(too_soon(), second * 1_000_000_000)).collect();
+        assert_eq!(reported.len(), 3);
+        assert!(
+            reported[2].contains("(for another 5.00 s, --keep-every; 59 more since the last message)"),
+            "{}",
+            reported[2]
+        );
+        assert!(message(Verdict::Keep, 0).is_some() && message(Verdict::Joins, 0).is_some());
     }
 }

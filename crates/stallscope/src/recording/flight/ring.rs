@@ -1,8 +1,8 @@
-//! The ring: a row of slices, each a small run that reads alone. The oldest goes when the ring is full.
+//! The ring: a row of slices, each a small run that can be read alone. When the ring is full, the oldest is deleted.
 //!
-//! Nothing here waits for the disk, and nothing of the disk ends the recorder. A slice is written without syncs: what a
-//! killed program has written is there, and a recorder that waited for the disk would stall with it. What cannot be
-//! written makes slices shorter, makes the oldest go earlier, or is skipped; each is counted and told.
+//! Nothing here waits for the disk, and no disk error ends the recorder. A slice is written without syncs: what a killed
+//! program has written survives, and a recorder that waited for the disk would stall with it. If the disk is full, slices
+//! get shorter, the oldest are deleted earlier, or a slice is skipped; each case is counted and reported.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -17,19 +17,19 @@ use model::time::Moment;
 
 use crate::recording::sink::Sink;
 
-/// Slices that a ring consists of, where they are not too short or too long by that.
+/// Slices in a ring, unless they would be too short or too long.
 const SLICES: u64 = 10;
 const SHORTEST_SLICE_NS: u64 = 5_000_000_000;
 const LONGEST_SLICE_NS: u64 = 60_000_000_000;
-/// How long after a slice could not begin it is tried again.
+/// Retry interval after a slice could not begin.
 const RETRY_NS: u64 = 10_000_000_000;
-/// Space that a slice holds back for its own orderly end.
+/// Space that a slice reserves to close cleanly.
 const RESERVE_BYTES: u64 = 256 << 10;
 
-/// A disk with less free space is full: no slice may be able to begin.
+/// A disk with less free space counts as full: a slice may be unable to begin.
 const FULL_BELOW_BYTES: u64 = 4 << 20;
 
-/// How much is held.
+/// The size of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     /// Time.
@@ -39,18 +39,18 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Time that a slice spans.
+    /// Duration of a slice.
     pub fn slice_ns(&self) -> u64 {
         (self.ring_ns / SLICES).clamp(SHORTEST_SLICE_NS, LONGEST_SLICE_NS)
     }
 
-    /// Space after which a slice ends earlier.
+    /// Size at which a slice ends early.
     fn slice_bytes(&self) -> u64 {
         self.ring_bytes / SLICES
     }
 }
 
-/// A slice that is complete.
+/// A complete slice.
 #[derive(Debug, Clone)]
 struct Slice {
     path: PathBuf,
@@ -62,12 +62,12 @@ struct Slice {
 #[derive(Debug, Default)]
 struct State {
     slices: VecDeque<Slice>,
-    /// The slice that is being written.
+    /// The slice being written.
     current: Option<Current>,
     rotations: u64,
-    /// When a slice could not begin.
+    /// When a slice last could not begin.
     failed_ns: Option<u64>,
-    /// Somebody opens the slices: none of them may be deleted.
+    /// Slices are being opened: none may be deleted.
     pinned: bool,
     news: Vec<String>,
     figures: Figures,
@@ -80,22 +80,22 @@ struct Current {
     in_trouble: bool,
 }
 
-/// What became of the ring so far.
+/// Counts since the ring began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Slices begun.
+    /// Slices started.
     pub slices: u64,
-    /// Slices that ended early because the disk, or their share of the ring's size, was full.
+    /// Slices that ended early because the disk or their share of the ring was full.
     pub shortened: u64,
-    /// Slices that went early, to stay within the ring's size or to make room on the disk.
+    /// Slices deleted early, to stay within the ring's size or to free disk space.
     pub dropped_early: u64,
-    /// Times that no slice could begin.
+    /// Failed attempts to begin a slice.
     pub skipped: u64,
-    /// Rows that came while there was none.
+    /// Rows lost while there was no slice.
     pub lost_rows: u64,
 }
 
-/// A look at the ring from outside of the archive thread.
+/// A view of the ring for other threads than the archive thread.
 #[derive(Clone)]
 pub struct RingView {
     state: Arc<Mutex<State>>,
@@ -116,13 +116,13 @@ impl RingView {
         }
     }
 
-    /// How often a slice has ended.
+    /// Slices that have ended.
     pub fn rotations(&self) -> u64 {
         self.lock().rotations
     }
 
-    /// Calls `look` with the complete slices' directories, oldest first, and what they hold together. None of them is
-    /// deleted meanwhile; what was opened stays readable afterwards.
+    /// Calls `look` with the directories of the complete slices, oldest first, and their total size. No slice is deleted
+    /// during the call; an opened slice stays readable afterwards.
     pub fn with_slices<T>(&self, look: impl FnOnce(&[PathBuf], u64) -> T) -> T {
         let mut state = self.lock();
         state.pinned = true;
@@ -134,12 +134,12 @@ impl RingView {
         seen
     }
 
-    /// What there is to tell since the last time.
+    /// Messages since the last call.
     pub fn news(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().news)
     }
 
-    /// Counts.
+    /// Counts so far.
     pub fn figures(&self) -> Figures {
         self.lock().figures
     }
@@ -161,8 +161,8 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Begins the first slice in `directory`. `describe` says what a slice is when it begins: mounts and devices change
-    /// during the weeks that a recorder is on.
+    /// Begins the first slice in `directory`. `describe` describes each slice when it begins: mounts and devices change while
+    /// a recorder runs for weeks.
     pub fn begin(
         directory: &Path,
         extent: Extent,
@@ -201,13 +201,13 @@ impl Ring {
         let mut state = self.view.lock();
         state.figures.slices = number;
         if state.failed_ns.take().is_some() {
-            state.news.push("recording goes on".to_owned());
+            state.news.push("recording continues".to_owned());
         }
         state.current = Some(Current { began_ns: now.monotonic_ns, bytes: 0, in_trouble: false });
         Ok(())
     }
 
-    /// Ends the current slice, in which everything was said. One that cannot be closed is still read as one that was cut off.
+    /// Ends the current slice. A slice that cannot be closed is read as cut off.
     fn end_slice(&mut self, now: Moment) {
         let Some(writer) = self.writer.take() else { return };
         self.written_bytes += writer.bytes_written();
@@ -220,12 +220,12 @@ impl Ring {
         state.figures.shortened += u64::from(early && full);
         let bytes = closed.as_ref().map_or(current.bytes, |closed| closed.bytes);
         if let Err(error) = closed {
-            state.news.push(format!("a slice of the ring is not whole: {error}"));
+            state.news.push(format!("a slice of the ring is incomplete: {error}"));
         }
         state.slices.push_back(Slice { path, bytes, ended_ns: now.monotonic_ns });
     }
 
-    /// Deletes what the ring no longer holds, and, to `make_room`, the oldest slice in any case: the newest matters more.
+    /// Deletes expired slices and, with `make_room`, at least the oldest: the newest matters more.
     fn trim(&mut self, now: Moment, make_room: bool) {
         let extent = self.view.extent;
         let mut state = self.view.lock();
@@ -244,7 +244,7 @@ impl Ring {
         }
         if removed.len() > old {
             if state.figures.dropped_early == 0 {
-                let text = "slices of the ring go before their time: more does not fit (--ring-size, or the disk)";
+                let text = "slices of the ring are deleted early: more do not fit (--ring-size, or the disk)";
                 state.news.push(text.to_owned());
             }
             state.figures.dropped_early += (removed.len() - old) as u64;
@@ -252,7 +252,7 @@ impl Ring {
         drop(state);
         for slice in removed {
             if let Err(error) = fs::remove_dir_all(&slice.path) {
-                self.view.lock().news.push(format!("{}: cannot be removed: {error}", slice.path.display()));
+                self.view.lock().news.push(format!("{}: cannot remove: {error}", slice.path.display()));
             }
         }
     }
@@ -267,7 +267,7 @@ impl Sink for Ring {
         self.writer.as_mut()
     }
 
-    /// Always whole: what is given up of a slice comes back with the next one.
+    /// Always whole: what a slice drops is recorded again in the next one.
     fn flush(&mut self, now: Moment) -> FlushState {
         if let Some(writer) = &mut self.writer {
             let flushed = writer.flush(now);
@@ -284,7 +284,7 @@ impl Sink for Ring {
         FlushState::Whole
     }
 
-    /// Nobody waits for a single second of a ring, and each flush costs.
+    /// Rare: a second more or less in the ring does not matter, and each flush costs.
     fn flush_every(&self) -> Duration {
         Duration::from_secs(5)
     }
@@ -299,7 +299,7 @@ impl Sink for Ring {
             let mut state = self.view.lock();
             state.figures.skipped += 1;
             if state.failed_ns.replace(now.monotonic_ns).is_none() {
-                state.news.push(format!("nothing can be recorded at present: {error}"));
+                state.news.push(format!("cannot record: {error}"));
             }
         }
         self.view.lock().rotations += 1;

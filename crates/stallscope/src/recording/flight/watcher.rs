@@ -1,4 +1,4 @@
-//! Looks at what the samplers and the tracer see, at its source: a trigger must not wait for the archive's disk.
+//! Watches samples and traced rows at their source: a trigger must not wait for the archive's disk.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,10 +10,10 @@ use record::BlockedNow;
 use super::limiter::{Keeping, Limiter, Trigger, Verdict};
 use crate::recording::tap::Tap;
 
-/// Verdicts that wait to be told.
+/// Maximum verdicts that wait to be reported.
 const VERDICTS: usize = 256;
 
-/// The conditions, and what is to be kept for them.
+/// The conditions, and what to keep for them.
 pub struct Watcher(Mutex<Inner>);
 
 struct Inner {
@@ -29,28 +29,28 @@ impl Watcher {
         Watcher(Mutex::new(Inner { watch: ConditionWatch::new(conditions), limiter, verdicts: Vec::new() }))
     }
 
-    /// A person asked for keeping.
-    pub fn asked(&self, at_ns: u64, reason: &str) {
+    /// A user requested to keep the ring.
+    pub fn save_requested(&self, at_ns: u64, reason: &str) {
         let trigger = Trigger { at_ns, word: "asked".to_owned(), reason: reason.to_owned(), by_hand: true };
         self.lock().trigger(trigger);
     }
 
-    /// The shortest stall that would be kept.
+    /// The shortest stall that meets a condition.
     pub fn shortest_stall_ns(&self) -> Option<u64> {
         self.lock().watch.shortest_stall_ns()
     }
 
-    /// What happened since the last look, and what comes of it.
+    /// The triggers since the last call, with their verdicts.
     pub fn verdicts(&self) -> Vec<(Trigger, Verdict)> {
         std::mem::take(&mut self.lock().verdicts)
     }
 
-    /// The keeping whose time after is over.
+    /// The keeping that is due.
     pub fn due(&self, now_ns: u64) -> Option<Keeping> {
         self.lock().limiter.due(now_ns)
     }
 
-    /// The keeping whose time after is not over.
+    /// The keeping that is pending.
     pub fn rest(&self) -> Option<Keeping> {
         self.lock().limiter.rest()
     }
@@ -73,7 +73,7 @@ impl Watcher {
 impl Inner {
     fn trigger(&mut self, trigger: Trigger) {
         let verdict = self.limiter.trigger(trigger.clone());
-        // A keeping is told first, and what follows in a storm need not be told at all.
+        // The first verdict of a storm matters; the rest may be dropped.
         if self.verdicts.len() < VERDICTS {
             self.verdicts.push((trigger, verdict));
         }
@@ -118,9 +118,9 @@ impl Tap for Watcher {
     }
 }
 
-/// A thread's name: told just now, or long ago and to be asked for again.
+/// A thread's name: from these rows, or from /proc if it was emitted earlier.
 fn name_of(tid: u32, traced: &Traced) -> Option<String> {
-    let told = traced.tasks.iter().find(|task| task.tid == tid).map(|task| task.name.clone());
-    let asked = || std::fs::read_to_string(format!("/proc/{tid}/comm")).ok().map(|name| name.trim_end().to_owned());
-    told.or_else(asked)
+    let traced = traced.tasks.iter().find(|task| task.tid == tid).map(|task| task.name.clone());
+    let from_proc = || std::fs::read_to_string(format!("/proc/{tid}/comm")).ok().map(|name| name.trim_end().to_owned());
+    traced.or_else(from_proc)
 }

@@ -14,25 +14,20 @@ const SEED: &str = "bonnie seed";
 
 pub(super) fn extend(command: Command) -> Command {
     let flag = |id: &'static str, short: char, value: &'static str, help: &'static str| {
-        Arg::new(id)
-            .short(short)
-            .value_name(value)
-            .help(help)
-            .action(ArgAction::Set)
-            .help_heading("As bonnie++ has them")
+        Arg::new(id).short(short).value_name(value).help(help).action(ArgAction::Set).help_heading("bonnie++ flags")
     };
     command
-        .arg(flag(USER, 'u', "USER[:GROUP]", "Whom to run as: the user who runs this program, and nobody else"))
-        .arg(flag(GROUP, 'g', "GROUP", "Likewise"))
-        .arg(flag(MACHINE, 'm', "NAME", "Name of the machine in the line of --format native"))
+        .arg(flag(USER, 'u', "USER[:GROUP]", "User to run as; must be the current user"))
+        .arg(flag(GROUP, 'g', "GROUP", "Ignored; the group is not changed"))
+        .arg(flag(MACHINE, 'm', "NAME", "Machine name for --format native"))
         .arg(flag(
             TOGETHER,
             'p',
             "N",
-            "The same as --processes N: one run starts all, with a common start of each phase",
+            "Same as --processes N: one run starts all processes, with a common start of each phase",
         ))
-        .arg(flag(BARRIER, 'y', "s", "Not needed: -p N starts all processes and lets them wait for each other"))
-        .arg(flag(SEED, 'z', "N", "The same as --seed N"))
+        .arg(flag(BARRIER, 'y', "s", "Not needed: -p N synchronizes all processes"))
+        .arg(flag(SEED, 'z', "N", "Same as --seed N"))
 }
 
 pub(super) fn take(matches: &ArgMatches, request: &mut RunRequest) -> Result<(), Failure> {
@@ -42,15 +37,15 @@ pub(super) fn take(matches: &ArgMatches, request: &mut RunRequest) -> Result<(),
     }
     if word(BARRIER).is_some() {
         return Err(Failure::usage(
-            "-y: processes of one run wait for each other; start all of them with one `run bonnie -p N`, and name a \
-             directory for each where they should not share one",
+            "-y: processes of one run are synchronized already; start all of them with one `run bonnie -p N`, and name one \
+             directory per process unless they share one",
         ));
     }
     if let Some(processes) = word(TOGETHER) {
         request.set("processes", processes);
     }
     if let Some(seed) = word(SEED) {
-        let number = seed.parse().map_err(|_| Failure::usage(format_args!("-z {seed}: a seed is a whole number")))?;
+        let number = seed.parse().map_err(|_| Failure::usage(format_args!("-z {seed}: expected an integer")))?;
         request.args.seed.get_or_insert(number);
     }
     request.split("-s", &["size", "chunk", "seeks", "seekers"])?;
@@ -71,7 +66,7 @@ pub(super) fn take(matches: &ArgMatches, request: &mut RunRequest) -> Result<(),
     Ok(())
 }
 
-/// A listing gives each process the files of all that share its directory.
+/// Each process lists the files of all processes that share its directory.
 fn list_in_order_of_creation(request: &mut RunRequest) {
     let processes = request.given("processes").and_then(|text| text.parse().ok()).unwrap_or(1_usize);
     if processes > request.args.directories.len().max(1) && request.given("order").is_none() {
@@ -79,14 +74,14 @@ fn list_in_order_of_creation(request: &mut RunRequest) {
     }
 }
 
-/// bonnie++ wants root to say whom it should run as, and becomes that user.
+/// bonnie++ requires -u from root and switches to that user.
 fn refuse_others(user: &str) -> Result<(), Failure> {
     let uid = rustix::process::geteuid().as_raw();
     let name = std::fs::read_to_string("/etc/passwd").ok().and_then(|users| name_of(&users, uid));
     if user.parse() == Ok(uid) || name.as_deref() == Some(user) {
         return Ok(());
     }
-    Err(Failure::usage(format_args!("-u {user}: run this program as that user; it does not change its own")))
+    Err(Failure::usage(format_args!("-u {user}: run stallscope as that user; it does not switch users")))
 }
 
 fn name_of(users: &str, uid: u32) -> Option<String> {
@@ -102,7 +97,7 @@ mod tests {
     use super::name_of;
 
     #[test]
-    fn a_user_is_known_by_name_and_number() {
+    fn a_user_is_found_by_name_and_number() {
         let users = "root:x:0:0:root:/root:/bin/sh\nbroken\nann:x:1000:1000::/:/bin/sh\n";
         assert_eq!(name_of(users, 1000).as_deref(), Some("ann"));
         assert_eq!(name_of(users, 7), None);

@@ -8,17 +8,17 @@ use crate::commands::run::request::{DIRECTORY_FLAG, RunRequest};
 use crate::ui::failure::Failure;
 
 const KEEP: &str = "ior keep";
-const HEADING: &str = "As IOR has them";
+const HEADING: &str = "IOR flags";
 
 pub(super) fn extend(command: Command) -> Command {
-    let keep = Arg::new(KEEP).short('k').help("The same as --keep").action(ArgAction::SetTrue).help_heading(HEADING);
-    // `mpirun -n` says how many there are, and so may this.
+    let keep = Arg::new(KEEP).short('k').help("Same as --keep").action(ArgAction::SetTrue).help_heading(HEADING);
+    // `-n` sets the number of ranks, as `mpirun -n` does.
     command.arg(keep).mut_arg("variable ranks", |ranks| ranks.short_alias('n'))
 }
 
 pub(super) fn take(matches: &ArgMatches, request: &mut RunRequest) -> Result<(), Failure> {
     request.args.keep |= matches.get_flag(KEEP);
-    // Those of the flag stand last. What is given without it is a directory, and one that is not there a mistake.
+    // Directories from the flag are last. A positional argument is a directory; if it is missing, that is an error.
     let by_flag = matches.get_many::<PathBuf>(DIRECTORY_FLAG).map_or(0, |given| given.len());
     for directory in request.args.directories.iter_mut().rev().take(by_flag) {
         if let Some(parent) = parent_of_a_file(directory) {
@@ -28,7 +28,7 @@ pub(super) fn take(matches: &ArgMatches, request: &mut RunRequest) -> Result<(),
     Ok(())
 }
 
-/// IOR's `-o` names the file under test; here that lies in a directory of its own, beside where it would have been.
+/// IOR's `-o` names the file under test; here its data goes to a separate directory next to it.
 fn parent_of_a_file(path: &Path) -> Option<PathBuf> {
     let parent = path.parent()?;
     let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
@@ -45,6 +45,6 @@ mod tests {
         assert_eq!(parent_of_a_file(&folder.path().join("testFile")), Some(folder.path().to_owned()));
         assert_eq!(parent_of_a_file(folder.path()), None);
         assert_eq!(parent_of_a_file(&folder.path().join("no/testFile")), None);
-        assert_eq!(parent_of_a_file("testFile-that-is-not-there".as_ref()), Some(".".into()));
+        assert_eq!(parent_of_a_file("missing-testFile".as_ref()), Some(".".into()));
     }
 }

@@ -27,14 +27,14 @@ fn description() -> RunDescription {
     }
 }
 
-/// A ring of 100 s, thus of slices of 10 s.
+/// A ring of 100 s with slices of 10 s.
 fn ring(directory: &Path, ring_bytes: u64) -> (Ring, RingView) {
     let extent = Extent { ring_ns: 100 * SECOND, ring_bytes };
     Ring::begin(directory, extent, at(0), description).unwrap()
 }
 
-/// Turns and flushes as the threads do each second, with a sample and `rows` operations that do not compress.
-fn go_on(ring: &mut Ring, view: &RingView, seconds: std::ops::Range<u64>, rows: u64) {
+/// Rotates and flushes as the threads do each second, with a sample and `rows` incompressible operations.
+fn advance(ring: &mut Ring, view: &RingView, seconds: std::ops::Range<u64>, rows: u64) {
     for second in seconds {
         if view.wants_rotation(at(second).monotonic_ns) {
             ring.rotate(at(second));
@@ -84,10 +84,10 @@ fn bytes_below(directory: &Path) -> u64 {
 }
 
 #[test]
-fn the_last_time_is_held_whole_and_nothing_much_older() {
+fn the_ring_holds_its_time_completely_and_little_more() {
     let folder = tempfile::tempdir().unwrap();
     let (mut ring, view) = ring(folder.path(), 64 << 20);
-    go_on(&mut ring, &view, 0..1000, 1);
+    advance(&mut ring, &view, 0..1000, 1);
     ring.rotate(at(1000));
     let (oldest, newest) = seconds_held(&view);
     assert_eq!(newest, 999);
@@ -98,10 +98,10 @@ fn the_last_time_is_held_whole_and_nothing_much_older() {
 }
 
 #[test]
-fn each_slice_says_when_it_began_and_ended() {
+fn each_slice_records_its_start_and_end() {
     let folder = tempfile::tempdir().unwrap();
     let (mut ring, view) = ring(folder.path(), 64 << 20);
-    go_on(&mut ring, &view, 0..25, 0);
+    advance(&mut ring, &view, 0..25, 0);
     Box::new(ring).close(at(25)).unwrap();
     view.with_slices(|paths, _| {
         let runs: Vec<Run> = paths.iter().map(|path| Run::open(path).unwrap()).collect();
@@ -112,14 +112,14 @@ fn each_slice_says_when_it_began_and_ended() {
 }
 
 #[test]
-fn a_ring_that_is_too_small_for_its_time_holds_less_and_says_so() {
+fn a_ring_too_small_for_its_time_holds_less_and_reports_it() {
     let folder = tempfile::tempdir().unwrap();
     let limit = 16 << 20;
     let (mut ring, view) = ring(folder.path(), limit);
     let mut highest = 0;
     for second in 0..120 {
-        // Some 500 KB a second: 16 MiB are less than a minute.
-        go_on(&mut ring, &view, second..second + 1, 9000);
+        // About 500 KB a second: 16 MiB is less than a minute.
+        advance(&mut ring, &view, second..second + 1, 9000);
         highest = highest.max(bytes_below(folder.path()));
     }
     assert!(highest <= limit + (1 << 20), "{highest}");
@@ -129,24 +129,24 @@ fn a_ring_that_is_too_small_for_its_time_holds_less_and_says_so() {
     let figures = view.figures();
     assert!(figures.dropped_early > 0 && figures.shortened > 0 && figures.lost_rows == 0, "{figures:?}");
     let news = view.news();
-    assert!(news.len() == 1 && news[0].starts_with("slices of the ring go before their time"), "{news:?}");
+    assert!(news.len() == 1 && news[0].starts_with("slices of the ring are deleted early"), "{news:?}");
 }
 
 #[test]
-fn a_slice_that_cannot_begin_is_skipped_and_told_and_the_recorder_goes_on() {
+fn a_slice_that_cannot_begin_is_skipped_and_reported_and_recording_continues() {
     let folder = tempfile::tempdir().unwrap();
     let (mut ring, view) = ring(folder.path(), 64 << 20);
-    go_on(&mut ring, &view, 0..15, 1);
-    let in_the_way = folder.path().join("slice-000003");
-    fs::write(&in_the_way, "").unwrap();
-    go_on(&mut ring, &view, 15..45, 1);
+    advance(&mut ring, &view, 0..15, 1);
+    let obstacle = folder.path().join("slice-000003");
+    fs::write(&obstacle, "").unwrap();
+    advance(&mut ring, &view, 15..45, 1);
     let figures = view.figures();
     assert_eq!((figures.slices, figures.skipped), (2, 3), "{figures:?}");
     assert_eq!(view.news().len(), 1);
-    fs::remove_file(&in_the_way).unwrap();
-    go_on(&mut ring, &view, 45..60, 1);
+    fs::remove_file(&obstacle).unwrap();
+    advance(&mut ring, &view, 45..60, 1);
     ring.rotate(at(60));
-    assert_eq!(view.news(), ["recording goes on"]);
+    assert_eq!(view.news(), ["recording continues"]);
     let lost = view.figures().lost_rows;
     assert!((30..=40).contains(&lost), "{lost}");
     let events = view.with_slices(|paths, _| Run::open(&paths[paths.len() - 1]).unwrap().events().to_vec());
@@ -154,14 +154,14 @@ fn a_slice_that_cannot_begin_is_skipped_and_told_and_the_recorder_goes_on() {
 }
 
 #[test]
-fn what_is_looked_at_is_not_deleted() {
+fn slices_in_use_are_not_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let (mut ring, view) = ring(folder.path(), 64 << 20);
-    go_on(&mut ring, &view, 0..25, 1);
+    advance(&mut ring, &view, 0..25, 1);
     view.with_slices(|paths, _| {
-        go_on(&mut ring, &view, 25..200, 1);
+        advance(&mut ring, &view, 25..200, 1);
         assert!(paths.iter().all(|path| Run::open(path).is_ok()));
     });
-    go_on(&mut ring, &view, 200..201, 1);
+    advance(&mut ring, &view, 200..201, 1);
     assert!(seconds_held(&view).0 > 80);
 }

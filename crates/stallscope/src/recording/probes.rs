@@ -1,0 +1,49 @@
+//! The samplers and the tracer that this machine supports.
+
+use model::preflight::Finding;
+use record::{LoadCgroup, Roots, SamplerOptions, SamplerSet, TraceOptions, Tracing};
+
+use crate::ui::screen::Screen;
+
+/// What a recording reads from the kernel.
+pub struct Probes {
+    /// The samplers.
+    pub samplers: SamplerSet,
+    /// The tracer; `None` if tracing is off.
+    pub tracing: Option<Tracing>,
+    /// What the machine supports and what is missing.
+    pub findings: Vec<Finding>,
+}
+
+impl Probes {
+    /// Opens the samplers, also of the load's cgroup, and with `trace` the tracer.
+    pub fn open(cgroup: Option<&LoadCgroup>, trace: Option<&TraceOptions>) -> Probes {
+        let (mut samplers, mut findings) = samplers();
+        findings.extend(cgroup.and_then(|cgroup| samplers.add_cgroup(cgroup)));
+        let (tracing, missing) = trace.map(tracing).unzip();
+        findings.extend(missing.into_iter().flatten());
+        Probes { samplers, tracing, findings }
+    }
+
+    /// Whether the kernel is traced.
+    pub fn is_tracing(&self) -> bool {
+        self.tracing.as_ref().is_some_and(Tracing::is_tracing)
+    }
+
+    /// Reports that tracing was requested but is unavailable.
+    pub fn remark_untraced(&self, screen: &Screen) {
+        if self.tracing.is_some() && !self.is_tracing() {
+            screen.remark("the kernel is not traced; `stallscope doctor` says why and what to do");
+        }
+    }
+}
+
+/// The samplers that this machine supports, and what is missing.
+pub fn samplers() -> (SamplerSet, Vec<Finding>) {
+    SamplerSet::discover(&Roots::default(), &SamplerOptions::default())
+}
+
+/// The tracer that this machine supports, and what is missing.
+pub fn tracing(options: &TraceOptions) -> (Tracing, Vec<Finding>) {
+    Tracing::open(&Roots::default(), options)
+}
