@@ -50,7 +50,7 @@ static __always_inline u32 merges_of(struct request *request)
 }
 
 static __always_inline void tell_request(struct request_note *note, struct slot *slot, struct device *device,
-					 struct request *request)
+					 struct request_queue *queue)
 {
 	struct event *event = begin_event(REQUEST, BARE);
 
@@ -60,7 +60,7 @@ static __always_inline void tell_request(struct request_note *note, struct slot 
 	event->end_ns = note->completed_ns;
 	event->request = *note;
 	if (device)
-		tell_passed(event, slot, device, request);
+		tell_passed(event, slot, device, queue);
 	end_event(event);
 }
 

@@ -74,48 +74,56 @@ static __always_inline void note_start(struct slot *slot, struct request *reques
 	slot->got_ns = got;
 }
 
-/* `made`: the kernel's time for when it was made, which block_io_start comes too early for. */
-static __always_inline struct slot *start(struct slot *slot, struct request *request, u64 now, u64 made)
+/* A program reads `request->q` once and hands it on: for each pointer that a path follows, the verifier searches all of the
+ * kernel's types by name. With one read on every path, loading took 2.6 seconds of a CPU instead of 0.2.
+ *
+ * `made`: the kernel's time for when it was made, which block_io_start comes too early for. */
+static __always_inline struct slot *start(struct slot *slot, struct request *request, struct request_queue *queue, u64 now,
+					   u64 made)
 {
 	slot->inserted_ns = 0;
 	slot->issued_ns = 0;
 	slot->made_ns = made;
 	note_start(slot, request, settings.all_requests ? now : made <= now ? made : 0);
-	count_arrival(slot, request, now);
+	count_arrival(slot, request, queue, now);
 	return slot;
 }
 
-static __always_inline struct slot *new_slot(struct set *set, struct request *request, u64 now, u64 made)
+static __always_inline struct slot *new_slot(struct set *set, struct request *request, struct request_queue *queue, u64 now,
+					      u64 made)
 {
 	struct slot *slot = claim(set, (u64)request);
 
-	return slot ? start(slot, request, now, made) : 0;
+	return slot ? start(slot, request, queue, now, made) : 0;
 }
 
 /* The end of what it was before was missed: the kernel skips a program that interrupts itself. */
-static __always_inline struct slot *restart(struct slot *slot, struct request *request, u64 now, u64 made)
+static __always_inline struct slot *restart(struct slot *slot, struct request *request, struct request_queue *queue, u64 now,
+					     u64 made)
 {
-	count_done(request, slot->class);
-	return start(slot, request, now, made);
+	count_done(queue, slot->class);
+	return start(slot, request, queue, now, made);
 }
 
 /* Only where each request is kept: it came before it was plugged. */
 SEC("tp_btf/block_io_start")
 int BPF_PROG(block_io_start, struct request *request)
 {
+	struct request_queue *queue = request->q;
 	u64 now = bpf_ktime_get_ns();
 	struct set *set = set_of(request);
 	struct slot *slot = set ? find(set, (u64)request) : 0;
 
 	if (slot)
-		restart(slot, request, now, 0);
+		restart(slot, request, queue, now, 0);
 	else if (set)
-		new_slot(set, request, now, 0);
+		new_slot(set, request, queue, now, 0);
 	return 0;
 }
 
 static __always_inline struct slot *slot_at(struct request *request, u64 now)
 {
+	struct request_queue *queue = request->q;
 	struct set *set = set_of(request);
 	struct slot *slot;
 	u64 made;
@@ -126,12 +134,12 @@ static __always_inline struct slot *slot_at(struct request *request, u64 now)
 	/* This is the first that is heard of it, but where each request is kept. */
 	made = made_at(request);
 	if (!slot)
-		return new_slot(set, request, now, made);
+		return new_slot(set, request, queue, now, made);
 	if (!slot->made_ns && !slot->issued_ns)
 		slot->made_ns = made;
 	/* One that another was merged into takes the earlier of their times. */
 	else if (made > slot->made_ns || !made)
-		return restart(slot, request, now, made);
+		return restart(slot, request, queue, now, made);
 	return slot;
 }
 
@@ -161,19 +169,21 @@ int BPF_PROG(block_rq_issue, struct request *request)
 SEC("tp_btf/block_rq_merge")
 int BPF_PROG(block_rq_merge, struct request *request)
 {
+	struct request_queue *queue = request->q;
 	struct set *set = set_of(request);
 	struct slot *slot = set ? find(set, (u64)request) : 0;
 
 	if (!slot)
 		return 0;
-	count_done(request, class_of(request->cmd_flags));
+	count_done(queue, class_of(request->cmd_flags));
 	slot->key = 0;
 	return 0;
 }
 
 /* The slot of one that is done. Where issues are not traced, this is the first that is heard of what was not inserted: a
  * flush, or one of a device without a scheduler. Who made it is not known then. */
-static __always_inline struct slot *slot_of_done(struct request *request, unsigned int bytes, u64 now)
+static __always_inline struct slot *slot_of_done(struct request *request, struct request_queue *queue, unsigned int bytes,
+						  u64 now)
 {
 	struct set *set = set_of(request);
 	u64 made = made_at(request);
@@ -190,7 +200,7 @@ static __always_inline struct slot *slot_of_done(struct request *request, unsign
 	if (made && !want_issue_of(request))
 		return 0;
 	if (slot)
-		count_done(request, slot->class);
+		count_done(queue, slot->class);
 	else
 		slot = claim(set, (u64)request);
 	if (!slot)
@@ -202,9 +212,9 @@ static __always_inline struct slot *slot_of_done(struct request *request, unsign
 	slot->issued_ns = 0;
 	slot->tid = 0;
 	slot->throttled = 0;
-	count_arrival(slot, request, now);
+	count_arrival(slot, request, queue, now);
 	if (made && now - made >= settings.slow_ns)
-		slot->epoch = epoch_at(request, made);
+		slot->epoch = epoch_at(queue, made);
 	return slot;
 }
 
@@ -231,6 +241,7 @@ static __always_inline u64 began_at(struct slot *slot)
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(block_rq_complete, struct request *request, u8 status, unsigned int bytes)
 {
+	struct request_queue *queue = request->q;
 	struct on_cpu *cpu = this_cpu();
 	struct request_note *note;
 	struct device *device;
@@ -243,7 +254,7 @@ int BPF_PROG(block_rq_complete, struct request *request, u8 status, unsigned int
 	if (!cpu || (bytes < request->__data_len && !status))
 		return 0;
 	now = bpf_ktime_get_ns();
-	slot = slot_of_done(request, bytes, now);
+	slot = slot_of_done(request, queue, bytes, now);
 	if (!slot)
 		return 0;
 	if (!slot->issued_ns)
@@ -258,16 +269,16 @@ int BPF_PROG(block_rq_complete, struct request *request, u8 status, unsigned int
 	slow = began && (now - began >= settings.slow_ns || (settings.all_requests && now - began >= UNSEEN));
 	note->merges = settings.all_requests || slow ? merges_of(request) : 0;
 	class = class_of(note->flags);
-	device = counters_of(request);
+	device = counters_of(queue);
 	if (device && device->number != note->device)
 		device = 0;
 	cpu->tid = (u32)bpf_get_current_pid_tgid();
 	*(volatile u64 *)&note->key = (u64)request;
 	if (slow)
-		tell_request(note, slot, device, request);
+		tell_request(note, slot, device, queue);
 	else if (settings.all_requests)
 		tell_each(note);
-	count_done(request, class);
+	count_done(queue, class);
 	if (device && class < CLASSES)
 		add_to_histogram(device, class, note);
 	slot->key = 0;

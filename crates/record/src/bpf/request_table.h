@@ -85,9 +85,9 @@ static __always_inline struct slot *claim(struct set *set, u64 key)
 	return 0;
 }
 
-static __always_inline u32 device_of(struct request *request)
+static __always_inline u32 device_of(struct request_queue *queue)
 {
-	struct gendisk *disk = request->q->disk;
+	struct gendisk *disk = queue->disk;
 
 	return disk ? disk->major << 20 | disk->first_minor : 0;
 }

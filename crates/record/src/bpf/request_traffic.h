@@ -37,36 +37,36 @@ struct {
 	__type(value, struct device);
 } devices SEC(".maps");
 
-static __always_inline struct device *counters_of(struct request *request)
+static __always_inline struct device *counters_of(struct request_queue *queue)
 {
-	u32 at = request->q->id;
+	u32 at = queue->id;
 
 	return bpf_map_lookup_elem(&devices, &at);
 }
 
-static __always_inline struct counts *counts_of(struct request *request, u32 cpu)
+static __always_inline struct counts *counts_of(struct request_queue *queue, u32 cpu)
 {
-	u32 queue = request->q->id, at = cpu * QUEUES + queue;
+	u32 id = queue->id, at = cpu * QUEUES + id;
 
-	return queue < QUEUES ? bpf_map_lookup_elem(&counts, &at) : 0;
+	return id < QUEUES ? bpf_map_lookup_elem(&counts, &at) : 0;
 }
 
 /* All CPUs', one after the other. What is done is read first, so that nothing is done that has not come. */
-static __always_inline void sum_up(struct request *request, struct counts *sum)
+static __always_inline void sum_up(struct request_queue *queue, struct counts *sum)
 {
 	struct counts *of_cpu;
 	u32 cpu, at;
 
 	__builtin_memset(sum, 0, sizeof(*sum));
 	for (cpu = 0; cpu < settings.cpus && cpu < MOST_CPUS; cpu++) {
-		of_cpu = counts_of(request, cpu);
+		of_cpu = counts_of(queue, cpu);
 		if (!of_cpu)
 			return;
 		for (at = 0; at < CLASSES; at++)
 			sum->completed[at] += of_cpu->completed[at];
 	}
 	for (cpu = 0; cpu < settings.cpus && cpu < MOST_CPUS; cpu++) {
-		of_cpu = counts_of(request, cpu);
+		of_cpu = counts_of(queue, cpu);
 		if (!of_cpu)
 			return;
 		for (at = 0; at < CLASSES; at++)
@@ -74,7 +74,7 @@ static __always_inline void sum_up(struct request *request, struct counts *sum)
 	}
 }
 
-static __always_inline void begin_epoch(struct device *device, struct request *request, u64 now)
+static __always_inline void begin_epoch(struct device *device, struct request_queue *queue, u64 now)
 {
 	u64 due = device->next_epoch_ns;
 	u32 next = device->epoch + 1;
@@ -82,17 +82,17 @@ static __always_inline void begin_epoch(struct device *device, struct request *r
 
 	if (__sync_val_compare_and_swap(&device->next_epoch_ns, due, now + settings.epoch_ns) != due)
 		return;
-	sum_up(request, &sum);
+	sum_up(queue, &sum);
 	device->epochs[next % EPOCHS] = sum;
 	device->epoch_ns[next % EPOCHS] = now;
 	device->epoch = next;
 }
 
-static __always_inline void count_arrival(struct slot *slot, struct request *request, u64 now)
+static __always_inline void count_arrival(struct slot *slot, struct request *request, struct request_queue *queue, u64 now)
 {
-	u32 number = device_of(request), class = class_of(request->cmd_flags), before;
-	struct counts *counts = counts_of(request, bpf_get_smp_processor_id());
-	struct device *device = counters_of(request);
+	u32 number = device_of(queue), class = class_of(request->cmd_flags), before;
+	struct counts *counts = counts_of(queue, bpf_get_smp_processor_id());
+	struct device *device = counters_of(queue);
 
 	slot->device = number;
 	if (!device || !counts) {
@@ -104,25 +104,25 @@ static __always_inline void count_arrival(struct slot *slot, struct request *req
 	if (before != number && __sync_val_compare_and_swap(&device->number, before, number) == before && before)
 		__builtin_memset(device->histogram, 0, sizeof(device->histogram));
 	if (now >= device->next_epoch_ns)
-		begin_epoch(device, request, now);
+		begin_epoch(device, queue, now);
 	slot->epoch = device->epoch;
 	slot->class = class;
 	if (class < CLASSES)
 		__sync_fetch_and_add(&counts->queued[class], 1);
 }
 
-static __always_inline void count_done(struct request *request, u32 class)
+static __always_inline void count_done(struct request_queue *queue, u32 class)
 {
-	struct counts *counts = counts_of(request, bpf_get_smp_processor_id());
+	struct counts *counts = counts_of(queue, bpf_get_smp_processor_id());
 
 	if (counts && class < CLASSES)
 		__sync_fetch_and_add(&counts->completed[class], 1);
 }
 
 /* The epoch in which a request was made that was not seen then; one that is too old where none is known. */
-static __always_inline u32 epoch_at(struct request *request, u64 made)
+static __always_inline u32 epoch_at(struct request_queue *queue, u64 made)
 {
-	struct device *device = counters_of(request);
+	struct device *device = counters_of(queue);
 	u32 back, epoch;
 
 	if (!device)
@@ -137,7 +137,7 @@ static __always_inline u32 epoch_at(struct request *request, u64 made)
 /* At least so many came after it, and were done before it: what was done since the first epoch that began after it came,
  * less all that was under way then. */
 static __always_inline void tell_passed(struct event *event, struct slot *slot, struct device *device,
-					struct request *request)
+					struct request_queue *queue)
 {
 	u32 now = device->epoch, came = slot->epoch, after = came + 1, at;
 	struct counts sum;
@@ -151,7 +151,7 @@ static __always_inline void tell_passed(struct event *event, struct slot *slot, 
 	event->flags = PASSED_KNOWN;
 	if (now == came)
 		return;
-	sum_up(request, &sum);
+	sum_up(queue, &sum);
 	for (at = 0; at < CLASSES; at++) {
 		struct counts *begun = &device->epochs[after % EPOCHS];
 		u32 passed = sum.completed[at] - begun->completed[at];
