@@ -26,7 +26,7 @@ pub struct RunPage {
 }
 
 impl RunPage {
-    /// A page of the run so described, with nothing on it yet.
+    /// An empty page of a run.
     pub fn new(description: &RunDescription, limits: Limits) -> RunPage {
         let started_ns = description.started.monotonic_ns;
         RunPage {
@@ -43,7 +43,7 @@ impl RunPage {
         self.latencies.interval(record);
     }
 
-    /// Adds an operation that was kept by itself.
+    /// Adds an operation that was recorded individually.
     pub fn operation(&mut self, record: &OperationRecord) {
         self.stuck.add(record);
     }
@@ -58,7 +58,7 @@ impl RunPage {
         self.requests.interval(record);
     }
 
-    /// The run's part of the document. `explained` is `None` where the kernel was not traced.
+    /// The run's part of the document. `explained` is `None` without a kernel trace.
     pub fn finish(
         self,
         name: &str,
@@ -66,25 +66,14 @@ impl RunPage {
         series: &SeriesSet,
         explained: Option<(&Explanation, &Accounting)>,
     ) -> Value {
-        let RunPage { description: run, limits, latencies, requests, stuck } = self;
-        let samples = Samples::new(series, &run);
+        let RunPage { description: ref run, limits, ref latencies, .. } = self;
+        let samples = Samples::new(series, run);
         let span_ns = samples.axis.at_ns.last().copied().unwrap_or(0).max(latencies.end_ns());
-        let interval_ns = run.report_interval_ns.unwrap_or(run.sample_interval_ns);
         let accounting = explained.map(|(_, accounting)| accounting);
         let Stalls { list, axis, chart } = accounting.map_or_else(untraced, |accounting| {
             stalls(accounting, run.started.monotonic_ns, span_ns, run.sample_interval_ns, limits)
         });
-        let mut charts = latencies.charts(interval_ns, span_ns);
-        charts.push(chart);
-        if run.simulated.is_some() {
-            charts.extend(samples.own());
-            // A model without a disk has no requests to draw, and nothing that a person could do about it.
-            charts.extend(requests.charts(&run, span_ns).into_iter().filter(|chart| chart["kind"] != "absent"));
-        } else {
-            charts.extend(samples.charts());
-            charts.extend(requests.charts(&run, span_ns));
-            charts.extend(samples.caches());
-        }
+        let charts = self.charts(&samples, chart, span_ns);
         json!({
             "name": name,
             "command": run.command,
@@ -98,16 +87,34 @@ impl RunPage {
             "summary": report::json::summary(name, summary),
             "explanation": explained.map(|(explanation, _)| in_short(name, explanation)),
             "causes": Cause::ALL.map(|cause| [cause.name(), report::explain::words(cause)]),
-            "marks": marks(summary, &stuck),
+            "marks": marks(summary, &self.stuck),
             "axes": { "samples": samples.axis.to_value(), "intervals": latencies.axis().to_value(), "stalls": axis },
             "charts": charts,
             "stalls": list,
-            "requests": requests.into_value(&run, accounting),
+            "requests": self.requests.into_value(&self.description, accounting),
         })
+    }
+
+    /// All charts, in the order of the page.
+    fn charts(&self, samples: &Samples<'_>, causes: Value, span_ns: u64) -> Vec<Value> {
+        let run = &self.description;
+        let mut charts = self.latencies.charts(run.report_interval_ns.unwrap_or(run.sample_interval_ns), span_ns);
+        charts.push(causes);
+        let requests = self.requests.charts(run, span_ns);
+        if run.simulated.is_some() {
+            charts.extend(samples.of_model());
+            // A model without a disk has no requests, and the reader can do nothing about it.
+            charts.extend(requests.into_iter().filter(|chart| chart["kind"] != "absent"));
+        } else {
+            charts.extend(samples.charts());
+            charts.extend(requests);
+            charts.extend(samples.caches());
+        }
+        charts
     }
 }
 
-/// The explanation without the stalls, which the list has.
+/// The explanation without the stalls, which are in the list.
 fn in_short(name: &str, explanation: &Explanation) -> Value {
     let mut value = report::json::explanation(name, &Explanation { stalls: Vec::new(), ..explanation.clone() });
     if let Some(document) = value.as_object_mut() {

@@ -1,4 +1,4 @@
-//! Sizes of what memory holds: caches, slabs, the box.
+//! Memory by use: caches, slabs, the memory cgroup.
 
 use explain::series::Series;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::chart::{Unit, lines};
 use crate::counters::Samples;
 
-/// Slab caches that are drawn: the largest.
+/// Slab caches drawn: the largest.
 const SLABS: usize = 6;
 
 impl Samples<'_> {
@@ -31,11 +31,11 @@ impl Samples<'_> {
         }
         for name in ["cgroup.memory.usage_in_bytes", "cgroup.memory.current"] {
             for usage in self.series.named(name) {
-                series.extend(self.line("in the memory box", &self.level(usage, 1.0)));
+                series.extend(self.line("memory cgroup", &self.level(usage, 1.0)));
             }
         }
         let title = "Memory and caches";
-        lines("memory", title, Unit::Bytes, "samples", series, "The run has no counters of /proc/meminfo.")
+        lines("memory", title, Unit::Bytes, "samples", series, "The run has no /proc/meminfo counters.")
     }
 
     fn slabs(&self) -> Value {
@@ -50,8 +50,8 @@ impl Samples<'_> {
         }
         caches.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
         let drawn = caches.iter().take(SLABS).filter_map(|(_, cache, values)| self.moving_line(cache, values));
-        let why = "The run has no counters of /proc/slabinfo: only root may read it.";
-        lines("slabs", "Slab caches: the largest", Unit::Bytes, "samples", drawn.collect(), why)
+        let why = "The run has no /proc/slabinfo counters: only root can read it.";
+        lines("slabs", "Largest slab caches", Unit::Bytes, "samples", drawn.collect(), why)
     }
 }
 

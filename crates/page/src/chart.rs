@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// What a chart's values are.
+/// The unit of a chart's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Nanoseconds.
     Ns,
-    /// Happenings per second.
+    /// Events per second.
     PerS,
     /// Bytes.
     Bytes,
     /// Bytes per second.
     BytesPerS,
-    /// A part of one.
+    /// A fraction of 1.
     Share,
-    /// A number of things.
+    /// A count.
     Count,
 }
 
@@ -34,12 +34,12 @@ impl Unit {
     }
 }
 
-/// Lines, or areas upon each other; told as absent where there is no series.
+/// Lines; an absent chart if there is no series.
 pub(crate) fn lines(id: &str, title: &str, unit: Unit, axis: &str, series: Vec<Value>, why_absent: &str) -> Value {
     drawn("lines", id, title, unit, axis, series, why_absent)
 }
 
-/// Areas upon each other.
+/// Stacked areas.
 pub(crate) fn stack(id: &str, title: &str, unit: Unit, axis: &str, series: Vec<Value>, why_absent: &str) -> Value {
     drawn("stack", id, title, unit, axis, series, why_absent)
 }
@@ -51,18 +51,18 @@ fn drawn(kind: &str, id: &str, title: &str, unit: Unit, axis: &str, series: Vec<
     json!({ "kind": kind, "id": id, "title": title, "unit": unit.name(), "axis": axis, "series": series })
 }
 
-/// A chart that there is nothing for, and why.
+/// A chart without data, and why.
 pub(crate) fn absent(id: &str, title: &str, why: &str) -> Value {
     json!({ "kind": "absent", "id": id, "title": title, "why": why })
 }
 
-/// Lines of latencies: their scale is logarithmic.
+/// Gives a chart of latencies a logarithmic scale.
 pub(crate) fn logarithmic(mut chart: Value) -> Value {
     chart["log"] = json!(true);
     chart
 }
 
-/// Most columns of a heat map.
+/// Maximum columns of a heat map.
 const MOST_COLUMNS: u64 = 1_200;
 
 /// Counts by time and latency.
@@ -72,7 +72,7 @@ pub(crate) struct Heat {
 }
 
 impl Heat {
-    /// Adds so many of that latency to what ended within an interval, which is named by its end.
+    /// Adds a count of that latency to the interval with that end.
     pub(crate) fn add(&mut self, end_ns: u64, latency_ns: u64, count: u64) {
         *self.cells.entry((end_ns, row(latency_ns))).or_default() += count;
     }
@@ -81,15 +81,15 @@ impl Heat {
         self.cells.is_empty()
     }
 
-    /// The chart. `step_ns` is the interval's length, `span_ns` the length of the run; columns are joined where there
-    /// would be too many.
+    /// The chart. `step_ns` is the interval's length, `span_ns` the length of the run; columns are merged above the
+    /// maximum.
     pub(crate) fn chart(&self, id: &str, title: &str, step_ns: u64, span_ns: u64) -> Value {
         let step_ns = step_ns.max(1);
         let width_ns = step_ns * span_ns.div_ceil(step_ns).div_ceil(MOST_COLUMNS).max(1);
         let back_ns = (step_ns - self.offset_ns(step_ns)) % step_ns;
         let mut joined: BTreeMap<(u64, u32), u64> = BTreeMap::new();
         for (&(end_ns, row), &count) in &self.cells {
-            // A moment within the interval says which column it belongs to: its end is not exact, and the last of a phase is short.
+            // A moment within the interval selects its column: ends are inexact, and the last interval of a phase is short.
             let column = (end_ns + back_ns).saturating_sub(step_ns / 4) / width_ns;
             *joined.entry((column, row)).or_default() += count;
         }
@@ -104,9 +104,9 @@ impl Heat {
 }
 
 impl Heat {
-    /// How long after a multiple of their length most intervals end: those of a phase begin with it.
+    /// The offset of most intervals' ends from a multiple of their length: a phase's intervals start with the phase.
     fn offset_ns(&self, step_ns: u64) -> u64 {
-        /// So many parts of an interval are told apart: ends are not exact.
+        /// Ends are compared in this many parts of an interval, since they are inexact.
         const PARTS: u64 = 16;
         let mut ends: Vec<u64> = self.cells.keys().map(|(end_ns, _)| *end_ns).collect();
         ends.dedup();
@@ -119,7 +119,7 @@ impl Heat {
     }
 }
 
-/// The row of a latency: four for each power of two. The page knows the same rule.
+/// The row of a latency: four per power of two. The page's program uses the same rule.
 pub(crate) fn row(ns: u64) -> u32 {
     let ns = ns.max(4);
     let log = ns.ilog2();

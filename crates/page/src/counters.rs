@@ -1,4 +1,4 @@
-//! What the kernel counted over time: pressure, reclaim, dirty pages, devices.
+//! Kernel counters over time: pressure, reclaim, dirty pages, devices.
 
 use explain::series::{Series, SeriesSet};
 use model::metric::{MetricDescriptor, Semantics};
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::chart::{Unit, lines};
 use crate::steps::{Axis, Join};
 
-/// Devices that are drawn: the busiest.
+/// Devices drawn: the busiest.
 const DEVICES: usize = 4;
 
-/// Whether the page draws a metric without being asked for it.
+/// Whether the page draws a metric without a request.
 pub fn wanted_counter(metric: &MetricDescriptor) -> bool {
     const PREFIXES: [&str; 13] = [
         "pressure.",
@@ -66,7 +66,7 @@ impl<'a> Samples<'a> {
         values.iter().any(Option::is_some).then(|| self.axis.line(name, values, Join::Mean))
     }
 
-    /// A line, unless all of it is absent or zero: for charts of which a kernel has many lines that never move.
+    /// A line, unless all of it is absent or zero: for charts with many lines that stay at zero.
     pub(crate) fn moving_line(&self, name: &str, values: &[Option<f64>]) -> Option<Value> {
         values.iter().flatten().any(|&value| value != 0.0).then(|| self.axis.line(name, values, Join::Mean))
     }
@@ -92,8 +92,8 @@ impl<'a> Samples<'a> {
             let of: Vec<&Series> = of.collect();
             series.extend(self.line(&format!("{resource} {extent}"), &self.rate(&of, 1e-6)));
         }
-        let why = "This machine has no /proc/pressure (CONFIG_PSI, and 'psi=1' on the kernel's command line).";
-        lines("pressure", "Pressure: share of the time that tasks waited", Unit::Share, "samples", series, why)
+        let why = "This machine has no /proc/pressure (it needs CONFIG_PSI, and 'psi=1' on the kernel command line).";
+        lines("pressure", "PSI: share of time that tasks stalled", Unit::Share, "samples", series, why)
     }
 
     fn scanned(&self) -> Value {
@@ -109,7 +109,7 @@ impl<'a> Samples<'a> {
             series.extend(self.line(label, &self.rate(&of, 1.0)));
         }
         let title = "Reclaim and shrinkers: pages and objects";
-        lines("scanned", title, Unit::PerS, "samples", series, "The run has no counters of /proc/vmstat.")
+        lines("scanned", title, Unit::PerS, "samples", series, "The run has no /proc/vmstat counters.")
     }
 
     fn reclaims(&self) -> Value {
@@ -118,8 +118,8 @@ impl<'a> Samples<'a> {
             ("tracepoint.vmscan.mm_vmscan_direct_reclaim_begin", "direct reclaims"),
             ("tracepoint.vmscan.mm_vmscan_memcg_reclaim_begin", "reclaims within a memory cgroup"),
             ("tracepoint.vmscan.mm_shrink_slab_start", "shrinker calls"),
-            ("tracepoint.vmscan.mm_vmscan_throttled", "pauses in reclaim"),
-            ("tracepoint.writeback.balance_dirty_pages", "checks for dirty throttling"),
+            ("tracepoint.vmscan.mm_vmscan_throttled", "reclaim throttling"),
+            ("tracepoint.writeback.balance_dirty_pages", "dirty throttling checks (balance_dirty_pages)"),
             ("tracepoint.compaction.mm_compaction_begin", "compactions"),
         ] {
             let of: Vec<&Series> = self.series.named(name).collect();
@@ -128,7 +128,7 @@ impl<'a> Samples<'a> {
         let stalls: Vec<&Series> = self.series.prefixed("vmstat.allocstall").collect();
         series.extend(self.line("allocation stalls (allocstall)", &self.rate(&stalls, 1.0)));
         let why = "The run has neither tracepoint counters (they need root) nor /proc/vmstat.";
-        lines("reclaims", "Reclaim and shrinkers: how often", Unit::PerS, "samples", series, why)
+        lines("reclaims", "Reclaim and shrinkers: events", Unit::PerS, "samples", series, why)
     }
 
     fn dirty(&self) -> Value {
@@ -138,13 +138,13 @@ impl<'a> Samples<'a> {
             ("vmstat.nr_dirty", "dirty"),
             ("vmstat.nr_writeback", "under writeback"),
             ("vmstat.nr_dirty_background_threshold", "background threshold"),
-            ("vmstat.nr_dirty_threshold", "threshold (writers pause)"),
+            ("vmstat.nr_dirty_threshold", "threshold (writers throttled)"),
         ] {
             let line = self.one(name).and_then(|gauge| self.line(label, &self.level(gauge, page)));
             series.extend(line);
         }
-        let title = "Dirty pages against their thresholds";
-        lines("dirty", title, Unit::Bytes, "samples", series, "The run has no counters of /proc/vmstat.")
+        let title = "Dirty pages and thresholds";
+        lines("dirty", title, Unit::Bytes, "samples", series, "The run has no /proc/vmstat counters.")
     }
 
     fn devices_throughput(&self) -> Value {
@@ -155,8 +155,8 @@ impl<'a> Samples<'a> {
                 series.extend(self.line(&format!("{} {what}", self.device_name(device)), &self.rate(&of, 512.0)));
             }
         }
-        let title = "Throughput of the devices";
-        lines("devices", title, Unit::BytesPerS, "samples", series, "The run has no counters of /proc/diskstats.")
+        let title = "Device throughput";
+        lines("devices", title, Unit::BytesPerS, "samples", series, "The run has no /proc/diskstats counters.")
     }
 
     /// Time in the queue by time: how many requests were there on average, which a look now and then would miss.
@@ -167,7 +167,7 @@ impl<'a> Samples<'a> {
             series.extend(self.line(&self.device_name(device), &self.rate(&of, 1e-3)));
         }
         let title = "Queue depth: requests in the queue or at the device, on average";
-        lines("queue", title, Unit::Count, "samples", series, "The run has no counters of /proc/diskstats.")
+        lines("queue", title, Unit::Count, "samples", series, "The run has no /proc/diskstats counters.")
     }
 
     fn of_device<'b>(&'b self, name: &'b str, device: &'b str) -> impl Iterator<Item = &'b Series> {
@@ -196,7 +196,7 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// One metric at each sample, for who looks for it: a counter's growth per second, or a gauge's value, in the kernel's unit.
+/// One metric at each sample, for a search: a counter's rate per second or a gauge's value, in the kernel's unit.
 pub fn counter(series: &SeriesSet, one: &Series, run: &RunDescription) -> Value {
     let samples = Samples::new(series, run);
     let is_counter = one.descriptor.semantics == Semantics::Counter;
@@ -213,5 +213,5 @@ pub fn counter(series: &SeriesSet, one: &Series, run: &RunDescription) -> Value 
 }
 
 fn lines_of(title: &str, unit: Unit, metric: u32, series: Vec<Value>) -> Value {
-    lines(&format!("metric.{metric}"), title, unit, "samples", series, "It was absent from every sample.")
+    lines(&format!("metric.{metric}"), title, unit, "samples", series, "Absent from every sample.")
 }

@@ -1,7 +1,7 @@
 //! The HTML that carries the document.
 //!
-//! Names come from the machine and may hold anything. None of them is ever written into HTML: the document travels as
-//! base64, of which no letter means anything there, and the program puts names into the page as text alone.
+//! Names come from the machine and may contain anything. None is written into HTML: the document travels as base64, which
+//! has no special characters there, and the program inserts names as text only.
 
 use std::io::Write as _;
 
@@ -14,19 +14,19 @@ use serde_json::{Value, json};
 pub const SCRIPT: &str = include_str!("../web/dist/page.js");
 /// The page's style, as built from `web/`.
 pub const STYLE: &str = include_str!("../web/dist/page.css");
-/// SHA-256 of the program and the style, as a content policy wants them.
+/// SHA-256 of the program and the style, as a content security policy needs them.
 const HASHES: &str = include_str!("../web/dist/hashes.txt");
 
 const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
                     <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Stallscope</title>\n";
-const BODY: &str = "<body>\n<div id=\"app\"><noscript>This page draws charts; it needs JavaScript.</noscript></div>\n";
+const BODY: &str = "<body>\n<div id=\"app\"><noscript>This page needs JavaScript to draw charts.</noscript></div>\n";
 
-/// The whole document: the runs' parts, and what comparing the first with the others found.
+/// The whole document: the runs' parts, and the comparisons of the first with the others.
 pub fn document(runs: Vec<Value>, comparisons: Vec<Value>) -> Value {
     json!({ "version": 1, "runs": runs, "comparisons": comparisons })
 }
 
-/// One file with everything in it. It asks nobody for anything: its policy forbids it, too.
+/// One self-contained file. It makes no requests, and its policy forbids them.
 pub fn report(document: &Value) -> String {
     let mut hashes = HASHES.split_whitespace();
     let (script, style) = (hashes.next().unwrap_or_default(), hashes.next().unwrap_or_default());
@@ -38,7 +38,7 @@ pub fn report(document: &Value) -> String {
     )
 }
 
-/// The page without data: a server has them.
+/// The page without data, which the server provides.
 pub fn shell() -> String {
     format!(
         "{HEAD}<link rel=\"stylesheet\" href=\"page.css\">\n</head>\n{BODY}<script src=\"page.js\"></script>\n</body>\n</html>\n"

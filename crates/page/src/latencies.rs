@@ -1,4 +1,4 @@
-//! What the load did over time: latencies, rates, bytes.
+//! The load over time: latencies, rates, bytes.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,7 @@ use serde_json::Value;
 use crate::chart::{Heat, Unit, absent, lines, logarithmic};
 use crate::steps::{Axis, Join};
 
-const NO_LOAD: &str =
-    "The run has no load of ours; record one with 'stallscope run', or look at the system calls below.";
+const NO_LOAD: &str = "The run has no Stallscope load; use 'stallscope run', or see the system calls below.";
 
 /// One class in one interval.
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,7 +70,7 @@ impl Latencies {
         }
     }
 
-    /// The last moment that is known of, since the run's start.
+    /// The last known moment, since the run's start.
     pub(crate) fn end_ns(&self) -> u64 {
         self.intervals.keys().next_back().copied().unwrap_or(0)
     }
@@ -117,7 +116,7 @@ impl Latencies {
         logarithmic(lines(&id, &title, Unit::Ns, "intervals", of.into_iter().filter_map(line).collect(), NO_LOAD))
     }
 
-    /// Rounds where there are any, and operations by class.
+    /// Rounds, if any, and operations by class.
     fn rates(&self, axis: &Axis) -> Value {
         let line = |class: &Class| {
             let values = self.values(class, |point, seconds| Some(point.count as f64 / seconds));
@@ -133,7 +132,7 @@ impl Latencies {
             let values = self.values(class, |point, seconds| Some(point.bytes as f64 / seconds));
             axis.line(&class.name, &values, Join::Mean)
         };
-        let title = "Throughput of the load";
+        let title = "Load throughput";
         lines("throughput", title, Unit::BytesPerS, "intervals", moving.map(line).collect(), NO_LOAD)
     }
 
@@ -147,7 +146,7 @@ impl Latencies {
     }
 }
 
-/// The latency that the share of an interval's operations did not exceed.
+/// The latency that this share of an interval's operations did not exceed.
 fn quantile(record: &IntervalRecord, quantile: f64) -> Option<u64> {
     let all: u64 = record.buckets.iter().map(|bucket| bucket.count).sum();
     let wanted = (all as f64 * quantile).ceil().max(1.0) as u64;

@@ -1,21 +1,24 @@
-//! A run → the page that shows it: one document of compact columns, and the HTML that carries it.
+//! The report of a run in a browser: one document of compact columns, and the HTML that carries it.
 //!
-//! Everything here is pure. The page's program (TypeScript in `web/`, built into `web/dist`) draws the document; it comes
-//! with the file (`stallscope report`) or from a server on this machine (`stallscope view`).
+//! Everything here is pure. The page's program (TypeScript in `web/`, built into `web/dist`) draws the document. It is
+//! part of the file (`stallscope report`) or comes from a local server (`stallscope view`).
 #![forbid(unsafe_code)]
 
 mod builder;
 mod caches;
 mod chart;
+mod columns;
 mod counters;
 mod html;
 mod latencies;
 mod limits;
 mod longest;
 mod marks;
+mod model_metrics;
 mod number;
-mod own;
+mod request_list;
 mod requests;
+mod stall_list;
 mod stalls;
 mod steps;
 
@@ -27,5 +30,5 @@ pub use counters::{counter, wanted_counter};
 pub use html::{SCRIPT, STYLE, document, report, shell};
 pub use limits::Limits;
 pub use longest::Longest;
-pub use requests::requests;
-pub use stalls::stall;
+pub use request_list::requests;
+pub use stall_list::stall;

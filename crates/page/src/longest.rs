@@ -1,4 +1,4 @@
-//! The longest of any number of requests, no more of them at a time than are wanted.
+//! The longest of any number of requests, in bounded memory.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -13,17 +13,17 @@ pub struct Longest {
 }
 
 impl Longest {
-    /// Keeps at most so many.
+    /// Keeps at most `most` requests.
     pub fn new(most: usize) -> Longest {
         Longest { most, kept: BinaryHeap::new() }
     }
 
-    /// Whether a request that lived so long would be among them now.
+    /// Whether a request with this lifetime would be among them now.
     pub fn would_keep(&self, lived_ns: u64) -> bool {
         self.kept.len() < self.most || self.kept.peek().is_some_and(|Reverse(shortest)| shortest.0 < lived_ns)
     }
 
-    /// Adds a request that [`Self::would_keep`] has found long enough.
+    /// Adds a request that [`Self::would_keep`] has accepted.
     pub fn push(&mut self, request: RequestRecord) {
         self.kept.push(Reverse(Kept(request.lived_ns(), request)));
         if self.kept.len() > self.most {
@@ -37,7 +37,7 @@ impl Longest {
     }
 }
 
-/// Ordered by how long it lived.
+/// A request, ordered by its lifetime.
 #[derive(Debug)]
 struct Kept(u64, RequestRecord);
 

@@ -1,4 +1,4 @@
-//! What happened at a moment: phases, stuck operations, steps of the clock, losses.
+//! Marks on the time axis: phases, stuck operations, clock steps, losses.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,10 +9,10 @@ use model::operation::{OperationKind, OperationRecord, ROUND};
 use model::quantity::Nanoseconds;
 use serde_json::{Value, json};
 
-/// Stuck operations that are marked: the longest.
+/// Stuck operations marked: the longest.
 const STUCK: usize = 100;
 
-/// Operations that were running for too long when an interval ended.
+/// Operations that were stuck at the end of an interval.
 #[derive(Debug, Default)]
 pub(crate) struct Stuck {
     longest: HashMap<(u32, u64), (String, u64)>,
@@ -27,50 +27,71 @@ impl Stuck {
             }
         }
     }
+
+    /// Marks of the longest.
+    fn marks(&self, started_ns: u64) -> impl Iterator<Item = Mark> {
+        let mut longest: Vec<_> = self.longest.iter().collect();
+        longest.sort_by_key(|((tid, start_ns), (_, ns))| (Reverse(*ns), *start_ns, *tid));
+        longest.into_iter().take(STUCK).map(move |((tid, start_ns), (class, ns))| Mark {
+            from_ms: since(started_ns, *start_ns),
+            to_ms: Some(since(started_ns, start_ns + ns)),
+            kind: "stuck",
+            text: format!("{class} of thread {tid} was stuck for at least {}", Nanoseconds(*ns)),
+        })
+    }
 }
 
-/// All marks, in order of time. `from` and `to` are ms since the run's start; `to` is null where it is a moment.
+/// A mark: its time in ms since the run's start, `to_ms` absent for a moment, its kind and text.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Mark {
+    from_ms: u64,
+    to_ms: Option<u64>,
+    kind: &'static str,
+    text: String,
+}
+
+/// All marks, in order of time.
 pub(crate) fn marks(summary: &Summary, stuck: &Stuck) -> Value {
-    let ms = |ns: u64| ns / 1_000_000;
-    let mut marks: Vec<(u64, Option<u64>, &str, String)> = Vec::new();
+    let started_ns = summary.started_ns;
+    let mut marks: Vec<Mark> = Vec::new();
     for phase in &summary.phases {
         let text = if phase.measured { phase.name.clone() } else { format!("{} (not measured)", phase.name) };
-        marks.push((ms(phase.start_ns), phase.end_ns.map(ms), "phase", text));
+        marks.push(Mark { from_ms: ms(phase.start_ns), to_ms: phase.end_ns.map(ms), kind: "phase", text });
     }
-    let since = |ns: u64| ms(ns.saturating_sub(summary.started_ns));
-    let mut longest: Vec<_> = stuck.longest.iter().collect();
-    longest.sort_by_key(|((tid, start_ns), (_, ns))| (Reverse(*ns), *start_ns, *tid));
-    for ((tid, start_ns), (class, ns)) in longest.into_iter().take(STUCK) {
-        let text = format!("{class} of thread {tid} was stuck, for at least {}", Nanoseconds(*ns));
-        marks.push((since(*start_ns), Some(since(start_ns + ns)), "stuck", text));
+    marks.extend(stuck.marks(started_ns));
+    if let Some(hang) = summary.simulated.as_ref().and_then(|simulated| simulated.course.as_ref()?.hang.as_ref()) {
+        let text = "hang: no progress is possible from here".to_owned();
+        marks.push(Mark { from_ms: since(started_ns, hang.at_ns), to_ms: None, kind: "note", text });
     }
-    if let Some(hang) = summary.simulated.as_ref().and_then(|one| one.course.as_ref()?.hang.as_ref()) {
-        marks.push((since(hang.at_ns), None, "note", "the hang: nothing would ever have happened again".to_owned()));
-    }
-    for remark in &summary.remarks {
-        let (at_ns, to_ns, kind, text) = match remark {
-            RunEvent::Gap { from_ns, to_ns, samples } => {
-                (*from_ns, Some(*to_ns), "loss", format!("{samples} samples were not taken"))
-            }
-            RunEvent::ClockStep { at_ns, by_ns } => {
-                let way = if *by_ns < 0 { "back" } else { "ahead" };
-                (
-                    *at_ns,
-                    None,
-                    "clock",
-                    format!("the wall clock stepped {way} by {}", Nanoseconds(by_ns.unsigned_abs())),
-                )
-            }
-            RunEvent::Loss { what, count, at_ns } => (*at_ns, None, "loss", format!("{count} {what} were lost")),
-            RunEvent::TableDropped { table, why, at_ns } => {
-                (*at_ns, None, "loss", format!("the table {table} was given up: {why}"))
-            }
-            RunEvent::Note { at_ns, text } => (*at_ns, None, "note", text.clone()),
-            _ => continue,
-        };
-        marks.push((since(at_ns), to_ns.map(since), kind, text));
-    }
+    marks.extend(summary.remarks.iter().filter_map(|remark| remark_mark(remark, started_ns)));
     marks.sort();
-    let mark = |(from, to, kind, text): (u64, Option<u64>, &str, String)| json!({ "from": from, "to": to, "kind": kind, "text": text });
-    marks.into_iter().map(mark).collect()
+    let value = |mark: Mark| json!({ "from": mark.from_ms, "to": mark.to_ms, "kind": mark.kind, "text": mark.text });
+    marks.into_iter().map(value).collect()
+}
+
+/// The mark of a remark; `None` for one that the page shows elsewhere.
+fn remark_mark(remark: &RunEvent, started_ns: u64) -> Option<Mark> {
+    let (at_ns, to_ns, kind, text) = match remark {
+        RunEvent::Gap { from_ns, to_ns, samples } => {
+            (*from_ns, Some(*to_ns), "loss", format!("{samples} samples were not taken"))
+        }
+        RunEvent::ClockStep { at_ns, by_ns } => {
+            let direction = if *by_ns < 0 { "back" } else { "ahead" };
+            let text = format!("the wall clock stepped {direction} by {}", Nanoseconds(by_ns.unsigned_abs()));
+            (*at_ns, None, "clock", text)
+        }
+        RunEvent::Loss { what, count, at_ns } => (*at_ns, None, "loss", format!("{count} {what} lost")),
+        RunEvent::TableDropped { table, why, at_ns } => (*at_ns, None, "loss", format!("table {table} dropped: {why}")),
+        RunEvent::Note { at_ns, text } => (*at_ns, None, "note", text.clone()),
+        _ => return None,
+    };
+    Some(Mark { from_ms: since(started_ns, at_ns), to_ms: to_ns.map(|ns| since(started_ns, ns)), kind, text })
+}
+
+fn ms(ns: u64) -> u64 {
+    ns / 1_000_000
+}
+
+fn since(started_ns: u64, at_ns: u64) -> u64 {
+    ms(at_ns.saturating_sub(started_ns))
 }

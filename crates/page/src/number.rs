@@ -1,11 +1,13 @@
-//! Numbers as short as they can be without telling less.
+//! Numbers in as few digits as the page needs, and names by number.
+
+use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// Digits that are kept: more than any chart can show.
+/// Significant digits: more than any chart can show.
 const DIGITS: i32 = 4;
 
-/// A number of four significant digits; whole numbers have no fraction; none where it is not finite.
+/// A number with four significant digits, whole numbers without a fraction; null if it is not finite.
 pub(crate) fn short(value: f64) -> Value {
     if !value.is_finite() {
         return Value::Null;
@@ -16,12 +18,12 @@ pub(crate) fn short(value: f64) -> Value {
     if rounded.fract() == 0.0 && rounded.abs() < 9e15 { Value::from(rounded as i64) } else { Value::from(rounded) }
 }
 
-/// Values of which some may be absent.
+/// A column of values, some of them absent.
 pub(crate) fn column(values: &[Option<f64>]) -> Value {
     values.iter().map(|value| value.map_or(Value::Null, short)).collect()
 }
 
-/// Ascending numbers as the first one and the differences: small and alike, so that they pack well.
+/// Ascending numbers as the first one and the differences, which are small and compress well.
 pub(crate) fn deltas(values: impl Iterator<Item = u64>) -> Value {
     let mut last = 0i64;
     let mut delta = |value: u64| {
@@ -33,25 +35,30 @@ pub(crate) fn deltas(values: impl Iterator<Item = u64>) -> Value {
     values.map(|value| Value::from(delta(value))).collect()
 }
 
+/// The index of a name among all names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NameIndex(pub(crate) usize);
+
 /// Names, each once.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     all: Vec<String>,
-    known: std::collections::HashMap<String, usize>,
+    known: HashMap<String, NameIndex>,
 }
 
 impl Names {
-    /// The place of a name.
-    pub(crate) fn place(&mut self, name: &str) -> usize {
-        if let Some(&place) = self.known.get(name) {
-            return place;
+    /// The index of a name, which is added if it is new.
+    pub(crate) fn index_of(&mut self, name: &str) -> NameIndex {
+        if let Some(&index) = self.known.get(name) {
+            return index;
         }
+        let index = NameIndex(self.all.len());
         self.all.push(name.to_owned());
-        self.known.insert(name.to_owned(), self.all.len() - 1);
-        self.all.len() - 1
+        self.known.insert(name.to_owned(), index);
+        index
     }
 
-    /// All of them, by place.
+    /// All of them, by index.
     pub(crate) fn into_value(self) -> Value {
         self.all.into()
     }

@@ -1,4 +1,4 @@
-//! Block requests: the longest one by one, all as heat maps.
+//! Block requests: the longest in a list, all as heat maps.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::chart::{Heat, absent};
 use crate::longest::Longest;
-use crate::number::{Names, deltas};
+use crate::request_list::{device_name, requests};
 
-/// Devices whose requests get heat maps: those with the most.
+/// Devices whose requests get heat maps: those with the most requests.
 const DEVICES: usize = 2;
 const NO_TRACE: &str = "The run has no trace of block requests; record as root, without --no-trace.";
 
@@ -81,49 +81,4 @@ impl Requests {
         value["seen"] = json!(self.seen);
         value
     }
-}
-
-fn device_name(run: &RunDescription, number: DeviceNumber) -> String {
-    let colon = format!("{}:{}", number.major(), number.minor());
-    let known = run.devices.iter().find(|device| device.number == colon);
-    known.map_or_else(|| number.to_string(), |device| device.name.clone())
-}
-
-/// Requests as columns, in order of their begins. Times are µs: since the run's start, then since the request's begin;
-/// null where a moment was not seen.
-pub fn requests(mut rows: Vec<RequestRecord>, run: &RunDescription, accounting: Option<&Accounting>) -> Value {
-    rows.sort_by_key(|request| (request.began_ns(), request.request));
-    let mut names = Names::default();
-    let mut text = |name: &str| names.place(name);
-    let since = |ns: u64| ns.saturating_sub(run.started.monotonic_ns) / 1_000;
-    let task = |request: &RequestRecord| match accounting {
-        Some(accounting) => accounting.who(request.tid, request.completed_ns).to_string(),
-        None => format!("thread {}", request.tid),
-    };
-    let kinds = |counts: &model::stall::KindCounts| {
-        let words: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-        words.join(", ")
-    };
-    let of = |moment: fn(&RequestRecord) -> Option<u64>| -> Value {
-        let after = |request: &RequestRecord| Some(moment(request)?.saturating_sub(request.began_ns()) / 1_000);
-        rows.iter().map(after).map(|us| us.map_or(Value::Null, Value::from)).collect()
-    };
-    let mut word = |of: &dyn Fn(&RequestRecord) -> String| -> Value {
-        rows.iter().map(|request| Value::from(text(&of(request)))).collect()
-    };
-    json!({
-        "begin": deltas(rows.iter().map(|request| since(request.began_ns()))),
-        "inserted": of(|request| request.inserted_ns),
-        "issued": of(|request| request.issued_ns),
-        "done": of(|request| Some(request.completed_ns)),
-        "bytes": rows.iter().map(|request| request.bytes).collect::<Vec<_>>(),
-        "sector": rows.iter().map(|request| request.sector).collect::<Vec<_>>(),
-        "throttled": rows.iter().map(|request| u8::from(request.throttled)).collect::<Vec<_>>(),
-        "device": word(&|request| device_name(run, request.device)),
-        "kind": word(&|request| request.kind.to_string()),
-        "task": word(&task),
-        "before": word(&|request| kinds(&request.in_flight)),
-        "overtaken": word(&|request| kinds(&request.overtaken_by)),
-        "names": names.into_value(),
-    })
 }

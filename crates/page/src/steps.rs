@@ -1,16 +1,16 @@
-//! Long series in fewer steps, without hiding what stood out.
+//! Downsampling of long series that keeps their extremes.
 
 use serde_json::{Value, json};
 
 use crate::number::{column, deltas};
 
-/// Most points of a line: more than a screen has columns, and an hour at 1 s as it is.
+/// Maximum points of a line: more than a screen has columns, and an hour at 1 s unmerged.
 pub(crate) const MOST_POINTS: usize = 4_000;
 
-/// How points that share a step become one.
+/// How points of one step are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Join {
-    /// Their mean; the smallest and the largest are kept beside it.
+    /// Their mean, beside the smallest and the largest.
     Mean,
     /// The largest.
     Largest,
@@ -24,7 +24,7 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// Points that become one.
+    /// Points per step.
     fn group(&self) -> usize {
         self.at_ns.len().div_ceil(MOST_POINTS).max(1)
     }

@@ -1,6 +1,7 @@
 //! Small runs → their documents.
 
 mod browser;
+mod generated;
 mod hostile;
 mod hour;
 
@@ -20,10 +21,10 @@ use crate::{Limits, RunPage};
 
 const S: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
-/// The run's start on the monotonic clock: nothing may depend on its being zero.
+/// The run's start on the monotonic clock; not zero, so that a missing offset shows.
 const START: u64 = 77 * S;
 
-/// A run to be made a page of.
+/// The rows of a run.
 #[derive(Debug, Default)]
 struct Rows {
     events: Vec<RunEvent>,
@@ -76,7 +77,7 @@ impl Rows {
         page.finish("run", &summary, &series, Some((&explanation, &accounting)))
     }
 
-    /// An operation, and a sleep in it of so long in such a function.
+    /// An operation, and a sleep in it with that function on its stack.
     fn stall(&mut self, class: &str, tid: u32, start_ns: u64, duration_ns: u64, path: &str, frame: &str) {
         self.operations.push(OperationRecord {
             kind: OperationKind::Slow,
@@ -132,7 +133,7 @@ fn line<'a>(chart: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn what_is_absent_is_told_and_not_drawn_as_zero() {
+fn absent_data_is_reported_and_not_drawn_as_zero() {
     let page = Rows::default().page(Limits::FILE);
     for id in ["latency", "work", "causes", "pressure", "dirty", "requests", "memory", "slabs"] {
         let chart = chart(&page, id);
@@ -157,7 +158,7 @@ fn latencies_over_time() {
 #[test]
 fn a_heat_maps_columns_are_the_intervals_of_its_phase() {
     let mut heat = crate::chart::Heat::default();
-    // Five seconds each, from 2.5 s on, and the last one cut short.
+    // Five seconds each, from 2.5 s on; the last interval is short.
     for end_ms in [7_500, 12_501, 17_500, 19_000] {
         heat.add(end_ms * 1_000_000, 1_000, 1);
     }
@@ -208,7 +209,7 @@ fn a_gauge_is_absent_before_it_appeared() {
         samples: 6,
         ..Rows::default()
     };
-    // The page size is not known here, so that only absence is looked at.
+    // The page size is unknown here, so this checks absence only.
     let page = rows.page(Limits::FILE);
     assert_eq!(line(chart(&page, "dirty"), "dirty"), &json!([null, null, 0, 0, null, null]));
 }

@@ -1,4 +1,4 @@
-//! A real browser without a screen, led by its debugging protocol. This file is a part of two test programs.
+//! A headless browser, driven through its debugging protocol. Two test programs include this file.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 const PROGRAMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-/// Also a busy machine does in this time what is waited for.
+/// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
-const LOOK: Duration = Duration::from_millis(20);
+const POLL: Duration = Duration::from_millis(20);
 
-/// Dropping it ends it.
+/// The browser; dropping it ends the process.
 pub(crate) struct Browser {
     child: Child,
     socket: TcpStream,
     calls: u64,
-    /// Errors that pages told of.
+    /// Errors that pages reported.
     pub(crate) errors: Vec<String>,
     _profile: tempfile::TempDir,
 }
@@ -28,7 +28,7 @@ impl Drop for Browser {
         let _ = self.call("Browser.close", json!({}));
         let ends = Instant::now() + Duration::from_secs(5);
         while Instant::now() < ends && matches!(self.child.try_wait(), Ok(None)) {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL);
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -36,7 +36,7 @@ impl Drop for Browser {
 }
 
 impl Browser {
-    /// `None`, and a word why, where there is no browser.
+    /// `None`, with a message, if there is no browser.
     pub(crate) fn start() -> Option<Browser> {
         let profile = tempfile::tempdir().unwrap();
         let words = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-port=0"];
@@ -46,7 +46,7 @@ impl Browser {
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
         };
         let Some(child) = PROGRAMS.iter().find_map(start) else {
-            println!("skipped: chromium is not here, in which the page is looked at");
+            println!("skipped: no chromium to open the page in");
             return None;
         };
         let port = port(profile.path());
@@ -61,7 +61,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// Opens a page and waits until it says that it is ready; says how long that took.
+    /// Opens a page, waits until it is ready, and returns how long that took.
     pub(crate) fn open(&mut self, url: &str) -> Duration {
         let began = Instant::now();
         self.call("Page.navigate", json!({ "url": url }));
@@ -73,8 +73,8 @@ impl Browser {
     pub(crate) fn wait_for(&mut self, expression: &str) {
         let ends = Instant::now() + PATIENCE;
         while self.evaluate(expression) != json!(true) {
-            assert!(Instant::now() < ends, "in vain: {expression}; {:?}", self.errors);
-            std::thread::sleep(LOOK);
+            assert!(Instant::now() < ends, "timeout: {expression}; {:?}", self.errors);
+            std::thread::sleep(POLL);
         }
     }
 
@@ -86,8 +86,8 @@ impl Browser {
 
     /// The value of an expression in the page.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
-        let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
-        self.call("Runtime.evaluate", asked)["result"]["value"].clone()
+        let request = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        self.call("Runtime.evaluate", request)["result"]["value"].clone()
     }
 
     /// Calls a method of the protocol.
@@ -106,15 +106,15 @@ impl Browser {
     }
 
     fn note(&mut self, message: &Value) {
-        let told = &message["params"];
+        let parameters = &message["params"];
         let is_error = match message["method"].as_str() {
             Some("Runtime.exceptionThrown") => true,
-            Some("Log.entryAdded") => told["entry"]["level"] == "error",
-            Some("Runtime.consoleAPICalled") => told["type"] == "error",
+            Some("Log.entryAdded") => parameters["entry"]["level"] == "error",
+            Some("Runtime.consoleAPICalled") => parameters["type"] == "error",
             _ => false,
         };
         if is_error {
-            self.errors.push(told.to_string());
+            self.errors.push(parameters.to_string());
         }
     }
 }
@@ -128,11 +128,11 @@ fn port(profile: &Path) -> u16 {
             return port;
         }
         assert!(Instant::now() < ends, "the browser does not listen");
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     }
 }
 
-/// The browser listens before its first page is there.
+/// The browser listens before its first page exists.
 fn first_page(port: u16) -> Value {
     let ends = Instant::now() + PATIENCE;
     loop {
@@ -141,7 +141,7 @@ fn first_page(port: u16) -> Value {
             return page;
         }
         assert!(Instant::now() < ends, "the browser has no page");
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     }
 }
 
@@ -165,7 +165,7 @@ fn head(stream: &mut TcpStream) -> String {
     String::from_utf8(head).unwrap()
 }
 
-/// A WebSocket (RFC 6455) to a process of our own: its key and masks need not be secret.
+/// A WebSocket (RFC 6455) to our child process: its key and masks need not be secret.
 fn upgraded(port: u16, path: &str) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -200,7 +200,7 @@ fn send(stream: &mut TcpStream, text: &[u8]) {
     let _ = stream.write_all(&frame);
 }
 
-/// The next message, of one frame or several; `None` where the browser is gone.
+/// The next message, of one frame or several; `None` once the browser is gone.
 fn receive(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut message = Vec::new();
     loop {

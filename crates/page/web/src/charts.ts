@@ -71,12 +71,12 @@ function base(time: TimeAxis, parts: Part[], unit: string, width: number): uPlot
   };
 }
 
-/** Pixels of so much time. */
+/** The width of a time in pixels. */
 function pixels(u: uPlot, seconds: number): number {
   return u.valToPos(seconds, "x") - u.valToPos(0, "x");
 }
 
-/** How far from the cursor, in pixels, a line's value still holds: as far as points are apart. Where nothing was measured is none. */
+/** How far from the cursor, in pixels, a line's value holds: the distance of its points. Gaps have no value. */
 function reach(u: uPlot, series: number, nearest: number): number {
   const [times, values] = [u.data[0], u.data[series]];
   const there = (from: number, step: number) => {
@@ -91,7 +91,7 @@ function reach(u: uPlot, series: number, nearest: number): number {
   return Number.isFinite(apart) ? Math.max(pixels(u, apart) * 1.01, 1) : 10;
 }
 
-/** The nearest that a border can do. */
+/** The CSS border style closest to a dash pattern. */
 function dashWord(dash: number[] | undefined): string {
   if (dash === undefined || dash.length === 0) return "solid";
   return dash[0] < 4 ? "dotted" : dash.length > 2 ? "double" : "dashed";
@@ -118,7 +118,7 @@ function drawMarks(u: uPlot, part: Part, time: TimeAxis): void {
       const text = printable(mark.text).slice(0, 40);
       const begin = Math.max(from, left) + 4 * dot;
       const end = begin + pen.measureText(text).width;
-      // A name stands only where it has room of its own.
+      // Write a name only where it fits without overlap.
       if (end < (mark.to === null ? left + width : Math.max(to, left)) + 2 * dot && begin > written) {
         pen.fillText(text, begin, top + 14 * dot);
         written = end;
@@ -158,7 +158,7 @@ function upright(pen: CanvasRenderingContext2D, x: number, top: number, height: 
   pen.setLineDash([]);
 }
 
-/** Lines of one run, or of several upon each other. */
+/** Lines of one run, or of several overlaid. */
 function drawLines(time: TimeAxis, parts: Part[], place: HTMLElement, width: number, highest: number | null): uPlot {
   const first = parts[0].chart as Lines;
   const options = base(time, parts, first.unit, width);
@@ -167,7 +167,7 @@ function drawLines(time: TimeAxis, parts: Part[], place: HTMLElement, width: num
     ? { distr: 3, range: (_, min, max) => uPlot.rangeLog(Math.max(min ?? 1, 1), Math.max(max ?? 10, 10), 10, true) }
     : { range: (_, __, max) => [0, (highest ?? max ?? 1) * 1.06 || 1] };
   if (log) options.axes![1].filter = (_, splits) => splits.map((v) => (v !== null && Math.log10(v) % 1 === 0 ? v : null));
-  options.series[0].label = parts.length > 1 ? "time since measuring began" : "time";
+  options.series[0].label = parts.length > 1 ? "time since the measurement began" : "time";
   const tables: uPlot.AlignedData[] = [];
   parts.forEach((part, which) => {
     const chart = part.chart as Lines;
@@ -196,7 +196,7 @@ function drawLines(time: TimeAxis, parts: Part[], place: HTMLElement, width: num
   return new uPlot(options, tables.length > 1 ? uPlot.join(tables) : tables[0], place);
 }
 
-/** Areas upon each other. Each is drawn down to zero, the highest first, so that the lower ones cover it. */
+/** Stacked areas. Each is drawn down to zero, the highest first, so that lower areas cover it. */
 function drawStack(time: TimeAxis, part: Part, place: HTMLElement, width: number, highest: number | null): uPlot {
   const chart = part.chart as Lines;
   const options = base(time, [part], chart.unit, width);
@@ -231,7 +231,7 @@ interface Column {
   cells: Map<number, number>;
 }
 
-/** What heat maps that lie side by side have in common. */
+/** The scale that heat maps side by side share. */
 interface Range {
   lowest: number;
   highest: number;
@@ -279,8 +279,8 @@ function drawHeat(time: TimeAxis, part: Part, place: HTMLElement, width: number,
       if (column === undefined) return "–";
       const top = u.cursor.top ?? -1;
       const row = top < 0 ? -1 : Math.floor(u.posToVal(top, "y"));
-      const here = row < lowest || row > highest ? "" : `; here, from ${duration(low(row))}: ${column.cells.get(row) ?? 0}`;
-      return `${value(column.total, "count")}, the slowest from ${duration(low(column.top))}${here}`;
+      const here = row < lowest || row > highest ? "" : `; here, ≥ ${duration(low(row))}: ${column.cells.get(row) ?? 0}`;
+      return `${value(column.total, "count")}, slowest ≥ ${duration(low(column.top))}${here}`;
     },
   });
   options.hooks!.drawAxes = [(u) => {
@@ -304,7 +304,7 @@ function drawHeat(time: TimeAxis, part: Part, place: HTMLElement, width: number,
   return new uPlot(options, data, place);
 }
 
-/** Draws a chart into a place when that comes into sight, and again when the theme changes or the place's width does. */
+/** Draws a chart when its element becomes visible, and again when the theme or the width changes. */
 export class Drawing {
   private drawn: uPlot | null = null;
 
@@ -340,7 +340,7 @@ export class Drawing {
   }
 }
 
-/** The largest value of any of the runs, so that what lies side by side has one scale. */
+/** The largest value of all runs: charts side by side share one scale. */
 export function highestOf(charts: (Lines | Heat)[]): number | null {
   let highest = 0;
   for (const chart of charts) {

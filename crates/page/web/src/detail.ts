@@ -4,44 +4,44 @@ import { words } from "./overview";
 import { colour } from "./theme";
 import type { Requests, Run, Stall } from "./types";
 
-/** All that is known of one stall. */
+/** The details of one stall. */
 export function detail(run: Run, stall: Stall, from: number): HTMLElement[] {
   const who = `${stall.operation} by ${stall.task}${stall.path === null ? "" : ` of ${stall.path}`}`;
-  const end = stall.finished ? "" : ", and had not ended";
+  const end = stall.finished ? "" : ", still running";
   const causes = stall.causes.map((one) => [
     words(run, one.cause), duration(one.time_ns), share(one.time_ns / stall.duration_ns), one.evidence, one.detail ?? "",
   ]);
   const parts = [
     element("h3", {}, who),
     element("p", {}, `took ${duration(stall.duration_ns)} from ${moment(from, 3)}${end}${stall.cgroup === null ? "" : ` · cgroup ${stall.cgroup}`}`),
-    table(["cause", "time", "share", "known by", "the longest of it"], causes, "wide"),
+    table(["cause", "time", "share", "evidence", "longest"], causes, "wide"),
   ];
   if (stall.chain.length > 0) {
     const links = stall.chain.map((link, at) => {
-      const text = `${at === 0 ? "" : "← "}${link.task ?? "nobody known"}: ${duration(link.time_ns)} ${words(run, link.waits_for)}${link.detail === null ? "" : `: ${link.detail}`}`;
+      const text = `${at === 0 ? "" : "← "}${link.task ?? "unknown task"}: ${duration(link.time_ns)} ${words(run, link.waits_for)}${link.detail === null ? "" : `: ${link.detail}`}`;
       const item = element("li", {}, text);
       item.style.marginLeft = `${at * 1.2}em`;
       return item;
     });
-    parts.push(element("h4", {}, "The chain of waits"), element("ol", { class: "chain" }, ...links));
+    parts.push(element("h4", {}, "Chain of waits"), element("ol", { class: "chain" }, ...links));
   }
   const request = stall.request;
   if (request !== null) {
     const kinds = (counts: Record<string, number>) => Object.entries(counts).map(([kind, number]) => `${number} ${kind}`).join(", ");
-    const said = [
-      `${request.rwbs} on ${request.device}, ${bytes(request.bytes)} from sector ${request.sector}, made by ${request.task}`,
-      request.throttled ? "held back by a limit of its cgroup" : "",
-      request.queue_ns === null ? "" : `in the queue ${duration(request.queue_ns)}`,
-      request.device_ns === null ? "" : `at the device ${duration(request.device_ns)}`,
-      kinds(request.in_flight) === "" ? "" : `before it were ${kinds(request.in_flight)}`,
+    const facts = [
+      `${request.rwbs} on ${request.device}, ${bytes(request.bytes)} from sector ${request.sector}, submitted by ${request.task}`,
+      request.throttled ? "throttled by its cgroup" : "",
+      request.queue_ns === null ? "" : `queue ${duration(request.queue_ns)}`,
+      request.device_ns === null ? "" : `device ${duration(request.device_ns)}`,
+      kinds(request.in_flight) === "" ? "" : `in flight on arrival: ${kinds(request.in_flight)}`,
       kinds(request.overtaken_by) === "" ? "" : `overtaken by ${kinds(request.overtaken_by)}`,
     ];
-    parts.push(element("h4", {}, "The request at its end"), element("p", {}, said.filter((one) => one !== "").join("; ")));
+    parts.push(element("h4", {}, "Request that ended the wait"), element("p", {}, facts.filter((one) => one !== "").join("; ")));
   }
   return parts;
 }
 
-/** Requests that were there between two moments of the run (ms), the longest first. */
+/** Requests in flight between two moments of the run (ms): the longest, in order of time. */
 export function around(requests: Requests, fromMs: number, toMs: number, zero: number, most = 30): HTMLElement {
   const found: { row: number; begin: number; took: number }[] = [];
   let begin = 0;
@@ -50,7 +50,7 @@ export function around(requests: Requests, fromMs: number, toMs: number, zero: n
     const took = requests.done[row];
     if (begin / 1000 <= toMs && (begin + took) / 1000 >= fromMs) found.push({ row, begin, took });
   });
-  if (found.length === 0) return element("p", { class: "faint" }, "No request of that time was kept.");
+  if (found.length === 0) return element("p", { class: "faint" }, "No request of this interval was recorded.");
   found.sort((a, b) => b.took - a.took);
   const shown = found.slice(0, most).sort((a, b) => a.begin - b.begin);
   const rows = shown.map(({ row, begin, took }) => {
@@ -61,16 +61,16 @@ export function around(requests: Requests, fromMs: number, toMs: number, zero: n
     return [
       moment(begin / 1e6 - zero, toMs - fromMs < 10_000 ? 3 : 1), life(begin / 1000, inserted, issued, took, fromMs, toMs), name(requests.kind), name(requests.device),
       bytes(requests.bytes[row]), duration(took * 1000), queue, issued === null ? "–" : duration((took - issued) * 1000),
-      requests.throttled[row] === 1 ? "held back" : "", name(requests.overtaken), name(requests.task),
+      requests.throttled[row] === 1 ? "throttled" : "", name(requests.overtaken), name(requests.task),
     ];
   });
-  const more = found.length > shown.length ? `; the ${most} longest of ${count(found.length)}` : "";
+  const more = found.length > shown.length ? `; the ${most} longest of ${count(found.length)} requests` : "";
   return element("div", {},
-    element("p", { class: "faint" }, `In the picture: before the queue, in the queue, at the device${more}.`),
-    table(["from", "", "kind", "device", "size", "took", "queue", "device", "limit", "overtaken by", "task"], rows, "wide"));
+    element("p", { class: "faint" }, `Bars: before the queue, in the queue, at the device${more}.`),
+    table(["start", "", "kind", "device", "size", "total", "queue", "device", "cgroup", "overtaken by", "task"], rows, "wide"));
 }
 
-/** A request's life within the time that is looked at, drawn. */
+/** Draws a request's life within the interval. */
 function life(beginMs: number, inserted: number | null, issued: number | null, done: number, from: number, to: number): HTMLElement {
   const picture = element("div", { class: "life", "aria-hidden": "true" });
   const x = (us: number) => Math.min(Math.max((beginMs + us / 1000 - from) / Math.max(to - from, 1e-3), 0), 1) * 100;

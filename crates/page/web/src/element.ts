@@ -1,6 +1,6 @@
 /**
- * Elements. Names come from the machine that was recorded and may hold anything: they become text nodes here, and nothing
- * in this program ever makes HTML of a string.
+ * Elements. Names come from the recorded machine and may contain anything. They become text nodes here; this program never
+ * makes HTML from a string.
  */
 type Child = Node | string | null | undefined;
 
@@ -20,7 +20,7 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** Control characters and those that turn the direction of text around are shown, not obeyed. */
+/** Shows control characters and those that change the direction of text as escapes. */
 export function printable(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
     (c) => `\\u{${c.charCodeAt(0).toString(16)}}`);

@@ -1,4 +1,4 @@
-/** Figures as people read them: three digits and a fitting unit. */
+/** Figures for people: three digits and a suitable unit. */
 
 function digits(value: number): string {
   const size = Math.abs(value);
@@ -49,7 +49,7 @@ export function value(amount: number | null | undefined, unit: string): string {
   }
 }
 
-/** A moment of the run, 12:03.4 after its start, with so many digits of a second. */
+/** A moment of the run, 12:03.4 after its start, with `precise` decimals of a second. */
 export function moment(seconds: number, precise = 1): string {
   const sign = seconds < 0 ? "-" : "";
   // Rounded first: 59.96 s are a minute.
@@ -61,7 +61,7 @@ export function moment(seconds: number, precise = 1): string {
   return all >= 60 ? `${sign}${minutes}:${rest}` : `${sign}${(all % 60).toFixed(precise)} s`;
 }
 
-/** Digits of a second that say multiples of a step exactly. */
+/** Decimals of a second that show multiples of a step exactly. */
 export function digitsFor(step: number): number {
   for (let digits = 0; digits < 6; digits++) {
     const scaled = step * 10 ** digits;

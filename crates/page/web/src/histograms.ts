@@ -6,7 +6,7 @@ import type { Histogram } from "./types";
 
 const WIDTH = 160;
 
-/** Ranges of times without a gap: one that is empty is seen to be. */
+/** Contiguous ranges of times: empty ranges are shown, too. */
 function rows(histogram: Histogram): [string, number][] {
   if (histogram.form === "rpc_stats") return histogram.rows.map(([value, amount]) => [count(value), amount]);
   const powers = new Map<number, number>();
@@ -30,7 +30,7 @@ function bar(part: number): HTMLElement {
   return drawn;
 }
 
-/** Each as a table with bars, the longest of which is the most frequent row. */
+/** Each histogram as a table with bars; the longest bar is the most frequent row. */
 export function histograms(found: Histogram[]): HTMLElement | null {
   const filled = found.filter((histogram) => histogram.rows.some(([, amount]) => amount > 0));
   if (filled.length === 0) return null;
@@ -43,6 +43,6 @@ export function histograms(found: Histogram[]): HTMLElement | null {
       soFar += amount;
       return [label, bar(amount / most), count(amount), share(amount / total), share(soFar / total)];
     });
-    return element("div", {}, element("h3", {}, histogram.name), table(["", "", "count", "share", "up to here"], lines));
+    return element("div", {}, element("h3", {}, histogram.name), table(["", "", "count", "share", "cumulative"], lines));
   }));
 }

@@ -4,8 +4,8 @@ import { Page } from "./page";
 import { source } from "./source";
 import { element } from "./element";
 
-/** How often a run that is still being written is looked at, at most: reading it must not become a load of its own. */
-const LOOK_MS = 3_000;
+/** Minimum interval between polls of a live run: reading it must not become a load itself. */
+const POLL_MS = 3_000;
 const REST = 20;
 
 async function open(): Promise<void> {
@@ -15,7 +15,7 @@ async function open(): Promise<void> {
   document.documentElement.dataset.ready = "yes";
   let state = await data.state();
   let took = 0;
-  const look = async () => {
+  const poll = async () => {
     const began = performance.now();
     try {
       const now = await data.state();
@@ -27,12 +27,12 @@ async function open(): Promise<void> {
         page = new Page(place, data, grown, { ...page.memory(), further: await Promise.all(again) });
         took = performance.now() - began;
       }
-      if (now !== null) setTimeout(look, Math.max(LOOK_MS, took * REST));
+      if (now !== null) setTimeout(poll, Math.max(POLL_MS, took * REST));
     } catch (error) {
-      page.say(`The server does not answer any more: ${error instanceof Error ? error.message : error}`);
+      page.notify(`The server no longer responds: ${error instanceof Error ? error.message : error}`);
     }
   };
-  if (state !== null) setTimeout(look, LOOK_MS);
+  if (state !== null) setTimeout(poll, POLL_MS);
 }
 
 open().catch((error: unknown) => {

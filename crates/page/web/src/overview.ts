@@ -4,7 +4,7 @@ import { histograms } from "./histograms";
 import { colour, hatch } from "./theme";
 import type { CauseTime, Comparison, Run } from "./types";
 
-/** Causes that are shown one by one; the chart has as many. */
+/** Causes shown individually; the chart shows the same number. */
 const CAUSES = 8;
 
 export function words(run: Run, cause: string): string {
@@ -16,12 +16,12 @@ function headline(run: Run): HTMLElement {
     done: "", interrupted: "interrupted", load_died: "the load died", load_failed: "the load failed",
     archive_full: "the archive's disk was full",
   };
-  const end = run.summary.ended === null ? (run.live === true ? "still running" : "did not end in an orderly way") : ending[run.summary.ended] ?? "";
+  const end = run.summary.ended === null ? (run.live === true ? "still running" : "ended without a clean shutdown") : ending[run.summary.ended] ?? "";
   const limits = run.limits;
   const bounds = [
-    limits.memory_bytes === null ? "" : `memory box of ${bytes(limits.memory_bytes)}`,
-    limits.disk_bytes_per_s === null ? "" : `disk at ${bytes(limits.disk_bytes_per_s)}/s`,
-    limits.disk_operations_per_s === null ? "" : `disk at ${limits.disk_operations_per_s} operations/s`,
+    limits.memory_bytes === null ? "" : `limited to ${bytes(limits.memory_bytes)} (memory cgroup)`,
+    limits.disk_bytes_per_s === null ? "" : `disk limited to ${bytes(limits.disk_bytes_per_s)}/s`,
+    limits.disk_operations_per_s === null ? "" : `disk limited to ${limits.disk_operations_per_s} operations/s`,
   ];
   const began = run.started_wall_ms > 0 ? new Date(run.started_wall_ms).toISOString().replace("T", " ").slice(0, 19) + " UTC" : "";
   const facts = [run.configuration, duration(run.summary.duration_s * 1e9), end, ...bounds].filter((fact) => fact !== null && fact !== "");
@@ -44,22 +44,22 @@ function operations(run: Run): HTMLElement | null {
   const starred = rows.some((row) => row.some((cell) => cell.endsWith("*")));
   return element("section", {}, element("h3", {}, "Operations"),
     table(["", "count", "mean", "p50", "p99", "max", "stuck", "errors"], rows),
-    starred ? element("p", { class: "faint" }, "* too few operations for this percentile") : null);
+    starred ? element("p", { class: "faint" }, "* too few samples for this percentile; run longer") : null);
 }
 
-/** The numbers that a model's course comes down to, and its hang. */
+/** The figures of a simulated run, and its hang. */
 function model(run: Run): HTMLElement | null {
   const found = run.summary.simulated;
   if (found?.figures === undefined) return null;
   const rows = Object.entries(found.figures).map(([name, amount]) => [
     element("span", { title: found.about?.[name] }, name.replace(/_/g, " ")), value(amount, found.units?.[name] ?? ""),
   ]);
-  const from = (tasks: string[]) => (tasks.length === 0 ? "nobody can give it" : `from ${tasks.join(", ")}`);
+  const from = (tasks: string[]) => (tasks.length === 0 ? "no task can release it" : `from ${tasks.join(", ")}`);
   const hang = found.hang ?? null;
-  return element("section", {}, element("h3", {}, "The model's figures"), table(["", ""], rows),
-    hang === null ? null : element("p", { class: "note" }, `HANG: after ${duration(hang.at_ns)} nothing would ever have happened again.`),
+  return element("section", {}, element("h3", {}, "Model figures"), table(["", ""], rows),
+    hang === null ? null : element("p", { class: "note" }, `HANG: no progress is possible after ${duration(hang.at_ns)}.`),
     hang === null ? null : element("ul", {}, ...hang.waiters.map((one) => element("li", {},
-      `${one.task} waits since ${duration(one.since_ns)} for ${one.awaits}; ${from(one.from)}`))));
+      `${one.task} has waited since ${duration(one.since_ns)} for ${one.awaits}; ${from(one.from)}`))));
 }
 
 function rates(run: Run): HTMLElement | null {
@@ -72,16 +72,16 @@ function rates(run: Run): HTMLElement | null {
   return element("section", {}, element("h3", {}, "Rates"), table(["", "mean", "p50", "p99", "max"], rows));
 }
 
-/** Causes as bars, labelled, so that colour says nothing that is not written. */
+/** Causes as labelled bars: colour carries no information of its own. */
 function causes(run: Run): HTMLElement {
   const found = run.explanation;
   const head = element("h3", {}, "Why operations were slow");
   if (found === null) {
     return element("section", {}, head, element("p", { class: "note" },
-      "Not known: the run has no trace of the kernel. Record as root, and without --no-trace."));
+      "Unknown: the run has no kernel trace. Record as root, without --no-trace."));
   }
   const all = found.operations === null ? "" : ` of ${count(found.operations)}`;
-  const lead = `${count(found.slow_operations)}${all} operations took longer than ${duration(found.slower_than_ns)}, ${duration(found.wall_ns)} together.`;
+  const lead = `${count(found.slow_operations)}${all} operations took longer than ${duration(found.slower_than_ns)}, ${duration(found.wall_ns)} in total.`;
   const shown = found.causes.slice(0, CAUSES);
   const others = found.causes.slice(CAUSES);
   const rows: (HTMLElement | string)[][] = shown.map((cause, at) => {
@@ -105,22 +105,22 @@ function culprits(run: Run): HTMLElement | null {
     `${one.task ?? "–"}${one.device === null ? "" : ` on ${one.device}`}${one.file_system === null ? "" : ` (${one.file_system})`}`,
     words(run, one.cause), duration(one.time_ns),
   ]);
-  return element("section", {}, element("h3", {}, "At the ends of the chains"), table(["who", "cause", "time"], rows));
+  return element("section", {}, element("h3", {}, "Root blockers"), table(["task", "cause", "time"], rows));
 }
 
-/** What was lost: nobody should read the charts without knowing it. */
+/** Losses of the recording: a reader of the charts must see them. */
 function losses(run: Run): HTMLElement | null {
   const found = run.explanation?.losses;
-  const said: string[] = [];
-  for (const [what, number] of Object.entries(found?.lost ?? {})) said.push(`${count(number)} ${what} were lost`);
-  for (const { table, why } of found?.tables ?? []) said.push(`the table ${table} was given up: ${why}`);
+  const lines: string[] = [];
+  for (const [what, number] of Object.entries(found?.lost ?? {})) lines.push(`${count(number)} ${what} lost`);
+  for (const { table, why } of found?.tables ?? []) lines.push(`table ${table} dropped: ${why}`);
   const { late_samples: late, missing_samples: missing } = run.summary.recording;
-  if ((missing ?? 0) > 0) said.push(`${count(missing ?? 0)} samples were not taken`);
-  if ((late ?? 0) > 0) said.push(`${count(late ?? 0)} samples were late`);
-  for (const one of run.summary.missing) said.push(`${one.capability} was not to be had${one.why === null ? "" : `: ${one.why}`}`);
-  if (said.length === 0) return element("p", { class: "faint" }, "Recording lost nothing.");
-  return element("details", {}, element("summary", {}, `What is missing or was lost: ${said.length}`),
-    element("ul", {}, ...said.map((one) => element("li", {}, one))));
+  if ((missing ?? 0) > 0) lines.push(`${count(missing ?? 0)} samples were not taken`);
+  if ((late ?? 0) > 0) lines.push(`${count(late ?? 0)} samples were late`);
+  for (const one of run.summary.missing) lines.push(`${one.capability}: unavailable${one.why === null ? "" : `: ${one.why}`}`);
+  if (lines.length === 0) return element("p", { class: "faint" }, "No data was lost.");
+  return element("details", {}, element("summary", {}, `Missing or lost data: ${lines.length}`),
+    element("ul", {}, ...lines.map((one) => element("li", {}, one))));
 }
 
 export function overview(run: Run, letter: string): HTMLElement {
@@ -135,11 +135,11 @@ export function overview(run: Run, letter: string): HTMLElement {
 }
 
 const VERDICTS: Record<string, string> = {
-  better: "▲ better", worse: "▼ worse", different: "◆ different", equivalent: "= the same", not_enough_data: "? not enough data",
+  better: "▲ better", worse: "▼ worse", different: "◆ different", equivalent: "= equivalent", not_enough_data: "? not enough data",
 };
 
 function verdict(name: string, needed: number | null): HTMLElement {
-  const more = needed === null ? "" : `; ${needed} more runs a side`;
+  const more = needed === null ? "" : `; ${needed} more runs per side`;
   return element("span", { class: `verdict ${name}` }, (VERDICTS[name] ?? name) + more);
 }
 
@@ -161,10 +161,10 @@ export function comparison(found: Comparison, run: Run): HTMLElement {
   const cautions = found.cautions.map((one) => element("li", {}, one));
   const runs = (side: { name: string; runs: number }) => `${side.name} (${side.runs} ${side.runs === 1 ? "run" : "runs"})`;
   return element("section", { class: "comparison" },
-    element("h2", {}, `${runs(found.b)} against ${runs(found.a)}`),
-    differ.length > 0 ? element("details", { open: differ.length < 6 }, element("summary", {}, `What differs: ${differ.length}`), element("ul", {}, ...differ)) : null,
+    element("h2", {}, `${runs(found.b)} vs ${runs(found.a)}`),
+    differ.length > 0 ? element("details", { open: differ.length < 6 }, element("summary", {}, `Differences: ${differ.length}`), element("ul", {}, ...differ)) : null,
     element("div", { class: "columns" },
-      element("div", {}, element("h3", {}, "Figures"), table(["", "A", "B", "change", "verdict", "95 % interval"], metrics)),
-      stalls.length > 0 ? element("div", {}, element("h3", {}, "Stalls a run, by cause"), table(["", "A", "B", "verdict"], stalls)) : null),
+      element("div", {}, element("h3", {}, "Figures"), table(["", "A", "B", "change", "verdict", "95 % CI"], metrics)),
+      stalls.length > 0 ? element("div", {}, element("h3", {}, "Stalls per run, by cause"), table(["", "A", "B", "verdict"], stalls)) : null),
     cautions.length > 0 ? element("details", {}, element("summary", {}, `Cautions: ${cautions.length}`), element("ul", {}, ...cautions)) : null);
 }

@@ -12,16 +12,16 @@ import type { Axis, Chart, Document, Run } from "./types";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/** What outlives a page that is drawn anew because its run has grown. */
+/** State that survives a redraw of the page after its run has grown. */
 export interface Memory {
   zoom: [number, number] | null;
   overlaid: boolean;
   scroll: number;
-  /** Of each run: what was looked for, how its list stands, and what of it was chosen. */
+  /** For each run: the search, the state of its list, and the selected stall. */
   searches: Search[];
   lists: (Kept | null)[];
   chosen: (Chosen | null)[];
-  /** Counters that were added. */
+  /** Counters that the reader added. */
   further: Further[];
   focus: Element | null;
 }
@@ -34,9 +34,9 @@ interface Further {
   axis: Axis;
 }
 
-/** A stall in full, and its time on the axis. */
+/** The details of a stall, and its time on the axis. */
 interface Chosen {
-  told: HTMLElement[];
+  details: HTMLElement[];
   requests: HTMLElement[];
   from: number;
   to: number;
@@ -47,7 +47,7 @@ export class Page {
   private readonly zeros: number[];
   private readonly readout = element("output", { class: "readout", "aria-live": "off" });
   private readonly charts = element("div", { class: "charts" });
-  private readonly said = element("p", { class: "note", hidden: true, role: "status" });
+  private readonly notice = element("p", { class: "note", hidden: true, role: "status" });
   private drawings: Drawing[] = [];
   private overlaid: boolean;
   private seen: IntersectionObserver | null = null;
@@ -57,8 +57,8 @@ export class Page {
   private readonly searches: Search[];
   private readonly lists: (StallList | null)[] = [];
   private readonly chosen: (Chosen | null)[];
-  /** The last row that was asked for, of each run: answers may come in another order. */
-  private readonly asked: number[] = [];
+  /** The last row requested, for each run: responses may arrive in another order. */
+  private readonly requested: number[] = [];
 
   constructor(place: HTMLElement, private readonly source: Source, private readonly data: Document, memory?: Memory) {
     const runs = data.runs;
@@ -72,22 +72,22 @@ export class Page {
     this.chosen = memory?.chosen ?? runs.map(() => null);
     this.searches = source.served ? runs.map((run, at) => this.search(run, at, memory)) : [];
     document.title = `${runs.map((run) => run.summary.workload).join(", ")} – Stallscope`;
-    place.replaceChildren(this.toolbar(), element("main", {}, this.said,
+    place.replaceChildren(this.toolbar(), element("main", {}, this.notice,
       element("div", { class: runs.length > 1 ? "side-by-side" : "" }, ...runs.map((run, at) => overview(run, this.letter(at)))),
       ...data.comparisons.map((found) => comparison(found, runs[0])),
       ...this.searches.map((search) => search.place),
       element("h2", {}, "Over time"), legendOfMarks(runs.flatMap((run) => run.marks)) ?? "", this.charts,
       ...runs.map((run, at) => this.stalls(run, at, memory)), this.footer()));
-    this.time.listen(() => this.tell());
+    this.time.listen(() => this.updateReadout());
     this.drawCharts();
     if (memory?.zoom != null) this.time.zoom(...memory.zoom);
-    if (memory !== undefined) this.putBack(memory);
+    if (memory !== undefined) this.restore(memory);
     this.charts.addEventListener("keydown", (event) => this.key(event));
     matchMedia("(prefers-color-scheme: dark)").onchange = () => this.repaint();
     onresize = () => this.drawings.forEach((drawing) => drawing.fit());
     onbeforeprint = () => this.print(true);
     onafterprint = () => this.print(false);
-    this.tell();
+    this.updateReadout();
   }
 
   memory(): Memory {
@@ -98,8 +98,8 @@ export class Page {
     };
   }
 
-  /** Where the person was. What is not of the old page has the focus still, or gets it back. */
-  private putBack(memory: Memory): void {
+  /** Restores scroll position, selection and focus. Elements that outlive the page keep the focus or get it back. */
+  private restore(memory: Memory): void {
     this.chosen.forEach((chosen, run) => chosen !== null && this.time.choose(run, chosen.from, chosen.to));
     const chart = memory.focus?.getAttribute("data-chart");
     const list = memory.lists.findIndex((kept) => kept !== null && memory.focus !== null && kept.place.contains(memory.focus));
@@ -109,9 +109,9 @@ export class Page {
     scrollTo(0, memory.scroll);
   }
 
-  say(text: string): void {
-    this.said.hidden = false;
-    this.said.textContent = text;
+  notify(text: string): void {
+    this.notice.hidden = false;
+    this.notice.textContent = text;
   }
 
   private letter(run: number): string {
@@ -125,7 +125,7 @@ export class Page {
       return made;
     };
     const both = this.data.runs.length > 1
-      ? button("Overlay", "Lay the runs' lines upon each other, or side by side", () => {
+      ? button("Overlay", "Overlay the runs, or show them side by side", () => {
           this.overlaid = !this.overlaid;
           this.drawCharts();
         })
@@ -134,16 +134,16 @@ export class Page {
       element("nav", { "aria-label": "view" }, both,
         button("−", "Zoom out (key −)", () => this.time.scale(2)),
         button("+", "Zoom in (key +)", () => this.time.scale(0.5)),
-        button("All", "The whole time (key 0)", () => this.time.reset()),
-        button("◐", "Dark or light", () => {
+        button("All", "Show the whole run (key 0)", () => this.time.reset()),
+        button("◐", "Switch between dark and light", () => {
           choose(isDark() ? "light" : "dark");
           this.repaint();
         }),
         button("Print", "Print", () => print())));
   }
 
-  /** The time under the cursor, what is marked there, and what is zoomed to. */
-  private tell(): void {
+  /** Shows the time under the cursor and the marks there, or the zoomed interval. */
+  private updateReadout(): void {
     const { at, from, to } = this.time;
     const zoomed = `${moment(from, this.time.digits())} – ${moment(to, this.time.digits())}`;
     if (at === null) {
@@ -213,7 +213,7 @@ export class Page {
       const name = this.letter(run) === "" ? null : element("span", { class: "letter" }, this.letter(run));
       if (part !== undefined && !together) cells.push(element("div", {}, name, draw([part])));
       else if (part === undefined) {
-        const why = chart?.kind === "absent" ? chart.why : "This run has nothing of it.";
+        const why = chart?.kind === "absent" ? chart.why : "This run has no data for this chart.";
         cells.push(element("div", { class: "absent" }, name, element("p", {}, why)));
       }
     });
@@ -256,11 +256,11 @@ export class Page {
   private stalls(run: Run, number: number, memory?: Memory): HTMLElement {
     this.lists[number] = null;
     if (run.stalls === null || run.stalls.seen === 0) {
-      const why = run.stalls === null ? "Slow operations are not known: the run has no trace." : "No operation was slow.";
+      const why = run.stalls === null ? "Slow operations are unknown: the run has no trace." : "No operation was slow.";
       return element("section", {}, element("h3", {}, `${this.letter(number)} Slow operations`.trim()), element("p", {}, why));
     }
-    const shown = element("div", { class: "detail", tabindex: "-1" }, element("p", { class: "faint" }, "Choose a slow operation to see its chain of waits and the requests around it."));
-    const failed = (error: unknown) => this.say(`The server gives no answer: ${error instanceof Error ? error.message : String(error)}`);
+    const shown = element("div", { class: "detail", tabindex: "-1" }, element("p", { class: "faint" }, "Select a slow operation to see its chain of waits and concurrent requests."));
+    const failed = (error: unknown) => this.notify(`The server does not respond: ${error instanceof Error ? error.message : String(error)}`);
     const list = new StallList(run, this.zeros[number], this.time,
       (row, [from, to]) => void this.choose(run, number, row, from, to, shown).catch(failed), memory?.lists[number] ?? null);
     this.lists[number] = list;
@@ -273,7 +273,7 @@ export class Page {
 
   private async choose(run: Run, number: number, row: number, from: number, to: number, shown: HTMLElement): Promise<void> {
     this.time.choose(number, from, to);
-    this.asked[number] = row;
+    this.requested[number] = row;
     const list = run.stalls!;
     let place = 0;
     for (let at = 0; at <= row; at++) place += list.number[at];
@@ -282,13 +282,13 @@ export class Page {
     const [fromMs, toMs] = [(from - slack + zero) * 1000, (to + slack + zero) * 1000];
     const stall = list.full[String(place)] ?? (await this.source.stall(number, place));
     const requests = this.source.served ? await this.source.requests(number, fromMs, toMs, "") : run.requests;
-    const told = stall === null
+    const details = stall === null
       ? [element("h3", {}, `${list.names[list.operation[row]]} by ${list.names[list.task[row]]}`),
-         element("p", {}, `took ${duration(list.duration[row] * 1000)} from ${moment(from)}; ${list.share[row]} % of it ${run.causes[list.cause[row]][1]}`),
-         element("p", { class: "note" }, `This file has the chains of the ${Object.keys(list.full).length} longest only; 'stallscope view RUN' has all.`)]
+         element("p", {}, `took ${duration(list.duration[row] * 1000)} from ${moment(from)}; ${list.share[row]} %: ${run.causes[list.cause[row]][1]}`),
+         element("p", { class: "note" }, `This file holds the chains of the ${Object.keys(list.full).length} longest only; 'stallscope view RUN' shows all.`)]
       : detail(run, stall, from);
-    if (this.asked[number] !== row) return;
-    this.chosen[number] = { told, requests: [element("h4", {}, "The requests around it"), around(requests, fromMs, toMs, zero)], from, to };
+    if (this.requested[number] !== row) return;
+    this.chosen[number] = { details, requests: [element("h4", {}, "Concurrent requests"), around(requests, fromMs, toMs, zero)], from, to };
     this.show(number, shown);
   }
 
@@ -296,16 +296,16 @@ export class Page {
     const chosen = this.chosen[number];
     if (chosen === null) return;
     const { from, to } = chosen;
-    const zoom = element("button", { type: "button" }, "Zoom to it");
+    const zoom = element("button", { type: "button" }, "Zoom to stall");
     zoom.addEventListener("click", () => this.time.zoom(from - (to - from), to + (to - from)));
-    shown.replaceChildren(...chosen.told, zoom, ...chosen.requests);
+    shown.replaceChildren(...chosen.details, zoom, ...chosen.requests);
   }
 
   private repaint(): void {
     this.drawings.forEach((drawing) => drawing.again());
   }
 
-  /** Paper is white, and shows all charts at its own width. */
+  /** Printed pages are white and show all charts at the paper's width. */
   private print(begin: boolean): void {
     if (begin) this.before = choice();
     choose(begin ? "light" : this.before);
@@ -318,7 +318,7 @@ export class Page {
 
   private footer(): HTMLElement {
     return element("footer", { class: "faint" },
-      element("p", {}, "Keys on a chart: ← → move the time, + − zoom, Shift ← → pan, 0 the whole time. Drag to zoom, double-click for all. In the list: ↑ ↓."),
+      element("p", {}, "Keys on a chart: ← → move the cursor, + − zoom, Shift ← → pan, 0 shows the whole run. Drag to zoom, double-click to reset. In the list: ↑ ↓."),
       element("p", {}, "Made by Stallscope (MIT). Charts: uPlot © 2022 Leon Sorokin, MIT licence. Colours after Okabe and Ito."));
   }
 }

@@ -6,7 +6,7 @@ import type { Axis, Chart, Run } from "./types";
 
 const SHOWN = 40;
 
-/** What a search works on: anew with each page, while the search itself, and what was found, outlives pages of a run that grows. */
+/** The page that a search works on. The search and its results outlive the pages of a growing run. */
 interface Bound {
   run: Run;
   zero: number;
@@ -14,7 +14,7 @@ interface Bound {
   add: (metric: number, chart: Chart, axis: Axis) => void;
 }
 
-/** Any counter and any request of a run, by search: only a server has them. */
+/** Search for any counter and any request of a run; only a server has them. */
 export class Search {
   readonly place: HTMLElement;
   private readonly found = element("div", { class: "found", role: "status" });
@@ -26,18 +26,18 @@ export class Search {
 
   constructor(private readonly source: Source, private readonly number: number, bound: Bound) {
     this.bound = bound;
-    const look = element("button", { type: "submit" }, "Requests in the time zoomed to");
-    const form = element("form", { class: "bar-of-tools" }, this.find, look);
+    const submit = element("button", { type: "submit" }, "Requests in the zoomed interval");
+    const form = element("form", { class: "bar-of-tools" }, this.find, submit);
     this.counters.addEventListener("input", () => this.fit());
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.requests().catch((error: unknown) => failed(this.listed, error));
     });
-    this.place = element("section", { class: "search" }, element("h3", {}, `Look for more in ${bound.run.name}`),
+    this.place = element("section", { class: "search" }, element("h3", {}, `Search ${bound.run.name}`),
       element("div", { class: "bar-of-tools" }, this.counters), this.found, form, this.listed);
   }
 
-  /** From now on it works on a newer page; there may be more counters, too, also what was looked for in vain. */
+  /** Moves the search to a newer page. A search without results is repeated: there may be more counters now. */
   bind(bound: Bound): void {
     this.bound = bound;
     this.metrics = null;
@@ -58,7 +58,7 @@ export class Search {
       button.addEventListener("click", () => void this.draw(metric).catch((error: unknown) => failed(this.found, error)));
       return button;
     });
-    const none = wanted.length > 0 && fitting.length === 0 ? [element("span", { class: "faint" }, "no counter has this in its name")] : [];
+    const none = wanted.length > 0 && fitting.length === 0 ? [element("span", { class: "faint" }, "no counter name contains this")] : [];
     const more = fitting.length > SHOWN ? [element("span", { class: "faint" }, `and ${fitting.length - SHOWN} more`)] : [];
     this.found.replaceChildren(...buttons, ...none, ...more);
   }
@@ -72,11 +72,11 @@ export class Search {
     const { time, zero } = this.bound;
     const [from, to] = [(time.from + zero) * 1000, (time.to + zero) * 1000];
     const requests = await this.source.requests(this.number, from, to, this.find.value.trim());
-    const left = (requests.left_out ?? 0) > 0 ? element("p", { class: "note" }, `${requests.left_out} shorter ones are left out; zoom in.`) : "";
+    const left = (requests.left_out ?? 0) > 0 ? element("p", { class: "note" }, `${requests.left_out} shorter requests are left out; zoom in.`) : "";
     this.listed.replaceChildren(left, around(requests, from, to, zero, 200));
   }
 }
 
 function failed(place: HTMLElement, error: unknown): void {
-  place.replaceChildren(element("p", { class: "note" }, `The server gives no answer: ${error instanceof Error ? error.message : String(error)}`));
+  place.replaceChildren(element("p", { class: "note" }, `The server does not respond: ${error instanceof Error ? error.message : String(error)}`));
 }

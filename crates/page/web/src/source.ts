@@ -1,6 +1,6 @@
 import type { Chart, Axis, Document, Requests, Stall } from "./types";
 
-/** Where the data come from: this file, or the server that showed this page. */
+/** The source of the data: this file, or the server of this page. */
 export interface Source {
   readonly served: boolean;
   document(): Promise<Document>;
@@ -32,7 +32,7 @@ const server: Source = {
 export function source(): Source {
   const packed = document.getElementById("data");
   if (packed === null) return server;
-  const nothing = () => Promise.reject(new Error("this file has no more than it shows"));
+  const unavailable = () => Promise.reject(new Error("this file holds only what it shows"));
   return {
     served: false,
     document: async () => {
@@ -43,9 +43,9 @@ export function source(): Source {
       return (await new Response(unpacked).json()) as Document;
     },
     stall: () => Promise.resolve(null),
-    requests: nothing,
-    metrics: nothing,
-    series: nothing,
+    requests: unavailable,
+    metrics: unavailable,
+    series: unavailable,
     state: () => Promise.resolve(null),
   };
 }

@@ -9,24 +9,24 @@ const ROW = 26;
 /** Rows on paper. */
 const PRINTED = 30;
 
-/** How a list stands, for the one that takes its place when its run has grown. */
+/** State of a list that its successor takes over when the run has grown. */
 export interface Kept {
   place: HTMLElement;
   find: string;
   sort: "duration" | "start";
   zoomed: boolean;
   scroll: number;
-  /** Start and duration of the row that is chosen. */
+  /** Start and duration of the selected row. */
   row: [number, number] | null;
 }
 
-/** The list of a run's slow operations: only the rows in sight exist, so that a hundred thousand cost nothing. */
+/** The list of a run's slow operations: only visible rows exist, so 100,000 rows cost nothing. */
 export class StallList {
   readonly place = element("section", { class: "stalls" });
   private readonly rows = element("div", { class: "rows", role: "listbox", tabindex: "0", "aria-label": "slow operations" });
   private readonly tall = element("div", { class: "tall" });
-  private readonly told = element("span", { class: "faint", role: "status" });
-  private readonly find = element("input", { type: "search", placeholder: "find: task, file, operation, cause", "aria-label": "find stalls" });
+  private readonly status = element("span", { class: "faint", role: "status" });
+  private readonly find = element("input", { type: "search", placeholder: "search: task, file, operation, cause", "aria-label": "find stalls" });
   private readonly zoomed = element("input", { type: "checkbox" });
   private readonly starts: Float64Array;
   private order: number[] = [];
@@ -37,7 +37,7 @@ export class StallList {
     private readonly run: Run,
     private readonly zero: number,
     private readonly time: TimeAxis,
-    private readonly chosen: (row: number, seconds: [number, number]) => void,
+    private readonly selected: (row: number, seconds: [number, number]) => void,
     kept: Kept | null,
   ) {
     const list = run.stalls!;
@@ -63,13 +63,13 @@ export class StallList {
       if (line !== null) this.choose(Number(line.dataset.at));
     });
     this.place.append(element("h3", {}, `Slow operations: ${count(list.seen)}`),
-      left > 0 ? element("p", { class: "note" }, `${count(left)} shorter ones are not in this list.`) : "",
-      element("div", { class: "bar-of-tools" }, this.find, by, element("label", {}, this.zoomed, " only in the time zoomed to"), this.told),
-      element("div", { class: "row head", "aria-hidden": "true" }, ...["start", "took", "operation", "task", "mostly", "file"].map((word) => element("span", {}, word))),
+      left > 0 ? element("p", { class: "note" }, `${count(left)} shorter operations are not listed.`) : "",
+      element("div", { class: "bar-of-tools" }, this.find, by, element("label", {}, this.zoomed, " only in the zoomed interval"), this.status),
+      element("div", { class: "row head", "aria-hidden": "true" }, ...["start", "duration", "operation", "task", "main cause", "file"].map((word) => element("span", {}, word))),
       this.rows, this.onPaper());
     if (kept !== null) [this.find.value, this.zoomed.checked, this.sort, by.value] = [kept.find, kept.zoomed, kept.sort, kept.sort];
     this.refresh();
-    if (kept !== null) this.putBack(kept);
+    if (kept !== null) this.restore(kept);
   }
 
   kept(): Kept {
@@ -80,16 +80,16 @@ export class StallList {
     };
   }
 
-  private putBack({ scroll, row }: Kept): void {
+  private restore({ scroll, row }: Kept): void {
     if (row !== null) this.at = this.order.findIndex((one) => this.starts[one] === row[0] && this.run.stalls!.duration[one] === row[1]);
-    // Only what is on the page can be scrolled.
+    // Only elements on the page can be scrolled.
     requestAnimationFrame(() => {
       this.rows.scrollTop = scroll;
       this.draw();
     });
   }
 
-  /** Gives the focus to what stands where another list had it. */
+  /** Focuses the element that corresponds to the focused one of another list. */
   focusLike(other: Element): void {
     const label = other.getAttribute("aria-label");
     const alike = label === null ? (other instanceof HTMLInputElement ? this.zoomed : null) : this.place.querySelector<HTMLElement>(`[aria-label="${CSS.escape(label)}"]`);
@@ -106,10 +106,10 @@ export class StallList {
       list.names[list.task[row]], `${words(this.run, this.run.causes[list.cause[row]][0])} ${list.share[row]} %`,
       list.path[row] === null ? "" : list.names[list.path[row]!],
     ]);
-    return element("div", { class: "on-paper" }, table(["start", "took", "operation", "task", "mostly", "file"], rows, "wide"));
+    return element("div", { class: "on-paper" }, table(["start", "duration", "operation", "task", "main cause", "file"], rows, "wide"));
   }
 
-  /** Filters and sorts anew. */
+  /** Filters and sorts again. */
   private refresh(): void {
     const list = this.run.stalls!;
     const sought = this.find.value.trim().toLowerCase();
@@ -125,7 +125,7 @@ export class StallList {
     }
     if (this.sort === "duration") this.order.sort((a, b) => list.duration[b] - list.duration[a]);
     this.tall.style.height = `${this.order.length * ROW}px`;
-    this.told.textContent = this.order.length < list.start.length ? `${count(this.order.length)} found` : "";
+    this.status.textContent = this.order.length < list.start.length ? `${count(this.order.length)} found` : "";
     this.at = -1;
     this.rows.scrollTop = 0;
     this.draw();
@@ -150,7 +150,7 @@ export class StallList {
       element("span", {}, list.names[list.operation[row]]),
       element("span", {}, list.names[list.task[row]]),
       element("span", {}, mark, `${words(this.run, cause)} ${list.share[row]} %`),
-      // Where there is no room, the end of a path tells more.
+      // Where space is short, show the end of the path.
       element("span", { class: "path" }, element("bdi", { dir: "ltr" }, path === null ? "" : list.names[path])));
     line.style.top = `${at * ROW}px`;
     return line;
@@ -177,6 +177,6 @@ export class StallList {
     this.draw();
     this.rows.setAttribute("aria-activedescendant", `${this.id}-${at}`);
     const from = this.starts[row] / 1e6 - this.zero;
-    this.chosen(row, [from, from + this.run.stalls!.duration[row] / 1e6]);
+    this.selected(row, [from, from + this.run.stalls!.duration[row] / 1e6]);
   }
 }

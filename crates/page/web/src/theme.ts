@@ -1,4 +1,4 @@
-/** Colours: Okabe and Ito's, which colour-blind people tell apart; dashes and hatches say the same without colour. */
+/** Colours of Okabe and Ito, distinct for colour-blind readers; dashes and hatches distinguish without colour. */
 const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#a8558a", "#b07d00", "#3a8fc0", "#555555", "#8a7a00", "#7a3b00"];
 const DARK = ["#56b4e9", "#e69f00", "#2ac79b", "#e39cc7", "#f0e442", "#6ea8ff", "#b8bdc6", "#ff8a5c", "#9be564"];
 export const DASHES: number[][] = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4], [1, 4], [6, 6]];
@@ -9,7 +9,7 @@ export function isDark(): boolean {
   return chosen === null ? matchMedia("(prefers-color-scheme: dark)").matches : chosen === "dark";
 }
 
-/** `null`: what the browser prefers. */
+/** `null`: the browser's preference. */
 export function choose(theme: "dark" | "light" | null): void {
   chosen = theme;
   if (theme === null) delete document.documentElement.dataset.theme;
@@ -29,7 +29,7 @@ export function css(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** A filled area: the colour, hatched in a way of its own. */
+/** The fill of an area: its colour and its hatch pattern. */
 export function hatch(at: number): CanvasPattern | string {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 10;
@@ -59,7 +59,7 @@ export function hatch(at: number): CanvasPattern | string {
   return pen.createPattern(tile, "repeat") ?? colour(at);
 }
 
-/** A count's shade, from 0 to 1: a scale that gets steadily darker (or lighter) also without colour. */
+/** The shade of a count, from 0 to 1: lightness changes monotonically, so the scale works without colour. */
 export function shade(share: number): string {
   const stops = isDark()
     ? [[22, 40, 76], [58, 82, 122], [112, 119, 124], [168, 156, 112], [222, 196, 84], [255, 234, 70]]

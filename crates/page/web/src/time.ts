@@ -1,12 +1,12 @@
 import type uPlot from "uplot";
 import type { Mark } from "./types";
 
-/** The one time axis that all charts share, in seconds: what is zoomed to, where the cursor is, what is marked. */
+/** The time axis that all charts share, in seconds: zoomed interval, cursor and selected stall. */
 export class TimeAxis {
   from: number;
   to: number;
   at: number | null = null;
-  /** A stall that was chosen: run, begin, end. */
+  /** The selected stall: run, begin, end. */
   chosen: { run: number; from: number; to: number } | null = null;
   readonly charts = new Set<uPlot>();
   private listeners: (() => void)[] = [];
@@ -29,10 +29,10 @@ export class TimeAxis {
     this.zooming = true;
     for (const chart of this.charts) chart.setScale("x", { min: this.from, max: this.to });
     this.zooming = false;
-    this.tell();
+    this.notify();
   }
 
-  /** Digits of a second that are worth telling. */
+  /** Useful digits of a second at this zoom. */
   digits(): number {
     return this.to - this.from < 5 ? 3 : 1;
   }
@@ -41,7 +41,7 @@ export class TimeAxis {
     this.zoom(this.first, this.last);
   }
 
-  /** By a factor about the cursor or the middle. */
+  /** Zooms by a factor around the cursor or the middle. */
   scale(factor: number): void {
     const about = this.at ?? (this.from + this.to) / 2;
     this.zoom(about - (about - this.from) * factor, about + (this.to - about) * factor);
@@ -53,17 +53,17 @@ export class TimeAxis {
     this.zoom(from, from + width);
   }
 
-  /** Puts the cursor of all charts to a moment. */
+  /** Moves the cursor of all charts to a moment. */
   point(at: number): void {
     this.at = Math.max(this.from, Math.min(at, this.to));
     for (const chart of this.charts) chart.setCursor({ left: chart.valToPos(this.at, "x"), top: 10 });
-    this.tell();
+    this.notify();
   }
 
   moved(at: number | null): void {
     if (this.at === at) return;
     this.at = at;
-    this.tell();
+    this.notify();
   }
 
   choose(run: number, from: number, to: number): void {
@@ -71,12 +71,12 @@ export class TimeAxis {
     for (const chart of this.charts) chart.redraw(false);
   }
 
-  private tell(): void {
+  private notify(): void {
     for (const listener of this.listeners) listener();
   }
 }
 
-/** What is marked at a moment. */
+/** The marks at a moment. */
 export function marksAt(marks: Mark[], seconds: number, slack: number): Mark[] {
   const ms = seconds * 1000;
   return marks.filter((mark) => {

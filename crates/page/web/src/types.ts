@@ -1,10 +1,10 @@
-/** The document that crates/page makes. Absent is null, never 0. */
+/** The document of crates/page. Absent is null, never 0. */
 export type Numbers = (number | null)[];
 
 export interface Line {
   name: string;
   v: Numbers;
-  /** Smallest and largest of the points that became one. */
+  /** Smallest and largest of the points that were merged. */
   lo?: Numbers;
   hi?: Numbers;
 }
@@ -24,7 +24,7 @@ export interface Heat {
   id: string;
   title: string;
   unit: string;
-  /** Begin of column 0, and how wide each is. */
+  /** Begin of column 0, and the width of each. */
   from_ms: number;
   width_ms: number;
   columns: number[];
@@ -53,17 +53,31 @@ export interface Mark {
   text: string;
 }
 
-export interface StallList {
-  seen: number;
+// generated: StallColumns
+export interface StallColumns {
+  /** number among all slow operations of the run; the differences */
   number: number[];
+  /** start, since the run's start, µs; the differences */
   start: number[];
+  /** µs */
   duration: number[];
+  /** operation class or system call: index in `names` */
   operation: number[];
+  /** task: index in `names` */
   task: number[];
-  path: (number | null)[];
+  /** file: index in `names` */
+  path: Numbers;
+  /** cause with the largest share: index in the run's causes */
   cause: number[];
+  /** that cause's share of the duration, percent */
   share: number[];
+  /** 0: still running at the end of the run */
   finished: number[];
+}
+// end of generated
+
+export interface StallList extends StallColumns {
+  seen: number;
   names: string[];
   full: Record<string, Stall>;
 }
@@ -92,21 +106,38 @@ export interface Stall {
   };
 }
 
-export interface Requests {
+// generated: RequestColumns
+export interface RequestColumns {
+  /** its first moment, since the run's start, µs; the differences */
+  begin: number[];
+  /** inserted into the I/O scheduler, µs after `begin`; null: not seen */
+  inserted: Numbers;
+  /** issued to the device, µs after `begin`; null: not seen */
+  issued: Numbers;
+  /** completed, µs after `begin` */
+  done: number[];
+  /** completed bytes */
+  bytes: number[];
+  /** first sector */
+  sector: number[];
+  /** 1: throttled by its cgroup before it was queued */
+  throttled: number[];
+  /** device: index in `names` */
+  device: number[];
+  /** RWBS letters: index in `names` */
+  kind: number[];
+  /** submitter: index in `names` */
+  task: number[];
+  /** requests in flight when it came, by kind: index in `names` */
+  before: number[];
+  /** requests that overtook it, by kind: index in `names` */
+  overtaken: number[];
+}
+// end of generated
+
+export interface Requests extends RequestColumns {
   seen?: number;
   left_out?: number;
-  begin: number[];
-  inserted: Numbers;
-  issued: Numbers;
-  done: number[];
-  bytes: number[];
-  sector: number[];
-  throttled: number[];
-  device: number[];
-  kind: number[];
-  task: number[];
-  before: number[];
-  overtaken: number[];
   names: string[];
 }
 
@@ -138,11 +169,11 @@ export interface Explanation {
 export interface Histogram {
   name: string;
   form: "rpc_stats" | "argdist";
-  /** A value, or the least of its power of two, and how often. */
+  /** A value, or the lower bound of its power of two, and its count. */
   rows: [number, number][];
 }
 
-/** What a model came to; of every run on a machine it is null. */
+/** Results of a model; null for a run on a machine. */
 export interface Simulated {
   figures?: { [name: string]: number | null };
   units?: { [name: string]: string };

@@ -1,4 +1,4 @@
-//! What a model counted of its own, which no page can know beforehand: each gauge and counter is drawn.
+//! Metrics that a model defines itself: the page does not know them beforehand and draws each gauge and counter.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use serde_json::Value;
 use crate::chart::{Unit, lines};
 use crate::counters::Samples;
 
-/// Lines of one chart are of one order of size: the largest is at most so many times the smallest.
+/// Lines of one chart have similar values: the ratio of the largest to the smallest is at most this.
 const SPREAD: f64 = 30.0;
-/// Lines of a chart.
+/// Maximum lines of a chart.
 const LINES: usize = 6;
 
 struct Line<'a> {
@@ -21,8 +21,8 @@ struct Line<'a> {
 }
 
 impl Samples<'_> {
-    /// The charts of a simulated run's own metrics: those of one source and unit together, as far as they are of one size.
-    pub(crate) fn own(&self) -> Vec<Value> {
+    /// The charts of a simulated run's metrics: one chart for metrics of one source and unit with similar values.
+    pub(crate) fn of_model(&self) -> Vec<Value> {
         let mut kinds: BTreeMap<(&str, &str, &str), Vec<Line<'_>>> = BTreeMap::new();
         for series in self.series.prefixed("") {
             let about = &series.descriptor;
@@ -53,12 +53,12 @@ impl Samples<'_> {
 
     fn chart_of(&self, together: &[Line<'_>]) -> Value {
         let first = &together[0].series.descriptor;
-        let per_s = if first.semantics == Semantics::Counter { " a second" } else { "" };
+        let per_s = if first.semantics == Semantics::Counter { "/s" } else { "" };
         let names: Vec<String> = together.iter().map(|line| name(line.series)).collect();
-        let title = format!("The model's own: {} ({}{per_s})", names.join(", "), first.unit.name());
+        let title = format!("Model metrics: {} ({}{per_s})", names.join(", "), first.unit.name());
         let series = together.iter().zip(&names).filter_map(|(line, name)| self.line(name, &line.values));
         let id = format!("own.{}", names[0]);
-        let why = "It was absent from every sample.";
+        let why = "Absent from every sample.";
         lines(&id, &title, unit(first.unit, first.semantics), "samples", series.collect(), why)
     }
 }
