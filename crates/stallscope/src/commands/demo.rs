@@ -17,18 +17,18 @@ use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
 
-/// Size of the throw-away file system; its image is sparse, so less is used.
+/// Size of the temporary file system; its image is sparse and uses less.
 const IMAGE_BYTES: u64 = 3 << 30;
-const BOX: &str = "512m";
-/// The disk of the demo is as fast as one spinning disk, so that waiting for it can be seen on any machine.
+const MEMORY: &str = "512m";
+/// The demo throttles its disk to the speed of a hard disk, so waits for it show on any machine.
 const DISK: &str = "48m";
 
-/// Stalls that are walked through one by one.
+/// Stalls explained in detail.
 const STALLS: usize = 2;
 const HOW_TO_READ: &str = "
-That was what happened. Here is why: each slow operation's time is divided among what it waited for, by what the kernel
-said while it did. Below the causes stand those who held the others up, and the worst operations with their chains: each
-line waits for the one below it, down to a request on the disk, a task that runs, or a limit.";
+The summary shows what happened. The explanation shows why: it divides the time of each slow operation among the causes
+that the kernel trace shows. The root blockers and the worst operations with their wait chains follow: each line waits
+for the line below it, down to a disk request, a running task, or a limit.";
 
 /// Options of `demo`.
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub struct DemoArgs {
     pub output: OutputArgs,
 }
 
-/// Makes a file system, runs a scaled simoop in a memory box on it, shows the stalls, and takes everything away.
+/// Creates a file system, runs a scaled simoop in a memory cgroup on it, prints the stalls, and removes everything.
 pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
     let screen = Screen::new(args.output.json, args.output.quiet);
     let interrupt = Interrupt::install()?;
@@ -52,7 +52,7 @@ pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
     let is_root = rustix::process::geteuid().is_root();
     let place = scratch(args.scratch.as_deref())?;
 
-    screen.spin("making a throw-away file system");
+    screen.spin("creating a temporary file system");
     let file_system = TemporaryFileSystem::best_available(IMAGE_BYTES, &place, &register).map_err(Failure::machine)?;
     screen.rest();
     for note in file_system.notes() {
@@ -82,7 +82,7 @@ pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
     Ok(outcome.exit)
 }
 
-/// The directory for the image: the user's, or the first with enough room.
+/// The directory for the image: the user's, or the first with enough space.
 fn scratch(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(directory) = asked {
         return Ok(directory.to_owned());
@@ -94,7 +94,7 @@ fn scratch(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     candidates.into_iter().find(|directory| free(directory) > IMAGE_BYTES).ok_or_else(|| {
         Failure::machine(format_args!(
             "the demo needs {} of free space in /var/tmp, the temporary or the current directory; \
-             name another with --scratch DIR",
+             choose another with --scratch DIR",
             Bytes(IMAGE_BYTES)
         ))
     })
@@ -102,27 +102,27 @@ fn scratch(asked: Option<&Path>) -> Result<PathBuf, Failure> {
 
 fn introduction(file_system: &TemporaryFileSystem, runtime_ns: u64, is_root: bool) -> String {
     let on = match file_system.kind() {
-        Some(FsKind::Xfs) => "on a throw-away XFS file system (a loop image)",
-        Some(FsKind::Ext4) => "on a throw-away ext4 file system (a loop image)",
-        Some(FsKind::Btrfs) => "on a throw-away btrfs file system (a loop image)",
+        Some(FsKind::Xfs) => "on a temporary XFS file system (loop device)",
+        Some(FsKind::Ext4) => "on a temporary ext4 file system (loop device)",
+        Some(FsKind::Btrfs) => "on a temporary btrfs file system (loop device)",
         None => "in a plain directory",
     };
-    let boxed = if is_root {
+    let limits = if is_root {
         {
             let bytes = |size| Bytes(parse_size(size).unwrap_or(0));
-            format!("in a memory box of {} with the disk slowed to {}/s", bytes(BOX), bytes(DISK))
+            format!("limited to {} (memory cgroup), disk throttled to {}/s", bytes(MEMORY), bytes(DISK))
         }
     } else {
-        "without a memory box and a slow disk, which need root: expect milder stalls".to_owned()
+        "without a memory cgroup and a throttled disk, which need root: expect milder stalls".to_owned()
     };
     format!(
-        "simoop {on},\n{boxed}, for {}:\nreaders, writers, allocations and a directory walker compete for \
-         memory that is not enough.",
+        "simoop {on},\n{limits}, for {}:\nreaders, writers, allocations and a directory walker compete for \
+         too little memory.",
         Nanoseconds(runtime_ns)
     )
 }
 
-/// The demo is one `run` command line, which a user could type.
+/// The demo is a `run` command line that a user could type.
 fn words(args: &DemoArgs, file_system: &TemporaryFileSystem, is_root: bool) -> Vec<OsString> {
     let runtime_s = format!("{}", args.runtime.div_ceil(1_000_000_000));
     let mut words: Vec<OsString> =
@@ -132,16 +132,16 @@ fn words(args: &DemoArgs, file_system: &TemporaryFileSystem, is_root: bool) -> V
             .map(OsString::from)
             .collect();
     if is_root {
-        words.extend(["--memory", BOX].map(OsString::from));
+        words.extend(["--memory", MEMORY].map(OsString::from));
         if file_system.device().is_some() {
             words.extend(["--disk-bps", DISK].map(OsString::from));
         }
     } else {
-        // Without a box nothing protects the machine from the load: it stays small.
+        // Without a memory cgroup nothing limits the load: keep it small.
         words.extend(["-m", "48", "-M", "16"].map(OsString::from));
     }
-    for (asked, flag) in [(args.output.json, "--json"), (args.output.quiet, "--quiet")] {
-        if asked {
+    for (is_set, flag) in [(args.output.json, "--json"), (args.output.quiet, "--quiet")] {
+        if is_set {
             words.push(flag.into());
         }
     }
@@ -151,17 +151,13 @@ fn words(args: &DemoArgs, file_system: &TemporaryFileSystem, is_root: bool) -> V
 
 fn what_next(run: &Path, is_root: bool) -> String {
     let run = run.display();
-    let root = if is_root {
-        ""
-    } else {
-        "\n  as root, `make demo` builds a real file system and a memory box around the load"
-    };
+    let root = if is_root { "" } else { "\n  as root, `make demo` uses a real file system and a memory cgroup" };
     format!(
-        "\nThe data is gone again; the run is kept in {run}\nTry next:\n  \
+        "\nThe data set is removed; the run is in {run}\nTry next:\n  \
          stallscope explain {run}\n  \
          stallscope report {run} -o stalls.html\n  \
-         stallscope run simoop --memory 1g --plan DIR     what a run on a file system of yours would do\n  \
+         stallscope run simoop --memory 1g --plan DIR     print the plan of a run on your file system\n  \
          stallscope record -- fio JOB.fio                 record any other load\n  \
-         stallscope recipes show simoop                   a recipe to start your own from{root}"
+         stallscope recipes show simoop                   print a recipe as a starting point{root}"
     )
 }

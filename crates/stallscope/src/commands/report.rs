@@ -21,7 +21,7 @@ pub struct ReportArgs {
     pub output: PathBuf,
 }
 
-/// Writes the file.
+/// Writes the report.
 pub fn report(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     document::refuse_twice(&args.runs)?;
     let read = |path: &PathBuf| {

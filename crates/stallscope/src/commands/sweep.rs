@@ -1,8 +1,8 @@
-//! `sweep`: many configurations, each run often, in an order that favours none.
+//! `sweep`: many configurations, run repeatedly in randomized blocks.
 //!
-//! Each run is a `stallscope run` of its own, so that a crash of one costs that one alone. Around it stands what its
-//! configuration asks for: a fresh file system, settings of the kernel, commands of the user. All of that is in the register
-//! before it is made, so that a sweep that is killed is cleaned up after by the next start of the program.
+//! Each run is a separate `stallscope run` process, so a crash affects only that run. Its environment is set up first: a
+//! fresh file system, kernel settings, commands of the user. The register lists each change before it is made, so the next
+//! start of the program cleans up after a killed sweep.
 
 pub mod args;
 mod environment;
@@ -24,15 +24,15 @@ use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
 
-/// A sweep that is under way.
+/// A sweep in progress.
 struct Sweep<'a> {
     runner: Runner<'a>,
     setups: &'a [Setup],
-    /// What a run takes by its plan, ns, until one has been measured.
+    /// Planned duration of a run, ns, until one has been measured.
     planned_ns: u64,
 }
 
-/// The verb.
+/// Runs a sweep, or resumes it.
 pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
     let screen = Screen::new(args.output.json, args.output.quiet);
     let file = SweepFile::load(&args.file).map_err(Failure::usage)?;
@@ -53,12 +53,12 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
     }
     let interrupt = Interrupt::install()?;
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
-    let mut ledger = SweepFolder::open(&folder, &file).map_err(Failure::machine)?;
+    let mut sweep_folder = SweepFolder::open(&folder, &file).map_err(Failure::machine)?;
     screen.remark(preview::text(&file, &setups, &mine, planned_ns).trim_end());
     if args.shard.splits_blocks(file.repetitions) {
         screen.warning(
-            "there are more parts than repetitions, so each machine runs other configurations: what the machines differ in \
-             will look like a difference of configurations",
+            "there are more parts than repetitions, so machines run different configurations: differences between machines \
+             will look like differences between configurations",
         );
     }
     let sweep = Sweep {
@@ -66,21 +66,21 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
         setups: &setups,
         planned_ns,
     };
-    let stopped = sweep.run_all(&mine, &mut ledger)?;
+    let stopped = sweep.run_all(&mine, &mut sweep_folder)?;
     screen.rest();
-    let exit = sweep.close(&mine, &ledger, &folder, stopped, args.output.json);
+    let exit = sweep.close(&mine, &sweep_folder, &folder, stopped, args.output.json);
     Ok(exit)
 }
 
 impl Sweep<'_> {
-    /// Runs what is not finished yet. Whether it was stopped before the end.
-    fn run_all(&self, mine: &[Cell], ledger: &mut SweepFolder) -> Result<bool, Failure> {
-        let done = mine.iter().filter(|cell| ledger.has(cell)).count();
+    /// Runs the unfinished cells. Returns whether it was stopped before the end.
+    fn run_all(&self, mine: &[Cell], sweep_folder: &mut SweepFolder) -> Result<bool, Failure> {
+        let done = mine.iter().filter(|cell| sweep_folder.has(cell)).count();
         if done > 0 {
-            self.runner.screen.remark(&format!("{done} of {} runs are finished from before", mine.len()));
+            self.runner.screen.remark(&format!("resuming: {done} of {} runs are finished", mine.len()));
         }
         for (place, cell) in mine.iter().enumerate() {
-            if ledger.has(cell) {
+            if sweep_folder.has(cell) {
                 continue;
             }
             if self.runner.interrupt.requests() > 0 {
@@ -88,9 +88,9 @@ impl Sweep<'_> {
             }
             let began = Instant::now();
             let setup = &self.setups[cell.setup];
-            let directory = ledger.run_directory(cell, setup).map_err(Failure::machine)?;
-            let left = mine[place..].iter().filter(|cell| !ledger.has(cell)).count() as u64;
-            let each_ns = ledger.mean_took_ns().unwrap_or(self.planned_ns);
+            let directory = sweep_folder.run_directory(cell, setup).map_err(Failure::machine)?;
+            let left = mine[place..].iter().filter(|cell| !sweep_folder.has(cell)).count() as u64;
+            let each_ns = sweep_folder.mean_took_ns().unwrap_or(self.planned_ns);
             let what = format!("run {} of {}: {}", place + 1, mine.len(), setup.name);
             let show = |phase: &str| {
                 let elapsed_ns = began.elapsed().as_nanos() as u64;
@@ -100,22 +100,34 @@ impl Sweep<'_> {
             };
             let made = self.runner.run(&SingleRun { cell, setup, directory: &directory, show: &show });
             if !matches!(made, Ok(Some(_))) {
-                ledger.put_aside(cell, setup).map_err(Failure::machine)?;
+                sweep_folder.put_aside(cell, setup).map_err(Failure::machine)?;
             }
             let Some(exit_code) = made? else { return Ok(true) };
             let run = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if exit_code != 0 {
-                self.runner.screen.warning(&format!("{run}: the run found errors; `stallscope show` names them"));
+                self.runner.screen.warning(&format!("{run}: the run found errors; `stallscope show` lists them"));
             }
             let took_ns = began.elapsed().as_nanos() as u64;
-            ledger.finish(FinishedRun { cell: cell.number, run, exit_code, took_ns }).map_err(Failure::machine)?;
+            sweep_folder
+                .finish(FinishedRun { cell: cell.number, run, exit_code, took_ns })
+                .map_err(Failure::machine)?;
         }
         Ok(false)
     }
 
-    fn close(&self, mine: &[Cell], ledger: &SweepFolder, folder: &std::path::Path, stopped: bool, json: bool) -> Exit {
-        let finished: Vec<&FinishedRun> =
-            ledger.finished().iter().filter(|finished| mine.iter().any(|cell| cell.number == finished.cell)).collect();
+    fn close(
+        &self,
+        mine: &[Cell],
+        sweep_folder: &SweepFolder,
+        folder: &std::path::Path,
+        stopped: bool,
+        json: bool,
+    ) -> Exit {
+        let finished: Vec<&FinishedRun> = sweep_folder
+            .finished()
+            .iter()
+            .filter(|finished| mine.iter().any(|cell| cell.number == finished.cell))
+            .collect();
         let with_errors = finished.iter().filter(|finished| finished.exit_code != 0).count();
         if json {
             self.runner.screen.json(&json!({
@@ -131,7 +143,7 @@ impl Sweep<'_> {
         let folder = folder.display();
         if stopped {
             self.runner.screen.remark(&format!(
-                "stopped: {} of {} runs are finished; the same command goes on from here",
+                "stopped: {} of {} runs are finished; the same command resumes here",
                 finished.len(),
                 mine.len()
             ));

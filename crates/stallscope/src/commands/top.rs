@@ -10,6 +10,7 @@ mod terminal;
 
 use std::time::{Duration, Instant};
 
+use explain::glance::Glance;
 use model::quantity::Nanoseconds;
 use model::time::Moment;
 use report::style::{Style, printable};
@@ -101,26 +102,13 @@ fn clock(started: Moment, at_ns: u64) -> String {
 
 fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, style: Style) -> Result<Exit, Failure> {
     let every = Duration::from_nanos(args.interval);
-    let (title, started) = (source.title(), source.started());
     let mut extent = source.refresh()?;
     let mut view = view(args, extent);
     let mut terminal = Terminal::enter()?;
     let mut glance = source.glance(view.window(extent));
     let mut refreshed = Instant::now();
     loop {
-        let (at, remark) = (clock(started, glance.window.to_ns), source.remark());
-        let scene = Scene {
-            title: &title,
-            started_ns: started.monotonic_ns,
-            clock: &at,
-            extent,
-            view: &view,
-            glance: &glance,
-            remark: remark.as_deref(),
-            style,
-        };
-        terminal.draw(&scene)?;
-        let rows = scene.rows();
+        let rows = draw(&mut terminal, source, (extent, &view, &glance), style)?;
         let Some(key) = next_key(&mut terminal, interrupt, refreshed + every)? else {
             return Ok(Exit::Interrupted);
         };
@@ -142,6 +130,28 @@ fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, s
             glance = source.glance(window);
         }
     }
+}
+
+/// Draws the screen. Returns the number of rows of the selected table.
+fn draw(
+    terminal: &mut Terminal,
+    source: &dyn MomentSource,
+    (extent, view, glance): (Extent, &View, &Glance),
+    style: Style,
+) -> Result<usize, Failure> {
+    let (title, started, remark) = (source.title(), source.started(), source.remark());
+    let scene = Scene {
+        title: &title,
+        started_ns: started.monotonic_ns,
+        clock: &clock(started, glance.window.to_ns),
+        extent,
+        view,
+        glance,
+        remark: remark.as_deref(),
+        style,
+    };
+    terminal.draw(&scene)?;
+    Ok(scene.rows())
 }
 
 /// The next key until `due`, `Some(None)` if there is none; `None` on an interrupt.

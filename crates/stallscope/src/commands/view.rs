@@ -1,8 +1,8 @@
-//! `view`: runs in a browser on this machine, with all their data behind the page.
+//! `view`: runs in a browser on this machine, with all their data behind the report.
 //!
-//! The runs hold names of files, tasks and hosts, and the server is open to every program on this machine. So it answers only
-//! who knows its address: a secret stands in the path, and a web site cannot ask under a name of its own, because the Host
-//! header must be that of the loopback. Nothing in a request names a file.
+//! Runs contain names of files, tasks and hosts, and every process on this machine can connect to the server. So it answers
+//! only clients that know its address: the path contains a secret, and the Host header must be that of the loopback, so a web
+//! site cannot connect by DNS rebinding. Nothing in a request names a file.
 
 mod answers;
 mod http;
@@ -23,11 +23,12 @@ use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
 
-/// A browser uses a handful.
-const MOST_CONNECTIONS: usize = 32;
-/// A request, and an answer to who does not read it, take no longer.
-const PATIENCE: Duration = Duration::from_secs(20);
-const LOOK: Duration = Duration::from_millis(50);
+/// Maximum concurrent connections; a browser uses a handful.
+const MAX_CONNECTIONS: usize = 32;
+/// Timeout to read a request and to write its answer.
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// Poll interval for connections and Ctrl-C.
+const POLL: Duration = Duration::from_millis(50);
 
 /// Options of `view`.
 #[derive(Debug, Args)]
@@ -44,30 +45,30 @@ pub struct ViewArgs {
 pub fn view(args: &ViewArgs, screen: &Screen) -> Result<Exit, Failure> {
     document::refuse_twice(&args.runs)?;
     let interrupt = Interrupt::install()?;
-    let unlistened =
-        |error| Failure::machine(format_args!("port {} of 127.0.0.1 cannot be listened on: {error}", args.port));
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(unlistened)?;
-    let port = listener.local_addr().map_err(unlistened)?.port();
-    listener.set_nonblocking(true).map_err(unlistened)?;
+    let cannot_listen =
+        |error| Failure::machine(format_args!("cannot listen on port {} of 127.0.0.1: {error}", args.port));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(cannot_listen)?;
+    let port = listener.local_addr().map_err(cannot_listen)?.port();
+    listener.set_nonblocking(true).map_err(cannot_listen)?;
     let secret = secret()?;
     let answers = Answers::new(&args.runs, screen.clone())?;
     screen.result(&format!("http://127.0.0.1:{port}/{secret}/\n"));
-    screen.remark("Open it in a browser on this machine; Ctrl-C ends it.");
+    screen.remark("Open it in a browser on this machine; press Ctrl-C to stop.");
     let server = Arc::new(Server { port, secret, answers: Mutex::new(answers), connections: AtomicUsize::new(0) });
     while interrupt.requests() == 0 {
         match listener.accept() {
             Ok((stream, _)) => Server::take(&server, stream),
-            Err(_) => std::thread::sleep(LOOK),
+            Err(_) => std::thread::sleep(POLL),
         }
     }
     Ok(Exit::Interrupted)
 }
 
-/// 128 random bits as letters.
+/// 128 random bits in hexadecimal.
 fn secret() -> Result<String, Failure> {
     let mut bytes = [0u8; 16];
     rustix::rand::getrandom(&mut bytes[..], rustix::rand::GetRandomFlags::empty())
-        .map_err(|error| Failure::machine(format_args!("the kernel gives no random bytes: {error}")))?;
+        .map_err(|error| Failure::machine(format_args!("no random bytes from the kernel: {error}")))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -79,15 +80,15 @@ struct Server {
 }
 
 impl Server {
-    /// Answers one connection on a thread of its own.
+    /// Answers one connection on its own thread.
     fn take(server: &Arc<Server>, stream: TcpStream) {
-        if server.connections.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
+        if server.connections.fetch_add(1, Ordering::Relaxed) >= MAX_CONNECTIONS {
             server.connections.fetch_sub(1, Ordering::Relaxed);
             return;
         }
         let of_thread = Arc::clone(server);
         let thread = std::thread::Builder::new().name("view".into()).spawn(move || {
-            // Who went away meanwhile needs no answer.
+            // The client may be gone.
             let _ = of_thread.serve(stream);
             of_thread.connections.fetch_sub(1, Ordering::Relaxed);
         });
@@ -98,8 +99,8 @@ impl Server {
 
     fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
         stream.set_nonblocking(false)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
         let answer = match http::read(&mut stream) {
             Ok(request) => self.answer(&request),
             Err(refused) => refused,
@@ -109,16 +110,16 @@ impl Server {
     }
 
     fn answer(&self, request: &Request) -> Answer {
-        let is_here =
+        let is_local =
             |host: &str| ["127.0.0.1", "localhost"].iter().any(|name| host == format!("{name}:{}", self.port));
-        if !request.host.as_deref().is_some_and(is_here) {
-            return Answer::refused(403, "the Host header is not this server's: open the address that 'view' printed");
+        if !request.host.as_deref().is_some_and(is_local) {
+            return Answer::refused(403, "wrong Host header: open the address that 'view' printed");
         }
         if request.is_cross_site {
-            return Answer::refused(403, "another site asked");
+            return Answer::refused(403, "cross-site request");
         }
         let Some(path) = request.path.strip_prefix('/').and_then(|path| path.strip_prefix(self.secret.as_str())) else {
-            return Answer::refused(404, "nothing is here: open the address that 'view' printed");
+            return Answer::refused(404, "not found: open the address that 'view' printed");
         };
         let api = match path {
             "/" => return Answer::page("text/html; charset=utf-8", page::shell()),
@@ -126,7 +127,7 @@ impl Server {
             "/page.css" => return Answer::page("text/css; charset=utf-8", page::STYLE.to_owned()),
             path => path.strip_prefix("/api/"),
         };
-        let Some(question) = api else { return Answer::refused(404, "nothing is here") };
+        let Some(question) = api else { return Answer::refused(404, "not found") };
         match self.answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).answer(question, request) {
             Ok(value) => Answer::json(&value),
             Err(refused) => refused,

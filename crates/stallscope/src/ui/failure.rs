@@ -1,4 +1,4 @@
-//! How the program ends when it cannot do what was asked.
+//! Exit codes, and errors that end the program.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -6,9 +6,9 @@ use std::process::ExitCode;
 /// Exit codes, as documented in the manual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Everything was done.
+    /// Success.
     Done = 0,
-    /// The run found errors: failed operations, a command that failed, an archive that is not whole.
+    /// The run found errors: failed operations, a failed command, an incomplete archive.
     FoundErrors = 1,
     /// The command line or a file given by the user is wrong.
     Usage = 2,
@@ -24,16 +24,16 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// One clear error: what is wrong with which thing, and what to do about it.
+/// An error: what is wrong with which thing, and the remedy.
 #[derive(Debug)]
 pub struct Failure {
-    /// The exit code it leads to.
+    /// The exit code.
     pub exit: Exit,
     message: String,
 }
 
 impl Failure {
-    /// The user's words are wrong.
+    /// A usage error.
     pub fn usage(message: impl fmt::Display) -> Failure {
         Failure { exit: Exit::Usage, message: message.to_string() }
     }
@@ -43,13 +43,13 @@ impl Failure {
         Failure { exit: Exit::Machine, message: message.to_string() }
     }
 
-    /// Somebody else's failure, told as our own: what the other ended with decides.
+    /// The failure of a child process; its exit code decides ours.
     pub fn like(exit_code: Option<i32>, message: impl fmt::Display) -> Failure {
         let exit = if exit_code == Some(Exit::Usage as i32) { Exit::Usage } else { Exit::Machine };
         Failure { exit, message: message.to_string() }
     }
 
-    /// The thing was done and came out bad.
+    /// The command completed and found errors.
     pub fn found(message: impl fmt::Display) -> Failure {
         Failure { exit: Exit::FoundErrors, message: message.to_string() }
     }

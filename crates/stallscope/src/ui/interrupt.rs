@@ -1,4 +1,4 @@
-//! Ctrl-C, and its relatives SIGTERM and SIGHUP.
+//! Ctrl-C, SIGTERM and SIGHUP.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,18 +8,18 @@ use signal_hook::iterator::Signals;
 
 use crate::ui::failure::{Exit, Failure};
 
-/// The request that is obeyed wherever the program is, also where it waits for a disk that does not answer.
+/// The request that always ends the program, also while it waits for a disk that does not respond.
 const LAST_REQUEST: usize = 3;
 
-/// Counts the requests to stop: the first asks for a clean stop, the second for an immediate one. With the third the
-/// program is gone, and what it leaves is in the register for the next run.
+/// Counts the requests to stop: the first is a clean stop, the second an immediate one. The third exits; the register
+/// holds the leftovers for the next run.
 #[derive(Debug, Clone)]
 pub struct Interrupt {
     count: Arc<AtomicUsize>,
 }
 
 impl Interrupt {
-    /// Takes the signals over from their default action, for the rest of the program's life.
+    /// Installs signal handlers for the rest of the process.
     pub fn install() -> Result<Interrupt, Failure> {
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
             .map_err(|error| Failure::machine(format_args!("cannot handle signals: {error}")))?;
@@ -30,7 +30,7 @@ impl Interrupt {
             .spawn(move || {
                 for _ in signals.forever() {
                     if count.fetch_add(1, Ordering::Relaxed) + 1 >= LAST_REQUEST {
-                        eprintln!("stallscope: stopped at once; its next run takes away what this one leaves");
+                        eprintln!("stallscope: aborted; the next run removes the leftovers");
                         std::process::exit(Exit::Interrupted as i32);
                     }
                 }
@@ -39,7 +39,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// How often a stop was asked for.
+    /// The number of requests so far.
     pub fn requests(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }

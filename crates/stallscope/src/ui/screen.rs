@@ -1,4 +1,4 @@
-//! Where text goes, and what can be shown there.
+//! Output streams, and what they can show.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -16,7 +16,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// With `json`, standard output is left to the JSON document alone; with `quiet`, only results and errors are shown.
+    /// With `json`, standard output is reserved for the JSON document; with `quiet`, only results and errors are shown.
     pub fn new(json: bool, quiet: bool) -> Screen {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(8) };
         let bar = ProgressBar::with_draw_target(None, target);
@@ -24,12 +24,12 @@ impl Screen {
         Screen { results_to_stderr: json, quiet, bar }
     }
 
-    /// What the place where results go can show.
+    /// Capabilities of the stream for results.
     pub fn style(&self) -> Style {
         if self.results_to_stderr { style_of(&io::stderr()) } else { style_of(&io::stdout()) }
     }
 
-    /// Prints a result as it comes: an interval's lines.
+    /// Prints a result.
     pub fn result(&self, text: &str) {
         if self.results_to_stderr && self.quiet {
             return;
@@ -37,7 +37,7 @@ impl Screen {
         self.bar.suspend(|| if self.results_to_stderr { print_aside(text) } else { print_result(text) });
     }
 
-    /// Prints a remark for the person, unless they want quiet.
+    /// Prints a remark, unless quiet.
     pub fn remark(&self, text: &str) {
         if !self.quiet {
             self.bar.suspend(|| print_aside(&format!("{text}\n")));
@@ -50,40 +50,40 @@ impl Screen {
         self.bar.suspend(|| print_aside(&format!("{} {text}\n", style.remark("warning:"))));
     }
 
-    /// Prints the one JSON document.
+    /// Prints the JSON document.
     pub fn json(&self, document: &serde_json::Value) {
         self.bar.suspend(|| print_result(&format!("{document:#}\n")));
     }
 
-    /// Shows what is going on now.
+    /// Shows the current progress.
     pub fn doing(&self, message: String) {
         self.bar.set_message(message);
         self.bar.tick();
     }
 
-    /// Keeps the spinner turning while something takes long by itself.
+    /// Keeps the spinner turning during a long step.
     pub fn spin(&self, message: &str) {
         self.bar.set_message(message.to_owned());
         self.bar.enable_steady_tick(Duration::from_millis(125));
     }
 
-    /// Shows that something goes on for as long as what this gives is kept.
+    /// Shows the spinner until the returned guard is dropped.
     pub fn busy(&self, message: &str) -> Busy<'_> {
         self.spin(message);
         Busy(self)
     }
 
-    /// Nothing is going on any more.
+    /// Clears the progress.
     pub fn rest(&self) {
         self.bar.disable_steady_tick();
         self.bar.set_message("");
         self.bar.finish_and_clear();
-        // A finished bar is never drawn again, and there may be more to tell.
+        // A finished bar is never drawn again; there may be more progress.
         self.bar.reset();
     }
 }
 
-/// Something goes on.
+/// Guard of a spinner.
 #[must_use]
 pub struct Busy<'a>(&'a Screen);
 
@@ -93,11 +93,10 @@ impl Drop for Busy<'_> {
     }
 }
 
-/// Why standard output could not be written to, the first time.
+/// The first error of writing to standard output.
 static UNWRITTEN: OnceLock<io::Error> = OnceLock::new();
 
-/// Why a result is not all there: standard output was full, or broke. A reader that went away (`| head`) has seen what it
-/// wanted to.
+/// Why a result is incomplete: standard output was full or failed. A closed pipe (`| head`) is not an error.
 pub fn unwritten() -> Option<&'static io::Error> {
     UNWRITTEN.get()
 }
@@ -110,7 +109,7 @@ fn print_result(text: &str) {
     }
 }
 
-/// Nobody reads what is told to a standard error that is gone.
+/// Errors of standard error are ignored.
 fn print_aside(text: &str) {
     let _ = print_to(io::stderr(), text);
 }

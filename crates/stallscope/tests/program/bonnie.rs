@@ -125,7 +125,7 @@ fn flags_of_the_original_that_cannot_be_meant_are_refused_with_a_remedy() {
     };
     refuse("-y s", "run bonnie -p N");
     refuse("-u nobody-of-that-name", "run stallscope as that user");
-    refuse("-s 1:2:3:4:5", "4 parts at most");
+    refuse("-s 1:2:3:4:5", "at most 4 parts");
     refuse("-s 100 -r 64", "must be at least 128");
     refuse("-s :8k", "part before the first colon is empty");
 }

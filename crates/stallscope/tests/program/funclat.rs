@@ -18,7 +18,7 @@ const BORDER: Duration = Duration::from_millis(30);
 /// Begins to time, and waits until it does.
 fn start(words: &str) -> Running {
     let mut timing = Running::start(&format!("funclat {words}"));
-    timing.wait_until("the timing begins", |program| program.stderr().contains("Ctrl-C ends it"));
+    timing.wait_until("the timing begins", |program| program.stderr().contains("press Ctrl-C to stop"));
     timing
 }
 

@@ -88,7 +88,7 @@ fn a_run_of_slow_requests_only_is_replayed_with_a_warning_and_one_of_none_is_ref
     assert!(ended.stderr.contains("the replay lacks the rest"), "{}", ended.stderr);
     run(&format!("record --no-trace --runtime 300ms --interval 100ms -q --out {}", none.display())).expect_code(0);
     let ended = run(&format!("simulate sched --trace {}", none.display())).expect_code(2);
-    assert!(ended.error().contains("holds no block requests"), "{}", ended.error());
+    assert!(ended.error().contains("has no block requests"), "{}", ended.error());
 }
 
 /// The counts are blkparse's: 21,828 reads, 23,044 writes that the device was given, 10 of them asynchronous.

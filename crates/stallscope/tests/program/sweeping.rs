@@ -69,7 +69,7 @@ fn an_interrupted_sweep_keeps_its_finished_runs() {
     program.wait_until("a run is finished", |_| fs::read_to_string(&finished).is_ok_and(|text| !text.is_empty()));
     program.signal(Signal::INT);
     let ended = program.wait().expect_code(130);
-    assert!(ended.stderr.contains("the same command goes on from here"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the same command resumes here"), "{}", ended.stderr);
     let kept = fs::read_to_string(&finished).unwrap().lines().count();
     assert_eq!(descriptions(&out).len(), kept);
     assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);

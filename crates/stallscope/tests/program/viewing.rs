@@ -84,7 +84,7 @@ fn what_cannot_be_reported_is_said() {
     let directory = record(folder.path(), "run");
     for (words, said) in [
         (format!("report {directory} {directory} -o x.html"), "named twice"),
-        (format!("report {directory} -o {directory}/none/x.html"), "cannot be written"),
+        (format!("report {directory} -o {directory}/none/x.html"), "cannot write"),
         ("report /nowhere -o x.html".to_owned(), "/nowhere"),
         (format!("view {directory} /nowhere"), "/nowhere"),
     ] {

@@ -12,7 +12,7 @@ const SYNCS: usize = 12;
 
 fn start(words: &str) -> Running {
     let mut timing = Running::start(&format!("funclat {words}"));
-    timing.wait_until("the timing begins", |program| program.stderr().contains("Ctrl-C ends it"));
+    timing.wait_until("the timing begins", |program| program.stderr().contains("press Ctrl-C to stop"));
     timing
 }
 

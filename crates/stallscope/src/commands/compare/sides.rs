@@ -1,4 +1,4 @@
-//! Which runs are compared with which.
+//! The sides of a comparison.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,18 +12,18 @@ use crate::reading::{archived_run, explanation, summary};
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
 
-/// Subfolders of subfolders of a folder of runs are looked into so deep.
+/// Maximum depth of subfolders in a folder of runs.
 const DEPTH: usize = 3;
-/// No tool's output is larger.
-const LARGEST_FILE: u64 = 64 << 20;
-/// The configuration of that name is the baseline, unless another is asked for.
+/// Maximum size of a tool's output.
+const MAX_FILE: u64 = 64 << 20;
+/// The default name of the baseline configuration.
 const BASELINE: &str = "baseline";
-/// In a sweep's folder: what it is known by, and where it puts what unfinished runs left.
+/// In a sweep's folder: its marker file, and the subfolder of unfinished runs.
 const SWEEP: (&str, &str) = ("sweep.json", "cut-off");
-/// Names shown of runs that are left out.
-const NAMED: usize = 3;
+/// Names shown of excluded runs.
+const MAX_NAMED: usize = 3;
 
-/// The baseline, what is compared with it and, where there is, more runs of the baseline.
+/// The baseline, the groups to compare with it, and extra baseline runs, if any.
 pub struct Sides {
     /// A.
     pub baseline: Group,
@@ -34,12 +34,12 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// The sides that a person names.
+    /// The sides named by the user.
     pub fn given(a: &[PathBuf], b: &[PathBuf], again: &[PathBuf], screen: &Screen) -> Result<Sides, Failure> {
         let side = |name: &str, paths: &[PathBuf]| group(name, paths, screen);
         let (mut a, mut b) = (side("a", a)?, side("b", b)?);
         let again = if again.is_empty() { None } else { Some(side("a again", again)?.0) };
-        // Names of configurations say more, where they tell the sides apart.
+        // Use the configuration labels as names if they differ.
         if let (Some(of_a), Some(of_b)) = (a.1.take(), b.1.take())
             && of_a.name != of_b.name
         {
@@ -49,7 +49,7 @@ impl Sides {
         Ok(Sides { baseline: a.0, others: vec![b.0], again })
     }
 
-    /// All runs below a folder, by configuration. The twin of a configuration is that configuration again.
+    /// All runs below a folder, by configuration. A twin of a configuration repeats it.
     pub fn of_folder(folder: &Path, baseline: Option<&str>, screen: &Screen) -> Result<Sides, Failure> {
         let mut groups: BTreeMap<(String, bool), Group> = BTreeMap::new();
         let mut unfinished = Vec::new();
@@ -62,7 +62,7 @@ impl Sides {
             entitle(group, configuration);
             group.runs.extend(found.figures);
         }
-        tell_left_out(&unfinished, screen);
+        warn_of_unfinished(&unfinished, screen);
         let mut twins: Vec<Group> = Vec::new();
         let mut plain: Vec<Group> = Vec::new();
         for ((_, is_twin), group) in groups {
@@ -74,10 +74,10 @@ impl Sides {
     fn by_baseline(
         mut groups: Vec<Group>,
         mut twins: Vec<Group>,
-        asked: Option<&str>,
+        requested: Option<&str>,
         folder: &Path,
     ) -> Result<Sides, Failure> {
-        // Where there is nothing else, the twin is what there is to compare.
+        // If there is nothing else, compare with the twin.
         if let ([_], Some(mut twin)) = (&groups[..], twins.pop_if(|_| groups.len() == 1)) {
             twin.name.push_str(" again");
             groups.push(twin);
@@ -85,16 +85,16 @@ impl Sides {
         if groups.len() < 2 {
             let found = groups.first().map_or(0, |group| group.runs.len());
             return Err(Failure::usage(format_args!(
-                "{}: {found} runs of {} configurations are there, and two are needed; give each run its --configuration \
-                 NAME, or each configuration a subfolder",
+                "{}: found {found} runs of {} configurations, at least two are needed; label each run with --configuration \
+                 NAME, or use a subfolder per configuration",
                 folder.display(),
                 groups.len()
             )));
         }
-        let at = baseline_of(&groups, &twins, asked, folder)?;
+        let at = baseline_of(&groups, &twins, requested, folder)?;
         let baseline = groups.remove(at);
         let again = twins.iter().position(|twin| twin.name == baseline.name).map(|at| twins.remove(at));
-        // A twin of another is merely more runs of it.
+        // A twin of another configuration adds runs to it.
         for twin in twins {
             if let Some(group) = groups.iter_mut().find(|group| group.name == twin.name) {
                 group.runs.extend(twin.runs);
@@ -105,14 +105,14 @@ impl Sides {
     }
 }
 
-/// The one asked for, or the one that has a twin, or the one of that name, or the one whose runs began first.
-fn baseline_of(groups: &[Group], twins: &[Group], asked: Option<&str>, folder: &Path) -> Result<usize, Failure> {
+/// The baseline: the requested configuration, or the one with a twin, or the one named `baseline`, or the earliest.
+fn baseline_of(groups: &[Group], twins: &[Group], requested: Option<&str>, folder: &Path) -> Result<usize, Failure> {
     let named = |name: &str| groups.iter().position(|group| group.name == name);
-    if let Some(asked) = asked {
-        return named(asked).ok_or_else(|| {
+    if let Some(name) = requested {
+        return named(name).ok_or_else(|| {
             let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
-            let there = names.join(", ");
-            Failure::usage(format_args!("{}: no configuration '{asked}'; there are: {there}", folder.display()))
+            let known = names.join(", ");
+            Failure::usage(format_args!("{}: no configuration '{name}'; configurations: {known}", folder.display()))
         });
     }
     let first = (0..groups.len()).min_by_key(|&at| first_start(&groups[at])).unwrap_or(0);
@@ -130,7 +130,7 @@ fn entitle(group: &mut Group, configuration: Configuration) {
     group.varied = configuration.varied;
 }
 
-/// The runs of a side, and the configuration that all of them are of.
+/// The runs of a side, and their common configuration, if any.
 fn group(name: &str, paths: &[PathBuf], screen: &Screen) -> Result<(Group, Option<Configuration>), Failure> {
     let mut side = Group { name: name.to_owned(), ..Group::default() };
     let mut configurations: Vec<Option<Configuration>> = Vec::new();
@@ -143,33 +143,33 @@ fn group(name: &str, paths: &[PathBuf], screen: &Screen) -> Result<(Group, Optio
         } else {
             vec![read(path, screen)]
         };
-        for one in found {
-            let one = one?;
-            side.runs.extend(one.figures);
-            configurations.push(one.configuration);
+        for read in found {
+            let read = read?;
+            side.runs.extend(read.figures);
+            configurations.push(read.configuration);
         }
         if side.runs.len() == before {
-            return Err(Failure::usage(format_args!("{}: neither a run nor a folder with runs in it", path.display())));
+            return Err(Failure::usage(format_args!("{}: neither a run nor a folder with runs", path.display())));
         }
     }
-    tell_left_out(&unfinished, screen);
+    warn_of_unfinished(&unfinished, screen);
     configurations.dedup_by(|x, y| name_of(x) == name_of(y));
     let common = if configurations.len() == 1 { configurations.pop().flatten() } else { None };
     Ok((side, common))
 }
 
 fn name_of(configuration: &Option<Configuration>) -> Option<&str> {
-    configuration.as_ref().map(|known| known.name.as_str())
+    configuration.as_ref().map(|configuration| configuration.name.as_str())
 }
 
 fn is_run(path: &Path) -> bool {
     path.join("run.json").exists()
 }
 
-/// Run directories and files below a folder, in the order of their names. What lies in a run is a part of it, and what a
-/// sweep put aside is none of its runs.
+/// Run directories and files below a folder, by name. Files in a run belong to it, and unfinished runs of a sweep are
+/// excluded.
 fn runs_below(folder: &Path, depth: usize) -> Result<Vec<PathBuf>, Failure> {
-    let unreadable = |error| Failure::usage(format_args!("{}: cannot be read: {error}", folder.display()));
+    let unreadable = |error| Failure::usage(format_args!("{}: cannot read: {error}", folder.display()));
     let entries = std::fs::read_dir(folder).map_err(unreadable)?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
@@ -186,14 +186,14 @@ fn runs_below(folder: &Path, depth: usize) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-/// The runs of one path: one of a run directory, one or more of a file.
+/// The runs of one path: one for a run directory, one or more for a file.
 struct Found {
     figures: Vec<RunFigures>,
     configuration: Option<Configuration>,
 }
 
-/// Reads what was found in a folder; `None` where it is a file of another kind, which may lie there, or a run that did not
-/// come to its end: its path is added to `unfinished`.
+/// Reads a path found in a folder. `None` for a file of another kind, and for an unfinished run, whose path is added to
+/// `unfinished`.
 fn read_found(path: &Path, unfinished: &mut Vec<PathBuf>, screen: &Screen) -> Result<Option<Found>, Failure> {
     if path.is_dir() {
         return match Run::open(path) {
@@ -212,31 +212,30 @@ fn read_found(path: &Path, unfinished: &mut Vec<PathBuf>, screen: &Screen) -> Re
     }
 }
 
-/// Whether a run's writer closed it. A sweep that is killed takes its run down with it, in order but too early: the sweep
-/// makes it again when it goes on. A person's own run may well be one that only they could end.
+/// Whether a run is finished. A killed sweep closes its run cleanly but early, and repeats it when it resumes. An
+/// interrupted run of a user counts as finished: it may have no other end.
 fn is_finished(run: &Run) -> bool {
     let is_of_sweep = run.description().command.iter().any(|word| word == "--with-parent");
     let interrupted = |event: &RunEvent| matches!(event, RunEvent::Ended { how: Ending::Interrupted, .. });
     run.state() == RunState::Closed && !(is_of_sweep && run.events().iter().any(interrupted))
 }
 
-fn tell_left_out(unfinished: &[PathBuf], screen: &Screen) {
+fn warn_of_unfinished(unfinished: &[PathBuf], screen: &Screen) {
     if unfinished.is_empty() {
         return;
     }
-    let names: Vec<String> = unfinished.iter().take(NAMED).map(|path| text(path)).collect();
+    let names: Vec<String> = unfinished.iter().take(MAX_NAMED).map(|path| text(path)).collect();
     let more = unfinished.len() - names.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let run = if unfinished.len() == 1 { "run that is" } else { "runs that are" };
     screen.warning(&format!(
-        "left out: {} {run} not finished: {}{more}; a sweep that goes on makes such a run again, and --a and --b take what \
-         they name",
+        "left out: {} {run} not finished: {}{more}; a resumed sweep repeats such a run, and --a and --b accept it",
         unfinished.len(),
         names.join(", "),
     ));
 }
 
-/// Reads what a person named.
+/// Reads a path named by the user.
 fn read(path: &Path, screen: &Screen) -> Result<Found, Failure> {
     if path.is_file() {
         let contents = file_text(path)?.unwrap_or_default();
@@ -258,10 +257,10 @@ fn read_run(run: &Run, screen: &Screen) -> Found {
     Found { figures: vec![figures], configuration: run.description().configuration.clone() }
 }
 
-/// The text of a file; `None` where it is larger than any tool's output, or no text.
+/// The text of a file; `None` if it is too large or not text.
 fn file_text(path: &Path) -> Result<Option<String>, Failure> {
-    let unreadable = |error| Failure::machine(format_args!("{}: cannot be read: {error}", path.display()));
-    if !path.is_file() || std::fs::metadata(path).map_err(unreadable)?.len() > LARGEST_FILE {
+    let unreadable = |error| Failure::machine(format_args!("{}: cannot read: {error}", path.display()));
+    if !path.is_file() || std::fs::metadata(path).map_err(unreadable)?.len() > MAX_FILE {
         return Ok(None);
     }
     Ok(String::from_utf8(std::fs::read(path).map_err(unreadable)?).ok())

@@ -19,10 +19,10 @@ const ENCODER: Encoder = Encoder {
     order: if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little },
 };
 
-/// The events of all requests in the order of time, after the names of their threads.
+/// The events of all requests by time, after the names of their threads.
 ///
-/// Requests are stored by their ends. A first reading finds from when on each batch has events, so that the second one holds
-/// back no more than it must.
+/// The archive stores requests by completion. A first pass finds the earliest event of each batch, so the second pass
+/// buffers as little as possible.
 pub fn blktrace(source: &mut RunRows<'_>, destination: &Destination) -> Result<String, Failure> {
     let run = source.run;
     let mut begins_ns = Vec::new();
@@ -32,7 +32,7 @@ pub fn blktrace(source: &mut RunRows<'_>, destination: &Destination) -> Result<S
     })?;
     if requests == 0 {
         return Err(Failure::usage(format_args!(
-            "{}: holds no block requests; record it with a trace, best with --requests all",
+            "{}: has no block requests; record with tracing, preferably with --requests all",
             run.dir().display()
         )));
     }
@@ -52,23 +52,21 @@ pub fn blktrace(source: &mut RunRows<'_>, destination: &Destination) -> Result<S
     stream.write_before(u64::MAX).and_then(|()| stream.sink.flush()).map_err(|error| destination.failed(error))?;
     let all = run.description().trace.as_ref().is_some_and(|trace| trace.all_requests);
     if !all {
-        source
-            .screen
-            .remark("only slow requests, and those that a task waited for: '--requests all' records every one");
+        source.screen.remark("only slow requests, and those that a task waited for: '--requests all' records all");
     }
     Ok(format!("{} events of {} requests", grouped(stream.events), grouped(requests)))
 }
 
-/// Events on their way into the file.
+/// Events on their way to the file.
 struct Stream {
     sink: OutputFile,
     bytes: Vec<u8>,
-    /// By time, then in the order of a request's life; the rest tells events of one moment apart.
+    /// By time, then in the order of a request's life; the rest orders simultaneous events.
     waiting: BinaryHeap<Reverse<(u64, u8, u32, Event)>>,
     events: u64,
 }
 
-/// What the heap need not compare.
+/// The heap does not compare events.
 struct Event(BlockEvent);
 
 impl PartialEq for Event {
@@ -103,7 +101,7 @@ impl Stream {
         }
     }
 
-    /// Writes what happened before that moment.
+    /// Writes the events before a moment.
     fn write_before(&mut self, end_ns: u64) -> io::Result<()> {
         while self.waiting.peek().is_some_and(|Reverse(next)| next.0 < end_ns) {
             let Some(Reverse((.., Event(event)))) = self.waiting.pop() else { break };
@@ -123,7 +121,7 @@ impl Stream {
     }
 }
 
-/// The moments of a request's life that are known.
+/// The known moments of a request's life.
 fn moments(request: &RequestRecord) -> impl Iterator<Item = (u64, Action)> {
     let moments = [
         (request.queued_ns, Action::Queue),

@@ -1,4 +1,4 @@
-//! Where an export comes to be: beside its final name, which it gets when it is whole.
+//! The destination of an export: a temporary directory next to it, renamed once the export is complete.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -9,60 +9,60 @@ use rustix::io::Errno;
 
 use crate::ui::failure::Failure;
 
-/// The final name, and a directory beside it for what is not finished. The directory goes away when this is dropped.
+/// The final name, and a temporary directory next to it. Dropping this removes the directory.
 pub struct Destination {
     output: PathBuf,
-    workshop: PathBuf,
+    staging: PathBuf,
 }
 
-/// A file that is being written.
+/// A file being written.
 pub type OutputFile = BufWriter<File>;
 
 impl Destination {
-    /// Refuses a name that is taken, and makes the directory.
+    /// Refuses an existing name, and creates the directory.
     pub fn new(output: &Path) -> Result<Destination, Failure> {
         let wrong = |why: &str| Failure::usage(format_args!("{}: {why}", output.display()));
-        let name = output.file_name().ok_or_else(|| wrong("is no name for a new file"))?;
+        let name = output.file_name().ok_or_else(|| wrong("is not a valid file name"))?;
         if output.symlink_metadata().is_ok() {
-            return Err(wrong("is there already, and is not overwritten; give another name"));
+            return Err(wrong("already exists and is not overwritten; choose another name"));
         }
-        let workshop = output.with_file_name(format!(".{}.stallscope-{}", name.display(), std::process::id()));
-        match fs::create_dir(&workshop) {
-            Ok(()) => Ok(Destination { output: output.to_owned(), workshop }),
+        let staging = output.with_file_name(format!(".{}.stallscope-{}", name.display(), std::process::id()));
+        match fs::create_dir(&staging) {
+            Ok(()) => Ok(Destination { output: output.to_owned(), staging }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(wrong("its directory does not exist")),
-            Err(error) => Err(Failure::machine(format_args!("{}: {error}", workshop.display()))),
+            Err(error) => Err(Failure::machine(format_args!("{}: {error}", staging.display()))),
         }
     }
 
-    /// The only file of the export.
+    /// The single file of the export.
     pub fn file(&self) -> Result<OutputFile, Failure> {
-        self.create(&self.whole())
+        self.create(&self.complete_path())
     }
 
-    /// A file in the directory that the export is.
+    /// A file in the directory of the export.
     pub fn file_in(&self, name: &str) -> Result<OutputFile, Failure> {
-        let folder = self.whole();
+        let folder = self.complete_path();
         fs::create_dir_all(&folder).map_err(|error| self.failed(error))?;
         self.create(&folder.join(name))
     }
 
-    /// Gives the export its name, unless that was taken meanwhile.
+    /// Renames the export to its final name, unless that exists by now.
     pub fn publish(self) -> Result<(), Failure> {
-        move_to(&self.whole(), &self.output).map_err(|error| match error.kind() {
+        move_to(&self.complete_path(), &self.output).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => {
-                Failure::usage(format_args!("{}: was made by somebody else meanwhile", self.output.display()))
+                Failure::usage(format_args!("{}: was created by another process", self.output.display()))
             }
             _ => self.failed(error),
         })
     }
 
-    /// An error of writing, told about the export itself: the place that it is written to is nobody's business.
+    /// A write error, reported for the export rather than its temporary directory.
     pub fn failed(&self, error: io::Error) -> Failure {
-        Failure::machine(format_args!("{}: cannot be written: {error}", self.output.display()))
+        Failure::machine(format_args!("{}: cannot write: {error}", self.output.display()))
     }
 
-    fn whole(&self) -> PathBuf {
-        self.workshop.join("whole")
+    fn complete_path(&self) -> PathBuf {
+        self.staging.join("complete")
     }
 
     fn create(&self, path: &Path) -> Result<OutputFile, Failure> {
@@ -73,15 +73,15 @@ impl Destination {
 
 impl Drop for Destination {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.workshop);
+        let _ = fs::remove_dir_all(&self.staging);
     }
 }
 
-/// Renames without ever replacing anything.
+/// Renames without replacing anything.
 fn move_to(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // A file system without that flag: a link is refused where the name is taken, and so is a rename of a directory
-        // onto anything but an empty one.
+        // A file system without that flag: a link fails if the name exists, and so does renaming a directory onto anything
+        // but an empty one.
         Err(Errno::INVAL | Errno::NOSYS) if from.is_dir() => fs::rename(from, to),
         Err(Errno::INVAL | Errno::NOSYS) => fs::hard_link(from, to),
         other => Ok(other?),
@@ -95,7 +95,7 @@ mod tests {
     use super::Destination;
 
     #[test]
-    fn nothing_is_there_under_the_name_until_all_is_there() {
+    fn the_name_appears_only_with_the_complete_export() {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("x.csv");
         let destination = Destination::new(&output).unwrap();
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_taken_before_or_meanwhile_is_left_alone() {
+    fn an_existing_name_is_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("x");
         let destination = Destination::new(&output).unwrap();

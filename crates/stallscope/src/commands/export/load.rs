@@ -1,4 +1,4 @@
-//! What a load did.
+//! Operations of the load.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use super::run_rows::RunRows;
 use super::samples;
 use crate::ui::failure::Failure;
 
-/// The latencies of each class as histograms by interval.
+/// The latencies of each class, as one histogram per interval.
 pub fn histogram_log(source: &mut RunRows<'_>, destination: &Destination) -> Result<String, Failure> {
     let run = source.run;
     let failed = |error| destination.failed(error);
@@ -23,14 +23,14 @@ pub fn histogram_log(source: &mut RunRows<'_>, destination: &Destination) -> Res
     Ok(format!("{} histograms", grouped(intervals)))
 }
 
-/// fio's JSON alone.
+/// fio JSON only.
 pub fn fio_json(source: &mut RunRows<'_>, destination: &Destination) -> Result<String, Failure> {
     let (jobs, written) = fio_jobs(source, destination)?;
     jobs.json(destination.file()?).map_err(|error| destination.failed(error))?;
     Ok(written)
 }
 
-/// The same with fio's interval logs, called as fio-plot looks for them.
+/// fio JSON and interval logs, named as fio-plot expects.
 pub fn fio_plot(source: &mut RunRows<'_>, destination: &Destination) -> Result<String, Failure> {
     let (jobs, written) = fio_jobs(source, destination)?;
     let failed = |error| destination.failed(error);
@@ -64,25 +64,25 @@ fn fio_jobs(source: &mut RunRows<'_>, destination: &Destination) -> Result<(FioJ
     let left_out: Vec<&str> = jobs.left_out().collect();
     if operations == 0 {
         return Err(Failure::usage(format_args!(
-            "{}: holds no reads, writes or syncs, and fio's form has no destination for others ({})",
+            "{}: has no reads, writes or syncs, and fio's format has no other operations ({})",
             run.dir().display(),
             left_out.join(", ")
         )));
     }
     if !left_out.is_empty() {
-        source.screen.remark(&format!("left out, for fio's form has no destination for them: {}", left_out.join(", ")));
+        source.screen.remark(&format!("left out, because fio's format does not have them: {}", left_out.join(", ")));
     }
     let what = format!("{} operations", grouped(operations));
     Ok((jobs, what))
 }
 
-/// Refuses a run that has nothing to say in such a format.
+/// Refuses a run without a load.
 fn no_load(source: &RunRows<'_>, intervals: u64) -> Result<(), Failure> {
     if intervals > 0 {
         return Ok(());
     }
     Err(Failure::usage(format_args!(
-        "{}: holds no load of ours ('stallscope run' has one), so that there are no latencies to export",
+        "{}: has no load, so no latencies to export; 'stallscope run' records one",
         source.run.dir().display()
     )))
 }

@@ -1,5 +1,4 @@
-//! The rows of a run on their way into a format: what is damaged is told and passed over, Ctrl-C is heard, and a person who
-//! waits is told how far it is.
+//! The rows of a run for an export: damaged batches are reported and skipped, Ctrl-C is checked, progress is shown.
 
 use std::fmt::Display;
 use std::io;
@@ -13,14 +12,14 @@ use crate::ui::failure::Failure;
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
 
-/// Nobody asks how far it is before.
+/// Progress is shown after this time.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A run being read.
 pub struct RunRows<'a> {
     /// The run.
     pub run: &'a Run,
-    /// The person.
+    /// Where to report.
     pub screen: &'a Screen,
     interrupt: &'a Interrupt,
     began: Instant,
@@ -29,12 +28,12 @@ pub struct RunRows<'a> {
 }
 
 impl<'a> RunRows<'a> {
-    /// A run of which nothing was read.
+    /// A run of which nothing has been read.
     pub fn new(run: &'a Run, screen: &'a Screen, interrupt: &'a Interrupt) -> RunRows<'a> {
         RunRows { run, screen, interrupt, began: Instant::now(), rows: 0, damaged: Vec::new() }
     }
 
-    /// Hands each batch on, and tells how many rows there were. `count` says how many rows a batch has.
+    /// Passes each batch to `take`. Returns the number of rows; `count` counts the rows of a batch.
     pub fn each<Batch>(
         &mut self,
         destination: &Destination,
@@ -52,7 +51,7 @@ impl<'a> RunRows<'a> {
                     self.rows += count(&batch) as u64;
                     take(batch).map_err(|error| destination.failed(error))?;
                 }
-                Err(error) => self.pass_over(&error),
+                Err(error) => self.skip(&error),
             }
             if self.began.elapsed() > PATIENCE {
                 self.screen.doing(format!("{} rows", grouped(self.rows)));
@@ -61,16 +60,16 @@ impl<'a> RunRows<'a> {
         Ok(self.rows - before)
     }
 
-    /// Tells what cannot be read, once: a format may read a run several times.
-    pub fn pass_over(&mut self, error: &impl Display) {
+    /// Reports a batch that cannot be read, once: a format may read a run several times.
+    pub fn skip(&mut self, error: &impl Display) {
         let error = error.to_string();
         if !self.damaged.contains(&error) {
-            self.screen.warning(&format!("{error}; the export does without"));
+            self.screen.warning(&format!("{error}; skipped in the export"));
             self.damaged.push(error);
         }
     }
 
-    /// How many batches could not be read.
+    /// The number of unreadable batches.
     pub fn damaged(&self) -> usize {
         self.damaged.len()
     }

@@ -45,7 +45,7 @@ pub fn pcp(source: &mut RunRows<'_>, destination: &Destination) -> Result<String
     let files = [destination.file_in("run.0")?, destination.file_in("run.meta")?, destination.file_in("run.index")?];
     let archive = PcpArchive::new(files, run.description(), &metrics, &samples).map_err(failed)?;
     let Some(mut archive) = archive else {
-        let why = "holds no sample, and an archive needs one";
+        let why = "has no samples, and a PCP archive needs at least one";
         return Err(Failure::usage(format_args!("{}: {why}", run.dir().display())));
     };
     source.each(destination, run.changes(), Vec::len, |rows| archive.changes(rows))?;
@@ -54,7 +54,7 @@ pub fn pcp(source: &mut RunRows<'_>, destination: &Destination) -> Result<String
     Ok(format!("{metrics} metrics at {samples} samples, as the archive 'run'"))
 }
 
-/// All descriptions of metrics and all moments of samples.
+/// All metric descriptors and sample headers.
 pub fn described(
     source: &mut RunRows<'_>,
     destination: &Destination,

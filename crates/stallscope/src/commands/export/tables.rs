@@ -1,4 +1,4 @@
-//! A directory with one file for each table, and `run.json` beside them.
+//! A directory with one file per table, and `run.json`.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use super::destination::{Destination, OutputFile};
 use super::run_rows::RunRows;
 use crate::ui::failure::Failure;
 
-/// Writes each table of the run with a writer of its own.
+/// Writes each table of the run to its own file.
 pub fn tables<Writer: TableWriter<OutputFile>>(
     source: &mut RunRows<'_>,
     destination: &Destination,
@@ -22,7 +22,7 @@ pub fn tables<Writer: TableWriter<OutputFile>>(
         let table = match table {
             Ok(table) => table,
             Err(error) => {
-                source.pass_over(&error);
+                source.skip(&error);
                 continue;
             }
         };

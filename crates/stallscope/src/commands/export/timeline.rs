@@ -14,7 +14,7 @@ pub fn perfetto(source: &mut RunRows<'_>, destination: &Destination) -> Result<S
     let run = source.run;
     let failed = |error| destination.failed(error);
     let mut trace = PerfettoTrace::new(destination.file()?, run.description()).map_err(failed)?;
-    // What others refer to comes first.
+    // Rows that others refer to come first.
     source.each(destination, run.samples(), Vec::len, |rows| {
         trace.samples(&rows);
         Ok(())

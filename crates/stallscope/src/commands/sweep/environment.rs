@@ -1,4 +1,4 @@
-//! What stands around a run of a sweep: a file system made afresh, settings of the kernel, commands of the user.
+//! The environment of a run of a sweep: a fresh file system, kernel settings, commands of the user.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,19 +9,19 @@ use sweep::{FileSystemSpec, Setup, SweepFile};
 
 use crate::ui::failure::Failure;
 
-/// Built before a run and taken down after it, also when building fails half-way.
+/// Built before a run and removed after it, also if building fails midway.
 pub(super) struct Environment {
     file_system: Option<TemporaryFileSystem>,
     directories: Vec<PathBuf>,
     settings: Vec<Entry>,
     register: Register,
     before: Vec<String>,
-    /// Commands that take back what `before` did, the last first.
+    /// Commands that undo `before`, last first.
     after: Vec<String>,
 }
 
 impl Environment {
-    /// Makes the file system and changes the settings.
+    /// Creates the file system and changes the settings.
     pub(super) fn build(file: &SweepFile, setup: &Setup, register: &Register) -> Result<Environment, Failure> {
         let file_system = setup.file_system.as_ref().map(|spec| make(spec, register)).transpose()?;
         let directories = match &file_system {
@@ -73,7 +73,7 @@ impl Environment {
         Ok(())
     }
 
-    /// The devices under test, where something of them is to be set.
+    /// The devices under test, if any of their settings change.
     fn devices(&self, setup: &Setup) -> Result<Vec<BlockDevice>, Failure> {
         if setup.scheduler.is_none() && setup.queue.is_empty() && setup.bdi.is_empty() {
             return Ok(Vec::new());
@@ -87,7 +87,7 @@ impl Environment {
         Ok(devices)
     }
 
-    /// The last things before the run: the user's commands, and caches dropped where that is allowed.
+    /// The last steps before the run: the user's commands, and dropping caches as root.
     pub(super) fn begin(&self) -> Result<(), Failure> {
         for command in &self.before {
             shell(command).map_err(|why| Failure::machine(format_args!("before: `{command}` {why}")))?;
@@ -99,7 +99,7 @@ impl Environment {
         Ok(())
     }
 
-    /// Takes everything back; what could not be, in one sentence each.
+    /// Removes everything. Returns a message for each failure.
     pub(super) fn take_down(mut self) -> Vec<String> {
         let mut left = Vec::new();
         for command in &self.after {
@@ -114,20 +114,19 @@ impl Environment {
 }
 
 fn shell(command: &str) -> Result<(), String> {
-    let output =
-        Command::new("sh").args(["-c", command]).output().map_err(|error| format!("cannot be run: {error}"))?;
+    let output = Command::new("sh").args(["-c", command]).output().map_err(|error| format!("cannot run: {error}"))?;
     match output.status.success() {
         true => Ok(()),
         false => {
-            let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-            Err(format!("failed ({}){}{said}", output.status, if said.is_empty() { "" } else { ": " }))
+            let message = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+            Err(format!("failed ({}){}{message}", output.status, if message.is_empty() { "" } else { ": " }))
         }
     }
 }
 
 fn make(spec: &FileSystemSpec, register: &Register) -> Result<TemporaryFileSystem, Failure> {
     let kind = FsKind::from_name(&spec.kind).ok_or_else(|| {
-        Failure::usage(format_args!("there is no file system '{}' to make; known are xfs, ext4, btrfs", spec.kind))
+        Failure::usage(format_args!("unknown file system '{}'; supported: xfs, ext4, btrfs", spec.kind))
     })?;
     let size_bytes = parse_size(&spec.size).map_err(Failure::usage)?;
     let wanted = FileSystem { kind, size_bytes, mkfs: spec.mkfs.clone(), mount: spec.mount.clone() };
@@ -145,7 +144,7 @@ fn place(spec: &FileSystemSpec, size_bytes: u64) -> Result<PathBuf, Failure> {
     let candidates = [PathBuf::from("/var/tmp"), std::env::temp_dir(), PathBuf::from(".")];
     candidates.into_iter().find(|directory| free(directory) > size_bytes).ok_or_else(|| {
         Failure::machine(format_args!(
-            "an image of {} finds no room in /var/tmp, the temporary or the current directory; name one with \
+            "no space for an image of {} in /var/tmp, the temporary or the current directory; choose a directory with \
              file_system.place",
             Bytes(size_bytes)
         ))

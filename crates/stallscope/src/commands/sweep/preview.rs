@@ -1,5 +1,5 @@
-//! What a sweep will do and how long that takes, found out before it begins: each configuration's command line is planned,
-//! so that a mistake in the last of them is not found after hours.
+//! The plan of a sweep and its estimated time. Each configuration's command line is planned first, so a mistake in the last
+//! one is found at once and not after hours.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ use sweep::{Cell, Setup, SweepFile};
 use super::words::{complaint, words};
 use crate::ui::failure::Failure;
 
-/// What making and removing a file system, filling and closing add to a run, before one has been measured.
-const AROUND_NS: u64 = 5_000_000_000;
+/// Estimated overhead of a run (file system, fill, close), before one has been measured.
+const OVERHEAD_NS: u64 = 5_000_000_000;
 
-/// What a model takes, likewise.
+/// Estimated time of a simulation.
 const MODEL_NS: u64 = 2_000_000_000;
 
 /// The longest of the configurations' planned runs, ns.
@@ -27,11 +27,11 @@ pub(super) fn planned_ns(file: &SweepFile, setups: &[Setup]) -> Result<u64, Fail
         let measured_ns: u64 = phases.iter().filter_map(|phase| phase["duration_ns"].as_u64()).sum();
         longest_ns = longest_ns.max(measured_ns);
     }
-    let around_ns = if file.simulate.is_some() { MODEL_NS } else { AROUND_NS };
-    Ok(longest_ns + file.settle_ns() + around_ns)
+    let overhead_ns = if file.simulate.is_some() { MODEL_NS } else { OVERHEAD_NS };
+    Ok(longest_ns + file.settle_ns() + overhead_ns)
 }
 
-/// The plan of a configuration's run, by the program itself. Space is not looked at: the file system may not exist yet.
+/// Plans a configuration's run, in a child process. Ignores space: the file system may not exist yet.
 fn plan(file: &SweepFile, setup: &Setup) -> Result<Value, Failure> {
     let somewhere = match file.directories.first() {
         Some(directory) => PathBuf::from(directory),
@@ -43,30 +43,30 @@ fn plan(file: &SweepFile, setup: &Setup) -> Result<Value, Failure> {
         command.arg("--force");
     }
     let output = command.output().map_err(|error| Failure::machine(format_args!("cannot run myself: {error}")))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    // A plan that does not fit here may fit the file system that is yet to be made.
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    // A plan that does not fit here may fit the file system to be created.
     serde_json::from_slice(&output.stdout).map_err(|_| {
-        let why = complaint(&said);
+        let why = complaint(&stderr);
         Failure::like(
             output.status.code(),
-            format_args!("the run of configuration '{}' cannot be planned: {why}", setup.name),
+            format_args!("cannot plan the run of configuration '{}': {why}", setup.name),
         )
     })
 }
 
-/// A sweep that makes file systems or changes settings is for root; that is said before anything is begun.
+/// Refuses early: a sweep that creates file systems or changes settings needs root.
 pub(super) fn refuse_what_needs_root(setups: &[Setup]) -> Result<(), Failure> {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root && setups.iter().any(Setup::changes_the_machine) {
         return Err(Failure::machine(
-            "this sweep makes file systems or changes settings of the kernel, which is for root; run it as root, or vary \
-             only variables, options and commands in directories = [\"...\"]",
+            "this sweep creates file systems or changes kernel settings, which needs root; run it as root, or vary only \
+             variables, options and commands in directories = [\"...\"]",
         ));
     }
     Ok(())
 }
 
-/// What would be done, for a person.
+/// The plan as text.
 pub(super) fn text(file: &SweepFile, setups: &[Setup], mine: &[Cell], planned_ns: u64) -> String {
     let mut text = String::new();
     let twins = mine.iter().filter(|cell| cell.is_twin).count();
@@ -78,7 +78,7 @@ pub(super) fn text(file: &SweepFile, setups: &[Setup], mine: &[Cell], planned_ns
         file.what(),
         setups.len(),
         file.repetitions,
-        if twins > 0 { format!(", and {twins} of the baseline once more to see the noise") } else { String::new() },
+        if twins > 0 { format!(", and {twins} extra runs of the baseline for the noise floor") } else { String::new() },
         total(mine.len() as u64, planned_ns),
     );
     for setup in setups {
@@ -87,13 +87,13 @@ pub(super) fn text(file: &SweepFile, setups: &[Setup], mine: &[Cell], planned_ns
     }
     if file.simulate.is_some() && file.repetitions > 1 {
         text.push_str(
-            "each repetition has a seed of its own; a model without random choices repeats itself, and is no sample\n",
+            "each repetition has its own seed; a model without random choices repeats itself and is not a sample\n",
         );
     }
     text
 }
 
-/// The same as JSON.
+/// The plan as JSON.
 pub(super) fn json(file: &SweepFile, setups: &[Setup], mine: &[Cell], planned_ns: u64) -> Value {
     json!({
         "sweep": file.name,

@@ -9,7 +9,7 @@ use sweep::{Setup, SweepFile};
 
 use crate::ui::failure::Failure;
 
-/// The words of a configuration's `stallscope run`. Runs of one block have one seed.
+/// The arguments of a configuration's `stallscope run`. The runs of a block share a seed.
 pub(super) fn words(
     file: &SweepFile,
     setup: &Setup,
@@ -39,7 +39,7 @@ pub(super) fn words(
     Ok(words)
 }
 
-/// The same of a model. Runs of one block have one seed here, too: what differs between them is no luck.
+/// The same for a model. The runs of a block share a seed, so their difference is not random.
 fn words_of_model(file: &SweepFile, model: &str, setup: &Setup, repetition: u32) -> Vec<OsString> {
     let mut words = vec!["simulate".to_owned(), model.to_owned()];
     // Without one `simulate` plays all, which are several runs.
@@ -52,7 +52,7 @@ fn words_of_model(file: &SweepFile, model: &str, setup: &Setup, repetition: u32)
     words.into_iter().map(OsString::from).collect()
 }
 
-/// What the settings of a configuration are settings of, with the variables that nobody gave and that follow them.
+/// What a configuration varies, with the unset variables that follow from it.
 pub(super) fn varied(file: &SweepFile, setup: &Setup) -> Result<Vec<Varied>, Failure> {
     if file.simulate.is_some() {
         return Ok(setup.varied.clone());
@@ -62,7 +62,7 @@ pub(super) fn varied(file: &SweepFile, setup: &Setup) -> Result<Vec<Varied>, Fai
         let root = match (varied.vary.as_str(), varied.key.as_str()) {
             ("variable", key) => key,
             ("option", "memory") => "memory",
-            // A fresh file system of another kind leaves other room for data.
+            // Another kind of file system leaves different space for data.
             ("file_system" | "mkfs" | "mount", _) => "free_space",
             _ => return varied.clone(),
         };
@@ -71,7 +71,7 @@ pub(super) fn varied(file: &SweepFile, setup: &Setup) -> Result<Vec<Varied>, Fai
     Ok(setup.varied.iter().map(noted).collect())
 }
 
-/// The error that a run ended with, out of all that it said.
-pub(super) fn complaint(said: &str) -> &str {
-    said.rsplit_once("stallscope: ").map_or(said, |(_, error)| error).trim()
+/// The error that a run ended with, from its standard error.
+pub(super) fn complaint(stderr: &str) -> &str {
+    stderr.rsplit_once("stallscope: ").map_or(stderr, |(_, error)| error).trim()
 }

@@ -1,4 +1,4 @@
-//! What the page asks of the runs.
+//! Answers to the queries of the report.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::reading::request_index::RequestQuery;
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
 
-/// Requests in one answer.
-const MOST_REQUESTS: usize = 2_000;
+/// Maximum requests in one answer.
+const MAX_REQUESTS: usize = 2_000;
 
-/// The runs, read anew when they have grown.
+/// The runs, read again when they have grown.
 pub struct Answers {
     paths: Vec<PathBuf>,
     runs: Vec<RunDocument>,
@@ -41,7 +41,7 @@ impl Answers {
         Ok(())
     }
 
-    /// Answers a question by its name.
+    /// Answers a query by its name.
     pub fn answer(&mut self, question: &str, request: &Request) -> Answered {
         match question {
             "document" => self.document(),
@@ -50,7 +50,7 @@ impl Answers {
             "requests" => self.requests(request),
             "metrics" => Ok(metrics(self.run(request)?)),
             "series" => self.series(request),
-            _ => Err(Answer::refused(404, "there is no such question")),
+            _ => Err(Answer::refused(404, "unknown query")),
         }
     }
 
@@ -60,7 +60,7 @@ impl Answers {
 
     fn run(&self, request: &Request) -> Result<&RunDocument, Answer> {
         let number = usize::try_from(request.number("run")?).unwrap_or(usize::MAX);
-        self.runs.get(number).ok_or_else(|| Answer::refused(404, "there is no run of that number"))
+        self.runs.get(number).ok_or_else(|| Answer::refused(404, "no run with that number"))
     }
 
     fn document(&mut self) -> Answered {
@@ -74,20 +74,18 @@ impl Answers {
         let run = self.run(request)?;
         let number = usize::try_from(request.number("number")?).unwrap_or(usize::MAX);
         let found = run.accounting.as_ref().and_then(|accounting| accounting.stalls(&[number]).pop());
-        found
-            .map(|(_, stall)| page::stall(&stall))
-            .ok_or_else(|| Answer::refused(404, "there is no stall of that number"))
+        found.map(|(_, stall)| page::stall(&stall)).ok_or_else(|| Answer::refused(404, "no stall with that number"))
     }
 
-    /// Requests of a time, of those the longest; `find` is looked for in kind, device, task and sector.
+    /// The longest requests in a time; `find` is searched for in kind, device, task and sector.
     fn requests(&self, request: &Request) -> Answered {
         let run = self.run(request)?;
         let description = run.run.description();
         let at = |ms: u64| description.started.monotonic_ns.saturating_add(ms.saturating_mul(1_000_000));
         let (from_ns, to_ns) = (at(request.number("from_ms")?), at(request.number("to_ms")?));
         let text = request.value("find").unwrap_or_default().to_lowercase().into();
-        let asked = RequestQuery { from_ns, to_ns, text };
-        let (found, all) = run.requests.search(&run.run, run.accounting.as_ref(), &asked, MOST_REQUESTS);
+        let query = RequestQuery { from_ns, to_ns, text };
+        let (found, all) = run.requests.search(&run.run, run.accounting.as_ref(), &query, MAX_REQUESTS);
         let left_out = all - found.len() as u64;
         let mut value = page::requests(found, description, run.accounting.as_ref());
         value["left_out"] = json!(left_out);
@@ -98,23 +96,23 @@ impl Answers {
         let run = self.run(request)?;
         let metric = request.number("metric")?;
         let mut all = run.series.prefixed("");
-        let one = all.find(|one| u64::from(one.descriptor.id.0) == metric);
-        let one = one.ok_or_else(|| Answer::refused(404, "there is no counter of that number"))?;
-        Ok(page::counter(&run.series, one, run.run.description()))
+        let found = all.find(|series| u64::from(series.descriptor.id.0) == metric);
+        let found = found.ok_or_else(|| Answer::refused(404, "no counter with that number"))?;
+        Ok(page::counter(&run.series, found, run.run.description()))
     }
 }
 
 /// Number and name of every counter.
 fn metrics(run: &RunDocument) -> Value {
-    let named = |one: &explain::series::Series| {
-        let (name, instance) = (&one.descriptor.name, &one.descriptor.instance);
+    let named = |series: &explain::series::Series| {
+        let (name, instance) = (&series.descriptor.name, &series.descriptor.instance);
         let words = if instance.is_empty() { name.clone() } else { format!("{name} {instance}") };
-        json!([one.descriptor.id.0, words])
+        json!([series.descriptor.id.0, words])
     };
     run.series.prefixed("").map(named).collect()
 }
 
-/// A number that changes when a run is written: of names and lengths of all its files.
+/// A hash of the names and lengths of all files, which changes when a run grows.
 fn state(paths: &[PathBuf]) -> String {
     let of = |path: &Path| -> Vec<String> {
         let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);

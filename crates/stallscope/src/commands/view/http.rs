@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a browser needs to read: one GET a connection.
+//! The subset of HTTP/1.1 that a browser needs to read: one GET per connection.
 
 use std::io::{Read, Write as _};
 use std::net::TcpStream;
@@ -7,38 +7,38 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 
-/// No request of the page is longer.
-const MOST_BYTES: usize = 16 << 10;
-const MOST_HEADERS: usize = 64;
-/// Smaller answers are not worth packing.
-const PACKED_FROM: usize = 4 << 10;
+/// Maximum length of a request.
+const MAX_BYTES: usize = 16 << 10;
+const MAX_HEADERS: usize = 64;
+/// Smaller answers are not compressed.
+const COMPRESS_FROM: usize = 4 << 10;
 
-/// What was asked.
+/// A request.
 pub struct Request {
-    /// Without the query, as it was sent: it is only ever compared, never looked up in a file system.
+    /// Without the query, as sent: it is only compared, never used as a file name.
     pub path: String,
     /// The Host header.
     pub host: Option<String>,
-    /// The browser says that another site asked.
+    /// Whether the browser marks it as cross-site.
     pub is_cross_site: bool,
     query: String,
 }
 
 impl Request {
-    /// The value of that name in the query, decoded.
+    /// A value of the query by name, decoded.
     pub fn value(&self, name: &str) -> Option<String> {
         let values = self.query.split('&').filter_map(|pair| pair.split_once('='));
         values.into_iter().find(|(known, _)| *known == name).map(|(_, value)| decoded(value))
     }
 
-    /// The number of that name in the query.
+    /// A number of the query by name.
     pub fn number(&self, name: &str) -> Result<u64, Answer> {
         let number = self.value(name).and_then(|text| text.parse().ok());
-        number.ok_or_else(|| Answer::refused(400, &format!("'{name}' has to be a number")))
+        number.ok_or_else(|| Answer::refused(400, &format!("'{name}' must be a number")))
     }
 }
 
-/// `%2F` is `/`; what is not UTF-8 then is replaced.
+/// Decodes `%2F` to `/`; invalid UTF-8 is replaced.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -58,12 +58,12 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads a request; what is none, or not a GET, has its answer already.
+/// Reads a request; an invalid one, or one that is not a GET, is an error answer.
 pub fn read(stream: &mut TcpStream) -> Result<Request, Answer> {
     let mut bytes = Vec::new();
     let mut part = [0; 2048];
     loop {
-        let gone = || Answer::refused(408, "the request did not end");
+        let gone = || Answer::refused(408, "incomplete request");
         let count = stream.read(&mut part).map_err(|_| gone())?;
         bytes.extend_from_slice(&part[..count]);
         if let Some(request) = parsed(&bytes)? {
@@ -72,22 +72,22 @@ pub fn read(stream: &mut TcpStream) -> Result<Request, Answer> {
         if count == 0 {
             return Err(gone());
         }
-        if bytes.len() > MOST_BYTES {
+        if bytes.len() > MAX_BYTES {
             return Err(Answer::refused(431, "the request is too long"));
         }
     }
 }
 
-/// `None` while there is more to come.
+/// `None` if the request is incomplete.
 fn parsed(bytes: &[u8]) -> Result<Option<Request>, Answer> {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
-    let status = request.parse(bytes).map_err(|error| Answer::refused(400, &format!("not a request: {error}")))?;
+    let status = request.parse(bytes).map_err(|error| Answer::refused(400, &format!("invalid request: {error}")))?;
     if status.is_partial() {
         return Ok(None);
     }
     if request.method != Some("GET") {
-        return Err(Answer::refused(405, "this server is only read from: GET"));
+        return Err(Answer::refused(405, "only GET is supported"));
     }
     let header = |name: &str| -> Vec<String> {
         let named = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
@@ -101,7 +101,7 @@ fn parsed(bytes: &[u8]) -> Result<Option<Request>, Answer> {
     Ok(Some(Request { path: path.to_owned(), host, is_cross_site, query: query.to_owned() }))
 }
 
-/// What is answered.
+/// An answer.
 #[derive(Debug)]
 pub struct Answer {
     status: u16,
@@ -120,16 +120,16 @@ impl Answer {
         Answer { status: 200, kind: "application/json", body: value.to_string().into_bytes() }
     }
 
-    /// No, and why.
+    /// An error, and why.
     pub fn refused(status: u16, why: &str) -> Answer {
         Answer { status, kind: "text/plain; charset=utf-8", body: format!("{why}\n").into_bytes() }
     }
 
-    /// As it goes over the wire. Every browser has been able to unpack gzip for decades.
+    /// The bytes on the wire, gzip-compressed if large: every browser supports it.
     pub fn bytes(&self) -> Vec<u8> {
-        let packed = (self.body.len() >= PACKED_FROM).then(|| {
+        let packed = (self.body.len() >= COMPRESS_FROM).then(|| {
             let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
-            packer.write_all(&self.body).and_then(|()| packer.finish()).expect("memory takes it")
+            packer.write_all(&self.body).and_then(|()| packer.finish()).expect("writing to memory succeeds")
         });
         let encoding = if packed.is_some() { "Content-Encoding: gzip\r\n" } else { "" };
         let body = packed.as_deref().unwrap_or(&self.body);
@@ -146,7 +146,7 @@ impl Answer {
     }
 }
 
-/// The page may use what this server gives, and nothing else; nobody may frame it, guess at it or keep it.
+/// The page may load from this server only; it must not be framed, sniffed or cached.
 const HEADERS: &str = "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                        base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n\
                        X-Content-Type-Options: nosniff\r\n\
