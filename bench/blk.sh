@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What it costs to analyse a block trace: `stallscope blk`, all tables and queue-watch on, beside `blkparse -d` + `btt` on
-# the same simulated trace. CPU is user plus system time, memory the highest resident size of the process. A second,
+# Cost of analyzing a block trace: `stallscope blk`, all tables and queue-watch on, beside `blkparse -d` + `btt` on the same
+# simulated trace. CPU is user plus system time, memory the highest resident size of the process. A second,
 # longer trace shows that memory does not grow with the trace.
 #
 #     BLK_EVENTS=5000000 BLK_LONG_EVENTS=50000000 bench/blk.sh
@@ -13,7 +13,7 @@ long=${BLK_LONG_EVENTS:-50000000}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-measure() { # measure NAME EVENTS COMMAND: its CPU time and memory, standard output thrown away
+measure() { # measure NAME EVENTS COMMAND: its CPU time and memory; standard output is dropped
     python3 - "$@" <<'PYTHON'
 import resource, subprocess, sys
 name, events, command = sys.argv[1], int(sys.argv[2]), sys.argv[3]

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# What a flight recorder costs that is always on: CPU of the whole process, of its threads, and of its programs in the
-# kernel, its memory, and what its ring takes on the disk. Idle means that nothing of ours runs; how idle the machine
-# really was is said beside it.
+# Cost of a flight recorder that is always on: CPU of the whole process, of its threads and of its BPF programs, its memory,
+# and the size of its ring on the disk. Idle means that the bench runs no load; the idle share of the machine is printed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$PWD/target/release/stallscope
@@ -18,7 +17,7 @@ recorder = subprocess.Popen(words + ["--quiet", "--json", "--out", directory], s
 atexit.register(recorder.terminate)
 
 
-def process_ns():  # all threads of the process, also those that are gone: the kernel's clock of that process
+def process_ns():  # all threads of the process, including ended ones: the process's CPU clock
     return time.clock_gettime_ns((~recorder.pid << 3) | 2)
 
 
@@ -31,12 +30,12 @@ def threads_ns():  # by name, to a clock tick
     return clocks
 
 
-def machine():  # ticks idle, ticks in all
+def machine():  # idle ticks, all ticks
     ticks = [int(word) for word in pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
     return ticks[3] + ticks[4], sum(ticks)
 
 
-time.sleep(5)  # what it costs to begin is not what it costs to be on
+time.sleep(5)  # the cost of starting is excluded
 before = time.monotonic_ns(), process_ns(), threads_ns(), machine()
 time.sleep(seconds)
 after = time.monotonic_ns(), process_ns(), threads_ns(), machine()
@@ -59,8 +58,8 @@ print(f"Flight recorder, {span_s:.0f} s; the machine was {idle:.0%} idle")
 print(f"process            {own:6.2f} ms of CPU a second")
 for name, ns in sorted(after[2].items(), key=lambda item: -item[1]):
     print(f"  {name:<16} {(ns - before[2].get(name, 0)) / 1e6 / span_s:6.2f} ms")
-told = "not told by this kernel" if kernel is None else f"{kernel:6.2f} ms"
-print(f"programs in the kernel {told}, {sum(cost['events'] for cost in costs) / (span_s + 5):.0f} events a second")
+kernel_cost = "not kernel_cost by this kernel" if kernel is None else f"{kernel:6.2f} ms"
+print(f"programs in the kernel {kernel_cost}, {sum(cost['events'] for cost in costs) / (span_s + 5):.0f} events a second")
 print(f"together {(own + (kernel or 0)) / 10:.2f} % of one CPU")
 print(f"{int(memory) / 1024:.1f} MiB resident; the ring takes {disk / 1024 / (span_s + 5) * 60:.0f} KiB a minute")
 PYTHON

@@ -1,14 +1,14 @@
-"""Files a second of `stallscope run fsmark` and of fs_mark, in turn within each round; called by fsmark.sh.
+"""Files per second of `stallscope run fsmark` and of fs_mark, alternating within each round; called by fsmark.sh.
 
-Each program is measured in the same two ways. *By the files' own times*: all files over the time from the first file's
-modification time to the last one's, as the file system keeps them. That is the true rate of all processes together, and it is the
-same gauge for both. *As the sum of each process's own rate*, which is what fs_mark prints: it is too much where processes begin late
-or end early, as the others are faster meanwhile. Ours also says its own true rate, from the common start to the last end.
+Both programs are measured in the same two ways. *By the files' own times*: all files over the time from the first to the last
+modification time. That is the true rate of all processes together. *As the sum of each process's own rate*, which is what
+fs_mark prints: it is too high where processes start late or end early, because the others run faster then. stallscope also
+reports its own true rate, from the common start to the last end.
 
-Ours runs with the recorder as it is by default (kernel events traced, all metrics sampled, every latency in a histogram), and with
-sampling alone. CPU time is that of the processes that make the files: it says on a machine that has other things to do, too, which
-of the two does more for a file. Files are kept, so that no time goes into removing them while others are created; they are removed,
-and what is dirty is written, between two measurements.
+stallscope runs with the default recorder (kernel events traced, all metrics sampled, every latency in a histogram), and with
+sampling alone. CPU time is that of the processes that create the files, so that it is comparable on a busy machine too. Files are
+kept, so that no time goes into removing them during a measurement; between two measurements they are removed and dirty pages are
+written.
 """
 
 import json
@@ -49,7 +49,7 @@ def figures(text):
 
 
 def by_their_times(place, files):
-    """Files a second from the first file's time to the last one's."""
+    """Files per second, from the first modification time to the last."""
     first, last, found = None, None, 0
     for folder, _, names in os.walk(place):
         for name in names:
@@ -59,7 +59,7 @@ def by_their_times(place, files):
             first, last = min(first or when, when), max(last or when, when)
             found += 1
     if found != files:
-        sys.exit(f"{place}: {found} files are there, and {files} should be")
+        sys.exit(f"{place}: {found} files found, {files} expected")
     return (files - 1) * 1e9 / max(1, last - first)
 
 
@@ -73,7 +73,7 @@ def ours(place, flags, files, *more):
     return {
         TIMES: (by_their_times(place, files), used),
         SUM: (crew["sum_of_own_items_per_s"], used),
-        "as it says": (shown["rates"]["files_per_s"]["mean"], used),
+        "as reported": (shown["rates"]["files_per_s"]["mean"], used),
     }
 
 
@@ -100,15 +100,15 @@ def measure(title, place, flags, threads, total):
     ]
     found = {}
     for number in range(ROUNDS):
-        # Each comes first as often as the others.
+        # Rotate the order.
         for name, run in subjects[number % 3:] + subjects[:number % 3]:
             clean(place)
             for kind, figures in run().items():
                 found.setdefault((kind, name), []).append(figures)
     clean(place)
-    for kind, name in sorted(found, key=lambda known: [TIMES, SUM, "as it says"].index(known[0])):
+    for kind, name in sorted(found, key=lambda known: [TIMES, SUM, "as reported"].index(known[0])):
         rates, cpu = zip(*found[kind, name])
-        # Like is compared with like; what ours says of itself is a true rate.
+        # Compare the same kind of rate; the one that stallscope reports is a true rate.
         peer = statistics.median(rate for rate, _ in found[SUM if kind == SUM else TIMES, "fs_mark"])
         middle, spread = statistics.median(rates), f"({min(rates):,.0f} - {max(rates):,.0f})"
         cpu_us = statistics.median(cpu) * 1e6
@@ -116,8 +116,8 @@ def measure(title, place, flags, threads, total):
 
 
 def main():
-    print(f"Small files by processes: files a second, median of {ROUNDS} rounds (least - most); as a share of fs_mark's;")
-    print("CPU time of a file in microseconds, the recorder's own left out")
+    print(f"Small files by processes: files per second, median of {ROUNDS} rounds (min - max); ratio to fs_mark;")
+    print("CPU time per file in microseconds, without the recorder's own")
     for name, title, place, flags, total in CASES:
         if name in WANTED:
             print(f" {title}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Files a second of `run fsmark` beside fs_mark, in turn: empty files on tmpfs, files of 4 KiB on XFS (a loop device over
-# memory) without sync and with fsync, by 1, 2 and 4 processes. How it is measured is told in fsmark.py. About three minutes.
+# memory) without sync and with fsync, by 1, 2 and 4 processes. fsmark.py describes the method. About three minutes.
 #
 #     FSMARK_ROUNDS=3 FSMARK_SCALE=0.5 FSMARK_CASES=tmpfs FSMARK_THREADS="1 4" bench/fsmark.sh
 set -euo pipefail
@@ -14,7 +14,7 @@ for tool in fs_mark mkfs.xfs losetup python3; do
 done
 scratch=$(mktemp -d)
 measuring=""
-# Also when it is interrupted or terminated: what was started ends first, as it holds what was mounted.
+# Also on a signal: stop the child first, since it keeps the mounts busy.
 away() {
     trap '' INT TERM HUP
     if [ -n "$measuring" ]; then kill "$measuring" 2>/dev/null || true; wait "$measuring" 2>/dev/null || true; fi
@@ -32,7 +32,7 @@ mkdir "$scratch/memory/files" "$scratch/memory/runs"
 truncate -s 2G "$scratch/memory/image"
 mkfs.xfs -q "$scratch/memory/image"
 mount -o loop "$scratch/memory/image" "$scratch/xfs"
-# In the background, so that a signal is heard at once.
+# In the background, so that the trap runs at once.
 FSMARK_TMPFS=$scratch/memory/files FSMARK_XFS=$scratch/xfs FSMARK_RUNS=$scratch/memory/runs python3 bench/fsmark.py &
 measuring=$!
 wait "$measuring"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The table of sweeps/fsmark-scaling.toml as "VFS scalability git tree" has it: thousands of files a second over threads.
+"""The table of sweeps/fsmark-scaling.toml in the form of "VFS scalability git tree": thousands of files per second by threads.
 
     stallscope sweep sweeps/fsmark-scaling.toml
     bench/fsmark_table.py stallscope-sweeps/fsmark-scaling
 
-A figure is the median of its runs, with the range of all behind it.
+Each figure is the median of its runs, followed by their range.
 """
 
 import json
@@ -23,7 +23,7 @@ def main(sweep):
         shown = subprocess.run([PROGRAM, "show", "--json", directory], check=True, capture_output=True, text=True).stdout
         with open(os.path.join(directory, "run.json")) as description:
             configuration = json.load(description)["configuration"]
-        # The baseline's second set of runs is there to measure the noise.
+        # The baseline's second set of runs measures the noise.
         if configuration.get("is_twin"):
             continue
         settings = dict(configuration["settings"])

@@ -1,4 +1,4 @@
-"""Runs stallscope and fio in turns; see randrw.sh, which starts it."""
+"""Run stallscope and fio alternately; called by randrw.sh."""
 
 import json
 import statistics
@@ -48,13 +48,13 @@ def shown(values, form):
     return f"{form % statistics.median(values)} ({form % min(values)} to {form % max(values)})"
 
 
-print(f"Random 4 KiB blocks on tmpfs, {SECONDS} s each, medians and ranges of {ROUNDS} rounds in turns")
+print(f"Random 4 KiB blocks on tmpfs, {SECONDS} s each, medians and ranges of {ROUNDS} alternating rounds")
 number = 0
 for case in CASES:
     pairs = []
     for turn in range(ROUNDS):
         number += 1
-        # Whoever goes first has no advantage in the end.
+        # Alternate the order.
         if turn % 2:
             theirs = fios(case)
             pairs.append((ours(case, number), theirs))

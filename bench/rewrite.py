@@ -1,4 +1,4 @@
-"""Runs bonnie++ and stallscope in turn on each file system below REWRITE_SCRATCH, and prints what the rewrites came to."""
+"""Run bonnie++ and stallscope alternately on each file system below REWRITE_SCRATCH, and print the rewrite rates."""
 
 import json
 import os
@@ -9,7 +9,7 @@ SCRATCH = os.environ["REWRITE_SCRATCH"]
 SIZE_MIB = int(os.environ["REWRITE_SIZE_MIB"])
 ROUNDS = int(os.environ.get("REWRITE_ROUNDS", "5"))
 PROGRAM = os.environ.get("STALLSCOPE", "target/release/stallscope")
-# The place of the rewrite's KiB/s in bonnie++'s line of values.
+# Index of the rewrite's KiB/s in bonnie++'s CSV line.
 REWRITE = 13
 
 
@@ -17,7 +17,7 @@ def theirs(directory):
     command = ["bonnie++", "-d", directory, "-s", str(SIZE_MIB), "-r", "0", "-n", "0", "-f", "-u", "root", "-q"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     rate = done.stdout.strip().splitlines()[-1].split(",")[REWRITE]
-    # It writes pluses for what took less than half a second: no figure.
+    # bonnie++ prints pluses for less than half a second: no figure.
     return None if rate.startswith("+") else float(rate) * 1024
 
 
@@ -30,7 +30,7 @@ def ours(directory):
     return next(phase["bytes_per_s"] for phase in phases if phase["name"] == "rewrite")
 
 
-def told(name, rates):
+def row(name, rates):
     gib = [rate / 2**30 for rate in rates]
     return f"  {name:<11} {statistics.median(gib):6.2f} GiB/s   ({min(gib):.2f} to {max(gib):.2f})"
 
@@ -40,7 +40,7 @@ def main():
         directory = os.path.join(SCRATCH, system)
         pairs, too_short = [], 0
         for round_number in range(ROUNDS):
-            # Whoever comes second finds another machine; so each comes second as often as the other.
+            # The order matters, so it alternates.
             order = (theirs, ours) if round_number % 2 == 0 else (ours, theirs)
             rates = {run: run(directory) for run in order}
             if rates[theirs] is None:
@@ -53,9 +53,9 @@ def main():
         if not pairs:
             continue
         ratio = statistics.median(own / other for other, own in pairs)
-        print(f"Rewriting {SIZE_MIB} MiB on {system}, {len(pairs)} rounds in turn: {ratio:.2f} times bonnie++'s rate")
-        print(told("bonnie++", [other for other, _ in pairs]))
-        print(told("stallscope", [own for _, own in pairs]), flush=True)
+        print(f"Rewriting {SIZE_MIB} MiB on {system}, {len(pairs)} alternating rounds: {ratio:.2f} times bonnie++'s rate")
+        print(row("bonnie++", [other for other, _ in pairs]))
+        print(row("stallscope", [own for _, own in pairs]), flush=True)
 
 
 main()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Rewriting a file block by block (read 8 KiB, change a byte, seek back, write), by bonnie++ and by `stallscope run bonnie`,
-# in turn, on tmpfs and on XFS on a loop device over memory. Each writes its file first and goes through the same phases; both
+# alternating, on tmpfs and on XFS on a loop device over memory. Each writes its file first and goes through the same phases; both
 # rates count the bytes once and the fsync at the end, and are medians of the rounds. The defaults take about a minute.
 #
 #     REWRITE_ROUNDS=5 REWRITE_SIZE_MIB=1536 bench/rewrite.sh
@@ -17,7 +17,7 @@ done
 size=${REWRITE_SIZE_MIB:-1536}
 scratch=$(mktemp -d)
 measuring=""
-# Also when it is interrupted or terminated: what was started ends first, as it works on what was mounted.
+# Also on a signal: stop the child first, since it keeps the mounts busy.
 away() {
     trap '' INT TERM HUP
     if [ -n "$measuring" ]; then kill "$measuring" 2>/dev/null || true; wait "$measuring" 2>/dev/null || true; fi
@@ -35,7 +35,7 @@ mount -t tmpfs -o size=$((size + 1024))m none "$scratch/image"
 truncate -s $((size + 768))M "$scratch/image/disk"
 mkfs.xfs -q "$scratch/image/disk"
 mount -o loop "$scratch/image/disk" "$scratch/xfs"
-# In the background, so that a signal is heard at once.
+# In the background, so that the trap runs at once.
 REWRITE_SIZE_MIB=$size REWRITE_SCRATCH=$scratch python3 bench/rewrite.py &
 measuring=$!
 wait "$measuring"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What recording costs, beside sadc(8) of sysstat: both watch the same machine at the same time, first idle, then while
-# fio works. CPU is user plus system time of the whole process, start and end included, divided by the samples. Bytes are
-# what lies on disk in the end, sadc's file compressed with zstd, since it does not compress itself. Ours has a part that
-# does not grow with the samples (run.json, descriptions of the metrics), which is told apart.
+# Cost of recording, beside sadc(8) of sysstat: both sample the same machine at the same time, first idle, then while fio
+# runs. CPU is user plus system time of the whole process, start and end included, divided by the samples. Bytes are
+# the size on disk at the end; sadc's file is compressed with zstd, since sadc does not compress. Our part that does not grow
+# with the samples (run.json, descriptions of the metrics) is printed separately.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$PWD/target/release/stallscope
@@ -13,7 +13,7 @@ trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$scratch"' EXIT
 
 timed() { # timed FILE COMMAND...: CPU seconds of the command into FILE
     local into=$1; shift
-    # `time` sits in a subshell, so that only its own line reaches the file.
+    # `time` runs in a subshell, so that only its line reaches the file.
     ( TIMEFORMAT='%U %S'; { time "$@" >"$into.out" 2>"$into.err"; } 2>"$into" )
 }
 

@@ -1,14 +1,15 @@
-"""What tracing costs a load: called by trace.sh, which makes the device.
+"""Cost of tracing a load; called by trace.sh, which makes the device.
 
-One fio runs all the time. The ways of tracing alternate beside it, forth and back, each for a window of time, once it is
-attached, between two windows without; what is shown is the median of the differences from those two and its interval of at
-least 95 % (the sign test's; below six rounds the range). A load changes its pace by itself within seconds, by more than tracing
-does: what is to be known to some percent is switched on and off within ms (crates/record/examples/switch.rs), in many short
-windows. `stallscope record` then runs as it does for its users: with all samplers, tracing the whole machine.
+One fio runs all the time. Beside it the methods of tracing alternate, forward and backward. Each is measured for one window,
+once it is attached, between two windows without tracing. Printed are the median of the differences from those two and its
+interval of at least 95 % (sign test; the range for fewer than six rounds). The rate of a load drifts within seconds by more than
+tracing changes it. For an accuracy of some percent, programs are therefore switched on and off within milliseconds
+(crates/record/examples/switch.rs), in many short windows. `stallscope record` then runs as for its users: with all samplers,
+tracing the whole machine.
 
-CPU is that of the whole machine: on each CPU a thread of the scheduler's idle class counts loops, which tells what the
-others left over, interrupts included. The kernel's own account goes by ticks and misses most of what is as short and as
-often as this. So the machine must have nothing else to do.
+CPU time is that of the whole machine: on each CPU a SCHED_IDLE thread counts loops, which measures the time that the others left
+idle, interrupts included. The kernel's tick-based accounting misses most events this short and frequent. The machine must be
+otherwise idle.
 """
 
 import glob
@@ -30,7 +31,7 @@ ROUNDS = int(os.environ.get("TRACE_ROUNDS", 5))
 SECONDS = float(os.environ.get("TRACE_SECONDS", 2))
 RATE = int(os.environ.get("TRACE_RATE", 50000))
 ENGINE = os.environ.get("TRACE_ENGINE", "io_uring")
-# 0: only what is ours, for many rounds in a short time.
+# 0: without the other tracers, for many rounds in a short time.
 PEERS = os.environ.get("TRACE_PEERS", "1") != "0"
 CPUS = sorted(os.sched_getaffinity(0))
 DISK = os.path.basename(DEVICE)
@@ -73,7 +74,7 @@ def end(process, number=signal.SIGINT):
 
 
 class Spare:
-    """How much CPU is left over: loops per second of an idle thread on each CPU, against those of an idle machine."""
+    """Idle CPU time: loops per second of an idle thread on each CPU, relative to those of an idle machine."""
 
     BATCH = 5000
 
@@ -86,7 +87,7 @@ class Spare:
             spinners.append(child)
         time.sleep(0.3)
         self.idle = 0
-        # What else the machine does now and then only makes it less.
+        # Other activity only lowers it.
         for _ in range(5):
             before = self.look()
             time.sleep(0.3)
@@ -113,7 +114,7 @@ class Spare:
         return (now[1] - before[1]) / (now[0] - before[0])
 
     def busy_ns(self, before):
-        """CPU time per second that others had since `before`, on all CPUs."""
+        """CPU time per second that others used since `before`, on all CPUs."""
         return (1 - min(self.per_second(before) / self.idle, 1)) * len(CPUS) * 1e9
 
 
@@ -123,7 +124,7 @@ def requests():
 
 
 def links(pid):
-    """Programs that the process has attached."""
+    """Number of programs that the process has attached."""
     count = 0
     for path in glob.glob(f"/proc/{pid}/fd/*"):
         try:
@@ -134,7 +135,7 @@ def links(pid):
 
 
 def attached(process):
-    """Waits until it attaches no more."""
+    """Wait until the process attaches no more programs."""
     before, deadline = 0, time.monotonic() + 15
     while time.monotonic() < deadline and process.poll() is None:
         now = links(process.pid)
@@ -147,7 +148,7 @@ def attached(process):
 
 
 class Way:
-    """A way of tracing. `said` is what is to be told of it beside the figures, if anything."""
+    """A method of tracing. `said` holds values for the remark beside its figures."""
 
     def __init__(self):
         self.said = []
@@ -178,12 +179,12 @@ class Record(Way):
             size = sum(os.path.getsize(path) for path in glob.glob(SCRATCH + "/run/requests*"))
             self.said.append(size / max(rows, 1))
 
-    def told(self):
-        return f"{statistics.median(self.said):.1f} archive bytes a request" if self.said else ""
+    def remark(self):
+        return f"{statistics.median(self.said):.1f} archive bytes per request" if self.said else ""
 
 
 class Switch(Way):
-    """Programs alone, without a recorder: what they tell is taken and dropped. All share the process."""
+    """Programs alone, without a recorder: their events are read and dropped. All methods share the process."""
 
     process = None
 
@@ -242,7 +243,7 @@ class BlkTracer(Way):
         self.set(TRACEFS + "/current_tracer", "nop")
         self.set(f"/sys/block/{DISK}/trace/enable", "0")
 
-    def told(self):
+    def remark(self):
         return f"{sum(self.said)} events lost" if self.said else ""
 
 
@@ -257,7 +258,7 @@ class Biosnoop(Way):
         self.before = self.count()
 
     def count(self):
-        """The lines of requests of the device so far."""
+        """Number of lines for the device's requests so far."""
         major, minor = (int(part) for part in open(f"/sys/block/{DISK}/dev").read().split(":"))
         mine = f" {major << 20 | minor} ".encode()
         with open(self.lines, "rb") as lines:
@@ -267,7 +268,7 @@ class Biosnoop(Way):
         self.said.append(1 - (self.count() - self.before) / max(done, 1))
         end(self.process)
 
-    def told(self):
+    def remark(self):
         return f"no line for {100 * max(statistics.median(self.said), 0):.0f} % of the requests" if self.said else ""
 
 
@@ -277,7 +278,7 @@ def switched_ways():
         return {}
     Switch.set("off")
     return {"programs that do nothing": Switch("nothing"), "programs of the default": Switch("default"),
-            "programs of --requests all": Switch("all"), "nothing (the bench's own error)": Switch("off")}
+            "programs of --requests all": Switch("all"), "nothing (the error of the bench)": Switch("off")}
 
 
 def recorded_ways():
@@ -287,7 +288,7 @@ def recorded_ways():
     if TRACEFS and os.path.exists(f"/sys/block/{DISK}/trace"):
         ways["ftrace's blk tracer"] = BlkTracer()
     else:
-        print("ftrace's blk tracer: not there (needs tracefs and CONFIG_BLK_DEV_IO_TRACE)")
+        print("ftrace's blk tracer: unsupported (needs tracefs and CONFIG_BLK_DEV_IO_TRACE)")
     if TRACEFS and shutil.which("bpftrace"):
         ways["bpftrace, biosnoop"] = Biosnoop()
     else:
@@ -303,7 +304,7 @@ def load(per_job):
 
 
 class Window:
-    """Some seconds of the load: requests per second, and for each request the ns of CPU and the switches of context."""
+    """Some seconds of the load: requests per second; per request, ns of CPU and context switches."""
 
     def __init__(self, way, spare, seconds):
         way.begin()
@@ -324,15 +325,15 @@ def switches():
 
 
 def measure(title, per_job, spare, ways, rounds, seconds):
-    """Each window with a way of tracing stands between two without, and is compared with these two: over minutes the load goes
-    faster and slower by itself than tracing makes it."""
+    """Compare each traced window with the untraced windows before and after it: over minutes the rate of the load drifts by
+    more than tracing changes it."""
     off, seen = Way(), {name: [] for name in ways}
     fio = load(per_job)
     time.sleep(2)
     try:
         before = Window(off, spare, seconds)
         for number in range(rounds):
-            # What is not ours comes every other time: the whole is to take some minutes.
+            # The other tracers run every other time, to keep the whole within minutes.
             turn = [name for name in ways if number % 2 == 0 or isinstance(ways[name], (Record, Switch))]
             for name in turn if number % 3 == 0 else turn[::-1]:
                 try:
@@ -349,14 +350,14 @@ def measure(title, per_job, spare, ways, rounds, seconds):
     base = statistics.median(window.cpu_ns for window in plain)
     rates = [window.rate for window in plain]
     print(f"{'not traced':<32} {statistics.median(rates):7.0f} requests/s ({min(rates):.0f}-{max(rates):.0f})  {base:6.0f} ns CPU and "
-          f"{statistics.median(window.switches for window in plain):.2f} switches of context a request")
+          f"{statistics.median(window.switches for window in plain):.2f} context switches per request")
     for name, windows in seen.items():
         if windows:
-            tell(name, ways[name], windows, base)
+            report(name, ways[name], windows, base)
 
 
 def interval(values):
-    """The sign test's interval of the median, of at least 95 %; of fewer than six values the range."""
+    """Interval of the median of at least 95 % (sign test); the range for fewer than six values."""
     ordered, count, below = sorted(values), len(values), 0
     out = -1
     while 2 * (below + math.comb(count, out + 1)) <= 0.05 * 2**count:
@@ -365,7 +366,7 @@ def interval(values):
     return ordered[max(out, 0)], ordered[-1 - max(out, 0)]
 
 
-def tell(name, way, windows, base):
+def report(name, way, windows, base):
     fewer = [100 * (1 - 2 * traced.rate / (before.rate + after.rate)) for before, traced, after in windows]
     more = [traced.cpu_ns - (before.cpu_ns + after.cpu_ns) / 2 for before, traced, after in windows]
     rate = statistics.median(traced.rate for _, traced, _ in windows)
@@ -373,28 +374,28 @@ def tell(name, way, windows, base):
     median = statistics.median(more)
     share = 100 * median * rate / (len(CPUS) * 1e9)
     (least, most), (low, high) = interval(fewer), interval(more)
-    told = getattr(way, "told", str)()
+    remark = getattr(way, "remark", str)()
     print(f"{name:<32} {rate:7.0f} requests/s {statistics.median(fewer):+5.1f} % fewer ({least:+.1f} to {most:+.1f})"
-          f"  {median:+6.0f} ns CPU a request ({low:+.0f} to {high:+.0f}) = {100 * median / base:+5.1f} %, {share:+5.2f} % of"
-          f" the machine; {switched:.2f} switches{'  ' + told if told else ''}", flush=True)
+          f"  {median:+6.0f} ns CPU per request ({low:+.0f} to {high:+.0f}) = {100 * median / base:+5.1f} %, {share:+5.2f} % of"
+          f" the machine; {switched:.2f} switches{'  ' + remark if remark else ''}", flush=True)
 
 
-def away(*_):
+def terminate(*_):
     sys.exit(143)
 
 
 def main():
-    signal.signal(signal.SIGTERM, away)
+    signal.signal(signal.SIGTERM, terminate)
     try:
         spare = Spare()
         print(f"Tracing, 4 KiB random reads, {ENGINE}, scheduler {scheduler()}, on {len(CPUS)} CPUs")
         ways = switched_ways()
         if ways:
-            title = f"As fast as it goes, programs switched on and off: {SWITCH_ROUNDS} rounds of {SWITCH_SECONDS} s"
+            title = f"Unlimited rate, programs switched on and off: {SWITCH_ROUNDS} rounds of {SWITCH_SECONDS} s"
             measure(title, None, spare, ways, SWITCH_ROUNDS, SWITCH_SECONDS)
             end(Switch.process)
         ways = recorded_ways()
-        measure(f"As fast as it goes: {ROUNDS} rounds of {SECONDS:g} s", None, spare, ways, ROUNDS, SECONDS)
+        measure(f"Unlimited rate: {ROUNDS} rounds of {SECONDS:g} s", None, spare, ways, ROUNDS, SECONDS)
         for way in ways.values():
             way.said.clear()
         measure(f"At {RATE} requests/s: {ROUNDS} rounds of {SECONDS:g} s", RATE // len(CPUS), spare, ways, ROUNDS, SECONDS)
@@ -403,7 +404,7 @@ def main():
             end(process)
         for child in spinners:
             os.kill(child, signal.SIGKILL)
-        # Who else mounts tracefs for a while may have taken it away.
+        # Another user of tracefs may have unmounted it.
         if TRACEFS and os.path.exists(TRACEFS + "/current_tracer"):
             if open(TRACEFS + "/current_tracer").read().strip() == "blk":
                 BlkTracer().off()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What whatif.sh runs: records a mixed load under mq-deadline, predicts other schedulers from it, measures those.
+"""Record a mixed load under mq-deadline, predict other schedulers from it, and measure those; called by whatif.sh.
 
-Readers keep one direct read each under way; a writer dirties blocks in bursts and hands them to writeback at once, which nobody
-waits for. The device is a loop device that takes only WHATIF_DEPTH requests, so that the queue forms in the scheduler."""
+Each reader has one direct read in flight; a writer dirties blocks in bursts and starts writeback at once, without waiting for it.
+The device is a loop device that takes only WHATIF_DEPTH requests, so that the queue forms in the scheduler."""
 import json
 import os
 import subprocess
@@ -29,11 +29,11 @@ def put(name, value):
 
 
 def scheduler(policy):
-    # Without a scheduler nr_requests is what the device takes; it stays so under one.
+    # Without a scheduler nr_requests sets the device's depth, which stays when a scheduler is set.
     put("scheduler", "none")
     put("nr_requests", DEPTH)
     put("scheduler", POLICIES[policy])
-    # Writeback throttling would hold the writes back before the scheduler sees them.
+    # Writeback throttling would delay the writes before they reach the scheduler.
     try:
         put("wbt_lat_usec", "0")
     except OSError:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Predictions of `simulate sched --trace` beside the truth: a mixed load is recorded under mq-deadline, its latencies under bfq and
-# none are predicted, and both are then measured. How is told in whatif.py. The defaults take about a minute and a half.
+# Predictions of `simulate sched --trace` beside measurements: record a mixed load under mq-deadline, predict its latencies under
+# bfq and none, then measure both. whatif.py describes the method. The defaults take about a minute and a half.
 #
 #     WHATIF_ROUNDS=1 WHATIF_SECONDS=15 WHATIF_DEPTH=4 WHATIF_READERS=12 WHATIF_BURST=24 WHATIF_BLOCK=256k bench/whatif.sh [FOLDER ON A REAL DISK]
 set -euo pipefail
@@ -14,13 +14,13 @@ for tool in fio losetup python3; do
 done
 scratch=$(mktemp -d "${1:-${TMPDIR:-/var/tmp}}/stallscope-whatif-XXXXXX")
 device="" measuring=""
-# Also when it is interrupted or terminated: what was started ends first.
+# Also on a signal: stop the child first.
 away() {
     trap '' INT TERM HUP
     if [ -n "$measuring" ]; then kill "$measuring" 2>/dev/null || true; wait "$measuring" 2>/dev/null || true; fi
     if [ -n "$device" ]; then
-        # The number of requests that it takes outlives the loop device's file, and the kernel takes the number that it shows
-        # already for done: it has to be set to another one first.
+        # nr_requests outlives the loop device's file, and the kernel ignores a write of the value that it already shows: write
+        # another one first.
         echo none >"/sys/block/${device#/dev/}/queue/scheduler" || true
         echo 64 >"/sys/block/${device#/dev/}/queue/nr_requests" || true
         echo 128 >"/sys/block/${device#/dev/}/queue/nr_requests" || true
@@ -31,11 +31,11 @@ away() {
 trap away EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
-# Written, not only reserved: what was never written is read without asking the disk.
+# Written, not only allocated: reads of unwritten blocks never reach the disk.
 head -c 1G /dev/urandom >"$scratch/image"
 sync "$scratch/image"
 device=$(losetup --find --show --direct-io=on "$scratch/image")
-# In the background, so that a signal is heard at once.
+# In the background, so that the trap runs at once.
 WHATIF_DEVICE=$device WHATIF_SCRATCH=$scratch python3 bench/whatif.py &
 measuring=$!
 wait "$measuring"

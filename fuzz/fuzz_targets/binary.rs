@@ -7,7 +7,7 @@ use lifecycle::{Lifecycle, Settings};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    // The first record's magic number is given: finding it is not the fuzzer's business.
+    // Start with the magic number: the fuzzer need not find it.
     let mut trace = vec![0x07, 0x74, 0x61, 0x65];
     trace.extend_from_slice(bytes);
     let Ok(mut trace) = blktrace::Trace::from_reader("fuzz", Cursor::new(trace)) else { return };

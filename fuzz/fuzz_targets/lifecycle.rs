@@ -1,4 +1,4 @@
-//! Any events in any order: ten bytes each, of small numbers, so that ranges meet.
+//! Any events in any order: ten bytes each, of small numbers, so that ranges overlap.
 #![no_main]
 
 use lifecycle::{Lifecycle, Settings};
@@ -7,7 +7,7 @@ use model::block::{Action, BlockEvent, DeviceNumber, Kind};
 
 fn event(bytes: &[u8], now_ns: &mut u64) -> BlockEvent {
     let small = |byte: u8| u64::from(byte % 16);
-    // Now and then the clock leaps or steps back.
+    // Sometimes the clock jumps forward or steps back.
     *now_ns = match bytes[0] {
         255 => now_ns.wrapping_add(1 << 40),
         254 => now_ns.wrapping_sub(1 << 20),

@@ -4,7 +4,7 @@ use crate::stage::kernel::{cgroups_of, is_slowed};
 use crate::stage::{Disk, Running, SMALL, folder, is_root, number, run};
 
 #[test]
-fn a_memory_box_causes_reclaim_and_is_gone_afterwards() {
+fn a_memory_cgroup_causes_reclaim_and_is_removed_afterwards() {
     if !is_root("a memory box") {
         return;
     }
