@@ -1,11 +1,11 @@
-//! How closely bios follow one another, whatever their device.
+//! Times between bios, over all devices.
 
 use super::histogram::Histogram;
 
 #[derive(Default)]
 pub(super) struct Arrivals {
     pub(super) q2q: Histogram,
-    /// When the last bio was queued, and in which epoch of the clock. `None` where events are missing behind it.
+    /// Queue time and clock epoch of the last bio; `None` after lost events.
     last: Option<(u64, u32)>,
 }
 
@@ -21,7 +21,7 @@ impl Arrivals {
         self.last = Some((now_ns, epoch));
     }
 
-    /// Events are missing: whether a bio was among them is not known.
+    /// Events are missing, possibly queue events.
     pub(super) fn interrupt(&mut self) {
         self.last = None;
     }

@@ -1,15 +1,15 @@
 //! Bios in flight, and the requests that carry them.
 //!
-//! A request is kept in the bio that it was allocated for, its **head**; merged bios hang on it in a list. That saves a
-//! second table and a second look-up for the many requests that carry one bio.
+//! A request is stored in the bio that it was allocated for, its **head**; merged bios are linked to it in a list. The
+//! many requests that carry one bio need no second table and no second lookup.
 
 use model::block::Kind;
 
 use super::index::NIL;
+use super::overtake_index::QueuePosition;
 use super::phase::{Phase, PhaseTimes};
-use super::watch::Place;
 
-/// A moment that has not been, or that was not seen.
+/// A time that has not come or was not recorded.
 pub(super) const UNSEEN: u64 = u64::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,36 +18,36 @@ pub(super) enum State {
     Queued,
     /// Carried by another bio's request.
     Member,
-    /// Heads a request that the driver does not have.
+    /// Heads a request that is not at the driver.
     Waiting,
-    /// Heads a request that the driver has.
+    /// Heads a request at the driver.
     Issued,
-    /// Heads a request that the driver gave back.
+    /// Heads a request that was requeued.
     Requeued,
-    /// Heads a flush sequence whose data is written; the last flush is under way.
+    /// Heads a flush sequence whose data is written; the last flush is in progress.
     Flushing,
 }
 
-/// What is peculiar about a bio.
+/// Flags of a bio.
 pub(super) mod flag {
-    /// There is a request but no bio: of the flush machinery, a passed-through command, or the queueing was not seen.
+    /// A request without a bio: of the flush machinery, a passthrough command, or with an unrecorded queue event.
     pub(crate) const NO_BIO: u8 = 1;
-    /// Cut off another bio.
+    /// Split off another bio.
     pub(crate) const SPLIT_OFF: u8 = 2;
-    /// Merged into a request that was there.
+    /// Merged into an existing request.
     pub(crate) const MERGED: u8 = 4;
-    /// Events are missing in a way that leaves open which event belongs to it.
+    /// Events are missing, and the matching of its events is uncertain.
     pub(crate) const DOUBTFUL: u8 = 8;
 }
 
 pub(super) struct Bio {
     pub(super) sector: u64,
     pub(super) queued_ns: u64,
-    /// The same by [`super::clock::Clock::lived_ns`].
+    /// Queue time by [`super::clock::Clock::lived_ns`].
     pub(super) born_ns: u64,
-    /// When it got a request of its own, or was merged.
+    /// When it got a request or was merged.
     pub(super) entered_ns: u64,
-    /// Number of the event by which it got its request; a driver's own request: by which it was issued.
+    /// Number of the event that allocated its request; for a driver's own request, of the issue.
     pub(super) entered_event: u64,
     pub(super) inserted_ns: u64,
     pub(super) issued_ns: u64,
@@ -55,8 +55,8 @@ pub(super) struct Bio {
     pub(super) data_done_ns: u64,
     pub(super) sectors: u32,
     pub(super) bytes: u32,
-    pub(super) place: Option<Place>,
-    /// Number of the device's losses before it.
+    pub(super) position: Option<QueuePosition>,
+    /// The device's losses before it.
     pub(super) losses_before: u32,
     pub(super) epoch: u32,
     pub(super) class: u16,
@@ -64,18 +64,18 @@ pub(super) struct Bio {
     pub(super) kind: Kind,
     pub(super) state: State,
     pub(super) flags: u8,
-    /// Head only: the request's extent, without what is completed already.
+    /// Head only: the request's extent, without the completed part.
     pub(super) request_sector: u64,
     pub(super) request_sectors: u32,
     pub(super) issues: u16,
     pub(super) requeues: u16,
-    /// The bio whose request carries this one, or carried it before it was absorbed itself; its own number otherwise.
+    /// The bio whose request carries this one, or carried it before being absorbed; otherwise its own number.
     pub(super) head: u32,
-    /// Next bio of the same request; the head's list begins with the head.
+    /// Next bio of the same request; the list starts with the head.
     pub(super) next_member: u32,
     /// Head only.
     pub(super) last_member: u32,
-    /// Its place in the indices; 0 is none.
+    /// Its tags in the indices; 0 is none.
     pub(super) start_tag: u32,
     pub(super) end_tag: u32,
     /// Neighbours in queue order.
@@ -96,7 +96,7 @@ impl Bio {
         self.request_sector.wrapping_add(u64::from(self.request_sectors))
     }
 
-    /// Extent by which it is found: the request's, or the bio's own while there is none.
+    /// Extent for lookups: that of the request, or of the bio before it has one.
     pub(super) fn extent(&self) -> (u64, u32) {
         match self.state {
             State::Queued | State::Member => (self.sector, self.sectors),
@@ -104,12 +104,12 @@ impl Bio {
         }
     }
 
-    /// Phases of a bio carried by `head` (itself, often) that completes now.
+    /// Phases of a bio carried by `head` (often itself) that completes now.
     pub(super) fn phases(&self, head: &Bio, now_ns: u64) -> PhaseTimes {
         let mut phases = PhaseTimes::default();
         phases.span(Phase::Q2C, self.queued_ns, now_ns);
         if self.state == State::Queued {
-            // A device without requests: it hands bios on, or does their work at once.
+            // A device without requests: it remaps bios, or completes them directly.
             phases.span(Phase::Q2A, self.queued_ns, self.remapped_ns);
             phases.span(Phase::A2C, self.remapped_ns, now_ns);
             return phases;
@@ -132,7 +132,7 @@ impl Bio {
     }
 }
 
-/// All bios in flight; numbers are used again. Bounded by the owner.
+/// All bios in flight; numbers are reused. The owner bounds their number.
 pub(super) struct Bios {
     bios: Vec<Bio>,
     unused: Vec<u32>,
@@ -149,7 +149,7 @@ impl Bios {
         self.bios.len() - self.unused.len()
     }
 
-    /// Adds a bio, as the newest in queue order.
+    /// Adds a bio as the newest in queue order.
     pub(super) fn add(&mut self, mut bio: Bio) -> u32 {
         bio.older = self.newest;
         bio.newer = NIL;
@@ -173,11 +173,11 @@ impl Bios {
         id
     }
 
-    /// The bio that heads the request carrying `id`; itself where it is carried by no other.
+    /// The head of the request that carries `id`; `id` itself where no other does.
     pub(super) fn head_of(&mut self, id: u32) -> u32 {
         let mut head = id;
         while self[head].state == State::Member {
-            // Halving the path keeps later walks short.
+            // Path halving keeps later walks short.
             let above = self[head].head;
             self[head].head = self[above].head;
             head = above;
@@ -195,7 +195,7 @@ impl Bios {
             NIL => self.newest = older,
             _ => self[newer].older = older,
         }
-        // Whoever remembers it by its event must not find it any more.
+        // Lookups by its event number must no longer find it.
         self[id].entered_event = 0;
         self.unused.push(id);
     }

@@ -1,15 +1,15 @@
-//! Who does what: device, kind, thread and cgroup of a bio as one small number.
+//! Classes of bios: device, kind, thread and cgroup as one small number.
 //!
-//! Per-process, per-cgroup and per-kind figures, and queue-watch, all count by class and are summed up at the end, so
-//! that a bio costs one look-up whatever the number of tables.
+//! Per-process, per-cgroup and per-kind figures and the overtake index all count by class and are summed at the end. A
+//! bio costs one lookup for any number of tables.
 
 use model::block::Kind;
 
+use super::certainty::Certainty;
 use super::histogram::Histogram;
-use super::machine::Certainty;
 use super::phase::{Phase, PhaseTimes};
 
-/// Who queued a bio, and of what kind it is.
+/// The submitter of a bio, and its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Who {
     pub(super) device: u16,
@@ -31,7 +31,7 @@ pub(super) struct Class {
 }
 
 impl Class {
-    /// Counts a bio that is done.
+    /// Counts a completed bio.
     pub(super) fn count_completion(&mut self, phases: &PhaseTimes, certainty: Certainty, failed: bool) {
         self.errors += u64::from(failed);
         if !certainty.is_certain() {
@@ -46,22 +46,22 @@ impl Class {
     }
 }
 
-/// Thread number that stands for all threads for which there was no class left.
+/// Thread id that stands for all threads beyond the limit.
 pub(super) const OTHERS: u32 = u32::MAX;
 
 pub(super) struct Classes {
     classes: Vec<Class>,
     slots: Vec<u16>,
-    /// Number of the class found last, which is often the next one's too.
+    /// The class found last, often the next one as well.
     last: u16,
 }
 
 const FREE: u16 = u16::MAX;
 
 impl Classes {
-    /// Bounds memory where thousands of short-lived processes do I/O: later ones share a class per device and kind.
+    /// Bounds memory when thousands of short-lived processes do I/O: later ones share a class per device and kind.
     const LIMIT: usize = 4096;
-    /// Room kept for those.
+    /// Limit including the shared classes.
     const OTHERS_LIMIT: usize = Classes::LIMIT + 1024;
 
     pub(super) fn new() -> Classes {
@@ -135,7 +135,7 @@ mod tests {
     use super::{Classes, OTHERS, Who};
 
     #[test]
-    fn the_same_who_has_the_same_number_and_late_comers_share() {
+    fn equal_submitters_share_a_number_and_those_beyond_the_limit_share_one() {
         let mut classes = Classes::new();
         let who = |pid| Who { device: 1, kind: Kind::default(), pid, cgroup: 7 };
         let first = classes.number_of(who(5));

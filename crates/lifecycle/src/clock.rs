@@ -1,31 +1,31 @@
-//! The trace's clock: steps back, gaps, and jumps ahead.
+//! The trace's clock: backward steps, gaps and forward jumps.
 
-/// A moment at which the clock is not to be trusted: no duration that spans it means anything.
+/// A clock jump. Durations that span it are meaningless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Jump {
     /// The clock before it.
     pub at_ns: u64,
-    /// By how much; negative is back.
+    /// Size; negative is backward.
     pub by_ns: i64,
-    /// Number of the event after it, from 0.
+    /// Number of the event after it, counted from 0.
     pub event: u64,
 }
 
 /// What the clock did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClockReport {
-    /// How often it went back.
+    /// Number of backward steps.
     pub backward_steps: u64,
     /// Longest time between two events.
     pub largest_forward_gap_ns: u64,
-    /// Steps back, and leaps ahead while I/O was in flight; the first [`ClockReport::KEPT`] of them.
+    /// Backward steps, and forward jumps with I/O in flight; the first [`ClockReport::KEPT`].
     pub jumps: Vec<Jump>,
-    /// How many there were.
+    /// Number of jumps.
     pub jump_count: u64,
 }
 
 impl ClockReport {
-    /// So many jumps are kept one by one.
+    /// Maximum number of jumps recorded individually.
     pub const KEPT: usize = 1000;
 }
 
@@ -33,16 +33,15 @@ impl ClockReport {
 pub(super) struct Clock {
     pub(super) first_ns: Option<u64>,
     pub(super) now_ns: u64,
-    /// Time that has really passed: steps back and jumps ahead are left out. Ages are measured with it.
+    /// Elapsed time without backward steps and forward jumps. Ages use it.
     pub(super) lived_ns: u64,
-    /// How many jumps there were: two moments with different epochs cannot be compared.
+    /// Number of jumps so far: times of different epochs cannot be compared.
     pub(super) epoch: u32,
     pub(super) report: ClockReport,
 }
 
 impl Clock {
-    /// Takes notice of an event's time. `busy`: whether anything is in flight; an idle trace may rest as long as it
-    /// likes.
+    /// Adds an event's time. `busy`: whether I/O is in flight; an idle trace may pause for any time.
     #[inline]
     pub(super) fn tick(&mut self, time_ns: u64, event: u64, busy: bool, jump_ns: u64) {
         let ahead = time_ns.wrapping_sub(self.now_ns) as i64;

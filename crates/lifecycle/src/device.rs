@@ -1,4 +1,4 @@
-//! A device while its events come: what is in flight, plugged, lost; and what goes into its tables.
+//! The state of a device during a trace: bios in flight, plugs, losses, and its tables.
 
 use model::block::{BlockEvent, DeviceNumber};
 
@@ -12,13 +12,13 @@ pub(super) struct Device {
     pub(super) tables: DeviceTables,
     pub(super) in_flight: u32,
     pub(super) issued: u32,
-    /// When the flush that completed last had been issued.
+    /// Issue time of the flush that completed last.
     pub(super) flush_issued_ns: u64,
-    /// Number of the event by which it had been: the clock may go back, the events do not.
+    /// Number of that issue event: the clock may step back, event numbers do not.
     pub(super) flush_issued_event: u64,
-    /// The newest request to discard, and the event by which it came.
+    /// The newest discard request, and the number of its event.
     pub(super) newest_discard: (u32, u64),
-    /// Whether flush sequences end with a completion of their own here; see the complete event.
+    /// Whether flush sequences end with a separate completion on this device; see the complete event.
     pub(super) sequences_end: bool,
     losses: Losses,
     /// Losses before the last flushes of the disk ended, oldest first; see [`Device::losses_before_flushes`].
@@ -30,7 +30,7 @@ pub(super) struct Device {
     activity_since_ns: u64,
 }
 
-/// The I/O before, for what is between two.
+/// The previous I/O, for distances between two.
 #[derive(Clone, Copy)]
 struct Last {
     time_ns: u64,
@@ -39,7 +39,7 @@ struct Last {
     epoch: u32,
 }
 
-/// Losses of events, open as long as their interval lasts.
+/// Lost events; a loss is open while its interval lasts.
 #[derive(Default)]
 struct Losses {
     events: u32,
@@ -47,10 +47,10 @@ struct Losses {
 }
 
 impl Losses {
-    /// Intervals remembered at once; there is one per CPU at most, in a sane trace.
+    /// Maximum number of open intervals; a sane trace has at most one per CPU.
     const OPEN: usize = 1024;
 
-    /// Losses that are over before `now_ns`: whoever is queued now cannot have lost events to them.
+    /// Losses that ended before `now_ns`: a bio queued now cannot have lost events to them.
     fn over(&mut self, now_ns: u64) -> u32 {
         if self.open.is_empty() {
             return self.events;
@@ -60,9 +60,9 @@ impl Losses {
     }
 }
 
-/// Devices from which bios come that are told apart.
+/// Maximum number of source devices counted separately.
 const REMAP_SOURCES: usize = 256;
-/// Tasks known to be plugged at once; more are not followed.
+/// Maximum number of plugged tasks tracked.
 const PLUGGED: usize = 1024;
 
 impl Device {
@@ -87,7 +87,7 @@ impl Device {
         }
     }
 
-    /// A reader's mark: so many events are missing until `until_ns`.
+    /// A reader's mark: `count` events are missing until `until_ns`.
     pub(super) fn lose(&mut self, count: u64, until_ns: u64) {
         let count = u32::try_from(count).unwrap_or(u32::MAX / 2);
         self.losses.events = self.losses.events.wrapping_add(count);
@@ -96,19 +96,19 @@ impl Device {
         }
         self.tables.lost.0 += 1;
         self.tables.lost.1 += u64::from(count);
-        // Who is plugged is not known any more; the time until now counts as not plugged.
+        // The plugged tasks are unknown now. The time until now counts as not plugged.
         self.plugged.clear();
     }
 
-    /// To be kept by a bio that is queued now, for [`Device::lost_since`].
+    /// Kept by a bio queued now, for [`Device::lost_since`].
     #[inline]
     pub(super) fn losses_before(&mut self, now_ns: u64) -> u32 {
         self.losses.over(now_ns)
     }
 
-    /// The same for a flush without data. All of those have one place, so that one whose queueing was lost can take the
-    /// completion of another that was queued later. It is gone once three flushes of the disk have ended: the one that
-    /// was under way when it came, the one that carried it, and one more, before which its own completion came.
+    /// The same for a flush without data. These share one range: a flush whose queue event was lost can take the completion
+    /// of a later one. It is gone once three flushes of the disk have ended: the flush in progress when it was queued, the
+    /// flush that carried it, and one more, before which it completed.
     pub(super) fn losses_before_flushes(&self) -> u32 {
         self.flush_losses[0]
     }

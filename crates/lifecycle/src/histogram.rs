@@ -1,4 +1,4 @@
-//! Sparse histogram: [`model::latency`]'s buckets, in pages that are allocated when first hit.
+//! Sparse histogram: the buckets of [`model::latency`], in pages allocated on first use.
 
 use model::latency::{BUCKET_COUNT, index_of, range_of};
 
@@ -72,7 +72,7 @@ impl<const COARSE: u32> Histogram<COARSE> {
         }
     }
 
-    /// How many values.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -98,8 +98,8 @@ impl<const COARSE: u32> Histogram<COARSE> {
         (count > 0).then(|| ((self.sum + count / 2) / count) as u64)
     }
 
-    /// The value that a share of `quantile` of all values does not exceed: the upper end of its bucket, as in
-    /// HdrHistogram, but never beyond the largest value. `None` without values.
+    /// The value that the share `quantile` of all values does not exceed: the upper end of its bucket, as in HdrHistogram,
+    /// but never above the largest value. `None` without values.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         if self.count == 0 {
             return None;
@@ -115,12 +115,12 @@ impl<const COARSE: u32> Histogram<COARSE> {
         Some(self.max)
     }
 
-    /// The bucket with most values: smallest and largest value, and how many. `None` without values.
+    /// The bucket with the most values: its smallest and largest value, and its count. `None` without values.
     pub fn mode(&self) -> Option<(u64, u64, u64)> {
         self.ranges().max_by_key(|&(low, _, count)| (count, std::cmp::Reverse(low)))
     }
 
-    /// Buckets with values, ascending: smallest and largest value, and how many.
+    /// Non-empty buckets, ascending: smallest and largest value, and count.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         self.buckets()
             .map(|(bucket, count)| (range_of((bucket << COARSE) as u32).0, upper_end::<COARSE>(bucket), count))

@@ -1,13 +1,13 @@
-//! Open-addressing index from a place on a device to the bios that stand there.
+//! Open-addressing index from a position on a device to the bios there.
 //!
-//! A place is hashed to a 32-bit tag. Equal tags share one chain in order of insertion; whoever walks a chain compares
-//! the places themselves, so a collision of tags costs time and nothing else.
+//! A position is hashed to a 32-bit tag. Equal tags share one chain in order of insertion. A walk of a chain compares the
+//! positions themselves: a tag collision costs only time.
 
 /// No bio.
 pub(super) const NIL: u32 = u32::MAX;
 
-/// Chains longer than this are not searched to the end: no block layer has so many equal ranges in flight, and a
-/// damaged trace must not make the search quadratic.
+/// Maximum number of chain entries searched. No block layer has this many equal ranges in flight, and a damaged trace
+/// must not make the search quadratic.
 pub(super) const CHAIN_SEARCHED: usize = 64;
 
 #[derive(Clone, Copy)]
@@ -35,8 +35,8 @@ pub(super) struct Index {
 /// Tag of a sector on a device for one direction; never 0.
 #[inline]
 pub(super) fn tag_of(device: u16, class: u8, sector: u64) -> u32 {
-    let place = (u64::from(device) << 8 | u64::from(class)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    let mixed = (sector ^ place).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let position = (u64::from(device) << 8 | u64::from(class)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let mixed = (sector ^ position).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
     (mixed >> 32) as u32 | 1
 }
@@ -46,7 +46,7 @@ impl Index {
         Index { slots: vec![FREE; 256], used: 0, links: Vec::new() }
     }
 
-    /// Slot of the tag, or the free one where it would be.
+    /// Slot of the tag, or the free slot for it.
     #[inline]
     fn slot_of(&self, tag: u32) -> usize {
         let mask = self.slots.len() - 1;
@@ -101,7 +101,7 @@ impl Index {
         }
     }
 
-    /// Takes `id` out of the tag's chain, where it must be.
+    /// Removes `id` from the tag's chain, which must contain it.
     pub(super) fn remove(&mut self, tag: u32, id: u32) {
         let slot = self.slot_of(tag);
         let Link { before, after } = self.links[id as usize];
@@ -118,7 +118,7 @@ impl Index {
         }
     }
 
-    /// Closes the gap: moves back whatever was displaced past it.
+    /// Closes the gap: moves displaced entries back.
     fn free(&mut self, slot: usize) {
         let mask = self.slots.len() - 1;
         let mut gap = slot;

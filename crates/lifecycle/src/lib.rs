@@ -1,5 +1,4 @@
-//! The life of bios and requests, from the events of the block layer: what each one's time went to, and who passed
-//! whom.
+//! The lifecycle of bios and requests, from block-layer events: phase times, and who overtook whom.
 //!
 //! ```
 //! use lifecycle::{Lifecycle, Settings};
@@ -11,35 +10,37 @@
 //! assert_eq!(report.anomalies.unmatched_queue, 1);
 //! ```
 //!
-//! Events come in the order in which they happened, from a trace or from a live tracer. A bio is keyed by device,
-//! direction and sector range. State is bounded whatever comes: see [`Settings`].
+//! Events arrive in order of time, from a trace or a live tracer. A bio is keyed by device, direction and sector range.
+//! State is bounded for any input: see [`Settings`].
 //!
-//! **What is certain.** A bio's times are counted only if they cannot be wrong. Where the reader marks lost events, a
-//! bio that was in flight is counted out, unless one event alone was lost meanwhile: no single loss can make two events
-//! pair wrongly without leaving a second candidate in sight, which is looked for. The same holds for a clock that
-//! jumps: what spans the jump is counted out. `docs/BLOCK.md` has the argument.
+//! **Certainty.** A bio's times count only if they cannot be wrong. Where the reader marks lost events, bios in flight
+//! are excluded, unless a single event was lost: one loss cannot pair two events wrongly without leaving a second
+//! candidate, and the lifecycle checks for one. Bios that span a clock jump are excluded as well. `docs/BLOCK.md` has the
+//! argument.
 #![forbid(unsafe_code)]
 
 mod arrivals;
 mod bio;
+mod certainty;
 mod class;
 mod clock;
 mod device;
 mod histogram;
 mod index;
 mod machine;
+mod overtake_block;
+mod overtake_index;
 mod phase;
 mod report;
 mod settings;
 mod slow;
 mod tables;
 mod timeline;
-mod watch;
-mod watch_block;
 
+pub use certainty::Certainty;
 pub use clock::{ClockReport, Jump};
 pub use histogram::Histogram;
-pub use machine::{Certainty, FinishedBio, Lifecycle, Observer};
+pub use machine::{FinishedBio, Lifecycle, Observer};
 pub use phase::{PerPhase, Phase, PhaseTimes};
 pub use report::{Anomalies, BlockReport, DeviceReport, OTHER_PROCESSES, WhoTimes};
 pub use settings::Settings;

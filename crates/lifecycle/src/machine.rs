@@ -11,37 +11,18 @@ use model::block::{Action, BlockEvent, DeviceNumber, Kind, Operation};
 
 use super::arrivals::Arrivals;
 use super::bio::{Bio, Bios, State, UNSEEN, flag};
+use super::certainty::Certainty;
 use super::class::Classes;
 use super::clock::Clock;
 use super::device::Device;
 use super::index::{CHAIN_SEARCHED, Index, NIL, tag_of};
+use super::overtake_index::OvertakeIndex;
 use super::phase::PhaseTimes;
-use super::report::{Anomalies, BlockReport};
+use super::report::{Anomalies, BlockReport, Collected};
 use super::settings::Settings;
 use super::slow::Slow;
-use super::watch::Watch;
 
-/// How far a finished bio's times can be trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Certainty {
-    /// Nothing was lost while it was in flight.
-    Exact,
-    /// One event was lost; the times given are exact, others are left out.
-    Part,
-    /// Events were lost; the times given are likely, and in no figure.
-    Likely,
-    /// The clock jumped; the times given mean nothing.
-    AcrossJump,
-}
-
-impl Certainty {
-    /// Whether the times are counted.
-    pub const fn is_certain(self) -> bool {
-        matches!(self, Certainty::Exact | Certainty::Part)
-    }
-}
-
-/// A bio that is done.
+/// A completed bio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FinishedBio {
     /// Device.
@@ -64,7 +45,7 @@ pub struct FinishedBio {
     pub error: u16,
     /// Whether it was merged into another bio's request.
     pub merged: bool,
-    /// Whether it was cut off another bio.
+    /// Whether it was split off another bio.
     pub split_off: bool,
     /// How far the times can be trusted.
     pub certainty: Certainty,
@@ -72,9 +53,9 @@ pub struct FinishedBio {
     pub phases: PhaseTimes,
 }
 
-/// Somebody who wants to hear of each bio, beside the tables.
+/// Receives each completed bio, in addition to the tables.
 pub trait Observer {
-    /// A bio is done.
+    /// A bio completed.
     fn finished(&mut self, bio: &FinishedBio);
 }
 
@@ -89,7 +70,7 @@ impl Observer for Vec<FinishedBio> {
     }
 }
 
-/// See the module [`super`].
+/// See the crate.
 pub struct Lifecycle<O: Observer = ()> {
     settings: Settings,
     observer: O,
@@ -101,38 +82,38 @@ pub struct Lifecycle<O: Observer = ()> {
     bios: Bios,
     /// Bios without a request, and requests, by their first sector.
     starts: Index,
-    /// Requests that the driver does not have, by the sector behind their last.
+    /// Requests not at the driver, by the sector after their last.
     ends: Index,
     classes: Classes,
-    watch: Watch,
+    overtakes: OvertakeIndex,
     slow: Slow,
     anomalies: Anomalies,
     arrivals: Arrivals,
-    /// Places completed lately, to tell a second completion from one that was never queued.
+    /// Tags completed recently: they distinguish a duplicate completion from an unmatched one.
     completed: Vec<u32>,
-    /// Places of bios given up lately: their completion may still come, and must not count for another.
+    /// Tags of bios given up recently: their completion may still arrive, and must not count for another bio.
     given_up: Vec<u32>,
 }
 
-/// What a look-up found.
+/// The result of a lookup.
 #[derive(Clone, Copy)]
 struct Found {
     id: u32,
-    /// Several bios fit equally well.
+    /// Several bios match equally well.
     ambiguous: bool,
 }
 
-/// A device table longer than this is a damaged trace's.
+/// Maximum number of devices. Only a damaged trace has more.
 const DEVICES: usize = 1024;
-/// Places remembered of those that are gone, by their tag.
+/// Number of remembered tags of bios that are gone.
 const REMEMBERED: usize = 4096;
 
-/// The part of a kind that keys a place: a read and a write of one sector are different things.
+/// The part of a kind that keys a range: a read and a write of one sector differ.
 fn class_of(kind: Kind) -> u8 {
     kind.operation() as u8 | if kind.has(Kind::PASSTHROUGH) { 4 } else { 0 }
 }
 
-/// A request without a bio of its own: the flush machinery's flush, or a passed-through command.
+/// A request without a bio: a flush of the flush machinery, or a passthrough command.
 fn is_drivers_own(event: &BlockEvent) -> bool {
     event.kind.has(Kind::PASSTHROUGH) || event.kind.operation() == Operation::None && event.kind.has(Kind::PREFLUSH)
 }
@@ -145,7 +126,7 @@ impl Lifecycle {
 }
 
 impl<O: Observer> Lifecycle<O> {
-    /// A lifecycle that also tells `observer` of each bio.
+    /// A lifecycle that also passes each completed bio to `observer`.
     pub fn with_observer(settings: Settings, observer: O) -> Lifecycle<O> {
         let slow = Slow::new(settings.max_slow);
         Lifecycle {
@@ -159,7 +140,7 @@ impl<O: Observer> Lifecycle<O> {
             starts: Index::new(),
             ends: Index::new(),
             classes: Classes::new(),
-            watch: Watch::new(),
+            overtakes: OvertakeIndex::new(),
             slow,
             anomalies: Anomalies::default(),
             arrivals: Arrivals::default(),
@@ -216,24 +197,24 @@ impl<O: Observer> Lifecycle<O> {
         }
     }
 
-    /// Ends the trace: what is in flight is given up, and the findings come out.
+    /// Ends the trace: gives up bios in flight and returns the findings.
     pub fn finish(mut self) -> (BlockReport, O) {
         self.anomalies.in_flight_at_end = self.bios_in_flight();
         while self.bios.oldest != NIL {
             self.give_up(self.bios.oldest);
         }
-        let report = super::report::build(
-            self.events,
-            &self.devices,
-            &self.classes,
-            self.arrivals.q2q,
-            self.clock.report,
-            self.anomalies,
-            self.slow,
-            self.clock.first_ns.unwrap_or(0),
-            self.clock.now_ns,
-        );
-        (report, self.observer)
+        let collected = Collected {
+            events: self.events,
+            devices: &self.devices,
+            classes: &self.classes,
+            q2q: self.arrivals.q2q,
+            clock: self.clock.report,
+            anomalies: self.anomalies,
+            slow: self.slow,
+            first_ns: self.clock.first_ns.unwrap_or(0),
+            last_ns: self.clock.now_ns,
+        };
+        (collected.into_report(), self.observer)
     }
 
     /// Bios in flight now, over all devices.
@@ -263,8 +244,8 @@ impl<O: Observer> Lifecycle<O> {
         Some(at)
     }
 
-    /// The bio at `tag` that `fitness` likes best, the oldest of equals; 0 is unfit. Where events were lost and another
-    /// one is fit at all, both become doubtful.
+    /// The bio at `tag` with the highest `fitness`, the oldest of equals; 0 is no match. Where events were lost and another
+    /// bio matches, both become doubtful.
     fn find(&mut self, tag: u32, fitness: impl Fn(&Self, &Bio) -> u8) -> Option<Found> {
         let first = self.starts.first(tag);
         if first == NIL {
@@ -315,27 +296,27 @@ impl<O: Observer> Lifecycle<O> {
         }
     }
 
-    /// Whether the event is by the thread that queued the bio. Everything up to the insertion is done by that thread,
-    /// save for throttled bios, so that it tells bios of equal extent apart.
+    /// Whether the event is by the thread that queued the bio. That thread does everything up to the insertion, except for
+    /// throttled bios. This distinguishes bios of equal extent.
     fn is_by_its_thread(&self, bio: &Bio, event: &BlockEvent) -> u8 {
         u8::from(!bio.has(flag::NO_BIO) && self.classes.get(bio.class).who.pid == event.pid)
     }
 
-    fn place_start(&mut self, id: u32) {
+    fn index_start(&mut self, id: u32) {
         let bio = &self.bios[id];
         let tag = tag_of(bio.device, class_of(bio.kind), bio.extent().0);
         self.bios[id].start_tag = tag;
         self.starts.insert(tag, id);
     }
 
-    fn unplace_start(&mut self, id: u32) {
+    fn unindex_start(&mut self, id: u32) {
         let tag = std::mem::take(&mut self.bios[id].start_tag);
         if tag != 0 {
             self.starts.remove(tag, id);
         }
     }
 
-    fn place_end(&mut self, id: u32) {
+    fn index_end(&mut self, id: u32) {
         let bio = &self.bios[id];
         if bio.request_sectors == 0 {
             return;
@@ -345,14 +326,14 @@ impl<O: Observer> Lifecycle<O> {
         self.ends.insert(tag, id);
     }
 
-    fn unplace_end(&mut self, id: u32) {
+    fn unindex_end(&mut self, id: u32) {
         let tag = std::mem::take(&mut self.bios[id].end_tag);
         if tag != 0 {
             self.ends.remove(tag, id);
         }
     }
 
-    /// A bio or request as it is when it appears.
+    /// The initial state of a bio or request.
     fn new_bio(&mut self, device: usize, event: &BlockEvent) -> Bio {
         let owner = &mut self.devices[device];
         let is_flush = event.bytes == 0 && event.kind.has(Kind::PREFLUSH);
@@ -369,7 +350,7 @@ impl<O: Observer> Lifecycle<O> {
             data_done_ns: UNSEEN,
             sectors: event.sectors(),
             bytes: event.bytes,
-            place: None,
+            position: None,
             losses_before,
             epoch: self.clock.epoch,
             class: 0,

@@ -2,31 +2,31 @@
 
 use std::ops::{Index, IndexMut};
 
-/// A stretch of a bio's life, named by the events at its ends as blkparse's letters have it.
+/// A phase of a bio's lifecycle, named after blkparse's letters for the events at its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Phase {
-    /// Between two bios: from one queueing to the next. Not a part of Q2C.
+    /// From one bio queued to the next. Not part of Q2C.
     Q2Q,
     /// Queued until a request was allocated for it.
     Q2G,
     /// Request allocated until first inserted into the scheduler or dispatch list.
     G2I,
-    /// Queued until merged into a request that was there.
+    /// Queued until merged into an existing request.
     Q2M,
-    /// First inserted until last issued to the driver; time lost to requeues is in it.
+    /// First inserted until last issued to the driver, including requeues.
     I2D,
     /// Merged until the request was last issued.
     M2D,
     /// Last issued until completed.
     D2C,
-    /// All of it: queued until completed.
+    /// The whole: queued until completed.
     Q2C,
-    /// Request allocated until last issued, of requests that were issued directly, without an insertion.
+    /// Request allocated until last issued, for requests issued directly without insertion.
     G2D,
-    /// Queued until sent on to another device, on a device that has no requests of its own.
+    /// Queued until remapped to another device, on a device without requests.
     Q2A,
-    /// Sent on until completed there.
+    /// Remapped until completed there.
     A2C,
 }
 
@@ -46,7 +46,7 @@ impl Phase {
         Phase::A2C,
     ];
 
-    /// The phases that a Q2C consists of. A bio has some of them, and they add up.
+    /// The phases that make up Q2C. A bio has some of them, and they sum to Q2C.
     pub const PARTS: [Phase; 9] =
         [Phase::Q2G, Phase::G2I, Phase::G2D, Phase::Q2M, Phase::I2D, Phase::M2D, Phase::D2C, Phase::Q2A, Phase::A2C];
 
@@ -63,7 +63,7 @@ impl Phase {
 
 const UNKNOWN: u64 = u64::MAX;
 
-/// A bio's phases; those that it did not have, or that are not known, are `None`.
+/// A bio's phases; missing and unknown phases are `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PhaseTimes([u64; Phase::ALL.len()]);
 
@@ -74,23 +74,23 @@ impl Default for PhaseTimes {
 }
 
 impl PhaseTimes {
-    /// How long the phase was.
+    /// Duration of the phase.
     pub fn get(&self, phase: Phase) -> Option<u64> {
         let time_ns = self.0[phase as usize];
         (time_ns != UNKNOWN).then_some(time_ns)
     }
 
-    /// Says how long the phase was.
+    /// Sets the duration of the phase.
     pub fn set(&mut self, phase: Phase, time_ns: u64) {
         self.0[phase as usize] = time_ns;
     }
 
-    /// Withdraws what was said.
+    /// Makes the phase unknown.
     pub fn clear(&mut self, phase: Phase) {
         self.0[phase as usize] = UNKNOWN;
     }
 
-    /// Says it if both ends are known and in order.
+    /// Sets the phase if both ends are known and in order.
     #[inline]
     pub(super) fn span(&mut self, phase: Phase, from_ns: u64, to_ns: u64) {
         if from_ns != UNKNOWN && to_ns != UNKNOWN && from_ns <= to_ns {
@@ -98,7 +98,7 @@ impl PhaseTimes {
         }
     }
 
-    /// Whether the known parts add up to Q2C.
+    /// Whether the known parts sum to Q2C.
     pub fn add_up(&self) -> bool {
         let parts = Phase::PARTS.iter().filter_map(|&part| self.get(part));
         self.get(Phase::Q2C) == Some(parts.fold(0, u64::saturating_add))

@@ -1,4 +1,4 @@
-//! What comes out at the end of a trace.
+//! The findings on a trace.
 
 use model::block::{DeviceNumber, Kind};
 
@@ -10,18 +10,18 @@ use super::phase::{PerPhase, Phase};
 use super::slow::{Slow, SlowReport};
 use super::tables::{DeviceTables, KindTimes};
 
-/// Thread number that stands for the threads beyond those that are counted one by one.
+/// Thread id that stands for all threads beyond those counted individually.
 pub const OTHER_PROCESSES: u32 = OTHERS;
 
-/// Events that fit nothing. Where events were lost these are the traces of it; where not, the trace began or ended
-/// while I/O was in flight, or leaves out some kinds of event.
+/// Events that match nothing. They result from lost events, from I/O in flight when the trace started or ended, or from
+/// kinds of event that the trace omits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Anomalies {
-    /// Completions of what was never queued.
+    /// Completions of bios that were never queued.
     pub unmatched_complete: u64,
-    /// Bios that never completed: still in flight at the end, aged out, or given up for want of room.
+    /// Bios that never completed: in flight at the end, aged out, or evicted.
     pub unmatched_queue: u64,
-    /// Completions of what had completed already.
+    /// Completions of bios that had already completed.
     pub duplicate_complete: u64,
     /// Requests for bios that were never queued.
     pub unmatched_getrq: u64,
@@ -39,21 +39,21 @@ pub struct Anomalies {
     pub issued_again: u64,
     /// Bios that got a shorter request without a split.
     pub implicit_splits: u64,
-    /// Second pieces of split bios that were queued once more, as older kernels do.
+    /// Second pieces of split bios queued again, as older kernels do.
     pub remainders_queued_again: u64,
-    /// Events that fitted several bios equally: the oldest was taken.
+    /// Events that matched several bios equally: the oldest was taken.
     pub ambiguous: u64,
-    /// Flush sequences whose last completion never came: the data's was taken.
+    /// Flush sequences without a last completion: that of the data was taken.
     pub flushes_without_end: u64,
     /// Bios given up because of their age.
     pub aged_out: u64,
-    /// Bios given up for want of room.
+    /// Bios given up because too many were in flight.
     pub evicted: u64,
-    /// Age of the oldest bio that was given up.
+    /// Age of the oldest bio given up.
     pub oldest_age_ns: u64,
     /// Bios in flight when the trace ended.
     pub in_flight_at_end: u64,
-    /// Events of devices beyond those that are followed.
+    /// Events of devices beyond the limit.
     pub too_many_devices: u64,
 }
 
@@ -86,7 +86,7 @@ impl Anomalies {
 /// One device's tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceReport {
-    /// Which.
+    /// The device.
     pub device: DeviceNumber,
     /// Its tables.
     pub tables: DeviceTables,
@@ -95,7 +95,7 @@ pub struct DeviceReport {
 /// Sums over one thread or one cgroup on all devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WhoTimes<K> {
-    /// Which.
+    /// The thread or cgroup.
     pub who: K,
     /// Bios queued.
     pub queued: u64,
@@ -115,7 +115,7 @@ pub struct WhoTimes<K> {
     pub d2c: Histogram<4>,
 }
 
-/// Everything that a trace shows.
+/// All findings on a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockReport {
     /// Events taken.
@@ -126,67 +126,72 @@ pub struct BlockReport {
     pub last_ns: u64,
     /// The clock.
     pub clock: ClockReport,
-    /// What fits nothing.
+    /// Events that match nothing.
     pub anomalies: Anomalies,
     /// Devices, in order of first appearance.
     pub devices: Vec<DeviceReport>,
-    /// All devices' phases together. Q2Q is from a bio to the next one on any device.
+    /// Phases of all devices. Q2Q is from one bio to the next on any device.
     pub phases: PerPhase<Histogram>,
-    /// All devices' kinds together, most frequent first.
+    /// Kinds of all devices, most frequent first.
     pub kinds: Vec<(Kind, KindTimes)>,
     /// Threads, most bytes first.
     pub processes: Vec<WhoTimes<u32>>,
-    /// Cgroups, most bytes first; empty where the trace does not name them.
+    /// Cgroups, most bytes first; empty if the trace has none.
     pub cgroups: Vec<WhoTimes<u64>>,
     /// Slow bios.
     pub slow: SlowReport,
 }
 
-#[expect(clippy::too_many_arguments, reason = "the parts of the lifecycle, taken apart once")]
-pub(super) fn build(
-    events: u64,
-    devices: &[Device],
-    classes: &Classes,
-    q2q: Histogram,
-    clock: ClockReport,
-    anomalies: Anomalies,
-    slow: Slow,
-    first_ns: u64,
-    last_ns: u64,
-) -> BlockReport {
-    let mut phases: PerPhase<Histogram> = PerPhase::default();
-    let mut kinds: Vec<(Kind, KindTimes)> = Vec::new();
-    for device in devices {
-        for phase in Phase::ALL {
-            phases[phase].merge(&device.tables.phases[phase]);
+/// What the lifecycle collected.
+pub(super) struct Collected<'a> {
+    pub(super) events: u64,
+    pub(super) devices: &'a [Device],
+    pub(super) classes: &'a Classes,
+    pub(super) q2q: Histogram,
+    pub(super) clock: ClockReport,
+    pub(super) anomalies: Anomalies,
+    pub(super) slow: Slow,
+    pub(super) first_ns: u64,
+    pub(super) last_ns: u64,
+}
+
+impl Collected<'_> {
+    pub(super) fn into_report(self) -> BlockReport {
+        let mut phases: PerPhase<Histogram> = PerPhase::default();
+        let mut kinds: Vec<(Kind, KindTimes)> = Vec::new();
+        for device in self.devices {
+            for phase in Phase::ALL {
+                phases[phase].merge(&device.tables.phases[phase]);
+            }
+            for (kind, times) in &device.tables.kinds {
+                add_kind(&mut kinds, *kind, times);
+            }
         }
-        for (kind, times) in &device.tables.kinds {
-            add_kind(&mut kinds, *kind, times);
+        phases[Phase::Q2Q] = self.q2q;
+        kinds.sort_by_key(|(kind, times)| (std::cmp::Reverse(times.queued), *kind));
+        let Collected { events, devices, classes, clock, anomalies, slow, first_ns, last_ns, .. } = self;
+        BlockReport {
+            events,
+            first_ns,
+            last_ns,
+            clock,
+            anomalies,
+            phases,
+            kinds,
+            processes: by_who(classes, |who| Some(who.pid)),
+            cgroups: by_who(classes, |who| (who.cgroup != 0).then_some(who.cgroup)),
+            slow: slow.finish(classes, devices),
+            devices: devices
+                .iter()
+                .filter(|device| device.tables.events > 0)
+                .map(|device| DeviceReport { device: device.number, tables: device.tables.clone() })
+                .collect(),
         }
-    }
-    phases[Phase::Q2Q] = q2q;
-    kinds.sort_by_key(|(kind, times)| (std::cmp::Reverse(times.queued), *kind));
-    BlockReport {
-        events,
-        first_ns,
-        last_ns,
-        clock,
-        anomalies,
-        phases,
-        kinds,
-        processes: by_who(classes, |who| Some(who.pid)),
-        cgroups: by_who(classes, |who| (who.cgroup != 0).then_some(who.cgroup)),
-        slow: slow.finish(classes, devices),
-        devices: devices
-            .iter()
-            .filter(|device| device.tables.events > 0)
-            .map(|device| DeviceReport { device: device.number, tables: device.tables.clone() })
-            .collect(),
     }
 }
 
 fn add_kind(kinds: &mut Vec<(Kind, KindTimes)>, kind: Kind, times: &KindTimes) {
-    let at = match kinds.iter().position(|(known, _)| *known == kind) {
+    let at = match kinds.iter().position(|(counted, _)| *counted == kind) {
         Some(at) => at,
         None => {
             kinds.push((kind, KindTimes::default()));
@@ -206,10 +211,10 @@ fn by_who<K: Copy + Eq + Ord + std::hash::Hash>(
 ) -> Vec<WhoTimes<K>> {
     use model::block::Operation;
     let mut sums: Vec<WhoTimes<K>> = Vec::new();
-    let mut places = std::collections::HashMap::new();
+    let mut positions = std::collections::HashMap::new();
     for class in classes.all() {
         let Some(who) = key(&class.who) else { continue };
-        let at = *places.entry(who).or_insert_with(|| {
+        let at = *positions.entry(who).or_insert_with(|| {
             sums.push(WhoTimes {
                 who,
                 queued: 0,

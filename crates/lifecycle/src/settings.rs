@@ -3,15 +3,15 @@
 /// Thresholds and bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Bios that take longer are looked at one by one.
+    /// Bios slower than this are recorded individually.
     pub slower_than_ns: u64,
-    /// When nothing at all happens for so long although I/O is in flight, the clock has jumped.
+    /// With I/O in flight and no event for this long, the clock has jumped.
     pub clock_jump_ns: u64,
-    /// A bio in flight for longer will not complete any more.
+    /// A bio in flight for longer than this is given up.
     pub max_age_ns: u64,
     /// With more bios in flight than this, the oldest is given up.
     pub max_in_flight: usize,
-    /// So many slow bios are kept one by one: the slowest. All of them count in the sums.
+    /// Maximum number of slow bios recorded individually: the slowest. All slow bios count in the sums.
     pub max_slow: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Slow bios, one by one, and who passed them most.
+//! Slow bios individually, and what overtook them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,28 +6,28 @@ use std::collections::BinaryHeap;
 use model::block::{DeviceNumber, Kind};
 
 use super::bio::{Bio, flag};
+use super::certainty::Certainty;
 use super::class::Classes;
 use super::device::Device;
-use super::machine::Certainty;
+use super::overtake_block::Tally;
+use super::overtake_index::Surroundings;
 use super::phase::{Phase, PhaseTimes};
-use super::watch::Surroundings;
-use super::watch_block::Tally;
 
 /// Counts of others beside one bio.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Others {
     /// By kind, on the same device.
     pub by_kind: Vec<(Kind, u64)>,
-    /// By thread, on the same device; the most frequent [`Others::KEPT`].
+    /// By thread, on the same device; the [`Others::KEPT`] most frequent.
     pub by_process: Vec<(u32, u64)>,
-    /// By cgroup, on the same device; likewise.
+    /// By cgroup, on the same device; the [`Others::KEPT`] most frequent.
     pub by_cgroup: Vec<(u64, u64)>,
-    /// By device; on all of them.
+    /// By device, over all devices.
     pub by_device: Vec<(DeviceNumber, u64)>,
 }
 
 impl Others {
-    /// So many threads and cgroups are named.
+    /// Maximum number of threads and cgroups named.
     pub const KEPT: usize = 8;
 }
 
@@ -54,9 +54,9 @@ pub struct SlowBio {
     pub merged: bool,
     /// Its phases.
     pub phases: PhaseTimes,
-    /// How far they can be trusted.
+    /// How far the phases can be trusted.
     pub certainty: Certainty,
-    /// In flight when it was queued. `None`, like the others, where too much has passed since to tell.
+    /// In flight when it was queued. `None`, as for the next two, where too many bios have passed since to count them.
     pub in_flight: Option<Others>,
     /// Queued later and completed earlier.
     pub overtaken_by: Option<Others>,
@@ -67,21 +67,21 @@ pub struct SlowBio {
 /// All slow bios.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SlowReport {
-    /// How many there are.
+    /// Number of slow bios.
     pub count: u64,
     /// The slowest, in order of queueing.
     pub kept: Vec<SlowBio>,
-    /// How often others passed slow ones, over all slow ones.
+    /// What overtook slow bios, summed over all of them.
     pub overtakers: Others,
-    /// What slow ones waited behind, over all slow ones.
+    /// What slow bios waited behind, summed over all of them.
     pub ahead: Others,
-    /// Slow ones of which it is not known who passed them.
+    /// Slow bios whose overtakers are unknown.
     pub unanswered: u64,
-    /// Bios that would be slow if the clock had not jumped.
+    /// Bios excluded because the clock jumped while they were in flight.
     pub across_clock_jump: u64,
 }
 
-/// Orders kept ones by slowness.
+/// Orders slow bios by latency.
 struct Kept(u64, u64, SlowBio);
 
 impl Kept {
@@ -104,6 +104,40 @@ impl PartialOrd for Kept {
 impl Ord for Kept {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.key().cmp(&other.key())
+    }
+}
+
+/// A completed bio.
+pub(super) struct Completion<'a> {
+    pub(super) bio: &'a Bio,
+    pub(super) phases: &'a PhaseTimes,
+    pub(super) certainty: Certainty,
+    pub(super) completed_ns: u64,
+}
+
+impl Completion<'_> {
+    fn slow_bio(&self, surroundings: Option<&Surroundings>, classes: &Classes, devices: &[Device]) -> SlowBio {
+        let bio = self.bio;
+        let who = classes.get(bio.class).who;
+        let others = |pick: fn(&Surroundings) -> &Tally| {
+            surroundings.map(|found| Others::of(pick(found), Some(bio.device), classes, devices))
+        };
+        SlowBio {
+            device: devices[usize::from(bio.device)].number,
+            sector: bio.sector,
+            sectors: bio.sectors,
+            kind: bio.kind,
+            pid: who.pid,
+            cgroup: who.cgroup,
+            queued_ns: bio.queued_ns,
+            completed_ns: self.completed_ns,
+            merged: bio.has(flag::MERGED),
+            phases: *self.phases,
+            certainty: self.certainty,
+            in_flight: others(|found| &found.in_flight),
+            overtaken_by: others(|found| &found.overtook),
+            behind: others(|found| &found.ahead),
+        }
     }
 }
 
@@ -131,13 +165,9 @@ impl Slow {
     }
 
     /// Counts a slow bio, and keeps it if it is among the slowest.
-    #[expect(clippy::too_many_arguments, reason = "each is one side of the same bio")]
-    pub(super) fn take(
+    pub(super) fn add(
         &mut self,
-        bio: &Bio,
-        phases: &PhaseTimes,
-        certainty: Certainty,
-        completed_ns: u64,
+        completion: &Completion<'_>,
         surroundings: Option<Surroundings>,
         classes: &Classes,
         devices: &[Device],
@@ -145,12 +175,12 @@ impl Slow {
         self.report.count += 1;
         match &surroundings {
             Some(found) => {
-                add(&mut self.overtakers, &found.overtook, bio.device, classes);
-                add(&mut self.ahead, &found.ahead, bio.device, classes);
+                add(&mut self.overtakers, &found.overtook, completion.bio.device, classes);
+                add(&mut self.ahead, &found.ahead, completion.bio.device, classes);
             }
             None => self.report.unanswered += 1,
         }
-        let q2c_ns = phases.get(Phase::Q2C).unwrap_or(0);
+        let q2c_ns = completion.phases.get(Phase::Q2C).unwrap_or(0);
         let number = self.report.count;
         if self.kept.len() >= self.limit {
             match self.kept.peek() {
@@ -159,26 +189,7 @@ impl Slow {
             }
             self.kept.pop();
         }
-        let who = classes.get(bio.class).who;
-        let others = |pick: fn(&Surroundings) -> &Tally| {
-            surroundings.as_ref().map(|found| Others::of(pick(found), Some(bio.device), classes, devices))
-        };
-        let slow = SlowBio {
-            device: devices[usize::from(bio.device)].number,
-            sector: bio.sector,
-            sectors: bio.sectors,
-            kind: bio.kind,
-            pid: who.pid,
-            cgroup: who.cgroup,
-            queued_ns: bio.queued_ns,
-            completed_ns,
-            merged: bio.has(flag::MERGED),
-            phases: *phases,
-            certainty,
-            in_flight: others(|found| &found.in_flight),
-            overtaken_by: others(|found| &found.overtook),
-            behind: others(|found| &found.ahead),
-        };
+        let slow = completion.slow_bio(surroundings.as_ref(), classes, devices);
         self.kept.push(Reverse(Kept(q2c_ns, number, slow)));
     }
 
@@ -244,14 +255,14 @@ impl Others {
         others
     }
 
-    /// How many there are in all, on the same device.
+    /// Total count on the same device.
     pub fn total(&self) -> u64 {
         self.by_kind.iter().map(|(_, count)| count).sum()
     }
 }
 
 fn count_key<K: PartialEq>(counts: &mut Vec<(K, u64)>, key: K, count: u64) {
-    match counts.iter_mut().find(|(known, _)| *known == key) {
+    match counts.iter_mut().find(|(counted, _)| *counted == key) {
         Some((_, sum)) => *sum += count,
         None => counts.push((key, count)),
     }

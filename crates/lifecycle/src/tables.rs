@@ -1,9 +1,9 @@
-//! Everything counted per device.
+//! Counts and distributions per device.
 
 use model::block::{DeviceNumber, Kind, Operation};
 
+use super::certainty::Certainty;
 use super::histogram::Histogram;
-use super::machine::Certainty;
 use super::phase::{PerPhase, Phase, PhaseTimes};
 use super::timeline::Timeline;
 
@@ -12,11 +12,11 @@ use super::timeline::Timeline;
 pub struct Seeks {
     /// Absolute distances in sectors; 0 is sequential.
     pub distance: Histogram,
-    /// How many went towards lower sectors.
+    /// Number of seeks towards lower sectors.
     pub backward: u64,
 }
 
-/// Plugging: tasks that hold their requests back to send them together.
+/// Plugging: tasks that collect requests to submit them together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plugs {
     /// Plugs.
@@ -25,9 +25,9 @@ pub struct Plugs {
     pub unplugs: u64,
     /// Unplugs by a timer.
     pub timer_unplugs: u64,
-    /// Requests let go by the task's unplugs.
+    /// Requests released by the task's unplugs.
     pub unplugged: u64,
-    /// Requests let go by timers.
+    /// Requests released by timers.
     pub timer_unplugged: u64,
     /// Time during which at least one task was plugged.
     pub plugged_ns: u64,
@@ -46,15 +46,14 @@ pub struct KindTimes {
     pub d2c: Histogram,
 }
 
-/// Bios that are in no figure, by reason.
+/// Bios excluded from all figures, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CountedOut {
     /// The clock jumped while they were in flight.
     pub across_clock_jump: u64,
-    /// Events were lost while they were in flight, so that theirs may be among them.
+    /// Events were lost while they were in flight, possibly theirs.
     pub after_loss: u64,
-    /// One event was lost while they were in flight: they are counted, but for those phases that it could have been
-    /// part of.
+    /// One event was lost while they were in flight: they count, except for the phases that it could belong to.
     pub in_part: u64,
 }
 
@@ -73,9 +72,9 @@ pub struct DeviceTables {
     pub undivided_ns: u128,
     /// By kind's number, in order of first appearance.
     pub kinds: Vec<(Kind, KindTimes)>,
-    /// Bios: queued ones, and one more for each split.
+    /// Bios queued, plus one for each split.
     pub bios: u64,
-    /// Issues, without those that follow a requeue.
+    /// Issues, except those after a requeue.
     pub requests: u64,
     /// Bios completed.
     pub completed: u64,
@@ -89,11 +88,11 @@ pub struct DeviceTables {
     pub splits: u64,
     /// Requeues.
     pub requeues: u64,
-    /// Time that requeued requests had spent at the driver.
+    /// Time that requeued requests spent at the driver.
     pub requeued_ns: u64,
-    /// Waits for a free request.
+    /// Waits for a request (tag).
     pub sleeps: u64,
-    /// Bios sent on from another device, by that device.
+    /// Bios remapped from another device, by that device.
     pub remapped_from: Vec<(DeviceNumber, u64)>,
     /// Distances between bios.
     pub q2q_seeks: Seeks,
@@ -111,11 +110,11 @@ pub struct DeviceTables {
     pub passthrough: Histogram,
     /// Plugging.
     pub plugs: Plugs,
-    /// Times with something in flight: their lengths.
+    /// Lengths of times with I/O in flight.
     pub active: Histogram,
-    /// Times with nothing in flight in between: their lengths.
+    /// Lengths of idle times between them.
     pub idle: Histogram,
-    /// Bios that are in no figure.
+    /// Bios excluded from all figures.
     pub counted_out: CountedOut,
     /// Gaps in the sequence numbers, and the events lost in them.
     pub lost: (u64, u64),
@@ -170,7 +169,7 @@ impl DeviceTables {
         }
     }
 
-    /// Counts a bio that is done.
+    /// Counts a completed bio.
     pub(super) fn count_completion(&mut self, kind: Kind, phases: &PhaseTimes, certainty: Certainty, failed: bool) {
         self.completed += 1;
         self.errors += u64::from(failed);
@@ -211,7 +210,7 @@ impl DeviceTables {
 
     /// Times of one kind; at most 256 kinds exist, few occur.
     pub(super) fn kind(&mut self, kind: Kind) -> &mut KindTimes {
-        let at = match self.kinds.iter().position(|(known, _)| *known == kind) {
+        let at = match self.kinds.iter().position(|(counted, _)| *counted == kind) {
             Some(at) => at,
             None => {
                 self.kinds.push((kind, KindTimes::default()));

@@ -1,11 +1,11 @@
-//! What happened when: rates, depths and latencies in bins of equal width.
+//! Rates, depths and latencies over time, in bins of equal width.
 //!
-//! The length of a trace is not known before its end. Bins begin narrow; when the trace outgrows them, neighbours are
-//! added together and the width doubles, so that memory is bounded and the width a power of two.
+//! The length of a trace is unknown before its end. Bins start narrow. When the trace outgrows them, neighbours are merged
+//! and the width doubles: memory is bounded and the width is a power of two.
 
 use model::block::Operation;
 
-/// Bins of a timeline at most.
+/// Maximum number of bins.
 pub const BINS: usize = 1024;
 /// First width: about a millisecond.
 const FIRST_WIDTH_BITS: u32 = 20;
@@ -21,21 +21,21 @@ pub struct Bin {
     pub issued: u64,
     /// Bios completed: reads, writes, discards, others.
     pub completed: [u64; 4],
-    /// Bytes of the completed bios, likewise.
+    /// Bytes of the completed bios, by the same columns.
     pub completed_bytes: [u64; 4],
-    /// Bios in flight, integrated over the bin; divided by its width it is the mean depth.
+    /// Bios in flight, integrated over the bin; divided by the width, the mean depth.
     pub depth_ns: u128,
-    /// Most bios in flight.
+    /// Maximum number of bios in flight.
     pub depth_max: u32,
     /// Requests at the device, integrated over the bin.
     pub issued_depth_ns: u128,
-    /// Sum of the completed bios' latencies, of as many as [`Bin::latencies`] says.
+    /// Sum of the completed bios' latencies; [`Bin::latencies`] is their number.
     pub latency_sum_ns: u128,
     /// Longest latency.
     pub latency_max_ns: u64,
     /// Bios whose latency is known.
     pub latencies: u64,
-    /// Heat map: how many bios had a latency of each row; see [`heat_row_range_ns`].
+    /// Heat map: number of bios by latency row; see [`heat_row_range_ns`].
     pub heat: [u32; HEAT_ROWS],
 }
 
@@ -77,8 +77,8 @@ impl Bin {
     }
 }
 
-/// The latencies that a row of the heat map counts, both inclusive: a row is half a doubling, the lowest begins at 0
-/// and the highest is open.
+/// The range of latencies in a row of the heat map, inclusive: a row is half a doubling, the lowest starts at 0 and the
+/// highest is open.
 pub fn heat_row_range_ns(row: usize) -> (u64, u64) {
     let start = |row: usize| if row == 0 { 0 } else { (2 + row as u64 % 2) << (9 + row / 2) };
     (start(row), if row + 1 == HEAT_ROWS { u64::MAX } else { start(row + 1) - 1 })
@@ -94,7 +94,7 @@ fn heat_row(latency_ns: u64) -> usize {
 /// Bins from the first event on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeline {
-    /// Where the first bin begins, on the trace's clock.
+    /// Start of the first bin, on the trace's clock.
     pub start_ns: u64,
     /// The bins.
     pub bins: Vec<Bin>,
@@ -159,7 +159,7 @@ impl Timeline {
         bin.depth_max = bin.depth_max.max(in_flight);
     }
 
-    /// A request went to the device, or came back from it.
+    /// A request was issued to the device, or left it.
     #[inline]
     pub(super) fn issue(&mut self, time_ns: u64, issued: u32, begins: bool) {
         self.change_depth(time_ns, self.depth, issued);
@@ -168,7 +168,7 @@ impl Timeline {
         }
     }
 
-    /// A bio completed; `latency_ns` is `None` where it is not known for certain.
+    /// A bio completed; `latency_ns` is `None` where it is uncertain.
     #[inline]
     pub(super) fn complete(
         &mut self,
@@ -203,7 +203,7 @@ impl Timeline {
         self.issued_depth = issued_depth;
     }
 
-    /// Adds the present depths to all bins up to `time_ns`.
+    /// Adds the current depths to all bins up to `time_ns`.
     fn integrate(&mut self, time_ns: u64) {
         let (depth, issued_depth) = (u128::from(self.depth), u128::from(self.issued_depth));
         self.bin(time_ns);

@@ -1,35 +1,20 @@
-//! Requests and bios come to their end.
+//! Completion of requests and bios.
 
 use model::block::{Action, BlockEvent, Kind};
 
-use super::{Certainty, FinishedBio, Lifecycle, Observer, REMEMBERED, class_of, is_drivers_own};
+use super::{FinishedBio, Found, Lifecycle, Observer, REMEMBERED, class_of, is_drivers_own};
 use crate::bio::{Bio, State, UNSEEN, flag};
+use crate::certainty::Certainty;
 use crate::index::{NIL, tag_of};
 use crate::phase::{Phase, PhaseTimes};
+use crate::slow::Completion;
 
 impl<O: Observer> Lifecycle<O> {
     pub(super) fn complete(&mut self, device: usize, event: &BlockEvent) {
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);
         let sectors = event.sectors();
         let own = is_drivers_own(event);
-        let flush_issued = self.devices[device].flush_issued_event;
-        let found = self.find(tag, |_, bio| {
-            if bio.extent().0 != event.sector || own && !bio.has(flag::NO_BIO) {
-                return 0;
-            }
-            let length = bio.extent().1;
-            match bio.state {
-                State::Flushing if sectors == 0 => 5,
-                State::Issued if length == sectors || own => 4,
-                State::Issued if length > sectors && sectors > 0 => 3,
-                // A flush without data: the one that has just ended carried those that were there when it began.
-                State::Waiting if sectors == 0 && length == 0 && bio.entered_event < flush_issued => 3,
-                State::Waiting | State::Requeued if length == sectors => 2,
-                State::Queued if length == sectors => 1,
-                _ => 0,
-            }
-        });
-        let Some(found) = found else {
+        let Some(found) = self.find_completed(device, event, tag) else {
             self.unmatched_complete(tag);
             return;
         };
@@ -44,7 +29,7 @@ impl<O: Observer> Lifecycle<O> {
         } else if is_flush_data(bio, event) {
             bio.state = State::Flushing;
             bio.data_done_ns = event.time_ns;
-            self.unplace_end(found.id);
+            self.unindex_end(found.id);
             if at_driver {
                 self.leave_driver(device, event.time_ns);
             }
@@ -53,10 +38,33 @@ impl<O: Observer> Lifecycle<O> {
         }
     }
 
+    /// The bio or request that a completion ends.
+    fn find_completed(&mut self, device: usize, event: &BlockEvent, tag: u32) -> Option<Found> {
+        let sectors = event.sectors();
+        let own = is_drivers_own(event);
+        let flush_issued = self.devices[device].flush_issued_event;
+        self.find(tag, |_, bio| {
+            if bio.extent().0 != event.sector || own && !bio.has(flag::NO_BIO) {
+                return 0;
+            }
+            let length = bio.extent().1;
+            match bio.state {
+                State::Flushing if sectors == 0 => 5,
+                State::Issued if length == sectors || own => 4,
+                State::Issued if length > sectors && sectors > 0 => 3,
+                // A flush without data: the flush that just ended carried those queued before it was issued.
+                State::Waiting if sectors == 0 && length == 0 && bio.entered_event < flush_issued => 3,
+                State::Waiting | State::Requeued if length == sectors => 2,
+                State::Queued if length == sectors => 1,
+                _ => 0,
+            }
+        })
+    }
+
     fn unmatched_complete(&mut self, tag: u32) {
         let given_up = &mut self.given_up[tag as usize % REMEMBERED];
         if *given_up == tag {
-            // Here it is at last.
+            // Its completion has arrived.
             *given_up = 0;
         }
         if self.completed[tag as usize % REMEMBERED] == tag {
@@ -73,8 +81,8 @@ impl<O: Observer> Lifecycle<O> {
     }
 
     fn complete_whole(&mut self, device: usize, head: u32, event: &BlockEvent) {
-        self.unplace_start(head);
-        self.unplace_end(head);
+        self.unindex_start(head);
+        self.unindex_end(head);
         match self.bios[head].state {
             State::Issued => self.leave_driver(device, event.time_ns),
             State::Flushing => self.devices[device].sequences_end = true,
@@ -86,7 +94,7 @@ impl<O: Observer> Lifecycle<O> {
             self.take_flush_times(device, head);
         }
         let mut id = head;
-        // The head is what its members' times are taken from: it goes last.
+        // Members take their times from the head, so it goes last.
         let mut next = self.bios[head].next_member;
         while next != NIL {
             id = next;
@@ -115,8 +123,8 @@ impl<O: Observer> Lifecycle<O> {
         }
     }
 
-    /// A flush without data has no issue of its own. It was carried by the flush that has just ended, if that was
-    /// issued after it came.
+    /// A flush without data is never issued. The flush that just ended carried it if that one was issued after it was
+    /// queued.
     fn take_flush_times(&mut self, device: usize, id: u32) {
         let owner = &self.devices[device];
         let bio = &mut self.bios[id];
@@ -126,10 +134,10 @@ impl<O: Observer> Lifecycle<O> {
         }
     }
 
-    /// The first part of a request is done: the bios that lie in it are, too.
+    /// The first part of a request completes, and with it the bios within that part.
     fn complete_part(&mut self, device: usize, head: u32, event: &BlockEvent) {
         let done = event.sector.wrapping_add(u64::from(event.sectors()));
-        self.unplace_start(head);
+        self.unindex_start(head);
         let (mut kept, mut id) = (head, self.bios[head].next_member);
         while id != NIL {
             let next = self.bios[id].next_member;
@@ -137,7 +145,7 @@ impl<O: Observer> Lifecycle<O> {
                 self.bios[kept].next_member = next;
                 self.finish_bio(id, head, event.time_ns, event.error);
             } else {
-                // The bio it came with, absorbed since, may end here: it must not be the way to the head any longer.
+                // Its former head, absorbed since, may complete here: link it to the current head.
                 self.bios[id].head = head;
                 kept = id;
             }
@@ -148,11 +156,11 @@ impl<O: Observer> Lifecycle<O> {
         request.request_sectors -= event.sectors();
         request.request_sector = done;
         if request.end() > done || request.has(flag::NO_BIO) {
-            self.place_start(head);
+            self.index_start(head);
             return;
         }
         match request.next_member {
-            // The rest of the request belongs to a bio that was never seen.
+            // The rest of the request belongs to a bio whose queueing was not recorded.
             NIL => self.leave_driver(device, event.time_ns),
             next => self.hand_over(head, next),
         }
@@ -160,7 +168,7 @@ impl<O: Observer> Lifecycle<O> {
         self.finish_bio(head, head, event.time_ns, event.error);
     }
 
-    /// The request of `head`, which is done, goes on under its next bio.
+    /// The request of the completed `head` continues under its next bio.
     fn hand_over(&mut self, head: u32, next: u32) {
         let old = &self.bios[head];
         let (state, issued_ns, issues, requeues) = (old.state, old.issued_ns, old.issues, old.requeues);
@@ -175,10 +183,10 @@ impl<O: Observer> Lifecycle<O> {
             self.bios[member].head = next;
             member = self.bios[member].next_member;
         }
-        self.place_start(next);
+        self.index_start(next);
     }
 
-    /// Counts a bio that is done, and forgets it.
+    /// Counts a completed bio and removes it.
     fn finish_bio(&mut self, id: u32, head: u32, now_ns: u64, error: u16) {
         let bio = &self.bios[id];
         if bio.has(flag::NO_BIO) {
@@ -197,10 +205,10 @@ impl<O: Observer> Lifecycle<O> {
     fn certainty(&self, id: u32, head: u32) -> Certainty {
         let bio = &self.bios[id];
         let owner = &self.devices[usize::from(bio.device)];
-        // A loss may become known later than it happened; what a bio lacks of its own shows it at once.
+        // A loss may be reported after it happened; events missing from the bio itself show it immediately.
         let lacking = if owner.has_lost() { self.lacking(id, head) } else { 0 };
         let lost = owner.lost_since(bio.losses_before).max(lacking);
-        // Flushes without data all have one place, so that one loss is enough for one to be taken for another.
+        // Flushes without data share one range: a single loss can confuse two of them.
         let most = u32::from(bio.sectors > 0);
         if bio.epoch != self.clock.epoch {
             Certainty::AcrossJump
@@ -213,7 +221,7 @@ impl<O: Observer> Lifecycle<O> {
         }
     }
 
-    /// How many events a bio lacks that others of its device have.
+    /// Number of events that this bio lacks and other bios of its device have.
     fn lacking(&self, id: u32, head: u32) -> u32 {
         let bio = &self.bios[id];
         let actions = &self.devices[usize::from(bio.device)].tables.actions;
@@ -223,7 +231,7 @@ impl<O: Observer> Lifecycle<O> {
         u32::from(request) + u32::from(issue)
     }
 
-    /// With one event lost, what that one could have changed is left out: see docs/BLOCK.md.
+    /// With one event lost, drops the phases that it could have changed: see docs/BLOCK.md.
     fn keep_certain_part(&self, id: u32, head: u32, phases: &mut PhaseTimes) {
         let (bio, head_bio) = (&self.bios[id], &self.bios[head]);
         phases.clear(Phase::G2D);
@@ -238,7 +246,7 @@ impl<O: Observer> Lifecycle<O> {
         }
     }
 
-    /// Puts a finished bio into the tables, and tells the observer.
+    /// Adds a completed bio to the tables and passes it to the observer.
     fn record(&mut self, id: u32, phases: &PhaseTimes, certainty: Certainty, done_ns: u64, error: u16) {
         let bio = &self.bios[id];
         let owner = &mut self.devices[usize::from(bio.device)];
@@ -262,35 +270,36 @@ impl<O: Observer> Lifecycle<O> {
             phases: *phases,
         });
         if phases.get(Phase::Q2C).is_some_and(|time_ns| time_ns > self.settings.slower_than_ns) {
-            self.take_slow(id, phases, certainty, done_ns);
+            self.add_slow(id, phases, certainty, done_ns);
         }
     }
 
     #[cold]
-    fn take_slow(&mut self, id: u32, phases: &PhaseTimes, certainty: Certainty, done_ns: u64) {
+    fn add_slow(&mut self, id: u32, phases: &PhaseTimes, certainty: Certainty, done_ns: u64) {
         if certainty == Certainty::AcrossJump {
             self.slow.across_clock_jump();
             return;
         }
         let bio = &self.bios[id];
-        let surroundings = bio.place.and_then(|place| self.watch.surroundings(place, bio.class));
+        let surroundings = bio.position.and_then(|position| self.overtakes.surroundings(position, bio.class));
         self.classes.get_mut(bio.class).slow += 1;
-        self.slow.take(bio, phases, certainty, done_ns, surroundings, &self.classes, &self.devices);
+        let completion = Completion { bio, phases, certainty, completed_ns: done_ns };
+        self.slow.add(&completion, surroundings, &self.classes, &self.devices);
     }
 
-    /// Takes a bio out of all counts of what is in flight.
+    /// Removes a bio from all in-flight counts.
     fn forget(&mut self, id: u32, now_ns: u64, latency_ns: Option<u64>) {
         let bio = &self.bios[id];
         let owner = &mut self.devices[usize::from(bio.device)];
         owner.leave(now_ns);
         owner.tables.timeline.complete(now_ns, owner.in_flight, bio.kind.operation(), u64::from(bio.bytes), latency_ns);
-        if let Some(place) = bio.place {
-            self.watch.complete(place, bio.class);
+        if let Some(position) = bio.position {
+            self.overtakes.complete(position, bio.class);
         }
         self.bios.remove(id);
     }
 
-    /// Gives up a bio, with the whole request that carries it.
+    /// Gives up a bio and the whole request that carries it.
     pub(super) fn give_up(&mut self, id: u32) {
         let id = self.bios.head_of(id);
         let now_ns = self.clock.now_ns;
@@ -298,13 +307,13 @@ impl<O: Observer> Lifecycle<O> {
         let device = usize::from(bio.device);
         let (state, data_done_ns) = (bio.state, bio.data_done_ns);
         let owner = &self.devices[device];
-        let may_come = owner.sequences_end || owner.lost_since(bio.losses_before) > 0;
+        let may_complete = owner.sequences_end || owner.lost_since(bio.losses_before) > 0;
         let tag = self.bios[id].start_tag;
         self.given_up[tag as usize % REMEMBERED] = tag;
-        self.unplace_start(id);
-        self.unplace_end(id);
-        if state == State::Flushing && !may_come && self.bios[id].next_member == NIL {
-            // The data was done, and this kernel does not complete the sequence once more.
+        self.unindex_start(id);
+        self.unindex_end(id);
+        if state == State::Flushing && !may_complete && self.bios[id].next_member == NIL {
+            // The data completed, and this kernel does not complete the sequence again.
             self.anomalies.flushes_without_end += 1;
             self.finish_bio(id, id, data_done_ns, 0);
             return;
@@ -320,23 +329,22 @@ impl<O: Observer> Lifecycle<O> {
         }
     }
 
-    /// Forgets a bio that did not complete.
+    /// Removes a bio that did not complete.
     fn abandon(&mut self, id: u32, now_ns: u64) {
         let bio = &self.bios[id];
         if !bio.has(flag::NO_BIO) {
             self.anomalies.unmatched_queue += 1;
             self.devices[usize::from(bio.device)].leave(now_ns);
-            if let Some(place) = bio.place {
-                self.watch.complete(place, bio.class);
+            if let Some(position) = bio.position {
+                self.overtakes.complete(position, bio.class);
             }
         }
         self.bios.remove(id);
     }
 }
 
-/// Whether the completion is that of a flush sequence's data. Where a write wants the cache flushed before it, or
-/// wants to be durable and the device cannot do that by itself, the flush machinery completes it once more, without
-/// length, after the last flush.
+/// Whether the completion is that of a flush sequence's data. For a write with PREFLUSH, or with FUA on a device without
+/// FUA, the flush machinery completes the write again, without length, after the last flush.
 fn is_flush_data(bio: &Bio, event: &BlockEvent) -> bool {
     let sequence = bio.kind.has(Kind::PREFLUSH) || bio.kind.has(Kind::FUA) && !event.kind.has(Kind::FUA);
     let has_request = matches!(bio.state, State::Waiting | State::Issued | State::Requeued);

@@ -1,4 +1,4 @@
-//! Bios get a request, or join one.
+//! Bios get a request or merge into one.
 
 use model::block::{BlockEvent, Operation};
 
@@ -36,29 +36,29 @@ impl<O: Observer> Lifecycle<O> {
             self.devices[device].newest_discard = (found.id, self.events);
         }
         if sectors == 0 {
-            // Flushes without data all have the same place, and complete in this order.
-            self.unplace_start(found.id);
-            self.place_start(found.id);
+            // Flushes without data share one range and complete in this order.
+            self.unindex_start(found.id);
+            self.index_start(found.id);
         }
     }
 
-    /// A queued bio heads a request from now on.
+    /// A queued bio becomes the head of a request.
     pub(super) fn become_request(&mut self, id: u32) {
         let bio = &mut self.bios[id];
         bio.state = State::Waiting;
         (bio.request_sector, bio.request_sectors) = (bio.sector, bio.sectors);
-        self.place_end(id);
+        self.index_end(id);
     }
 
-    /// A request whose bio was never seen: nothing will be counted of it, but its events have a place.
+    /// A request whose bio was not recorded: it is not counted, but its events have something to match.
     pub(super) fn add_request(&mut self, device: usize, event: &BlockEvent) -> u32 {
         self.make_room();
         let mut request = self.new_bio(device, event);
         request.flags = flag::NO_BIO;
         request.state = State::Waiting;
         let id = self.bios.add(request);
-        self.place_start(id);
-        self.place_end(id);
+        self.index_start(id);
+        self.index_end(id);
         id
     }
 
@@ -74,11 +74,11 @@ impl<O: Observer> Lifecycle<O> {
         match self.request_ending_at(device, event, id).or_else(|| self.open_discard(device, event)) {
             Some(head) => {
                 self.join(head, id, event.time_ns);
-                self.unplace_end(head);
+                self.unindex_end(head);
                 let sectors = self.bios[id].sectors;
                 let head_bio = &mut self.bios[head];
                 head_bio.request_sectors = head_bio.request_sectors.saturating_add(sectors);
-                self.place_end(head);
+                self.index_end(head);
             }
             None => self.merged_into_unknown(id, event),
         }
@@ -97,18 +97,18 @@ impl<O: Observer> Lifecycle<O> {
                 let head = found.id;
                 self.anomalies.ambiguous += u64::from(found.ambiguous);
                 self.join(head, id, event.time_ns);
-                self.unplace_start(head);
+                self.unindex_start(head);
                 let (sector, sectors) = (self.bios[id].sector, self.bios[id].sectors);
                 let head_bio = &mut self.bios[head];
                 head_bio.request_sector = sector;
                 head_bio.request_sectors = head_bio.request_sectors.saturating_add(sectors);
-                self.place_start(head);
+                self.index_start(head);
             }
             None => self.merged_into_unknown(id, event),
         }
     }
 
-    /// The queued bio that a merge speaks of. Where it speaks of a request instead, that is merged at once.
+    /// The queued bio that a merge refers to. A merge that refers to a request merges it immediately.
     fn merging(&mut self, device: usize, event: &BlockEvent) -> Option<u32> {
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);
         let extent = (event.sector, event.sectors());
@@ -133,8 +133,8 @@ impl<O: Observer> Lifecycle<O> {
         None
     }
 
-    /// The newest request, not `id` itself, that ends where the event begins and can still grow. Plugs are merged into
-    /// from their newest request on; the same thread's is preferred.
+    /// The newest request, except `id`, that ends where the event starts and can still grow. Plugs merge into their newest
+    /// request first; a request of the same thread is preferred.
     fn request_ending_at(&mut self, device: usize, event: &BlockEvent, id: u32) -> Option<u32> {
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);
         let mut at = self.ends.last(tag);
@@ -155,7 +155,7 @@ impl<O: Observer> Lifecycle<O> {
         newest
     }
 
-    /// The newest request to discard, if it can still grow: the ranges of one discard need not touch.
+    /// The newest discard request, if it can still grow: the ranges of one discard need not be adjacent.
     fn open_discard(&self, device: usize, event: &BlockEvent) -> Option<u32> {
         let (id, since) = self.devices[device].newest_discard;
         if event.kind.operation() != Operation::Discard || since == 0 {
@@ -163,20 +163,20 @@ impl<O: Observer> Lifecycle<O> {
         }
         let head = &self.bios[id];
         let open = head.state == State::Waiting && head.entered_event == since && usize::from(head.device) == device;
-        // With events lost since, a newer one may be hidden.
+        // With events lost since, a newer request may be missing.
         (open && self.devices[device].lost_since(head.losses_before) == 0).then_some(id)
     }
 
-    /// The request that the bio joined is not known yet; its issue will show it.
+    /// The request that the bio merged into is not known yet; its issue will show it.
     fn merged_into_unknown(&mut self, id: u32, event: &BlockEvent) {
         self.bios[id].entered_ns = event.time_ns;
         self.bios[id].flags |= flag::MERGED;
         self.anomalies.unmatched_merge += 1;
     }
 
-    /// Hangs a queued bio on the request of `head`; the request's extent is the caller's business.
+    /// Adds a queued bio to the request of `head`. The caller updates the request's extent.
     fn join(&mut self, head: u32, id: u32, now_ns: u64) {
-        self.unplace_start(id);
+        self.unindex_start(id);
         let bio = &mut self.bios[id];
         bio.entered_ns = now_ns;
         bio.state = State::Member;
@@ -191,22 +191,22 @@ impl<O: Observer> Lifecycle<O> {
         self.bios[head].last_member = self.bios[first].last_member;
     }
 
-    /// The whole request of `other`, which begins where the one of `head` ends, becomes part of it.
+    /// Merges the whole request of `other`, which starts where that of `head` ends, into it.
     pub(super) fn absorb(&mut self, head: u32, other: u32) {
-        self.unplace_start(other);
-        self.unplace_end(other);
-        self.unplace_end(head);
+        self.unindex_start(other);
+        self.unindex_end(other);
+        self.unindex_end(head);
         let sectors = self.bios[other].request_sectors;
         self.bios[other].state = State::Member;
         self.bios[other].head = head;
         self.append_members(head, other);
         let head_bio = &mut self.bios[head];
         head_bio.request_sectors = head_bio.request_sectors.saturating_add(sectors);
-        self.place_end(head);
+        self.index_end(head);
     }
 
-    /// Makes the request at least `sectors` long, from what stands behind it: requests merged without an event (older
-    /// kernels), and bios whose merge was not seen. What is not found is a bio that was never seen.
+    /// Extends the request to at least `sectors` with what follows it: requests merged without an event (older kernels) and
+    /// bios whose merge was not recorded. The rest belongs to bios whose queueing was not recorded.
     pub(super) fn grow(&mut self, device: usize, head: u32, sectors: u32) {
         while self.bios[head].request_sectors < sectors {
             let at = self.bios[head].request_end();
@@ -218,13 +218,13 @@ impl<O: Observer> Lifecycle<O> {
                 u8::from(joinable && sector == at && length > 0 && length <= left)
             };
             let Some(found) = self.find(tag, fits).filter(|found| found.id != head) else {
-                self.unplace_end(head);
+                self.unindex_end(head);
                 self.bios[head].request_sectors = sectors;
-                self.place_end(head);
+                self.index_end(head);
                 return;
             };
             if self.bios[found.id].state == State::Queued {
-                // Its merge time, where it is known, was noted when it was merged into a request unknown then.
+                // Its merge time, if known, was noted when it merged into a request unknown at the time.
                 let entered_ns = self.bios[found.id].entered_ns;
                 self.bios[found.id].flags |= flag::MERGED;
                 self.devices[device].tables.merges += u64::from(entered_ns == UNSEEN);

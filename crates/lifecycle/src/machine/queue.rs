@@ -1,4 +1,4 @@
-//! Bios arrive: queue, split, remap. And leave without an end: ageing.
+//! Bios enter: queue, split, remap. Bios that never complete age out.
 
 use model::block::{Action, BlockEvent};
 
@@ -30,10 +30,10 @@ impl<O: Observer> Lifecycle<O> {
 
     fn enter(&mut self, device: usize, mut bio: Bio, class: u16, now_ns: u64) -> u32 {
         bio.class = class;
-        bio.place = Some(self.watch.queue(class));
+        bio.position = Some(self.overtakes.queue(class));
         self.devices[device].enter(now_ns);
         let id = self.bios.add(bio);
-        self.place_start(id);
+        self.index_start(id);
         let tag = self.bios[id].start_tag;
         if self.given_up[tag as usize % REMEMBERED] == tag {
             self.bios[id].flags |= flag::DOUBTFUL;
@@ -41,8 +41,8 @@ impl<O: Observer> Lifecycle<O> {
         id
     }
 
-    /// Before Linux 4.12 the second piece of a split bio was queued once more. It is the same bio: same extent, same
-    /// thread, and no request yet; and it is the newest there, since its thread does nothing else in between.
+    /// Before Linux 4.12 the second piece of a split bio was queued again. It is the same bio: same extent, same thread, no
+    /// request yet. It is the newest at that range, because its thread does nothing else in between.
     fn is_remainder_again(&self, device: usize, event: &BlockEvent) -> bool {
         if self.devices[device].tables.splits == 0 || event.bytes == 0 {
             return false;
@@ -58,7 +58,7 @@ impl<O: Observer> Lifecycle<O> {
             && self.classes.get(bio.class).who.pid == event.pid
     }
 
-    /// A bio is cut: its first piece keeps the bio, the rest becomes a new one with the same time of queueing.
+    /// Splits a bio: the first piece keeps the bio, the rest becomes a new bio with the same queue time.
     pub(super) fn split(&mut self, device: usize, event: &BlockEvent) {
         self.age();
         self.devices[device].tables.splits += 1;
@@ -77,7 +77,7 @@ impl<O: Observer> Lifecycle<O> {
         }
     }
 
-    /// Cuts the bio at `sector`, which lies within it.
+    /// Splits the bio at `sector`, which lies within it.
     pub(super) fn cut(&mut self, device: usize, id: u32, sector: u64, now_ns: u64) {
         let first = &self.bios[id];
         let sectors = sector.wrapping_sub(first.sector) as u32;
@@ -101,10 +101,10 @@ impl<O: Observer> Lifecycle<O> {
         self.enter(device, rest, class, now_ns);
     }
 
-    /// A bio was sent on: from a partition, of which nothing else is traced, or from a stacked device, where it waits.
+    /// A bio was remapped: from a partition, which has no other events, or from a stacked device, where it waits.
     pub(super) fn remap(&mut self, device: usize, event: &BlockEvent) {
         self.devices[device].remap(event.from_device);
-        let Some(from) = self.devices.iter().position(|known| known.number == event.from_device) else { return };
+        let Some(from) = self.devices.iter().position(|device| device.number == event.from_device) else { return };
         let tag = tag_of(from as u16, class_of(event.kind), event.argument);
         let waits = |this: &Self, bio: &Bio| {
             let fit = bio.state == State::Queued && bio.remapped_ns == UNSEEN && bio.sector == event.argument;
@@ -115,7 +115,7 @@ impl<O: Observer> Lifecycle<O> {
         }
     }
 
-    /// Gives up what is too old, and the oldest where there is no room.
+    /// Gives up bios that are too old, and the oldest when there are too many.
     #[inline]
     pub(super) fn age(&mut self) {
         while self.bios.oldest != NIL {

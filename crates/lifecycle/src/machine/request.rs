@@ -1,4 +1,4 @@
-//! Requests go to the scheduler, to the driver, and back.
+//! Requests go to the scheduler and the driver, and may be requeued.
 
 use model::block::{BlockEvent, Operation};
 
@@ -29,7 +29,7 @@ impl<O: Observer> Lifecycle<O> {
                 self.add_request(device, event)
             }
         };
-        self.unplace_end(id);
+        self.unindex_end(id);
         let bio = &mut self.bios[id];
         let at_driver = bio.state == State::Issued;
         bio.issued_ns = event.time_ns;
@@ -44,7 +44,7 @@ impl<O: Observer> Lifecycle<O> {
             owner.count_issue(event, self.clock.epoch);
         }
         if at_driver {
-            // Its way back was not seen.
+            // Its requeue was not recorded.
             self.anomalies.issued_again += 1;
         } else {
             owner.issued += 1;
@@ -52,7 +52,7 @@ impl<O: Observer> Lifecycle<O> {
         owner.tables.timeline.issue(event.time_ns, owner.issued, first);
     }
 
-    /// The driver's request that a requeue speaks of waits again.
+    /// The request that a requeue refers to leaves the driver and waits again.
     pub(super) fn requeue(&mut self, device: usize, event: &BlockEvent) {
         self.devices[device].tables.requeues += 1;
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);
@@ -72,14 +72,14 @@ impl<O: Observer> Lifecycle<O> {
         bio.issued_ns = UNSEEN;
         bio.requeues = bio.requeues.saturating_add(1);
         bio.state = State::Requeued;
-        self.place_end(found.id);
+        self.index_end(found.id);
         let owner = &mut self.devices[device];
         owner.tables.requeued_ns = owner.tables.requeued_ns.saturating_add(at_driver_ns);
         owner.issued -= 1;
         owner.tables.timeline.issue(event.time_ns, owner.issued, false);
     }
 
-    /// The request that an insert or issue speaks of, grown to its length.
+    /// The request that an insert or issue refers to, extended to its length.
     fn request_of(&mut self, device: usize, event: &BlockEvent) -> Option<u32> {
         let own = is_drivers_own(event);
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);

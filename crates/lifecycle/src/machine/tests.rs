@@ -1,10 +1,10 @@
-//! Events by hand, and events in any order.
+//! Hand-written timelines, and events in any order.
 
 use model::block::{Action, BlockEvent, DeviceNumber, Kind};
 use proptest::prelude::*;
 
-use super::{Certainty, FinishedBio, Lifecycle};
-use crate::{BlockReport, Phase, Settings};
+use super::{FinishedBio, Lifecycle};
+use crate::{BlockReport, Certainty, Phase, Settings};
 
 /// Reads a timeline: `TIME ACTION RWBS SECTOR+LENGTH`, one event each; after `X` and `A` the argument; a device may
 /// stand in front as `MINOR:`.
@@ -94,7 +94,7 @@ fn requests_merged_with_and_without_an_event() {
 }
 
 #[test]
-fn pieces_of_a_split_bio_are_followed_each() {
+fn pieces_of_a_split_bio_are_tracked_separately() {
     check(
         "100 Q R 0+24
          110 X R 0+8 8
@@ -113,7 +113,7 @@ fn pieces_of_a_split_bio_are_followed_each() {
 }
 
 #[test]
-fn the_second_piece_queued_once_more_by_older_kernels_is_the_same_bio() {
+fn the_second_piece_queued_again_by_older_kernels_is_the_same_bio() {
     let report = check(
         "100 Q R 0+16
          110 X R 0+8 8
@@ -161,8 +161,8 @@ fn parts_of_a_request_complete_one_after_the_other() {
 }
 
 #[test]
-fn a_part_that_ends_leaves_no_member_under_a_head_that_is_gone() {
-    // 8+8 heads 16+8 until both join a request that was never seen. Then 8+8 ends first, and 800+8 gets its memory.
+fn a_completed_part_leaves_no_member_under_a_removed_head() {
+    // 8+8 heads 16+8 until both merge into an unrecorded request. Then 8+8 completes first, and 800+8 reuses its memory.
     let report = check(
         "100 Q W 16+8
          110 Q W 8+8
@@ -275,7 +275,7 @@ fn a_read_and_a_write_of_one_sector_do_not_mix() {
 }
 
 #[test]
-fn what_completes_twice_or_from_nowhere_is_told_apart() {
+fn duplicate_and_unmatched_completions_are_distinguished() {
     let report = check(
         "100 Q R 0+8
          110 G R 0+8
@@ -289,7 +289,7 @@ fn what_completes_twice_or_from_nowhere_is_told_apart() {
 }
 
 #[test]
-fn an_hour_that_the_clock_jumps_is_in_no_figure() {
+fn a_clock_jump_of_an_hour_is_excluded_from_all_figures() {
     let hour = 3_600_000_000_000_u64;
     let timeline = format!(
         "100 Q R 0+8
@@ -306,7 +306,7 @@ fn an_hour_that_the_clock_jumps_is_in_no_figure() {
 }
 
 #[test]
-fn what_never_completes_ages_out() {
+fn a_bio_that_never_completes_ages_out() {
     let timeline: String =
         (0..700_u64).map(|second| format!("{} Q R {}+8\n", second * 1_000_000_000, second * 8)).collect();
     let (report, _) = run(&timeline);

@@ -1,25 +1,24 @@
-//! Queue-watch: who passed whom.
+//! Counts, for each slow bio, what overtook it and what it waited behind.
 //!
-//! Bios get places in the order in which they are queued. A bio **overtook** another if it has a later place and
-//! completed earlier. Counting that for each slow bio by walking what happened while it waited would cost the square of
-//! the queue. Here places are grouped in blocks of [`BLOCK`]. A block remembers the class of each of its places and
-//! which have completed, and keeps a tally by class of the completed ones, brought up to date when somebody asks. A
-//! question about one place then costs a scan of its own block and one tally for each later block.
+//! Bios get positions in queue order. A bio **overtook** another if it has a later position and completed earlier.
+//! Walking the events of each wait would cost the square of the queue length. Instead, positions are grouped in blocks of
+//! [`BLOCK`]. A block stores the class of each position and which have completed, and a tally of the completed ones by
+//! class, updated on demand. A query costs a scan of one block and one tally for each later block.
 //!
-//! A block in which nothing is in flight will never be asked from, so it is folded into its predecessor: only blocks
-//! with something in flight exist, and their number is bounded.
+//! A block with nothing in flight is never queried, so it is folded into its predecessor: only blocks with bios in flight
+//! exist, and their number is bounded.
 
-use super::watch_block::{BLOCK, Block, Tally, add_counts};
+use super::overtake_block::{BLOCK, Block, NIL, Tally, add_counts};
 
-/// Place of a bio: block, its use count (a block's memory is used again), and place in the block.
+/// Queue position of a bio: block, generation of the block (its memory is reused), and position in the block.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct QueuePosition {
     block: u32,
     generation: u32,
     within: u16,
 }
 
-/// What was going on around one place.
+/// The bios around one position.
 #[derive(Debug, Default)]
 pub(super) struct Surroundings {
     /// In flight when the bio was queued, by class.
@@ -30,27 +29,25 @@ pub(super) struct Surroundings {
     pub(super) ahead: Tally,
 }
 
-pub(super) const NIL: u32 = u32::MAX;
-
-pub(super) struct Watch {
+pub(super) struct OvertakeIndex {
     blocks: Vec<Block>,
     unused: Vec<u32>,
     oldest: u32,
     current: u32,
     live: usize,
     in_flight: Vec<u32>,
-    /// Sums by class while a question is answered; all zero in between.
+    /// Sums by class during a query; all zero in between.
     scratch: Vec<i64>,
-    /// The same for a block's tally.
+    /// The same for the tally of a block.
     counting: Vec<i64>,
 }
 
-impl Watch {
-    /// With more blocks than this, the oldest one's bios are given up: their question stays unanswered.
+impl OvertakeIndex {
+    /// Maximum number of blocks. Beyond it the oldest is dropped, and queries for its bios have no answer.
     const LIVE_LIMIT: usize = 1024;
 
-    pub(super) fn new() -> Watch {
-        let mut watch = Watch {
+    pub(super) fn new() -> OvertakeIndex {
+        let mut index = OvertakeIndex {
             blocks: Vec::new(),
             unused: Vec::new(),
             oldest: NIL,
@@ -60,13 +57,13 @@ impl Watch {
             scratch: Vec::new(),
             counting: Vec::new(),
         };
-        watch.open_block();
-        watch
+        index.open_block();
+        index
     }
 
     /// A bio of `class` is queued.
     #[inline]
-    pub(super) fn queue(&mut self, class: u16) -> Place {
+    pub(super) fn queue(&mut self, class: u16) -> QueuePosition {
         if self.blocks[self.current as usize].is_full() {
             self.open_block();
         }
@@ -77,26 +74,26 @@ impl Watch {
         }
         self.in_flight[usize::from(class)] += 1;
         let block = &mut self.blocks[self.current as usize];
-        Place { block: self.current, generation: block.generation, within: block.queue(class) }
+        QueuePosition { block: self.current, generation: block.generation, within: block.queue(class) }
     }
 
-    /// The bio at `place` is done, or given up.
+    /// The bio at `position` completed or was given up.
     #[inline]
-    pub(super) fn complete(&mut self, place: Place, class: u16) {
+    pub(super) fn complete(&mut self, position: QueuePosition, class: u16) {
         self.in_flight[usize::from(class)] -= 1;
         self.blocks[self.current as usize].note_completion(class);
-        let block = &mut self.blocks[place.block as usize];
-        if block.generation != place.generation {
+        let block = &mut self.blocks[position.block as usize];
+        if block.generation != position.generation {
             return;
         }
-        block.complete(place.within, class);
-        if block.in_flight == 0 && place.block != self.current {
-            self.fold(place.block);
+        block.complete(position.within, class);
+        if block.in_flight == 0 && position.block != self.current {
+            self.fold(position.block);
         }
     }
 
     fn open_block(&mut self) {
-        if self.live >= Watch::LIVE_LIMIT {
+        if self.live >= OvertakeIndex::LIVE_LIMIT {
             self.remove(self.oldest);
         }
         let number = self.unused.pop().unwrap_or_else(|| {
@@ -120,7 +117,7 @@ impl Watch {
         }
     }
 
-    /// Hands a block's counts to its predecessor. All of its places have completed.
+    /// Adds a block's counts to its predecessor. All of its positions have completed.
     fn fold(&mut self, number: u32) {
         let before = self.blocks[number as usize].before;
         if before != NIL {
@@ -149,18 +146,18 @@ impl Watch {
         self.live -= 1;
     }
 
-    /// What was going on around `place`, whose bio completes now; to be asked before [`Watch::complete`]. `None` if the
-    /// block was given up.
-    pub(super) fn surroundings(&mut self, place: Place, class: u16) -> Option<Surroundings> {
-        if self.blocks[place.block as usize].generation != place.generation {
+    /// The bios around `position`, whose bio completes now. Call before [`OvertakeIndex::complete`]. `None` if the block was
+    /// dropped.
+    pub(super) fn surroundings(&mut self, position: QueuePosition, class: u16) -> Option<Surroundings> {
+        if self.blocks[position.block as usize].generation != position.generation {
             return None;
         }
         let mut found = Surroundings::default();
-        self.blocks[place.block as usize].in_flight_at(place.within, &mut self.scratch);
+        self.blocks[position.block as usize].in_flight_at(position.within, &mut self.scratch);
         found.in_flight = drain(&mut self.scratch);
 
-        let own = &self.blocks[place.block as usize];
-        own.completed_after(place.within, &mut self.scratch);
+        let own = &self.blocks[position.block as usize];
+        own.completed_after(position.within, &mut self.scratch);
         add(&mut self.scratch, &own.folded);
         let mut number = own.after;
         while number != NIL {
@@ -171,20 +168,20 @@ impl Watch {
             number = block.after;
         }
         found.overtook = drain(&mut self.scratch);
-        found.ahead = self.ahead_of(place, class, &found.in_flight);
+        found.ahead = self.ahead_of(position, class, &found.in_flight);
         Some(found)
     }
 
-    /// Of those in flight at queueing, the ones that are done by now: all but those still in flight, which are all in
-    /// flight now without the bio itself and without those queued later and still in flight.
-    fn ahead_of(&mut self, place: Place, class: u16, at_queueing: &Tally) -> Tally {
+    /// Of the bios in flight at queue time, those completed by now: all except those still in flight, which are all bios in
+    /// flight now without this bio and without those queued later.
+    fn ahead_of(&mut self, position: QueuePosition, class: u16, at_queueing: &Tally) -> Tally {
         add(&mut self.scratch, at_queueing);
         for (sum, &count) in self.scratch.iter_mut().zip(&self.in_flight) {
             *sum -= i64::from(count);
         }
         self.scratch[usize::from(class)] += 1;
-        self.blocks[place.block as usize].in_flight_after(place.within, &mut self.scratch);
-        let mut number = self.blocks[place.block as usize].after;
+        self.blocks[position.block as usize].in_flight_after(position.within, &mut self.scratch);
+        let mut number = self.blocks[position.block as usize].after;
         while number != NIL {
             let block = &self.blocks[number as usize];
             block.in_flight_by_class(&mut self.scratch);
@@ -200,7 +197,7 @@ fn add(scratch: &mut [i64], tally: &[(u16, u32)]) {
     }
 }
 
-/// Takes the sums out; classes without count are left out.
+/// Takes the sums, without classes that have none.
 fn drain(scratch: &mut [i64]) -> Tally {
     let mut tally = Tally::new();
     for (class, sum) in scratch.iter_mut().enumerate().filter(|(_, sum)| **sum != 0) {
@@ -215,5 +212,4 @@ fn drain(scratch: &mut [i64]) -> Tally {
 const _: () = assert!(BLOCK <= u16::MAX as usize);
 
 #[cfg(test)]
-#[path = "watch/tests.rs"]
 mod tests;

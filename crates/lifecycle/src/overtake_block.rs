@@ -1,15 +1,16 @@
-//! One block of queue places; see [`super::watch`].
+//! One block of queue positions; see [`super::overtake_index`].
 
-use super::watch::NIL;
+/// No block.
+pub(super) const NIL: u32 = u32::MAX;
 
-/// Places in a block.
+/// Positions in a block.
 pub(super) const BLOCK: usize = 1024;
 
 /// Counts by class, ascending, none of them 0.
 pub(super) type Tally = Vec<(u16, u32)>;
 
 pub(super) struct Block {
-    /// How often the memory was used before: tells old places from new ones.
+    /// Number of earlier uses of the memory: distinguishes old positions from new ones.
     pub(super) generation: u32,
     /// Neighbours in queue order.
     pub(super) before: u32,
@@ -17,15 +18,15 @@ pub(super) struct Block {
     pub(super) in_flight: u32,
     /// In flight when the block was opened.
     pub(super) at_start: Tally,
-    /// Completed places, as far as counted; [`Block::update_tally`] adds the rest.
+    /// Completed positions, as counted so far; [`Block::update_tally`] adds the rest.
     pub(super) tally: Tally,
-    /// Completed places of the blocks that stood between this one and the next.
+    /// Completed positions of folded blocks between this one and the next.
     pub(super) folded: Tally,
     classes: Vec<u16>,
     done: [u64; BLOCK / 64],
-    /// Classes of the places completed since the tally was brought up to date.
+    /// Classes of the positions completed since the last tally update.
     uncounted: Vec<u16>,
-    /// What completed while this was the current block: how many places were taken by then, and the class.
+    /// Completions while this was the current block: positions used by then, and the class.
     completions: Vec<(u16, u16)>,
 }
 
@@ -65,7 +66,7 @@ impl Block {
         self.in_flight -= 1;
     }
 
-    /// Something completed, in this block or an older one, while this is the current block.
+    /// A bio of this or an older block completed while this is the current block.
     pub(super) fn note_completion(&mut self, class: u16) {
         self.completions.push((self.classes.len() as u16, class));
     }
@@ -83,7 +84,7 @@ impl Block {
         self.completions.clear();
     }
 
-    /// Counts what completed since the last time. `scratch` is all zero, before and after.
+    /// Counts completions since the last update. `scratch` is all zero before and after.
     pub(super) fn update_tally(&mut self, scratch: &mut [i64]) {
         if self.uncounted.is_empty() {
             return;
@@ -108,7 +109,7 @@ impl Block {
         self.done[within / 64] >> (within % 64) & 1 == 1
     }
 
-    /// Adds what was in flight when the bio at `within` was queued.
+    /// Adds the bios in flight when the bio at `within` was queued.
     pub(super) fn in_flight_at(&self, within: u16, sums: &mut [i64]) {
         for &(class, count) in &self.at_start {
             sums[usize::from(class)] += i64::from(count);
@@ -121,21 +122,21 @@ impl Block {
         }
     }
 
-    /// Adds the completed places after `within`.
+    /// Adds the completed positions after `within`.
     pub(super) fn completed_after(&self, within: u16, sums: &mut [i64]) {
-        for place in usize::from(within) + 1..self.classes.len() {
-            sums[usize::from(self.classes[place])] += i64::from(self.is_done(place));
+        for position in usize::from(within) + 1..self.classes.len() {
+            sums[usize::from(self.classes[position])] += i64::from(self.is_done(position));
         }
     }
 
-    /// Adds the places after `within` that are in flight.
+    /// Adds the positions after `within` that are in flight.
     pub(super) fn in_flight_after(&self, within: u16, sums: &mut [i64]) {
-        for place in usize::from(within) + 1..self.classes.len() {
-            sums[usize::from(self.classes[place])] += i64::from(!self.is_done(place));
+        for position in usize::from(within) + 1..self.classes.len() {
+            sums[usize::from(self.classes[position])] += i64::from(!self.is_done(position));
         }
     }
 
-    /// Adds the places that are in flight; few blocks have many.
+    /// Adds the positions in flight; few blocks have many.
     pub(super) fn in_flight_by_class(&self, sums: &mut [i64]) {
         let taken = self.classes.len();
         for (word, &done) in self.done.iter().enumerate() {

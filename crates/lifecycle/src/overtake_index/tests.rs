@@ -1,12 +1,12 @@
-//! Queue-watch beside a model that walks everything.
+//! The overtake index compared with a full walk.
 
 use proptest::prelude::*;
 
-use super::{Place, Tally, Watch};
+use super::{OvertakeIndex, QueuePosition, Tally};
 
 #[derive(Clone)]
 struct Waiting {
-    place: Place,
+    position: QueuePosition,
     class: u16,
     order: usize,
     in_flight: Vec<u16>,
@@ -23,26 +23,26 @@ fn tally(classes: impl IntoIterator<Item = u16>) -> Tally {
 
 /// Queues and completes by the script, and compares each answer with the walk.
 fn check(script: &[(bool, u16, usize)]) {
-    let mut watch = Watch::new();
+    let mut index = OvertakeIndex::new();
     let mut waiting: Vec<Waiting> = Vec::new();
     let mut completed: Vec<(usize, u16)> = Vec::new();
     let mut order = 0;
     for &(queue, class, which) in script {
         if queue || waiting.is_empty() {
-            let place = watch.queue(class);
+            let position = index.queue(class);
             let in_flight = waiting.iter().map(|other| other.class).collect();
             let at_queueing = waiting.iter().map(|other| other.order).collect();
-            waiting.push(Waiting { place, class, order, in_flight, at_queueing });
+            waiting.push(Waiting { position, class, order, in_flight, at_queueing });
             order += 1;
         } else {
             let bio = waiting.swap_remove(which % waiting.len());
-            let found = watch.surroundings(bio.place, bio.class).expect("few blocks");
+            let found = index.surroundings(bio.position, bio.class).expect("few blocks");
             assert_eq!(found.in_flight, tally(bio.in_flight));
-            let later = completed.iter().filter(|(place, _)| *place > bio.order);
+            let later = completed.iter().filter(|(position, _)| *position > bio.order);
             assert_eq!(found.overtook, tally(later.map(|&(_, class)| class)));
-            let ahead = completed.iter().filter(|(place, _)| bio.at_queueing.contains(place));
+            let ahead = completed.iter().filter(|(position, _)| bio.at_queueing.contains(position));
             assert_eq!(found.ahead, tally(ahead.map(|&(_, class)| class)));
-            watch.complete(bio.place, bio.class);
+            index.complete(bio.position, bio.class);
             completed.push((bio.order, bio.class));
         }
     }
@@ -72,19 +72,19 @@ fn one_bio_waits_while_many_blocks_pass() {
 }
 
 #[test]
-fn blocks_do_not_pile_up_and_a_place_given_up_has_no_answer() {
-    let mut watch = Watch::new();
+fn blocks_are_bounded_and_a_dropped_position_has_no_answer() {
+    let mut index = OvertakeIndex::new();
     let mut stuck = Vec::new();
     // One bio of each block never completes.
     for number in 0..3_000_000_u32 {
-        let place = watch.queue(0);
+        let position = index.queue(0);
         if number % 1024 == 0 {
-            stuck.push(place);
+            stuck.push(position);
         } else {
-            watch.complete(place, 0);
+            index.complete(position, 0);
         }
     }
-    assert!(watch.live <= Watch::LIVE_LIMIT);
-    assert!(watch.surroundings(stuck[0], 0).is_none());
-    assert!(watch.surroundings(*stuck.last().unwrap(), 0).is_some());
+    assert!(index.live <= OvertakeIndex::LIVE_LIMIT);
+    assert!(index.surroundings(stuck[0], 0).is_none());
+    assert!(index.surroundings(*stuck.last().unwrap(), 0).is_some());
 }
