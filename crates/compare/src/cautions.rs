@@ -1,4 +1,4 @@
-//! What makes a comparison less sure than it looks, and what to do about it.
+//! Cautions: what weakens a comparison, and the remedy.
 
 use model::simulation::Origin;
 
@@ -9,7 +9,7 @@ use statistics::Steadiness;
 /// Names shown of a list.
 const NAMED: usize = 3;
 
-/// One sentence each, the weightiest first.
+/// One sentence each, the most important first.
 pub(super) fn cautions(a: &Group, b: &Group) -> Vec<String> {
     let mut found = Vec::new();
     found.extend(simulated(a, b));
@@ -25,17 +25,17 @@ pub(super) fn cautions(a: &Group, b: &Group) -> Vec<String> {
     found
 }
 
-/// What a model says of a kernel is no measurement of one.
+/// A simulation is not a measurement of a kernel.
 fn simulated(a: &Group, b: &Group) -> Vec<String> {
     let mut found = Vec::new();
     let count = |group: &Group| group.runs.iter().filter(|run| run.simulated.is_some()).count();
     let (of_a, of_b, all) = (count(a), count(b), a.runs.len() + b.runs.len());
     if of_a + of_b == all && all > 0 {
-        found.push("SIMULATED: all runs were made by models; nothing here was measured on a machine".to_owned());
+        found.push("SIMULATED: all runs are simulations; nothing here was measured on a machine".to_owned());
     } else if of_a + of_b > 0 {
         found.push(format!(
-            "SIMULATED runs are compared with runs of a machine ({of_a} of {} in A are simulated, {of_b} of {} in B): a \
-             model leaves out most of what takes time, so only directions can be compared, and no size",
+            "SIMULATED runs are compared with runs on a machine ({of_a} of {} in A are simulated, {of_b} of {} in B): a \
+             model omits most of what takes time, so compare only directions, not sizes",
             a.runs.len(),
             b.runs.len()
         ));
@@ -46,7 +46,7 @@ fn simulated(a: &Group, b: &Group) -> Vec<String> {
         seeds.sort_unstable();
         if seeds.windows(2).any(|pair| pair[0] == pair[1] && pair[0].2.is_some()) {
             found.push(format!(
-                "{}: simulated runs of one seed are one and the same run and no repetitions; give each another --seed",
+                "{}: simulated runs with the same seed are identical, not repetitions; use a different --seed for each",
                 group.name
             ));
         }
@@ -61,12 +61,12 @@ fn key(origin: &Origin) -> (&str, &str, Option<u64>) {
 fn too_few(a: &Group, b: &Group) -> Option<String> {
     let fewest = a.runs.len().min(b.runs.len());
     (fewest < FEWEST_RUNS).then(|| {
-        format!("with {fewest} runs on a side nothing can be said; make at least {FEWEST_RUNS}, better 10, on each")
+        format!("with {fewest} runs on a side there is no verdict; run at least {FEWEST_RUNS}, better 10, per side")
     })
 }
 
-/// Whatever changes with time (a disk that fills up, a neighbour that comes) looks like a difference of the sides, unless
-/// their runs alternate.
+/// Unless the runs alternate, changes over time (a disk filling up, another load starting) look like a difference between
+/// the sides.
 fn not_interleaved(a: &[RunFigures], b: &[RunFigures]) -> Option<String> {
     let started = |runs: &[RunFigures]| runs.iter().map(|run| run.started_wall_ns).collect::<Option<Vec<u64>>>();
     let (a, b) = (started(a)?, started(b)?);
@@ -76,8 +76,8 @@ fn not_interleaved(a: &[RunFigures], b: &[RunFigures]) -> Option<String> {
     apart.then(|| {
         let first = if a_last < b_first { "A" } else { "B" };
         format!(
-            "all runs of {first} were made before the others: what changed with time meanwhile looks like a difference of \
-             the sides; alternate them (A B B A ...)"
+            "all runs of {first} precede the others: changes over time look like a difference between the sides; alternate \
+             them (A B B A ...)"
         )
     })
 }
@@ -94,8 +94,8 @@ fn unsteady(runs: &[&RunFigures]) -> Option<String> {
     let most = with_trend.iter().map(|(_, change)| *change).fold(f64::NEG_INFINITY, f64::max);
     (!with_trend.is_empty()).then(|| {
         format!(
-            "{} of {} runs were not steady: their rate of work changed by {} from begin to end ({}); give them a longer \
-             warm-up, or files and memory that do not fill up meanwhile",
+            "{} of {} runs were not steady: their rate of work changed by {} from start to end ({}); use a longer warm-up, \
+             or files and memory that do not fill up during the run",
             with_trend.len(),
             runs.len(),
             if least == most { percent(least) } else { format!("{} to {}", percent(least), percent(most)) },
@@ -113,21 +113,21 @@ fn too_short(runs: &[&RunFigures]) -> Option<String> {
     let count = runs.iter().filter(short).count();
     (count > 0).then(|| {
         format!(
-            "whether {count} of {} runs were steady cannot be seen in so few intervals; make the runs longer or the report \
-             intervals shorter",
+            "{count} of {} runs have too few intervals to check for a steady state; use longer runs or shorter report \
+             intervals",
             runs.len()
         )
     })
 }
 
-/// The runs' own cautions; what several runs say is said once.
+/// Cautions of the runs; a caution of several runs appears once.
 fn of_runs(runs: &[&RunFigures]) -> Vec<String> {
-    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut merged: Vec<(&str, Vec<&str>)> = Vec::new();
     for run in runs {
         for caution in &run.cautions {
-            match said.iter_mut().find(|(text, _)| *text == caution.as_str()) {
+            match merged.iter_mut().find(|(text, _)| *text == caution.as_str()) {
                 Some((_, names)) => names.push(&run.name),
-                None => said.push((caution, vec![&run.name])),
+                None => merged.push((caution, vec![&run.name])),
             }
         }
     }
@@ -135,7 +135,7 @@ fn of_runs(runs: &[&RunFigures]) -> Vec<String> {
         let who = if names.len() == runs.len() { "all runs".to_owned() } else { named(names.into_iter()) };
         format!("{who}: {text}")
     };
-    said.into_iter().map(sentence).collect()
+    merged.into_iter().map(sentence).collect()
 }
 
 fn named<'a>(names: impl Iterator<Item = &'a str>) -> String {

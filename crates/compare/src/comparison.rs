@@ -1,4 +1,4 @@
-//! Two sets of runs, or many against one: figures in, verdicts out.
+//! Compares two groups of runs, or many with a baseline: figures in, verdicts out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,10 @@ use statistics::q_values;
 use statistics::{Count, RateRatio};
 use statistics::{LogRatios, Ratio};
 
-/// A difference that does not matter, unless another is asked for or measured.
+/// The default margin: smaller differences do not matter.
 pub const MARGIN: f64 = 0.05;
 
-/// Noise beyond so many times the margin is no margin but a lack of runs: nothing is the same for being lost in it.
+/// Upper limit of the measured noise floor, in margins. More noise means too few runs, not a wider equivalence.
 const NOISIEST: f64 = 2.0;
 
 /// How to compare.
@@ -22,7 +22,7 @@ const NOISIEST: f64 = 2.0;
 pub struct Options<'a> {
     /// Differences up to this share do not matter: 0.05.
     pub margin: f64,
-    /// More runs of the baseline: their differences to it are noise, and no difference that is as small matters.
+    /// Extra baseline runs (A/A) that set the noise floor.
     pub again: Option<&'a Group>,
 }
 
@@ -32,7 +32,7 @@ impl Default for Options<'_> {
     }
 }
 
-/// What is found of one side against the baseline.
+/// One side compared with the baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// Name and number of runs of the baseline, A.
@@ -41,13 +41,13 @@ pub struct Comparison {
     pub b: (String, usize),
     /// Conditions that differ, the intended ones first.
     pub differences: Vec<Difference>,
-    /// What makes it less sure, a sentence each.
+    /// Cautions, one sentence each.
     pub cautions: Vec<String>,
-    /// Metrics that a person cares for, the most important first.
+    /// Metrics of interest, the most important first.
     pub metrics: Vec<Compared>,
     /// Stalls by cause.
     pub stalls: Vec<ComparedStalls>,
-    /// The kernel's counters per unit of work, those that differ most first.
+    /// Kernel counters per unit of work, the largest differences first.
     pub counters: Vec<Compared>,
 }
 
@@ -58,23 +58,23 @@ pub struct Compared {
     pub name: String,
     /// Its unit.
     pub unit: String,
-    /// Which way it is good.
+    /// Which direction is better.
     pub better: Better,
-    /// The runs' values of A; runs without one left out.
+    /// Values of the runs of A; runs without a value are omitted.
     pub a: Vec<f64>,
     /// The runs' values of B.
     pub b: Vec<f64>,
     /// B to A.
     pub ratio: Ratio,
-    /// A difference up to this share counts as none.
+    /// Differences up to this share do not matter.
     pub margin: f64,
     /// Exact, two-sided.
     pub p: f64,
     /// Corrected for the number of metrics.
     pub q: f64,
-    /// What may be said.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Runs that each side lacks for a verdict; `None` where there is one, or it cannot be known.
+    /// Additional runs per side for a verdict; `None` where there is a verdict, or the number is unknown.
     pub need_runs: Option<u64>,
     typical: (f64, f64),
     findings: Findings,
@@ -87,7 +87,7 @@ impl PartialEq for Findings {
 }
 
 impl Compared {
-    /// The typical value of A: the median of its runs; of happenings all of them by all of the time, as in the ratio.
+    /// The typical value of A: the median of its runs; for events the total count over the total time, as in the ratio.
     pub fn typical_a(&self) -> f64 {
         self.typical.0
     }
@@ -97,12 +97,12 @@ impl Compared {
         self.typical.1
     }
 
-    /// By what it is sorted among its like: verdicts first, and what differs by its size. What does not keeps its place.
+    /// Sort key: by verdict, then decided differences by size. Others keep their order.
     fn importance(&self) -> (Verdict, f64) {
         if !self.verdict.is_decided() {
             return (self.verdict, 0.0);
         }
-        // Rounded, so that rates that are one and the same but for the last digit keep their order.
+        // Rounded: rates that differ only in the last digit keep their order.
         let size = (self.ratio.ratio.ln().abs() * 1e6).round();
         (self.verdict, if size.is_nan() { 0.0 } else { -size })
     }
@@ -111,20 +111,20 @@ impl Compared {
 /// Stalls of one cause on both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedStalls {
-    /// Which cause.
+    /// The cause.
     pub cause: &'static str,
-    /// How many operations it stalled more than anything else did; per second. `None` where there was none.
+    /// Operations with this main cause, per second. `None` where there was none.
     pub count: Option<Compared>,
-    /// How many that are in a run, on average, of A and of B.
+    /// Mean number of these in a run of A and of B.
     pub per_run: (f64, f64),
     /// Time lost to it per second.
     pub time: Compared,
-    /// Time lost to it in a run, ns, on average, of A and of B.
+    /// Mean time lost to it in a run of A and of B, ns.
     pub time_per_run_ns: (f64, f64),
 }
 
 impl ComparedStalls {
-    /// What may be said: of how many there are, or of the time where it never took the largest part.
+    /// The verdict on the count, or on the time where it never was the main cause.
     pub fn verdict(&self) -> Verdict {
         self.count.as_ref().unwrap_or(&self.time).verdict
     }
@@ -134,22 +134,22 @@ impl ComparedStalls {
     }
 }
 
-/// Compares each of the others with the baseline. The correction for many metrics is one over all of them together.
+/// Compares each of the others with the baseline. One correction for multiple tests covers all of them.
 pub fn compare(baseline: &Group, others: &[&Group], options: Options<'_>) -> Vec<Comparison> {
     let mut tests = RankTests::default();
     let margins = Margins::of(baseline, options, &mut tests);
     let mut found: Vec<Comparison> =
         others.iter().map(|other| uncorrected(baseline, other, &margins, &mut tests)).collect();
-    correct(found.iter_mut().flat_map(|one| {
-        let stalls = one.stalls.iter_mut().flat_map(|stalls| stalls.count.iter_mut().chain([&mut stalls.time]));
-        one.metrics.iter_mut().chain(stalls)
+    correct(found.iter_mut().flat_map(|comparison| {
+        let stalls = comparison.stalls.iter_mut().flat_map(|stalls| stalls.count.iter_mut().chain([&mut stalls.time]));
+        comparison.metrics.iter_mut().chain(stalls)
     }));
-    // Counters are a family of their own: hundreds of them would drown the few metrics that matter.
-    correct(found.iter_mut().flat_map(|one| one.counters.iter_mut()));
-    for one in &mut found {
-        one.metrics.sort_by(|x, y| order(x.importance(), y.importance()));
-        one.counters.sort_by(|x, y| order(x.importance(), y.importance()));
-        one.stalls.sort_by(|x, y| order(x.importance(), y.importance()));
+    // Counters are a separate family: hundreds of them would mask the few metrics that matter.
+    correct(found.iter_mut().flat_map(|comparison| comparison.counters.iter_mut()));
+    for comparison in &mut found {
+        comparison.metrics.sort_by(|x, y| order(x.importance(), y.importance()));
+        comparison.counters.sort_by(|x, y| order(x.importance(), y.importance()));
+        comparison.stalls.sort_by(|x, y| order(x.importance(), y.importance()));
     }
     found
 }
@@ -170,14 +170,14 @@ fn uncorrected(a: &Group, b: &Group, margins: &Margins, tests: &mut RankTests) -
     }
 }
 
-/// What is no difference, by metric.
+/// Margins by metric.
 struct Margins {
     general: f64,
     measured: BTreeMap<String, f64>,
 }
 
 impl Margins {
-    /// The noise floor of a metric is the larger end of the interval of A against A, within reason.
+    /// The noise floor of a metric is the larger end of the A/A interval, up to [`NOISIEST`].
     fn of(baseline: &Group, options: Options<'_>, tests: &mut RankTests) -> Margins {
         let mut margins = Margins { general: options.margin, measured: BTreeMap::new() };
         let Some(again) = options.again.filter(|again| again.runs.len() >= FEWEST_RUNS) else { return margins };
@@ -196,7 +196,7 @@ impl Margins {
     }
 }
 
-/// Every metric that some run of both sides has, in the order of their first appearance.
+/// Every metric that runs of both sides have, in order of first appearance.
 fn all_compared(
     a: &[RunFigures],
     b: &[RunFigures],
@@ -205,50 +205,38 @@ fn all_compared(
     tests: &mut RankTests,
 ) -> Vec<Compared> {
     let mut seen = BTreeSet::new();
-    let mut compared = Vec::new();
+    let mut all = Vec::new();
     for figure in a.iter().flat_map(&figures) {
         if seen.insert(figure.name.as_str()) {
             let amounts = |runs: &[RunFigures]| -> Vec<Amount> {
-                let of_run = |run| figures(run).iter().find(|one: &&Figure| one.name == figure.name);
+                let of_run = |run| figures(run).iter().find(|other: &&Figure| other.name == figure.name);
                 runs.iter().filter_map(of_run).map(|figure| figure.amount).collect()
             };
-            compared.extend(one(figure, &amounts(a), &amounts(b), margins, tests));
+            all.extend(compared(figure, &amounts(a), &amounts(b), margins, tests));
         }
     }
-    compared
+    all
 }
 
 /// `None` where a side has no value, or all values on both are zero.
-fn one(what: &Figure, a: &[Amount], b: &[Amount], margins: &Margins, tests: &mut RankTests) -> Option<Compared> {
+fn compared(what: &Figure, a: &[Amount], b: &[Amount], margins: &Margins, tests: &mut RankTests) -> Option<Compared> {
     let values = |amounts: &[Amount]| amounts.iter().filter_map(|amount| amount.value()).collect::<Vec<f64>>();
     let (a_values, b_values) = (values(a), values(b));
     let p = tests.p(&a_values, &b_values)?;
     if a_values.iter().chain(&b_values).all(|&value| value == 0.0) {
         return None;
     }
-    let (ratio, narrow, variance, log_ratio, typical) = match (counts(a), counts(b)) {
-        (Some(a), Some(b)) => {
-            let rates = RateRatio::of(&a, &b)?;
-            let variance = Some(rates.variance_of_one_run);
-            let ratio = agreeing(rates.ratio(CONFIDENCE), p);
-            let typical = (rate(&a), rate(&b));
-            (ratio, rates.ratio(EQUIVALENCE_CONFIDENCE), variance, rates.log_ratio, typical)
-        }
-        _ => {
-            let ratios = LogRatios::of(&a_values, &b_values)?;
-            let ratio = ratios.ratio(CONFIDENCE, tests);
-            let narrow = ratios.ratio(EQUIVALENCE_CONFIDENCE, tests);
-            let typical = (median(&a_values), median(&b_values));
-            (ratio, narrow, log_variance(&a_values, &b_values), ratio.ratio.ln(), typical)
-        }
+    let estimate = match (counts(a), counts(b)) {
+        (Some(a), Some(b)) => Estimate::of_counts(&a, &b, p)?,
+        _ => Estimate::of_levels(&a_values, &b_values, tests)?,
     };
     let findings = Findings {
         better: what.better,
         runs: a_values.len().min(b_values.len()),
-        ratio,
-        narrow: narrow.interval,
-        log_ratio,
-        variance,
+        ratio: estimate.ratio,
+        narrow: estimate.narrow.interval,
+        log_ratio: estimate.log_ratio,
+        variance: estimate.variance,
         margin: margins.margin(&what.name),
     };
     Some(Compared {
@@ -257,29 +245,64 @@ fn one(what: &Figure, a: &[Amount], b: &[Amount], margins: &Margins, tests: &mut
         better: what.better,
         a: a_values,
         b: b_values,
-        ratio,
+        ratio: findings.ratio,
         margin: findings.margin,
         p,
         q: p,
         verdict: Verdict::NotEnoughData,
         need_runs: None,
-        typical,
+        typical: estimate.typical,
         findings,
     })
+}
+
+/// The estimated ratio of a metric.
+struct Estimate {
+    ratio: Ratio,
+    narrow: Ratio,
+    variance: Option<f64>,
+    log_ratio: f64,
+    typical: (f64, f64),
+}
+
+impl Estimate {
+    fn of_counts(a: &[Count], b: &[Count], p: f64) -> Option<Estimate> {
+        let rates = RateRatio::of(a, b)?;
+        Some(Estimate {
+            ratio: agreeing(rates.ratio(CONFIDENCE), p),
+            narrow: rates.ratio(EQUIVALENCE_CONFIDENCE),
+            variance: Some(rates.variance_of_one_run),
+            log_ratio: rates.log_ratio,
+            typical: (rate(a), rate(b)),
+        })
+    }
+
+    fn of_levels(a: &[f64], b: &[f64], tests: &mut RankTests) -> Option<Estimate> {
+        let ratios = LogRatios::of(a, b)?;
+        let ratio = ratios.ratio(CONFIDENCE, tests);
+        Some(Estimate {
+            ratio,
+            narrow: ratios.ratio(EQUIVALENCE_CONFIDENCE, tests),
+            variance: log_variance(a, b),
+            log_ratio: ratio.ratio.ln(),
+            typical: (median(a), median(b)),
+        })
+    }
 }
 
 fn rate(counts: &[Count]) -> f64 {
     counts.iter().map(|count| count.events).sum::<f64>() / counts.iter().map(|count| count.over).sum::<f64>()
 }
 
-/// The interval of a rate ratio leans on a model, the test on none: where the test sees no difference, 1 is in the interval.
+/// The interval of a rate ratio assumes a model, the test does not: where the test finds no difference, the interval is
+/// extended to contain 1.
 fn agreeing(ratio: Ratio, p: f64) -> Ratio {
     let interval =
         ratio.interval.map(|(low, high)| if p > SIGNIFICANCE { (low.min(1.0), high.max(1.0)) } else { (low, high) });
     Ratio { interval, ..ratio }
 }
 
-/// The happenings, where all values are such.
+/// The counts, if all amounts are counts.
 fn counts(amounts: &[Amount]) -> Option<Vec<Count>> {
     let count = |amount: &Amount| match *amount {
         Amount::Count { events, over } if over > 0.0 => Some(Count { events, over }),
@@ -288,11 +311,11 @@ fn counts(amounts: &[Amount]) -> Option<Vec<Count>> {
     amounts.iter().map(count).collect()
 }
 
-/// Runs that were not traced know nothing of causes and do not count.
+/// Stalls by cause. Runs without a trace do not count.
 fn stalls(a: &[RunFigures], b: &[RunFigures], margins: &Margins, tests: &mut RankTests) -> Vec<ComparedStalls> {
     let all = a.iter().chain(b).filter_map(|run| run.stalls.as_ref()).flatten();
     let causes: BTreeSet<&'static str> = all.map(|stall| stall.cause).collect();
-    let compared = |cause: &'static str| {
+    let of_cause = |cause: &'static str| {
         let of = |runs: &[RunFigures]| -> Vec<(f64, f64, f64)> {
             let known = |run: &RunFigures| {
                 let stall = run.stalls.as_ref()?.iter().find(|stall| stall.cause == cause);
@@ -319,16 +342,16 @@ fn stalls(a: &[RunFigures], b: &[RunFigures], margins: &Margins, tests: &mut Ran
         };
         Some(ComparedStalls {
             cause,
-            count: one(&figure(format!("stalls.{cause}"), "/s"), &count(&a), &count(&b), margins, tests),
-            per_run: (mean(&a, |one| one.0), mean(&b, |one| one.0)),
-            time_per_run_ns: (mean(&a, |one| one.1), mean(&b, |one| one.1)),
-            time: one(&figure(format!("stall_time.{cause}"), "ns/s"), &time(&a), &time(&b), margins, tests)?,
+            count: compared(&figure(format!("stalls.{cause}"), "/s"), &count(&a), &count(&b), margins, tests),
+            per_run: (mean(&a, |run| run.0), mean(&b, |run| run.0)),
+            time_per_run_ns: (mean(&a, |run| run.1), mean(&b, |run| run.1)),
+            time: compared(&figure(format!("stall_time.{cause}"), "ns/s"), &time(&a), &time(&b), margins, tests)?,
         })
     };
-    causes.into_iter().filter_map(compared).collect()
+    causes.into_iter().filter_map(of_cause).collect()
 }
 
-/// Corrects for the number of tests, and gives the verdicts. A metric without enough runs was not tested.
+/// Corrects for the number of tests and sets the verdicts. Metrics with too few runs are not tested.
 fn correct<'a>(family: impl Iterator<Item = &'a mut Compared>) {
     let mut family: Vec<&mut Compared> = family.collect();
     let tested = |metric: &&&mut Compared| metric.findings.runs >= FEWEST_RUNS;

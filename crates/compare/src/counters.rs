@@ -1,4 +1,4 @@
-//! The kernel's counters per unit of work: what each round of work cost in pages scanned, requests, waits for the log.
+//! Kernel counters per unit of work: pages scanned, requests and log waits per round of work.
 
 use model::metric::{MetricDescriptor, Semantics, Unit};
 use model::run::RunDescription;
@@ -7,7 +7,7 @@ use super::facts::mount_of;
 use super::figures::{Amount, Better, Figure};
 use explain::series::{Series, SeriesSet};
 
-/// Counters that say something of memory, disks, file systems and waiting, by the begin of their names.
+/// Prefixes of counters of memory, disks, file systems and waiting.
 const WANTED: [&str; 22] = [
     "vmstat.allocstall",
     "vmstat.pgscan",
@@ -39,7 +39,7 @@ pub fn wanted_counter(descriptor: &MetricDescriptor) -> bool {
     descriptor.semantics == Semantics::Counter && WANTED.iter().any(|prefix| descriptor.name.starts_with(prefix))
 }
 
-/// Growth in a time on the monotonic clock, divided by the work done in it.
+/// Growth within a time on the monotonic clock, divided by the work done in it.
 pub(super) fn per_work(
     series: &SeriesSet,
     run: &RunDescription,
@@ -51,20 +51,8 @@ pub(super) fn per_work(
     if last <= first || work <= 0.0 {
         return Vec::new();
     }
-    let disks = disks_under_test(run);
-    let mut named: Vec<(&str, Vec<&Series>)> = Vec::new();
-    for counter in series.prefixed("").filter(|counter| wanted_counter(&counter.descriptor)) {
-        let (name, instance) = (counter.descriptor.name.as_str(), counter.descriptor.instance.as_str());
-        if name.starts_with(OF_DISKS) && !disks.contains(&instance) {
-            continue;
-        }
-        match named.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, counters)) => counters.push(counter),
-            None => named.push((name, vec![counter])),
-        }
-    }
     let figure = |(name, counters): (&str, Vec<&Series>)| {
-        // Where the kernel has a total, its parts must not be added to it.
+        // If the kernel has a total, ignore its parts.
         let whole = counters.iter().find(|counter| counter.descriptor.instance.is_empty());
         let grown = match whole {
             Some(whole) => whole.growth(first, last)?,
@@ -81,11 +69,27 @@ pub(super) fn per_work(
             amount: Amount::Level(grown as f64 / work),
         })
     };
-    named.into_iter().filter_map(figure).collect()
+    by_name(series, &disks_under_test(run)).into_iter().filter_map(figure).collect()
 }
 
-/// Identities of the disks below the load's directories; where there is no load of ours, of all that are no loop devices,
-/// because a loop device and the disk below it move the same bytes.
+/// Counters of all disks under test, by name.
+fn by_name<'a>(series: &'a SeriesSet, disks: &[&str]) -> Vec<(&'a str, Vec<&'a Series>)> {
+    let mut named: Vec<(&str, Vec<&Series>)> = Vec::new();
+    for counter in series.prefixed("").filter(|counter| wanted_counter(&counter.descriptor)) {
+        let (name, instance) = (counter.descriptor.name.as_str(), counter.descriptor.instance.as_str());
+        if name.starts_with(OF_DISKS) && !disks.contains(&instance) {
+            continue;
+        }
+        match named.iter_mut().find(|(counted, _)| *counted == name) {
+            Some((_, counters)) => counters.push(counter),
+            None => named.push((name, vec![counter])),
+        }
+    }
+    named
+}
+
+/// Identities of the disks below the load's directories; without a load, of all disks except loop devices, because a loop
+/// device and the disk below it move the same bytes.
 fn disks_under_test(run: &RunDescription) -> Vec<&str> {
     let below = |directory: &String| mount_of(&run.mounts, directory).map(|mount| mount.device.as_str());
     let numbers: Option<Vec<&str>> =

@@ -1,34 +1,34 @@
-//! Conditions in which the sides differ, or in which the runs of one side do.
+//! Conditions that differ between the sides, or between the runs of one side.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::run::Varied;
 
 use super::figures::{Group, RunFigures};
-use super::follows::{follows_from, is_set_by};
+use super::implied_changes::{is_implied_by, is_set_by};
 
-/// A condition that is not the same in all runs.
+/// A condition that differs between runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Which.
+    /// The condition.
     pub what: String,
-    /// What it is in A; several values with the number of runs that have each.
+    /// Its value in A; several values with the number of runs of each.
     pub a: Option<String>,
-    /// What it is in B.
+    /// Its value in B.
     pub b: Option<String>,
-    /// Whether it is what is tested, or follows from that.
+    /// Whether it is under test, or implied by a setting under test.
     pub intended: bool,
-    /// The setting under test that it follows from; `None` of what nobody meant to differ, and of the settings themselves.
-    pub follows: Option<String>,
+    /// The setting under test that implies it; `None` for unintended differences and for the settings themselves.
+    pub implied_by: Option<String>,
 }
 
-/// Measured times that differ by more are a difference.
+/// Relative difference of measured times that counts.
 const DURATION_TOLERANCE: f64 = 0.05;
-/// At the end of its time a load waits for what is in flight, however short the time was.
+/// At the end a load waits for I/O in flight, for any measured time.
 const LAST_OPERATIONS_NS: f64 = 1e8;
 
-/// What nobody meant to differ first, in the order of the runs' own facts; then settings under test (a condition that shows
-/// the very same change is told by them), and what follows from these.
+/// Unintended differences first, in the order of the runs' facts; then settings under test, which also stand for conditions
+/// with the same change; then changes implied by these.
 pub(super) fn differences(a: &Group, b: &Group) -> Vec<Difference> {
     let tested = tested(a, b);
     let mut others: Vec<Difference> = Vec::new();
@@ -36,29 +36,29 @@ pub(super) fn differences(a: &Group, b: &Group) -> Vec<Difference> {
         let (of_a, of_b) = (values(&a.runs, what), values(&b.runs, what));
         let all: BTreeSet<&Option<&str>> = of_a.keys().chain(of_b.keys()).collect();
         let found =
-            Difference { what: what.to_owned(), a: shown(&of_a), b: shown(&of_b), intended: false, follows: None };
-        // What varies among runs that are alike follows from no setting that they share.
+            Difference { what: what.to_owned(), a: shown(&of_a), b: shown(&of_b), intended: false, implied_by: None };
+        // A condition that varies within a side is not implied by a setting that the side shares.
         let alike = of_a.len() == 1 && of_b.len() == 1;
-        if all.len() < 2 || tested.iter().any(|setting| setting.tells(&found, alike)) {
+        if all.len() < 2 || tested.iter().any(|setting| setting.covers(&found, alike)) {
             continue;
         }
-        let follows = if alike { source(&tested, what) } else { None };
-        others.push(Difference { intended: follows.is_some(), follows, ..found });
+        let implied_by = if alike { source(&tested, what) } else { None };
+        others.push(Difference { intended: implied_by.is_some(), implied_by, ..found });
     }
     if let Some(found) = duration(&a.runs, &b.runs) {
-        let follows = source(&tested, &found.what);
-        others.push(Difference { intended: follows.is_some(), follows, ..found });
+        let implied_by = source(&tested, &found.what);
+        others.push(Difference { intended: implied_by.is_some(), implied_by, ..found });
     }
-    let others = told_by_one(others, a, b);
+    let others = merge_unknown(others, a, b);
     let (following, mut found): (Vec<_>, Vec<_>) = others.into_iter().partition(|one| one.intended);
     found.extend(tested.into_iter().map(|setting| setting.difference));
     found.extend(following);
     found
 }
 
-/// Where only one side was made by this program, most conditions are told by one side alone, which makes them no differences
-/// but unknown: they become one line.
-fn told_by_one(others: Vec<Difference>, a: &Group, b: &Group) -> Vec<Difference> {
+/// Where only one side was recorded by this program, most conditions are known on one side only. These are unknown rather
+/// than different, and become one line.
+fn merge_unknown(others: Vec<Difference>, a: &Group, b: &Group) -> Vec<Difference> {
     let ours = |group: &Group| group.runs.iter().any(|run| run.facts.iter().any(|fact| fact.what == "stallscope"));
     if ours(a) == ours(b) {
         return others;
@@ -69,11 +69,11 @@ fn told_by_one(others: Vec<Difference>, a: &Group, b: &Group) -> Vec<Difference>
         |of_a: bool| one_sided.iter().filter(|one| if of_a { one.a.is_some() } else { one.b.is_some() }).count();
     if !one_sided.is_empty() {
         found.push(Difference {
-            what: "conditions that the other side's tool does not tell".to_owned(),
+            what: "conditions that the other side's tool does not record".to_owned(),
             a: Some(count(true).to_string()),
             b: Some(count(false).to_string()),
             intended: false,
-            follows: None,
+            implied_by: None,
         });
     }
     found
@@ -82,7 +82,7 @@ fn told_by_one(others: Vec<Difference>, a: &Group, b: &Group) -> Vec<Difference>
 /// A setting that is not the same on both sides.
 struct Tested<'a> {
     difference: Difference,
-    /// What it is a setting of, as far as noted.
+    /// What it sets, where a sweep recorded it.
     varied: Vec<&'a Varied>,
 }
 
@@ -93,29 +93,29 @@ fn tested<'a>(a: &'a Group, b: &'a Group) -> Vec<Tested<'a>> {
         let (of_a, of_b) = (a.settings.get(what).cloned(), b.settings.get(what).cloned());
         let varied = a.varied.iter().chain(&b.varied).filter(|varied| varied.name == *what);
         Tested {
-            difference: Difference { what: what.clone(), a: of_a, b: of_b, intended: true, follows: None },
+            difference: Difference { what: what.clone(), a: of_a, b: of_b, intended: true, implied_by: None },
             varied: varied.collect(),
         }
     };
     differ.map(tested).collect()
 }
 
-/// The first of the settings that a condition follows from.
+/// The first setting that implies a condition.
 fn source(tested: &[Tested<'_>], what: &str) -> Option<String> {
-    let explains = |setting: &&Tested| setting.varied.iter().any(|varied| follows_from(varied, what));
+    let explains = |setting: &&Tested| setting.varied.iter().any(|varied| is_implied_by(varied, what));
     tested.iter().find(explains).map(|setting| setting.difference.what.clone())
 }
 
 impl Tested<'_> {
-    /// Whether a condition is but the setting itself, and need not be told beside it. Where nobody noted what the setting
-    /// is of, the name or the values tell.
-    fn tells(&self, condition: &Difference, alike: bool) -> bool {
+    /// Whether a condition is the setting itself and need not be listed as well. Where no sweep recorded what the setting
+    /// sets, the name or the values decide.
+    fn covers(&self, condition: &Difference, alike: bool) -> bool {
         let same = (&self.difference.a, &self.difference.b) == (&condition.a, &condition.b);
         if self.varied.is_empty() {
             return same || condition.what.strip_prefix("variable ") == Some(&self.difference.what);
         }
         let is_it = |varied: &Varied| is_set_by(varied, &condition.what);
-        let shows_it = |varied: &Varied| same && follows_from(varied, &condition.what);
+        let shows_it = |varied: &Varied| same && is_implied_by(varied, &condition.what);
         alike && self.varied.iter().any(|varied| is_it(varied) || shows_it(varied))
     }
 }
@@ -126,7 +126,7 @@ fn facts_in_order<'a>(a: &'a Group, b: &'a Group) -> Vec<&'a str> {
     all.filter(|what| seen.insert(*what)).collect()
 }
 
-/// How many runs have each value; `None` is a run that does not know it.
+/// Number of runs with each value; `None` for runs without it.
 fn values<'a>(runs: &'a [RunFigures], what: &str) -> BTreeMap<Option<&'a str>, usize> {
     let mut values = BTreeMap::new();
     for run in runs {
@@ -148,8 +148,7 @@ fn shown(values: &BTreeMap<Option<&str>, usize>) -> Option<String> {
     }
 }
 
-/// Whether the runs were to last a given time; the others last as long as their work takes, which is a finding and no
-/// condition.
+/// Whether the runs had a fixed duration. Other runs last as long as their work takes, which is a result, not a condition.
 fn are_timed(runs: &[RunFigures]) -> bool {
     let by_work = |run: &RunFigures| {
         let has = |begin: &str| run.facts.iter().any(|fact| fact.what.starts_with(begin));
@@ -158,7 +157,7 @@ fn are_timed(runs: &[RunFigures]) -> bool {
     !runs.iter().any(by_work)
 }
 
-/// No two runs take the same time to the nanosecond; only a different order of length is a difference.
+/// Measured times never agree to the nanosecond; only a larger difference counts.
 fn duration(a: &[RunFigures], b: &[RunFigures]) -> Option<Difference> {
     if !are_timed(a) || !are_timed(b) {
         return None;
@@ -175,6 +174,6 @@ fn duration(a: &[RunFigures], b: &[RunFigures]) -> Option<Difference> {
         a: span(a),
         b: span(b),
         intended: false,
-        follows: None,
+        implied_by: None,
     })
 }

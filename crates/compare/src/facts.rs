@@ -1,18 +1,17 @@
-//! The conditions of a run that must not differ by accident, the weightiest first.
+//! The conditions of a run that must not differ by accident, the most important first.
 
 use std::fmt::Display;
 
 use model::quantity::{Bytes, Nanoseconds};
 use model::run::{Device, Limits, Mount, RecipeAsRun, RunDescription};
-
 use model::simulation::Simulation;
 
 use super::figures::Fact;
 
-/// Everything that can make runs differ and that nobody may have meant to.
+/// Every condition that can make runs differ unintentionally.
 pub(super) fn facts(run: &RunDescription) -> Vec<Fact> {
     let mut facts = Facts(Vec::new());
-    facts.tell("workload", &run.workload);
+    facts.add("workload", &run.workload);
     if let Some(simulation) = &run.simulated {
         facts.simulation(simulation);
         return facts.0;
@@ -21,26 +20,26 @@ pub(super) fn facts(run: &RunDescription) -> Vec<Fact> {
         facts.recipe(recipe);
     }
     let host = &run.host;
-    facts.known("kernel", &host.kernel_release);
-    facts.known("kernel build", &host.kernel_version);
-    facts.known("machine", &host.hostname);
-    facts.known("architecture", &host.architecture);
-    facts.tell("CPUs", host.cpus);
-    facts.tell("memory", Bytes(host.memory_bytes));
+    facts.add_known("kernel", &host.kernel_release);
+    facts.add_known("kernel build", &host.kernel_version);
+    facts.add_known("machine", &host.hostname);
+    facts.add_known("architecture", &host.architecture);
+    facts.add("CPUs", host.cpus);
+    facts.add("memory", Bytes(host.memory_bytes));
     facts.limits(&run.limits);
     facts.file_systems(run);
-    facts.tell("operations are slow from", Nanoseconds(run.slower_than_ns));
-    facts.tell(
+    facts.add("operations are slow from", Nanoseconds(run.slower_than_ns));
+    facts.add(
         "tracing",
         run.trace.as_ref().map_or("off", |trace| if trace.all_requests { "all requests" } else { "on" }),
     );
-    facts.tell("sample interval", Nanoseconds(run.sample_interval_ns));
+    facts.add("sample interval", Nanoseconds(run.sample_interval_ns));
     facts.0.extend(run.report_interval_ns.map(|ns| fact("report interval", Nanoseconds(ns))));
     for (name, value) in &host.sysctl {
-        facts.tell(name, value.split_whitespace().collect::<Vec<_>>().join(" "));
+        facts.add(name, value.split_whitespace().collect::<Vec<_>>().join(" "));
     }
-    facts.known("kernel command line", &host.kernel_command_line);
-    facts.known("stallscope", &run.version);
+    facts.add_known("kernel command line", &host.kernel_command_line);
+    facts.add_known("stallscope", &run.version);
     facts.0
 }
 
@@ -51,58 +50,58 @@ fn fact(what: &str, value: impl Display) -> Fact {
 struct Facts(Vec<Fact>);
 
 impl Facts {
-    fn tell(&mut self, what: &str, value: impl Display) {
+    fn add(&mut self, what: &str, value: impl Display) {
         self.0.push(fact(what, value));
     }
 
-    fn known(&mut self, what: &str, value: &str) {
+    fn add_known(&mut self, what: &str, value: &str) {
         if !value.is_empty() {
-            self.tell(what, value);
+            self.add(what, value);
         }
     }
 
     fn recipe(&mut self, recipe: &RecipeAsRun) {
-        self.tell("recipe", format!("{} #{:08x}", recipe.name, fingerprint(&recipe.text)));
+        self.add("recipe", format!("{} #{:08x}", recipe.name, fingerprint(&recipe.text)));
         for (name, value) in &recipe.variables {
-            // Of a word the number is but its place in the recipe's list.
-            let word = recipe.words.iter().find(|(known, _)| known == name).map(|(_, word)| word.clone());
-            self.tell(&format!("variable {name}"), word.unwrap_or_else(|| value_of(*value)));
+            // For a word, the number is only its index in the recipe's list.
+            let word = recipe.words.iter().find(|(variable, _)| variable == name).map(|(_, word)| word.clone());
+            self.add(&format!("variable {name}"), word.unwrap_or_else(|| value_of(*value)));
         }
-        self.tell("directories", recipe.directories.len());
+        self.add("directories", recipe.directories.len());
     }
 
-    /// Of a machine there is nothing to tell.
+    /// The conditions of a simulation; there is no machine.
     fn simulation(&mut self, simulation: &Simulation) {
-        self.tell("made by", format!("the model '{}', on no machine", simulation.model));
-        self.tell("policy", &simulation.policy);
+        self.add("simulated by", format!("model '{}'", simulation.model));
+        self.add("policy", &simulation.policy);
         for (name, value) in &simulation.parameters {
-            self.tell(&format!("parameter {name}"), value_of(*value));
+            self.add(&format!("parameter {name}"), value_of(*value));
         }
         for (name, word) in &simulation.words {
-            self.tell(&format!("parameter {name}"), word);
+            self.add(&format!("parameter {name}"), word);
         }
     }
 
     fn limits(&mut self, limits: &Limits) {
         let size = |bytes: Option<u64>| bytes.map_or_else(|| "none".to_owned(), |bytes| Bytes(bytes).to_string());
-        self.tell("memory box", size(limits.memory_bytes));
-        self.tell("disk limit, bytes/s", size(limits.disk_bytes_per_s));
+        self.add("memory cgroup", size(limits.memory_bytes));
+        self.add("disk limit, bytes/s", size(limits.disk_bytes_per_s));
         let operations = limits.disk_operations_per_s;
-        self.tell("disk limit, operations/s", operations.map_or_else(|| "none".to_owned(), |count| count.to_string()));
+        self.add("disk limit, operations/s", operations.map_or_else(|| "none".to_owned(), |count| count.to_string()));
         self.0.extend(limits.cgroup_version.map(|version| fact("cgroup version", version)));
     }
 
-    /// Those under the load's directories or, where there is no load of ours, all.
+    /// The file systems below the load's directories; without a load, all.
     fn file_systems(&mut self, run: &RunDescription) {
         match &run.recipe {
             Some(recipe) => {
                 for (at, directory) in recipe.directories.iter().enumerate() {
                     if let Some(mount) = mount_of(&run.mounts, directory) {
-                        let where_it_is = match recipe.directories.len() {
+                        let which = match recipe.directories.len() {
                             1 => String::new(),
                             _ => format!(" of directory {}", at + 1),
                         };
-                        self.file_system(&where_it_is, mount, &run.devices);
+                        self.file_system(&which, mount, &run.devices);
                     }
                 }
             }
@@ -115,19 +114,19 @@ impl Facts {
     }
 
     fn file_system(&mut self, which: &str, mount: &Mount, devices: &[Device]) {
-        self.tell(&format!("file system{which}"), &mount.fs_type);
-        self.tell(&format!("mount options{which}"), &mount.options);
+        self.add(&format!("file system{which}"), &mount.fs_type);
+        self.add(&format!("mount options{which}"), &mount.options);
         let Some(device) = device_of(mount, devices) else { return };
-        // One loop device is as good as another, and its backing file is new for each run.
+        // Loop devices are interchangeable, and each run has a new backing file.
         let name = if device.name.starts_with("loop") { "a loop device" } else { &device.name };
-        self.tell(&format!("device{which}"), name);
-        self.tell(&format!("device size{which}"), Bytes(device.size_bytes));
+        self.add(&format!("device{which}"), name);
+        self.add(&format!("device size{which}"), Bytes(device.size_bytes));
         self.0.extend(device.scheduler.as_ref().map(|scheduler| fact(&format!("I/O scheduler{which}"), scheduler)));
         self.0.extend(device.queue_depth.map(|depth| fact(&format!("queue depth{which}"), depth)));
     }
 }
 
-/// The mount that holds a directory: the longest mount point that is a part of its path, the last one mounted there.
+/// The mount of a directory: the longest mount point that is a prefix of its path, the last mounted there.
 pub(super) fn mount_of<'a>(mounts: &'a [Mount], directory: &str) -> Option<&'a Mount> {
     let holds = |mount: &&Mount| {
         let rest = directory.strip_prefix(mount.point.trim_end_matches('/'));
@@ -136,19 +135,19 @@ pub(super) fn mount_of<'a>(mounts: &'a [Mount], directory: &str) -> Option<&'a M
     mounts.iter().filter(holds).max_by_key(|mount| mount.point.len())
 }
 
-/// The device that a file system lies on. btrfs gives a mount a number of its own, so that the name is what tells.
+/// The device of a file system. btrfs mounts have their own device numbers, so the name decides.
 fn device_of<'a>(mount: &Mount, devices: &'a [Device]) -> Option<&'a Device> {
     let by_number = devices.iter().find(|device| device.number == mount.device);
     let name = mount.source.strip_prefix("/dev/");
     by_number.or_else(|| devices.iter().find(|device| name == Some(device.name.as_str())))
 }
 
-/// Two digits of what is not whole: what depends on free space or memory is never quite the same.
+/// Two digits for fractions: values that depend on free space or memory vary slightly.
 fn value_of(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value}") } else { format!("{value:.1e}") }
 }
 
-/// FNV-1a, to tell texts apart at a glance.
+/// FNV-1a, to distinguish texts at a glance.
 fn fingerprint(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
@@ -181,7 +180,7 @@ mod tests {
             };
             device_of(&mount, &devices).map(|device| device.name.as_str())
         };
-        assert_eq!(found("/dev/loop1", "7:2"), Some("loop2"), "the number is surer");
+        assert_eq!(found("/dev/loop1", "7:2"), Some("loop2"), "the number takes precedence");
         assert_eq!(found("/dev/loop1", "0:45"), Some("loop1"));
         assert_eq!((found("loop1", "0:45"), found("/dev/sda", "0:45")), (None, None));
     }

@@ -1,34 +1,33 @@
-//! What is known of one run, in the form in which runs are compared.
+//! The figures of one run, in the form in which runs are compared.
 
 use std::collections::BTreeMap;
 
 use model::run::Varied;
 use model::simulation::Origin;
-
 use statistics::Steadiness;
 
 /// One run: the unit of comparison.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunFigures {
-    /// What it is called: its directory or file.
+    /// Its name: directory or file.
     pub name: String,
-    /// The model that made it; `None` of every run on a machine.
+    /// The model that simulated it; `None` for a run on a machine.
     pub simulated: Option<Origin>,
-    /// Wall clock at its start, ns since 1970: only for the order in which runs were made.
+    /// Wall clock at its start, ns since 1970: only used for the order of runs.
     pub started_wall_ns: Option<u64>,
     /// Measured time, ns.
     pub measured_ns: Option<u64>,
-    /// Metrics that a person cares for.
+    /// Metrics of interest.
     pub metrics: Vec<Figure>,
-    /// Counters of the kernel per unit of work: they explain, and are neither good nor bad.
+    /// Kernel counters per unit of work: they explain differences, and neither direction is good.
     pub counters: Vec<Figure>,
-    /// Stalls by cause; `None` where the kernel was not traced. A cause that is not in it took no time.
+    /// Stalls by cause; `None` without a trace. A missing cause took no time.
     pub stalls: Option<Vec<StallFigure>>,
-    /// Conditions of the run, in the order of their weight.
+    /// Conditions of the run, the most important first.
     pub facts: Vec<Fact>,
     /// Whether it was in a steady state.
     pub steadiness: Steadiness,
-    /// What makes it less sure, in a sentence each.
+    /// Cautions, one sentence each.
     pub cautions: Vec<String>,
 }
 
@@ -39,39 +38,46 @@ pub struct Figure {
     pub name: String,
     /// `ns`, `bytes/s`, `/s`, ...
     pub unit: String,
-    /// Which way is good.
+    /// Which direction is better.
     pub better: Better,
-    /// How much.
+    /// The value.
     pub amount: Amount,
 }
 
-/// Which way a metric is good.
+impl Figure {
+    /// A figure with a level.
+    pub fn level(name: impl Into<String>, unit: &str, better: Better, value: f64) -> Figure {
+        Figure { name: name.into(), unit: unit.to_owned(), better, amount: Amount::Level(value) }
+    }
+}
+
+/// Which direction of a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
     /// Less is better: latencies, stalls.
     Lower,
     /// More is better: rates of work.
     Higher,
-    /// Neither is good by itself.
+    /// Neither is better.
     Neither,
 }
 
 /// The value of a metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Amount {
-    /// Something that is above zero by its nature: a latency, a rate of work. Zero is allowed, less is not.
+    /// A non-negative quantity: a latency, a rate of work.
     Level(f64),
-    /// How often something happened, and in how much time or work.
+    /// A count of events, over time or work.
     Count {
-        /// How often.
+        /// Number of events.
         events: f64,
-        /// In so much.
+        /// Time or work.
         over: f64,
     },
 }
 
 impl Amount {
-    /// The level, or the rate of the happenings. `None` where it is no number that can be compared.
+    /// The level, or the rate of the events. `None` where it cannot be compared.
     pub fn value(self) -> Option<f64> {
         let value = match self {
             Amount::Level(level) => level,
@@ -85,9 +91,9 @@ impl Amount {
 /// Stalls of one cause in one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StallFigure {
-    /// Which.
+    /// The cause.
     pub cause: &'static str,
-    /// Slow operations of which it took the largest part.
+    /// Slow operations for which it is the main cause.
     pub operations: u64,
     /// Time that all slow operations lost to it, ns.
     pub time_ns: u64,
@@ -98,18 +104,25 @@ pub struct StallFigure {
 pub struct Fact {
     /// `kernel`, `mount options of data`, ...
     pub what: String,
-    /// As it is shown.
+    /// As printed.
     pub value: String,
 }
 
-/// Runs that are alike by intention.
+impl Fact {
+    /// A condition and its value.
+    pub fn new(what: &str, value: impl Into<String>) -> Fact {
+        Fact { what: what.to_owned(), value: value.into() }
+    }
+}
+
+/// Repetitions of one configuration.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Group {
-    /// What they are called.
+    /// Name.
     pub name: String,
-    /// The settings under test that they have in common.
+    /// The settings under test that they share.
     pub settings: BTreeMap<String, String>,
-    /// What these settings change, where a sweep has noted it.
+    /// What these settings change, where a sweep recorded it.
     pub varied: Vec<Varied>,
     /// The runs.
     pub runs: Vec<RunFigures>,

@@ -1,8 +1,7 @@
-//! Runs against runs: what differs, by how much, and how sure that is. The methods and what they assume are written down
-//! in docs/COMPARE.md.
+//! Comparison of runs: what differs, by how much, and with what confidence. docs/COMPARE.md describes the methods and
+//! their assumptions.
 //!
-//! The unit is the run, never the single operation: operations of one run share its disk, its memory and its luck, and are
-//! not independent of one another.
+//! The unit is the run, never the operation: operations of one run share its disk and memory and are not independent.
 #![forbid(unsafe_code)]
 
 mod cautions;
@@ -11,8 +10,8 @@ mod counters;
 mod differences;
 mod facts;
 mod figures;
-mod follows;
 mod foreign;
+mod implied_changes;
 mod plane;
 mod reader;
 mod scaling;

@@ -1,23 +1,23 @@
-//! One metric over two settings, as a plane: where in it something begins.
+//! One metric over two settings, as a plane.
 
 use std::collections::BTreeSet;
 
 use super::figures::Group;
 
-/// A metric over the plane of two settings, once for each combination of all the other settings.
+/// A metric over two settings, for each combination of the other settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plane {
     /// Its name.
     pub metric: String,
     /// Its unit.
     pub unit: String,
-    /// The setting from left to right.
+    /// The setting on the x axis.
     pub x: String,
-    /// The setting from below to above.
+    /// The setting on the y axis.
     pub y: String,
-    /// Values of those, in order.
+    /// Values of x, in order.
     pub x_values: Vec<String>,
-    /// Likewise.
+    /// Values of y, in order.
     pub y_values: Vec<String>,
     /// The planes.
     pub panels: Vec<Panel>,
@@ -28,10 +28,9 @@ pub struct Plane {
 /// The plane of one combination of the other settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
-    /// Their values, in words; empty where nothing else was varied.
+    /// Their values; empty where nothing else was varied.
     pub name: String,
-    /// By `y_values` and, in each, by `x_values`; `None` where there is no such configuration, or none of its runs has the
-    /// metric.
+    /// By `y_values`, then by `x_values`; `None` for a missing configuration, or one without the metric.
     pub cells: Vec<Vec<Option<Point>>>,
 }
 
@@ -40,28 +39,28 @@ pub struct Panel {
 pub struct Point {
     /// Runs with the metric.
     pub runs: usize,
-    /// Their mean.
+    /// Mean.
     pub mean: f64,
-    /// The smallest.
+    /// Minimum.
     pub least: f64,
-    /// The largest.
+    /// Maximum.
     pub most: f64,
 }
 
-/// The plane; an error says what there is in the place of what was asked for.
+/// The plane of a metric; an error lists the available settings or metrics.
 pub fn plane(groups: &[&Group], metric: &str, x: &str, y: &str) -> Result<Plane, String> {
     let settings: BTreeSet<&str> = groups.iter().flat_map(|group| group.settings.keys().map(String::as_str)).collect();
-    for asked in [x, y] {
-        if !settings.contains(asked) {
-            let there = settings.iter().copied().collect::<Vec<_>>().join(", ");
-            return Err(format!("nothing called '{asked}' was varied; there are: {there}"));
+    for setting in [x, y] {
+        if !settings.contains(setting) {
+            let available = settings.iter().copied().collect::<Vec<_>>().join(", ");
+            return Err(format!("no setting '{setting}' was varied; available: {available}"));
         }
     }
     let figures = || groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.metrics);
     let Some(known) = figures().find(|figure| figure.name == metric) else {
-        let there: BTreeSet<&str> = figures().map(|figure| figure.name.as_str()).collect();
-        let there = there.into_iter().collect::<Vec<_>>().join(", ");
-        return Err(format!("no run has the metric '{metric}'; there are: {there}"));
+        let available: BTreeSet<&str> = figures().map(|figure| figure.name.as_str()).collect();
+        let available = available.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(format!("no run has the metric '{metric}'; available: {available}"));
     };
     let value = |group: &Group, setting: &str| group.settings.get(setting).cloned().unwrap_or_default();
     let others: Vec<&str> = settings
@@ -149,6 +148,6 @@ mod tests {
         assert_eq!((point.runs, point.mean, point.least, point.most), (2, 2.0, 1.0, 3.0));
         assert_eq!(found.panels[1].cells[2][1], None);
         assert!(plane(&groups, "rate", "writers", "seize").unwrap_err().contains("size"));
-        assert!(plane(&groups, "ratio", "writers", "size").unwrap_err().contains("there are: rate"));
+        assert!(plane(&groups, "ratio", "writers", "size").unwrap_err().contains("available: rate"));
     }
 }

@@ -1,4 +1,4 @@
-//! Findings of one run → the figures that are compared.
+//! Findings on one run → the figures that are compared.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use statistics::steadiness;
 
 /// Percentiles that are compared.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
-/// Rates of the summary that are work, or of happenings that hold work up, in the order of their weight.
+/// Rates of the summary: work, and events that delay work; the most important first.
 const RATES: [(&str, &str, Better); 6] = [
     ("work", "/s", Better::Higher),
     ("files", "/s", Better::Higher),
@@ -26,10 +26,10 @@ const RATES: [(&str, &str, Better); 6] = [
     ("memcg_reclaims", "/s", Better::Lower),
 ];
 
-/// Takes note of a run's rows as they are read.
+/// Collects a run's rows as they are read.
 #[derive(Debug, Default)]
 pub struct RunReader {
-    /// Rounds, other operations and end of each interval, by phase and start.
+    /// Rounds, other operations and end of each interval, by start and phase.
     intervals: BTreeMap<(u64, String), (u64, u64, u64)>,
 }
 
@@ -42,7 +42,7 @@ impl RunReader {
         if record.class == ROUND { *rounds += record.count } else { *operations += record.count }
     }
 
-    /// The figures of the run of that name, from what else is known of it.
+    /// The figures of the run, from its other findings.
     pub fn figures(
         &self,
         name: &str,
@@ -90,8 +90,7 @@ impl RunReader {
             .map(|((start_ns, _), sums)| (*start_ns, sums))
     }
 
-    /// What the run's intervals did per second: rounds or, where there are none, operations. The last interval is left out
-    /// where it was cut short.
+    /// Rates of the run's intervals: rounds or, without rounds, operations. A truncated last interval is omitted.
     fn rates(&self, summary: &Summary) -> Vec<f64> {
         let intervals: Vec<(u64, &(u64, u64, u64))> = self.measured(summary).collect();
         let has_rounds = intervals.iter().any(|(_, (rounds, ..))| *rounds > 0);
@@ -105,7 +104,7 @@ impl RunReader {
         intervals.iter().filter(whole).map(rate).collect()
     }
 
-    /// The work done, and what one of it is called.
+    /// The work done, and its unit.
     fn work(&self, summary: &Summary, seconds: f64) -> (f64, &'static str) {
         let done = self.measured(summary).fold((0, 0), |sum, (_, one)| (sum.0 + one.0, sum.1 + one.1));
         match done {
@@ -122,7 +121,7 @@ fn figure(name: String, unit: &str, better: Better, amount: Amount) -> Figure {
 
 fn rates(summary: &Summary, seconds: f64) -> Vec<Figure> {
     let rate = |(name, unit, better): (&str, &str, Better)| {
-        let (_, rate) = summary.rates.iter().find(|(known, _)| known == name)?;
+        let (_, rate) = summary.rates.iter().find(|(rate, _)| rate == name)?;
         let amount = match better {
             Better::Lower => Amount::Count { events: (rate.mean_per_s * seconds).round(), over: seconds },
             _ => Amount::Level(rate.mean_per_s),
@@ -132,8 +131,7 @@ fn rates(summary: &Summary, seconds: f64) -> Vec<Figure> {
     RATES.into_iter().filter_map(rate).collect()
 }
 
-/// What each phase did per second, where several are measured one after another: bytes or, where none were moved,
-/// operations.
+/// Rates of each phase, if several are measured: bytes or, without bytes, operations.
 fn phases(summary: &Summary) -> Vec<Figure> {
     let measured: Vec<&Phase> = summary.phases.iter().filter(|phase| phase.measured).collect();
     let rate = |phase: &&Phase| {
@@ -149,10 +147,10 @@ fn phases(summary: &Summary) -> Vec<Figure> {
     if measured.len() < 2 { Vec::new() } else { measured.iter().filter_map(rate).collect() }
 }
 
-/// What a model's course comes down to. A figure below zero cannot be compared as a ratio and is left out.
+/// Figures of a simulation. Negative figures cannot be compared as ratios and are omitted.
 fn of_model(summary: &Summary) -> Vec<Figure> {
     let course = summary.simulated.as_ref().and_then(|simulated| simulated.course.as_ref());
-    let one = |figure: &model::simulation::Figure| {
+    let compared = |figure: &model::simulation::Figure| {
         let better = match figure.more_is_better {
             Some(true) => Better::Higher,
             Some(false) => Better::Lower,
@@ -161,10 +159,10 @@ fn of_model(summary: &Summary) -> Vec<Figure> {
         let value = figure.value.filter(|value| *value >= 0.0)?;
         Some(self::figure(format!("model.{}", figure.name), figure.unit(), better, Amount::Level(value)))
     };
-    course.iter().flat_map(|course| &course.figures).filter_map(one).collect()
+    course.iter().flat_map(|course| &course.figures).filter_map(compared).collect()
 }
 
-/// A recorded command that came to its own end took as long as its work took.
+/// A recorded command that ended by itself lasted as long as its work.
 fn elapsed(run: &RunDescription, summary: &Summary, seconds: f64) -> Option<Figure> {
     let is_command = run.recipe.is_none() && run.command.iter().any(|word| word == "--");
     let is_limited = run.command.iter().take_while(|word| *word != "--").any(|word| word.starts_with("--runtime"));
@@ -190,38 +188,39 @@ fn latencies(operation: &OperationSummary, seconds: f64) -> Vec<Figure> {
 
 fn too_few(summary: &Summary) -> Option<String> {
     let (_, quantile) = QUANTILES[2];
-    let lacks = |one: &&OperationSummary| one.latencies.count() > 0 && !one.latencies.supports(quantile);
-    let classes: Vec<&str> = summary.operations.iter().filter(lacks).map(|one| one.class.as_str()).collect();
-    (!classes.is_empty()).then(|| {
-        format!("too few operations for a 99th percentile of {}; it takes 100, so a longer run", classes.join(", "))
-    })
+    let lacks =
+        |operation: &&OperationSummary| operation.latencies.count() > 0 && !operation.latencies.supports(quantile);
+    let classes: Vec<&str> =
+        summary.operations.iter().filter(lacks).map(|operation| operation.class.as_str()).collect();
+    (!classes.is_empty())
+        .then(|| format!("too few operations for a 99th percentile of {} (100 needed); run longer", classes.join(", ")))
 }
 
 fn cautions(summary: &Summary) -> Vec<String> {
     let mut found = Vec::new();
     match summary.ending {
         Some(Ending::Done) => {}
-        Some(Ending::Interrupted) => found.push("interrupted; its figures are of a shorter time".to_owned()),
-        Some(Ending::LoadDied) => found.push("the load died; leave the run out, or mend its cause".to_owned()),
-        Some(Ending::LoadFailed) => found.push("the load failed; leave the run out, or mend its cause".to_owned()),
-        Some(Ending::ArchiveFull) => found.push("its archive's disk was full; make it again".to_owned()),
-        None => found.push("it did not end, or is still going on; leave it out".to_owned()),
+        Some(Ending::Interrupted) => found.push("interrupted; its figures cover a shorter time".to_owned()),
+        Some(Ending::LoadDied) => found.push("the load died; fix the cause, or exclude the run".to_owned()),
+        Some(Ending::LoadFailed) => found.push("the load failed; fix the cause, or exclude the run".to_owned()),
+        Some(Ending::ArchiveFull) => found.push("its archive's disk was full; repeat the run".to_owned()),
+        None => found.push("unfinished, or still running; exclude it".to_owned()),
     }
     if summary.operations.iter().any(|operation| operation.latencies.errors() > 0) {
-        found.push("operations failed, and a failed one may be a quick one; see 'stallscope show'".to_owned());
+        found.push("operations failed, and a failed operation may be a fast one; see 'stallscope show'".to_owned());
     }
     let hang = summary.simulated.as_ref().and_then(|simulated| simulated.course.as_ref()?.hang.as_ref());
     if hang.is_some() {
-        found.push("it HANGS: from then on nothing happens; 'stallscope show' says who waits for whom".to_owned());
+        found.push("it HANGS: nothing happens after the hang; 'stallscope show' lists who waits for whom".to_owned());
     } else if summary.operations.iter().any(|operation| operation.stuck > 0) {
-        found.push("operations had not finished at the end and are in no percentile; make the run longer".to_owned());
+        found.push("operations were unfinished at the end and are in no percentile; run longer".to_owned());
     }
     let recording = &summary.recording;
     if recording.lost_events > 0 {
-        found.push("the recording lost events: stalls may be too few; see 'stallscope show'".to_owned());
+        found.push("the recording lost events: stalls may be missing; see 'stallscope show'".to_owned());
     }
     if recording.missing_samples > 0 {
-        found.push("samples are missing: the machine was too busy to record, or was stopped".to_owned());
+        found.push("samples are missing: the machine was too busy to record, or was suspended".to_owned());
     }
     found
 }

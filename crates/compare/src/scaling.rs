@@ -1,4 +1,4 @@
-//! One metric over the settings of many configurations: how it scales.
+//! One metric over the settings of many configurations: its scaling.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,15 @@ pub struct Scaling {
     pub metric: String,
     /// Its unit.
     pub unit: String,
-    /// The setting that rows differ by; `configuration` where they have none.
+    /// The setting of the rows; `configuration` where there is none.
     pub rows: String,
-    /// The settings that columns differ by; empty where there is one column.
+    /// The settings of the columns; empty for a single column.
     pub columns: String,
-    /// Values of those, in order.
+    /// Values of the row setting, in order.
     pub row_values: Vec<String>,
-    /// Values of the columns' settings, in order.
+    /// Values of the column settings, in order.
     pub column_values: Vec<String>,
-    /// Cells, row by row; `None` where there is no such configuration, or none of its runs has the metric.
+    /// Cells, row by row; `None` for a missing configuration, or one without the metric.
     pub cells: Vec<Vec<Option<Cell>>>,
 }
 
@@ -28,13 +28,13 @@ pub struct Scaling {
 pub struct Cell {
     /// Runs with the metric.
     pub runs: usize,
-    /// Their median.
+    /// Median.
     pub median: f64,
     /// Interval of the median; `None` with fewer than six runs.
     pub interval: Option<(f64, f64)>,
 }
 
-/// The table of a metric; `None` where no run has it. The setting that most values are tried of makes the rows.
+/// The table of a metric; `None` where no run has it. The setting with the most values makes the rows.
 pub fn scaling(groups: &[&Group], metric: &str) -> Option<Scaling> {
     let unit = groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.metrics);
     let unit = unit.clone().find(|figure| figure.name == metric)?.unit.clone();
@@ -106,8 +106,8 @@ fn of(mut values: Vec<f64>) -> Option<Cell> {
     Some(Cell { runs, median, interval })
 }
 
-/// How many of the smallest and of the largest values the interval leaves out: as many as fair coins, thrown once for each
-/// run, show no fewer heads than in 2.5 % of cases (the sign test's interval). It assumes nothing of the distribution.
+/// Number of smallest and of largest values outside the interval: the sign test's 95 % interval of the median, from the
+/// binomial distribution. It assumes nothing about the distribution of the values.
 fn rank(runs: usize) -> Option<usize> {
     let mut probability = 0.5_f64.powi(i32::try_from(runs).ok()?);
     let (mut sum, mut below) = (0.0, None);

@@ -1,5 +1,5 @@
-//! Whole comparisons, and simulated runs whose truth is known. The rates that these tests measure are printed; see them
-//! with `cargo test -p compare -- --nocapture`.
+//! Whole comparisons, and simulated runs with known truth. The tests print the rates that they measure: run
+//! `cargo test -p compare -- --nocapture`.
 
 use model::run::Varied;
 use simulate::random::Random;
@@ -22,7 +22,7 @@ fn group(name: &str, runs: Vec<RunFigures>) -> Group {
     Group { name: name.to_owned(), runs, ..Group::default() }
 }
 
-/// Runs with one metric, of which less is better.
+/// Runs with one metric; less is better.
 fn levels(name: &str, values: &[f64]) -> Group {
     let run = |&value: &f64| RunFigures {
         metrics: vec![figure("write.p99", Better::Lower, Amount::Level(value))],
@@ -36,7 +36,7 @@ fn one(a: &Group, b: &Group) -> Comparison {
 }
 
 #[test]
-fn the_documents_figures_as_ten_runs_each() {
+fn ten_runs_each_around_known_figures() {
     let spread = [0.98, 1.03, 1.0, 0.97, 1.01, 1.04, 0.99, 1.02, 0.96, 1.005];
     let a = levels("a", &spread.map(|factor| 37_158_912.0 * factor));
     let b = levels("b", &spread.map(|factor| 29_851_648.0 * factor));
@@ -50,7 +50,7 @@ fn the_documents_figures_as_ten_runs_each() {
 }
 
 #[test]
-fn the_same_runs_twice_are_equivalent_and_four_runs_are_not_enough() {
+fn equal_runs_are_equivalent_and_four_runs_are_not_enough() {
     let values: Vec<f64> = (0..10).map(|n| 1000.0 + f64::from(n)).collect();
     let a = levels("a", &values);
     assert_eq!(one(&a, &a).metrics[0].verdict, Verdict::Equivalent);
@@ -65,7 +65,7 @@ fn a_difference_within_the_measured_noise_is_none() {
     let spread = [0.95, 1.05, 1.0, 0.96, 1.04, 1.06, 0.97, 1.02, 0.98, 1.01];
     let (a, b) = (levels("a", &spread.map(|x| 100.0 * x)), levels("b", &spread.map(|x| 103.0 * x)));
     assert_eq!(one(&a, &b).metrics[0].verdict, Verdict::NotEnoughData);
-    // The same noise again, from A itself: its interval reaches as far.
+    // The same noise from A itself: its interval extends as far.
     let again = levels("again", &spread.map(|x| 103.0 * x));
     let options = Options { again: Some(&again), margin: 0.05 };
     let found = compare(&a, &[&b], options).remove(0);
@@ -74,7 +74,7 @@ fn a_difference_within_the_measured_noise_is_none() {
 }
 
 #[test]
-fn what_is_lost_in_great_noise_is_not_the_same() {
+fn a_difference_hidden_by_large_noise_is_not_equivalence() {
     let spread = [0.50, 1.92, 1.0, 0.65, 1.55, 1.7, 0.6, 1.4, 0.75, 1.25];
     let [a, again, b] = [100.0, 103.0, 125.0].map(|level| levels("x", &spread.map(|x| level * x)));
     let found = compare(&a, &[&b], Options { again: Some(&again), margin: 0.05 }).remove(0);
@@ -91,7 +91,7 @@ fn traced(operations: u64) -> RunFigures {
 }
 
 #[test]
-fn stalls_by_cause_and_a_cause_that_did_not_occur_is_none_of_it() {
+fn stalls_by_cause_with_missing_causes_as_zero() {
     let a = group("a", [14, 12, 15, 13, 16, 14, 13, 15, 12, 18].map(traced).to_vec());
     let b = group("b", [3, 4, 2, 0, 3, 5, 3, 4, 2, 5].map(traced).to_vec());
     let stalls = &one(&a, &b).stalls[0];
@@ -104,7 +104,7 @@ fn stalls_by_cause_and_a_cause_that_did_not_occur_is_none_of_it() {
 }
 
 #[test]
-fn runs_that_were_not_traced_have_no_stalls_rather_than_none() {
+fn untraced_runs_have_unknown_stalls_not_zero() {
     let mut a: Vec<RunFigures> = [14, 12, 15, 13, 16].map(traced).to_vec();
     let b = group("b", [14, 12, 15, 13, 16].map(traced).to_vec());
     a[0].stalls = None;
@@ -119,7 +119,7 @@ fn with_facts(facts: &[(&str, &str)]) -> RunFigures {
 }
 
 #[test]
-fn what_differs_comes_in_the_order_of_its_weight_and_what_is_tested_after_it() {
+fn differences_come_by_importance_before_settings_under_test() {
     let run = |kernel, scheduler, queue| {
         with_facts(&[("kernel", kernel), ("scheduler of data", scheduler), ("queue", queue), ("same", "x")])
     };
@@ -142,7 +142,7 @@ fn what_differs_comes_in_the_order_of_its_weight_and_what_is_tested_after_it() {
     );
 }
 
-/// A side of a sweep whose axis `disk` was over that kind of thing.
+/// A side of a sweep whose axis `disk` varies that setting.
 fn swept(value: &str, vary: &str, key: &str, facts: &[&[(&str, &str)]]) -> Group {
     let varied =
         Varied { name: "disk".into(), vary: vary.into(), key: key.into(), followers: vec!["file_size".into()] };
@@ -152,11 +152,11 @@ fn swept(value: &str, vary: &str, key: &str, facts: &[&[(&str, &str)]]) -> Group
 }
 
 fn differing(a: &Group, b: &Group) -> Vec<(String, bool, Option<String>)> {
-    one(a, b).differences.into_iter().map(|one| (one.what, one.intended, one.follows)).collect()
+    one(a, b).differences.into_iter().map(|found| (found.what, found.intended, found.implied_by)).collect()
 }
 
 #[test]
-fn what_follows_from_the_axis_is_meant_to_differ() {
+fn changes_implied_by_the_axis_are_intended() {
     const LIMIT: &str = "disk limit, bytes/s";
     let facts = |limit, size, options| {
         [(LIMIT, limit), ("mount options", options), ("variable file_size", size), ("CPUs", "4")]
@@ -164,33 +164,33 @@ fn what_follows_from_the_axis_is_meant_to_differ() {
     let (few, many) = (facts("20 MiB", "100", "rw"), facts("16 MiB", "80", "rw,noatime"));
     let a = swept("20m", "option", "disk-bps", &[&few, &few]);
     let b = swept("16m", "option", "disk-bps", &[&many, &many]);
-    let follows = || Some("disk".to_owned());
+    let implied_by = || Some("disk".to_owned());
     let expected = [
         ("mount options".to_owned(), false, None),
         ("disk".to_owned(), true, None),
-        (LIMIT.to_owned(), true, follows()),
-        ("variable file_size".to_owned(), true, follows()),
+        (LIMIT.to_owned(), true, implied_by()),
+        ("variable file_size".to_owned(), true, implied_by()),
     ];
     assert_eq!(differing(&a, &b), expected);
 
-    // A limit that was not in force in all runs of a side follows from nothing.
+    // A limit that was not in force in all runs of a side is implied by nothing.
     let b = swept("16m", "option", "disk-bps", &[&many, &few]);
-    let told = differing(&a, &b);
-    assert!(told.contains(&(LIMIT.to_owned(), false, None)), "{told:?}");
-    // The axis explains nothing where both sides have the same of it.
+    let found = differing(&a, &b);
+    assert!(found.contains(&(LIMIT.to_owned(), false, None)), "{found:?}");
+    // The axis implies nothing where both sides have the same value.
     let b = swept("20m", "option", "disk-bps", &[&many, &many]);
     assert!(differing(&a, &b).iter().all(|(_, intended, _)| !intended));
 }
 
 #[test]
-fn a_condition_that_shows_the_same_values_by_chance_is_told() {
+fn a_condition_with_the_same_values_by_chance_is_listed() {
     let a = swept("2", "variable", "threads", &[&[("variable threads", "2"), ("CPUs", "2")]]);
     let b = swept("4", "variable", "threads", &[&[("variable threads", "4"), ("CPUs", "4")]]);
     assert_eq!(differing(&a, &b), [("CPUs".to_owned(), false, None), ("disk".to_owned(), true, None)]);
 }
 
 #[test]
-fn what_another_tool_does_not_tell_is_one_line() {
+fn conditions_unknown_to_another_tool_are_one_line() {
     let ours = group("a", vec![with_facts(&[("workload", "fsmark"), ("kernel", "6.18"), ("stallscope", "0.1")])]);
     let other = group("b", vec![with_facts(&[("workload", "fs_mark"), ("sync method", "none")])]);
     let shown: Vec<(String, Option<String>, Option<String>)> =
@@ -198,38 +198,39 @@ fn what_another_tool_does_not_tell_is_one_line() {
     let some = |text: &str| Some(text.to_owned());
     let expected = [
         ("workload".to_owned(), some("fsmark"), some("fs_mark")),
-        ("conditions that the other side's tool does not tell".to_owned(), some("2"), some("1")),
+        ("conditions that the other side's tool does not record".to_owned(), some("2"), some("1")),
     ];
     assert_eq!(shown, expected);
-    // Of runs of our own an unknown condition is one that differs.
+    // Among recorded runs an unknown condition is a difference.
     let lacking = group("c", vec![with_facts(&[("workload", "fsmark"), ("stallscope", "0.1")])]);
     assert!(one(&ours, &lacking).differences.iter().any(|one| one.what == "kernel"));
 }
 
 #[test]
-fn what_is_waited_for_at_the_end_makes_no_other_measured_time() {
-    let told = |a_ms: &[u64], b_ms: &[u64]| {
+fn the_final_wait_for_io_does_not_change_the_measured_time() {
+    let differs = |a_ms: &[u64], b_ms: &[u64]| {
         let side = |ms: &[u64]| {
             let run = |ms: &u64| RunFigures { measured_ns: Some(ms * 1_000_000), ..RunFigures::default() };
             group("x", ms.iter().map(run).collect())
         };
         one(&side(a_ms), &side(b_ms)).differences.iter().any(|one| one.what == "measured time")
     };
-    assert!(!told(&[500, 530], &[540, 590]));
-    assert!(!told(&[60_000, 60_000], &[62_000, 60_000]));
-    assert!(told(&[500, 500], &[500, 700]));
-    assert!(told(&[60_000, 60_000], &[64_000, 60_000]));
+    assert!(!differs(&[500, 530], &[540, 590]));
+    assert!(!differs(&[60_000, 60_000], &[62_000, 60_000]));
+    assert!(differs(&[500, 500], &[500, 700]));
+    assert!(differs(&[60_000, 60_000], &[64_000, 60_000]));
 }
 
 #[test]
-fn runs_made_one_side_after_the_other_are_told() {
+fn runs_of_one_side_after_the_other_are_cautioned() {
     let at = |times: &[u64]| {
         let run = |&time| RunFigures { started_wall_ns: Some(time), ..RunFigures::default() };
         group("x", times.iter().map(run).collect())
     };
-    let told = |a: &[u64], b: &[u64]| one(&at(a), &at(b)).cautions.iter().any(|caution| caution.contains("alternate"));
-    assert!(told(&[1, 2, 3], &[4, 5, 6]));
-    assert!(!told(&[1, 4, 5], &[2, 3, 6]));
+    let cautioned =
+        |a: &[u64], b: &[u64]| one(&at(a), &at(b)).cautions.iter().any(|caution| caution.contains("alternate"));
+    assert!(cautioned(&[1, 2, 3], &[4, 5, 6]));
+    assert!(!cautioned(&[1, 4, 5], &[2, 3, 6]));
 }
 
 #[test]

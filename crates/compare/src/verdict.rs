@@ -1,30 +1,30 @@
-//! What may be said of a metric.
+//! Verdicts on metrics.
 
 use super::figures::Better;
 use statistics::Ratio;
 
-/// Fewer runs a side get no verdict: with 4 the smallest possible p is 0.029, so that nothing would survive beside other
-/// metrics.
+/// Minimum number of runs per side for a verdict. With 4, the smallest possible p is 0.029, which no correction for multiple
+/// tests survives.
 pub const FEWEST_RUNS: usize = 5;
-/// How often a difference may be called so where there is none.
+/// False discovery rate.
 pub const SIGNIFICANCE: f64 = 0.05;
-/// Confidence of the intervals shown.
+/// Confidence of the intervals.
 pub(super) const CONFIDENCE: f64 = 0.95;
 /// Two one-sided tests at 5 % (Schuirmann 1987) are an interval of 90 %.
 pub(super) const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
 
-/// What may be said of a metric of B against A.
+/// The verdict on a metric of B compared with A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// B is worse.
     Worse,
     /// B is better.
     Better,
-    /// B is different, and neither way is good by itself.
+    /// B is different, and neither direction is better.
     Different,
-    /// Nothing may be said yet.
+    /// There are too few runs.
     NotEnoughData,
-    /// B is the same, give or take the margin.
+    /// B is the same within the margin.
     Equivalent,
 }
 
@@ -46,7 +46,7 @@ impl Verdict {
     }
 }
 
-/// What a verdict is made of.
+/// The basis of a verdict.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Findings {
     pub(super) better: Better,
@@ -56,17 +56,17 @@ pub(super) struct Findings {
     pub(super) ratio: Ratio,
     /// Interval of [`EQUIVALENCE_CONFIDENCE`].
     pub(super) narrow: Option<(f64, f64)>,
-    /// Logarithm of the ratio, to plan with; infinite where a side has none.
+    /// Logarithm of the ratio, for planning; infinite where a side is zero.
     pub(super) log_ratio: f64,
-    /// Variance of the logarithm from run to run; `None` where it is not known.
+    /// Variance of the logarithm between runs; `None` if unknown.
     pub(super) variance: Option<f64>,
     /// A difference up to this share does not matter: 0.05.
     pub(super) margin: f64,
 }
 
 impl Findings {
-    /// Equivalence comes first: a difference that is sure and too small to matter is no difference. A difference needs the
-    /// test, corrected for the number of metrics, and the interval to agree.
+    /// Equivalence comes first: a significant difference within the margin is equivalence. A difference requires both the
+    /// corrected test and the interval.
     pub(super) fn verdict(&self, q: f64) -> Verdict {
         if self.runs < FEWEST_RUNS {
             return Verdict::NotEnoughData;
@@ -89,9 +89,9 @@ impl Findings {
         }
     }
 
-    /// Runs that each side lacks, to find a difference as large as the one seen, or as the margin if that is larger, in 80
-    /// of 100 cases; `None` where the spread is unknown. The formula for two normal samples (Noether 1987 for ranks; the
-    /// rank test needs pi / 3 times as many).
+    /// Additional runs per side to find a difference of the observed size, or of the margin if that is larger, with a power of
+    /// 80 %; `None` where the spread is unknown. The formula for two normal samples (Noether 1987 for ranks; the rank test
+    /// needs pi / 3 times as many).
     pub(super) fn need_runs(&self) -> Option<u64> {
         const Z_TWO_SIDED: f64 = 1.959_964;
         const Z_POWER: f64 = 0.841_621;
@@ -101,8 +101,8 @@ impl Findings {
         };
         let effect = self.log_ratio.abs().max(self.margin.ln_1p());
         let runs = 2.0 * variance * (Z_TWO_SIDED + Z_POWER).powi(2) * std::f64::consts::FRAC_PI_3 / (effect * effect);
-        let lacking = runs.ceil() - self.runs as f64;
-        Some((lacking.clamp(1.0, 1e6) as u64).max(fewest))
+        let missing = runs.ceil() - self.runs as f64;
+        Some((missing.clamp(1.0, 1e6) as u64).max(fewest))
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
 
     /// Noise of 5 % and an effect of 5 %: 2 * 7.849 * 1.0472 * (0.05 / ln 1.05)^2 = 17.26 runs a side.
     #[test]
-    fn the_runs_that_are_needed() {
+    fn the_number_of_additional_runs() {
         let none = findings(Better::Lower, (0.9, 1.1), (0.9, 1.1));
         assert_eq!(none.need_runs(), Some(8));
         let unknown = Findings { variance: None, ..none };

@@ -5,26 +5,25 @@ use std::str::FromStr;
 
 use model::quantity::{Nanoseconds, parse_duration};
 
-/// Shortest stall that can be asked for: tracing everything above less would cost more than a recorder that is always on
-/// may.
+/// Shortest stall allowed: tracing with a lower threshold costs too much for an always-on recorder.
 const SHORTEST_STALL_NS: u64 = 1_000_000;
 
-/// What can run short, as /proc/pressure calls it.
+/// Resources of /proc/pressure.
 const RESOURCES: [&str; 4] = ["cpu", "io", "memory", "irq"];
 
 /// A condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
-    /// `5s`: a file operation took so long, or a task has been or was blocked in the kernel for so long.
+    /// `5s`: a file operation took at least this long, or a task was blocked in the kernel for at least this long.
     Stall {
-        /// How long.
+        /// Threshold.
         at_least_ns: u64,
     },
-    /// `psi:io>40%`, `psi:memory.full>10%`: tasks waited for a resource during more than a share of the last seconds.
+    /// `psi:io>40%`, `psi:memory.full>10%`: pressure on a resource over the last seconds exceeds a share.
     Pressure {
         /// `io`, `memory`, `cpu`, `irq`.
         resource: String,
-        /// `some`: at least one task waited; `full`: all that had something to do.
+        /// `some`: at least one task stalled; `full`: all non-idle tasks stalled.
         extent: String,
         /// From 0 to 1.
         above_share: f64,
@@ -33,14 +32,14 @@ pub enum Condition {
     Rate {
         /// The metric's name.
         metric: String,
-        /// Which of its instances; `None`: the sum of all.
+        /// The instance; `None`: the sum of all.
         instance: Option<String>,
         /// In the metric's unit per second.
         above_per_s: f64,
     },
 }
 
-/// A text is not a condition.
+/// A text that is not a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConditionError {
     text: String,
@@ -51,8 +50,8 @@ impl fmt::Display for ConditionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "'{}' is no condition: {}; write 5s (an operation or a blocked task that slow), psi:io>40% (also memory, \
-             cpu; psi:memory.full>10%), or counter:NAME>N/s (such as counter:vmstat.allocstall_normal>100/s)",
+            "'{}' is not a condition: {}; write 5s (an operation or a blocked task at least that slow), psi:io>40% (also \
+             memory, cpu; psi:memory.full>10%), or counter:NAME>N/s (such as counter:vmstat.allocstall_normal>100/s)",
             self.text, self.why
         )
     }
@@ -68,7 +67,7 @@ impl FromStr for Condition {
         let condition = match trimmed.split_once(':') {
             Some(("psi", rest)) => pressure(rest),
             Some(("counter", rest)) => rate(rest),
-            Some((kind, _)) => Err(format!("there is no '{kind}:'")),
+            Some((kind, _)) => Err(format!("unknown kind '{kind}:'")),
             None => stall(trimmed),
         };
         condition.map_err(|why| ConditionError { text: text.to_owned(), why })
@@ -87,7 +86,7 @@ fn pressure(text: &str) -> Result<Condition, String> {
     let (what, above) = text.split_once('>').ok_or("'>' and a share are missing")?;
     let (resource, extent) = what.trim().split_once('.').unwrap_or((what.trim(), "some"));
     if !RESOURCES.contains(&resource) {
-        return Err(format!("there is pressure on {}, not on '{resource}'", RESOURCES.join(", ")));
+        return Err(format!("the resource is one of {}, not '{resource}'", RESOURCES.join(", ")));
     }
     if !["some", "full"].contains(&extent) {
         return Err(format!("pressure is some or full, not '{extent}'"));
@@ -114,7 +113,7 @@ fn rate(text: &str) -> Result<Condition, String> {
     Ok(Condition::Rate { metric: metric.to_owned(), instance, above_per_s })
 }
 
-/// Digits and at most one point: neither signs, exponents, nor what else a float may be written as.
+/// Digits and at most one point: no signs, exponents or other forms of a float.
 fn plain_number(text: &str) -> Option<f64> {
     let text = text.trim();
     let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.') && text.contains(|c: char| c.is_ascii_digit());
@@ -138,14 +137,14 @@ impl fmt::Display for Condition {
     }
 }
 
-/// A number as one would write it: at most three decimals.
+/// A number with at most three decimals.
 pub(crate) fn shown(number: f64) -> String {
     let text = format!("{number:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 impl Condition {
-    /// One word for it, fit for a file's name.
+    /// One word for it, usable in a file name.
     pub fn word(&self) -> String {
         match self {
             Condition::Stall { .. } => "stall".to_owned(),

@@ -1,4 +1,4 @@
-//! Conditions under which a flight recorder saves what it holds: how they are written, and when they are met.
+//! Conditions under which a flight recorder saves its ring: their text form, and when they are met.
 #![forbid(unsafe_code)]
 
 mod condition;

@@ -1,14 +1,13 @@
-//! How fast counters grew during the last seconds.
+//! The growth of counters during the last seconds.
 
 use std::collections::{HashMap, VecDeque};
 
 use model::metric::{Change, MetricDescriptor, MetricId, Semantics};
 
-/// The time that a rate is taken over: as long as the shortest average of /proc/pressure. A longer sampling interval
-/// takes its place.
+/// The time over which a rate is taken: the shortest average of /proc/pressure. A longer sampling interval replaces it.
 pub(super) const WINDOW_NS: u64 = 10_000_000_000;
 
-/// The sum of some counters over time. Its memory is that of the window.
+/// The sum of counters over time. Memory is bounded by the window.
 #[derive(Debug, Default)]
 pub(super) struct Rate {
     /// Last value of each; `None` while it is absent.
@@ -30,8 +29,7 @@ impl Rate {
         self.counters.is_empty()
     }
 
-    /// Takes a change, where it is one of its counters. A value that is told again changes nothing; a smaller one is a
-    /// counter that began again from 0.
+    /// Adds a change, if it is of one of its counters. A repeated value changes nothing; a smaller value is a reset to 0.
     pub(super) fn change(&mut self, change: &Change) {
         let Some(last) = self.counters.get_mut(&change.metric) else { return };
         if let (Some(last), Some(value)) = (*last, change.value) {
@@ -41,8 +39,8 @@ impl Rate {
         *last = change.value;
     }
 
-    /// Ends a sample: growth per second over the window; `None` before it is full, and while none of the counters is
-    /// there.
+    /// Ends a sample: growth per second over the window; `None` before the window is full, and while all counters are
+    /// absent.
     pub(super) fn at(&mut self, at_ns: u64) -> Option<f64> {
         if self.counters.values().all(Option::is_none) {
             self.history.clear();

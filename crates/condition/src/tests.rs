@@ -33,7 +33,7 @@ fn nonsense_is_one_clear_error() {
         ("0s", "the shortest stall is 1.00 ms"),
         ("999us", "the shortest stall is 1.00 ms"),
         ("psi:io", "'>' and a share are missing"),
-        ("psi:disk>5%", "there is pressure on cpu, io, memory, irq, not on 'disk'"),
+        ("psi:disk>5%", "the resource is one of cpu, io, memory, irq, not 'disk'"),
         ("psi:io.most>5%", "pressure is some or full, not 'most'"),
         ("psi:io>5", "the share is given in %"),
         ("psi:io>100%", "the share is a number from 0% to below 100%"),
@@ -45,10 +45,10 @@ fn nonsense_is_one_clear_error() {
         ("counter:vmstat.x>5", "the rate is given per second: N/s"),
         ("counter:vmstat.x>1e3/s", "the rate is a number, 0 or more"),
         ("counter:vmstat.x[a>5/s", "']' is missing"),
-        ("load:5", "there is no 'load:'"),
+        ("load:5", "unknown kind 'load:'"),
     ] {
         let error = text.parse::<Condition>().unwrap_err().to_string();
-        assert!(error.starts_with(&format!("'{text}' is no condition: {why}; write 5s")), "{error}");
+        assert!(error.starts_with(&format!("'{text}' is not a condition: {why}; write 5s")), "{error}");
     }
 }
 
@@ -56,7 +56,7 @@ proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in "(psi:|counter:|)[a-z0-9.<>%/:\\[\\] ]{0,20}(%|/s|s|)") {
         if let Ok(read) = text.parse::<Condition>() && !matches!(read, Condition::Stall { .. }) {
-            // What is shown can be written again, but for digits that are not shown.
+            // The displayed form parses again, apart from digits beyond the third decimal.
             prop_assert_eq!(read.to_string().parse::<Condition>().unwrap().to_string(), read.to_string());
         }
     }
@@ -67,7 +67,7 @@ fn metric(id: u32, name: &str, instance: &str) -> MetricDescriptor {
     MetricDescriptor { id: MetricId(id), name, instance, unit: Unit::Count, semantics: Semantics::Counter }
 }
 
-/// What holds at each sample, one a second, of a counter with these values; `-` where it is told nothing.
+/// Whether the condition holds at each sample, one per second, for a counter with these values.
 fn check(text: &str, descriptors: &[MetricDescriptor], values: &[Option<i64>], expected: &str) {
     let mut watch = ConditionWatch::new(vec![condition(text)]);
     watch.describe(descriptors);
@@ -94,17 +94,17 @@ fn some(values: impl IntoIterator<Item = i64>) -> Vec<Option<i64>> {
 }
 
 #[test]
-fn a_rate_holds_when_the_window_is_full_and_ends_with_it() {
+fn a_rate_holds_from_a_full_window_until_it_leaves_the_window() {
     let one = [metric(0, "vmstat.x", "")];
     check("counter:vmstat.x>4/s", &one, &some((0..15).map(|s| s * 5)), "..........#####");
     check("counter:vmstat.x>5/s", &one, &some((0..15).map(|s| s * 5)), "...............");
-    // A burst of 100 in one second is 10 a second until it is 10 s old.
+    // A burst of 100 in one second is 10 per second until it is 10 s old.
     let burst = some((0..25).map(|s| if s < 12 { 0 } else { 100 }));
     check("counter:vmstat.x>9/s", &one, &burst, "............##########...");
 }
 
 #[test]
-fn instances_add_up_unless_one_is_named() {
+fn instances_are_summed_unless_one_is_named() {
     let two = [metric(0, "diskstats.reads", "vda"), metric(1, "diskstats.reads", "vdb")];
     check("counter:diskstats.reads>9/s", &two, &some((0..12).map(|s| s * 5)), "..........##");
     check("counter:diskstats.reads[vdb]>9/s", &two, &some((0..12).map(|s| s * 5)), "............");
@@ -112,7 +112,7 @@ fn instances_add_up_unless_one_is_named() {
 }
 
 #[test]
-fn a_counter_that_begins_again_or_goes_is_no_burst() {
+fn a_counter_that_resets_or_disappears_is_not_a_burst() {
     let one = [metric(0, "vmstat.x", "")];
     let mut values = some([1_000_000; 11]);
     values.extend(some([3; 4]));
@@ -124,7 +124,7 @@ fn a_counter_that_begins_again_or_goes_is_no_burst() {
 }
 
 #[test]
-fn pressure_is_a_share_of_time_and_says_so() {
+fn pressure_is_a_share_of_time() {
     let one = [metric(0, "pressure.io.some", ""), metric(1, "pressure.io.full", "")];
     check("psi:io>40%", &one, &some((0..13).map(|s| s * 410_000)), "..........###");
     check("psi:io>42%", &one, &some((0..13).map(|s| s * 410_000)), ".............");
@@ -155,23 +155,23 @@ fn slow_calls_and_uninterruptible_waits_meet_a_stall_condition() {
     let short = stall(StallKind::SystemCall, 4);
     let sum = stall(StallKind::ShortSleeps, 30);
     let met = watch.stalls(&[call, wait, idle, interruptible, runnable, short, sum], |_| Some("dd".into()));
-    let told: Vec<(usize, u64, &str)> = met.iter().map(|met| (met.condition, met.at_ns, &*met.reason)).collect();
+    let reported: Vec<(usize, u64, &str)> = met.iter().map(|met| (met.condition, met.at_ns, &*met.reason)).collect();
     assert_eq!(
-        told,
+        reported,
         [(0, 7 * SECOND, "fsync of /mnt/x by dd/7 took 6.00 s"), (1, 31 * SECOND, "dd/7 was blocked for 30.0 s"),]
     );
 }
 
 #[test]
-fn a_task_that_stays_blocked_is_told_once_for_each_time() {
+fn a_blocked_task_is_reported_once_per_wait() {
     let mut watch = ConditionWatch::new(vec![condition("5s")]);
-    let mut told = |now_s: u64, tasks: &[(u32, u64)]| {
+    let mut reported = |now_s: u64, tasks: &[(u32, u64)]| {
         let tasks = tasks.iter().map(|(tid, since_s)| (*tid, since_s * SECOND));
         watch.blocked(now_s * SECOND, tasks, |_| None).into_iter().map(|met| met.reason).collect::<Vec<_>>()
     };
-    assert_eq!(told(14, &[(7, 10)]), [""; 0]);
-    assert_eq!(told(15, &[(7, 10)]), ["task 7 has been blocked for 5.00 s"]);
-    assert_eq!(told(16, &[(7, 10), (8, 11)]), ["task 8 has been blocked for 5.00 s"]);
-    assert_eq!(told(17, &[]), [""; 0]);
-    assert_eq!(told(30, &[(7, 20)]), ["task 7 has been blocked for 10.0 s"]);
+    assert_eq!(reported(14, &[(7, 10)]), [""; 0]);
+    assert_eq!(reported(15, &[(7, 10)]), ["task 7 has been blocked for 5.00 s"]);
+    assert_eq!(reported(16, &[(7, 10), (8, 11)]), ["task 8 has been blocked for 5.00 s"]);
+    assert_eq!(reported(17, &[]), [""; 0]);
+    assert_eq!(reported(30, &[(7, 20)]), ["task 7 has been blocked for 10.0 s"]);
 }

@@ -1,6 +1,6 @@
 //! "Of the requests queued and completed in the meantime the breakdown was 22 RM, 31 RA, 82 W, 445 R. [...] The delay
 //! was dominated by reads that were queued after the write request and completed before it." (Mel Gorman, 2013-04-23,
-//! on stalls of ext4) — the sentence that a trace like his must give directly.
+//! on stalls of ext4) - a trace like his must give this sentence directly.
 
 use lifecycle::{Lifecycle, Phase, Settings};
 use model::block::{Action, BlockEvent, DeviceNumber, Kind};
@@ -50,7 +50,7 @@ impl Script {
         self.event(Action::Complete, io);
     }
 
-    fn pass(&mut self, count: usize, device: DeviceNumber, kind: &'static str, pid: u32) {
+    fn overtake(&mut self, count: usize, device: DeviceNumber, kind: &'static str, pid: u32) {
         for _ in 0..count {
             let io = self.queue(device, kind, pid);
             self.complete(io);
@@ -61,22 +61,22 @@ impl Script {
 #[test]
 fn the_sentence_comes_out_of_a_trace() {
     let mut script = Script { events: Vec::new(), now_ns: 0, next_sector: 0 };
-    // In the queue when the write comes: 90 writes of the flusher, and a read.
+    // In flight when the write is queued: 90 writes of the flusher, and a read.
     let writes: Vec<Io> = (0..90).map(|_| script.queue(DISK, "W", FLUSHER)).collect();
     let read = script.queue(DISK, "R", MUTT);
     let slow = script.queue(DISK, "W", FLUSHER);
     script.complete(read);
-    script.pass(200, DISK, "R", MUTT);
-    script.pass(22, DISK, "RM", MUTT);
-    script.pass(31, DISK, "RA", MUTT + 1);
-    script.pass(82, DISK, "W", FLUSHER);
-    // Another disk's requests pass nobody here.
-    script.pass(7, OTHER_DISK, "R", MUTT);
+    script.overtake(200, DISK, "R", MUTT);
+    script.overtake(22, DISK, "RM", MUTT);
+    script.overtake(31, DISK, "RA", MUTT + 1);
+    script.overtake(82, DISK, "W", FLUSHER);
+    // Requests of another disk overtake nothing here.
+    script.overtake(7, OTHER_DISK, "R", MUTT);
     for write in &writes[..60] {
         script.complete(*write);
     }
-    script.pass(245, DISK, "R", MUTT);
-    // Queued later, but not done yet: no overtakers.
+    script.overtake(245, DISK, "R", MUTT);
+    // Queued later, but not completed: not overtakers.
     let late: Vec<Io> = (0..5).map(|_| script.queue(DISK, "R", MUTT)).collect();
     script.complete(slow);
     let end = script.events.len();
@@ -101,14 +101,14 @@ fn the_sentence_comes_out_of_a_trace() {
     assert!(waited > found.phases.get(Phase::Q2C).unwrap() * 9 / 10, "it waited in the scheduler");
 }
 
-/// Many slow bios at once, each passed by many: what would take the square of the queue if each were walked.
+/// Many slow bios at once, each overtaken by many: walking each would take the square of the queue length.
 #[test]
-fn ten_thousand_slow_bios_are_answered_one_by_one() {
+fn ten_thousand_slow_bios_each_have_their_counts() {
     let mut script = Script { events: Vec::new(), now_ns: 0, next_sector: 0 };
     let slow: Vec<Io> = (0..10_000)
         .map(|_| {
             let io = script.queue(DISK, "W", FLUSHER);
-            script.pass(3, DISK, "R", MUTT);
+            script.overtake(3, DISK, "R", MUTT);
             io
         })
         .collect();

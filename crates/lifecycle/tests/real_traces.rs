@@ -1,4 +1,4 @@
-//! Real traces through the lifecycle. Everything pairs, and where btt's figures are right ours are the same.
+//! Real traces: everything pairs, and the figures equal those of btt where btt's are right.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ fn assert_adds_up(report: &BlockReport) {
 fn nvme_device() {
     let report = analyse("nvme-merged.blktrace.0");
     assert_eq!(report.anomalies, Anomalies::default());
-    // btt: Q2Q 0.000060735 0.000359135 0.130342651 962, and so on; G2D it does not have.
+    // btt: Q2Q 0.000060735 0.000359135 0.130342651 962, and so on; it has no G2D.
     assert_eq!(figures(&report, Phase::Q2Q), (962, 60_735, 359_135, 130_342_651));
     assert_eq!(figures(&report, Phase::Q2G), (963, 205, 287, 1_393));
     assert_eq!(figures(&report, Phase::D2C), (963, 52_471, 55_949, 102_460));
@@ -44,7 +44,7 @@ fn nvme_device() {
 #[test]
 fn loop_device_with_splits_flushes_and_durable_writes() {
     let report = analyse("loop-xfs.bin.zst");
-    // Flushes without data wait side by side; nothing else is ambiguous, and nothing is left over.
+    // Flushes without data wait in parallel; nothing else is ambiguous, and nothing remains.
     assert!(report.anomalies.ambiguous < 10);
     assert_eq!(Anomalies { ambiguous: 0, ..report.anomalies.clone() }, Anomalies::default());
     let tables = &report.devices[0].tables;
@@ -52,7 +52,7 @@ fn loop_device_with_splits_flushes_and_durable_writes() {
     assert_eq!((tables.bios, tables.splits, tables.requests), (44_739 + 1_737 + 143, 143, 44_882));
     assert_eq!((tables.flushes.count(), tables.plugs.plugs, tables.plugs.unplugs), (3_717, 43_868, 43_868));
     assert_eq!(report.phases[Phase::Q2C].count(), tables.bios);
-    // btt: G2I 0.000000701 0.000018760 0.033424893 44882; its minimum is a piece's that it took for another.
+    // btt: G2I 0.000000701 0.000018760 0.033424893 44882; its minimum mixes up two pieces.
     assert_eq!(figures(&report, Phase::G2I), (44_882, 1_002, 18_766, 33_424_893));
     assert_adds_up(&report);
 }

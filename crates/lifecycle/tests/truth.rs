@@ -1,4 +1,4 @@
-//! The lifecycle beside the truth: a simulated block layer says what each bio's times really were.
+//! The lifecycle compared with the truth: a simulated block layer knows the real times of each bio.
 
 mod generated;
 
@@ -63,7 +63,7 @@ fn key(bio: &FinishedBio) -> Key {
     (bio.device.0, bio.sector, bio.sectors, bio.pid, bio.queued_ns)
 }
 
-/// Every bio is found, and all its times are the true ones.
+/// Every bio is found, and all its times are true.
 fn assert_equals_truth(bios: &[FinishedBio], truth: &[TrueBio]) {
     let truths = truth_by_key(truth);
     assert_eq!(truths.len(), truth.len(), "keys are unique");
@@ -76,7 +76,7 @@ fn assert_equals_truth(bios: &[FinishedBio], truth: &[TrueBio]) {
     assert_eq!(bios.len(), truth.len());
 }
 
-/// The tables' sums are those of the truth, and the parts of the time add up to the whole.
+/// The tables' sums are true, and the phases sum to the whole.
 fn assert_tables(report: &BlockReport, truth: &[TrueBio]) {
     for phase in Phase::ALL.into_iter().filter(|phase| *phase != Phase::Q2Q) {
         let times: Vec<u64> = truth.iter().filter_map(|bio| true_phases(bio).get(phase)).collect();
@@ -100,14 +100,14 @@ fn assert_clean(report: &BlockReport) {
     assert_eq!(report.clock.jump_count, 0);
 }
 
-/// Loses events, and returns the counted bios of which a time is not the true one. Nobody may be missing from the count of completed and given-up ones.
+/// Loses events, and returns the counted bios with a wrong time. The completed and given-up bios must add up.
 fn wrongly_counted(workload: &Workload, of_1000: u64, longest: u64, form: Form) -> Vec<FinishedBio> {
     let (wrong, late) = wrongly_counted_holding_back(workload, of_1000, longest, form, blktrace::Trace::HELD_BACK);
     assert_eq!(late, 0);
     wrong
 }
 
-/// The same, and how many losses were noticed too late.
+/// The same, with the number of losses noticed too late.
 fn wrongly_counted_holding_back(
     workload: &Workload,
     of_1000: u64,
@@ -133,7 +133,7 @@ fn wrongly_counted_holding_back(
     bios.retain(|bio| bio.certainty.is_certain());
     bios.retain(|bio| {
         let Some(truth) = truths.get(&key(bio)) else {
-            // A bio whose split was lost is seen whole.
+            // A bio whose split event was lost appears whole.
             return bio.certainty != Certainty::Part;
         };
         Phase::ALL.into_iter().any(|phase| {
@@ -180,7 +180,7 @@ proptest! {
             anomalies: lifecycle::Anomalies { ambiguous: 0, ..report.anomalies.clone() },
             ..report
         });
-        // Flushes without data all look alike; nothing else does.
+        // Only flushes without data are indistinguishable.
         let flushes = events.iter().filter(|event| event.bytes == 0 && event.action == Action::Queue).count() as u64;
         prop_assert!(ambiguous <= flushes * 3);
     }
@@ -191,7 +191,7 @@ proptest! {
         prop_assert!(wrong.is_empty(), "{:?}", wrong);
     }
 
-    /// There a loss is noticed at the CPU's next event only, which may be far behind.
+    /// In this form a loss is only noticed at the CPU's next event, which may be much later.
     #[test]
     fn with_losses_in_a_merged_dump_every_time_counted_is_true(
         workload in workloads(), of_1000 in 1_u64..60, longest in 1_u64..4, text in any::<bool>()
@@ -201,7 +201,7 @@ proptest! {
         prop_assert!(wrong.is_empty(), "{:?}", wrong);
     }
 
-    /// With next to nothing held back some are noticed too late, and no time is wrong but where that is said.
+    /// With almost nothing held back some losses are noticed too late, and only then is a time wrong.
     #[test]
     fn where_a_time_counted_is_wrong_a_loss_was_noticed_late(
         workload in workloads(), of_1000 in 1_u64..60, longest in 1_u64..4, held_back in 0_usize..500
@@ -223,7 +223,7 @@ proptest! {
         if spanning > 0 {
             prop_assert_eq!(report.clock.jump_count, 1);
             prop_assert!((report.clock.jumps[0].by_ns - by_ns).abs() < 1_000_000_000);
-            // With the clock an hour ahead, those in flight age out.
+            // With the clock an hour ahead, bios in flight age out.
             prop_assert!(out as u64 + report.anomalies.aged_out >= spanning as u64);
         }
         let moved = |time_ns: u64| if time_ns < step_ns { time_ns } else { time_ns.saturating_add_signed(by_ns) };
@@ -236,7 +236,7 @@ proptest! {
     }
 }
 
-/// Found at random: discards merged with one whose events were lost, the same when it was gone already, and a flush
+/// Found by proptest: discards merged with a discard whose events were lost, the same after that one was gone, and a flush
 /// without data that took another's completion.
 #[test]
 fn losses_that_once_made_times_wrong() {
@@ -270,7 +270,7 @@ fn losses_that_once_made_times_wrong() {
 }
 
 #[test]
-fn all_forms_of_a_trace_say_the_same() {
+fn all_forms_of_a_trace_give_the_same_report() {
     let workload = Workload { bios: 4000, cgroups: 0, ..Workload::default() };
     let (events, truth) = trace_and_truth(&workload);
     let mut sequencer = simulate::block::damage::Sequencer::default();

@@ -1,4 +1,4 @@
-//! Functions that statistics need and the standard library lacks.
+//! Distribution functions missing from the standard library.
 
 /// Natural logarithm of the gamma function for `x > 0`, to 14 digits: Lanczos' series with g = 607/128 and 15 terms, as
 /// computed by P. Godfrey (2001).
@@ -51,7 +51,7 @@ fn continued_fraction(x: f64, a: f64, b: f64) -> f64 {
     let mut c = 1.0;
     let mut d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
     let mut fraction = d;
-    // It needs about the square root of the larger of a and b; 10^5 is enough for 10^9 operations.
+    // The number of terms is about the square root of the larger of a and b; 10^5 suffices for 10^9 operations.
     for m in 1..100_000 {
         let m = f64::from(m);
         let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
@@ -91,8 +91,8 @@ pub(crate) fn student_quantile(probability: f64, freedom: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// Upper tail of the standard normal distribution: Student's t with so many degrees of freedom that up to z = 6 the
-/// difference is below a thousandth of the tail.
+/// Upper tail of the standard normal distribution, as Student's t with 10^6 degrees of freedom: up to z = 6 the difference
+/// is below a thousandth of the tail.
 pub(crate) fn normal_upper_tail(z: f64) -> f64 {
     student_cdf(-z, 1e6)
 }

@@ -1,9 +1,9 @@
-//! Many metrics, one family of tests: Benjamini and Hochberg (1995).
+//! Correction for multiple tests: Benjamini and Hochberg (1995).
 //!
-//! Of the metrics that are called different, no more than the given share is so by chance, on average. That holds for
-//! independent metrics and for those that rise and fall together (Benjamini, Yekutieli 2001), as latencies and rates do.
+//! On average, at most the given share of the metrics reported as different is different by chance. This holds for
+//! independent and for positively dependent metrics (Benjamini, Yekutieli 2001), such as latencies and rates.
 
-/// The smallest false discovery rate at which each of these would be called different, in the order given.
+/// For each p, the smallest false discovery rate at which it counts as different.
 pub fn q_values(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&x, &y| p_values[y].total_cmp(&p_values[x]));

@@ -1,23 +1,23 @@
-//! Ratio of two rates of happenings (stalls), whose counts vary more from run to run than Poisson's law allows.
+//! Ratio of two rates of events (stalls), whose counts vary more between runs than a Poisson distribution.
 //!
-//! Assumed: within a run happenings come at the run's own rate (Poisson), and the runs' rates vary about the side's rate
-//! with a relative variance d (so that the counts are negative binomial: variance = mean + d mean^2), the same d on both
-//! sides. d is estimated by moments (Anscombe 1949; McCullagh, Nelder 1989, section 6.2); it is taken as 0 where Pearson's
-//! chi-square does not exceed its upper quartile under Poisson's law. The interval is Wald's on the logarithm, with half a
-//! happening added to each side (Haldane 1955), and with Student's quantile where d was estimated. A moment estimate from
-//! few runs is too small for skewed rates; the factor 1 + 1.5 / runs makes up for that: it was chosen by simulation, so
-//! that the interval holds the truth in 94.6 to 96.6 % of cases for 5 to 20 runs a side and d from 0 to 1 where a side has
-//! 15 happenings or more, and in more with fewer.
+//! Assumptions: within a run, events are Poisson at the run's rate. The runs' rates vary about the side's rate with a
+//! relative variance d, equal on both sides: the counts are negative binomial, variance = mean + d mean^2. d is estimated
+//! by moments (Anscombe 1949; McCullagh, Nelder 1989, section 6.2); it is taken as 0 where Pearson's chi-square does not
+//! exceed its upper quartile under Poisson. The interval is Wald's on the logarithm, with half an event added to each side
+//! (Haldane 1955), and with Student's quantile where d was estimated. A moment estimate from few runs is too small for
+//! skewed rates; the factor 1 + 1.5 / runs compensates. It was chosen by simulation: the interval contains the truth in
+//! 94.6 to 96.6 % of cases for 5 to 20 runs per side and d from 0 to 1 where a side has 15 events or more, and more often
+//! with fewer.
 
 use super::beta::student_quantile;
 use super::shift::Ratio;
 
-/// Happenings of one run.
+/// Events of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Count {
-    /// How many.
+    /// Number of events.
     pub events: f64,
-    /// In how much time, work or whatever they are counted by; above 0.
+    /// Time or work that they are counted over; above 0.
     pub over: f64,
 }
 
@@ -28,7 +28,7 @@ struct Side {
     runs: f64,
     /// Pearson's chi-square of the counts about the common rate.
     chi_square: f64,
-    /// Variance beyond Poisson's, and the squared mean that it is relative to.
+    /// Variance in excess of Poisson, and the squared mean that it is relative to.
     excess: f64,
     squares: f64,
 }
@@ -54,23 +54,23 @@ impl Side {
         Some(side)
     }
 
-    /// Rate with half a happening added.
+    /// Rate with half an event added.
     fn careful_rate(&self) -> f64 {
         (self.events + 0.5) / self.over
     }
 }
 
-/// The ratio of the rates, with its interval, and what it would take to see an effect.
+/// The ratio of two rates, with what its interval and the planning of runs need.
 #[derive(Debug, Clone, Copy)]
 pub struct RateRatio {
-    /// Of the rates with half a happening added, so that it is finite.
+    /// Logarithm of the ratio of the rates with half an event added, which is finite.
     pub log_ratio: f64,
     /// Variance of the log ratio.
     variance: f64,
     freedom: f64,
     raw: f64,
     none: (bool, bool),
-    /// Variance of a side's log rate if it had one run.
+    /// Variance of the log rate of a side with one run.
     pub variance_of_one_run: f64,
 }
 
@@ -87,8 +87,8 @@ impl RateRatio {
         } else {
             let mean_runs = 2.0 / (1.0 / a.runs + 1.0 / b.runs);
             let (excess, squares) = (a.excess + b.excess, a.squares + b.squares);
-            // Where one run has all happenings, the squared mean cannot be told from its own error: d is then as large as
-            // it can be seen to be in so many runs.
+            // Where one run has all events, the squared mean is indistinguishable from its error: d is then the largest value
+            // observable in this number of runs.
             let moment = if squares * mean_runs > excess { excess / squares } else { mean_runs };
             Some(moment.max(0.0) * (1.0 + 1.5 / mean_runs))
         };
@@ -114,8 +114,8 @@ impl RateRatio {
     }
 }
 
-/// Whether counts vary no more than Poisson's law makes them: chi-square below its upper quartile, which is Wilson and
-/// Hilferty's approximation (1931).
+/// Whether counts vary no more than Poisson: chi-square below its upper quartile, by Wilson and Hilferty's approximation
+/// (1931).
 fn is_poisson(chi_square: f64, freedom: f64) -> bool {
     const UPPER_QUARTILE: f64 = 0.674_489_75;
     let part = 2.0 / (9.0 * freedom);
@@ -130,9 +130,9 @@ mod tests {
         events.iter().map(|&events| Count { events: f64::from(events), over: 10.0 }).collect()
     }
 
-    /// Nothing varies, so this is Poisson: log(30.5 / 140.5), give or take 1.96 sqrt(1 / 30.5 + 1 / 140.5).
+    /// Nothing varies, so this is Poisson: log(30.5 / 140.5) +- 1.96 sqrt(1 / 30.5 + 1 / 140.5).
     #[test]
-    fn counts_that_do_not_vary_are_poissons() {
+    fn counts_without_variation_are_poisson() {
         let ratio = RateRatio::of(&counts(&[14; 10]), &counts(&[3; 10])).unwrap().ratio(0.95);
         assert!((ratio.ratio - 3.0 / 14.0).abs() < 1e-12);
         let (low, high) = ratio.interval.unwrap();
@@ -151,14 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn one_run_with_everything_says_nothing_of_the_side() {
+    fn one_run_with_all_events_gives_a_wide_interval() {
         let ratio = RateRatio::of(&counts(&[6000, 0, 0, 0, 0, 0]), &counts(&[3, 0, 2, 0, 1, 0])).unwrap().ratio(0.95);
         let (low, high) = ratio.interval.unwrap();
         assert!(low < 1e-4 && high > 0.02, "{low} {high}");
     }
 
     #[test]
-    fn none_on_one_side_is_told_by_an_open_interval() {
+    fn no_events_on_one_side_give_an_open_interval() {
         let gone = RateRatio::of(&counts(&[14; 5]), &counts(&[0; 5])).unwrap().ratio(0.95);
         assert_eq!((gone.ratio, gone.interval.unwrap().0), (0.0, 0.0));
         assert!(gone.interval.unwrap().1 < 0.2);

@@ -77,7 +77,7 @@ impl Distribution {
         (self.count > 0).then(|| (self.sum_ns / u128::from(self.count)) as u64)
     }
 
-    /// The latency that the share `quantile` (0 to 1) of the operations did not exceed, never above the exact maximum;
+    /// The latency that the share `quantile` (0 to 1) of the operations does not exceed, never above the exact maximum;
     /// `None` when nothing finished.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
         if self.histogram.is_empty() {
@@ -87,15 +87,16 @@ impl Distribution {
         Some(self.max_ns.map_or(value, |max| value.min(max)))
     }
 
-    /// The same quantile estimated from all operations near it, weighted by how likely each is to be the quantile of such a
-    /// sample (Harrell, Davis 1982): it varies less from run to run than a single one of them. `None` when nothing finished.
+    /// The same quantile estimated from all operations near it, weighted by the probability that each is the quantile of such
+    /// a sample (Harrell, Davis 1982): it varies less between runs than a single order statistic. `None` when nothing
+    /// finished.
     pub fn smooth_quantile_ns(&self, quantile: f64) -> Option<f64> {
         let all = self.histogram.len() as f64;
         if all == 0.0 {
             return None;
         }
         let (a, b) = (quantile * (all + 1.0), (1.0 - quantile) * (all + 1.0));
-        // Beyond ten standard deviations of the weights nothing is left to add.
+        // Weights beyond ten standard deviations are negligible.
         let reach = 10.0 * (quantile * (1.0 - quantile) / (all + 2.0)).sqrt();
         let weight_up_to = |share: f64| match share {
             share if share <= quantile - reach => 0.0,
@@ -113,10 +114,10 @@ impl Distribution {
         Some(sum)
     }
 
-    /// Whether there are enough operations to speak of a quantile at all: at least one is expected beyond it. With
-    /// fewer, the quantile is merely the maximum under another name.
+    /// Whether there are enough operations for a quantile: at least one is expected beyond it. With fewer, the quantile is
+    /// just the maximum.
     pub fn supports(&self, quantile: f64) -> bool {
-        // 0.99 has no exact binary form; a hair of slack makes 100 operations enough for it.
+        // 0.99 has no exact binary form; the slack makes 100 operations enough for it.
         self.count as f64 * (1.0 - quantile) >= 1.0 - 1e-9
     }
 }

@@ -1,18 +1,18 @@
 //! The exact two-sided rank-sum test (Wilcoxon 1945, Mann and Whitney 1947), with ties.
 //!
-//! Given the values, every split of them into sides of these sizes was equally likely if the sides do not differ: that is
-//! all that the test assumes, whatever the values' distribution. Ties share their mean rank, and the null distribution is
-//! counted over the ranks as they are, not over ranks without ties.
+//! The test assumes only that, if the sides do not differ, every split of the values into sides of these sizes is equally
+//! likely; it makes no assumption about their distribution. Ties share their mean rank, and the null distribution is
+//! enumerated over the actual ranks, with ties.
 
 use std::collections::HashMap;
 
 use super::beta::normal_upper_tail;
 
-/// Up to so many values on both sides together the distribution is counted out; beyond, the normal approximation with
-/// corrections for ties and continuity differs by less than 0.001.
+/// Maximum number of values for the exact distribution. Beyond it, the normal approximation with corrections for ties and
+/// continuity differs by less than 0.001.
 const EXACT_UP_TO: usize = 60;
 
-/// Null distributions without ties, kept because many metrics share the sizes of their sides.
+/// Cached null distributions without ties: many metrics share the sizes of their sides.
 #[derive(Debug, Default)]
 pub struct RankTests {
     nulls: HashMap<(usize, usize), Null>,
@@ -29,7 +29,7 @@ impl Null {
     /// The number of arrangements with each U by Mann and Whitney's recursion:
     /// w(m, n, u) = w(m - 1, n, u - n) + w(m, n - 1, u).
     fn count(m: usize, n: usize) -> Null {
-        // Columns are the sizes of one side; what is not 0 in a column ends at u = i * j.
+        // Columns are the sizes of one side. A column is zero beyond u = i * j.
         let mut counts: Vec<Vec<f64>> = vec![vec![1.0]; n + 1];
         for i in 1..=m {
             let mut row: Vec<Vec<f64>> = vec![vec![1.0]];
@@ -52,20 +52,20 @@ impl Null {
     }
 
     /// The largest k with P(U < k) <= `tail`: the k-th smallest and the k-th largest of all pairwise differences bound the
-    /// shift with a confidence of 1 - 2 P(U < k). `None`: even the extremes do not reach that confidence.
+    /// shift with a confidence of 1 - 2 P(U < k). `None` if even the extremes do not reach that confidence.
     pub(crate) fn bound(&self, tail: f64) -> Option<usize> {
         let k = self.cumulative.iter().take_while(|&&below| below <= tail).count();
         (k > 0).then_some(k)
     }
 
-    /// The confidence that goes with k.
+    /// The confidence for k.
     pub(crate) fn confidence(&self, k: usize) -> f64 {
         1.0 - 2.0 * self.cumulative[k - 1]
     }
 }
 
 impl RankTests {
-    /// The null distribution for sides of these sizes without ties; `None` where it is too large to be counted.
+    /// The null distribution for sides of these sizes without ties; `None` where it is too large to enumerate.
     pub(crate) fn null(&mut self, m: usize, n: usize) -> Option<&Null> {
         let fits = m > 0 && n > 0 && m + n <= EXACT_UP_TO;
         fits.then(|| &*self.nulls.entry((m, n)).or_insert_with(|| Null::count(m, n)))
@@ -91,12 +91,12 @@ impl RankTests {
     }
 }
 
-/// Ranks times two, so that the mean ranks of ties are whole.
+/// Ranks times two, which makes the mean ranks of ties integers.
 struct DoubledRanks {
     all: Vec<usize>,
     /// Sum of the ranks of side A.
     sum: usize,
-    /// Sizes of the groups of equal values, where larger than 1.
+    /// Sizes of groups of equal values, if larger than 1.
     ties: Vec<usize>,
 }
 
@@ -119,8 +119,7 @@ impl DoubledRanks {
         ranks
     }
 
-    /// The smaller tail of the sum of `m` ranks drawn from all of them, counted out by the number of subsets that have
-    /// each sum.
+    /// The smaller tail of the sum of `m` ranks drawn from all of them, by counting the subsets with each sum.
     fn exact_tail(&self, m: usize) -> f64 {
         let largest: usize = self.all.iter().rev().take(m).sum();
         let mut ways = vec![vec![0.0_f64; largest + 1]; m + 1];
@@ -157,7 +156,7 @@ mod tests {
         let mut tests = RankTests::default();
         let p = tests.p(a, b).unwrap();
         assert!((p - expected).abs() <= within, "{p} is not {expected}");
-        assert_eq!(tests.p(b, a), Some(p), "the sides are alike");
+        assert_eq!(tests.p(b, a), Some(p), "the test is symmetric");
     }
 
     /// `scipy.stats.mannwhitneyu(a, b, method="exact")` of SciPy 1.17.1.
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_p_of_so_many_runs() {
+    fn the_smallest_p_for_a_number_of_runs() {
         for (runs, expected) in [(3, 0.1), (4, 0.02857142857142857), (5, 0.007936507936507936)] {
             let a: Vec<f64> = (0..runs).map(f64::from).collect();
             let b: Vec<f64> = (0..runs).map(|n| f64::from(n + 100)).collect();

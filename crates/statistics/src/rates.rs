@@ -1,4 +1,4 @@
-//! How a rate was spread over the intervals of a run.
+//! The distribution of a rate over the intervals of a run.
 
 /// Distribution of a rate over intervals, and its mean over the whole time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,19 +17,19 @@ pub struct RateSummary {
     pub max_per_s: f64,
 }
 
-/// What happened in one interval.
+/// The amount of work or events in one interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IntervalAmount {
-    /// How much.
+    /// Amount.
     pub amount: f64,
-    /// Over which time.
+    /// Length of the interval.
     pub span_ns: u64,
 }
 
 impl RateSummary {
-    /// Summarizes a rate from what happened in each interval; `None` where there was no time at all.
+    /// Summarizes a rate; `None` if the total time is zero.
     ///
-    /// Quantiles are nearest-rank (Hyndman and Fan's type 1): each is a rate that was really seen.
+    /// Quantiles are nearest-rank (Hyndman and Fan's type 1): each is an observed rate.
     pub fn of(intervals: &[IntervalAmount]) -> Option<RateSummary> {
         let mut rates: Vec<f64> =
             intervals.iter().filter(|i| i.span_ns > 0).map(|i| i.amount * 1e9 / i.span_ns as f64).collect();

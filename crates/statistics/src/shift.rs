@@ -1,24 +1,24 @@
-//! By how much two sides differ: Hodges and Lehmann's shift of the logarithms, and its interval.
+//! The size of a difference: Hodges and Lehmann's shift of the logarithms, and its interval.
 //!
-//! The estimate is the median of all log ratios of a run of B to a run of A (Hodges, Lehmann 1963); the interval is the
-//! set of shifts that the exact rank test does not refuse (Moses 1953), so that it excludes 1 just when p is that small.
-//! Assumed: that B's logarithms are distributed as A's but for a shift, in other words that the difference is a factor.
+//! The estimate is the median of all log ratios of a run of B to a run of A (Hodges, Lehmann 1963). The interval is the set
+//! of shifts that the exact rank test does not reject (Moses 1953): it excludes 1 exactly when p is small enough.
+//! Assumption: the logarithms of B are distributed as those of A except for a shift, that is, the difference is a factor.
 
 use super::beta::student_quantile;
 use super::rank::RankTests;
 
-/// A ratio of B to A, and the interval that holds the true one with a given confidence. Infinite where A may be zero.
+/// A ratio of B to A with its confidence interval. Infinite where A may be zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
     /// Estimate.
     pub ratio: f64,
-    /// The interval's ends; `None` where there are too few runs for one.
+    /// The interval; `None` with too few runs.
     pub interval: Option<(f64, f64)>,
-    /// The confidence that the interval really has: not below the one asked for.
+    /// The actual confidence of the interval, at least the requested confidence.
     pub confidence: Option<f64>,
 }
 
-/// All log ratios of a value of B to one of A, ascending. Of two zeros the ratio is taken as 1.
+/// All log ratios of a value of B to a value of A, ascending. The ratio of two zeros is 1.
 #[derive(Debug)]
 pub struct LogRatios {
     sorted: Vec<f64>,
@@ -46,14 +46,14 @@ impl LogRatios {
         if low == high { low } else { 0.5 * (low + high) }
     }
 
-    /// The shift with an interval of at least this confidence.
+    /// The ratio with an interval of at least this confidence.
     pub fn ratio(&self, confidence: f64, tests: &mut RankTests) -> Ratio {
         let found = self.rank(confidence, tests);
         let ends = found.map(|(k, _)| (self.sorted[k - 1].exp(), self.sorted[self.sorted.len() - k].exp()));
         Ratio { ratio: self.estimate().exp(), interval: ends, confidence: found.map(|(_, reached)| reached) }
     }
 
-    /// Which of the smallest and largest log ratios bound the shift, and how surely.
+    /// The rank of the log ratios that bound the shift, and the confidence.
     fn rank(&self, confidence: f64, tests: &mut RankTests) -> Option<(usize, f64)> {
         let (m, n) = self.sides;
         let tail = (1.0 - confidence) / 2.0 + 1e-12;
@@ -75,7 +75,7 @@ mod tests {
     /// `wilcox.test(log(b), log(a), conf.int = TRUE)` takes the same differences: with 5 and 5 values the third smallest
     /// and the third largest of 25. Here by hand, on powers of two.
     #[test]
-    fn the_interval_is_made_of_the_third_differences_of_five_and_five() {
+    fn the_interval_for_five_and_five_is_bounded_by_the_third_differences() {
         let a = [1.0, 2.0, 4.0, 8.0, 16.0];
         let b = [2.0, 4.0, 8.0, 16.0, 32.0];
         let ratio = LogRatios::of(&a, &b).unwrap().ratio(0.95, &mut RankTests::default());
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_need_no_small_number_to_be_added() {
+    fn zeros_need_no_offset() {
         let mut tests = RankTests::default();
         let gone = LogRatios::of(&[3.0, 4.0, 5.0, 6.0, 2.0], &[0.0; 5]).unwrap().ratio(0.95, &mut tests);
         assert_eq!((gone.ratio, gone.interval), (0.0, Some((0.0, 0.0))));

@@ -1,44 +1,44 @@
-//! Whether a run was in a steady state: a run that still warms up, or fills its disk, measures its own length.
+//! Steady state: the rate of a run that still warms up, or fills its disk, depends on its length.
 //!
 //! Mann and Kendall's test for a trend (Mann 1945; Kendall 1975) over the intervals' rates, with the variance enlarged for
-//! the correlation of neighbours (Yue and Wang 2004, for a first-order autoregression; its coefficient from what is left
-//! after Theil and Sen's slope, corrected for its bias after Marriott and Pope 1954). Only a change that is also large
-//! counts. Assumed: that what is left is correlated with its neighbours alone, and not periodic.
+//! the correlation of neighbours (Yue and Wang 2004, for a first-order autoregression; its coefficient from the residuals
+//! after Theil and Sen's slope, corrected for its bias after Marriott and Pope 1954). Only large changes count. Assumption:
+//! the residuals are correlated only with their neighbours, and not periodic.
 
 use super::beta::normal_upper_tail;
 
-/// With fewer intervals nothing is said.
+/// Minimum number of intervals for a verdict.
 const FEWEST_INTERVALS: usize = 10;
-/// More intervals are averaged, so that the work stays small and neighbours are less alike.
+/// Beyond this number, intervals are averaged: this bounds the work and reduces the correlation of neighbours.
 const MOST_INTERVALS: usize = 120;
-/// How often a steady run may be called unsteady.
+/// False positive rate.
 const SIGNIFICANCE: f64 = 0.01;
-/// A smaller change from begin to end does not matter.
+/// Smaller changes from start to end do not matter.
 const LARGE: f64 = 0.10;
 
 /// Whether a run was in a steady state.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Steadiness {
-    /// Nothing is known of its intervals.
+    /// There are no intervals.
     #[default]
     Unknown,
-    /// Too few intervals to say.
+    /// Too few intervals.
     TooShort {
-        /// How many there are.
+        /// Number of intervals.
         intervals: usize,
     },
-    /// No change that is large and sure.
+    /// No large significant change.
     Steady,
-    /// It changed all the time.
+    /// A large significant trend.
     Trend {
-        /// Relative change from begin to end by the slope: -0.3 is a loss of 30 %.
+        /// Relative change from start to end by the slope: -0.3 is a loss of 30 %.
         change: f64,
-        /// Of the test.
+        /// p of the test.
         p: f64,
     },
 }
 
-/// Judges the rates of a run's intervals, which are alike in length.
+/// Tests the rates of a run's intervals, which are of equal length.
 pub fn steadiness(rates: &[f64]) -> Steadiness {
     if rates.is_empty() {
         return Steadiness::Unknown;
@@ -60,7 +60,7 @@ pub fn steadiness(rates: &[f64]) -> Steadiness {
     }
 }
 
-/// A figure of each pair of values, and how far they are apart.
+/// A figure for each pair of values and their distance.
 fn pairs(values: &[f64], figure: impl Fn(f64, f64, f64) -> f64) -> Vec<f64> {
     let mut figures = Vec::with_capacity(values.len() * (values.len() - 1) / 2);
     for (at, early) in values.iter().enumerate() {
@@ -94,7 +94,7 @@ fn trend_p(values: &[f64], slope: f64) -> f64 {
     2.0 * normal_upper_tail((concordance.abs() - 1.0).max(0.0) / variance.sqrt())
 }
 
-/// By how much the correlation of neighbours enlarges the variance.
+/// The factor by which the correlation of neighbours enlarges the variance.
 fn inflation(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -119,7 +119,7 @@ mod tests {
         (-2.0 * uniform(random).ln()).sqrt() * (std::f64::consts::TAU * uniform(random)).cos()
     }
 
-    /// A run of intervals: a start, a relative change until the end, noise, and the correlation of neighbours' noise.
+    /// Rates with a relative change from start to end, noise, and correlation of the noise of neighbours.
     fn intervals(random: &mut Random, count: usize, change: f64, noise: f64, correlation: f64) -> Vec<f64> {
         let mut last = normal(random);
         let value = |at: usize| {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn steady_runs_are_rarely_called_unsteady_also_where_neighbours_are_alike() {
+    fn steady_runs_are_rarely_called_unsteady_also_with_correlated_neighbours() {
         for (count, correlation) in [(20, 0.0), (60, 0.0), (60, 0.5), (60, 0.8)] {
             let found = unsteady_of_500(count, 0.0, 0.2, correlation);
             assert!(found <= 25, "{found} of 500 with {count} intervals and correlation {correlation}");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn few_intervals_or_none_say_nothing() {
+    fn few_or_no_intervals_give_no_verdict() {
         assert_eq!(steadiness(&[]), Steadiness::Unknown);
         assert_eq!(steadiness(&[1.0; 9]), Steadiness::TooShort { intervals: 9 });
         assert_eq!(steadiness(&[1.0; 10]), Steadiness::Steady);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_change_does_not_matter_however_sure() {
+    fn a_small_significant_change_does_not_matter() {
         let rates: Vec<f64> = (0..100).map(|at| 100.0 + 0.05 * f64::from(at)).collect();
         assert_eq!(steadiness(&rates), Steadiness::Steady);
     }

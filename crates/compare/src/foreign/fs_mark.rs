@@ -1,21 +1,21 @@
-//! fs_mark's table. An invocation is a run; its loops are its intervals. Its rate is all files by all time, not the average
-//! of the loops' rates.
+//! fs_mark's table. An invocation is a run, and its loops are the intervals. The rate is all files over the total time, not
+//! the average of the loops' rates.
 
-use super::super::figures::{Better, RunFigures};
-use super::{Runs, fact, level, malformed};
+use super::error::{Runs, malformed};
+use crate::figures::{Better, Fact, Figure, RunFigures};
 use statistics::steadiness;
 
 const TOOL: &str = "fs_mark";
-/// Calls that `-v` adds, in the order of their columns, three for each: least, mean and longest time, us.
+/// Calls that `-v` adds, in column order, three columns each: minimum, mean and maximum time, us.
 const CALLS: [&str; 6] = ["create", "write", "fsync", "sync", "close", "unlink"];
-/// Columns before those.
+/// Columns before them.
 const PLAIN: usize = 5;
 
 /// One line of the table.
 struct Loop {
     files: f64,
     per_s: f64,
-    /// Mean and longest, us.
+    /// Mean and maximum, us.
     calls: Vec<(f64, f64)>,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn runs(text: &str) -> Runs {
         } else if in_table && !line.trim().is_empty() {
             match row(line, &mut counted) {
                 Some(one) => loops.push(one),
-                // Whatever a shell prints between two of them.
+                // Other output between two tables.
                 None => {
                     finish(&mut loops, &about, &mut found);
                     in_table = false;
@@ -57,10 +57,14 @@ pub(super) fn runs(text: &str) -> Runs {
         }
     }
     finish(&mut loops, &about, &mut found);
-    Some(if found.is_empty() { Err(malformed(TOOL, "its table has no row; was it stopped?")) } else { Ok(found) })
+    Some(if found.is_empty() {
+        Err(malformed(TOOL, "its table has no row; was the run interrupted?"))
+    } else {
+        Ok(found)
+    })
 }
 
-/// Conditions from the comment's lines: threads, sync method, sizes.
+/// Conditions from the comment lines: threads, sync method, sizes.
 fn condition(comment: &str) -> Option<(&'static str, String)> {
     let rest = |prefix: &str| comment.strip_prefix(prefix).map(|rest| rest.trim().to_owned());
     if let Some(version) = rest("Version ") {
@@ -77,7 +81,7 @@ fn row(line: &str, counted: &mut f64) -> Option<Loop> {
     if words.len() < PLAIN || words.iter().any(|word| !word.is_finite() || *word < 0.0) || words[3] <= 0.0 {
         return None;
     }
-    // The count goes on from loop to loop where the files are kept, and begins anew where they are not.
+    // The count continues from loop to loop if files are kept, and restarts otherwise.
     let files = if words[1] > *counted { words[1] - *counted } else { words[1] };
     *counted = words[1];
     let calls = words[PLAIN..].chunks_exact(3).map(|call| (call[1], call[2])).collect();
@@ -88,7 +92,7 @@ fn run(loops: &[Loop], about: &[(&str, String)]) -> RunFigures {
     let files: f64 = loops.iter().map(|one| one.files).sum();
     let seconds: f64 = loops.iter().map(|one| one.files / one.per_s).sum();
     let mut run = RunFigures::default();
-    run.metrics.push(level("files_per_s", "/s", Better::Higher, files / seconds));
+    run.metrics.push(Figure::level("files_per_s", "/s", Better::Higher, files / seconds));
     for (at, call) in CALLS.iter().enumerate() {
         let of_loops: Option<Vec<(f64, f64)>> =
             loops.iter().map(|one| one.calls.get(at).map(|call| (one.files * call.0, call.1))).collect();
@@ -96,8 +100,8 @@ fn run(loops: &[Loop], about: &[(&str, String)]) -> RunFigures {
         let mean_us = of_loops.iter().map(|one| one.0).sum::<f64>() / files;
         let longest_us = of_loops.iter().map(|one| one.1).fold(0.0, f64::max);
         if longest_us > 0.0 {
-            run.metrics.push(level(format!("{call}.mean"), "ns", Better::Lower, mean_us * 1e3));
-            run.metrics.push(level(format!("{call}.max"), "ns", Better::Lower, longest_us * 1e3));
+            run.metrics.push(Figure::level(format!("{call}.mean"), "ns", Better::Lower, mean_us * 1e3));
+            run.metrics.push(Figure::level(format!("{call}.max"), "ns", Better::Lower, longest_us * 1e3));
         }
     }
     run.steadiness = if loops.len() > 1 {
@@ -105,7 +109,7 @@ fn run(loops: &[Loop], about: &[(&str, String)]) -> RunFigures {
     } else {
         run.steadiness
     };
-    run.facts.push(fact("workload", "fs_mark"));
-    run.facts.extend(about.iter().map(|(what, value)| fact(what, value.clone())));
+    run.facts.push(Fact::new("workload", "fs_mark"));
+    run.facts.extend(about.iter().map(|(what, value)| Fact::new(what, value.clone())));
     run
 }

@@ -1,7 +1,7 @@
-//! simoop's lines, its own and ours: of each run the last report, or the one after `Final stats`.
+//! simoop's lines, by simoop or by `run simoop`: for each run the last report, or that after `Final stats`.
 
-use super::super::figures::{Amount, Better, Figure, RunFigures};
-use super::{Runs, fact, level, malformed};
+use super::error::{Runs, malformed};
+use crate::figures::{Amount, Better, Fact, Figure, RunFigures};
 use statistics::steadiness;
 
 const TOOL: &str = "simoop";
@@ -13,7 +13,7 @@ const PERCENTILES: [&str; 3] = ["p50", "p95", "p99"];
 struct Report {
     seconds: f64,
     latencies: Vec<Figure>,
-    /// The latest interval's, and the average.
+    /// Of the latest interval, and the average.
     work: Option<(f64, f64)>,
     stalls_per_s: Option<f64>,
 }
@@ -28,7 +28,7 @@ pub(super) fn runs(text: &str) -> Runs {
     let (mut is_final, mut is_over) = (false, false);
     for line in text.lines().map(str::trim) {
         if line == "Warmup complete" {
-            // What the warm-up reported does not count.
+            // Reports of the warm-up do not count.
             if is_over {
                 found.extend(run(&reports));
             }
@@ -49,19 +49,24 @@ pub(super) fn runs(text: &str) -> Runs {
     }
     found.extend(run(&reports));
     Some(if found.is_empty() {
-        Err(malformed(TOOL, "no report in it has a work rate; was it stopped in its warm-up?"))
+        Err(malformed(TOOL, "no report has a work rate; was the run interrupted in its warm-up?"))
     } else {
         Ok(found)
     })
 }
 
-/// Takes a line into its report.
+/// Adds a line to its report.
 fn entry(line: &str, report: &mut Report) {
     for (name, class) in CLASSES {
         if line.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with("latency")) {
             for percentile in PERCENTILES {
                 if let Some(us) = bracketed(line, percentile) {
-                    report.latencies.push(level(format!("{class}.{percentile}"), "ns", Better::Lower, us * 1e3));
+                    report.latencies.push(Figure::level(
+                        format!("{class}.{percentile}"),
+                        "ns",
+                        Better::Lower,
+                        us * 1e3,
+                    ));
                 }
             }
         }
@@ -82,7 +87,7 @@ fn bracketed(line: &str, key: &str) -> Option<f64> {
     number(inside.filter_map(of_key).next()?.trim_start_matches(':').trim_start())
 }
 
-/// The number that a text begins with; digits may be grouped.
+/// The number at the start of a text; digits may be grouped.
 fn number(text: &str) -> Option<f64> {
     let digits: String =
         text.chars().take_while(|c| c.is_ascii_digit() || ",.".contains(*c)).filter(|c| *c != ',').collect();
@@ -93,20 +98,20 @@ fn run(reports: &[Report]) -> Option<RunFigures> {
     let last = reports.last()?;
     let (_, average) = last.work?;
     let mut run = RunFigures::default();
-    run.metrics.push(level("work_per_s", "/s", Better::Higher, average));
+    run.metrics.push(Figure::level("work_per_s", "/s", Better::Higher, average));
     if let Some(per_s) = last.stalls_per_s.filter(|_| last.seconds > 0.0) {
         let amount = Amount::Count { events: (per_s * last.seconds).round(), over: last.seconds };
         let name = "alloc_stalls_per_s".to_owned();
         run.metrics.push(Figure { name, unit: "/s".to_owned(), better: Better::Lower, amount });
     }
     run.metrics.extend(last.latencies.iter().cloned());
-    // The final report tells the latest interval once more.
+    // The final report repeats the latest interval.
     let mut rates: Vec<f64> = reports.iter().filter_map(|report| Some(report.work?.0)).collect();
     if reports.len() > 1 && reports[reports.len() - 2].seconds == last.seconds {
         rates.pop();
     }
     run.steadiness = if rates.len() > 1 { steadiness(&rates) } else { run.steadiness };
     run.measured_ns = (last.seconds > 0.0 && last.seconds < 1e9).then_some((last.seconds * 1e9) as u64);
-    run.facts.push(fact("workload", "simoop"));
+    run.facts.push(Fact::new("workload", "simoop"));
     Some(run)
 }

@@ -1,5 +1,5 @@
-//! What the tools themselves printed (fio 3.33, fs_mark 3.3, bonnie++ 2.00a; simoop's lines are the document's), and whatever
-//! else.
+//! Real output of the tools (fio 3.33, fs_mark 3.3, bonnie++ 2.00a; simoop's lines are from its documentation), and
+//! arbitrary text.
 
 use proptest::prelude::*;
 
@@ -39,13 +39,13 @@ fn fio_with_text_before_and_after_its_json() {
     close(value(run, "read.p99"), 1048.0);
     close(value(run, "read.p999"), 1416.0);
     assert!(value(run, "fsync.p50") > 0.0 && value(run, "fsync.per_s") > 0.0);
-    assert!(!names(run).iter().any(|name| name.starts_with("trim")), "what did not occur is absent");
+    assert!(!names(run).iter().any(|name| name.starts_with("trim")), "a direction without I/O is absent");
     assert_eq!((fact(run, "fio rw"), fact(run, "fio directory")), (Some("randrw"), None));
     assert!(run.cautions.is_empty());
 }
 
 #[test]
-fn only_what_was_to_last_a_time_has_a_measured_time() {
+fn only_time_based_jobs_have_a_measured_time() {
     let job = |options: &str| {
         let read = r#""read": {"total_ios": 10, "runtime": 2000, "iops": 5.0, "bw_bytes": 100}"#;
         format!(
@@ -110,7 +110,7 @@ fn simoop_after_its_warm_up() {
 }
 
 #[test]
-fn bonnie_leaves_out_what_was_too_short() {
+fn bonnie_omits_phases_that_were_too_short() {
     let run = &foreign_runs("out", BONNIE).unwrap()[0];
     close(value(run, "put.bytes_per_s"), 2264.0 * 1024.0);
     close(value(run, "rewrite.max"), 52_000.0);
@@ -128,18 +128,18 @@ fn bonnie_leaves_out_what_was_too_short() {
 }
 
 #[test]
-fn what_is_none_of_them_is_said() {
+fn unknown_text_is_refused() {
     let refused = |text: &str| foreign_runs("x", text).unwrap_err().to_string();
     assert!(refused("").contains("neither a run directory"));
     assert!(refused("hello").contains("fs_mark"));
-    assert!(refused("{\n \"fio version\": \"fio-3.33\",").contains("ends or breaks"));
+    assert!(refused("{\n \"fio version\": \"fio-3.33\",").contains("truncated or invalid"));
     assert!(refused("{\n \"fio version\": \"fio-3.33\"}").contains("no 'jobs'"));
     assert!(refused("FSUse%        Count         Size    Files/sec     App Overhead\n").contains("no row"));
     assert!(refused("Version 2.00a ------Sequential Output------\n -Per Chr- --Block--").contains("values"));
     assert!(refused("Read latency (p50: 1)\nwork rate = \n").contains("warm-up"));
 }
 
-/// A sample with some bytes changed, lines left out or the end cut off.
+/// A sample with some bytes changed, lines removed or the end truncated.
 fn damaged() -> impl Strategy<Value = String> {
     let sample = proptest::sample::select(vec![FIO, FS_MARK, SIMOOP, BONNIE]);
     let change = (
@@ -160,7 +160,7 @@ fn damaged() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever the text is, there is an answer, and every figure in it is a number that can be compared.
+    /// For any text there is a result, and every figure in it is comparable.
     #[test]
     fn damaged_output_is_an_error_or_has_sound_figures(text in damaged()) {
         if let Ok(runs) = foreign_runs("x", &text) {

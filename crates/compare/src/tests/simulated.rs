@@ -1,4 +1,4 @@
-//! Simulated runs: how often a verdict is wrong, how often an effect is found, how often intervals hold the truth.
+//! Simulated runs: rates of wrong verdicts, of effects found, and of intervals that contain the truth.
 
 use simulate::random::Random;
 
@@ -27,8 +27,7 @@ fn skewed(random: &mut Random, runs: usize) -> (Vec<f64>, Vec<f64>) {
     sides(random, runs, |random| 100.0 * (0.6 * normal(random)).exp())
 }
 
-/// Logarithms as Student's t with 2 degrees of freedom, which has no variance: now and then a run takes many times as
-/// long.
+/// Logarithms as Student's t with 2 degrees of freedom, which has no variance: some runs take many times as long.
 fn heavy_tailed(random: &mut Random, runs: usize) -> (Vec<f64>, Vec<f64>) {
     sides(random, runs, |random| {
         let squares = normal(random).powi(2) + normal(random).powi(2);
@@ -36,8 +35,8 @@ fn heavy_tailed(random: &mut Random, runs: usize) -> (Vec<f64>, Vec<f64>) {
     })
 }
 
-/// Neighbours in time are alike twice over: the intervals within a run (of which the run's value is the mean), and the
-/// runs, which are made in random blocks A B B A or B A A B.
+/// Autocorrelation at two levels: the intervals within a run, whose mean is the run's value, and the runs, which come in
+/// random blocks A B B A or B A A B.
 fn autocorrelated(random: &mut Random, runs: usize) -> (Vec<f64>, Vec<f64>) {
     let (mut a, mut b) = (Vec::new(), Vec::new());
     let mut drift = normal(random);
@@ -57,7 +56,7 @@ fn autocorrelated(random: &mut Random, runs: usize) -> (Vec<f64>, Vec<f64>) {
     (a[..runs].to_vec(), b[..runs].to_vec())
 }
 
-/// Whole numbers, so that many values are equal.
+/// Integers, with many ties.
 fn tied(random: &mut Random, runs: usize) -> (Vec<f64>, Vec<f64>) {
     sides(random, runs, |random| (10.0 + 1.5 * normal(random)).round())
 }
@@ -113,7 +112,7 @@ fn gamma(random: &mut Random, shape: f64) -> f64 {
     }
 }
 
-/// By waiting times, which is slow and simple.
+/// By exponential waiting times.
 fn poisson(random: &mut Random, mean: f64) -> f64 {
     let mut count = 0.0;
     let mut time = 0.0;
@@ -163,7 +162,7 @@ fn a_shift_of_10_percent_at_5_percent_noise_is_found_in_10_runs() {
     assert!(found >= 90.0, "{found} %");
 }
 
-/// Of twenty metrics four are shifted, as when a change makes all latencies of one class worse.
+/// Four of twenty metrics are shifted, as when a change slows all latencies of one class.
 #[test]
 fn among_many_metrics_shifts_are_found_and_few_verdicts_are_wrong() {
     const TRIALS: usize = 300;

@@ -6,12 +6,12 @@ use blktrace::encode::{ByteOrder, Encoder, Version, line};
 use model::block::{Action, BlockEvent, DeviceNumber, Kind};
 use simulate::block::process_name;
 
-/// How a trace is written.
+/// The form of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// One file for each device and CPU, as blktrace writes them.
+    /// One file per device and CPU, as blktrace writes.
     PerCpu,
-    /// All in one, in order of time.
+    /// One file, in order of time.
     Dump,
     DumpBig,
     DumpV8,
@@ -31,7 +31,7 @@ impl Form {
         Encoder { version, order }
     }
 
-    /// The event as the form can say it.
+    /// The event as the form can represent it.
     pub(crate) fn seen(self, event: &BlockEvent) -> BlockEvent {
         let mut seen = *event;
         if self == Form::Text && matches!(event.action, Action::Plug | Action::Unplug) {

@@ -15,7 +15,7 @@ pub fn markdown(found: &[Comparison]) -> String {
         let _ = writeln!(text, "## {b} against {a}\n\n{} runs of {b}, {} of {a}.\n", one.b.1, one.a.1);
         for difference in &one.differences {
             let side = |value: &Option<String>| cell(value.as_deref().unwrap_or("unknown"));
-            let kind = match (&difference.follows, difference.intended) {
+            let kind = match (&difference.implied_by, difference.intended) {
                 (Some(setting), _) => format!("Follows from {}", cell(setting)),
                 (None, true) => "Under test".to_owned(),
                 (None, false) => "**Differs too**".to_owned(),

@@ -61,7 +61,7 @@ fn differences(text: &mut String, found: &Comparison, all: bool, style: Style) {
     for one in found.differences.iter().take(shown) {
         let side = |value: &Option<String>| cut(value.as_deref().unwrap_or("unknown"), all);
         let line = format!(" {}: {} -> {}", printable(&one.what), side(&one.a), side(&one.b));
-        let _ = match (&one.follows, one.intended) {
+        let _ = match (&one.implied_by, one.intended) {
             (Some(setting), _) => writeln!(text, "{line}  (follows from {})", printable(setting)),
             (None, true) => writeln!(text, "{line}  (under test)"),
             (None, false) => writeln!(text, "{}", style.remark(&line)),

@@ -10,7 +10,7 @@ pub fn comparison(found: &Comparison) -> Value {
         "a": {"name": found.a.0, "runs": found.a.1},
         "b": {"name": found.b.0, "runs": found.b.1},
         "differences": found.differences.iter().map(|difference| json!({
-            "what": difference.what, "a": difference.a, "b": difference.b, "intended": difference.intended, "follows": difference.follows,
+            "what": difference.what, "a": difference.a, "b": difference.b, "intended": difference.intended, "follows": difference.implied_by,
         })).collect::<Vec<_>>(),
         "cautions": found.cautions,
         "metrics": found.metrics.iter().map(metric).collect::<Vec<_>>(),

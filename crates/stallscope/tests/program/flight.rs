@@ -329,8 +329,8 @@ fn nonsense_is_one_clear_error_and_makes_nothing() {
     for (words, why) in [
         ("--ring 5s", "a ring holds at least 10s"),
         ("--ring 10m --ring-size 1m", "a ring needs at least 16m"),
-        ("--ring 10m --on-stall often", "'often' is no condition: it is not a duration"),
-        ("--ring 10m --on-stall psi:disk>5%", "there is pressure on cpu, io, memory, irq, not on 'disk'"),
+        ("--ring 10m --on-stall often", "'often' is not a condition: it is not a duration"),
+        ("--ring 10m --on-stall psi:disk>5%", "the resource is one of cpu, io, memory, irq, not 'disk'"),
         ("--ring 10m --on-stall counter:x>5", "the rate is given per second: N/s"),
         ("--ring 10m --on-stall 5s --no-trace", "a stall of 5.00 s needs tracing, which --no-trace turns off"),
         ("--ring 10m --interval 5s", "at most 2.5s"),

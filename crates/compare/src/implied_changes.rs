@@ -1,13 +1,13 @@
-//! Which conditions follow from what a sweep changes on purpose: an axis over `disk-bps` changes the limit in force, one over
-//! file systems the mount options. The rules are written down in docs/COMPARE.md.
+//! Changes implied by a swept axis: an axis over `disk-bps` changes the limit in force, an axis over file systems the mount
+//! options. docs/COMPARE.md lists the rules.
 
 use model::run::Varied;
 
-/// Sysctls of which the kernel keeps one state in two: writing one sets the other to 0.
+/// Pairs of sysctls that share one state: writing one sets the other to 0.
 const TWINS: [(&str, &str); 2] =
     [("vm.dirty_bytes", "vm.dirty_ratio"), ("vm.dirty_background_bytes", "vm.dirty_background_ratio")];
 
-/// Whether the condition is the very thing that the setting sets.
+/// Whether the condition is what the setting sets.
 pub(super) fn is_set_by(varied: &Varied, what: &str) -> bool {
     match varied.vary.as_str() {
         "variable" => what.strip_prefix("variable ") == Some(&varied.key),
@@ -19,25 +19,25 @@ pub(super) fn is_set_by(varied: &Varied, what: &str) -> bool {
     }
 }
 
-/// Whether changing the setting changes the condition, too.
-pub(super) fn follows_from(varied: &Varied, what: &str) -> bool {
+/// Whether a change of the setting implies a change of the condition.
+pub(super) fn is_implied_by(varied: &Varied, what: &str) -> bool {
     let key = varied.key.as_str();
-    let by_itself = match varied.vary.as_str() {
+    let by_setting = match varied.vary.as_str() {
         "variable" => of_variable(key, what),
         "option" => of_option(key, what),
-        "file_system" => is_one(&["file system", "mount options", "device size"], what),
-        "mkfs" | "mount" => is_one(&["mount options"], what),
-        // Each scheduler has a queue of a length of its own.
-        "scheduler" => is_one(&["I/O scheduler", "queue depth"], what),
-        "queue" if key == "scheduler" => is_one(&["I/O scheduler", "queue depth"], what),
-        "queue" if key == "nr_requests" => is_one(&["queue depth"], what),
+        "file_system" => is_named(&["file system", "mount options", "device size"], what),
+        "mkfs" | "mount" => is_named(&["mount options"], what),
+        // Each scheduler has its own queue depth.
+        "scheduler" => is_named(&["I/O scheduler", "queue depth"], what),
+        "queue" if key == "scheduler" => is_named(&["I/O scheduler", "queue depth"], what),
+        "queue" if key == "nr_requests" => is_named(&["queue depth"], what),
         "sysctl" => TWINS.iter().any(|twins| [*twins, (twins.1, twins.0)].contains(&(key, what))),
-        // Whatever a command can set, and is the same in all runs of each side, has been set by it: the order of runs is
-        // random, so chance does not arrange that.
-        "command" => is_one(&["I/O scheduler", "queue depth", "mount options"], what) || is_setting(what),
+        // A condition that a command can set, and that is equal in all runs of each side, was set by the command: the order
+        // of runs is random.
+        "command" => is_named(&["I/O scheduler", "queue depth", "mount options"], what) || is_setting(what),
         _ => false,
     };
-    by_itself || is_set_by(varied, what) || varied.followers.iter().any(|variable| of_variable(variable, what))
+    by_setting || is_set_by(varied, what) || varied.followers.iter().any(|variable| of_variable(variable, what))
 }
 
 fn of_variable(variable: &str, what: &str) -> bool {
@@ -50,7 +50,7 @@ fn of_variable(variable: &str, what: &str) -> bool {
 
 fn of_option(option: &str, what: &str) -> bool {
     let limits: &[&str] = match option {
-        "memory" => &["memory box", "cgroup version"],
+        "memory" => &["memory cgroup", "cgroup version"],
         "disk-bps" => &["disk limit, bytes/s", "cgroup version"],
         "disk-iops" => &["disk limit, operations/s", "cgroup version"],
         "interval" => &["sample interval"],
@@ -61,14 +61,14 @@ fn of_option(option: &str, what: &str) -> bool {
     limits.contains(&what)
 }
 
-/// Conditions of a directory bear its number where there are several.
-fn is_one(names: &[&str], what: &str) -> bool {
+/// Conditions of a directory end with its number where there are several.
+fn is_named(names: &[&str], what: &str) -> bool {
     names
         .iter()
         .any(|name| what.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" of directory ")))
 }
 
-/// Settings below /proc/sys and /sys are called by their names there.
+/// Settings below /proc/sys and /sys have their names there.
 fn is_setting(what: &str) -> bool {
     !what.contains(' ') && what.contains(['.', '/'])
 }
@@ -77,7 +77,7 @@ fn is_setting(what: &str) -> bool {
 mod tests {
     use model::run::Varied;
 
-    use super::follows_from;
+    use super::is_implied_by;
 
     fn varied(vary: &str, key: &str, followers: &[&str]) -> Varied {
         let followers = followers.iter().map(|name| (*name).to_owned()).collect();
@@ -85,13 +85,13 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_explains_what_it_changes_and_nothing_else() {
+    fn each_kind_implies_exactly_what_it_changes() {
         let conditions = [
             "kernel",
             "machine",
             "variable threads",
             "variable file_size",
-            "memory box",
+            "memory cgroup",
             "disk limit, bytes/s",
             "disk limit, operations/s",
             "cgroup version",
@@ -113,14 +113,14 @@ mod tests {
         ];
         let explained = |vary: &str, key: &str, followers: &[&str]| -> Vec<&str> {
             let varied = varied(vary, key, followers);
-            conditions.into_iter().filter(|what| follows_from(&varied, what)).collect()
+            conditions.into_iter().filter(|what| is_implied_by(&varied, what)).collect()
         };
         assert_eq!(explained("variable", "threads", &["file_size"]), ["variable threads", "variable file_size"]);
         assert_eq!(explained("variable", "runtime", &["report_interval"]), ["report interval", "measured time"]);
         assert_eq!(explained("option", "disk-bps", &[]), ["disk limit, bytes/s", "cgroup version"]);
         assert_eq!(
             explained("option", "memory", &["file_size"]),
-            ["variable file_size", "memory box", "cgroup version"]
+            ["variable file_size", "memory cgroup", "cgroup version"]
         );
         assert_eq!(explained("option", "seed", &[]), [""; 0]);
         let mounts = ["mount options", "mount options of directory 2"];
