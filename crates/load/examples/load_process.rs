@@ -1,5 +1,5 @@
 //! Runs a recipe without recording anything: `load_process RECIPE DIR [NAME=VALUE...]`, in an existing memory cgroup
-//! (version 1) where `BOX` names its directory. Tests use it as the load process.
+//! (version 1) where `MEMORY_CGROUP` names its directory. Tests use it as the load process.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -31,7 +31,7 @@ fn run(words: &[String]) -> Result<(), LoadError> {
         return Ok(());
     };
     let recipe = catalogue::find(recipe)?;
-    let cgroup = std::env::var_os("BOX").map(PathBuf::from);
+    let cgroup = std::env::var_os("MEMORY_CGROUP").map(PathBuf::from);
     let facts =
         MachineFacts::gather(&recipe.name, &[PathBuf::from(directory)], cgroup.as_deref().and_then(limit_bytes))?;
     let pairs = settings.iter().filter_map(|setting| setting.split_once('='));

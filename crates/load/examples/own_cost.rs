@@ -21,9 +21,9 @@ fn main() -> Result<(), LoadError> {
     let recorder = OperationRecorder::new(&board, 0, 1, u64::MAX);
     let mut random = Random::new(1, 0);
     let file = Some(FileId::new(0, 0, 0));
-    show("one look at the clock", |_| clock::now_ns());
+    show("a clock reading", |_| clock::now_ns());
     show("one random place", |_| random.below(65_536));
-    show("the board: begin, end, histogram", |number| {
+    show("the board: start, end, histogram", |number| {
         recorder.begin_at(OperationLevel::Step, 0, number, file, Some(number));
         let latency_ns = 1000 + number % 4096;
         let end_ns = number + latency_ns;

@@ -1,4 +1,4 @@
-//! The threads of the load: each repeats its actor's round until the load stops.
+//! The threads of the load: each repeats its actor's round, or does its job, until the load stops.
 
 mod files;
 mod job_thread;
@@ -23,9 +23,9 @@ use crate::plan::{Actor, RoundStep, StepWork};
 use crate::random::Random;
 use crate::work::{ActorThread, Pace};
 
-/// How long a thread rests after a failed operation, so that a dead disk does not make it spin.
+/// Back-off after a failed operation, so that a dead disk does not make the thread spin.
 const BACK_OFF_NS: u64 = 10_000_000;
-/// How long a thread sleeps before it looks at the board again.
+/// Interval at which an idle thread polls the board.
 const NAP_NS: u64 = 20_000_000;
 
 /// One thread of an actor.
@@ -63,13 +63,13 @@ pub(crate) fn perform(load: &Load, thread: ActorThread) {
         last: None,
     };
     if actor.rate_per_s.is_some() {
-        // The kernel otherwise wakes a sleeper up to 50 us late, which would be counted as latency.
+        // With the default timer slack the kernel wakes a sleeping thread up to 50 us late, which would count as latency.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     }
     performer.run();
 }
 
-/// Sleeps until that moment; `false`: the load stopped meanwhile.
+/// Sleeps until that time; `false`: the load stopped before.
 fn sleep_until(board: &Board, moment_ns: u64) -> bool {
     clock::sleep_watching(moment_ns, || board.is_stopping())
 }
@@ -99,7 +99,7 @@ impl Performer<'_> {
         }
     }
 
-    /// Takes the memory that this thread holds, or fails and tries again.
+    /// Allocates the memory that this thread holds; counts a failure, and the caller retries.
     fn hold(&mut self) {
         match HeldMemory::take(self.actor.holds_bytes, self.board) {
             Ok(held) => self.held = held,
@@ -122,7 +122,7 @@ impl Performer<'_> {
         }
     }
 
-    /// One round. `intended_ns`: when it should have begun, where the actor is paced.
+    /// One round. `intended_ns`: the intended start of a paced round.
     fn round(&mut self, intended_ns: Option<u64>) {
         let start_ns = intended_ns.unwrap_or_else(clock::now_ns);
         if let Some(class) = self.actor.round_class {
@@ -142,7 +142,7 @@ impl Performer<'_> {
         }
     }
 
-    /// When the step ended; `None`: it failed or was given up, and the round with it.
+    /// The end of the step; `None`: it failed or was abandoned, and the round with it.
     fn timed_step(&mut self, index: usize, step: &RoundStep, start_ns: u64) -> Option<u64> {
         if let Some(class) = step.class {
             self.recorder.begin(OperationLevel::Step, class, start_ns);

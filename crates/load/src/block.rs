@@ -1,4 +1,4 @@
-//! One block between memory and a file: all of it, or an error that says where in the file.
+//! Full reads and writes of a block, with the offset of a failure.
 
 use std::fs::File;
 use std::io;
@@ -8,7 +8,7 @@ use model::operation::Fault;
 
 use crate::io_failure::IoFailure;
 
-/// Reads all of `buffer` from `offset`. A file that ends before is a short read, at the place where it ends.
+/// Reads all of `buffer` from `offset`. A file that ends early is a short read at the offset of its end.
 pub(crate) fn read(file: &File, buffer: &mut [u8], offset: u64) -> Result<(), IoFailure> {
     all(buffer.len(), offset, Fault::ShortRead, |done, at| file.read_at(&mut buffer[done..], at))
 }
@@ -46,7 +46,7 @@ mod tests {
     use super::{read, write};
 
     #[test]
-    fn a_file_that_ends_before_says_where() {
+    fn a_short_file_fails_at_its_end() {
         let file = tempfile::tempfile().unwrap();
         write(&file, &[7; 100], 50).unwrap();
         let mut buffer = [0; 80];
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_device_says_where() {
+    fn a_full_device_fails_with_the_offset() {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let failure = write(&full, &[1; 10], 4096).unwrap_err();
         assert_eq!((failure.errno, failure.offset_bytes, failure.fault), (libc::ENOSPC, Some(4096), None));

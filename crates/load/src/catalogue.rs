@@ -1,4 +1,4 @@
-//! The recipes that come with the program.
+//! The shipped recipes.
 
 use crate::error::LoadError;
 use crate::recipe::Recipe;

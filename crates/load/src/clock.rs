@@ -17,16 +17,16 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64
 }
 
-/// Sleeps until that moment; a signal may end it earlier.
+/// Sleeps until that time; a signal may end it earlier.
 pub(crate) fn sleep_until_ns(moment_ns: u64) {
     let request = Timespec { tv_sec: (moment_ns / NS_PER_S) as i64, tv_nsec: (moment_ns % NS_PER_S) as i64 };
     let _ = clock_nanosleep_absolute(ClockId::Monotonic, &request);
 }
 
-/// How long a sleeper sleeps before it looks again whether it should go on.
+/// Interval at which a sleeping thread checks whether to stop.
 const NAP_NS: u64 = 20_000_000;
 
-/// Sleeps until that moment; `false`: `is_over` became true meanwhile.
+/// Sleeps until that time; `false`: `is_over` became true before.
 pub(crate) fn sleep_watching(moment_ns: u64, is_over: impl Fn() -> bool) -> bool {
     loop {
         let now = now_ns();

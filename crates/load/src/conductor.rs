@@ -1,7 +1,7 @@
-//! The program's side of a load: starts the load process, leads it through the phases, and tells what happened.
+//! The program's side of a load: starts the load process, runs its phases, and reports events.
 //!
-//! Nothing here waits. The program calls [`Conductor::poll`] from its own loop; what it learns comes from the board,
-//! also while every thread of the load is stuck in the kernel.
+//! Nothing here waits. The program calls [`Conductor::poll`] from its loop; all information comes from the board,
+//! even while every thread of the load is stuck in the kernel.
 
 mod event;
 
@@ -24,13 +24,13 @@ use crate::plan::Plan;
 use crate::recipe::PhaseKind;
 use crate::sys;
 
-/// How long threads may take to end their jobs when the phase's time is over.
+/// Time limit for threads to end their jobs after the end of the phase.
 const FAREWELL_NS: u64 = 50_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConductorState {
     Starting,
-    /// A phase has begun, and not all who have a job in it are ready.
+    /// A phase waits until all its threads with a job are ready.
     Mustering {
         phase: usize,
     },
@@ -51,18 +51,18 @@ pub struct Conductor {
     reader: BoardReader,
     stage: ConductorState,
     phase_bytes: u64,
-    /// Since when the phase's time is over, and its threads have been told so.
+    /// When the phase's time ended and its threads were notified.
     over_since_ns: Option<u64>,
-    /// Counts the phases that were begun.
+    /// Number of phases begun.
     sequence: u32,
-    /// Whether an operation of this phase or one before found a file system full.
+    /// Whether any operation so far found a file system full.
     is_full: bool,
     stop_asked: bool,
     killed: bool,
 }
 
 impl Conductor {
-    /// Starts the load process. It dies with the calling *thread*: call this from one that lives as long as the load
+    /// Starts the load process. It dies with the calling *thread*: call this from a thread that lives as long as the load
     /// should, such as the main thread.
     pub fn start(plan: Plan, launch: &Launch) -> Result<Conductor, LoadError> {
         let (descriptor, board) = Board::create(plan.board_shape())?;
@@ -74,7 +74,7 @@ impl Conductor {
         for file in &launch.cgroup_procs {
             command.arg("--cgroup-procs").arg(file);
         }
-        // A group of its own keeps the terminal's Ctrl-C from it.
+        // A separate process group keeps the terminal's Ctrl-C away.
         command.stdin(plan_file(&plan)?).stdout(Stdio::null()).process_group(0);
         sys::inherit(&mut command, descriptor.as_raw_fd());
         let start = format!("start the load process {}", launch.executable.display());
@@ -101,25 +101,25 @@ impl Conductor {
         self.child.id()
     }
 
-    /// The plan that is carried out.
+    /// The running plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// When [`Conductor::poll`] has something to do at the latest; `None`: whenever the load process says so, so look
-    /// every few milliseconds.
+    /// When [`Conductor::poll`] has work at the latest; `None`: the load process decides, so poll every few
+    /// milliseconds.
     pub fn next_due_ns(&self) -> Option<u64> {
         match self.stage {
             ConductorState::InPhase { phase, started_ns, report_ns } => {
                 let end_ns = started_ns.saturating_add(self.plan.phases[phase].duration_ns?);
-                // Who has a job may end earlier; that is looked for every few milliseconds.
+                // Threads with a job may end earlier, so poll every few milliseconds.
                 (self.plan.crew_to_end(phase) == 0).then_some(end_ns.min(report_ns))
             }
             _ => None,
         }
     }
 
-    /// What happened since the call before. `now_ns` is [`clock::now_ns`].
+    /// Events since the previous call. `now_ns` is [`clock::now_ns`].
     pub fn poll(&mut self, now_ns: u64) -> Vec<LoadEvent> {
         let mut events = Vec::new();
         if self.stage == ConductorState::Gone {
@@ -128,11 +128,11 @@ impl Conductor {
         let ended = self.child.try_wait();
         let drained = self.reader.drain_operations();
         self.is_full |= drained.0.iter().any(|operation| operation.errno == Some(libc::ENOSPC));
-        tell_operations(&mut events, drained);
+        emit_operations(&mut events, drained);
         if let Ok(Some(status)) = ended {
             self.leave_phase(now_ns, &mut events);
             let drained = self.reader.drain_rest();
-            tell_operations(&mut events, drained);
+            emit_operations(&mut events, drained);
             events.push(self.ending(status));
             self.stage = ConductorState::Gone;
             return events;
@@ -174,7 +174,7 @@ impl Conductor {
             }
         } else if !is_fill && now_ns >= report_ns {
             self.report(phase, now_ns, events);
-            // The grid stays where it is, also when a poll came late or some were left out.
+            // The grid stays fixed even if polls are late or missing.
             let missed = (now_ns - report_ns) / self.plan.report_interval_ns;
             let report_ns = report_ns + (missed + 1) * self.plan.report_interval_ns;
             self.stage = ConductorState::InPhase { phase, started_ns, report_ns };
@@ -191,8 +191,8 @@ impl Conductor {
         all_ended || described.duration_ns.is_some_and(|duration_ns| now_ns >= started_ns.saturating_add(duration_ns))
     }
 
-    /// Whether the books of a phase whose time is over can be closed: its threads are told to end, and have a moment for it,
-    /// so that what they count is whole. Those that are stuck are not waited for.
+    /// Whether a phase whose time is over can be closed: its threads are notified and get a short time to end,
+    /// so that counts are complete. Stuck threads are not waited for.
     fn crew_is_done(&mut self, phase: usize, now_ns: u64) -> bool {
         if self.plan.phases[phase].kind == PhaseKind::Fill || self.board.shares_ended() >= self.plan.crew_to_end(phase)
         {
@@ -204,14 +204,14 @@ impl Conductor {
         now_ns > *self.over_since_ns.get_or_insert(now_ns) + FAREWELL_NS
     }
 
-    /// Begins a phase. Where threads have jobs in it, it starts when the last of them is ready.
+    /// Begins a phase. With jobs in it, it starts when the last of their threads is ready.
     fn enter_phase(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
         if self.stop_asked || phase >= self.plan.phases.len() {
             self.stage = ConductorState::Stopping;
             return;
         }
-        // Whatever ended between two phases belongs to neither. Jobs may end before their start is seen here, so that is
-        // settled before anybody can begin.
+        // Operations that end between two phases belong to neither. Jobs may end before their start is seen here, so this
+        // comes before any thread can begin.
         self.reader.interval("", now_ns);
         self.board.call_crew(self.sequence);
         self.board.give(LoadCommand::Phase { phase, sequence: self.sequence });
@@ -242,11 +242,11 @@ impl Conductor {
         self.stage = ConductorState::InPhase { phase, started_ns: now_ns, report_ns };
     }
 
-    /// Closes the books of the phase that runs, if one does.
+    /// Ends the current phase, if there is one.
     fn leave_phase(&mut self, now_ns: u64, events: &mut Vec<LoadEvent>) {
         let ConductorState::InPhase { phase, .. } = self.stage else { return };
         let members = self.crew(phase);
-        // Jobs end between two looks at them.
+        // Jobs end between two polls.
         let last_end_ns = members.iter().map(|member| member.end_ns).max().unwrap_or(now_ns);
         let all_ended = members.len() as u64 == self.plan.crew(phase) && !members.is_empty();
         let now_ns = if all_ended { last_end_ns.min(now_ns) } else { now_ns };
@@ -267,7 +267,7 @@ impl Conductor {
         events.push(LoadEvent::PhaseEnded { phase: name, at_ns: now_ns, bytes: self.phase_bytes });
     }
 
-    /// The threads that have ended their jobs of this turn.
+    /// The threads that have ended their jobs of this phase.
     fn crew(&self, phase: usize) -> Vec<Member> {
         let mut thread = 0;
         let mut members = Vec::new();
@@ -284,7 +284,7 @@ impl Conductor {
 
     fn report(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
         let records = self.reader.interval(&self.plan.phases[phase].name, now_ns);
-        // A round's bytes are those of its steps, which have records of their own.
+        // Rounds have no bytes; their steps have separate records.
         self.phase_bytes += records.iter().map(|record| record.bytes).sum::<u64>();
         events.push(LoadEvent::Interval(records));
         let stuck = self.reader.stuck(now_ns);
@@ -294,28 +294,30 @@ impl Conductor {
     }
 
     fn ending(&self, status: ExitStatus) -> LoadEvent {
-        let told = self.stop_asked || self.stage == ConductorState::Stopping;
+        let expected = self.stop_asked || self.stage == ConductorState::Stopping;
         let message = self.board.message();
-        if message.is_none() && (self.killed || (told && status.success())) {
+        if message.is_none() && (self.killed || (expected && status.success())) {
             return LoadEvent::Finished;
         }
         let message = message.unwrap_or_else(|| match status.signal() {
-            Some(9) => "the load process was killed by signal 9: out of memory, in its box or on the machine, unless \
-                        somebody killed it by hand"
-                .to_owned(),
+            Some(9) => {
+                "the load process was killed by signal 9: out of memory, in its memory cgroup or on the machine, \
+                        unless it was killed by hand"
+                    .to_owned()
+            }
             Some(signal) => format!("the load process was killed by signal {signal}"),
             None => format!("the load process ended unexpectedly ({status})"),
         });
         LoadEvent::Died { signal: status.signal(), code: status.code(), message }
     }
 
-    /// Operations that run for longer than the plan's threshold now.
+    /// Operations that exceed the plan's threshold now.
     pub fn stuck(&self, now_ns: u64) -> Vec<OperationRecord> {
         self.reader.stuck(now_ns)
     }
 
-    /// Asks the load to end. The next poll closes the books of the phase, whether or not the load obeys;
-    /// [`LoadEvent::Finished`] follows when the process is gone.
+    /// Requests the load to end. The next poll ends the phase, whether or not the load responds;
+    /// [`LoadEvent::Finished`] follows when the process has exited.
     pub fn stop(&mut self) {
         self.stop_asked = true;
         self.board.give(LoadCommand::Stop);
@@ -324,31 +326,31 @@ impl Conductor {
         }
     }
 
-    /// Kills the load. Threads stuck in the kernel outlive this until the kernel lets them go.
+    /// Kills the load. Threads stuck in the kernel stay until the kernel releases them.
     pub fn kill(&mut self) {
         self.killed = true;
         self.stop_asked = true;
         let _ = self.child.kill();
     }
 
-    /// Whether all was done or given up, and only the process has yet to go. One with threads stuck in the kernel may
+    /// Whether all phases have ended and only the process has yet to exit. With threads stuck in the kernel it may
     /// never do so: the caller decides how long to wait.
     pub fn is_ending(&self) -> bool {
         self.stage == ConductorState::Stopping
     }
 
-    /// Why the load cannot go on, if it said so.
+    /// Why the load failed, if it reported a message.
     pub fn complaint(&self) -> Option<String> {
         self.board.message()
     }
 
-    /// Whether the load process is gone, with all its threads.
+    /// Whether the load process has exited, with all its threads.
     pub fn is_gone(&mut self) -> bool {
         self.stage == ConductorState::Gone || matches!(self.child.try_wait(), Ok(Some(_)))
     }
 }
 
-/// Kills the load and does not wait for it: a program must be able to end while threads of the load are stuck.
+/// Kills the load without waiting: the program must be able to end while threads of the load are stuck.
 impl Drop for Conductor {
     fn drop(&mut self) {
         if self.stage != ConductorState::Gone {
@@ -358,7 +360,7 @@ impl Drop for Conductor {
     }
 }
 
-/// The plan as the load process's standard input: a file in memory, so that no pipe can fill up.
+/// The plan as the load process's standard input: a memfd, because a pipe could fill up.
 fn plan_file(plan: &Plan) -> Result<Stdio, LoadError> {
     let write = || -> std::io::Result<File> {
         let mut file = File::from(rustix::fs::memfd_create("stallscope-plan", MemfdFlags::CLOEXEC)?);
@@ -369,7 +371,7 @@ fn plan_file(plan: &Plan) -> Result<Stdio, LoadError> {
     write().map(Stdio::from).map_err(LoadError::process("hand over the plan"))
 }
 
-fn tell_operations(events: &mut Vec<LoadEvent>, (records, lost): (Vec<OperationRecord>, u64)) {
+fn emit_operations(events: &mut Vec<LoadEvent>, (records, lost): (Vec<OperationRecord>, u64)) {
     if !records.is_empty() {
         events.push(LoadEvent::Operations(records));
     }

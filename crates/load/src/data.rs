@@ -1,8 +1,8 @@
-//! The data directories: where files lie, and how our own are told from anybody else's.
+//! The data directories: paths of the files, and the marker that identifies a data directory.
 //!
-//! In each directory that the user gives, everything of ours lies in one subdirectory `stallscope-RECIPE`. A marker
-//! file in it is written before anything else and removed after everything else. A directory of that name without a
-//! marker is never touched. One run uses a data directory at a time, by a lock ([`DirectoryLock`]).
+//! In each given directory, all files are in one subdirectory `stallscope-RECIPE`, the data directory. A marker
+//! file in it is written first and removed last. A directory of that name without a
+//! marker is never touched. A lock ([`DirectoryLock`]) reserves a data directory for one run.
 
 mod file_set;
 mod hold;

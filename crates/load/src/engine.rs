@@ -1,4 +1,4 @@
-//! How random operations reach the kernel: by synchronous calls, through an io_uring, or not at all.
+//! I/O engines: synchronous calls, io_uring, or no I/O.
 
 mod blocking;
 mod open;
@@ -19,7 +19,7 @@ pub(crate) enum EngineKind {
     Null,
 }
 
-/// What makes writes durable, and when.
+/// How writes become durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SyncMethod {

@@ -1,4 +1,4 @@
-//! Everything that can go wrong before and around a load. What goes wrong within an operation is counted instead.
+//! Errors before and around a load. Failures of operations are counted instead.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub enum LoadError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A value for a variable that the recipe does not have.
@@ -24,9 +24,9 @@ pub enum LoadError {
     NoSuchVariable {
         /// The recipe.
         recipe: String,
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The nearest name it has.
+        /// The most similar name of the recipe.
         suggestion: Option<String>,
     },
     /// A recipe whose data cannot be verified after a crash.
@@ -37,7 +37,7 @@ pub enum LoadError {
         /// The recipe.
         recipe: String,
     },
-    /// What was written before a crash is not known.
+    /// No usable ledger: what was written before a crash is unknown.
     #[error("{}: {why}", path.display())]
     NoLedger {
         /// The data directory, or the ledger.
@@ -50,42 +50,42 @@ pub enum LoadError {
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// Something stands where our data would go, and it is not ours.
-    #[error("{}: {why}; it is left alone. Move it away or choose another directory", path.display())]
+    /// Foreign data is where the data directory would go.
+    #[error("{}: {why}; it is not touched. Move it away or choose another directory", path.display())]
     Foreign {
-        /// What stands there.
+        /// Its path.
         path: PathBuf,
-        /// Why it is not taken for ours.
+        /// Why it is considered foreign.
         why: String,
     },
     /// Another run uses the data directory.
-    #[error("{}: another run uses it; wait for its end, or choose another directory", path.display())]
+    #[error("{}: another run uses it; wait until that run ends, or choose another directory", path.display())]
     InUse {
         /// The data directory.
         path: PathBuf,
     },
-    /// The fill could not be done.
+    /// The fill failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Data {
-        /// What was tried: `create`, `write`, ...
+        /// The attempted action: `create`, `write`, ...
         action: &'static str,
-        /// On what.
+        /// Its object.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The load was told to stop before it was done.
+    /// The load was stopped before it was complete.
     #[error("stopped")]
     Stopped,
-    /// The load process or its board could not be made.
+    /// The load process or its board could not be created.
     #[error("cannot {action}: {source}")]
     Process {
-        /// What was tried.
+        /// The attempted action.
         action: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }

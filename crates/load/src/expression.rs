@@ -1,7 +1,7 @@
 //! The arithmetic of recipes: `min(80m, 60% * free_space / 16)`.
 //!
-//! Numbers may carry a unit (`64k`, `250ms`, `60%`); names are other variables or facts of the machine. Sizes and
-//! durations keep their dimension, so that adding 64 to a size is an error and not 64 bytes.
+//! Numbers may have a unit (`64k`, `250ms`, `60%`); names are other variables or facts of the machine. Sizes and
+//! durations keep their dimension: adding 64 to a size is an error, not 64 bytes.
 
 mod mistake;
 mod token;
@@ -41,10 +41,10 @@ enum Function {
     Clamp,
 }
 
-/// Gives the value of a name that stands at a byte range of the formula.
+/// Looks up the value of a name at a byte range of the formula.
 pub(crate) type Lookup<'a, E> = &'a mut dyn FnMut(&str, &Range<usize>) -> Result<DimensionedValue, E>;
 
-/// Deepest nesting of a formula; beyond it parsing would use up the stack.
+/// Maximum nesting of a formula; deeper parsing could overflow the stack.
 const MAX_DEPTH: usize = 64;
 /// Longest formula: a sum nests as deeply as it is long.
 const MAX_TOKENS: usize = 2000;
@@ -65,7 +65,7 @@ impl Expression {
         }
     }
 
-    /// Every name in the formula and where it stands.
+    /// Every name in the formula and its byte range.
     pub(crate) fn names(&self) -> Vec<(&str, Range<usize>)> {
         let mut found = Vec::new();
         self.root.collect_names(&mut found);

@@ -1,4 +1,4 @@
-//! What a plan needs to know about the machine. Read once, then planning is pure.
+//! Facts of the machine that a plan depends on. Read once; planning is pure.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use crate::data::{self, DataDirectoryStatus};
 use crate::error::LoadError;
 use crate::value::DimensionedValue;
 
-/// Where the kernel takes the word to drop its caches.
+/// Writing to this file drops the kernel's caches.
 pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 /// FileNames of the facts that formulas can use.
@@ -22,10 +22,10 @@ pub(crate) const NAMES: [&str; 4] = ["cpus", "memory", "free_space", "directorie
 pub struct MachineFacts {
     /// CPUs that the load may run on.
     pub cpus: u64,
-    /// The box's limit, or all of the memory.
+    /// Limit of the memory cgroup, or all memory.
     pub memory_bytes: u64,
-    /// Whether `memory_bytes` is the limit of a box.
-    pub boxed: bool,
+    /// Whether `memory_bytes` is the limit of a memory cgroup.
+    pub in_memory_cgroup: bool,
     /// Threads that may still be started, as far as known.
     pub thread_limit: Option<u64>,
     /// Whether the load may drop the machine's caches.
@@ -41,30 +41,30 @@ pub struct DirectoryFacts {
     pub path: PathBuf,
     /// Its file system, as `st_dev`.
     pub file_system: u64,
-    /// What is free for this user.
+    /// Free space for this user.
     pub free_bytes: u64,
-    /// What stands where our data would go.
+    /// What exists at the path of the data directory.
     pub standing: DataDirectoryStatus,
-    /// Why nothing can be made in it; `None` where it can.
+    /// Why it is not writable; `None`: it is writable.
     pub unwritable: Option<String>,
 }
 
 impl MachineFacts {
-    /// Looks at the machine and the directories. `recipe` is the recipe's name, which the data directories carry.
+    /// Reads the facts of the machine and the directories. `recipe` is the recipe's name, which data directories carry.
     pub fn gather(recipe: &str, directories: &[PathBuf], memory_limit: Option<u64>) -> Result<MachineFacts, LoadError> {
         let affinity = rustix::thread::sched_getaffinity(None).map(|set| u64::from(set.count()));
         Ok(MachineFacts {
             cpus: affinity.unwrap_or(1).max(1),
             memory_bytes: memory_limit.or_else(total_memory_bytes).unwrap_or(1 << 30),
-            boxed: memory_limit.is_some(),
+            in_memory_cgroup: memory_limit.is_some(),
             thread_limit: thread_limit(Path::new("/")),
             may_drop_caches: access(DROP_CACHES, Access::WRITE_OK).is_ok(),
             directories: directories.iter().map(|path| directory(recipe, path)).collect::<Result<_, _>>()?,
         })
     }
 
-    /// What each directory may have: the free space of its file system, with what our kept data there already
-    /// occupies, shared among the directories on that file system; the least of all.
+    /// The minimum share of a directory: the free space of its file system, plus what kept data there already
+    /// occupies, divided among the directories on that file system.
     pub(crate) fn free_space_bytes(&self) -> u64 {
         let share = |directory: &DirectoryFacts| {
             let together = self.directories.iter().filter(|other| other.file_system == directory.file_system);
@@ -87,7 +87,7 @@ impl MachineFacts {
 }
 
 impl DirectoryFacts {
-    /// Space that data of this recipe from an earlier run occupies.
+    /// Space that kept data of this recipe occupies.
     pub fn kept_bytes(&self) -> u64 {
         match &self.standing {
             DataDirectoryStatus::Ours(marker) => marker.bytes(),
@@ -119,7 +119,7 @@ fn total_memory_bytes() -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The lowest of the limits on threads: the kernel's, the user's, and that of the pids controller.
+/// The lowest limit on threads: of the kernel, the user and the pids controller.
 fn thread_limit(root: &Path) -> Option<u64> {
     let number = |path: &str| fs::read_to_string(root.join(path)).ok()?.trim().parse::<u64>().ok();
     let user = rustix::process::getrlimit(rustix::process::Resource::Nproc).current;

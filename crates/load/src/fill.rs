@@ -1,4 +1,4 @@
-//! Making the files, or finding them made.
+//! The fill: creates the files, or reuses existing ones.
 
 use std::fs::{self, File};
 use std::io;
@@ -23,7 +23,7 @@ const MAX_THREADS: u64 = 8;
 pub(crate) struct DataSet<'a> {
     /// Recipe's name.
     pub recipe: &'a str,
-    /// What the files are filled from; stamped files carry it.
+    /// Seed of the files' contents; stamped files carry it.
     pub seed: u64,
     /// The run's ledger, where data is stamped.
     pub ledger: Option<&'a Path>,
@@ -37,11 +37,11 @@ pub(crate) struct DataSet<'a> {
 
 struct Fill<'a> {
     data: &'a DataSet<'a>,
-    /// The sets that the fill makes, with their places in the data.
+    /// The sets that the fill creates, with their indexes.
     sets: Vec<(usize, FileSet)>,
     board: &'a Board,
     bytes: RandomBytes,
-    /// Data directories whose files have to be looked at one by one, with their places in the data.
+    /// Data directories that need a check of each file, with their indexes.
     directories: Vec<(usize, &'a Path)>,
     next: AtomicU64,
     failed: AtomicBool,
@@ -50,14 +50,14 @@ struct Fill<'a> {
 
 /// Makes all files of the data. Directories that hold just these files already are left as they are.
 ///
-/// The first error ends the fill; [`LoadError::Stopped`] if the board says so. The directories are ours for as long as
-/// the answer is kept.
+/// The first error ends the fill; [`LoadError::Stopped`] if the board says so. The directories stay locked while the
+/// result lives.
 pub(crate) fn fill(data: &DataSet<'_>, board: &Board) -> Result<Vec<DirectoryLock>, LoadError> {
     let mut directories = Vec::new();
     let numbered = || data.file_sets.iter().cloned().enumerate().filter(|(_, set)| set.filled);
     let sets: Vec<FileSet> = numbered().map(|(_, set)| set).collect();
     let holds: Vec<DirectoryLock> =
-        data.data_directories.iter().map(|path| occupy(data, path)).collect::<Result<_, _>>()?;
+        data.data_directories.iter().map(|path| lock_directory(data, path)).collect::<Result<_, _>>()?;
     for (number, directory) in data.data_directories.iter().enumerate() {
         match prepare(data, directory, &sets)? {
             Prepared::Reused => board.add_reused_directory(),
@@ -73,7 +73,7 @@ pub(crate) fn fill(data: &DataSet<'_>, board: &Board) -> Result<Vec<DirectoryLoc
     let complete = marker_of(data, FillState::Complete);
     fill.directories.iter().try_for_each(|(_, directory)| complete.write(directory))?;
     if fill.sets.iter().any(|(_, set)| set.stamped) {
-        // What a crash may not take away: the files' names too.
+        // A crash must not lose the files' names either.
         data.data_directories.iter().try_for_each(|directory| make_durable(directory))?;
     }
     Ok(holds)
@@ -89,9 +89,9 @@ fn make_durable(directory: &Path) -> Result<(), LoadError> {
     sync().map_err(LoadError::data("sync the file system of", directory))
 }
 
-/// Takes directories whose data is only to be read.
-pub(crate) fn occupy_all(data: &DataSet<'_>) -> Result<Vec<DirectoryLock>, LoadError> {
-    data.data_directories.iter().map(|path| occupy(data, path)).collect()
+/// Locks directories whose data is only read.
+pub(crate) fn lock_all(data: &DataSet<'_>) -> Result<Vec<DirectoryLock>, LoadError> {
+    data.data_directories.iter().map(|path| lock_directory(data, path)).collect()
 }
 
 enum Prepared {
@@ -99,8 +99,8 @@ enum Prepared {
     ToFill,
 }
 
-/// Takes the directory, which is made where it is missing. What is not ours is not touched, not even locked.
-fn occupy(data: &DataSet<'_>, directory: &Path) -> Result<DirectoryLock, LoadError> {
+/// Locks a directory and creates it if it is missing. Foreign data is not touched, not even locked.
+fn lock_directory(data: &DataSet<'_>, directory: &Path) -> Result<DirectoryLock, LoadError> {
     match status_of(data.recipe, directory) {
         DataDirectoryStatus::Foreign(why) => return Err(LoadError::Foreign { path: directory.to_owned(), why }),
         DataDirectoryStatus::Absent => match fs::create_dir(directory) {
@@ -115,11 +115,11 @@ fn occupy(data: &DataSet<'_>, directory: &Path) -> Result<DirectoryLock, LoadErr
     hold.ok_or_else(|| LoadError::InUse { path: directory.to_owned() })
 }
 
-/// Looks at a directory that is held, and readies it for the fill where there is something to fill.
+/// Checks a locked directory, and prepares it if it needs filling.
 fn prepare(data: &DataSet<'_>, directory: &Path, sets: &[FileSet]) -> Result<Prepared, LoadError> {
     match status_of(data.recipe, directory) {
         DataDirectoryStatus::Foreign(why) => return Err(LoadError::Foreign { path: directory.to_owned(), why }),
-        // Stamps are those of one run.
+        // Stamps are valid for one run only.
         DataDirectoryStatus::Ours(_) if sets.iter().any(|set| set.stamped) => {}
         DataDirectoryStatus::Ours(marker)
             if !sets.is_empty() && marker.holds(sets) && all_sizes_right(directory, sets) =>
@@ -144,7 +144,7 @@ fn all_sizes_right(directory: &Path, sets: &[FileSet]) -> bool {
 
 /// Removes sets and files that the plan does not have.
 fn remove_surplus(directory: &Path, sets: &[FileSet]) -> Result<(), LoadError> {
-    let file_system = fs::symlink_metadata(directory).map_err(LoadError::data("look at", directory))?.dev();
+    let file_system = fs::symlink_metadata(directory).map_err(LoadError::data("inspect", directory))?.dev();
     for name in names(directory)? {
         let path = directory.join(&name);
         match sets.iter().find(|set| name == *set.name) {
@@ -184,7 +184,7 @@ impl Fill<'_> {
         let threads = (self.data.cpus * 2).clamp(1, MAX_THREADS);
         std::thread::scope(|scope| {
             for _ in 1..threads {
-                // Fewer threads fill more slowly, that is all.
+                // With fewer threads the fill is only slower.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, || self.work());
             }
             self.work();
@@ -203,7 +203,7 @@ impl Fill<'_> {
             if directories == 0 || number >= per_directory * directories {
                 return;
             }
-            // Neighbouring numbers lie in different directories, so that all disks are busy.
+            // Consecutive numbers are in different directories, so that all disks are busy.
             let directory = self.directories[(number % directories) as usize];
             if let Err(error) = self.file(directory, number / directories) {
                 self.failed.store(true, Ordering::Relaxed);
@@ -212,11 +212,11 @@ impl Fill<'_> {
         }
     }
 
-    /// Makes file `number` of a directory, counted over all sets.
-    fn file(&self, (place, directory): (usize, &Path), mut number: u64) -> Result<(), LoadError> {
-        for (set_place, set) in &self.sets {
+    /// Creates file `number` of a directory, counted over all sets.
+    fn file(&self, (directory_index, directory): (usize, &Path), mut number: u64) -> Result<(), LoadError> {
+        for (set_index, set) in &self.sets {
             if number < set.files {
-                let owner = BlockOwner { run: self.data.seed, file: FileId::new(place, *set_place, number) };
+                let owner = BlockOwner { run: self.data.seed, file: FileId::new(directory_index, *set_index, number) };
                 return self.write(&file_path(directory, set, number), set.size_bytes, set.stamped.then_some(owner));
             }
             number -= set.files;

@@ -9,13 +9,13 @@ use crate::data::FileId;
 /// How an operation failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IoFailure {
-    /// The kernel's error number; 0 where there is none.
+    /// Error number; 0: none.
     pub errno: i32,
-    /// The file it happened on.
+    /// The affected file.
     pub file: Option<FileId>,
-    /// Where in the file.
+    /// Offset in the file.
     pub offset_bytes: Option<u64>,
-    /// How, where there is no error number.
+    /// The fault, if there is no error number.
     pub fault: Option<Fault>,
 }
 

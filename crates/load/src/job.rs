@@ -1,9 +1,9 @@
-//! Jobs: what a thread does from the common start of a phase until it has done its share.
+//! Jobs: what a thread does from the common start of a phase until its share is done.
 //!
-//! An actor whose round is a list of steps repeats it for as long as a phase lasts. An actor with a *job* has an end of its
-//! own: so many files, a file from its begin to its end, so many reads. The phase ends when all its jobs have ended (or
-//! at its duration, where it has one). Each job is a file or folder here: its keys in a recipe ([`Key`]), what they resolve
-//! to (a part of the plan), and the loop itself, which times its operations through a [`Worker`].
+//! An actor with steps repeats them until the phase ends. An actor with a *job* ends with the job: a number of files, one
+//! pass over a file, a number of reads. The phase ends when all its jobs have ended, or after its duration. Each job is a
+//! file or folder here: the values of its keys (a part of the plan), and the loop, which times its operations through a
+//! [`Worker`]. The keys are those of [`crate::recipe`].
 
 mod block;
 mod checkout;
@@ -33,21 +33,21 @@ use crate::write_ledger::LedgerShape;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "job", rename_all = "snake_case")]
 pub enum Job {
-    /// Revisions of a source tree, one over the other.
+    /// Checkouts of revisions of a source tree, one over the other.
     Checkout(checkout::CheckoutJob),
-    /// Many files, one after the other.
+    /// Many files in sequence.
     Files(files::FilesJob),
     /// A maildir.
     Mails(mails::MailsJob),
-    /// One operation now and then.
+    /// One operation at intervals.
     Probe(probe::ProbeJob),
-    /// A part of a shared file for each, or a file for each.
+    /// A part of a shared file per rank, or a file per rank.
     Ranks(ranks::RanksJob),
-    /// Files from their begin to their end.
+    /// Files from beginning to end.
     Stream(stream::StreamJob),
-    /// Blocks at random places.
+    /// Blocks at random offsets.
     Random(random::RandomJob),
-    /// What was written, read back and judged.
+    /// Reads written data back and verifies it.
     Verify(verify::VerifyJob),
 }
 
@@ -63,11 +63,11 @@ impl Job {
             "stream" => stream::StreamJob::resolve(values).map(Job::Stream),
             "random" => random::RandomJob::resolve(values).map(Job::Random),
             VERIFY => verify::VerifyJob::resolve(values).map(Job::Verify),
-            other => unreachable!("'{other}' is in the table of jobs and not here"),
+            other => unreachable!("'{other}' is in the table of jobs but not here"),
         }
     }
 
-    /// Memory that each thread needs for it.
+    /// Memory that each thread needs.
     pub(crate) fn memory_bytes(&self) -> u64 {
         match self {
             Job::Checkout(checkout) => checkout.memory_bytes(),
@@ -81,7 +81,7 @@ impl Job {
         }
     }
 
-    /// Longest piece of [`crate::random_bytes::RandomBytes`] that it takes at once.
+    /// Longest slice of [`crate::random_bytes::RandomBytes`] that it uses.
     pub(crate) fn longest_write(&self) -> u64 {
         match self {
             Job::Checkout(checkout) => checkout.longest_write(),
@@ -94,7 +94,7 @@ impl Job {
         }
     }
 
-    /// Lengths of what it moves past the page cache at once, where it does.
+    /// Lengths of its direct I/O, if it uses any.
     pub(crate) fn direct_bytes(&self) -> Option<[u64; 2]> {
         match self {
             Job::Ranks(ranks) => ranks.direct_bytes(),
@@ -104,7 +104,7 @@ impl Job {
         }
     }
 
-    /// Operations that one thread may have in flight at once.
+    /// Maximum operations in flight per thread.
     pub(crate) fn depth(&self) -> usize {
         match self {
             Job::Random(random) => random.depth(),
@@ -112,12 +112,12 @@ impl Job {
         }
     }
 
-    /// Whether its threads write until a time limit and not until all is written.
+    /// Whether its threads write until a time limit instead of a size.
     pub(crate) fn writes_for_a_time(&self) -> bool {
         matches!(self, Job::Ranks(ranks) if ranks.writes_for_a_time())
     }
 
-    /// What the ledger of a run must be about, where the job's data is verified.
+    /// The blocks that the ledger must cover, if the job's data is verified.
     pub(crate) fn ledger_shape(&self, run: u64, threads: u64, directories: u64) -> Option<LedgerShape> {
         match self {
             Job::Random(random) => random.ledger_shape(run, threads, directories),
@@ -125,7 +125,7 @@ impl Job {
         }
     }
 
-    /// The class whose operations are made of those of other classes.
+    /// The class whose operations consist of those of other classes.
     pub(crate) fn whole(&self) -> Option<usize> {
         match self {
             Job::Checkout(checkout) => Some(checkout.whole()),
@@ -134,7 +134,7 @@ impl Job {
         }
     }
 
-    /// What a person should know before it is done.
+    /// A warning to show before the run.
     pub(crate) fn remark(&self) -> Option<&'static str> {
         match self {
             Job::Checkout(checkout) => checkout.remark(),
@@ -144,7 +144,7 @@ impl Job {
         }
     }
 
-    /// Does the work, until it is done or [`Worker::is_over`].
+    /// Runs the job until it is done or [`Worker::is_over`].
     pub(crate) fn perform(&self, worker: &mut Worker<'_>) {
         match self {
             Job::Checkout(checkout) => checkout.perform(worker),

@@ -1,4 +1,4 @@
-//! A recipe with every formula resolved: what will be done, in numbers, and what of it does not fit this machine.
+//! A recipe with every formula resolved to numbers, and what of it does not fit this machine.
 
 mod actor;
 mod definition;

@@ -1,4 +1,4 @@
-//! The load process: what runs behind the program's hidden `__load` verb.
+//! The load process: the program's hidden command `__load`.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -13,16 +13,16 @@ use crate::board::{Board, LoadCommand, ProcessState};
 use crate::clock;
 use crate::data::DirectoryLock;
 use crate::error::LoadError;
-use crate::fill::{fill, occupy_all};
+use crate::fill::{fill, lock_all};
 use crate::plan::Plan;
 use crate::recipe::PhaseKind;
 use crate::sys;
 use crate::work::ActorThread;
 use crate::write_ledger::WriteLedger;
 
-/// How often the process looks for a command.
+/// Poll interval for commands.
 const LOOK_NS: u64 = 5_000_000;
-/// How long it waits for its threads when it stops. Threads stuck in the kernel cannot be waited for.
+/// How long a stopping process waits for its threads. Threads stuck in the kernel may never end.
 const FAREWELL_NS: u64 = 1_000_000_000;
 const ACTOR_STACK_BYTES: usize = 512 << 10;
 
@@ -46,12 +46,12 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> u8 {
         Ok(arguments) => arguments,
         Err(message) => return complain(&message),
     };
-    // Started through /proc/self/exe, it would be called so in every list of processes.
+    // Started through /proc/self/exe, the process would be named `exe`.
     let _ = std::fs::write("/proc/self/comm", "stallscope-load");
     sys::ignore_termination_signals();
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     if getppid().map(Pid::as_raw_pid) != Some(arguments.parent) {
-        return complain("the program that started it is gone");
+        return complain("the parent program is gone");
     }
     let joined = join_cgroups(&arguments.cgroup_procs);
     let (plan, board) = match attach(&arguments) {
@@ -70,7 +70,7 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<LoadArguments,
     while let Some(flag) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{flag:?} needs a value"))?;
         let number =
-            || value.to_str().and_then(|text| text.parse().ok()).ok_or_else(|| format!("{value:?} is no number"));
+            || value.to_str().and_then(|text| text.parse().ok()).ok_or_else(|| format!("{value:?} is not a number"));
         match flag.to_str() {
             Some("--board-fd") => parsed.board = number()?,
             Some("--parent") => parsed.parent = number()?,
@@ -81,19 +81,19 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<LoadArguments,
     Ok(parsed)
 }
 
-/// Enters the cgroups, before any memory is used that they should account for.
+/// Enters the cgroups before allocating memory that they must account for.
 fn join_cgroups(files: &[PathBuf]) -> Result<(), LoadError> {
     let pid = std::process::id().to_string();
     files.iter().try_for_each(|file| {
         std::fs::write(file, &pid)
-            .map_err(LoadError::process(format!("enter the memory box through {}", file.display())))
+            .map_err(LoadError::process(format!("enter the memory cgroup through {}", file.display())))
     })
 }
 
 fn attach(arguments: &LoadArguments) -> Result<(Plan, Board), String> {
     let plan: Plan =
         serde_json::from_reader(io::stdin().lock()).map_err(|error| format!("cannot read the plan: {error}"))?;
-    let descriptor = sys::inherited(arguments.board).map_err(|error| format!("no board was handed over: {error}"))?;
+    let descriptor = sys::inherited(arguments.board).map_err(|error| format!("no board was inherited: {error}"))?;
     let board =
         Board::attach(std::os::fd::AsFd::as_fd(&descriptor), plan.board_shape()).map_err(|error| error.to_string())?;
     Ok((plan, board))
@@ -109,7 +109,7 @@ fn run(plan: Plan, board: Board) -> u8 {
     };
     let load = Arc::new(Load::new(plan, board, ledger));
     load.context.board.set_state(ProcessState::Ready);
-    // Kept until the process ends: threads that are stuck in the kernel still use the data.
+    // Held until the process ends: threads stuck in the kernel still use the data.
     let mut holds = Vec::new();
     let result = obey(&load, &mut holds);
     if let Err(error) = result.as_ref() {
@@ -131,11 +131,11 @@ fn run(plan: Plan, board: Board) -> u8 {
     }
 }
 
-/// Follows the program's commands until it says stop.
+/// Executes the program's commands until it stops the load.
 fn obey(load: &Arc<Load>, holds: &mut Vec<DirectoryLock>) -> Result<(), LoadError> {
     let (mut current, mut started) = (None, false);
     if load.plan.after_crash {
-        holds.extend(occupy_all(&load.plan.data_set())?);
+        holds.extend(lock_all(&load.plan.data_set())?);
     }
     loop {
         match load.context.board.command() {
@@ -161,7 +161,7 @@ fn start_actors(load: &Arc<Load>) -> Result<(), LoadError> {
     let total = load.plan.actor_threads();
     for (actor, described) in load.plan.actors.iter().enumerate() {
         if !described.in_phase.contains(&true) {
-            // Its phases are left out of this run: it would only look at the board now and then.
+            // None of its phases runs, so it would only poll the board.
             index += described.threads as usize;
             continue;
         }
@@ -192,7 +192,7 @@ fn start_actors(load: &Arc<Load>) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Starts a process that takes the place of a thread, and a thread that waits for its end. It dies with this process.
+/// Starts a process instead of a thread, and a thread that waits for its end. It dies with this process.
 fn start_process(load: &Arc<Load>, thread: ActorThread, name: &str) -> Result<(), LoadError> {
     let parent = std::process::id() as i32;
     let child = sys::fork(|| {

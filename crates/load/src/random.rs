@@ -7,7 +7,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// A generator for one of several users of a seed, each with a sequence of its own.
+    /// A generator for one of several streams of a seed, each with a separate sequence.
     pub fn new(seed: u64, stream: u64) -> Random {
         let mut mixed = seed ^ stream.wrapping_mul(0xd1b5_4a32_d192_ed03);
         let state = std::array::from_fn(|_| split_mix(&mut mixed));
@@ -23,7 +23,7 @@ impl Random {
         result
     }
 
-    /// A number below `bound`, evenly spread (multiply-shift; its bias is below 2^-32 for every bound here); 0 when
+    /// A number below `bound`, uniformly distributed (multiply-shift; its bias is below 2^-32 for every bound here); 0 when
     /// `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
@@ -35,7 +35,7 @@ impl Random {
         -(1.0 - uniform).ln()
     }
 
-    /// The numbers below `count`, each once, in any order.
+    /// The numbers below `count`, shuffled.
     pub(crate) fn shuffled(&mut self, count: u32) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..count).collect();
         for last in (1..numbers.len()).rev() {

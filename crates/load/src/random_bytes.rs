@@ -2,10 +2,10 @@
 
 use crate::random::Random;
 
-/// How many different places a slice may begin at.
+/// Number of offsets at which a slice may start.
 const STARTS: usize = 1 << 20;
 
-/// Random bytes that writes are taken from, each from another place, so that no two blocks of a file are alike and
+/// Random bytes to write, each time from another offset: no two blocks of a file are equal and
 /// none compresses.
 pub(crate) struct RandomBytes {
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! A workload as a person writes it: variables, phases, sets of files, actors and what each does per round.
+//! A workload as its author writes it: variables, phases, file sets, actors and the steps of their rounds.
 
 mod actors;
 mod check;
@@ -29,7 +29,7 @@ use crate::error::LoadError;
 use crate::source_text::SourceText;
 
 impl Recipe {
-    /// Reads a recipe's text; `file` is what errors call it.
+    /// Parses a recipe's text; errors name it `file`.
     pub fn parse(file: &str, text: &str) -> Result<Recipe, LoadError> {
         read::recipe(Arc::new(SourceText::new(file, text)))
     }

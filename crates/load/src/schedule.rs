@@ -1,33 +1,33 @@
-//! The phases of a run, and which of them are run again.
+//! The phases of a run, and their repetition.
 
 use serde::{Deserialize, Serialize};
 
 use crate::recipe::PhaseKind;
 
-/// A stretch of the run.
+/// A phase of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanPhase {
-    /// Recipe's name for it.
+    /// Its name in the recipe.
     pub name: String,
     /// What it is for.
     pub kind: PhaseKind,
-    /// How long it lasts; `None`: it ends when it is complete (a fill), or when all its jobs have ended.
+    /// Its duration; `None`: it ends when complete (a fill), or when all its jobs have ended.
     pub duration_ns: Option<u64>,
 }
 
-/// Phases that are run again, from one of them to the last.
+/// Repeated phases, from one of them to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repeat {
     /// The first of them.
     pub from: usize,
-    /// How often they are run in all, at least once.
+    /// Total number of runs, at least 1.
     pub times: u64,
-    /// Whether to go on, whatever `times` says, until a file system is full.
+    /// Whether to repeat until a file system is full, regardless of `times`.
     pub until_full: bool,
 }
 
 impl Repeat {
-    /// How often the phase that is run at `turn` was run before, where the plan has so many phases.
+    /// How often the phase with that sequence number was run before, in a plan with `phases` phases.
     pub(crate) fn repetition_of(self, sequence: u32, phases: usize) -> u64 {
         let repeated = (phases - self.from) as u64;
         u64::from(sequence).saturating_sub(self.from as u64) / repeated.max(1)

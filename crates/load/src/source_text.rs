@@ -1,4 +1,4 @@
-//! Where in a text something stands, and messages that point there.
+//! Texts with locations, and messages that point into them.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,14 +12,14 @@ pub(crate) struct SourceText {
     pub text: String,
 }
 
-/// A mistake and the place of it, shown as `file:line:column: message`, the line, and a caret.
+/// A mistake and its location, shown as `file:line:column: message`, the line, and a caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// `file:line:column`, or a flag.
     pub place: String,
-    /// What is wrong, and where one exists the remedy.
+    /// What is wrong, and the remedy if there is one.
     pub message: String,
-    /// The line that the mistake is in.
+    /// The line with the mistake.
     pub line: String,
     /// Column of the mistake in `line`, in characters from 0.
     pub column: usize,
@@ -50,7 +50,7 @@ impl SourceText {
         SourceText { name: name.into(), text: text.into() }
     }
 
-    /// Whether this is the value of a flag, in which line numbers say nothing.
+    /// Whether this is the value of a flag, where line numbers are meaningless.
     fn is_flag(&self) -> bool {
         self.name.starts_with('-')
     }

@@ -1,8 +1,8 @@
-//! Data that says of itself where it belongs: what was written can be told from what should be there.
+//! Self-describing data: each unit carries its location and the write that it belongs to.
 //!
-//! A block is made of units of [`UNIT_BYTES`], the smallest piece that a disk writes as a whole. Each unit carries the run
-//! and the file that it belongs to, its offset, the generation of the write, and a checksum; so a reader finds blocks that
-//! are [wrong, torn, stale or misplaced](Fault), also where a part of a block is from one write and a part from another.
+//! A block consists of units of [`UNIT_BYTES`], the smallest size that a disk writes atomically. Each unit carries the run
+//! and the file that it belongs to, its offset, the generation of the write, and a checksum. A reader detects blocks that
+//! are [wrong, torn, stale or misplaced](Fault), including blocks that mix two writes.
 //!
 //! ```text
 //! word  0              1       2     3    4           5 .. 62   63
@@ -11,8 +11,8 @@
 //!       └──────┴──────┴────────┴─────┴────┴───────────┴────────┴───────────┘
 //! ```
 //!
-//! The checksum is that of everything after it. The filler depends on the rest, so that no two units are alike and none
-//! compresses; the generation at the end tells a unit that was written half from one that was overwritten by others.
+//! The checksum covers everything after it. The filler depends on the rest, so that no two units are equal and none
+//! compresses; the generation at the end distinguishes a half-written unit from a foreign one.
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +34,7 @@ const RUN: usize = 3;
 const GENERATION: usize = 4;
 const LAST: usize = WORDS - 1;
 
-/// Whose data it is.
+/// The run and file that data belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockOwner {
     /// The run: the plan's seed, or whatever else differs from run to run.
@@ -43,26 +43,26 @@ pub struct BlockOwner {
     pub file: FileId,
 }
 
-/// What a reader takes for right.
+/// What a reader accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
-    /// Whose data it should be.
+    /// The owner of the data.
     pub owner: BlockOwner,
-    /// The generation that it should be of at least: an older one is stale.
+    /// The lowest valid generation: an older one is stale.
     pub least: u64,
-    /// The last generation that was ever written there: a later one is wrong.
+    /// The last generation issued: a later one is wrong.
     pub most: u64,
-    /// Whether all units of a block must be of one generation. After a crash, a write that had not been acknowledged may
-    /// have been done in part.
+    /// Whether all units of a block must be of one generation. After a crash, an unacknowledged write may
+    /// be partial.
     pub whole: bool,
 }
 
 /// What is wrong with a block, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damage {
-    /// What.
+    /// Its kind.
     pub fault: Fault,
-    /// Offset in the file of the first unit that shows it.
+    /// File offset of the first damaged unit.
     pub offset_bytes: u64,
 }
 
@@ -100,8 +100,8 @@ pub fn put(block: &mut [u8], offset_bytes: u64, owner: BlockOwner, generation: u
     }
 }
 
-/// Looks at a block that was read at `offset_bytes`. Returns the generation that it is of: the lowest, where those of its
-/// units differ and may.
+/// Checks a block that was read at `offset_bytes`. Returns its generation: the lowest, where its
+/// units may differ.
 pub fn check(block: &[u8], offset_bytes: u64, expected: &Expected) -> Result<u64, Damage> {
     let (mut first, mut lowest, mut differs_at) = (None, u64::MAX, None);
     for (unit, offset) in block.chunks(UNIT).zip((offset_bytes..).step_by(UNIT)) {
@@ -119,7 +119,7 @@ pub fn check(block: &[u8], offset_bytes: u64, expected: &Expected) -> Result<u64
     }
 }
 
-/// The generation of a unit plus one; 0: an earlier run wrote it.
+/// The generation of a unit plus one; 0: from an earlier run.
 fn age_of(unit: &[u8], offset_bytes: u64, expected: &Expected) -> Result<u64, Fault> {
     if unit.len() != UNIT || unit[..4] != MAGIC.to_le_bytes() {
         return Err(Fault::Wrong);

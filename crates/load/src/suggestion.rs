@@ -1,6 +1,6 @@
-//! The name that a mistyped one most likely means.
+//! The most likely meaning of a mistyped name.
 
-/// The candidate that a mistyped name most likely means.
+/// The most likely candidate for a mistyped name.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     if let Some(synonym) = synonym(name).and_then(|synonym| candidates.iter().find(|&&c| c == synonym)) {
@@ -10,7 +10,7 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
-/// What people write who know other tools.
+/// Names that other tools use.
 fn synonym(name: &str) -> Option<&'static str> {
     Some(match name {
         "thread" | "threads" | "numjobs" | "number" | "files" => "count",

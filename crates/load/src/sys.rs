@@ -1,4 +1,4 @@
-//! All of this crate's unsafe code: shared memory, inherited descriptors, signal dispositions.
+//! All unsafe code of this crate: shared memory, inherited descriptors, signal dispositions.
 #![allow(unsafe_code)]
 
 mod file;
@@ -17,16 +17,16 @@ pub(crate) use ring::IoRing;
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::FdFlags;
 
-/// Zeroed memory that two processes map. The first `words_bytes` of it are 64-bit words, the rest 32-bit ones, so that
-/// no byte is ever accessed in two sizes.
+/// Zeroed memory that two processes map. The first `words_bytes` are 64-bit words, the rest 32-bit words: no byte is
+/// accessed in two sizes.
 pub(crate) struct SharedMemory {
     map: MmapRaw,
     words_bytes: usize,
 }
 
 impl SharedMemory {
-    /// Makes the memory and a descriptor to hand over. Every page is populated here, by the program: the load must
-    /// not have to find memory, under its own pressure, in order to count an operation.
+    /// Creates the memory and a descriptor to inherit. The program populates every page: the load must not have to
+    /// allocate memory, under its memory pressure, to count an operation.
     pub(crate) fn create(words_bytes: usize, total_bytes: usize) -> io::Result<(OwnedFd, SharedMemory)> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let descriptor = rustix::fs::memfd_create("stallscope-board", flags)?;
@@ -36,19 +36,19 @@ impl SharedMemory {
         Ok((descriptor, memory))
     }
 
-    /// Maps memory made by the other process; its size must be just `total_bytes`.
+    /// Maps memory that the other process created; its size must be `total_bytes`.
     pub(crate) fn attach(
         descriptor: BorrowedFd<'_>,
         words_bytes: usize,
         total_bytes: usize,
     ) -> io::Result<SharedMemory> {
         if rustix::fs::fstat(descriptor)?.st_size as u64 != total_bytes as u64 {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the board has another size than its plan says"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the size of the board does not match its plan"));
         }
         SharedMemory::map(descriptor, words_bytes, total_bytes)
     }
 
-    /// Maps a whole file. `is_new`: it is empty, and given its size and room for it first.
+    /// Maps a whole file. `is_new`: it is empty; set its size and allocate its blocks first.
     pub(crate) fn in_file(
         file: &File,
         words_bytes: usize,
@@ -57,7 +57,7 @@ impl SharedMemory {
     ) -> io::Result<SharedMemory> {
         if is_new {
             rustix::fs::ftruncate(file, total_bytes as u64)?;
-            // A store for which there is no room would kill the process.
+            // A store to a block that cannot be allocated would kill the process.
             match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, total_bytes as u64) {
                 Err(rustix::io::Errno::OPNOTSUPP) | Ok(()) => {}
                 Err(error) => return Err(error.into()),
@@ -74,7 +74,8 @@ impl SharedMemory {
 
     pub(crate) fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is page-aligned, at least `words_bytes` long and lives as long as `self`; the seals keep
-        // the file from shrinking under it, and nobody shortens a ledger while it is used. Atomics may be shared with another process, and every bit pattern is valid.
+        // the file from shrinking, and no code truncates a ledger in use. Atomics may be shared with another process, and
+        // every bit pattern is valid.
         unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast::<AtomicU64>(), self.words_bytes / 8) }
     }
 
@@ -85,8 +86,8 @@ impl SharedMemory {
     }
 }
 
-/// Lets a command inherit a descriptor, under the same number, although it is close-on-exec in this process. The
-/// descriptor must stay open until the command has been started.
+/// Lets a command inherit a descriptor under the same number, although it is close-on-exec in this process. The
+/// descriptor must stay open until the command has started.
 pub(crate) fn inherit(command: &mut Command, descriptor: RawFd) {
     let keep_open = move || {
         // SAFETY: the descriptor is open until the command has been started, as the caller promises.
@@ -97,20 +98,20 @@ pub(crate) fn inherit(command: &mut Command, descriptor: RawFd) {
     unsafe { command.pre_exec(keep_open) };
 }
 
-/// Takes over a descriptor that was inherited, after looking whether it is open at all.
+/// Takes over an inherited descriptor, after checking that it is open.
 pub(crate) fn inherited(descriptor: RawFd) -> io::Result<OwnedFd> {
     if descriptor < 3 {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
-    // SAFETY: only used for a call that says whether the descriptor is open.
+    // SAFETY: used only for a call that checks whether the descriptor is open.
     rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(descriptor) })?;
-    // SAFETY: it is open, and was inherited for this purpose: nobody else in this process uses it.
+    // SAFETY: it is open, and was inherited for this purpose only.
     let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
     rustix::io::fcntl_setfd(&descriptor, FdFlags::CLOEXEC)?;
     Ok(descriptor)
 }
 
-/// Ignores the signals by which a terminal or an operator ends a job: the program decides when the load ends.
+/// Ignores termination signals: the program decides when the load ends.
 pub(crate) fn ignore_termination_signals() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
         // SAFETY: SIG_IGN installs no handler, so no code can run at a bad moment.
@@ -120,8 +121,8 @@ pub(crate) fn ignore_termination_signals() {
 
 /// Runs `body` in a new process, which ends when `body` returns or panics.
 ///
-/// The new process has this thread alone. `body` may allocate, as glibc keeps its allocator usable in a forked child,
-/// and must not wait for a lock that another thread of this process may have held.
+/// The new process has only this thread. `body` may allocate, because glibc keeps its allocator usable in a forked
+/// child, and must not wait for a lock that another thread of this process may have held.
 pub(crate) fn fork(body: impl FnOnce()) -> io::Result<rustix::process::Pid> {
     // SAFETY: the child runs only `body`, on the terms above, and ends without running destructors of this process.
     match unsafe { libc::fork() } {

@@ -1,4 +1,4 @@
-//! Values of recipe variables: amounts that know whether they are bytes, nanoseconds or plain.
+//! Values of recipe variables: amounts with a dimension.
 
 use model::quantity::{Bytes, Nanoseconds};
 
@@ -17,11 +17,11 @@ pub enum ValueKind {
     Percent,
     /// Yes or no, as 1 or 0.
     Flag,
-    /// One of some words, as its place among them.
+    /// One of a list of words, as its index.
     Word,
 }
 
-/// What an amount is measured in.
+/// The dimension of an amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dimension {
     /// Nothing.
@@ -37,7 +37,7 @@ pub enum Dimension {
 pub struct DimensionedValue {
     /// Bytes, nanoseconds or a plain number.
     pub amount: f64,
-    /// Which of them.
+    /// Its dimension.
     pub dimension: Dimension,
 }
 
@@ -77,7 +77,7 @@ impl ValueKind {
         }
     }
 
-    /// How such a value is written.
+    /// An example of such a value.
     pub fn example(self) -> &'static str {
         match self {
             ValueKind::Count => "8",
@@ -90,7 +90,7 @@ impl ValueKind {
         }
     }
 
-    /// Shows an amount of this kind, in base units, as people read it.
+    /// Formats an amount of this kind, given in base units.
     pub fn show(self, amount: f64) -> String {
         match self {
             ValueKind::Count => format!("{amount:.0}"),
@@ -141,13 +141,13 @@ impl DimensionedValue {
         Err(format!("cannot {verb} {} and {}", self.dimension.noun(), other.dimension.noun()))
     }
 
-    /// `self + other`; both must have one dimension.
+    /// `self + other`; both must have the same dimension.
     pub fn plus(self, other: DimensionedValue) -> Result<DimensionedValue, String> {
         self.same(other, "add")?;
         Ok(self.like(self.amount + other.amount))
     }
 
-    /// `self - other`; both must have one dimension.
+    /// `self - other`; both must have the same dimension.
     pub fn minus(self, other: DimensionedValue) -> Result<DimensionedValue, String> {
         self.same(other, "subtract")?;
         Ok(self.like(self.amount - other.amount))
@@ -162,7 +162,7 @@ impl DimensionedValue {
         }
     }
 
-    /// `self / other`; like dimensions cancel.
+    /// `self / other`; equal dimensions cancel.
     pub fn over(self, other: DimensionedValue) -> Result<DimensionedValue, String> {
         if other.amount == 0.0 {
             return Err("division by zero".to_owned());

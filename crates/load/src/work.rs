@@ -1,4 +1,4 @@
-//! What a thread of the load works with: what all threads share, its pace, and a [`Worker`] that times what a job does.
+//! The environment of a job's thread: shared context, pace, and a [`Worker`] that times operations.
 
 mod context;
 mod group;

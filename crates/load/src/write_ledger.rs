@@ -1,4 +1,4 @@
-//! The ledger: which generation of each block was written last, and which was acknowledged as durable.
+//! The write ledger: which generation of each block was issued last, and which was acknowledged as durable.
 //!
 //! ```text
 //! 64-bit words                                   32-bit words, for each block of each file
@@ -7,11 +7,11 @@
 //! └────────┴────────────────────────────────────┘ └────────┴──────────────┴────────┴───
 //! ```
 //!
-//! It is a file that the load process maps, in the run directory, so outside the file system under test. Noting costs a
-//! store. What was stored survives the death of the program and of the load at any moment, as the pages belong to the
-//! kernel. It does *not* survive a power loss or a crash of the machine's kernel as a whole: then pages are as old as the
-//! kernel's last writeback of each. An acknowledgement is stored after the kernel gave it, so an old page claims less than
-//! was promised, never more; but a block may then hold a later generation than the ledger says was ever written.
+//! It is a memory-mapped file in the run directory, outside the file system under test. An entry costs a
+//! store. Entries survive the death of the program and of the load at any moment, because the pages belong to the
+//! kernel. They do *not* survive a power loss or a kernel crash: then pages are as old as the
+//! last writeback of each. An acknowledgement is stored after the kernel gave it, so an old page claims less than
+//! was promised, never more; but a block may then hold a later generation than the ledger lists as issued.
 
 #[cfg(test)]
 mod tests;
@@ -26,7 +26,7 @@ use crate::error::LoadError;
 use crate::stamp::{BlockOwner, Expected};
 use crate::sys::SharedMemory;
 
-/// Name of the ledger in a run directory.
+/// File name of the ledger in a run directory.
 pub const LEDGER: &str = "ledger";
 
 const MAGIC: u64 = u64::from_le_bytes(*b"stledgr1");
@@ -36,10 +36,10 @@ const SHAPE_WORDS: usize = 6;
 const HEADER_WORDS: usize = SHAPE + SHAPE_WORDS;
 const FILLED: u64 = 1;
 
-/// Set in a block's issued generation after a failed write: what the block holds is not known until the next one.
+/// Set in a block's issued generation after a failed write: its contents are unknown until the next write.
 const DOUBT: u32 = 1 << 31;
 
-/// What the ledger is about.
+/// The blocks that a ledger covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LedgerShape {
     /// The run that owns the data.
@@ -48,7 +48,7 @@ pub struct LedgerShape {
     pub set: u64,
     /// Files, over all directories.
     pub files: u64,
-    /// Directories; file number `n` lies in directory `n % directories`.
+    /// Directories; file number `n` is in directory `n % directories`.
     pub directories: u64,
     /// Blocks of each file.
     pub blocks: u64,
@@ -56,14 +56,14 @@ pub struct LedgerShape {
     pub block_bytes: u64,
 }
 
-/// How many blocks are in which state.
+/// Block counts by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LedgerTotals {
     /// All.
     pub blocks: u64,
-    /// Those of which a write was acknowledged as durable.
+    /// Blocks with a write that was acknowledged as durable.
     pub acknowledged: u64,
-    /// Those with a later write that was not.
+    /// Blocks with a later write that was not acknowledged.
     pub open: u64,
 }
 
@@ -73,7 +73,7 @@ pub struct WriteLedger {
     shape: LedgerShape,
 }
 
-/// The part of the ledger that is about one file.
+/// The ledger of one file.
 #[derive(Clone, Copy)]
 pub struct FileLedger<'a> {
     ledger: &'a WriteLedger,
@@ -97,7 +97,7 @@ impl LedgerShape {
         LedgerShape { run, set, files, directories, blocks, block_bytes }
     }
 
-    /// Bytes of the words, and of the whole ledger; `None` where no machine could hold it.
+    /// Bytes of the words, and of the whole ledger; `None` on overflow.
     fn sizes(&self) -> Option<(usize, usize)> {
         let words = usize::try_from(self.files).ok()?.checked_add(HEADER_WORDS)?.checked_mul(8)?;
         let blocks = usize::try_from(self.files.checked_mul(self.blocks)?).ok()?.checked_mul(8)?;
@@ -106,11 +106,11 @@ impl LedgerShape {
 }
 
 impl WriteLedger {
-    /// Makes a ledger: in a file, or in memory alone where there is no path.
+    /// Creates a ledger: in a file, or in memory without a path.
     pub fn create(path: Option<&Path>, shape: LedgerShape) -> Result<WriteLedger, LoadError> {
         let failed = |error: io::Error| match path {
-            Some(path) => LoadError::data("make the ledger", path)(error),
-            None => LoadError::process("make the ledger")(error),
+            Some(path) => LoadError::data("create the ledger", path)(error),
+            None => LoadError::process("create the ledger")(error),
         };
         let sizes = shape.sizes().ok_or_else(|| failed(io::ErrorKind::OutOfMemory.into()))?;
         let memory = match path {
@@ -136,32 +136,32 @@ impl WriteLedger {
         file.read_exact(&mut header).map_err(|_| refuse("it is too short for a ledger"))?;
         let word = |index: usize| u64::from_le_bytes(header[index * 8..][..8].try_into().expect("eight bytes"));
         if word(0) != MAGIC {
-            return Err(refuse("it is not a ledger, or was cut off before it was one"));
+            return Err(refuse("it is not a ledger, or was truncated"));
         }
         let shape = LedgerShape::from_words(std::array::from_fn(|index| word(SHAPE + index)));
-        let length = file.metadata().map_err(LoadError::data("look at", path))?.len();
+        let length = file.metadata().map_err(LoadError::data("inspect", path))?.len();
         let sizes = shape.sizes().filter(|sizes| sizes.1 as u64 == length && shape.block_bytes > 0);
-        let sizes = sizes.ok_or_else(|| refuse("it has another size than it says"))?;
+        let sizes = sizes.ok_or_else(|| refuse("its size does not match its header"))?;
         let memory = SharedMemory::in_file(&file, sizes.0, sizes.1, false).map_err(LoadError::data("map", path))?;
         Ok(WriteLedger { memory, shape })
     }
 
-    /// What it is about.
+    /// The blocks that it covers.
     pub fn shape(&self) -> LedgerShape {
         self.shape
     }
 
-    /// Says that all files were made and are durable: generation 0 of every block is acknowledged.
+    /// Marks all files as created and durable: generation 0 of every block is acknowledged.
     pub(crate) fn set_filled(&self) {
         self.word(STATE, Some(FILLED));
     }
 
-    /// Whether that was said.
+    /// Whether all files were created.
     pub fn is_filled(&self) -> bool {
         self.word(STATE, None) == FILLED
     }
 
-    /// The part about file number `number`.
+    /// The ledger of file number `number`.
     ///
     /// # Panics
     /// If there is no such file.
@@ -201,7 +201,7 @@ impl FileLedger<'_> {
         BlockOwner { run: self.ledger.shape.run, file: self.ledger.shape.file(self.number) }
     }
 
-    /// Says whether a thread works on the file, so that others leave it alone.
+    /// Marks whether a thread works on the file, which excludes verifiers.
     pub(crate) fn set_in_use(&self, is_in_use: bool) {
         self.ledger.word(HEADER_WORDS + self.number as usize, Some(u64::from(is_in_use)));
     }
@@ -219,8 +219,8 @@ impl FileLedger<'_> {
         &self.blocks[2 * block as usize + 1]
     }
 
-    /// The generation of the write of a block that is about to begin. Noted before the write, so that no generation is
-    /// found in a file that the ledger does not know.
+    /// Assigns the generation of a block's next write. Stored before the write, so that a file never holds a generation
+    /// that the ledger does not list.
     pub fn issue(&self, block: u64) -> u64 {
         let issued = self.issued(block);
         let generation = ((issued.load(Ordering::Relaxed) & !DOUBT) + 1) & !DOUBT;
@@ -228,7 +228,7 @@ impl FileLedger<'_> {
         u64::from(generation)
     }
 
-    /// A write of a block failed: what it holds is not known.
+    /// A write of a block failed: its contents are unknown.
     pub(crate) fn doubt(&self, block: u64) {
         self.issued(block).fetch_or(DOUBT, Ordering::Release);
     }
@@ -238,7 +238,7 @@ impl FileLedger<'_> {
         self.acknowledged(block).fetch_max(generation as u32, Ordering::Release);
     }
 
-    /// What must be read in this run, while no write of the block is under way; `None` where that is not known.
+    /// What a read must return in this run, with no write of the block in flight; `None`: unknown.
     pub(crate) fn expected_now(&self, block: u64) -> Option<Expected> {
         let issued = self.issued(block).load(Ordering::Acquire);
         let generation = u64::from(issued);
@@ -250,7 +250,7 @@ impl FileLedger<'_> {
         })
     }
 
-    /// What must be read after a crash. A write that had not been acknowledged may be there, or not, or in part.
+    /// What a read must return after a crash. An unacknowledged write may be present, absent or partial.
     pub fn expected_after_crash(&self, block: u64) -> Expected {
         let issued = u64::from(self.issued(block).load(Ordering::Acquire) & !DOUBT);
         let acknowledged = u64::from(self.acknowledged(block).load(Ordering::Acquire));

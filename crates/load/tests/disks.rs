@@ -1,7 +1,7 @@
-//! Loads on throw-away file systems that freeze, fill up or fail. Needs root and loop devices.
+//! Loads on temporary file systems that freeze, fill up or fail. Needs root and loop devices.
 
 mod running;
-mod throwaway;
+mod temporary;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use load::catalogue::find;
 use load::clock;
 use load::conductor::LoadEvent;
 use model::operation::{OperationKind, OperationRecord};
-use running::{Told, plan, start};
-use throwaway::{Frozen, disk, run};
+use running::{RunReport, plan, start};
+use temporary::{Frozen, disk, run};
 
 #[test]
 fn a_stop_needs_no_cooperation_of_stuck_threads() {
     let Some(disk) = disk(&["mkfs.xfs", "-q"], 512 << 20) else { return };
     let settings = [("runtime", "1h"), ("file_size", "4m"), ("threads", "4")];
     let mut conductor = start(plan(&find("paced-writer").unwrap(), &disk.mount, &settings));
-    let mut told = Told::default();
-    told.poll_until(&mut conductor, |told| told.count("run", "write") > 100);
+    let mut report = RunReport::default();
+    report.poll_until(&mut conductor, |report| report.count("run", "write") > 100);
     let frozen = Frozen::new(&disk);
     let deadline = clock::now_ns() + 60_000_000_000;
     let is_stuck = |operation: &OperationRecord| operation.class == "write" && operation.duration_ns > 1_000_000_000;
@@ -28,15 +28,15 @@ fn a_stop_needs_no_cooperation_of_stuck_threads() {
         assert!(clock::now_ns() < deadline, "{:?}", conductor.stuck(clock::now_ns()));
         std::thread::sleep(Duration::from_millis(20));
     }
-    told.poll(&mut conductor);
-    let before = told.intervals.len();
+    report.poll(&mut conductor);
+    let before = report.intervals.len();
     let asked = clock::now_ns();
     conductor.stop();
-    told.poll(&mut conductor);
-    assert!(told.intervals.len() > before, "statistics at once");
-    assert!(told.of("run", "write").last().is_some_and(|record| record.stuck == 4));
-    told.poll_until(&mut conductor, |_| clock::now_ns() > asked + 500_000_000);
-    assert_eq!(told.end, None, "its threads are still stuck");
+    report.poll(&mut conductor);
+    assert!(report.intervals.len() > before, "statistics at once");
+    assert!(report.of("run", "write").last().is_some_and(|record| record.stuck == 4));
+    report.poll_until(&mut conductor, |_| clock::now_ns() > asked + 500_000_000);
+    assert_eq!(report.end, None, "its threads are still stuck");
     drop(conductor);
     drop(frozen);
     std::thread::sleep(Duration::from_millis(500));
@@ -66,15 +66,15 @@ from = "set"
 "#;
     let recipe = load::recipe::Recipe::parse("crowd.toml", text).unwrap();
     let mut conductor = start(plan(&recipe, &disk.mount, &[]));
-    let mut told = Told::default();
-    // It goes on after the first failures.
-    told.poll_until(&mut conductor, |told| told.intervals.iter().filter(|record| record.errors > 0).count() > 1);
+    let mut report = RunReport::default();
+    // It continues after the first failures.
+    report.poll_until(&mut conductor, |report| report.intervals.iter().filter(|record| record.errors > 0).count() > 1);
     conductor.stop();
-    told.poll_until(&mut conductor, |_| false);
-    assert_eq!(told.end, Some(LoadEvent::Finished));
-    println!("{} creates, {} failed", told.count("run", "create"), told.errors());
-    assert!(told.errors() > 0);
-    let failed = told.operations.iter().find(|operation| operation.kind == OperationKind::Failed).unwrap();
+    report.poll_until(&mut conductor, |_| false);
+    assert_eq!(report.end, Some(LoadEvent::Finished));
+    println!("{} creates, {} failed", report.count("run", "create"), report.errors());
+    assert!(report.errors() > 0);
+    let failed = report.operations.iter().find(|operation| operation.kind == OperationKind::Failed).unwrap();
     assert_eq!(failed.errno, Some(28), "ENOSPC");
     assert!(failed.path.as_deref().is_some_and(|path| path.contains("stallscope-crowd/set/0000/")));
 }
@@ -104,7 +104,7 @@ size = "256k"
 fork = 2
 "#;
     let recipe = load::recipe::Recipe::parse("reader.toml", text).unwrap();
-    assert_eq!(Told::all(start(plan(&recipe, &disk.mount, &[]))).errors(), 0);
+    assert_eq!(RunReport::all(start(plan(&recipe, &disk.mount, &[]))).errors(), 0);
     let plan = plan(&recipe, &disk.mount, &[]);
     for file in 0..8 {
         let path = load::data::file_path(&plan.data_directories[0], &plan.file_sets[0], file);
@@ -112,11 +112,11 @@ fork = 2
     }
     // A loop device fails to read what is beyond the end of its backing file.
     File::options().write(true).open(disk.home.path().join("image")).unwrap().set_len(12 << 20).unwrap();
-    let told = Told::all(start(plan));
-    assert_eq!((told.end.as_ref(), told.reused), (Some(&LoadEvent::Finished), 1));
-    println!("{} reads, {} failed", told.count("run", "read"), told.errors());
-    assert!(told.errors() > 0);
-    let failed = told.operations.iter().find(|operation| operation.kind == OperationKind::Failed).unwrap();
+    let report = RunReport::all(start(plan));
+    assert_eq!((report.end.as_ref(), report.reused), (Some(&LoadEvent::Finished), 1));
+    println!("{} reads, {} failed", report.count("run", "read"), report.errors());
+    assert!(report.errors() > 0);
+    let failed = report.operations.iter().find(|operation| operation.kind == OperationKind::Failed).unwrap();
     assert_eq!(failed.errno, Some(5), "EIO");
     assert!(failed.offset_bytes.is_some_and(|offset| offset < 4 << 20), "{failed:?}");
     assert!(failed.path.as_deref().is_some_and(|path| path.contains("stallscope-reader/set/0000/")));
@@ -126,8 +126,8 @@ fork = 2
 fn a_fill_that_finds_no_room_ends_the_load_with_a_message() {
     let Some(disk) = disk(&["mkfs.ext4", "-q", "-m", "0"], 32 << 20) else { return };
     let settings = [("file_size", "16m"), ("runtime", "1s")];
-    let told = Told::all(start(plan(&find("paced-writer").unwrap(), &disk.mount, &settings)));
-    let Some(LoadEvent::Died { signal: None, message, .. }) = &told.end else { panic!("{:?}", told.end) };
+    let report = RunReport::all(start(plan(&find("paced-writer").unwrap(), &disk.mount, &settings)));
+    let Some(LoadEvent::Died { signal: None, message, .. }) = &report.end else { panic!("{:?}", report.end) };
     println!("{message}");
     assert!(message.starts_with("cannot write ") && message.contains("No space left"), "{message}");
 }
@@ -137,12 +137,12 @@ fn another_file_system_mounted_inside_is_not_removed() {
     let Some(disk) = disk(&["mkfs.ext4", "-q"], 32 << 20) else { return };
     std::fs::write(disk.mount.join("precious"), "x").unwrap();
     let home = tempfile::tempdir().unwrap();
-    let told = Told::all(start(plan(
+    let report = RunReport::all(start(plan(
         &find("paced-writer").unwrap(),
         home.path(),
         &[("file_size", "1m"), ("runtime", "50ms")],
     )));
-    assert_eq!(told.end, Some(LoadEvent::Finished));
+    assert_eq!(report.end, Some(LoadEvent::Finished));
     let data = home.path().join("stallscope-paced-writer");
     let inside = data.join("set/inside");
     std::fs::create_dir(&inside).unwrap();

@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use load::facts::MachineFacts;
 use load::plan::{Plan, PlanRequest};
 use load::recipe::Recipe;
-use running::{Told, plan, start};
+use running::{RunReport, plan, start};
 
 fn fsmark() -> Recipe {
     load::catalogue::find("fsmark").unwrap()
 }
 
-/// Runs it with these settings in one directory, and returns what it told.
-fn run(home: &Path, settings: &[(&str, &str)]) -> Told {
-    Told::all(start(plan(&fsmark(), home, settings)))
+/// Runs it with these settings in one directory, and returns its report.
+fn run(home: &Path, settings: &[(&str, &str)]) -> RunReport {
+    RunReport::all(start(plan(&fsmark(), home, settings)))
 }
 
 /// Paths of all files of the set, within it.
@@ -45,13 +45,13 @@ fn each_sync_method_makes_its_system_calls() {
         let home = tempfile::tempdir().unwrap();
         let settings =
             [("sync", method.to_string()), ("files", "10".into()), ("threads", "2".into()), ("size", "40000".into())];
-        let told = run(home.path(), &settings.each_ref().map(|(name, value)| (*name, value.as_str())));
-        let count = |class| told.count("create", class);
+        let report = run(home.path(), &settings.each_ref().map(|(name, value)| (*name, value.as_str())));
+        let count = |class| report.count("create", class);
         assert_eq!((count("create"), count("write"), count("close")), (20, 60, 20 + reopened), "method {method}");
         assert_eq!((count("fsync"), count("sync"), count("open")), (fsyncs, syncs, reopened), "method {method}");
-        assert_eq!((told.count("unlink", "unlink"), told.errors()), (20, 0), "method {method}");
+        assert_eq!((report.count("unlink", "unlink"), report.errors()), (20, 0), "method {method}");
         assert!(files(home.path()).is_empty());
-        let members = &told.crews[0].1;
+        let members = &report.crews[0].1;
         assert!(members.iter().all(|member| member.items == 10 && member.bytes == 400_000));
     }
 }
@@ -64,11 +64,11 @@ fn loops_keep_their_files_and_so_does_the_flag() {
         let home = tempfile::tempdir().unwrap();
         let settings: Vec<_> =
             settings.into_iter().chain([("files", "7"), ("threads", "2"), ("size", "0"), ("sync", "0")]).collect();
-        let told = run(home.path(), &settings);
+        let report = run(home.path(), &settings);
         let names = files(home.path());
-        assert_eq!((names.len(), told.errors()), (left, 0), "{settings:?}");
+        assert_eq!((names.len(), report.errors()), (left, 0), "{settings:?}");
         assert!(names.iter().all(|name| name.len() == 40 && name[8..16] == *"~~~~~~~~"), "{names:?}");
-        assert_eq!(told.count("create", "write"), 0, "nothing is written to empty files");
+        assert_eq!(report.count("create", "write"), 0, "nothing is written to empty files");
     }
 }
 
@@ -82,11 +82,11 @@ fn subdirectories_are_filled_in_turn_or_for_a_time_and_emptied_again() {
     for subdirectory in ["00/", "01/", "02/"] {
         assert_eq!(names.iter().filter(|name| name.starts_with(subdirectory)).count(), 4, "{names:?}");
     }
-    // A thread goes on to the next subdirectory each millisecond, and finds its files again when it removes them.
+    // A thread changes to the next subdirectory each millisecond, and finds its files again when it removes them.
     let home = tempfile::tempdir().unwrap();
     let many = [("subdirectories", "5"), ("linger", "1ms"), ("files", "3000"), ("size", "0"), ("sync", "5")];
-    let told = run(home.path(), &many);
-    assert_eq!((told.count("unlink", "unlink"), told.errors()), (3000, 0));
+    let report = run(home.path(), &many);
+    assert_eq!((report.count("unlink", "unlink"), report.errors()), (3000, 0));
     assert!(files(home.path()).is_empty());
     let set = home.path().join("stallscope-fsmark/files");
     // No kernel makes 3000 files within a millisecond.
@@ -106,13 +106,13 @@ fn several_directories_share_the_threads() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let settings = [("keep_files", "true"), ("files", "5"), ("size", "0"), ("sync", "0")];
     let both = [one.path(), two.path()];
-    let told = Told::all(start(resolve(&both, &[&settings[..], &[("threads", "4")]].concat()).unwrap()));
-    assert_eq!((told.count("create", "create"), told.errors()), (20, 0));
+    let report = RunReport::all(start(resolve(&both, &[&settings[..], &[("threads", "4")]].concat()).unwrap()));
+    assert_eq!((report.count("create", "create"), report.errors()), (20, 0));
     assert_eq!((files(one.path()).len(), files(two.path()).len()), (10, 10));
     // Without -t each directory has a thread; 3 for 2 is an error.
     assert_eq!(resolve(&both, &settings).unwrap().crew(1), 2);
     let error = resolve(&both, &[("threads", "3")]).unwrap_err();
-    assert!(error.contains("3 threads do not spread evenly over 2 directories"), "{error}");
+    assert!(error.contains("3 threads do not divide evenly over 2 directories"), "{error}");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
     for (settings, why) in [
         (&[("sync", "7")][..], "sync"),
         (&[("per_subdirectory", "5")], "no subdirectories"),
-        (&[("name_bytes", "4"), ("random_bytes", "4")], "do not tell 1000 files apart"),
+        (&[("name_bytes", "4"), ("random_bytes", "4")], "are not unique for 1000 files"),
         (&[("name_bytes", "256")], "name_bytes"),
         (&[("subdirectories", "5000")], "at most 4096 subdirectories"),
     ] {

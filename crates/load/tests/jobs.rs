@@ -4,7 +4,7 @@ mod running;
 
 use load::plan::Plan;
 use load::recipe::Recipe;
-use running::{Told, plan, start};
+use running::{RunReport, plan, start};
 
 const RECIPE: &str = r#"
 name = "jobs"
@@ -83,18 +83,18 @@ fn planned(settings: &[(&str, &str)]) -> (tempfile::TempDir, Plan) {
 #[test]
 fn phases_end_with_their_jobs_and_are_repeated() {
     let (_directory, plan) = planned(&[("fsync", "true")]);
-    let told = Told::all(start(plan));
-    assert_eq!(told.phases, ["prepare", "write", "again", "write", "again"]);
-    assert_eq!((told.count("write", "write"), told.count("again", "read")), (2 * 48, 2 * 48));
-    assert_eq!((told.count("write", "fsync"), told.errors()), (2 * 3, 0));
+    let report = RunReport::all(start(plan));
+    assert_eq!(report.phases, ["prepare", "write", "again", "write", "again"]);
+    assert_eq!((report.count("write", "write"), report.count("again", "read")), (2 * 48, 2 * 48));
+    assert_eq!((report.count("write", "fsync"), report.errors()), (2 * 3, 0));
 }
 
 #[test]
 fn a_crew_has_a_common_start_and_tells_its_shares() {
     let (_directory, plan) = planned(&[("rounds", "1"), ("action", "write")]);
-    let told = Told::all(start(plan));
-    assert_eq!(told.crews.len(), 2);
-    for (phase, members) in &told.crews {
+    let report = RunReport::all(start(plan));
+    assert_eq!(report.crews.len(), 2);
+    for (phase, members) in &report.crews {
         assert_eq!(members.len(), 3, "{phase}");
         assert!(members.iter().all(|member| member.start_ns == members[0].start_ns));
         assert!(members.iter().all(|m| m.items == 16 && m.bytes == 1 << 20 && m.end_ns > m.start_ns));

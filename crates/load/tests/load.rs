@@ -11,7 +11,7 @@ use load::conductor::LoadEvent;
 use load::data::remove;
 use load::recipe::Recipe;
 use model::operation::{OperationKind, OperationRecord};
-use running::{Told, executable, plan, start, start_in};
+use running::{RunReport, executable, plan, start, start_in};
 
 const SMALL_SIMOOP: [(&str, &str); 10] = [
     ("threads", "2"),
@@ -33,28 +33,28 @@ fn a_small_simoop_runs_its_phases_and_keeps_its_files() {
     // Long enough for something of each class to end in it, also while the disk is busy.
     let plan = plan(&recipe, home.path(), &[&SMALL_SIMOOP[..], &[("warmup", "2s")]].concat());
     let data = plan.data_directories[0].clone();
-    let told = Told::all(start(plan));
-    assert_eq!(told.end, Some(LoadEvent::Finished));
-    assert_eq!(told.phases, ["fill", "warmup", "run"]);
-    assert_eq!((told.errors(), told.reused), (0, 0));
-    let rounds = told.count("run", "round");
+    let report = RunReport::all(start(plan));
+    assert_eq!(report.end, Some(LoadEvent::Finished));
+    assert_eq!(report.phases, ["fill", "warmup", "run"]);
+    assert_eq!((report.errors(), report.reused), (0, 0));
+    let rounds = report.count("run", "round");
     assert!(rounds > 4, "{rounds} rounds");
     for class in ["read", "write", "allocation"] {
-        assert!(told.count("run", class).abs_diff(rounds) <= 4, "{class}: as many as rounds");
-        assert!(told.count("warmup", class) > 0);
+        assert!(report.count("run", class).abs_diff(rounds) <= 4, "{class}: as many as rounds");
+        assert!(report.count("warmup", class) > 0);
     }
-    let bytes = |class| told.of("run", class).map(|record| record.bytes).sum::<u64>();
-    // Counters are read one after the other while the load goes on: of an operation that ends just then, the count may
+    let bytes = |class| report.of("run", class).map(|record| record.bytes).sum::<u64>();
+    // Counters are read in sequence while the load runs: of an operation that ends in between, the count may
     // fall into one phase and the bytes into the next. That is one operation for each of the two workers at most.
     for (class, each) in [("read", 4 * (2 << 20)), ("write", 4 * (1 << 20))] {
-        let (moved, counted) = (bytes(class), told.count("run", class) * each);
+        let (moved, counted) = (bytes(class), report.count("run", class) * each);
         assert!(moved.is_multiple_of(each) && moved.abs_diff(counted) <= 2 * each, "{class}: {moved} of {counted}");
     }
-    assert!(told.count("run", "walk") > 0);
-    assert!(told.of("run", "read").count() >= 3, "one record per interval");
+    assert!(report.count("run", "walk") > 0);
+    assert!(report.of("run", "read").count() >= 3, "one record per interval");
 
     let again =
-        Told::all(start(self::plan(&recipe, home.path(), &[&SMALL_SIMOOP[..], &[("runtime", "100ms")]].concat())));
+        RunReport::all(start(self::plan(&recipe, home.path(), &[&SMALL_SIMOOP[..], &[("runtime", "100ms")]].concat())));
     assert_eq!((again.end, again.reused), (Some(LoadEvent::Finished), 1));
     remove::data_directory("simoop", &data).unwrap();
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
@@ -65,16 +65,16 @@ fn the_final_interval_comes_with_the_first_look_after_a_stop_and_the_end_follows
     let home = tempfile::tempdir().unwrap();
     let settings = [&SMALL_SIMOOP[..], &[("runtime", "1h"), ("report_interval", "1h")]].concat();
     let mut conductor = start(plan(&find("simoop").unwrap(), home.path(), &settings));
-    let mut told = Told::default();
-    told.poll_until(&mut conductor, |told| told.phases.iter().any(|phase| phase == "run"));
-    told.poll_until_one_has_ended(&mut conductor, "read");
-    assert_eq!(told.count("run", "read"), 0, "the interval lasts an hour");
+    let mut report = RunReport::default();
+    report.poll_until(&mut conductor, |report| report.phases.iter().any(|phase| phase == "run"));
+    report.poll_until_one_has_ended(&mut conductor, "read");
+    assert_eq!(report.count("run", "read"), 0, "the interval lasts an hour");
     let stopped = Instant::now();
     conductor.stop();
-    told.poll(&mut conductor);
-    assert!(told.count("run", "read") > 0, "statistics at once, whether or not the load has obeyed");
-    told.poll_until(&mut conductor, |_| false);
-    assert_eq!(told.end, Some(LoadEvent::Finished));
+    report.poll(&mut conductor);
+    assert!(report.count("run", "read") > 0, "statistics at once, whether or not the load has obeyed");
+    report.poll_until(&mut conductor, |_| false);
+    assert_eq!(report.end, Some(LoadEvent::Finished));
     println!("stopped within {:?}", stopped.elapsed());
 }
 
@@ -85,11 +85,11 @@ fn a_fill_is_stopped_in_the_middle() {
     let plan = plan(&find("simoop").unwrap(), home.path(), &settings);
     let (data, set) = (plan.data_directories[0].clone(), plan.file_sets[0].clone());
     let mut conductor = start(plan);
-    let mut told = Told::default();
-    told.poll_until(&mut conductor, |told| !told.phases.is_empty());
+    let mut report = RunReport::default();
+    report.poll_until(&mut conductor, |report| !report.phases.is_empty());
     conductor.stop();
-    told.poll_until(&mut conductor, |_| false);
-    assert_eq!((told.end, told.phases.len()), (Some(LoadEvent::Finished), 1));
+    report.poll_until(&mut conductor, |_| false);
+    assert_eq!((report.end, report.phases.len()), (Some(LoadEvent::Finished), 1));
     let made = (0..set.files).filter(|&file| load::data::file_path(&data, &set, file).exists()).count() as u64;
     assert!(made < set.files, "it went on to the end");
 }
@@ -101,19 +101,19 @@ fn a_paced_load_keeps_its_rate() {
     let mut plan = plan(&find("paced-writer").unwrap(), home.path(), &settings);
     // Each write is kept, with the moment when it was due.
     plan.slower_than_ns = 0;
-    let told = Told::all(start(plan));
-    let count = told.count("run", "write");
+    let report = RunReport::all(start(plan));
+    let count = report.count("run", "write");
     println!("{count} writes in 2 s at 500/s");
     assert!((100..=1100).contains(&count), "{count} writes in 2 s at 500/s");
-    let gaps = gaps_ns(&told, "write");
+    let gaps = gaps_ns(&report, "write");
     // However late they came: each thread's writes were due each 6 ms.
     assert!(gaps.len() > 90 && gaps.iter().all(|gap| gap.abs_diff(6_000_000) <= 1), "{gaps:?}");
 }
 
 /// From when an operation of the class was due to when the next in the same thread was; of those that have ended.
-fn gaps_ns(told: &Told, class: &str) -> Vec<u64> {
+fn gaps_ns(report: &RunReport, class: &str) -> Vec<u64> {
     let is_meant = |one: &&OperationRecord| one.class == class && one.kind == OperationKind::Slow;
-    let mut begun: Vec<_> = told.operations.iter().filter(is_meant).map(|one| (one.tid, one.start_ns)).collect();
+    let mut begun: Vec<_> = report.operations.iter().filter(is_meant).map(|one| (one.tid, one.start_ns)).collect();
     begun.sort_unstable();
     begun.windows(2).filter(|two| two[0].0 == two[1].0).map(|two| two[1].1 - two[0].1).collect()
 }
@@ -153,10 +153,10 @@ at = "sequential"
     let recipe = Recipe::parse("replacer.toml", text).unwrap();
     let plan = plan(&recipe, home.path(), &[]);
     let set = plan.data_directories[0].join("set/0000");
-    let told = Told::all(start(plan));
-    assert_eq!((told.end.as_ref(), told.errors()), (Some(&LoadEvent::Finished), 0));
+    let report = RunReport::all(start(plan));
+    assert_eq!((report.end.as_ref(), report.errors()), (Some(&LoadEvent::Finished), 0));
     for class in ["create", "fsync", "read"] {
-        let (count, creates) = (told.count("run", class), told.count("run", "create"));
+        let (count, creates) = (report.count("run", class), report.count("run", "create"));
         assert!(count > 4 && count.abs_diff(creates) <= 4, "{class}: {count}, as many as there are creates: {creates}");
     }
     assert_eq!(std::fs::read_dir(set).unwrap().count(), 5, "as many files as before");
@@ -199,24 +199,24 @@ fn a_killed_load_is_told_and_its_figures_are_kept() {
     let home = tempfile::tempdir().unwrap();
     let settings = [&SMALL_SIMOOP[..], &[("runtime", "1h"), ("report_interval", "1h")]].concat();
     let mut conductor = start(plan(&find("simoop").unwrap(), home.path(), &settings));
-    let mut told = Told::default();
-    told.poll_until(&mut conductor, |told| told.phases.iter().any(|phase| phase == "run"));
-    told.poll_until_one_has_ended(&mut conductor, "read");
+    let mut report = RunReport::default();
+    report.poll_until(&mut conductor, |report| report.phases.iter().any(|phase| phase == "run"));
+    report.poll_until_one_has_ended(&mut conductor, "read");
     let kill = Command::new("kill").args(["-9", &conductor.pid().to_string()]).status().unwrap();
     assert!(kill.success());
-    told.poll_until(&mut conductor, |_| false);
-    let Some(LoadEvent::Died { signal: Some(9), message, .. }) = &told.end else { panic!("{:?}", told.end) };
+    report.poll_until(&mut conductor, |_| false);
+    let Some(LoadEvent::Died { signal: Some(9), message, .. }) = &report.end else { panic!("{:?}", report.end) };
     assert!(message.contains("out of memory"), "{message}");
-    assert!(told.count("run", "read") > 0);
+    assert!(report.count("run", "read") > 0);
 }
 
 #[test]
 fn a_box_that_cannot_be_entered_is_a_clear_failure() {
     let home = tempfile::tempdir().unwrap();
     let plan = plan(&find("simoop").unwrap(), home.path(), &SMALL_SIMOOP);
-    let told = Told::all(start_in(plan, vec![home.path().join("absent/cgroup.procs")]));
-    let Some(LoadEvent::Died { code: Some(1), message, .. }) = &told.end else { panic!("{:?}", told.end) };
-    assert!(message.contains("cannot enter the memory box through"), "{message}");
+    let report = RunReport::all(start_in(plan, vec![home.path().join("absent/cgroup.procs")]));
+    let Some(LoadEvent::Died { code: Some(1), message, .. }) = &report.end else { panic!("{:?}", report.end) };
+    assert!(message.contains("cannot enter the memory cgroup through"), "{message}");
 }
 
 #[test]
@@ -238,10 +238,10 @@ size = "900000g"
     let home = tempfile::tempdir().unwrap();
     let facts = load::facts::MachineFacts::gather("greedy", &[home.path().to_owned()], Some(u64::MAX)).unwrap();
     let plan = load::plan::Plan::resolve(&recipe, &facts, &Default::default()).unwrap();
-    let told = Told::all(start(plan));
-    assert_eq!(told.end, Some(LoadEvent::Finished));
-    let failed = told.operations.iter().find(|record| record.errno.is_some()).unwrap();
+    let report = RunReport::all(start(plan));
+    assert_eq!(report.end, Some(LoadEvent::Finished));
+    let failed = report.operations.iter().find(|record| record.errno.is_some()).unwrap();
     assert_eq!((failed.class.as_str(), failed.errno), ("allocation", Some(12)));
-    assert!(told.errors() > 0 && told.errors() < 100, "it rests after an error");
+    assert!(report.errors() > 0 && report.errors() < 100, "it backs off after an error");
     assert!(failed.start_ns < clock::now_ns());
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use load::catalogue::find;
 use load::conductor::LoadEvent;
-use running::{Told, plan, start};
+use running::{RunReport, plan, start};
 
 const SMALL: [(&str, &str); 9] = [
     ("files", "300"),
@@ -38,21 +38,21 @@ fn count(directory: &Path) -> (u64, u64) {
 #[test]
 fn revisions_are_checked_out_over_each_other_beside_a_mail_reader() {
     let home = tempfile::tempdir().unwrap();
-    let told = Told::all(start(plan(&find("multi-source").unwrap(), home.path(), &SMALL)));
-    assert_eq!((told.end.as_ref(), told.errors()), (Some(&LoadEvent::Finished), 0), "{:#?}", told.operations);
-    assert_eq!(told.phases, ["fill", "prepare", "run"]);
-    assert_eq!((told.count("prepare", "checkout"), told.count("prepare", "write")), (1, 70));
-    assert_eq!((told.count("run", "checkout"), told.count("run", "sync"), told.count("run", "find")), (6, 6, 1));
+    let report = RunReport::all(start(plan(&find("multi-source").unwrap(), home.path(), &SMALL)));
+    assert_eq!((report.end.as_ref(), report.errors()), (Some(&LoadEvent::Finished), 0), "{:#?}", report.operations);
+    assert_eq!(report.phases, ["fill", "prepare", "run"]);
+    assert_eq!((report.count("prepare", "checkout"), report.count("prepare", "write")), (1, 70));
+    assert_eq!((report.count("run", "checkout"), report.count("run", "sync"), report.count("run", "find")), (6, 6, 1));
     let data = home.path().join("stallscope-multi-source");
-    let made = told.count("prepare", "create") + told.count("run", "create");
+    let made = report.count("prepare", "create") + report.count("run", "create");
     let (files, empty) = count(&data.join("tree"));
-    assert_eq!(made - told.count("run", "unlink"), files, "what is made is removed or there");
+    assert_eq!(made - report.count("run", "unlink"), files, "each created file is removed or exists");
     assert_eq!(empty, 0, "directories go with their last file");
     // The last revision is an old one, without the files that only new ones have.
     assert!((100..200).contains(&files), "{files}");
-    assert_eq!(told.count("run", "read"), told.count("run", "create"), "each new file comes from the pack");
+    assert_eq!(report.count("run", "read"), report.count("run", "create"), "each new file comes from the pack");
     assert_eq!(count(&data.join("mails")), (70, 0));
-    let (mails, batches) = (told.count("run", "mail"), told.count("run", "batch_of_mails"));
+    let (mails, batches) = (report.count("run", "mail"), report.count("run", "batch_of_mails"));
     assert!(mails >= batches * 20 && (batches > 0 || mails < 20), "{mails} mails in {batches} batches");
 }
 
@@ -60,8 +60,8 @@ fn revisions_are_checked_out_over_each_other_beside_a_mail_reader() {
 fn the_same_seed_makes_the_same_trees() {
     let checked_out = || {
         let home = tempfile::tempdir().unwrap();
-        let told = Told::all(start(plan(&find("multi-source").unwrap(), home.path(), &SMALL)));
-        (told.count("run", "create"), told.count("run", "unlink"), told.count("run", "stat"))
+        let report = RunReport::all(start(plan(&find("multi-source").unwrap(), home.path(), &SMALL)));
+        (report.count("run", "create"), report.count("run", "unlink"), report.count("run", "stat"))
     };
     assert_eq!(checked_out(), checked_out());
 }
@@ -71,26 +71,26 @@ fn probes_come_at_their_rate_beside_a_writer() {
     for (name, class) in [("read-latency", "read"), ("write-latency", "write"), ("sync-latency", "sync")] {
         let home = tempfile::tempdir().unwrap();
         let settings = [("runtime", "1s"), ("pause", "100ms"), ("stream_size", "1m"), ("writers", "1")];
-        let told = Told::all(start(plan(&find(name).unwrap(), home.path(), &settings)));
-        assert_eq!((told.end.as_ref(), told.errors()), (Some(&LoadEvent::Finished), 0), "{name}");
-        // One that takes longer than the second that all last is not counted.
-        let probes = told.count("run", class);
-        assert!(probes <= 12 && told.count("run", "stream") > 0, "{name}: {probes}");
-        assert_eq!(told.of("run", class).map(|record| record.bytes).sum::<u64>() > 0, class != "sync" && probes > 0);
+        let report = RunReport::all(start(plan(&find(name).unwrap(), home.path(), &settings)));
+        assert_eq!((report.end.as_ref(), report.errors()), (Some(&LoadEvent::Finished), 0), "{name}");
+        // A probe that takes longer than the run is not counted.
+        let probes = report.count("run", class);
+        assert!(probes <= 12 && report.count("run", "stream") > 0, "{name}: {probes}");
+        assert_eq!(report.of("run", class).map(|record| record.bytes).sum::<u64>() > 0, class != "sync" && probes > 0);
     }
 }
 
-/// A checkout takes as long as it takes; that alone is no stall, and nobody is told of it as one.
+/// A long checkout is no stall and is not reported as stuck.
 #[test]
 fn what_is_made_of_others_is_not_stuck() {
     let home = tempfile::tempdir().unwrap();
     let mut plan = plan(&find("multi-source").unwrap(), home.path(), &SMALL);
     plan.slower_than_ns = 1;
-    let told = Told::all(start(plan));
-    assert_eq!(told.end, Some(LoadEvent::Finished));
+    let report = RunReport::all(start(plan));
+    assert_eq!(report.end, Some(LoadEvent::Finished));
     let stuck = |class: &str| {
         let of_class = |operation: &&model::operation::OperationRecord| operation.class == class;
-        told.operations.iter().filter(of_class).filter(|o| o.kind == model::operation::OperationKind::Stuck).count()
+        report.operations.iter().filter(of_class).filter(|o| o.kind == model::operation::OperationKind::Stuck).count()
     };
     assert_eq!((stuck("checkout"), stuck("batch_of_mails")), (0, 0));
 }

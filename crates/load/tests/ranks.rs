@@ -1,4 +1,4 @@
-//! Ranks that share a file or have one each: what lies where afterwards, by a reader that knows the layout on its own.
+//! Ranks that share a file or have one each: verifies the file contents with an independent layout.
 
 mod running;
 
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 use load::catalogue::find;
 use model::operation::{Fault, OperationKind};
-use running::{Told, plan, start};
+use running::{RunReport, plan, start};
 
 const SETTINGS: [(&str, &str); 4] = [("ranks", "3"), ("transfer", "1k"), ("block", "4k"), ("segments", "5")];
 /// Transfers of all ranks.
 const ALL: u64 = 3 * 4 * 5;
 
-fn run(directory: &Path, more: &[(&str, &str)]) -> Told {
-    Told::all(start(plan(&find("ior").unwrap(), directory, &[&SETTINGS, more].concat())))
+fn run(directory: &Path, more: &[(&str, &str)]) -> RunReport {
+    RunReport::all(start(plan(&find("ior").unwrap(), directory, &[&SETTINGS, more].concat())))
 }
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
@@ -44,15 +44,15 @@ fn offsets(file: &Path) -> Vec<u64> {
 fn a_shared_file_is_whole_and_each_rank_wrote_its_part() {
     for random in ["false", "true"] {
         let folder = tempfile::tempdir().unwrap();
-        let told = run(folder.path(), &[("check_write", "true"), ("random", random), ("repetitions", "2")]);
+        let report = run(folder.path(), &[("check_write", "true"), ("random", random), ("repetitions", "2")]);
         let phases = ["prepare", "fresh", "write", "check-write", "fresh", "write", "check-write"];
-        assert_eq!((told.phases.as_slice(), told.errors()), (&phases.map(str::to_owned)[..], 0));
-        assert_eq!((told.count("write", "write"), told.count("check-write", "check")), (2 * ALL, 2 * ALL));
-        assert_eq!((told.count("write", "open"), told.count("write", "close")), (2 * 3, 2 * 3));
+        assert_eq!((report.phases.as_slice(), report.errors()), (&phases.map(str::to_owned)[..], 0));
+        assert_eq!((report.count("write", "write"), report.count("check-write", "check")), (2 * ALL, 2 * ALL));
+        assert_eq!((report.count("write", "open"), report.count("write", "close")), (2 * 3, 2 * 3));
         let files = files_below(folder.path());
         let [file] = &files[..] else { panic!("{files:?}") };
         assert_eq!(offsets(file), (0..ALL * 1024).step_by(512).collect::<Vec<u64>>());
-        let crew = told.crews.iter().find(|(phase, _)| phase == "write").unwrap();
+        let crew = report.crews.iter().find(|(phase, _)| phase == "write").unwrap();
         assert!(crew.1.iter().all(|member| member.items == ALL / 3 && member.bytes == ALL / 3 * 1024));
     }
 }
@@ -63,13 +63,13 @@ fn a_file_for_each_rank_in_one_directory_or_apart() {
         let folder = tempfile::tempdir().unwrap();
         let settings =
             [("file_per_process", "true"), ("unique_directory", apart), ("check_read", "true"), ("reorder", "true")];
-        let told = run(folder.path(), &settings);
+        let report = run(folder.path(), &settings);
         assert_eq!(
-            told.phases,
+            report.phases,
             ["prepare", "unmeasured-write", "read", "check-read"],
             "there is nothing to read before"
         );
-        assert_eq!((told.count("read", "read"), told.count("check-read", "check"), told.errors()), (ALL, ALL, 0));
+        assert_eq!((report.count("read", "read"), report.count("check-read", "check"), report.errors()), (ALL, ALL, 0));
         let files = files_below(folder.path());
         assert_eq!(files.len(), 3, "{files:?}");
         let mut of_parent: HashMap<&Path, u32> = HashMap::new();
@@ -88,11 +88,11 @@ fn reordered_ranks_read_what_the_next_one_wrote() {
     let mut plan = plan(&find("ior").unwrap(), folder.path(), &[&SETTINGS, &settings[..]].concat());
     // Each operation is kept, with its thread and its file.
     plan.slower_than_ns = 0;
-    let told = Told::all(start(plan));
+    let report = RunReport::all(start(plan));
     let path_of = |phase: &str, ordinal: u64| {
-        let (_, members) = told.crews.iter().find(|(name, _)| name == phase).unwrap();
+        let (_, members) = report.crews.iter().find(|(name, _)| name == phase).unwrap();
         let tid = members.iter().find(|member| member.ordinal == ordinal).unwrap().tid;
-        let its = told.operations.iter().filter(|operation| operation.class == phase && operation.tid == tid);
+        let its = report.operations.iter().filter(|operation| operation.class == phase && operation.tid == tid);
         let mut paths: Vec<_> = its.map(|operation| operation.path.clone().unwrap()).collect();
         paths.dedup();
         assert_eq!(paths.len(), 1, "{phase} {ordinal}");
@@ -101,32 +101,32 @@ fn reordered_ranks_read_what_the_next_one_wrote() {
     for rank in 0..3 {
         assert_eq!(path_of("read", rank), path_of("write", (rank + 1) % 3));
     }
-    assert_eq!((told.errors(), told.count("read", "read")), (0, ALL));
+    assert_eq!((report.errors(), report.count("read", "read")), (0, ALL));
 }
 
-/// What was written over behind the load's back is found, and its place told.
+/// Blocks overwritten behind the load's back are found and reported with their offset.
 #[test]
 fn a_block_of_another_place_is_found() {
     let folder = tempfile::tempdir().unwrap();
-    // The first look at the file may be over before it is spoilt; the second is not.
+    // The first check may end before the file is damaged; the second does not.
     let settings = [("check_write", "true"), ("check_read", "true"), ("repetitions", "1"), ("segments", "3000")];
     let mut conductor = start(plan(&find("ior").unwrap(), folder.path(), &[&SETTINGS, &settings[..]].concat()));
-    let mut told = Told::default();
-    let mut spoilt = false;
-    told.poll_until(&mut conductor, |told| {
-        if !spoilt && told.phases.iter().any(|phase| phase == "check-write") {
+    let mut report = RunReport::default();
+    let mut damaged = false;
+    report.poll_until(&mut conductor, |report| {
+        if !damaged && report.phases.iter().any(|phase| phase == "check-write") {
             let file = files_below(folder.path()).remove(0);
             let file = OpenOptions::new().read(true).write(true).open(file).unwrap();
             let mut unit = [0; 512];
             let end = file.metadata().unwrap().len();
             file.read_exact_at(&mut unit, 0).unwrap();
             file.write_all_at(&unit, end - 1024).unwrap();
-            spoilt = true;
+            damaged = true;
         }
         false
     });
-    assert!(spoilt);
-    let failed: Vec<_> = told.operations.iter().filter(|operation| operation.kind == OperationKind::Failed).collect();
+    assert!(damaged);
+    let failed: Vec<_> = report.operations.iter().filter(|operation| operation.kind == OperationKind::Failed).collect();
     let last = failed.last().expect("it is found");
     let end = 3 * 4096 * 3000;
     assert_eq!((last.fault, last.offset_bytes), (Some(Fault::Misplaced), Some(end - 1024)));
@@ -137,12 +137,12 @@ fn a_block_of_another_place_is_found() {
 fn a_stonewall_ends_each_rank_and_reads_go_as_far_as_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let settings = [("stonewall", "200ms"), ("block", "1g"), ("file_per_process", "true"), ("sync_each", "true")];
-    let told = run(folder.path(), &settings);
-    let (_, writers) = &told.crews[0];
+    let report = run(folder.path(), &settings);
+    let (_, writers) = &report.crews[0];
     assert!(writers.iter().all(|member| member.end_ns - member.start_ns >= 200_000_000 && member.items > 0));
-    assert_eq!(told.errors(), 0);
+    assert_eq!(report.errors(), 0);
     let written: u64 = writers.iter().map(|member| member.bytes).sum();
-    assert!(told.of("read", "read").map(|record| record.bytes).sum::<u64>() <= written);
+    assert!(report.of("read", "read").map(|record| record.bytes).sum::<u64>() <= written);
 }
 
 /// What the time cut off was not written, and is not missed; what was written is verified, all of it and nothing else.
@@ -152,15 +152,15 @@ fn what_was_written_for_a_time_is_verified_as_far_as_it_goes() {
         let folder = tempfile::tempdir().unwrap();
         let more = [("check_write", "true"), ("read", "true"), ("check_read", "true"), ("reorder", "true")];
         let cut = [("stonewall", "200ms"), ("block", "16m"), ("sync_each", "true"), ("segments", "3")];
-        let told = run(folder.path(), &[&more[..], &cut, &[("random", random), ("file_per_process", own)]].concat());
-        let (phase, writers) = &told.crews[if own == "true" { 0 } else { 1 }];
+        let report = run(folder.path(), &[&more[..], &cut, &[("random", random), ("file_per_process", own)]].concat());
+        let (phase, writers) = &report.crews[if own == "true" { 0 } else { 1 }];
         let written: u64 = writers.iter().map(|member| member.items).sum();
-        assert_eq!((phase.as_str(), told.errors()), ("write", 0), "{random} {own}");
+        assert_eq!((phase.as_str(), report.errors()), ("write", 0), "{random} {own}");
         assert!(written > 0 && written < 3 * 3 * (16 << 10), "{written} were not cut off");
         for class in ["check-write", "check-read"] {
-            assert_eq!(told.count(class, "check"), written, "{random} {own}");
+            assert_eq!(report.count(class, "check"), written, "{random} {own}");
         }
-        assert!(told.count("read", "read") <= written);
+        assert!(report.count("read", "read") <= written);
     }
 }
 

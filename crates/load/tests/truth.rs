@@ -1,14 +1,14 @@
-//! Latencies of a paced load count from the moment when an operation should have begun, also when nothing could begin.
+//! Latencies of a paced load count from the intended start of an operation, even while none can start.
 //! Needs root and loop devices.
 
 mod running;
-mod throwaway;
+mod temporary;
 
 use load::catalogue::find;
 use load::clock;
 use model::operation::OperationKind;
-use running::{Told, plan, start};
-use throwaway::{Disk, Frozen, disk};
+use running::{RunReport, plan, start};
+use temporary::{Disk, Frozen, disk};
 
 /// Operations each second, one each millisecond.
 const RATE_PER_S: f64 = 1000.0;
@@ -52,20 +52,23 @@ fn writes_around_a_freeze(disk: &Disk, recipe: &str, settings: &[(&str, &str)]) 
     let mut plan = plan(&find(recipe).unwrap(), &disk.mount, &settings);
     plan.report_interval_ns = LOOK_NS;
     let mut conductor = start(plan);
-    let mut told = Told::default();
-    told.poll_until(&mut conductor, |told| told.of("run", "write").any(|record| record.count > 0));
-    let began_ns = told.of("run", "write").next().unwrap().start_ns;
-    told.poll_until(&mut conductor, |_| clock::now_ns() >= began_ns + 4_000_000_000);
+    let mut report = RunReport::default();
+    report.poll_until(&mut conductor, |report| report.of("run", "write").any(|record| record.count > 0));
+    let began_ns = report.of("run", "write").next().unwrap().start_ns;
+    report.poll_until(&mut conductor, |_| clock::now_ns() >= began_ns + 4_000_000_000);
     let frozen = Frozen::new(disk);
     let until_ns = clock::now_ns() + 2_000_000_000;
-    told.poll_until(&mut conductor, |_| clock::now_ns() >= until_ns);
+    report.poll_until(&mut conductor, |_| clock::now_ns() >= until_ns);
     drop(frozen);
-    told.poll_until(&mut conductor, |_| false);
-    let count = told.count("run", "write");
+    report.poll_until(&mut conductor, |_| false);
+    let count = report.count("run", "write");
     assert!((9_500..=COUNT + 100).contains(&count), "{count} writes");
-    assert!(told.operations.iter().any(|operation| operation.kind == OperationKind::Stuck), "seen while it was stuck");
-    let seconds = |percent| told.percentile_ns("run", "write", percent) as f64 / 1e9;
-    let truth = true_latencies_s(&told, began_ns);
+    assert!(
+        report.operations.iter().any(|operation| operation.kind == OperationKind::Stuck),
+        "seen while it was stuck"
+    );
+    let seconds = |percent| report.percentile_ns("run", "write", percent) as f64 / 1e9;
+    let truth = true_latencies_s(&report, began_ns);
     let of_truth =
         |percent: f64| truth[((truth.len() as f64 * percent / 100.0).ceil() as usize - 1).min(truth.len() - 1)];
     Figures {
@@ -78,11 +81,11 @@ fn writes_around_a_freeze(disk: &Disk, recipe: &str, settings: &[(&str, &str)]) 
     }
 }
 
-/// Write number `n` was due `n` milliseconds after the begin, and had ended when `n + 1` writes had: when that was lies
-/// between two looks at the count. Ascending.
-fn true_latencies_s(told: &Told, began_ns: u64) -> Vec<f64> {
+/// Write number `n` was due `n` milliseconds after the start, and had ended when `n + 1` writes had: between two
+/// samples of the count. Ascending.
+fn true_latencies_s(report: &RunReport, began_ns: u64) -> Vec<f64> {
     let mut latencies = Vec::new();
-    for record in told.of("run", "write") {
+    for record in report.of("run", "write") {
         for nth in 1..=record.count {
             let ended_ns = record.start_ns + (record.end_ns - record.start_ns) * nth / record.count;
             let due_ns = began_ns + latencies.len() as u64 * STEP_NS;

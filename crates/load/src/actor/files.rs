@@ -8,8 +8,8 @@ use crate::plan::Plan;
 
 const CAPACITY: usize = 64;
 
-/// A small direct-mapped cache of open files. Only operations on the thread's own account use it; the threads of
-/// fork-join operations open their files anew, because looking up the inode is part of the pressure.
+/// A small direct-mapped cache of open files. Fork-join threads do not use it: they open their files each time, because
+/// the inode lookup is part of the pressure.
 #[derive(Default)]
 pub(super) struct OpenFiles {
     entries: Vec<Option<(FileId, File)>>,
@@ -22,7 +22,7 @@ pub(super) fn open(plan: &Plan, id: FileId) -> io::Result<File> {
 }
 
 impl OpenFiles {
-    /// Does something with the file, opened now or before. Files of a set in which files are replaced are not kept.
+    /// Calls `act` with the file, opened now or before. Files of a set with replaced files are not cached.
     pub(super) fn with<E: From<io::Error>>(
         &mut self,
         plan: &Plan,

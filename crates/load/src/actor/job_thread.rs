@@ -1,4 +1,4 @@
-//! A thread with a job: it does the job once in each phase that it has it in.
+//! A thread with a job, which it does once in each of its phases.
 
 use std::num::NonZeroU64;
 
@@ -8,14 +8,14 @@ use crate::clock;
 use crate::job::Job;
 use crate::work::{ActorThread, Worker};
 
-/// How long a thread without work sleeps before it looks at the board again.
+/// Interval at which an idle thread polls the board.
 const LOOK_NS: u64 = 2_000_000;
 
-/// Body of a thread with a job: does it once in each phase that it has it in, from the common start on.
+/// Body of a thread with a job: does it once in each of its phases, from the common start.
 pub(super) fn perform(job: &Job, load: &Load, thread: ActorThread, tid: u32) {
     let actor = &load.plan.actors[thread.actor];
     if actor.rate_per_s.is_some() {
-        // The kernel otherwise wakes a sleeper up to 50 us late, which would be counted as latency.
+        // With the default timer slack the kernel wakes a sleeping thread up to 50 us late, which would count as latency.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     }
     let board = &load.context.board;
@@ -36,7 +36,7 @@ pub(super) fn perform(job: &Job, load: &Load, thread: ActorThread, tid: u32) {
         let recorder = OperationRecorder::new(board, thread.index, tid, load.plan.slower_than_ns);
         let mut worker = Worker::new(&load.context, actor.group(), thread, recorder, command, start_ns);
         job.perform(&mut worker);
-        // Its end comes first: what this asks of the file system is no part of the job.
+        // The share ends first: statvfs is not part of the job.
         let share = worker.into_share(tid);
         let share = ThreadShare { used_ppm: used_ppm(load, thread), ..share };
         board.end_share(sequence, thread.index, &share, !actor.background);
@@ -52,7 +52,7 @@ fn used_ppm(load: &Load, thread: ActorThread) -> Option<u32> {
     Some((u128::from(used) * 1_000_000 / u128::from(space.f_blocks)) as u32)
 }
 
-/// The common start, when it has come; `None`: the phase ended or the load stops.
+/// Waits for the common start; `None`: the phase ended or the load stops.
 fn wait_for_start(board: &Board, command: LoadCommand) -> Option<u64> {
     let is_over = || board.command() != command;
     while !is_over() {

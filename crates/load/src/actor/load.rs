@@ -1,4 +1,4 @@
-//! The load process's plan and all that its threads share.
+//! The plan of the load process, and what its threads share.
 
 use std::sync::atomic::AtomicU64;
 
@@ -10,7 +10,7 @@ use crate::random_bytes::RandomBytes;
 use crate::work::LoadContext;
 use crate::write_ledger::WriteLedger;
 
-/// What all threads of the load share.
+/// The plan, and what all threads share.
 pub(crate) struct Load {
     pub(crate) plan: Plan,
     pub(crate) context: LoadContext,
@@ -19,7 +19,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Makes what the threads of a plan need, and the ledger where data is stamped.
+    /// Prepares what the threads of a plan share.
     pub(crate) fn new(plan: Plan, board: Board, ledger: Option<WriteLedger>) -> Load {
         let context = LoadContext {
             board,
@@ -37,7 +37,7 @@ impl Load {
     }
 }
 
-/// Most bytes that a thread of the plan writes at once.
+/// Largest write of any thread.
 fn longest_write(plan: &Plan) -> u64 {
     let written = |work: &StepWork| if let StepWork::Transfer(transfer) = work { transfer.block_bytes } else { 0 };
     let steps = plan.actors.iter().flat_map(|actor| &actor.steps).map(|step| written(&step.work));
@@ -45,7 +45,7 @@ fn longest_write(plan: &Plan) -> u64 {
     steps.chain(jobs).max().unwrap_or(0)
 }
 
-/// The ledger of data that is stamped: a new one, or that of the run that was cut off.
+/// The ledger of stamped data: a new one, or that of the interrupted run.
 pub(crate) fn ledger(plan: &Plan) -> Result<Option<WriteLedger>, LoadError> {
     if let (true, Some(path)) = (plan.after_crash, &plan.ledger) {
         return WriteLedger::open(path).map(Some);

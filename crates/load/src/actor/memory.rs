@@ -1,4 +1,4 @@
-//! Memory that is held and touched, or allocated and given back.
+//! Memory that a thread holds and touches, or allocates and frees.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use memmap2::{MmapMut, MmapOptions};
 use super::outcome::StepOutcome;
 use crate::board::Board;
 
-/// How much is touched between two looks at the board.
+/// Bytes touched between two polls of the board.
 const STRIDE_BYTES: usize = 1 << 20;
 
-/// Memory that a thread holds for as long as it lives.
+/// Memory that a thread holds while it lives.
 #[derive(Default)]
 pub(super) struct HeldMemory {
     map: Option<MmapMut>,

@@ -1,16 +1,16 @@
-//! How an operation of a step ended.
+//! The result of a step's operation.
 
 use crate::data::FileId;
 use crate::io_failure::IoFailure;
 
-/// How an operation ended.
+/// The result of an operation.
 pub(super) enum StepOutcome {
     Done {
         bytes: u64,
         file: Option<FileId>,
     },
     Failed(IoFailure),
-    /// The load stops; the operation was given up.
+    /// The load stops; the operation was abandoned.
     Stopped,
 }
 

@@ -1,4 +1,4 @@
-//! Reads, writes and new files: by the thread itself, or fork-join.
+//! Reads, writes and file creation: by one thread, or fork-join.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,10 +14,10 @@ use crate::plan::{Actor, FileTransfer, Plan, RoundStep, StepWork, TransferDirect
 use crate::random::Random;
 use crate::recipe::{Access, WriteSync};
 
-/// The threads of a fork-join operation need little; the kernel stack that comes with each is part of the pressure.
+/// Fork-join threads need little stack; the kernel stack of each is part of the pressure.
 const FORK_STACK_BYTES: usize = 128 << 10;
 
-/// What one thread is to move.
+/// The piece of a transfer that one thread moves.
 #[derive(Clone, Copy)]
 struct TransferPiece {
     file: FileId,
@@ -26,7 +26,7 @@ struct TransferPiece {
     salt: u64,
 }
 
-/// How a piece ended when it did not simply succeed.
+/// Why a piece was not completed.
 enum PieceError {
     Failed(IoFailure),
     Stopped,
@@ -62,7 +62,7 @@ fn buffers(actor: &Actor) -> Vec<Vec<u8>> {
     vec![vec![0; longest_read(actor)]; widest.max().unwrap_or(0) as usize]
 }
 
-/// Where a thread's sequential access begins: the threads of an actor share the pieces evenly.
+/// Start of a thread's sequential access: the pieces are divided evenly among the actor's threads.
 fn first_piece(plan: &Plan, actor: &Actor, ordinal: u64, step: &RoundStep) -> u64 {
     let StepWork::Transfer(transfer) = &step.work else { return 0 };
     let set = &plan.file_sets[transfer.set];
@@ -70,12 +70,12 @@ fn first_piece(plan: &Plan, actor: &Actor, ordinal: u64, step: &RoundStep) -> u6
     (u128::from(pieces) * u128::from(ordinal) / u128::from(actor.threads.max(1))) as u64
 }
 
-/// One thread's transfers: its open files and buffers, and how far it has come.
+/// The transfers of one thread: open files, buffers and positions.
 pub(super) struct Transfers {
     files: OpenFiles,
-    /// For reads: one for each thread of the widest fork.
+    /// Read buffers, one per thread of the widest fork.
     buffers: Vec<Vec<u8>>,
-    /// For each step, how far a sequential access has come.
+    /// Position of the sequential access of each step.
     cursors: Vec<u64>,
 }
 
@@ -134,7 +134,7 @@ impl Transfers {
         outcome(transfer, piece, result)
     }
 
-    /// Starts the threads, lets each do its piece, and waits for all of them.
+    /// Starts a thread per piece and waits for all of them.
     fn fork_join(
         &mut self,
         load: &Load,
@@ -164,7 +164,7 @@ impl Transfers {
                 Err(error) => Err(error.into()),
             };
             if buffer.len() < longest_read {
-                // It went with a thread that could not be started.
+                // It was lost with a thread that could not be started.
                 buffer.resize(longest_read, 0);
             }
             total = both(total, outcome(transfer, *piece, result));
@@ -209,7 +209,7 @@ fn outcome(transfer: &FileTransfer, piece: TransferPiece, result: Result<(), Pie
     }
 }
 
-/// What two pieces of an operation come to: stopped before failed before done.
+/// Combines the results of two pieces: stopped before failed before done.
 fn both(a: StepOutcome, b: StepOutcome) -> StepOutcome {
     match (a, b) {
         (StepOutcome::Stopped, _) | (_, StepOutcome::Stopped) => StepOutcome::Stopped,
@@ -220,7 +220,7 @@ fn both(a: StepOutcome, b: StepOutcome) -> StepOutcome {
     }
 }
 
-/// Body of a fork-join thread. Gives its buffer back.
+/// Body of a fork-join thread. Returns its buffer.
 fn whole_piece(
     load: &Load,
     transfer: &FileTransfer,
@@ -269,20 +269,20 @@ fn move_piece(
     Ok(())
 }
 
-/// Writes a new file and renames it over the one it replaces, so that the space in use stays the same.
+/// Writes a new file and renames it over the old one, so that the space in use stays the same.
 fn create(load: &Load, transfer: &FileTransfer, piece: TransferPiece) -> Result<(), PieceError> {
     let plan = &load.plan;
     let path =
         piece.file.path(&plan.data_directories, &plan.file_sets).ok_or(io::Error::from(io::ErrorKind::NotFound))?;
-    let fresh = path.with_file_name(format!(".new-{:x}", piece.salt));
+    let temporary = path.with_file_name(format!(".new-{:x}", piece.salt));
     let write = || -> Result<(), PieceError> {
-        let file = File::options().write(true).create_new(true).open(&fresh)?;
+        let file = File::options().write(true).create_new(true).open(&temporary)?;
         move_piece(load, transfer, TransferPiece { offset: 0, ..piece }, &file, &mut [])?;
-        Ok(fs::rename(&fresh, &path)?)
+        Ok(fs::rename(&temporary, &path)?)
     };
     let result = write();
     if result.is_err() {
-        let _ = fs::remove_file(&fresh);
+        let _ = fs::remove_file(&temporary);
     }
     result
 }

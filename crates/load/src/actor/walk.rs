@@ -1,4 +1,4 @@
-//! `du`: walk a tree and stat every file.
+//! `du`: walks a tree and stats every file.
 
 use std::fs;
 use std::io;
@@ -23,7 +23,7 @@ pub(super) fn walk(plan: &Plan, actor: &Actor, ordinal: u64, set: Option<usize>,
     }
 }
 
-/// `false`: the load stopped. Entries that vanish meanwhile are no error.
+/// `false`: the load stopped. Entries that vanish during the walk are no error.
 fn tree(directory: &Path, board: &Board) -> io::Result<bool> {
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),

@@ -1,4 +1,4 @@
-//! What the two processes tell each other: commands, states, the progress of the fill.
+//! Communication between the two processes: commands, states, the progress of the fill.
 
 use std::sync::atomic::Ordering;
 
@@ -6,7 +6,7 @@ use super::memory::{
     Board, COMMAND, ENDED_PHASE, FILL_TOTAL, FILLED, FULL, MESSAGE, MESSAGE_LENGTH, MESSAGE_WORDS, REUSED, STATE,
 };
 
-/// What the program wants of the load.
+/// The program's command to the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadCommand {
     /// Nothing yet.
@@ -15,7 +15,7 @@ pub enum LoadCommand {
     Phase {
         /// Its index.
         phase: usize,
-        /// Counts the phases that were begun, from 0: a phase that is repeated has another turn each time.
+        /// Sequence number of the phase, from 0: a repeated phase has another one each time.
         sequence: u32,
     },
     /// End.
@@ -32,16 +32,16 @@ impl LoadCommand {
     }
 }
 
-/// How far the load process has come.
+/// State of the load process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessState {
     /// Not ready for commands.
     Starting,
-    /// Ready for commands, or obeying one.
+    /// Ready for commands, or executing one.
     Ready,
-    /// All threads ended in an orderly way.
+    /// All threads have ended.
     Done,
-    /// It cannot go on; the message says why.
+    /// It failed; the message says why.
     Failed,
 }
 
@@ -55,22 +55,22 @@ impl Board {
         }
     }
 
-    /// Gives a command. Nothing follows a stop.
+    /// Gives a command. Stop is the last one.
     pub fn give(&self, command: LoadCommand) {
         self.word(COMMAND).store(command.to_word(), Ordering::Release);
     }
 
-    /// Whether that is still the latest command; cheap enough to ask before each operation.
+    /// Whether this is still the latest command; cheap enough to check before each operation.
     pub fn is_command(&self, command: LoadCommand) -> bool {
         self.word(COMMAND).load(Ordering::Relaxed) == command.to_word()
     }
 
-    /// Whether the load should end; cheap enough to ask before each system call.
+    /// Whether the load should end; cheap enough to check before each system call.
     pub(crate) fn is_stopping(&self) -> bool {
         self.word(COMMAND).load(Ordering::Relaxed) == u64::MAX
     }
 
-    /// How far the load process has come.
+    /// State of the load process.
     pub fn state(&self) -> ProcessState {
         match self.word(STATE).load(Ordering::Acquire) {
             0 => ProcessState::Starting,
@@ -80,12 +80,12 @@ impl Board {
         }
     }
 
-    /// Says how far the load process has come.
+    /// Sets the state of the load process.
     pub(crate) fn set_state(&self, state: ProcessState) {
         self.word(STATE).store(state as u64, Ordering::Release);
     }
 
-    /// Says why the load cannot go on. What exceeds the space for it is cut off.
+    /// Sets the failed state and its message, which is truncated to the available space.
     pub fn fail(&self, message: &str) {
         let bytes = &message.as_bytes()[..message.len().min(MESSAGE_WORDS * 8)];
         for (index, chunk) in bytes.chunks(8).enumerate() {
@@ -97,7 +97,7 @@ impl Board {
         self.set_state(ProcessState::Failed);
     }
 
-    /// Why the load cannot go on, if it said so.
+    /// Why the load failed, if it reported a message.
     pub fn message(&self) -> Option<String> {
         let length = (self.word(MESSAGE_LENGTH).load(Ordering::Acquire) as usize).min(MESSAGE_WORDS * 8);
         let words = (0..length.div_ceil(8)).map(|index| self.word(MESSAGE + index).load(Ordering::Relaxed));
@@ -110,22 +110,22 @@ impl Board {
         self.word(FULL).load(Ordering::Relaxed) != 0
     }
 
-    /// Says that a file system is full.
+    /// Reports that a file system is full.
     pub(crate) fn set_full(&self) {
         self.word(FULL).store(1, Ordering::Relaxed);
     }
 
-    /// The latest phase that ended by itself.
+    /// The latest phase that was completed.
     pub(crate) fn ended_phase(&self) -> Option<usize> {
         (self.word(ENDED_PHASE).load(Ordering::Acquire) as usize).checked_sub(1)
     }
 
-    /// Says that a phase ended by itself.
+    /// Reports that a phase is complete.
     pub fn end_phase(&self, phase: usize) {
         self.word(ENDED_PHASE).store(phase as u64 + 1, Ordering::Release);
     }
 
-    /// Bytes filled and to fill.
+    /// Bytes filled, and bytes to fill.
     pub(crate) fn fill_progress(&self) -> (u64, u64) {
         (self.word(FILLED).load(Ordering::Relaxed), self.word(FILL_TOTAL).load(Ordering::Relaxed))
     }
@@ -135,7 +135,7 @@ impl Board {
         self.word(FILL_TOTAL).store(bytes, Ordering::Relaxed);
     }
 
-    /// Takes a file that is there already out of the account.
+    /// Subtracts an existing file.
     pub(crate) fn take_from_fill_total(&self, bytes: u64) {
         self.word(FILL_TOTAL).fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -145,7 +145,7 @@ impl Board {
         self.word(FILLED).fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Data directories whose files of an earlier run are used again as they are.
+    /// Data directories whose files of an earlier run are reused.
     pub(crate) fn reused_directories(&self) -> u64 {
         self.word(REUSED).load(Ordering::Relaxed)
     }

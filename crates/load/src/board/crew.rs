@@ -1,4 +1,4 @@
-//! A phase with a common start: its threads meet before it, and say when they have done their share.
+//! A phase with a common start: its threads wait for each other, and report when their share is done.
 
 use std::sync::atomic::Ordering;
 
@@ -7,7 +7,7 @@ use model::event::Member;
 use super::memory::{Board, CREW_ENDED, CREW_START, LINE, MUSTERED, SHARE_WORDS};
 use crate::clock;
 
-/// Between the last thread's arrival and the common start: time enough for all sleepers to look.
+/// Time from the last thread's arrival to the common start, enough for all sleeping threads to notice.
 const COUNTDOWN_NS: u64 = 3_000_000;
 
 const SEQUENCE: usize = 0;
@@ -18,7 +18,7 @@ const ITEMS: usize = 4;
 const BYTES: usize = 5;
 const BUSY: usize = 6;
 const CPU: usize = 7;
-/// Plus one; 0: not known.
+/// Plus one; 0: unknown.
 const USED: usize = 8;
 
 /// What a thread did in a phase.
@@ -28,9 +28,9 @@ pub struct ThreadShare {
     pub tid: u32,
     /// When it began.
     pub start_ns: u64,
-    /// When it had done its share.
+    /// When its share was done.
     pub end_ns: u64,
-    /// Things done.
+    /// Items done.
     pub items: u64,
     /// Bytes moved.
     pub bytes: u64,
@@ -43,27 +43,27 @@ pub struct ThreadShare {
 }
 
 impl Board {
-    /// Makes the meeting point of a turn ready. Called before the command that begins the turn is given; threads that are
-    /// late from the turn before no longer count.
+    /// Prepares the barrier of a phase. Called before the command that starts the phase; threads that are
+    /// late from the previous phase no longer count.
     pub(crate) fn call_crew(&self, sequence: u32) {
         self.word(CREW_START).store(0, Ordering::Relaxed);
         self.word(MUSTERED).store(u64::from(sequence) << 32, Ordering::Relaxed);
         self.word(CREW_ENDED).store(u64::from(sequence) << 32, Ordering::Release);
     }
 
-    /// A thread is ready for a turn. The last of `expected` threads sets the common start.
+    /// A thread is ready for a phase. The last of `expected` threads sets the common start.
     pub(crate) fn muster(&self, sequence: u32, expected: u64) {
         if self.count_in(MUSTERED, sequence) == Some(expected) {
             self.word(CREW_START).store(clock::now_ns() + COUNTDOWN_NS, Ordering::Release);
         }
     }
 
-    /// The common start of the crew that was called last; `None` while threads are missing.
+    /// The common start of the latest crew; `None` while threads are missing.
     pub(crate) fn crew_start_ns(&self) -> Option<u64> {
         Some(self.word(CREW_START).load(Ordering::Acquire)).filter(|start_ns| *start_ns != 0)
     }
 
-    /// A thread has done its share of a turn; `counts`: the phase waits for it.
+    /// A thread has done its share of a phase; `counts`: the phase waits for it.
     pub(crate) fn end_share(&self, sequence: u32, thread: usize, share: &ThreadShare, counts: bool) {
         let words = self.share(thread);
         let put = |index: usize, value: u64| words[index].store(value, Ordering::Relaxed);
@@ -81,12 +81,12 @@ impl Board {
         }
     }
 
-    /// How many threads have done their share of the turn that was called last.
+    /// Threads that have done their share of the latest phase.
     pub(crate) fn shares_ended(&self) -> u64 {
         self.word(CREW_ENDED).load(Ordering::Acquire) & u64::from(u32::MAX)
     }
 
-    /// What thread number `thread` did in a turn; `None`: it has not ended.
+    /// What thread number `thread` did in a phase; `None`: it has not ended.
     pub(crate) fn share_of(&self, sequence: u32, thread: usize) -> Option<Member> {
         let words = self.share(thread);
         if words[SEQUENCE].load(Ordering::Acquire) != u64::from(sequence) + 1 {
@@ -106,13 +106,13 @@ impl Board {
         })
     }
 
-    /// How many things thread number `thread` did in the phase that it acted in last; `None`: it has not ended one.
+    /// Items that thread number `thread` did in its latest phase; `None`: it has not ended any.
     pub(crate) fn items_of(&self, thread: usize) -> Option<u64> {
         let words = self.share(thread);
         (words[SEQUENCE].load(Ordering::Acquire) != 0).then(|| words[ITEMS].load(Ordering::Relaxed))
     }
 
-    /// Counts one more for that turn, and says how many there are; `None` when another turn has begun meanwhile.
+    /// Counts one more in that phase and returns the new count; `None` if another phase has begun.
     fn count_in(&self, word: usize, sequence: u32) -> Option<u64> {
         let of_sequence = |value: u64| (value >> 32 == u64::from(sequence)).then_some(value + 1);
         let before = self.word(word).fetch_update(Ordering::AcqRel, Ordering::Acquire, of_sequence).ok()?;

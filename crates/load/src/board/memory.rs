@@ -1,4 +1,4 @@
-//! How the shared memory is divided, and access to each part.
+//! Layout of the shared memory, and access to its parts.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -10,10 +10,10 @@ use crate::sys::SharedMemory;
 
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"stallsc1");
 pub(super) const MAX_SHARDS: u64 = 8;
-/// Classes times threads up to which each thread has counters of its own: some 130 KiB each.
+/// Maximum of classes times threads with per-thread counters, which take about 130 KiB each.
 pub(super) const MAX_OWNED: usize = 64;
 
-/// Words of one cache line: what one thread writes and others write too does not share one.
+/// Words of one cache line. Words written by different threads do not share a line.
 pub(super) const LINE: usize = 8;
 pub(super) const COMMAND: usize = LINE;
 pub(super) const STATE: usize = 2 * LINE;
@@ -37,7 +37,7 @@ pub(super) const ERRORS: usize = 0;
 pub(super) const BYTES: usize = 1;
 pub(super) const SUM: usize = 2;
 pub(super) const MAX: usize = 3;
-/// One bit for each block of buckets that was ever counted in, so that a reader skips the empty ones.
+/// One bit per block of buckets with any count, so that a reader skips empty blocks.
 pub(super) const TOUCHED: usize = 4;
 pub(super) const BLOCK_BUCKETS: usize = 1024;
 
@@ -46,19 +46,19 @@ pub(super) const SLOT_START: usize = 0;
 pub(super) const SLOT_WHAT: usize = 1;
 pub(super) const SLOT_FILE: usize = 2;
 pub(super) const SLOT_OFFSET: usize = 3;
-/// A thread may be in a step and, around it, in a round; those that keep several operations in flight have more.
+/// A thread may be in a step and, around it, in a round; threads with several operations in flight have more slots.
 pub(super) const USUAL_SLOTS: usize = 2;
 
-/// What a thread says at the end of its share of a phase.
+/// Words of a thread's share of a phase.
 pub(super) const SHARE_WORDS: usize = 2 * LINE;
 
-/// Operations that fit into the ring before the reader comes.
+/// Operations that fit into the ring.
 pub(crate) const RING_CAPACITY: usize = 8192;
 pub(super) const CELL_WORDS: usize = 9;
-/// Turn of a ring's cell: `ticket` when writer number `ticket` may fill it, `ticket + 1` when it is filled.
+/// Ticket of a ring's cell: `ticket` when writer number `ticket` may fill it, `ticket + 1` when it is filled.
 pub(super) const CELL_TICKET: usize = 0;
 
-/// What decides the size of a board.
+/// Dimensions of a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BoardShape {
     /// Classes of operations.
@@ -67,17 +67,17 @@ pub struct BoardShape {
     pub threads: usize,
     /// CPUs of the load.
     pub cpus: u64,
-    /// Operations that one thread may have in flight at once.
+    /// Maximum operations in flight per thread.
     pub depth: usize,
 }
 
-/// Sizes of the parts; the same in both processes because both compute them from the plan.
+/// Sizes of the parts. Both processes compute them from the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BoardLayout {
     pub(super) classes: usize,
     pub(super) shards: usize,
     pub(super) threads: usize,
-    /// Operations that one thread may be in at once.
+    /// Operations that one thread may have in progress.
     pub(super) slots_per_thread: usize,
 }
 
@@ -99,7 +99,7 @@ impl BoardLayout {
         }
     }
 
-    /// Whether no two threads count in the same shard, so that they need no locked instructions.
+    /// Whether each thread has a separate shard, so that counting needs no locked instructions.
     pub(super) fn is_owned(&self) -> bool {
         self.shards >= self.threads
     }
@@ -126,11 +126,11 @@ impl BoardLayout {
 }
 
 impl Board {
-    /// Makes a board for a plan, and the descriptor that the load process inherits.
+    /// Creates a board, and the descriptor that the load process inherits.
     pub fn create(shape: BoardShape) -> Result<(OwnedFd, Board), LoadError> {
         let layout = BoardLayout::of(shape);
         let (descriptor, memory) = SharedMemory::create(layout.words_bytes(), layout.total_bytes())
-            .map_err(LoadError::process("make the board"))?;
+            .map_err(LoadError::process("create the board"))?;
         let board = Board { memory, layout };
         board.prepare_ring();
         board.word(0).store(MAGIC, Ordering::Release);

@@ -1,4 +1,4 @@
-//! The program's side of the board. Reading never waits and needs nothing of the load.
+//! The program's side of the board. Reading never waits for the load.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use super::ring::Payload;
 use super::write::{FAILED, failure_of};
 use crate::data::{FileId, FileSet};
 
-/// What the numbers on the board stand for.
+/// The names behind the numbers on the board.
 #[derive(Debug, Clone)]
 pub(crate) struct BoardNames {
     pub(crate) classes: Vec<String>,
-    /// Classes whose operations are made of those of others.
+    /// Classes whose operations consist of those of other classes.
     pub(crate) wholes: Vec<String>,
     pub(crate) data_directories: Vec<PathBuf>,
     pub(crate) file_sets: Vec<FileSet>,
     pub(crate) slower_than_ns: u64,
 }
 
-/// Turns the board's growing counters into records.
+/// Converts the board's cumulative counters into records.
 pub(crate) struct BoardReader {
     board: Arc<Board>,
     naming: BoardNames,
@@ -44,7 +44,7 @@ struct ClassTotals {
     buckets: Vec<u32>,
 }
 
-/// An operation that runs now.
+/// An operation in progress.
 struct Running {
     class: usize,
     tid: u32,
@@ -64,19 +64,19 @@ impl BoardNames {
 }
 
 impl BoardReader {
-    /// Reads a fresh board.
+    /// A reader of a new board.
     pub(crate) fn new(board: Arc<Board>, naming: BoardNames, now_ns: u64) -> BoardReader {
         let nothing = ClassTotals { errors: 0, bytes: 0, sum_ns: 0, buckets: vec![0; BUCKET_COUNT] };
         let previous = vec![nothing; naming.classes.len()];
         BoardReader { board, naming, previous, interval_start_ns: now_ns, ring_next: 0, lost_seen: 0 }
     }
 
-    /// Lets the next interval begin at that moment; nothing may have ended since the last one.
+    /// Sets the start of the next interval; no operation may have ended since the last one.
     pub(crate) fn begin_interval_at(&mut self, start_ns: u64) {
         self.interval_start_ns = start_ns;
     }
 
-    /// What ended since the call before. Classes in which nothing ended or runs are left out.
+    /// Operations that ended since the previous call. Classes without ended or running operations are omitted.
     pub(crate) fn interval(&mut self, phase: &str, now_ns: u64) -> Vec<IntervalRecord> {
         let running = self.all_running();
         let mut records = Vec::new();
@@ -100,7 +100,7 @@ impl BoardReader {
         record.buckets = self.class_buckets(class);
         record.count = record.buckets.iter().map(|bucket| bucket.count).sum();
         if record.count == 0 {
-            // What an operation that is just being counted has added already stays for the next interval.
+            // An operation that is being counted right now goes into the next interval.
             return record;
         }
         let counters = || (0..self.board.layout.shards).map(|shard| self.board.counters(class, shard));
@@ -112,13 +112,13 @@ impl BoardReader {
         record.errors = since(errors, &mut previous.errors);
         record.bytes = since(bytes, &mut previous.bytes);
         record.sum_ns = since(sum_ns, &mut previous.sum_ns);
-        // An operation that is just being counted may have had its maximum read with the interval before.
+        // The maximum of an operation that was being counted may have gone into the previous interval.
         let fullest = record.buckets.last().map(|bucket| latency::range_of(bucket.index).0);
         record.max_ns = max.and_then(|max| max.checked_sub(1)).max(fullest);
         record
     }
 
-    /// Buckets that were counted in since the call before.
+    /// Buckets that changed since the previous call.
     fn class_buckets(&mut self, class: usize) -> Vec<Bucket> {
         let shards = 0..self.board.layout.shards;
         let touched = |shard| self.board.counters(class, shard)[TOUCHED].load(Ordering::Relaxed);
@@ -138,7 +138,7 @@ impl BoardReader {
         buckets
     }
 
-    /// Slow and failed operations since the call before, and how many more there were without room for them.
+    /// Slow and failed operations since the previous call, and the number that did not fit into the ring.
     pub(crate) fn drain_operations(&mut self) -> (Vec<OperationRecord>, u64) {
         let mut records = Vec::new();
         while let Some(payload) = self.board.pop(self.ring_next) {
@@ -150,7 +150,7 @@ impl BoardReader {
         (records, newly_lost)
     }
 
-    /// Like [`BoardReader::drain_operations`], when no thread of the load is left: records that a killed thread had
+    /// Like [`BoardReader::drain_operations`], after all threads of the load have ended: records that a killed thread had
     /// begun to write are lost.
     pub(crate) fn drain_rest(&mut self) -> (Vec<OperationRecord>, u64) {
         let (mut records, mut lost) = self.drain_operations();
@@ -182,7 +182,7 @@ impl BoardReader {
         }
     }
 
-    /// Operations that run for longer than the plan's threshold. What is made of others is not stuck: one of them is, or none.
+    /// Operations that exceed the plan's threshold now. Composite operations are left out: one of their parts is stuck, or none.
     pub(crate) fn stuck(&self, now_ns: u64) -> Vec<OperationRecord> {
         let age = |running: &Running| now_ns.saturating_sub(running.start_ns);
         let running = self.all_running().into_iter().filter(|r| age(r) > self.naming.slower_than_ns);
@@ -207,8 +207,8 @@ impl BoardReader {
         levels.filter_map(|(thread, level)| self.running(thread, level)).collect()
     }
 
-    /// What a slot says. A slot that changes while it is read belongs to an operation that just ended or began: it is
-    /// of no interest to anybody who looks for slow ones.
+    /// The operation of a slot. A slot that changes while it is read belongs to an operation that just ended or began,
+    /// which is not slow.
     fn running(&self, thread: usize, level: usize) -> Option<Running> {
         let slot = self.board.slot(thread, level);
         let start_ns = slot[SLOT_START].load(Ordering::Acquire);

@@ -1,7 +1,7 @@
-//! The ring of slow and failed operations: many writers, one reader, nobody waits.
+//! The ring of slow and failed operations: many writers and one reader, none of which waits.
 //!
 //! The scheme is D. Vyukov's bounded queue: each cell carries the number of the ticket that may use it. A writer that
-//! finds its cell still unread counts a loss and goes on.
+//! finds its cell unread counts a loss.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,7 @@ use super::memory::{Board, CELL_TICKET, CELL_WORDS, RING_CAPACITY, RING_LOST, RI
 const PAYLOAD: usize = 1;
 const PAYLOAD_WORDS: usize = CELL_WORDS - 1;
 
-/// What a cell holds beside its ticket.
+/// Payload of a cell.
 pub(super) type Payload = [u64; PAYLOAD_WORDS];
 
 impl Board {
@@ -45,7 +45,7 @@ impl Board {
         }
     }
 
-    /// Takes the operation with this ticket, if it is there, and frees its cell.
+    /// Takes the operation with this ticket, if it is complete, and frees its cell.
     pub(super) fn pop(&self, ticket: u64) -> Option<Payload> {
         let cell = self.cell(ticket);
         if cell[CELL_TICKET].load(Ordering::Acquire) != ticket + 1 {
@@ -56,7 +56,7 @@ impl Board {
         Some(payload)
     }
 
-    /// Number of turns that writers have taken.
+    /// Number of tickets that writers have taken.
     pub(super) fn tickets_taken(&self) -> u64 {
         self.word(RING_NEXT).load(Ordering::Relaxed)
     }

@@ -118,7 +118,7 @@ fn running_operations_are_seen_with_their_age_and_file() {
 }
 
 #[test]
-fn slow_and_failed_operations_are_kept_one_by_one() {
+fn slow_and_failed_operations_are_recorded_individually() {
     let (board, mut reader) = board(1);
     let recorder = OperationRecorder::new(&board, 0, 42, SLOWER_THAN_NS);
     recorder.finish(OperationLevel::Step, done(0, SLOWER_THAN_NS));
@@ -136,7 +136,7 @@ fn slow_and_failed_operations_are_kept_one_by_one() {
 }
 
 #[test]
-fn what_the_ring_cannot_hold_is_counted() {
+fn operations_that_do_not_fit_into_the_ring_are_counted() {
     const THREADS: usize = 4;
     let (board, mut reader) = board(THREADS);
     let each = RING_CAPACITY;

@@ -1,4 +1,4 @@
-//! The load's side of the board: what each thread notes about its operations.
+//! The load's side of the board: how each thread records its operations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,24 +14,24 @@ use crate::io_failure::IoFailure;
 /// Set in a ring cell's class for a failed operation.
 pub(super) const FAILED: u64 = 1 << 63;
 
-/// A failure as two words: what went wrong, and where.
+/// A failure as two words: error and fault, and the offset.
 fn words_of(failure: IoFailure) -> [u64; 2] {
     let fault = failure.fault.and_then(|fault| Fault::ALL.iter().position(|known| *known == fault));
     let fault = fault.map_or(0, |number| (number as u64 + 1) << FAULT_SHIFT);
     [fault | u64::from(failure.errno as u32), failure.offset_bytes.map_or(0, |offset| offset.saturating_add(1))]
 }
 
-/// Where a ring cell's word of error number and fault holds the fault.
+/// Shift of the fault in the word of error number and fault.
 const FAULT_SHIFT: u32 = 32;
 
-/// Error number, fault and place of a failure, from its words.
+/// Error number, fault and offset of a failure, from its words.
 pub(super) fn failure_of([what, place]: [u64; 2]) -> (Option<i32>, Option<Fault>, Option<u64>) {
     let errno = what as u32 as i32;
     let fault = ((what >> FAULT_SHIFT) as usize).checked_sub(1).and_then(|number| Fault::ALL.get(number).copied());
     ((errno != 0).then_some(errno), fault, place.checked_sub(1))
 }
 
-/// One thread's access to the board. Costs a few stores per operation, and nothing else; where threads share a shard,
+/// One thread's access to the board. Costs a few stores per operation; where threads share a shard,
 /// some of them are locked.
 pub struct OperationRecorder<'a> {
     board: &'a Board,
@@ -42,14 +42,14 @@ pub struct OperationRecorder<'a> {
     slower_than_ns: u64,
 }
 
-/// What a thread is in: a round, and within it a step.
+/// The slot of an operation in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperationLevel {
     /// One operation.
     Step,
     /// A round of all steps.
     Round,
-    /// One of several operations that the thread has in flight, by its number.
+    /// One of several operations in flight, by its number.
     Flight(usize),
 }
 
@@ -68,7 +68,7 @@ impl OperationLevel {
 pub struct FinishedOperation {
     /// Index of its class.
     pub class: usize,
-    /// When it began, or should have begun.
+    /// Its start, or intended start.
     pub start_ns: u64,
     /// When it ended.
     pub end_ns: u64,
@@ -76,7 +76,7 @@ pub struct FinishedOperation {
     pub bytes: u64,
     /// The file it worked on.
     pub file: Option<FileId>,
-    /// Why it failed, if it did.
+    /// Its failure, if it failed.
     pub failure: Option<IoFailure>,
 }
 
@@ -92,12 +92,12 @@ impl<'a> OperationRecorder<'a> {
         self.board
     }
 
-    /// Shows that an operation runs.
+    /// Marks an operation as running.
     pub fn begin(&self, level: OperationLevel, class: usize, start_ns: u64) {
         self.begin_at(level, class, start_ns, None, None);
     }
 
-    /// Like [`OperationRecorder::begin`], for an operation at a known place.
+    /// Like [`OperationRecorder::begin`], for an operation at a known offset.
     pub fn begin_at(
         &self,
         level: OperationLevel,
@@ -113,17 +113,17 @@ impl<'a> OperationRecorder<'a> {
         slot[SLOT_START].store(start_ns.max(1), Ordering::Release);
     }
 
-    /// Shows which file the running step works on.
+    /// Sets the file of the running step.
     pub(crate) fn works_on(&self, file: FileId) {
         self.board.slot(self.thread, OperationLevel::Step.slot())[SLOT_FILE].store(file.to_word(), Ordering::Relaxed);
     }
 
-    /// The operation was given up, because the load stops; it counts nowhere.
+    /// Discards the operation, because the load stops.
     pub fn abandon(&self, level: OperationLevel) {
         self.board.slot(self.thread, level.slot())[SLOT_START].store(0, Ordering::Release);
     }
 
-    /// Counts an operation that ended, and keeps it by itself if it was slow or failed.
+    /// Counts an operation that ended, and records it individually if it was slow or failed.
     pub fn finish(&self, level: OperationLevel, done: FinishedOperation) {
         let latency_ns = done.end_ns.saturating_sub(done.start_ns);
         self.count(&done, latency_ns);
@@ -133,7 +133,7 @@ impl<'a> OperationRecorder<'a> {
         self.board.slot(self.thread, level.slot())[SLOT_START].store(0, Ordering::Release);
     }
 
-    /// The bucket comes last: a reader that sees it counted sees the rest as well.
+    /// The bucket is last: a reader that sees its count also sees the rest.
     fn count(&self, done: &FinishedOperation, latency_ns: u64) {
         let counters = self.board.counters(done.class, self.shard);
         self.add(&counters[SUM], latency_ns);
@@ -143,7 +143,7 @@ impl<'a> OperationRecorder<'a> {
         if done.failure.is_some() {
             self.add(&counters[ERRORS], 1);
         }
-        // One more than the latency, so that 0 can mean that nothing ended.
+        // The latency plus one: 0 means that nothing ended.
         if counters[MAX].load(Ordering::Relaxed) <= latency_ns {
             counters[MAX].fetch_max(latency_ns + 1, Ordering::Relaxed);
         }
@@ -161,7 +161,7 @@ impl<'a> OperationRecorder<'a> {
         }
     }
 
-    /// Adds to a counter: without a lock where nobody else writes it.
+    /// Adds to a counter, without a locked instruction if no other thread writes it.
     fn add(&self, counter: &AtomicU64, amount: u64) {
         match self.is_owned {
             true => counter.store(counter.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed),

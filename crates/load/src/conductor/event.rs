@@ -1,4 +1,4 @@
-//! What goes into a load and what comes out of it.
+//! The start parameters of a load, and the events that it emits.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,79 +8,79 @@ use model::operation::{IntervalRecord, OperationRecord};
 
 use crate::recipe::PhaseKind;
 
-/// How the load process is started.
+/// How to start the load process.
 #[derive(Debug, Clone)]
 pub struct Launch {
     /// The executable: usually the program's own (`/proc/self/exe`).
     pub executable: PathBuf,
-    /// Arguments that make it call [`crate::process::main`] with those that follow.
+    /// Arguments that make it call [`crate::process::main`] with the remaining ones.
     pub arguments: Vec<OsString>,
     /// `cgroup.procs` files into which the process writes itself before it does anything else.
     pub cgroup_procs: Vec<PathBuf>,
 }
 
-/// Something that the program should know, and mostly also record.
+/// An event of the load.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoadEvent {
     /// A phase began.
     PhaseStarted {
-        /// Recipe's name for it.
+        /// Its name in the recipe.
         phase: String,
         /// What it is for.
         kind: PhaseKind,
-        /// Whether its operations count.
+        /// Whether it is measured.
         measured: bool,
         /// When.
         at_ns: u64,
     },
     /// A phase ended.
     PhaseEnded {
-        /// Recipe's name for it.
+        /// Its name in the recipe.
         phase: String,
         /// When.
         at_ns: u64,
         /// Bytes that its operations moved, or that the fill wrote.
         bytes: u64,
     },
-    /// When each thread with a job began and ended, at the end of a phase that has such threads.
+    /// Start and end of each thread with a job, at the end of a phase with such threads.
     Crew {
-        /// Recipe's name for the phase.
+        /// The phase's name in the recipe.
         phase: String,
         /// The phase's end.
         at_ns: u64,
-        /// Those that had ended.
+        /// The threads that had ended.
         members: Vec<Member>,
     },
-    /// How far the fill is, at each poll during one.
+    /// Progress of the fill, at each poll during it.
     Progress {
         /// Bytes written.
         done_bytes: u64,
         /// Bytes to write; 0 until that is known.
         total_bytes: u64,
     },
-    /// The fill found this many directories complete from an earlier run, and used them as they are.
+    /// The fill reused directories that were complete from an earlier run.
     Reused {
         /// How many.
         directories: u64,
     },
-    /// What ended in one interval, one record for each class.
+    /// Operations that ended in one interval, one record per class.
     Interval(Vec<IntervalRecord>),
-    /// Slow and failed operations, as they are found; stuck ones at each interval's end.
+    /// Slow and failed operations as they end; stuck ones at each interval's end.
     Operations(Vec<OperationRecord>),
-    /// Slow or failed operations for which there was no room.
+    /// Slow or failed operations that did not fit into the ring.
     Lost {
         /// How many.
         count: u64,
     },
-    /// The load process ended as it was told to. Nothing follows.
+    /// The load process ended as requested. The last event.
     Finished,
-    /// The load process ended by itself. Nothing follows.
+    /// The load process ended unexpectedly. The last event.
     Died {
-        /// Signal that killed it.
+        /// The signal that killed it.
         signal: Option<i32>,
         /// Its exit code, if it exited.
         code: Option<i32>,
-        /// Why, in one sentence: its own message where it left one.
+        /// Why, in one sentence: its message if it left one.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The files of a recipe, and which is which.
+//! File sets, and the identity and path of each file.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -11,23 +11,23 @@ use super::names::{FileName, FileNames};
 /// Files of one kind in every data directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSet {
-    /// The recipe's name for it; a subdirectory of the data directory.
+    /// Its name in the recipe, and its subdirectory of the data directory.
     pub name: String,
-    /// Files in each directory.
+    /// Files per directory.
     pub files: u64,
     /// Size of each file.
     pub size_bytes: u64,
-    /// Whether an actor replaces files, so that a kept descriptor may refer to a file that is gone.
+    /// Whether an actor replaces files, so that an open descriptor may refer to a deleted file.
     pub replaced: bool,
-    /// Whether the fill makes the files; otherwise an actor does, and what an earlier run left of them is removed first.
+    /// Whether the fill creates the files; otherwise an actor does, and leftovers of an earlier run are removed first.
     pub filled: bool,
-    /// What its files are called.
+    /// The names of its files.
     pub names: FileNames,
-    /// Whether the fill stamps the data, so that readers can verify it. Such a set is made anew for each run.
+    /// Whether the fill stamps the data for verification. Such a set is recreated for each run.
     pub stamped: bool,
 }
 
-/// One file of the plan, small enough for a word of the board: directory, set and number, plus one.
+/// One file of the plan as one word: directory, set and number, plus one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileId(u64);
 
@@ -36,11 +36,11 @@ const SET_SHIFT: u32 = 40;
 const FILE_MASK: u64 = (1 << SET_SHIFT) - 1;
 
 impl FileId {
-    /// Most files of a set in one directory.
+    /// Maximum files of a set per directory.
     pub(crate) const MAX_FILES: u64 = FILE_MASK - 1;
-    /// Most sets of a recipe.
+    /// Maximum sets of a recipe.
     pub(crate) const MAX_SETS: usize = 255;
-    /// Most directories.
+    /// Maximum directories.
     pub(crate) const MAX_DIRECTORIES: usize = 65_000;
 
     /// File `file` of set `set` in directory `directory`.
@@ -64,14 +64,14 @@ impl FileId {
         ((word >> DIRECTORY_SHIFT) as usize, ((word >> SET_SHIFT) & 0xff) as usize, word & FILE_MASK)
     }
 
-    /// Where the file lies; `None` for a file that the plan does not have.
+    /// Path of the file; `None` if the plan does not have it.
     pub fn path(self, data_directories: &[PathBuf], sets: &[FileSet]) -> Option<PathBuf> {
         let (directory, set, file) = self.parts();
         Some(file_path(data_directories.get(directory)?, sets.get(set)?, file))
     }
 }
 
-/// Where file number `file` of a set lies.
+/// Path of file number `file` of a set.
 pub fn file_path(data_directory: &Path, set: &FileSet, file: u64) -> PathBuf {
     let mut name = FileName::new();
     set.names.write(file, &mut name);

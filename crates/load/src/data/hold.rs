@@ -1,4 +1,4 @@
-//! The right to use a data directory, so that two runs do not use one at the same time.
+//! The lock of a data directory, which excludes a second run.
 
 use std::fs::File;
 use std::io;
@@ -7,15 +7,15 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
-/// A lock (flock) on the directory itself. It ends with the process, also when that is killed; whoever removes a data
-/// directory must take it first.
+/// A lock (flock) on the directory itself. It ends with the process, even if that is killed. Removing a data directory
+/// requires the lock.
 #[derive(Debug)]
 pub struct DirectoryLock {
     _directory: File,
 }
 
 impl DirectoryLock {
-    /// Takes a directory that is there. `Ok(None)`: another process has it.
+    /// Locks an existing directory. `Ok(None)`: another process holds the lock.
     pub fn take(data_directory: &Path) -> io::Result<Option<DirectoryLock>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let directory = File::from(rustix::fs::open(data_directory, flags, Mode::empty())?);
@@ -23,9 +23,9 @@ impl DirectoryLock {
             Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
             taken => taken?,
         }
-        // Somebody may have removed it between the two steps, and even have made another.
-        let (held, there) = (directory.metadata()?, data_directory.symlink_metadata()?);
-        let is_there = (held.dev(), held.ino()) == (there.dev(), there.ino());
-        Ok(is_there.then_some(DirectoryLock { _directory: directory }))
+        // Another process may have removed or recreated it between the two steps.
+        let (locked, current) = (directory.metadata()?, data_directory.symlink_metadata()?);
+        let is_current = (locked.dev(), locked.ino()) == (current.dev(), current.ino());
+        Ok(is_current.then_some(DirectoryLock { _directory: directory }))
     }
 }

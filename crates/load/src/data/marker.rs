@@ -1,4 +1,4 @@
-//! The marker file: proof that a directory is ours, and what lies in it.
+//! The marker file: identifies a data directory and lists its contents.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use crate::error::LoadError;
 pub const MARKER: &str = ".stallscope";
 
 /// FileName of a marker that is being written.
-const FRESH: &str = ".stallscope.new";
+const TEMPORARY_MARKER: &str = ".stallscope.new";
 
 const FORMAT: u32 = 1;
 
@@ -26,26 +26,26 @@ pub struct Marker {
     pub recipe: String,
     /// What the files were filled from.
     pub seed: u64,
-    /// Whether the fill was finished.
+    /// Whether the fill is complete.
     pub state: FillState,
-    /// What lies here, or is being made.
+    /// The file sets that are here, or being filled.
     pub file_sets: Vec<KeptSet>,
     /// The ledger of the run that wrote it, where its data is stamped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<PathBuf>,
 }
 
-/// How far a fill has come.
+/// Progress of a fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FillState {
-    /// Begun; files may be missing or too short.
+    /// Started; files may be missing or too short.
     Filling,
     /// All files were written and synced.
     Complete,
 }
 
-/// A set of files as the marker remembers it.
+/// A file set as the marker records it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptSet {
     /// Its name.
@@ -56,21 +56,21 @@ pub struct KeptSet {
     pub size_bytes: u64,
 }
 
-/// What stands where a data directory would go.
+/// What exists at the path of a data directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DataDirectoryStatus {
     /// Nothing.
     Absent,
     /// A data directory of this recipe.
     Ours(Marker),
-    /// A data directory that another run uses now.
+    /// A data directory in use by another run.
     InUse,
-    /// Something else, and why it is not taken for ours.
+    /// Foreign data, and why it is considered foreign.
     Foreign(String),
 }
 
 impl Marker {
-    /// For data of `recipe`.
+    /// A marker for data of `recipe`.
     pub fn new(recipe: &str, seed: u64, state: FillState, sets: &[FileSet]) -> Marker {
         let kept = |set: &FileSet| KeptSet { name: set.name.clone(), files: set.files, size_bytes: set.size_bytes };
         Marker {
@@ -83,12 +83,12 @@ impl Marker {
         }
     }
 
-    /// The same, naming the ledger of the run.
+    /// The same with the run's ledger.
     pub(crate) fn with_ledger(self, ledger: Option<PathBuf>) -> Marker {
         Marker { ledger, ..self }
     }
 
-    /// Whether a complete set of just these files is here. The seed does not matter: any random bytes will do.
+    /// Whether exactly these files are complete here. The seed does not matter: any random bytes serve.
     pub fn holds(&self, sets: &[FileSet]) -> bool {
         self.state == FillState::Complete && self.file_sets == Marker::new("", 0, FillState::Complete, sets).file_sets
     }
@@ -98,20 +98,20 @@ impl Marker {
         self.file_sets.iter().map(|set| set.files.saturating_mul(set.size_bytes)).fold(0, u64::saturating_add)
     }
 
-    /// Puts the marker into a data directory, replacing an older one in one step.
+    /// Writes the marker into a data directory, replacing an older one atomically.
     pub fn write(&self, data_directory: &Path) -> Result<(), LoadError> {
-        let (path, fresh) = (data_directory.join(MARKER), data_directory.join(FRESH));
+        let (path, temporary) = (data_directory.join(MARKER), data_directory.join(TEMPORARY_MARKER));
         let write = || -> io::Result<()> {
-            let mut file = File::create(&fresh)?;
+            let mut file = File::create(&temporary)?;
             file.write_all(&serde_json::to_vec_pretty(self)?)?;
             file.sync_all()?;
-            fs::rename(&fresh, &path)
+            fs::rename(&temporary, &path)
         };
         write().map_err(LoadError::data("write the marker", path.clone()))
     }
 }
 
-/// The name of our subdirectory in a user's directory.
+/// Name of the data directory within a given directory.
 pub fn directory_name(recipe: &str) -> String {
     format!("stallscope-{recipe}")
 }
@@ -121,16 +121,16 @@ pub fn ledger_of(recipe: &str, directory: &Path) -> Result<PathBuf, LoadError> {
     let path = directory.join(directory_name(recipe));
     let why = match status_of(recipe, &path) {
         DataDirectoryStatus::Ours(Marker { ledger: Some(ledger), .. }) => return Ok(ledger),
-        DataDirectoryStatus::Ours(_) => "its data was written without --verify, so nothing is known of it".to_owned(),
+        DataDirectoryStatus::Ours(_) => "its data was written without --verify, so it cannot be verified".to_owned(),
         DataDirectoryStatus::Foreign(why) => why,
         DataDirectoryStatus::Absent | DataDirectoryStatus::InUse => {
-            "there is no data to verify; was the run told to --keep it?".to_owned()
+            "no data to verify; was the run started with --keep?".to_owned()
         }
     };
     Err(LoadError::NoLedger { path, why })
 }
 
-/// What stands at `directory/stallscope-RECIPE`.
+/// Status of `directory/stallscope-RECIPE`.
 pub fn data_directory_status(recipe: &str, directory: &Path) -> DataDirectoryStatus {
     let data_directory = directory.join(directory_name(recipe));
     match status_of(recipe, &data_directory) {
@@ -141,11 +141,11 @@ pub fn data_directory_status(recipe: &str, directory: &Path) -> DataDirectorySta
     }
 }
 
-/// What stands at the data directory itself, whoever uses it.
+/// Status of a data directory, without checking whether it is in use.
 pub(crate) fn status_of(recipe: &str, data_directory: &Path) -> DataDirectoryStatus {
     match fs::symlink_metadata(data_directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return DataDirectoryStatus::Absent,
-        Err(error) => return DataDirectoryStatus::Foreign(format!("cannot be looked at: {error}")),
+        Err(error) => return DataDirectoryStatus::Foreign(format!("cannot be inspected: {error}")),
         Ok(metadata) if metadata.is_symlink() => return DataDirectoryStatus::Foreign("is a symbolic link".to_owned()),
         Ok(metadata) if !metadata.is_dir() => return DataDirectoryStatus::Foreign("is not a directory".to_owned()),
         Ok(_) => {}
@@ -163,13 +163,14 @@ pub(crate) fn status_of(recipe: &str, data_directory: &Path) -> DataDirectorySta
             DataDirectoryStatus::Foreign(format!("holds data of '{}'", marker.recipe))
         }
         Ok(marker) => DataDirectoryStatus::Ours(marker),
-        Err(error) => DataDirectoryStatus::Foreign(format!("has a marker file {MARKER} that is not ours ({error})")),
+        Err(error) => DataDirectoryStatus::Foreign(format!("has a marker file {MARKER} that is invalid ({error})")),
     }
 }
 
-/// A fill that died before it wrote its marker leaves an empty directory behind.
+/// Empty except for a temporary marker: the remains of a fill that died before it wrote its marker.
 fn is_empty(data_directory: &Path) -> bool {
-    fs::read_dir(data_directory).is_ok_and(|mut entries| entries.all(|e| e.is_ok_and(|e| e.file_name() == FRESH)))
+    fs::read_dir(data_directory)
+        .is_ok_and(|mut entries| entries.all(|e| e.is_ok_and(|e| e.file_name() == TEMPORARY_MARKER)))
 }
 
 fn read_plain_file(path: &Path) -> io::Result<String> {

@@ -1,7 +1,7 @@
-//! What the files of a set are called: a path for each number, made without asking the kernel and without allocating.
+//! File names of a set: a path for each number, composed without system calls and without allocating.
 //!
-//! FileNames look random where those of an original do, and are made of the set's seed and the file's number: so they need not
-//! be remembered in order to open a file again, to remove it, or to tell a person which one was slow.
+//! Names look random where those of an original do, but derive from the set's seed and the file's number. They need not
+//! be stored to open a file again, to remove it, or to name a slow one.
 
 mod name;
 mod tree;
@@ -13,59 +13,59 @@ use name::LONGEST_NAME;
 
 use crate::random::Random;
 
-/// Files in one subdirectory of a set that is called by numbers.
+/// Files per subdirectory of a set with numbered names.
 pub(crate) const FILES_PER_DIRECTORY: u64 = 1000;
 
-/// fs_mark's files carry their subdirectory in the number, because it may depend on the time at which they were made.
+/// The number of an fs_mark file includes its subdirectory, which may depend on the creation time.
 const SUBDIRECTORY_SHIFT: u32 = 28;
 const BONNIE_DIGITS: usize = 10;
 const MAIL_DIGITS: usize = 10;
 const MOST_LETTERS: u64 = 12;
-/// Hexadecimal digits of the number in a name of fs_mark, where there is room beside the random part.
+/// Hexadecimal digits of the number in an fs_mark name, if the random part leaves space.
 const NUMBER_DIGITS: usize = 8;
 
-/// How a file's number becomes its path within the set.
+/// The path of a file within its set, by number.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(tag = "scheme", rename_all = "snake_case")]
 pub enum FileNames {
-    /// `0012/345`: a thousand files in each subdirectory.
+    /// `0012/345`: a thousand files per subdirectory.
     #[default]
     Numbers,
-    /// As fs_mark has them: `00000a1f~~~~~~~~` with the number in the place of its time stamp, then random letters.
+    /// As in fs_mark: `00000a1f~~~~~~~~` with the number instead of a time stamp, then random letters.
     FsMark {
-        /// Length of a name, random letters included.
+        /// Length of a name, including random letters.
         bytes: u64,
         /// Random letters.
         random_bytes: u64,
-        /// Subdirectories; 0: the files lie in the set's own directory.
+        /// Subdirectories; 0: all files are in the set's directory.
         subdirectories: u64,
-        /// What the letters are made of.
+        /// Seed of the random letters.
         seed: u64,
     },
-    /// As a source tree has them: spread over directories as a kernel's files are.
+    /// As in a source tree: distributed over directories like a kernel's files.
     Tree,
-    /// As a maildir has them: all in one directory, the number first.
+    /// As in a maildir: all in one directory, the number first.
     Mails,
-    /// As bonnie++ has them: ten digits and up to twelve random letters.
+    /// As in bonnie++: ten digits and up to twelve random letters.
     Bonnie {
         /// Whether the letters come first.
         letters_first: bool,
-        /// Files in each subdirectory; 0: the files lie in the set's own directory.
+        /// Files per subdirectory; 0: all files are in the set's directory.
         per_subdirectory: u64,
-        /// What the letters are made of.
+        /// Seed of the random letters.
         seed: u64,
     },
 }
 
 impl FileNames {
-    /// Longest name of a file that file systems take.
+    /// Longest file name that file systems support.
     pub(crate) const LONGEST: u64 = LONGEST_NAME;
-    /// Most subdirectories of files called as fs_mark's.
+    /// Maximum subdirectories with fs_mark names.
     pub(crate) const MOST_SUBDIRECTORIES: u64 = 1 << (40 - SUBDIRECTORY_SHIFT);
-    /// Most files of a directory called as fs_mark's.
+    /// Maximum files per directory with fs_mark names.
     pub(crate) const MOST_FS_MARK_FILES: u64 = 1 << SUBDIRECTORY_SHIFT;
 
-    /// The file with that number, where `subdirectory` says in which of the set's it lies if the scheme leaves that open.
+    /// The file with that number; `subdirectory` applies to schemes whose numbers do not imply it.
     pub fn file(&self, number: u64, subdirectory: u64) -> u64 {
         match self {
             FileNames::FsMark { .. } => subdirectory << SUBDIRECTORY_SHIFT | number,
@@ -121,7 +121,7 @@ impl FileNames {
         }
     }
 
-    /// The file of which a directory listing gave this name; `None` where the name does not tell.
+    /// The file with this name in a directory listing; `None` if the name does not identify it.
     pub(crate) fn file_called(&self, subdirectory: &[u8], name: &[u8]) -> Option<u64> {
         let number = |bytes: &[u8], radix| u64::from_str_radix(std::str::from_utf8(bytes).ok()?, radix).ok();
         match self {
@@ -130,7 +130,7 @@ impl FileNames {
                 let subdirectory = if subdirectory.is_empty() { 0 } else { number(subdirectory, 16)? };
                 Some(self.file(number(name.get(..NUMBER_DIGITS)?, 16)?, subdirectory))
             }
-            // Nobody looks for these in a listing.
+            // These are never looked up from a listing.
             FileNames::Tree => None,
             FileNames::Mails => number(name.get(..MAIL_DIGITS)?, 10),
             FileNames::Bonnie { letters_first: false, .. } => number(name.get(..BONNIE_DIGITS)?, 16),
@@ -140,9 +140,9 @@ impl FileNames {
         }
     }
 
-    /// Whether the random part alone tells so many files apart, where the number is not in the name: with less than one
-    /// chance in a hundred for any two to be called the same.
-    pub(crate) fn tells_apart(&self, files: u64) -> bool {
+    /// Whether names of this many files are unique. Without the number in the name the random part decides: the probability
+    /// of a collision must be below 1 %.
+    pub(crate) fn are_unique(&self, files: u64) -> bool {
         match *self {
             FileNames::FsMark { bytes, random_bytes, .. } if bytes < random_bytes + NUMBER_DIGITS as u64 => {
                 (files as f64).powi(2) * 50.0 <= 36f64.powf(random_bytes as f64)
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_the_forms_of_their_originals() {
+    fn names_have_the_format_of_their_originals() {
         assert_eq!(called(&FileNames::Numbers, 12_345), "0012/345");
         let plain = called(&fs_mark(40, 24, 0), 0xa1f);
         assert!(plain.starts_with("00000a1f~~~~~~~~") && plain.len() == 40, "{plain}");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_leads_back_to_the_file() {
+    fn a_listed_name_identifies_its_file() {
         for names in [
             FileNames::Numbers,
             FileNames::Mails,
@@ -216,9 +216,9 @@ mod tests {
     }
 
     #[test]
-    fn short_names_that_cannot_be_told_apart_are_known() {
-        assert!(fs_mark(40, 24, 0).tells_apart(u64::MAX) && fs_mark(8, 0, 0).tells_apart(1 << 20));
-        assert!(fs_mark(10, 10, 0).tells_apart(1_000_000));
-        assert!(!fs_mark(4, 4, 0).tells_apart(1000) && !fs_mark(7, 0, 0).tells_apart(2));
+    fn short_names_that_may_collide_are_detected() {
+        assert!(fs_mark(40, 24, 0).are_unique(u64::MAX) && fs_mark(8, 0, 0).are_unique(1 << 20));
+        assert!(fs_mark(10, 10, 0).are_unique(1_000_000));
+        assert!(!fs_mark(4, 4, 0).are_unique(1000) && !fs_mark(7, 0, 0).are_unique(2));
     }
 }

@@ -1,4 +1,4 @@
-//! Taking data directories away again, and nothing else.
+//! Removal of data directories, and nothing else.
 
 use std::ffi::CString;
 use std::fs;
@@ -13,10 +13,10 @@ use super::hold::DirectoryLock;
 use super::marker::{DataDirectoryStatus, MARKER, status_of};
 use crate::error::LoadError;
 
-/// Removes the data of `recipe` at `data_directory` (`.../stallscope-RECIPE`). Absent data is no error.
+/// Removes the data of `recipe` at `data_directory` (`.../stallscope-RECIPE`). Missing data is no error.
 ///
-/// Only a directory with our marker is touched. Symbolic links are removed, not followed, and another file system
-/// mounted inside is an error. The marker goes last, so that an interrupted removal can be taken up again.
+/// Only a directory with a marker is touched. Symbolic links are removed, not followed; another file system
+/// mounted inside is an error. The marker is removed last, so an interrupted removal can be repeated.
 pub fn data_directory(recipe: &str, data_directory: &Path) -> Result<(), LoadError> {
     match status_of(recipe, data_directory) {
         DataDirectoryStatus::Absent => return Ok(()),
@@ -34,7 +34,7 @@ pub fn data_directory(recipe: &str, data_directory: &Path) -> Result<(), LoadErr
     fs::remove_dir(data_directory).map_err(LoadError::data("remove", data_directory))
 }
 
-/// Removes what lies in a directory of a set beyond the files that the plan has there.
+/// Removes a file or directory tree that the plan does not have.
 pub(crate) fn tree(path: &Path, file_system: u64) -> Result<(), LoadError> {
     let parent = path.parent().unwrap_or(path);
     let failed = |error: rustix::io::Errno| LoadError::data("remove", path)(error.into());
@@ -54,7 +54,7 @@ impl TreeRemoval {
         |error| LoadError::data("remove", &self.path)(error.into())
     }
 
-    /// Removes everything in an open directory but the entry called `spared`.
+    /// Removes everything in an open directory except the entry `spared`.
     fn clear(&mut self, directory: BorrowedFd<'_>, spared: Option<&str>) -> Result<(), LoadError> {
         let mut names: Vec<CString> = Vec::new();
         for entry in Dir::read_from(directory).map_err(self.failed())? {

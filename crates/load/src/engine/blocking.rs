@@ -1,4 +1,4 @@
-//! Engines that have done an operation when the call returns.
+//! Engines that complete an operation before the call returns.
 
 use std::fs::File;
 use std::io;
@@ -7,13 +7,13 @@ use std::os::unix::fs::FileExt;
 use super::SyncMethod;
 use crate::sys;
 
-/// Does operations one after the other.
+/// Does one operation at a time.
 pub(crate) trait BlockingEngine {
-    /// Reads; how many bytes were read.
+    /// Reads; returns the bytes read.
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
-    /// Writes; how many bytes were written.
+    /// Writes; returns the bytes written.
     fn write(&self, buffer: &[u8], offset: u64) -> io::Result<usize>;
-    /// Makes what was written durable, as far as the kind goes.
+    /// Makes writes durable, as far as the method does.
     fn sync(&self, kind: SyncMethod) -> io::Result<()>;
 }
 

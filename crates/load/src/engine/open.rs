@@ -1,4 +1,4 @@
-//! Opening a file as an engine needs it.
+//! Opening files for engines, with direct I/O alignment.
 
 use std::fs::File;
 use std::io;
@@ -9,10 +9,10 @@ use rustix::fs::{AtFlags, StatxFlags};
 
 use super::SyncMethod;
 
-/// `STATX_DIOALIGN` (Linux 6.1): what direct I/O on the file must be aligned to.
+/// `STATX_DIOALIGN` (Linux 6.1): alignment of direct I/O on the file.
 const DIOALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
 
-/// Opens a file for reading and writing. With `direct`, past the page cache; a message where blocks of that size cannot be.
+/// Opens a file for reading and writing. `direct`: with O_DIRECT, for blocks of that size.
 pub(crate) fn open(path: &Path, direct: Option<u64>, sync: Option<SyncMethod>) -> Result<File, OpenError> {
     let direct_flag = if direct.is_some() { libc::O_DIRECT } else { 0 };
     let sync_flag = match sync {
@@ -25,7 +25,7 @@ pub(crate) fn open(path: &Path, direct: Option<u64>, sync: Option<SyncMethod>) -
     let file = match file {
         Err(error) if direct.is_some() && error.raw_os_error() == Some(libc::EINVAL) => {
             return Err(OpenError::Unfit(format!(
-                "{}: its file system does no direct I/O; leave --direct out",
+                "{}: its file system does not support direct I/O; omit --direct",
                 path.display()
             )));
         }
@@ -40,34 +40,34 @@ pub(crate) fn open(path: &Path, direct: Option<u64>, sync: Option<SyncMethod>) -
 /// Why a file could not be opened.
 #[derive(Debug)]
 pub(crate) enum OpenError {
-    /// As the kernel says.
+    /// A system call failed.
     Failed(io::Error),
-    /// It can never be used in that way; the message says what to do.
+    /// The file cannot be used in that way; the message has the remedy.
     Unfit(String),
 }
 
 fn refuse_misfit(file: &File, path: &Path, block_bytes: u64) -> Result<(), OpenError> {
     match alignment(file) {
         Some(0) => {
-            Err(OpenError::Unfit(format!("{}: direct I/O on it is not possible; leave --direct out", path.display())))
+            Err(OpenError::Unfit(format!("{}: direct I/O is not supported on it; omit --direct", path.display())))
         }
         Some(align) if !block_bytes.is_multiple_of(align) => Err(OpenError::Unfit(format!(
-            "{}: direct I/O there is done in multiples of {align} bytes, and {block_bytes} is none; choose another \
-             --block-size, or leave --direct out",
+            "{}: direct I/O requires multiples of {align} bytes, and {block_bytes} is not one; choose another \
+             --block-size, or omit --direct",
             path.display()
         ))),
         _ => Ok(()),
     }
 }
 
-/// What offsets and lengths of direct I/O on a file must be multiples of, in bytes; 0: it is not possible. `None` where the
-/// kernel does not tell: then the first operation fails instead.
+/// Alignment of direct I/O on a file, in bytes; 0: not supported. `None`: the kernel does not report it, and the first
+/// operation fails instead.
 fn alignment(file: &File) -> Option<u64> {
     let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, DIOALIGN).ok()?;
     (stat.stx_mask & DIOALIGN.bits() != 0).then_some(u64::from(stat.stx_dio_offset_align))
 }
 
-/// The same of files that will be made in a directory, by a nameless one, which is gone when it is closed.
+/// The same for new files in a directory, tested with an `O_TMPFILE`.
 pub(crate) fn alignment_in(directory: &Path) -> Option<u64> {
     let mut options = File::options();
     let file = options.read(true).write(true).custom_flags(libc::O_TMPFILE | libc::O_DIRECT).open(directory);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A mistake in a formula, with the byte range of its text where it stands.
+/// A mistake in a formula, with its byte range in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mistake {
     /// Where in the formula's text.

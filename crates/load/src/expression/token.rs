@@ -1,4 +1,4 @@
-//! The words of a formula.
+//! The tokens of a formula.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(super) enum Token {
     Symbol(char),
 }
 
-/// Every word with its byte range.
+/// Every token with its byte range.
 pub(super) fn tokenize(text: &str, kind: ValueKind) -> Result<Vec<(Token, Range<usize>)>, Mistake> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -34,7 +34,7 @@ pub(super) fn tokenize(text: &str, kind: ValueKind) -> Result<Vec<(Token, Range<
             other => {
                 return Err(Mistake::new(
                     start..start + other.len_utf8(),
-                    format!("'{other}' means nothing in a formula"),
+                    format!("'{other}' is not allowed in a formula"),
                 ));
             }
         };

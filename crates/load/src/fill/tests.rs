@@ -47,7 +47,7 @@ fn plan(directory: &Path, settings: &[(&str, &str)]) -> Plan {
     Plan::resolve(&recipe, &facts, &PlanRequest { settings, ..PlanRequest::default() }).unwrap()
 }
 
-/// Fills and returns how many bytes were written and how many directories were used as they were.
+/// Fills and returns the bytes written and the directories reused.
 fn filled(plan: &Plan) -> (u64, u64) {
     let board = Board::create(plan.board_shape()).unwrap().1;
     fill(&plan.data_set(), &board).unwrap();
@@ -80,7 +80,7 @@ fn a_set_is_filled_reused_and_adjusted_in_place() {
 }
 
 #[test]
-fn a_damaged_or_unfinished_set_is_mended() {
+fn a_damaged_or_incomplete_set_is_repaired() {
     let home = tempfile::tempdir().unwrap();
     let plan = plan(home.path(), &[]);
     let data = &plan.data_directories[0];
@@ -96,7 +96,7 @@ fn a_damaged_or_unfinished_set_is_mended() {
 }
 
 #[test]
-fn what_another_run_uses_is_left_to_it() {
+fn directories_in_use_are_refused() {
     let home = tempfile::tempdir().unwrap();
     let first = plan(home.path(), &[]);
     let data = &first.data_directories[0];
@@ -125,7 +125,7 @@ fn a_stopped_fill_leaves_its_marker() {
 }
 
 #[test]
-fn what_is_not_ours_is_neither_filled_nor_removed() {
+fn foreign_directories_are_neither_filled_nor_removed() {
     let marker = || serde_json::to_string(&Marker::new("other", 1, FillState::Complete, &[])).unwrap();
     type Make<'a> = &'a dyn Fn(&Path);
     let cases: [(&str, Make<'_>); 5] = [

@@ -1,21 +1,21 @@
-//! The memory that blocks of files are written from and read into.
+//! Aligned buffers for blocks of files.
 
 use model::operation::Fault;
 
 use crate::io_failure::IoFailure;
 use crate::random::Random;
 
-/// O_DIRECT wants memory that is aligned to the device's blocks.
+/// O_DIRECT requires memory that is aligned to the device's blocks.
 const ALIGNMENT: usize = 4096;
 
-/// A block of a file.
+/// A range of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) offset: u64,
     pub(crate) length: usize,
 }
 
-/// One block of memory, filled with bytes that do not compress.
+/// A buffer filled with incompressible bytes.
 pub(crate) struct BlockBuffer {
     bytes: Vec<u8>,
     start: usize,
@@ -23,7 +23,7 @@ pub(crate) struct BlockBuffer {
 }
 
 impl BlockBuffer {
-    /// Of that length; blocks of another salt hold other bytes.
+    /// A buffer of that length, with contents that depend on `salt`.
     pub(crate) fn new(length: u64, salt: u64) -> BlockBuffer {
         let mut bytes = vec![0; length as usize + ALIGNMENT];
         Random::new(salt, 0).fill(&mut bytes);
@@ -31,12 +31,12 @@ impl BlockBuffer {
         BlockBuffer { bytes, start, salt }
     }
 
-    /// As much of it as a piece needs.
+    /// The part of the buffer for an extent.
     pub(crate) fn part(&mut self, piece: Extent) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + piece.length]
     }
 
-    /// The same, with bytes to write: each page of a file gets a beginning of its own, so that no two are alike.
+    /// The same with bytes to write: each page begins with a unique word, so that no two pages are equal.
     pub(crate) fn fresh(&mut self, piece: Extent) -> &[u8] {
         let salt = self.salt;
         let bytes = self.part(piece);
@@ -49,7 +49,7 @@ impl BlockBuffer {
     }
 }
 
-/// A call that moves less than it should is a fault, with the place of the first byte that is missing.
+/// A call that moves less than requested is a fault at the offset of the first missing byte.
 pub(crate) fn whole(moved: usize, piece: Extent, fault: Fault) -> Result<u64, IoFailure> {
     if moved == piece.length {
         return Ok(moved as u64);
@@ -63,7 +63,7 @@ mod tests {
     use super::{BlockBuffer, Extent};
 
     #[test]
-    fn blocks_are_aligned_and_no_two_pages_alike() {
+    fn buffers_are_aligned_and_no_two_pages_are_equal() {
         let mut block = BlockBuffer::new(8192, 7);
         let first = block.fresh(Extent { offset: 0, length: 8192 }).to_vec();
         let second = block.fresh(Extent { offset: 8192, length: 8192 }).to_vec();

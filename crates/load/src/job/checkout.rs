@@ -1,8 +1,8 @@
-//! `checkout`: one revision of a source tree after another, checked out over the one before as git does it.
+//! `checkout`: revisions of a source tree, each checked out over the previous one as git does.
 //!
-//! A checkout looks at every file that it expects (`lstat`), removes those that the new revision does not have, and writes
-//! those that differ: it reads what they should hold from the pack, unlinks the old file and makes a new one. Files that are
-//! the same are left alone.
+//! A checkout stats every expected file (`lstat`), removes those that the new revision does not have, and writes those
+//! that differ: it reads the contents from the pack, unlinks the old file and creates a new one. Unchanged files are not
+//! touched.
 
 use std::fs::{self, File};
 use std::io;
@@ -24,9 +24,9 @@ use crate::random::Random;
 use crate::sys;
 use crate::work::Worker;
 
-/// What a pack holds is compressed to about a quarter.
+/// Compression ratio of a pack.
 const COMPRESSED: u64 = 4;
-/// Files are written piece by piece.
+/// Maximum bytes per write.
 const PIECE_BYTES: u64 = 1 << 20;
 
 /// The job, resolved.
@@ -36,9 +36,9 @@ pub struct CheckoutJob {
     pack: usize,
     pack_bytes: u64,
     tree: SourceTree,
-    /// How often all revisions are checked out, one after the other; 0: only the last one is, where there is no tree.
+    /// Iterations over all revisions; 0: only create the last one.
     times: u64,
-    /// Whether caches are dropped before each checkout, or only before the first of each iteration.
+    /// Whether to drop caches before each checkout, or once per iteration.
     before_each: bool,
     cold: ColdMethod,
     classes: CheckoutClasses,
@@ -56,7 +56,7 @@ struct CheckoutClasses {
     checkout: usize,
 }
 
-/// A checkout while it goes on.
+/// A checkout in progress.
 struct Step<'w, 'a> {
     job: &'w CheckoutJob,
     worker: &'w mut Worker<'a>,
@@ -64,7 +64,7 @@ struct Step<'w, 'a> {
     seed: u64,
     pack: Option<File>,
     buffer: Vec<u8>,
-    /// `None`: there is no tree yet.
+    /// `None`: no tree exists yet.
     from: Option<u64>,
     to: u64,
 }
@@ -79,7 +79,7 @@ impl CheckoutJob {
         let tree = SourceTree { files, revisions: values.whole_or("revisions", 2, 2)?, changed, added, mean_bytes };
         let times = values.whole_or("times", 1, 0)?;
         let before_each = values.word("cold")?.as_deref() != Some("iteration");
-        // To make the first tree concerns nobody but the file system that it lies on.
+        // Creating the first tree needs no system-wide sync or drop.
         let cold = if times == 0 { ColdMethod::None } else { ColdMethod::resolve(values)? };
         let mut class = |name: &str| values.class(name);
         let classes = CheckoutClasses {
@@ -94,7 +94,7 @@ impl CheckoutJob {
         Ok(CheckoutJob { set, pack, pack_bytes, tree, times, before_each, cold, classes })
     }
 
-    /// The class whose operations are made of others.
+    /// The class whose operations consist of others.
     pub(super) fn whole(&self) -> usize {
         self.classes.checkout
     }
@@ -164,7 +164,7 @@ impl CheckoutJob {
         let (home, seed) = (HomeDirectory::of(worker), worker.load.seed);
         let pack = worker.path(self.pack(home)).and_then(File::open).ok();
         let mut step = Step { job: self, worker, home, seed, pack, buffer: Vec::new(), from, to };
-        let done = step.look().and_then(|()| step.remove()).and_then(|()| step.write());
+        let done = step.stat().and_then(|()| step.remove()).and_then(|()| step.write());
         match done {
             Some(()) => {
                 let end_ns = clock::now_ns();
@@ -178,8 +178,8 @@ impl CheckoutJob {
 
 /// Each of these returns `None` when the job is over.
 impl Step<'_, '_> {
-    /// Looks at all files that there should be.
-    fn look(&mut self) -> Option<()> {
+    /// Stats all expected files.
+    fn stat(&mut self) -> Option<()> {
         let class = self.job.classes.stat;
         for file in 0..self.job.tree.files {
             if self.had(file).is_some() {
@@ -189,14 +189,14 @@ impl Step<'_, '_> {
         Some(())
     }
 
-    /// Removes the files that the new revision does not have, and the directories that are empty then.
+    /// Removes the files that the new revision does not have, and directories that become empty.
     fn remove(&mut self) -> Option<()> {
         let class = self.job.classes.unlink;
         for file in 0..self.job.tree.files {
             if self.had(file).is_some() && self.wanted(file).is_none() {
                 self.act(class, file, |path| {
                     fs::remove_file(path)?;
-                    // Only an empty directory goes.
+                    // Fails unless the directory is empty.
                     let _ = path.parent().map(fs::remove_dir);
                     Ok(0)
                 })?;
@@ -222,7 +222,7 @@ impl Step<'_, '_> {
             self.act(self.job.classes.create, file, |path| {
                 let made = create(path, size, |length, done| bytes.slice(file ^ (version << 40) ^ done, length));
                 if made.is_err() {
-                    // The next checkout would take half a file for a whole one.
+                    // The next checkout would mistake a partial file for a complete one.
                     let _ = fs::remove_file(path);
                 }
                 made
@@ -239,7 +239,7 @@ impl Step<'_, '_> {
         self.job.tree.version(self.seed, file, self.to)
     }
 
-    /// Reads what a file should hold, compressed, from wherever it is in the pack.
+    /// Reads the compressed contents of a file at a random offset of the pack.
     fn read_object(&mut self, file: u64, version: Version, size_bytes: u64) -> Option<()> {
         let length = (size_bytes / COMPRESSED).clamp(1, PIECE_BYTES).min(self.job.pack_bytes);
         let offset = Random::new(self.seed ^ version, file).below(self.job.pack_bytes - length + 1);
@@ -265,7 +265,7 @@ impl Step<'_, '_> {
     }
 }
 
-/// Makes a file that must not be there, and the directories that it lies in.
+/// Creates a file that must not exist, and its parent directories.
 fn create<'b>(path: &Path, size_bytes: u64, bytes: impl Fn(usize, u64) -> &'b [u8]) -> Result<u64, IoFailure> {
     let open = || File::options().write(true).create_new(true).open(path);
     let file = match (open(), path.parent()) {

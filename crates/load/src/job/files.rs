@@ -1,7 +1,7 @@
-//! `files`: many files, one after the other: created (with what makes them durable), looked at, or removed.
+//! `files`: many files in sequence: created (and made durable), visited, or removed.
 //!
-//! What fs_mark does, and bonnie++ in its phases of small files. Paths are relative to the set's directory, which is kept
-//! open, and names are made of numbers, so that a file costs its own system calls and nothing else.
+//! What fs_mark does, and bonnie++ in its phases of small files. Paths are relative to the open set directory, and names
+//! derive from numbers, so a file costs only its system calls.
 
 mod create;
 mod link;
@@ -40,7 +40,7 @@ pub struct FilesJob {
     action: FilesAction,
 }
 
-/// What is done with each file.
+/// The action on each file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum FilesAction {
@@ -117,7 +117,7 @@ impl FilesJob {
     }
 }
 
-/// The set's directory in one of the data directories; it is made where it is missing.
+/// Opens the set's directory in one of the data directories, and creates it if it is missing.
 fn open_set(worker: &Worker<'_>, directory: usize, set: usize) -> Result<OwnedFd, Errno> {
     let load = worker.load;
     let path = load.data_directories.get(directory).ok_or(Errno::NOENT)?.join(&load.file_sets[set].name);

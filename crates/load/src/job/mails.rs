@@ -1,4 +1,4 @@
-//! `mails`: a maildir, written, or read cold again and again, as by a mail reader that was just started.
+//! `mails`: writes a maildir, or reads it cold repeatedly, like a mail reader after its start.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -20,13 +20,13 @@ use crate::io_failure::IoFailure;
 use crate::sys;
 use crate::work::Worker;
 
-/// As the original has it.
+/// As in the original.
 const USUAL_BATCH: u64 = 1000;
-/// A whole line of a mail: 72 characters and their end.
+/// A line of a mail: 72 characters and a newline.
 const LINE_BYTES: usize = 73;
 /// MailsJob are written piece by piece.
 const PIECE_BYTES: u64 = 64 << 10;
-/// Keeps the sizes of mails from being those of other files with the same seed.
+/// Separates the sizes of mails from those of other files with the same seed.
 const MAILS: u64 = 0x6d61_696c;
 
 /// The job, resolved.
@@ -42,7 +42,7 @@ pub struct MailsJob {
     task: MailsAction,
 }
 
-/// What is done, with the classes of its operations.
+/// The action, with the classes of its operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum MailsAction {
@@ -68,7 +68,7 @@ impl MailsJob {
         Ok(MailsJob { set, mails, mean_bytes, batch, cold, task })
     }
 
-    /// The class whose operations are made of others.
+    /// The class whose operations consist of others.
     pub(super) fn whole(&self) -> Option<usize> {
         if let MailsAction::Read { batch, .. } = self.task { Some(batch) } else { None }
     }
@@ -115,7 +115,7 @@ impl MailsJob {
         let _ = worker.time(sync, None, || Ok(self.cold.write_back(directory).map(|()| 0)?));
     }
 
-    /// Finds all mails, and reads them from then on, pass after pass, each of them cold.
+    /// Finds all mails, then reads them cold, pass after pass.
     fn read_on(&self, worker: &mut Worker<'_>) {
         let MailsAction::Read { find, drop, .. } = self.task else { return };
         let home = HomeDirectory::of(worker);
@@ -136,7 +136,7 @@ impl MailsJob {
         }
     }
 
-    /// The mails in the order in which the file system lists them, which is the order in which they are read.
+    /// Collects the mails in listing order, which is the order of reads.
     fn find(&self, directory: &Path, set: &FileSet, found: &mut Vec<u64>) -> io::Result<()> {
         for entry in fs::read_dir(directory)? {
             let entry = entry?;
@@ -149,7 +149,7 @@ impl MailsJob {
         Ok(())
     }
 
-    /// Reads some mails, and counts them as a batch where there are enough for one. `None`: the job is over.
+    /// Reads mails and counts them as a batch if there are enough. `None`: the job is over.
     fn read_batch(
         &self,
         worker: &mut Worker<'_>,
@@ -183,13 +183,13 @@ impl MailsJob {
     }
 }
 
-/// The number of the mail that a directory lists.
+/// The number of a listed mail.
 fn number(directory: &Path, name: &std::ffi::OsStr, set: &FileSet) -> Option<u64> {
     let subdirectory = directory.file_name()?;
     set.names.file_called(subdirectory.as_encoded_bytes(), name.as_encoded_bytes())
 }
 
-/// Text from which mails are written.
+/// The text of mails.
 fn lines(worker: &Worker<'_>) -> Vec<u8> {
     let mut text = vec![0; PIECE_BYTES as usize + LINE_BYTES];
     let mut random = worker.random.clone();
@@ -199,7 +199,7 @@ fn lines(worker: &Worker<'_>) -> Vec<u8> {
     text
 }
 
-/// Writes a mail: some lines of header, an empty one, text.
+/// Writes a mail: header lines, an empty line, text.
 fn write_mail(path: &Path, lines: &[u8], mail: u64, size_bytes: u64) -> Result<u64, IoFailure> {
     let create = || File::options().write(true).create(true).truncate(true).open(path);
     let file = match (create(), path.parent()) {
@@ -224,7 +224,7 @@ fn write_mail(path: &Path, lines: &[u8], mail: u64, size_bytes: u64) -> Result<u
     Ok(size_bytes)
 }
 
-/// Opens a mail, asks for its size, reads it line by line, and looks at the header as a mail reader does.
+/// Opens a mail, gets its size, reads it line by line, and parses the header as a mail reader does.
 fn read_mail(path: &Path, size_bytes: u64, cold: ColdMethod, line: &mut Vec<u8>) -> Result<u64, IoFailure> {
     let file = File::open(path)?;
     let there = file.metadata()?.len();

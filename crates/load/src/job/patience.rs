@@ -1,20 +1,20 @@
-//! When a job gives up.
+//! When a job stops after failures.
 
 use crate::io_failure::IoFailure;
 use crate::work::Worker;
 
-/// So many failures in a row end a thread's share.
+/// Consecutive failures that end a thread's share.
 const PATIENCE: u32 = 8;
 
-/// Tells when to give up.
+/// Counts consecutive failures.
 #[derive(Default)]
 pub(crate) struct Patience {
     failures: u32,
 }
 
 impl Patience {
-    /// Whether to go on after a block. A full file system stays full.
-    pub(crate) fn goes_on(&mut self, worker: &mut Worker<'_>, result: Result<u64, IoFailure>) -> bool {
+    /// Whether to continue after a block. ENOSPC ends the job at once.
+    pub(crate) fn may_continue(&mut self, worker: &mut Worker<'_>, result: Result<u64, IoFailure>) -> bool {
         let Err(failure) = result else {
             self.failures = 0;
             worker.done(1);

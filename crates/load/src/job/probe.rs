@@ -1,4 +1,4 @@
-//! `probe`: one large read, write or sync now and then, whose latency tells how a machine feels.
+//! `probe`: one large read, write or sync at intervals, whose latency shows how responsive a machine is.
 
 use std::fs::File;
 
@@ -17,15 +17,15 @@ use crate::work::Worker;
 
 const USUAL_BLOCK_BYTES: u64 = 1 << 20;
 
-/// What is done.
+/// The action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ProbeAction {
-    /// Reads, of a file whose pages are dropped each time it is begun anew.
+    /// Reads of a file whose pages are dropped before each pass.
     Read,
-    /// Writes, each waited for by `sync_file_range`.
+    /// Writes, each followed by `sync_file_range`.
     Write,
-    /// sync(2): everything dirty on the machine.
+    /// sync(2), which is system-wide.
     Sync,
 }
 
@@ -63,7 +63,7 @@ impl ProbeJob {
 
     pub(super) fn remark(&self) -> Option<&'static str> {
         (self.action == ProbeAction::Sync)
-            .then_some("calls sync(2), which writes back what anybody on the machine has dirtied")
+            .then_some("calls sync(2), which writes back the dirty data of the whole machine")
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! `random`: reads and writes of blocks at random places, each thread in a file of its own.
+//! `random`: reads and writes of blocks at random offsets, one file per thread.
 
 mod access;
 mod blocking;

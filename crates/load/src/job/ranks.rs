@@ -1,6 +1,6 @@
-//! `ranks`: many processes write and read one file together, or a file each, as the ranks of a parallel program do.
+//! `ranks`: many processes write and read a shared file, or a file each, like the ranks of a parallel program.
 //!
-//! Each has its place in [`RankLayout`]; where the ranks of several machines meet, a rank's number is all that differs.
+//! [`layout::RankLayout`] has the offsets of each rank.
 
 mod layout;
 mod resolve;
@@ -26,7 +26,7 @@ use crate::stamp::{self, BlockOwner, Expected};
 use crate::sys;
 use crate::work::Worker;
 
-/// A rank at work.
+/// The state of a rank.
 struct Rank {
     number: u64,
     ranks: u64,
@@ -72,7 +72,7 @@ impl RanksJob {
         if let Some(parent) = path.parent().filter(|_| makes) {
             std::fs::create_dir_all(parent)?;
         }
-        // Nobody empties a file that others may have begun to write.
+        // A shared file may already have been written by other ranks, so it is not truncated.
         let truncate = makes && self.truncate && !self.layout.shared;
         let mut options = File::options();
         options.read(true).write(makes).create(makes).truncate(truncate);
@@ -88,7 +88,7 @@ impl RanksJob {
         }
     }
 
-    /// How many transfers of the rank there are: to a reader, those that were written before the time was over.
+    /// Transfers of the rank; for a reader, those that were written before the time limit.
     fn count(&self, worker: &Worker<'_>, rank: &Rank) -> u64 {
         let all = self.layout.transfers();
         if self.action == RankAction::Write {
@@ -99,8 +99,8 @@ impl RanksJob {
         written.map_or(all, |written| written.min(all))
     }
 
-    /// The order of so many transfers, where it is random. A rank writes in an order of its own; a reader takes the first of
-    /// those, in another one.
+    /// The order of `count` transfers, if it is random. Each rank writes in its order; a reader takes the first `count`
+    /// of those in another order.
     fn order(&self, worker: &mut Worker<'_>, rank: &Rank, count: u64) -> Option<Vec<u32>> {
         if !self.random {
             return None;
@@ -113,7 +113,7 @@ impl RanksJob {
         Some(worker.random.shuffled(count as u32).into_iter().map(|place| written[place as usize]).collect())
     }
 
-    /// All transfers of the rank, or until the time is over.
+    /// All transfers of the rank, or until the time limit.
     fn transfers(&self, worker: &mut Worker<'_>, rank: &Rank, file: &File, block: &mut BlockBuffer) {
         let count = self.count(worker, rank);
         let order = self.order(worker, rank, count);
@@ -135,7 +135,7 @@ impl RanksJob {
                 Ok(moved)
             };
             let result = worker.time_from(start_ns, self.class, Some(rank.id), act);
-            if ended || !patience.goes_on(worker, result) {
+            if ended || !patience.may_continue(worker, result) {
                 return;
             }
             if self.sync_each && self.action == RankAction::Write {
@@ -144,7 +144,7 @@ impl RanksJob {
         }
     }
 
-    /// One transfer; 0 bytes: there is no more of a file that was written for a time only.
+    /// One transfer; 0 bytes: the end of a file that was written with a time limit.
     fn transfer(&self, rank: &Rank, file: &File, block: &mut BlockBuffer, piece: Extent) -> Result<u64, IoFailure> {
         if self.action == RankAction::Write {
             let bytes = match self.stamped {

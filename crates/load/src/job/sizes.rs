@@ -1,9 +1,9 @@
-//! Sizes of small files, spread as those of a kernel's source tree are.
+//! Sizes of small files, distributed as in a kernel's source tree.
 
 use crate::random::Random;
 
-/// ThreadShare of the files that are smaller than so many bytes: counted in the 78,579 files of Linux 6.1. The largest 79 of
-/// them, up to 24 MB, are cut off at 4 MB here, so that a small tree's total does not hang on a single file.
+/// Cumulative distribution of file sizes in bytes, counted in the 78,579 files of Linux 6.1. The largest 79, up to
+/// 24 MB, are cut off at 4 MB, so that the total of a small tree does not depend on a single file.
 const SMALLER: [(f64, f64); 12] = [
     (0.0, 16.0),
     (0.01, 73.0),
@@ -18,10 +18,10 @@ const SMALLER: [(f64, f64); 12] = [
     (0.999, 1_120_270.0),
     (1.0, 4_000_000.0),
 ];
-/// Mean of the sizes so spread, bytes.
+/// Mean of that distribution, in bytes.
 const MEAN_BYTES: f64 = 16_732.0;
 
-/// The size of a file, of many that are `mean_bytes` long on average: the same for the same `seed` and `number`.
+/// The size of a file, with mean `mean_bytes`: the same for the same `seed` and `number`.
 pub(super) fn size_of(seed: u64, number: u64, mean_bytes: u64) -> u64 {
     let share = (Random::new(seed, number).bits() >> 11) as f64 / (1u64 << 53) as f64;
     let above = SMALLER.iter().position(|(upto, _)| share < *upto).unwrap_or(SMALLER.len() - 1).max(1);
@@ -35,7 +35,7 @@ mod tests {
     use super::size_of;
 
     #[test]
-    fn sizes_are_spread_around_the_mean_and_repeat() {
+    fn sizes_have_the_mean_and_repeat() {
         let mut sizes: Vec<u64> = (0..100_000).map(|number| size_of(7, number, 16_732)).collect();
         let mean = sizes.iter().sum::<u64>() / 100_000;
         sizes.sort_unstable();

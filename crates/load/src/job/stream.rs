@@ -1,8 +1,8 @@
-//! `stream`: files written, read, or read and written back from their begin to their end.
+//! `stream`: files written, read, or rewritten from beginning to end.
 //!
-//! A thread has a file of its own, or shares one with others, and goes through its part of it block by block. Where the
-//! blocks of a part follow each other in the file, the calls are `read`, `lseek` and `write` on the descriptor's own offset,
-//! as the programs make them that this job takes after: kernels guess from that offset whether an access is sequential.
+//! A thread has a file, or shares one with others, and processes its part block by block. For consecutive blocks the
+//! calls are `read`, `lseek` and `write` at the descriptor's file offset, as in the original programs: kernels detect
+//! sequential access from that offset.
 
 mod block_io;
 mod opened;
@@ -42,14 +42,14 @@ impl StreamJob {
         let deadline_ns = if self.time_ns == 0 { u64::MAX } else { worker.start_ns().saturating_add(self.time_ns) };
         match self.action {
             StreamAction::Seek => seeks::seek(self, worker, &opened, &mut block, deadline_ns),
-            _ => self.go_through(worker, &opened, &mut block, deadline_ns),
+            _ => self.run_passes(worker, &opened, &mut block, deadline_ns),
         }
         if let Some(class) = self.fsync.filter(|_| !self.sync_each) {
             opened.sync(worker, class);
         }
     }
 
-    /// The file that a thread works on: the files lie in turn in the directories.
+    /// The file of a thread; files are assigned to directories round-robin.
     fn file_of(&self, worker: &Worker<'_>) -> FileId {
         let directories = worker.group.directories.max(1) as u64;
         let unit = worker.thread.ordinal / self.sharers;
@@ -72,8 +72,8 @@ impl StreamJob {
         Ok(Opened { id, file, writer })
     }
 
-    /// Once through the file, or as often as it should be.
-    fn go_through(&self, worker: &mut Worker<'_>, opened: &Opened, block: &mut BlockBuffer, deadline_ns: u64) {
+    /// Passes over the file.
+    fn run_passes(&self, worker: &mut Worker<'_>, opened: &Opened, block: &mut BlockBuffer, deadline_ns: u64) {
         let part = FilePart { size_bytes: self.size_bytes, block_bytes: self.block_bytes };
         let mut patience = Patience::default();
         let mut pass = 0;
@@ -87,7 +87,7 @@ impl StreamJob {
                 let start_ns = start_ns.unwrap_or_else(clock::now_ns);
                 let act = || {
                     if !in_place {
-                        block_io::place(opened, piece.offset)?;
+                        block_io::seek_to(opened, piece.offset)?;
                     }
                     match self.action {
                         StreamAction::Write => block_io::write(opened.writer(), block.fresh(piece), piece),
@@ -97,7 +97,7 @@ impl StreamJob {
                 };
                 let result = worker.time_from(start_ns, self.class, Some(opened.id), act);
                 in_place = result.is_ok();
-                if !patience.goes_on(worker, result) {
+                if !patience.may_continue(worker, result) {
                     return;
                 }
                 if let Some(class) = self.fsync.filter(|_| self.sync_each) {

@@ -1,6 +1,6 @@
-//! A source tree that nobody wrote, in several revisions: which files there are in each, and which of them differ.
+//! A synthetic source tree in several revisions: the files of each, and which of them differ.
 //!
-//! Nothing is kept in memory: what a file is in a revision follows from the seed and its number.
+//! Nothing is kept in memory: a file's version in a revision derives from the seed and its number.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::random::Random;
 /// The tree and its history.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct SourceTree {
-    /// Files that there are in any revision.
+    /// Files of all revisions together.
     pub(super) files: u64,
     pub(super) revisions: u64,
     /// ThreadShare of the files, of those that are in two revisions, that differ between them.
@@ -21,34 +21,34 @@ pub(super) struct SourceTree {
     pub(super) mean_bytes: u64,
 }
 
-/// What a file holds: two revisions with the same version of a file have the same file.
+/// The version of a file's contents.
 pub(super) type Version = u64;
 
 impl SourceTree {
     /// The version of a file in a revision; `None`: the revision does not have it.
     ///
-    /// Revisions are old and new by turns, far apart: the new ones have files that the old ones do not have yet.
+    /// Revisions alternate between old and new: the new ones have files that the old ones lack.
     pub(super) fn version(&self, seed: u64, file: u64, revision: u64) -> Option<Version> {
         let mut random = Random::new(seed ^ TREE, file);
         if share(&mut random) < self.added && revision.is_multiple_of(2) {
             return None;
         }
-        // Two revisions have the same file where neither has one of its own.
-        let own = 1.0 - (1.0 - self.changed).sqrt();
+        // Two revisions have the same file if neither has a unique version.
+        let unique = 1.0 - (1.0 - self.changed).sqrt();
         let mut of_revision = Random::new(random.bits(), revision);
-        Some(if share(&mut of_revision) < own { revision + 1 } else { 0 })
+        Some(if share(&mut of_revision) < unique { revision + 1 } else { 0 })
     }
 
     /// Size of a version of a file.
     pub(super) fn size_bytes(&self, seed: u64, file: u64, version: Version) -> u64 {
-        // Versions of a file are of like size, a tenth more or less.
+        // Sizes of a file's versions differ by up to a tenth.
         let size = size_of(seed, file, self.mean_bytes);
         let part = Random::new(seed ^ TREE ^ version, file).below(size / 5 + 1);
         size - size / 10 + part
     }
 }
 
-/// Keeps the choices of a tree from being those of others with the same seed.
+/// Separates the choices of a tree from others with the same seed.
 const TREE: u64 = 0x7472_6565;
 
 fn share(random: &mut Random) -> f64 {
@@ -62,7 +62,7 @@ mod tests {
     const TREE: SourceTree = SourceTree { files: 20_000, revisions: 5, changed: 0.7, added: 0.4, mean_bytes: 10_000 };
 
     #[test]
-    fn revisions_differ_in_as_many_files_as_is_said() {
+    fn revisions_differ_in_the_given_share_of_files() {
         let count = |holds: &dyn Fn(u64) -> bool| (0..TREE.files).filter(|file| holds(*file)).count() as f64 / 20_000.0;
         let version = |file, revision| TREE.version(1, file, revision);
         let near = |a: f64, b: f64| assert!((a - b).abs() < 0.02, "{a} {b}");
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_have_sizes_of_their_own() {
+    fn versions_differ_in_size() {
         let sizes: Vec<u64> = (0..5).map(|version| TREE.size_bytes(1, 11, version)).collect();
         assert!(sizes.windows(2).any(|pair| pair[0] != pair[1]), "{sizes:?}");
         assert!(sizes.iter().all(|size| size * 10 <= sizes[0] * 13 && sizes[0] * 10 <= size * 13), "{sizes:?}");

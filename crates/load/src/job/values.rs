@@ -1,20 +1,20 @@
-//! The keys of a job, resolved to numbers and words.
+//! The values of a job's keys, as numbers and words.
 
 use crate::data::FileSet;
 use crate::error::LoadError;
 use crate::recipe::{ActorRecipe, Formula, JobRecipe, KeyValue, WordValue};
 
-/// What resolves formulas, words and classes: the plan that is being made.
+/// Resolves formulas, words and classes; the plan implements it.
 pub(crate) trait JobResolver {
     /// Value of a formula of the recipe; `what` names it in messages.
     fn value(&self, formula: &Formula, what: &str) -> Result<f64, LoadError>;
-    /// The word that a variable has.
+    /// The word of a variable.
     fn word(&self, variable: &str) -> Result<String, LoadError>;
     /// An error at a formula, or at the flag that set it.
     fn refuse(&self, formula: &Formula, message: String) -> LoadError;
-    /// An error at a place of the recipe.
+    /// An error at a location in the recipe.
     fn refuse_at(&self, span: std::ops::Range<usize>, message: String) -> LoadError;
-    /// Index of an operation class, which is made where it is new.
+    /// Index of an operation class, which is added if it is new.
     fn class(&mut self, name: &str, span: std::ops::Range<usize>) -> Result<usize, LoadError>;
     /// The file sets.
     fn sets(&self) -> &[FileSet];
@@ -22,7 +22,7 @@ pub(crate) trait JobResolver {
     fn may_drop_caches(&self) -> bool;
 }
 
-/// A job's keys while it is resolved.
+/// The values of a job's keys.
 pub(crate) struct JobValues<'a, 'r> {
     recipe: &'r JobRecipe,
     source: &'a mut dyn JobResolver,
@@ -32,7 +32,7 @@ pub(crate) struct JobValues<'a, 'r> {
 }
 
 impl<'a, 'r> JobValues<'a, 'r> {
-    /// The keys of the job of an actor, which comes to so many threads and directories.
+    /// The values of an actor's job, with the actor's number of threads and directories.
     pub(crate) fn new(
         recipe: &'r JobRecipe,
         actor: &'r ActorRecipe,
@@ -42,13 +42,13 @@ impl<'a, 'r> JobValues<'a, 'r> {
         JobValues { recipe, source, actor, threads, directories }
     }
 
-    /// How many threads do the job in each directory; an error where they do not spread evenly.
+    /// Threads per directory; an error if they do not divide evenly.
     pub(crate) fn threads_per_directory(&self) -> Result<u64, LoadError> {
         let (threads, directories) = (self.threads, self.directories.max(1) as u64);
         if threads.is_multiple_of(directories) {
             return Ok(threads / directories);
         }
-        let why = format!("{threads} threads do not spread evenly over {directories} directories: take a multiple");
+        let why = format!("{threads} threads do not divide evenly among {directories} directories: use a multiple");
         Err(self.source.refuse(&self.actor.count, why))
     }
 
@@ -68,7 +68,7 @@ impl<'a, 'r> JobValues<'a, 'r> {
         }
     }
 
-    /// The number that a key comes to, in base units; `None` where it is not given.
+    /// The number of a key, in base units; `None`: not given.
     pub(crate) fn number(&self, key: &str) -> Result<Option<f64>, LoadError> {
         let Some(formula) = self.formula(key) else { return Ok(None) };
         self.source.value(formula, &format!("'{key}' of actor '{}'", self.actor.name)).map(Some)
@@ -79,21 +79,21 @@ impl<'a, 'r> JobValues<'a, 'r> {
         self.number(key).map(|number| number.map(|number| number as u64))
     }
 
-    /// A whole number of at least `least`, which is `usual` where it is not given.
+    /// A whole number of at least `least`; the default is `usual`.
     pub(crate) fn whole_or(&self, key: &str, usual: u64, least: u64) -> Result<u64, LoadError> {
         let value = self.whole(key)?.unwrap_or(usual);
         match value >= least {
             true => Ok(value),
-            false => Err(self.refuse(key, format!("'{key}' comes to {value}; it must be at least {least}"))),
+            false => Err(self.refuse(key, format!("'{key}' is {value}; it must be at least {least}"))),
         }
     }
 
-    /// Whether a flag is set; a flag that is not given is not.
+    /// Whether a flag is set; the default is no.
     pub(crate) fn flag(&self, key: &str) -> Result<bool, LoadError> {
         self.number(key).map(|number| number.is_some_and(|number| number != 0.0))
     }
 
-    /// A word; the key's own list has it. `None` where it is not given.
+    /// A word of the key's list; `None`: not given.
     pub(crate) fn word(&self, key: &str) -> Result<Option<String>, LoadError> {
         match self.given(key) {
             Some(KeyValue::Word(WordValue::Literal(word))) => Ok(Some((*word).to_owned())),

@@ -1,4 +1,4 @@
-//! `verify`: all files of a set are read from their begin to their end, and each block is judged by what the ledger says.
+//! `verify`: reads all files of a set from beginning to end, and checks each block against the ledger.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use crate::stamp;
 use crate::work::Worker;
 use crate::write_ledger::{FileLedger, LedgerShape};
 
-/// Read at once, where blocks are smaller.
+/// Bytes per read of smaller blocks.
 const CHUNK_BYTES: u64 = 1 << 20;
 const LOOK_NS: u64 = 2_000_000;
 
@@ -34,14 +34,14 @@ impl VerifyJob {
         2 * CHUNK_BYTES
     }
 
-    /// Of all files that the ledger knows, this thread's share. Nothing was promised before the files were whole.
+    /// Verifies this thread's share of the files. Without a complete fill there is nothing to verify.
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
         let Some(ledger) = worker.load.ledger.as_ref().filter(|ledger| ledger.is_filled()) else { return };
         let shape = ledger.shape();
         let mut number = worker.thread.ordinal;
         while number < shape.files {
             let account = ledger.account(number);
-            // A write that is stuck in the kernel may still come.
+            // A write that is stuck in the kernel may still complete.
             while !worker.load.after_crash && account.is_in_use() {
                 if !worker.sleep_until(clock::now_ns() + LOOK_NS) {
                     return;
@@ -71,15 +71,15 @@ impl VerifyJob {
             let start_ns = clock::now_ns();
             let read = worker.time_from(start_ns, self.class, Some(id), || read_all(&file, piece, offset));
             worker.done(blocks);
-            // A piece with a part that cannot be read: the blocks one by one.
+            // After a failed read, read each block separately.
             let unread = read.err();
             for (number, data) in (block..).zip(piece.chunks_exact_mut(shape.block_bytes as usize)) {
                 let at = number * shape.block_bytes;
-                let judged = match unread {
-                    Some(_) => read_all(&file, data, at).and_then(|_| self.judge(worker, account, number, at, data)),
-                    None => self.judge(worker, account, number, at, data),
+                let checked = match unread {
+                    Some(_) => read_all(&file, data, at).and_then(|_| self.check(worker, account, number, at, data)),
+                    None => self.check(worker, account, number, at, data),
                 };
-                if let Err(failure) = judged {
+                if let Err(failure) = checked {
                     let _ = worker.finish(self.class, start_ns, clock::now_ns(), Some(id), Err(failure));
                 }
             }
@@ -87,7 +87,7 @@ impl VerifyJob {
         }
     }
 
-    fn judge(
+    fn check(
         &self,
         worker: &Worker<'_>,
         account: &FileLedger<'_>,
@@ -106,7 +106,7 @@ impl VerifyJob {
     }
 }
 
-/// Opens a file and drops what the page cache holds of it and the disk has, so that the disk is asked.
+/// Opens a file and drops its clean pages, so that reads come from the disk.
 fn open_cold(path: std::path::PathBuf) -> io::Result<File> {
     let file = File::open(path)?;
     let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);

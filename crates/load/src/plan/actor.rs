@@ -1,4 +1,4 @@
-//! What the threads of the load do, in numbers.
+//! The actors of a plan.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,32 +6,32 @@ use crate::job::Job;
 use crate::recipe::{Access, Pacing, WriteSync};
 use crate::work::ThreadGroup;
 
-/// Some threads that all do the same.
+/// Threads that all do the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Actor {
-    /// Recipe's name for it; its threads carry it.
+    /// Its name in the recipe, which its threads carry.
     pub name: String,
     /// How many threads.
     pub threads: u64,
-    /// It uses the first so many directories.
+    /// Number of directories that it uses: the first ones.
     pub directories: usize,
     /// Memory that each thread holds.
     pub holds_bytes: u64,
-    /// Rounds per second of all its threads together; `None`: each round follows the one before.
+    /// Rounds per second, total of all its threads; `None`: closed loop.
     pub rate_per_s: Option<f64>,
-    /// How paced rounds are spread.
+    /// The arrival distribution of paced rounds.
     pub pacing: Pacing,
     /// Class of its rounds, if they are timed.
     pub round_class: Option<usize>,
-    /// Whether it acts in each of the plan's phases.
+    /// For each phase of the plan, whether it is active.
     pub in_phase: Vec<bool>,
-    /// What a round is.
+    /// The steps of a round.
     pub steps: Vec<RoundStep>,
-    /// What it does instead of rounds.
+    /// Its job, instead of rounds.
     pub job: Option<Job>,
     /// Whether each of its threads is a process.
     pub processes: bool,
-    /// Whether a phase does not wait for the end of its job.
+    /// Whether phases do not wait for its job.
     pub background: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Actor {
 pub struct RoundStep {
     /// Class of its operations; `None`: they are not timed.
     pub class: Option<usize>,
-    /// What to do.
+    /// Its work.
     pub work: StepWork,
 }
 
@@ -76,10 +76,10 @@ pub enum StepWork {
     },
 }
 
-/// A read, a write, or the making of a file.
+/// A read, a write, or the creation of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileTransfer {
-    /// Which of them.
+    /// Its direction.
     pub direction: TransferDirection,
     /// Index of the file set.
     pub set: usize,
@@ -87,11 +87,11 @@ pub struct FileTransfer {
     pub bytes: u64,
     /// Bytes per system call.
     pub block_bytes: u64,
-    /// Where in the files.
+    /// The access pattern.
     pub access: Access,
-    /// What makes a write durable.
+    /// The sync call after each write.
     pub sync: WriteSync,
-    /// Threads that are started for each operation and joined at its end; `None`: the actor's own thread does it.
+    /// Threads that each operation starts and joins; `None`: the actor's thread does it.
     pub fork: Option<u64>,
 }
 
@@ -103,7 +103,7 @@ pub enum TransferDirection {
     Read,
     /// Overwrite.
     Write,
-    /// Write anew and rename over.
+    /// Write a new file and rename it over the old one.
     Create,
 }
 

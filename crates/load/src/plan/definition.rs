@@ -1,4 +1,4 @@
-//! A plan, and what follows from it.
+//! A plan, and what derives from it.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::job::Job;
 use crate::recipe::PhaseKind;
 use crate::schedule::{PlanPhase, Repeat};
 
-/// Everything that the load process needs to know, and everything that a person may want to know before.
+/// The input of the load process, and what `--plan` shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Recipe's name.
@@ -22,40 +22,40 @@ pub struct Plan {
     pub variables: Vec<(String, f64)>,
     /// Seed of all random choices.
     pub seed: u64,
-    /// Operations slower than this are kept one by one; running ones older than this are stuck.
+    /// Operations slower than this are recorded individually; running operations older than this are stuck.
     pub slower_than_ns: u64,
     /// Time between interval records.
     pub report_interval_ns: u64,
-    /// CPUs of the load; decides how counters are spread.
+    /// CPUs of the load; limits the number of counter shards.
     pub cpus: u64,
-    /// Where the load notes what it wrote and what of it was acknowledged, where it stamps its data.
+    /// Path of the write ledger, if data is stamped.
     pub ledger: Option<PathBuf>,
-    /// Whether nothing is written, only what an earlier run wrote is read back.
+    /// Whether the load writes nothing and only reads back what an earlier run wrote.
     pub after_crash: bool,
     /// Value of each variable whose values are words.
     pub words: Vec<(String, String)>,
     /// Directories given by the user.
     pub directories: Vec<PathBuf>,
-    /// Our subdirectory in each of them.
+    /// The data directory in each of them.
     pub data_directories: Vec<PathBuf>,
     /// Phases, in order.
     pub phases: Vec<PlanPhase>,
-    /// Which of them are run again.
+    /// The repeated phases.
     pub repeat: Option<Repeat>,
     /// Sets of files in each data directory.
     pub file_sets: Vec<FileSet>,
-    /// Who does what.
+    /// The actors.
     pub actors: Vec<Actor>,
     /// FileNames of the operation classes; operations carry the index.
     pub classes: Vec<String>,
-    /// What it all comes to.
+    /// Its totals.
     pub totals: PlanTotals,
-    /// What of it does not fit; a plan with refusals is not run.
+    /// What does not fit; a plan with refusals is not run.
     pub refusals: Vec<Refusal>,
 }
 
 impl Plan {
-    /// Whether the phase's operations count in the run's figures.
+    /// Whether the phase is measured.
     pub fn is_measured(&self, phase: usize) -> bool {
         self.phases.get(phase).is_some_and(|phase| phase.kind == PhaseKind::Run)
     }
@@ -72,13 +72,13 @@ impl Plan {
         runs.filter_map(|phase| phase.duration_ns).sum()
     }
 
-    /// The classes whose operations are made of those of other classes: to add them up would count time twice.
+    /// The classes whose operations consist of those of other classes; a total over all classes would count them twice.
     pub fn wholes(&self) -> Vec<String> {
         let jobs = self.actors.iter().filter_map(|actor| actor.job.as_ref());
         jobs.filter_map(Job::whole).filter_map(|class| self.classes.get(class).cloned()).collect()
     }
 
-    /// What a person should know before this is done.
+    /// Warnings to show before the run.
     pub fn remarks(&self) -> Vec<&'static str> {
         let mut remarks: Vec<&str> = Vec::new();
         for remark in self.actors.iter().filter_map(|actor| actor.job.as_ref()?.remark()) {
@@ -89,12 +89,12 @@ impl Plan {
         remarks
     }
 
-    /// How many threads a phase waits for before it begins: all that have a job in it.
+    /// Number of threads that a phase waits for before it begins: all with a job in it.
     pub fn crew(&self, phase: usize) -> u64 {
         self.crew_members(phase).map(|actor| actor.threads).sum()
     }
 
-    /// How many threads must have ended their job before the phase ends by itself.
+    /// Number of threads that must end their job to complete the phase.
     pub(crate) fn crew_to_end(&self, phase: usize) -> u64 {
         self.crew_members(phase).filter(|actor| !actor.background).map(|actor| actor.threads).sum()
     }
@@ -104,7 +104,7 @@ impl Plan {
         self.actors.iter().filter(|actor| actor.job.is_some()).filter(in_phase)
     }
 
-    /// The phase that follows at turn `turn + 1`, when `phase` ends at `turn`. `is_full`: a file system was found full.
+    /// The phase after `phase` with sequence number `sequence`. `is_full`: a file system was found full.
     pub fn following(&self, phase: usize, sequence: u32, is_full: bool) -> Option<usize> {
         match self.repeat {
             Some(repeat) if phase + 1 == self.phases.len() => {
@@ -115,7 +115,7 @@ impl Plan {
         }
     }
 
-    /// How often the phase of that turn was run before.
+    /// How often the phase with that sequence number was run before.
     pub(crate) fn repetition_of(&self, sequence: u32) -> u64 {
         self.repeat.map_or(0, |repeat| repeat.repetition_of(sequence, self.phases.len()))
     }
@@ -125,7 +125,7 @@ impl Plan {
         self.actors.iter().map(|actor| actor.threads).fold(0, u64::saturating_add)
     }
 
-    /// What decides the size of its board.
+    /// Dimensions of its board.
     pub fn board_shape(&self) -> BoardShape {
         let jobs = self.actors.iter().filter_map(|actor| actor.job.as_ref());
         BoardShape {
@@ -136,7 +136,7 @@ impl Plan {
         }
     }
 
-    /// What the numbers on its board stand for.
+    /// The names behind the numbers on its board.
     pub(crate) fn board_names(&self) -> BoardNames {
         BoardNames {
             classes: self.classes.clone(),

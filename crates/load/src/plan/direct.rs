@@ -1,4 +1,4 @@
-//! Whether a plan's direct I/O is possible where it is to be done: asked before anything is made.
+//! Checks the direct I/O of a plan before anything is created.
 
 use super::actor::Actor;
 use super::definition::Plan;
@@ -7,8 +7,8 @@ use crate::engine;
 use crate::job::Job;
 
 impl Plan {
-    /// Adds a refusal for each directory whose files cannot be read and written past the page cache in the plan's sizes.
-    /// Asks nothing of a directory where nothing goes past it, or that cannot be used anyway.
+    /// Adds a refusal for each directory that does not support direct I/O in the plan's sizes. Skips directories without
+    /// direct I/O, and plans that are refused already.
     pub fn refuse_impossible_direct_io(&mut self) {
         if self.refusals.is_empty() && !self.after_crash {
             self.refusals = self.directories.iter().enumerate().filter_map(|(at, _)| self.misfit(at)).collect();
@@ -27,14 +27,14 @@ impl Plan {
         let place = path.display();
         if align == 0 {
             return Some(Refusal {
-                what: format!("{place}: its file system does no direct I/O"),
-                remedy: "leave it out, or choose another directory".to_owned(),
+                what: format!("{place}: its file system does not support direct I/O"),
+                remedy: "omit it, or choose another directory".to_owned(),
             });
         }
         let misfit = sizes.into_iter().find(|bytes| !bytes.is_multiple_of(align))?;
         Some(Refusal {
-            what: format!("{place}: direct I/O there is done in multiples of {align} bytes, and {misfit} is none"),
-            remedy: format!("move a multiple of {align} bytes at once, or leave direct I/O out"),
+            what: format!("{place}: direct I/O requires multiples of {align} bytes, and {misfit} is not one"),
+            remedy: format!("use a multiple of {align} bytes per call, or omit direct I/O"),
         })
     }
 }

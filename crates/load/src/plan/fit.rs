@@ -1,4 +1,4 @@
-//! Adding up a plan, and whether the machine can do it.
+//! The totals of a plan, and whether the machine can run it.
 
 use model::quantity::Bytes;
 
@@ -9,9 +9,9 @@ use crate::data::{DataDirectoryStatus, FileId, FileSet};
 use crate::facts::{DirectoryFacts, MachineFacts};
 use crate::job::Job;
 
-/// The load process itself: its code, board, and the buffers of the fill.
+/// Memory of the load process: code, board, and the buffers of the fill.
 const BASE_BYTES: u64 = 8 << 20;
-/// What a thread costs beside its buffers: kernel stack, touched user stack, page tables.
+/// Memory of a thread without its buffers: kernel stack, touched user stack, page tables.
 const THREAD_BYTES: u64 = 48 << 10;
 
 pub(super) fn add_up(plan: &mut Plan, facts: &MachineFacts, force: bool) {
@@ -38,7 +38,7 @@ fn set_bytes(sets: &[FileSet]) -> u64 {
     sets.iter().map(|set| set.files.saturating_mul(set.size_bytes)).fold(0, u64::saturating_add)
 }
 
-/// Most threads that one actor thread starts at once.
+/// Maximum threads that one actor thread starts.
 fn forks(actor: &Actor) -> u64 {
     let fork = |work: &StepWork| if let StepWork::Transfer(transfer) = work { transfer.fork } else { None };
     actor.steps.iter().filter_map(|step| fork(&step.work)).max().unwrap_or(0)
@@ -104,12 +104,12 @@ fn file_systems(facts: &MachineFacts, data_bytes: u64) -> Vec<FileSystemSpace> {
 fn space_refusal(space: &FileSystemSpace) -> Option<Refusal> {
     (space.needed_bytes > space.free_bytes).then(|| Refusal {
         what: format!(
-            "the files need {} on the file system of {}, where {} is free",
+            "the files need {} on the file system of {}, which has {} free",
             Bytes(space.needed_bytes),
             space.directories.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
             Bytes(space.free_bytes)
         ),
-        remedy: "make the set smaller, free some space, or go on with --force".to_owned(),
+        remedy: "make the set smaller, free some space, or use --force".to_owned(),
     })
 }
 
@@ -117,7 +117,7 @@ fn directory_refusals(plan: &Plan, facts: &MachineFacts) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     if facts.directories.is_empty() && !plan.file_sets.is_empty() {
         refusals.push(Refusal {
-            what: format!("'{}' works on files and no directory was given", plan.recipe),
+            what: format!("'{}' needs a directory and none was given", plan.recipe),
             remedy: "name one directory for each file system under test".to_owned(),
         });
     }
@@ -127,19 +127,19 @@ fn directory_refusals(plan: &Plan, facts: &MachineFacts) -> Vec<Refusal> {
     for (directory, data) in facts.directories.iter().zip(&plan.data_directories) {
         match &directory.standing {
             DataDirectoryStatus::Foreign(why) => refusals.push(Refusal {
-                what: format!("{} {why}, so it is left alone", data.display()),
+                what: format!("{} {why}; it is not touched", data.display()),
                 remedy: "move it away or choose another directory; no option overrides this".to_owned(),
             }),
             DataDirectoryStatus::InUse => refusals.push(Refusal {
-                what: format!("{} is used by another run now", data.display()),
-                remedy: "wait for its end, or choose another directory; no option overrides this".to_owned(),
+                what: format!("{} is in use by another run", data.display()),
+                remedy: "wait until it ends, or choose another directory; no option overrides this".to_owned(),
             }),
             DataDirectoryStatus::Absent | DataDirectoryStatus::Ours(_) => {}
         }
         if let Some(why) = directory.unwritable.as_ref().filter(|_| !plan.file_sets.is_empty()) {
             refusals.push(Refusal {
-                what: format!("{} cannot be written to: {why}", directory.path.display()),
-                remedy: "choose another directory, or run as a user who may".to_owned(),
+                what: format!("{} is not writable: {why}", directory.path.display()),
+                remedy: "choose another directory, or run as a user with write permission".to_owned(),
             });
         }
         let twins = facts.directories.iter().filter(|other| other.path == directory.path).count();
@@ -154,15 +154,15 @@ fn directory_refusals(plan: &Plan, facts: &MachineFacts) -> Vec<Refusal> {
 }
 
 fn memory_refusal(plan: &Plan, facts: &MachineFacts) -> Option<Refusal> {
-    let (needed, there) = (plan.totals.memory_bytes, facts.memory_bytes);
-    (needed >= there).then(|| Refusal {
+    let (needed, available) = (plan.totals.memory_bytes, facts.memory_bytes);
+    (needed >= available).then(|| Refusal {
         what: format!(
             "the load needs {} of memory and {} {}",
             Bytes(needed),
-            if facts.boxed { "its box has" } else { "this machine has" },
-            Bytes(there)
+            if facts.in_memory_cgroup { "its memory cgroup has" } else { "this machine has" },
+            Bytes(available)
         ),
-        remedy: "use fewer threads or less memory in each, or a larger box".to_owned(),
+        remedy: "use fewer threads, less memory per thread, or a larger memory cgroup".to_owned(),
     })
 }
 

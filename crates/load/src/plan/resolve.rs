@@ -1,4 +1,4 @@
-//! From recipe, facts and settings to a plan.
+//! Resolves a recipe, facts and settings to a plan.
 
 use model::operation::ROUND;
 
@@ -18,16 +18,16 @@ use crate::recipe::{
 use crate::schedule::{PlanPhase, Repeat};
 use crate::value::ValueKind;
 
-/// Largest I/O of one system call: longer ones would delay a stop.
+/// Maximum size of a system call; larger ones would delay a stop.
 const MAX_BLOCK_BYTES: u64 = 16 << 20;
-/// System call size where the recipe names none.
+/// Default size of a system call.
 const USUAL_BLOCK_BYTES: u64 = 1 << 20;
-/// Most classes of a plan; each has histograms on the board.
+/// Maximum classes of a plan; each has histograms on the board.
 const MAX_CLASSES: usize = 16;
 const MAX_THREADS: u64 = 1 << 20;
 const USUAL_REPORT_INTERVAL_NS: u64 = 1_000_000_000;
 
-/// What the user asked for.
+/// The user's request.
 #[derive(Debug, Clone, Default)]
 pub struct PlanRequest {
     /// FileNames of variables and the text of their values.
@@ -36,11 +36,11 @@ pub struct PlanRequest {
     pub seed: u64,
     /// Threshold of slow and stuck operations.
     pub slower_than_ns: u64,
-    /// Time between interval records, where the recipe has no variable for it.
+    /// Report interval, unless the recipe has a variable for it.
     pub report_interval_ns: Option<u64>,
-    /// Go on without enough free space.
+    /// Ignore the free space check.
     pub force: bool,
-    /// Only read back what a run that was cut off had written: of its phases, those in which something is verified.
+    /// Only read back what an interrupted run had written: run the verifying phases only.
     pub after_crash: bool,
 }
 
@@ -51,12 +51,12 @@ struct Resolver<'a> {
     seed: u64,
     sets: Vec<FileSet>,
     classes: Vec<String>,
-    /// The phases that are run, by their number in the recipe.
+    /// The phases to run, by their index in the recipe.
     kept: Vec<usize>,
 }
 
 impl Plan {
-    /// Resolves a recipe. Errors are mistakes of the recipe or of a setting; what the machine cannot do is in
+    /// Resolves a recipe. Errors are mistakes of the recipe or of a setting; limits of the machine are in
     /// [`Plan::refusals`].
     pub fn resolve(recipe: &Recipe, facts: &MachineFacts, request: &PlanRequest) -> Result<Plan, LoadError> {
         let scope = Scope::new(recipe, facts, &request.settings)?;
@@ -130,18 +130,18 @@ impl<'a> Resolver<'a> {
         let has = |kind: PhaseKind| kept.iter().any(|number| self.recipe.phases[*number].kind == kind);
         let refuse = |why: &str| Err(self.refuse_at(0..0, why.to_owned()));
         if !has(PhaseKind::Run) {
-            return refuse("with these settings no phase is left to run");
+            return refuse("these settings skip every phase");
         }
         if !self.recipe.file_sets.is_empty() && !has(PhaseKind::Fill) {
-            // Whoever removes our data later leaves alone what has no marker.
+            // Data without a marker is never removed.
             return refuse(
-                "a recipe with files needs a [[phase]] of kind 'fill', also where jobs make them: it marks the directories",
+                "a recipe with files needs a [[phase]] of kind 'fill', even if jobs create them: it writes the marker",
             );
         }
         Ok(kept)
     }
 
-    /// The phases in which something is verified: all that there is to do after a crash.
+    /// The verifying phases, which are all phases of a run after a crash.
     fn verifying(&self) -> Result<Vec<usize>, LoadError> {
         let verifies = |actor: &ActorRecipe| actor.job.as_ref().is_some_and(|job| job.job == VERIFY);
         let verifiers = || self.recipe.actors.iter().filter(|actor| verifies(actor));
@@ -184,7 +184,7 @@ impl<'a> Resolver<'a> {
         let resolve = |(number, set): (usize, &FileSetRecipe)| {
             let files = self.scope.whole(&set.count, &format!("number of files in '{}'", set.name), 1)?;
             if files > FileId::MAX_FILES || number >= FileId::MAX_SETS {
-                return Err(self.scope.refuse(&set.count, "more files than can be told apart"));
+                return Err(self.scope.refuse(&set.count, "more files than supported"));
             }
             let least = u64::from(set.filled);
             let size_bytes = self.scope.whole(&set.size, &format!("size of the files in '{}'", set.name), least)?;
@@ -223,18 +223,18 @@ impl<'a> Resolver<'a> {
         if !(1..=FileNames::LONGEST).contains(&bytes) {
             return refuse(
                 &given.name_bytes,
-                format!("a file's name has 1 to {} bytes, not {bytes}", FileNames::LONGEST),
+                format!("a file name has 1 to {} bytes, not {bytes}", FileNames::LONGEST),
             );
         }
         if subdirectories > FileNames::MOST_SUBDIRECTORIES || files > FileNames::MOST_FS_MARK_FILES {
             let (most, files) = (FileNames::MOST_SUBDIRECTORIES, FileNames::MOST_FS_MARK_FILES);
-            let why = format!("at most {most} subdirectories and {files} files in a directory can be told apart");
+            let why = format!("at most {most} subdirectories and {files} files per directory are supported");
             return refuse(&given.subdirectories, why);
         }
-        if !names.tells_apart(files) {
+        if !names.are_unique(files) {
             let why = format!(
-                "names of {bytes} bytes with {random_bytes} random ones do not tell {files} files apart: make more of \
-                 them random, or leave 8 bytes for a number"
+                "names of {bytes} bytes with {random_bytes} random bytes are not unique for {files} files: use more \
+                 random bytes, or leave 8 bytes for a number"
             );
             return refuse(&given.random_bytes, why);
         }
@@ -258,9 +258,7 @@ impl<'a> Resolver<'a> {
         let scope = &self.scope;
         let threads = scope.whole(&actor.count, &named("count"), 0)?;
         if threads > MAX_THREADS {
-            return Err(
-                scope.refuse(&actor.count, format!("{} comes to {threads}, more than {MAX_THREADS}", named("count")))
-            );
+            return Err(scope.refuse(&actor.count, format!("{} is {threads}, more than {MAX_THREADS}", named("count"))));
         }
         let directories = match &actor.directories {
             Some(formula) => scope.whole(formula, &named("directories"), u64::from(threads > 0))? as usize,
@@ -301,7 +299,7 @@ impl<'a> Resolver<'a> {
         match (1e-6..=1e9).contains(&rate) {
             true => Ok(Some(rate)),
             false if rate == 0.0 => Ok(None),
-            false => Err(self.scope.refuse(formula, format!("{what} comes to {rate} rounds per second"))),
+            false => Err(self.scope.refuse(formula, format!("{what} is {rate} rounds per second"))),
         }
     }
 

@@ -11,11 +11,11 @@ use crate::recipe::{Formula, Recipe, Variable, unknown_name};
 use crate::source_text::SourceText;
 use crate::value::{Dimension, DimensionedValue, ValueKind};
 
-/// Larger counts are no longer exact in an `f64`.
+/// Larger counts are not exact in an `f64`.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 enum Resolution {
-    /// Being computed: meeting it again is a cycle.
+    /// In progress: meeting it again is a cycle.
     Open,
     Known(DimensionedValue),
 }
@@ -94,7 +94,7 @@ impl<'a> Scope<'a> {
         Ok(())
     }
 
-    /// The value of a formula that stands in the recipe file; `what` names it in messages.
+    /// The value of a formula of the recipe file; `what` names it in messages.
     pub(super) fn value(&self, formula: &Formula, what: &str) -> Result<f64, LoadError> {
         self.evaluate(&self.recipe.source, formula, what).map(|value| value.amount)
     }
@@ -104,12 +104,12 @@ impl<'a> Scope<'a> {
         let value = self.value(formula, what)? as u64;
         match value >= least {
             true => Ok(value),
-            false => Err(self.refuse(formula, format!("{what} comes to {value}; it must be at least {least}"))),
+            false => Err(self.refuse(formula, format!("{what} is {value}; it must be at least {least}"))),
         }
     }
 
-    /// An error at a formula of the recipe file. Where the formula is nothing but a variable that the user set, the
-    /// error is at the user's value.
+    /// An error at a formula of the recipe file. If the formula is just a variable that the user set, the error is at
+    /// the user's value.
     pub(super) fn refuse(&self, formula: &Formula, message: impl Into<String>) -> LoadError {
         match self.settings.get(formula.text.trim()) {
             Some((source, formula)) => source.diagnostic(formula.span.clone(), message).into(),
@@ -131,16 +131,16 @@ impl<'a> Scope<'a> {
             return wrong(format!("{what} must be a {}, not {}{remedy}", kind.name(), value.dimension.noun()));
         }
         if !amount.is_finite() || amount > MAX_WHOLE * 1024.0 {
-            return wrong(format!("{what} is impossibly large"));
+            return wrong(format!("{what} is too large"));
         }
         if amount < 0.0 {
-            return wrong(format!("{what} comes to less than zero"));
+            return wrong(format!("{what} is negative"));
         }
         if kind == ValueKind::Percent && amount > 1.0 {
-            return wrong(format!("{what} comes to {}, but a percentage ends at 100 %", kind.show(amount)));
+            return wrong(format!("{what} is {}, but a percentage is at most 100 %", kind.show(amount)));
         }
         let whole = matches!(kind, ValueKind::Count | ValueKind::Size | ValueKind::Duration);
-        // The addend keeps 0.1 * 30 from being rounded down to 2.
+        // The addend prevents rounding 0.1 * 30 down to 2.
         Ok(DimensionedValue { amount: if whole { (amount + 1e-6).floor() } else { amount }, ..value })
     }
 

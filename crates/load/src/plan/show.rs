@@ -1,4 +1,4 @@
-//! A plan as people read it before they agree.
+//! A plan as text.
 
 use std::fmt;
 

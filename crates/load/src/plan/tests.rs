@@ -21,7 +21,14 @@ fn directory(path: &str, file_system: u64, free_bytes: u64) -> DirectoryFacts {
 
 fn facts(cpus: u64, memory_bytes: u64, free_bytes: u64) -> MachineFacts {
     let directories = vec![directory("/a", 1, free_bytes)];
-    MachineFacts { cpus, memory_bytes, boxed: true, thread_limit: Some(100_000), may_drop_caches: true, directories }
+    MachineFacts {
+        cpus,
+        memory_bytes,
+        in_memory_cgroup: true,
+        thread_limit: Some(100_000),
+        may_drop_caches: true,
+        directories,
+    }
 }
 
 fn resolve(recipe: &Recipe, facts: &MachineFacts, settings: &[(&str, &str)]) -> Result<Plan, String> {
@@ -134,12 +141,12 @@ fn what_does_not_fit_is_refused_with_both_figures() {
 #[test]
 fn force_overrides_space_and_nothing_else() {
     let mut facts = facts(2, GIB, GIB);
-    facts.directories[0].standing = DataDirectoryStatus::Foreign("is somebody's".to_owned());
+    facts.directories[0].standing = DataDirectoryStatus::Foreign("is foreign".to_owned());
     let settings = vec![("files".to_owned(), "1000".to_owned())];
     let request = PlanRequest { settings, force: true, ..PlanRequest::default() };
     let plan = Plan::resolve(&find("simoop").unwrap(), &facts, &request).unwrap();
     assert_eq!(plan.refusals.len(), 1);
-    assert!(plan.refusals[0].what.contains("is somebody's"));
+    assert!(plan.refusals[0].what.contains("is foreign"));
 }
 
 #[test]
@@ -148,7 +155,7 @@ fn a_directory_that_cannot_be_written_to_is_refused_before_anything_is_made() {
     facts.directories[0].unwritable = Some("Permission denied".to_owned());
     let plan = simoop(&facts, &[]);
     assert_eq!(plan.refusals.len(), 1);
-    assert_eq!(plan.refusals[0].what, "/a cannot be written to: Permission denied");
+    assert_eq!(plan.refusals[0].what, "/a is not writable: Permission denied");
 }
 
 #[test]
@@ -213,7 +220,7 @@ fn a_plan_survives_its_json() {
     assert_eq!((read.direction, read.fork), (TransferDirection::Read, Some(8)));
 }
 
-/// Only the fill marks a directory as ours, and only what is marked is ever removed.
+/// Only the fill writes the marker, and only marked directories are ever removed.
 #[test]
 fn files_without_a_fill_are_refused_also_where_jobs_make_them() {
     let text =

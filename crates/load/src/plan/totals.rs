@@ -1,23 +1,23 @@
-//! What a plan comes to.
+//! The totals of a plan, and refusals.
 
 use serde::{Deserialize, Serialize};
 
-/// What a plan comes to.
+/// The totals of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PlanTotals {
     /// Threads of the actors.
     pub threads: u64,
-    /// Threads at most at once, with those of fork-join operations.
+    /// Maximum concurrent threads, including fork-join threads.
     pub peak_threads: u64,
     /// Bytes that the fill writes; files kept from an earlier run are not written again.
     pub bytes_to_write: u64,
     /// Bytes in all files.
     pub data_bytes: u64,
-    /// Memory in use at most at once.
+    /// Maximum memory in use.
     pub memory_bytes: u64,
-    /// Memory there is.
+    /// Available memory.
     pub memory_available_bytes: u64,
-    /// Free space before and after the fill, once for each file system.
+    /// Free space before and after the fill, per file system.
     pub file_systems: Vec<FileSystemSpace>,
 }
 
@@ -28,16 +28,16 @@ pub struct FileSystemSpace {
     pub directories: Vec<std::path::PathBuf>,
     /// Free now.
     pub free_bytes: u64,
-    /// What the plan takes.
+    /// Space that the plan needs.
     pub needed_bytes: u64,
-    /// Free after the fill; 0 where it does not fit.
+    /// Free after the fill; 0 if it does not fit.
     pub left_bytes: u64,
 }
 
 /// Why a plan cannot be run here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// What does not fit, in one sentence with both figures.
+    /// What does not fit, with both figures.
     pub what: String,
     /// What to do about it.
     pub remedy: String,

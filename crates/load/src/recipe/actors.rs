@@ -39,7 +39,7 @@ const ACTOR: [&str; 12] = [
     "background",
 ];
 
-/// The keys of a step, by its verb; `do` and, where the verb can be timed, `class` come on top.
+/// The keys of each kind of step.
 fn step_keys(verb: StepKind) -> &'static [&'static str] {
     match verb {
         StepKind::Read => &["do", "class", "from", "size", "block", "at", "fork"],
@@ -52,7 +52,7 @@ fn step_keys(verb: StepKind) -> &'static [&'static str] {
     }
 }
 
-/// What a step's operations are called when the recipe does not say; `None`: they are not timed.
+/// The default class of a step's operations; `None`: they are not timed.
 fn usual_class(verb: StepKind) -> Option<&'static str> {
     match verb {
         StepKind::Read => Some("read"),
@@ -91,7 +91,7 @@ fn actor(
     let refuse = |why: &str| Err(section.error(section.span.clone(), format!("{} {why}", section.what)));
     match (steps.is_empty(), &job) {
         (true, None) => return refuse("needs at least one [[actor.step]], or an [actor.job]"),
-        (false, Some(_)) => return refuse("has steps and a job; make two actors of it"),
+        (false, Some(_)) => return refuse("has steps and a job; split it into two actors"),
         (false, None) if processes || background => {
             return refuse("has steps; 'processes' and 'background' need a job");
         }

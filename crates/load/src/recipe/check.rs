@@ -1,4 +1,4 @@
-//! What a recipe must fulfil as a whole.
+//! Checks of a recipe as a whole.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::facts;
 use crate::source_text::SourceText;
 use crate::suggestion::nearest;
 
-/// Steps that could never do anything.
+/// Refuses steps that could never do anything.
 pub(super) fn steps(recipe: &Recipe) -> Result<(), LoadError> {
     let fills = recipe.phases.iter().any(|phase| phase.kind == PhaseKind::Fill);
     for actor in &recipe.actors {
@@ -20,7 +20,7 @@ pub(super) fn steps(recipe: &Recipe) -> Result<(), LoadError> {
             let why = match step.verb {
                 StepKind::Touch if actor.holds.is_none() => "there is nothing to touch: the actor has no 'holds'",
                 StepKind::Fsync if !actor.steps.iter().any(moves) => "there is nothing to fsync: no step uses a file",
-                _ if moves(step) && !fills => "the files are never made: there is no [[phase]] of kind 'fill'",
+                _ if moves(step) && !fills => "the files are never created: there is no [[phase]] of kind 'fill'",
                 _ => continue,
             };
             return Err(recipe.source.diagnostic(step.span.clone(), why).into());
@@ -29,13 +29,13 @@ pub(super) fn steps(recipe: &Recipe) -> Result<(), LoadError> {
     if let Some(actor) =
         recipe.actors.iter().find(|actor| actor.job.as_ref().is_some_and(JobRecipe::uses_files) && !fills)
     {
-        let why = "the directories are never made ready: there is no [[phase]] of kind 'fill'";
+        let why = "the directories are never prepared: there is no [[phase]] of kind 'fill'";
         return Err(recipe.source.diagnostic(actor.span.clone(), why).into());
     }
     phases(recipe)
 }
 
-/// A phase without a duration ends when its jobs have ended; somebody must have one.
+/// A phase without a duration ends with its jobs, so an actor must have one in it.
 fn phases(recipe: &Recipe) -> Result<(), LoadError> {
     for (number, phase) in recipe.phases.iter().enumerate() {
         let acts = |actor: &ActorRecipe| actor.phases.as_ref().is_none_or(|phases| phases.contains(&number));
@@ -59,7 +59,7 @@ pub(super) fn names(recipe: &Recipe) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// The error for a name that is neither a variable nor a fact.
+/// The error for an unknown name in a formula.
 pub(crate) fn unknown_name(
     recipe: &Recipe,
     source: &SourceText,
@@ -72,7 +72,7 @@ pub(crate) fn unknown_name(
         Some(near) => format!("did you mean '{near}'?"),
         None => format!("facts of the machine are {}", facts::NAMES.join(", ")),
     };
-    let message = format!("'{name}' is neither a variable nor a fact of the machine; {remedy}");
+    let message = format!("'{name}' is not a variable or a fact of the machine; {remedy}");
     formula.mistake(source, Mistake { span, message }).into()
 }
 

@@ -35,7 +35,7 @@ fn names(section: &Section<'_>, filled: bool) -> Result<NamesRecipe, LoadError> 
     let scheme = section.word("names", &SCHEMES)?.unwrap_or(Scheme::Numbers);
     let refuse = |why: &str| Err(section.error(section.span.clone(), format!("{}: {why}", section.what)));
     if filled && scheme != Scheme::Numbers {
-        return refuse("files that the fill makes are called by numbers; 'names' needs 'fill = false'");
+        return refuse("the fill names its files by number; 'names' needs 'fill = false'");
     }
     let names = NamesRecipe {
         scheme,
@@ -52,7 +52,7 @@ fn names(section: &Section<'_>, filled: bool) -> Result<NamesRecipe, LoadError> 
     }
 }
 
-/// The number of the file set that a key names.
+/// Index of the file set that a key names.
 pub(super) fn set_number(
     section: &Section<'_>,
     key: &str,

@@ -12,22 +12,22 @@ use crate::error::LoadError;
 use crate::source_text::SourceText;
 use crate::suggestion::nearest;
 
-/// A recipe, read and checked in everything that does not depend on the machine.
+/// A recipe, parsed and checked except for what depends on the machine.
 #[derive(Debug, Clone)]
 pub struct Recipe {
-    /// Its name; data directories are called after it.
+    /// Its name, which data directories carry.
     pub name: String,
     /// What it does, in one line.
     pub about: String,
     /// What it reproduces and where that comes from.
     pub origin: String,
-    /// What can be set, in the file's order.
+    /// Its variables, in the file's order.
     pub variables: Vec<Variable>,
     /// The variable that holds the report interval, if there is one.
     pub report_interval: Option<String>,
-    /// How the directories may be given by a flag, as some tools have it.
+    /// A flag that names directories, as some originals have.
     pub directories: Option<PathFlag>,
-    /// The flag that names a file to which the figures are appended in the original's form.
+    /// A flag that names a file to which the figures are appended in the original's format.
     pub log: Option<PathFlag>,
     pub(crate) phases: Vec<PhaseRecipe>,
     pub(crate) repeat: Option<RepeatRecipe>,
@@ -36,7 +36,7 @@ pub struct Recipe {
     pub(crate) source: Arc<SourceText>,
 }
 
-/// A flag that names a path, as some originals have it.
+/// A flag that names a path, as some originals have.
 #[derive(Debug, Clone)]
 pub struct PathFlag {
     /// The flag without its dashes.
@@ -49,25 +49,25 @@ pub struct PathFlag {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseKind {
-    /// Make the files; ends when they are complete.
+    /// Creates the files; ends when they are complete.
     Fill,
-    /// The actors run, the figures do not count.
+    /// The actors run, excluded from the figures.
     Warmup,
-    /// The actors run, the figures count.
+    /// The actors run, measured.
     Run,
 }
 
-/// Which part of the files an operation takes.
+/// Which part of the files an operation uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
     /// Any directory, any file, any offset that is a multiple of the block size.
     Random,
-    /// One piece after another through all files, each thread from its own start.
+    /// Consecutive pieces of all files, each thread from its own start.
     Sequential,
 }
 
-/// What follows a write before the operation counts as done.
+/// The sync call that completes a write operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteSync {
@@ -79,17 +79,17 @@ pub enum WriteSync {
     Fsync,
 }
 
-/// How the rounds of a paced actor are spread in time.
+/// The arrival distribution of a paced actor's rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pacing {
-    /// At equal distances.
+    /// At equal intervals.
     Fixed,
-    /// At random, as independent arrivals are.
+    /// As independent arrivals.
     Poisson,
 }
 
-/// The verb of a step.
+/// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepKind {
@@ -119,16 +119,16 @@ pub(crate) struct PhaseRecipe {
     pub(crate) span: std::ops::Range<usize>,
     pub(crate) kind: PhaseKind,
     pub(crate) duration: Option<Formula>,
-    /// Whether it is run at all.
+    /// The phase is skipped where this is 0.
     pub(crate) when: Option<Formula>,
 }
 
-/// Phases that are run again: from one of them to the last.
+/// Repeated phases: from one of them to the last.
 #[derive(Debug, Clone)]
 pub(crate) struct RepeatRecipe {
     pub(crate) from: usize,
     pub(crate) count: Formula,
-    /// Whether to go on, whatever the count says, until a file system is full.
+    /// Whether to repeat until a file system is full, regardless of the count.
     pub(crate) until_full: Option<Formula>,
 }
 
@@ -137,14 +137,14 @@ pub(crate) struct FileSetRecipe {
     pub(crate) name: String,
     pub(crate) count: Formula,
     pub(crate) size: Formula,
-    /// Whether the fill makes the files; otherwise an actor does.
+    /// Whether the fill creates the files; otherwise an actor does.
     pub(crate) filled: bool,
     /// Whether the fill stamps the data.
     pub(crate) stamped: Option<Formula>,
     pub(crate) names: NamesRecipe,
 }
 
-/// What the files of a set are called.
+/// The file names of a set.
 #[derive(Debug, Clone)]
 pub(crate) struct NamesRecipe {
     pub(crate) scheme: Scheme,
@@ -153,7 +153,7 @@ pub(crate) struct NamesRecipe {
     pub(crate) subdirectories: Option<Formula>,
 }
 
-/// After whose files those of a set are called.
+/// The original whose file names a set uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scheme {
     Tree,
@@ -175,7 +175,7 @@ pub(crate) struct ActorRecipe {
     pub(crate) work: bool,
     pub(crate) phases: Option<Vec<usize>>,
     pub(crate) steps: Vec<StepRecipe>,
-    /// What it does instead of steps.
+    /// Its job, instead of steps.
     pub(crate) job: Option<JobRecipe>,
     /// Whether each thread is a process.
     pub(crate) processes: bool,
@@ -212,8 +212,8 @@ impl Recipe {
         })
     }
 
-    /// The variables whose values depend on one of `roots`, which are variables or facts of the machine, with these
-    /// settings; the roots themselves are none of them.
+    /// The variables whose values depend on one of `roots` (variables or facts of the machine) with these
+    /// settings, without the roots.
     pub fn followers(&self, roots: &[&str], settings: &BTreeMap<String, String>) -> Vec<String> {
         let formula = |variable: &Variable| match settings.get(&variable.name) {
             Some(text) => variable.setting(&SourceText::new("a setting", text)).ok(),

@@ -1,14 +1,14 @@
-//! A job in a recipe: its keys, and what each of them was given.
+//! A job in a recipe: its keys and their values.
 
 use std::ops::Range;
 
 use super::section::Formula;
 use crate::value::ValueKind;
 
-/// The job that a run after a crash consists of.
+/// The job of a run with --verify-after-crash.
 pub(crate) const VERIFY: &str = "verify";
 
-/// What a key's value is.
+/// The kind of a key's value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum JobKeyKind {
     /// A formula.
@@ -40,7 +40,7 @@ impl JobKey {
     }
 }
 
-/// A word, or whose value it is.
+/// A word, or the variable that holds it.
 #[derive(Debug, Clone)]
 pub(crate) enum WordValue {
     Literal(&'static str),
@@ -55,7 +55,7 @@ pub(crate) enum KeyValue {
     Set(usize),
 }
 
-/// A job as a recipe's author wrote it.
+/// A job as written in a recipe.
 #[derive(Debug, Clone)]
 pub(crate) struct JobRecipe {
     pub(crate) job: &'static str,

@@ -15,7 +15,7 @@ pub(super) const JOBS: [(&str, &[JobKey]); 8] = [
     (VERIFY, VERIFY_KEYS),
 ];
 
-/// The key of the jobs that read cold.
+/// The key of jobs that read cold.
 const DROP: JobKey = JobKey::maybe("drop", JobKeyKind::Word(&["caches", "fadvise", "none"]));
 
 const CHECKOUT: &[JobKey] = &[

@@ -65,7 +65,7 @@ pub(super) fn word(
     };
     match variable.words.iter().find(|word| !words.contains(&word.as_str())) {
         _ if variable.kind != ValueKind::Word => refuse(format!("variable '{name}' is not a word")),
-        Some(word) => refuse(format!("'{key}' knows {}, but '{name}' may be '{word}'", words.join(", "))),
+        Some(word) => refuse(format!("'{key}' accepts {}, but '{name}' may be '{word}'", words.join(", "))),
         None => Ok(Some(WordValue::Variable(name.to_owned()))),
     }
 }

@@ -77,7 +77,7 @@ fn repeat(top: &Section<'_>, phases: &[PhaseRecipe]) -> Result<Option<RepeatReci
     let section = section.only(&["from", "count", "until_full"])?;
     let from = section.required_text("from")?;
     let Some(number) = phases.iter().position(|phase| phase.name == from.value && phase.kind != PhaseKind::Fill) else {
-        return Err(section.error(from.span, format!("there is no phase '{}' that could be repeated", from.value)));
+        return Err(section.error(from.span, format!("there is no phase '{}' to repeat", from.value)));
     };
     let count = section.required_formula("count", ValueKind::Count)?;
     Ok(Some(RepeatRecipe { from: number, count, until_full: section.formula("until_full", ValueKind::Flag)? }))

@@ -1,4 +1,4 @@
-//! Reading a TOML table key by key, with errors that point into the file.
+//! Access to a TOML table by key, with errors that point into the file.
 
 use std::ops::Range;
 
@@ -11,25 +11,25 @@ use crate::source_text::{Diagnostic, SourceText};
 use crate::suggestion::nearest;
 use crate::value::ValueKind;
 
-/// Something read from a text, and where it stood.
+/// A value and its location in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LocatedText<T> {
-    /// What.
+    /// The value.
     pub value: T,
     /// Byte range in the source.
     pub span: Range<usize>,
 }
 
-/// A formula and where its text starts in its source.
+/// A formula and its location in the source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
     /// As written.
     pub text: String,
     /// Parsed.
     pub expression: Expression,
-    /// What its value must be.
+    /// The kind of its value.
     pub kind: ValueKind,
-    /// Where it stands in the source, without quotes.
+    /// Location in the source, without quotes.
     pub span: Range<usize>,
 }
 
@@ -46,7 +46,7 @@ impl Formula {
         Ok(Formula { text: text.to_owned(), expression, kind, span })
     }
 
-    /// Places a mistake of the formula in its source.
+    /// Locates a mistake of the formula in its source.
     pub(crate) fn mistake(&self, source: &SourceText, mistake: Mistake) -> Box<Diagnostic> {
         Formula::point(source, &self.span, mistake)
     }
@@ -57,14 +57,14 @@ impl Formula {
     }
 }
 
-/// One table of a recipe file, with what messages call it.
+/// One table of a recipe file, and its name for messages.
 #[derive(Clone)]
 pub(crate) struct Section<'a> {
     source: &'a SourceText,
     table: &'a DeTable<'a>,
     /// For messages: `actor 'worker'`.
     pub(crate) what: String,
-    /// Where the table begins.
+    /// Location of the table's beginning.
     pub(crate) span: Range<usize>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Section<'a> {
         self.source.diagnostic(span, message).into()
     }
 
-    /// The first key that is none of `known` is an error.
+    /// Refuses the first key that is not in `known`.
     pub(crate) fn only(self, known: &[&str]) -> Result<Section<'a>, LoadError> {
         let mut keys: Vec<_> = self.table.keys().collect();
         keys.sort_by_key(|key| key.span().start);
@@ -168,7 +168,7 @@ impl<'a> Section<'a> {
         Formula::parse(self.source, &text, kind, span).map(Some)
     }
 
-    /// A formula whose text stands for what is written at `span`.
+    /// A formula whose text replaces the text at `span`.
     pub(crate) fn parse(&self, text: &str, kind: ValueKind, span: Range<usize>) -> Result<Formula, LoadError> {
         Formula::parse(self.source, text, kind, span)
     }
@@ -224,7 +224,7 @@ impl<'a> Section<'a> {
         entries.into_iter().map(section).collect()
     }
 
-    /// A list of tables, each called after its `title` key, or its ordinal without one.
+    /// A list of tables, each named by its `title` key or by its ordinal.
     pub(crate) fn tables(&self, key: &str, title: &str) -> Result<Vec<Section<'a>>, LoadError> {
         let Some(value) = self.get(key) else { return Ok(Vec::new()) };
         let wrong = |value: &Spanned<DeValue<'_>>| self.wrong_type(key, value, &format!("a list of tables: [[{key}]]"));

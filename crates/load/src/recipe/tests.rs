@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::Recipe;
 
-/// A recipe that is right, for tests that put one mistake into it.
+/// A valid recipe, for tests that put one mistake into it.
 const RIGHT: &str = r#"name = "right"
 about = "one line"
 
@@ -34,7 +34,7 @@ do = "read"
 from = "set"
 "#;
 
-/// The error after replacing one piece of the right recipe.
+/// The error after replacing one piece of the valid recipe.
 fn error(piece: &str, replacement: &str) -> String {
     assert!(RIGHT.contains(piece), "{piece}");
     Recipe::parse("recipes/x.toml", &RIGHT.replacen(piece, replacement, 1)).expect_err(replacement).to_string()

@@ -1,4 +1,4 @@
-//! Something that the user may set, and how its value is read.
+//! A variable that the user may set, and how its value is parsed.
 
 use super::section::Formula;
 use crate::error::LoadError;
@@ -6,7 +6,7 @@ use crate::source_text::SourceText;
 use crate::suggestion::nearest;
 use crate::value::ValueKind;
 
-/// Something that the user may set.
+/// A variable that the user may set.
 #[derive(Debug, Clone)]
 pub struct Variable {
     /// Its name in formulas.
@@ -17,22 +17,22 @@ pub struct Variable {
     pub short: Option<char>,
     /// One line for `--help`.
     pub help: String,
-    /// What its values are.
+    /// The kind of its values.
     pub kind: ValueKind,
     /// Unit of a number given without one: `m`, `s`.
     pub plain: Option<String>,
-    /// Formula of its value when it is not set.
+    /// Formula of its default value.
     pub default: Formula,
-    /// The words that it may be, where its kind is that.
+    /// Allowed words, for a variable of kind `word`.
     pub words: Vec<String>,
-    /// Words that stand for a value of a variable of another kind.
+    /// Named values of a variable of another kind.
     pub names: Vec<(String, Formula)>,
     pub(crate) min: Option<Formula>,
     pub(crate) max: Option<Formula>,
 }
 
 impl Variable {
-    /// Reads a value as a user gives it: a number in the variable's plain unit, a quantity, or a formula.
+    /// Parses a user's value: a number in the variable's plain unit, a quantity, or a formula.
     /// Errors point into the value and name `flag`, such as `--workers`.
     pub(crate) fn setting(&self, source: &SourceText) -> Result<Formula, LoadError> {
         let text = source.text.trim();
@@ -73,7 +73,7 @@ impl Variable {
     }
 }
 
-/// A flag's text as the number that formulas see.
+/// A flag's text as the number that formulas use.
 fn flag_number(text: &str) -> Option<String> {
     match text {
         "true" | "yes" | "1" => Some("1".to_owned()),

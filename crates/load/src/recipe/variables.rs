@@ -69,7 +69,7 @@ fn words(section: &Section<'_>, kind: ValueKind) -> Result<Vec<String>, LoadErro
     }
 }
 
-/// Words that stand for a value: `names = { all = "100%" }`.
+/// Named values: `names = { all = "100%" }`.
 fn names(section: &Section<'_>, kind: ValueKind) -> Result<Vec<(String, Formula)>, LoadError> {
     let Some(table) = section.table("names")? else { return Ok(Vec::new()) };
     if matches!(kind, ValueKind::Word | ValueKind::Flag) {
@@ -82,7 +82,7 @@ fn names(section: &Section<'_>, kind: ValueKind) -> Result<Vec<(String, Formula)
     table.keys().into_iter().map(named).collect()
 }
 
-/// A word as the number that formulas see: its place among the variable's words.
+/// A word as the number that formulas use: its index among the variable's words.
 fn word_formula(section: &Section<'_>, text: LocatedText<String>, words: &[String]) -> Result<Formula, LoadError> {
     let Some(place) = words.iter().position(|word| *word == text.value) else {
         let message = format!("'default' cannot be '{}'; known are {}", text.value, words.join(", "));

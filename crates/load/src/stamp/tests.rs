@@ -26,7 +26,7 @@ fn fault(block: &[u8]) -> Option<(Fault, u64)> {
 }
 
 #[test]
-fn a_block_that_was_written_there_is_right() {
+fn a_block_at_its_location_is_valid() {
     for generation in 4..=9 {
         assert_eq!(check(&block(AT, owner(), generation), AT, &expected(4, 9, true)), Ok(generation));
     }
@@ -42,7 +42,7 @@ fn an_older_write_is_stale_and_one_that_never_was_is_wrong() {
 }
 
 #[test]
-fn a_block_of_another_place_is_misplaced() {
+fn a_block_of_another_location_is_misplaced() {
     assert_eq!(fault(&block(AT + UNIT_BYTES, owner(), 5)), Some((Fault::Misplaced, 0)));
     let other = BlockOwner { file: FileId::new(0, 0, 6), ..owner() };
     assert_eq!(fault(&block(AT, other, 5)), Some((Fault::Misplaced, 0)));
@@ -54,14 +54,18 @@ fn a_block_of_two_writes_is_torn_where_the_second_begins() {
     torn[1024..].copy_from_slice(&block(AT, owner(), 4)[1024..]);
     assert_eq!(fault(&torn), Some((Fault::Torn, 1024)));
     assert_eq!(check(&torn, AT, &expected(4, 9, false)), Ok(4), "a write that was not acknowledged may be half done");
-    assert_eq!(check(&torn, AT, &expected(5, 9, false)).unwrap_err().fault, Fault::Torn, "one that was may not");
+    assert_eq!(
+        check(&torn, AT, &expected(5, 9, false)).unwrap_err().fault,
+        Fault::Torn,
+        "an acknowledged write may not be torn"
+    );
     let half_a_unit = [&block(AT, owner(), 5)[..200], &block(AT, owner(), 4)[200..]].concat();
     assert_eq!(fault(&half_a_unit), Some((Fault::Torn, 0)));
 }
 
 proptest! {
     #[test]
-    fn no_changed_bit_is_overlooked(byte in 0..BLOCK, bit in 0..8u32, generation in 4..=9u64) {
+    fn every_changed_bit_is_detected(byte in 0..BLOCK, bit in 0..8u32, generation in 4..=9u64) {
         let mut changed = block(AT, owner(), generation);
         changed[byte] ^= 1 << bit;
         let unit = (byte as u64 / UNIT_BYTES) * UNIT_BYTES;
@@ -70,7 +74,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_can_be_looked_at(bytes in proptest::collection::vec(any::<u8>(), 0..1500)) {
+    fn any_bytes_can_be_checked(bytes in proptest::collection::vec(any::<u8>(), 0..1500)) {
         prop_assert!(bytes.is_empty() || check(&bytes, AT, &expected(4, 9, true)).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! An io_uring with one registered file and a buffer for each operation that may be in flight.
+//! An io_uring with one registered file and a buffer per operation in flight.
 
 use std::fs::File;
 use std::io;
@@ -9,32 +9,32 @@ use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode};
 use memmap2::MmapMut;
 
-/// Operations of one thread on one file. Buffers belong to the kernel while their operation is in flight; the ring does
-/// not go away before all of them have come back.
+/// Operations of one thread on one file. Buffers belong to the kernel while their operation is in flight; dropping the
+/// ring waits for all of them.
 pub(crate) struct IoRing {
     ring: IoUring,
     memory: MmapMut,
     block_bytes: usize,
-    /// Whether the buffers are registered, which spares the kernel pinning them each time.
+    /// Whether the buffers are registered, so that the kernel need not pin them each time.
     is_registered: bool,
     in_flight: Vec<bool>,
     count: usize,
 }
 
-/// How an operation of the ring ended.
+/// A completed operation of the ring.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Completion {
-    /// Its number, as it was queued.
+    /// Its slot.
     pub(crate) slot: usize,
     /// Bytes moved, or the negative error number.
     pub(crate) result: i32,
 }
 
 impl IoRing {
-    /// A ring for `depth` operations on blocks of `block_bytes`. To be used by the calling thread alone.
+    /// A ring for `depth` operations on blocks of `block_bytes`. For the calling thread only.
     pub(crate) fn new(file: &File, depth: usize, block_bytes: usize) -> io::Result<IoRing> {
         let entries = u32::try_from(depth).map_err(|_| io::ErrorKind::InvalidInput)?.next_power_of_two();
-        // Without interrupts of the submitter, where the kernel is new enough (6.1).
+        // Without interrupts of the submitter, if the kernel supports it (6.1).
         let quiet = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
         let ring = quiet.or_else(|_| IoUring::new(entries))?;
         ring.submitter().register_files(&[file.as_raw_fd()])?;
@@ -92,7 +92,7 @@ impl IoRing {
     }
 
     fn queue(&mut self, slot: usize, entry: io_uring::squeue::Entry) -> io::Result<()> {
-        assert!(!self.in_flight[slot], "each operation has a number of its own");
+        assert!(!self.in_flight[slot], "each operation has a free slot");
         let entry = entry.user_data(slot as u64);
         // SAFETY: the buffer is this slot's alone until it completes (`in_flight`), and lives until then (`Drop`).
         while unsafe { self.ring.submission().push(&entry) }.is_err() {
@@ -103,13 +103,13 @@ impl IoRing {
         Ok(())
     }
 
-    /// Hands over what is queued, and waits until something has completed, at most for `patience`.
-    pub(crate) fn submit_and_wait(&mut self, patience: Option<Duration>) -> io::Result<()> {
-        let result = match patience {
+    /// Submits what is queued, and waits for a completion, at most for `timeout`.
+    pub(crate) fn submit_and_wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        let result = match timeout {
             None => self.ring.submit_and_wait(1),
-            Some(patience) => {
-                let patience = Timespec::from(patience);
-                self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&patience))
+            Some(timeout) => {
+                let timeout = Timespec::from(timeout);
+                self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&timeout))
             }
         };
         match result {

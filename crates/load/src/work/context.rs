@@ -17,17 +17,17 @@ pub(crate) struct LoadContext {
     pub(crate) seed: u64,
     pub(crate) data_directories: Vec<PathBuf>,
     pub(crate) file_sets: Vec<FileSet>,
-    /// How many phases the plan has, and which of them are run again.
+    /// Number of phases, and the repeated ones.
     pub(crate) phases: usize,
     pub(crate) repeat: Option<Repeat>,
-    /// Whether only what an earlier run wrote is read back.
+    /// Whether the load only reads back what an earlier run wrote.
     pub(crate) after_crash: bool,
-    /// First thread of the actor whose ranks write until a time limit, not until all is written.
+    /// First thread of the actor whose ranks write until a time limit.
     pub(crate) first_timed_writer: Option<usize>,
 }
 
 impl LoadContext {
-    /// How often the phase of that turn was run before.
+    /// How often the phase with that sequence number was run before.
     pub(crate) fn repetition_of(&self, sequence: u32) -> u64 {
         self.repeat.map_or(0, |repeat| repeat.repetition_of(sequence, self.phases))
     }

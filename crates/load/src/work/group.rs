@@ -1,4 +1,4 @@
-//! The threads of an actor, and which of them one is.
+//! The threads of an actor, and the identity of one of them.
 
 use crate::recipe::Pacing;
 
@@ -7,11 +7,11 @@ use crate::recipe::Pacing;
 pub(crate) struct ThreadGroup {
     /// How many threads.
     pub(crate) threads: u64,
-    /// They use the first directories, this many of them.
+    /// Number of directories that they use: the first ones.
     pub(crate) directories: usize,
-    /// Rounds per second of all threads together; `None`: each round follows the one before.
+    /// Rounds per second, total of all threads; `None`: closed loop.
     pub(crate) rate_per_s: Option<f64>,
-    /// How paced rounds are spread.
+    /// The arrival distribution of paced rounds.
     pub(crate) pacing: Pacing,
 }
 

@@ -1,14 +1,14 @@
-//! When the rounds of a paced actor should begin.
+//! The schedule of a paced actor's rounds.
 
 use super::group::ThreadGroup;
 use crate::random::Random;
 use crate::recipe::Pacing;
 
-/// An open-loop schedule: it goes on whether or not the rounds keep up with it. A thread that is late runs its rounds
+/// An open-loop schedule, independent of the rounds' durations. A thread that is late runs its rounds
 /// back to back until it has caught up, and each latency counts from the intended start.
 pub(crate) struct Pace {
     base_ns: u64,
-    /// Distance of two rounds of this thread; `None`: not paced.
+    /// Interval between rounds of this thread; `None`: not paced.
     distance_ns: Option<f64>,
     pacing: Pacing,
     /// Next start, from `base_ns`.

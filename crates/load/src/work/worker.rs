@@ -13,17 +13,17 @@ use crate::data::FileId;
 use crate::io_failure::IoFailure;
 use crate::random::Random;
 
-/// How long a thread rests after a failed operation, so that a dead disk does not make it spin.
+/// Back-off after a failed operation, so that a dead disk does not make the thread spin.
 const BACK_OFF_NS: u64 = 10_000_000;
 
-/// One thread that does a job.
+/// One thread with a job.
 pub(crate) struct Worker<'a> {
     pub(crate) load: &'a LoadContext,
     pub(crate) group: ThreadGroup,
     pub(crate) thread: ActorThread,
     pub(crate) recorder: OperationRecorder<'a>,
     pub(crate) random: Random,
-    /// The command under which it works.
+    /// The command of its phase.
     command: LoadCommand,
     pace: Pace,
     share: Cell<ThreadShare>,
@@ -47,7 +47,7 @@ impl<'a> Worker<'a> {
             group,
             thread,
             recorder,
-            // A phase that is repeated makes other choices, in the same order from the same seed.
+            // A repeated phase makes different choices, reproducible from the same seed.
             random: Random::new(load.seed, thread.index as u64 ^ (u64::from(sequence) << 32)),
             command,
             pace: Pace::new(group, thread.ordinal, start_ns),
@@ -61,18 +61,18 @@ impl<'a> Worker<'a> {
         self.share.get().start_ns
     }
 
-    /// Whether the job should end now though it is not done: the load stops, or the phase's time is over. Cheap enough to
-    /// ask before each operation.
+    /// Whether the job should end early: the load stops, or the phase's time is over. Cheap enough to check before each
+    /// operation.
     pub(crate) fn is_over(&self) -> bool {
         !self.recorder.board().is_command(self.command)
     }
 
-    /// How often phases were begun before this one: other each time a phase is repeated.
+    /// Sequence number of the phase: another one each time a phase is repeated.
     pub(crate) fn sequence(&self) -> u32 {
         if let LoadCommand::Phase { sequence, .. } = self.command { sequence } else { 0 }
     }
 
-    /// How often this very phase was repeated before.
+    /// How often this phase was run before.
     pub(crate) fn repetition(&self) -> u64 {
         self.load.repetition_of(self.sequence())
     }
@@ -82,8 +82,8 @@ impl<'a> Worker<'a> {
         file.path(&self.load.data_directories, &self.load.file_sets).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Waits for the moment when the next operation should begin, where the actor is paced, and returns it: latencies
-    /// count from then. `Some(None)`: not paced. `None`: the job is over.
+    /// Waits for the intended start of the next operation of a paced actor and returns it: latencies count from then.
+    /// `Some(None)`: not paced. `None`: the job is over.
     pub(crate) fn next_start_ns(&mut self) -> Option<Option<u64>> {
         let Some(start_ns) = self.pace.next_start_ns(&mut self.random) else {
             return (!self.is_over()).then_some(None);
@@ -91,12 +91,12 @@ impl<'a> Worker<'a> {
         self.sleep_until(start_ns).then_some(Some(start_ns))
     }
 
-    /// When the next operation should begin, for who waits for that in a way of its own; `None`: not paced.
+    /// The intended start of the next operation, without waiting; `None`: not paced.
     pub(crate) fn draw_start_ns(&mut self) -> Option<u64> {
         self.pace.next_start_ns(&mut self.random)
     }
 
-    /// The work cannot be done at all: the load ends with this message.
+    /// Ends the whole load with this message.
     pub(crate) fn give_up(&self, message: &str) {
         let board = self.recorder.board();
         board.fail(message);
@@ -108,7 +108,7 @@ impl<'a> Worker<'a> {
         clock::sleep_watching(moment_ns, || self.is_over())
     }
 
-    /// Times one operation from now on and counts it. `act` returns the bytes that it moved.
+    /// Times one operation from now and counts it. `act` returns the bytes that it moved.
     pub(crate) fn time(
         &mut self,
         class: usize,
@@ -118,7 +118,7 @@ impl<'a> Worker<'a> {
         self.time_from(clock::now_ns(), class, file, act)
     }
 
-    /// Like [`Worker::time`] for an operation that should have begun at `start_ns`.
+    /// Like [`Worker::time`] for an operation with an intended start.
     pub(crate) fn time_from(
         &mut self,
         start_ns: u64,
@@ -135,7 +135,7 @@ impl<'a> Worker<'a> {
         self.finish(class, start_ns, end_ns, file, result)
     }
 
-    /// Counts an operation that the job has timed itself (between [`OperationRecorder::begin`] and now, or many at once).
+    /// Counts an operation that the job timed, after [`OperationRecorder::begin`].
     pub(crate) fn finish(
         &mut self,
         class: usize,
@@ -169,17 +169,17 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Counts something done, in the workload's own unit: a file, a block, a mail.
+    /// Counts items done, in the workload's unit: files, blocks, mails.
     pub(crate) fn done(&mut self, items: u64) {
         self.share.get_mut().items += items;
     }
 
-    /// Rests after a failure.
+    /// Sleeps after a failure.
     pub(crate) fn back_off(&self) {
         self.sleep_until(clock::now_ns() + BACK_OFF_NS);
     }
 
-    /// What it did, at its end.
+    /// Its share, at the end.
     pub(crate) fn into_share(self, tid: u32) -> ThreadShare {
         let cpu_ns = clock::thread_cpu_ns().saturating_sub(self.cpu_start_ns);
         ThreadShare { tid, end_ns: clock::now_ns(), cpu_ns, ..self.share.get() }

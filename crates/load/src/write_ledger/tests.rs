@@ -11,7 +11,7 @@ fn in_file() -> (tempfile::TempDir, std::path::PathBuf, WriteLedger) {
 }
 
 #[test]
-fn what_was_noted_is_there_when_it_is_opened_again() {
+fn entries_survive_reopening() {
     let (_home, path, ledger) = in_file();
     ledger.set_filled();
     let account = ledger.account(2);
@@ -47,7 +47,7 @@ fn acknowledgements_never_go_back() {
 }
 
 #[test]
-fn what_is_no_ledger_is_refused() {
+fn other_files_are_refused() {
     let (home, path, ledger) = in_file();
     drop(ledger);
     let refused = |bytes: &[u8]| {
@@ -58,6 +58,6 @@ fn what_is_no_ledger_is_refused() {
     assert!(refused(b"").contains("too short"));
     assert!(refused(&[7; HEADER_WORDS * 8]).contains("not a ledger"));
     let whole = std::fs::read(&path).unwrap();
-    assert!(refused(&whole[..whole.len() - 1]).contains("another size"));
-    assert!(WriteLedger::create(Some(&path), SHAPE).is_err(), "one that is there is not overwritten");
+    assert!(refused(&whole[..whole.len() - 1]).contains("does not match"));
+    assert!(WriteLedger::create(Some(&path), SHAPE).is_err(), "an existing ledger is not overwritten");
 }

@@ -13,9 +13,9 @@ use load::recipe::Recipe;
 use model::latency;
 use model::operation::{IntervalRecord, OperationRecord};
 
-/// What a run told.
+/// What a run reported.
 #[derive(Default)]
-pub struct Told {
+pub struct RunReport {
     pub intervals: Vec<IntervalRecord>,
     pub operations: Vec<OperationRecord>,
     pub phases: Vec<String>,
@@ -49,9 +49,9 @@ pub fn start_in(plan: Plan, cgroup_procs: Vec<PathBuf>) -> Conductor {
     Conductor::start(plan, &launch).unwrap()
 }
 
-impl Told {
+impl RunReport {
     /// Polls until `enough`, or until the load has ended.
-    pub fn poll_until(&mut self, conductor: &mut Conductor, mut enough: impl FnMut(&Told) -> bool) {
+    pub fn poll_until(&mut self, conductor: &mut Conductor, mut enough: impl FnMut(&RunReport) -> bool) {
         let deadline = clock::now_ns() + 120_000_000_000;
         while self.end.is_none() && !enough(self) {
             assert!(clock::now_ns() < deadline, "the load does not end");
@@ -94,11 +94,11 @@ impl Told {
         }
     }
 
-    /// Everything until the load has ended by itself.
-    pub fn all(mut conductor: Conductor) -> Told {
-        let mut told = Told::default();
-        told.poll_until(&mut conductor, |_| false);
-        told
+    /// Everything until the end of the load.
+    pub fn all(mut conductor: Conductor) -> RunReport {
+        let mut report = RunReport::default();
+        report.poll_until(&mut conductor, |_| false);
+        report
     }
 
     pub fn count(&self, phase: &str, class: &str) -> u64 {

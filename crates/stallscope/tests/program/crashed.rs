@@ -144,7 +144,7 @@ fn what_cannot_be_verified_is_said() {
         format!("run randrw --verify-after-crash --no-trace --out {} {}", out.display(), data.path().display())
     };
     let nothing = run(&words("1")).expect_code(3);
-    assert!(nothing.error().contains("there is no data to verify"), "{}", nothing.error());
+    assert!(nothing.error().contains("no data to verify"), "{}", nothing.error());
     let kept = format!(
         "run randrw --keep --runtime 100ms --file-size 1m --no-trace --out {}",
         folder.path().join("2").display()

@@ -182,7 +182,7 @@ fn what_is_not_ours_is_left_alone() {
     std::fs::write(foreign.join("precious"), "somebody's").unwrap();
     let ended = run(&format!("run {recipe} --out {} {}", folder.path().join("run").display(), data.path().display()));
     let ended = ended.expect_code(3);
-    assert!(ended.error().contains("left alone"), "{}", ended.stderr);
+    assert!(ended.error().contains("not touched"), "{}", ended.stderr);
     assert_eq!(std::fs::read_to_string(foreign.join("precious")).unwrap(), "somebody's");
 }
 

@@ -116,7 +116,7 @@ fn what_cannot_be_done_is_said_and_nothing_is_made() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let three = format!("run fsmark -t 3 -d {} -d {}", text(one.path()), text(two.path()));
     let ended = run(&three).expect_code(2);
-    assert!(ended.stderr.contains("3 threads do not spread evenly over 2 directories"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("3 threads do not divide evenly among 2 directories"), "{}", ended.stderr);
     let log = format!("run fsmark -d {} -l {}/no/log", text(one.path()), text(two.path()));
     let ended = run(&log).expect_code(2);
     assert!(ended.stderr.contains("no/log cannot be opened"), "{}", ended.stderr);
@@ -134,5 +134,5 @@ fn a_read_only_directory_is_refused() {
     let path = text(tmpfs.path());
     assert!(Command::new("mount").args(["-o", "remount,ro", &path]).status().unwrap().success());
     let ended = run(&format!("run fsmark -n 10 -d {path}")).expect_code(3);
-    assert!(ended.stderr.contains("cannot be written to"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("is not writable"), "{}", ended.stderr);
 }

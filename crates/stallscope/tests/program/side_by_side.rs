@@ -41,7 +41,7 @@ fn a_directory_that_a_run_uses_is_refused_to_another() {
     for keep in ["", "--keep"] {
         let refused =
             Running::start(&format!("run simoop {SMALL} {keep} --out {at}/second {at}")).wait().expect_code(3);
-        assert!(refused.stderr.contains("is used by another run now; wait for its end"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("is in use by another run; wait until it ends"), "{}", refused.stderr);
     }
     first.signal(Signal::INT);
     first.wait().expect_code(130);

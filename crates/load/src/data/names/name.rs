@@ -1,27 +1,27 @@
-//! A path of a file within its set, put together without allocating.
+//! A path of a file within its set, composed without allocating.
 
 use std::ffi::CStr;
 
 use crate::random::Random;
 
-/// Longest name of a file that file systems take, in bytes.
+/// Longest file name that file systems support, in bytes.
 pub(super) const LONGEST_NAME: u64 = 255;
 
-/// A path of a file within its set, ready for the kernel.
+/// A path of a file within its set, ready for a system call.
 pub struct FileName {
-    /// The last byte is never written: a zero always follows.
+    /// The last byte stays zero.
     bytes: [u8; FileName::CAPACITY + 1],
     length: usize,
 }
 
-/// Letters that 64 random bits are good for.
+/// Letters per 64 random bits.
 const LETTERS_PER_DRAW: u64 = 10;
 
 impl FileName {
     /// The longest name in a subdirectory.
     const CAPACITY: usize = 16 + LONGEST_NAME as usize;
 
-    /// An empty one.
+    /// An empty name.
     pub fn new() -> FileName {
         FileName { bytes: [0; FileName::CAPACITY + 1], length: 0 }
     }
@@ -37,7 +37,7 @@ impl FileName {
         CStr::from_bytes_with_nul(&self.bytes[..=self.length]).expect("no scheme writes a zero")
     }
 
-    /// The subdirectory that the file lies in, if it lies in one.
+    /// The file's subdirectory, if it has one.
     pub fn subdirectory(&self) -> Option<&[u8]> {
         let end = self.as_bytes().iter().position(|byte| *byte == b'/')?;
         Some(&self.bytes[..end])
@@ -50,7 +50,7 @@ impl FileName {
         }
     }
 
-    /// With at least so many digits.
+    /// Appends a number with at least `digits` digits.
     pub(super) fn push_number(&mut self, number: u64, radix: u64, digits: usize) {
         let mut reversed = [b'0'; 20];
         let (mut rest, mut used) = (number, 0);
@@ -66,7 +66,7 @@ impl FileName {
             let mut bits = random.bits();
             let now = count.min(LETTERS_PER_DRAW);
             for _ in 0..now {
-                // The high half of the product is the letter, the low half is what randomness is left.
+                // The high half of the product is the letter, the low half is the remaining randomness.
                 let product = u128::from(bits) * letters.len() as u128;
                 self.push(letters[(product >> 64) as usize]);
                 bits = product as u64;

@@ -1,10 +1,10 @@
-//! Paths as a kernel's source tree has them: so many files in a directory, so deep.
+//! Paths distributed as in a kernel's source tree: files per directory and depth.
 
 use super::name::FileName;
 use crate::random::Random;
 
-/// Files in each of twenty directories, at the middles of twenty equal parts of the 4,788 directories of Linux 6.1 that
-/// have files, from the emptiest to the fullest; the last makes their mean the same, 16.4.
+/// Files in twenty directories, at the medians of twenty equal quantiles of the 4,788 directories of Linux 6.1 that
+/// have files; the last value adjusts the mean to 16.4.
 const FILES: [u64; 20] = [1, 44, 3, 8, 2, 18, 5, 3, 11, 128, 4, 30, 6, 2, 14, 4, 23, 7, 5, 10];
 const FILES_OF_ALL: u64 = {
     let (mut sum, mut at) = (0, 0);
@@ -15,10 +15,10 @@ const FILES_OF_ALL: u64 = {
     sum
 };
 
-/// Of a thousand files, those that lie at most so deep: in a directory of the first level, of the second, ...
+/// Cumulative distribution of depth, in files per thousand: at the first level, at most the second, ...
 const NOT_DEEPER: [u64; 9] = [14, 189, 506, 771, 920, 959, 991, 998, 1000];
 
-/// Directories share their upper levels with neighbours: at the first level with so many that its number has that many bits less.
+/// Directories share upper levels with neighbors: bits of the directory's number that each level drops.
 const SHARED_BITS: [u32; 4] = [8, 6, 4, 2];
 
 pub(super) fn write(file: u64, name: &mut FileName) {
@@ -34,7 +34,7 @@ pub(super) fn write(file: u64, name: &mut FileName) {
     for level in 0..depth {
         let last = level + 1 == depth;
         let bits = if last { 0 } else { SHARED_BITS.get(level).copied().unwrap_or(0) };
-        // A directory with files of its own is never another one's parent.
+        // A directory with files is never a parent.
         name.push(if last { b'd' } else { b'p' });
         name.push_number(directory >> bits, 16, 1);
         name.push(b'/');
@@ -52,7 +52,7 @@ mod tests {
     use super::super::{FileName, FileNames};
 
     #[test]
-    fn a_tree_is_as_wide_and_as_deep_as_a_kernels() {
+    fn a_tree_has_the_width_and_depth_of_a_kernel_tree() {
         let path = |file| {
             let mut name = FileName::new();
             FileNames::Tree.write(file, &mut name);

@@ -1,4 +1,4 @@
-//! Creating files: open, write, what makes them durable, close.
+//! Creating files: open, write, sync, close.
 
 use std::os::fd::OwnedFd;
 
@@ -28,15 +28,15 @@ const METHODS: [Durability; 7] = [
 /// What makes files durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Durability {
-    /// `fsync` each file before it is closed.
+    /// `fsync` each file before close.
     in_turn: bool,
-    /// `sync` when all files are there.
+    /// `sync` after all files are created.
     sync: bool,
-    /// Then open files again, `fsync` and close them.
+    /// Then reopen files, `fsync` and close them.
     after: After,
 }
 
-/// Which files are opened again.
+/// Which files are reopened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum After {
@@ -49,7 +49,7 @@ enum After {
 /// How files are created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Create {
-    /// Sizes are spread evenly from the least to the most.
+    /// Sizes are uniform from the least to the most.
     least_bytes: u64,
     most_bytes: u64,
     durability: Durability,
@@ -59,7 +59,7 @@ pub(super) struct Create {
     sync: Option<usize>,
     open: Option<usize>,
     close: usize,
-    /// Each but the first is a link to that one.
+    /// All files but the first are links to it.
     link: Option<LinkMethod>,
 }
 
@@ -68,7 +68,7 @@ impl Create {
         let most_bytes = values.sets()[set].size_bytes;
         let least_bytes = values.whole_or("least_size", most_bytes, 0)?;
         if least_bytes > most_bytes {
-            let why = format!("'least_size' comes to {least_bytes}, and the files have {most_bytes} bytes at most");
+            let why = format!("'least_size' is {least_bytes}, and the files have at most {most_bytes} bytes");
             return Err(values.refuse("least_size", why));
         }
         let link = LinkMethod::resolve(values)?;
@@ -117,7 +117,7 @@ impl Create {
         let names = task.names();
         if matches!(names, FileNames::FsMark { .. }) && task.files.first + index >= FileNames::MOST_FS_MARK_FILES {
             let board = &task.worker.load.board;
-            board.fail("there are as many files as names can tell apart: use larger files, or fewer loops");
+            board.fail("the names of the files are exhausted: use larger files, or fewer loops");
             return Err(Unfinished::Over);
         }
         let before_ns = task.at_ns;
@@ -187,7 +187,7 @@ impl Create {
             };
             let Some(index) = index else { return Ok(()) };
             let ended = self.fsync_again(task, index, made);
-            if !task.goes_on(ended) {
+            if !task.may_continue(ended) {
                 return Ok(());
             }
         }
@@ -206,13 +206,13 @@ impl Create {
     }
 }
 
-/// What a thread has made, and where: a line for each change of the subdirectory is enough.
+/// The files that a thread created. An entry per change of the subdirectory is enough.
 #[derive(Default)]
 struct Made {
     files: u64,
-    /// From which file on they lie in which subdirectory.
+    /// First file and subdirectory of each change.
     changes: Vec<(u64, u64)>,
-    /// What all others are links to.
+    /// The target of all links.
     original: Option<LinkTarget>,
 }
 

@@ -1,4 +1,4 @@
-//! Links in the place of small files, as bonnie++ makes them: all to the first file, which is made as any other.
+//! Links instead of small files, as in bonnie++: all to the first file, which is a normal file.
 
 use std::ffi::{CStr, CString};
 
@@ -10,16 +10,16 @@ use super::own_files::OwnFiles;
 use crate::error::LoadError;
 use crate::job::values::JobValues;
 
-/// How links are made.
+/// How to make links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LinkMethod {
     symbolic: bool,
     pub(super) class: usize,
 }
 
-/// What links lead to.
+/// The target of links.
 pub(super) struct LinkTarget {
-    /// Its path within the set, and as seen from the directory of a link.
+    /// Its path within the set, and relative to a link's directory.
     path: CString,
     seen: CString,
 }
@@ -34,7 +34,7 @@ impl LinkMethod {
         Ok(Some(LinkMethod { symbolic, class: values.class("link")? }))
     }
 
-    /// Makes the file at hand a link, and its subdirectory where this is the first file in it.
+    /// Makes the current file a link, and creates its subdirectory if it is missing.
     pub(super) fn make(self, files: &mut OwnFiles, original: &LinkTarget) -> Result<(), Errno> {
         match (self.once(files, original), files.name.subdirectory()) {
             (Err(Errno::NOENT), Some(subdirectory)) => {
@@ -57,7 +57,7 @@ impl LinkMethod {
 }
 
 impl LinkTarget {
-    /// The file at hand.
+    /// The current file.
     pub(super) fn new(files: &OwnFiles) -> LinkTarget {
         let path = files.name.as_bytes();
         let up: &[u8] = if files.name.subdirectory().is_some() { b"../" } else { b"" };

@@ -1,4 +1,4 @@
-//! The files of one thread, by paths relative to the set's directory.
+//! The files of one thread, with paths relative to the set's directory.
 
 use std::os::fd::OwnedFd;
 
@@ -20,12 +20,12 @@ pub(super) struct OwnFiles {
     /// Number of its first file.
     pub(super) first: u64,
     pub(super) root: OwnedFd,
-    /// The file at hand.
+    /// The current file.
     pub(super) name: FileName,
 }
 
 impl OwnFiles {
-    /// Makes a file the one at hand: the thread's file number `index`, in that subdirectory if its number leaves it open.
+    /// Selects the thread's file number `index`, in `subdirectory` if the number does not imply one.
     pub(super) fn take(&mut self, names: &FileNames, index: u64, subdirectory: u64) -> FileId {
         let file = names.file(self.first + index, subdirectory);
         names.write(file, &mut self.name);
@@ -36,7 +36,7 @@ impl OwnFiles {
         rustix::fs::openat(&self.root, self.name.as_c_str(), flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o666))
     }
 
-    /// Creates the file, and its subdirectory where this is the first file in it.
+    /// Creates the file, and its subdirectory if it is missing.
     pub(super) fn create(&mut self) -> Result<OwnedFd, Errno> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC;
         match (self.open(flags), self.name.subdirectory()) {

@@ -1,4 +1,4 @@
-//! The subdirectories of a set, and which of them a thread's files lie in.
+//! The subdirectory of each of a thread's files.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use crate::job::values::JobValues;
 
 const USUAL_LINGER_NS: u64 = 180_000_000_000;
 
-/// In which subdirectory a thread's files lie, where their numbers leave that open.
+/// How a thread chooses subdirectories, if file numbers do not imply them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Subdirectories {
-    /// There are none, or the number says it.
+    /// None, or implied by the number.
     KeyValue,
-    /// So many files in one, then in the next.
+    /// A number of files in each, round-robin.
     RoundRobin { count: u64, files: u64 },
-    /// For so long in one, then in the next.
+    /// A period of time in each, round-robin.
     Lingering { count: u64, linger_ns: u64 },
 }
 
@@ -29,16 +29,13 @@ impl Subdirectories {
         let linger_ns = values.whole_or("linger", USUAL_LINGER_NS, 1)?;
         match (count, files) {
             (0, 0) => Ok(Subdirectories::KeyValue),
-            (0, _) => Err(values.refuse(
-                "per_subdirectory",
-                "files in each subdirectory are given, and no subdirectories: say how many there are",
-            )),
+            (0, _) => Err(values.refuse("per_subdirectory", "files per subdirectory need a number of subdirectories")),
             (_, 0) => Ok(Subdirectories::Lingering { count, linger_ns }),
             _ => Ok(Subdirectories::RoundRobin { count, files }),
         }
     }
 
-    /// Where the thread's file number `index` goes now.
+    /// The subdirectory of the thread's file number `index`, at that time.
     pub(super) fn now(self, index: u64, now_ns: u64) -> u64 {
         match self {
             Subdirectories::KeyValue => 0,

@@ -1,4 +1,4 @@
-//! A thread that works on its files, one after the other.
+//! A thread that works on its files in sequence.
 
 use rustix::io::Errno;
 
@@ -9,13 +9,13 @@ use crate::data::{FileId, FileNames};
 use crate::io_failure::IoFailure;
 use crate::work::Worker;
 
-/// This many failures in a row end a thread's share.
+/// Consecutive failures that end a thread's share.
 const PATIENCE: u32 = 8;
 
-/// Why a file was not finished.
+/// Why a file was not completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unfinished {
-    /// An operation failed; it was counted.
+    /// An operation failed and was counted.
     Failed,
     /// The file system is full.
     Full,
@@ -23,11 +23,11 @@ pub(super) enum Unfinished {
     Over,
 }
 
-/// A thread at work.
+/// A thread that works on its files.
 pub(super) struct FilesThread<'b, 'w> {
     pub(super) files: OwnFiles,
     pub(super) worker: &'b mut Worker<'w>,
-    /// When the next operation begins: where the one before ended.
+    /// Start of the next operation: the end of the previous one.
     pub(super) at_ns: u64,
     pub(super) failed_in_a_row: u32,
 }
@@ -37,7 +37,7 @@ impl<'w> FilesThread<'_, 'w> {
         &self.worker.load.file_sets[self.files.set].names
     }
 
-    /// Waits for the next file's turn.
+    /// Waits for the start of the next file.
     pub(super) fn begin(&mut self) -> Result<(), Unfinished> {
         match self.worker.next_start_ns() {
             Some(start_ns) => {
@@ -48,7 +48,7 @@ impl<'w> FilesThread<'_, 'w> {
         }
     }
 
-    /// Times one operation, which begins where the one before ended, and returns what it is about and its bytes.
+    /// Times one operation, which begins at the end of the previous one.
     pub(super) fn step<T>(
         &mut self,
         class: usize,
@@ -72,7 +72,7 @@ impl<'w> FilesThread<'_, 'w> {
         }
     }
 
-    /// Counts a failed operation, unless it is what was to be expected.
+    /// Counts a failed operation, unless the failure is expected.
     fn fail(
         &mut self,
         class: usize,
@@ -83,7 +83,7 @@ impl<'w> FilesThread<'_, 'w> {
         let board = &self.worker.load.board;
         let stop = match failure.errno {
             libc::ENOSPC => Unfinished::Full,
-            // What there was no room for is not there to be removed.
+            // On a full file system not all files were created, so some cannot be removed.
             libc::ENOENT if board.is_full() => Unfinished::Over,
             _ => Unfinished::Failed,
         };
@@ -102,16 +102,16 @@ impl<'w> FilesThread<'_, 'w> {
         self.worker.load.repeat.is_some_and(|repeat| repeat.until_full)
     }
 
-    /// Counts a file that is done. `false`: the thread should not go on with the next.
+    /// Counts a completed file. `false`: the thread should stop.
     pub(super) fn finish_file(&mut self, ended: Result<(), Unfinished>) -> bool {
         if ended.is_ok() {
             self.worker.done(1);
         }
-        self.goes_on(ended)
+        self.may_continue(ended)
     }
 
-    /// Takes note of how something ended. `false`: the thread should not go on.
-    pub(super) fn goes_on(&mut self, ended: Result<(), Unfinished>) -> bool {
+    /// Records the result of a file. `false`: the thread should stop.
+    pub(super) fn may_continue(&mut self, ended: Result<(), Unfinished>) -> bool {
         match ended {
             Ok(()) => self.failed_in_a_row = 0,
             Err(Unfinished::Failed) => {
@@ -124,7 +124,7 @@ impl<'w> FilesThread<'_, 'w> {
     }
 }
 
-/// A failure as the kernel says.
+/// A failure with that error number.
 pub(super) fn failed(errno: Errno) -> IoFailure {
     IoFailure { errno: errno.raw_os_error(), ..IoFailure::default() }
 }

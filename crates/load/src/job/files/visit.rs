@@ -1,4 +1,4 @@
-//! Looking at files that are there, and removing them.
+//! Visiting existing files: stat, read, unlink.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,7 +16,7 @@ use crate::io_failure::IoFailure;
 use crate::job::values::JobValues;
 use crate::sys;
 
-/// In which order a thread takes its files.
+/// The order in which a thread visits its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Order {
@@ -24,13 +24,13 @@ enum Order {
     Sequential,
     /// Each once, shuffled.
     Random,
-    /// So many times any of them.
+    /// Draws with replacement.
     Any,
     /// As the directories list them.
     Readdir,
 }
 
-/// What is done with each file.
+/// The action on each file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Visit {
     order: Order,
@@ -70,7 +70,7 @@ impl Visit {
     pub(super) fn unlink(values: &mut JobValues<'_, '_>) -> Result<Visit, LoadError> {
         let order = order(values)?;
         if order == Order::Any {
-            return Err(values.refuse("order", "a file can be removed only once; take 'random' for the order"));
+            return Err(values.refuse("order", "a file can be removed only once; use the order 'random'"));
         }
         Ok(Visit { order, verb: VisitAction::Unlink { unlink: values.class("unlink")? } })
     }
@@ -117,8 +117,8 @@ impl Visit {
         }
     }
 
-    /// One file, by its number. Where that does not say in which subdirectory it is, it is in `subdirectory` or in one that
-    /// was filled after it.
+    /// One file, by its number. If that does not imply the subdirectory, the file is in `subdirectory` or in a later
+    /// one.
     fn numbered(
         &self,
         task: &mut FilesThread<'_, '_>,
@@ -135,7 +135,7 @@ impl Visit {
         }
         let id = Some(task.files.take(names, index, *subdirectory));
         task.begin()?;
-        let mut look = |files: &mut OwnFiles, act: fn(BorrowedFd<'_>, &CStr) -> Result<(), Errno>| loop {
+        let mut find = |files: &mut OwnFiles, act: fn(BorrowedFd<'_>, &CStr) -> Result<(), Errno>| loop {
             let result = act(files.root.as_fd(), files.name.as_c_str());
             if result != Err(Errno::NOENT) || others == 0 {
                 return result.map(|()| ((), 0)).map_err(failed);
@@ -145,9 +145,9 @@ impl Visit {
             files.take(names, index, *subdirectory);
         };
         match self.verb {
-            VisitAction::Unlink { unlink: class } => task.step(class, id, |files| look(files, unlink)),
+            VisitAction::Unlink { unlink: class } => task.step(class, id, |files| find(files, unlink)),
             VisitAction::Stat { stat: class, read } => {
-                task.step(class, id, |files| look(files, stat))?;
+                task.step(class, id, |files| find(files, stat))?;
                 let Some(reading) = read else { return Ok(()) };
                 let file = task.step(reading.open, id, |files| opened(files.open(OFlags::RDONLY)))?;
                 reading.to_the_end(task, id, file, buffer)
@@ -172,7 +172,7 @@ impl Visit {
         Ok(())
     }
 
-    /// The files of one directory; returns what directories are in it, or `None` where the thread should not go on.
+    /// The files of one directory; returns its subdirectories, or `None` if the thread should stop.
     fn in_directory(
         &self,
         task: &mut FilesThread<'_, '_>,
@@ -268,7 +268,9 @@ fn order(values: &JobValues<'_, '_>) -> Result<Order, LoadError> {
         _ => Order::Sequential,
     };
     if order == Order::Readdir && values.threads_per_directory()? > 1 {
-        return Err(values.refuse("order", "'readdir' is for one thread in each directory: each would take all files"));
+        return Err(
+            values.refuse("order", "'readdir' supports one thread per directory, because each would visit all files")
+        );
     }
     Ok(order)
 }

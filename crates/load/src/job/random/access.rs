@@ -1,4 +1,4 @@
-//! From a recipe's keys to the job.
+//! The job's values, resolved from a recipe's keys.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,10 +8,10 @@ use crate::job::values::JobValues;
 use crate::stamp;
 use crate::write_ledger::LedgerShape;
 
-/// Largest block: a longer one would delay a stop.
+/// Maximum block size; a larger one would delay a stop.
 const MAX_BLOCK_BYTES: u64 = 16 << 20;
 const MAX_DEPTH: u64 = 4096;
-/// The smallest block that any device has.
+/// The smallest logical block size of any device.
 const LEAST_SECTOR_BYTES: u64 = 512;
 
 /// The job, resolved.
@@ -27,7 +27,7 @@ pub struct RandomJob {
     pub(super) depth: usize,
     pub(super) direct: bool,
     pub(super) sync: Option<SyncMethod>,
-    /// Writes between two sync calls; 0: there are none.
+    /// Writes between two sync calls; 0: no sync calls.
     pub(super) sync_every: u64,
     pub(super) verify: bool,
     pub(super) read_class: Option<usize>,
@@ -63,11 +63,11 @@ impl RandomJob {
             write_class: if writes { Some(values.class("write")?) } else { None },
             sync_class: sync_class.map(|class| values.class(class)).transpose()?,
         };
-        job.refuse_the_impossible(values)?;
+        job.check_limits(values)?;
         Ok(job)
     }
 
-    fn refuse_the_impossible(&self, values: &JobValues<'_, '_>) -> Result<(), LoadError> {
+    fn check_limits(&self, values: &JobValues<'_, '_>) -> Result<(), LoadError> {
         let block = self.block_bytes;
         let refuse = |key: &str, why: String| Err(values.refuse(key, why));
         if block > MAX_BLOCK_BYTES {
@@ -78,25 +78,19 @@ impl RandomJob {
             return refuse("block", format!("a block of {block} bytes does not fit into files of {size}"));
         }
         if self.direct && !block.is_multiple_of(LEAST_SECTOR_BYTES) {
-            return refuse(
-                "block",
-                format!("direct I/O is done in multiples of 512 bytes at least, and {block} is none"),
-            );
+            return refuse("block", format!("direct I/O requires multiples of 512 bytes, and {block} is not one"));
         }
         if self.depth as u64 > MAX_DEPTH {
-            return refuse("depth", format!("no more than {MAX_DEPTH} operations can be in flight"));
+            return refuse("depth", format!("at most {MAX_DEPTH} operations can be in flight"));
         }
         if self.depth > 1 && self.engine != EngineKind::IoUring {
-            return refuse("depth", "only the engine io_uring has several operations in flight".to_owned());
+            return refuse("depth", "only the engine io_uring supports several operations in flight".to_owned());
         }
         if self.verify && !stamp::fits(block) {
-            return refuse(
-                "block",
-                format!("what is verified has blocks of multiples of 512 bytes, and {block} is none"),
-            );
+            return refuse("block", format!("verified blocks require multiples of 512 bytes, and {block} is not one"));
         }
         if self.verify && self.engine == EngineKind::Null {
-            return refuse("verify", "the engine null writes nothing that could be verified".to_owned());
+            return refuse("verify", "the engine null writes nothing to verify".to_owned());
         }
         if self.verify && !values.sets()[self.set].stamped {
             return refuse("verify", "files that are verified need 'stamped'".to_owned());
@@ -108,17 +102,17 @@ impl RandomJob {
         self.block_bytes.saturating_mul(self.depth.max(2) as u64)
     }
 
-    /// A block, where it passes the page cache by.
+    /// The block size, if it uses direct I/O.
     pub(crate) fn direct_bytes(&self) -> Option<[u64; 2]> {
         (self.direct && self.engine != EngineKind::Null).then_some([self.block_bytes, 0])
     }
 
-    /// Operations in flight at most.
+    /// Maximum operations in flight.
     pub(crate) fn depth(&self) -> usize {
         self.depth
     }
 
-    /// What a ledger for `threads` threads is about, where what they write is verified.
+    /// The blocks of a ledger for `threads` threads, if their writes are verified.
     pub(crate) fn ledger_shape(&self, run: u64, threads: u64, directories: u64) -> Option<LedgerShape> {
         let (set, blocks, block_bytes) = (self.set as u64, self.blocks, self.block_bytes);
         self.verify.then_some(LedgerShape { run, set, files: threads, directories, blocks, block_bytes })

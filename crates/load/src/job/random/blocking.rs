@@ -1,4 +1,4 @@
-//! One operation after the other.
+//! One operation at a time.
 
 use memmap2::MmapMut;
 
@@ -10,8 +10,8 @@ use crate::engine::BlockingEngine;
 use crate::io_failure::IoFailure;
 use crate::work::Worker;
 
-/// Until the phase is over. Operations that follow one another at once share a look at the clock: the end of one is the start
-/// of the next, so what the load itself does between two counts in the second's latency.
+/// Runs until the phase is over. Consecutive operations share a clock reading: the end of one is the start of the next,
+/// so the load's own work between two counts in the second's latency.
 pub(super) fn run(
     job: &RandomJob,
     worker: &mut Worker<'_>,
@@ -21,7 +21,7 @@ pub(super) fn run(
     let file = chooser.file;
     let mut buffers = match AlignedBuffers::new(job.block_bytes as usize, worker) {
         Ok(buffers) => buffers,
-        Err(error) => return worker.give_up(&format!("cannot have buffers of {} bytes: {error}", job.block_bytes)),
+        Err(error) => return worker.give_up(&format!("cannot allocate buffers of {} bytes: {error}", job.block_bytes)),
     };
     let mut now_ns = clock::now_ns();
     while let Some(intended_ns) = worker.next_start_ns() {
@@ -37,8 +37,8 @@ pub(super) fn run(
         };
         now_ns = clock::now_ns();
         let result = result.map_err(|error| error.raw_os_error().unwrap_or(libc::EIO));
-        let judged = chooser.judge(&operation, result, &buffers.read);
-        let counted = worker.finish(operation.class, start_ns, now_ns, Some(file), judged);
+        let checked = chooser.check(&operation, result, &buffers.read);
+        let counted = worker.finish(operation.class, start_ns, now_ns, Some(file), checked);
         worker.done(1);
         if counted.is_err() {
             worker.back_off();
@@ -50,8 +50,8 @@ pub(super) fn run(
             let result = engine.sync(kind);
             now_ns = clock::now_ns();
             chooser.synced(&synced, result.is_ok());
-            let judged = result.map(|()| 0).map_err(IoFailure::from);
-            if worker.finish(class, start_ns, now_ns, Some(file), judged).is_err() {
+            let checked = result.map(|()| 0).map_err(IoFailure::from);
+            if worker.finish(class, start_ns, now_ns, Some(file), checked).is_err() {
                 worker.back_off();
                 now_ns = clock::now_ns();
             }

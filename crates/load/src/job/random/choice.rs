@@ -1,4 +1,4 @@
-//! What the next operation is, what it writes, and what it must have read.
+//! Chooses operations, prepares writes, and checks results.
 
 use model::operation::Fault;
 
@@ -10,7 +10,7 @@ use crate::random::Random;
 use crate::stamp;
 use crate::write_ledger::FileLedger;
 
-/// Bytes of which a few are changed for each write, so that no two blocks are alike.
+/// A word in each of these units changes with every write, so that no two blocks are equal.
 const CHANGE_EVERY_BYTES: usize = 512;
 
 /// What an operation does.
@@ -27,11 +27,11 @@ pub(super) struct BlockOperation {
     pub(super) class: usize,
     pub(super) block: u64,
     pub(super) offset: u64,
-    /// Of a write that is verified.
+    /// Generation of a verified write.
     generation: u64,
 }
 
-/// Chooses one thread's operations, and keeps its books.
+/// Chooses one thread's operations, and keeps its ledger.
 pub(super) struct OperationChooser<'a> {
     job: &'a RandomJob,
     pub(super) file: FileId,
@@ -40,7 +40,7 @@ pub(super) struct OperationChooser<'a> {
     read_below: u64,
     /// Writes since the last sync call.
     unsynced: u64,
-    /// Of writes that are verified: those that the next sync call will acknowledge.
+    /// Verified writes that the next sync call acknowledges.
     unacknowledged: Vec<(u64, u64)>,
     written: u64,
 }
@@ -63,7 +63,7 @@ impl<'a> OperationChooser<'a> {
         }
     }
 
-    /// The next operation. Its class is one that the plan has, as both are where both can come.
+    /// The next operation. The plan has the class of each kind that can occur.
     pub(super) fn next(&self, random: &mut Random) -> BlockOperation {
         let block = random.below(self.job.blocks);
         let (act, class) = match (self.job.read_class, self.job.write_class) {
@@ -75,7 +75,7 @@ impl<'a> OperationChooser<'a> {
         BlockOperation { act, class, block, offset: block * self.job.block_bytes, generation: 0 }
     }
 
-    /// Puts into a buffer what a write will write.
+    /// Fills the buffer of a write.
     pub(super) fn prepare(&mut self, operation: &mut BlockOperation, buffer: &mut [u8]) {
         match &self.account {
             Some(account) => {
@@ -93,8 +93,8 @@ impl<'a> OperationChooser<'a> {
         }
     }
 
-    /// Judges an operation that the kernel has done: its error, a count that is too short, or data that is not right.
-    pub(super) fn judge(
+    /// Checks a completed operation: error, short count, or wrong data.
+    pub(super) fn check(
         &mut self,
         operation: &BlockOperation,
         result: Result<usize, i32>,
@@ -102,16 +102,16 @@ impl<'a> OperationChooser<'a> {
     ) -> Result<u64, IoFailure> {
         let whole = self.job.block_bytes as usize;
         let place = IoFailure { file: Some(self.file), offset_bytes: Some(operation.offset), ..IoFailure::default() };
-        let judged = match (result, operation.act) {
+        let checked = match (result, operation.act) {
             (Ok(moved), _) if moved == whole => self.verified(operation, buffer),
             (Ok(_), Act::Read) => Err(IoFailure { fault: Some(Fault::ShortRead), ..place }),
             (Ok(_), Act::Write) => Err(IoFailure { fault: Some(Fault::ShortWrite), ..place }),
             (Err(errno), _) => Err(IoFailure { errno, ..place }),
         };
         if operation.act == Act::Write {
-            self.after_write(operation, judged.is_ok());
+            self.after_write(operation, checked.is_ok());
         }
-        judged.map(|()| whole as u64)
+        checked.map(|()| whole as u64)
     }
 
     fn verified(&self, operation: &BlockOperation, buffer: &[u8]) -> Result<(), IoFailure> {
@@ -135,7 +135,7 @@ impl<'a> OperationChooser<'a> {
         }
     }
 
-    /// The sync call that is due, and its class. The writes that it is for are all that have ended by now.
+    /// The sync call that is due, its class, and the writes that it covers: all that have ended.
     pub(super) fn due_sync(&mut self) -> Option<(SyncMethod, usize, Synced)> {
         let (kind, class) = (self.job.sync?, self.job.sync_class?);
         if self.unsynced < self.job.sync_every {
@@ -151,18 +151,18 @@ impl<'a> OperationChooser<'a> {
         for (block, generation) in &synced.0 {
             match is_done {
                 true => account.acknowledge(*block, *generation),
-                // The kernel has dropped what it could not write.
+                // The kernel drops pages that it could not write.
                 false => account.doubt(*block),
             }
         }
     }
 
-    /// Whether operations must not overlap, because what they read is verified.
+    /// Whether reads are verified, so that operations on one block must not overlap.
     pub(super) fn verifies(&self) -> bool {
         self.account.is_some()
     }
 }
 
-/// The writes that a sync call is for: block and generation.
+/// The writes that a sync call covers: block and generation.
 #[derive(Debug, Default)]
 pub(super) struct Synced(Vec<(u64, u64)>);

@@ -12,10 +12,10 @@ use crate::io_failure::IoFailure;
 use crate::sys::IoRing;
 use crate::work::Worker;
 
-/// How often another place is drawn where an operation on the same block is in flight.
+/// Maximum draws to avoid a block that is in flight.
 const DRAWS: usize = 32;
 
-/// What is in flight under one number.
+/// An operation in flight.
 enum InFlight {
     Block(BlockOperation),
     Sync(usize, Synced),
@@ -27,18 +27,18 @@ struct UringQueue<'w, 'a, 's> {
     ring: IoRing,
     flights: Vec<Option<(u64, InFlight)>>,
     free: Vec<usize>,
-    /// When the next operation of a paced load should begin.
+    /// Intended start of the next paced operation.
     due_ns: Option<u64>,
     now_ns: u64,
-    /// Operations failed since the last rest.
+    /// Whether an operation failed since the last back-off.
     has_failed: bool,
 }
 
-/// Until the phase is over and the last operation has come back.
+/// Runs until the phase is over and all operations have completed.
 pub(super) fn run(job: &RandomJob, worker: &mut Worker<'_>, chooser: OperationChooser<'_>, file: &File) {
     let ring = match IoRing::new(file, job.depth, job.block_bytes as usize) {
         Ok(ring) => ring,
-        Err(error) => return worker.give_up(&format!("cannot have an io_uring: {error}; use --engine sync")),
+        Err(error) => return worker.give_up(&format!("cannot create an io_uring: {error}; use --engine sync")),
     };
     let due_ns = worker.draw_start_ns();
     let flights = (0..job.depth).map(|_| None).collect();
@@ -70,9 +70,9 @@ impl UringQueue<'_, '_, '_> {
                 (0, None) => continue,
                 _ => {}
             }
-            let has_room = !self.free.is_empty() && !is_over;
+            let has_slot = !self.free.is_empty() && !is_over;
             let until_due = |due_ns: u64| Duration::from_nanos(due_ns.saturating_sub(self.now_ns));
-            self.ring.submit_and_wait(self.due_ns.filter(|_| has_room).map(until_due))?;
+            self.ring.submit_and_wait(self.due_ns.filter(|_| has_slot).map(until_due))?;
             self.now_ns = clock::now_ns();
             while let Some(completion) = self.ring.next_completion() {
                 self.complete(completion.slot, completion.result);
@@ -84,7 +84,7 @@ impl UringQueue<'_, '_, '_> {
         }
     }
 
-    /// Puts operations into flight: as many as there is room for, and of a paced load those that are due.
+    /// Queues operations: as many as slots are free, or those of a paced load that are due.
     fn fill(&mut self) -> std::io::Result<()> {
         while let Some(slot) = self.free.last().copied() {
             if let Some((kind, class, synced)) = self.chooser.due_sync() {
@@ -107,7 +107,7 @@ impl UringQueue<'_, '_, '_> {
         Ok(())
     }
 
-    /// The next operation. What is verified is not touched by two at a time.
+    /// The next operation. With verification, no two operations in flight use the same block.
     fn choose(&mut self) -> Option<BlockOperation> {
         let is_free = |flights: &[Option<(u64, InFlight)>], block: u64| {
             let same = |flight: &Option<(u64, InFlight)>| matches!(flight, Some((_, InFlight::Block(other))) if other.block == block);
@@ -156,10 +156,10 @@ impl UringQueue<'_, '_, '_> {
         let Some((start_ns, flight)) = self.flights[slot].take() else { return };
         self.free.push(slot);
         let result = usize::try_from(result).map_err(|_| -result);
-        let (class, judged) = match flight {
+        let (class, checked) = match flight {
             InFlight::Block(operation) => {
                 self.worker.done(1);
-                (operation.class, self.chooser.judge(&operation, result, self.ring.buffer(slot)))
+                (operation.class, self.chooser.check(&operation, result, self.ring.buffer(slot)))
             }
             InFlight::Sync(class, synced) => {
                 self.chooser.synced(&synced, result.is_ok());
@@ -167,7 +167,7 @@ impl UringQueue<'_, '_, '_> {
             }
         };
         let file = Some(self.chooser.file);
-        let counted = self.worker.finish_at(OperationLevel::Flight(slot), class, start_ns, self.now_ns, file, judged);
+        let counted = self.worker.finish_at(OperationLevel::Flight(slot), class, start_ns, self.now_ns, file, checked);
         self.has_failed |= counted.is_err();
     }
 }

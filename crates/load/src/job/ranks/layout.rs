@@ -1,4 +1,4 @@
-//! Which transfers are whose, and where they lie.
+//! The offsets of each rank's transfers.
 //!
 //! ```text
 //! shared file, 2 ranks, 2 segments, blocks of 2 transfers    a file each
@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct RankLayout {
     /// Bytes of one call.
     pub transfer_bytes: u64,
-    /// Bytes of a rank that lie together; a multiple of a transfer.
+    /// Contiguous bytes of a rank; a multiple of a transfer.
     pub block_bytes: u64,
-    /// How many such blocks a rank has.
+    /// Blocks per rank.
     pub segments: u64,
-    /// Whether all ranks have one file.
+    /// Whether all ranks share one file.
     pub shared: bool,
 }
 
@@ -29,7 +29,7 @@ impl RankLayout {
         self.block_bytes / self.transfer_bytes * self.segments
     }
 
-    /// Where a rank's transfer lies in its file, of so many ranks.
+    /// The file offset of a rank's transfer.
     pub(super) fn offset(&self, rank: u64, ranks: u64, transfer: u64) -> u64 {
         let each = self.block_bytes / self.transfer_bytes;
         let (segment, within) = (transfer / each, transfer % each * self.transfer_bytes);

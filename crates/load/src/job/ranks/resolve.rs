@@ -1,4 +1,4 @@
-//! From a recipe's keys to the job.
+//! The job's values, resolved from a recipe's keys.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,9 +7,9 @@ use crate::error::LoadError;
 use crate::job::values::JobValues;
 use crate::stamp;
 
-/// What a file system may want offsets and lengths to be multiples of, where the page cache is passed by.
+/// Minimum alignment of direct I/O.
 const DIRECT_BYTES: u64 = 512;
-/// Most transfers of a rank that are made in random order: each is remembered.
+/// Maximum transfers of a rank in random order, whose order is kept in memory.
 const MOST_AT_RANDOM: u64 = 1 << 28;
 
 /// What the ranks do.
@@ -20,7 +20,7 @@ pub(super) enum RankAction {
     Write,
     /// Read.
     Read,
-    /// Read, and look whether it is what was written.
+    /// Read and verify.
     Check,
 }
 
@@ -30,20 +30,20 @@ pub struct RanksJob {
     pub(super) set: usize,
     pub(super) action: RankAction,
     pub(super) layout: RankLayout,
-    /// Each takes the part of the rank that comes so many after it.
+    /// Each rank takes the part of the rank with a number this much higher.
     pub(super) shift: u64,
     /// Whether a rank makes its transfers in random order.
     pub(super) random: bool,
-    /// Whether a file of its own is emptied when it is opened.
+    /// Whether a rank's separate file is truncated on open.
     pub(super) truncate: bool,
     pub(super) direct: bool,
-    /// At the end, and after each transfer.
+    /// fsync at the end, and after each transfer.
     pub(super) fsync: bool,
     pub(super) sync_each: bool,
-    /// Whether the data say where they belong, and of which run they are.
+    /// Whether the data carries its location and run.
     pub(super) stamped: bool,
     pub(super) signature: u64,
-    /// The share ends after so long, done or not; 0: when it is done.
+    /// Time limit of the share; 0: none.
     pub(super) time_ns: u64,
     pub(super) class: usize,
     pub(super) open: usize,
@@ -98,7 +98,7 @@ impl RanksJob {
         let RankLayout { transfer_bytes, block_bytes, .. } = self.layout;
         if !block_bytes.is_multiple_of(transfer_bytes) {
             let message =
-                format!("a block of {block_bytes} bytes is no multiple of a transfer of {transfer_bytes} bytes");
+                format!("a block of {block_bytes} bytes is not a multiple of a transfer of {transfer_bytes} bytes");
             return Err(values.refuse("block", message));
         }
         if self.stamped && !stamp::fits(transfer_bytes) {
@@ -106,7 +106,7 @@ impl RanksJob {
             return Err(values.refuse("transfer", message));
         }
         if self.direct && !transfer_bytes.is_multiple_of(DIRECT_BYTES) {
-            let message = format!("a transfer must be a multiple of {DIRECT_BYTES} bytes to pass the page cache by");
+            let message = format!("direct I/O requires a transfer that is a multiple of {DIRECT_BYTES} bytes");
             return Err(values.refuse("transfer", message));
         }
         if self.random && self.layout.transfers() > MOST_AT_RANDOM {
@@ -122,12 +122,12 @@ impl RanksJob {
         self.layout.transfer_bytes + order
     }
 
-    /// A transfer, where it passes the page cache by.
+    /// The transfer size, if it uses direct I/O.
     pub(crate) fn direct_bytes(&self) -> Option<[u64; 2]> {
         self.direct.then_some([self.layout.transfer_bytes, 0])
     }
 
-    /// Whether ranks write until a time limit and not until all is written.
+    /// Whether ranks write until a time limit instead of a size.
     pub(crate) fn writes_for_a_time(&self) -> bool {
         self.action == RankAction::Write && self.time_ns > 0
     }

@@ -1,5 +1,4 @@
-//! Single reads and writes at a descriptor's own offset. One that moves less than it should is a fault, as it is to the
-//! programs that this takes after.
+//! Single reads and writes at a descriptor's file offset. A short transfer is a fault, as in the original programs.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -10,8 +9,8 @@ use super::opened::Opened;
 use crate::io_failure::IoFailure;
 use crate::job::block::{Extent, whole};
 
-/// Puts the descriptors where the next block is.
-pub(super) fn place(opened: &Opened, offset: u64) -> Result<(), IoFailure> {
+/// Seeks the descriptors to the next block.
+pub(super) fn seek_to(opened: &Opened, offset: u64) -> Result<(), IoFailure> {
     for mut file in [Some(&opened.file), opened.writer.as_ref()].into_iter().flatten() {
         file.seek(SeekFrom::Start(offset)).map_err(IoFailure::at(offset))?;
     }

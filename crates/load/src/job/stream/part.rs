@@ -1,8 +1,8 @@
-//! The part of a file that a thread goes through.
+//! The part of a file that a thread processes.
 
 use crate::job::block::Extent;
 
-/// A stretch from a file's begin.
+/// A range from the beginning of a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FilePart {
     pub(super) size_bytes: u64,
@@ -29,7 +29,7 @@ mod tests {
     use super::{Extent, FilePart};
 
     #[test]
-    fn the_last_block_holds_what_is_left() {
+    fn the_last_block_has_the_remainder() {
         let pieces: Vec<Extent> = FilePart { size_bytes: 10, block_bytes: 4 }.pieces().collect();
         assert_eq!(
             pieces.iter().map(|piece| (piece.offset, piece.length)).collect::<Vec<_>>(),

@@ -1,4 +1,4 @@
-//! From a recipe's keys to the job.
+//! The job's values, resolved from a recipe's keys.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,20 +6,20 @@ use crate::error::LoadError;
 use crate::job::values::JobValues;
 
 const USUAL_BLOCK_BYTES: u64 = 1 << 20;
-/// What a file system may want offsets and lengths to be multiples of, where the page cache is passed by.
+/// Minimum alignment of direct I/O.
 const DIRECT_BYTES: u64 = 512;
 
-/// What is done with the file.
+/// The action on the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum StreamAction {
-    /// Made anew and written.
+    /// Recreated and written.
     Write,
     /// Read.
     Read,
-    /// Each block read, changed, and written back where it was.
+    /// Each block read, changed, and written back in place.
     Rewrite,
-    /// Blocks anywhere in the file read, and some of them changed and written back.
+    /// Random blocks read, and some of them changed and written back.
     Seek,
 }
 
@@ -31,20 +31,20 @@ pub struct StreamJob {
     pub(super) block_bytes: u64,
     pub(super) size_bytes: u64,
     pub(super) class: usize,
-    /// Whether a rewrite reads and writes through two descriptors, each with an offset of its own.
+    /// Whether a rewrite uses two descriptors, with separate offsets.
     pub(super) two_descriptors: bool,
-    /// Whether the page cache is passed by.
+    /// Whether to use direct I/O.
     pub(super) direct: bool,
-    /// Class of the fsyncs, at the end or after each write, where there are any.
+    /// Class of fsyncs at the end or after each write, if any.
     pub(super) fsync: Option<usize>,
     pub(super) sync_each: bool,
-    /// How often the file is gone through; 0: until the time is over, or the phase.
+    /// Passes over the file; 0: until the time limit or the end of the phase.
     pub(super) passes: u64,
-    /// The share ends after so long, done or not; 0: when it is done.
+    /// Time limit of the share; 0: none.
     pub(super) time_ns: u64,
-    /// Threads that work on one file.
+    /// Threads per file.
     pub(super) sharers: u64,
-    /// Seeks of each thread, and the share of them that write.
+    /// Seeks per thread, and the share of them that write.
     pub(super) seeks: u64,
     pub(super) update: f64,
 }
@@ -85,7 +85,7 @@ impl StreamJob {
     fn check(&self, values: &JobValues<'_, '_>) -> Result<(), LoadError> {
         let whole = |bytes: u64| bytes.is_multiple_of(DIRECT_BYTES);
         if self.direct && !(whole(self.block_bytes) && whole(self.size_bytes)) {
-            let message = format!("block and size must be multiples of {DIRECT_BYTES} bytes to pass the page cache by");
+            let message = format!("direct I/O requires block and size to be multiples of {DIRECT_BYTES} bytes");
             return Err(values.refuse("block", message));
         }
         if self.two_descriptors && self.action != StreamAction::Rewrite {
@@ -102,7 +102,7 @@ impl StreamJob {
         0
     }
 
-    /// A block and what is left at the end of the file, where they pass the page cache by.
+    /// The block size and the remainder at the end of the file, if it uses direct I/O.
     pub(crate) fn direct_bytes(&self) -> Option<[u64; 2]> {
         let size_bytes = if self.action == StreamAction::Seek { 0 } else { self.size_bytes };
         self.direct.then_some([self.block_bytes, size_bytes % self.block_bytes])

@@ -1,4 +1,4 @@
-//! Read a block, change a byte, write it back where it was.
+//! Read a block, change a byte, write it back in place.
 
 use std::io::{Seek, SeekFrom};
 
@@ -7,8 +7,8 @@ use super::opened::Opened;
 use crate::io_failure::IoFailure;
 use crate::job::block::{BlockBuffer, Extent};
 
-/// Does that at the descriptors' offsets. With one descriptor it seeks back between read and write, so that the offset,
-/// which the two share, jumps to and fro though both are sequential.
+/// Rewrites a block at the descriptors' offsets. With one descriptor it seeks back between read and write: the shared
+/// offset jumps back and forth although both are sequential.
 pub(super) fn rewrite(opened: &Opened, block: &mut BlockBuffer, piece: Extent) -> Result<u64, IoFailure> {
     let bytes = block.part(piece);
     block_io::read(&opened.file, bytes, piece)?;
@@ -19,7 +19,7 @@ pub(super) fn rewrite(opened: &Opened, block: &mut BlockBuffer, piece: Extent) -
     block_io::write(opened.writer(), bytes, piece)
 }
 
-/// Changes one byte: the number of the block says which.
+/// Changes one byte, chosen by the number of the block.
 pub(super) fn change(bytes: &mut [u8], piece: Extent) {
     if piece.length > 0 {
         let place = (piece.offset / piece.length as u64) % piece.length as u64;

@@ -1,4 +1,4 @@
-//! Blocks anywhere in a file: read, and some of them changed and written back.
+//! Random blocks of a file: read, and some of them changed and written back.
 
 use std::io::{Seek, SeekFrom};
 
@@ -11,7 +11,7 @@ use crate::job::block::{BlockBuffer, Extent};
 use crate::job::patience::Patience;
 use crate::work::Worker;
 
-/// As many seeks as the thread should make, or until the time is over.
+/// All seeks of the thread, or until the time limit.
 pub(super) fn seek(
     stream: &StreamJob,
     worker: &mut Worker<'_>,
@@ -29,10 +29,10 @@ pub(super) fn seek(
         let offset = worker.random.below(blocks) * stream.block_bytes;
         let writes = (worker.random.below(1 << 32) as f64) < stream.update * (1u64 << 32) as f64;
         let piece = Extent { offset, length: stream.block_bytes as usize };
-        let act = || one(opened, block, piece, writes);
+        let act = || access(opened, block, piece, writes);
         let start_ns = start_ns.unwrap_or_else(clock::now_ns);
         let result = worker.time_from(start_ns, stream.class, Some(opened.id), act);
-        if !patience.goes_on(worker, result) {
+        if !patience.may_continue(worker, result) {
             return;
         }
         if let Some(class) = stream.fsync.filter(|_| stream.sync_each && writes) {
@@ -41,7 +41,7 @@ pub(super) fn seek(
     }
 }
 
-fn one(opened: &Opened, block: &mut BlockBuffer, piece: Extent, writes: bool) -> Result<u64, IoFailure> {
+fn access(opened: &Opened, block: &mut BlockBuffer, piece: Extent, writes: bool) -> Result<u64, IoFailure> {
     (&opened.file).seek(SeekFrom::Start(piece.offset)).map_err(IoFailure::at(piece.offset))?;
     let bytes = block.part(piece);
     let read = block_io::read(&opened.file, bytes, piece)?;
