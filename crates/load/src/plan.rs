@@ -3,6 +3,7 @@
 mod actor;
 mod definition;
 mod direct;
+mod file_names;
 mod fit;
 mod resolve;
 mod scope;

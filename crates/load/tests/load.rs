@@ -195,7 +195,7 @@ fn killing_the_program_kills_its_load() {
 }
 
 #[test]
-fn a_killed_load_is_told_and_its_figures_are_kept() {
+fn a_killed_load_is_reported_and_its_figures_are_kept() {
     let home = tempfile::tempdir().unwrap();
     let settings = [&SMALL_SIMOOP[..], &[("runtime", "1h"), ("report_interval", "1h")]].concat();
     let mut conductor = start(plan(&find("simoop").unwrap(), home.path(), &settings));

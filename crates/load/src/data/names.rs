@@ -88,36 +88,42 @@ impl FileNames {
                 name.push_number(file, 10, MAIL_DIGITS);
                 b".mail:2,S".iter().for_each(|byte| name.push(*byte));
             }
-            FileNames::FsMark { bytes, random_bytes, subdirectories, seed } => {
-                let number = file & (FileNames::MOST_FS_MARK_FILES - 1);
-                if subdirectories > 0 {
-                    name.push_number(file >> SUBDIRECTORY_SHIFT, 16, 2);
-                    name.push(b'/');
-                }
-                let plain = bytes.saturating_sub(random_bytes) as usize;
-                if plain >= NUMBER_DIGITS {
-                    name.push_number(number, 16, NUMBER_DIGITS);
-                    (NUMBER_DIGITS..plain).for_each(|_| name.push(b'~'));
-                } else {
-                    (0..plain).for_each(|_| name.push(b'~'));
-                }
-                name.push_letters(&mut Random::new(seed, number), random_bytes, FS_MARK_LETTERS);
-            }
-            FileNames::Bonnie { letters_first, per_subdirectory, seed } => {
-                if let Some(subdirectory) = file.checked_div(per_subdirectory) {
-                    name.push_number(subdirectory, 10, 5);
-                    name.push(b'/');
-                }
-                let mut random = Random::new(seed, file);
-                let letters = random.below(MOST_LETTERS + 1);
-                if letters_first {
-                    name.push_letters(&mut random, letters, BONNIE_LETTERS);
-                    name.push_number(file, 16, BONNIE_DIGITS);
-                } else {
-                    name.push_number(file, 16, BONNIE_DIGITS);
-                    name.push_letters(&mut random, letters, BONNIE_LETTERS);
-                }
-            }
+            FileNames::FsMark { .. } => self.write_fs_mark(file, name),
+            FileNames::Bonnie { .. } => self.write_bonnie(file, name),
+        }
+    }
+
+    fn write_fs_mark(&self, file: u64, name: &mut FileName) {
+        let FileNames::FsMark { bytes, random_bytes, subdirectories, seed } = *self else { return };
+        let number = file & (FileNames::MOST_FS_MARK_FILES - 1);
+        if subdirectories > 0 {
+            name.push_number(file >> SUBDIRECTORY_SHIFT, 16, 2);
+            name.push(b'/');
+        }
+        let plain = bytes.saturating_sub(random_bytes) as usize;
+        if plain >= NUMBER_DIGITS {
+            name.push_number(number, 16, NUMBER_DIGITS);
+            (NUMBER_DIGITS..plain).for_each(|_| name.push(b'~'));
+        } else {
+            (0..plain).for_each(|_| name.push(b'~'));
+        }
+        name.push_letters(&mut Random::new(seed, number), random_bytes, FS_MARK_LETTERS);
+    }
+
+    fn write_bonnie(&self, file: u64, name: &mut FileName) {
+        let FileNames::Bonnie { letters_first, per_subdirectory, seed } = *self else { return };
+        if let Some(subdirectory) = file.checked_div(per_subdirectory) {
+            name.push_number(subdirectory, 10, 5);
+            name.push(b'/');
+        }
+        let mut random = Random::new(seed, file);
+        let letters = random.below(MOST_LETTERS + 1);
+        if letters_first {
+            name.push_letters(&mut random, letters, BONNIE_LETTERS);
+            name.push_number(file, 16, BONNIE_DIGITS);
+        } else {
+            name.push_number(file, 16, BONNIE_DIGITS);
+            name.push_letters(&mut random, letters, BONNIE_LETTERS);
         }
     }
 

@@ -4,15 +4,15 @@ use model::operation::ROUND;
 
 use super::actor::{Actor, FileTransfer, RoundStep, StepWork, TransferDirection};
 use super::definition::Plan;
-use super::fit;
 use super::scope::Scope;
 use super::totals::PlanTotals;
-use crate::data::{FileId, FileNames, FileSet, directory_name};
+use super::{file_names, fit};
+use crate::data::{FileId, FileSet, directory_name};
 use crate::error::LoadError;
 use crate::facts::MachineFacts;
 use crate::job::{Job, JobResolver, JobValues};
 use crate::recipe::{
-    ActorRecipe, FileSetRecipe, Formula, Pacing, PhaseKind, PhaseRecipe, Recipe, Scheme, StepKind, StepRecipe, VERIFY,
+    ActorRecipe, FileSetRecipe, Formula, Pacing, PhaseKind, PhaseRecipe, Recipe, StepKind, StepRecipe, VERIFY,
     WordValue,
 };
 use crate::schedule::{PlanPhase, Repeat};
@@ -189,56 +189,12 @@ impl<'a> Resolver<'a> {
             let least = u64::from(set.filled);
             let size_bytes = self.scope.whole(&set.size, &format!("size of the files in '{}'", set.name), least)?;
             let replaced = all_steps().any(|step| step.verb == StepKind::Create && step.from == Some(number));
-            let names = self.names(set, files)?;
+            let names = file_names::resolve(&self.scope, set, files, self.seed)?;
             let stamped = set.stamped.as_ref().map(|flag| self.scope.value(flag, "'stamped'")).transpose()?;
             let stamped = stamped.is_some_and(|stamped| stamped != 0.0);
             Ok(FileSet { name: set.name.clone(), files, size_bytes, replaced, filled: set.filled, stamped, names })
         };
         self.recipe.file_sets.iter().enumerate().map(resolve).collect()
-    }
-
-    fn names(&self, set: &FileSetRecipe, files: u64) -> Result<FileNames, LoadError> {
-        let (given, seed) = (&set.names, self.seed);
-        let whole = |formula: &Option<Formula>, what: &str, usual: u64| {
-            let what = format!("{what} of '{}'", set.name);
-            formula.as_ref().map_or(Ok(usual), |formula| self.scope.whole(formula, &what, 0))
-        };
-        let refuse = |formula: &Option<Formula>, why: String| {
-            Err(self.scope.refuse(formula.as_ref().unwrap_or(&set.count), why))
-        };
-        let subdirectories = whole(&given.subdirectories, "subdirectories", 0)?;
-        match given.scheme {
-            Scheme::Numbers => return Ok(FileNames::Numbers),
-            Scheme::Tree => return Ok(FileNames::Tree),
-            Scheme::Mails => return Ok(FileNames::Mails),
-            Scheme::Bonnie { letters_first } => {
-                let per_subdirectory = if subdirectories == 0 { 0 } else { files.div_ceil(subdirectories) };
-                return Ok(FileNames::Bonnie { letters_first, per_subdirectory, seed });
-            }
-            Scheme::FsMark => {}
-        }
-        let random_bytes = whole(&given.random_bytes, "random bytes in the names", 24)?;
-        let bytes = whole(&given.name_bytes, "length of the names", 40)?.max(random_bytes);
-        let names = FileNames::FsMark { bytes, random_bytes, subdirectories, seed };
-        if !(1..=FileNames::LONGEST).contains(&bytes) {
-            return refuse(
-                &given.name_bytes,
-                format!("a file name has 1 to {} bytes, not {bytes}", FileNames::LONGEST),
-            );
-        }
-        if subdirectories > FileNames::MOST_SUBDIRECTORIES || files > FileNames::MOST_FS_MARK_FILES {
-            let (most, files) = (FileNames::MOST_SUBDIRECTORIES, FileNames::MOST_FS_MARK_FILES);
-            let why = format!("at most {most} subdirectories and {files} files per directory are supported");
-            return refuse(&given.subdirectories, why);
-        }
-        if !names.are_unique(files) {
-            let why = format!(
-                "names of {bytes} bytes with {random_bytes} random bytes are not unique for {files} files: use more \
-                 random bytes, or leave 8 bytes for a number"
-            );
-            return refuse(&given.random_bytes, why);
-        }
-        Ok(names)
     }
 
     fn class(&mut self, name: &str, span: &std::ops::Range<usize>) -> Result<usize, LoadError> {

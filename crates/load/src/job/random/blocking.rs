@@ -44,19 +44,29 @@ pub(super) fn run(
             worker.back_off();
             now_ns = clock::now_ns();
         }
-        if let Some((kind, class, synced)) = chooser.due_sync() {
-            worker.recorder.begin_at(OperationLevel::Step, class, now_ns, Some(file), None);
-            let start_ns = now_ns;
-            let result = engine.sync(kind);
-            now_ns = clock::now_ns();
-            chooser.synced(&synced, result.is_ok());
-            let checked = result.map(|()| 0).map_err(IoFailure::from);
-            if worker.finish(class, start_ns, now_ns, Some(file), checked).is_err() {
-                worker.back_off();
-                now_ns = clock::now_ns();
-            }
-        }
+        now_ns = sync_if_due(worker, &mut chooser, engine, now_ns);
     }
+}
+
+/// Makes the sync call that is due, if any; returns the time after it.
+fn sync_if_due(
+    worker: &mut Worker<'_>,
+    chooser: &mut OperationChooser<'_>,
+    engine: &impl BlockingEngine,
+    start_ns: u64,
+) -> u64 {
+    let Some((kind, class, synced)) = chooser.due_sync() else { return start_ns };
+    let file = Some(chooser.file);
+    worker.recorder.begin_at(OperationLevel::Step, class, start_ns, file, None);
+    let result = engine.sync(kind);
+    let end_ns = clock::now_ns();
+    chooser.synced(&synced, result.is_ok());
+    let checked = result.map(|()| 0).map_err(IoFailure::from);
+    if worker.finish(class, start_ns, end_ns, file, checked).is_err() {
+        worker.back_off();
+        return clock::now_ns();
+    }
+    end_ns
 }
 
 /// Aligned to pages, as direct I/O needs.

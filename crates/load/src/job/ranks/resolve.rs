@@ -60,15 +60,9 @@ impl RanksJob {
             _ => RankAction::Write,
         };
         let shared = values.flag("shared")?;
-        let apart = !shared && values.flag("apart")?;
-        let set = if shared { "shared_set" } else { "set" };
-        let set = if apart { "apart_set" } else { set };
-        let Some(set) = values.set(set).or(values.set("set")) else {
-            return Err(values.refuse("set", "'ranks' needs 'set'"));
-        };
         let (fsync, sync_each) = (values.flag("fsync")?, values.flag("sync_each")?);
         let ranks = RanksJob {
-            set,
+            set: set(values, shared)?,
             action,
             layout: RankLayout {
                 transfer_bytes: values.whole_or("transfer", 256 << 10, 1)?,
@@ -131,4 +125,14 @@ impl RanksJob {
     pub(crate) fn writes_for_a_time(&self) -> bool {
         self.action == RankAction::Write && self.time_ns > 0
     }
+}
+
+/// The file set of the ranks: shared, or per rank in the same or separate directories.
+fn set(values: &JobValues<'_, '_>, shared: bool) -> Result<usize, LoadError> {
+    let key = match shared {
+        true => "shared_set",
+        false if values.flag("apart")? => "apart_set",
+        false => "set",
+    };
+    values.set(key).or(values.set("set")).ok_or_else(|| values.refuse("set", "'ranks' needs 'set'"))
 }
