@@ -1,4 +1,4 @@
-//! A comparison as text, as tables of other tools' forms, and as a chart.
+//! A comparison as text, in the formats of other tools, and as a chart.
 
 mod benchstat;
 mod csv;
@@ -24,7 +24,7 @@ pub use text::text;
 
 use compare::Verdict;
 
-/// A verdict as a person says it.
+/// A verdict in words.
 fn words(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Worse => "worse",

@@ -1,4 +1,4 @@
-//! A run at one moment, as tables that text and a terminal's screen share, as text, and as JSON.
+//! A run at one moment: tables shared by text and the terminal's screen, plain text, and JSON.
 
 mod json;
 mod tables;

@@ -1,22 +1,22 @@
-//! A table's columns within a width.
+//! Fits a table's columns into a width.
 
 use ratatui_core::text::{Line, Span};
 use report::glance::{Align, Column, Table};
 use report::style::Style;
 
-/// Between two columns.
+/// Blanks between two columns.
 const GAP: usize = 2;
-/// Text is not cut below this.
+/// Least width of a text column.
 const LEAST: usize = 6;
 
-/// How wide each column is; 0: left out.
+/// Width of each column; 0 hides it.
 pub(crate) fn widths(table: &Table, width: usize) -> Vec<usize> {
     let wide = |at: usize, column: &Column| {
         let cells = table.rows.iter().map(|row| cells(&row.cells[at]));
         cells.chain([cells_of_head(column)]).max().unwrap_or(0)
     };
     let mut widths: Vec<usize> = table.columns.iter().enumerate().map(|(at, column)| wide(at, column)).collect();
-    // The first column and the numbers are what a table is for; text gives way, the widest first, then the last go.
+    // Keep the first column and the numbers; cut text, the widest first, then hide the last columns.
     loop {
         let used: usize = widths.iter().filter(|width| **width > 0).map(|width| width + GAP).sum::<usize>();
         let over = used.saturating_sub(width + GAP);

@@ -1,4 +1,4 @@
-//! The screen: a line of when and what, one of memory, six tables, one of keys.
+//! The screen: a title line, a memory line, six tables, and a line of keys.
 
 use explain::glance::Glance;
 use model::quantity::Nanoseconds;
@@ -12,63 +12,63 @@ use report::style::{Style, printable};
 use crate::columns::{line, widths};
 use crate::view::{Extent, Mode, View};
 
-/// The smallest screen that is worth drawing on.
+/// The smallest usable screen.
 const LEAST: (u16, u16) = (40, 10);
 
 const HELP: [&str; 17] = [
-    "space          pause; go on",
-    "left, right    a second back, ahead",
-    "PgUp, PgDn     a window back, ahead",
-    "Home, End      the begin, the end (and follow it where it grows)",
-    "+, -           a longer, shorter window",
+    "space          pause, resume",
+    "left, right    back, ahead by a second",
+    "PgUp, PgDn     back, ahead by a window",
+    "Home, End      begin, end (a live run is followed)",
+    "+, -           longer, shorter window",
     "Tab, S-Tab     next, previous table",
-    "up, down       choose a row",
-    "Enter          the row in full: a stall's chain, a stuck task's stack",
-    "s              sort the table by something else",
+    "up, down       select a row",
+    "Enter          details: a stall's chain, a stuck task's stack",
+    "s              next sort order",
     "/              filter by task, cgroup, device, cause, file; Esc clears it",
     "q, Ctrl-C      quit",
     "",
-    "Times are those within the window, so a long stall counts for its part.",
-    "'> 3 s' had not ended within the window. STUCK NOW is as of the window's end.",
+    "Times are within the window: a longer stall counts with its part in it.",
+    "'> 3 s' did not end within the window. STUCK NOW is as of the window's end.",
     "More: stallscope explain RUN, and docs/TOP.md.",
     "",
     "any key goes back",
 ];
 
-/// Everything that is on the screen.
+/// The content of the screen.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
-    /// The run, or the machine.
+    /// Name of the run or the machine.
     pub title: &'a str,
     /// When the run began, on the monotonic clock.
     pub started_ns: u64,
-    /// The wall clock's time of the moment.
+    /// Wall-clock time of the moment.
     pub clock: &'a str,
-    /// What there is to see.
+    /// The time that the run covers.
     pub extent: Extent,
-    /// What is looked at.
+    /// The current view.
     pub view: &'a View,
-    /// What is seen.
+    /// The moment's data.
     pub glance: &'a Glance,
-    /// Something that the person should know.
+    /// A remark in the bottom line.
     pub remark: Option<&'a str>,
-    /// What the terminal can show.
+    /// Capabilities of the terminal.
     pub style: Style,
 }
 
-/// The table of a panel, as the view has it sorted and filtered.
+/// A panel's table, sorted and filtered by the view.
 fn table_of(scene: &Scene<'_>, panel: Panel) -> Table {
     table(panel, scene.glance, scene.view.order(panel), &scene.view.filter, scene.style)
 }
 
 impl Scene<'_> {
-    /// Rows of the panel that keys work on.
+    /// Number of rows in the panel that keys work on.
     pub fn rows(&self) -> usize {
         table_of(self, self.view.panel).rows.len()
     }
 }
 
-/// Draws all of it.
+/// Draws the screen.
 pub fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     if area.width < LEAST.0 || area.height < LEAST.1 {
         let words = format!("{}x{} is too small", area.width, area.height);
@@ -123,7 +123,7 @@ fn headline(scene: &Scene<'_>, width: usize) -> Line<'static> {
     let paint = if scene.style.color { Paint::new().fg(color) } else { Paint::new() }.add_modifier(Modifier::REVERSED);
     let word = format!(" {word} ");
     let room = width.saturating_sub(times.chars().count() + word.len() + 1);
-    // Where there is no room, the end of a path tells more.
+    // If it does not fit, show the path's end.
     let title = printable(scene.title);
     let title: String = title.chars().skip(title.chars().count().saturating_sub(room)).collect();
     let blank = " ".repeat(room - title.chars().count() + 1);
@@ -207,8 +207,9 @@ fn one_panel(scene: &Scene<'_>, panel: Panel, table: &Table, area: Rect, buffer:
     }
 }
 
-/// Heights of the panels, each with a line for its head: a line to each in turn, two to the one that keys work on, until
-/// all have what they want or no line is left. Where not even heads find room, the last panels go, but never that one.
+/// Heights of the panels, including a line for the head. Lines are dealt out in rounds, two to the focused panel and one
+/// to each other, until all rows fit or no line is left. If even the heads do not fit, the last panels are dropped, but
+/// never the focused one.
 fn share_out(wanted: [usize; 6], height: usize, focused: usize) -> [usize; 6] {
     let mut heights = [0; 6];
     let mut left = height;

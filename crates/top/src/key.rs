@@ -1,4 +1,4 @@
-//! Keys, whatever terminal they come from.
+//! Keys, independent of the terminal.
 
 /// A key that was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

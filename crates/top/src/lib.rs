@@ -1,7 +1,7 @@
-//! A run's moment → a terminal's screen, and keys → what to look at next.
+//! A moment of a run → a terminal's screen; keys → the next view.
 //!
-//! Nothing here knows a terminal: keys come as [`Key`]s, the screen is a buffer of cells. The program joins both to a
-//! terminal, and to a run that is read or recorded.
+//! Independent of any terminal: keys come as [`Key`]s, the screen is a buffer of cells. The program connects both to a
+//! terminal, and to a stored or live run.
 #![forbid(unsafe_code)]
 
 mod columns;
@@ -14,4 +14,4 @@ mod tests;
 
 pub use draw::{Scene, draw};
 pub use key::Key;
-pub use view::{Asked, Extent, Mode, View};
+pub use view::{Extent, Mode, Request, View};

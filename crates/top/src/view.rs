@@ -1,4 +1,4 @@
-//! What is looked at: which time, which panel, in which order. Keys change it, and nothing else does.
+//! The view: time window, panel, order, filter. Only keys change it.
 
 use explain::glance::Window;
 use report::glance::Panel;
@@ -6,56 +6,56 @@ use report::glance::Panel;
 use crate::key::Key;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Windows to choose from.
+/// Window lengths.
 const WINDOWS_S: [u64; 9] = [1, 2, 5, 10, 30, 60, 300, 900, 3600];
 
-/// The time of which there is anything to see.
+/// The time that the run covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// Its begin on the monotonic clock.
+    /// Begin, on the monotonic clock.
     pub first_ns: u64,
-    /// Its end.
+    /// End.
     pub last_ns: u64,
-    /// Whether it grows.
+    /// Whether it still grows.
     pub live: bool,
 }
 
 /// Which moment is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// The last there is.
+    /// The latest moment.
     Follow,
-    /// This one, on the monotonic clock.
+    /// This moment, on the monotonic clock.
     Held(u64),
-    /// This one, and then those after it as time goes by.
+    /// Playback, now at this moment.
     Playing(u64),
 }
 
-/// What the person asked for with a key.
+/// What a key requests of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum Request {
     /// Nothing.
     Nothing,
-    /// Another look.
-    Look,
-    /// To end.
+    /// Redraw the screen.
+    Redraw,
+    /// End the program.
     Quit,
 }
 
-/// What is looked at.
+/// The state of the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
-    /// Which moment.
+    /// The moment shown.
     pub mode: Mode,
     /// Length of the window that ends there.
     pub window_ns: u64,
     /// The panel that keys work on.
     pub panel: Panel,
-    /// The row in it, of those that are shown.
+    /// The selected row among those shown.
     pub row: usize,
-    /// Order of each panel's rows: a place in [`Panel::orders`].
+    /// Order of each panel's rows: an index into [`Panel::orders`].
     pub orders: [usize; Panel::ALL.len()],
-    /// Rows that do not hold this are left out.
+    /// Rows that do not contain this are hidden.
     pub filter: String,
     /// The filter is being typed.
     pub typing: bool,
@@ -66,7 +66,7 @@ pub struct View {
 }
 
 impl View {
-    /// The end, over a window of that length.
+    /// Follows the end, with a window of this length.
     pub fn new(window_ns: u64) -> View {
         View {
             mode: Mode::Follow,
@@ -95,7 +95,7 @@ impl View {
         self.orders[panel as usize]
     }
 
-    /// So much time has gone by.
+    /// Advances playback by the elapsed time.
     pub fn pass(&mut self, ns: u64, extent: Extent) {
         if let Mode::Playing(at_ns) = self.mode {
             let to_ns = at_ns.saturating_add(ns);
@@ -107,53 +107,57 @@ impl View {
         }
     }
 
-    /// A key was pressed, while there are so many `rows` in the panel.
-    pub fn key(&mut self, key: Key, extent: Extent, rows: usize) -> Asked {
+    /// Handles a key; `rows` is the number of rows in the panel.
+    pub fn key(&mut self, key: Key, extent: Extent, rows: usize) -> Request {
         if key == Key::Interrupt {
-            return Asked::Quit;
+            return Request::Quit;
         }
         if self.typing {
             return self.type_filter(key);
         }
         if self.help {
             self.help = false;
-            return Asked::Look;
+            return Request::Redraw;
         }
         if let Some(line) = self.details
-            && let Some(asked) = self.in_details(key, line)
+            && let Some(request) = self.in_details(key, line)
         {
-            return asked;
+            return request;
         }
         match key {
-            Key::Char('q') => return Asked::Quit,
+            Key::Char('q') => return Request::Quit,
             Key::Char('?' | 'h') => self.help = true,
             Key::Char(' ') => self.pause(extent),
             Key::Char('+' | '=') => self.widen(true),
             Key::Char('-') => self.widen(false),
-            Key::Char('s') => {
-                let order = &mut self.orders[self.panel as usize];
-                *order = (*order + 1) % self.panel.orders().len();
-                self.row = 0;
-            }
+            Key::Char('s') => self.next_order(),
             Key::Char('/') => self.typing = true,
             Key::Escape => self.filter.clear(),
             Key::Tab => self.turn_to(1),
             Key::BackTab => self.turn_to(Panel::ALL.len() - 1),
             Key::Up | Key::Char('k') => self.row = self.row.min(rows).saturating_sub(1),
             Key::Down | Key::Char('j') => self.row = (self.row + 1).min(rows.saturating_sub(1)),
-            Key::Enter if rows > 0 => {
-                self.row = self.row.min(rows - 1);
-                self.details = Some(0);
-                // What is read should not change under the eyes.
-                self.mode = Mode::Held(self.window(extent).to_ns);
-            }
+            Key::Enter if rows > 0 => self.open_details(extent, rows),
             Key::Left | Key::Right | Key::PageUp | Key::PageDown | Key::Home | Key::End => self.step(key, extent),
-            _ => return Asked::Nothing,
+            _ => return Request::Nothing,
         }
-        Asked::Look
+        Request::Redraw
     }
 
-    fn in_details(&mut self, key: Key, line: usize) -> Option<Asked> {
+    fn next_order(&mut self) {
+        let order = &mut self.orders[self.panel as usize];
+        *order = (*order + 1) % self.panel.orders().len();
+        self.row = 0;
+    }
+
+    fn open_details(&mut self, extent: Extent, rows: usize) {
+        self.row = self.row.min(rows - 1);
+        self.details = Some(0);
+        // The text must not change while it is read.
+        self.mode = Mode::Held(self.window(extent).to_ns);
+    }
+
+    fn in_details(&mut self, key: Key, line: usize) -> Option<Request> {
         match key {
             Key::Up | Key::Char('k') => self.details = Some(line.saturating_sub(1)),
             Key::Down | Key::Char('j') => self.details = Some(line + 1),
@@ -163,10 +167,10 @@ impl View {
                 return None;
             }
         }
-        Some(Asked::Look)
+        Some(Request::Redraw)
     }
 
-    fn type_filter(&mut self, key: Key) -> Asked {
+    fn type_filter(&mut self, key: Key) -> Request {
         match key {
             Key::Char(character) => self.filter.push(character),
             Key::Backspace => drop(self.filter.pop()),
@@ -175,10 +179,10 @@ impl View {
                 self.typing = false;
                 self.filter.clear();
             }
-            _ => return Asked::Nothing,
+            _ => return Request::Nothing,
         }
         self.row = 0;
-        Asked::Look
+        Request::Redraw
     }
 
     fn pause(&mut self, extent: Extent) {

@@ -1,5 +1,4 @@
-//! The runs' values in Go's benchmark format, which benchstat and its like read. One line is one run; the side is the
-//! key `side`:
+//! The runs' values in Go's benchmark format, which benchstat reads. A line is a run; the key `side` names the side:
 //!
 //! ```text
 //! stallscope compare --a A... --b B... --format benchstat > runs.txt; benchstat -col /side runs.txt
@@ -10,26 +9,26 @@ use std::fmt::Write as _;
 
 use compare::{Better, Compared, Comparison};
 
-/// All metrics: a benchmark each, because a class's percentiles and rates differ in their units.
+/// All metrics, a benchmark for each, because percentiles and rates differ in units.
 pub fn benchstat(found: &[Comparison]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut better: BTreeMap<String, &str> = BTreeMap::new();
-    let mut told: Vec<(String, String)> = Vec::new();
-    let names = found.iter().flat_map(|one| [&one.a.0, &one.b.0]);
+    let mut written: Vec<(String, String)> = Vec::new();
+    let names = found.iter().flat_map(|comparison| [&comparison.a.0, &comparison.b.0]);
     let threads = if names.into_iter().any(|name| ends_as_threads(name)) { "-1" } else { "" };
-    for one in found {
-        for metric in &one.metrics {
+    for comparison in found {
+        for metric in &comparison.metrics {
             let unit = unit(metric);
             if metric.better == Better::Higher {
                 better.insert(unit.clone(), "higher");
             }
-            for (side, runs) in [(&one.a.0, &metric.a), (&one.b.0, &metric.b)] {
-                // The baseline is in every comparison, and is told once.
+            for (side, runs) in [(&comparison.a.0, &metric.a), (&comparison.b.0, &metric.b)] {
+                // The baseline is in every comparison, and is written once.
                 let key = (side.clone(), metric.name.clone());
-                if told.contains(&key) {
+                if written.contains(&key) {
                     continue;
                 }
-                told.push(key);
+                written.push(key);
                 for run in runs {
                     lines.push(format!(
                         "Benchmark{}/side={}{threads} 1 {} {unit}",
@@ -51,31 +50,31 @@ pub fn benchstat(found: &[Comparison]) -> String {
     text
 }
 
-/// A number after a last hyphen is the number of threads to Go's tools, and no part of a name; whoever has one gets another
-/// behind it.
+/// Go's tools read a number after the last hyphen as the number of threads. A name that ends in one gets another behind
+/// it.
 fn ends_as_threads(name: &str) -> bool {
     let digits = name.rsplit_once('-').map_or("", |(_, digits)| digits);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The unit as benchstat knows it: nanoseconds and bytes it scales by itself.
+/// The unit for benchstat, which scales nanoseconds and bytes.
 fn unit(metric: &Compared) -> String {
     match metric.unit.as_str() {
         "ns" => "ns/op".to_owned(),
         "bytes/s" => "B/s".to_owned(),
-        // A unit has one way of being good.
+        // A unit has one better direction.
         "/s" if metric.better == Better::Lower => "events/s".to_owned(),
         "/s" => "ops/s".to_owned(),
         unit => word(unit),
     }
 }
 
-/// Without blanks and slashes, which end a name.
+/// Blanks and slashes, which end a name, become underscores.
 fn word(text: &str) -> String {
     text.chars().map(|c| if c.is_whitespace() || c == '/' || c.is_control() { '_' } else { c }).collect()
 }
 
-/// A benchmark's first letter must not be a small one.
+/// A benchmark's name must start with a capital letter.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

@@ -1,10 +1,10 @@
-//! One row for each metric, for spreadsheets and scripts (RFC 4180).
+//! One row per metric, for spreadsheets and scripts (RFC 4180).
 
 use std::fmt::Write as _;
 
 use compare::{Compared, Comparison};
 
-/// All metrics, stalls and counters. Unknown is empty.
+/// All metrics, stalls and counters. An unknown value is empty.
 pub fn csv(found: &[Comparison]) -> String {
     let mut text =
         "a,b,kind,metric,unit,a_runs,b_runs,a_value,b_value,ratio,low95,high95,p,q,verdict,need_runs\r\n".to_owned();

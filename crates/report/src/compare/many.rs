@@ -1,4 +1,4 @@
-//! Many configurations against one: a row each.
+//! Many configurations against a baseline, one row for each.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,12 +11,12 @@ use crate::number::counted;
 use crate::style::{Style, printable};
 use crate::table::table;
 
-/// Metrics that have a column.
+/// Most metric columns.
 const COLUMNS: usize = 5;
-/// Metrics that come first wherever they are known.
+/// Metrics that come first if they are known.
 const FIRST: [&str; 3] = ["work_per_s", "files_per_s", "bytes_per_s"];
 
-/// An overview. Each configuration by itself is shown by [`super::text`].
+/// An overview; [`super::text`] shows a single configuration.
 pub fn many(baseline: &str, found: &[Comparison], style: Style) -> String {
     let mut text = String::new();
     let title = format!("{} against {}", counted(found.len() as u64, "configuration"), printable(baseline));
@@ -37,14 +37,14 @@ pub fn many(baseline: &str, found: &[Comparison], style: Style) -> String {
     let _ = writeln!(
         text,
         "{}",
-        style.faint(" + better, - worse, = the same, ? not enough data; --only NAME shows one of them")
+        style.faint(" + better, - worse, = the same, ? not enough data; --only NAME shows one configuration")
     );
-    most_of_all(&mut text, found, style);
+    largest_differences(&mut text, found, style);
     remarks(&mut text, found, style);
     text
 }
 
-/// The rates that are known, then what was decided for most configurations.
+/// The known rates, then the metrics decided for most configurations.
 fn columns(found: &[Comparison]) -> Vec<&str> {
     let mut decided: BTreeMap<&str, usize> = BTreeMap::new();
     for metric in found.iter().flat_map(|one| &one.metrics) {
@@ -72,7 +72,7 @@ fn cell(metric: Option<&Compared>) -> String {
 }
 
 /// The largest difference of each configuration.
-fn most_of_all(text: &mut String, found: &[Comparison], style: Style) {
+fn largest_differences(text: &mut String, found: &[Comparison], style: Style) {
     let first = |one: &Comparison| one.metrics.iter().find(|metric| metric.verdict.is_decided()).cloned();
     let mut lines = table(&["the largest difference of each", "", "change", "95 % interval", ""], 2);
     let mut verdicts = Vec::new();
@@ -92,7 +92,7 @@ fn most_of_all(text: &mut String, found: &[Comparison], style: Style) {
     }
 }
 
-/// What nobody meant to differ, and cautions, each once.
+/// Unintended differences, and cautions, without repetition.
 fn remarks(text: &mut String, found: &[Comparison], style: Style) {
     let mut lines: Vec<String> = Vec::new();
     for one in found {
@@ -117,7 +117,6 @@ fn remarks(text: &mut String, found: &[Comparison], style: Style) {
     }
     if lines.len() > SHOWN {
         let rest = counted((lines.len() - SHOWN) as u64, "more remark");
-        let _ =
-            writeln!(text, " {}", style.faint(&format!("and {rest}; --only NAME shows those of one configuration")));
+        let _ = writeln!(text, " {}", style.faint(&format!("and {rest}; --only NAME shows all of one configuration")));
     }
 }

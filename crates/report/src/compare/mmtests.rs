@@ -1,5 +1,5 @@
-//! A form close to mmtests' comparison report: a column for each configuration, the change against the first in brackets
-//! (positive is better), marked with a star where the verdict is better or worse.
+//! A form close to mmtests' comparison report: a column per configuration, the change against the first in brackets
+//! (positive is better), and a star if the verdict is better or worse.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub fn mmtests(found: &[Comparison]) -> String {
         let _ = write!(text, " {name:>0$}", COLUMN - 1);
     });
     text.push('\n');
-    // The order of the metrics by name: each comparison has an order of its own.
+    // Sorted by name: the order differs between comparisons.
     let mut metrics: Vec<&Compared> = first.metrics.iter().collect();
     metrics.sort_by(|x, y| x.name.cmp(&y.name));
     for metric in metrics {
@@ -47,11 +47,11 @@ pub fn mmtests(found: &[Comparison]) -> String {
         }
         text.push('\n');
     }
-    text.push_str("\nLatencies in microseconds. Changes are of means; a star: better or worse by compare's verdict.\n");
+    text.push_str("\nLatencies in microseconds. Changes are of means; a star: verdict better or worse.\n");
     text
 }
 
-/// Harmonic for rates, arithmetic for the rest, as mmtests does.
+/// Harmonic for rates, arithmetic for the rest, as in mmtests.
 fn mean(metric: &Compared, values: &[f64]) -> f64 {
     let count = values.len() as f64;
     match metric.better {

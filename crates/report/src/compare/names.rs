@@ -1,14 +1,14 @@
-//! Names of configurations as headings of columns.
+//! Configuration names as column headings.
 //!
-//! A sweep names a configuration after all of its settings, `fs=xfs scheduler=bfq threads=4`. What they have in common tells
-//! no column from another, and is left out.
+//! A sweep names a configuration after all its settings, `fs=xfs scheduler=bfq threads=4`. Settings that all columns
+//! share are left out.
 
 use crate::style::printable;
 
-/// A longer heading is cut, unless that would make two of them the same.
+/// A longer heading is cut, unless that would make two headings equal.
 const LONGEST: usize = 24;
 
-/// A heading for each name, short where that can be, and different wherever the names are.
+/// A heading for each name, as short as possible; different names have different headings.
 pub(super) fn headings(names: &[&str]) -> Vec<String> {
     let names: Vec<String> = names.iter().map(|name| printable(name)).collect();
     let words: Vec<Vec<&str>> = names.iter().map(|name| name.split_whitespace().collect()).collect();
@@ -28,7 +28,7 @@ pub(super) fn headings(names: &[&str]) -> Vec<String> {
         .expect("at the length of the longest nothing is cut")
 }
 
-/// Without the words that stand at the same place in all of the names.
+/// The names without the words that are equal in all of them.
 fn distinguishing<'a>(names: &[Vec<&'a str>]) -> Vec<Vec<&'a str>> {
     let longest = names.iter().map(Vec::len).max().unwrap_or(0);
     let differs = |place: &usize| names.iter().any(|words| words.get(*place) != names[0].get(*place));
@@ -39,7 +39,7 @@ fn distinguishing<'a>(names: &[Vec<&'a str>]) -> Vec<Vec<&'a str>> {
     names.iter().map(|words| places.iter().filter_map(|&place| words.get(place).copied()).collect()).collect()
 }
 
-/// Without the settings' names, where all of the names have the same ones: `scheduler=bfq` is `bfq`.
+/// The names without the settings' keys, if all names have the same keys: `scheduler=bfq` becomes `bfq`.
 fn values<'a>(names: &[Vec<&'a str>]) -> Vec<Vec<&'a str>> {
     let keys = |words: &[&'a str]| {
         words.iter().map(|word| word.split_once('=').map(|(key, _)| key)).collect::<Option<Vec<&str>>>()
@@ -56,7 +56,7 @@ fn joined(names: &[Vec<&str>]) -> Vec<String> {
     names.iter().map(|words| words.join(" ")).collect()
 }
 
-/// Begin and end of a name: the end tells most names apart.
+/// Begin and end of a name: most names differ in their end.
 fn cut(name: &str, longest: usize) -> String {
     let characters: Vec<char> = name.chars().collect();
     if characters.len() <= longest {
@@ -68,7 +68,7 @@ fn cut(name: &str, longest: usize) -> String {
     format!("{}...{}", text(&characters[..head]), text(&characters[tail..]))
 }
 
-/// Whether shortened names differ wherever the names do.
+/// Whether shortened names differ if the names do.
 fn as_different(short: &[String], names: &[String]) -> bool {
     (0..names.len()).all(|one| (0..one).all(|other| (short[one] == short[other]) == (names[one] == names[other])))
 }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_have_in_common_is_left_out() {
+    fn shared_settings_are_left_out() {
         check(&["a", "b"], &["a", "b"]);
         check(&["fs=xfs scheduler=bfq", "fs=xfs scheduler=none"], &["fs=xfs scheduler=bfq", "fs=xfs scheduler=none"]);
         check(
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_still_too_long_is_cut_but_stays_different() {
+    fn long_names_are_cut_but_stay_different() {
         let (xfs, ext4) = ("/mnt/a/very/long/place/of/runs/xfs", "/mnt/a/very/long/place/of/runs/ext4");
         check(&[xfs, ext4], &["/mnt/a/ver...of/runs/xfs", "/mnt/a/ver...f/runs/ext4"]);
         let same = "the middle of these two names is what differs, A, and their ends are the same";

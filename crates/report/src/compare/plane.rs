@@ -1,8 +1,7 @@
-//! A metric over a plane of two settings: as text, Markdown, CSV, and as a heat map.
+//! A metric over a plane of two settings: text, Markdown, CSV, and a heat map.
 //!
-//! The heat map's colours go from light to dark in one direction of luminance only (stops of the cividis map by Nunez,
-//! Anderton and Renslow, 2018, made for people of any colour vision), so that it is read in print, too; each cell bears its
-//! number.
+//! The heat map's colours fall monotonically in luminance (stops of the cividis map by Nunez, Anderton and Renslow, 2018,
+//! designed for colour vision deficiency), which also suits print. Each cell shows its number.
 
 use std::fmt::Write as _;
 
@@ -17,7 +16,7 @@ const CELL: (f64, f64) = (86.0, 34.0);
 const LEFT: f64 = 96.0;
 const TOP: f64 = 74.0;
 const GAP: f64 = 60.0;
-/// From the least to the most.
+/// From the smallest value to the largest.
 const STOPS: [(f64, f64, f64); 6] = [
     (254.0, 232.0, 56.0),
     (202.0, 185.0, 105.0),
@@ -26,10 +25,10 @@ const STOPS: [(f64, f64, f64); 6] = [
     (51.0, 71.0, 109.0),
     (0.0, 34.0, 78.0),
 ];
-/// Values that differ by more are drawn by their logarithms.
+/// A larger ratio of the largest value to the smallest gets a logarithmic scale.
 const WIDE: f64 = 30.0;
 
-/// A table for each panel: the largest y on top, as in the chart.
+/// A table for each panel, the largest y on top as in the chart.
 pub fn plane_text(found: &Plane, style: Style) -> String {
     let mut text = format!("{}\n", style.heading(&title(found)));
     for panel in &found.panels {
@@ -45,7 +44,7 @@ pub fn plane_text(found: &Plane, style: Style) -> String {
     text
 }
 
-/// The same for issues and documents.
+/// The same as Markdown.
 pub fn plane_markdown(found: &Plane) -> String {
     let mut text = format!("**{}**\n", title(found));
     let cell = |text: &str| printable(text).replace('|', "\\|");
@@ -66,7 +65,7 @@ pub fn plane_markdown(found: &Plane) -> String {
     text
 }
 
-/// A row for each cell, with plain numbers.
+/// A row for each cell, with unformatted numbers.
 pub fn plane_csv(found: &Plane) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let (x, y) = (quoted(&found.x), quoted(&found.y));
@@ -82,7 +81,7 @@ pub fn plane_csv(found: &Plane) -> String {
     text
 }
 
-/// The same as a document.
+/// The same as JSON.
 pub fn plane_json(found: &Plane) -> Value {
     let cell = |(panel, y, x, point): (&Panel, &String, &String, Option<Point>)| {
         json!({
@@ -131,46 +130,36 @@ fn panel_svg(text: &mut String, found: &Plane, panel: &Panel, scale: &Scale, lef
     for (row, cells) in panel.cells.iter().enumerate() {
         let y = TOP + (rows - 1 - row) as f64 * CELL.1;
         for (column, point) in cells.iter().enumerate() {
-            let x = left + column as f64 * CELL.0;
-            let (fill, ink) = point.map_or(("#fff".to_owned(), "#777"), |point| scale.colours(point.mean));
-            let said = escaped(&shown(point.as_ref(), &found.unit));
-            let _ = writeln!(
-                text,
-                "<rect x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{}\" fill=\"{fill}\" stroke=\"#fff\"/>\
-                 <text x=\"{}\" y=\"{}\" fill=\"{ink}\" text-anchor=\"middle\">{said}</text>",
-                CELL.0,
-                CELL.1,
-                x + CELL.0 / 2.0,
-                y + CELL.1 / 2.0 + 4.0,
-            );
+            let corner = (left + column as f64 * CELL.0, y);
+            cell_svg(text, corner, *point, scale, &found.unit);
         }
-        let label = escaped(&found.y_values[row]);
-        let _ = writeln!(
-            text,
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{label}</text>",
-            left - 8.0,
-            y + CELL.1 / 2.0 + 4.0
-        );
+        label(text, (left - 8.0, y + CELL.1 / 2.0 + 4.0), "text-anchor=\"end\"", &found.y_values[row]);
     }
     for (column, name) in found.x_values.iter().enumerate() {
         let x = left + (column as f64 + 0.5) * CELL.0;
-        let _ =
-            writeln!(text, "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{}</text>", bottom + 18.0, escaped(name));
+        label(text, (x, bottom + 18.0), "text-anchor=\"middle\"", name);
     }
     let middle = left + found.x_values.len() as f64 * CELL.0 / 2.0;
+    label(text, (middle, bottom + 36.0), "text-anchor=\"middle\" fill=\"#555\"", &found.x);
+    label(text, (left - 8.0, TOP - 14.0), "text-anchor=\"end\" fill=\"#555\"", &found.y);
+}
+
+fn cell_svg(text: &mut String, (x, y): (f64, f64), point: Option<Point>, scale: &Scale, unit: &str) {
+    let (fill, ink) = point.map_or(("#fff".to_owned(), "#777"), |point| scale.colours(point.mean));
     let _ = writeln!(
         text,
-        "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\" fill=\"#555\">{}</text>",
-        bottom + 36.0,
-        escaped(&found.x)
+        "<rect x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{}\" fill=\"{fill}\" stroke=\"#fff\"/>\
+         <text x=\"{}\" y=\"{}\" fill=\"{ink}\" text-anchor=\"middle\">{}</text>",
+        CELL.0,
+        CELL.1,
+        x + CELL.0 / 2.0,
+        y + CELL.1 / 2.0 + 4.0,
+        escaped(&shown(point.as_ref(), unit)),
     );
-    let _ = writeln!(
-        text,
-        "<text x=\"{}\" y=\"{}\" text-anchor=\"end\" fill=\"#555\">{}</text>",
-        left - 8.0,
-        TOP - 14.0,
-        escaped(&found.y)
-    );
+}
+
+fn label(text: &mut String, (x, y): (f64, f64), attributes: &str, words: &str) {
+    let _ = writeln!(text, "<text x=\"{x}\" y=\"{y}\" {attributes}>{}</text>", escaped(words));
 }
 
 fn legend(text: &mut String, found: &Plane, scale: &Scale, top: f64) {
@@ -183,11 +172,11 @@ fn legend(text: &mut String, found: &Plane, scale: &Scale, top: f64) {
             LEFT + 5.0 * step as f64
         );
     }
-    let log = if scale.log { ", by its logarithm" } else { "" };
-    let made = if found.simulated { "; simulated, measured on no machine" } else { "" };
+    let log = if scale.log { ", logarithmic" } else { "" };
+    let made = if found.simulated { "; simulated, not measured" } else { "" };
     let _ = writeln!(
         text,
-        "<text x=\"{LEFT}\" y=\"{}\" fill=\"#555\">{} to {}{log}; means of the runs; -: not known{made}</text>",
+        "<text x=\"{LEFT}\" y=\"{}\" fill=\"#555\">{} to {}{log}; means of the runs; -: unknown{made}</text>",
         top + 26.0,
         escaped(&value(scale.least, &found.unit)),
         escaped(&value(scale.most, &found.unit)),

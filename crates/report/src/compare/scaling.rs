@@ -8,7 +8,7 @@ use super::value::{digits, value};
 use crate::style::{Style, printable};
 use crate::table::{push_table, table};
 
-/// A row for each value of one setting, a column for each of the others.
+/// A row per value of one setting, a column per value of the other.
 pub fn scaling(found: &Scaling, style: Style) -> String {
     let mut text = String::new();
     let by =
@@ -23,7 +23,7 @@ pub fn scaling(found: &Scaling, style: Style) -> String {
         table.add_row(row);
     }
     push_table(&mut text, &table);
-    let note = " medians of the runs, and their 95 % intervals where there are six runs or more";
+    let note = " medians of the runs, with 95 % intervals from six runs on";
     let _ = writeln!(text, "{}", style.faint(note));
     text
 }

@@ -1,4 +1,4 @@
-//! A chart: every run of every metric as a point, so that spread, outliers and numbers of runs are seen, which bars hide.
+//! A chart with a point for each run of each metric: it shows spread, outliers and the number of runs, which bars hide.
 
 use std::fmt::Write as _;
 
@@ -10,6 +10,7 @@ use super::value::{change, interval, value, verdict};
 const WIDTH: f64 = 1060.0;
 const LEFT: f64 = 170.0;
 const RIGHT: f64 = 430.0;
+const PLOT: f64 = WIDTH - LEFT - RIGHT;
 const TOP: f64 = 56.0;
 /// From one line of the legend to the next.
 const LINE: f64 = 18.0;
@@ -17,7 +18,7 @@ const LANE: f64 = 15.0;
 const GAP: f64 = 14.0;
 const COLOURS: [&str; 6] = ["#56697d", "#c2571a", "#2a78b8", "#3c8f4e", "#8a5aa8", "#b23a5e"];
 
-/// Metrics of all comparisons against one baseline; A on top, the others below it.
+/// Metrics of all comparisons against one baseline, with the baseline on top.
 pub fn svg(found: &[Comparison]) -> String {
     let Some(first) = found.first() else { return String::new() };
     let lanes = found.len() as f64 + 1.0;
@@ -38,7 +39,7 @@ pub fn svg(found: &[Comparison]) -> String {
     text
 }
 
-/// The legend, and how many lines its names take.
+/// The legend, and its number of lines.
 fn legend(first: &Comparison, found: &[Comparison]) -> (String, f64) {
     let names: Vec<&str> =
         std::iter::once(&first.a.0).chain(found.iter().map(|one| &one.b.0)).map(String::as_str).collect();
@@ -56,8 +57,8 @@ fn legend(first: &Comparison, found: &[Comparison]) -> (String, f64) {
     }
     let _ = writeln!(
         text,
-        "<text x=\"{LEFT}\" y=\"{}\" fill=\"#777\">a point is a run; a bar is the median; each metric has a scale of its own, \
-         from zero where that is near; sides from top to bottom as above</text>",
+        "<text x=\"{LEFT}\" y=\"{}\" fill=\"#777\">a point is a run; a bar is the median; each metric has its own scale, \
+         from zero if that is near; sides from top to bottom as above</text>",
         LINE * (lines + 1.0) + 2.0
     );
     (text, lines)
@@ -67,65 +68,88 @@ fn panel(text: &mut String, top: f64, metric: &Compared, others: &[Option<&Compa
     let sides: Vec<&[f64]> = std::iter::once(&metric.a[..])
         .chain(others.iter().map(|other| other.map_or(&[][..], |other| &other.b[..])))
         .collect();
-    let all = sides.iter().copied().flatten().copied();
-    let largest = all.clone().fold(0.0, f64::max);
-    let smallest = all.fold(f64::INFINITY, f64::min);
-    let from = if smallest < 0.5 * largest { 0.0 } else { smallest - 0.2 * (largest - smallest).max(0.01 * largest) };
-    let to = largest + 0.05 * (largest - from).max(f64::MIN_POSITIVE);
-    let plot = WIDTH - LEFT - RIGHT;
-    let x = |value: f64| LEFT + plot * (value - from) / (to - from);
-    let bottom = top + LANE * sides.len() as f64;
-    let _ = writeln!(text, "<text x=\"8\" y=\"{}\">{}</text>", top + LANE, escaped(&metric.name));
-    let _ = writeln!(
-        text,
-        "<line x1=\"{LEFT}\" x2=\"{}\" y1=\"{bottom}\" y2=\"{bottom}\" stroke=\"#ddd\"/>\
-         <text x=\"{LEFT}\" y=\"{}\" fill=\"#999\" font-size=\"9\">{}</text>\
-         <text x=\"{}\" y=\"{}\" fill=\"#999\" font-size=\"9\" text-anchor=\"end\">{}</text>",
-        LEFT + plot,
-        bottom + 9.0,
-        escaped(&value(from, &metric.unit)),
-        LEFT + plot,
-        bottom + 9.0,
-        escaped(&value(to, &metric.unit)),
-    );
+    let axis = Axis::of(&sides);
+    axis.draw(text, top, top + LANE * sides.len() as f64, metric);
     for (lane, values) in sides.iter().enumerate() {
-        let (y, colour) = (top + LANE * (lane as f64 + 0.5), COLOURS[lane % COLOURS.len()]);
-        for (run, value) in values.iter().enumerate() {
-            // Runs of equal value lie side by side rather than one on another.
-            let aside = [0.0, -3.0, 3.0][run % 3];
-            let _ = writeln!(
-                text,
-                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\" fill-opacity=\"0.6\"/>",
-                x(*value),
-                y + aside
-            );
-        }
-        if let Some(middle) = median(values) {
-            let middle = x(middle);
-            let _ = writeln!(
-                text,
-                "<line x1=\"{middle:.1}\" x2=\"{middle:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"{colour}\" stroke-width=\"2\"/>",
-                y - 6.0,
-                y + 6.0
-            );
-        }
+        points(text, top + LANE * (lane as f64 + 0.5), COLOURS[lane % COLOURS.len()], values, &axis);
     }
     for (at, other) in others.iter().enumerate() {
-        let Some(other) = other else { continue };
-        let colour = match other.verdict {
-            Verdict::Worse => "#b00020",
-            Verdict::Better => "#1b7a34",
-            _ => "#555",
-        };
-        let said = format!("{} ({}) {}", change(other.ratio.ratio), interval(&other.ratio), verdict(other));
-        let y = top + LANE * (at as f64 + 1.75);
+        if let Some(other) = other {
+            result(text, top + LANE * (at as f64 + 1.75), other);
+        }
+    }
+}
+
+/// The scale of one metric, from zero if that is near.
+struct Axis {
+    from: f64,
+    to: f64,
+}
+
+impl Axis {
+    fn of(sides: &[&[f64]]) -> Axis {
+        let all = sides.iter().copied().flatten().copied();
+        let largest = all.clone().fold(0.0, f64::max);
+        let smallest = all.fold(f64::INFINITY, f64::min);
+        let near = smallest - 0.2 * (largest - smallest).max(0.01 * largest);
+        let from = if smallest < 0.5 * largest { 0.0 } else { near };
+        Axis { from, to: largest + 0.05 * (largest - from).max(f64::MIN_POSITIVE) }
+    }
+
+    fn x(&self, value: f64) -> f64 {
+        LEFT + PLOT * (value - self.from) / (self.to - self.from)
+    }
+
+    fn draw(&self, text: &mut String, top: f64, bottom: f64, metric: &Compared) {
+        let _ = writeln!(text, "<text x=\"8\" y=\"{}\">{}</text>", top + LANE, escaped(&metric.name));
         let _ = writeln!(
             text,
-            "<text x=\"{}\" y=\"{y:.1}\" fill=\"{colour}\">{}</text>",
-            LEFT + plot + 10.0,
-            escaped(&said)
+            "<line x1=\"{LEFT}\" x2=\"{}\" y1=\"{bottom}\" y2=\"{bottom}\" stroke=\"#ddd\"/>\
+             <text x=\"{LEFT}\" y=\"{}\" fill=\"#999\" font-size=\"9\">{}</text>\
+             <text x=\"{}\" y=\"{}\" fill=\"#999\" font-size=\"9\" text-anchor=\"end\">{}</text>",
+            LEFT + PLOT,
+            bottom + 9.0,
+            escaped(&value(self.from, &metric.unit)),
+            LEFT + PLOT,
+            bottom + 9.0,
+            escaped(&value(self.to, &metric.unit)),
         );
     }
+}
+
+/// A side's runs, and a bar at their median.
+fn points(text: &mut String, y: f64, colour: &str, values: &[f64], axis: &Axis) {
+    for (run, value) in values.iter().enumerate() {
+        // Runs of equal value lie side by side rather than on top of each other.
+        let aside = [0.0, -3.0, 3.0][run % 3];
+        let _ = writeln!(
+            text,
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\" fill-opacity=\"0.6\"/>",
+            axis.x(*value),
+            y + aside
+        );
+    }
+    if let Some(middle) = median(values) {
+        let middle = axis.x(middle);
+        let _ = writeln!(
+            text,
+            "<line x1=\"{middle:.1}\" x2=\"{middle:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+            y - 6.0,
+            y + 6.0
+        );
+    }
+}
+
+/// The change against the baseline, and the verdict.
+fn result(text: &mut String, y: f64, metric: &Compared) {
+    let colour = match metric.verdict {
+        Verdict::Worse => "#b00020",
+        Verdict::Better => "#1b7a34",
+        _ => "#555",
+    };
+    let words = format!("{} ({}) {}", change(metric.ratio.ratio), interval(&metric.ratio), verdict(metric));
+    let x = LEFT + PLOT + 10.0;
+    let _ = writeln!(text, "<text x=\"{x}\" y=\"{y:.1}\" fill=\"{colour}\">{}</text>", escaped(&words));
 }
 
 fn median(values: &[f64]) -> Option<f64> {

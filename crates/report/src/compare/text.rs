@@ -1,4 +1,4 @@
-//! What a person sees: one screen, the important things first.
+//! A comparison as text: one screen, the most important first.
 
 use std::fmt::Write as _;
 
@@ -14,15 +14,15 @@ use crate::number::counted;
 use crate::style::{Style, printable};
 use crate::table::table;
 
-/// Rows of each table, unless all are asked for.
+/// Rows of each table without --all.
 const METRICS: usize = 14;
 const CAUSES: usize = 6;
 const COUNTERS: usize = 6;
 const DIFFERENCES: usize = 8;
-/// A longer value of a condition is cut: a kernel's command line would fill the screen.
+/// Longer values are cut: a kernel command line would fill the screen.
 const LONGEST: usize = 40;
 
-/// One side against another. With `all`, also what is equivalent and every counter.
+/// One side against another. With `all`, equivalent metrics and every counter are included.
 pub fn text(found: &Comparison, all: bool, style: Style) -> String {
     let mut text = String::new();
     let (a, b) = (printable(&found.a.0), printable(&found.b.0));
@@ -56,13 +56,13 @@ fn differences(text: &mut String, found: &Comparison, all: bool, style: Style) {
     if found.differences.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{}", style.heading("What differs between the runs"));
+    let _ = writeln!(text, "\n{}", style.heading("Differences between the runs"));
     let shown = if all { found.differences.len() } else { DIFFERENCES };
     for one in found.differences.iter().take(shown) {
         let side = |value: &Option<String>| cut(value.as_deref().unwrap_or("unknown"), all);
         let line = format!(" {}: {} -> {}", printable(&one.what), side(&one.a), side(&one.b));
         let _ = match (&one.implied_by, one.intended) {
-            (Some(setting), _) => writeln!(text, "{line}  (follows from {})", printable(setting)),
+            (Some(setting), _) => writeln!(text, "{line}  (implied by {})", printable(setting)),
             (None, true) => writeln!(text, "{line}  (under test)"),
             (None, false) => writeln!(text, "{}", style.remark(&line)),
         };
@@ -96,7 +96,7 @@ fn cautions(text: &mut String, found: &Comparison, style: Style) {
 
 fn metrics(text: &mut String, found: &Comparison, all: bool, style: Style) {
     if found.metrics.is_empty() {
-        let _ = writeln!(text, "\n No metric is known of both sides.");
+        let _ = writeln!(text, "\n No metric is known for both sides.");
         return;
     }
     text.push('\n');
@@ -122,13 +122,13 @@ fn metrics(text: &mut String, found: &Comparison, all: bool, style: Style) {
         let first = margin(&equal[0]);
         let within = match equal.iter().all(|metric| margin(metric) == first) {
             true => format!("within {} %", percent(equal[0].margin)),
-            false => "within the noise of A against A".to_owned(),
+            false => "within the noise floor (A/A)".to_owned(),
         };
         let _ = writeln!(text, " {}", style.faint(&format!("equivalent, {within}: {}", names.join(", "))));
     }
 }
 
-/// Without the digits that come from counting in twos.
+/// Rounded, without binary floating-point digits.
 fn percent(share: f64) -> f64 {
     (share * 1e4).round() / 100.0
 }
@@ -155,7 +155,7 @@ fn stalls(text: &mut String, found: &Comparison, all: bool, style: Style) {
     if found.stalls.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{}", style.heading("Stalls a run, by what took the largest part of each"));
+    let _ = writeln!(text, "\n{}", style.heading("Stalls per run, by main cause"));
     let [a, b] = sides(found);
     let mut rows = table(&["", &a, &b, "change", "95 % interval", "q", "", "time lost"], 1);
     if let Some(column) = rows.column_mut(6) {
@@ -196,7 +196,7 @@ fn counters(text: &mut String, found: &Comparison, all: bool, style: Style) {
     if different.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{}", style.heading("Counters of the kernel that differ most"));
+    let _ = writeln!(text, "\n{}", style.heading("Kernel counters that differ most"));
     let [a, b] = sides(found);
     let mut rows = table(&["", &a, &b, "change", "95 % interval", "q", ""], 1);
     if let Some(column) = rows.column_mut(6) {

@@ -1,4 +1,4 @@
-//! Values, changes and intervals of a comparison, as people read them.
+//! Values, changes and intervals of a comparison for people.
 
 use compare::Compared;
 use model::quantity::{Bytes, Nanoseconds};
@@ -17,7 +17,7 @@ pub(super) fn value(value: f64, unit: &str) -> String {
     }
 }
 
-/// Three significant digits or so.
+/// About three significant digits.
 pub(super) fn digits(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),
@@ -26,7 +26,7 @@ pub(super) fn digits(value: f64) -> String {
     }
 }
 
-/// A ratio as a change: `+27.2 %`; `x 4.1` where a percentage would be hard to read.
+/// A ratio as a change: `+27.2 %`, or `x 4.1` from a factor of 3 on.
 pub(super) fn change(ratio: f64) -> String {
     match ratio {
         ratio if ratio.is_infinite() => "from 0".to_owned(),
@@ -58,7 +58,7 @@ pub(super) fn probability(p: f64) -> String {
     }
 }
 
-/// What else the verdict needs.
+/// The verdict, or the runs it needs.
 pub(super) fn verdict(metric: &Compared) -> String {
     match metric.need_runs {
         Some(1) => "not enough data: 1 more run a side".to_owned(),

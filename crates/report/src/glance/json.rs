@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::json::{causes, culprit, stall};
 
-/// The whole moment. Times are on the monotonic clock, in ns; what is not known is null.
+/// The whole moment. Times are monotonic, in ns; unknown values are null.
 pub fn json(run: Option<&str>, glance: &Glance) -> Value {
     let explanation = &glance.explanation;
     let stalls = explanation.stalls.iter().zip(&glance.whole).map(|(one, (start_ns, duration_ns))| {
@@ -41,46 +41,46 @@ pub fn json(run: Option<&str>, glance: &Glance) -> Value {
     })
 }
 
-fn work(one: &Work) -> Value {
+fn work(work: &Work) -> Value {
     json!({
-        "name": one.name,
-        "per_s": one.per_s,
-        "bytes_per_s": one.bytes_per_s,
-        "errors": one.errors,
-        "p50_ns": one.p50_ns,
-        "p99_ns": one.p99_ns,
-        "max_ns": one.max_ns,
-        "stuck": one.stuck,
-        "oldest_running_ns": one.oldest_running_ns,
-        "history_per_s": one.history,
+        "name": work.name,
+        "per_s": work.per_s,
+        "bytes_per_s": work.bytes_per_s,
+        "errors": work.errors,
+        "p50_ns": work.p50_ns,
+        "p99_ns": work.p99_ns,
+        "max_ns": work.max_ns,
+        "stuck": work.stuck,
+        "oldest_running_ns": work.oldest_running_ns,
+        "history_per_s": work.history,
     })
 }
 
-fn stuck(one: &Stuck) -> Value {
+fn stuck(stuck: &Stuck) -> Value {
     json!({
-        "task": one.task.to_string(),
-        "tid": one.task.tid,
-        "cgroup": one.cgroup,
-        "operation": one.operation,
-        "path": one.path,
-        "since_ns": one.since_ns,
-        "lasts_ns": one.lasts_ns,
-        "frames": one.frames,
+        "task": stuck.task.to_string(),
+        "tid": stuck.task.tid,
+        "cgroup": stuck.cgroup,
+        "operation": stuck.operation,
+        "path": stuck.path,
+        "since_ns": stuck.since_ns,
+        "lasts_ns": stuck.lasts_ns,
+        "frames": stuck.frames,
     })
 }
 
-fn device(one: &DeviceLoad) -> Value {
+fn device(device: &DeviceLoad) -> Value {
     json!({
-        "name": one.name,
-        "device": one.number,
-        "mount": one.mount,
-        "in_flight": one.in_flight,
-        "reads_per_s": one.reads_per_s,
-        "writes_per_s": one.writes_per_s,
-        "read_bytes_per_s": one.read_bytes_per_s,
-        "written_bytes_per_s": one.written_bytes_per_s,
-        "busy": one.busy,
-        "mean_ns": one.mean_ns,
-        "device_p99_ns": one.device_p99_ns,
+        "name": device.name,
+        "device": device.number,
+        "mount": device.mount,
+        "in_flight": device.in_flight,
+        "reads_per_s": device.reads_per_s,
+        "writes_per_s": device.writes_per_s,
+        "read_bytes_per_s": device.read_bytes_per_s,
+        "written_bytes_per_s": device.written_bytes_per_s,
+        "busy": device.busy,
+        "mean_ns": device.mean_ns,
+        "device_p99_ns": device.device_p99_ns,
     })
 }

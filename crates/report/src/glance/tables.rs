@@ -9,47 +9,47 @@ use crate::number::{grouped, latency, rate, share};
 use crate::sparkline::sparkline;
 use crate::style::{Style, printable};
 
-/// Cells of a bar.
+/// Width of a bar of 100 %.
 const BAR: usize = 20;
 
-/// What a table is of.
+/// The subject of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Panel {
     /// Rates and latencies.
     Work,
     /// Lost time by cause.
     Causes,
-    /// Who is stuck now.
+    /// Tasks stuck now.
     Stuck,
-    /// Who is to blame.
+    /// Root blockers.
     Culprits,
-    /// The longest stalls, one by one.
+    /// The longest stalls, individually.
     Stalls,
     /// Disks.
     Devices,
 }
 
 impl Panel {
-    /// All of them, from top to bottom.
+    /// All panels, from top to bottom.
     pub const ALL: [Panel; 6] =
         [Panel::Work, Panel::Causes, Panel::Stuck, Panel::Culprits, Panel::Stalls, Panel::Devices];
 
-    /// Its name.
+    /// Title.
     pub fn title(self) -> &'static str {
         match self {
             Panel::Work => "WORK",
             Panel::Causes => "LOST TO",
             Panel::Stuck => "STUCK NOW",
-            Panel::Culprits => "CULPRIT",
+            Panel::Culprits => "ROOT BLOCKER",
             Panel::Stalls => "WORST STALL",
             Panel::Devices => "DEVICE",
         }
     }
 
-    /// By what its rows can be sorted; the first is the order that they come in.
+    /// Sort orders of its rows; the first is the recorded order.
     pub fn orders(self) -> &'static [&'static str] {
         match self {
-            Panel::Work => &["as told", "rate", "p99", "name"],
+            Panel::Work => &["recorded", "rate", "p99", "name"],
             Panel::Causes => &["time", "operations", "name"],
             Panel::Stuck => &["age", "name"],
             Panel::Culprits => &["time", "cause", "name"],
@@ -59,60 +59,60 @@ impl Panel {
     }
 
     fn columns(self) -> Vec<Column> {
-        use Align::{Left, Right, Tail};
-        let columns: &[(&'static str, Align)] = match self {
-            Panel::Work => &[
-                ("", Left),
-                ("/s", Right),
-                ("bytes/s", Right),
-                ("p50", Right),
-                ("p99", Right),
-                ("max", Right),
-                ("errors", Right),
-                ("stuck", Right),
-                ("last minute", Tail),
-            ],
-            Panel::Causes => &[("", Left), ("time", Right), ("share", Right), ("ops", Right), ("", Left)],
-            Panel::Stuck => &[("", Left), ("for", Right), ("in", Left), ("at", Left), ("file", Left)],
-            Panel::Culprits => &[
-                ("", Left),
-                ("time", Right),
-                ("cause", Left),
-                ("device", Left),
-                ("file system", Left),
-                ("cgroup", Left),
-            ],
-            Panel::Stalls => &[("", Left), ("took", Right), ("in", Left), ("mostly", Left), ("file", Left)],
-            Panel::Devices => &[
-                ("", Left),
-                ("busy", Right),
-                ("queue", Right),
-                ("r/s", Right),
-                ("w/s", Right),
-                ("read/s", Right),
-                ("written/s", Right),
-                ("mean", Right),
-                ("p99", Right),
-                ("mount", Left),
-            ],
-        };
         let column = |(at, &(name, align)): (usize, &(&'static str, Align))| Column {
             name: if at == 0 { self.title() } else { name },
             align,
         };
-        columns.iter().enumerate().map(column).collect()
+        headings(self).iter().enumerate().map(column).collect()
     }
 }
 
-/// Which side of a cell matters.
+/// Alignment of a column, and which end is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     /// Text.
     Left,
     /// Numbers: never cut.
     Right,
-    /// A course of time: its end matters.
+    /// A sparkline: cut at its begin.
     Tail,
+}
+
+/// Headings after the first, which is the panel's title, and alignments.
+// tidy: table
+fn headings(panel: Panel) -> &'static [(&'static str, Align)] {
+    use Align::{Left, Right, Tail};
+    match panel {
+        Panel::Work => &[
+            ("", Left),
+            ("/s", Right),
+            ("bytes/s", Right),
+            ("p50", Right),
+            ("p99", Right),
+            ("max", Right),
+            ("errors", Right),
+            ("stuck", Right),
+            ("last minute", Tail),
+        ],
+        Panel::Causes => &[("", Left), ("time", Right), ("share", Right), ("ops", Right), ("", Left)],
+        Panel::Stuck => &[("", Left), ("for", Right), ("in", Left), ("at", Left), ("file", Left)],
+        Panel::Culprits => {
+            &[("", Left), ("time", Right), ("cause", Left), ("device", Left), ("file system", Left), ("cgroup", Left)]
+        }
+        Panel::Stalls => &[("", Left), ("took", Right), ("in", Left), ("mostly", Left), ("file", Left)],
+        Panel::Devices => &[
+            ("", Left),
+            ("busy", Right),
+            ("queue", Right),
+            ("r/s", Right),
+            ("w/s", Right),
+            ("read/s", Right),
+            ("written/s", Right),
+            ("mean", Right),
+            ("p99", Right),
+            ("mount", Left),
+        ],
+    }
 }
 
 /// A column.
@@ -120,25 +120,25 @@ pub enum Align {
 pub struct Column {
     /// Heading.
     pub name: &'static str,
-    /// Which side of its cells matters.
+    /// Alignment of its cells.
     pub align: Align,
 }
 
-/// A row. All text in it is fit for a terminal.
+/// A row. Its text is safe for a terminal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// One for each column.
+    /// One per column.
     pub cells: Vec<String>,
-    /// By these it is sorted, the largest first, in the order of [`Panel::orders`]; by the first cell where there is none.
+    /// Sort keys in the order of [`Panel::orders`], largest first; without a key the first cell is used.
     pub keys: Vec<f64>,
-    /// What a filter finds beside the cells.
+    /// Text that a filter matches besides the cells.
     pub also: String,
-    /// Which of the glance's it is.
+    /// Index in the glance.
     pub index: usize,
 }
 
 impl Row {
-    /// Whether it holds the word, whatever its case.
+    /// Whether it contains the word, ignoring case.
     pub fn matches(&self, word: &str) -> bool {
         let word = word.to_lowercase();
         let holds = |text: &String| text.to_lowercase().contains(&word);
@@ -153,11 +153,11 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Rows.
     pub rows: Vec<Row>,
-    /// What to say where there are no rows.
+    /// Text if there are no rows.
     pub empty: &'static str,
 }
 
-/// A table of a moment, its rows in an order of [`Panel::orders`] and holding the `filter`.
+/// A table of a moment: rows that match `filter`, in an order of [`Panel::orders`].
 pub fn table(panel: Panel, glance: &Glance, order: usize, filter: &str, style: Style) -> Table {
     let mut rows: Vec<Row> = match panel {
         Panel::Work => rows(&glance.work, |one| work(one, style)),
@@ -181,19 +181,20 @@ pub fn table(panel: Panel, glance: &Glance, order: usize, filter: &str, style: S
 fn empty(panel: Panel, glance: &Glance) -> &'static str {
     let traced = glance.explanation.trace.is_some();
     match panel {
-        Panel::Work if traced => "nothing was finished",
-        Panel::Work => "no load of ours, and no trace of requests",
-        Panel::Causes | Panel::Culprits | Panel::Stalls if !traced => "the kernel is not traced: doctor says why",
-        Panel::Causes => "no operation was slow",
+        Panel::Work if traced => "no operation finished",
+        Panel::Work => "no load, and no trace of requests",
+        Panel::Causes | Panel::Culprits | Panel::Stalls if !traced => "the kernel is not traced; see doctor",
+        Panel::Causes => "no slow operation",
         Panel::Culprits | Panel::Stalls => "none",
-        Panel::Stuck => "nobody",
-        Panel::Devices => "none does anything",
+        Panel::Stuck => "none",
+        Panel::Devices => "all idle",
     }
 }
 
-type Made = (Vec<String>, Vec<f64>, String);
+/// Cells, sort keys, and further text for the filter.
+type RowParts = (Vec<String>, Vec<f64>, String);
 
-fn rows<T>(all: &[T], make: impl Fn(&T) -> Made) -> Vec<Row> {
+fn rows<T>(all: &[T], make: impl Fn(&T) -> RowParts) -> Vec<Row> {
     let row = |(index, one)| {
         let (cells, keys, also) = make(one);
         Row { cells, keys, also: printable(&also), index }
@@ -209,7 +210,7 @@ fn bytes(per_s: Option<f64>) -> String {
     dash(per_s.map(|per_s| Bytes(per_s as u64).to_string()))
 }
 
-fn work(one: &Work, style: Style) -> Made {
+fn work(one: &Work, style: Style) -> RowParts {
     let max = one.max_ns.max(one.oldest_running_ns);
     let cells = vec![
         printable(&one.name),
@@ -241,7 +242,7 @@ fn causes(glance: &Glance, style: Style) -> Vec<Row> {
     })
 }
 
-fn stuck(one: &Stuck) -> Made {
+fn stuck(one: &Stuck) -> RowParts {
     let cells = vec![
         printable(&one.task.to_string()),
         Nanoseconds(one.lasts_ns).to_string(),
@@ -252,16 +253,16 @@ fn stuck(one: &Stuck) -> Made {
     (cells, Vec::new(), one.cgroup.clone().unwrap_or_default())
 }
 
-/// Where a task sleeps: without the frames by which every task does.
+/// Where a task sleeps: the stack without the frames of the scheduler.
 fn place(frames: &[String]) -> String {
     let sleeps = ["__schedule", "schedule", "io_schedule", "schedule_timeout", "schedule_preempt_disabled"];
     let is_place = |frame: &&String| !sleeps.contains(&frame.as_str());
     frames.iter().skip_while(|frame| !is_place(frame)).map(String::as_str).collect::<Vec<_>>().join(" < ")
 }
 
-fn culprit(one: &Culprit) -> Made {
+fn culprit(one: &Culprit) -> RowParts {
     let cells = vec![
-        one.task.as_ref().map_or_else(|| "nobody known".to_owned(), |task| printable(&task.to_string())),
+        one.task.as_ref().map_or_else(|| "unknown".to_owned(), |task| printable(&task.to_string())),
         Nanoseconds(one.time_ns).to_string(),
         words(one.cause).to_owned(),
         dash(one.device.map(|device| device.to_string())),
@@ -289,7 +290,7 @@ fn stalls(glance: &Glance) -> Vec<Row> {
     })
 }
 
-fn device(one: &DeviceLoad) -> Made {
+fn device(one: &DeviceLoad) -> RowParts {
     let cells = vec![
         printable(&one.name),
         dash(one.busy.map(share)),

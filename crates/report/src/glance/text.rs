@@ -1,4 +1,4 @@
-//! A moment as plain text, and one row of it in full.
+//! A moment as plain text, and one row in full.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::explain::one_stall;
 use crate::number::share;
 use crate::style::{Style, printable};
 
-/// The whole moment; `title` says of which run and when.
+/// The whole moment; `title` names the run and the time.
 pub fn text(title: &str, glance: &Glance, filter: &str, style: Style) -> String {
     let mut text = format!("{}\n{}\n", style.heading(title), memory_line(&glance.memory));
     for panel in Panel::ALL {
@@ -53,13 +53,13 @@ fn write_table(text: &mut String, table: &Table, style: Style) {
 /// Memory and pressure in one line.
 pub fn memory_line(memory: &Memory) -> String {
     let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), |bytes| Bytes(bytes).to_string());
-    let mut line = "pressure".to_owned();
+    let mut line = "PSI some".to_owned();
     if memory.pressure.is_empty() {
         line.push_str(" -");
     }
-    for one in memory.pressure.iter().filter(|one| one.extent == "some") {
-        let resource = if one.resource == "memory" { "mem" } else { one.resource };
-        let _ = write!(line, " {resource} {}", share(one.share).replace(' ', ""));
+    for pressure in memory.pressure.iter().filter(|pressure| pressure.extent == "some") {
+        let resource = if pressure.resource == "memory" { "mem" } else { pressure.resource };
+        let _ = write!(line, " {resource} {}", share(pressure.share).replace(' ', ""));
     }
     let _ = write!(
         line,
@@ -72,7 +72,7 @@ pub fn memory_line(memory: &Memory) -> String {
     line
 }
 
-/// All that is known of a row, a line each.
+/// All known facts of a row, one per line.
 pub fn details(panel: Panel, index: usize, glance: &Glance, style: Style) -> Vec<String> {
     let cells = || {
         let table = table(panel, glance, 0, "", style);

@@ -14,7 +14,7 @@ use explain::glance::Glance;
 use model::quantity::Nanoseconds;
 use model::time::Moment;
 use report::style::{Style, printable};
-use top::{Asked, Extent, Key, Mode, Scene, View};
+use top::{Extent, Key, Mode, Request, Scene, View};
 
 use self::args::{TopArgs, When};
 use self::live::Live;
@@ -114,9 +114,9 @@ fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, s
         };
         match key.map(|key| (key, view.key(key, extent, rows))) {
             Some((Key::Interrupt, _)) => return Ok(Exit::Interrupted),
-            Some((_, Asked::Quit)) => return Ok(Exit::Done),
-            Some((_, Asked::Nothing)) => continue,
-            Some((_, Asked::Look)) => {}
+            Some((_, Request::Quit)) => return Ok(Exit::Done),
+            Some((_, Request::Nothing)) => continue,
+            Some((_, Request::Redraw)) => {}
             None => {
                 let passed = refreshed.elapsed();
                 refreshed = Instant::now();

@@ -1,18 +1,18 @@
 use report::glance::Panel;
 
-use crate::{Asked, Extent, Key, Mode, View};
+use crate::{Extent, Key, Mode, Request, View};
 
 const S: u64 = 1_000_000_000;
 const LIVE: Extent = Extent { first_ns: 100 * S, last_ns: 200 * S, live: true };
 const ENDED: Extent = Extent { live: false, ..LIVE };
 
 /// Presses keys, with ten rows in each table.
-fn press(view: &mut View, extent: Extent, keys: &[Key]) -> Asked {
-    keys.iter().map(|key| view.key(*key, extent, 10)).last().unwrap_or(Asked::Nothing)
+fn press(view: &mut View, extent: Extent, keys: &[Key]) -> Request {
+    keys.iter().map(|key| view.key(*key, extent, 10)).last().unwrap_or(Request::Nothing)
 }
 
 #[test]
-fn time_goes_back_and_forth_within_what_there_is() {
+fn time_moves_within_the_extent() {
     let mut view = View::new(10 * S);
     let mut at = |keys: &[Key]| {
         press(&mut view, LIVE, keys);
@@ -28,7 +28,7 @@ fn time_goes_back_and_forth_within_what_there_is() {
 }
 
 #[test]
-fn space_pauses_and_goes_on_from_there() {
+fn space_pauses_and_resumes() {
     let mut view = View::new(10 * S);
     press(&mut view, LIVE, &[Key::Char(' ')]);
     let later = Extent { last_ns: 230 * S, ..LIVE };
@@ -40,7 +40,7 @@ fn space_pauses_and_goes_on_from_there() {
     view.pass(40 * S, later);
     assert_eq!(view.mode, Mode::Follow);
     press(&mut view, ENDED, &[Key::Char(' '), Key::Char(' ')]);
-    assert_eq!(view.mode, Mode::Playing(100 * S), "a run that has ended begins anew");
+    assert_eq!(view.mode, Mode::Playing(100 * S), "a finished run restarts from its begin");
     view.pass(400 * S, ENDED);
     assert_eq!(view.mode, Mode::Held(200 * S));
 }
@@ -65,24 +65,27 @@ fn windows_panels_rows_and_orders_are_chosen() {
 #[test]
 fn a_filter_is_typed_kept_and_cleared_and_takes_all_letters() {
     let mut view = View::new(10 * S);
-    assert_eq!(press(&mut view, LIVE, &[Key::Char('/'), Key::Char('q'), Key::Char(' '), Key::Char('x')]), Asked::Look);
+    assert_eq!(
+        press(&mut view, LIVE, &[Key::Char('/'), Key::Char('q'), Key::Char(' '), Key::Char('x')]),
+        Request::Redraw
+    );
     assert_eq!((view.filter.as_str(), view.mode), ("q x", Mode::Follow));
     press(&mut view, LIVE, &[Key::Backspace, Key::Enter]);
     assert_eq!((view.filter.as_str(), view.typing), ("q ", false));
     press(&mut view, LIVE, &[Key::Escape]);
     assert_eq!(view.filter, "");
-    assert_eq!(press(&mut view, LIVE, &[Key::Char('/'), Key::Interrupt]), Asked::Quit);
+    assert_eq!(press(&mut view, LIVE, &[Key::Char('/'), Key::Interrupt]), Request::Quit);
 }
 
 #[test]
-fn details_hold_the_moment_and_help_goes_with_any_key() {
+fn details_hold_the_moment_and_any_key_closes_help() {
     let mut view = View::new(10 * S);
     press(&mut view, LIVE, &[Key::Enter, Key::Down]);
     assert_eq!((view.details, view.mode), (Some(1), Mode::Held(200 * S)));
-    assert_eq!(press(&mut view, LIVE, &[Key::Char('q')]), Asked::Look);
+    assert_eq!(press(&mut view, LIVE, &[Key::Char('q')]), Request::Redraw);
     assert_eq!(view.details, None);
     press(&mut view, LIVE, &[Key::Char('?')]);
-    assert_eq!((press(&mut view, LIVE, &[Key::Char('q')]), view.help), (Asked::Look, false));
-    assert_eq!(press(&mut view, LIVE, &[Key::Char('q')]), Asked::Quit);
-    assert_eq!(View::new(S).key(Key::Enter, LIVE, 0), Asked::Nothing, "nothing to show in full");
+    assert_eq!((press(&mut view, LIVE, &[Key::Char('q')]), view.help), (Request::Redraw, false));
+    assert_eq!(press(&mut view, LIVE, &[Key::Char('q')]), Request::Quit);
+    assert_eq!(View::new(S).key(Key::Enter, LIVE, 0), Request::Nothing, "nothing to show in full");
 }

@@ -135,7 +135,7 @@ fn a_stall_and_a_stuck_task_in_full() {
 }
 
 #[test]
-fn a_filter_leaves_out_and_help_tells_all_keys() {
+fn a_filter_hides_rows_and_help_lists_all_keys() {
     let mut view = View::new(10 * S);
     view.filter = "ar/30".into();
     insta::assert_snapshot!("filtered", screen(&view, (80, 24), UNICODE));
