@@ -13,6 +13,6 @@ mod tests;
 pub use builder::{RecordingFacts, SummaryBuilder, wanted_metric};
 pub use failures::FailureCount;
 pub use findings::{
-    BoxFigures, OperationSummary, Phase, Pressure, Progress, Recording, Simulated, SlowCount, Summary, TimelineRow,
-    TraceCosts,
+    MemoryCgroupFigures, OperationSummary, Phase, Pressure, Progress, Recording, Simulated, SlowCount, Summary,
+    TimelineRow, TraceCosts,
 };

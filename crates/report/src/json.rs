@@ -36,7 +36,7 @@ pub fn summary(run: &str, summary: &Summary) -> Value {
         "failed": summary.failed.iter().map(record).collect::<Vec<_>>(),
         "failures": summary.failures.iter().map(failure).collect::<Vec<_>>(),
         "pressure": summary.pressure.iter().map(|pressure| (format!("{}_{}", pressure.resource, pressure.extent), json!(pressure.share))).collect::<Map<_, _>>(),
-        "memory_cgroup": summary.memory_box.map(|figures| json!({
+        "memory_cgroup": summary.memory_cgroup.map(|figures| json!({
             "limit_bytes": figures.limit_bytes,
             "max_usage_bytes": figures.max_usage_bytes,
             "limit_hits_per_s": figures.limit_hits_per_s,

@@ -186,7 +186,7 @@ fn worst_line(operation: &OperationRecord, summary: &Summary) -> String {
 }
 
 fn pressure(text: &mut String, summary: &Summary, style: Style) {
-    if summary.pressure.is_empty() && summary.memory_box.is_none() {
+    if summary.pressure.is_empty() && summary.memory_cgroup.is_none() {
         return;
     }
     push_heading(text, "Pressure", style);
@@ -201,7 +201,7 @@ fn pressure(text: &mut String, summary: &Summary, style: Style) {
             let _ = writeln!(text, " {resource:<7} PSI some {some}{full}");
         }
     }
-    if let Some(figures) = summary.memory_box {
+    if let Some(figures) = summary.memory_cgroup {
         let used = figures.max_usage_bytes.map_or_else(|| "unknown".to_owned(), |bytes| Bytes(bytes).to_string());
         let _ = write!(text, " cgroup  peak memory usage {used}, limit {}", Bytes(figures.limit_bytes));
         if let Some(hits) = figures.limit_hits_per_s {

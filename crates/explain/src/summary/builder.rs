@@ -231,7 +231,7 @@ impl SummaryBuilder {
             failed: self.failed.clone(),
             failures: self.failures.counts(),
             pressure: window.map_or_else(Vec::new, |window| pressure::pressure(series, window)),
-            memory_box: window.and_then(|window| pressure::memory_box(&self.description.limits, series, window)),
+            memory_cgroup: window.and_then(|window| pressure::memory_cgroup(&self.description.limits, series, window)),
             timeline: window
                 .map_or_else(Vec::new, |window| self.timeline.rows(series, &self.description.devices, window)),
             recording: self.recording(series, facts),

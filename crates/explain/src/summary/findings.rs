@@ -53,7 +53,7 @@ pub struct Summary {
     /// Time that tasks lost to pressure, by the kernel's own count.
     pub pressure: Vec<Pressure>,
     /// Counters of the memory box.
-    pub memory_box: Option<BoxFigures>,
+    pub memory_cgroup: Option<MemoryCgroupFigures>,
     /// Some figures over time, for the eye.
     pub timeline: Vec<TimelineRow>,
     /// What recording cost and lost.
@@ -226,7 +226,7 @@ pub struct Pressure {
 
 /// What the memory box counted in the measured time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BoxFigures {
+pub struct MemoryCgroupFigures {
     /// Size of the box.
     pub limit_bytes: u64,
     /// Highest usage seen in a sample.

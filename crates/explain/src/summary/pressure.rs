@@ -3,7 +3,7 @@
 use model::metric::Semantics;
 use model::run::Limits;
 
-use super::findings::{BoxFigures, Pressure};
+use super::findings::{MemoryCgroupFigures, Pressure};
 use crate::series::{Series, SeriesSet};
 
 /// Stalls of allocations in direct reclaim of the whole machine; reclaim within a memory cgroup does not count here.
@@ -56,7 +56,7 @@ pub(super) fn pressure(series: &SeriesSet, window: (u64, u64)) -> Vec<Pressure> 
 }
 
 /// The memory box's own counters; `None` where there was no box.
-pub(super) fn memory_box(limits: &Limits, series: &SeriesSet, window: (u64, u64)) -> Option<BoxFigures> {
+pub(super) fn memory_cgroup(limits: &Limits, series: &SeriesSet, window: (u64, u64)) -> Option<MemoryCgroupFigures> {
     let limit_bytes = limits.memory_bytes?;
     let samples = ends(series, window);
     let rate = |names: &[&str]| {
@@ -66,7 +66,7 @@ pub(super) fn memory_box(limits: &Limits, series: &SeriesSet, window: (u64, u64)
     let max_usage = samples.and_then(|(first, last)| {
         BOX_USAGE.iter().flat_map(|name| series.named(name)).filter_map(|usage| usage.max(first, last)).max()
     });
-    Some(BoxFigures {
+    Some(MemoryCgroupFigures {
         limit_bytes,
         max_usage_bytes: max_usage.map(|bytes| bytes.max(0) as u64),
         limit_hits_per_s: rate(&BOX_LIMIT_HITS),

@@ -46,7 +46,7 @@ fn rows_are_sorted_and_filtered_also_by_what_is_not_shown() {
 }
 
 #[test]
-fn where_a_task_sleeps_is_told_without_the_scheduler() {
+fn the_sleeping_place_is_without_scheduler_frames() {
     let table = table(Panel::Stuck, &glance(), 0, "", Style::PLAIN);
     assert_eq!(table.rows[0].cells[3], "folio_wait_bit < do_fsync");
     assert_eq!(details(Panel::Stuck, 0, &glance(), Style::PLAIN).last().map(String::as_str), Some("  do_fsync"));
