@@ -36,5 +36,4 @@ pub(super) const PHRASES: &[&str] = &[
 ];
 
 /// Crates whose functions may still be longer than the limit, or take more parameters.
-pub(super) const FUNCTIONS: &[&str] =
-    &["blktrace", "compare", "explain", "export", "lifecycle", "simulate", "sweep"];
+pub(super) const FUNCTIONS: &[&str] = &["blktrace", "compare", "explain", "export", "lifecycle", "simulate", "sweep"];
