@@ -1,10 +1,10 @@
-//! What is due, in the order of simulated time.
+//! Due events, in the order of simulated time.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// The clock and the things to come. Things that are due at the same moment come in the order in which they were put here,
-/// so that a model's course depends on nothing but its seed.
+/// The clock and the pending events. Events that are due at the same time come in the order in which they were added, so a
+/// run depends only on its seed.
 #[derive(Debug)]
 pub struct Agenda<D> {
     now_ns: u64,
@@ -20,7 +20,7 @@ impl<D> Default for Agenda<D> {
 }
 
 impl<D> Agenda<D> {
-    /// Nothing to come; the clock at 0.
+    /// An empty agenda, with the clock at 0.
     pub fn new() -> Agenda<D> {
         Agenda::default()
     }
@@ -30,33 +30,33 @@ impl<D> Agenda<D> {
         self.now_ns
     }
 
-    /// How many things have happened.
+    /// How many events have been taken.
     pub fn events(&self) -> u64 {
         self.taken
     }
 
-    /// How many are to come.
+    /// How many events are pending.
     pub fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// Whether none is.
+    /// Whether none is pending.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
 
-    /// Puts it at `at_ns`; at once where that has passed: time never goes backward.
+    /// Adds an event at `at_ns`, or now if that has passed: time never goes backward.
     pub fn at(&mut self, at_ns: u64, due: D) {
         self.put += 1;
         self.heap.push(Entry { at_ns: at_ns.max(self.now_ns), order: self.put, due });
     }
 
-    /// Puts it `delay_ns` from now.
+    /// Adds an event `delay_ns` from now.
     pub fn after(&mut self, delay_ns: u64, due: D) {
         self.at(self.now_ns.saturating_add(delay_ns), due);
     }
 
-    /// Moves the clock to the next thing, and takes it. `None`: nothing will ever happen again.
+    /// Moves the clock to the next event and takes it. `None`: nothing will ever happen again.
     pub fn next_due(&mut self) -> Option<D> {
         let entry = self.heap.pop()?;
         self.now_ns = entry.at_ns;
@@ -72,7 +72,7 @@ struct Entry<D> {
     due: D,
 }
 
-/// The earliest is the greatest, because the heap gives the greatest first.
+/// The earliest entry is the greatest, because the heap pops the greatest first.
 impl<D> Ord for Entry<D> {
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at_ns, other.order).cmp(&(self.at_ns, self.order))
@@ -100,7 +100,7 @@ mod tests {
     use super::Agenda;
 
     #[test]
-    fn what_is_due_together_comes_in_the_order_of_its_putting() {
+    fn events_due_at_the_same_time_come_in_insertion_order() {
         let mut agenda = Agenda::new();
         agenda.at(5, 'b');
         agenda.at(3, 'a');
@@ -123,7 +123,7 @@ mod tests {
                 prop_assert!(agenda.now_ns() >= before_ns);
                 before_ns = agenda.now_ns();
                 taken += 1;
-                // Something that ought to have happened earlier happens at once.
+                // An event in the past is due now.
                 if taken <= moments.len() {
                     agenda.at(moment / 2, moment);
                 }

@@ -1,11 +1,11 @@
-//! A small discrete-event block layer that writes a trace and, beside it, the truth.
+//! A small discrete-event block layer that generates a trace and the ground truth for it.
 //!
-//! Tasks queue bios in batches, under a plug; bios are split, merged at the back and front, get requests; requests are
-//! inserted into a scheduler or issued directly, are given back and issued again, complete in parts; flushes and
-//! durable writes go through a flush machine like the kernel's; partitions and a stacked device remap. Every step takes
-//! its own time, so that the steps of many CPUs interleave as they do in life. The same seed gives the same trace.
+//! Tasks queue bios in batches, under a plug. Bios are split, merged at the back and front, and allocated requests.
+//! Requests are inserted into a scheduler or issued directly, are requeued and reissued, and complete in parts. Flushes
+//! and durable writes go through a flush machine like the kernel's. Partitions and a stacked device remap. Each step takes
+//! its own time, so the steps of many CPUs interleave as on a real machine. The same seed gives the same trace.
 //!
-//! [`damage`] then takes events away or moves the clock.
+//! [`damage`] drops events or steps the clock afterwards.
 
 pub mod damage;
 mod device;
@@ -22,13 +22,13 @@ use model::block::BlockEvent;
 pub use true_bio::TrueBio;
 pub use workload::Workload;
 
-/// Simulates, telling `event` of each event in order of time, and `bio` of each bio when it completes. Times of events
-/// are all different.
+/// Runs the simulation. Calls `event` for each event in time order, and `bio` for each bio when it completes. No two events
+/// have the same time.
 pub fn simulate(workload: &Workload, event: impl FnMut(&BlockEvent), bio: impl FnMut(&TrueBio)) {
     engine::Engine::new(workload.clone(), event, bio).run();
 }
 
-/// Simulates into memory.
+/// Simulates, and collects events and bios in memory.
 pub fn trace_and_truth(workload: &Workload) -> (Vec<BlockEvent>, Vec<TrueBio>) {
     let (mut events, mut bios) = (Vec::new(), Vec::new());
     simulate(workload, |event| events.push(*event), |bio| bios.push(*bio));

@@ -1,82 +1,82 @@
-//! What a model tells of its course: the same nouns as a recording's, so that it is read like one.
+//! What a model reports while it runs: the same records as a recording holds, so that both are read alike.
 
 use model::metric::{Semantics, Unit};
 use model::stall::RequestRecord;
 
-/// Takes what happens, in the order of its end. Times are the model's own, from 0.
+/// Receives events in the order in which they end. Times are simulated, from 0.
 pub trait Observer {
-    /// A task begins to exist. Its `tid` is the model's choice, not 0, never given twice.
+    /// A task starts. The model chooses its `tid`: not 0, and unique.
     fn task(&mut self, tid: u32, name: &str);
 
-    /// A part of the run begins (`fill`, `run`); the one before has ended. `measured`: its operations count.
+    /// A phase of the run begins (`fill`, `run`); the previous one has ended. `measured`: its operations count.
     fn phase(&mut self, name: &str, measured: bool, at_ns: u64);
 
     /// An operation has ended.
     fn operation(&mut self, operation: Operation);
 
-    /// An operation has not ended when the model does: told last of all, with the model's last moment as its end.
+    /// An operation is still in progress when the run ends. Reported last, with the end of the run as its end.
     fn unfinished(&mut self, operation: Operation) {
         let _ = operation;
     }
 
-    /// A wait of a task has ended, or goes on when the model ends.
+    /// A wait of a task has ended, or is still in progress when the run ends.
     fn wait(&mut self, wait: &Wait);
 
     /// A block request has been completed.
     fn request(&mut self, request: &RequestRecord);
 
-    /// The gauges and counters that [`Observer::sample`] gives; called once, first of all.
+    /// The gauges and counters that [`Observer::sample`] receives. Called once, before anything else.
     fn metrics(&mut self, metrics: &'static [Metric]);
 
-    /// The value of each metric now, in the order of [`Observer::metrics`]. `None`: there is none.
+    /// The current value of each metric, in the order of [`Observer::metrics`]. `None`: no value.
     fn sample(&mut self, at_ns: u64, values: &[Option<i64>]);
 
-    /// Time between two samples that the reader wants.
+    /// Sampling interval.
     fn sample_every_ns(&self) -> u64;
 
-    /// Waits and operations shorter than this need not be told one by one; operations are to be told all the same.
+    /// Waits shorter than this need not be reported. Operations are always reported.
     fn slow_ns(&self) -> u64;
 }
 
-/// Something that a person, or the kernel for them, did.
+/// An operation of the workload, or of the kernel on its behalf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {
-    /// `read`, `write`, `allocation`, `rpc`, ...: the classes of real runs, where they mean the same.
+    /// `read`, `write`, `allocation`, `rpc`, ...: the classes of real runs, wherever they mean the same.
     pub class: &'static str,
-    /// Whose.
+    /// The task.
     pub tid: u32,
     /// Start.
     pub start_ns: u64,
     /// End.
     pub end_ns: u64,
-    /// Bytes moved; 0 where the class moves none.
+    /// Bytes transferred; 0 if the class transfers none.
     pub bytes: u64,
 }
 
 /// A task was off the CPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wait {
-    /// Whose.
+    /// The task.
     pub tid: u32,
     /// Start.
     pub start_ns: u64,
     /// End.
     pub end_ns: u64,
-    /// Functions of the modelled kernel that it waited in, innermost first: what a recorder would have seen, and what
-    /// explanations are made from.
+    /// The stack in the modelled kernel, innermost function first: what a recorder would have seen, and what explanations
+    /// are made from.
     pub frames: &'static [&'static str],
-    /// Who ended it, where a task did.
+    /// The task that ended the wait, if a task did.
     pub waker_tid: Option<u32>,
-    /// The request whose completion ended it: [`RequestRecord::request`].
+    /// The request whose completion ended the wait: [`RequestRecord::request`].
     pub request: Option<u32>,
 }
 
 /// A gauge or counter of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
-    /// `source.field`, with the kernel's own word for it where there is one: `bufcache.numdirtybuffers`.
+    /// `source.field`, with the kernel's name for it if it has one: `bufcache.numdirtybuffers`.
     pub name: &'static str,
-    /// Which of several; empty where there is only one.
+    /// The instance; empty if there is only one.
     pub instance: &'static str,
     /// Unit.
     pub unit: Unit,
@@ -84,7 +84,7 @@ pub struct Metric {
     pub semantics: Semantics,
 }
 
-/// Takes everything and keeps nothing.
+/// Discards everything.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unobserved;
 

@@ -1,8 +1,8 @@
-//! A model's parameters: what they are called, what the kernel has, and what a person sets.
+//! A model's parameters: names, kernel defaults, and the values that are set.
 
 use model::quantity::{QuantityError, parse_duration, parse_size};
 
-/// What a parameter's value is written as.
+/// How a parameter's value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number.
@@ -13,7 +13,7 @@ pub enum Kind {
     Duration,
     /// A share, from 0 to 1.
     Share,
-    /// One of some words.
+    /// One of a list of words.
     Word(&'static [&'static str]),
 }
 
@@ -22,17 +22,17 @@ pub enum Kind {
 pub struct Parameter {
     /// Its name on the command line, in snake case.
     pub name: &'static str,
-    /// What its value is.
+    /// The kind of its value.
     pub kind: Kind,
-    /// Value where nobody sets it, as people write it.
+    /// Default value, as it is written.
     pub default: &'static str,
-    /// What it is, in a line.
+    /// What it is, in one line.
     pub about: &'static str,
-    /// Where the default comes from: a kernel's source, the document, a measurement, or that it is our choice.
+    /// Where the default comes from: kernel source, the document, a measurement, or our choice.
     pub source: &'static str,
 }
 
-/// The values of a model's parameters, in the order of its table.
+/// The values of a model's parameters, in table order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     parameters: &'static [Parameter],
@@ -46,15 +46,15 @@ enum Value {
     Word(&'static str),
 }
 
-/// A value that cannot be.
+/// An invalid parameter, value or policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     /// The model has no such parameter.
-    #[error("there is no parameter '{name}' here; there are: {known}")]
+    #[error("unknown parameter '{name}'; parameters: {known}")]
     Unknown {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// What there is.
+        /// The parameters of the model.
         known: String,
     },
     /// Not a size or duration.
@@ -62,17 +62,17 @@ pub enum SettingError {
     Quantity {
         /// The parameter.
         name: String,
-        /// Why not.
+        /// What is wrong with it.
         why: QuantityError,
     },
-    /// Not a value of that kind.
+    /// Not a value of the parameter's kind.
     #[error("{name} = '{value}': write {write}")]
     Malformed {
         /// The parameter.
         name: String,
-        /// What was given.
+        /// The value that was given.
         value: String,
-        /// What to write.
+        /// What to write instead.
         write: String,
     },
     /// The model has no such policy.
@@ -95,16 +95,16 @@ impl SettingError {
 }
 
 impl Settings {
-    /// Everything at its default.
+    /// All parameters at their defaults.
     ///
     /// # Panics
-    /// Where a default in the table is not a value of its kind, which is our bug.
+    /// If a default in the table is not a value of its kind, which is a bug in the table.
     pub fn new(parameters: &'static [Parameter]) -> Settings {
-        let value = |parameter: &Parameter| read(parameter, parameter.default).expect("a default is a value");
+        let value = |parameter: &Parameter| read(parameter, parameter.default).expect("a default is a valid value");
         Settings { parameters, values: parameters.iter().map(value).collect() }
     }
 
-    /// Sets one.
+    /// Sets one parameter.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
         let Some(index) = self.parameters.iter().position(|parameter| parameter.name == name) else {
             let known: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name).collect();
@@ -117,7 +117,8 @@ impl Settings {
     /// A count, a size in bytes, or a duration in ns.
     ///
     /// # Panics
-    /// Where the model's table has none of that name and kind, which is our bug; so below.
+    /// If the table has no parameter of this name and kind, which is a bug in the model. The same holds for the methods
+    /// below.
     pub fn whole(&self, name: &str) -> u64 {
         match self.value(name) {
             Value::Whole(value) => value,
@@ -141,7 +142,7 @@ impl Settings {
         }
     }
 
-    /// All of them: the parameter, and its value in base units, or the word.
+    /// All parameters, each with its value in base units, or with its word.
     pub fn all(&self) -> impl Iterator<Item = (&'static Parameter, Result<f64, &'static str>)> {
         self.parameters.iter().zip(&self.values).map(|(parameter, value)| {
             let shown = match value {

@@ -19,17 +19,17 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
-    /// A number below `limit`, which is not 0.
+    /// A number below `limit`, which must not be 0.
     pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.number()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// True in `of_1000` of 1000 cases.
+    /// True with a chance of `of_1000` in 1000.
     pub fn chance(&mut self, of_1000: u64) -> bool {
         self.below(1000) < of_1000
     }
 
-    /// A time around `mean_ns`: mostly shorter, now and then much longer.
+    /// An exponentially distributed time with mean `mean_ns`.
     pub fn time_ns(&mut self, mean_ns: u64) -> u64 {
         let uniform = ((self.number() >> 11) as f64 + 1.0) / (1_u64 << 53) as f64;
         (-uniform.ln() * mean_ns as f64) as u64

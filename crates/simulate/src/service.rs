@@ -1,4 +1,4 @@
-//! How long a device takes.
+//! Service times of a device.
 
 use crate::random::Random;
 
@@ -7,11 +7,11 @@ use crate::random::Random;
 pub enum Service {
     /// Always the same.
     Constant(u64),
-    /// Exponential, of that mean: mostly shorter, now and then much longer.
+    /// Exponential, with this mean.
     Exponential(u64),
     /// Uniform between two times, both included.
     Uniform(u64, u64),
-    /// Measured: times in ascending order, each as likely as any other. Not empty.
+    /// Measured: times in ascending order, all equally likely. Not empty.
     Measured(Vec<u64>),
 }
 

@@ -137,43 +137,43 @@ prop_compose! {
 }
 
 /// What is true of any course.
-fn check(outcome: &Outcome, told: &Recorder) {
-    for (tid, _) in &told.tasks {
-        let own: Vec<&Operation> = told.operations.iter().filter(|operation| operation.tid == *tid).collect();
+fn check(outcome: &Outcome, recorded: &Recorder) {
+    for (tid, _) in &recorded.tasks {
+        let own: Vec<&Operation> = recorded.operations.iter().filter(|operation| operation.tid == *tid).collect();
         assert!(own.windows(2).all(|two| two[0].end_ns <= two[1].start_ns), "calls of {tid} overlap");
         assert!(own.windows(2).all(|two| two[0].class != two[1].class || two[0].class == "write"));
-        let waits: Vec<&Wait> = told.waits.iter().filter(|wait| wait.tid == *tid).collect();
+        let waits: Vec<&Wait> = recorded.waits.iter().filter(|wait| wait.tid == *tid).collect();
         assert!(waits.windows(2).all(|two| two[0].end_ns <= two[1].start_ns), "waits of {tid} overlap");
     }
     // Nothing lost, nothing done twice.
-    let mut numbers: Vec<u32> = told.requests.iter().map(|request| request.request).collect();
+    let mut numbers: Vec<u32> = recorded.requests.iter().map(|request| request.request).collect();
     numbers.sort_unstable();
     assert!(numbers.windows(2).all(|two| two[0] != two[1]));
-    for wait in &told.waits {
+    for wait in &recorded.waits {
         assert!(wait.request.is_none_or(|request| numbers.binary_search(&request).is_ok()), "{wait:?}");
     }
-    let written: u64 = told.operations.iter().filter(|one| one.class == "write").map(|one| one.bytes).sum();
+    let written: u64 = recorded.operations.iter().filter(|one| one.class == "write").map(|one| one.bytes).sum();
     let active_s = outcome.hang.as_ref().map_or(outcome.ended_ns, |hang| hang.at_ns) as f64 / 1e9;
     assert!((figure(outcome, "throughput_bytes_per_s") * active_s - written as f64).abs() < 1.0);
-    let last_ns = told.samples.last().unwrap().0;
+    let last_ns = recorded.samples.last().unwrap().0;
     let moved: u64 =
-        told.requests.iter().filter(|one| one.completed_ns < last_ns).map(|one| u64::from(one.bytes)).sum();
+        recorded.requests.iter().filter(|one| one.completed_ns < last_ns).map(|one| u64::from(one.bytes)).sum();
     let counted =
-        told.values("device.bytes_read").last().unwrap() + told.values("device.bytes_written").last().unwrap();
+        recorded.values("device.bytes_read").last().unwrap() + recorded.values("device.bytes_written").last().unwrap();
     assert_eq!(counted as u64, moved);
     // Limits.
     let most = figure(outcome, "hidirtybuffers") as i64;
-    assert!(told.values("bufcache.numdirtybuffers").all(|dirty| (0..=most).contains(&dirty)));
-    let space = told.values("bufcache.bufspace").zip(told.values("bufcache.hibufspace"));
+    assert!(recorded.values("bufcache.numdirtybuffers").all(|dirty| (0..=most).contains(&dirty)));
+    let space = recorded.values("bufcache.bufspace").zip(recorded.values("bufcache.hibufspace"));
     assert!({ space }.all(|(used, most)| (0..=most).contains(&used)));
     for counter in ["bufcache.bytes_written_by_calls", "device.bytes_read", "device.bytes_written"] {
-        let values: Vec<i64> = told.values(counter).collect();
+        let values: Vec<i64> = recorded.values(counter).collect();
         assert!(values.is_sorted(), "{counter}");
     }
-    assert!(told.last_ns <= outcome.ended_ns);
+    assert!(recorded.last_ns <= outcome.ended_ns);
     if let Some(hang) = &outcome.hang {
         assert!(hang.waiters.iter().all(|waiter| waiter.since_ns <= hang.at_ns && !waiter.from.is_empty()));
-        assert!(told.operations.iter().all(|operation| operation.end_ns <= hang.at_ns));
+        assert!(recorded.operations.iter().all(|operation| operation.end_ns <= hang.at_ns));
     }
 }
 
@@ -183,18 +183,18 @@ proptest! {
     fn whatever_is_set_nothing_is_lost_and_no_limit_is_passed(
         settings in any_settings(), policy in 0..MODEL.policies.len(), seed in any::<u64>(),
     ) {
-        let (outcome, told) = record(MODEL.policies[policy].name, &settings, seed);
-        check(&outcome, &told);
+        let (outcome, recorded) = record(MODEL.policies[policy].name, &settings, seed);
+        check(&outcome, &recorded);
     }
 }
 
 #[test]
 fn the_same_seed_gives_the_same_course_and_who_looks_changes_nothing() {
     let settings = settings(&[("memory", "600m"), ("runtime", "8s")]);
-    let (outcome, told) = record("original", &settings, 7);
-    assert_eq!((&outcome, &told), (&record("original", &settings, 7).0, &record("original", &settings, 7).1));
+    let (outcome, recorded) = record("original", &settings, 7);
+    assert_eq!((&outcome, &recorded), (&record("original", &settings, 7).0, &record("original", &settings, 7).1));
     assert_eq!(outcome, (MODEL.run)("original", &settings, 7, &mut Unobserved).unwrap());
-    assert_ne!(told.operations, record("original", &settings, 8).1.operations);
+    assert_ne!(recorded.operations, record("original", &settings, 8).1.operations);
 }
 
 #[test]
@@ -225,17 +225,19 @@ fn two_rewriters_hang_with_all_space_dirty_below_the_limit_of_dirty_buffers() {
 #[test]
 fn a_hang_is_told_as_waits_that_never_end() {
     let settings = settings(&[("memory", "1g"), ("runtime", "60s")]);
-    let (outcome, told) = record("original", &settings, 3);
-    check(&outcome, &told);
+    let (outcome, recorded) = record("original", &settings, 3);
+    check(&outcome, &recorded);
     let hang = outcome.hang.expect("a hang");
     assert!(outcome.ended_ns > hang.at_ns + 4_000_000_000);
     let last = |wait: &&Wait| wait.end_ns == outcome.ended_ns && wait.tid != 20;
-    let last: Vec<&Wait> = told.waits.iter().filter(last).collect();
+    let last: Vec<&Wait> = recorded.waits.iter().filter(last).collect();
     assert_eq!(last.len(), 2);
-    assert!(told.unfinished.iter().all(|read| read.class == "read" && last.iter().any(|wait| wait.tid == read.tid)));
-    assert_eq!(told.unfinished.len(), 2);
+    assert!(
+        recorded.unfinished.iter().all(|read| read.class == "read" && last.iter().any(|wait| wait.tid == read.tid))
+    );
+    assert_eq!(recorded.unfinished.len(), 2);
     assert!(last.iter().all(|wait| wait.frames.contains(&"getnewbuf") && wait.frames.contains(&"ffs_read")));
-    assert_eq!(told.samples.last().unwrap().0 / 1_000_000_000, outcome.ended_ns / 1_000_000_000);
+    assert_eq!(recorded.samples.last().unwrap().0 / 1_000_000_000, outcome.ended_ns / 1_000_000_000);
 }
 
 #[test]

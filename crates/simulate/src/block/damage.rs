@@ -1,4 +1,4 @@
-//! What happens to traces: events are lost, the clock moves.
+//! Damage that traces suffer: lost events and clock steps.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ pub struct Sequencer {
 }
 
 impl Sequencer {
-    /// The event's number.
+    /// The event's sequence number.
     pub fn number(&mut self, event: &BlockEvent) -> u32 {
         let last = self.next.entry((event.device, event.cpu)).or_insert(0);
         *last += 1;
@@ -21,11 +21,11 @@ impl Sequencer {
     }
 }
 
-/// Numbers all events, then loses runs of them: each event begins a loss with a chance of `of_1000`, which takes 1 to
-/// `longest` events of the same device and CPU. Says how many were lost.
+/// Numbers all events, then drops runs of them: each event begins a loss with a chance of `of_1000` in 1000, and a loss
+/// takes 1 to `longest` events of the same device and CPU. Returns how many were lost.
 ///
-/// The first and the last event of a device and CPU stay: what is missing before and after them leaves no gap, and no
-/// reader can know of it.
+/// The first and the last event of a device and CPU stay: a loss before or after them leaves no gap, so no reader can
+/// detect it.
 pub fn lose(events: &[BlockEvent], of_1000: u64, longest: u64, random: &mut Random) -> (Vec<(u32, BlockEvent)>, u64) {
     let mut sequencer = Sequencer::default();
     let numbered: Vec<(u32, BlockEvent)> = events.iter().map(|event| (sequencer.number(event), *event)).collect();
@@ -48,7 +48,7 @@ pub fn lose(events: &[BlockEvent], of_1000: u64, longest: u64, random: &mut Rand
     (kept, lost)
 }
 
-/// Moves the clock by `by_ns` from the event at `at` on.
+/// Steps the clock by `by_ns`, beginning with the event at index `at`.
 pub fn step_clock(events: &mut [BlockEvent], at: usize, by_ns: i64) {
     for event in &mut events[at..] {
         event.time_ns = event.time_ns.saturating_add_signed(by_ns);

@@ -18,11 +18,11 @@ pub(super) struct Piece {
     pub(super) queued_ns: u64,
     pub(super) entered_ns: u64,
     pub(super) merged: bool,
-    /// The bio of the stacked device that waits for it.
+    /// The bio of the stacked device that waits for this one.
     pub(super) above: Option<Above>,
 }
 
-/// A bio of the stacked device, sent on whole.
+/// A bio of the stacked device, remapped whole.
 #[derive(Debug, Clone)]
 pub(super) struct Above {
     pub(super) sector: u64,
@@ -36,12 +36,12 @@ impl Piece {
     }
 }
 
-/// How far a request has come in the flush machine.
+/// A request's state in the flush machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FlushStep {
-    /// Not its business.
+    /// Does not go through it.
     None,
-    /// Waits for the flush before its data; without data, that is all.
+    /// Waits for the flush before its data; without data, this is the only step.
     Before,
     /// Its data is written.
     Data,
@@ -57,13 +57,13 @@ pub(super) struct Request {
     pub(super) cpu: u32,
     pub(super) sector: u64,
     pub(super) sectors: u32,
-    /// The bio that it was allocated for comes first.
+    /// The first is the bio that it was allocated for.
     pub(super) pieces: Vec<Piece>,
     pub(super) inserted_ns: Option<u64>,
     pub(super) issued_ns: u64,
     pub(super) flush: FlushStep,
     pub(super) flush_after: bool,
-    /// It has been given back or completed in part, so that it is not again.
+    /// It has been requeued or completed in part once, and will not be again.
     pub(super) troubled: bool,
 }
 
@@ -72,9 +72,9 @@ impl Request {
         self.sector + u64::from(self.sectors)
     }
 
-    /// The truth about one of its bios that completes now.
+    /// The ground truth of one of its bios, which completes now.
     pub(super) fn truth(&self, piece: &Piece, device: DeviceNumber, now_ns: u64) -> TrueBio {
-        let request_of_its_own = !piece.merged;
+        let got_request = !piece.merged;
         let directly = self.inserted_ns.is_none();
         let some = |condition: bool, from: u64, to: u64| condition.then(|| to - from);
         TrueBio {
@@ -86,11 +86,11 @@ impl Request {
             cgroup: piece.cgroup,
             queued_ns: piece.queued_ns,
             completed_ns: now_ns,
-            q2g_ns: some(request_of_its_own, piece.queued_ns, piece.entered_ns),
-            g2i_ns: self.inserted_ns.filter(|_| request_of_its_own).map(|at| at - piece.entered_ns),
-            g2d_ns: some(request_of_its_own && directly, piece.entered_ns, self.issued_ns),
+            q2g_ns: some(got_request, piece.queued_ns, piece.entered_ns),
+            g2i_ns: self.inserted_ns.filter(|_| got_request).map(|at| at - piece.entered_ns),
+            g2d_ns: some(got_request && directly, piece.entered_ns, self.issued_ns),
             q2m_ns: some(piece.merged, piece.queued_ns, piece.entered_ns),
-            i2d_ns: self.inserted_ns.filter(|_| request_of_its_own).map(|at| self.issued_ns - at),
+            i2d_ns: self.inserted_ns.filter(|_| got_request).map(|at| self.issued_ns - at),
             m2d_ns: some(piece.merged, piece.entered_ns, self.issued_ns),
             d2c_ns: Some(now_ns - self.issued_ns),
             q2a_ns: None,

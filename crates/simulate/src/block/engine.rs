@@ -1,4 +1,4 @@
-//! The clock, the agenda, and what happens to requests.
+//! The clock, the agenda, and the life of requests.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -11,24 +11,24 @@ use super::true_bio::TrueBio;
 use super::workload::Workload;
 use crate::random::Random;
 
-/// What is due.
+/// A due event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
     /// A task's next step.
     Task(usize),
-    /// The disk is done with the request, or with the first part of it.
+    /// The disk has completed the request, or the first part of it.
     Done(usize),
-    /// The driver gives the request back.
+    /// The driver requeues the request.
     Back(usize),
     /// The disk has flushed its cache.
     Flushed(usize),
-    /// The flush machine starts a flush, if it wants one.
+    /// The flush machine starts a flush if one is pending.
     Flush(usize),
 }
 
 /// Number of the stacked device.
 pub(super) const STACKED: DeviceNumber = DeviceNumber::new(253, 0);
-/// Threads of the kernel that complete and dispatch.
+/// Kernel threads that complete and dispatch.
 pub(super) const KERNEL_PID: u32 = 14;
 
 pub(super) struct Engine<E: FnMut(&BlockEvent), B: FnMut(&TrueBio)> {
@@ -99,14 +99,14 @@ impl<E: FnMut(&BlockEvent), B: FnMut(&TrueBio)> Engine<E, B> {
         }
     }
 
-    /// Puts it on the agenda, about `mean_ns` from now.
+    /// Schedules an event, `mean_ns` from now on average.
     pub(super) fn schedule(&mut self, mean_ns: u64, due: Due) {
         let at_ns = self.now_ns + self.random.time_ns(mean_ns);
         self.appointments += 1;
         self.agenda.push(Reverse((at_ns, self.appointments, due)));
     }
 
-    /// Tells of an event that happens now, and says when that is. No two are at the same time.
+    /// Emits an event now, and returns its time. No two events have the same time.
     pub(super) fn emit(&mut self, mut event: BlockEvent) -> u64 {
         self.now_ns += 1 + self.random.below(100);
         event.time_ns = self.now_ns;
@@ -140,7 +140,7 @@ impl<E: FnMut(&BlockEvent), B: FnMut(&TrueBio)> Engine<E, B> {
         }
     }
 
-    /// The request goes into the scheduler's queue.
+    /// Inserts the request into the I/O scheduler queue.
     pub(super) fn insert(&mut self, id: usize) {
         let at_ns = self.emit(self.request_event(Action::Insert, id));
         let request = &mut self.requests[id];
@@ -154,7 +154,7 @@ impl<E: FnMut(&BlockEvent), B: FnMut(&TrueBio)> Engine<E, B> {
         }
     }
 
-    /// Gives the disk as many requests as it takes.
+    /// Issues requests until the disk is full.
     pub(super) fn dispatch(&mut self, disk: usize) {
         while self.disks[disk].at_work < self.workload.depth {
             let Some(id) = self.disks[disk].queue.pop_front() else { return };
@@ -219,7 +219,7 @@ impl<E: FnMut(&BlockEvent), B: FnMut(&TrueBio)> Engine<E, B> {
         self.dispatch(disk);
     }
 
-    /// The bios that end before the request begins are done.
+    /// Completes the bios that end before the request's new start.
     pub(super) fn complete_pieces(&mut self, id: usize, at_ns: u64) {
         let start = self.requests[id].sector;
         let (done, left) =
@@ -267,7 +267,7 @@ fn is_read(request: &Request) -> bool {
     request.kind.operation() == Operation::Read
 }
 
-/// A write without the flags that the flush machine has dealt with.
+/// A write without the flags that the flush machine has handled.
 pub(super) fn without_flush(kind: Kind, keep_fua: bool) -> Kind {
     let mut plain = Kind::of(kind.operation());
     for flag in [Kind::AHEAD, Kind::SYNC, Kind::META, Kind::FUA] {

@@ -1,4 +1,4 @@
-//! The flush machine: one flush of a disk at a time, for all who wait when it begins.
+//! The flush machine: one flush of a disk at a time, for all requests that wait when it begins.
 
 use model::block::{Action, BlockEvent, Kind};
 
@@ -61,7 +61,7 @@ impl<E: FnMut(&BlockEvent), B: FnMut(&TrueBio)> Engine<E, B> {
         self.end_sequence(id);
     }
 
-    /// The data of a flush sequence goes to the disk like any other request.
+    /// Writes the data of a flush sequence like any other request.
     pub(super) fn write_data(&mut self, id: usize) {
         let request = &mut self.requests[id];
         request.flush = FlushStep::Data;

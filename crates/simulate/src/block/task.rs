@@ -1,4 +1,4 @@
-//! Tasks and the steps they have still to take.
+//! Tasks and their pending steps.
 
 use std::collections::VecDeque;
 
@@ -8,11 +8,11 @@ pub(super) struct Task {
     pub(super) pid: u32,
     pub(super) cpu: u32,
     pub(super) steps: VecDeque<Step>,
-    /// Requests held back, newest last.
+    /// Requests under the plug, newest last.
     pub(super) plugged: Vec<usize>,
 }
 
-/// A step makes one event.
+/// A step emits one event.
 pub(super) enum Step {
     Plug(usize),
     Queue(Piece),

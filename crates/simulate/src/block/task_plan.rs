@@ -9,7 +9,7 @@ use super::true_bio::TrueBio;
 
 /// Sectors of a region.
 pub(super) const REGION: u64 = 8192;
-/// Regions that are used again and again, as a journal's are.
+/// Regions that are reused often, like a journal's.
 const HOT_REGIONS: u64 = 64;
 
 impl<E: FnMut(&BlockEvent), B: FnMut(&TrueBio)> Engine<E, B> {
@@ -93,7 +93,7 @@ impl<E: FnMut(&BlockEvent), B: FnMut(&TrueBio)> Engine<E, B> {
         Piece { disk, kind, sector, sectors, pid, cgroup, queued_ns: 0, entered_ns: 0, merged: false, above: None }
     }
 
-    /// A region in which nothing is in flight, for so many bios.
+    /// Takes a region in which nothing is in flight, for this many bios.
     fn take_region(&mut self, disk: usize, bios: u32) -> u64 {
         loop {
             let hot = self.random.chance(500);
@@ -106,7 +106,7 @@ impl<E: FnMut(&BlockEvent), B: FnMut(&TrueBio)> Engine<E, B> {
         }
     }
 
-    /// A bio or piece in the sector's region is done.
+    /// A bio or piece in the sector's region has completed.
     pub(super) fn leave_region(&mut self, disk: usize, sector: u64) {
         let key = (disk, sector / REGION);
         let in_flight = self.regions.get_mut(&key).expect("a region was taken for each bio");

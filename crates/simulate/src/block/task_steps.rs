@@ -153,7 +153,7 @@ impl<E: FnMut(&BlockEvent), B: FnMut(&TrueBio)> Engine<E, B> {
         })
     }
 
-    /// The newest request under the task's plug that the piece can join, and at which end.
+    /// The newest request under the task's plug that the piece can merge with, and at which end.
     fn mergeable(&self, task: usize, piece: &Piece) -> Option<(usize, Action)> {
         self.tasks[task].plugged.iter().rev().find_map(|&id| {
             let request = &self.requests[id];
@@ -180,7 +180,7 @@ impl<E: FnMut(&BlockEvent), B: FnMut(&TrueBio)> Engine<E, B> {
         } else if flush_after {
             self.write_data(id);
         } else {
-            // The disk does it by itself: a write like any other.
+            // The disk honours FUA: a write like any other.
             self.send(id);
         }
     }

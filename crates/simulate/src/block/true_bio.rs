@@ -2,7 +2,7 @@
 
 use model::block::{DeviceNumber, Kind};
 
-/// A bio as it really was: a split one once per piece.
+/// A bio as it really was: a split bio once per piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrueBio {
     /// Device.
@@ -35,8 +35,8 @@ pub struct TrueBio {
     pub m2d_ns: Option<u64>,
     /// Last issue to completion.
     pub d2c_ns: Option<u64>,
-    /// Queued to sent on.
+    /// Queued to remapped.
     pub q2a_ns: Option<u64>,
-    /// Sent on to completion.
+    /// Remapped to completion.
     pub a2c_ns: Option<u64>,
 }

@@ -5,7 +5,7 @@
 pub struct Workload {
     /// Seed of all choices.
     pub seed: u64,
-    /// Bios to queue, before splitting; those that the stacked device sends on are not counted.
+    /// Bios to queue, before splitting; those remapped by the stacked device are not counted.
     pub bios: u64,
     /// Tasks that do I/O, each on its own CPU modulo `cpus`.
     pub tasks: u32,
@@ -13,9 +13,9 @@ pub struct Workload {
     pub cpus: u32,
     /// Disks.
     pub disks: u32,
-    /// Requests that a disk works on at once.
+    /// Requests that a disk serves at once.
     pub depth: u32,
-    /// Mean time that a disk works on a request.
+    /// Mean service time of a request.
     pub service_ns: u64,
     /// Mean time between two batches of a task.
     pub think_ns: u64,
@@ -25,7 +25,7 @@ pub struct Workload {
     pub split: u64,
     /// Chance that a batch is contiguous, so that its bios merge.
     pub contiguous: u64,
-    /// Chance that the driver gives a request back.
+    /// Chance that the driver requeues a request.
     pub requeue: u64,
     /// Chance that a request completes in two parts.
     pub partial: u64,

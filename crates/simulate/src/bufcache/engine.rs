@@ -117,7 +117,7 @@ impl<'o> Engine<'o> {
         self.ended_ns = Some(ended_ns);
         self.end_rest();
         for task in 0..self.tasks.len() {
-            self.tell_wait(task, ended_ns, None, None);
+            self.report_wait(task, ended_ns, None, None);
         }
         for task in &self.tasks {
             if let Some(operation) = task.unfinished(ended_ns) {
@@ -193,11 +193,11 @@ impl<'o> Engine<'o> {
     }
 
     pub(super) fn end_wait(&mut self, task: usize, waker: Option<u32>, request: Option<u32>) {
-        self.tell_wait(task, self.agenda.now_ns(), waker, request);
+        self.report_wait(task, self.agenda.now_ns(), waker, request);
         self.tasks[task].waiting = None;
     }
 
-    fn tell_wait(&mut self, task: usize, end_ns: u64, waker_tid: Option<u32>, request: Option<u32>) {
+    fn report_wait(&mut self, task: usize, end_ns: u64, waker_tid: Option<u32>, request: Option<u32>) {
         let Some(Waiting { reason, since_ns }) = self.tasks[task].waiting else { return };
         self.account.waited(reason, end_ns - since_ns);
         if end_ns - since_ns >= self.slow_ns {

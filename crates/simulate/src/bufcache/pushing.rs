@@ -116,7 +116,7 @@ impl Engine<'_> {
         }
         let bytes = transfer.blocks * self.config.block_bytes;
         self.account.transferred(self.agenda.now_ns(), bytes, transfer.write);
-        let told = self.tell_request(&transfer, bytes);
+        let reported = self.report_request(&transfer, bytes);
         for task in 0..self.tasks.len() {
             let waits = match self.tasks[task].waiting.map(|waiting| waiting.reason) {
                 Some(Reason::Block(block) | Reason::Help(block)) => task == file && blocks.contains(&block),
@@ -124,7 +124,7 @@ impl Engine<'_> {
                 _ => false,
             };
             if waits {
-                let request = told.filter(|_| task == file);
+                let request = reported.filter(|_| task == file);
                 self.wake(task, None, request);
             }
         }
@@ -148,7 +148,7 @@ impl Engine<'_> {
     }
 
     /// Tells of a request that was slow; its number, then.
-    fn tell_request(&mut self, transfer: &Transfer, bytes: u64) -> Option<u32> {
+    fn report_request(&mut self, transfer: &Transfer, bytes: u64) -> Option<u32> {
         let now_ns = self.agenda.now_ns();
         if now_ns - transfer.queued_ns < self.slow_ns {
             return None;

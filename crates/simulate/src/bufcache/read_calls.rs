@@ -64,7 +64,7 @@ impl Engine<'_> {
 
     pub(super) fn read_done(&mut self, task: usize) -> bool {
         self.unlock(task);
-        self.tell(task, "read", self.config.call_bytes);
+        self.report_call(task, "read", self.config.call_bytes);
         self.tasks[task].step = Step::WriteStart;
         self.pause(task, self.config.user_ns)
     }

@@ -120,7 +120,7 @@ impl Engine<'_> {
         false
     }
 
-    pub(super) fn tell(&mut self, task: usize, class: &'static str, bytes: u64) {
+    pub(super) fn report_call(&mut self, task: usize, class: &'static str, bytes: u64) {
         let of = &self.tasks[task];
         let end_ns = self.agenda.now_ns();
         if class == "write" {

@@ -82,7 +82,7 @@ impl Engine<'_> {
 
     pub(super) fn write_done(&mut self, task: usize) -> bool {
         self.unlock(task);
-        self.tell(task, "write", self.tasks[task].call);
+        self.report_call(task, "write", self.tasks[task].call);
         let of = &mut self.tasks[task];
         if of.offset / self.config.block_bytes >= self.config.file_blocks {
             of.step = Step::Finished;

@@ -91,7 +91,7 @@ impl Simulation<'_> {
 
     fn finish_cache_wait(&mut self, id: usize) {
         if matches!(self.writers[id].activity, Activity::Cache { .. }) {
-            self.tell_wait(id, CACHE);
+            self.report_wait(id, CACHE);
             self.writers[id].activity = Activity::Busy;
         }
     }

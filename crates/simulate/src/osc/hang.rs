@@ -51,13 +51,13 @@ impl Simulation<'_> {
     }
 
     /// Waits that have not ended.
-    pub(super) fn tell_waits_that_go_on(&mut self) {
+    pub(super) fn report_open_waits(&mut self) {
         for id in 0..self.writers.len() {
             match self.writers[id].activity {
-                Activity::Cache { .. } => self.tell_wait(id, CACHE),
-                Activity::Lock => self.tell_wait(id, LOCK),
-                Activity::Sync => self.tell_wait(id, SYNC),
-                Activity::Fsync => self.tell_wait(id, FSYNC),
+                Activity::Cache { .. } => self.report_wait(id, CACHE),
+                Activity::Lock => self.report_wait(id, LOCK),
+                Activity::Sync => self.report_wait(id, SYNC),
+                Activity::Fsync => self.report_wait(id, FSYNC),
                 Activity::Busy | Activity::Done => {}
             }
         }

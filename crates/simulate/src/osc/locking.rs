@@ -84,7 +84,7 @@ impl Simulation<'_> {
 
     /// The writer has the lock. (Its client has counted it as a user since the target granted it.)
     pub(super) fn granted(&mut self, id: usize) {
-        self.tell_wait(id, LOCK);
+        self.report_wait(id, LOCK);
         self.start_batch(id);
     }
 

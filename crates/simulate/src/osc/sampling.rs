@@ -80,7 +80,7 @@ impl Simulation<'_> {
         let ended_ns = self.agenda.now_ns();
         self.sample_until(ended_ns);
         self.sample_at(ended_ns);
-        self.tell_waits_that_go_on();
+        self.report_open_waits();
         let account = &self.account;
         let seconds = account.closed_ns.map(|ns| ns as f64 / 1e9);
         let throughput = seconds.map(|seconds| (self.plan.total_pages() * PAGE_BYTES) as f64 / seconds);

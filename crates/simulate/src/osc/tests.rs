@@ -14,10 +14,10 @@ use crate::observer::{Metric, Observer, Operation, Unobserved, Wait};
 use crate::parameter::Settings;
 use crate::policy::Outcome;
 
-/// Keeps all that it is told, as text, and refuses what went backward.
+/// Keeps all that it is observed, as text, and refuses what went backward.
 #[derive(Default)]
 struct Notes {
-    told: Vec<String>,
+    observed: Vec<String>,
     ended_ns: u64,
     sampled_ns: Option<u64>,
     metrics: usize,
@@ -38,16 +38,16 @@ impl Observer for Notes {
         assert!(tid != 0 && self.tids.insert(tid), "{tid} was given twice");
     }
     fn phase(&mut self, name: &str, _measured: bool, at_ns: u64) {
-        self.told.push(format!("{name} {at_ns}"));
+        self.observed.push(format!("{name} {at_ns}"));
     }
     fn operation(&mut self, operation: Operation) {
         self.ended(operation.tid, operation.start_ns, operation.end_ns);
         *self.bytes.entry(operation.class).or_default() += operation.bytes;
-        self.told.push(format!("{operation:?}"));
+        self.observed.push(format!("{operation:?}"));
     }
     fn wait(&mut self, wait: &Wait) {
         self.ended(wait.tid, wait.start_ns, wait.end_ns);
-        self.told.push(format!("{wait:?}"));
+        self.observed.push(format!("{wait:?}"));
     }
     fn request(&mut self, _request: &RequestRecord) {}
     fn metrics(&mut self, metrics: &'static [Metric]) {
@@ -56,7 +56,7 @@ impl Observer for Notes {
     fn sample(&mut self, at_ns: u64, values: &[Option<i64>]) {
         assert!(self.sampled_ns.is_none_or(|before_ns| before_ns < at_ns) && values.len() == self.metrics);
         self.sampled_ns = Some(at_ns);
-        self.told.push(format!("{at_ns} {values:?}"));
+        self.observed.push(format!("{at_ns} {values:?}"));
     }
     fn sample_every_ns(&self) -> u64 {
         1_000_000_000
@@ -201,7 +201,7 @@ proptest! {
         let (outcome, notes) = run(policy, &settings, 7);
         let (again, noted_again) = run(policy, &settings, 7);
         prop_assert_eq!(&outcome, &again);
-        prop_assert_eq!(&notes.told, &noted_again.told);
+        prop_assert_eq!(&notes.observed, &noted_again.observed);
         let (other, _) = run(policy, &settings, 8);
         prop_assert_ne!(outcome.ended_ns, other.ended_ns);
         if outcome.hang.is_none() {

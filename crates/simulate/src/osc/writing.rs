@@ -99,14 +99,14 @@ impl Simulation<'_> {
         let now_ns = self.agenda.now_ns();
         match self.writers[id].activity {
             Activity::Fsync => {
-                self.tell_wait(id, FSYNC);
+                self.report_wait(id, FSYNC);
                 let writer = &self.writers[id];
                 let (tid, start_ns) = (writer.tid(), writer.since_ns);
                 self.observer.operation(Operation { class: "fsync", tid, start_ns, end_ns: now_ns, bytes: 0 });
                 self.close(id);
             }
             Activity::Sync => {
-                self.tell_wait(id, SYNC);
+                self.report_wait(id, SYNC);
                 let writer = &mut self.writers[id];
                 writer.activity = Activity::Busy;
                 writer.page += writer.batch_left;
@@ -130,7 +130,7 @@ impl Simulation<'_> {
     }
 
     /// It waits no longer, or the model ends.
-    pub(super) fn tell_wait(&mut self, id: usize, frames: &'static [&'static str]) {
+    pub(super) fn report_wait(&mut self, id: usize, frames: &'static [&'static str]) {
         let end_ns = self.agenda.now_ns();
         let writer = &self.writers[id];
         let (tid, start_ns, waker) = (writer.tid(), writer.since_ns, ptlrpcd_tid(writer.client));

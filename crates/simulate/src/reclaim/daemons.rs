@@ -1,6 +1,6 @@
-//! What a file system does by itself: the log, xfsaild, writeback; and what follows when a request is done.
+//! Purpose a file system does by itself: the log, xfsaild, writeback; and what follows when a request is done.
 
-use super::disk::{Request, What};
+use super::disk::{Purpose, Request};
 use super::inodes::{CLUSTER, CLUSTER_PAGES, DIRTY, FLUSHING, IN_AIL, IN_CHECKPOINT, IN_LOG_WRITE, PINNED};
 use super::memory::{PAGE, State};
 use super::pusher::Pusher;
@@ -38,7 +38,7 @@ impl World<'_> {
             inode.clear(IN_CHECKPOINT);
             inode.set(IN_LOG_WRITE);
         }
-        self.submit(fs, tid, What::Log, LOG_PAGES, true);
+        self.submit(fs, tid, Purpose::Log, LOG_PAGES, true);
     }
 
     /// xfs_ail_push_all: what is in the AIL now is to be written.
@@ -118,7 +118,7 @@ impl World<'_> {
             // Somebody who writes it already writes these inodes too.
             if !buffer.locked {
                 buffer.locked = true;
-                self.submit(pusher.fs, tid, What::ClusterWrite(cluster), CLUSTER_PAGES, false);
+                self.submit(pusher.fs, tid, Purpose::ClusterWrite(cluster), CLUSTER_PAGES, false);
             }
         }
         pusher.clusters = clusters;
@@ -145,15 +145,15 @@ impl World<'_> {
             system.under_writeback += 1;
             self.memory.write_back(chunk);
             let pages = self.memory.chunk(chunk).pages;
-            self.submit(fs, flusher, What::Writeback(chunk), pages, false);
+            self.submit(fs, flusher, Purpose::Writeback(chunk), pages, false);
         }
     }
 
-    /// What follows from a request that is done.
+    /// Purpose follows from a request that is done.
     pub(super) fn completed(&mut self, fs: u8, request: &Request) {
         match request.what {
-            What::Read => self.wake(request.tid, None, Some(request.number)),
-            What::ClusterRead(first, count) => {
+            Purpose::Read => self.wake(request.tid, None, Some(request.number)),
+            Purpose::ClusterRead(first, count) => {
                 for cluster in first..first + count {
                     let system = &mut self.systems[usize::from(fs)];
                     system.clusters[cluster as usize].locked = false;
@@ -163,7 +163,7 @@ impl World<'_> {
                     self.wake_buffer(fs, cluster, request.number);
                 }
             }
-            What::ClusterWrite(cluster) => {
+            Purpose::ClusterWrite(cluster) => {
                 self.systems[usize::from(fs)].cluster_written(cluster);
                 self.wake_buffer(fs, cluster, request.number);
                 let system = &mut self.systems[usize::from(fs)];
@@ -174,8 +174,8 @@ impl World<'_> {
                 ready.append(&mut system.waiters.progress);
                 self.wake_all(&ready, request.number);
             }
-            What::Log => self.log_written(fs, request),
-            What::Writeback(chunk) => {
+            Purpose::Log => self.log_written(fs, request),
+            Purpose::Writeback(chunk) => {
                 debug_assert_eq!(self.memory.chunk(chunk).state, State::Writeback);
                 self.memory.written(chunk);
                 self.systems[usize::from(fs)].under_writeback -= 1;

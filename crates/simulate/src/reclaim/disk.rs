@@ -4,16 +4,16 @@ use std::collections::VecDeque;
 
 use crate::random::Random;
 
-/// What a request is for.
+/// Purpose a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum Purpose {
     /// Pages of a file; the task waits.
     Read,
     /// Inode clusters, for whoever waits for their buffers: the first, and how many.
     ClusterRead(u32, u32),
     /// An inode cluster.
     ClusterWrite(u32),
-    /// What the log was forced to write.
+    /// Purpose the log was forced to write.
     Log,
     /// A chunk of the page cache.
     Writeback(u32),
@@ -21,7 +21,7 @@ pub(super) enum What {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request {
-    pub(super) what: What,
+    pub(super) what: Purpose,
     pub(super) tid: u32,
     pub(super) pages: u32,
     /// Somebody waits.
@@ -76,12 +76,13 @@ pub(super) fn service_ns(random: &mut Random, seek_ns: (u64, u64), transfer_ns: 
 
 #[cfg(test)]
 mod tests {
-    use super::{Disk, Request, What};
+    use super::{Disk, Purpose, Request};
 
     #[test]
     fn those_that_nobody_waits_for_are_not_starved() {
         let mut disk = Disk::default();
-        let request = Request { what: What::Log, tid: 1, pages: 1, sync: true, number: 0, queued_ns: 0, issued_ns: 0 };
+        let request =
+            Request { what: Purpose::Log, tid: 1, pages: 1, sync: true, number: 0, queued_ns: 0, issued_ns: 0 };
         for number in 0..10 {
             disk.put(Request { sync: number >= 3, number, ..request });
         }

@@ -129,7 +129,7 @@ pub(super) struct FileSystem {
     pub(super) list: VecDeque<u32>,
     pub(super) clusters: Vec<Cluster>,
     pub(super) buffers: VecDeque<u32>,
-    /// What the shrinkers have not yet looked at: of inodes, of buffers.
+    /// Purpose the shrinkers have not yet looked at: of inodes, of buffers.
     pub(super) deferred: [u64; 2],
     pub(super) checkpoint: Vec<u32>,
     pub(super) log_write: Vec<u32>,

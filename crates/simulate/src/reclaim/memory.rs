@@ -45,7 +45,7 @@ pub(super) struct Memory {
     list: VecDeque<u32>,
 }
 
-/// What a scan of the list came to.
+/// Purpose a scan of the list came to.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scanned {
     pub(super) scanned: u64,
@@ -105,7 +105,7 @@ impl Memory {
         self.min + 2 * self.gap
     }
 
-    /// What could be dirty: free pages and the page cache.
+    /// Purpose could be dirty: free pages and the page cache.
     pub(super) fn dirtyable(&self) -> u64 {
         self.free + self.cached
     }

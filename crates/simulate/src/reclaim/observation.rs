@@ -4,7 +4,7 @@ use model::block::{DeviceNumber, Kind, Operation};
 use model::metric::{Semantics, Unit};
 use model::stall::RequestRecord;
 
-use super::disk::{Request, What};
+use super::disk::{Purpose, Request};
 use super::du::Walker;
 use super::inodes::FileSystem;
 use super::memory::PAGE;
@@ -23,7 +23,7 @@ const fn gauge(name: &'static str, unit: Unit) -> Metric {
     Metric { name, instance: "", unit, semantics: Semantics::Gauge }
 }
 
-/// What a sample holds, in this order.
+/// Purpose a sample holds, in this order.
 pub(super) const METRICS: &[Metric] = &[
     gauge("vmstat.nr_free_pages", Unit::Pages),
     gauge("vmstat.nr_file_pages", Unit::Pages),
@@ -125,14 +125,14 @@ impl World<'_> {
         (first + 1..=first + self.setup.subthreads).filter(busy)
     }
 
-    pub(super) fn tell_request(&mut self, fs: u8, request: &Request) {
+    pub(super) fn report_request(&mut self, fs: u8, request: &Request) {
         let sync = |kind: Kind| if request.sync { kind.with(Kind::SYNC) } else { kind };
         let (kind, place) = match request.what {
-            What::Read => (Kind::of(Operation::Read), request.number),
-            What::ClusterRead(cluster, _) => (Kind::of(Operation::Read).with(Kind::META), cluster),
-            What::ClusterWrite(cluster) => (sync(Kind::of(Operation::Write)).with(Kind::META), cluster),
-            What::Log => (sync(Kind::of(Operation::Write)).with(Kind::FUA).with(Kind::META), 0),
-            What::Writeback(chunk) => (Kind::of(Operation::Write), chunk),
+            Purpose::Read => (Kind::of(Operation::Read), request.number),
+            Purpose::ClusterRead(cluster, _) => (Kind::of(Operation::Read).with(Kind::META), cluster),
+            Purpose::ClusterWrite(cluster) => (sync(Kind::of(Operation::Write)).with(Kind::META), cluster),
+            Purpose::Log => (sync(Kind::of(Operation::Write)).with(Kind::FUA).with(Kind::META), 0),
+            Purpose::Writeback(chunk) => (Kind::of(Operation::Write), chunk),
         };
         self.observer.request(&RequestRecord {
             request: request.number,
@@ -185,7 +185,7 @@ impl World<'_> {
 
     /// The warm-up is over.
     pub(super) fn measure(&mut self) {
-        self.tally.start_anew();
+        self.tally.start_measuring();
         self.observer.phase("run", true, self.agenda.now_ns());
     }
 }

@@ -1,4 +1,4 @@
-//! What can be set, and what it comes to.
+//! Purpose can be set, and what it comes to.
 
 use super::inodes::CLUSTER;
 use super::memory::PAGE;
@@ -71,7 +71,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     time("progress_timeout", "100ms", "longest pause of policy progress", "our choice: HZ/10, as congestion_wait"),
 ];
 
-/// What xfs_reclaim_inodes_nr does about inodes that are not clean.
+/// Purpose xfs_reclaim_inodes_nr does about inodes that are not clean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
     /// It waits for each.

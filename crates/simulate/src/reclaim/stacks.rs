@@ -114,13 +114,13 @@ impl World<'_> {
     pub(super) fn waiters(&self) -> Vec<Waiter> {
         let waiting = self.tasks.iter().zip(1..).filter_map(|(task, tid)| Some((tid, task.waits?)));
         let waiter = |(tid, (for_what, since_ns)): (u32, (Await, u64))| {
-            let (awaits, from) = self.told(tid, for_what)?;
+            let (awaits, from) = self.awaited(tid, for_what)?;
             Some(Waiter { task: self.name(tid), awaits, from, since_ns })
         };
         waiting.filter_map(waiter).collect()
     }
 
-    fn told(&self, tid: u32, for_what: Await) -> Option<(String, Vec<String>)> {
+    fn awaited(&self, tid: u32, for_what: Await) -> Option<(String, Vec<String>)> {
         let names = |tids: &mut dyn Iterator<Item = u32>| tids.map(|tid| self.name(tid)).collect::<Vec<_>>();
         let disk = |fs: u8| vec![format!("disk {fs}")];
         Some(match for_what {

@@ -1,4 +1,4 @@
-//! What is counted, and the figures that it comes down to.
+//! Purpose is counted, and the figures that it comes down to.
 
 use crate::policy::{Figure, Form, Histogram};
 
@@ -60,7 +60,7 @@ impl Tally {
     }
 
     /// The warm-up is over: statistics start anew.
-    pub(super) fn start_anew(&mut self) {
+    pub(super) fn start_measuring(&mut self) {
         self.stalls_before = self.allocation_stalls;
         self.calls.clear();
         self.by = [0; 3];

@@ -7,7 +7,7 @@ use super::simoop::{Part, Round};
 use super::waits::Await;
 use super::walk::Walk;
 
-/// What a task does.
+/// Purpose a task does.
 #[derive(Debug)]
 pub(super) enum Body {
     Worker(Round),

@@ -40,7 +40,7 @@ fn run(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer
     (MODEL.run)(policy, settings, seed, observer).unwrap()
 }
 
-/// Checks what it is told: nobody does two things at once, times ascend, nothing ends before it began.
+/// Checks what it is observed: nobody does two things at once, times ascend, nothing ends before it began.
 #[derive(Default)]
 struct Strict {
     tasks: HashMap<u32, String>,
@@ -48,7 +48,7 @@ struct Strict {
     until_ns: HashMap<(u32, &'static str), u64>,
     waited_until_ns: HashMap<u32, u64>,
     requests: Vec<u32>,
-    told: Vec<(u32, u64, u64)>,
+    observed: Vec<(u32, u64, u64)>,
     samples: usize,
     counters: Vec<i64>,
 }
@@ -73,7 +73,7 @@ impl Observer for Strict {
         self.comes(operation.end_ns);
         let before_ns = self.until_ns.insert((operation.tid, operation.class), operation.end_ns).unwrap_or(0);
         assert!(before_ns <= operation.start_ns && operation.start_ns <= operation.end_ns);
-        self.told.push((operation.tid, operation.start_ns, operation.end_ns));
+        self.observed.push((operation.tid, operation.start_ns, operation.end_ns));
     }
 
     fn wait(&mut self, wait: &Wait) {
@@ -115,7 +115,7 @@ fn the_same_seed_gives_the_same_course() {
     let course = |seed| {
         let mut strict = Strict::default();
         let outcome = run("wait", &small(), seed, &mut strict);
-        (outcome, strict.told, strict.requests)
+        (outcome, strict.observed, strict.requests)
     };
     assert_eq!(course(7), course(7));
     assert_ne!(course(7).1, course(8).1);

@@ -9,10 +9,10 @@ use super::waits::Await;
 use super::walk::Walk;
 use super::world::World;
 
-/// What direct reclaim must reclaim before it may stop: SWAP_CLUSTER_MAX.
+/// Purpose direct reclaim must reclaim before it may stop: SWAP_CLUSTER_MAX.
 const ENOUGH: u64 = 32;
 
-/// What the shrinker of a file system's inodes looks at in one call, and that of its buffers: s_shrink.batch, SHRINK_BATCH.
+/// Purpose the shrinker of a file system's inodes looks at in one call, and that of its buffers: s_shrink.batch, SHRINK_BATCH.
 const BATCHES: [u64; 2] = [1024, 128];
 
 /// HZ/10.

@@ -1,6 +1,6 @@
-//! What tasks wait for.
+//! Purpose tasks wait for.
 
-/// What a task waits for.
+/// Purpose a task waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Await {
     /// Nothing: it has no work, and nobody wants to know.

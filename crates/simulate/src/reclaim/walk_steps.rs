@@ -1,6 +1,6 @@
 //! xfs_reclaim_inodes_ag: a walk over the allocation groups that frees inodes.
 
-use super::disk::What;
+use super::disk::Purpose;
 use super::inodes::{CLUSTER, CLUSTER_PAGES, Cluster, DIRTY, FLUSHING, GRABBED, PINNED};
 use super::tally::Caller;
 use super::task::Body;
@@ -154,7 +154,7 @@ impl World<'_> {
             system.flush_cluster(cluster);
             system.waiters.flush.push((ino, tid));
             self.wait(tid, Await::OwnWrite(fs, cluster));
-            self.submit(fs, tid, What::ClusterWrite(cluster), CLUSTER_PAGES, true);
+            self.submit(fs, tid, Purpose::ClusterWrite(cluster), CLUSTER_PAGES, true);
         }
     }
 
@@ -169,7 +169,7 @@ impl World<'_> {
         system.waiters.buffer.push((cluster, tid));
         self.wait(tid, Await::BufferRead(fs, cluster));
         let count = count as u32;
-        self.submit(fs, tid, What::ClusterRead(cluster, count), count * CLUSTER_PAGES, true);
+        self.submit(fs, tid, Purpose::ClusterRead(cluster, count), count * CLUSTER_PAGES, true);
     }
 
     fn wake_grabbed(&mut self, tid: u32, fs: u8, ino: u32) {

@@ -1,6 +1,6 @@
 //! A thread of a worker: it reads or writes once.
 
-use super::disk::What;
+use super::disk::Purpose;
 use super::inodes::MODIFIED;
 use super::memory::{Chunk, NONE, State};
 use super::simoop::{Part, PartStep};
@@ -90,7 +90,7 @@ impl World<'_> {
             PartStep::Submit => {
                 part.step = PartStep::Got;
                 self.wait(tid, Await::Read(part.fs));
-                self.submit(part.fs, tid, What::Read, pages as u32, true);
+                self.submit(part.fs, tid, Purpose::Read, pages as u32, true);
                 return false;
             }
             _ => {

@@ -2,7 +2,7 @@
 
 use model::event::WARMUP_PHASE;
 
-use super::disk::{Request, What, service_ns};
+use super::disk::{Purpose, Request, service_ns};
 use super::inodes::FileSystem;
 use super::memory::Memory;
 use super::parameters::Setup;
@@ -16,7 +16,7 @@ use crate::liveness::Hang;
 use crate::observer::{Observer, Wait};
 use crate::random::Random;
 
-/// What comes.
+/// Purpose comes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Due {
     /// A task goes on, if it still is in the stay with that number.
@@ -137,7 +137,7 @@ impl<'a> World<'a> {
                 break;
             }
         }
-        self.tell_open_waits();
+        self.report_open_waits();
         hang
     }
 
@@ -162,7 +162,7 @@ impl<'a> World<'a> {
         }
         if let Some((for_what, since_ns)) = waited {
             self.forget_waiter(tid, for_what);
-            self.tell(tid, for_what, since_ns, None, None);
+            self.report_wait(tid, for_what, since_ns, None, None);
         }
         self.go_on(tid);
     }
@@ -214,10 +214,10 @@ impl<'a> World<'a> {
         self.agenda.after(ns, Due::Resume(tid, stay));
     }
 
-    /// What the task waits for is there.
+    /// Purpose the task waits for is there.
     pub(super) fn wake(&mut self, tid: u32, waker: Option<u32>, request: Option<u32>) {
         let Some((for_what, since_ns)) = self.task(tid).waits.take() else { return };
-        self.tell(tid, for_what, since_ns, waker, request);
+        self.report_wait(tid, for_what, since_ns, waker, request);
         let busy = self.on_cpu >= self.setup.cpus && self.setup.wakeup_ns > 0;
         let delay_ns = if busy { self.random.below(2 * self.setup.wakeup_ns) } else { 0 };
         let task = self.task(tid);
@@ -226,7 +226,7 @@ impl<'a> World<'a> {
         self.agenda.after(delay_ns, Due::Resume(tid, stay));
     }
 
-    fn tell(&mut self, tid: u32, for_what: Await, since_ns: u64, waker_tid: Option<u32>, request: Option<u32>) {
+    fn report_wait(&mut self, tid: u32, for_what: Await, since_ns: u64, waker_tid: Option<u32>, request: Option<u32>) {
         let end_ns = self.now_ns();
         if end_ns - since_ns < self.slow_ns || for_what == Await::Work {
             return;
@@ -235,10 +235,10 @@ impl<'a> World<'a> {
         self.observer.wait(&Wait { tid, start_ns: since_ns, end_ns, frames, waker_tid, request });
     }
 
-    fn tell_open_waits(&mut self) {
+    fn report_open_waits(&mut self) {
         for tid in 1..=self.tasks.len() as u32 {
             if let Some((for_what, since_ns)) = self.task(tid).waits {
-                self.tell(tid, for_what, since_ns, None, None);
+                self.report_wait(tid, for_what, since_ns, None, None);
             }
         }
     }
@@ -268,7 +268,7 @@ impl<'a> World<'a> {
     }
 
     /// A request for the disk of a file system.
-    pub(super) fn submit(&mut self, fs: u8, tid: u32, what: What, pages: u32, sync: bool) -> u32 {
+    pub(super) fn submit(&mut self, fs: u8, tid: u32, what: Purpose, pages: u32, sync: bool) -> u32 {
         self.requests += 1;
         let (number, queued_ns) = (self.requests, self.now_ns());
         let request = Request { what, tid, pages, sync, number, queued_ns, issued_ns: 0 };
@@ -290,7 +290,7 @@ impl<'a> World<'a> {
         let Some(request) = self.systems[usize::from(fs)].disk.end() else { return };
         self.moved += 1;
         if self.now_ns() - request.queued_ns >= self.slow_ns {
-            self.tell_request(fs, &request);
+            self.report_request(fs, &request);
         }
         self.completed(fs, &request);
         self.begin_request(fs);

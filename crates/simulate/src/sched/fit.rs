@@ -1,4 +1,4 @@
-//! What the device did with recorded requests: how many at once, and how long it worked on each.
+//! DeviceEvent the device did with recorded requests: how many at once, and how long it worked on each.
 
 use std::collections::VecDeque;
 
@@ -54,33 +54,33 @@ fn candidates(depth: u32) -> impl Iterator<Item = u32> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum DeviceEvent {
     // At one moment, what is done makes room for what is issued.
     Done,
     Issued,
 }
 
-type Moments = Vec<(u64, What, usize)>;
+type Moments = Vec<(u64, DeviceEvent, usize)>;
 
 /// Issues and completions in the order of time, how many the device had at each issue, and the most.
 fn moments(requests: &[Recorded]) -> (Moments, Vec<u32>, u32) {
     let mut order: Moments = Vec::with_capacity(2 * requests.len());
     for (index, request) in requests.iter().enumerate() {
-        order.push((request.issued_ns, What::Issued, index));
+        order.push((request.issued_ns, DeviceEvent::Issued, index));
         // A completion in the very moment of its issue comes after it.
-        order.push((request.completed_ns.max(request.issued_ns + 1), What::Done, index));
+        order.push((request.completed_ns.max(request.issued_ns + 1), DeviceEvent::Done, index));
     }
     order.sort_unstable();
     let (mut inside, mut most) = (0, 0);
     let mut at_issue = vec![0; requests.len()];
     for (_, what, index) in &order {
         match what {
-            What::Issued => {
+            DeviceEvent::Issued => {
                 inside += 1;
                 at_issue[*index] = inside;
                 most = most.max(inside);
             }
-            What::Done => inside -= 1,
+            DeviceEvent::Done => inside -= 1,
         }
     }
     (order, at_issue, most)
@@ -94,7 +94,7 @@ fn services(requests: &[Recorded], order: &Moments, servers: u32) -> (Vec<u64>, 
     let mut queue: VecDeque<usize> = VecDeque::new();
     let mut out_of_turn = 0;
     for (at_ns, what, index) in order {
-        if *what == What::Issued {
+        if *what == DeviceEvent::Issued {
             if served.len() < servers as usize {
                 served.push_back((*index, *at_ns));
             } else {
@@ -162,7 +162,7 @@ mod tests {
     use crate::sched::arrivals::Recorded;
     use crate::sched::device::Device;
 
-    /// What a device of that many servers does with Poisson arrivals at that share of what it can.
+    /// DeviceEvent a device of that many servers does with Poisson arrivals at that share of what it can.
     fn recorded(servers: u32, load: f64) -> (Vec<Recorded>, Vec<u64>) {
         let mut random = Random::new(5);
         let mut at_ns = 0;

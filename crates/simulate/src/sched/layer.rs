@@ -69,11 +69,11 @@ struct Request {
 
 /// A request that is done.
 #[derive(Debug)]
-pub(super) struct Finished {
+pub(super) struct CompletedRequest {
     pub(super) record: RequestRecord,
     pub(super) bios: Vec<Bio>,
     /// What was done since it came; of slow requests.
-    pub(super) meanwhile: KindCounts,
+    pub(super) done_since: KindCounts,
 }
 
 /// The block layer.
@@ -294,7 +294,7 @@ impl Layer {
     }
 
     /// The device is done with a request.
-    pub(super) fn complete(&mut self, id: u32) -> Finished {
+    pub(super) fn complete(&mut self, id: u32) -> CompletedRequest {
         let now_ns = self.now_ns();
         if let Some(next) = self.device.done() {
             self.begin(next);
@@ -340,7 +340,7 @@ impl Layer {
             in_flight: passed.in_flight,
             overtaken_by: passed.overtaken_by,
         };
-        Finished { record, meanwhile: passed.meanwhile, bios: request.bios }
+        CompletedRequest { record, done_since: passed.done_since, bios: request.bios }
     }
 
     /// Those who wait for a request get what is free.

@@ -42,7 +42,7 @@ impl Role {
 
 /// What happened to a task, for whoever tells of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Ended {
     /// An operation ended.
     Operation { task: u32, class: &'static str, start_ns: u64, bytes: u64 },
     /// A wait ended.
@@ -93,7 +93,7 @@ pub(super) struct Mix {
     /// Programs whose fsync waits for the commit under way, and for the one after it.
     committing: Vec<u32>,
     next: Vec<u32>,
-    pub(super) told: Vec<Told>,
+    pub(super) ended: Vec<Ended>,
 }
 
 impl Mix {
@@ -106,8 +106,8 @@ impl Mix {
         roles.push(Role::Journal);
         let task = |role| Task { role, sector: 0, left: 0, since_ns: None, asks: false, under_way: 0 };
         let tasks = roles.into_iter().map(task).collect();
-        let (committing, next, told) = Default::default();
-        let mut mix = Mix { numbers, tasks, random, journal, boosted: false, committing, next, told };
+        let (committing, next, ended) = Default::default();
+        let mut mix = Mix { numbers, tasks, random, journal, boosted: false, committing, next, ended };
         for number in 0..journal {
             mix.think(number, layer);
         }
@@ -218,8 +218,8 @@ impl Mix {
         let task = &mut self.tasks[bio.task as usize];
         task.asks = false;
         let wait =
-            Told::Wait { task: bio.task, start_ns: since_ns, frames: WAITS_FOR_REQUEST, waker: None, request: None };
-        self.told.push(wait);
+            Ended::Wait { task: bio.task, start_ns: since_ns, frames: WAITS_FOR_REQUEST, waker: None, request: None };
+        self.ended.push(wait);
         match self.tasks[bio.task as usize].role {
             Role::Writer => self.write(bio.task, layer),
             Role::Journal => self.buffers(layer),
@@ -239,7 +239,7 @@ impl Mix {
             Role::Writer => {}
             Role::Reader => {
                 let start_ns = task.since_ns.take().unwrap_or(now_ns);
-                self.told.push(Told::Wait {
+                self.ended.push(Ended::Wait {
                     task: bio.task,
                     start_ns,
                     frames: READS,
@@ -247,7 +247,7 @@ impl Mix {
                     request: Some(request),
                 });
                 let bytes = u64::from(bio.sectors) * 512;
-                self.told.push(Told::Operation { task: bio.task, class: "read", start_ns: queued_ns, bytes });
+                self.ended.push(Ended::Operation { task: bio.task, class: "read", start_ns: queued_ns, bytes });
                 self.think(bio.task, layer);
             }
             Role::Journal if task.under_way > 0 || task.left > 0 || task.asks => {}
@@ -260,7 +260,7 @@ impl Mix {
     fn buffer_done(&mut self, bio: &Bio, request: u32, layer: &mut Layer) {
         let journal = self.journal;
         let start_ns = self.tasks[journal as usize].since_ns.take().unwrap_or(layer.now_ns());
-        self.told.push(Told::Wait { task: journal, start_ns, frames: COMMITS, waker: None, request: Some(request) });
+        self.ended.push(Ended::Wait { task: journal, start_ns, frames: COMMITS, waker: None, request: Some(request) });
         if bio.kind != COMMIT {
             let sector = self.tasks[journal as usize].sector;
             return self.submit(journal, COMMIT, sector, layer);
@@ -268,8 +268,8 @@ impl Mix {
         for program in std::mem::take(&mut self.committing) {
             let start_ns = self.tasks[program as usize].since_ns.take().unwrap_or(layer.now_ns());
             let waker = Some(journal);
-            self.told.push(Told::Wait { task: program, start_ns, frames: FSYNCS, waker, request: None });
-            self.told.push(Told::Operation { task: program, class: "fsync", start_ns, bytes: 0 });
+            self.ended.push(Ended::Wait { task: program, start_ns, frames: FSYNCS, waker, request: None });
+            self.ended.push(Ended::Operation { task: program, class: "fsync", start_ns, bytes: 0 });
             self.think(program, layer);
         }
         self.committing = std::mem::take(&mut self.next);

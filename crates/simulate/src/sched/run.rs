@@ -3,7 +3,7 @@
 use model::metric::{Semantics, Unit};
 
 use super::layer::{Due, Layer};
-use super::mix::{Mix, Role, Told};
+use super::mix::{Ended, Mix, Role};
 use super::settings;
 use super::tally::Tally;
 use crate::liveness::{Hang, Waiter};
@@ -49,7 +49,7 @@ pub(super) fn run(
         observer.task(number + 1, &name);
     }
     observer.phase("run", true, 0);
-    let mut course = Course { observer, tally: Tally::default(), next_sample_ns: 0, slow_ns: shape.slow_ns };
+    let mut course = Run { observer, tally: Tally::default(), next_sample_ns: 0, slow_ns: shape.slow_ns };
     let ends_ns = settings.whole("duration");
     let hang = course.run(&mut layer, &mut mix, ends_ns, &mut |_, _| service.draw_ns(&mut device_random));
     let ended_ns = if hang.is_some() { layer.now_ns() } else { ends_ns };
@@ -61,14 +61,14 @@ pub(super) fn run(
     Ok(Outcome { ended_ns, hang, events, figures: course.tally.figures(), histograms: Vec::new() })
 }
 
-struct Course<'a> {
+struct Run<'a> {
     observer: &'a mut dyn Observer,
     tally: Tally,
     next_sample_ns: u64,
     slow_ns: u64,
 }
 
-impl Course<'_> {
+impl Run<'_> {
     fn run(
         &mut self,
         layer: &mut Layer,
@@ -100,20 +100,20 @@ impl Course<'_> {
                 mix.granted(&bio, since_ns, layer);
             }
             layer.dispatch(draw);
-            self.tell(mix, layer.now_ns());
+            self.report(mix, layer.now_ns());
         }
     }
 
-    fn tell(&mut self, mix: &mut Mix, now_ns: u64) {
-        for told in mix.told.drain(..) {
-            match told {
-                Told::Operation { task, class, start_ns, bytes } => {
+    fn report(&mut self, mix: &mut Mix, now_ns: u64) {
+        for ended in mix.ended.drain(..) {
+            match ended {
+                Ended::Operation { task, class, start_ns, bytes } => {
                     if class == "fsync" {
                         self.tally.fsync(now_ns - start_ns);
                     }
                     self.observer.operation(Operation { class, tid: task + 1, start_ns, end_ns: now_ns, bytes });
                 }
-                Told::Wait { task, start_ns, frames, waker, request } => {
+                Ended::Wait { task, start_ns, frames, waker, request } => {
                     let waker_tid = waker.map(|waker| waker + 1);
                     let tid = task + 1;
                     self.observer.wait(&Wait { tid, start_ns, end_ns: now_ns, frames, waker_tid, request });
@@ -165,6 +165,6 @@ fn hang(layer: &Layer, mix: &Mix) -> Hang {
 #[cfg(test)]
 pub(super) fn until_hang(layer: &mut Layer, mix: &mut Mix) -> Option<Hang> {
     let mut observer = crate::observer::Unobserved;
-    let mut course = Course { observer: &mut observer, tally: Tally::default(), next_sample_ns: 0, slow_ns: u64::MAX };
+    let mut course = Run { observer: &mut observer, tally: Tally::default(), next_sample_ns: 0, slow_ns: u64::MAX };
     course.run(layer, mix, u64::MAX, &mut |_, _| 1)
 }

@@ -2,7 +2,7 @@
 
 use model::block::{Kind, Operation};
 
-use super::layer::{Finished, is_sync};
+use super::layer::{CompletedRequest, is_sync};
 use crate::policy::Figure;
 
 /// The value that `share` of them do not exceed; `None` of none. Sorts them.
@@ -41,7 +41,7 @@ pub(super) struct Tally {
     slow_writes: u64,
     barely_slow: u64,
     slowest_write_ns: u64,
-    meanwhile: [Mean; 5],
+    done_since: [Mean; 5],
     reads_ns: Vec<u64>,
     writes_ns: Vec<u64>,
     fsyncs_ns: Vec<u64>,
@@ -58,7 +58,7 @@ const DOCUMENTS: [Kind; 4] = [
 
 impl Tally {
     /// A request was completed. `slow_ns`: what took so long was slow.
-    pub(super) fn request(&mut self, finished: &Finished, slow_ns: u64) {
+    pub(super) fn request(&mut self, finished: &CompletedRequest, slow_ns: u64) {
         let record = &finished.record;
         let side = usize::from(is_sync(record.kind));
         let span = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from?) as f64);
@@ -77,7 +77,7 @@ impl Tally {
         }
     }
 
-    fn write(&mut self, finished: &Finished, took_ns: u64, slow_ns: u64) {
+    fn write(&mut self, finished: &CompletedRequest, took_ns: u64, slow_ns: u64) {
         self.writes_ns.push(took_ns);
         self.slowest_write_ns = self.slowest_write_ns.max(took_ns);
         if took_ns < slow_ns {
@@ -90,13 +90,13 @@ impl Tally {
         }
         self.barely_slow += 1;
         let count = |wanted: &dyn Fn(Kind) -> bool| -> f64 {
-            let counts = finished.meanwhile.iter().filter(|(kind, _)| wanted(*kind));
+            let counts = finished.done_since.iter().filter(|(kind, _)| wanted(*kind));
             counts.map(|(_, count)| f64::from(*count)).sum()
         };
         for (number, documents) in DOCUMENTS.iter().enumerate() {
-            self.meanwhile[number].add(count(&|kind| kind == *documents));
+            self.done_since[number].add(count(&|kind| kind == *documents));
         }
-        self.meanwhile[4].add(count(&|kind| !DOCUMENTS.contains(&kind)));
+        self.done_since[4].add(count(&|kind| !DOCUMENTS.contains(&kind)));
     }
 
     /// An fsync returned.
@@ -108,14 +108,14 @@ impl Tally {
     pub(super) fn figures(mut self) -> Vec<Figure> {
         let mut figures = self.stages();
         let figure = |name, about, value, more_is_better| Figure { name, about, value, more_is_better };
-        let meanwhile = [
+        let by_kind = [
             ("meanwhile_r", "reads done while such a barely slow write waited, on average"),
             ("meanwhile_rm", "reads of metadata"),
             ("meanwhile_ra", "reads ahead"),
             ("meanwhile_w", "writes that nobody waits for"),
             ("meanwhile_others", "all else"),
         ];
-        for ((name, about), mean) in meanwhile.into_iter().zip(self.meanwhile) {
+        for ((name, about), mean) in by_kind.into_iter().zip(self.done_since) {
             figures.push(figure(name, about, mean.get(), None));
         }
         let names = [

@@ -32,7 +32,7 @@ pub(super) struct Passed {
     /// Those that came after it and have gone.
     pub(super) overtaken_by: KindCounts,
     /// All that have gone since it came.
-    pub(super) meanwhile: KindCounts,
+    pub(super) done_since: KindCounts,
 }
 
 impl Traffic {
@@ -86,7 +86,7 @@ impl Traffic {
         Passed {
             in_flight: counts(&|number| seen.inside[number]),
             overtaken_by: counts(&passed),
-            meanwhile: counts(&|number| self.done[number] - seen.done[number]),
+            done_since: counts(&|number| self.done[number] - seen.done[number]),
         }
     }
 }
