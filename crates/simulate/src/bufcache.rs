@@ -1,10 +1,10 @@
 //! FreeBSD's buffer cache under files that are rewritten in place (kern/178997).
 //!
 //! The mechanism, from the sources of FreeBSD 9.1 (`kern/vfs_bio.c`, `kern/vfs_cluster.c`, `kern/vfs_vnops.c`,
-//! `ufs/ffs/ffs_vnops.c`): how sequential an access looks is remembered per open file and not per direction; clusters of
-//! what does not look sequential are left dirty; the file's own dirty buffers are limited, all files' together are
-//! limited before a vnode is locked, and the space of all buffers is limited while one is. docs/models/BUFCACHE.md tells
-//! what comes of it, and what is left out.
+//! `ufs/ffs/ffs_vnops.c`): the sequential count is kept per open file, not per direction; clusters of
+//! an access that does not look sequential stay dirty; the file's own dirty buffers are limited, all files' together are
+//! limited before a vnode is locked, and the space of all buffers is limited while one is. docs/models/BUFCACHE.md shows
+//! the results, and says what is left out.
 
 mod account;
 mod buffers;
@@ -39,10 +39,16 @@ pub const MODEL: Model = Model {
 const POLICIES: &[Policy] = &[
     Policy { name: "original", about: "FreeBSD 9.1: clusters are written when the open file looks sequential" },
     Policy { name: "noclusterw", about: "mounted without clustered writing: each full block is written at once" },
-    Policy { name: "ignore-seqcount", about: "a complete cluster is written, however the access looks" },
+    Policy {
+        name: "ignore-seqcount",
+        about: "a complete cluster is written even if the access does not look sequential",
+    },
     Policy { name: "bkvasize-64k", about: "buffers are counted as if they were of 64 KiB: a quarter of them" },
     Policy { name: "per-direction", about: "reads and writes each have their own heuristic (FreeBSD 13)" },
-    Policy { name: "helper-upgrade", about: "who reads and lacks space tries for the exclusive lock (FreeBSD 9.3)" },
+    Policy {
+        name: "helper-upgrade",
+        about: "a reader that lacks space tries to upgrade to the exclusive lock (FreeBSD 9.3)",
+    },
 ];
 
 const fn parameter(
@@ -60,68 +66,86 @@ const OURS: &str = "our choice";
 
 const PARAMETERS: &[Parameter] = &[
     parameter("workload", Kind::Word(&["rewrite", "dd"]), "rewrite", "what the processes do", "the document"),
-    parameter("rewriters", Kind::Count, "2", "processes that rewrite, a file each; dd is one process", "the document"),
+    parameter("rewriters", Kind::Count, "2", "processes that rewrite one file each; dd is one process", "the document"),
     parameter(
         "offsets",
         Kind::Word(&["shared", "independent"]),
         "shared",
-        "one open file that is sought back after each read, or one to read and one to write",
+        "one open file that seeks back after each read, or one to read and one to write",
         "bonnie++; the document's program with one name or two",
     ),
     parameter("block_size", Kind::Size, "64k", "block of the file system", "the document: 64k, 32k, 16k"),
-    parameter("file_size", Kind::Size, "64g", "of each file", "the document: bonnie++ -s 64g"),
-    parameter("io_size", Kind::Size, "8k", "of each read and write of a rewriter", "bonnie++"),
-    parameter("dd_size", Kind::Size, "100m", "of each write of dd", "the document: bs=100m"),
-    parameter("runtime", Kind::Duration, "60s", "when to stop", OURS),
+    parameter("file_size", Kind::Size, "64g", "size of each file", "the document: bonnie++ -s 64g"),
+    parameter("io_size", Kind::Size, "8k", "size of each read and write of a rewriter", "bonnie++"),
+    parameter("dd_size", Kind::Size, "100m", "size of each write of dd", "the document: bs=100m"),
+    parameter("runtime", Kind::Duration, "60s", "simulated time to run", OURS),
     parameter(
         "memory",
         Kind::Size,
         "33249856k",
-        "memory that buffers are counted from",
+        "memory that the number of buffers is computed from",
         "gives the document's hidirtybuffers, 52139 and, with BKVASIZE 64 KiB, 13059",
     ),
-    parameter("hidirtybuffers", Kind::Count, "0", "as a person tunes it; 0: nbuf / 4 + 20", "vfs.hidirtybuffers"),
-    parameter("dirtybufthresh", Kind::Count, "0", "as a person tunes it; 0: 0.9 of that", "vfs.dirtybufthresh"),
-    parameter("bkvasize", Kind::Size, "16k", "BKVASIZE: what a buffer is expected to be", "sys/param.h"),
-    parameter("iosize_max", Kind::Size, "128k", "largest request, thus cluster", "MAXPHYS"),
+    parameter("hidirtybuffers", Kind::Count, "0", "tuned value; 0: nbuf / 4 + 20", "vfs.hidirtybuffers"),
+    parameter(
+        "dirtybufthresh",
+        Kind::Count,
+        "0",
+        "tuned value; 0: 0.9 of the default hidirtybuffers",
+        "vfs.dirtybufthresh",
+    ),
+    parameter("bkvasize", Kind::Size, "16k", "BKVASIZE: expected buffer size", "sys/param.h"),
+    parameter("iosize_max", Kind::Size, "128k", "largest request, and so the largest cluster", "MAXPHYS"),
     parameter("read_max", Kind::Count, "64", "most blocks to read ahead", "vfs.read_max"),
-    parameter("fragmentation", Kind::Share, "0.01", "chance that a block does not follow the one before on disk", OURS),
-    parameter("op_time", Kind::Duration, "1us", "CPU of a read or write with its vnode locked, beside copying", OURS),
-    parameter("user_time", Kind::Duration, "1us", "CPU between two calls, nothing locked", OURS),
-    parameter("block_time", Kind::Duration, "24240ns", "CPU to find a place for a block and make its buffer", DD),
-    parameter("copy_rate", Kind::Size, "2114m", "bytes copied in a second", DD),
+    parameter(
+        "fragmentation",
+        Kind::Share,
+        "0.01",
+        "chance that a block does not follow its predecessor on disk",
+        OURS,
+    ),
+    parameter(
+        "op_time",
+        Kind::Duration,
+        "1us",
+        "CPU time of a read or write with its vnode locked, without copying",
+        OURS,
+    ),
+    parameter("user_time", Kind::Duration, "1us", "CPU time between two calls, nothing locked", OURS),
+    parameter("block_time", Kind::Duration, "24240ns", "CPU time to allocate a block and its buffer", DD),
+    parameter("copy_rate", Kind::Size, "2114m", "copy rate, bytes per second", DD),
     parameter("wakeup_time", Kind::Duration, "5us", "mean time from a wakeup to running", OURS),
     parameter(
         "barging",
         Kind::Word(&["no", "yes"]),
         "no",
-        "whether bufdaemon may take a vnode again before the one that waits for it has had it",
+        "whether bufdaemon may relock a vnode before a process that waits for it gets it",
         OURS,
     ),
     parameter(
         "scan_time",
         Kind::Duration,
         "20ns",
-        "bufdaemon passing over a buffer whose vnode is locked, the queues' lock in its hand",
+        "time for bufdaemon to skip a buffer whose vnode is locked; it holds the queue lock",
         OURS,
     ),
-    parameter("flush_time", Kind::Duration, "5us", "bufdaemon starting a write, with the vnode locked", OURS),
+    parameter("flush_time", Kind::Duration, "5us", "time for bufdaemon to start a write, with the vnode locked", OURS),
     parameter(
         "device_rate",
         Kind::Size,
         "1929m",
-        "bytes that the disks move in a second",
+        "device bandwidth, bytes per second",
         "with request_time: the document's iostat, 26730 requests of 64 KiB in a second",
     ),
-    parameter("request_time", Kind::Duration, "5us", "what each request takes beside its bytes", OURS),
+    parameter("request_time", Kind::Duration, "5us", "fixed cost of each request", OURS),
     parameter(
         "read_time",
         Kind::Duration,
         "390us",
-        "mean time until a read's data begins to come",
+        "mean latency before a read's data begins to arrive",
         "fitted to the document's 300 MB/s of two rewriters before the hang",
     ),
-    parameter("write_time", Kind::Duration, "100us", "mean time until a write is taken", OURS),
+    parameter("write_time", Kind::Duration, "100us", "mean latency until a write is accepted", OURS),
 ];
 
 fn run(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Result<Outcome, SettingError> {

@@ -1,8 +1,8 @@
-//! How Lustre's client forms write RPCs (LU-8515): when an object is taken to be worth an RPC, and which of its extents go
-//! into it. docs/models/OSC.md says what is modelled, what is left out, and which figures are whose.
+//! How Lustre's client forms write RPCs (LU-8515): when an object gets an RPC, and which of its extents go into it.
+//! docs/models/OSC.md says what is modelled, what is left out, and where each figure comes from.
 //!
-//! The names are Lustre's: an *OSC* is one client's connection to one storage target (OST), an *object* is one file's part
-//! on one target as one client knows it, an *extent* is a run of its dirty pages within one RPC's size.
+//! The names are Lustre's: an *OSC* is a client's connection to one storage target (OST). An *object* is a file's part on one
+//! target, as one client sees it. An *extent* is a run of its dirty pages within one RPC's size.
 
 mod account;
 mod cache;
@@ -39,12 +39,12 @@ pub const MODEL: Model = Model {
     policies: &[
         Policy {
             name: "old",
-            about: "an RPC when the object has pages for one, from its first extents on (2.7 to 2.9)",
+            about: "an RPC when the object has enough pages for one, first extents first (2.7 to 2.9)",
         },
         Policy { name: "full", about: "an RPC when an extent is full, full extents first (the patch, 2.10)" },
         Policy {
             name: "both",
-            about: "an RPC when the object has pages for one, full extents first (the review's idea)",
+            about: "an RPC when the object has enough pages for one, full extents first (proposed in review)",
         },
     ],
     parameters: parameters::TABLE,

@@ -1,11 +1,11 @@
-//! XFS inode reclaim: v4.8, which waits for dirty inodes while memory is short, against the patch that does not.
+//! XFS inode reclaim: v4.8, which waits for dirty inodes under memory pressure, against the patch that does not.
 //!
-//! Many tasks want memory; kswapd and, where it does not keep up, they themselves take it back: from the page cache, and
-//! through the shrinkers from the caches of inodes. The shrinker of an XFS walks its allocation groups, one reclaimer each,
-//! and v4.8 waits there for each inode that is not clean: for the log, for its cluster to be read and written, behind all
-//! that is queued at the disk. A task that does so in a page fault keeps the whole program's address space with it.
+//! Many tasks allocate memory. kswapd reclaims it, and where kswapd does not keep up, the tasks reclaim directly: from the
+//! page cache, and through the shrinkers from the inode caches. XFS's shrinker walks the allocation groups, one reclaimer
+//! per group. In v4.8 it waits there for each inode that is not clean: for the log, and for the inode's cluster to be read
+//! and written, behind everything queued at the disk. A task that does so in a page fault holds mmap_sem all that time.
 //!
-//! docs/models/RECLAIM.md says what is left out, and shows the document's figures beside the model's.
+//! docs/models/RECLAIM.md says what is left out, and compares the document's figures with the model's.
 
 mod daemons;
 mod disk;
@@ -42,10 +42,10 @@ pub const MODEL: Model = Model {
     about: "XFS inode reclaim under simoop: v4.8 waits for dirty inodes, the patch does not",
     policies: &[
         Policy { name: "wait", about: "the shrinker waits for each inode that is not clean (v4.8)" },
-        Policy { name: "no-wait", about: "it leaves them to the background (the patch)" },
+        Policy { name: "no-wait", about: "the shrinker skips them; xfsaild writes them (the patch)" },
         Policy {
             name: "progress",
-            about: "it leaves them; a direct reclaimer that left more than it freed pauses until one is written",
+            about: "the shrinker skips them; a direct reclaimer that skipped more than it freed pauses until one is written",
         },
     ],
     parameters: parameters::PARAMETERS,

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Axis, AxisKind, FileSystemSpec, Scalar, SweepFile};
 
-/// AxisKind one configuration consists of.
+/// What one configuration consists of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
     /// `fs=xfs threads=4`; `baseline` where nothing is varied.
     pub name: String,
     /// Axis and value of each.
     pub settings: Vec<(String, String)>,
-    /// AxisKind these are settings of.
+    /// What these are settings of.
     pub varied: Vec<Varied>,
     /// Flags of `run`.
     pub options: BTreeMap<String, String>,
@@ -38,7 +38,7 @@ pub struct Setup {
     pub parameters: BTreeMap<String, String>,
 }
 
-/// AxisKind is run before and after each run of a configuration.
+/// What is run before and after each run of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunHooks {
     /// For `sh -c`; empty for none.

@@ -1,4 +1,4 @@
-//! AxisKind can be wrong with a sweep, and what to do about it.
+//! What can be wrong with a sweep, and what to do about it.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub enum SweepError {
     Mistake {
         /// The file.
         path: PathBuf,
-        /// AxisKind is wrong, and where.
+        /// What is wrong, and where.
         message: String,
     },
     /// The folder holds another sweep, or something else.
@@ -26,7 +26,7 @@ pub enum SweepError {
     Foreign {
         /// The folder.
         path: PathBuf,
-        /// AxisKind it holds.
+        /// What it holds.
         why: String,
     },
     /// The folder's own files cannot be written or read.
@@ -42,7 +42,7 @@ pub enum SweepError {
     Shard {
         /// As given.
         text: String,
-        /// AxisKind is wrong with it.
+        /// What is wrong with it.
         why: String,
     },
 }

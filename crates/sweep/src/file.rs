@@ -14,7 +14,7 @@ const MAX_RUNS: u64 = 100_000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweepFile {
-    /// AxisKind it is called; part of a path.
+    /// What it is called; part of a path.
     pub name: String,
     /// The workload that is run: a recipe's name, or the path of a recipe file. Empty for a model.
     #[serde(default)]
@@ -51,7 +51,7 @@ pub struct SweepFile {
     /// Directories to run in, where no file system is made.
     #[serde(default)]
     pub directories: Vec<String>,
-    /// AxisKind is varied.
+    /// What is varied.
     #[serde(default, rename = "axis")]
     pub axes: Vec<Axis>,
 }
@@ -80,9 +80,9 @@ pub struct FileSystemSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// AxisKind it is called in results.
+    /// What it is called in results.
     pub name: String,
-    /// AxisKind kind of thing it is.
+    /// What kind of thing it is.
     pub vary: AxisKind,
     /// The variable, option, sysctl or attribute, where its kind has many; [default: the axis's name].
     pub key: Option<String>,
@@ -211,7 +211,7 @@ impl SweepFile {
         Ok(file)
     }
 
-    /// AxisKind is run, in a word or two.
+    /// What is run, in a word or two.
     pub fn what(&self) -> String {
         self.simulate.as_ref().map_or_else(|| self.workload.clone(), |model| format!("the model '{model}'"))
     }

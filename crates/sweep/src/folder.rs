@@ -85,7 +85,7 @@ impl SweepFolder {
         self.finished.iter().any(|finished| finished.cell == cell.number)
     }
 
-    /// Where a cell's run goes. AxisKind an earlier try left there is put aside.
+    /// Where a cell's run goes. What an earlier try left there is put aside.
     pub fn run_directory(&self, cell: &Cell, setup: &Setup) -> Result<PathBuf, SweepError> {
         self.put_aside(cell, setup)?;
         Ok(self.folder.join(RUNS).join(run_name(cell, setup)))

@@ -1,4 +1,4 @@
-//! What is counted, and the figures that it comes down to.
+//! Counters, and the figures computed from them.
 
 use super::buffers::Buffers;
 use super::config::Config;
@@ -26,7 +26,7 @@ pub(super) struct Account {
     dirty_max: u64,
     /// Write requests by their blocks.
     writes: Vec<u64>,
-    /// Waits of `bwillwrite()` and `getnewbuf()` by powers of two of ns.
+    /// Waits in `bwillwrite()` and `getnewbuf()`, in powers of two of ns.
     dirty_waits: Waits,
     space_waits: Waits,
 }
@@ -122,38 +122,37 @@ impl Account {
         vec![
             figure(
                 "throughput_bytes_per_s",
-                "written by the calls, until the hang or the end",
+                "written by calls, until the hang or the end",
                 rate(self.call_bytes),
                 Some(true),
             ),
-            figure(
-                "throughput_last_bytes_per_s",
-                "written by the calls in the last two whole seconds",
-                last,
-                Some(true),
-            ),
+            figure("throughput_last_bytes_per_s", "written by calls in the last two full seconds", last, Some(true)),
             figure(
                 "device_bytes_per_s",
                 "read and written by the disks (iostat)",
                 rate(self.read_bytes + self.write_bytes),
                 None,
             ),
-            figure("device_least_bytes_per_s", "the same in the slowest whole second", least, Some(true)),
-            figure("device_most_bytes_per_s", "the same in the fastest whole second", most, None),
-            figure("hang_s", "when the last task stopped for ever", hang.map(|hang| hang.at_ns as f64 / 1e9), None),
+            figure("device_least_bytes_per_s", "the same in the slowest full second", least, Some(true)),
+            figure("device_most_bytes_per_s", "the same in the fastest full second", most, None),
+            figure("hang_s", "time at which the last task hung", hang.map(|hang| hang.at_ns as f64 / 1e9), None),
             count("numdirtybuffers_max", "most dirty buffers", self.dirty_max),
             count("numdirtybuffers_end", "dirty buffers at the end", buffers.dirty),
-            count("hidirtybuffers", "from so many dirty buffers on nobody may begin to write", limits.hidirtybuffers),
-            count("dirtybufthresh", "a file with more writes some itself", limits.dirtybufthresh),
-            count("buffers_max", "data buffers that there is space for", config.capacity),
-            figure("cluster_mean_blocks", "blocks in a write request", mean_blocks, None),
-            count("bufdaemon_flushes", "writes that bufdaemon started", self.daemon_flushes),
-            count("dirtybufferflushes", "writes because of dirtybufthresh", self.file_flushes),
-            count("notbufdflushes", "writes of tasks that lacked space", self.helper_flushes),
+            count("hidirtybuffers", "limit of dirty buffers at which writers wait", limits.hidirtybuffers),
+            count(
+                "dirtybufthresh",
+                "limit of dirty buffers of a file, above which its writer flushes",
+                limits.dirtybufthresh,
+            ),
+            count("buffers_max", "data buffers that fit into hibufspace", config.capacity),
+            figure("cluster_mean_blocks", "mean blocks in a write request", mean_blocks, None),
+            count("bufdaemon_flushes", "writes started by bufdaemon", self.daemon_flushes),
+            count("dirtybufferflushes", "writes started because of dirtybufthresh", self.file_flushes),
+            count("notbufdflushes", "writes started by tasks that lacked space", self.helper_flushes),
         ]
     }
 
-    /// The slowest and the fastest whole second of the device, the first one left out.
+    /// Bytes of the slowest and the fastest full second of the device, without the first second.
     fn extremes(&self, active_ns: u64) -> (Option<f64>, Option<f64>) {
         let whole = (active_ns / SECOND_NS) as usize;
         let bytes = || (1..whole).map(|second| self.seconds.get(second).map_or(0, |second| second.device_bytes) as f64);

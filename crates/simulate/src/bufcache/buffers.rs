@@ -1,26 +1,26 @@
-//! The buffers: which blocks of which file have one, and in what state.
+//! The buffers: which blocks have one, and its state.
 
 use std::collections::VecDeque;
 
 use super::cluster::ClusterState;
 use crate::random::Random;
 
-/// What is known of a block.
+/// State of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// It has no buffer.
     Absent,
     /// Its buffer waits for data; locked.
     Reading,
-    /// The buffer holds what is on disk.
+    /// The buffer is the same as the block on disk.
     Clean,
-    /// The buffer is newer.
+    /// The buffer is newer than the block on disk.
     Dirty,
     /// The buffer is being written; locked.
     Writing,
 }
 
-/// Who has a vnode locked.
+/// Who holds a vnode's lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lock {
     Free,
@@ -40,22 +40,22 @@ pub(super) struct File {
     /// No block below it is dirty.
     lowest: u64,
     pub(super) lock: Lock,
-    /// Its process waits for the lock, or has been woken for it and does not run yet.
+    /// Its process waits for the lock, or was woken for it and does not run yet.
     pub(super) wanted: bool,
-    /// The block that its process works on: neither recycled nor flushed.
+    /// The block in use by its process: neither recycled nor flushed.
     pub(super) held: Option<u64>,
     pub(super) cluster: ClusterState,
 }
 
-/// All of them, and the space that they share.
+/// All buffers, and the space that they share.
 #[derive(Debug)]
 pub(super) struct Buffers {
     pub(super) files: Vec<File>,
     capacity: u64,
-    /// Buffers that have space.
+    /// Buffers in use.
     pub(super) used: u64,
     pub(super) dirty: u64,
-    /// Clean buffers, least recently used first; some have become something else since.
+    /// Clean buffers, least recently used first; some have changed state since.
     clean: VecDeque<(u32, u32)>,
     breaks: u64,
     seed: u64,
@@ -87,7 +87,7 @@ impl Buffers {
         self.files[file].states[block as usize]
     }
 
-    /// Moves a block's buffer to another state, and keeps the counts.
+    /// Changes the state of a block's buffer, and updates the counts.
     pub(super) fn set(&mut self, file: usize, block: u64, to: State) {
         let of = &mut self.files[file];
         let from = std::mem::replace(&mut of.states[block as usize], to);
@@ -107,10 +107,10 @@ impl Buffers {
         self.used -= u64::from(to == State::Absent);
     }
 
-    /// Makes room for one more buffer, at the cost of a clean one if need be: `getnewbuf_scan()`. False: all are dirty or
+    /// Makes room for one more buffer, and recycles a clean one if necessary: `getnewbuf_scan()`. False: all are dirty or
     /// busy.
     pub(super) fn room(&mut self) -> bool {
-        // A held buffer is put back once; who holds one asks for no more than one other.
+        // A held buffer is put back once; a process that holds one needs at most one more.
         let mut held = self.files.len();
         while self.used >= self.capacity {
             let Some((file, block)) = self.clean.pop_front() else { return false };
@@ -130,13 +130,13 @@ impl Buffers {
         true
     }
 
-    /// Whether the block follows the one before on disk. The layout of a file is its seed's.
+    /// Whether the block follows its predecessor on disk. The layout of a file depends only on the seed.
     pub(super) fn contiguous(&self, file: usize, block: u64) -> bool {
         let key = self.seed ^ (block << 20) ^ file as u64;
         Random::new(key.wrapping_mul(0xd6e8_feb8_6659_fd93)).below(1 << 32) >= self.breaks
     }
 
-    /// Whether the block can be written for somebody who is not its process.
+    /// Whether a task other than its process may write the block.
     pub(super) fn flushable(&self, file: usize, block: u64) -> bool {
         self.state(file, block) == State::Dirty && self.files[file].held != Some(block)
     }
@@ -150,12 +150,12 @@ impl Buffers {
         while of.states[of.lowest as usize] != State::Dirty {
             of.lowest += 1;
         }
-        // A process writes forwards, so that the block it holds is the lowest only if it is the only one.
+        // A process writes forwards, so the block it holds is the lowest only if it is the only one.
         let lowest = of.lowest;
         self.flushable(file, lowest).then_some(lowest)
     }
 
-    /// The dirty blocks around this one that one request can write: first and how many. `vfs_bio_awrite()`.
+    /// The dirty blocks around this one that a single request can write: the first, and how many. `vfs_bio_awrite()`.
     pub(super) fn cluster_around(&self, file: usize, block: u64, most: u64) -> (u64, u64) {
         let blocks = self.files[file].states.len() as u64;
         let mut end = block + 1;
@@ -169,7 +169,7 @@ impl Buffers {
         (start, end - start)
     }
 
-    /// Checks that counts are what the states say; for tests.
+    /// Checks the counts against the states; for tests.
     #[cfg(test)]
     pub(super) fn check(&self) {
         let count = |file: &File, which: State| file.states.iter().filter(|state| **state == which).count() as u64;

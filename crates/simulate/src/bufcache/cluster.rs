@@ -1,10 +1,10 @@
-//! What becomes of a block that has just been written full: `cluster_write()`.
+//! What happens to a block that has just been filled: `cluster_write()`.
 
-/// What a vnode remembers of the cluster that is being written: `v_cstart`, `v_clen`, `v_lastw`.
+/// A vnode's state of the cluster in progress: `v_cstart`, `v_clen`, `v_lastw`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ClusterState {
     start: u64,
-    /// Blocks that may follow the first; 0: there is no cluster.
+    /// Blocks that may follow the first; 0: no cluster.
     length: u64,
     last: u64,
 }
@@ -13,27 +13,27 @@ pub(super) struct ClusterState {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Full {
     pub(super) block: u64,
-    /// It follows the one before on disk.
+    /// It follows its predecessor on disk.
     pub(super) contiguous: bool,
-    /// The file ends with it.
+    /// It is the last block of the file.
     pub(super) at_end: bool,
-    /// How sequential the write looks; 0: at random.
+    /// The sequential count of the write; 0: random.
     pub(super) seqcount: u64,
 }
 
-/// What to do.
+/// What to do with a full block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Decision {
-    /// Whether the block's buffer is written at once; else it stays dirty.
+    /// Whether to write the block's buffer now; otherwise it stays dirty.
     pub(super) now: bool,
-    /// Blocks to write in a cluster: first and how many. After the buffer has become dirty.
+    /// Blocks to write as a cluster, once the buffer is dirty: the first, and how many.
     pub(super) push: Option<(u64, u64)>,
 }
 
 impl ClusterState {
-    /// `most`: blocks that may follow the first of a cluster. `ignore`: a complete cluster is written however it looks.
+    /// `most`: blocks that may follow the first of a cluster. `ignore`: write a complete cluster whatever its sequential count.
     ///
-    /// Where a file grows, FreeBSD tries to move what was begun so that it is contiguous again. That always fails here.
+    /// When a file grows, FreeBSD tries to relocate a started cluster to make it contiguous. Here this always fails.
     pub(super) fn write(&mut self, full: Full, most: u64, ignore: bool) -> Decision {
         if full.block == 0 {
             *self = ClusterState::default();
@@ -68,11 +68,11 @@ impl ClusterState {
 mod tests {
     use super::{ClusterState, Full};
 
-    /// Writes blocks in order, with a break before those marked `|`; says for each `-` (stays dirty), `!` (written at
-    /// once), or what is pushed.
+    /// Writes blocks in order, with a break before those marked `|`. Returns for each `-` (stays dirty), `!` (written now),
+    /// or the cluster that is pushed.
     fn written(breaks: &str, most: u64, seqcount: u64, ignore: bool) -> String {
         let mut state = ClusterState::default();
-        let said = breaks.chars().enumerate().map(|(block, mark)| {
+        let decisions = breaks.chars().enumerate().map(|(block, mark)| {
             let full = Full { block: block as u64, contiguous: mark != '|', at_end: false, seqcount };
             let decision = state.write(full, most, ignore);
             match (decision.now, decision.push) {
@@ -81,7 +81,7 @@ mod tests {
                 (false, None) => "-".to_owned(),
             }
         });
-        said.collect::<Vec<_>>().join(" ")
+        decisions.collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_look_sequential_stays_dirty() {
+    fn random_writes_stay_dirty() {
         assert_eq!(written("......", 1, 0, false), "- - - - - -");
         assert_eq!(written("..|...", 1, 0, false), "- - - - - -");
     }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_break_pushes_what_was_begun() {
+    fn a_break_pushes_the_started_cluster() {
         assert_eq!(written(".|....", 1, 2, false), "- 0+1 1+2 - 3+2 -");
         assert_eq!(written("..|...", 3, 1, false), "- - 0+2 - - -");
     }

@@ -38,23 +38,23 @@ pub(super) struct Config {
     pub(super) shared_offset: bool,
     /// Whether an open file has a heuristic for each direction.
     pub(super) per_direction: bool,
-    /// Whether full blocks are written at once, instead of in clusters.
+    /// Whether full blocks are written immediately instead of in clusters.
     pub(super) noclusterw: bool,
-    /// Whether complete clusters are written, however the access looks.
+    /// Whether complete clusters are written whatever the sequential count.
     pub(super) ignore_seqcount: bool,
-    /// Whether who has its vnode locked shared may flush its file when space is short.
+    /// Whether a process with a shared vnode lock may flush its file when space is short.
     pub(super) helper_upgrades: bool,
     pub(super) block_bytes: u64,
     pub(super) file_blocks: u64,
     /// Of each read or write call.
     pub(super) call_bytes: u64,
-    /// Blocks that a request holds at most.
+    /// Most blocks in a request.
     pub(super) cluster_blocks: u64,
     pub(super) read_max: u64,
-    /// In 2^32 cases, so often a block does not follow the one before on disk.
+    /// Chance, in 2^32, that a block does not follow its predecessor on disk.
     pub(super) breaks: u64,
     pub(super) limits: Limits,
-    /// Buffers that there is space for, without those of inodes and indirect blocks.
+    /// Buffers that fit, without those of inodes and indirect blocks.
     pub(super) capacity: u64,
     pub(super) runtime_ns: u64,
     pub(super) op_ns: u64,
@@ -62,7 +62,7 @@ pub(super) struct Config {
     pub(super) block_ns: u64,
     copy_rate: u64,
     pub(super) wakeup: Service,
-    /// Whether bufdaemon may take a vnode that somebody was woken for.
+    /// Whether bufdaemon may take a vnode that a process was woken for.
     pub(super) barging: bool,
     pub(super) scan_ns: u64,
     pub(super) flush_ns: u64,
@@ -93,7 +93,7 @@ impl Config {
         let capacity = (limits.hibufspace / block_bytes).saturating_sub(META_PER_FILE * processes + 1);
         if capacity < 16 + 4 * processes {
             return Err(contradiction(format!(
-                "memory = {} bytes gives no more than {capacity} buffers: give more",
+                "memory = {} bytes gives only {capacity} buffers: give more",
                 settings.whole("memory")
             )));
         }
@@ -131,7 +131,7 @@ impl Config {
         })
     }
 
-    /// How long the CPU copies so many bytes.
+    /// CPU time to copy this many bytes.
     pub(super) fn copy_ns(&self, bytes: u64) -> u64 {
         bytes * 1_000_000_000 / self.copy_rate
     }
@@ -145,17 +145,19 @@ fn check_sizes(settings: &Settings, bkvasize: u64, processes: u64, dd: bool) -> 
             "block_size: write 4k, 8k, 16k, 32k or 64k"
         }
         () if !bkvasize.is_power_of_two() || bkvasize < 1024 => "bkvasize: write a power of two, 1k or more",
-        () if settings.whole("iosize_max") < block => "iosize_max: at least block_size",
+        () if settings.whole("iosize_max") < block => "iosize_max: write at least block_size",
         () if !(1..=1000).contains(&processes) => "rewriters: write 1 to 1000",
-        () if settings.whole("file_size") < block => "file_size: at least block_size",
-        () if settings.whole("file_size") / block > 1 << 26 => "file_size: no more than 64m blocks",
-        () if settings.whole(call) == 0 => "io_size, dd_size: more than 0",
-        () if !dd && !block.is_multiple_of(settings.whole(call)) => "io_size: a part of block_size without remainder",
-        () if dd && !settings.whole(call).is_multiple_of(block) => "dd_size: whole blocks",
+        () if settings.whole("file_size") < block => "file_size: write at least block_size",
+        () if settings.whole("file_size") / block > 1 << 26 => "file_size: write at most 64m blocks",
+        () if settings.whole(call) == 0 => "io_size, dd_size: write more than 0",
+        () if !dd && !block.is_multiple_of(settings.whole(call)) => "io_size: write a divisor of block_size",
+        () if dd && !settings.whole(call).is_multiple_of(block) => "dd_size: write a multiple of block_size",
         () if settings.whole("copy_rate") == 0 || settings.whole("device_rate") == 0 => {
-            "copy_rate, device_rate: more than 0"
+            "copy_rate, device_rate: write more than 0"
         }
-        () if settings.whole("op_time") == 0 || settings.whole("flush_time") == 0 => "op_time, flush_time: more than 0",
+        () if settings.whole("op_time") == 0 || settings.whole("flush_time") == 0 => {
+            "op_time, flush_time: write more than 0"
+        }
         () => return Ok(()),
     };
     Err(contradiction(wrong.to_owned()))

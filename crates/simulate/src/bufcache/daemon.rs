@@ -1,4 +1,4 @@
-//! What bufdaemon remembers.
+//! bufdaemon's state.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
@@ -6,9 +6,9 @@ pub(super) enum Step {
     Top,
     /// Whether there is more to flush.
     Check,
-    /// It looks for a buffer that it can flush.
+    /// It looks for a buffer to flush.
     Scan,
-    /// It has started a write of that file.
+    /// It has started a write of this file.
     Started(usize),
     /// It goes to sleep.
     Sleep,
@@ -17,16 +17,16 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Daemon {
     pub(super) step: Step,
-    /// Appointments before this one are void.
+    /// Earlier appointments are void.
     pub(super) appointment: u64,
     pub(super) asleep: bool,
     /// It waits for runningbufspace to fall.
     pub(super) drains: bool,
-    /// It rests because it could flush nothing, or drains: since when.
+    /// Start of its rest, when it could flush nothing, or drains.
     pub(super) rests_ns: Option<u64>,
-    /// `bd_request`: somebody has called it already.
+    /// `bd_request`: it has been requested already.
     pub(super) request: bool,
-    /// `bd_speedupreq`: somebody needs space.
+    /// `bd_speedupreq`: a task needs space.
     pub(super) speedup: bool,
     pub(super) low: u64,
     pub(super) target: u64,

@@ -6,23 +6,23 @@ use super::engine::{Due, Engine};
 use super::wait::Reason;
 use crate::observer::Wait;
 
-/// How long it sleeps when all is well, and when it could flush nothing.
+/// How long it sleeps when few buffers are dirty, and when it could flush nothing.
 const IDLE_NS: u64 = 1_000_000_000;
 const RETRY_NS: u64 = 100_000_000;
 
-/// Functions that it rests in.
+/// The stacks that it rests in.
 const RETRIES: &[&str] = &["mi_switch", "sleepq_switch", "sleepq_timedwait", "_sleep", "buf_daemon", "fork_exit"];
 const DRAINS: &[&str] =
     &["mi_switch", "sleepq_switch", "sleepq_wait", "_sleep", "waitrunningbufspace", "flushbufqueues", "buf_daemon"];
 
 impl Engine<'_> {
-    /// bufdaemon goes on after `delay_ns`, and not before.
+    /// bufdaemon continues after `delay_ns`, and not before.
     pub(super) fn daemon_after(&mut self, delay_ns: u64) {
         self.daemon.appointment += 1;
         self.agenda.after(delay_ns, Due::Daemon(self.daemon.appointment));
     }
 
-    /// A buffer has become dirty, or somebody waits for clean ones.
+    /// A buffer became dirty, or a task waits for clean ones.
     pub(super) fn call_daemon(&mut self, from_dirty: u64) {
         if !self.daemon.request && self.buffers.dirty >= from_dirty {
             self.daemon.request = true;
@@ -41,7 +41,7 @@ impl Engine<'_> {
     }
 
     fn wake_daemon(&mut self) {
-        // Who is not asleep does not hear it: it will sleep its time, and be called by nobody until it has.
+        // If it is not asleep, the wakeup is lost: it will sleep its full time, and nothing wakes it before.
         if self.daemon.asleep {
             self.daemon.asleep = false;
             let wakeup_ns = self.wakeup_ns();
@@ -86,7 +86,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Starts a write of a file whose vnode nobody has locked; passes over the others' buffers.
+    /// Starts a write of a file whose vnode is not locked; skips the buffers of the others.
     fn scan(&mut self) {
         let free = |file: &usize| {
             let file = &self.buffers.files[*file];
@@ -103,8 +103,8 @@ impl Engine<'_> {
             self.daemon_after(self.config.flush_ns);
             return;
         }
-        // Having flushed nothing it goes through the queue again, for buffers with dependencies. It holds the queue's lock
-        // all the while.
+        // If it flushed nothing, it scans the queue a second time, for buffers with dependencies. It holds the queue's lock
+        // during both scans.
         let nothing = self.daemon.flushed == 0;
         let passes = if nothing { 2 } else { 1 };
         let scan_ns = passes * self.buffers.dirty * self.config.scan_ns;
@@ -130,17 +130,17 @@ impl Engine<'_> {
             self.daemon.request = false;
         }
         if self.daemon.flushed == 0 && !self.daemon.speedup && self.agenda.is_empty() {
-            // Nothing is under way, nobody runs, and the next round will find what this one found.
+            // Nothing is in flight, no task runs, and the next round will find what this one found.
             self.hangs = self.tasks.iter().any(|task| task.waiting.is_some());
         }
         self.daemon.asleep = true;
         self.daemon.step = Step::Top;
-        // That it has nothing to do is not worth telling.
+        // An idle rest is not reported.
         self.daemon.rests_ns = (!enough).then_some(self.agenda.now_ns());
         self.daemon_after(if enough { IDLE_NS } else { RETRY_NS });
     }
 
-    /// Tells of a rest that is over, or goes on when the model ends.
+    /// Reports a rest that has ended, or is still in progress at the end of the run.
     pub(super) fn end_rest(&mut self) {
         let Some(start_ns) = self.daemon.rests_ns.take() else { return };
         let end_ns = self.ended_ns.unwrap_or(self.agenda.now_ns());

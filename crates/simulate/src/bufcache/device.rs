@@ -1,9 +1,9 @@
-//! The disks: requests one after the other through a pipe, each with a time of its own until it is taken or begins.
+//! The disks: a pipe that transfers one request after another; each request has its own latency in addition.
 
 use super::config::DeviceConfig;
 use crate::random::Random;
 
-/// A request under way.
+/// A request in flight.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transfer {
     /// Number within the run.
@@ -12,11 +12,11 @@ pub(super) struct Transfer {
     pub(super) block: u64,
     pub(super) blocks: u64,
     pub(super) write: bool,
-    /// Who made it.
+    /// The task that submitted it.
     pub(super) tid: u32,
     pub(super) queued_ns: u64,
     pub(super) issued_ns: u64,
-    /// Reads and writes that were under way before.
+    /// Reads and writes in flight when it was queued.
     pub(super) before: (u32, u32),
 }
 
@@ -25,10 +25,10 @@ pub(super) struct Device {
     config: DeviceConfig,
     free_ns: u64,
     random: Random,
-    under_way: Vec<Option<Transfer>>,
+    in_flight: Vec<Option<Transfer>>,
     unused: Vec<usize>,
     numbers: u32,
-    /// Reads and writes under way.
+    /// Reads and writes in flight.
     pub(super) reads: u32,
     pub(super) writes: u32,
 }
@@ -39,7 +39,7 @@ impl Device {
             config,
             free_ns: 0,
             random,
-            under_way: Vec::new(),
+            in_flight: Vec::new(),
             unused: Vec::new(),
             numbers: 0,
             reads: 0,
@@ -47,7 +47,7 @@ impl Device {
         }
     }
 
-    /// Starts a transfer (its number, times and company are filled in): where it is kept, and when it is done.
+    /// Starts a transfer, and fills in its number, times and the requests in flight. Returns its slot, and its completion time.
     pub(super) fn start(&mut self, mut transfer: Transfer, bytes: u64, now_ns: u64) -> (usize, u64) {
         let time = if transfer.write { &self.config.write } else { &self.config.read };
         let own_ns = time.draw_ns(&mut self.random);
@@ -60,16 +60,16 @@ impl Device {
         transfer.before = (self.reads, self.writes);
         *(if transfer.write { &mut self.writes } else { &mut self.reads }) += 1;
         let place = self.unused.pop().unwrap_or_else(|| {
-            self.under_way.push(None);
-            self.under_way.len() - 1
+            self.in_flight.push(None);
+            self.in_flight.len() - 1
         });
-        self.under_way[place] = Some(transfer);
+        self.in_flight[place] = Some(transfer);
         (place, self.free_ns + own_ns)
     }
 
-    /// The transfer is done.
+    /// Completes a transfer.
     pub(super) fn done(&mut self, place: usize) -> Transfer {
-        let transfer = self.under_way[place].take().expect("each transfer is done once");
+        let transfer = self.in_flight[place].take().expect("each transfer completes once");
         *(if transfer.write { &mut self.writes } else { &mut self.reads }) -= 1;
         self.unused.push(place);
         transfer

@@ -1,4 +1,4 @@
-//! The clock, who runs and who waits, and what is told of it.
+//! The state of the model, the event loop, and what is reported to the observer.
 
 use model::metric::{Semantics, Unit};
 
@@ -15,18 +15,18 @@ use crate::observer::{Metric, Observer, Wait};
 use crate::policy::Outcome;
 use crate::random::Random;
 
-/// What is due.
+/// A due event.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Due {
-    /// A task runs.
+    /// A task continues.
     Task(usize),
-    /// A transfer is done.
+    /// A transfer completes.
     Done(usize),
-    /// bufdaemon runs, if the appointment stands.
+    /// bufdaemon continues, if the appointment is still valid.
     Daemon(u64),
 }
 
-/// After a hang, so long nothing is seen to happen.
+/// Simulated time after a hang in which nothing happens.
 const WATCH_NS: u64 = 5_000_000_000;
 
 const fn metric(name: &'static str, unit: Unit, semantics: Semantics) -> Metric {
@@ -65,11 +65,11 @@ pub(super) struct Engine<'o> {
     pub(super) slow_ns: u64,
     /// runningbufspace.
     pub(super) running_bytes: u64,
-    /// bufdaemon goes through the queue of dirty buffers until then.
+    /// bufdaemon scans the queue of dirty buffers until then.
     pub(super) queue_locked_until_ns: u64,
     pub(super) finished: usize,
     pub(super) hangs: bool,
-    /// The last moment, once it is known.
+    /// The end of the run, once it is known.
     pub(super) ended_ns: Option<u64>,
     random: Random,
     next_sample_ns: u64,
@@ -165,25 +165,25 @@ impl<'o> Engine<'o> {
         if self.config.dd { "dd".to_owned() } else { format!("rewriter {}", task + 1) }
     }
 
-    /// The task goes to sleep. Always false: time has to pass.
+    /// Puts the task to sleep. Always false: time has to pass.
     pub(super) fn wait(&mut self, task: usize, reason: Reason) -> bool {
         self.tasks[task].waiting = Some(Waiting { reason, since_ns: self.agenda.now_ns() });
         false
     }
 
-    /// The task's wait is over; it runs a little later.
+    /// Ends the task's wait; it runs a little later.
     pub(super) fn wake(&mut self, task: usize, waker: Option<u32>, request: Option<u32>) {
         self.end_wait(task, waker, request);
         let wakeup_ns = self.wakeup_ns();
         self.agenda.after(wakeup_ns, Due::Task(task));
     }
 
-    /// From a wakeup to running.
+    /// Time from a wakeup to running.
     pub(super) fn wakeup_ns(&mut self) -> u64 {
         self.config.wakeup.draw_ns(&mut self.random)
     }
 
-    /// Wakes those that wait for that; it is given the reason and the task's file.
+    /// Wakes the tasks that `which` selects by their reason and file.
     pub(super) fn wake_all(&mut self, which: impl Fn(Reason, usize) -> bool, waker: Option<u32>) {
         for task in 0..self.tasks.len() {
             if self.tasks[task].waiting.is_some_and(|waiting| which(waiting.reason, task)) {
@@ -206,7 +206,7 @@ impl<'o> Engine<'o> {
         }
     }
 
-    /// Gives the samples that are due by then.
+    /// Reports the samples that are due by then.
     fn sample_until(&mut self, until_ns: u64) {
         while self.next_sample_ns <= until_ns {
             let limits = &self.config.limits;
@@ -230,7 +230,7 @@ impl<'o> Engine<'o> {
         }
     }
 
-    /// Who waits for whom.
+    /// Which task waits for which.
     fn hang(&self) -> Hang {
         let waits = |task: &Task| task.waiting.map(|waiting| (waiting.reason, waiting.since_ns));
         let mut waiters: Vec<Waiter> = Vec::new();
@@ -245,7 +245,7 @@ impl<'o> Engine<'o> {
             file.dirty > 0 && file.lock != Lock::Free && self.tasks[*number].step != Step::Finished
         };
         let from = (0..self.tasks.len()).filter(holds).map(|number| self.name(number)).collect();
-        let awaits = "the lock of a vnode with dirty buffers (flushbufqueues, tried ten times a second)".to_owned();
+        let awaits = "the lock of a vnode with dirty buffers (flushbufqueues, retried ten times a second)".to_owned();
         waiters.push(Waiter { task: "bufdaemon".to_owned(), awaits, from, since_ns: at_ns });
         Hang { at_ns, waiters }
     }

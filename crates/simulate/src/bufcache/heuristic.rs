@@ -1,11 +1,11 @@
-//! How sequential an access looks: `sequential_heuristic()`.
+//! The sequential count of an access: `sequential_heuristic()`.
 
 /// IO_SEQMAX.
 const MOST: u64 = 127;
 /// Bytes that raise the count by one, whatever the block size.
 const STEP: u64 = 16 << 10;
 
-/// What an open file remembers, `f_seqcount` and `f_nextoff`. Reads and writes share it.
+/// An open file's `f_seqcount` and `f_nextoff`. Reads and writes share them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OpenFile {
     count: u64,
@@ -17,7 +17,7 @@ impl OpenFile {
         OpenFile { count: 1, next_offset: 0 }
     }
 
-    /// The count that a read or write there is given, which moves the offset behind it.
+    /// Returns the count for a read or write at `offset`, and moves the next offset behind it.
     pub(super) fn access(&mut self, offset: u64, bytes: u64) -> u64 {
         let sequential = (offset == 0 && self.count > 0) || offset == self.next_offset;
         self.next_offset = offset + bytes;
@@ -37,14 +37,14 @@ mod tests {
     const IO: u64 = 8 << 10;
 
     #[test]
-    fn who_only_writes_looks_more_and_more_sequential() {
+    fn the_count_of_a_pure_writer_grows() {
         let mut file = OpenFile::new();
         let counts: Vec<u64> = (0..4).map(|number| file.access(number * IO, IO)).collect();
         assert_eq!(counts, [2, 3, 4, 5]);
     }
 
     #[test]
-    fn who_reads_and_seeks_back_writes_at_random_forever() {
+    fn the_count_of_a_rewriter_that_seeks_back_stays_zero() {
         let mut file = OpenFile::new();
         // Offset 0 always looks sequential.
         assert_eq!((file.access(0, IO), file.access(0, IO)), (2, 3));

@@ -1,22 +1,22 @@
-//! How many buffers there are, how many may be dirty, how much space they may have.
+//! Limits: the number of buffers, of dirty buffers, and their space.
 
-/// Largest block, thus largest buffer: MAXBSIZE.
+/// Largest block, and so the largest buffer: MAXBSIZE.
 const MAXBSIZE: u64 = 64 << 10;
 
-/// The numbers that FreeBSD 9.1 computes when it boots: `kern_vfs_bio_buffer_alloc()` and `bufinit()`.
+/// The limits that FreeBSD 9.1 computes at boot: `kern_vfs_bio_buffer_alloc()` and `bufinit()`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
-    /// From so many dirty buffers on, nobody may begin to write.
+    /// Limit of dirty buffers at which writers wait.
     pub(super) hidirtybuffers: u64,
     /// bufdaemon stops flushing here.
     pub(super) lodirtybuffers: u64,
-    /// A file with more dirty buffers than that writes some itself.
+    /// Limit of dirty buffers of a file, above which its writer flushes some.
     pub(super) dirtybufthresh: u64,
-    /// Bytes that buffers may have together.
+    /// Limit of the bytes of all buffers.
     pub(super) hibufspace: u64,
-    /// Bytes of asynchronous writes under way: who starts more waits,
+    /// Limit of the bytes of asynchronous writes in flight: a task that starts more waits,
     pub(super) hirunningspace: u64,
-    /// until there are so few.
+    /// until no more than this are in flight.
     pub(super) lorunningspace: u64,
 }
 
@@ -41,7 +41,7 @@ impl Limits {
         }
     }
 
-    /// With some set by a person, as `sysctl` sets them; 0: not set.
+    /// The limits with some tuned, as by `sysctl`; 0: not tuned.
     pub(super) fn tuned(mut self, hidirtybuffers: u64, dirtybufthresh: u64) -> Limits {
         if hidirtybuffers > 0 {
             self.hidirtybuffers = hidirtybuffers;
@@ -53,13 +53,13 @@ impl Limits {
         self
     }
 
-    /// bufdaemon is called at so many dirty buffers, and who waits to write is woken at them.
+    /// Number of dirty buffers at which bufdaemon is requested, and at which waiting writers are woken.
     pub(super) fn middle(&self) -> u64 {
         u64::midpoint(self.lodirtybuffers, self.hidirtybuffers)
     }
 }
 
-/// A quarter of the first 64 MiB, and a tenth of what is beyond.
+/// A quarter of the first 64 MiB, and a tenth of the rest.
 fn nbuf(memory_kib: u64, bkvasize: u64) -> u64 {
     let factor = 4 * bkvasize / 1024;
     let first = (memory_kib.saturating_sub(4096) / factor).min(65536 / factor);

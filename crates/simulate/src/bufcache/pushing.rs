@@ -1,5 +1,4 @@
-//! Buffers on their way to and from the disks: `bdwrite()`, `bawrite()`, `cluster_wbuild()`, and what follows when a
-//! transfer is done.
+//! I/O of buffers: `bdwrite()`, `bawrite()`, `cluster_wbuild()`, and the completion of transfers.
 
 use model::block::{DeviceNumber, Kind, Operation};
 use model::stall::RequestRecord;
@@ -10,17 +9,17 @@ use super::engine::{Due, Engine};
 use super::task::Step;
 use super::wait::Reason;
 
-/// So many dirty buffers of a file beyond dirtybufthresh, and all of them are written.
+/// Dirty buffers of a file beyond dirtybufthresh at which all of them are written.
 const FAR_BEYOND: u64 = 10;
 
 impl Engine<'_> {
-    /// The full or partly full buffer is written at once. Says whether its task may go on.
+    /// Writes the buffer now. Returns whether its task may continue.
     pub(super) fn write_now(&mut self, task: usize, block: u64) -> bool {
         self.buffers.files[task].held = None;
         self.write_and_drain(task, block, 1)
     }
 
-    /// The buffer becomes dirty; if its file has too many that are, some others are written.
+    /// Marks the buffer dirty. If its file has too many dirty buffers, schedules some of them to be written.
     pub(super) fn write_later(&mut self, task: usize, block: u64) {
         let (dirty, most) = (self.buffers.files[task].dirty, self.config.limits.dirtybufthresh);
         if dirty > most + FAR_BEYOND {
@@ -40,7 +39,7 @@ impl Engine<'_> {
         self.buffers.files[task].held = None;
     }
 
-    /// Starts what the task has to write, until too much is under way.
+    /// Starts the task's pending writes, until too much is in flight.
     pub(super) fn push(&mut self, task: usize) -> bool {
         loop {
             let Some((start, blocks)) = self.tasks[task].pushes.pop() else {
@@ -82,7 +81,7 @@ impl Engine<'_> {
         before <= self.config.limits.hirunningspace || self.wait(task, Reason::Running)
     }
 
-    /// A write of blocks that follow one another on disk.
+    /// Starts a write of blocks that are contiguous on disk.
     pub(super) fn start_write(&mut self, file: usize, start: u64, blocks: u64, tid: u32) {
         for block in start..start + blocks {
             self.buffers.set(file, block, State::Writing);
@@ -107,7 +106,7 @@ impl Engine<'_> {
         self.agenda.at(done_ns, Due::Done(place));
     }
 
-    /// A transfer is done: its buffers are clean and unlocked.
+    /// A transfer has completed: its buffers are clean and unlocked.
     pub(super) fn transferred(&mut self, place: usize) {
         let transfer = self.device.done(place);
         let (file, blocks) = (transfer.file, transfer.block..transfer.block + transfer.blocks);
@@ -133,7 +132,7 @@ impl Engine<'_> {
         }
     }
 
-    /// runningbufspace falls; who waits for that is woken when it passes the lower limit.
+    /// Lowers runningbufspace; tasks that wait for it are woken when it falls to the lower limit.
     fn drained(&mut self, bytes: u64) {
         let low = self.config.limits.lorunningspace;
         let before = self.running_bytes;
@@ -147,7 +146,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Tells of a request that was slow; its number, then.
+    /// Reports a request if it was slow, and then returns its number.
     fn report_request(&mut self, transfer: &Transfer, bytes: u64) -> Option<u32> {
         let now_ns = self.agenda.now_ns();
         if now_ns - transfer.queued_ns < self.slow_ns {

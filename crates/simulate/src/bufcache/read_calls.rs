@@ -34,7 +34,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Starts reads of the blocks behind, as many as the access looks sequential; none where there is no space.
+    /// Starts reads of the following blocks, as many as the sequential count; none if there is no space.
     fn read_ahead(&mut self, task: usize, block: u64) {
         let most = self.tasks[task].seqcount.min(self.config.read_max);
         let end = (block + most).min(self.config.file_blocks);

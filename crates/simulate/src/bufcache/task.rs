@@ -13,10 +13,10 @@ pub(super) enum Step {
     WriteLock,
     WriteBlock,
     Copied,
-    /// It starts what is in `pushes`.
+    /// It starts the writes in `pushes`.
     Push,
     WriteDone,
-    /// It flushes its own file to get space, and goes on with `after_help`.
+    /// It flushes its own file to get space, and continues with `after_help`.
     Help,
     Finished,
 }
@@ -26,18 +26,18 @@ pub(super) struct Task {
     pub(super) tid: u32,
     pub(super) step: Step,
     pub(super) offset: u64,
-    /// For reads, and for writes; the same one where they share it.
+    /// For reads, and for writes; only the first is used if they share it.
     pub(super) open: [OpenFile; 2],
     pub(super) start_ns: u64,
     pub(super) seqcount: u64,
-    /// Bytes of the write call, and those that it has still to write.
+    /// Bytes of the write call, and the bytes left to write.
     pub(super) call: u64,
     pub(super) left: u64,
     /// The block's buffer is new.
     pub(super) fresh: bool,
-    /// Blocks to write, in clusters: first and how many.
+    /// Clusters to write: the first block, and how many.
     pub(super) pushes: Vec<(u64, u64)>,
-    /// All dirty blocks are to be written.
+    /// All dirty blocks must be written.
     pub(super) sync: bool,
     pub(super) help: u64,
     pub(super) after_help: Step,
@@ -45,7 +45,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// The call that it is in.
+    /// The call in progress.
     pub(super) fn unfinished(&self, end_ns: u64) -> Option<Operation> {
         let step = if self.step == Step::Help { self.after_help } else { self.step };
         let (class, bytes) = match step {

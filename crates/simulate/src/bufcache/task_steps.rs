@@ -7,7 +7,7 @@ use super::wait::Reason;
 use crate::observer::Operation;
 
 impl Engine<'_> {
-    /// Goes on with a task until time has to pass.
+    /// Runs a task until time has to pass.
     pub(super) fn task_step(&mut self, task: usize) {
         if self.tasks[task].waiting.is_some() {
             self.end_wait(task, Some(self.daemon_tid), None);
@@ -15,7 +15,7 @@ impl Engine<'_> {
         while self.one_step(task) {}
     }
 
-    /// One step. False: time has to pass.
+    /// Runs one step. False: time has to pass.
     fn one_step(&mut self, task: usize) -> bool {
         match self.tasks[task].step {
             Step::ReadStart => {
@@ -47,7 +47,7 @@ impl Engine<'_> {
         self.tasks[task].offset / self.config.block_bytes
     }
 
-    /// Takes the vnode's lock, unless bufdaemon has it.
+    /// Takes the vnode's lock, unless bufdaemon holds it.
     pub(super) fn lock(&mut self, task: usize, lock: Lock) -> bool {
         match self.buffers.files[task].lock {
             Lock::Daemon => {
@@ -67,7 +67,7 @@ impl Engine<'_> {
         true
     }
 
-    /// No buffer can be had: calls for help, and helps where that is allowed.
+    /// No buffer is available: requests bufdaemon, and flushes where that is allowed.
     pub(super) fn need_space(&mut self, task: usize) -> bool {
         self.hurry_daemon();
         let may_flush = self.buffers.files[task].lock == Lock::Exclusive || self.config.helper_upgrades;
@@ -81,7 +81,7 @@ impl Engine<'_> {
         true
     }
 
-    /// Writes one dirty block of its file, and waits until that is done; 100 times.
+    /// Writes one dirty block of its file and waits for it, 100 times.
     fn help(&mut self, task: usize) -> bool {
         let block = self.buffers.first_dirty(task).filter(|_| self.tasks[task].help > 0);
         let Some(block) = block else {
@@ -94,7 +94,7 @@ impl Engine<'_> {
         self.wait(task, Reason::Help(block))
     }
 
-    /// The buffer queues' lock is needed to let go of a buffer.
+    /// Releasing a buffer needs the lock of the buffer queues.
     pub(super) fn queue_free(&mut self, task: usize) -> bool {
         if self.agenda.now_ns() >= self.queue_locked_until_ns {
             return true;
@@ -108,7 +108,7 @@ impl Engine<'_> {
         self.buffers.files[task].held = None;
     }
 
-    /// Works on a block's bytes.
+    /// Uses CPU time for a block's bytes.
     pub(super) fn work(&mut self, task: usize, ns: u64, bytes: u64) -> bool {
         let fresh = std::mem::take(&mut self.tasks[task].fresh);
         let block_ns = if fresh { self.config.block_ns } else { 0 };

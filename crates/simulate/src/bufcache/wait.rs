@@ -1,15 +1,15 @@
-//! What tasks wait for, and the functions of FreeBSD that they wait in.
+//! Wait reasons, and the FreeBSD stacks of the waits.
 
 use super::buffers::Lock;
 
 /// Why a task is off the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// bufdaemon has the vnode.
+    /// bufdaemon holds the vnode.
     Vnode,
-    /// The block's data is on its way, or the buffer is locked while it is written.
+    /// The block is being read, or its buffer is locked while it is written.
     Block(u64),
-    /// Its own write, made to help bufdaemon, is to be done.
+    /// Its own write, which helps bufdaemon, is in flight.
     Help(u64),
     /// No buffer is free, clean, or within hibufspace.
     Space,
@@ -17,11 +17,11 @@ pub(super) enum Reason {
     Dirty,
     /// Too much is being written.
     Running,
-    /// bufdaemon goes through the queue of dirty buffers.
+    /// bufdaemon scans the queue of dirty buffers.
     Queue,
 }
 
-/// A wait that goes on.
+/// A wait in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiting {
     pub(super) reason: Reason,
@@ -33,7 +33,7 @@ macro_rules! slept_in {
 }
 
 impl Reason {
-    /// Functions, innermost first.
+    /// The stack, innermost function first.
     pub(super) fn frames(self, lock: Lock) -> &'static [&'static str] {
         let reads = lock == Lock::Shared;
         match self {
@@ -68,12 +68,12 @@ impl Reason {
         }
     }
 
-    /// What would end it.
+    /// What would end the wait.
     pub(super) fn awaits(self, lock: Lock) -> &'static str {
         match self {
             Reason::Vnode => "its vnode's lock (vn_lock)",
             Reason::Block(_) => "the transfer of a block",
-            Reason::Help(_) => "the transfer of a block that it flushes itself",
+            Reason::Help(_) => "the transfer of a block that it flushes",
             Reason::Space if lock == Lock::Shared => "space for a buffer (getnewbuf), with its vnode locked shared",
             Reason::Space => "space for a buffer (getnewbuf), with its vnode locked",
             Reason::Dirty => "numdirtybuffers below hidirtybuffers (bwillwrite)",

@@ -24,7 +24,7 @@ impl Engine<'_> {
         true
     }
 
-    /// Bytes of the call that fall into its present block.
+    /// Bytes of the call that fall into the current block.
     fn piece(&self, task: usize) -> u64 {
         let of = &self.tasks[task];
         of.left.min(self.config.block_bytes - of.offset % self.config.block_bytes)
@@ -39,7 +39,7 @@ impl Engine<'_> {
                 if !self.buffers.room() {
                     return self.need_space(task);
                 }
-                // A rewriter's block has lost its buffer, but its pages are still in memory.
+                // The block has lost its buffer, but its pages are still in memory.
                 self.buffers.set(task, block, State::Clean);
                 self.tasks[task].fresh = true;
             }
@@ -50,7 +50,7 @@ impl Engine<'_> {
         self.work(task, if first { self.config.op_ns } else { 0 }, self.piece(task))
     }
 
-    /// What `ffs_write()` does with a buffer that it has filled.
+    /// Handles a filled buffer, as `ffs_write()` does.
     pub(super) fn copied(&mut self, task: usize) -> bool {
         let (block, piece) = (self.block(task), self.piece(task));
         let full = (self.tasks[task].offset + piece).is_multiple_of(self.config.block_bytes);

@@ -18,7 +18,7 @@ pub(super) struct Account {
     pub(super) sync_rpcs: u64,
     pub(super) locks_taken: u64,
     pub(super) target_busy_ns: u64,
-    /// Time in which only a timer could help.
+    /// Time in which only a timer could end the waits.
     pub(super) stalled_ns: u64,
     /// When the last writer closed its file.
     pub(super) closed_ns: Option<u64>,
@@ -56,7 +56,7 @@ impl Account {
         self.full_rpcs += u64::from(pages == full);
         self.pieces += pieces;
         self.reasons[reason as usize] += 1;
-        // lprocfs_oh_tally_log2: a row holds what is more than half of it, up to it.
+        // lprocfs_oh_tally_log2: a row counts the values above half of it, up to it.
         let row = (u64::BITS - (pages - 1).leading_zeros()) as usize;
         self.by_pages[row.min(ROWS - 1)] += 1;
         let in_flight = in_flight as usize;
@@ -66,7 +66,7 @@ impl Account {
         self.by_in_flight[in_flight] += 1;
     }
 
-    /// How long the oldest page of an RPC was dirty when it was sent.
+    /// Records how long the oldest page of an RPC was dirty when it was sent.
     pub(super) fn age(&mut self, ns: u64, partial: bool) {
         self.oldest_ns = self.oldest_ns.max(Some(ns));
         if partial {
@@ -78,8 +78,8 @@ impl Account {
         let rows = self.by_pages.iter().enumerate().map(|(row, count)| (1 << row, *count));
         let in_flight = self.by_in_flight.iter().enumerate().skip(1).map(|(row, count)| (row as u64, *count));
         vec![
-            Histogram { name: "pages per rpc", form: Form::RpcStats, rows: up_to_the_last(rows) },
-            Histogram { name: "rpcs in flight", form: Form::RpcStats, rows: up_to_the_last(in_flight) },
+            Histogram { name: "pages per rpc", form: Form::RpcStats, rows: without_empty_tail(rows) },
+            Histogram { name: "rpcs in flight", form: Form::RpcStats, rows: without_empty_tail(in_flight) },
         ]
     }
 
@@ -89,15 +89,15 @@ impl Account {
         let [high_priority, urgent, waiters, enough] = self.reasons.map(|count| Some(count as f64));
         vec![
             figure("rpcs", "write RPCs", Some(self.rpcs as f64), Some(false)),
-            figure("pages_per_rpc_mean", "their pages, on average", mean(self.written_pages), Some(true)),
-            figure("full_rpcs_share", "share of them with max_pages_per_rpc pages", mean(self.full_rpcs), Some(true)),
-            figure("partial_rpcs", "those with fewer", partial, Some(false)),
-            figure("pieces_per_rpc_mean", "contiguous pieces in one, on average", mean(self.pieces), Some(false)),
-            figure("rpcs_for_high_priority", "made because another client wants the lock", high_priority, None),
-            figure("rpcs_for_urgent", "made for fsync, the flusher, or a synchronous write", urgent, None),
-            figure("rpcs_for_cache_waiters", "made because tasks wait in osc_enter_cache", waiters, None),
-            figure("rpcs_for_enough", "made because of the count of pages, or a full extent", enough, None),
-            figure("sync_rpcs", "without grant, for a task that waits", Some(self.sync_rpcs as f64), Some(false)),
+            figure("pages_per_rpc_mean", "mean pages of an RPC", mean(self.written_pages), Some(true)),
+            figure("full_rpcs_share", "share of RPCs with max_pages_per_rpc pages", mean(self.full_rpcs), Some(true)),
+            figure("partial_rpcs", "RPCs with fewer pages", partial, Some(false)),
+            figure("pieces_per_rpc_mean", "mean contiguous pieces in an RPC", mean(self.pieces), Some(false)),
+            figure("rpcs_for_high_priority", "sent because another client requests the lock", high_priority, None),
+            figure("rpcs_for_urgent", "sent for fsync, the flusher, or a synchronous write", urgent, None),
+            figure("rpcs_for_cache_waiters", "sent because tasks wait in osc_enter_cache", waiters, None),
+            figure("rpcs_for_enough", "sent because of the count of pages, or a full extent", enough, None),
+            figure("sync_rpcs", "synchronous RPCs without grant", Some(self.sync_rpcs as f64), Some(false)),
         ]
     }
 
@@ -109,10 +109,10 @@ impl Account {
         vec![
             figure("write_max_ns", "longest write call", write, Some(false)),
             figure("cache_wait_max_ns", "longest wait in osc_enter_cache", cache, Some(false)),
-            figure("cache_wait_sum_ns", "all waits in osc_enter_cache", sum, Some(false)),
-            figure("dirty_age_max_ns", "longest time that a page was dirty before its RPC", oldest, Some(false)),
-            figure("partial_age_max_ns", "the same, of RPCs that were not full", partial, Some(false)),
-            figure("stalled_until_timer_ns", "time in which nothing moved until a timer ended", stalled, Some(false)),
+            figure("cache_wait_sum_ns", "sum of the waits in osc_enter_cache", sum, Some(false)),
+            figure("dirty_age_max_ns", "longest time from dirtying a page to its RPC", oldest, Some(false)),
+            figure("partial_age_max_ns", "the same, of partial RPCs", partial, Some(false)),
+            figure("stalled_until_timer_ns", "time without progress that only a timer ended", stalled, Some(false)),
         ]
     }
 }
@@ -126,7 +126,7 @@ pub(super) fn figure(
     Figure { name, about, value, more_is_better }
 }
 
-fn up_to_the_last(rows: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
+fn without_empty_tail(rows: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let mut rows: Vec<(u64, u64)> = rows.collect();
     let used = rows.iter().rposition(|(_, count)| *count > 0).map_or(0, |last| last + 1);
     rows.truncate(used);

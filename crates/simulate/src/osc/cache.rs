@@ -1,4 +1,4 @@
-//! The way of a page into the cache: grant, dirty room, and the extent that takes it.
+//! How a page enters the cache: grant, room below the dirty limit, and the extent that takes it.
 
 use super::extent::{Extent, List, State};
 use super::flush;
@@ -7,8 +7,8 @@ use super::simulation::{Due, Simulation};
 use super::writer::{Activity, CACHE};
 
 impl Simulation<'_> {
-    /// osc_queue_async_io: the page joins the writer's active extent, or another that it continues, or a new one. False
-    /// where the writer sleeps, or writes synchronously.
+    /// osc_queue_async_io: adds the page to the writer's active extent, to another that it continues, or to a new one. False
+    /// if the writer sleeps, or writes synchronously.
     pub(super) fn queue_async_io(&mut self, id: usize) -> bool {
         let (object, page) = (self.writers[id].object, self.writers[id].page);
         let osc = self.objects[object].osc;
@@ -38,8 +38,8 @@ impl Simulation<'_> {
         room
     }
 
-    /// osc_enter_cache: waits while something is dirty or on its way, whose end may give room. Where nothing is, there is
-    /// no grant to be had, and the page is written synchronously.
+    /// osc_enter_cache: waits while pages are dirty or in flight, since their completion may free room. If none are, no grant
+    /// will come, and the page is written synchronously.
     fn enter_cache(&mut self, id: usize) -> bool {
         let osc_id = self.objects[self.writers[id].object].osc;
         if self.enter_cache_try(osc_id) {
@@ -66,8 +66,8 @@ impl Simulation<'_> {
         false
     }
 
-    /// osc_wake_cache_waiters: everybody leaves the queue; those for whom there is room have it, the others will have to
-    /// try again. Until they run, nobody can see that they wait.
+    /// osc_wake_cache_waiters: all waiters leave the queue. Those for whom there is room have it; the others must try again.
+    /// Until they run, they do not count as waiters.
     pub(super) fn wake_cache_waiters(&mut self, osc: usize) {
         while let Some(id) = self.oscs[osc].waiters.pop_front() {
             let entered = self.enter_cache_try(osc);
@@ -80,7 +80,7 @@ impl Simulation<'_> {
     /// The rest of osc_enter_cache.
     pub(super) fn woken(&mut self, id: usize) {
         let Activity::Cache { entered, .. } = self.writers[id].activity else {
-            unreachable!("only who waits for the cache is woken for it")
+            unreachable!("only cache waiters are woken for the cache")
         };
         if entered || self.enter_cache(id) {
             self.finish_cache_wait(id);
@@ -96,7 +96,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// l_wait_event's time is over for one who still waits: -EDQUOT, and a synchronous write.
+    /// l_wait_event has timed out for a task that still waits: -EDQUOT, and a synchronous write.
     pub(super) fn timeout(&mut self, id: usize) {
         let writer = &mut self.writers[id];
         writer.timeout_due = false;
@@ -114,7 +114,7 @@ impl Simulation<'_> {
         flush::write_sync(self, id);
     }
 
-    /// osc_extent_find: an extent in cache that the page continues, within one RPC's slot; or a new one.
+    /// osc_extent_find: finds a cached extent that the page continues, within one RPC's slot, or adds a new one.
     fn find_extent(&mut self, id: usize) {
         let writer = &self.writers[id];
         let (object, page, inode) = (writer.object, writer.page, writer.inode);
@@ -169,7 +169,7 @@ impl Simulation<'_> {
         slot_end.min(self.lock_end(id))
     }
 
-    /// osc_extent_hold: the extent is no longer to be had for an RPC.
+    /// osc_extent_hold: the extent is no longer available for an RPC.
     fn hold(&mut self, extent: usize) {
         self.take_off_list(extent);
         let (object, pages) = (self.extents[extent].object, self.extents[extent].pages);
@@ -177,7 +177,7 @@ impl Simulation<'_> {
         self.objects[object].pending_pages -= pages;
     }
 
-    /// osc_extent_release: the extent can be written from now on. ptlrpcd is told where the object now makes an RPC.
+    /// osc_extent_release: the extent may be written from now on. Queues work for ptlrpcd if the object now makes an RPC.
     pub(super) fn release(&mut self, extent: usize) {
         let (object, pages) = (self.extents[extent].object, self.extents[extent].pages);
         self.extents.set_state(extent, State::Cache);
@@ -191,7 +191,7 @@ impl Simulation<'_> {
         self.unplug_async(object);
     }
 
-    /// osc_extent_merge, with the one before and the one after.
+    /// osc_extent_merge, with the extents before and after.
     fn merge(&mut self, id: usize) {
         let extent = &self.extents[id];
         let (object, first, last, max_end) = (extent.object, extent.first, extent.last(), extent.max_end);

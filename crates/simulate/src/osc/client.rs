@@ -1,4 +1,4 @@
-//! What a client knows of its targets and files.
+//! A client's state of its targets and files.
 
 use std::collections::VecDeque;
 
@@ -21,6 +21,6 @@ pub(super) struct Osc {
 /// A file on a client, as the flusher knows it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Inode {
-    /// When it became dirty; `None`: it is not.
+    /// When it became dirty. `None`: clean.
     pub(super) dirty_since_ns: Option<u64>,
 }

@@ -1,17 +1,17 @@
-//! Extents of dirty pages, and what an object knows of its own.
+//! Extents of dirty pages, and the objects that hold them.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// `osc_extent_state`, those that a write goes through.
+/// `osc_extent_state`: the states that a write passes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// Not in use.
     Invalid,
     /// A writer adds pages.
     Active,
-    /// Waits for an RPC; a writer may take it up again.
+    /// Waits for an RPC; a writer may reactivate it.
     Cache,
-    /// Waits for an RPC, written by a task that waits for it; has no grant.
+    /// Waits for an RPC of a synchronous write; has no grant.
     Sync,
     /// In an RPC.
     Rpc,
@@ -29,7 +29,7 @@ pub(super) enum List {
     Full,
 }
 
-/// A run of dirty pages without a gap: with chunks of one page, as here, an extent never has any.
+/// A run of dirty pages without a gap. The model's chunks are one page, so an extent never has a gap.
 #[derive(Debug, Clone)]
 pub(super) struct Extent {
     pub(super) object: usize,
@@ -39,13 +39,13 @@ pub(super) struct Extent {
     /// The last page that it may ever cover: the end of its RPC's slot, or of the lock.
     pub(super) max_end: u64,
     pub(super) urgent: bool,
-    /// Somebody waits until it is written, so that it grows no more.
+    /// A task waits until it is written, so it may not grow.
     pub(super) awaited: bool,
     pub(super) on: Option<List>,
     pub(super) dirty_since_ns: u64,
-    /// Who added pages last.
+    /// The writer that added pages last.
     pub(super) writer: usize,
-    /// Writers in fsync, or in a synchronous write, that wait for it.
+    /// Writers that wait for it in fsync or in a synchronous write.
     pub(super) watchers: Vec<usize>,
     /// The lock whose cancellation waits for it.
     pub(super) lock: Option<u64>,
@@ -58,13 +58,13 @@ impl Extent {
     }
 }
 
-/// One file's part on one target, as one client knows it: `osc_object`.
+/// A file's part on one target, as one client sees it: `osc_object`.
 #[derive(Debug, Default)]
 pub(super) struct Object {
     pub(super) osc: usize,
     /// The lock's resource on the target.
     pub(super) resource: usize,
-    /// Extents that have grant, by their first page.
+    /// Extents with grant, by their first page.
     pub(super) tree: BTreeMap<u64, usize>,
     pub(super) high_priority: VecDeque<usize>,
     pub(super) urgent: VecDeque<usize>,
@@ -86,7 +86,7 @@ impl Object {
         }
     }
 
-    /// The extent that ends right before that page, and the one that begins right after it.
+    /// The extent before page `first`, and the extent that begins directly after page `last`.
     pub(super) fn neighbours(&self, first: u64, last: u64) -> (Option<usize>, Option<usize>) {
         let before = self.tree.range(..first).next_back().map(|(_, extent)| *extent);
         let after = self.tree.get(&(last + 1)).copied();
@@ -94,7 +94,7 @@ impl Object {
     }
 }
 
-/// All extents; places are used again.
+/// All extents; slots are reused.
 #[derive(Debug, Default)]
 pub(super) struct Extents {
     all: Vec<Extent>,
@@ -124,7 +124,7 @@ impl Extents {
         self.all[id].state = state;
     }
 
-    /// It is written, or has become a part of another.
+    /// Removes an extent that is written, or that was merged into another.
     pub(super) fn remove(&mut self, id: usize) {
         self.in_state[self.all[id].state as usize] -= 1;
         self.all[id].state = State::Invalid;

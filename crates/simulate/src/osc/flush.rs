@@ -1,4 +1,4 @@
-//! What makes pages go before there are enough of them: fsync, the kernel's flusher, and writes that find no room.
+//! Writes that do not wait for a full RPC: fsync, the kernel's flusher, and writes that find no room.
 
 use super::extent::{Extent, List, State};
 use super::simulation::{Due, Simulation};
@@ -22,7 +22,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// wb_writeback: files that became dirty long enough ago are written, by ll_writepages and osc_cache_writeback_range.
+    /// wb_writeback: writes files that have expired, by ll_writepages and osc_cache_writeback_range.
     pub(super) fn flusher(&mut self, client: usize) {
         self.flusher_due[client] = false;
         let now_ns = self.agenda.now_ns();
@@ -38,7 +38,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Begins to write what the file has; gives the extents that it had.
+    /// Starts writing the file's dirty extents, and returns them.
     fn write_inode(&mut self, inode: usize) -> Vec<usize> {
         let mut all = Vec::new();
         for stripe in 0..self.plan.stripes {
@@ -51,7 +51,7 @@ impl Simulation<'_> {
         all
     }
 
-    /// Waits for everything that the file has now.
+    /// Writes all the file's dirty extents, and waits for them.
     pub(super) fn fsync(&mut self, id: usize) {
         let inode = self.writers[id].inode;
         let all = self.write_inode(inode);
@@ -65,7 +65,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// The extent is written: it is gone, and who waited for it has one less to wait for.
+    /// Removes a written extent, and wakes the tasks for which it was the last one.
     pub(super) fn finish_extent(&mut self, id: usize) {
         let (object, first) = (self.extents[id].object, self.extents[id].first);
         if self.objects[object].tree.get(&first) == Some(&id) {
@@ -85,8 +85,7 @@ impl Simulation<'_> {
     }
 }
 
-/// vvp_io_commit_sync: there is neither grant nor hope for it, so that what is left of the batch is written without any, and
-/// the writer waits for it.
+/// vvp_io_commit_sync: no grant will come. The rest of the batch is written without grant, and the writer waits for it.
 pub(super) fn write_sync(simulation: &mut Simulation<'_>, id: usize) {
     let now_ns = simulation.agenda.now_ns();
     let writer = &mut simulation.writers[id];

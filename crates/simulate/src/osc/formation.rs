@@ -1,4 +1,4 @@
-//! When an object makes an RPC, and what goes into it: the subject of LU-8515.
+//! When an object makes an RPC, and which extents go into it: the subject of LU-8515.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ impl Simulation<'_> {
         self.plan.heed_waiters && !self.oscs[osc].waiters.is_empty()
     }
 
-    /// osc_list_maint: puts the object on the lists of its OSC that it belongs on now. True where it is ready.
+    /// osc_list_maint: updates the object's membership of its OSC's lists. True if it is ready.
     pub(super) fn list_maint(&mut self, id: usize) -> bool {
         let high_priority = !self.objects[id].high_priority.is_empty();
         let ready = !high_priority && self.makes_rpc(id).is_some();
@@ -46,14 +46,14 @@ impl Simulation<'_> {
         high_priority || ready
     }
 
-    /// osc_io_unplug_async: ptlrpcd looks soon, if the object is ready.
+    /// osc_io_unplug_async: queues work for ptlrpcd if the object is ready.
     pub(super) fn unplug_async(&mut self, object: usize) {
         if self.list_maint(object) {
             self.queue_work(self.objects[object].osc);
         }
     }
 
-    /// ptlrpcd_queue_work: what is queued already is not queued twice.
+    /// ptlrpcd_queue_work: work that is already queued is not queued again.
     pub(super) fn queue_work(&mut self, osc: usize) {
         if !self.oscs[osc].work_queued {
             self.oscs[osc].work_queued = true;
@@ -62,10 +62,10 @@ impl Simulation<'_> {
         }
     }
 
-    /// osc_check_rpcs: as many RPCs as there are reasons for, up to the limit.
+    /// osc_check_rpcs: sends RPCs while an object has a reason for one, up to the limit.
     pub(super) fn check_rpcs(&mut self, osc: usize) {
         while let Some(object) = self.next_object(osc) {
-            // One more than the limit for extents on which another client's lock waits.
+            // One more than the limit for extents that another client's lock waits for.
             let extra = u64::from(!self.objects[object].high_priority.is_empty());
             if self.oscs[osc].in_flight >= self.plan.rpcs_in_flight + extra {
                 self.list_maint(object);
@@ -81,7 +81,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// osc_next_obj: high priority, ready, and where tasks wait for the cache, whatever has pages.
+    /// osc_next_obj: high priority first, then ready; if tasks wait for the cache, any object with pages.
     fn next_object(&mut self, id: usize) -> Option<usize> {
         let force = self.waiters_force(id);
         let osc = &mut self.oscs[id];
@@ -114,7 +114,7 @@ impl Simulation<'_> {
             if !self.try_to_add(*extent, &mut chosen) {
                 return chosen.extents;
             }
-            // Before the patch, those that follow an urgent one went with it.
+            // Before the patch, the extents after an urgent one went with it.
             let follow = self.trigger == Trigger::Old && self.extents[*extent].state == State::Cache;
             if follow && !self.add_from(id, self.extents[*extent].last() + 1, &mut chosen) {
                 return chosen.extents;
@@ -129,7 +129,7 @@ impl Simulation<'_> {
         chosen.extents
     }
 
-    /// Adds what is in cache, in the order of pages, from that page on, until one does not fit: false.
+    /// Adds cached extents in page order, beginning at `page`. False when one does not fit.
     fn add_from(&self, object: usize, page: u64, chosen: &mut Chosen) -> bool {
         for extent in self.objects[object].tree.range(page..).map(|(_, extent)| *extent) {
             if chosen.pages == chosen.most {
@@ -143,7 +143,7 @@ impl Simulation<'_> {
         true
     }
 
-    /// try_to_add_extent_for_io: within the limit of pages, and nothing with grant beside something without.
+    /// try_to_add_extent_for_io: within the page limit, and never an extent with grant beside one without.
     fn try_to_add(&self, id: usize, chosen: &mut Chosen) -> bool {
         let extent = &self.extents[id];
         let mixed = chosen
@@ -158,7 +158,7 @@ impl Simulation<'_> {
         true
     }
 
-    /// They leave the lists and the count.
+    /// Takes the extents off the lists and out of the count.
     pub(super) fn take_for_rpc(&mut self, object: usize, extents: &[usize]) {
         for id in extents {
             self.take_off_list(*id);
@@ -169,8 +169,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// osc_cache_writeback_range: what is in cache there is written without delay, and what a writer holds is once it lets
-    /// go. Gives all extents there.
+    /// osc_cache_writeback_range: cached extents in the range are written now, active ones when their writer releases them.
+    /// Returns all extents in the range.
     pub(super) fn writeback_range(&mut self, object: usize, first: u64, last: u64, list: List) -> Vec<usize> {
         let begin = self.objects[object].tree.range(..=first).next_back().map_or(first, |(page, _)| *page);
         let within = self.objects[object].tree.range(begin..=last).map(|(_, extent)| *extent);
@@ -191,7 +191,7 @@ impl Simulation<'_> {
     }
 }
 
-/// What goes into an RPC so far.
+/// The extents chosen for an RPC so far.
 struct Chosen {
     extents: Vec<usize>,
     pages: u64,

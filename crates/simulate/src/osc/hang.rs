@@ -1,4 +1,4 @@
-//! Who waits for whom when nothing will happen any more.
+//! Which task waits for which when nothing will happen any more.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::simulation::Simulation;
 use super::writer::{Activity, CACHE, FSYNC, LOCK, SYNC, Writer};
 
 impl Simulation<'_> {
-    /// Nothing is due, and writers wait.
+    /// The hang, if nothing is due and writers wait.
     pub(super) fn hang(&self) -> Option<Hang> {
         if self.writers_left == 0 {
             return None;
@@ -35,7 +35,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// The grant and the dirty room are in extents that make no RPC; those who filled them could fill them up.
+    /// Extents that make no RPC hold the grant and the dirty room; the writers that began them could fill them.
     fn awaits_cache(&self, id: usize, writer: &Writer) -> (String, Vec<String>) {
         let osc_id = self.objects[writer.object].osc;
         let osc = &self.oscs[osc_id];
@@ -50,7 +50,7 @@ impl Simulation<'_> {
         (format!("{what}: {held} dirty pages are in extents that make no RPC"), from)
     }
 
-    /// Waits that have not ended.
+    /// Reports waits that have not ended.
     pub(super) fn report_open_waits(&mut self) {
         for id in 0..self.writers.len() {
             match self.writers[id].activity {

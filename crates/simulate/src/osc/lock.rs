@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub(super) struct Resource {
     pub(super) granted: Vec<Lock>,
-    /// Writers whose wish conflicts with a granted lock, in the order of their coming.
-    pub(super) waiting: VecDeque<Wish>,
+    /// Lock requests that conflict with a granted lock, in arrival order.
+    pub(super) waiting: VecDeque<LockRequest>,
     pub(super) numbered: u64,
 }
 
@@ -19,15 +19,15 @@ pub(super) struct Lock {
     pub(super) last: u64,
     /// Writers that write under it.
     pub(super) users: usize,
-    /// The target has asked for it back; the client knows.
-    pub(super) asked: bool,
+    /// The target has sent a blocking AST for it.
+    pub(super) blocking_ast: bool,
     pub(super) returning: bool,
-    /// Extents that have to be written before it is given back.
+    /// Extents to write before it is returned.
     pub(super) flushing: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wish {
+pub(super) struct LockRequest {
     pub(super) writer: usize,
     pub(super) client: usize,
     pub(super) first: u64,
@@ -35,36 +35,36 @@ pub(super) struct Wish {
 }
 
 impl Lock {
-    pub(super) fn covers(&self, wish: &Wish) -> bool {
-        self.client == wish.client && self.first <= wish.first && wish.last <= self.last
+    pub(super) fn covers(&self, request: &LockRequest) -> bool {
+        self.client == request.client && self.first <= request.first && request.last <= self.last
     }
 
-    pub(super) fn overlaps(&self, wish: &Wish) -> bool {
-        self.first <= wish.last && wish.first <= self.last
+    pub(super) fn overlaps(&self, request: &LockRequest) -> bool {
+        self.first <= request.last && request.first <= self.last
     }
 }
 
 impl Resource {
-    /// ldlm_extent_policy: up to what other clients have or wish for on either side.
-    pub(super) fn widest(&mut self, wish: &Wish) -> Lock {
+    /// ldlm_extent_policy: as wide as other clients' locks and requests on either side allow.
+    pub(super) fn widest(&mut self, request: &LockRequest) -> Lock {
         let granted = self.granted.iter().map(|lock| (lock.first, lock.last));
-        let wished = self.waiting.iter().filter(|other| other.client != wish.client);
+        let requested = self.waiting.iter().filter(|other| other.client != request.client);
         let (mut first, mut last) = (0, u64::MAX);
-        for (other_first, other_last) in granted.chain(wished.map(|other| (other.first, other.last))) {
-            if other_last < wish.first {
+        for (other_first, other_last) in granted.chain(requested.map(|other| (other.first, other.last))) {
+            if other_last < request.first {
                 first = first.max(other_last + 1);
-            } else if other_first > wish.last {
+            } else if other_first > request.last {
                 last = last.min(other_first - 1);
             }
         }
         self.numbered += 1;
         Lock {
             id: self.numbered,
-            client: wish.client,
+            client: request.client,
             first,
             last,
             users: 0,
-            asked: false,
+            blocking_ast: false,
             returning: false,
             flushing: 0,
         }

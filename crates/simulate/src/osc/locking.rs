@@ -1,19 +1,19 @@
-//! How clients take extent locks from one another. A client flushes what it has under a lock before it gives it back.
+//! How clients revoke each other's extent locks. A client flushes the extents under a lock before it returns the lock.
 
 use super::extent::List;
-use super::lock::{Lock, Wish};
+use super::lock::{Lock, LockRequest};
 use super::simulation::{Due, Simulation};
 use super::writer::{Activity, LOCK};
 
 impl Simulation<'_> {
-    /// Takes the lock for the writer's next piece, from what its client has, or from the target.
+    /// Takes the lock for the writer's next piece: one that its client holds, or a new one from the target.
     pub(super) fn take_lock(&mut self, id: usize) {
         if self.plan.group_lock {
             return self.start_batch(id);
         }
-        let wish = self.wish(id);
+        let request = self.request(id);
         let resource = &mut self.resources[self.objects[self.writers[id].object].resource];
-        match resource.granted.iter_mut().find(|lock| lock.covers(&wish) && !lock.returning) {
+        match resource.granted.iter_mut().find(|lock| lock.covers(&request) && !lock.returning) {
             Some(lock) => {
                 lock.users += 1;
                 self.writers[id].lock = Some(lock.id);
@@ -35,46 +35,46 @@ impl Simulation<'_> {
         writer.lock.and_then(held).map_or(u64::MAX, |lock| lock.last)
     }
 
-    fn wish(&self, id: usize) -> Wish {
+    fn request(&self, id: usize) -> LockRequest {
         let writer = &self.writers[id];
-        Wish { writer: id, client: writer.client, first: writer.page, last: writer.page + writer.piece_left - 1 }
+        LockRequest { writer: id, client: writer.client, first: writer.page, last: writer.page + writer.piece_left - 1 }
     }
 
     pub(super) fn enqueued(&mut self, id: usize) {
-        let wish = self.wish(id);
+        let request = self.request(id);
         let resource = self.objects[self.writers[id].object].resource;
-        self.resources[resource].waiting.push_back(wish);
+        self.resources[resource].waiting.push_back(request);
         self.grant_waiting(resource);
     }
 
-    /// Grants what conflicts neither with a granted lock nor with an earlier wish, and asks for what is in the way.
+    /// Grants requests that conflict neither with a granted lock nor with an earlier request, and revokes conflicting locks.
     fn grant_waiting(&mut self, id: usize) {
         let resource = &mut self.resources[id];
         let mut index = 0;
         while index < resource.waiting.len() {
-            let wish = resource.waiting[index];
-            if let Some(lock) = resource.granted.iter_mut().find(|lock| lock.covers(&wish) && !lock.asked) {
+            let request = resource.waiting[index];
+            if let Some(lock) = resource.granted.iter_mut().find(|lock| lock.covers(&request) && !lock.blocking_ast) {
                 lock.users += 1;
                 let lock = lock.id;
                 resource.waiting.remove(index);
-                self.writers[wish.writer].lock = Some(lock);
-                self.agenda.after(self.plan.one_way_ns, Due::Granted(wish.writer));
+                self.writers[request.writer].lock = Some(lock);
+                self.agenda.after(self.plan.one_way_ns, Due::Granted(request.writer));
                 continue;
             }
             let mut earlier = resource.waiting.iter().take(index);
-            let behind = earlier.any(|other| other.first <= wish.last && wish.first <= other.last);
+            let behind = earlier.any(|other| other.first <= request.last && request.first <= other.last);
             let mut free = !behind;
-            for lock in resource.granted.iter_mut().filter(|lock| lock.overlaps(&wish)) {
+            for lock in resource.granted.iter_mut().filter(|lock| lock.overlaps(&request)) {
                 free = false;
-                if !lock.asked && !behind {
-                    lock.asked = true;
+                if !lock.blocking_ast && !behind {
+                    lock.blocking_ast = true;
                     self.account.locks_taken += 1;
-                    self.agenda.after(self.plan.one_way_ns, Due::Asked(id, lock.id));
+                    self.agenda.after(self.plan.one_way_ns, Due::BlockingAst(id, lock.id));
                 }
             }
             if free {
-                // Granted as wide as nobody else's locks and wishes stand in the way; taken off the list above.
-                let lock = resource.widest(&wish);
+                // Granted as wide as other locks and requests allow; taken off the list above.
+                let lock = resource.widest(&request);
                 resource.granted.push(lock);
             } else {
                 index += 1;
@@ -82,14 +82,14 @@ impl Simulation<'_> {
         }
     }
 
-    /// The writer has the lock. (Its client has counted it as a user since the target granted it.)
+    /// The writer gets the lock. (Its client has counted it as a user since the target granted it.)
     pub(super) fn granted(&mut self, id: usize) {
         self.report_wait(id, LOCK);
         self.start_batch(id);
     }
 
-    /// Blocking AST: no more writers under this lock; when the last has left, everything under it is written.
-    pub(super) fn asked(&mut self, resource: usize, id: u64) {
+    /// Blocking AST: the lock takes no more writers. When the last has left, all extents under it are written.
+    pub(super) fn blocking_ast(&mut self, resource: usize, id: u64) {
         let lock = self.lock_mut(resource, id);
         lock.returning = true;
         if lock.users == 0 {
@@ -107,7 +107,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// osc_lock_flush: extents of high priority, which may go beyond the limit of RPCs in flight.
+    /// osc_lock_flush: high-priority extents, which may exceed the limit of RPCs in flight.
     fn flush_lock(&mut self, resource: usize, id: u64) {
         let lock = self.lock_mut(resource, id);
         let (client, first, last) = (lock.client, lock.first, lock.last);
@@ -125,7 +125,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// One extent less to wait for.
+    /// One of the lock's extents has been written.
     pub(super) fn lock_flushed(&mut self, resource: usize, id: u64) {
         let lock = self.lock_mut(resource, id);
         lock.flushing -= 1;
@@ -141,15 +141,15 @@ impl Simulation<'_> {
 
     fn lock_mut(&mut self, resource: usize, id: u64) -> &mut Lock {
         let lock = self.resources[resource].granted.iter_mut().find(|lock| lock.id == id);
-        lock.expect("a lock is there until its client has cancelled it")
+        lock.expect("a lock exists until its client has cancelled it")
     }
 
-    /// Ranks of the writers whose client has what this writer waits for.
+    /// Ranks of the writers whose client holds a lock that this writer waits for.
     pub(super) fn lock_holders(&self, id: usize) -> Vec<usize> {
-        let wish = self.wish(id);
+        let request = self.request(id);
         let resource = &self.resources[self.objects[self.writers[id].object].resource];
         let clients: Vec<usize> =
-            resource.granted.iter().filter(|lock| lock.overlaps(&wish)).map(|lock| lock.client).collect();
+            resource.granted.iter().filter(|lock| lock.overlaps(&request)).map(|lock| lock.client).collect();
         (0..self.writers.len()).filter(|writer| clients.contains(&self.writers[*writer].client)).collect()
     }
 }

@@ -5,7 +5,7 @@ use crate::parameter::{SettingError, Settings};
 /// Bytes of a page.
 pub(super) const PAGE_BYTES: u64 = 4096;
 
-/// What triggers an RPC: the policy.
+/// The policy: what triggers an RPC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trigger {
     Old,
@@ -102,7 +102,7 @@ impl Plan {
         self.segments * (self.block_pages / self.transfer_pages)
     }
 
-    /// Pages that all writers write.
+    /// Pages written by all writers.
     pub(super) fn total_pages(&self) -> u64 {
         self.segments * self.block_pages * self.writers as u64
     }
@@ -127,10 +127,10 @@ fn pages(settings: &Settings, name: &str, least: u64) -> Result<u64, SettingErro
     Ok(bytes / PAGE_BYTES)
 }
 
-/// Time of a page at a rate in bytes a second.
+/// Time per page at a rate in bytes per second.
 fn page_ns(settings: &Settings, name: &str) -> Result<f64, SettingError> {
     match settings.whole(name) {
-        0 => Err(SettingError::Contradiction(format!("{name} is 0, so that nothing would ever be written"))),
+        0 => Err(SettingError::Contradiction(format!("{name} is 0: nothing would ever be written"))),
         rate => Ok(PAGE_BYTES as f64 * 1e9 / rate as f64),
     }
 }

@@ -1,6 +1,6 @@
-//! Write RPCs, and why they were made.
+//! Write RPCs, and the reasons for them.
 
-/// Why an RPC was made.
+/// Why an RPC was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
     HighPriority,
@@ -16,10 +16,10 @@ pub(super) struct Rpc {
     pub(super) osc: usize,
     pub(super) extents: Vec<usize>,
     pub(super) pages: u64,
-    /// Contiguous pieces, and how many RAID stripes they cover only in part.
+    /// Contiguous pieces, and how many RAID stripes they cover only partly.
     pub(super) pieces: u64,
     pub(super) partial_stripes: u64,
-    /// Pages with grant, which the reply gives back.
+    /// Pages with grant, which the reply returns.
     pub(super) granted_pages: u64,
     pub(super) sent_ns: u64,
 }

@@ -33,7 +33,7 @@ const METRICS: &[Metric] = &[
 ];
 
 impl Simulation<'_> {
-    /// Tells who there is.
+    /// Reports the metrics and tasks.
     pub(super) fn introduce(&mut self) {
         self.observer.metrics(METRICS);
         for client in 0..self.plan.clients {
@@ -45,7 +45,7 @@ impl Simulation<'_> {
         self.observer.phase("write", true, 0);
     }
 
-    /// Samples of what was until now.
+    /// Reports the samples that are due before `now_ns`.
     pub(super) fn sample_until(&mut self, now_ns: u64) {
         while self.account.next_sample_ns < now_ns {
             self.sample_at(self.account.next_sample_ns);
@@ -75,7 +75,7 @@ impl Simulation<'_> {
         self.observer.sample(at_ns, &values.map(|value| i64::try_from(value).ok()));
     }
 
-    /// The end, and what came of it.
+    /// Ends the run, and returns its outcome.
     pub(super) fn conclude(mut self) -> Outcome {
         let ended_ns = self.agenda.now_ns();
         self.sample_until(ended_ns);
@@ -87,12 +87,12 @@ impl Simulation<'_> {
         let left: u64 = self.oscs.iter().map(|osc| osc.dirty_pages).sum();
         let busy = account.target_busy_ns as f64 / (ended_ns.max(1) as f64 * self.plan.stripes as f64);
         let locks = Some(account.locks_taken as f64);
-        let about = "what the writers wrote, through the last one's close";
+        let about = "bytes written by the writers, up to the last close";
         let mut figures = vec![figure("throughput_bytes_per_s", about, throughput, Some(true))];
         figures.extend(account.rpc_figures());
         figures.extend(account.time_figures());
-        figures.push(figure("target_busy_share", "share of the time that the targets worked", Some(busy), None));
-        figures.push(figure("locks_taken_away", "extent locks given up for another client", locks, Some(false)));
+        figures.push(figure("target_busy_share", "utilization of the targets", Some(busy), None));
+        figures.push(figure("locks_taken_away", "extent locks revoked for another client", locks, Some(false)));
         figures.push(figure("dirty_left_pages", "pages never written", Some(left as f64), Some(false)));
         let (histograms, events) = (account.histograms(), self.agenda.events());
         let hang = self.hang();

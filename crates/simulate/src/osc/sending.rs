@@ -9,7 +9,7 @@ use super::simulation::{Due, Simulation};
 use super::writer::ptlrpcd_tid;
 
 impl Simulation<'_> {
-    /// osc_build_rpc: the extents leave, over the client's link, to which all its OSCs have to wait their turn.
+    /// osc_build_rpc: sends the extents over the client's link, which all its OSCs share.
     pub(super) fn send(&mut self, object: usize, extents: Vec<usize>, reason: Reason) {
         let now_ns = self.agenda.now_ns();
         let synchronous = self.extents[extents[0]].state == State::Sync;
@@ -33,7 +33,7 @@ impl Simulation<'_> {
         self.agenda.at(end_ns + self.plan.one_way_ns, Due::Arrived(rpc));
     }
 
-    /// The target works on one RPC after another; what it can do for several at once is in the round trip.
+    /// The target serves one RPC at a time; what it does for several at once is part of the round trip.
     pub(super) fn arrived(&mut self, id: usize) {
         let fixed_ns = self.about_ns(self.plan.ost_rpc_ns);
         let rpc = &self.rpcs[id];
@@ -46,8 +46,8 @@ impl Simulation<'_> {
         self.agenda.at(*free_ns + self.plan.one_way_ns, Due::Replied(id));
     }
 
-    /// brw_interpret: grant and dirty room come back and wake who waits for them; then, before any of those can run, the
-    /// OSC looks for the next RPC.
+    /// brw_interpret: returns grant and dirty room, and wakes their waiters. Before any of them can run, the OSC looks for the
+    /// next RPC.
     pub(super) fn replied(&mut self, id: usize) {
         let rpc = std::mem::take(&mut self.rpcs[id]);
         self.unused_rpcs.push(id);
@@ -86,7 +86,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Contiguous pieces of the extents together, and RAID stripes that a piece begins or ends within.
+    /// Contiguous pieces of all extents, and RAID stripes within which a piece begins or ends.
     fn pieces(&self, extents: &[usize]) -> (u64, u64) {
         let mut runs: Vec<(u64, u64)> =
             extents.iter().map(|id| (self.extents[*id].first, self.extents[*id].last() + 1)).collect();

@@ -1,4 +1,4 @@
-//! The clients, their writers, the targets, and what is due.
+//! The clients, their writers, the targets, and the event loop.
 
 use crate::agenda::Agenda;
 use crate::observer::Observer;
@@ -13,36 +13,36 @@ use super::plan::{Plan, Trigger};
 use super::rpc::Rpc;
 use super::writer::{Activity, Writer};
 
-/// What is due.
+/// A due event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
-    /// A writer begins.
+    /// A writer starts.
     Start(usize),
-    /// A writer has copied what it will hand to the OSC.
+    /// A writer has copied a batch for the OSC.
     Copied(usize),
-    /// A writer hands over the next page.
+    /// A writer queues the next page.
     Page(usize),
     /// A task that waited in osc_enter_cache runs again.
     Woken(usize),
     /// A task that waited for extents runs again.
     Written(usize),
-    /// A task has been in osc_enter_cache for too long, perhaps.
+    /// A task's wait in osc_enter_cache may have timed out.
     Timeout(usize),
-    /// ptlrpcd looks for RPCs to make.
+    /// ptlrpcd looks for RPCs to send.
     Work(usize),
     /// An RPC, with its data, is at the target.
     Arrived(usize),
-    /// Its reply is back.
+    /// The reply is back.
     Replied(usize),
-    /// A client's flusher looks for old files.
+    /// A client's flusher looks for expired files.
     Flusher(usize),
-    /// A writer's wish for a lock is at the target.
+    /// A writer's lock request is at the target.
     Enqueued(usize),
-    /// The writer has it.
+    /// The writer gets the lock.
     Granted(usize),
-    /// The client is asked for a lock.
-    Asked(usize, u64),
-    /// The client has given it back.
+    /// A blocking AST is at the client.
+    BlockingAst(usize, u64),
+    /// The client has cancelled the lock.
     Cancelled(usize, u64),
 }
 
@@ -118,13 +118,13 @@ impl<'a> Simulation<'a> {
     pub(super) fn begin(&mut self) {
         self.introduce();
         for writer in 0..self.writers.len() {
-            // Processes of one program do not begin in the same instant.
+            // Processes of one program do not start at the same instant.
             let skew_ns = self.random.below(1_000_000);
             self.agenda.at(skew_ns, Due::Start(writer));
         }
     }
 
-    /// Moves the clock on. `None`: it is over.
+    /// Takes the next event. `None`: the run is over.
     pub(super) fn next_due(&mut self) -> Option<Due> {
         if self.is_finished() {
             return None;
@@ -133,7 +133,7 @@ impl<'a> Simulation<'a> {
         let due = self.agenda.next_due()?;
         let now_ns = self.agenda.now_ns();
         self.sample_until(now_ns);
-        if matches!(due, Due::Flusher(_) | Due::Timeout(_)) && self.nobody_moves() {
+        if matches!(due, Due::Flusher(_) | Due::Timeout(_)) && self.nothing_moves() {
             self.account.stalled_ns += now_ns - before_ns;
         }
         Some(due)
@@ -155,18 +155,18 @@ impl<'a> Simulation<'a> {
             Due::Flusher(client) => self.flusher(client),
             Due::Enqueued(writer) => self.enqueued(writer),
             Due::Granted(writer) => self.granted(writer),
-            Due::Asked(resource, lock) => self.asked(resource, lock),
+            Due::BlockingAst(resource, lock) => self.blocking_ast(resource, lock),
             Due::Cancelled(resource, lock) => self.cancelled(resource, lock),
         }
     }
 
-    /// Everything is written; or nobody is left who will ever want it to be.
+    /// Whether all writers are done and all pages are written.
     fn is_finished(&self) -> bool {
         self.writers_left == 0 && self.oscs.iter().all(|osc| osc.dirty_pages == 0 && osc.in_flight == 0)
     }
 
-    /// No RPC is on its way, and every writer that is left waits.
-    fn nobody_moves(&self) -> bool {
+    /// Whether no RPC is in flight and every remaining writer waits.
+    fn nothing_moves(&self) -> bool {
         self.writers_left > 0
             && self.oscs.iter().all(|osc| osc.in_flight == 0 && !osc.work_queued)
             && self.writers.iter().all(|writer| match writer.activity {
@@ -181,7 +181,7 @@ impl<'a> Simulation<'a> {
         inode * self.plan.stripes + stripe
     }
 
-    /// A time that varies a little, as work of CPUs and disks does.
+    /// A time that varies a little, as CPU and disk times do.
     pub(super) fn about_ns(&mut self, ns: u64) -> u64 {
         ns - ns / 8 + self.random.below(ns / 4 + 1)
     }

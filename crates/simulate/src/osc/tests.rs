@@ -1,4 +1,4 @@
-//! What must hold at every moment, whatever the settings.
+//! Invariants that hold after every event, with any settings.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::observer::{Metric, Observer, Operation, Unobserved, Wait};
 use crate::parameter::Settings;
 use crate::policy::Outcome;
 
-/// Keeps all that it is observed, as text, and refuses what went backward.
+/// Keeps all reports as text, and checks that time never goes backward.
 #[derive(Default)]
 struct Notes {
     observed: Vec<String>,
@@ -27,7 +27,7 @@ struct Notes {
 
 impl Notes {
     fn ended(&mut self, tid: u32, start_ns: u64, end_ns: u64) {
-        assert!(self.tids.contains(&tid), "{tid} was never introduced");
+        assert!(self.tids.contains(&tid), "{tid} was never reported");
         assert!(start_ns <= end_ns && end_ns >= self.ended_ns, "time went backward");
         self.ended_ns = end_ns;
     }
@@ -35,7 +35,7 @@ impl Notes {
 
 impl Observer for Notes {
     fn task(&mut self, tid: u32, _name: &str) {
-        assert!(tid != 0 && self.tids.insert(tid), "{tid} was given twice");
+        assert!(tid != 0 && self.tids.insert(tid), "{tid} was reported twice");
     }
     fn phase(&mut self, name: &str, _measured: bool, at_ns: u64) {
         self.observed.push(format!("{name} {at_ns}"));
@@ -108,7 +108,7 @@ fn settings() -> impl Strategy<Value = Settings> {
 
 const TRIGGERS: [Trigger; 3] = [Trigger::Old, Trigger::Full, Trigger::Both];
 
-/// Limits are kept, and the lists agree with the extents.
+/// Checks that limits are kept and that the lists agree with the extents.
 fn check(simulation: &Simulation<'_>) {
     let plan = &simulation.plan;
     let mut cached = vec![0; simulation.oscs.len()];
@@ -131,7 +131,7 @@ fn check(simulation: &Simulation<'_>) {
             assert_eq!(simulation.extents[*extent].pages, plan.rpc_pages);
         }
     }
-    // A task that was woken with its page accounted for has not put it into an extent yet.
+    // A task that was woken with its page already charged has not added it to an extent yet.
     for writer in &simulation.writers {
         if let super::writer::Activity::Cache { entered: true, .. } = writer.activity {
             cached[simulation.objects[writer.object].osc] += 1;
@@ -140,7 +140,7 @@ fn check(simulation: &Simulation<'_>) {
     for (osc, cached) in simulation.oscs.iter().zip(cached) {
         assert!(osc.dirty_pages <= plan.dirty_limit_pages && osc.in_flight <= plan.rpcs_in_flight + 1);
         assert_eq!(osc.dirty_pages, cached);
-        assert_eq!(osc.grant_pages + osc.dirty_pages, plan.grant_pages, "grant was lost or made");
+        assert_eq!(osc.grant_pages + osc.dirty_pages, plan.grant_pages, "grant was lost or created");
     }
 }
 
@@ -186,7 +186,7 @@ proptest! {
         prop_assert_eq!(simulation.account.written_pages, written.len() as u64);
         let hang = simulation.hang();
         prop_assert_eq!(hang.is_none(), dirtied == plan.total_pages() && simulation.writers_left == 0);
-        // Those who are heeded never hang; nor do those whom a timer helps.
+        // With waiters heeded, or with a timer, nothing hangs.
         if plan.heed_waiters || plan.writeback_ns > 0 || plan.cache_timeout_ns > 0 {
             prop_assert!(hang.is_none(), "{hang:?}");
         }
@@ -196,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn a_seed_is_a_course_and_all_bytes_are_told(settings in settings(), trigger in 0_usize..3) {
+    fn the_same_seed_gives_the_same_run_and_all_bytes_are_reported(settings in settings(), trigger in 0_usize..3) {
         let policy = MODEL.policies[trigger].name;
         let (outcome, notes) = run(policy, &settings, 7);
         let (again, noted_again) = run(policy, &settings, 7);
@@ -215,7 +215,7 @@ proptest! {
 }
 
 #[test]
-fn settings_that_contradict_one_another_are_refused() {
+fn contradictory_settings_are_refused() {
     let refused = |name: &str, value: &str, why: &str| {
         let mut settings = Settings::new(TABLE);
         settings.set(name, value).unwrap();

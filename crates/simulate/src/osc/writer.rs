@@ -1,17 +1,17 @@
-//! A process that writes, and where it waits.
+//! A writer's state, and its stacks.
 
 use super::plan::Plan;
 
-/// What a writer does.
+/// What a writer is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activity {
-    /// Copies, or hands over pages.
+    /// Copies, or queues pages.
     Busy,
     /// Waits in osc_enter_cache for one page of grant and of dirty room.
     Cache {
-        /// It will run soon.
+        /// It has been woken, and runs soon.
         woken: bool,
-        /// Its page is accounted for.
+        /// Its page is charged.
         entered: bool,
     },
     /// Waits for a lock.
@@ -32,17 +32,17 @@ pub(super) struct Writer {
     pub(super) inode: usize,
     pub(super) activity: Activity,
     pub(super) since_ns: u64,
-    /// Its next write call, and when the one under way began.
+    /// Its next write call, and the start of the current one.
     pub(super) transfer: u64,
     pub(super) transfer_start_ns: u64,
-    /// The next page of the file, and what is left of the write call.
+    /// The next page of the file, and the rest of the write call.
     pub(super) position: u64,
     pub(super) left: u64,
-    /// The object that it writes to now, its next page there, and what is left before another object's turn.
+    /// The object that it writes to, its next page there, and the pages left before the next object.
     pub(super) object: usize,
     pub(super) page: u64,
     pub(super) piece_left: u64,
-    /// What is copied and not yet handed over.
+    /// Pages copied and not yet queued.
     pub(super) batch_left: u64,
     /// `oi_active`: the extent that it adds pages to.
     pub(super) active: Option<usize>,
@@ -81,7 +81,7 @@ impl Writer {
         1000 + self.rank as u32
     }
 
-    /// First page of its transfer in the file, as IOR lays them out: segment, then rank, then transfer.
+    /// First page of its transfer in the file. IOR's layout: segment, then rank, then transfer.
     pub(super) fn offset(&self, plan: &Plan) -> u64 {
         let in_block = plan.block_pages / plan.transfer_pages;
         let (segment, transfer) = (self.transfer / in_block, self.transfer % in_block);

@@ -1,4 +1,4 @@
-//! Processes that write: which pages, in which order, and what they do when they are done.
+//! The writers: which pages they write, in which order, and how they end.
 
 use crate::observer::{Operation, Wait};
 
@@ -23,7 +23,7 @@ impl Simulation<'_> {
         self.next_piece(id);
     }
 
-    /// cl_io_loop: an iteration for each stripe; a file on one target has one for the whole call.
+    /// cl_io_loop: one iteration per stripe; a file on one target has one for the whole call.
     fn next_piece(&mut self, id: usize) {
         let (stripe_pages, stripes) = (self.plan.stripe_pages, self.plan.stripes as u64);
         let writer = &mut self.writers[id];
@@ -52,7 +52,7 @@ impl Simulation<'_> {
         self.take_lock(id);
     }
 
-    /// generic_file_write: copies into pages that the OSC does not know of yet.
+    /// generic_file_write: copies into pages that the OSC has not seen yet.
     pub(super) fn start_batch(&mut self, id: usize) {
         let writer = &mut self.writers[id];
         writer.activity = Activity::Busy;
@@ -62,7 +62,7 @@ impl Simulation<'_> {
         self.agenda.after(ns, Due::Copied(id));
     }
 
-    /// osc_io_commit_async: hands over the next page, or sleeps.
+    /// osc_io_commit_async: queues the next page, or sleeps.
     pub(super) fn page(&mut self, id: usize) {
         if self.writers[id].batch_left == 0 {
             return self.end_batch(id);
@@ -82,7 +82,7 @@ impl Simulation<'_> {
         self.agenda.after(self.plan.commit_page_ns, Due::Page(id));
     }
 
-    /// osc_io_end, where the piece ends too.
+    /// osc_io_end, if the piece ends too.
     pub(super) fn end_batch(&mut self, id: usize) {
         if self.writers[id].piece_left > 0 {
             return self.start_batch(id);
@@ -94,7 +94,7 @@ impl Simulation<'_> {
         self.next_piece(id);
     }
 
-    /// What it waited for, in fsync or in a synchronous write, is written.
+    /// The extents that it waited for, in fsync or in a synchronous write, are written.
     pub(super) fn written(&mut self, id: usize) {
         let now_ns = self.agenda.now_ns();
         match self.writers[id].activity {
@@ -114,7 +114,7 @@ impl Simulation<'_> {
                 writer.batch_left = 0;
                 self.end_batch(id);
             }
-            other => unreachable!("nobody wakes a writer for extents while it is {other:?}"),
+            other => unreachable!("a writer that is {other:?} does not wait for extents"),
         }
     }
 
@@ -129,15 +129,15 @@ impl Simulation<'_> {
         }
     }
 
-    /// It waits no longer, or the model ends.
+    /// Reports a wait that has ended, or is still in progress at the end of the run.
     pub(super) fn report_wait(&mut self, id: usize, frames: &'static [&'static str]) {
         let end_ns = self.agenda.now_ns();
         let writer = &self.writers[id];
         let (tid, start_ns, waker) = (writer.tid(), writer.since_ns, ptlrpcd_tid(writer.client));
         self.account.wait(frames, end_ns - start_ns);
         if end_ns - start_ns >= self.account.slow_ns {
-            let goes_on = self.agenda.is_empty();
-            let waker_tid = (frames != LOCK && !goes_on).then_some(waker);
+            let in_progress = self.agenda.is_empty();
+            let waker_tid = (frames != LOCK && !in_progress).then_some(waker);
             self.observer.wait(&Wait { tid, start_ns, end_ns, frames, waker_tid, request: None });
         }
     }

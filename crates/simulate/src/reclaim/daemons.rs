@@ -1,4 +1,4 @@
-//! Purpose a file system does by itself: the log, xfsaild, writeback; and what follows when a request is done.
+//! The daemons of a file system: log, xfsaild, writeback; and the completion of requests.
 
 use super::disk::{Purpose, Request};
 use super::inodes::{CLUSTER, CLUSTER_PAGES, DIRTY, FLUSHING, IN_AIL, IN_CHECKPOINT, IN_LOG_WRITE, PINNED};
@@ -11,17 +11,17 @@ use super::world::World;
 /// Pages of a write of the log.
 const LOG_PAGES: u32 = 16;
 
-/// xfsaild's rest while there is something that it could not write.
+/// xfsaild's pause while it has items that it could not write.
 const PUSH_AGAIN_NS: u64 = 50_000_000;
 
-/// Writes that a flusher has at its disk at once.
+/// Most writes of a flusher in flight.
 const WRITES: u32 = 32;
 
-/// Age from which dirty pages are written: dirty_expire_centisecs.
+/// Age at which dirty pages are written: dirty_expire_centisecs.
 const OLD_NS: u64 = 30_000_000_000;
 
 impl World<'_> {
-    /// Has the log written, as far as it has got.
+    /// Forces the log: writes the checkpoint as it is.
     pub(super) fn force_log(&mut self, fs: u8) {
         let tid = self.daemons[usize::from(fs)].pusher;
         let system = &mut self.systems[usize::from(fs)];
@@ -41,7 +41,7 @@ impl World<'_> {
         self.submit(fs, tid, Purpose::Log, LOG_PAGES, true);
     }
 
-    /// xfs_ail_push_all: what is in the AIL now is to be written.
+    /// xfs_ail_push_all: requests that all items now in the AIL are written.
     pub(super) fn push_all(&mut self, fs: u8) {
         let pusher = self.daemons[usize::from(fs)].pusher;
         let system = &mut self.systems[usize::from(fs)];
@@ -52,7 +52,7 @@ impl World<'_> {
         }
     }
 
-    /// xfsaild: `false`, it waits or rests.
+    /// xfsaild. Always `false`: it waits or rests.
     pub(super) fn push_ail(&mut self, tid: u32) -> bool {
         let Body::Pusher(pusher) = &mut self.tasks[tid as usize - 1].body else { return false };
         let mut pusher = std::mem::replace(pusher, Pusher::new(pusher.fs));
@@ -108,14 +108,14 @@ impl World<'_> {
         }
     }
 
-    /// Gives the clusters to the disk, sorted.
+    /// Submits the clusters, sorted.
     fn write_clusters(&mut self, tid: u32, pusher: &mut Pusher) {
         pusher.clusters.sort_unstable();
         pusher.clusters.dedup();
         let mut clusters = std::mem::take(&mut pusher.clusters);
         for cluster in clusters.drain(..) {
             let buffer = &mut self.systems[usize::from(pusher.fs)].clusters[cluster as usize];
-            // Somebody who writes it already writes these inodes too.
+            // A locked buffer is being written, with these inodes.
             if !buffer.locked {
                 buffer.locked = true;
                 self.submit(pusher.fs, tid, Purpose::ClusterWrite(cluster), CLUSTER_PAGES, false);
@@ -124,14 +124,14 @@ impl World<'_> {
         pusher.clusters = clusters;
     }
 
-    /// Shares of the dirtyable memory beyond which the flushers begin, and writers pause: dirty_background_ratio and the
-    /// middle between it and dirty_ratio.
+    /// Dirty pages above which the flushers start, and above which writers pause: dirty_background_ratio, and midway between
+    /// it and dirty_ratio.
     pub(super) fn dirty_limits(&self) -> (u64, u64) {
         let dirtyable = self.memory.dirtyable();
         (dirtyable / 10, dirtyable * 3 / 20)
     }
 
-    /// Writes dirty pages that are old, or too many, or wanted by reclaim.
+    /// Writes dirty pages that have expired, that exceed the background limit, or that reclaim requests.
     pub(super) fn write_back(&mut self, fs: u8, wanted: bool) {
         let now_ns = self.now_ns();
         let flusher = self.daemons[usize::from(fs)].flusher;
@@ -149,7 +149,7 @@ impl World<'_> {
         }
     }
 
-    /// Purpose follows from a request that is done.
+    /// Handles a completed request.
     pub(super) fn completed(&mut self, fs: u8, request: &Request) {
         match request.what {
             Purpose::Read => self.wake(request.tid, None, Some(request.number)),

@@ -1,19 +1,19 @@
-//! A disk: one request at a time; somebody waits for the ones in front, nobody for the others.
+//! A disk: one request at a time. Tasks wait for requests of the sync queue; no task waits for the others.
 
 use std::collections::VecDeque;
 
 use crate::random::Random;
 
-/// Purpose a request is for.
+/// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Pages of a file; the task waits.
     Read,
-    /// Inode clusters, for whoever waits for their buffers: the first, and how many.
+    /// Inode clusters, for the tasks that wait for their buffers: the first, and how many.
     ClusterRead(u32, u32),
     /// An inode cluster.
     ClusterWrite(u32),
-    /// Purpose the log was forced to write.
+    /// A forced write of the log.
     Log,
     /// A chunk of the page cache.
     Writeback(u32),
@@ -24,14 +24,14 @@ pub(super) struct Request {
     pub(super) what: Purpose,
     pub(super) tid: u32,
     pub(super) pages: u32,
-    /// Somebody waits.
+    /// A task waits for it.
     pub(super) sync: bool,
     pub(super) number: u32,
     pub(super) queued_ns: u64,
     pub(super) issued_ns: u64,
 }
 
-/// Requests of the front queue that go ahead of one of the other that is there: the deadline scheduler's writes_starved.
+/// Sync requests that may pass a waiting async request: the deadline scheduler's writes_starved.
 const STARVED: u32 = 2;
 
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Disk {
         if request.sync { self.sync.push_back(request) } else { self.later.push_back(request) }
     }
 
-    /// Begins the next one, if it is idle and there is one.
+    /// Starts the next request, if the disk is idle.
     pub(super) fn begin(&mut self, now_ns: u64) -> Option<Request> {
         if self.busy.is_some() {
             return None;
@@ -59,7 +59,7 @@ impl Disk {
         self.busy
     }
 
-    /// The one that it worked on.
+    /// Completes the current request.
     pub(super) fn end(&mut self) -> Option<Request> {
         self.busy.take()
     }
@@ -69,7 +69,7 @@ impl Disk {
     }
 }
 
-/// How long a request takes.
+/// Service time of a request.
 pub(super) fn service_ns(random: &mut Random, seek_ns: (u64, u64), transfer_ns: u64) -> u64 {
     crate::service::Service::Uniform(seek_ns.0, seek_ns.1).draw_ns(random) + transfer_ns
 }
@@ -79,7 +79,7 @@ mod tests {
     use super::{Disk, Purpose, Request};
 
     #[test]
-    fn those_that_nobody_waits_for_are_not_starved() {
+    fn async_requests_are_not_starved() {
         let mut disk = Disk::default();
         let request =
             Request { what: Purpose::Log, tid: 1, pages: 1, sync: true, number: 0, queued_ns: 0, issued_ns: 0 };

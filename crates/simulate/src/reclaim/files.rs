@@ -1,4 +1,4 @@
-//! Inodes that are wanted: files that are opened, and du.
+//! Inode lookups: open files, and du.
 
 use super::du::Walker;
 use super::inodes::{CACHED, CLUSTER, GRABBED, RECLAIMABLE, REFERENCED};
@@ -7,7 +7,7 @@ use super::waits::Await;
 use super::world::World;
 
 impl World<'_> {
-    /// Gets hold of a file's inode. `false`: the task waits, and then tries again.
+    /// Opens a file's inode. `false`: the task waits, and then tries again.
     pub(super) fn open(&mut self, tid: u32, fs: u8, ino: u32) -> bool {
         if !self.look_up(tid, fs, ino) {
             return false;
@@ -16,7 +16,7 @@ impl World<'_> {
         true
     }
 
-    /// xfs_iget: brings an inode into memory.
+    /// xfs_iget: looks up an inode, and reads it if it is not in memory.
     fn look_up(&mut self, tid: u32, fs: u8, ino: u32) -> bool {
         let system = &mut self.systems[usize::from(fs)];
         let inode = system.inodes[ino as usize];
@@ -47,7 +47,7 @@ impl World<'_> {
         true
     }
 
-    /// du: the inodes of a cluster after those of the one before.
+    /// du: looks up the inodes of one cluster after another.
     pub(super) fn walk_tree(&mut self, tid: u32) -> bool {
         let Body::Du(mut walker) = self.task(tid).body else { return false };
         let first = walker.ino;

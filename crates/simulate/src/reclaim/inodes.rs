@@ -11,40 +11,40 @@ pub(super) const CLUSTER: u32 = 32;
 /// Pages of a cluster's buffer: 32 inodes of 512 bytes.
 pub(super) const CLUSTER_PAGES: u32 = 4;
 
-/// Looks of the shrinker that a cluster's buffer survives: XFS_INO_REF.
+/// Shrinker passes that a cluster's buffer survives: XFS_INO_REF.
 const BUFFER_REFERENCES: u8 = 2;
 
-/// An inode's state, as bits.
+/// An inode's state, as flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Inode {
     flags: u16,
     /// Operations that have it open.
     pub(super) users: u16,
-    /// The first of its chunks of the page cache, or [`NONE`].
+    /// Its first chunk of the page cache, or [`NONE`].
     chunk: u32,
 }
 
 /// In memory and known to the VFS.
 pub(super) const CACHED: u16 = 1;
-/// The VFS has let go of it: tagged in its group's tree.
+/// Evicted by the VFS, and tagged in its group's tree.
 pub(super) const RECLAIMABLE: u16 = 2;
-/// Somebody is about to free it, and has not yet looked whether that can be.
+/// A reclaimer is about to check it and free it.
 pub(super) const GRABBED: u16 = 4;
-/// Not yet in its cluster's buffer as it is.
+/// Newer than its cluster's buffer.
 pub(super) const DIRTY: u16 = 8;
-/// In the log's checkpoint that is being made.
+/// In the log's current checkpoint.
 pub(super) const IN_CHECKPOINT: u16 = 16;
-/// In the one that is being written.
+/// In the checkpoint that is being written.
 pub(super) const IN_LOG_WRITE: u16 = 32;
 /// The flush lock is held: its cluster is being written.
 pub(super) const FLUSHING: u16 = 64;
 /// In the AIL.
 pub(super) const IN_AIL: u16 = 128;
-/// Used since the shrinker last looked.
+/// Used since the shrinker's last pass.
 pub(super) const REFERENCED: u16 = 256;
-/// Written to since it was read: the next read logs its time of access.
+/// Modified since the last read: the next read logs its access time.
 pub(super) const MODIFIED: u16 = 512;
-/// It must not be changed on disk before the log is written.
+/// It must not be written in place before the log is written.
 pub(super) const PINNED: u16 = IN_CHECKPOINT | IN_LOG_WRITE;
 
 impl Inode {
@@ -60,16 +60,16 @@ impl Inode {
         self.flags &= !flags;
     }
 
-    /// Gone from memory.
+    /// The inode leaves memory.
     pub(super) fn forget(&mut self) {
         self.flags &= MODIFIED;
     }
 }
 
-/// An allocation group: which of its inodes can be reclaimed, and who is at it.
+/// An allocation group: its reclaimable inodes, and its reclaimer.
 #[derive(Debug, Default)]
 pub(super) struct Group {
-    /// A bit for each inode of the group.
+    /// One bit per inode of the group.
     tags: Vec<u64>,
     pub(super) reclaimable: u32,
     /// pag_ici_reclaim_lock.
@@ -80,7 +80,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// The first tagged inode from `from` on, as an index within the group.
+    /// The first tagged inode at or after `from`, as an index within the group.
     fn next(&self, from: u32) -> Option<u32> {
         let mut word = from as usize / 64;
         let mut bits = self.tags.get(word)? & !0 << (from % 64);
@@ -95,24 +95,24 @@ impl Group {
 /// An inode cluster's buffer.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Cluster {
-    /// In memory; the number says how many looks it survives, and one more.
+    /// 0: not in memory. Else one more than the shrinker passes it survives.
     pub(super) references: u8,
     /// It is being read or written.
     pub(super) locked: bool,
 }
 
-/// Who waits for something of a file system.
+/// Tasks that wait for something of a file system.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     /// For an inode's flush lock.
     pub(super) flush: Vec<(u32, u32)>,
     /// For an inode to be unpinned.
     pub(super) unpin: Vec<(u32, u32)>,
-    /// For an inode that somebody is about to free.
+    /// For an inode that a reclaimer is about to free.
     pub(super) grabbed: Vec<(u32, u32)>,
     /// For a cluster's buffer.
     pub(super) buffer: Vec<(u32, u32)>,
-    /// For all that the log has been told to write.
+    /// For the log force in progress.
     pub(super) log: Vec<u32>,
     /// For any cluster to be written.
     pub(super) progress: Vec<u32>,
@@ -125,21 +125,21 @@ pub(super) struct FileSystem {
     pub(super) per_group: u32,
     pub(super) groups: Vec<Group>,
     pub(super) reclaimable: u64,
-    /// The VFS's list of inodes; the least used first.
+    /// The VFS's LRU list of inodes; the least recently used first.
     pub(super) list: VecDeque<u32>,
     pub(super) clusters: Vec<Cluster>,
     pub(super) buffers: VecDeque<u32>,
-    /// Purpose the shrinkers have not yet looked at: of inodes, of buffers.
+    /// Deferred work of the shrinkers: inodes, buffers.
     pub(super) deferred: [u64; 2],
     pub(super) checkpoint: Vec<u32>,
     pub(super) log_write: Vec<u32>,
-    /// The log is to be written again after this write.
+    /// The log must be written again after this write.
     pub(super) force_again: bool,
-    /// In the order of their first change, with the number of that change.
+    /// In the order of their first change, with its number.
     pub(super) ail: VecDeque<(u64, u32)>,
     pub(super) in_ail: u64,
     pub(super) changes: u64,
-    /// Changes up to this one are to be written.
+    /// Changes up to this one must be written.
     pub(super) ail_target: u64,
     /// Dirty chunks of the page cache, the oldest first.
     pub(super) dirty: VecDeque<(u64, u32)>,
@@ -179,26 +179,26 @@ impl FileSystem {
         &mut self.inodes[ino as usize]
     }
 
-    /// It comes into memory, known to the VFS.
+    /// The inode enters memory, cached by the VFS.
     pub(super) fn create(&mut self, ino: u32) {
         self.inode(ino).set(CACHED);
         self.list.push_back(ino);
     }
 
-    /// It was reclaimable, and is used again.
+    /// A reclaimable inode is used again.
     pub(super) fn revive(&mut self, ino: u32) {
         self.untag(ino);
         self.create(ino);
     }
 
-    /// A chunk of the page cache is an inode's.
+    /// Adds a chunk of the page cache to an inode.
     pub(super) fn add_chunk(&mut self, memory: &mut Memory, ino: u32, id: u32) {
         let inode = self.inode(ino);
         memory.link(id, inode.chunk);
         inode.chunk = id;
     }
 
-    /// It is no more.
+    /// Removes a chunk from an inode.
     pub(super) fn drop_chunk(&mut self, memory: &mut Memory, ino: u32, id: u32) {
         let next = memory.chunk(id).next;
         let inode = self.inode(ino);
@@ -217,7 +217,7 @@ impl FileSystem {
         }
     }
 
-    /// Forgets an inode's pages, if all of them are clean. Whether it has none any more.
+    /// Drops an inode's pages if all are clean. Returns whether it did.
     fn steal(&mut self, memory: &mut Memory, ino: u32) -> bool {
         let first = self.inodes[ino as usize].chunk;
         let chain = |memory: &Memory, id| Some(memory.chunk(id).next).filter(|next| *next != NONE);
@@ -237,8 +237,8 @@ impl FileSystem {
         true
     }
 
-    /// The VFS looks at the least used one. `Some(true)`: it let go of it and of its pages, and it can be reclaimed.
-    /// `None`: there is none.
+    /// The VFS checks the least recently used inode. `Some(true)`: it evicted the inode and its pages, and the inode is
+    /// reclaimable. `None`: the list is empty.
     pub(super) fn prune_one(&mut self, memory: &mut Memory) -> Option<bool> {
         let ino = self.list.pop_front()?;
         let inode = &mut self.inodes[ino as usize];
@@ -260,13 +260,13 @@ impl FileSystem {
         Some(!kept)
     }
 
-    /// It is freed.
+    /// Frees an inode.
     pub(super) fn free(&mut self, ino: u32) {
         self.untag(ino);
         self.inode(ino).forget();
     }
 
-    /// Up to 32 inodes of a group that can be reclaimed, in ascending order, from an index on.
+    /// Up to 32 reclaimable inodes of a group, in ascending order, from an index.
     pub(super) fn batch(&self, group: usize, from: u32, found: &mut Vec<u32>) {
         found.clear();
         let mut from = from;
@@ -279,7 +279,7 @@ impl FileSystem {
         }
     }
 
-    /// It is changed, and the change stands in the log's next checkpoint.
+    /// Changes an inode; the change goes into the log's current checkpoint.
     pub(super) fn log_inode(&mut self, ino: u32) {
         let inode = self.inode(ino);
         let there = inode.is(IN_CHECKPOINT);
@@ -289,7 +289,7 @@ impl FileSystem {
         }
     }
 
-    /// The log's write is done: what it held is unpinned, and to be written in place.
+    /// The log is written: its inodes are unpinned, and enter the AIL.
     pub(super) fn commit(&mut self) {
         for ino in std::mem::take(&mut self.log_write) {
             let inode = &mut self.inodes[ino as usize];
@@ -303,7 +303,7 @@ impl FileSystem {
         }
     }
 
-    /// Copies what can be written of a cluster into its buffer, and locks that. Whether there was anything.
+    /// Copies a cluster's dirty, unpinned inodes into its buffer, and locks the buffer. Returns whether there were any.
     pub(super) fn flush_cluster(&mut self, cluster: u32) -> bool {
         let mut any = false;
         for ino in cluster * CLUSTER..(cluster + 1) * CLUSTER {
@@ -333,7 +333,7 @@ impl FileSystem {
         self.clusters[cluster as usize].locked = false;
     }
 
-    /// A cluster's buffer is in memory, or used again. Whether it came.
+    /// A cluster's buffer was read, or is used again. Returns whether it was not in memory.
     pub(super) fn touch_buffer(&mut self, cluster: u32) -> bool {
         let buffer = &mut self.clusters[cluster as usize];
         let came = buffer.references == 0;
@@ -344,7 +344,7 @@ impl FileSystem {
         came
     }
 
-    /// The shrinker looks at the oldest buffer. `Some(true)`: it is gone.
+    /// The shrinker checks the oldest buffer. `Some(true)`: it was freed.
     pub(super) fn prune_buffer(&mut self) -> Option<bool> {
         let cluster = self.buffers.pop_front()?;
         let buffer = &mut self.clusters[cluster as usize];
@@ -357,7 +357,7 @@ impl FileSystem {
         Some(buffer.references == 0)
     }
 
-    /// Inodes that can be reclaimed or not, but are not clean: with something to write, and pinned ones among them.
+    /// An inode's group, and its index within the group.
     pub(super) fn place(&self, ino: u32) -> (usize, u32) {
         ((ino / self.per_group) as usize, ino % self.per_group)
     }
@@ -371,7 +371,7 @@ impl FileSystem {
         self.reclaimable -= 1;
     }
 
-    /// Whether what is counted is there, and no inode is in a state that cannot be.
+    /// Whether the counts agree with the inodes, and every inode's state is valid.
     pub(super) fn adds_up(&self) -> bool {
         let count = |flag| self.inodes.iter().filter(|inode| inode.is(flag)).count() as u64;
         let tags: u32 = self.groups.iter().flat_map(|group| &group.tags).map(|word| word.count_ones()).sum();

@@ -23,10 +23,10 @@ pub(super) struct Chunk {
     pub(super) next: u32,
 }
 
-/// In place of a chunk's number.
+/// No chunk.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Where all pages are; every page is in one place.
+/// Page accounting; every page is in one place.
 #[derive(Debug)]
 pub(super) struct Memory {
     total: u64,
@@ -45,7 +45,7 @@ pub(super) struct Memory {
     list: VecDeque<u32>,
 }
 
-/// Purpose a scan of the list came to.
+/// The result of a scan of the list.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scanned {
     pub(super) scanned: u64,
@@ -105,12 +105,12 @@ impl Memory {
         self.min + 2 * self.gap
     }
 
-    /// Purpose could be dirty: free pages and the page cache.
+    /// Dirtyable pages: free pages and the page cache.
     pub(super) fn dirtyable(&self) -> u64 {
         self.free + self.cached
     }
 
-    /// As many of `pages` as there are above the lowest watermark; allocated.
+    /// Allocates up to `pages`, as far as pages above the min watermark are free. Returns how many.
     pub(super) fn allocate(&mut self, pages: u64) -> u64 {
         let given = pages.min(self.free.saturating_sub(self.min));
         self.free -= given;
@@ -123,7 +123,7 @@ impl Memory {
         self.free += pages;
     }
 
-    /// Allocated pages become pages of a file, the youngest of the list.
+    /// Allocated pages become pages of a file, at the young end of the list.
     pub(super) fn cache(&mut self, chunk: Chunk) -> u32 {
         let pages = u64::from(chunk.pages);
         self.allocated -= pages;
@@ -159,7 +159,7 @@ impl Memory {
         self.writeback -= u64::from(chunk.pages);
     }
 
-    /// Forgets the pages of a clean chunk, whose inode is about to be forgotten as well.
+    /// Drops the pages of a clean chunk whose inode is evicted.
     pub(super) fn invalidate(&mut self, id: u32) {
         let pages = u64::from(std::mem::take(&mut self.chunks[id as usize].pages));
         self.cached -= pages;
@@ -171,8 +171,8 @@ impl Memory {
         self.chunks[id as usize].next = next;
     }
 
-    /// Looks at `most` pages from the old end: clean ones are reclaimed, the others become the youngest. The chunks that
-    /// are gone are put into `dropped`.
+    /// Scans `most` pages from the old end. Clean pages are reclaimed, the others rotate to the young end. Freed chunks are
+    /// added to `dropped`.
     pub(super) fn scan(&mut self, most: u64, dropped: &mut Vec<u32>) -> Scanned {
         let mut done = Scanned::default();
         for _ in 0..self.list.len() {
@@ -207,7 +207,7 @@ impl Memory {
         done
     }
 
-    /// Slabs take whole pages, below the watermarks too where they must.
+    /// Slabs take whole pages, even below the watermarks.
     pub(super) fn slab_take(&mut self, bytes: u64) {
         self.slab_bytes += bytes;
         let pages = self.slab_bytes.div_ceil(PAGE);
@@ -223,7 +223,7 @@ impl Memory {
         self.free += less;
     }
 
-    /// Whether every page is in one place, the list holds all of the cache, and tasks hold what is allocated.
+    /// Whether every page is in one place, the list holds the whole cache, and tasks hold all allocated pages.
     pub(super) fn adds_up(&self, held: u64) -> bool {
         let chunks = |state| {
             let of_state = self.list.iter().map(|id| self.chunk(*id)).filter(|chunk| chunk.state == state);

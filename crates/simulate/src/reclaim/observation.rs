@@ -1,4 +1,4 @@
-//! Who there is, and what the observer is told: tasks, requests, samples.
+//! The tasks, and what is reported to the observer: tasks, requests, samples.
 
 use model::block::{DeviceNumber, Kind, Operation};
 use model::metric::{Semantics, Unit};
@@ -23,7 +23,7 @@ const fn gauge(name: &'static str, unit: Unit) -> Metric {
     Metric { name, instance: "", unit, semantics: Semantics::Gauge }
 }
 
-/// Purpose a sample holds, in this order.
+/// The values of a sample, in this order.
 pub(super) const METRICS: &[Metric] = &[
     gauge("vmstat.nr_free_pages", Unit::Pages),
     gauge("vmstat.nr_file_pages", Unit::Pages),
@@ -47,16 +47,16 @@ pub(super) const METRICS: &[Metric] = &[
 
 const SECTORS_PER_PAGE: u64 = 8;
 
-/// Daemons begin within this time.
+/// Daemons start within this time.
 const SOON_NS: u64 = 1_000_000_000;
 
 impl World<'_> {
-    /// Makes the tasks, and tells of them.
+    /// Creates the tasks, and reports them.
     pub(super) fn populate(&mut self) {
         self.observer.metrics(METRICS);
         let setup = self.setup.clone();
         for _ in 0..setup.workers {
-            // As if they had long been at it: not all of them in the same part of their rounds.
+            // As in steady state: workers start at different parts of their rounds.
             self.add(Body::Worker(Round::new()), (setup.warmup_ns / 2).max(1));
         }
         for worker in 1..=setup.workers {
@@ -83,7 +83,7 @@ impl World<'_> {
         }
     }
 
-    /// A task, which begins at some time before that; 0: it waits to be woken.
+    /// Adds a task that starts within `within_ns`; 0: it waits to be woken.
     fn add(&mut self, body: Body, within_ns: u64) -> u32 {
         self.tasks.push(Task::new(body));
         let tid = self.tasks.len() as u32;
@@ -118,7 +118,7 @@ impl World<'_> {
         format!("xfsaild/{fs}")
     }
 
-    /// Those threads of a worker that have not yet returned.
+    /// The threads of a worker that are still running.
     pub(super) fn parts_of(&self, worker: u32) -> impl Iterator<Item = u32> {
         let first = self.setup.workers + (worker - 1) * self.setup.subthreads;
         let busy = |tid: &u32| !matches!(self.tasks[*tid as usize - 1].waits, Some((Await::Work, _)));
@@ -183,7 +183,7 @@ impl World<'_> {
         self.observer.sample(self.agenda.now_ns(), &values);
     }
 
-    /// The warm-up is over.
+    /// The warm-up has ended.
     pub(super) fn measure(&mut self) {
         self.tally.start_measuring();
         self.observer.phase("run", true, self.agenda.now_ns());

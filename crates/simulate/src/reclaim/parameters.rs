@@ -1,4 +1,4 @@
-//! Purpose can be set, and what it comes to.
+//! The parameters, and the settings as numbers.
 
 use super::inodes::CLUSTER;
 use super::memory::PAGE;
@@ -19,14 +19,14 @@ const fn time(name: &'static str, default: &'static str, about: &'static str, so
     Parameter { name, kind: Kind::Duration, default, about, source }
 }
 
-/// The table.
+/// The parameters.
 pub(super) const PARAMETERS: &[Parameter] = &[
     count("workers", "512", "threads that read, write and allocate in rounds", DOCUMENT),
-    count("subthreads", "20", "threads that each read and each write is split over", DOCUMENT),
-    count("burners", "28", "threads that only use up CPU", DOCUMENT),
-    count("du", "2", "threads that stat every file, one for each of the first file systems", DOCUMENT),
+    count("subthreads", "20", "threads per read and per write of a worker", DOCUMENT),
+    count("burners", "28", "threads that only burn CPU", DOCUMENT),
+    count("du", "2", "du threads that stat every file, one per file system", DOCUMENT),
     count("cpus", "28", "CPUs", "the document: two sockets of 14 cores"),
-    count("nodes", "2", "threads of kswapd, one for each NUMA node", "the document: two sockets"),
+    count("nodes", "2", "kswapd threads, one per NUMA node", "the document: two sockets"),
     count("file_systems", "15", "file systems, each on its own disk", "the document"),
     count("groups", "8", "allocation groups of a file system", "mkfs.xfs: one for each TiB of an 8 TB disk"),
     count("files", "70000", "files in each file system", "the document: 8 TB, 60-70 % full of files of 70 MB"),
@@ -36,53 +36,53 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "memory for page cache, inodes and allocations",
         "the document: 130 GB less 512 x 190 MB held",
     ),
-    size("allocation", "128m", "memory that a worker allocates, touches and frees in a round", DOCUMENT),
-    size("io_size", "1m", "what each subthread reads or writes", DOCUMENT),
-    size("buffer", "64k", "memory that a subthread needs for it", "recipes/simoop.toml: blocks of 64 KiB"),
-    time("warmup", "120s", "time whose operations do not count", "our choice (the document: 300 s)"),
+    size("allocation", "128m", "memory that a worker allocates, touches and frees per round", DOCUMENT),
+    size("io_size", "1m", "bytes that each subthread reads or writes", DOCUMENT),
+    size("buffer", "64k", "buffer memory of a subthread", "recipes/simoop.toml: blocks of 64 KiB"),
+    time("warmup", "120s", "warm-up; its operations do not count", "our choice (the document: 300 s)"),
     time("runtime", "600s", "measured time", "the document: argdist -i 600"),
-    size("request", "256k", "what a read asks the disk for at once", "our choice: two windows of read_ahead_kb = 128"),
-    time("seek_least", "2ms", "least time that a disk needs to get to a place", "our choice: disks of 7200/min"),
-    time("seek_most", "12ms", "most time that it needs", "our choice: disks of 7200/min"),
-    size("disk_rate", "180m", "what a disk moves in a second", "our choice: disks of 8 TB"),
+    size("request", "256k", "size of a read request", "our choice: two windows of read_ahead_kb = 128"),
+    time("seek_least", "2ms", "shortest seek of a disk", "our choice: disks of 7200/min"),
+    time("seek_most", "12ms", "longest seek of a disk", "our choice: disks of 7200/min"),
+    size("disk_rate", "180m", "disk bandwidth, bytes per second", "our choice: disks of 8 TB"),
     size(
         "min_free",
         "90m",
-        "watermark below which tasks reclaim directly",
+        "min watermark, below which tasks enter direct reclaim",
         "mm/page_alloc.c: min_free_kbytes with THP",
     ),
     size(
         "watermark_gap",
         "130m",
-        "from min to low, and from low to high",
+        "distance from the min to the low watermark, and from low to high",
         "mm/page_alloc.c: watermark_scale_factor = 10",
     ),
-    time("page_fault", "1us", "CPU to get, clear and map a page", OURS),
-    time("page_reclaim", "6us", "time to scan a page of the page cache, by a kswapd that must compete for CPU", OURS),
-    time("inode_reclaim", "4us", "CPU to look at an inode and free it", "the document: 1-2 ms for 8 groups of 32"),
-    time("map_change", "20us", "CPU to change the address space: a thread's stack, a mapping", OURS),
-    time("wakeup", "320us", "mean time from a waking to running, where the burners keep all CPUs busy", OURS),
-    time("touch", "30ms", "CPU to touch the memory that a worker holds", OURS),
-    count("fault_pages", "4096", "pages that faults get between two waits for mmap_sem", OURS),
+    time("page_fault", "1us", "CPU time to allocate, clear and map a page", OURS),
+    time("page_reclaim", "6us", "time to scan a page of the page cache, with kswapd competing for CPU", OURS),
+    time("inode_reclaim", "4us", "CPU time to check and free an inode", "the document: 1-2 ms for 8 groups of 32"),
+    time("map_change", "20us", "CPU time to change the address space: a thread's stack, a mapping", OURS),
+    time("wakeup", "320us", "mean run-queue wait after a wakeup while all CPUs are busy", OURS),
+    time("touch", "30ms", "CPU time to touch a worker's memory", OURS),
+    count("fault_pages", "4096", "pages faulted between two acquisitions of mmap_sem", OURS),
     size("inode_size", "1200b", "memory of an inode with its dentry", "slabinfo of v4.8: xfs_inode and dentry"),
-    time("log_period", "30s", "time between two forces of the log and pushes of the AIL", "xfssyncd_centisecs = 3000"),
-    time("du_pause", "1s", "rest of a du thread between two walks", "recipes/simoop.toml"),
+    time("log_period", "30s", "period of log forces and AIL pushes", "xfssyncd_centisecs = 3000"),
+    time("du_pause", "1s", "pause of a du thread between two walks", "recipes/simoop.toml"),
     count("du_clusters", "32", "inode clusters that du reads at once", "our choice: its turn at a disk with CFQ"),
     time("progress_timeout", "100ms", "longest pause of policy progress", "our choice: HZ/10, as congestion_wait"),
 ];
 
-/// Purpose xfs_reclaim_inodes_nr does about inodes that are not clean.
+/// The policy: how xfs_reclaim_inodes_nr handles inodes that are not clean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// It waits for each.
+    /// It waits for each of them.
     Wait,
-    /// It leaves them.
+    /// It skips them.
     NoWait,
-    /// It leaves them; a direct reclaimer whose call left more than it freed pauses until an inode has been written.
+    /// It skips them; a direct reclaimer whose call skipped more than it freed pauses until an inode has been written.
     Progress,
 }
 
-/// The settings, in the model's own units: pages, ns.
+/// The settings, in pages and ns.
 #[derive(Debug, Clone)]
 pub(super) struct Setup {
     pub(super) rule: Rule,
@@ -137,7 +137,7 @@ impl Setup {
         }
         let small = |name: &str, most: u64| match settings.whole(name) {
             value if value <= most => Ok(value as u32),
-            value => Err(SettingError::Contradiction(format!("{name} = {value}: at most {most}"))),
+            value => Err(SettingError::Contradiction(format!("{name} = {value}: write at most {most}"))),
         };
         let groups = small("groups", 1024)?;
         let unit = groups * CLUSTER;
@@ -177,10 +177,10 @@ impl Setup {
             progress_timeout_ns: settings.whole("progress_timeout"),
         };
         if setup.min_pages + 2 * setup.gap_pages >= setup.memory_pages {
-            return Err(SettingError::Contradiction("memory is less than the watermarks".to_owned()));
+            return Err(SettingError::Contradiction("memory is below the high watermark".to_owned()));
         }
         if setup.du > setup.file_systems {
-            return Err(SettingError::Contradiction("du: one for each file system at most".to_owned()));
+            return Err(SettingError::Contradiction("du: write at most file_systems".to_owned()));
         }
         Ok(setup)
     }
@@ -210,7 +210,7 @@ fn refuse_zeros(settings: &Settings) -> Result<(), SettingError> {
         "progress_timeout",
     ] {
         if settings.whole(name) == 0 {
-            return Err(SettingError::Contradiction(format!("{name} = 0: the model needs at least 1")));
+            return Err(SettingError::Contradiction(format!("{name} = 0: write at least 1")));
         }
     }
     Ok(())

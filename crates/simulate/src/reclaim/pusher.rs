@@ -11,11 +11,11 @@ pub(super) struct Daemon {
 #[derive(Debug)]
 pub(super) struct Pusher {
     pub(super) fs: u8,
-    /// Where it is in the AIL; `None`: it rests.
+    /// Its position in the AIL. `None`: it rests.
     pub(super) at: Option<usize>,
-    /// It has met pinned inodes: the log must be forced first.
+    /// It has found pinned inodes: the log must be forced first.
     pub(super) force: bool,
-    /// Clusters that it will write, each once.
+    /// Clusters to write, each once.
     pub(super) clusters: Vec<u32>,
 }
 

@@ -1,11 +1,11 @@
-//! A reclaimer of memory, and how far it has got.
+//! The state of a task in reclaim.
 
 use super::walk::Walk;
 
-/// Where reclaim begins: it looks at a 4096th of the list. DEF_PRIORITY.
+/// Initial priority: scans 1/4096 of the list. DEF_PRIORITY.
 pub(super) const PRIORITY: u32 = 12;
 
-/// A reclaimer on its way: through the list, then through the shrinkers, then through both with more force.
+/// A task in reclaim: it scans the list, then calls the shrinkers, then repeats both at a higher priority.
 #[derive(Debug)]
 pub(super) struct Reclaim {
     pub(super) kswapd: bool,
@@ -13,7 +13,7 @@ pub(super) struct Reclaim {
     pub(super) enters: bool,
     pub(super) priority: u32,
     pub(super) reclaimed: u64,
-    /// Pages looked at in this round.
+    /// Pages scanned in this round.
     pub(super) scanned: u64,
     pub(super) unclean: u64,
     pub(super) stage: Stage,
@@ -23,15 +23,15 @@ pub(super) struct Reclaim {
 pub(super) enum Stage {
     /// The list of pages.
     List,
-    /// A shrinker: its file system, and which of the two; none of its work has begun.
+    /// Before a shrinker: its file system, and which of the two.
     Shrinker(u8, usize),
-    /// It has so much left to look at.
+    /// In the inode shrinker: its file system, and the objects left to scan.
     Shrinking(u8, u64),
-    /// It is in xfs_reclaim_inodes_ag, and has so much left to look at afterwards.
+    /// In xfs_reclaim_inodes_ag, and the objects left to scan afterwards.
     Walking(Box<Walk>, u64),
-    /// All shrinkers have been asked.
+    /// All shrinkers have been called.
     Round,
-    /// It pauses, and then it is over.
+    /// It pauses, and then reclaim ends.
     Last,
 }
 

@@ -4,14 +4,14 @@
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     pub(super) step: RoundStep,
-    /// The operation under way is a write, not a read.
+    /// The current operation is a write, not a read.
     pub(super) writes: bool,
-    /// Threads started, and not yet returned.
+    /// Threads started, and threads still running.
     pub(super) started: u32,
     pub(super) running: u32,
     pub(super) operation_ns: u64,
     pub(super) round_ns: u64,
-    /// Pages still to be touched.
+    /// Pages left to touch.
     pub(super) left: u64,
 }
 
@@ -70,12 +70,12 @@ impl Part {
         Part { step: PartStep::Fault, parent, writes: false, fs: 0, ino: 0, done: 0 }
     }
 
-    /// The pages that it needs are for the page cache.
+    /// Whether the pages that it needs are for the page cache.
     pub(super) fn fills_cache(self) -> bool {
         matches!(self.step, PartStep::Submit | PartStep::Write)
     }
 
-    /// Where it waits for the address space, it is for a page fault.
+    /// Whether it waits for mmap_sem in a page fault.
     pub(super) fn faults(self) -> bool {
         self.step == PartStep::Fault
     }

@@ -1,18 +1,18 @@
-//! mmap_sem: one address space for all of the program's threads.
+//! mmap_sem of the address space that all threads of the program share.
 
 use std::collections::VecDeque;
 
-/// A lock for many readers or one writer, first come, first served: a writer that waits keeps later readers out.
+/// A FIFO reader-writer lock: a waiting writer blocks later readers.
 #[derive(Debug, Default)]
 pub(super) struct AddressSpace {
-    /// Who holds it to read; a set without order.
+    /// The readers that hold it, in no order.
     readers: Vec<u32>,
     writer: Option<u32>,
     queue: VecDeque<(u32, bool)>,
 }
 
 impl AddressSpace {
-    /// Whether it was given at once; else the task is in the queue.
+    /// Takes the lock. `false`: the task is queued.
     pub(super) fn take(&mut self, tid: u32, write: bool) -> bool {
         let free = self.writer.is_none() && self.queue.is_empty() && (!write || self.readers.is_empty());
         if free {
@@ -23,7 +23,7 @@ impl AddressSpace {
         free
     }
 
-    /// Lets go; whoever gets it now is put into `next`.
+    /// Releases the lock, and adds the tasks that get it now to `next`.
     pub(super) fn release(&mut self, tid: u32, next: &mut Vec<u32>) {
         if self.writer == Some(tid) {
             self.writer = None;
@@ -40,7 +40,7 @@ impl AddressSpace {
         }
     }
 
-    /// Who holds it.
+    /// The tasks that hold it.
     pub(super) fn holders(&self) -> impl Iterator<Item = u32> {
         self.readers.iter().copied().chain(self.writer)
     }
@@ -61,7 +61,7 @@ mod tests {
     use super::AddressSpace;
 
     #[test]
-    fn a_writer_that_waits_keeps_readers_out() {
+    fn a_waiting_writer_blocks_later_readers() {
         let mut space = AddressSpace::default();
         assert!(space.take(1, false));
         assert!(space.take(2, false));
@@ -78,7 +78,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn everybody_gets_it_once_and_writers_alone(wants in prop::collection::vec(any::<bool>(), 1..100)) {
+        fn every_task_gets_it_once_and_writers_exclusively(wants in prop::collection::vec(any::<bool>(), 1..100)) {
             let mut space = AddressSpace::default();
             let (mut held, mut got, mut next) = (Vec::new(), 0, Vec::new());
             for (tid, write) in (1..).zip(&wants) {

@@ -1,4 +1,4 @@
-//! The stacks that tasks wait in, and who can wake them.
+//! The stacks of waits, and the tasks that can end them.
 
 use super::inodes::PINNED;
 use super::parameters::Rule;
@@ -7,10 +7,10 @@ use super::waits::Await;
 use super::world::World;
 use crate::liveness::Waiter;
 
-/// Of all who hold memory, so many are named.
+/// Most holders of memory to name.
 const NAMED: usize = 8;
 
-/// The stack of a wait, under each of the ways into reclaim.
+/// The stack of a wait in reclaim, by kswapd or direct.
 macro_rules! in_reclaim {
     ($kswapd:expr, [$($inner:literal),*]) => {
         if $kswapd {
@@ -33,7 +33,7 @@ macro_rules! in_inode_reclaim {
 type Frames = &'static [&'static str];
 
 impl World<'_> {
-    /// Functions of v4.8, the innermost first; functions of the scheduler are left out, as kernels do.
+    /// The stack in v4.8, innermost function first, without the scheduler's functions, as the kernel shows it.
     pub(super) fn frames(&self, tid: u32, for_what: Await) -> Frames {
         let body = &self.tasks[tid as usize - 1].body;
         let kswapd = matches!(body, Body::Kswapd);
@@ -103,14 +103,14 @@ impl World<'_> {
         &["xfs_buf_iowait", "xfs_buf_read_map", "xfs_imap_to_bp", "xfs_iread", "xfs_iget", "xfs_lookup"]
     }
 
-    /// A wait's time was up: nobody is to wake the task for it.
+    /// The wait has timed out: removes the task from the waiters.
     pub(super) fn forget_waiter(&mut self, tid: u32, for_what: Await) {
         if let Await::Progress(fs) = for_what {
             self.systems[usize::from(fs)].waiters.progress.retain(|who| *who != tid);
         }
     }
 
-    /// Those that wait, where nothing moves any more.
+    /// The waiting tasks in a hang.
     pub(super) fn waiters(&self) -> Vec<Waiter> {
         let waiting = self.tasks.iter().zip(1..).filter_map(|(task, tid)| Some((tid, task.waits?)));
         let waiter = |(tid, (for_what, since_ns)): (u32, (Await, u64))| {
@@ -151,13 +151,13 @@ impl World<'_> {
         })
     }
 
-    /// Some of those who have been given memory that they will free.
+    /// Some of the tasks that hold memory which they will free.
     fn holders_of_memory(&self, but: u32) -> impl Iterator<Item = u32> {
         let holds = |task: &Task| task.pages > 0;
         self.tasks.iter().zip(1..).filter(move |(task, tid)| holds(task) && *tid != but).map(|(_, tid)| tid).take(NAMED)
     }
 
-    /// Pauses a direct reclaimer whose call made too little progress, where the policy is to. Whether it does.
+    /// Pauses a direct reclaimer whose call made too little progress, if the policy says so. Returns whether it pauses.
     pub(super) fn pause_for_progress(&mut self, tid: u32, fs: u8) -> bool {
         let kswapd = matches!(self.task(tid).body, Body::Kswapd);
         let system = &mut self.systems[usize::from(fs)];

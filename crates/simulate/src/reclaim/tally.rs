@@ -1,11 +1,11 @@
-//! Purpose is counted, and the figures that it comes down to.
+//! Counters, and the figures computed from them.
 
 use crate::policy::{Figure, Form, Histogram};
 
-/// Calls from this long on count as long: the rows of the document's histogram above 1.07 s.
+/// Power of two of ns at which a call counts as long: the rows of the document's histogram above 1.07 s.
 const LONG_BUCKET: usize = 30;
 
-/// Who calls xfs_reclaim_inodes_ag.
+/// Callers of xfs_reclaim_inodes_ag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caller {
     Direct,
@@ -13,15 +13,15 @@ pub(super) enum Caller {
     Background,
 }
 
-/// The counters, and what was measured since the warm-up.
+/// Counters since the start, and statistics since the warm-up.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) allocation_stalls: u64,
     pub(super) inodes_freed: u64,
-    /// Inodes that a walk found not clean.
+    /// Inodes that a walk found dirty or pinned.
     pub(super) unclean: u64,
     pub(super) slabs_scanned: u64,
-    /// By direct reclaim, by kswapd.
+    /// By direct reclaim, and by kswapd.
     pub(super) pages_scanned: [u64; 2],
     pub(super) pages_reclaimed: [u64; 2],
     stalls_before: u64,
@@ -29,7 +29,7 @@ pub(super) struct Tally {
     calls: Vec<u64>,
     longest_ns: u64,
     called_ns: u64,
-    /// The calls by who made them: direct reclaim, kswapd, the background.
+    /// Calls by caller: direct reclaim, kswapd, background.
     by: [u64; 3],
     /// Durations of reads, writes, allocations; rounds.
     durations_ns: [Vec<u64>; 3],
@@ -59,7 +59,7 @@ impl Tally {
         self.pages_reclaimed[usize::from(kswapd)] += reclaimed;
     }
 
-    /// The warm-up is over: statistics start anew.
+    /// The warm-up has ended: resets the statistics.
     pub(super) fn start_measuring(&mut self) {
         self.stalls_before = self.allocation_stalls;
         self.calls.clear();
@@ -75,20 +75,20 @@ impl Tally {
         let long: u64 = self.calls.iter().skip(LONG_BUCKET).sum();
         let stalls = self.allocation_stalls - self.stalls_before;
         let mut figures = vec![
-            figure("work_per_s", "rounds of all workers in a second", per_second(self.rounds), Some(true)),
-            figure("alloc_stalls_per_s", "entries into direct reclaim in a second", per_second(stalls), Some(false)),
+            figure("work_per_s", "rounds of all workers per second", per_second(self.rounds), Some(true)),
+            figure("alloc_stalls_per_s", "entries into direct reclaim per second", per_second(stalls), Some(false)),
             figure("reclaim_calls", "calls of xfs_reclaim_inodes_ag", Some(count as f64), None),
-            figure("reclaim_calls_direct", "those of them by tasks that need memory", Some(self.by[0] as f64), None),
-            figure("reclaim_calls_kswapd", "those by kswapd", Some(self.by[1] as f64), None),
+            figure("reclaim_calls_direct", "calls by direct reclaim", Some(self.by[0] as f64), None),
+            figure("reclaim_calls_kswapd", "calls by kswapd", Some(self.by[1] as f64), None),
             figure(
                 "reclaim_calls_background",
-                "those by the worker of each file system",
+                "calls by the background worker of each file system",
                 Some(self.by[2] as f64),
                 None,
             ),
             figure("reclaim_calls_over_1s", "calls of 2^30 ns (1.07 s) or more", Some(long as f64), Some(false)),
-            figure("reclaim_longest_ns", "the longest of them", Some(self.longest_ns as f64), Some(false)),
-            figure("reclaim_time_ns", "all of them together", Some(self.called_ns as f64), Some(false)),
+            figure("reclaim_longest_ns", "longest call", Some(self.longest_ns as f64), Some(false)),
+            figure("reclaim_time_ns", "sum of all calls", Some(self.called_ns as f64), Some(false)),
         ];
         for (durations, names) in self.durations_ns.iter_mut().zip(PERCENTILES) {
             durations.sort_unstable();
@@ -118,7 +118,7 @@ fn figure(name: &'static str, about: &'static str, value: Option<f64>, more_is_b
     Figure { name, about, value, more_is_better }
 }
 
-/// The least duration that is at least as long as that share of them, in per cent.
+/// Nearest-rank percentile.
 fn percentile(sorted: &[u64], share: u64) -> Option<u64> {
     let rank = (sorted.len() as u64 * share).div_ceil(100).max(1);
     sorted.get(rank as usize - 1).copied()
@@ -129,7 +129,7 @@ mod tests {
     use super::{Caller, Tally, percentile};
 
     #[test]
-    fn percentiles_are_durations_that_were() {
+    fn percentiles_are_measured_durations() {
         let sorted: Vec<u64> = (1..=200).collect();
         assert_eq!((percentile(&sorted, 50), percentile(&sorted, 99)), (Some(100), Some(198)));
         assert_eq!((percentile(&[7], 99), percentile(&[], 50)), (Some(7), None));

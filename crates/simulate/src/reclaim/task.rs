@@ -7,7 +7,7 @@ use super::simoop::{Part, Round};
 use super::waits::Await;
 use super::walk::Walk;
 
-/// Purpose a task does.
+/// What a task runs.
 #[derive(Debug)]
 pub(super) enum Body {
     Worker(Round),
@@ -15,23 +15,23 @@ pub(super) enum Body {
     Du(Walker),
     Kswapd,
     Pusher(Pusher),
-    /// The worker that reclaims inodes in the background, of a file system.
+    /// The background inode reclaim worker of a file system.
     Background(u8, Option<Box<Walk>>),
     /// The flusher of a file system: it never waits.
     Flusher,
 }
 
-/// A thread, of the program or the kernel.
+/// A thread of the program or the kernel.
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) body: Body,
     /// It is reclaiming memory.
     pub(super) reclaim: Option<Box<Reclaim>>,
-    /// Pages that it still needs before it can go on.
+    /// Pages that it needs before it can continue.
     pub(super) need: u64,
-    /// Pages that it has got for what it is doing.
+    /// Pages that it has allocated.
     pub(super) pages: u64,
-    /// It holds the address space.
+    /// It holds mmap_sem.
     pub(super) holds: bool,
     pub(super) waits: Option<(Await, u64)>,
     pub(super) on_cpu: bool,

@@ -1,4 +1,4 @@
-//! Small worlds, looked into.
+//! Invariants of small worlds.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::observer::{Metric, Observer, Operation, Unobserved, Wait};
 use crate::parameter::Settings;
 use crate::policy::Outcome;
 
-/// A world of a second's work.
+/// A world that runs in about a second.
 fn small() -> Settings {
     let mut settings = Settings::new(MODEL.parameters);
     for (name, value) in [
@@ -40,7 +40,7 @@ fn run(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer
     (MODEL.run)(policy, settings, seed, observer).unwrap()
 }
 
-/// Checks what it is observed: nobody does two things at once, times ascend, nothing ends before it began.
+/// Checks the reports: no task does two things at once, times ascend, nothing ends before it starts.
 #[derive(Default)]
 struct Strict {
     tasks: HashMap<u32, String>,
@@ -54,7 +54,7 @@ struct Strict {
 }
 
 impl Strict {
-    fn comes(&mut self, end_ns: u64) {
+    fn check_time(&mut self, end_ns: u64) {
         assert!(end_ns >= self.last_ns, "time goes backward");
         self.last_ns = end_ns;
     }
@@ -66,26 +66,26 @@ impl Observer for Strict {
     }
 
     fn phase(&mut self, _: &str, _: bool, at_ns: u64) {
-        self.comes(at_ns);
+        self.check_time(at_ns);
     }
 
     fn operation(&mut self, operation: Operation) {
-        self.comes(operation.end_ns);
+        self.check_time(operation.end_ns);
         let before_ns = self.until_ns.insert((operation.tid, operation.class), operation.end_ns).unwrap_or(0);
         assert!(before_ns <= operation.start_ns && operation.start_ns <= operation.end_ns);
         self.observed.push((operation.tid, operation.start_ns, operation.end_ns));
     }
 
     fn wait(&mut self, wait: &Wait) {
-        self.comes(wait.end_ns);
+        self.check_time(wait.end_ns);
         let before_ns = self.waited_until_ns.insert(wait.tid, wait.end_ns).unwrap_or(0);
         assert!(before_ns <= wait.start_ns && wait.start_ns < wait.end_ns && !wait.frames.is_empty());
         assert!(wait.waker_tid.is_none_or(|waker| self.tasks.contains_key(&waker)));
     }
 
     fn request(&mut self, request: &RequestRecord) {
-        self.comes(request.completed_ns);
-        assert!(!self.requests.contains(&request.request), "finished twice");
+        self.check_time(request.completed_ns);
+        assert!(!self.requests.contains(&request.request), "completed twice");
         assert!(request.queued_ns <= request.issued_ns && request.issued_ns <= Some(request.completed_ns));
         self.requests.push(request.request);
     }
@@ -95,7 +95,7 @@ impl Observer for Strict {
     }
 
     fn sample(&mut self, at_ns: u64, values: &[Option<i64>]) {
-        self.comes(at_ns);
+        self.check_time(at_ns);
         assert_eq!(values.len(), self.counters.len());
         assert!(values.iter().flatten().all(|value| *value >= 0));
         self.samples += 1;
@@ -111,30 +111,30 @@ impl Observer for Strict {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_course() {
-    let course = |seed| {
+fn the_same_seed_gives_the_same_run() {
+    let run_with = |seed| {
         let mut strict = Strict::default();
         let outcome = run("wait", &small(), seed, &mut strict);
         (outcome, strict.observed, strict.requests)
     };
-    assert_eq!(course(7), course(7));
-    assert_ne!(course(7).1, course(8).1);
+    assert_eq!(run_with(7), run_with(7));
+    assert_ne!(run_with(7).1, run_with(8).1);
 }
 
 #[test]
-fn memory_that_is_too_small_is_a_hang_and_says_who_waits_for_whom() {
+fn too_little_memory_hangs_and_names_waiters_and_holders() {
     let mut settings = small();
     for (name, value) in [("memory", "100m"), ("allocation", "95m"), ("runtime", "600s")] {
         settings.set(name, value).unwrap();
     }
     let hang = run("no-wait", &settings, 1, &mut Unobserved).hang.expect("12 x 95 MiB do not fit");
     assert!(hang.at_ns < 300_000_000_000);
-    let waiter = hang.waiters.iter().find(|waiter| waiter.awaits == "free memory").expect("somebody wants memory");
+    let waiter = hang.waiters.iter().find(|waiter| waiter.awaits == "free memory").expect("a task waits for memory");
     assert!(waiter.from.iter().any(|task| task.starts_with("worker ")), "{waiter:?}");
 }
 
 #[test]
-fn nonsense_is_refused() {
+fn invalid_settings_are_refused() {
     for (name, value) in [("workers", "0"), ("memory", "10m"), ("seek_least", "1s"), ("du", "99")] {
         let mut settings = small();
         settings.set(name, value).unwrap();
@@ -160,7 +160,7 @@ proptest! {
         settings.set("du", &du.to_string()).unwrap();
         settings.set("request", request).unwrap();
         let mut strict = Strict::default();
-        // The world itself checks its books every 10 s of its time.
+        // The world checks its accounting every 10 s of simulated time.
         let outcome = run(policy, &settings, seed, &mut strict);
         prop_assert!(outcome.hang.is_some() || outcome.ended_ns == 30_000_000_000);
         prop_assert!(strict.samples >= 30);

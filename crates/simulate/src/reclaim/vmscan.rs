@@ -9,17 +9,17 @@ use super::waits::Await;
 use super::walk::Walk;
 use super::world::World;
 
-/// Purpose direct reclaim must reclaim before it may stop: SWAP_CLUSTER_MAX.
+/// Pages that direct reclaim must reclaim before it may stop: SWAP_CLUSTER_MAX.
 const ENOUGH: u64 = 32;
 
-/// Purpose the shrinker of a file system's inodes looks at in one call, and that of its buffers: s_shrink.batch, SHRINK_BATCH.
+/// Batch sizes of a file system's inode shrinker and buffer shrinker: s_shrink.batch, SHRINK_BATCH.
 const BATCHES: [u64; 2] = [1024, 128];
 
 /// HZ/10.
 const PAUSE_NS: u64 = 100_000_000;
 
 impl World<'_> {
-    /// Gives the task what it needs of the free pages. `false`: there is too little, and it begins to reclaim.
+    /// Allocates the pages that the task needs. `false`: there are too few, and it enters direct reclaim.
     pub(super) fn get_pages(&mut self, tid: u32) -> bool {
         let need = self.task(tid).need;
         let given = self.memory.allocate(need);
@@ -35,7 +35,7 @@ impl World<'_> {
         if given < need {
             self.tally.allocation_stalls += 1;
             let task = self.task(tid);
-            // xfs_setup_inode takes __GFP_FS from what the page cache asks for.
+            // xfs_setup_inode clears __GFP_FS in the page cache's allocations.
             let enters = !matches!(task.body, Body::Part(part) if part.fills_cache());
             task.reclaim = Some(Reclaim::new(false, enters));
         }
@@ -52,7 +52,7 @@ impl World<'_> {
         true
     }
 
-    /// Goes on with the task's reclaim; whether it is over.
+    /// Continues the task's reclaim. Returns whether it has ended.
     pub(super) fn reclaim(&mut self, tid: u32) -> bool {
         let Some(mut reclaim) = self.task(tid).reclaim.take() else { return true };
         let over = loop {
@@ -84,7 +84,7 @@ impl World<'_> {
                 reclaim.stage = match which {
                     0 if reclaim.enters => Stage::Shrinking(fs, left),
                     0 => {
-                        // SHRINK_STOP: it is left to those who may.
+                        // SHRINK_STOP: deferred to reclaimers that may enter file systems.
                         self.systems[usize::from(fs)].deferred[which] += left;
                         Stage::Shrinker(fs, 1)
                     }
@@ -112,7 +112,7 @@ impl World<'_> {
         }
     }
 
-    /// shrink_node_memcg: direct reclaim looks at the whole share of the first priority, and later stops when it has enough.
+    /// shrink_node_memcg: direct reclaim scans the whole share at the first priority, and later stops when it has enough.
     fn scan_list(&mut self, tid: u32, reclaim: &mut Reclaim) {
         let share = (self.memory.cached() >> reclaim.priority).max(ENOUGH);
         let whole = !reclaim.kswapd && reclaim.priority == PRIORITY;
@@ -134,12 +134,12 @@ impl World<'_> {
         self.cpu(tid, done.scanned.max(1) * self.setup.page_reclaim_ns);
     }
 
-    /// do_shrink_slab: how much a shrinker has to look at now. Less than a batch is put off, except where that is all.
+    /// do_shrink_slab: the objects that a shrinker scans now. Less than a batch is deferred, unless that is all.
     fn shrinker_work(&mut self, fs: u8, which: usize, scanned: u64) -> u64 {
         let eligible = self.memory.cached() + 1;
         let system = &mut self.systems[usize::from(fs)];
         let freeable = match which {
-            // Each inode that the VFS knows has a dentry.
+            // Each inode cached by the VFS has a dentry.
             0 => 2 * system.list.len() as u64 + system.reclaimable,
             _ => system.buffers.len() as u64,
         };
@@ -172,7 +172,7 @@ impl World<'_> {
         }
     }
 
-    /// super_cache_scan: looks at dentries, the VFS's inodes, and XFS's, in proportion.
+    /// super_cache_scan: scans dentries, the VFS's inodes, and XFS's, in proportion.
     fn shrink_inodes(&mut self, tid: u32, reclaim: &mut Reclaim, fs: u8, left: u64) -> Step {
         let system = &mut self.systems[usize::from(fs)];
         let (known, tagged) = (system.list.len() as u64, system.reclaimable);
@@ -204,7 +204,7 @@ impl World<'_> {
         Step::Next
     }
 
-    /// Whether that was enough, and if not, with how much more force to go on.
+    /// Ends reclaim if it has enough, else raises the priority.
     fn end_round(&mut self, tid: u32, reclaim: &mut Reclaim) -> Step {
         if std::mem::take(&mut reclaim.unclean) > 0 {
             for fs in 0..self.systems.len() as u8 {
@@ -240,7 +240,7 @@ impl World<'_> {
         Step::Waits
     }
 
-    /// The worker that frees clean inodes every few seconds, whether or not memory is short.
+    /// The worker that frees clean inodes every few seconds, with or without memory pressure.
     pub(super) fn reclaim_in_background(&mut self, tid: u32) -> bool {
         let now_ns = self.now_ns();
         let Body::Background(fs, walk) = &mut self.tasks[tid as usize - 1].body else { return false };

@@ -5,9 +5,9 @@
 pub(super) struct Walk {
     pub(super) fs: u8,
     pub(super) began_ns: u64,
-    /// SYNC_WAIT: it waits for inodes that are not clean, and for groups that others are at.
+    /// SYNC_WAIT: it waits for inodes that are not clean, and for groups that other reclaimers hold.
     pub(super) wait: bool,
-    /// The first pass leaves out groups that others are at.
+    /// The first pass skips groups that other reclaimers hold.
     pub(super) trying: bool,
     pub(super) skipped: u32,
     pub(super) to_scan: i64,
@@ -16,11 +16,11 @@ pub(super) struct Walk {
     pub(super) held: bool,
     pub(super) batch: Vec<u32>,
     pub(super) at: usize,
-    /// CPU time that it has used and not yet spent.
+    /// CPU time used and not yet simulated.
     pub(super) owed_ns: u64,
     /// Inodes that it freed.
     pub(super) freed: u64,
-    /// Inodes that it left, because they are not clean.
+    /// Inodes that it skipped because they are not clean.
     pub(super) left: u64,
 }
 

@@ -8,17 +8,17 @@ use super::waits::Await;
 use super::walk::Walk;
 use super::world::World;
 
-/// Inodes that are looked up at once: XFS_LOOKUP_BATCH.
+/// Inodes per lookup: XFS_LOOKUP_BATCH.
 const BATCH: i64 = 32;
 
-/// In place of an index: the group has had its turn.
+/// Index of a group that is done.
 const OVER: u32 = u32::MAX;
 
-/// Two ticks, after which an inode whose buffer is locked is looked at again.
+/// Two ticks, after which an inode with a locked buffer is retried.
 const BACKOFF_NS: u64 = 8_000_000;
 
 impl World<'_> {
-    /// Goes on with it; whether it is done.
+    /// Continues the walk. Returns whether it is done.
     pub(super) fn walk(&mut self, tid: u32, walk: &mut Walk) -> bool {
         loop {
             if let Some(&ino) = walk.batch.get(walk.at) {
@@ -49,7 +49,7 @@ impl World<'_> {
         }
     }
 
-    /// Takes the next group's lock, or leaves the group out. `false`: the task waits for it.
+    /// Takes the next group's lock, or skips the group. `false`: the task waits for the lock.
     fn next_group(&mut self, tid: u32, walk: &mut Walk) -> bool {
         let group = &mut self.systems[usize::from(walk.fs)].groups[walk.group];
         match group.owner {
@@ -75,7 +75,7 @@ impl World<'_> {
         true
     }
 
-    /// Looks up the next inodes and grabs those that nobody is at, or lets go of the group.
+    /// Looks up the next inodes and grabs those that are free, or releases the group.
     fn next_batch(&mut self, tid: u32, walk: &mut Walk) {
         walk.at = 0;
         walk.batch.clear();
@@ -158,8 +158,8 @@ impl World<'_> {
         }
     }
 
-    /// Reads a cluster that nobody has locked and waits for it; those that follow, up to so many, are read with it where
-    /// they are not in memory either.
+    /// Reads an unlocked cluster, and waits for it. Reads up to `most` clusters at once if the following ones are not in memory
+    /// either.
     pub(super) fn read_clusters(&mut self, tid: u32, fs: u8, cluster: u32, most: u32) {
         let system = &mut self.systems[usize::from(fs)];
         let following = &mut system.clusters[cluster as usize..];

@@ -9,15 +9,15 @@ use super::waits::Await;
 use super::world::World;
 use crate::observer::Operation;
 
-/// Pages that are freed, or copied, in the time that one takes to be got, cleared and mapped.
+/// Pages that are freed or copied in the time that one takes to be allocated, cleared and mapped.
 pub(super) const CHEAPER: u64 = 8;
 
 impl World<'_> {
-    /// A worker's next step; `false`: it waits.
+    /// A worker's next step. `false`: it waits.
     pub(super) fn work(&mut self, tid: u32) -> bool {
         let Body::Worker(mut round) = self.task(tid).body else { return false };
         let more = self.round(tid, &mut round);
-        // Threads that were started count themselves out in the body.
+        // Threads that return count themselves out in the body.
         self.task(tid).body = Body::Worker(round);
         more
     }
@@ -66,7 +66,7 @@ impl World<'_> {
         true
     }
 
-    /// The timed allocation: mapped, touched page by page, freed.
+    /// The timed allocation: map, touch page by page, unmap.
     fn allocation(&mut self, tid: u32, round: &mut Round) -> bool {
         let now_ns = self.now_ns();
         let chunk = round.left.min(self.setup.fault_pages);

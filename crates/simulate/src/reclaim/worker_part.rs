@@ -12,7 +12,7 @@ use super::world::World;
 const PAUSE_NS: u64 = 100_000_000;
 
 impl World<'_> {
-    /// The next step of a thread that reads or writes; `false`: it waits, or is over.
+    /// The thread's next step. `false`: it waits, or has ended.
     pub(super) fn part(&mut self, tid: u32) -> bool {
         let Body::Part(mut part) = self.task(tid).body else { return false };
         let before = part.step;
@@ -27,7 +27,7 @@ impl World<'_> {
         more
     }
 
-    /// Before and after the reading or writing: its buffer, its file.
+    /// The steps before and after the read or write: buffer and file.
     fn frame_step(&mut self, tid: u32, part: &mut Part) -> bool {
         match part.step {
             PartStep::Fault => {

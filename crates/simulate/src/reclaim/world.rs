@@ -1,4 +1,4 @@
-//! Everything that there is, and the loop that lets it go on.
+//! The whole state, and the event loop.
 
 use model::event::WARMUP_PHASE;
 
@@ -16,30 +16,30 @@ use crate::liveness::Hang;
 use crate::observer::{Observer, Wait};
 use crate::random::Random;
 
-/// Purpose comes.
+/// A due event.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Due {
-    /// A task goes on, if it still is in the stay with that number.
+    /// A task continues, if it is still in the stay with this number.
     Resume(u32, u32),
-    /// A disk is done.
+    /// A disk completes its request.
     Disk(u8),
-    /// The log of a file system is forced, and its AIL pushed.
+    /// Forces the log of a file system, and pushes its AIL.
     LogTimer(u8),
-    /// Old dirty pages are looked for.
+    /// Looks for expired dirty pages.
     WritebackTimer,
-    /// The observer gets a sample.
+    /// Reports a sample.
     Sample,
-    /// Is anything still moving?
-    Watch,
-    /// The warm-up is over.
+    /// Checks for a hang.
+    HangCheck,
+    /// The warm-up has ended.
     Measure,
-    /// All is over.
+    /// The run ends.
     End,
 }
 
-/// How long nothing may move before it counts as a hang: the kernel's hung_task_timeout_secs.
+/// Time without progress that counts as a hang: the kernel's hung_task_timeout_secs.
 const HUNG_NS: u64 = 120_000_000_000;
-const WATCH_NS: u64 = 10_000_000_000;
+const HANG_CHECK_NS: u64 = 10_000_000_000;
 const WRITEBACK_NS: u64 = 5_000_000_000;
 
 pub(super) struct World<'a> {
@@ -58,7 +58,7 @@ pub(super) struct World<'a> {
     slow_ns: u64,
     on_cpu: u64,
     requests: u32,
-    /// Things that moved, and when they last did.
+    /// Progress so far.
     pub(super) moved: u64,
     seen: (u64, u64),
     handed: Vec<u32>,
@@ -93,13 +93,13 @@ impl<'a> World<'a> {
         world
     }
 
-    /// Goes on until the end, or until nothing moves any more.
+    /// Runs to the end, or until a hang.
     pub(super) fn run(&mut self) -> Option<Hang> {
         let every_ns = self.observer.sample_every_ns().max(1_000_000);
         self.observer.phase(WARMUP_PHASE, false, 0);
         self.agenda.at(self.setup.warmup_ns, Due::Measure);
         self.agenda.at(self.setup.ends_ns(), Due::End);
-        self.agenda.after(WATCH_NS, Due::Watch);
+        self.agenda.after(HANG_CHECK_NS, Due::HangCheck);
         self.agenda.after(WRITEBACK_NS, Due::WritebackTimer);
         self.agenda.at(0, Due::Sample);
         for fs in 0..self.systems.len() as u8 {
@@ -126,9 +126,9 @@ impl<'a> World<'a> {
                     self.sample();
                     self.agenda.after(every_ns, Due::Sample);
                 }
-                Due::Watch => {
-                    hang = self.watch();
-                    self.agenda.after(WATCH_NS, Due::Watch);
+                Due::HangCheck => {
+                    hang = self.check_hang();
+                    self.agenda.after(HANG_CHECK_NS, Due::HangCheck);
                 }
                 Due::Measure => self.measure(),
                 Due::End => break,
@@ -164,11 +164,11 @@ impl<'a> World<'a> {
             self.forget_waiter(tid, for_what);
             self.report_wait(tid, for_what, since_ns, None, None);
         }
-        self.go_on(tid);
+        self.run_task(tid);
     }
 
-    /// Lets a task go on until it waits or needs the CPU for some time.
-    fn go_on(&mut self, tid: u32) {
+    /// Runs a task until it waits or uses CPU time.
+    fn run_task(&mut self, tid: u32) {
         loop {
             if self.task(tid).reclaim.is_some() && !self.reclaim(tid) {
                 return;
@@ -191,7 +191,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The task works for so long, more where others do as well.
+    /// The task uses this much CPU time; it takes longer if more tasks than CPUs run.
     pub(super) fn cpu(&mut self, tid: u32, ns: u64) {
         self.on_cpu += 1;
         let ns = ns * self.on_cpu.max(self.setup.cpus) / self.setup.cpus;
@@ -201,20 +201,20 @@ impl<'a> World<'a> {
         self.agenda.after(ns.max(1), Due::Resume(tid, stay));
     }
 
-    /// The task waits until somebody wakes it.
+    /// The task waits until it is woken.
     pub(super) fn wait(&mut self, tid: u32, for_what: Await) {
         let now_ns = self.now_ns();
         self.task(tid).waits = Some((for_what, now_ns));
     }
 
-    /// The task waits so long, unless somebody wakes it before.
+    /// The task waits until it is woken, at most this long.
     pub(super) fn wait_at_most(&mut self, tid: u32, for_what: Await, ns: u64) {
         self.wait(tid, for_what);
         let stay = self.task(tid).stay;
         self.agenda.after(ns, Due::Resume(tid, stay));
     }
 
-    /// Purpose the task waits for is there.
+    /// Ends the task's wait.
     pub(super) fn wake(&mut self, tid: u32, waker: Option<u32>, request: Option<u32>) {
         let Some((for_what, since_ns)) = self.task(tid).waits.take() else { return };
         self.report_wait(tid, for_what, since_ns, waker, request);
@@ -243,7 +243,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Whether the task has the address space now; else it waits.
+    /// Takes mmap_sem for the task. `false`: it waits.
     pub(super) fn hold_space(&mut self, tid: u32, write: bool) -> bool {
         if self.task(tid).holds {
             return true;
@@ -267,7 +267,7 @@ impl<'a> World<'a> {
         self.handed = handed;
     }
 
-    /// A request for the disk of a file system.
+    /// Submits a request to the disk of a file system.
     pub(super) fn submit(&mut self, fs: u8, tid: u32, what: Purpose, pages: u32, sync: bool) -> u32 {
         self.requests += 1;
         let (number, queued_ns) = (self.requests, self.now_ns());
@@ -296,8 +296,8 @@ impl<'a> World<'a> {
         self.begin_request(fs);
     }
 
-    /// Nothing has moved for so long that nothing will.
-    fn watch(&mut self) -> Option<Hang> {
+    /// A hang, if nothing has progressed for too long.
+    fn check_hang(&mut self) -> Option<Hang> {
         debug_assert!(self.adds_up());
         let now_ns = self.now_ns();
         if self.seen.0 != self.moved {
@@ -306,7 +306,7 @@ impl<'a> World<'a> {
         (now_ns - self.seen.1 >= HUNG_NS).then(|| Hang { at_ns: self.seen.1, waiters: self.waiters() })
     }
 
-    /// Whether nothing is lost and nothing there twice.
+    /// Whether all pages and inodes are accounted for exactly once.
     pub(super) fn adds_up(&self) -> bool {
         let held: u64 = self.tasks.iter().map(|task| task.pages).sum();
         self.memory.adds_up(held) && self.systems.iter().all(FileSystem::adds_up)

@@ -1,4 +1,4 @@
-//! DeviceEvent the device did with recorded requests: how many at once, and how long it worked on each.
+//! What the device did with recorded requests: how many at once, and how long it worked on each.
 
 use std::collections::VecDeque;
 
@@ -162,7 +162,7 @@ mod tests {
     use crate::sched::arrivals::Recorded;
     use crate::sched::device::Device;
 
-    /// DeviceEvent a device of that many servers does with Poisson arrivals at that share of what it can.
+    /// What a device of that many servers does with Poisson arrivals at that share of what it can.
     fn recorded(servers: u32, load: f64) -> (Vec<Recorded>, Vec<u64>) {
         let mut random = Random::new(5);
         let mut at_ns = 0;
