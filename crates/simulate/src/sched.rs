@@ -1,5 +1,5 @@
-//! I/O schedulers: why a write that nobody waits for takes a second while hundreds of reads pass it, what happens when
-//! somebody does wait for it after all, and what a recorded load would meet under another scheduler.
+//! I/O schedulers: why an async write takes a second while hundreds of reads overtake it, what happens when a task waits
+//! for it after all, and how a recorded load would fare under another scheduler.
 //!
 //! docs/models/SCHED.md says what is modelled and what is left out.
 
@@ -33,13 +33,13 @@ pub const MODEL: Model = Model {
     name: "sched",
     about: "I/O schedulers: sync over async, a journal's priority inversion, and a recorded load under another scheduler",
     policies: &[
-        Policy { name: "cfq", about: "a slice for each task in turn; what nobody waits for comes last (Linux 3.9)" },
-        Policy { name: "cfq-promote", about: "the same, but a write that somebody begins to wait for is as theirs" },
-        Policy { name: "deadline", about: "mq-deadline: batches by place, reads first, nobody later than a deadline" },
-        Policy { name: "deadline-promote", about: "the same with promotion, which changes nobody's direction" },
-        Policy { name: "bfq", about: "a budget for each task in the order of weighted finish times" },
-        Policy { name: "bfq-promote", about: "the same, but a write that somebody begins to wait for is as theirs" },
-        Policy { name: "none", about: "to the device as it comes" },
+        Policy { name: "cfq", about: "a time slice per task, round-robin; async requests come last (Linux 3.9)" },
+        Policy { name: "cfq-promote", about: "the same, but an async write is promoted when a task waits for it" },
+        Policy { name: "deadline", about: "mq-deadline: batches in sector order, reads first, with deadlines" },
+        Policy { name: "deadline-promote", about: "the same with promotion, which does not turn a write into a read" },
+        Policy { name: "bfq", about: "a budget per task, in the order of weighted finish times" },
+        Policy { name: "bfq-promote", about: "the same, but an async write is promoted when a task waits for it" },
+        Policy { name: "none", about: "dispatch in arrival order" },
     ],
     parameters: settings::PARAMETERS,
     run: run::run,

@@ -1,14 +1,14 @@
-//! When recorded requests came, and which of them came because others were done.
+//! Arrival times of recorded requests, and which requests were caused by completions.
 
 use std::collections::HashMap;
 
 use model::block::Kind;
 use model::stall::RequestRecord;
 
-/// A recorded request with all that a replay needs.
+/// A recorded request, with the fields that a replay needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Recorded {
-    /// Its task: a number from 0 on.
+    /// Its task, numbered from 0.
     pub(super) task: u32,
     pub(super) kind: Kind,
     pub(super) sector: u64,
@@ -19,46 +19,46 @@ pub(super) struct Recorded {
     pub(super) completed_ns: u64,
 }
 
-/// What makes a request come.
+/// What causes a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// It comes at that time, or when its task is free to submit it.
+    /// Its time, or a later one if its task cannot submit before.
     Time(u64),
-    /// It comes so long after so many of its task's requests are done.
+    /// It arrives `gap_ns` after `count` of its task's requests have completed.
     Done { count: u32, gap_ns: u64 },
-    /// It comes so long after its task got the request before it.
+    /// It arrives `gap_ns` after its task's previous request was allocated.
     Got { gap_ns: u64 },
 }
 
-/// How a task made its requests.
+/// How a task submitted its requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Loop {
-    /// Each when others of its own were done: a reader, an engine that keeps so many under way.
+    /// Each after completions of its own requests: a reader, or an engine with a fixed queue depth.
     Closed,
-    /// As fast as it got requests.
+    /// As fast as requests were allocated.
     Fed,
-    /// When its time came.
+    /// At given times.
     Open,
 }
 
-/// Arrivals in the order of time.
+/// Arrivals in time order.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
     pub(super) requests: Vec<Recorded>,
     pub(super) causes: Vec<Cause>,
     pub(super) loops: Vec<Loop>,
-    /// Rows that lack a moment that a replay needs.
+    /// Rows without a time that a replay needs.
     pub(super) unusable: u64,
 }
 
-/// In so many of 100 cases a task must have had nearly as many requests under way as ever.
+/// Per cent of its requests for which a closed-loop task must have been near its highest queue depth.
 const CLOSED_PERCENT: usize = 80;
-/// So many of 100 requests had to be waited for by a task that is fed.
+/// Per cent of its requests for which a fed task must have waited for a tag.
 const FED_PERCENT: usize = 5;
-/// A wait for a request shorter than this is none.
+/// A request (tag) wait shorter than this does not count.
 const WAIT_NS: u64 = 20_000;
 
-/// Finds out. Rows of one device, in any order.
+/// Finds the arrivals and their causes. Rows of one device, in any order.
 pub(super) fn arrivals(rows: &[RequestRecord]) -> Arrivals {
     let mut numbers: HashMap<u32, u32> = HashMap::new();
     let mut requests: Vec<Recorded> = Vec::with_capacity(rows.len());
@@ -93,20 +93,20 @@ pub(super) fn arrivals(rows: &[RequestRecord]) -> Arrivals {
     Arrivals { requests, causes, loops, unusable }
 }
 
-/// Causes of one task's requests, whose places are `own`.
+/// Finds the causes of one task's requests, whose indices are `own`.
 fn of_task(own: &[usize], requests: &[Recorded], causes: &mut [Cause]) -> Loop {
     let mut ends: Vec<u64> = own.iter().map(|&index| requests[index].completed_ns).collect();
     ends.sort_unstable();
-    // How many of its own were done when each came.
+    // How many of the task's requests had completed when each arrived.
     let done: Vec<usize> =
         own.iter().map(|&index| ends.partition_point(|end| *end <= requests[index].queued_ns)).collect();
-    let under_way: Vec<usize> = done.iter().enumerate().map(|(place, done)| place - (*done).min(place)).collect();
-    // But for one in a thousand: opening a file may have had a request of its own.
-    let mut ascending = under_way.clone();
+    let in_flight: Vec<usize> = done.iter().enumerate().map(|(place, done)| place - (*done).min(place)).collect();
+    // Without the top one in a thousand: opening a file may have added a request.
+    let mut ascending = in_flight.clone();
     ascending.sort_unstable();
     let most = ascending.iter().rev().nth(ascending.len() / 1000).copied().unwrap_or(0);
-    // The first ones of an engine fill it; few requests say nothing.
-    let near = under_way.iter().skip(most).filter(|count| **count * 4 >= most * 3).count();
+    // An engine's first requests fill its queue; too few requests show nothing.
+    let near = in_flight.iter().skip(most).filter(|count| **count * 4 >= most * 3).count();
     let closed = near * 100 >= CLOSED_PERCENT * (own.len() - most.min(own.len())) && own.len() > 2 * most;
     let waited = own.iter().filter(|&&index| requests[index].got_ns - requests[index].queued_ns > WAIT_NS).count();
     let fed = waited * 100 >= FED_PERCENT * own.len() && own.len() > 1;
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_comes_after_its_own_request() {
+    fn a_reader_submits_after_its_own_completion() {
         let rows = [row(5, 100, 100, 150), row(5, 170, 170, 250), row(5, 300, 300, 310)];
         let found = arrivals(&rows);
         assert_eq!(found.loops, [Loop::Closed]);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_come_when_their_time_comes_and_writeback_as_it_gets_requests() {
+    fn bursts_are_open_and_writeback_is_fed() {
         let bursts: Vec<RequestRecord> = (0..40)
             .map(|n| row(5, n / 10 * 100_000 + n % 10, n / 10 * 100_000 + n % 10, n * 10_000 + 50_000))
             .collect();

@@ -1,5 +1,5 @@
 //! BFQ, after block/bfq-iosched.c and bfq-wf2q.c of Linux 6.x, much simplified: budgets of sectors, served in the order of
-//! virtual finish times, with one queue a task and one for all requests that nobody waits for.
+//! virtual finish times, with one queue per task and one for all async requests.
 
 use super::elevator::{Choice, Elevator, Entry, Queue};
 
@@ -8,26 +8,26 @@ use super::elevator::{Choice, Elevator, Entry, Queue};
 pub(super) struct Tunables {
     /// `max_budget`, or `bfq_default_max_budget`: sectors.
     pub(super) budget_sectors: u64,
-    /// `timeout_sync`: how long a budget lasts at most.
+    /// `timeout_sync`: longest time of a budget.
     pub(super) timeout_ns: u64,
     /// `slice_idle`.
     pub(super) slice_idle_ns: u64,
-    /// `bfq_async_charge_factor`: what an asynchronous sector costs.
+    /// `bfq_async_charge_factor`: cost of an async sector.
     pub(super) async_charge: u64,
-    /// `wr_coeff`: weight of a task that has just begun; 1 with `low_latency` off.
+    /// `wr_coeff`: weight of a task during weight raising; 1 with `low_latency` off.
     pub(super) raised_weight: u64,
-    /// `wr_max_time`: for how long it has just begun.
+    /// `wr_max_time`: duration of weight raising.
     pub(super) raised_ns: u64,
-    /// `wr_min_idle_time`: after so long without a request it begins again.
+    /// `wr_min_idle_time`: idle time after which weight raising starts again.
     pub(super) begins_again_ns: u64,
     /// `fifo_expire_sync`, `fifo_expire_async`.
     pub(super) fifo_expire_ns: [u64; 2],
 }
 
 const ASYNC: usize = 0;
-/// Tasks that begin within so long of one another are one application's (`bfq_burst_interval`)...
+/// Tasks that start within this time of each other belong to one burst (`bfq_burst_interval`).
 const BURST_NS: u64 = 180_000_000;
-/// ... and so many of them are a server's or a build's, which nobody waits for to begin (`bfq_large_burst_thresh`).
+/// A burst of this size is a server or a build, and gets no weight raising (`bfq_large_burst_thresh`).
 const LARGE_BURST: usize = 8;
 /// Virtual time of a sector at weight 1.
 const SCALE: u64 = 1 << 12;
@@ -56,7 +56,7 @@ pub(super) struct Bfq {
     active_until_ns: u64,
     idle_until_ns: Option<u64>,
     waiting: usize,
-    /// Queues that began together, the last of them when.
+    /// Queues of the current burst, and the start of the last one.
     burst: Vec<usize>,
     last_begun_ns: u64,
 }
@@ -85,7 +85,7 @@ impl Bfq {
         share.served = 0;
     }
 
-    /// Ends a budget: what was served is what counts.
+    /// Ends a budget, and charges what was served.
     fn expire(&mut self) {
         let Some(number) = self.active.take() else { return };
         self.idle_until_ns = None;
@@ -97,7 +97,7 @@ impl Bfq {
         }
     }
 
-    /// A queue is there for the first time: nobody of a large burst is raised.
+    /// A new queue: ends weight raising of all queues of a large burst.
     fn begin(&mut self, number: usize, now_ns: u64) {
         if now_ns - self.last_begun_ns > BURST_NS {
             self.burst.clear();
@@ -112,17 +112,17 @@ impl Bfq {
         }
     }
 
-    /// Requests wait in a queue that is not raised: `wr_busy_queues < tot_busy_queues`.
+    /// Whether a queue without weight raising has requests: `wr_busy_queues < tot_busy_queues`.
     fn others_wait(&self) -> bool {
         self.shares.iter().any(|share| !share.raised && !share.queue.is_empty())
     }
 
-    /// The queue in service is kept, though it is empty, because its weight would be worth nothing otherwise.
+    /// Whether to idle for the empty queue in service, since its weight would have no effect otherwise.
     fn worth_waiting_for(&self, number: usize) -> bool {
         number != ASYNC && self.shares[number].raised && self.others_wait()
     }
 
-    /// Of the queues whose time has come the one that is to be finished first.
+    /// The eligible queue with the earliest virtual finish time.
     fn next(&mut self) -> Option<usize> {
         let busy = || self.shares.iter().enumerate().filter(|(_, share)| !share.queue.is_empty());
         let earliest = busy().map(|(_, share)| share.start).min()?;
@@ -153,7 +153,7 @@ impl Bfq {
         Choice::Issue(entry.id)
     }
 
-    fn going_on(&self, number: usize, now_ns: u64) -> Option<Choice> {
+    fn continued(&self, number: usize, now_ns: u64) -> Option<Choice> {
         let share = &self.shares[number];
         if now_ns >= self.active_until_ns || share.served >= self.tunables.budget_sectors {
             return None;
@@ -193,7 +193,7 @@ impl Elevator for Bfq {
             self.idle_until_ns = None;
         } else if was_empty {
             self.backlog(number);
-            // A task that has just begun does not wait for the end of another's budget.
+            // A weight-raised task preempts a queue without weight raising.
             if self.shares[number].raised && self.active.is_some_and(|active| !self.shares[active].raised) {
                 self.expire();
             }
@@ -202,7 +202,7 @@ impl Elevator for Bfq {
 
     fn choose(&mut self, now_ns: u64) -> Choice {
         if let Some(number) = self.active {
-            match self.going_on(number, now_ns) {
+            match self.continued(number, now_ns) {
                 Some(Choice::Issue(_)) => return self.take(number, now_ns),
                 Some(other) => return other,
                 None => self.expire(),
@@ -249,7 +249,7 @@ mod tests {
         fifo_expire_ns: [u64::MAX / 2; 2],
     };
 
-    /// Sectors that each of task 0, task 1 and the asynchronous queue got of so many, all with more to do.
+    /// Sectors served for task 0, task 1 and the async queue, all backlogged.
     fn shares(tunables: Tunables, requests: usize) -> [u64; 3] {
         let mut bfq = Bfq::new(tunables);
         for id in 0..3000_u32 {
@@ -267,17 +267,17 @@ mod tests {
     }
 
     #[test]
-    fn equal_weights_share_equally_and_nobody_waited_for_gets_a_third_of_that() {
-        let [one, other, nobodys] = shares(EQUAL, 1000);
+    fn equal_weights_share_equally_and_async_gets_a_third_of_that() {
+        let [one, other, asynchronous] = shares(EQUAL, 1000);
         assert!(one.abs_diff(other) <= 128, "{one} {other}");
-        let ratio = one as f64 / nobodys as f64;
-        assert!((2.5..3.5).contains(&ratio), "{one} {nobodys}");
+        let ratio = one as f64 / asynchronous as f64;
+        assert!((2.5..3.5).contains(&ratio), "{one} {asynchronous}");
     }
 
     #[test]
-    fn weight_raising_leaves_next_to_nothing_to_others() {
+    fn weight_raising_starves_async_requests() {
         let raised = Tunables { raised_weight: 30, raised_ns: u64::MAX / 2, ..EQUAL };
-        let [one, other, nobodys] = shares(raised, 1000);
-        assert!(nobodys * 20 < one + other, "{one} {other} {nobodys}");
+        let [one, other, asynchronous] = shares(raised, 1000);
+        assert!(asynchronous * 20 < one + other, "{one} {other} {asynchronous}");
     }
 }

@@ -2,16 +2,16 @@
 
 use model::block::Kind;
 
-/// Something that a task hands to the block layer.
+/// A bio that a task submits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bio {
-    /// Whose.
+    /// The task that submits it.
     pub(super) task: u32,
-    /// The task's word for it.
+    /// The task's tag for it.
     pub(super) tag: u64,
     pub(super) kind: Kind,
     pub(super) sector: u64,
     pub(super) sectors: u32,
-    /// How long the device works on it, where it need not be drawn.
+    /// Service time, if it is known and not drawn.
     pub(super) service_ns: Option<u64>,
 }

@@ -1,5 +1,5 @@
-//! CFQ, after block/cfq-iosched.c of Linux 3.9, for tasks of one priority and no groups: a queue for each task that waits
-//! for its requests, and one for all requests that nobody waits for.
+//! CFQ, after block/cfq-iosched.c of Linux 3.9, for tasks of one priority and without groups: a sync queue per task, and one
+//! queue for all async requests.
 
 use std::collections::VecDeque;
 
@@ -26,28 +26,28 @@ pub(super) struct Tunables {
     pub(super) target_latency_ns: u64,
 }
 
-/// The number of the queue that all asynchronous requests share.
+/// The number of the queue that all async requests share.
 const ASYNC: usize = 0;
 /// Sectors beyond which a request is a seek (`CFQQ_SEEK_THR`).
 const SEEK_SECTORS: u64 = 800;
-/// Requests that `slice_async_rq` stands for at the usual priority, 4 of 8 (`cfq_prio_to_maxrq`).
+/// Factor of `slice_async_rq` at the default priority, 4 of 8 (`cfq_prio_to_maxrq`).
 const USUAL_PRIORITY: u64 = 2 * (1 + 3);
 
 #[derive(Debug, Default)]
 struct Turn {
     queue: Queue,
-    /// It stands in the round.
+    /// It is in the round.
     waits: bool,
     at_device: u64,
-    /// Of its slice.
+    /// Requests dispatched in its slice.
     given: u64,
-    /// The next request is to be the oldest: once a slice, where that has expired.
+    /// The next request is the oldest if it has expired; checked once per slice.
     look_at_age: bool,
     position: u64,
-    /// The last 32 requests, a bit each: it was a seek.
+    /// A bit for each of the last 32 requests: it was a seek.
     seeks: u32,
     done_ns: Option<u64>,
-    /// From a completion to the next request, smoothed.
+    /// Think time: from a completion to the next request, smoothed.
     think_ns: u64,
 }
 
@@ -55,10 +55,10 @@ struct Turn {
 pub(super) struct Cfq {
     tunables: Tunables,
     queues: Vec<Turn>,
-    /// Who is next, by turns.
+    /// The queues in round-robin order.
     round: VecDeque<usize>,
     active: Option<usize>,
-    /// `None`: it begins with the first completion.
+    /// `None`: the slice begins with the first completion.
     slice_ends_ns: Option<u64>,
     idle_until_ns: Option<u64>,
     sync_at_device: u64,
@@ -96,7 +96,7 @@ impl Cfq {
         (scaled_ns as u64).max(base_ns.min(2 * self.tunables.slice_idle_ns))
     }
 
-    /// Whether the device is better kept idle for the queue's next request than given to another queue.
+    /// Whether to idle for the queue's next request rather than switch to another queue.
     fn worth_waiting_for(&self, number: usize) -> bool {
         let turn = &self.queues[number];
         let seeky = turn.seeks.count_ones() > 32 / 8;
@@ -115,15 +115,15 @@ impl Cfq {
         }
     }
 
-    /// Whether the active queue goes on, or what to wait for.
-    fn going_on(&mut self, number: usize, now_ns: u64) -> Option<Choice> {
+    /// Whether the active queue continues, or what to wait for.
+    fn continued(&mut self, number: usize, now_ns: u64) -> Option<Choice> {
         let over = self.slice_ends_ns.is_some_and(|ends_ns| now_ns >= ends_ns);
         let turn = &self.queues[number];
         if over {
             return None;
         }
         if !turn.queue.is_empty() {
-            return self.may_give(number, now_ns);
+            return self.may_dispatch(number, now_ns);
         }
         if turn.at_device > 0 && self.worth_waiting_for(number) {
             return Some(Choice::Nothing);
@@ -134,11 +134,11 @@ impl Cfq {
         }
     }
 
-    /// Whether the queue may give a request now: `cfq_may_dispatch`. The request is not taken yet.
-    fn may_give(&self, number: usize, now_ns: u64) -> Option<Choice> {
+    /// Whether the queue may dispatch a request now: `cfq_may_dispatch`. The request is not taken yet.
+    fn may_dispatch(&self, number: usize, now_ns: u64) -> Option<Choice> {
         let turn = &self.queues[number];
         if number == ASYNC {
-            // Requests that somebody waits for are let through the device first.
+            // Sync requests drain from the device first.
             if self.sync_at_device > 0 {
                 return Some(Choice::Nothing);
             }
@@ -194,7 +194,7 @@ impl Elevator for Cfq {
             self.idle_until_ns = None;
             return;
         }
-        // Whoever is waited for does not wait behind those whom nobody waits for.
+        // A sync queue preempts the async queue.
         let preempts = self.active == Some(ASYNC) && number != ASYNC;
         if preempts {
             self.expire();
@@ -215,7 +215,7 @@ impl Elevator for Cfq {
     fn choose(&mut self, now_ns: u64) -> Choice {
         loop {
             if let Some(number) = self.active {
-                match self.going_on(number, now_ns) {
+                match self.continued(number, now_ns) {
                     Some(Choice::Issue(_)) => return self.take(number, now_ns),
                     Some(other) => return other,
                     None => self.expire(),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_nobody_waits_for_goes_while_something_else_is_at_the_device() {
+    fn async_requests_wait_while_sync_requests_are_at_the_device() {
         let mut cfq = Cfq::new(USUAL);
         cfq.insert(entry(1, 0, false), 0);
         cfq.insert(entry(2, 0, true), 0);
@@ -295,10 +295,10 @@ mod tests {
         cfq.insert(entry(3, 0, false), 0);
         cfq.insert(entry(4, 1, true), 0);
         assert_eq!(cfq.choose(0), Choice::Issue(4), "it preempts");
-        assert_eq!(cfq.choose(0), Choice::Nothing, "the next of the same task comes");
+        assert_eq!(cfq.choose(0), Choice::Nothing, "idles for the same task");
         cfq.completed(&entry(1, 0, false), MS);
         cfq.completed(&entry(4, 1, true), MS);
-        assert_eq!(cfq.choose(MS), Choice::Until(9 * MS), "it is waited for");
+        assert_eq!(cfq.choose(MS), Choice::Until(9 * MS), "idles until slice_idle ends");
         assert_eq!(cfq.choose(9 * MS), Choice::Issue(2));
         cfq.completed(&entry(2, 0, true), 10 * MS);
         assert_eq!(cfq.choose(18 * MS), Choice::Issue(3));
@@ -306,14 +306,14 @@ mod tests {
     }
 
     #[test]
-    fn tasks_take_turns() {
+    fn tasks_alternate_by_slices() {
         let mut cfq = Cfq::new(USUAL);
         for id in 0..40 {
             cfq.insert(entry(id, id % 2, true), 0);
         }
         let first: Vec<Choice> = (0..8).map(|_| cfq.choose(0)).collect();
         assert_eq!(first, [0, 2, 4, 6, 8, 10, 12, 14].map(Choice::Issue));
-        assert_eq!(cfq.choose(0), Choice::Nothing, "so many at once");
+        assert_eq!(cfq.choose(0), Choice::Nothing, "quantum is reached");
         cfq.completed(&entry(0, 0, true), MS);
         assert_eq!(cfq.choose(MS), Choice::Issue(16));
         assert_eq!(cfq.choose(101 * MS), Choice::Issue(1), "the slice is over");

@@ -5,13 +5,13 @@ use super::elevator::{Choice, Elevator, Entry, Queue};
 /// The scheduler's settings under /sys/block/*/queue/iosched.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tunables {
-    /// `fifo_batch`: requests in the order of sectors before ages and directions are looked at again.
+    /// `fifo_batch`: requests in sector order before deadlines and directions are checked again.
     pub(super) fifo_batch: u64,
     /// `read_expire`.
     pub(super) read_expire_ns: u64,
     /// `write_expire`.
     pub(super) write_expire_ns: u64,
-    /// `writes_starved`: batches of reads that may pass writes.
+    /// `writes_starved`: read batches that may pass waiting writes.
     pub(super) writes_starved: u64,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Deadline {
     tunables: Tunables,
     /// Reads, writes.
     queues: [Queue; 2],
-    /// Where the elevator stands in each direction.
+    /// The elevator's position in each direction.
     position: [u64; 2],
     direction: usize,
     batched: u64,
@@ -32,7 +32,7 @@ impl Deadline {
         Deadline { tunables, queues: Default::default(), position: [0; 2], direction: 0, batched: 0, starved: 0 }
     }
 
-    /// The direction of a new batch. `None`: there is nothing at all.
+    /// The direction of a new batch. `None`: no requests.
     fn new_direction(&mut self) -> Option<usize> {
         let [reads, writes] = &self.queues;
         if !reads.is_empty() {
@@ -66,8 +66,8 @@ impl Elevator for Deadline {
     }
 
     fn choose(&mut self, now_ns: u64) -> Choice {
-        let going_on = self.queues[self.direction].from(self.position[self.direction]).copied();
-        let chosen = match going_on {
+        let continued = self.queues[self.direction].from(self.position[self.direction]).copied();
+        let chosen = match continued {
             Some(entry) if self.batched < self.tunables.fifo_batch => entry,
             _ => {
                 let Some(direction) = self.new_direction() else { return Choice::Nothing };
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn two_batches_of_reads_then_one_of_writes() {
-        // The very first batch counts for none: nothing was given up for it.
+        // The first batch does not count: no write waited for it.
         let mut deadline = Deadline::new(USUAL);
         for id in 0..8 {
             deadline.insert(entry(id, u64::from(id) * 8, false), 0);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_expired_comes_before_what_is_near() {
+    fn an_expired_request_comes_before_a_near_one() {
         let mut deadline = Deadline::new(USUAL);
         deadline.insert(entry(0, 900, false), 0);
         deadline.insert(entry(1, 100, false), 0);

@@ -1,13 +1,13 @@
-//! A device: a queue of its own, and a number of requests that it works on at once.
+//! A device: a hardware queue, and the number of requests that it serves at once.
 
 use std::collections::VecDeque;
 
 /// A device.
 #[derive(Debug)]
 pub(super) struct Device {
-    /// Requests that it takes.
+    /// Queue depth.
     depth: u32,
-    /// Requests that it works on.
+    /// Requests that it serves at once.
     servers: u32,
     busy: u32,
     most: u32,
@@ -23,12 +23,12 @@ impl Device {
         self.inside() < self.depth
     }
 
-    /// How many it has.
+    /// Requests at the device.
     pub(super) fn inside(&self) -> u32 {
         self.busy + self.queue.len() as u32
     }
 
-    /// Takes a request; true if it begins with it at once.
+    /// Takes a request. True if its service starts now.
     pub(super) fn issue(&mut self, id: u32) -> bool {
         let begins = self.busy < self.servers;
         if begins {
@@ -40,7 +40,7 @@ impl Device {
         begins
     }
 
-    /// Is done with one; the one that it begins with.
+    /// Completes a request. Returns the request whose service starts.
     pub(super) fn done(&mut self) -> Option<u32> {
         let next = self.queue.pop_front();
         if next.is_none() {
@@ -49,7 +49,7 @@ impl Device {
         next
     }
 
-    /// Whether it ever had more than it takes.
+    /// Whether it ever exceeded its depth.
     #[cfg(test)]
     pub(super) fn overfull(&self) -> bool {
         self.most > self.depth

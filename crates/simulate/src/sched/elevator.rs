@@ -1,36 +1,36 @@
-//! What an I/O scheduler is to the block layer.
+//! The interface between the block layer and an I/O scheduler.
 
 use std::collections::BTreeMap;
 
-/// A request, as far as a scheduler looks at it.
+/// A request, as a scheduler sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// The layer's number for it, used again after its end.
+    /// The layer's number for it; reused after its completion.
     pub(super) id: u32,
-    /// Grows with each insertion.
+    /// Increases with each insertion.
     pub(super) order: u64,
     /// First sector.
     pub(super) sector: u64,
     /// Length.
     pub(super) sectors: u32,
-    /// Anything but a read.
+    /// Not a read.
     pub(super) write: bool,
-    /// Somebody waits for it: reads, and writes that say so.
+    /// Sync: reads, and writes with REQ_SYNC, FUA or PREFLUSH.
     pub(super) sync: bool,
-    /// Whose queue it belongs to, where each task has its own.
+    /// The task whose queue it belongs to, if each task has a queue.
     pub(super) owner: u32,
-    /// When it was put into the scheduler.
+    /// When it was inserted into the scheduler.
     pub(super) inserted_ns: u64,
 }
 
-/// What a scheduler gives when the device has room.
+/// A scheduler's answer when the device has room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// This one; it is no longer the scheduler's.
+    /// Dispatch this request; it leaves the scheduler.
     Issue(u32),
-    /// Nothing before that moment, unless something comes or is done.
+    /// Nothing before this time, unless a request arrives or completes.
     Until(u64),
-    /// Nothing, until something comes or is done.
+    /// Nothing until a request arrives or completes.
     Nothing,
 }
 
@@ -42,17 +42,17 @@ pub(super) trait Elevator: std::fmt::Debug {
     /// The device has room.
     fn choose(&mut self, now_ns: u64) -> Choice;
 
-    /// The device is done with a request that [`Elevator::choose`] gave.
+    /// The device has completed a request that [`Elevator::choose`] dispatched.
     fn completed(&mut self, entry: &Entry, now_ns: u64);
 
-    /// Takes a request back that was not issued: it was promoted, or grew by a merge, and will be inserted anew.
+    /// Removes a request that was not issued: it was promoted or grew by a merge, and will be inserted again.
     fn remove(&mut self, entry: &Entry);
 
-    /// How many wait here.
+    /// Requests in the scheduler.
     fn len(&self) -> usize;
 }
 
-/// Requests by place and by age.
+/// Requests by sector and by age.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     by_sector: BTreeMap<(u64, u32), Entry>,
@@ -65,7 +65,7 @@ impl Queue {
         self.by_age.insert(entry.order, (entry.sector, entry.id));
     }
 
-    /// Whether it was there.
+    /// Removes a request. Returns whether it was present.
     pub(super) fn remove(&mut self, entry: &Entry) -> bool {
         self.by_age.remove(&entry.order);
         self.by_sector.remove(&(entry.sector, entry.id)).is_some()
@@ -84,12 +84,12 @@ impl Queue {
         self.by_sector.get(key)
     }
 
-    /// The first that begins there or behind.
+    /// The first request at or after a sector.
     pub(super) fn from(&self, sector: u64) -> Option<&Entry> {
         self.by_sector.range((sector, 0)..).next().map(|(_, entry)| entry)
     }
 
-    /// The same, and from the lowest sector on where there is none behind: an elevator that goes one way.
+    /// The same, wrapping to the lowest sector: a one-way elevator.
     pub(super) fn next_around(&self, sector: u64) -> Option<&Entry> {
         self.from(sector).or_else(|| self.by_sector.values().next())
     }

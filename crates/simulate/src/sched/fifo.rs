@@ -1,4 +1,4 @@
-//! `none`, and noop before it: requests go to the device as they came.
+//! `none`, and noop before it: dispatch in arrival order.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ pub(super) struct Fifo(VecDeque<Entry>);
 
 impl Elevator for Fifo {
     fn insert(&mut self, entry: Entry, _now_ns: u64) {
-        // What grew by a merge keeps its place.
+        // A request that grew by a merge keeps its place.
         let place = self.0.iter().rposition(|other| other.order < entry.order).map_or(0, |before| before + 1);
         self.0.insert(place, entry);
     }

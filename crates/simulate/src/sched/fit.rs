@@ -1,26 +1,26 @@
-//! What the device did with recorded requests: how many at once, and how long it worked on each.
+//! Fits a device to recorded requests: depth, servers, and service times.
 
 use std::collections::VecDeque;
 
 use super::arrivals::Recorded;
 
-/// A device that explains what was recorded.
+/// A device that explains the recorded times.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fit {
-    /// Requests that it had at once, at most.
+    /// Most requests at the device at once.
     pub(super) depth: u32,
     /// Requests that it worked on at once.
     pub(super) servers: u32,
-    /// How long it worked on each, in the order of the requests.
+    /// Service times, in the order of the requests.
     pub(super) service_ns: Vec<u64>,
-    /// Requests that were done before an earlier one that it ought to have begun first.
+    /// Requests that completed before an earlier one whose service should have started first.
     pub(super) out_of_turn: u64,
-    /// How these times go with the number of requests that the device had: rank correlation. Near 0 is good.
+    /// Rank correlation of service times with the number of requests at the device. Near 0 is good.
     pub(super) load_correlation: f64,
 }
 
-/// The number of servers for which a service time does not depend on how many requests the device has: with too few,
-/// times get shorter the more there are, as completions that overlap are taken for a queue; with too many, longer.
+/// Finds the number of servers for which service times do not depend on the load of the device. With too few, times shrink
+/// with the load, since overlapping service is taken for queueing; with too many, they grow.
 pub(super) fn fit(requests: &[Recorded]) -> Fit {
     let (order, at_issue, depth) = moments(requests);
     let mut best: Option<Fit> = None;
@@ -36,7 +36,7 @@ pub(super) fn fit(requests: &[Recorded]) -> Fit {
     best.unwrap_or(Fit { depth, servers: 1, service_ns: Vec::new(), out_of_turn: 0, load_correlation: 0.0 })
 }
 
-/// The same with a given number of servers.
+/// Fits the device with a given number of servers.
 pub(super) fn fit_with(requests: &[Recorded], servers: u32) -> Fit {
     let (order, at_issue, depth) = moments(requests);
     let (service_ns, out_of_turn) = services(requests, &order, servers);
@@ -55,19 +55,19 @@ fn candidates(depth: u32) -> impl Iterator<Item = u32> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum DeviceEvent {
-    // At one moment, what is done makes room for what is issued.
+    // At equal times, completions make room for issues.
     Done,
     Issued,
 }
 
 type Moments = Vec<(u64, DeviceEvent, usize)>;
 
-/// Issues and completions in the order of time, how many the device had at each issue, and the most.
+/// Issues and completions in time order, the requests at the device at each issue, and their maximum.
 fn moments(requests: &[Recorded]) -> (Moments, Vec<u32>, u32) {
     let mut order: Moments = Vec::with_capacity(2 * requests.len());
     for (index, request) in requests.iter().enumerate() {
         order.push((request.issued_ns, DeviceEvent::Issued, index));
-        // A completion in the very moment of its issue comes after it.
+        // A completion at the time of its issue comes after it.
         order.push((request.completed_ns.max(request.issued_ns + 1), DeviceEvent::Done, index));
     }
     order.sort_unstable();
@@ -86,10 +86,10 @@ fn moments(requests: &[Recorded]) -> (Moments, Vec<u32>, u32) {
     (order, at_issue, most)
 }
 
-/// Service times if that many are served at once, in the order of their issue.
+/// Service times with this number of servers, in issue order.
 fn services(requests: &[Recorded], order: &Moments, servers: u32) -> (Vec<u64>, u64) {
     let mut service_ns = vec![0; requests.len()];
-    // In the order in which they were begun.
+    // In the order in which service started.
     let mut served: VecDeque<(usize, u64)> = VecDeque::new();
     let mut queue: VecDeque<usize> = VecDeque::new();
     let mut out_of_turn = 0;
@@ -104,7 +104,7 @@ fn services(requests: &[Recorded], order: &Moments, servers: u32) -> (Vec<u64>, 
         }
         let place = match served.iter().position(|(other, _)| other == index) {
             Some(place) => place,
-            // It cannot have waited behind all that are served: it was begun in place of the last of them.
+            // It cannot have waited behind all requests in service: its service started instead of the last one's.
             None => {
                 out_of_turn += 1;
                 queue.retain(|other| other != index);
@@ -123,7 +123,7 @@ fn services(requests: &[Recorded], order: &Moments, servers: u32) -> (Vec<u64>, 
     (service_ns, out_of_turn)
 }
 
-/// Spearman's rank correlation; 0 where one side is always the same.
+/// Spearman's rank correlation; 0 if one side is constant.
 fn correlation(loads: &[u32], times: &[u64]) -> f64 {
     let loads = ranks(loads);
     let times = ranks(times);
@@ -138,7 +138,7 @@ fn correlation(loads: &[u32], times: &[u64]) -> f64 {
     if load * time == 0.0 { 0.0 } else { both / (load * time).sqrt() }
 }
 
-/// Ranks from 0 on; equals share theirs.
+/// Ranks from 0; equal values share their mean rank.
 fn ranks<T: Copy + Ord>(values: &[T]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by_key(|index| values[*index]);
@@ -162,7 +162,7 @@ mod tests {
     use crate::sched::arrivals::Recorded;
     use crate::sched::device::Device;
 
-    /// What a device of that many servers does with Poisson arrivals at that share of what it can.
+    /// Requests of a device with this many servers, under Poisson arrivals at this utilization.
     fn recorded(servers: u32, load: f64) -> (Vec<Recorded>, Vec<u64>) {
         let mut random = Random::new(5);
         let mut at_ns = 0;

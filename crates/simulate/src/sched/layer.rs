@@ -1,4 +1,4 @@
-//! The block layer: bios become requests, requests go through the scheduler to the device and come back.
+//! The block layer: bios become requests, and requests pass through the scheduler to the device.
 
 use std::collections::VecDeque;
 
@@ -13,43 +13,43 @@ use super::pool::{Limit, Pool, Waiting};
 use super::traffic::{Passed, Seen, Traffic};
 use crate::agenda::Agenda;
 
-/// The modelled disk: a major that Linux gives to experiments.
+/// The modelled disk: a major for experimental use.
 pub(super) const DEVICE: DeviceNumber = DeviceNumber::new(240, 0);
 
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
-    /// A task goes on.
+    /// A task continues.
     Task(u32),
-    /// The device is done with a request.
+    /// The device completes a request.
     Done(u32),
-    /// A task that waits for a request has been woken and looks.
+    /// A woken task tries to get a tag.
     Look,
-    /// The scheduler wants to be asked again.
+    /// The scheduler runs again.
     Kick,
 }
 
-/// What became of a bio that was handed over.
+/// The result of a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Submitted {
     /// It is in a request.
     Accepted,
-    /// Its task sleeps until one is free.
+    /// Its task sleeps until a tag is free.
     Waits,
 }
 
-/// A layer's numbers.
+/// Parameters of a block layer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     pub(super) limit: Limit,
     pub(super) depth: u32,
     pub(super) servers: u32,
-    /// Longest request; 0: nothing is merged.
+    /// Longest request. 0: no merging.
     pub(super) max_sectors: u32,
-    /// Requests that take so long look at who passed them.
+    /// Latency from which a request reports which requests overtook it.
     pub(super) slow_ns: u64,
-    /// From a request's end until a task that waits for one looks. Meanwhile whoever comes takes it, and the woken task goes to the
-    /// end of the line, as in sbitmap. 0: those who wait come first.
+    /// Time from a freed tag until a woken waiter tries to get one. Until then any submitter may take it, and the waiter goes to
+    /// the end of the queue, as in sbitmap. 0: waiters come first.
     pub(super) wake_ns: u64,
 }
 
@@ -67,12 +67,12 @@ struct Request {
     bios: Vec<Bio>,
 }
 
-/// A request that is done.
+/// A completed request.
 #[derive(Debug)]
 pub(super) struct CompletedRequest {
     pub(super) record: RequestRecord,
     pub(super) bios: Vec<Bio>,
-    /// What was done since it came; of slow requests.
+    /// Requests completed since it arrived; for slow requests.
     pub(super) done_since: KindCounts,
 }
 
@@ -86,10 +86,10 @@ pub(super) struct Layer {
     requests: Vec<Request>,
     free: Vec<u32>,
     elevator: Box<dyn Elevator>,
-    /// Flushes, which no scheduler sees.
+    /// Flushes, which bypass the scheduler.
     at_once: VecDeque<u32>,
     traffic: Traffic,
-    /// Requests in the scheduler by kind and end, and by kind and begin.
+    /// Requests in the scheduler by kind and end sector, and by kind and start sector.
     ends: Places,
     begins: Places,
     kick_ns: u64,
@@ -98,7 +98,7 @@ pub(super) struct Layer {
     granted: VecDeque<(Bio, u64)>,
 }
 
-/// Whether the kernel lets somebody wait for it: `op_is_sync`.
+/// Whether the kernel treats it as sync: `op_is_sync`.
 pub(super) fn is_sync(kind: Kind) -> bool {
     kind.operation() != Operation::Write || kind.has(Kind::SYNC) || kind.has(Kind::FUA) || kind.has(Kind::PREFLUSH)
 }
@@ -133,7 +133,7 @@ impl Layer {
         self.elevator.len()
     }
 
-    /// Takes a bio. `promoted`: somebody waits for it, whatever its kind says.
+    /// Submits a bio. `promoted`: a task waits for it, whatever its kind.
     pub(super) fn submit(&mut self, bio: Bio, promoted: bool) -> Submitted {
         if self.merge(bio) {
             return Submitted::Accepted;
@@ -151,7 +151,7 @@ impl Layer {
         }
     }
 
-    /// The next submission that waited and has its request now, and when it began to wait.
+    /// The next waiting bio that has got its tag, and when its wait began.
     pub(super) fn next_granted(&mut self) -> Option<(Bio, u64)> {
         self.granted.pop_front()
     }
@@ -205,7 +205,7 @@ impl Layer {
             self.begins.insert(begin, entry.id);
             return;
         }
-        // Another request may have taken the same place meanwhile.
+        // Another request may have taken the same place since.
         for (places, place) in [(&mut self.ends, end), (&mut self.begins, begin)] {
             if places.get(&place) == Some(&entry.id) {
                 places.remove(&place);
@@ -213,7 +213,7 @@ impl Layer {
         }
     }
 
-    /// Puts a bio to a request in the scheduler that it continues, or that continues it.
+    /// Merges a bio into a request in the scheduler, at the back or at the front.
     fn merge(&mut self, bio: Bio) -> bool {
         if self.shape.max_sectors == 0 || bio.sectors == 0 {
             return false;
@@ -239,8 +239,8 @@ impl Layer {
         true
     }
 
-    /// Somebody waits for what that task has submitted, here or on its way here: each of its requests in the scheduler goes
-    /// over to those that are waited for, with that owner.
+    /// Promotes a task's requests, since another task waits for them: those in the scheduler become sync requests of `owner`,
+    /// and its bio that waits for a tag becomes sync.
     pub(super) fn promote(&mut self, task: u32, owner: u32) {
         self.pool.promote(task);
         let now_ns = self.now_ns();
@@ -257,7 +257,7 @@ impl Layer {
         self.grant();
     }
 
-    /// Gives the device what it has room for. `draw`: how long it works on a request.
+    /// Dispatches requests while the device has room. `draw`: service time of a request.
     pub(super) fn dispatch(&mut self, draw: &mut dyn FnMut(Kind, u32) -> u64) {
         let now_ns = self.now_ns();
         while self.device.has_room() {
@@ -271,7 +271,7 @@ impl Layer {
             };
             let request = &mut self.requests[id as usize];
             request.issued_ns = Some(now_ns);
-            let Some(entry) = request.entry else { unreachable!("a scheduler gives what it was given") };
+            let Some(entry) = request.entry else { unreachable!("a scheduler dispatches only inserted requests") };
             let kind = request.kind;
             request.service_ns.get_or_insert_with(|| draw(kind, entry.sectors));
             self.known_places(&entry, kind, false);
@@ -293,14 +293,14 @@ impl Layer {
         self.agenda.after(service_ns, Due::Done(id));
     }
 
-    /// The device is done with a request.
+    /// The device completes a request.
     pub(super) fn complete(&mut self, id: u32) -> CompletedRequest {
         let now_ns = self.now_ns();
         if let Some(next) = self.device.done() {
             self.begin(next);
         }
         let request = std::mem::take(&mut self.requests[id as usize]);
-        let Some(entry) = request.entry else { unreachable!("a request is done once") };
+        let Some(entry) = request.entry else { unreachable!("a request completes once") };
         let mut passed = Passed::default();
         self.traffic.left(request.kind);
         if now_ns - request.queued_ns >= self.shape.slow_ns {
@@ -343,7 +343,7 @@ impl Layer {
         CompletedRequest { record, done_since: passed.done_since, bios: request.bios }
     }
 
-    /// Those who wait for a request get what is free.
+    /// Waiters get the free tags.
     fn grant(&mut self) {
         while let Some(waiting) = self.pool.next() {
             self.granted.push_back((waiting.bio, waiting.queued_ns));
@@ -353,7 +353,7 @@ impl Layer {
         }
     }
 
-    /// The first of those who wait looks.
+    /// The first waiter tries to get a tag.
     pub(super) fn look(&mut self) {
         if let Some(waiting) = self.pool.look() {
             self.granted.push_back((waiting.bio, waiting.queued_ns));
@@ -361,7 +361,7 @@ impl Layer {
         }
     }
 
-    /// A bio that waited may have got a neighbour meanwhile; its request is then free again.
+    /// A bio that waited may be mergeable by now; its tag is then free again.
     fn merge_granted(&mut self, waiting: &Waiting) -> bool {
         let merged = !waiting.promoted && self.merge(waiting.bio);
         if merged {

@@ -1,4 +1,4 @@
-//! The document's load: a cold mail reader, writeback that never ends, and programs that call fsync.
+//! The document's load: a mail reader with a cold cache, endless writeback, and programs that call fsync.
 
 use model::block::{Kind, Operation};
 
@@ -6,7 +6,7 @@ use super::bio::Bio;
 use super::layer::{Layer, Submitted};
 use crate::random::Random;
 
-/// Reads: of what kind, in 1000; the document's 445 R, 22 RM and 31 RA.
+/// Kinds of reads, per 1000: the document's 445 R, 22 RM and 31 RA.
 const READ_KINDS: [(Kind, u64); 3] = [
     (Kind::of(Operation::Read), 894),
     (Kind::of(Operation::Read).with(Kind::META), 44),
@@ -17,10 +17,10 @@ const BUFFER: Kind = WRITE.with(Kind::META);
 const COMMIT: Kind = WRITE.with(Kind::FUA).with(Kind::SYNC).with(Kind::META);
 /// Sectors of the disk: 256 GiB.
 const DISK: u64 = 1 << 29;
-/// A page, a small request.
+/// One page.
 const PAGE_SECTORS: u32 = 8;
 
-/// What a task is.
+/// A task's role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Reader,
@@ -40,7 +40,7 @@ impl Role {
     }
 }
 
-/// What happened to a task, for whoever tells of it.
+/// What ended for a task, to be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     /// An operation ended.
@@ -49,7 +49,7 @@ pub(super) enum Ended {
     Wait { task: u32, start_ns: u64, frames: &'static [&'static str], waker: Option<u32>, request: Option<u32> },
 }
 
-/// Numbers of the mix.
+/// Parameters of the mix.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Numbers {
     pub(super) readers: u64,
@@ -65,15 +65,15 @@ pub(super) struct Numbers {
 #[derive(Debug, Clone, Copy)]
 struct Task {
     role: Role,
-    /// Where it reads or writes next, and how many more in a row.
+    /// Its next sector, and how many more in sequence.
     sector: u64,
     left: u64,
-    /// When what it waits for began; `None`: it waits for nothing.
+    /// Start of its wait. `None`: it does not wait.
     since_ns: Option<u64>,
-    /// Its submission waits for a request.
+    /// Its submission waits for a tag.
     asks: bool,
-    /// Bios of it that are not done.
-    under_way: u64,
+    /// Its bios in flight.
+    in_flight: u64,
 }
 
 pub(super) const WAITS_FOR_REQUEST: &[&str] = &["blk_mq_get_tag", "__blk_mq_alloc_requests", "blk_mq_submit_bio"];
@@ -88,7 +88,7 @@ pub(super) struct Mix {
     tasks: Vec<Task>,
     random: Random,
     journal: u32,
-    /// What the journal submits is promoted: a program waits for it.
+    /// The journal's requests are promoted: a program waits for them.
     boosted: bool,
     /// Programs whose fsync waits for the commit under way, and for the one after it.
     committing: Vec<u32>,
@@ -97,14 +97,14 @@ pub(super) struct Mix {
 }
 
 impl Mix {
-    /// Begins: readers and programs after a first thought, writers at once.
+    /// Starts the tasks: readers and programs after a think time, writers now.
     pub(super) fn new(numbers: Numbers, random: Random, layer: &mut Layer) -> Mix {
         let roles = [(Role::Reader, numbers.readers), (Role::Writer, numbers.writers), (Role::Fsync, numbers.programs)];
         let mut roles: Vec<Role> =
             roles.into_iter().flat_map(|(role, count)| std::iter::repeat_n(role, count as usize)).collect();
         let journal = roles.len() as u32;
         roles.push(Role::Journal);
-        let task = |role| Task { role, sector: 0, left: 0, since_ns: None, asks: false, under_way: 0 };
+        let task = |role| Task { role, sector: 0, left: 0, since_ns: None, asks: false, in_flight: 0 };
         let tasks = roles.into_iter().map(task).collect();
         let (committing, next, ended) = Default::default();
         let mut mix = Mix { numbers, tasks, random, journal, boosted: false, committing, next, ended };
@@ -128,7 +128,7 @@ impl Mix {
         layer.agenda.after(delay_ns, super::layer::Due::Task(number));
     }
 
-    /// A task goes on by itself.
+    /// A task continues.
     pub(super) fn due(&mut self, number: u32, layer: &mut Layer) {
         match self.tasks[number as usize].role {
             Role::Reader => self.read(number, layer),
@@ -138,7 +138,7 @@ impl Mix {
         }
     }
 
-    /// The next place of a task: runs of bios, then somewhere else.
+    /// A task's next sector: runs of sequential bios at random places.
     fn place(&mut self, number: u32) -> u64 {
         let task = &mut self.tasks[number as usize];
         if task.left == 0 {
@@ -155,7 +155,7 @@ impl Mix {
         let bio = Bio { task: number, tag: 0, kind, sector, sectors: PAGE_SECTORS, service_ns: None };
         let promoted = self.boosted && number == self.journal;
         let task = &mut self.tasks[number as usize];
-        task.under_way += 1;
+        task.in_flight += 1;
         task.since_ns = Some(task.since_ns.unwrap_or(layer.now_ns()));
         task.asks = layer.submit(bio, promoted) == Submitted::Waits;
     }
@@ -171,7 +171,7 @@ impl Mix {
         self.submit(number, kind.map_or(READ_KINDS[0].0, |(kind, _)| *kind), sector, layer);
     }
 
-    /// Writeback submits for as long as it gets requests.
+    /// Writeback submits as long as it gets tags.
     fn write(&mut self, number: u32, layer: &mut Layer) {
         while !self.tasks[number as usize].asks {
             let sector = self.place(number);
@@ -189,7 +189,7 @@ impl Mix {
         }
     }
 
-    /// jbd2 writes the buffers of a transaction, as writes that nobody waits for. Then somebody does.
+    /// jbd2 writes the buffers of a transaction as async writes, and then waits for them.
     fn commit(&mut self, layer: &mut Layer) {
         let journal = self.journal as usize;
         self.boosted = false;
@@ -202,7 +202,7 @@ impl Mix {
         }
     }
 
-    /// Every second block of the journal's range, so that each buffer is a request.
+    /// Every second block of the journal's range, so no two buffers merge.
     fn buffers(&mut self, layer: &mut Layer) {
         let journal = self.journal as usize;
         while !self.tasks[journal].asks && self.tasks[journal].left > 0 {
@@ -213,7 +213,7 @@ impl Mix {
         }
     }
 
-    /// A submission that waited has its request.
+    /// A waiting submission has got its tag.
     pub(super) fn granted(&mut self, bio: &Bio, since_ns: u64, layer: &mut Layer) {
         let task = &mut self.tasks[bio.task as usize];
         task.asks = false;
@@ -226,15 +226,15 @@ impl Mix {
             Role::Reader | Role::Fsync => {}
         }
         let task = &mut self.tasks[bio.task as usize];
-        // What it waits for from now on is the device.
+        // From now on it waits for the device.
         task.since_ns = Some(layer.now_ns());
     }
 
-    /// A bio is done. `queued_ns`: of its request.
+    /// A bio has completed. `queued_ns`: of its request.
     pub(super) fn done(&mut self, bio: &Bio, request: u32, queued_ns: u64, layer: &mut Layer) {
         let now_ns = layer.now_ns();
         let task = &mut self.tasks[bio.task as usize];
-        task.under_way -= 1;
+        task.in_flight -= 1;
         match task.role {
             Role::Writer => {}
             Role::Reader => {
@@ -250,13 +250,13 @@ impl Mix {
                 self.ended.push(Ended::Operation { task: bio.task, class: "read", start_ns: queued_ns, bytes });
                 self.think(bio.task, layer);
             }
-            Role::Journal if task.under_way > 0 || task.left > 0 || task.asks => {}
+            Role::Journal if task.in_flight > 0 || task.left > 0 || task.asks => {}
             Role::Journal => self.buffer_done(bio, request, layer),
             Role::Fsync => unreachable!("a program writes through the journal"),
         }
     }
 
-    /// All that the journal had under way is done: its record is next, or its transaction is committed.
+    /// The journal's bios have completed: its commit record is next, or the transaction is committed.
     fn buffer_done(&mut self, bio: &Bio, request: u32, layer: &mut Layer) {
         let journal = self.journal;
         let start_ns = self.tasks[journal as usize].since_ns.take().unwrap_or(layer.now_ns());
@@ -278,7 +278,7 @@ impl Mix {
         }
     }
 
-    /// Who waits, what for, since when: for the end of a run, and for hangs.
+    /// The waiting tasks with stack and start: for the end of a run, and for hangs.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (u32, Role, &'static [&'static str], u64)> {
         let indexed = self.tasks.iter().enumerate();
         indexed.filter_map(|(number, task)| {

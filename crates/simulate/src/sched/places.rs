@@ -1,12 +1,12 @@
-//! Where in the scheduler a request begins or ends, to find those that a bio continues.
+//! Start and end sectors of requests in the scheduler, to find merges.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Requests by kind and place.
+/// Requests by kind and sector.
 pub(super) type Places = HashMap<(u8, u64), u32, BuildHasherDefault<Mixer>>;
 
-/// Hashes places: nobody chooses them to do harm.
+/// A fast hash: sectors are not chosen by an attacker.
 #[derive(Debug, Default)]
 pub(super) struct Mixer(u64);
 

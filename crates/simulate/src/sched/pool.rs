@@ -1,37 +1,37 @@
-//! Requests are few: who gets one, and who sleeps until one is free (`get_request_wait`, `blk_mq_get_tag`).
+//! The pool of requests (tags), and the tasks that wait for one (`get_request_wait`, `blk_mq_get_tag`).
 
 use std::collections::VecDeque;
 
 use super::bio::Bio;
 use super::traffic::Seen;
 
-/// How many requests there are.
+/// Size of the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
-    /// So many for those that somebody waits for, and as many for the others: Linux before blk-mq.
+    /// This many for sync requests, and as many for async ones: Linux before blk-mq.
     Separate(u32),
-    /// So many for all, of which the others may have no more than the second number.
+    /// This many for all; async requests may have at most the second number.
     Shared(u32, u32),
 }
 
-/// A submission that waits for a request.
+/// A bio that waits for a tag.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiting {
     pub(super) bio: Bio,
-    /// In the order of coming.
+    /// In arrival order.
     pub(super) number: u32,
     pub(super) seen: Seen,
     pub(super) queued_ns: u64,
-    /// Somebody waits for it by now.
+    /// Sync, by its kind or by promotion.
     pub(super) sync: bool,
     pub(super) promoted: bool,
 }
 
-/// Free requests and those who wait for one.
+/// Tags in use, and the bios that wait for one.
 #[derive(Debug)]
 pub(super) struct Pool {
     limit: Limit,
-    /// Not waited for, waited for.
+    /// Async, sync.
     used: [u32; 2],
     most_used: [u32; 2],
     waiting: VecDeque<Waiting>,
@@ -43,14 +43,14 @@ impl Pool {
     }
 
     fn has(&self, sync: bool) -> bool {
-        let [not, waited_for] = self.used;
+        let [asynchronous, sync_used] = self.used;
         match self.limit {
             Limit::Separate(each) => self.used[usize::from(sync)] < each,
-            Limit::Shared(all, most) => not + waited_for < all && (sync || not < most),
+            Limit::Shared(all, most) => asynchronous + sync_used < all && (sync || asynchronous < most),
         }
     }
 
-    /// Takes a request, unless others came first. `barges`: they do not come first.
+    /// Takes a tag, unless others wait. `barges`: even if others wait.
     pub(super) fn take(&mut self, sync: bool, barges: bool) -> bool {
         let others_first = !barges
             && self.waiting.iter().any(|other| match self.limit {
@@ -79,7 +79,7 @@ impl Pool {
         self.used[usize::from(sync)] -= 1;
     }
 
-    /// The next who gets one now.
+    /// The next waiter that gets a tag now.
     pub(super) fn next(&mut self) -> Option<Waiting> {
         let place = self.waiting.iter().position(|waiting| self.has(waiting.sync))?;
         let waiting = self.waiting.remove(place)?;
@@ -87,7 +87,7 @@ impl Pool {
         Some(waiting)
     }
 
-    /// The first who waits gets one, or goes to the end of the line.
+    /// The first waiter gets a tag, or goes to the end of the queue.
     pub(super) fn look(&mut self) -> Option<Waiting> {
         let found = self.next();
         if found.is_none()
@@ -98,7 +98,7 @@ impl Pool {
         found
     }
 
-    /// Somebody waits for what that task submits: it is first among those that are waited for.
+    /// Promotes the task's waiting bio: it becomes the first of the sync ones.
     pub(super) fn promote(&mut self, task: u32) {
         let Some(place) = self.waiting.iter().position(|waiting| waiting.bio.task == task && !waiting.sync) else {
             return;
@@ -112,18 +112,18 @@ impl Pool {
         self.waiting.iter()
     }
 
-    /// In use: not waited for, waited for.
+    /// Tags in use: async, sync.
     pub(super) fn used(&self) -> [u32; 2] {
         self.used
     }
 
-    /// Whether more were in use at any time than there are.
+    /// Whether more tags were ever in use than exist.
     #[cfg(test)]
     pub(super) fn overdrawn(&self) -> bool {
-        let [not, waited_for] = self.most_used;
+        let [asynchronous, sync_used] = self.most_used;
         match self.limit {
-            Limit::Separate(each) => not > each || waited_for > each,
-            Limit::Shared(all, most) => not > most || waited_for > all || self.used[0] + self.used[1] > all,
+            Limit::Separate(each) => asynchronous > each || sync_used > each,
+            Limit::Shared(all, most) => asynchronous > most || sync_used > all || self.used[0] + self.used[1] > all,
         }
     }
 }

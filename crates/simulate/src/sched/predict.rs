@@ -1,4 +1,4 @@
-//! What a recorded load would have met under another scheduler.
+//! Predicts how a recorded load would fare under another scheduler.
 
 use std::collections::BTreeMap;
 
@@ -15,29 +15,30 @@ use super::settings::{self, Scheduler};
 use super::tally::percentile;
 use crate::parameter::Settings;
 
-/// What to predict, of what.
+/// What to predict.
 #[derive(Debug, Clone)]
 pub struct Question<'a> {
     /// Policies, by their names in [`super::MODEL`].
     pub policies: Vec<&'a str>,
-    /// The policy that the requests were recorded under, where it is known: it is predicted, too, as a check.
+    /// The policy that the requests were recorded under, if known. It is predicted as well, as a check.
     pub recorded_under: Option<&'a str>,
-    /// Requests of the schedulers. `None`: twice what the device takes.
+    /// `nr_requests` of the schedulers. `None`: twice the device's depth.
     pub nr_requests: Option<u32>,
-    /// Requests that the device takes. `None`: as many as it was seen to have.
+    /// Depth of the device. `None`: the most requests observed at the device.
     pub depth: Option<u32>,
-    /// Requests that it works on at once. `None`: fitted.
+    /// Requests that the device serves at once. `None`: fitted.
     pub servers: Option<u32>,
-    /// From a request's end until a task that waits for one looks, in which others may take it. `None`: estimated; 0: none do.
+    /// Time from a freed tag until a woken waiter tries to get one; until then others may take it. `None`: estimated. 0: waiters
+    /// come first.
     pub wake_ns: Option<u64>,
-    /// Of the schedulers.
+    /// Settings of the schedulers.
     pub settings: &'a Settings,
 }
 
 const CLASSES: [&str; 4] = ["read", "sync write", "async write", "other"];
-/// Samples beyond a percentile without which it is not told.
+/// Samples that must lie beyond a percentile for it to be reported.
 const BEYOND: f64 = 10.0;
-/// A task with so many of 100 requests belongs to the load; when the first of them has no more to do, it is another load.
+/// Per cent of all requests from which a task belongs to the load. When the first of these tasks is done, the load changes.
 const PART_PERCENT: usize = 1;
 
 fn class(kind: Kind) -> usize {
@@ -92,7 +93,7 @@ pub fn predict(rows: &[RequestRecord], question: &Question<'_>) -> Prediction {
     }
 }
 
-/// BFQ's budgets are what the device does in `timeout_sync` at its best (`bfq_calc_max_budget`), where nobody has set them.
+/// Sets BFQ's budget to what the device serves at most in `timeout_sync` (`bfq_calc_max_budget`), unless it was set.
 fn with_budget(settings: &Settings, requests: &[Recorded], fit: &Fit) -> Settings {
     let mut settings = settings.clone();
     let sectors: u64 = requests.iter().map(|request| u64::from(request.sectors)).sum();
@@ -106,8 +107,8 @@ fn with_budget(settings: &Settings, requests: &[Recorded], fit: &Fit) -> Setting
     settings
 }
 
-/// How long a woken task takes to look for a request: about what a task takes that was woken by its own request's end and
-/// submits the next one without a pause, the quickest quarter of them.
+/// Time until a woken task tries to get a tag. Estimated from tasks woken by their own completions that submit the next
+/// request without a pause: the fastest quarter of those gaps.
 fn wake_ns(arrivals: &Arrivals) -> u64 {
     let gaps = arrivals.causes.iter().filter_map(|cause| match cause {
         Cause::Done { gap_ns, .. } => Some(*gap_ns),
@@ -121,7 +122,7 @@ fn as_met(request: &Recorded) -> Met {
     Met { queued_ns: request.queued_ns, issued_ns: request.issued_ns, completed_ns: request.completed_ns }
 }
 
-/// blk-mq: without a scheduler requests are the device's own, with one there are more.
+/// blk-mq: without a scheduler there are as many tags as the device's depth, with a scheduler more.
 fn shape(scheduler: Scheduler, question: &Question<'_>, fit: &Fit, wake_ns: u64) -> Shape {
     let depth = question.depth.unwrap_or(fit.depth).max(1);
     let requests = match scheduler {
@@ -158,7 +159,7 @@ fn loops(arrivals: &Arrivals) -> [(u64, u64); 3] {
     loops
 }
 
-/// Until when the whole load was there: a task that is served faster is through its recorded requests earlier.
+/// How long the whole load was active: a task that is served faster runs out of recorded requests earlier.
 fn horizon_ns(arrivals: &Arrivals, met: &[Option<Met>]) -> u64 {
     let mut last: Vec<(u64, usize)> = vec![(0, 0); arrivals.loops.len()];
     for (request, met) in arrivals.requests.iter().zip(met) {

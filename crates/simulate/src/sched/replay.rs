@@ -1,4 +1,4 @@
-//! Recorded arrivals under another scheduler.
+//! Replays recorded arrivals under another scheduler.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use super::elevator::Elevator;
 use super::fit::Fit;
 use super::layer::{Due, Layer, Shape, Submitted};
 
-/// What a request met.
+/// The times of a replayed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Met {
     pub(super) queued_ns: u64,
@@ -26,14 +26,14 @@ pub(super) fn replay(arrivals: &Arrivals, fit: &Fit, shape: Shape, elevator: Box
 
 #[derive(Debug, Default)]
 struct Task {
-    /// Its requests that have not been submitted.
+    /// Its requests not yet submitted.
     next: VecDeque<usize>,
-    /// When each of its requests was done.
+    /// Completion times of its requests.
     ends_ns: Vec<u64>,
     last_got_ns: u64,
-    /// Its submission waits for a request.
+    /// Its submission waits for a tag.
     asks: bool,
-    /// It is due at some time already.
+    /// It is already on the agenda.
     due: bool,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Looks when the task's next request comes.
+    /// Schedules the task's next request.
     fn arrange(&mut self, number: u32) {
         let task = &mut self.tasks[number as usize];
         let Some(&index) = task.next.front() else { return };

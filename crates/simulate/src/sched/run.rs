@@ -1,4 +1,4 @@
-//! Plays the mix, and tells of it.
+//! Runs the mix, and reports it to the observer.
 
 use model::metric::{Semantics, Unit};
 
@@ -24,7 +24,7 @@ const METRICS: &[Metric] = &[
     gauge("sched.at_device"),
 ];
 
-/// Plays.
+/// Runs a policy.
 pub(super) fn run(
     policy: &str,
     settings: &Settings,
@@ -37,7 +37,7 @@ pub(super) fn run(
     let service = settings::service(settings);
     let mut layer = Layer::new(shape, settings::elevator(scheduler, settings));
     let mut random = Random::new(seed);
-    // A sequence of its own, so that the device does the same whatever the tasks do.
+    // A separate sequence: service times do not depend on what the tasks do.
     let mut device_random = Random::new(random.number());
     let mut mix = Mix::new(numbers, random, &mut layer);
     observer.metrics(METRICS);
@@ -49,16 +49,16 @@ pub(super) fn run(
         observer.task(number + 1, &name);
     }
     observer.phase("run", true, 0);
-    let mut course = Run { observer, tally: Tally::default(), next_sample_ns: 0, slow_ns: shape.slow_ns };
+    let mut run = Run { observer, tally: Tally::default(), next_sample_ns: 0, slow_ns: shape.slow_ns };
     let ends_ns = settings.whole("duration");
-    let hang = course.run(&mut layer, &mut mix, ends_ns, &mut |_, _| service.draw_ns(&mut device_random));
+    let hang = run.run(&mut layer, &mut mix, ends_ns, &mut |_, _| service.draw_ns(&mut device_random));
     let ended_ns = if hang.is_some() { layer.now_ns() } else { ends_ns };
     for (task, _, frames, start_ns) in mix.waiting() {
         let (waker_tid, request) = (None, None);
-        course.observer.wait(&Wait { tid: task + 1, start_ns, end_ns: ended_ns, frames, waker_tid, request });
+        run.observer.wait(&Wait { tid: task + 1, start_ns, end_ns: ended_ns, frames, waker_tid, request });
     }
     let events = layer.agenda.events();
-    Ok(Outcome { ended_ns, hang, events, figures: course.tally.figures(), histograms: Vec::new() })
+    Ok(Outcome { ended_ns, hang, events, figures: run.tally.figures(), histograms: Vec::new() })
 }
 
 struct Run<'a> {
@@ -126,11 +126,11 @@ impl Run<'_> {
         let now_ns = layer.now_ns();
         let every_ns = self.observer.sample_every_ns().max(1);
         while self.next_sample_ns <= now_ns {
-            let [not, waited_for] = layer.pool.used();
+            let [asynchronous, sync] = layer.pool.used();
             let waiting = layer.pool.waiters().count();
             let counts = [
-                u64::from(waited_for),
-                u64::from(not),
+                u64::from(sync),
+                u64::from(asynchronous),
                 waiting as u64,
                 layer.in_scheduler() as u64,
                 u64::from(layer.device.inside()),
@@ -141,7 +141,7 @@ impl Run<'_> {
     }
 }
 
-/// Nothing is due: who waits for whom.
+/// Nothing is due: which task waits for which.
 fn hang(layer: &Layer, mix: &Mix) -> Hang {
     let mut counts = [0_u32; 4];
     let names: Vec<String> = mix
@@ -161,10 +161,10 @@ fn hang(layer: &Layer, mix: &Mix) -> Hang {
     Hang { at_ns: layer.now_ns(), waiters: waiters.collect() }
 }
 
-/// Plays until nothing is due, unobserved.
+/// Runs until nothing is due, without an observer.
 #[cfg(test)]
 pub(super) fn until_hang(layer: &mut Layer, mix: &mut Mix) -> Option<Hang> {
     let mut observer = crate::observer::Unobserved;
-    let mut course = Run { observer: &mut observer, tally: Tally::default(), next_sample_ns: 0, slow_ns: u64::MAX };
-    course.run(layer, mix, u64::MAX, &mut |_, _| 1)
+    let mut run = Run { observer: &mut observer, tally: Tally::default(), next_sample_ns: 0, slow_ns: u64::MAX };
+    run.run(layer, mix, u64::MAX, &mut |_, _| 1)
 }

@@ -1,4 +1,4 @@
-//! Parameters, and what is made of them.
+//! Parameters, and the settings as numbers.
 
 use super::elevator::Elevator;
 use super::layer::Shape;
@@ -28,63 +28,75 @@ const fn parameter(
 
 use Kind::{Count, Duration, Size, Word};
 
-/// All of them.
+/// The parameters.
 pub(super) const PARAMETERS: &[Parameter] = &[
-    parameter("duration", Duration, "60s", "how long the load runs", OURS),
-    parameter("slow_write", Duration, "1s", "a write that takes so long is slow", "the document"),
+    parameter("duration", Duration, "60s", "simulated time to run", OURS),
+    parameter("slow_write", Duration, "1s", "latency from which a write is slow", "the document"),
     parameter("readers", Count, "12", "tasks that read small files, one read at a time", CALIBRATED),
-    parameter("reader_think", Duration, "12ms", "mean pause of a reader between two reads", CALIBRATED),
-    parameter("writers", Count, "8", "tasks that hand over writeback for as long as they get requests", OURS),
+    parameter("reader_think", Duration, "12ms", "mean think time of a reader", CALIBRATED),
+    parameter("writers", Count, "8", "writeback tasks, which submit as long as they get tags", OURS),
     parameter(
         "run_bios",
         Count,
         "2",
-        "mean length of a run of neighbouring bios of writeback, which merge",
+        "mean length of a run of contiguous writeback bios, which merge",
         "btt of the document: 1,311,662 merged, 1,016,463 not",
     ),
     parameter("programs", Count, "2", "tasks that call fsync", OURS),
-    parameter("program_think", Duration, "500ms", "mean pause of a program between two fsyncs", OURS),
-    parameter("journal_buffers", Count, "8", "blocks of a transaction, before its commit record", OURS),
-    parameter("nr_requests", Count, "128", "requests, of each direction or in all", "Linux 3.9, BLKDEV_MAX_RQ"),
+    parameter("program_think", Duration, "500ms", "mean think time of a program between two fsyncs", OURS),
+    parameter("journal_buffers", Count, "8", "blocks of a transaction, without its commit record", OURS),
+    parameter(
+        "nr_requests",
+        Count,
+        "128",
+        "requests (tags) for sync and for async each, or in total (pool)",
+        "Linux 3.9, BLKDEV_MAX_RQ",
+    ),
     parameter(
         "pool",
         Word(&["separate", "shared"]),
         "separate",
-        "whether those that nobody waits for have requests of their own",
+        "whether async requests have a separate pool of tags",
         "separate: Linux 3.9, get_request; shared: blk-mq",
     ),
     parameter("max_request", Size, "512k", "longest request", "BLK_DEF_MAX_SECTORS of Linux 3.9"),
-    parameter("depth", Count, "31", "requests that the device takes", "SATA's native command queueing"),
-    parameter("servers", Count, "1", "requests that the device works on at once", "a disk has one arm"),
-    parameter("service", Duration, "1700us", "mean time that the device works on one", CALIBRATED),
+    parameter("depth", Count, "31", "queue depth of the device", "SATA's native command queueing"),
+    parameter("servers", Count, "1", "requests that the device serves at once", "a disk has one arm"),
+    parameter("service", Duration, "1700us", "mean service time", CALIBRATED),
     parameter(
         "service_form",
         Word(&["exponential", "constant", "uniform"]),
         "exponential",
-        "distribution of that time; uniform: from half to three halves of it",
+        "distribution of the service time; uniform: from 0.5 to 1.5 of the mean",
         OURS,
     ),
-    parameter("fifo_batch", Count, "16", "mq-deadline: requests by place before it looks up", MQ_DEADLINE),
-    parameter("read_expire", Duration, "500ms", "mq-deadline: age that a read is served for", MQ_DEADLINE),
-    parameter("write_expire", Duration, "5s", "mq-deadline: age that a write is served for", MQ_DEADLINE),
-    parameter("writes_starved", Count, "2", "mq-deadline: batches of reads that pass writes", MQ_DEADLINE),
+    parameter("fifo_batch", Count, "16", "mq-deadline: requests of a batch in sector order", MQ_DEADLINE),
+    parameter("read_expire", Duration, "500ms", "mq-deadline: deadline of a read", MQ_DEADLINE),
+    parameter("write_expire", Duration, "5s", "mq-deadline: deadline of a write", MQ_DEADLINE),
+    parameter("writes_starved", Count, "2", "mq-deadline: read batches that may pass writes", MQ_DEADLINE),
     parameter("quantum", Count, "8", "CFQ: requests of one task at the device", CFQ),
-    parameter("slice_sync", Duration, "100ms", "CFQ: a task's turn", CFQ),
-    parameter("slice_async", Duration, "40ms", "CFQ: the turn of all that nobody waits for", CFQ),
-    parameter("slice_async_rq", Count, "2", "CFQ: times 8 requests of such a turn", CFQ),
-    parameter("slice_idle", Duration, "8ms", "CFQ and BFQ: pause for the next request of a task", CFQ),
-    parameter("fifo_expire_sync", Duration, "125ms", "CFQ and BFQ: age that is served first, waited for", CFQ),
-    parameter("fifo_expire_async", Duration, "250ms", "CFQ and BFQ: the same, not waited for", CFQ),
-    parameter("target_latency", Duration, "300ms", "CFQ: all turns together, with low_latency on", CFQ),
+    parameter("slice_sync", Duration, "100ms", "CFQ: time slice of a task", CFQ),
+    parameter("slice_async", Duration, "40ms", "CFQ: time slice of all async requests", CFQ),
+    parameter("slice_async_rq", Count, "2", "CFQ: async requests per slice, in units of 8", CFQ),
+    parameter("slice_idle", Duration, "8ms", "CFQ and BFQ: idle time for the next request of a task", CFQ),
+    parameter("fifo_expire_sync", Duration, "125ms", "CFQ and BFQ: age from which a sync request is served first", CFQ),
+    parameter(
+        "fifo_expire_async",
+        Duration,
+        "250ms",
+        "CFQ and BFQ: age from which an async request is served first",
+        CFQ,
+    ),
+    parameter("target_latency", Duration, "300ms", "CFQ: target of all slices together, with low_latency on", CFQ),
     parameter("budget", Count, "16384", "BFQ: sectors of a budget", BFQ),
-    parameter("timeout_sync", Duration, "125ms", "BFQ: how long a budget lasts", BFQ),
-    parameter("async_charge", Count, "3", "BFQ: what a sector costs that nobody waits for", BFQ),
-    parameter("raised_weight", Count, "30", "BFQ: weight of a task that has just begun; 1: low_latency off", BFQ),
-    parameter("raised_time", Duration, "3s", "BFQ: for how long it has just begun, on a fast device", BFQ),
-    parameter("begins_again", Duration, "2s", "BFQ: a task without requests for so long begins again", BFQ),
+    parameter("timeout_sync", Duration, "125ms", "BFQ: longest time of a budget", BFQ),
+    parameter("async_charge", Count, "3", "BFQ: cost factor of an async sector", BFQ),
+    parameter("raised_weight", Count, "30", "BFQ: weight during weight raising; 1: low_latency off", BFQ),
+    parameter("raised_time", Duration, "3s", "BFQ: duration of weight raising, on a fast device", BFQ),
+    parameter("begins_again", Duration, "2s", "BFQ: idle time after which weight raising starts again", BFQ),
 ];
 
-/// The scheduler of a policy, which may be with or without promotion.
+/// The scheduler of a policy, with or without promotion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scheduler {
     Cfq,
@@ -140,7 +152,7 @@ pub(super) fn elevator(scheduler: Scheduler, settings: &Settings) -> Box<dyn Ele
     }
 }
 
-/// The layer's numbers.
+/// The layer's parameters.
 pub(super) fn shape(settings: &Settings) -> Result<Shape, SettingError> {
     let count = |name: &str| match u32::try_from(settings.whole(name)) {
         Ok(count) if count > 0 => Ok(count),
@@ -152,7 +164,7 @@ pub(super) fn shape(settings: &Settings) -> Result<Shape, SettingError> {
         "separate" => Limit::Separate(requests),
         other => unreachable!("pool is a word of the table, not {other}"),
     };
-    // A device that takes no time is asked for more and more within one moment, for ever.
+    // A device without service time would complete requests for ever at one instant.
     if settings.whole("service") < LEAST_SERVICE_NS {
         return Err(SettingError::Contradiction("service: write at least 1us".to_owned()));
     }
@@ -166,7 +178,7 @@ pub(super) fn shape(settings: &Settings) -> Result<Shape, SettingError> {
     })
 }
 
-/// The mix's numbers.
+/// The mix's parameters.
 pub(super) fn numbers(policy: &str, settings: &Settings) -> Result<Numbers, SettingError> {
     let whole = |name: &str| settings.whole(name);
     let tasks = whole("readers").saturating_add(whole("writers")).saturating_add(whole("programs"));
@@ -186,7 +198,7 @@ pub(super) fn numbers(policy: &str, settings: &Settings) -> Result<Numbers, Sett
     })
 }
 
-/// How long the device works on a request.
+/// The distribution of service times.
 pub(super) fn service(settings: &Settings) -> Service {
     let mean_ns = settings.whole("service");
     match settings.word("service_form") {

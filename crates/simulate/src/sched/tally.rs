@@ -1,11 +1,11 @@
-//! What a course of the block layer comes down to.
+//! Counters of a run, and the figures computed from them.
 
 use model::block::{Kind, Operation};
 
 use super::layer::{CompletedRequest, is_sync};
 use crate::policy::Figure;
 
-/// The value that `share` of them do not exceed; `None` of none. Sorts them.
+/// Nearest-rank percentile; `None` without values. Sorts the values.
 pub(super) fn percentile(values: &mut [u64], share: f64) -> Option<u64> {
     values.sort_unstable();
     let rank = (values.len() as f64 * share).ceil() as usize;
@@ -29,10 +29,10 @@ impl Mean {
     }
 }
 
-/// What finished requests come down to.
+/// Statistics of completed requests.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// Of writes that nobody waits for, of all else.
+    /// Of async writes, and of all other requests.
     q2g: [Mean; 2],
     i2d: [Mean; 2],
     d2c: [Mean; 2],
@@ -57,7 +57,7 @@ const DOCUMENTS: [Kind; 4] = [
 ];
 
 impl Tally {
-    /// A request was completed. `slow_ns`: what took so long was slow.
+    /// Adds a completed request. `slow_ns`: latency from which it is slow.
     pub(super) fn request(&mut self, finished: &CompletedRequest, slow_ns: u64) {
         let record = &finished.record;
         let side = usize::from(is_sync(record.kind));
@@ -84,7 +84,7 @@ impl Tally {
             return;
         }
         self.slow_writes += 1;
-        // The document looks at one write that took "over a second": those that took much longer were passed by more.
+        // The document examines a write that took "over a second"; slower writes were overtaken by more requests.
         if took_ns > slow_ns + slow_ns / 5 {
             return;
         }
@@ -99,21 +99,21 @@ impl Tally {
         self.done_since[4].add(count(&|kind| !DOCUMENTS.contains(&kind)));
     }
 
-    /// An fsync returned.
+    /// Adds an fsync.
     pub(super) fn fsync(&mut self, took_ns: u64) {
         self.fsyncs_ns.push(took_ns);
     }
 
-    /// All of it.
+    /// All figures.
     pub(super) fn figures(mut self) -> Vec<Figure> {
         let mut figures = self.stages();
         let figure = |name, about, value, more_is_better| Figure { name, about, value, more_is_better };
         let by_kind = [
-            ("meanwhile_r", "reads done while such a barely slow write waited, on average"),
-            ("meanwhile_rm", "reads of metadata"),
-            ("meanwhile_ra", "reads ahead"),
-            ("meanwhile_w", "writes that nobody waits for"),
-            ("meanwhile_others", "all else"),
+            ("meanwhile_r", "mean reads completed during a barely slow write"),
+            ("meanwhile_rm", "the same, metadata reads"),
+            ("meanwhile_ra", "the same, readahead"),
+            ("meanwhile_w", "the same, async writes"),
+            ("meanwhile_others", "the same, all other requests"),
         ];
         for ((name, about), mean) in by_kind.into_iter().zip(self.done_since) {
             figures.push(figure(name, about, mean.get(), None));
@@ -126,8 +126,8 @@ impl Tally {
         let classes = [&mut self.reads_ns, &mut self.writes_ns, &mut self.fsyncs_ns];
         for ((median, tail), values) in names.into_iter().zip(classes) {
             let mut at = |share| percentile(values, share).map(|ns| ns as f64);
-            figures.push(figure(median, "half of them took no longer", at(0.5), Some(false)));
-            figures.push(figure(tail, "99 in 100 took no longer", at(0.99), Some(false)));
+            figures.push(figure(median, "median latency", at(0.5), Some(false)));
+            figures.push(figure(tail, "99th percentile of latency", at(0.99), Some(false)));
         }
         figures
     }
@@ -138,33 +138,43 @@ impl Tally {
         let figure = |name, about, value, more_is_better| Figure { name, about, value, more_is_better };
         vec![
             figure("reads_per_s", "reads completed", rate(self.reads_ns.len()), Some(true)),
-            figure(
-                "async_writes_per_s",
-                "writes completed that nobody waits for",
-                rate(self.writes_ns.len()),
-                Some(true),
-            ),
+            figure("async_writes_per_s", "async writes completed", rate(self.writes_ns.len()), Some(true)),
             figure(
                 "throughput_bytes_per_s",
-                "of all requests",
+                "throughput of all requests",
                 (seconds > 0.0).then(|| self.bytes as f64 / seconds),
                 Some(true),
             ),
-            figure("merged_bios", "bios that went into another's request", Some(self.merges as f64), None),
-            figure("async_q2g_mean_ns", "such a write waits for a free request", self.q2g[0].get(), Some(false)),
-            figure("async_i2d_mean_ns", "and then in the scheduler", self.i2d[0].get(), Some(false)),
-            figure("async_d2c_mean_ns", "and then at the device", self.d2c[0].get(), Some(false)),
-            figure("sync_q2g_mean_ns", "all else waits for a free request", self.q2g[1].get(), Some(false)),
-            figure("sync_i2d_mean_ns", "and then in the scheduler", self.i2d[1].get(), Some(false)),
-            figure("sync_d2c_mean_ns", "and then at the device", self.d2c[1].get(), Some(false)),
+            figure("merged_bios", "bios merged into another request", Some(self.merges as f64), None),
+            figure("async_q2g_mean_ns", "mean request (tag) wait of an async write", self.q2g[0].get(), Some(false)),
+            figure("async_i2d_mean_ns", "mean time of an async write in the scheduler", self.i2d[0].get(), Some(false)),
+            figure("async_d2c_mean_ns", "mean time of an async write at the device", self.d2c[0].get(), Some(false)),
+            figure("sync_q2g_mean_ns", "mean request (tag) wait of all other requests", self.q2g[1].get(), Some(false)),
+            figure(
+                "sync_i2d_mean_ns",
+                "mean time of all other requests in the scheduler",
+                self.i2d[1].get(),
+                Some(false),
+            ),
+            figure("sync_d2c_mean_ns", "mean time of all other requests at the device", self.d2c[1].get(), Some(false)),
             figure(
                 "slow_async_writes",
-                "that took as long as slow_write or longer",
+                "async writes that took slow_write or longer",
                 Some(self.slow_writes as f64),
                 Some(false),
             ),
-            figure("barely_slow_async_writes", "of these, at most a fifth longer", Some(self.barely_slow as f64), None),
-            figure("slowest_async_write_ns", "from queued to done", Some(self.slowest_write_ns as f64), Some(false)),
+            figure(
+                "barely_slow_async_writes",
+                "slow async writes of at most 1.2 times slow_write",
+                Some(self.barely_slow as f64),
+                None,
+            ),
+            figure(
+                "slowest_async_write_ns",
+                "from queue to completion",
+                Some(self.slowest_write_ns as f64),
+                Some(false),
+            ),
         ]
     }
 }

@@ -1,4 +1,4 @@
-//! The model's figures, and what must hold of any course.
+//! The model's figures, and what must hold of any run.
 
 use model::block::{Kind, Operation};
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ fn about(value: f64, documents: f64, factor: f64) {
 }
 
 #[test]
-fn under_cfq_a_write_over_a_second_waits_while_hundreds_of_reads_are_done() {
+fn under_cfq_hundreds_of_reads_complete_during_a_slow_write() {
     let outcome = run("cfq", &[], 1);
     for (name, documents) in [("meanwhile_r", 445.0), ("meanwhile_rm", 22.0), ("meanwhile_ra", 31.0)] {
         about(figure(&outcome, name), documents, 1.3);
@@ -45,19 +45,19 @@ fn under_cfq_a_write_over_a_second_waits_while_hundreds_of_reads_are_done() {
     about(figure(&outcome, "async_i2d_mean_ns"), 1.48e9, 1.3);
     about(figure(&outcome, "sync_d2c_mean_ns"), 14e6, 1.5);
     assert!(figure(&outcome, "async_i2d_mean_ns") > 50.0 * figure(&outcome, "async_d2c_mean_ns"), "in the queue");
-    assert!(figure(&outcome, "read_p99_ns") < 50e6, "what is waited for is served");
+    assert!(figure(&outcome, "read_p99_ns") < 50e6, "sync requests are served");
 }
 
-/// By Little's law the document's mean wait for a request, seven times that in the scheduler, needs seven times 128 tasks.
+/// By Little's law, the document's mean tag wait, seven times the time in the scheduler, takes seven times 128 tasks.
 #[test]
-fn ten_seconds_for_a_request_take_nine_hundred_waiting_tasks() {
+fn a_tag_wait_of_ten_seconds_takes_nine_hundred_waiting_tasks() {
     let outcome = run("cfq", &[("writers", "900")], 1);
     about(figure(&outcome, "async_q2g_mean_ns"), 10.19e9, 1.3);
     about(figure(&outcome, "async_i2d_mean_ns"), 1.48e9, 1.3);
 }
 
 #[test]
-fn other_schedulers_do_not_starve_writes_for_so_long() {
+fn other_schedulers_starve_writes_less() {
     let slow = |policy| figure(&run(policy, &[], 1), "slow_async_writes");
     let cfq = slow("cfq");
     for policy in ["deadline", "bfq", "none"] {
@@ -66,17 +66,17 @@ fn other_schedulers_do_not_starve_writes_for_so_long() {
 }
 
 #[test]
-fn promotion_cures_the_journals_inversion() {
+fn promotion_fixes_the_journals_inversion() {
     let fsync = |policy| figure(&run(policy, &[], 1), "fsync_p50_ns");
     assert!(fsync("cfq") > 1e9);
     assert!(fsync("cfq-promote") * 20.0 < fsync("cfq"));
-    // mq-deadline looks at directions, not at who waits: only the wait for a request is cured.
+    // mq-deadline knows directions, not sync: promotion only shortens the tag wait.
     assert!(fsync("deadline-promote") * 3.0 > fsync("deadline"));
     assert!(fsync("bfq-promote") < fsync("bfq"));
 }
 
 #[test]
-fn the_same_seed_is_the_same_course() {
+fn the_same_seed_gives_the_same_run() {
     let short = [("duration", "5s")];
     for policy in MODEL.policies {
         assert_eq!(run(policy.name, &short, 7), run(policy.name, &short, 7), "{}", policy.name);
@@ -93,13 +93,13 @@ fn a_policy_that_the_model_does_not_have_is_an_error() {
 }
 
 #[test]
-fn nonsense_is_refused_before_anything_is_told() {
+fn invalid_settings_are_refused_before_anything_is_reported() {
     for values in [[("depth", "0")], [("nr_requests", "0")], [("writers", "200000")]] {
         assert!((MODEL.run)("cfq", &set(&values), 1, &mut Panicking).is_err());
     }
 }
 
-/// Whatever is told is too much.
+/// Panics at any report.
 struct Panicking;
 
 impl Observer for Panicking {
@@ -132,7 +132,7 @@ impl Observer for Panicking {
     }
 }
 
-/// Takes all and gives nothing.
+/// Takes all requests and dispatches none.
 #[derive(Debug, Default)]
 struct Greedy(usize);
 
@@ -151,7 +151,7 @@ impl Elevator for Greedy {
 }
 
 #[test]
-fn a_scheduler_that_gives_nothing_is_a_hang() {
+fn a_scheduler_that_dispatches_nothing_is_a_hang() {
     let settings = set(&[]);
     let mut layer = Layer::new(settings::shape(&settings).unwrap(), Box::new(Greedy::default()));
     let mut mix = Mix::new(settings::numbers("cfq", &settings).unwrap(), Random::new(1), &mut layer);
@@ -165,7 +165,7 @@ fn a_scheduler_that_gives_nothing_is_a_hang() {
     assert!(mix.roles().any(|role| role == Role::Journal));
 }
 
-/// What hands itself in at some moment.
+/// A bio and its arrival time.
 #[derive(Debug, Clone)]
 struct Handed {
     at_us: u64,

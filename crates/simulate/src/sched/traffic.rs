@@ -1,15 +1,15 @@
-//! Who passed whom, by kind.
+//! Overtaking, by kind of request.
 
 use model::block::Kind;
 use model::stall::KindCounts;
 
-/// Kinds that are told apart; what comes beyond is counted with the last.
+/// Kinds counted separately; further kinds count as the last one.
 const KINDS: usize = 12;
 
 /// Counts by kind.
 type Counts = [u32; KINDS];
 
-/// Requests that came and went.
+/// Arrivals and completions.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
     kinds: Vec<Kind>,
@@ -17,21 +17,21 @@ pub(super) struct Traffic {
     done: Counts,
 }
 
-/// What a request saw when it came.
+/// The counts when a request arrived.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Seen {
     inside: Counts,
     done: Counts,
 }
 
-/// What a request has to say of others at its end.
+/// Overtaking, as seen by a request at its completion.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
-    /// Those that it saw inside when it came.
+    /// Requests in flight when it arrived.
     pub(super) in_flight: KindCounts,
-    /// Those that came after it and have gone.
+    /// Requests that arrived later and completed earlier.
     pub(super) overtaken_by: KindCounts,
-    /// All that have gone since it came.
+    /// All requests completed since it arrived.
     pub(super) done_since: KindCounts,
 }
 
@@ -47,7 +47,7 @@ impl Traffic {
         }
     }
 
-    /// One came.
+    /// A request arrived.
     pub(super) fn came(&mut self, kind: Kind) -> Seen {
         let seen = Seen { inside: self.inside, done: self.done };
         let number = self.number(kind);
@@ -55,20 +55,20 @@ impl Traffic {
         seen
     }
 
-    /// One is done.
+    /// A request completed.
     pub(super) fn left(&mut self, kind: Kind) {
         let number = self.number(kind);
         self.inside[number] -= 1;
         self.done[number] += 1;
     }
 
-    /// One was merged into another.
+    /// A request was merged into another.
     pub(super) fn withdrew(&mut self, kind: Kind) {
         let number = self.number(kind);
         self.inside[number] -= 1;
     }
 
-    /// Who was there, who passed. `older`: kinds of those that came before it and are still inside.
+    /// Overtaking of a request. `older`: kinds of earlier requests that are still in flight.
     pub(super) fn judge(&mut self, seen: &Seen, older: impl Iterator<Item = Kind>) -> Passed {
         let mut still: Counts = [0; KINDS];
         older.for_each(|kind| still[self.number(kind)] += 1);

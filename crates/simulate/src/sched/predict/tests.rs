@@ -1,4 +1,4 @@
-//! Predictions beside the truth, where the truth is a model's own course under the other policy.
+//! Predictions against the truth: the model's own run under the other policy.
 
 use model::prediction::{Latencies, Prediction};
 use model::stall::RequestRecord;
@@ -29,8 +29,8 @@ impl Observer for Recorder {
     }
 }
 
-/// Readers beside writeback that takes all requests it gets, which is the same load under each policy; runs are short, so
-/// that nothing merges.
+/// Readers and writeback that takes all tags it gets, which is the same load under each policy. Runs are short, so nothing
+/// merges.
 const LOAD: [(&str, &str); 12] = [
     // Not the default, so that it is not fitted.
     ("budget", "16000"),
@@ -65,7 +65,7 @@ fn asked(rows: &[RequestRecord], policies: &[&str]) -> Prediction {
         nr_requests: Some(64),
         depth: None,
         servers: None,
-        // The model's own courses are fair.
+        // In the model's own runs waiters come first.
         wake_ns: Some(0),
         settings: &settings,
     };
@@ -107,7 +107,7 @@ fn the_same_record_gives_the_same_prediction() {
 }
 
 #[test]
-fn nothing_recorded_is_nothing_predicted() {
+fn an_empty_record_predicts_nothing() {
     let prediction = asked(&[], &["none"]);
     assert_eq!((prediction.requests, prediction.predicted[0].latencies[0].p50_ns), (0, None));
 }
