@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::thing::PREFIX;
 use crate::{Entry, Hierarchy, Register, RigError, Thing};
 
-/// A name that no other program and no other box of this program has.
+/// A name that no other program and no other cgroup of this program has.
 fn cgroup_name() -> String {
     static MADE: AtomicU32 = AtomicU32::new(0);
     format!("{PREFIX}{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Makes a v1 cgroup below our own, so that the limits we are under hold for the load, too. (v1 lets a cgroup hold
-/// processes and cgroups at once.)
+/// Makes a v1 cgroup below our own, so our own limits hold for the load as well. (A v1 cgroup may hold processes and
+/// cgroups at once.)
 pub(crate) fn make_v1(
     flag: &'static str,
     hierarchy: &Hierarchy,
@@ -28,9 +28,9 @@ pub(crate) fn make_v1(
     Ok(path)
 }
 
-/// Limits a v1 cgroup's memory. Swap must not hide the pressure: a swappiness of 0 keeps reclaim at a cgroup's limit from
-/// swapping at all (Documentation/admin-guide/cgroup-v1/memory.rst, 5.3). A memsw limit would do so, too, but it is
-/// charged first, and since its failures are not counted `memory.failcnt` would stay at 0 (seen on 6.18).
+/// Limits a v1 cgroup's memory. Swap must not hide the pressure: with swappiness 0, reclaim at a cgroup's limit never swaps
+/// (Documentation/admin-guide/cgroup-v1/memory.rst, 5.3). A memsw limit has the same effect, but it is charged first, and
+/// its failures are not counted: `memory.failcnt` would stay at 0 (seen on 6.18).
 pub(crate) fn limit_memory_v1(group: &Path, bytes: u64) -> Result<(), RigError> {
     for (name, value) in [("memory.limit_in_bytes", bytes), ("memory.swappiness", 0)] {
         let file = group.join(name);
@@ -43,7 +43,7 @@ pub(crate) fn limit_memory_v1(group: &Path, bytes: u64) -> Result<(), RigError> 
     Ok(())
 }
 
-/// Limits a v2 cgroup's memory. The swap file is missing where the kernel does not count swap.
+/// Limits a v2 cgroup's memory. `memory.swap.max` is missing if the kernel does not account swap.
 pub(crate) fn limit_memory_v2(group: &Path, bytes: u64) -> Result<(), RigError> {
     let file = group.join("memory.max");
     let text = bytes.to_string();
@@ -54,9 +54,9 @@ pub(crate) fn limit_memory_v2(group: &Path, bytes: u64) -> Result<(), RigError> 
 
 /// Makes a v2 cgroup with the controllers.
 ///
-/// A v2 cgroup that hands controllers to its children may hold no processes, so our own cgroup will rarely do. As root
-/// the box goes to the root of the hierarchy, which is exempt from that rule; otherwise beside our own cgroup, where a
-/// service manager that delegated the subtree to us lets us; or below our own as a last resort.
+/// A v2 cgroup that enables controllers for its children may hold no processes, so our own cgroup is rarely suitable. As
+/// root, the new cgroup goes to the root of the hierarchy, which is exempt from that rule. Otherwise it goes beside our own
+/// cgroup, if a service manager has delegated the subtree to us, or below our own as a last resort.
 pub(crate) fn make_v2(
     flag: &'static str,
     hierarchy: &Hierarchy,
@@ -108,7 +108,7 @@ fn make_below(
     register: &Register,
     entries: &mut Vec<Entry>,
 ) -> Result<PathBuf, RigError> {
-    // To move itself into the box, a process must be allowed to write here.
+    // To move itself into the new cgroup, a process must be allowed to write here.
     let procs = parent.join("cgroup.procs");
     if procs.exists() {
         let allowed = rustix::fs::access(&procs, rustix::fs::Access::WRITE_OK);
@@ -121,7 +121,7 @@ fn make_below(
     Ok(path)
 }
 
-/// Hands those of the controllers to the parent's children that they do not have yet.
+/// Enables the controllers for the parent's children, if they are not enabled yet.
 fn enable(
     flag: &'static str,
     parent: &Path,

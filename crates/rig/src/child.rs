@@ -1,4 +1,4 @@
-//! Tools run as children with a deadline, because the kernel may never answer them.
+//! Tools run as child processes with a deadline, because the kernel may never answer them.
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -10,23 +10,23 @@ use std::time::{Duration, Instant};
 use crate::RigError;
 
 const POLL: Duration = Duration::from_millis(5);
-/// Lines of a tool's complaint that are told.
-const COMPLAINTS: usize = 3;
+/// Most lines of a tool's errors to report.
+const ERROR_LINES: usize = 3;
 
-/// Where a system tool is: PATH first, then the directories that a plain user's PATH leaves out.
+/// The path of a system tool: PATH first, then the directories that an ordinary user's PATH lacks.
 pub(crate) fn find_tool(tool: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let extra = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
     std::env::split_paths(&path).chain(extra).map(|folder| folder.join(tool)).find(|file| file.is_file())
 }
 
-/// Runs a tool to its end and returns what it printed. It is killed at the deadline, and left behind if it does not die
-/// then either (a process in an uninterruptible sleep dies when it wakes).
+/// Runs a tool to its end and returns its output. Kills it at the deadline, and leaves it behind if it does not die then (a
+/// process in uninterruptible sleep dies when it wakes).
 pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<String, RigError> {
     let shown = format!("{command:?}").replace('"', "");
     let failed = |why: String| RigError::Tool { command: shown.clone(), why };
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).env("LC_ALL", "C");
-    // A second Ctrl-C must not cut off what takes things away.
+    // A second Ctrl-C must not interrupt the removal.
     command.process_group(0);
     let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
     let (output, errors) = (drain(child.stdout.take()), drain(child.stderr.take()));
@@ -45,7 +45,7 @@ pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<String, R
     if status.success() { Ok(text(output)) } else { Err(failed(format!("{} ({status})", shortened(&text(errors))))) }
 }
 
-/// Takes what a tool prints while it runs: one that has much to say would otherwise wait for somebody to read it.
+/// Reads a tool's output while it runs: a tool with much output would otherwise block on a full pipe.
 fn drain(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -54,11 +54,11 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     })
 }
 
-/// The first complaints; a tool that removes files has one for each.
+/// The first error lines; a tool that removes files has one for each.
 fn shortened(errors: &str) -> String {
     let lines: Vec<&str> = errors.trim().lines().collect();
-    let said = lines[..lines.len().min(COMPLAINTS)].join("; ");
-    if lines.len() > COMPLAINTS { format!("{said}; and {} more", lines.len() - COMPLAINTS) } else { said }
+    let shown = lines[..lines.len().min(ERROR_LINES)].join("; ");
+    if lines.len() > ERROR_LINES { format!("{shown}; and {} more", lines.len() - ERROR_LINES) } else { shown }
 }
 
 #[cfg(test)]
@@ -69,7 +69,7 @@ mod tests {
     use super::{find_tool, run};
 
     #[test]
-    fn output_failure_and_deadline_are_told_apart() {
+    fn output_failure_and_deadline_are_distinguished() {
         let limit = Duration::from_secs(60);
         assert_eq!(run(Command::new("echo").arg("a b"), limit).unwrap(), "a b\n");
         let error = run(Command::new("sh").args(["-c", "echo no such thing >&2; exit 3"]), limit).unwrap_err();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_with_much_to_say_is_not_held_up_and_cut_short() {
+    fn a_tool_with_much_output_does_not_block_and_its_errors_are_shortened() {
         let limit = Duration::from_secs(60);
         let error = run(Command::new("sh").args(["-c", "seq 100000 >&2; exit 1"]), limit).unwrap_err().to_string();
         assert!(error.ends_with("1; 2; 3; and 99997 more (exit status: 1)"), "{error}");

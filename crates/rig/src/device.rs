@@ -1,4 +1,4 @@
-//! Which block device is under a directory.
+//! The block device under a directory.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -16,10 +16,10 @@ pub struct BlockDevice {
     pub name: String,
 }
 
-/// The whole devices under a directory: one, or all those of a btrfs.
+/// The whole devices under a directory: one, or all devices of a btrfs.
 ///
-/// A partition gives its disk, because the kernel throttles whole disks only. Device-mapper and loop devices are devices
-/// of their own; what lies below them is left alone.
+/// A partition gives its disk, because the kernel throttles whole disks only. Device-mapper and loop devices count as
+/// devices; the devices below them are left alone.
 pub fn devices_under(directory: &Path, roots: &Roots) -> Result<Vec<BlockDevice>, RigError> {
     let canonical = fs::canonicalize(directory).map_err(RigError::io("find", directory))?;
     let number = fs::metadata(&canonical).map_err(RigError::io("look at", &canonical))?.dev();
@@ -33,7 +33,7 @@ pub(crate) fn devices_of(
     canonical: &Path,
     roots: &Roots,
 ) -> Result<Vec<BlockDevice>, RigError> {
-    // Major 0 is for file systems that are not on one device: tmpfs, overlay, NFS, and each subvolume of a btrfs.
+    // Major 0: file systems that are not on one device, such as tmpfs, overlay, NFS, and each subvolume of a btrfs.
     if major != 0 {
         return Ok(vec![whole_device(&format!("{major}:{minor}"), roots)?]);
     }
@@ -49,7 +49,7 @@ pub(crate) fn devices_of(
     Ok(devices)
 }
 
-/// `major:minor` of every device of a mounted btrfs, through the folder in sysfs that names the mounted one.
+/// `major:minor` of every device of a mounted btrfs, from the sysfs directory that lists the mounted one.
 fn btrfs_members(mount: &MountEntry, roots: &Roots) -> Option<Vec<String>> {
     // /dev/mapper names are links to the kernel's.
     let source = roots.path(&mount.source);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use model::quantity::Bytes;
 
-/// A rig, register or throw-away file system that could not be had.
+/// A rig, register or temporary file system that cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum RigError {
     /// The register's directory or file cannot be used.
@@ -18,10 +18,10 @@ pub enum RigError {
         /// What to do.
         remedy: &'static str,
     },
-    /// A memory box of that size makes no sense.
+    /// A memory limit of this size is useless.
     #[error("--memory {}: {why}", Bytes(*.bytes))]
     MemoryLimit {
-        /// What was asked for.
+        /// The limit that was given.
         bytes: u64,
         /// Why not.
         why: String,
@@ -32,19 +32,19 @@ pub enum RigError {
         /// The flag.
         flag: &'static str,
     },
-    /// The kernel or the mounts offer no controller for the limit.
+    /// Neither the kernel nor the mounts offer a controller for the limit.
     #[error("{flag} needs the {controller} controller: {why}; {remedy}")]
     NoController {
         /// `--memory`, `--disk-bps`, ...
         flag: &'static str,
         /// `memory`, `io`.
         controller: &'static str,
-        /// What was looked for and not found.
+        /// What was not found.
         why: String,
         /// Which mount or kernel option.
         remedy: String,
     },
-    /// The cgroup tree may not be changed by this user.
+    /// This user may not change the cgroup tree.
     #[error("{flag}: no permission to change {path}; run as root, or without {flag}")]
     Denied {
         /// The flag that needs it.
@@ -60,8 +60,10 @@ pub enum RigError {
         /// Its file system type.
         fs_type: String,
     },
-    /// Somebody else already slows the device.
-    #[error("{device} already has the rule '{rule}' in {file}, which is not ours; remove it, or leave the limit out")]
+    /// Another program already throttles the device.
+    #[error(
+        "{device} already has the rule '{rule}' in {file}, set by another program; remove it, or leave the limit out"
+    )]
     ForeignRule {
         /// `major:minor`.
         device: String,
@@ -79,37 +81,37 @@ pub enum RigError {
         why: String,
     },
     /// A tool is not installed.
-    #[error("{tool} is not installed; install the package that holds it ({package} on Debian)")]
+    #[error("{tool} is not installed; install its package ({package} on Debian)")]
     MissingTool {
         /// Program name.
         tool: &'static str,
         /// Debian's package.
         package: &'static str,
     },
-    /// Making file systems is for root.
-    #[error("a throw-away file system needs root (loop device and mount); run as root, or give a directory")]
+    /// Making a file system needs root.
+    #[error("a temporary file system needs root (loop device and mount); run as root, or give a directory")]
     NotRoot,
-    /// Not enough room for a file system image.
+    /// Not enough space for a file system image.
     #[error("{path} has {} free and {} are needed; give another directory or a smaller size", Bytes(*.free), Bytes(*.needed))]
     NoSpace {
-        /// Where it should have gone.
+        /// The directory of the image.
         path: PathBuf,
         /// Free bytes.
         free: u64,
         /// Needed bytes.
         needed: u64,
     },
-    /// A setting of the kernel cannot be changed, or not be put back.
+    /// A kernel setting cannot be changed, or cannot be restored.
     #[error("{file} cannot be set to '{value}': {why}")]
     Setting {
         /// The file.
         file: PathBuf,
-        /// What it was to become.
+        /// The new value.
         value: String,
-        /// Why not, and what to do.
+        /// The reason, and the remedy.
         why: String,
     },
-    /// Some other failure of the system.
+    /// Another system error.
     #[error("cannot {action} {path}: {source}")]
     Io {
         /// `read`, `make`, `write 8388608 to`, ...
@@ -122,7 +124,7 @@ pub enum RigError {
 }
 
 impl RigError {
-    /// A failure of the system, told with what was being done.
+    /// A system error, with the failed action.
     pub(crate) fn io(action: impl Into<String>, path: &Path) -> impl FnOnce(io::Error) -> RigError {
         let (action, path) = (action.into(), path.to_owned());
         move |source| RigError::Io { action, path, source }

@@ -1,4 +1,4 @@
-//! Entering the box: the last steps of a process before it becomes the load.
+//! Moving into the cgroups: the last steps of a process before it becomes the load.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -8,16 +8,16 @@ use std::process::Command;
 
 use crate::RigError;
 
-/// Writes this process' id into each `cgroup.procs` file and becomes the command. Returns only on failure.
+/// Writes this process's id into each `cgroup.procs` file, and executes the command. Returns only on failure.
 ///
-/// The process moves *itself* before it becomes the command, so that no page of the command's is charged elsewhere.
+/// The process moves *itself* before it executes the command, so every page of the command is charged to the cgroup.
 pub fn exec_in_cgroup(cgroup_procs: &[PathBuf], command: &[OsString]) -> Result<Infallible, RigError> {
     let pid = std::process::id().to_string();
     for file in cgroup_procs {
-        std::fs::write(file, &pid).map_err(RigError::cgroup("the box", format!("write {pid} to"), file))?;
+        std::fs::write(file, &pid).map_err(RigError::cgroup("the cgroup", format!("write {pid} to"), file))?;
     }
     let Some((program, arguments)) = command.split_first() else {
-        return Err(RigError::Tool { command: "the boxed command".into(), why: "it is empty".into() });
+        return Err(RigError::Tool { command: "the command in the cgroup".into(), why: "it is empty".into() });
     };
     let error = Command::new(program).args(arguments).exec();
     Err(RigError::Tool { command: program.to_string_lossy().into_owned(), why: error.to_string() })

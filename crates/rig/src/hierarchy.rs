@@ -1,4 +1,4 @@
-//! Where this machine's cgroups are, and which of them this process is in.
+//! The machine's cgroup hierarchies, and this process's cgroups in them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,9 +9,9 @@ use crate::{MountEntry, RigError, Roots};
 pub struct Hierarchy {
     /// Its mount point.
     pub mount: PathBuf,
-    /// The directory of our own cgroup; the mount point where ours is not visible.
+    /// The directory of our own cgroup; the mount point if ours is not visible.
     pub own: PathBuf,
-    /// Which cgroup is mounted: `/`, or in a container that shares the host's names a longer path.
+    /// Which cgroup is mounted: `/`, or a longer path in a container that shares the host's cgroup namespace.
     root: PathBuf,
 }
 
@@ -32,7 +32,7 @@ impl Hierarchy {
     }
 }
 
-/// The hierarchies that matter here; on a hybrid machine a controller is in v1 or in v2, never in both.
+/// The hierarchies of the controllers used here. On a hybrid machine a controller is in v1 or in v2, never in both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hierarchies {
     /// Cgroup v1 with the memory controller.
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn an_own_cgroup_out_of_sight_gives_the_mount_point() {
+    fn an_invisible_own_cgroup_gives_the_mount_point() {
         let (folder, found) =
             detect("1 1 0:1 / /cg rw - cgroup cgroup rw,memory\n", "4:memory:/../../elsewhere\n", &["cg"]);
         assert_eq!(found.memory.unwrap().own, folder.path().join("cg"));

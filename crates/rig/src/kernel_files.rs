@@ -1,4 +1,4 @@
-//! debugfs and tracefs, which hold counters and are not mounted everywhere.
+//! debugfs and tracefs, which hold counters and are not always mounted.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::{Entry, Register, Removed, RigError, Thing};
 const PLACES: [(&str, &str); 2] = [("debugfs", "/sys/kernel/debug"), ("tracefs", "/sys/kernel/tracing")];
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// What was mounted for the time of a run. Dropping it unmounts it again.
+/// The mounts made for a run. Dropping it unmounts them.
 #[derive(Debug)]
 pub struct KernelFiles {
     register: Register,
@@ -18,19 +18,19 @@ pub struct KernelFiles {
 }
 
 impl KernelFiles {
-    /// Mounts what is missing, as far as that is allowed. Whoever wanted it and does not find it says so.
+    /// Mounts what is missing, if allowed. Samplers that miss their files report it.
     pub fn mount(register: &Register) -> KernelFiles {
         let mut files = KernelFiles { register: register.clone(), entries: Vec::new() };
         if rustix::process::geteuid().is_root() {
             for (fs_type, point) in PLACES {
-                // A failure is told by the sampler that misses the files, with what to do about it.
+                // The sampler that misses the files reports it, with the remedy.
                 let _ = files.mount_one(fs_type, point);
             }
         }
         files
     }
 
-    /// Unmounts, unless another run beside this one uses the files; tells what was left.
+    /// Unmounts, unless another run uses the files. Returns what was removed and what was left.
     pub fn remove(mut self) -> Vec<Removed> {
         self.register.undo_all_shared(std::mem::take(&mut self.entries))
     }
@@ -44,7 +44,7 @@ impl KernelFiles {
         }
         let thing = Thing::Mount { point: place, source: SOURCE.to_owned(), fs_type: fs_type.to_owned() };
         if there.is_some() {
-            // Mounted by a run beside this one, which may end first: the last one to need it takes it away.
+            // Mounted by another run, which may end first: the last run that needs it unmounts it.
             self.entries.push(self.register.enter(thing)?);
             return Ok(());
         }
@@ -55,7 +55,7 @@ impl KernelFiles {
     }
 }
 
-/// The name that says in /proc/mounts who mounted it.
+/// The source shown in /proc/mounts, which marks our mounts.
 const SOURCE: &str = "stallscope";
 
 impl Drop for KernelFiles {
@@ -78,8 +78,7 @@ mod tests {
         Roots::default().mounts().unwrap().into_iter().filter(is_place).collect()
     }
 
-    /// The other half of the test below, in a mount namespace of its own: whoever mounts the same files meanwhile does
-    /// so elsewhere.
+    /// The other half of the test below, in a separate mount namespace, where no other program mounts the same files.
     #[test]
     fn mounter() {
         let Ok(folder) = std::env::var("RIG_TEST_NAMESPACE") else { return };
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_mounted_before_is_mounted_for_the_time_and_not_after() {
+    fn missing_mounts_are_made_and_unmounted_afterwards() {
         if !is_root("mounting debugfs and tracefs") {
             return;
         }

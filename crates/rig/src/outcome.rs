@@ -1,8 +1,8 @@
-//! What became of a thing that was to be removed.
+//! The result of a removal.
 
 use std::fmt;
 
-/// What became of a thing that was to be removed.
+/// The result of a removal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removed {
     /// In one sentence, without a full stop.

@@ -1,4 +1,4 @@
-//! Who made something: one running program, told apart from every other that had its process id.
+//! The owner of a thing: a running program, distinguished from earlier processes with the same id.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,8 +28,8 @@ impl Owner {
         Ok(Owner { pid, start_ticks, boot_id: boot_id(roots)? })
     }
 
-    /// Whether the process still runs. One that cannot be looked up is taken as alive only if its boot is this one
-    /// and its `/proc` entry exists; a zombie is dead.
+    /// Whether the process still runs. If it cannot be looked up, it counts as alive only if it is from this boot and its
+    /// `/proc` entry exists. A zombie is dead.
     pub fn is_alive(&self, roots: &Roots) -> bool {
         if boot_id(roots).is_ok_and(|now| now != self.boot_id) {
             return false;
@@ -38,14 +38,14 @@ impl Owner {
         start_ticks(&stat) == Some(self.start_ticks) && state(&stat) != Some('Z')
     }
 
-    /// Name of the owner's file in the register; one program may open it more than once.
+    /// Name of the owner's file in the register. A program may open the register more than once.
     pub(crate) fn file_name(&self, ordinal: u32) -> String {
         let boot: String = self.boot_id.chars().take(8).collect();
         format!("{}-{}-{boot}-{ordinal}.json", self.pid, self.start_ticks)
     }
 }
 
-/// Which boot of the machine this is.
+/// The id of the current boot.
 pub(crate) fn boot_id(roots: &Roots) -> Result<String, RigError> {
     Ok(roots.read("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
 }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_alive_and_its_like_from_another_time_is_not() {
+    fn this_process_is_alive_and_one_with_its_id_from_another_time_is_not() {
         let roots = Roots::default();
         let me = Owner::current(&roots).unwrap();
         assert!(me.is_alive(&roots));

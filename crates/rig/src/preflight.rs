@@ -1,23 +1,23 @@
-//! What of the rig this machine allows. Looks only; makes nothing.
+//! Which parts of the rig this machine supports. Checks only; makes nothing.
 
 use model::preflight::Finding;
 
 use crate::child::find_tool;
 use crate::{Hierarchies, Roots};
 
-/// Whether a memory box, slow devices and throw-away file systems can be had here.
+/// Whether memory cgroups, slow devices and temporary file systems are supported here.
 pub fn preflight() -> Vec<Finding> {
     let root = rustix::process::geteuid().is_root();
     let found = Hierarchies::detect(&Roots::default()).ok();
     let mut findings = vec![privilege(root)];
-    findings.push(controller("memory box", "--memory", "memory", found.as_ref(), |found| found.memory.is_some()));
+    findings.push(controller("memory cgroup", "--memory", "memory", found.as_ref(), |found| found.memory.is_some()));
     findings.push(controller("slow device", "--disk-bps, --disk-iops", "io", found.as_ref(), |found| {
         found.blkio.is_some()
     }));
     for (tool, package, purpose) in [
-        ("losetup", "mount", "throw-away file systems (demo)"),
-        ("mkfs.xfs", "xfsprogs", "throw-away XFS; without it ext4 is used"),
-        ("mkfs.ext4", "e2fsprogs", "throw-away ext4"),
+        ("losetup", "mount", "temporary file systems (demo)"),
+        ("mkfs.xfs", "xfsprogs", "temporary XFS; ext4 is used without it"),
+        ("mkfs.ext4", "e2fsprogs", "temporary ext4"),
     ] {
         findings.push(match find_tool(tool) {
             Some(_) => Finding::available(tool, purpose),
@@ -30,11 +30,11 @@ pub fn preflight() -> Vec<Finding> {
 }
 
 fn privilege(root: bool) -> Finding {
-    let purpose = "memory box, slow device, throw-away file system, some counters";
+    let purpose = "memory cgroup, slow device, temporary file system, some counters";
     if root {
         return Finding::available("root", purpose);
     }
-    Finding::missing("root", purpose, "this is an ordinary user", "run as root (sudo) where you need them")
+    Finding::missing("root", purpose, "this is an ordinary user", "run as root (sudo) if you need them")
 }
 
 fn controller(

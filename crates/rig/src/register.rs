@@ -1,9 +1,9 @@
-//! The register of things made: one file per running program, so that the next run can clean up after a crash.
+//! The register of things made: one file per running program. It lets the next run clean up after a crash.
 //!
-//! A program's file is a list of JSON lines that only grows: its owner first, then each thing *before* it is made, then
-//! each thing that is gone. A line cut short by a crash belongs to a thing that was never made. The owner keeps its file
-//! locked (flock) for as long as it lives. A file is swept by others only when its owner is dead by both signs: the
-//! lock is free, and no process of that id and start time runs in this boot.
+//! A program's file is an append-only list of JSON lines: its owner first, then each thing *before* it is made, then each
+//! thing that is gone. A line truncated by a crash belongs to a thing that was never made. The owner keeps its file locked
+//! (flock) while it lives. Others sweep a file only if its owner is dead by both signs: the lock is free, and no process
+//! with that id and start time runs in this boot.
 
 mod folder;
 mod journal;
@@ -18,7 +18,7 @@ use crate::{Owner, RigError, Roots, Thing};
 
 use journal::Journal;
 
-/// What this program has made and not yet removed. Clones are handles on the same register.
+/// The things that this program has made and not yet removed. Clones are handles on the same register.
 #[derive(Debug, Clone)]
 pub struct Register {
     shared: Arc<Shared>,
@@ -42,12 +42,12 @@ pub struct Entry {
 
 impl Register {
     /// Opens the machine's register (`/run/stallscope` as root, else `$XDG_RUNTIME_DIR/stallscope` or
-    /// `/tmp/stallscope-UID`) and removes what dead programs left; tells what that was.
+    /// `/tmp/stallscope-UID`) and removes what dead programs left. Returns what that was.
     pub fn open() -> Result<(Register, Vec<Removed>), RigError> {
         Register::open_in(&folder::default_folder(), Roots::default())
     }
 
-    /// Opens the register in a folder, which is made where it is missing.
+    /// Opens the register in a folder, which is created if it is missing.
     pub fn open_in(folder: &Path, roots: Roots) -> Result<(Register, Vec<Removed>), RigError> {
         let register_folder = folder::RegisterFolder::open(folder)?;
         let owner = Owner::current(&roots)?;
@@ -61,12 +61,12 @@ impl Register {
         &self.shared.roots
     }
 
-    /// Who makes the things.
+    /// The owner of the things.
     pub fn owner(&self) -> &Owner {
         &self.shared.owner
     }
 
-    /// Registers a thing. To be called before it is made.
+    /// Registers a thing. Call it before the thing is made.
     pub fn enter(&self, thing: Thing) -> Result<Entry, RigError> {
         let id = self.journal().made(&thing)?;
         #[cfg(test)]
@@ -74,13 +74,13 @@ impl Register {
         Ok(Entry { id, thing })
     }
 
-    /// Removes a thing. What could not be removed stays registered for the next run, and the answer says why.
+    /// Removes a thing. If that fails, it stays registered for the next run, and the result says why.
     pub fn undo(&self, entry: Entry) -> Option<Removed> {
         self.undo_within(entry, Duration::MAX)
     }
 
-    /// Removes things in reverse order of making. A cgroup or directory that does not go within `patience` is left for
-    /// the next run: a person who pressed Ctrl-C does not wait for a stuck file system.
+    /// Removes things in reverse order of creation. A cgroup or directory that is not gone within `patience` is left for the
+    /// next run: after Ctrl-C nobody waits for a stuck file system.
     pub fn undo_all_within(&self, entries: Vec<Entry>, patience: Duration) -> Vec<Removed> {
         entries.into_iter().rev().filter_map(|entry| self.undo_within(entry, patience)).collect()
     }
@@ -92,7 +92,7 @@ impl Register {
                 Ok(()) => Some(Removed::done(sentence)),
                 Err(error) => Some(Removed::left(format!("{sentence}, but {error}"))),
             },
-            // Whoever uses it has registered it, too, or means to keep it.
+            // The program that uses it has registered it as well, or keeps it.
             Undone::InUse(sentence) => match self.journal().gone(entry.id) {
                 Ok(()) => Some(Removed::done(sentence)),
                 Err(error) => Some(Removed::left(format!("{sentence}, but {error}"))),
@@ -101,28 +101,28 @@ impl Register {
         }
     }
 
-    /// Removes things in reverse order of making.
+    /// Removes things in reverse order of creation.
     pub fn undo_all(&self, entries: Vec<Entry>) -> Vec<Removed> {
         self.undo_all_within(entries, Duration::MAX)
     }
 
-    /// Removes what several programs may share and each has registered. What cannot be removed while another program
-    /// lives is left to that one.
+    /// Removes things that several programs may share and have all registered. A thing that cannot be removed while another
+    /// program lives is left to that program.
     pub(crate) fn undo_all_shared(&self, entries: Vec<Entry>) -> Vec<Removed> {
-        let has_company = self.shared.folder.has_others(&self.shared.owner);
-        // Another program that uses it will go on doing so.
-        let patience = if has_company { Duration::ZERO } else { Duration::MAX };
+        let others_live = self.shared.folder.has_others(&self.shared.owner);
+        // Another program that uses it continues to do so.
+        let patience = if others_live { Duration::ZERO } else { Duration::MAX };
         let undo = |entry: Entry| {
             let id = entry.id;
             match self.undo_within(entry, patience)? {
-                outcome if outcome.complete || !has_company => Some(outcome),
+                outcome if outcome.complete || !others_live => Some(outcome),
                 _ => self.journal().gone(id).err().map(|error| Removed::left(error.to_string())),
             }
         };
         entries.into_iter().rev().filter_map(undo).collect()
     }
 
-    /// Does something that two programs must not do at the same time.
+    /// Runs `work` under a lock that excludes other programs.
     pub(crate) fn alone<T>(&self, work: impl FnOnce() -> Result<T, RigError>) -> Result<T, RigError> {
         let _lock = self.shared.folder.lock()?;
         work()

@@ -1,4 +1,4 @@
-//! Taking one thing away, within a bounded time, and only where it is proved to be ours.
+//! Removing a thing, within a bounded time, and only if it is proved to be ours.
 
 mod cgroup;
 mod directory;
@@ -14,8 +14,7 @@ use crate::outcome::{Outcome, Undone};
 use crate::thing::PREFIX;
 use crate::{Roots, Thing};
 
-/// Removes a thing. One that does not go within `patience` is left; no thing is waited for longer than its own kind may
-/// take.
+/// Removes a thing. It is left if it is not gone within `patience`, or within the limit of its kind.
 pub(crate) fn undo(thing: &Thing, roots: &Roots, patience: Duration) -> Undone {
     let _hold = match thing {
         Thing::Directory { path, .. } => match directory::hold(path, patience) {
@@ -29,7 +28,9 @@ pub(crate) fn undo(thing: &Thing, roots: &Roots, patience: Duration) -> Undone {
         Thing::ThrottleRule { file, device, value } => throttle::lift(file, device, *value),
         Thing::Controllers { file, names } => disable_controllers(file, names),
         Thing::Mount { point, source, fs_type } => mount::unmount(point, source, fs_type, roots, patience),
-        Thing::Setting { file, ours, restore_file, restore } => setting::put_back(file, ours, restore_file, restore),
+        Thing::Setting { file, ours, restore_file, restore } => {
+            setting::restore_setting(file, ours, restore_file, restore)
+        }
         Thing::LoopDevice { backing } => mount::detach(backing, roots),
         Thing::Directory { path, marker } => directory::remove(path, marker, roots, patience),
     };
@@ -40,7 +41,7 @@ pub(crate) fn undo(thing: &Thing, roots: &Roots, patience: Duration) -> Undone {
     }
 }
 
-/// Another box of ours beside may still need the controllers; the last one to go disables them.
+/// Disables the controllers, unless another cgroup of ours still needs them.
 fn disable_controllers(file: &Path, names: &[String]) -> Outcome {
     let Some(folder) = file.parent() else { return Ok(None) };
     let Ok(children) = fs::read_dir(folder) else { return Ok(None) };
@@ -53,7 +54,7 @@ fn disable_controllers(file: &Path, names: &[String]) -> Outcome {
     let text: Vec<String> = names.iter().map(|name| format!("-{name}")).collect();
     match fs::write(file, text.join(" ")) {
         Ok(()) => Ok(Some("disabled")),
-        // Somebody below relies on them by now (EBUSY), so they are no longer only ours.
+        // A cgroup below uses them by now (EBUSY).
         Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => Ok(None),
         Err(error) => Err(error.to_string()),
     }

@@ -1,4 +1,4 @@
-//! The memory box and the slow device around one load.
+//! The memory cgroup and the slow device of one load.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::cgroup::{limit_memory_v1, limit_memory_v2, make_v1, make_v2};
 use crate::throttle::{place_v1, place_v2};
 use crate::{BlockDevice, Entry, Hierarchies, Hierarchy, Register, Removed, RigError, devices_under};
 
-/// Smallest memory box. In less than this the load process cannot even start without being killed.
+/// Smallest memory limit. With less, the load process is killed when it starts.
 pub const SMALLEST_MEMORY_LIMIT_BYTES: u64 = 16 << 20;
 
-/// The pressure that is asked for.
+/// The requested limits.
 #[derive(Debug, Clone, Default)]
 pub struct RigRequest {
     /// `--memory`.
@@ -23,7 +23,7 @@ pub struct RigRequest {
     pub disk_bytes_per_s: Option<u64>,
     /// `--disk-iops`: operations per second, reads and writes each.
     pub disk_operations_per_s: Option<u64>,
-    /// Directories under test; the devices under them are slowed.
+    /// Directories under test; their devices are slowed.
     pub directories: Vec<PathBuf>,
 }
 
@@ -34,29 +34,29 @@ impl RigRequest {
     }
 }
 
-/// What was built. Dropping it removes it as [`Rig::remove`] does, but cannot tell how that went.
+/// The limits in effect. Dropping it removes them as [`Rig::remove`] does, but without a report.
 #[derive(Debug)]
 pub struct Rig {
-    /// Files that the load process writes its own process id into before it begins; see [`crate::exec_in_cgroup`].
+    /// Files that the load process writes its process id into before it starts; see [`crate::exec_in_cgroup`].
     pub cgroup_procs: Vec<PathBuf>,
     /// What was applied.
     pub limits: Limits,
     /// Cgroup v1 directory with the load's memory counters.
     pub memory_v1: Option<PathBuf>,
-    /// Cgroup v1 directory with the load's block I/O counters. It is the root group where a device is slowed.
+    /// Cgroup v1 directory with the load's block I/O counters. If a device is slowed, it is the root group.
     pub blkio_v1: Option<PathBuf>,
     /// Cgroup v2 directory of the load.
     pub unified: Option<PathBuf>,
     /// Devices that were slowed.
     pub slowed: Vec<BlockDevice>,
-    /// What the person should know about the limits, in one sentence each.
+    /// Remarks on the limits, one sentence each.
     pub notes: Vec<String>,
     register: Register,
     entries: Vec<Entry>,
 }
 
 impl Rig {
-    /// Builds what is asked for. An error leaves nothing behind.
+    /// Sets up the limits. An error leaves nothing behind.
     pub fn build(request: &RigRequest, register: &Register) -> Result<Rig, RigError> {
         check(request, register)?;
         let mut rig = Rig {
@@ -83,12 +83,12 @@ impl Rig {
         Ok(rig)
     }
 
-    /// Takes everything away again, killing what still runs in the box; tells what was left.
+    /// Removes everything, and kills what still runs in the cgroup. Returns what was removed and what was left.
     pub fn remove(self) -> Vec<Removed> {
         self.remove_within(Duration::MAX)
     }
 
-    /// The same, without waiting for longer than that for what runs in the box to die.
+    /// The same, but waits at most `patience` for the tasks in the cgroup to die.
     pub fn remove_within(mut self, patience: Duration) -> Vec<Removed> {
         self.register.undo_all_within(std::mem::take(&mut self.entries), patience)
     }
@@ -185,7 +185,7 @@ fn available(unified: &Hierarchy) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The v2 hierarchy, where it has the controllers.
+/// The v2 hierarchy, if it has the controllers.
 fn v2_with<'a>(found: &'a Hierarchies, flag: &'static str, needed: &[&'static str]) -> Result<&'a Hierarchy, RigError> {
     let missing = |controller, why: String, remedy: &str| {
         Err(RigError::NoController { flag, controller, why, remedy: remedy.to_owned() })
@@ -209,7 +209,7 @@ fn v2_with<'a>(found: &'a Hierarchies, flag: &'static str, needed: &[&'static st
     }
 }
 
-/// Refuses what makes no sense, before anything is made.
+/// Refuses useless limits before anything is made.
 fn check(request: &RigRequest, register: &Register) -> Result<(), RigError> {
     for (flag, value) in [("--disk-bps", request.disk_bytes_per_s), ("--disk-iops", request.disk_operations_per_s)] {
         if value == Some(0) {
@@ -244,7 +244,7 @@ fn devices(request: &RigRequest, register: &Register) -> Result<Vec<BlockDevice>
     Ok(devices)
 }
 
-/// A directory under test may not exist yet; it will be on the device of the nearest one that does.
+/// A directory under test may not exist yet; it will be on the device of its nearest existing ancestor.
 fn nearest(directory: &Path) -> &Path {
     directory.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."))
 }

@@ -1,4 +1,4 @@
-//! Where the kernel's files are, and what is mounted.
+//! The root of the kernel's files, and the mounts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,12 @@ impl Default for Roots {
 }
 
 impl Roots {
-    /// The kernel's files below this folder. Mount points read there are taken as relative to it, too.
+    /// The kernel's files below this folder. Mount points read there are relative to it as well.
     pub fn at(root: impl Into<PathBuf>) -> Roots {
         Roots { root: root.into() }
     }
 
-    /// The path on this machine of an absolute path as the kernel names it.
+    /// The real path of an absolute path.
     pub fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();
         self.root.join(absolute.strip_prefix("/").unwrap_or(absolute))
@@ -35,7 +35,7 @@ impl Roots {
         fs::read_to_string(&path).map_err(RigError::io("read", &path))
     }
 
-    /// What is mounted, in mount order: of two entries with one mount point, the later hides the earlier.
+    /// The mounts, in mount order: of two entries with the same mount point, the later hides the earlier.
     pub fn mounts(&self) -> Result<Vec<MountEntry>, RigError> {
         Ok(self.read("/proc/self/mountinfo")?.lines().filter_map(MountEntry::parse).collect())
     }
@@ -46,7 +46,7 @@ impl Roots {
 pub struct MountEntry {
     /// `major:minor` of the super block.
     pub device: String,
-    /// Which folder of the file system is mounted.
+    /// The directory of the file system that is mounted.
     pub root: PathBuf,
     /// Where.
     pub point: PathBuf,
@@ -59,7 +59,7 @@ pub struct MountEntry {
 }
 
 impl MountEntry {
-    /// Reads a line; `None` where it has not the fields of one.
+    /// Parses a line; `None` if fields are missing.
     pub fn parse(line: &str) -> Option<MountEntry> {
         let (left, right) = line.split_once(" - ")?;
         let mut left = left.split(' ').skip(2);
@@ -76,12 +76,12 @@ impl MountEntry {
     }
 }
 
-/// The mount that a canonical path is on: the last one among those with the longest mount point.
+/// The mount of a canonical path: the last mount among those with the longest mount point.
 pub(crate) fn mount_of<'a>(mounts: &'a [MountEntry], path: &Path) -> Option<&'a MountEntry> {
     mounts.iter().filter(|mount| path.starts_with(&mount.point)).max_by_key(|mount| mount.point.as_os_str().len())
 }
 
-/// The kernel writes space, tab, newline and backslash as three octal digits.
+/// Undoes the kernel's octal escapes of space, tab, newline and backslash.
 fn unescape(text: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()

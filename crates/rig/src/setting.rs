@@ -1,7 +1,7 @@
-//! Settings of the kernel that are changed for a while: sysctls, a device's queue, a device's share of dirty memory.
+//! Kernel settings that are changed temporarily: sysctls, attributes of a device's queue and of its share of dirty memory.
 //!
-//! Only what can be put back is changed: the file must be readable, and the kernel must take the value just as it was given.
-//! The earlier value is in the register before the file is written, so that the next start puts back what a crash left.
+//! A setting is changed only if it can be restored: the file must be readable, and the kernel must accept the value
+//! unchanged. The earlier value is in the register before the file is written, so the next start restores it after a crash.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use crate::remove::setting::present;
 use crate::{BlockDevice, Entry, Register, RigError, Thing};
 
-/// A setting and the value that it is to have.
+/// A setting and its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     file: PathBuf,
     value: String,
 }
 
-/// Sysctls of which the kernel keeps one state in two files: writing one sets the other to 0, and 0 cannot be written back.
+/// Sysctls with one state in two files: writing one sets the other to 0, and 0 cannot be written back.
 const TWINS: [(&str, &str); 2] = [("dirty_bytes", "dirty_ratio"), ("dirty_background_bytes", "dirty_background_ratio")];
 
 impl Setting {
@@ -42,7 +42,7 @@ impl Setting {
             |why: &str| Err(RigError::Setting { file: file.to_owned(), value: value.to_owned(), why: why.to_owned() });
         let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
         if !is_plain || name.split('.').any(str::is_empty) {
-            return refuse("that is not the name of a setting");
+            return refuse("this is not the name of a setting");
         }
         if value.is_empty() || value.contains('\n') {
             return refuse("a value is one line");
@@ -55,7 +55,7 @@ impl Setting {
         &self.file
     }
 
-    /// Changes the setting. `None`: it has the value already, and there is nothing to put back.
+    /// Changes the setting. `None`: it already has the value, and there is nothing to restore.
     pub fn change(&self, register: &Register) -> Result<Option<Entry>, RigError> {
         let refuse = |why: String| RigError::Setting { file: self.file.clone(), value: self.value.clone(), why };
         let earlier = present(&self.file).map_err(|error| refuse(format!("it cannot be read ({error})")))?;
@@ -75,10 +75,10 @@ impl Setting {
         match written {
             Ok(()) if now == self.value => Ok(Some(entry)),
             Ok(()) => {
-                // The register knows only our own value, so the kernel's reading of it is put back here.
+                // The register holds our value, not the one that the kernel made of it, so restore it here.
                 let _ = fs::write(&self.file, &restore);
                 register.undo(entry);
-                Err(refuse(format!("the kernel took it as '{now}'; write that")))
+                Err(refuse(format!("the kernel changed it to '{now}'; write that value")))
             }
             Err(error) => {
                 register.undo(entry);
@@ -88,7 +88,7 @@ impl Setting {
     }
 }
 
-/// What brings the earlier value back.
+/// The file and value that restore the earlier state.
 fn restoring(file: &Path, earlier: &str) -> (PathBuf, String) {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let twin = TWINS.iter().find_map(|(a, b)| match () {
@@ -109,7 +109,7 @@ mod tests {
     use super::{present, restoring};
 
     #[test]
-    fn the_chosen_word_of_a_list_and_the_twin_of_a_zero_are_known() {
+    fn the_selected_word_of_a_list_and_the_twin_of_a_zero_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
             let path = folder.path().join(name);

@@ -1,9 +1,8 @@
-//! A file system that is made for one run and thrown away after it.
+//! A file system that exists for one run.
 //!
-//! It lives in a sparse image on a loop device. The loop device uses direct I/O where the backing file system can:
-//! otherwise each block is cached twice, the second copy hides the reads from the device, and a memory box would be
-//! charged for it, too. Direct I/O was also faster where it was measured (32 MiB written and synced: 0.05 s against
-//! 0.20 s).
+//! It is a sparse image on a loop device. The loop device uses direct I/O if the backing file system supports it: otherwise
+//! each block is cached twice, the second copy hides reads from the device, and a memory cgroup is charged for it as well.
+//! Direct I/O was also faster where it was measured (32 MiB written and synced: 0.05 s against 0.20 s).
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -21,7 +20,7 @@ const MKFS_DEADLINE: Duration = Duration::from_secs(120);
 const TOOL_DEADLINE: Duration = Duration::from_secs(30);
 const SECTOR: u64 = 4096;
 
-/// File systems that can be made.
+/// The supported file systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FsKind {
     /// XFS; its tools refuse less than 300 MiB.
@@ -47,8 +46,8 @@ impl FsKind {
         }
     }
 
-    /// The tool, its arguments, and Debian's package of it. ext4's deferred initialisation is switched off: it would
-    /// write in the background during the run.
+    /// The tool, its arguments, and its Debian package. ext4's lazy initialisation is off: it would write in the background
+    /// during the run.
     fn mkfs(self) -> (&'static str, &'static [&'static str], &'static str) {
         match self {
             FsKind::Xfs => ("mkfs.xfs", &["-q"], "xfsprogs"),
@@ -65,14 +64,14 @@ pub struct FileSystem {
     pub kind: FsKind,
     /// Size of its image.
     pub size_bytes: u64,
-    /// Further words for mkfs.
+    /// Additional arguments for mkfs.
     pub mkfs: Vec<String>,
-    /// Mount options, with commas, beside `nosuid,nodev`.
+    /// Mount options, in addition to `nosuid,nodev`.
     pub mount: Vec<String>,
 }
 
-/// A mounted throw-away file system, or the plain directory that stands in for it. Dropping it removes it as
-/// [`TemporaryFileSystem::remove`] does, but cannot tell how that went.
+/// A mounted temporary file system, or the plain directory that stands in for it. Dropping it removes it as
+/// [`TemporaryFileSystem::remove`] does, but without a report.
 #[derive(Debug)]
 pub struct TemporaryFileSystem {
     path: PathBuf,
@@ -84,7 +83,7 @@ pub struct TemporaryFileSystem {
 }
 
 impl TemporaryFileSystem {
-    /// Makes a file system of that size with its image in the directory `place`. An error leaves nothing behind.
+    /// Makes a file system of this size, with its image in the directory `place`. An error leaves nothing behind.
     pub fn make(
         kind: FsKind,
         size_bytes: u64,
@@ -115,7 +114,7 @@ impl TemporaryFileSystem {
         Ok(made)
     }
 
-    /// Makes an empty directory in the directory `place`, which must have so much room.
+    /// Makes an empty directory in the directory `place`, which must have this much free space.
     pub fn directory(size_bytes: u64, place: &Path, register: &Register) -> Result<TemporaryFileSystem, RigError> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let place = fs::canonicalize(place).map_err(RigError::io("find", place))?;
@@ -143,8 +142,8 @@ impl TemporaryFileSystem {
         Ok(made)
     }
 
-    /// The best that this machine can do: XFS, else ext4, else a plain directory. Each step down is told in
-    /// [`TemporaryFileSystem::notes`].
+    /// The best that this machine supports: XFS, else ext4, else a plain directory. [`TemporaryFileSystem::notes`] reports each
+    /// step down.
     pub fn best_available(size_bytes: u64, place: &Path, register: &Register) -> Result<TemporaryFileSystem, RigError> {
         let mut notes = Vec::new();
         for (kind, instead) in [(FsKind::Xfs, "trying ext4"), (FsKind::Ext4, "using a plain directory")] {
@@ -161,7 +160,7 @@ impl TemporaryFileSystem {
         Ok(TemporaryFileSystem::directory(size_bytes, place, register)?.with_notes(notes))
     }
 
-    /// Where to work.
+    /// The directory to work in.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -176,12 +175,12 @@ impl TemporaryFileSystem {
         self.device.as_deref()
     }
 
-    /// What could not be had, and what was found and removed, in one sentence each.
+    /// What was not supported, and what was found and removed, one sentence each.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Unmounts, detaches and deletes; tells what was left.
+    /// Unmounts, detaches and deletes. Returns what was removed and what was left.
     pub fn remove(mut self) -> Vec<Removed> {
         self.register.undo_all(std::mem::take(&mut self.entries))
     }
@@ -204,7 +203,7 @@ impl TemporaryFileSystem {
         let device = match attach("--direct-io=on") {
             Ok(device) => device,
             Err(_) => {
-                // losetup attaches first and sets direct I/O after.
+                // losetup attaches first and sets direct I/O afterwards.
                 for device in loops_of(image, self.register.roots()) {
                     run(Command::new(&tool).arg("-d").arg(Path::new("/dev").join(device)), TOOL_DEADLINE)?;
                 }
@@ -243,12 +242,13 @@ fn free_bytes(place: &Path) -> Result<u64, RigError> {
     Ok(space.f_bavail.saturating_mul(space.f_frsize))
 }
 
-/// The register does not outlive the boot, but an image on a disk does. Its marker says which boot it is from.
+/// Removes images of earlier boots: the register does not survive a reboot, but an image on disk does. Its marker holds the
+/// boot's id.
 fn remove_of_earlier_boots(place: &Path, register: &Register) -> Vec<String> {
     let mut removed = Vec::new();
     for child in fs::read_dir(place).into_iter().flatten().flatten() {
         let path = child.path();
-        // In a shared directory anybody may make one that looks like ours.
+        // In a shared directory another user may make one that looks like ours.
         let uid = child.metadata().map(|metadata| metadata.uid()).ok();
         let is_ours =
             child.file_name().to_string_lossy().starts_with(PREFIX) && uid == Some(rustix::process::geteuid().as_raw());
@@ -258,7 +258,7 @@ fn remove_of_earlier_boots(place: &Path, register: &Register) -> Vec<String> {
             && let Ok(entry) = register.enter(Thing::Directory { path, marker: MARKER.into() })
             && let Some(outcome) = register.undo(entry)
         {
-            removed.push(format!("{outcome}, left from before the machine was started"));
+            removed.push(format!("{outcome}, left from before the last boot"));
         }
     }
     removed

@@ -1,4 +1,4 @@
-//! Tests on the real kernel. What needs root says so and is skipped without.
+//! Tests on the real kernel. Tests that need root are skipped without it.
 
 pub(crate) mod crash;
 mod limits;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::{Register, Removed, Roots};
 
-/// `false` without root, and says what is skipped.
+/// `false` without root; prints what is skipped.
 pub(crate) fn is_root(what: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
@@ -18,7 +18,7 @@ pub(crate) fn is_root(what: &str) -> bool {
     root
 }
 
-/// A folder with a register of its own.
+/// A register in the folder.
 pub(crate) fn register(folder: &Path) -> (Register, Vec<Removed>) {
     Register::open_in(&folder.join("register"), Roots::default()).unwrap()
 }
@@ -36,14 +36,14 @@ fn register_after_death(folder: &Path) -> Vec<Removed> {
     register(folder).1
 }
 
-/// This test program again, running one test that does nothing unless it is told to.
+/// This test program again, with a test that does nothing unless its environment variables are set.
 fn again(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture"]).env_remove("LLVM_PROFILE_FILE");
     command
 }
 
-/// Runs a command in the box, as the program will: by itself writing its id, then becoming the command.
+/// Runs a command in the cgroup as the program does: the process writes its id, then executes the command.
 fn run_in_cgroup(cgroup_procs: &[PathBuf], command: &[&str]) {
     let procs: Vec<&str> = cgroup_procs.iter().map(|path| path.to_str().unwrap()).collect();
     let status = again("tests::enter_cgroup")

@@ -1,26 +1,26 @@
-//! The kinds of thing that are made and must be taken away again.
+//! The kinds of things that are made and must be removed.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Name of the file that proves a directory to be ours. It holds its maker's [`crate::Owner`] as JSON.
+/// Name of the file that proves a directory to be ours. It holds the [`crate::Owner`] as JSON.
 pub const MARKER: &str = ".stallscope-made-this";
 
-/// First part of the name of every cgroup and directory that is made.
+/// Prefix of the name of every cgroup and directory that we make.
 pub(crate) const PREFIX: &str = "stallscope-";
 
-/// Something made outside the run directory, with all that is needed to prove it ours and to remove it.
+/// A thing made outside the run directory, with what is needed to prove that it is ours and to remove it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "thing", rename_all = "snake_case")]
 pub enum Thing {
-    /// A cgroup, with whatever runs in it. Proof: its name's prefix.
+    /// A cgroup with its tasks. Proof: its name's prefix.
     Cgroup {
         /// Its directory.
         path: PathBuf,
     },
-    /// A rule in a `blkio.throttle.*_device` file. Proof: it still has the value we gave it.
+    /// A rule in a `blkio.throttle.*_device` file. Proof: it still has our value.
     ThrottleRule {
         /// The file.
         file: PathBuf,
@@ -29,14 +29,14 @@ pub enum Thing {
         /// Our value.
         value: u64,
     },
-    /// Controllers enabled in a cgroup v2 `cgroup.subtree_control`; disabled when no box of ours needs them any more.
+    /// Controllers enabled in a cgroup v2 `cgroup.subtree_control`; disabled when no cgroup of ours needs them.
     Controllers {
         /// The file.
         file: PathBuf,
         /// `memory`, `io`.
         names: Vec<String>,
     },
-    /// A mount. Proof: source and type are those we mounted.
+    /// A mount. Proof: source and type are ours.
     Mount {
         /// Where.
         point: PathBuf,
@@ -45,23 +45,23 @@ pub enum Thing {
         /// `xfs`, `tracefs`, ...
         fs_type: String,
     },
-    /// The loop device of a backing file. Its number is not known before it is made: the file is the proof.
+    /// The loop device of a backing file. Proof: the file, since the device's number is not known before it is made.
     LoopDevice {
         /// Backing file, canonical.
         backing: PathBuf,
     },
-    /// A setting of the kernel that was changed, and what it goes back to. Proof: it still has our value.
+    /// A kernel setting that was changed, with its earlier value. Proof: it still has our value.
     Setting {
         /// The file, in /proc/sys or /sys.
         file: PathBuf,
         /// Our value.
         ours: String,
-        /// The file that brings the earlier state back: another one where the kernel keeps one state in two files.
+        /// The file that restores the earlier state: a different one if the kernel keeps one state in two files.
         restore_file: PathBuf,
-        /// What is written there.
+        /// The value to write there.
         restore: String,
     },
-    /// A directory with all that is in it. Proof: our marker file, or that it is empty.
+    /// A directory with its contents. Proof: our marker file, or that it is empty.
     Directory {
         /// The directory.
         path: PathBuf,
@@ -71,7 +71,7 @@ pub enum Thing {
 }
 
 impl Thing {
-    /// Whether several programs may use the one thing, and each has it in its register.
+    /// Whether several programs may share it, each with an entry in its register.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Thing::Mount { fs_type, .. } if fs_type == "debugfs" || fs_type == "tracefs")
     }

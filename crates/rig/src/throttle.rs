@@ -1,13 +1,13 @@
-//! Limits of a device's speed, as the two cgroup versions write them.
+//! I/O throttling of a device in both cgroup versions.
 //!
-//! **Version 1.** A rule holds for the I/O that the tasks of one group submit. Buffered writes are submitted by the
-//! kernel's flusher threads, which are in the root group, so a rule in the box alone would slow reads and direct writes
-//! and let writeback pass. Groups do not share a rule's budget either. The rule therefore goes into the *root* group, and
-//! the load joins the root group: one budget for all that the load causes, as a slow device would have. Other programs
-//! of the root group that use the device feel it, too.
+//! **Version 1.** A rule applies to I/O submitted by tasks of one group. Buffered writes are submitted by the kernel's
+//! flusher threads, which are in the root group, so a rule in the load's cgroup alone would slow reads and direct writes but
+//! not writeback. Groups do not share a rule's budget either. The rule therefore goes into the *root* group, and the load
+//! joins the root group: one budget for all I/O that the load causes, as on a slow device. Other programs of the root group
+//! that use the device are throttled as well.
 //!
-//! **Version 2.** `io.max` of the box also holds for the writeback of the pages that the box dirtied, where the file
-//! system supports it (ext4, btrfs, xfs) and the memory controller is enabled beside the io controller.
+//! **Version 2.** `io.max` of the load's cgroup also applies to the writeback of pages that the cgroup dirtied, if the file
+//! system supports it (ext4, btrfs, xfs) and the memory controller is enabled in addition to the io controller.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use model::run::Limits;
 use crate::remove::throttle::rule_in;
 use crate::{BlockDevice, Entry, Register, RigError, Thing};
 
-/// One of the v1 files with the value that the limits ask for.
+/// The v1 files with the values of the limits.
 fn v1_values(limits: &Limits) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
     let [bps, iops] = [limits.disk_bytes_per_s, limits.disk_operations_per_s];
     [
@@ -30,7 +30,7 @@ fn v1_values(limits: &Limits) -> impl Iterator<Item = (&'static str, &'static st
     .filter_map(|(flag, file, value)| Some((flag, file, value?)))
 }
 
-/// Places v1 rules in a group. A device that has a rule there already is refused.
+/// Writes v1 rules in a group. A device that already has a rule there is refused.
 pub(crate) fn place_v1(
     group: &Path,
     devices: &[BlockDevice],
@@ -53,7 +53,7 @@ pub(crate) fn place_v1(
     })
 }
 
-/// Before anything is written, so that a refusal leaves nothing behind.
+/// Checks before anything is written, so a refusal leaves nothing behind.
 fn refuse_foreign(group: &Path, device: &BlockDevice, limits: &Limits) -> Result<(), RigError> {
     for (_, name, _) in v1_values(limits) {
         let file = group.join(name);
@@ -65,7 +65,7 @@ fn refuse_foreign(group: &Path, device: &BlockDevice, limits: &Limits) -> Result
     Ok(())
 }
 
-/// Places v2 limits in a box of our own; they vanish with it.
+/// Writes v2 limits in our cgroup; they vanish with it.
 pub(crate) fn place_v2(group: &Path, devices: &[BlockDevice], limits: &Limits) -> Result<(), RigError> {
     let file = group.join("io.max");
     for device in devices {

@@ -1,4 +1,4 @@
-//! The register's folder: where it is, that nobody else can write there, and sweeping it.
+//! The register's folder: its location, its permissions, and sweeping it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -34,8 +34,8 @@ pub(super) fn default_folder() -> PathBuf {
 }
 
 impl RegisterFolder {
-    /// Makes the folder where it is missing. One that somebody else owns or can write to is refused: its files would
-    /// tell us what to delete.
+    /// Opens the folder, or creates it. A folder that another user owns or can write to is refused: its files decide what we
+    /// delete.
     pub(super) fn open(folder: &Path) -> Result<RegisterFolder, RigError> {
         let refused = |why: String| RigError::Register { path: folder.to_owned(), why, remedy: REMEDY };
         match DirBuilder::new().mode(0o700).create(folder) {
@@ -59,7 +59,7 @@ impl RegisterFolder {
         &self.path
     }
 
-    /// The lock of everything that two programs must not do at once. Held until the file is dropped.
+    /// The lock that excludes other programs. Held until the file is dropped.
     pub(super) fn lock(&self) -> Result<File, RigError> {
         let path = self.path.join("lock");
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
@@ -74,7 +74,7 @@ impl RegisterFolder {
         Ok(file)
     }
 
-    /// Whether programs other than `owner` live and have registers here.
+    /// Whether programs other than `owner` are alive and have registers here.
     pub(super) fn has_others(&self, owner: &Owner) -> bool {
         let own = format!("{}-{}-", owner.pid, owner.start_ticks);
         self.has_living(|name| !name.starts_with(&own))
@@ -88,16 +88,16 @@ impl RegisterFolder {
         journals.any(|path| matches!(Journal::take(&path), Ok(None)))
     }
 
-    /// Undoes what dead owners left.
+    /// Removes what dead owners left.
     pub(super) fn sweep(&self, roots: &Roots) -> Result<Vec<Removed>, RigError> {
         let mut removed = Vec::new();
-        let has_company = self.has_living(|_| true);
+        let others_live = self.has_living(|_| true);
         for entry in fs::read_dir(&self.path).map_err(RigError::io("list", &self.path))?.flatten() {
             let path = entry.path();
             match path.extension().and_then(|extension| extension.to_str()) {
                 Some("json") => {}
                 Some(UNBORN) => {
-                    // Taking it shows that nobody is about to give it its name; dropping it removes it.
+                    // Taking it shows that no program is about to rename it; dropping it removes it.
                     if unborn_owner_is_dead(&path, roots) {
                         Journal::take(&path)?;
                     }
@@ -108,7 +108,7 @@ impl RegisterFolder {
             if let Some(journal) = Journal::take(&path)?
                 && journal.owner().is_some_and(|owner| !owner.is_alive(roots))
             {
-                sweep_one(journal, roots, has_company, &mut removed);
+                sweep_one(journal, roots, others_live, &mut removed);
             }
         }
         Ok(removed)
@@ -120,13 +120,13 @@ fn unborn_owner_is_dead(path: &Path, roots: &Roots) -> bool {
     name.split('-').next().is_some_and(|pid| !roots.path("/proc").join(pid).exists())
 }
 
-fn sweep_one(mut journal: Journal, roots: &Roots, has_company: bool, removed: &mut Vec<Removed>) {
+fn sweep_one(mut journal: Journal, roots: &Roots, others_live: bool, removed: &mut Vec<Removed>) {
     let pid = journal.owner().map_or(0, |owner| owner.pid);
     for (id, thing) in journal.present() {
-        // What the living use as well goes with the last of them. Else each start would wait for it to be let go.
-        let is_left = has_company && thing.is_shared();
+        // A thing shared with a living program is left to that program. Else each start would wait for it.
+        let is_left = others_live && thing.is_shared();
         let undone = if is_left { Undone::Gone } else { undo(&thing, roots, Duration::MAX) };
-        // What a dead program left in use is used by its own threads that the kernel does not let go.
+        // A thing still in use is used by threads of the dead program that are stuck in the kernel.
         if let Undone::Left(sentence) | Undone::InUse(sentence) = undone {
             removed.push(Removed::left(format!("{sentence} (left by process {pid})")));
             continue;

@@ -30,11 +30,11 @@ pub(super) struct Journal {
     next_id: u64,
 }
 
-/// Ending of a file that is not yet locked and complete; it names nothing that was made.
+/// Extension of a file that is not yet locked and complete; it holds no things.
 pub(super) const UNBORN: &str = "new";
 
 impl Journal {
-    /// A new file. It gets its name only once it is locked and says whose it is.
+    /// Creates a file. It gets its final name only when it is locked and holds its owner.
     pub(super) fn create(folder: &Path, owner: &Owner) -> Result<Journal, RigError> {
         static OPENED: AtomicU32 = AtomicU32::new(0);
         let path = folder.join(owner.file_name(OPENED.fetch_add(1, Ordering::Relaxed)));
@@ -48,7 +48,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Another program's file, or `None` where it is locked or has just been swept by somebody else.
+    /// Another program's file, or `None` if it is locked or was just swept by another program.
     pub(super) fn take(path: &Path) -> Result<Option<Journal>, RigError> {
         let Ok(mut file) = OpenOptions::new().read(true).append(true).open(path) else { return Ok(None) };
         if lock(&file).is_err() || file.metadata().map_or(0, |metadata| metadata.nlink()) == 0 {
@@ -66,7 +66,7 @@ impl Journal {
         self.owner.as_ref()
     }
 
-    /// What was made and is not known to be gone, latest first.
+    /// The things that were made and are not known to be gone, latest first.
     pub(super) fn present(&self) -> Vec<(u64, Thing)> {
         self.present.iter().rev().map(|(id, thing)| (*id, thing.clone())).collect()
     }
@@ -101,7 +101,7 @@ impl Journal {
         self.file.write_all(text.as_bytes()).map_err(RigError::io("write to", &self.path))
     }
 
-    /// Lines are appended, so half a line must go before the next one is written.
+    /// Removes a partial last line, since the next line is appended.
     fn drop_cut_line<'a>(&mut self, text: &'a str) -> Result<&'a str, RigError> {
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         if whole < text.len() {

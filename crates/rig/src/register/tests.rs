@@ -21,7 +21,7 @@ fn marked(path: PathBuf) -> PathBuf {
     path
 }
 
-/// The file of a program that is dead, with the lines given.
+/// The file of a dead program, with these lines.
 fn dead(folder: &Path, lines: &str) -> PathBuf {
     let owner = Owner { pid: 1 << 30, start_ticks: 1, boot_id: "earlier".into() };
     let path = folder.join("register").join("1073741824-1-earlier-0.json");
@@ -35,7 +35,7 @@ fn made(id: u64, path: &Path) -> String {
 }
 
 #[test]
-fn what_a_dead_program_left_is_removed_and_told() {
+fn the_things_of_a_dead_program_are_removed_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     drop(open(folder.path()));
     let [here, gone] = ["a", "b"].map(|name| folder.path().join(name));
@@ -51,7 +51,7 @@ fn what_a_dead_program_left_is_removed_and_told() {
 }
 
 #[test]
-fn what_is_not_proved_ours_stays_and_stays_registered() {
+fn a_thing_not_proved_ours_stays_and_stays_registered() {
     let folder = tempfile::tempdir().unwrap();
     drop(open(folder.path()));
     let theirs = folder.path().join("theirs");
@@ -99,7 +99,7 @@ fn a_file_cut_at_any_byte_is_read_up_to_its_last_whole_line() {
 }
 
 #[test]
-fn a_living_program_is_not_disturbed() {
+fn a_living_program_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let (first, _) = open(folder.path());
     let path = marked(folder.path().join("a"));
@@ -111,12 +111,12 @@ fn a_living_program_is_not_disturbed() {
     assert!(!path.exists());
 }
 
-/// A flight recorder that runs for days holds debugfs; another program was killed meanwhile.
+/// A flight recorder that runs for days holds debugfs, and another program was killed.
 #[test]
-fn what_the_living_share_with_the_dead_is_left_to_the_living() {
+fn a_thing_shared_with_a_living_program_is_left_to_it() {
     let folder = tempfile::tempdir().unwrap();
     let (living, _) = open(folder.path());
-    // It is not debugfs that is mounted there: whoever tried to unmount it would have to say so.
+    // The mount there is not a debugfs: an attempt to unmount it would be reported.
     let point = PathBuf::from("/proc");
     let shared = Thing::Mount { point, source: "nobody's".into(), fs_type: "debugfs".into() };
     let line = format!("{{\"line\":\"made\",\"id\":0,\"made\":{}}}\n", serde_json::to_string(&shared).unwrap());

@@ -1,4 +1,4 @@
-//! Removing a cgroup with all that runs in it.
+//! Removing a cgroup with all its tasks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::outcome::Outcome;
 use crate::thing::PREFIX;
 
-/// How long tasks may take to die. One in an uninterruptible sleep dies only when it wakes.
+/// How long tasks may take to die. A task in uninterruptible sleep dies only when it wakes.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(super) fn remove(path: &Path, patience: Duration) -> Outcome {
@@ -56,7 +56,7 @@ fn tasks_in(group: &Path) -> Vec<u32> {
 
 fn kill(task: u32) {
     if let Some(pid) = i32::try_from(task).ok().and_then(Pid::from_raw) {
-        // It may have died meanwhile.
+        // It may have died already.
         let _ = kill_process(pid, Signal::KILL);
     }
 }

@@ -11,18 +11,17 @@ use crate::Roots;
 use crate::child::{find_tool, run};
 use crate::outcome::Outcome;
 
-/// Enough for millions of files; what is left after it is taken up by the next run.
+/// Enough for millions of files; the next run removes the rest.
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// Another program holds the directory (flock): a load of ours that uses it.
 pub(super) struct InUse;
 
-/// A killed load's threads hold the directory until the kernel has let the last of them go, which on a slowed disk takes a
-/// moment after its main thread is gone.
+/// A killed load's threads hold the directory until the last of them has exited, which on a slowed disk is a moment after
+/// its main thread.
 const DYING: Duration = Duration::from_secs(2);
 
-/// Keeps other programs from using the directory while it is removed. `None` where it cannot be opened, which its removal
-/// will tell.
+/// Locks the directory against other programs while it is removed. `None` if it cannot be opened; its removal reports that.
 pub(super) fn hold(path: &Path, patience: Duration) -> Result<Option<File>, InUse> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(directory) = rustix::fs::open(path, flags, Mode::empty()) else { return Ok(None) };
@@ -33,29 +32,29 @@ pub(super) fn hold(path: &Path, patience: Duration) -> Result<Option<File>, InUs
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    // A file system without locks has no users that hold one either.
+    // On a file system without locks no user holds one either.
     Ok(Some(File::from(directory)))
 }
 
 pub(super) fn remove(path: &Path, marker: &str, roots: &Roots, patience: Duration) -> Outcome {
     let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(None) };
     if !metadata.is_dir() {
-        return Err("it is not a directory any more".into());
+        return Err("it is no longer a directory".into());
     }
-    // Looking for mounts in the table and not with stat: a stuck file system would not answer.
+    // The mount table instead of stat: a stuck file system would not answer.
     let mounts = roots.mounts().map_err(|error| error.to_string())?;
     if let Some(mount) = mounts.iter().find(|mount| mount.point.starts_with(path)) {
         return Err(format!("{} is still mounted at {}", mount.source, mount.point.display()));
     }
     let proof = path.join(marker);
     if !fs::symlink_metadata(&proof).is_ok_and(|metadata| metadata.is_file()) {
-        // Registered but killed before the marker was written: an empty directory can only be that.
+        // Empty: the program was killed before it wrote the marker.
         return match fs::remove_dir(path) {
             Ok(()) => Ok(Some("removed")),
             Err(_) => Err(format!("it holds other files and no {marker}, so it may not be ours")),
         };
     }
-    // The marker goes last, so that a removal cut off in the middle can be taken up again.
+    // The marker goes last, so an interrupted removal can be resumed.
     empty_but(path, marker, patience.min(DEADLINE))?;
     fs::remove_file(&proof)
         .and_then(|()| fs::remove_dir(path))
@@ -63,7 +62,7 @@ pub(super) fn remove(path: &Path, marker: &str, roots: &Roots, patience: Duratio
         .map_err(|error| error.to_string())
 }
 
-/// By a tool that can be given up on: a file system that is frozen or failing would hold us for ever.
+/// Empties it by a tool with a deadline: a frozen or failing file system would block us for ever.
 fn empty_but(path: &Path, marker: &str, deadline: Duration) -> Result<(), String> {
     let find = find_tool("find").ok_or("'find' is not installed")?;
     let mut command = Command::new(find);

@@ -1,4 +1,4 @@
-//! Unmounting and detaching, by tools that can be given up on.
+//! Unmounting and detaching, by tools with a deadline.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,18 +13,18 @@ const THAW_DEADLINE: Duration = Duration::from_secs(2);
 const BUSY_PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Unmounts what we mounted: busy ones again and again for a while, then lazily if they are throw-away.
+/// Unmounts what we mounted. Retries a busy mount for a while, then unmounts it lazily if it is temporary.
 pub(super) fn unmount(point: &Path, source: &str, fs_type: &str, roots: &Roots, patience: Duration) -> Outcome {
     match mounted_at(point, roots)? {
         None => return Ok(None),
         Some(mount) if mount.source != source || mount.fs_type != fs_type => {
-            return Err(format!("{} ({}) is mounted there now, which is not ours", mount.source, mount.fs_type));
+            return Err(format!("{} ({}) is mounted there now, by another program", mount.source, mount.fs_type));
         }
         Some(_) => {}
     }
     let temporary = source.starts_with("/dev/loop");
     if temporary {
-        // A frozen file system can be unmounted but then never let go. One that is not frozen answers with an error.
+        // A frozen file system can be unmounted, but is then never released. Thawing one that is not frozen fails.
         let _ = tool("fsfreeze", THAW_DEADLINE, |command| command.arg("-u").arg(point));
     }
     let started = Instant::now();

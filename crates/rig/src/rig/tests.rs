@@ -1,4 +1,4 @@
-//! Against a folder that looks like a machine.
+//! Tests against a folder with a fake /proc, /sys and cgroup tree.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const V1: &str =
     "31 1 0:32 / /cg/memory rw - cgroup cgroup rw,memory\n32 1 0:35 / /cg/blkio rw - cgroup cgroup rw,blkio\n";
 const V2: &str = "31 1 0:32 / /cg rw - cgroup2 cgroup2 rw\n";
 
-/// `files`: path and text. Whatever device the folder is on is called 8:0.
+/// `files`: path and text. The folder's device is called 8:0.
 fn machine(mountinfo: &str, cgroup: &str, files: &[(&str, &str)]) -> Machine {
     let folder = tempfile::tempdir().unwrap();
     let put = |path: &str, text: &str| {
@@ -60,7 +60,7 @@ fn remove(rig: Rig, groups: &[&PathBuf]) {
     assert!(!groups.iter().any(|group| group.exists()));
 }
 
-/// Whether the tests' folder is on a device at all, which a tmpfs is not.
+/// Whether the tests' folder is on a block device; a tmpfs is not.
 fn on_a_device(result: &Result<Rig, RigError>) -> bool {
     let on = !matches!(result, Err(RigError::NoBlockDevice { .. }));
     if !on {
@@ -118,7 +118,7 @@ fn another_program_s_rule_is_neither_overwritten_nor_lifted() {
 }
 
 #[test]
-fn a_rule_that_was_changed_meanwhile_is_left_alone() {
+fn a_rule_changed_by_another_program_is_left_alone() {
     let machine = machine(V1, "5:blkio:/\n", &V1_FILES);
     let result = machine.build(None, Some(1 << 20), None);
     if !on_a_device(&result) {
@@ -139,8 +139,8 @@ const V2_FILES: [(&str, &str); 5] = [
 ];
 
 #[test]
-fn version_2_limits_both_in_one_box() {
-    if !crate::tests::is_root("the box at the root of the hierarchy") {
+fn version_2_limits_both_in_one_cgroup() {
+    if !crate::tests::is_root("a cgroup at the root of the hierarchy") {
         return;
     }
     let machine = machine(V2, "0::/user.slice/me.scope\n", &V2_FILES);
@@ -172,7 +172,7 @@ fn a_missing_controller_is_named_with_its_remedy() {
 }
 
 #[test]
-fn limits_that_make_no_sense_are_refused() {
+fn useless_limits_are_refused() {
     let machine = machine(V2, "0::/\n", &V2_FILES);
     for (memory, bps, expected) in [
         (Some(1 << 20), None, "--memory 1.00 MiB: the load needs at least 16.0 MiB"),
@@ -185,7 +185,7 @@ fn limits_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn nothing_asked_for_is_nothing_built() {
+fn without_limits_nothing_is_made() {
     let machine = machine("", "", &[]);
     let rig = machine.build(None, None, None).unwrap();
     assert_eq!((rig.cgroup_procs.len(), rig.limits.cgroup_version), (0, None));

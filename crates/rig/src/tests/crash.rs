@@ -1,4 +1,4 @@
-//! A program killed at any stage leaves nothing that the next one does not remove.
+//! Whatever stage a program is killed at, the next one removes everything.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn builder() {
         ..RigRequest::default()
     };
     let rig = Rig::build(&request, &register).unwrap();
-    // Someone who outlives us in the box, with a file open on the throw-away file system.
+    // A process that outlives us in the cgroup, with a file open on the temporary file system.
     let script = "for file in \"$@\"; do echo $$ > \"$file\"; done; exec sleep 1000 > still-open";
     let mut sleeper = Command::new("sh");
     sleeper.args(["-c", script, "sh"]).args(&rig.cgroup_procs).current_dir(temporary.path());

@@ -1,4 +1,4 @@
-//! The box is small and the device is slow, on the real kernel.
+//! Memory limits and I/O throttling on the real kernel.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::{is_root, register, run_in_cgroup};
 use crate::{FsKind, Register, Rig, RigError, RigRequest, TemporaryFileSystem};
 
-fn memory_box(register: &Register) -> Option<Rig> {
+fn memory_cgroup(register: &Register) -> Option<Rig> {
     let request = RigRequest { memory_bytes: Some(64 << 20), ..RigRequest::default() };
     match Rig::build(&request, register) {
         Ok(rig) => Some(rig),
@@ -20,14 +20,14 @@ fn memory_box(register: &Register) -> Option<Rig> {
 }
 
 #[test]
-fn page_cache_hits_the_limit_of_the_box() {
-    if !is_root("a memory box") {
+fn page_cache_hits_the_memory_limit() {
+    if !is_root("a memory cgroup") {
         return;
     }
-    // Not where /tmp may be in memory: that is charged to the box, and cannot be written back.
+    // Not /tmp, which may be a tmpfs: it is charged to the cgroup, and cannot be written back.
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let (register, _) = register(folder.path());
-    let Some(rig) = memory_box(&register) else { return };
+    let Some(rig) = memory_cgroup(&register) else { return };
     let output = format!("of={}", folder.path().join("dirt").display());
     run_in_cgroup(&rig.cgroup_procs, &["dd", "if=/dev/zero", &output, "bs=1M", "count=200", "status=none"]);
     let (file, key) = match (&rig.memory_v1, &rig.unified) {
@@ -37,18 +37,18 @@ fn page_cache_hits_the_limit_of_the_box() {
     let text = fs::read_to_string(file).unwrap();
     let hits = text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok()).unwrap();
     assert!(hits > 0);
-    println!("200 MiB through a box of 64 MiB hit its limit {hits} times");
+    println!("200 MiB in a memory cgroup of 64 MiB hit its limit {hits} times");
     assert!(rig.remove().iter().all(|outcome| outcome.complete));
 }
 
 #[test]
-fn a_box_goes_with_those_who_still_run_in_it_also_upon_panic() {
-    if !is_root("a memory box") {
+fn a_cgroup_is_removed_with_its_tasks_even_after_a_panic() {
+    if !is_root("a memory cgroup") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let (register, _) = register(folder.path());
-    let Some(rig) = memory_box(&register) else { return };
+    let Some(rig) = memory_cgroup(&register) else { return };
     let procs = rig.cgroup_procs[0].clone();
     let script = format!("echo $$ > {}; echo in; exec sleep 1000", procs.display());
     let mut command = std::process::Command::new("sh");
@@ -71,10 +71,10 @@ fn timed(rig: &Rig, file: &Path, how: &str) -> Duration {
     started.elapsed()
 }
 
-/// 16 MiB at 8 MiB/s are 2 s, less the slice of 0.1 s that the kernel lets pass at once.
+/// 16 MiB at 8 MiB/s take 2 s, less the 0.1 s slice that the kernel lets pass at once.
 const LIMITED: Duration = Duration::from_millis(1500);
 
-/// Whether the device is not limited. A limit lets no run be quick; a busy machine lets some be slow, but not all.
+/// Whether the device is unlimited. Under a limit no run is fast; on a busy machine some runs are slow, but not all.
 fn is_free(register: &Register, file: &Path, how: &str) -> bool {
     (0..20).any(|_| {
         let took = timed(&Rig::build(&RigRequest::default(), register).unwrap(), file, how);

@@ -1,4 +1,4 @@
-//! Throw-away file systems on real loop devices.
+//! Temporary file systems on real loop devices.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ fn each_kind_is_made_used_and_removed() {
 }
 
 #[test]
-fn a_busy_file_system_is_let_go_when_its_user_is() {
+fn a_busy_file_system_is_released_with_its_user() {
     if !is_root("a loop device") {
         return;
     }
@@ -50,20 +50,20 @@ fn a_busy_file_system_is_let_go_when_its_user_is() {
     assert!(removed[0].complete && removed[0].sentence.starts_with("lazily unmounted"), "{removed:?}");
     assert!(!removed[1].complete, "{removed:?}");
     drop(held);
-    wait_until("the loop device is let go", || loops_of(&image, &Roots::default()).is_empty());
+    wait_until("the loop device is released", || loops_of(&image, &Roots::default()).is_empty());
 }
 
-/// The time is only there to end a test that hangs.
+/// The limit only ends a test that hangs.
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "in vain: {what}");
+        assert!(begin.elapsed() < Duration::from_secs(60), "timed out: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// Waits until a process is stuck in the kernel: it sleeps there and does not run for a while, which is longer than a page
-/// of its program takes to be read.
+/// Waits until a process is stuck in the kernel: it stays in uninterruptible sleep for longer than reading a page of its
+/// program takes.
 fn wait_until_stuck(pid: u32) {
     let uninterruptible = || {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -97,7 +97,7 @@ fn a_frozen_file_system_is_thawed_and_removed() {
 }
 
 #[test]
-fn a_box_with_a_process_stuck_in_the_kernel_is_left_in_time_and_removed_later() {
+fn a_cgroup_with_a_stuck_process_is_left_in_time_and_removed_later() {
     let Some(fsfreeze) = find_tool("fsfreeze").filter(|_| is_root("a frozen file system")) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (register, _) = register(folder.path());
@@ -125,7 +125,7 @@ fn a_box_with_a_process_stuck_in_the_kernel_is_left_in_time_and_removed_later() 
 }
 
 #[test]
-fn what_cannot_be_had_is_told_and_replaced() {
+fn an_unsupported_file_system_is_reported_and_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let (register, _) = register(folder.path());
     let error = TemporaryFileSystem::directory(1 << 60, folder.path(), &register).unwrap_err();
@@ -140,7 +140,7 @@ fn what_cannot_be_had_is_told_and_replaced() {
 }
 
 #[test]
-fn an_image_from_before_a_restart_is_removed_and_others_are_not() {
+fn an_image_from_before_a_reboot_is_removed_and_others_are_not() {
     let folder = tempfile::tempdir().unwrap();
     let (register, _) = register(folder.path());
     let place = folder.path().join("place");
