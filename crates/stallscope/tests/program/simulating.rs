@@ -127,7 +127,7 @@ fn simulated_runs_are_compared_by_the_models_figures_and_not_silently_with_real_
 fn what_cannot_be_played_is_said_in_one_line() {
     for (words, told) in [
         ("osc --policy nosuch", "policies: old, full"),
-        ("osc --set writer=1", "there are: writers"),
+        ("osc --set writer=1", "parameters: writers"),
         ("osc --set writers=many", "a whole number"),
         ("osc --set writers", "NAME=VALUE"),
         ("sched --set service=0s", "at least 1us"),

@@ -204,7 +204,7 @@ fn invalid_options_are_named() {
     request.options.set = vec!["writes".to_owned()];
     assert!(request.settings().unwrap_err().to_string().contains("NAME=VALUE"));
     request.options.set = vec!["reads=1".to_owned()];
-    assert!(request.settings().unwrap_err().to_string().contains("there are: writes"));
+    assert!(request.settings().unwrap_err().to_string().contains("parameters: writes"));
     request.options.policy = Vec::new();
     assert_eq!(request.policies().unwrap().len(), 2);
 }
