@@ -1,5 +1,5 @@
-//! Writes a simulated trace as a merged dump: `blk_generate EVENTS FILE`. The speed and memory of readers are measured
-//! with it; see bench/blk.sh.
+//! Writes a simulated trace as a merged dump: `blk_generate EVENTS FILE`. bench/blk.sh measures speed and memory of readers
+//! with it.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -8,7 +8,7 @@ use blktrace::encode::{ByteOrder, Encoder, Version};
 use simulate::block::damage::Sequencer;
 use simulate::block::{Workload, process_name, simulate};
 
-/// Events that one bio makes of this workload, roughly.
+/// Events per bio in this workload, roughly.
 const EVENTS_PER_BIO: u64 = 5;
 
 fn main() -> std::io::Result<()> {

@@ -1,11 +1,11 @@
-//! `blk_walk FILE`: how long it takes merely to step over a trace's records, and to decode them; what every analysis
-//! is to be compared with. See bench/blk.sh.
+//! `blk_walk FILE`: time to step over a trace's records, and time to decode them: the baseline of every analysis. See
+//! bench/blk.sh.
 
 use std::fs::File;
 use std::io::Read;
 use std::time::Instant;
 
-/// Steps from header to header, of version 7, in the machine's byte order: reads the length of the payload only.
+/// Steps from header to header (version 7, native byte order) and reads only the payload's length.
 fn walk(path: &str) -> std::io::Result<u64> {
     const HEADER: usize = 48;
     let mut file = File::open(path)?;

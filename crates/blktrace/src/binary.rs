@@ -10,7 +10,7 @@ use crate::record::{HEADER_V7, HEADER_V8, Header, header_length};
 use crate::sequence::{Continuity, Sequences};
 use crate::window::Window;
 
-/// The kernel's longest payloads are messages (128 bytes) and a passed-through command's own (a few dozen).
+/// The kernel's longest payloads are messages (128 bytes) and passthrough commands (a few dozen bytes).
 const LONGEST_PAYLOAD: usize = 256;
 
 /// The kinds of notification.
@@ -34,7 +34,7 @@ impl<const BIG: bool> BinaryReader<BIG> {
         BinaryReader { window, input, sequences: Sequences::new(), last_time_ns: 0, garbage: 0 }
     }
 
-    /// Appends events until `out` holds `limit` or a little more; false at the end of the stream.
+    /// Appends events until `out` holds `limit` or a few more. False at the end of the stream.
     pub(crate) fn read(
         &mut self,
         out: &mut Vec<BlockEvent>,
@@ -62,7 +62,7 @@ impl<const BIG: bool> BinaryReader<BIG> {
         self.sequences.several()
     }
 
-    /// Consumes the records that are in the window completely.
+    /// Consumes the complete records in the window.
     fn read_whole_records(&mut self, out: &mut Vec<BlockEvent>, limit: usize, marks: &mut Marks, notes: &mut Notes) {
         let mut at = 0;
         while out.len() < limit {
@@ -90,8 +90,8 @@ impl<const BIG: bool> BinaryReader<BIG> {
         self.window.consume(at);
     }
 
-    /// Length of the record with its payload; `None` where not all of it is in the window. A payload longer than any the
-    /// kernel writes is a damaged length: the record ends without it, whatever stands where that length would lead.
+    /// Length of the record with its payload; `None` if it is not completely in the window. A payload longer than the kernel
+    /// ever writes is a damaged length: the record then ends after its header.
     fn record_length(&self, at: usize, header_len: usize, header: &Header) -> Option<usize> {
         let payload_len = usize::from(header.pdu_len);
         let length = if payload_len <= LONGEST_PAYLOAD { header_len + payload_len } else { header_len };
@@ -153,7 +153,7 @@ impl<const BIG: bool> BinaryReader<BIG> {
         notes.anomaly(Anomaly { kind, input: self.input, offset: self.window.offset() + at as u64, amount });
     }
 
-    /// Bytes to skip until a record may begin. At least three are left, since a magic number may be cut by the end.
+    /// Bytes to skip until a record may begin. Leaves at least three, since the end may cut a magic number.
     fn skip_garbage(&mut self, at: usize) -> usize {
         let bytes = &self.window.bytes()[at..];
         let skip = (1..=bytes.len() - 4)
@@ -171,7 +171,7 @@ impl<const BIG: bool> BinaryReader<BIG> {
         }
     }
 
-    /// What is left when the source has ended is a cut-off record, or garbage too short for one.
+    /// The rest at the end of the source is a truncated record, or garbage shorter than a record.
     fn end(&mut self, notes: &mut Notes) {
         self.end_garbage(0, notes);
         let rest = self.window.bytes().len();

@@ -1,5 +1,4 @@
-//! Writing traces: binary records and blkparse's text. For exporters, and for tests that need a trace whose truth is
-//! known.
+//! Writing traces: binary records and blkparse's text. For exporters, and for tests that need a trace with known truth.
 
 use std::io::Write;
 
@@ -27,7 +26,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Appends `event` with a sequence number; 0 is none. A [`Action::Lost`] mark is not written.
+    /// Appends `event` with a sequence number; 0: none. An [`Action::Lost`] mark is not written.
     pub fn event(&self, event: &BlockEvent, sequence: u32, out: &mut Vec<u8>) {
         if event.action == Action::Lost {
             return;
@@ -55,7 +54,7 @@ impl Encoder {
         self.record(event, sequence, action_bits(event), &payload[..length], out);
     }
 
-    /// Appends the notification that `pid` is called `name`.
+    /// Appends the notification that `pid` has the name `name`.
     pub fn process(&self, time_ns: u64, pid: u32, name: &str, out: &mut Vec<u8>) {
         let mut payload = [0_u8; 16];
         let length = name.len().min(15);
@@ -101,7 +100,7 @@ impl Encoder {
     }
 }
 
-/// The action with its category bits, as the kernel composes them.
+/// The action with its category bits, as in the kernel.
 fn action_bits(event: &BlockEvent) -> u64 {
     let kind = event.kind;
     let mut bits = event.action as u64;
@@ -160,5 +159,5 @@ pub fn line(event: &BlockEvent, sequence: u32, name: &str, out: &mut Vec<u8>) {
         _ if sectors > 0 => format!("{sector} + {sectors} [{name}]"),
         _ => format!("[{name}]"),
     };
-    writeln!(out, "{head}{tail}").expect("memory takes every byte");
+    writeln!(out, "{head}{tail}").expect("writing to memory does not fail");
 }

@@ -1,16 +1,16 @@
-//! Why a trace cannot be opened or read on.
+//! Errors when opening or reading a trace.
 
 use std::io;
 
-/// A trace that cannot be opened or read on. Damage inside a trace is no error; see [`crate::Notes`].
+/// A trace that cannot be opened or read. Damage inside a trace is not an error; see [`crate::Notes`].
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The operating system refused.
+    /// An I/O error.
     #[error("{path}: {source}")]
     Io {
-        /// What was read.
+        /// The input.
         path: String,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
     /// Neither a file nor the name of a set of per-CPU files.
@@ -19,22 +19,22 @@ pub enum TraceError {
         /// As given.
         path: String,
     },
-    /// A folder without traces.
-    #[error("{path}: no file called *.blktrace.* in this folder; name the trace itself")]
+    /// A directory without traces.
+    #[error("{path}: no file *.blktrace.* in this directory; name the trace itself")]
     EmptyFolder {
         /// As given.
         path: String,
     },
-    /// The content is no block trace.
+    /// The content is not a block trace.
     #[error(
-        "{path}: not a block trace; known are blktrace's binary files, the ftrace blk tracer's output and blkparse's \
+        "{path}: not a block trace; supported are blktrace's binary files, the ftrace blk tracer's output and blkparse's \
          default text, plain or compressed with zstd or gzip"
     )]
     Unrecognised {
         /// As given.
         path: String,
     },
-    /// Nothing was named.
+    /// No trace was named.
     #[error("no trace was named")]
     Nothing,
 }

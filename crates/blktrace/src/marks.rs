@@ -1,9 +1,9 @@
-//! Marks of losses, put where the loss began rather than where it was noticed.
+//! Marks of losses, placed where a loss began rather than where it was noticed.
 //!
-//! A gap in the numbers of one CPU is noticed at that CPU's next event. In a stream of several CPUs others' events stand
-//! in between, and whoever follows them should know already that some are missing. So the events of such a stream are
-//! held back until a good many more have been read, and the marks among them go where they belong. A stream of one CPU
-//! is handed out at once: nothing stands in between.
+//! A gap in the sequence numbers of a CPU is noticed at that CPU's next event. In a stream of several CPUs, events of other
+//! CPUs precede it, and a reader should know at those that events are missing. The events of such a stream are therefore
+//! held back until many more have been read, and marks go to their places among them. A stream of one CPU is returned
+//! immediately: no events are in between.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use model::block::BlockEvent;
 
 use crate::notes::Notes;
 
-/// A run of events, and the marks among them with the number of the event before which each belongs.
+/// A run of events, and its marks, each with the number of the event that it precedes.
 #[derive(Default)]
 struct Batch {
     first: u64,
@@ -19,40 +19,40 @@ struct Batch {
     marks: Vec<(u64, BlockEvent)>,
 }
 
-/// The events of one stream between reading and handing out. They are numbered from 0, marks not among them.
+/// The events of one stream between being read and being returned. They are numbered from 0, without marks.
 pub(crate) struct Marks {
-    /// So many events are held back of a stream of several CPUs, or up to a batch more.
+    /// Number of events held back in a stream of several CPUs, up to a batch more.
     delay: u64,
-    /// Number of the first event not handed out yet.
-    handed_out: u64,
+    /// Number of the first event not yet returned.
+    returned: u64,
     /// Oldest first.
     held: VecDeque<Batch>,
-    /// The batch that is being read: its events are still with the reader, and it lends an empty list instead.
+    /// The batch being read. Its events are still in the reader's list; here the list is empty.
     current: Batch,
-    /// Emptied ones, for reuse.
+    /// Emptied batches, for reuse.
     spare: Vec<Batch>,
-    /// Time of the last event handed out.
+    /// Time of the last event returned.
     last_ns: u64,
 }
 
 impl Marks {
     pub(crate) fn new(delay: u64) -> Marks {
-        Marks { delay, handed_out: 0, held: VecDeque::new(), current: Batch::default(), spare: Vec::new(), last_ns: 0 }
+        Marks { delay, returned: 0, held: VecDeque::new(), current: Batch::default(), spare: Vec::new(), last_ns: 0 }
     }
 
-    /// The place behind so many events of the current batch, for [`Marks::add`].
+    /// The place after `behind` events of the current batch, for [`Marks::add`].
     #[inline]
     pub(crate) fn place(&self, behind: usize) -> u64 {
         self.current.first + behind as u64
     }
 
-    /// Events are missing since the place.
+    /// Marks that events are missing since the place.
     #[cold]
     pub(crate) fn add(&mut self, since: u64, mark: BlockEvent, notes: &mut Notes) {
-        if since < self.handed_out {
+        if since < self.returned {
             notes.noticed_late += 1;
         }
-        let place = since.max(self.handed_out);
+        let place = since.max(self.returned);
         let batch = match self.held.partition_point(|batch| batch.first <= place).checked_sub(1) {
             Some(number) if place < self.current.first => &mut self.held[number],
             _ => &mut self.current,
@@ -60,9 +60,9 @@ impl Marks {
         batch.marks.push((place, mark));
     }
 
-    /// Takes the batch that was read out of `events`, and puts there what is to be handed out instead; nothing where
-    /// more must be read first. `several` is whether the stream has several CPUs, `ended` whether it has no more.
-    pub(crate) fn turn(&mut self, events: &mut Vec<BlockEvent>, several: bool, ended: bool) {
+    /// Takes the batch just read from `events`, and replaces it by the batch to return, or by nothing if more must be read
+    /// first. `several`: the stream has several CPUs. `ended`: the stream has ended.
+    pub(crate) fn exchange(&mut self, events: &mut Vec<BlockEvent>, several: bool, ended: bool) {
         let next = self.current.first + events.len() as u64;
         if !events.is_empty() || !self.current.marks.is_empty() {
             let fresh = self.spare.pop().unwrap_or_default();
@@ -77,20 +77,20 @@ impl Marks {
         if next - behind < delay {
             return;
         }
-        let mut batch = self.held.pop_front().expect("the one just looked at");
+        let mut batch = self.held.pop_front().expect("the front was checked above");
         put(&mut batch, events, self.last_ns);
-        self.handed_out = behind;
+        self.returned = behind;
         self.last_ns = events.last().map_or(self.last_ns, |event| event.time_ns);
         self.spare.push(batch);
     }
 
-    /// Whether nothing is held back.
+    /// Whether no events are held back.
     pub(crate) fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
 }
 
-/// Moves the batch with its marks to `out`, which is empty; the batch is empty then.
+/// Moves the batch with its marks to `out`, which must be empty, and empties the batch.
 fn put(batch: &mut Batch, out: &mut Vec<BlockEvent>, last_ns: u64) {
     if batch.marks.is_empty() {
         std::mem::swap(&mut batch.events, out);
@@ -103,7 +103,7 @@ fn put(batch: &mut Batch, out: &mut Vec<BlockEvent>, last_ns: u64) {
         let index = (place - batch.first) as usize;
         out.extend_from_slice(&batch.events[from..index]);
         from = index;
-        // Its time must fit its place, because streams are merged by time.
+        // Its time must match its place, because streams are merged by time.
         mark.time_ns = out.last().map_or(last_ns, |event| event.time_ns);
         out.push(mark);
     }

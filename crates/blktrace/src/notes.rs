@@ -1,14 +1,14 @@
-//! What a reader noticed beside the events: names, losses, damage.
+//! What a reader found in addition to the events: names, losses, damage.
 
 use model::block::ProcessNames;
 
-/// What is wrong at one position of a trace.
+/// Kinds of damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum AnomalyKind {
-    /// Bytes that are no record. Amount: how many.
+    /// Bytes that are not a record. Amount: how many.
     Garbage,
-    /// The trace ends within a record or line. Amount: bytes of it that are there.
+    /// The trace ends within a record or line. Amount: its bytes present.
     Truncated,
     /// A record whose action no known kernel writes. Amount: the action.
     UnknownAction,
@@ -18,7 +18,7 @@ pub enum AnomalyKind {
     OutOfOrder,
     /// The clock of one stream went back. Amount: ns.
     ClockBackward,
-    /// A line of text that is no event. Amount: its length.
+    /// A line of text that is not an event. Amount: its length.
     UnreadableLine,
 }
 
@@ -48,20 +48,20 @@ impl AnomalyKind {
     }
 }
 
-/// One anomaly and where it is.
+/// An anomaly and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Anomaly {
     /// What.
     pub kind: AnomalyKind,
-    /// Which input: index into [`crate::Trace::inputs`].
+    /// The input, as an index into [`crate::Trace::inputs`].
     pub input: u32,
     /// Byte offset in the (decompressed) input.
     pub offset: u64,
-    /// How much; see the kind.
+    /// Amount; see the kind.
     pub amount: u64,
 }
 
-/// Everything noticed while reading. Bounded: anomalies beyond [`Notes::KEPT`] are only counted.
+/// Everything found while reading. Bounded: anomalies beyond [`Notes::KEPT`] are only counted.
 #[derive(Debug, Clone, Default)]
 pub struct Notes {
     names: ProcessNames,
@@ -72,10 +72,10 @@ pub struct Notes {
     pub events: u64,
     /// Bytes read, after decompression.
     pub bytes: u64,
-    /// Events before the first one of a CPU, where sequence numbers do not begin at 1. The trace may have been cut
-    /// there on purpose, so they are not counted as lost.
+    /// Events before the first event of a CPU, if its sequence numbers do not begin at 1. The trace may have been cut there
+    /// on purpose, so they do not count as lost.
     pub missing_at_start: u64,
-    /// Losses in a stream of several CPUs that showed only when events behind their beginning had been handed out; see
+    /// Losses in a stream of several CPUs that were found after events behind their start had been returned; see
     /// [`crate::Trace`].
     pub noticed_late: u64,
     /// Messages of drivers and schedulers, which are skipped.
@@ -83,7 +83,7 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// So many anomalies are kept one by one.
+    /// Number of anomalies recorded individually.
     pub const KEPT: usize = 1000;
 
     pub(crate) fn anomaly(&mut self, anomaly: Anomaly) {
@@ -96,7 +96,7 @@ impl Notes {
     }
 
     pub(crate) fn name(&mut self, pid: u32, name: &[u8]) {
-        // A name that is not UTF-8 is shown as far as it can be.
+        // A name that is not UTF-8 is converted lossily.
         self.names.insert(pid, &String::from_utf8_lossy(name));
     }
 
@@ -120,12 +120,12 @@ impl Notes {
         self.count(AnomalyKind::Gap)
     }
 
-    /// Events that the gaps swallowed.
+    /// Events lost in the gaps.
     pub fn lost_events(&self) -> u64 {
         self.amount(AnomalyKind::Gap)
     }
 
-    /// The first anomalies, in the order in which they were met.
+    /// The first anomalies, in the order in which they were found.
     pub fn anomalies(&self) -> &[Anomaly] {
         &self.first
     }

@@ -11,9 +11,9 @@ pub(crate) const MAGIC_V8: u32 = 0x6561_7408;
 pub(crate) const HEADER_V7: usize = 48;
 /// Length of a version 8 header.
 pub(crate) const HEADER_V8: usize = 64;
-/// No record is longer.
+/// Longest record.
 pub(crate) const LONGEST: usize = HEADER_V8 + u16::MAX as usize;
-/// In an action: a cgroup id stands before the payload.
+/// In an action: a cgroup id precedes the payload.
 pub(crate) const CGROUP: u64 = 0x100;
 
 /// Category bits, the action's upper part.
@@ -35,7 +35,7 @@ pub(crate) mod category {
     pub(crate) const FUA: u64 = 1 << 31;
 }
 
-/// A record's header, as its fields stand there.
+/// A record's header.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Header {
     pub(crate) sequence: u32,
@@ -50,7 +50,7 @@ pub(crate) struct Header {
     pub(crate) pdu_len: u16,
 }
 
-/// The order of bytes in a trace: that of the machine that wrote it.
+/// The byte order of a trace: that of the machine that wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteOrder {
     /// x86, ARM, RISC-V and nearly all others.
@@ -124,7 +124,7 @@ impl Header {
         self.action & category::NOTIFY != 0
     }
 
-    /// The event, with what its payload says. `None`: an action that no known kernel writes.
+    /// The event, with its payload decoded. `None`: an action that no known kernel writes.
     #[inline]
     pub(crate) fn event<const BIG: bool>(&self, payload: &[u8]) -> Option<BlockEvent> {
         let action = Action::from_number((self.action & 0xff) as u32)?;
@@ -155,7 +155,7 @@ impl Header {
             event.cgroup = u64_at::<BIG>(rest, 0);
             rest = &rest[8..];
         }
-        // Payloads of the block layer itself are big-endian whatever the machine.
+        // Payloads of the block layer are big-endian on every machine.
         match event.action {
             Action::Unplug | Action::TimerUnplug | Action::ZoneUnplug | Action::Split if rest.len() >= 8 => {
                 event.argument = u64_at::<true>(rest, 0);
@@ -169,7 +169,7 @@ impl Header {
     }
 }
 
-/// The kind that an action's category bits say; as blkparse's RWBS column, a read of nothing is `N`.
+/// The kind from an action's category bits. As in blkparse's RWBS column, a read of 0 bytes is `N`.
 #[inline]
 fn kind_of(action: u64, bytes: u32) -> Kind {
     let operation = match action & (category::DISCARD | category::WRITE) {

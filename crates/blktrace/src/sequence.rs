@@ -1,15 +1,15 @@
 //! Sequence numbers: which events are missing.
 
-/// What a sequence number says about the events before it.
+/// What a sequence number shows about earlier events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Continuity {
     /// It follows the last one.
     Whole,
-    /// The first of its device and CPU; so many came before it.
+    /// The first event of its device and CPU; this many preceded it.
     First(u32),
-    /// Events are missing between it and the last one, which was seen at that place.
+    /// Events are missing since the last one, which was at place `since`.
     Gap { missing: u32, since: u64 },
-    /// It went back by so much.
+    /// It went back by this much.
     Back(u32),
 }
 
@@ -29,15 +29,14 @@ pub(crate) struct Sequences {
 }
 
 impl Sequences {
-    /// A damaged trace may name any number of CPUs; beyond this many they are not followed.
+    /// A damaged trace may name any number of CPUs; more than this many are not tracked.
     const LIMIT: usize = 1 << 16;
 
     pub(crate) fn new() -> Sequences {
         Sequences { slots: vec![Last { key: FREE, sequence: 0, place: 0 }; 64], used: 0 }
     }
 
-    /// An event of that number is seen. `place` is whatever the reader wants to know again of the last event before a
-    /// gap.
+    /// Records an event with a sequence number. `place` is returned when a later event shows a gap after it.
     pub(crate) fn see(&mut self, device: u32, cpu: u32, sequence: u32, place: u64) -> Continuity {
         let key = u64::from(device) << 32 | u64::from(cpu);
         let slot = self.slot_of(key);
@@ -58,7 +57,7 @@ impl Sequences {
         }
     }
 
-    /// The place of the last event seen of the device and CPU is that one after all.
+    /// Corrects the place of the last event of the device and CPU.
     #[cold]
     pub(crate) fn replace(&mut self, device: u32, cpu: u32, place: u64) {
         let key = u64::from(device) << 32 | u64::from(cpu);
@@ -68,7 +67,7 @@ impl Sequences {
         }
     }
 
-    /// An event without a number is seen.
+    /// Records an event without a sequence number.
     pub(crate) fn pass(&mut self, cpu: u32, place: u64) {
         let key = unnumbered(cpu);
         let slot = self.slot_of(key);
@@ -90,7 +89,7 @@ impl Sequences {
         self.used > 1
     }
 
-    /// Index of the key's slot, or of a free one; past the end where the table is at its limit.
+    /// Index of the key's slot, or of a free slot; past the end if the table is at its limit.
     fn slot_of(&mut self, key: u64) -> usize {
         if self.used * 2 >= self.slots.len() && self.slots.len() < Sequences::LIMIT {
             self.grow();
@@ -121,7 +120,7 @@ impl Sequences {
     }
 }
 
-/// A key that no numbered event has, nor a free slot.
+/// A key that differs from those of numbered events and of free slots.
 fn unnumbered(cpu: u32) -> u64 {
     u64::from(u32::MAX) << 32 | u64::from(cpu.min(u32::MAX - 1))
 }

@@ -1,4 +1,4 @@
-//! From what the user named to byte streams: files, sets of per-CPU files, folders, standard input, compression.
+//! From names on the command line to byte streams: files, sets of per-CPU files, directories, standard input, compression.
 
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read};
@@ -9,7 +9,7 @@ use crate::error::TraceError;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// The files that `name` stands for, in a fixed order; `-` is standard input.
+/// The files that `name` denotes, in a fixed order; `-` is standard input.
 pub(crate) fn expand(name: &Path) -> Result<Vec<PathBuf>, TraceError> {
     if name == Path::new("-") || name.is_file() {
         return Ok(vec![name.to_owned()]);
@@ -44,12 +44,12 @@ fn matching(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>
     Ok(found)
 }
 
-/// Opens a file, or standard input, and takes off the compression that its first bytes show.
+/// Opens a file, or standard input, and decompresses it if its first bytes show a compression.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     if path == Path::new("-") { decompress(Box::new(io::stdin())) } else { decompress(Box::new(File::open(path)?)) }
 }
 
-/// Takes off the compression that the first bytes show.
+/// Decompresses a source if its first bytes show a compression.
 pub(crate) fn decompress(mut source: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
     let mut start = Vec::with_capacity(4);
     source.by_ref().take(4).read_to_end(&mut start)?;

@@ -1,4 +1,4 @@
-//! One input, whatever its format.
+//! One input of any format.
 
 use std::io::{self, Read};
 
@@ -11,7 +11,7 @@ use crate::record::{LONGEST, header_length};
 use crate::text::TextReader;
 use crate::window::Window;
 
-/// How much of an input is looked at to find out what it is.
+/// Bytes of an input that are examined to detect its format.
 const SNIFFED: usize = 64 << 10;
 
 pub(crate) struct Stream {
@@ -28,8 +28,8 @@ enum Reader {
 }
 
 impl Stream {
-    /// Finds out from its content what the input is; `None` where it is no block trace. With several CPUs in it, so
-    /// many events are held back as `delay` says.
+    /// Detects the input's format from its content; `None` if it is not a block trace. If it has several CPUs, `delay` events
+    /// are held back.
     pub(crate) fn detect(
         source: Box<dyn Read + Send>,
         buffer: usize,
@@ -40,11 +40,11 @@ impl Stream {
         Ok(reader.map(|reader| Stream { reader, marks: Marks::new(delay), ended: false }))
     }
 
-    /// Puts the next events, `limit` or a little more, into `out`, which is empty; false at the end of the input.
+    /// Puts the next events, `limit` or a few more, into `out`, which must be empty. False at the end of the input.
     pub(crate) fn read(&mut self, out: &mut Vec<BlockEvent>, limit: usize, notes: &mut Notes) -> io::Result<bool> {
         while out.is_empty() {
             self.ended = self.ended || !self.reader.read(out, limit, &mut self.marks, notes)?;
-            self.marks.turn(out, self.reader.several(), self.ended);
+            self.marks.exchange(out, self.reader.several(), self.ended);
             if self.ended {
                 return Ok(!self.marks.is_empty());
             }

@@ -12,7 +12,7 @@ use crate::sequence::{Continuity, Sequences};
 use crate::window::Window;
 use line::Line;
 
-/// Whether a line among the first is an event's.
+/// Whether one of the first lines is an event.
 pub(crate) fn is_text(start: &[u8]) -> bool {
     start.split(|&byte| byte == b'\n').take(200).any(|line| matches!(line::parse(line), Line::Event(_)))
 }
@@ -22,7 +22,7 @@ pub(crate) struct TextReader {
     input: u32,
     sequences: Sequences,
     last_time_ns: u64,
-    /// Events that the tracer says it dropped, and since which place, until the next event tells until when.
+    /// The place since which the tracer dropped events, and how many; until the next event shows where the loss ended.
     pending_loss: Option<(u64, u64)>,
 }
 
@@ -31,7 +31,7 @@ impl TextReader {
         TextReader { window, input, sequences: Sequences::new(), last_time_ns: 0, pending_loss: None }
     }
 
-    /// Appends events until `out` holds `limit` or a little more; false at the end of the stream.
+    /// Appends events until `out` holds `limit` or a few more. False at the end of the stream.
     pub(crate) fn read(
         &mut self,
         out: &mut Vec<BlockEvent>,
@@ -45,7 +45,7 @@ impl TextReader {
             if out.len() >= limit {
                 break true;
             }
-            // A line longer than the whole buffer is no event of ours.
+            // A line longer than the whole buffer is not an event.
             if self.window.full() {
                 self.drop_rest(AnomalyKind::UnreadableLine, notes);
             }
@@ -126,7 +126,7 @@ impl TextReader {
         }
     }
 
-    /// The last line may lack its end: it counts if it can be read.
+    /// The last line may be incomplete: it counts if it parses.
     fn end(&mut self, out: &mut Vec<BlockEvent>, marks: &mut Marks, notes: &mut Notes) {
         let rest = self.window.bytes().len();
         if rest == 0 {
@@ -149,7 +149,7 @@ impl TextReader {
     }
 }
 
-/// The mark of a loss that `event` shows. Without sequence numbers the device is not known: it is the event's.
+/// The mark of a loss that `event` shows. Without sequence numbers the device is unknown; the event's is taken.
 fn lost(event: &BlockEvent, missing: u64) -> BlockEvent {
     BlockEvent {
         sector: missing,

@@ -13,19 +13,19 @@ use crate::notes::Notes;
 use crate::source;
 use crate::stream::Stream;
 
-/// Events handed out at once.
+/// Events returned at once.
 const BATCH: usize = 1024;
 /// Events read ahead of each input when several are merged.
 const LOOK_AHEAD: usize = 256;
-/// Events of several CPUs that are held back of each input at least; see [`Trace::HELD_BACK`].
+/// Least number of events held back per input with several CPUs; see [`Trace::HELD_BACK`].
 const HELD_BACK_LEAST: usize = 1024;
-/// All inputs' read buffers together, beyond what each needs at least.
+/// Total size of all inputs' read buffers, in addition to each one's minimum.
 const BUFFERS_BYTES: usize = 4 << 20;
-/// Longest read buffer of one input.
+/// Largest read buffer of an input.
 const BUFFER_BYTES: usize = 512 << 10;
-/// A clock that goes back by less is jitter between CPUs, not a step.
+/// A smaller step back of the clock is jitter between CPUs.
 const STEP_NS: u64 = 1_000_000;
-/// So long the other inputs are waited for to make the same step.
+/// How long an input whose clock stepped waits for the other inputs to step.
 const HOLD_NS: u64 = 10_000_000_000;
 
 struct Input {
@@ -33,24 +33,24 @@ struct Input {
     ahead: Vec<BlockEvent>,
     next: usize,
     ended: bool,
-    /// How many steps back its clock has made, and from what time the last one.
+    /// Number of steps back of its clock, and the time before the last one.
     steps: u32,
     stepped_from_ns: u64,
 }
 
-/// Order of the merge: an input whose clock stepped back waits for the others to step too.
-type Turn = Reverse<(u32, u64, u32)>;
+/// Order of the merge: an input whose clock stepped back waits for the others to step as well.
+type MergeKey = Reverse<(u32, u64, u32)>;
 
 /// A trace being read.
 ///
-/// Where events of an input are missing, a mark ([`model::block::Action::Lost`]) stands at the place since which they
-/// can be. In an input of several CPUs it takes the same CPU's next event to notice; such an input's events are handed
-/// out only when [`Trace::HELD_BACK`] later ones have been read, so that a mark can go back that far. What began even
-/// earlier is marked as early as can be, and counted ([`Notes::noticed_late`]).
+/// Where events of an input are missing, a mark ([`model::block::Action::Lost`]) stands at the earliest place of the loss.
+/// In an input of several CPUs, only the same CPU's next event shows the loss. The events of such an input are returned only
+/// when [`Trace::HELD_BACK`] later ones have been read, so a mark can go back that far. A loss that began even earlier is
+/// marked as early as possible, and counted ([`Notes::noticed_late`]).
 pub struct Trace {
     names: Vec<String>,
     inputs: Vec<Input>,
-    turns: BinaryHeap<Turn>,
+    order: BinaryHeap<MergeKey>,
     started: bool,
     steps_differ: bool,
     batch: Vec<BlockEvent>,
@@ -58,11 +58,10 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// So many events are held back of an input with several CPUs; of several such inputs, each its share. All inputs
-    /// together take 2 MiB for it.
+    /// Number of events held back of an input with several CPUs; several such inputs share it. This takes 2 MiB in total.
     pub const HELD_BACK: usize = 32 << 10;
 
-    /// Opens what was named; see the crate's description. Several names are merged by time.
+    /// Opens the named inputs; see the crate's documentation. Several inputs are merged by time.
     pub fn open<P: AsRef<Path>>(names: impl IntoIterator<Item = P>) -> Result<Trace, TraceError> {
         let mut files = Vec::new();
         for name in names {
@@ -79,7 +78,7 @@ impl Trace {
         Trace::from_sources(sources, Trace::HELD_BACK)
     }
 
-    /// Reads from memory, a socket, or whatever else can be read. The name is for messages.
+    /// Reads from memory, a socket, or another reader. The name is for messages.
     pub fn from_reader(name: &str, source: impl Read + Send + 'static) -> Result<Trace, TraceError> {
         let path = name.to_owned();
         match source::decompress(Box::new(source)) {
@@ -130,7 +129,7 @@ impl Trace {
         let mut trace = Trace {
             names: Vec::new(),
             inputs: Vec::new(),
-            turns: BinaryHeap::new(),
+            order: BinaryHeap::new(),
             started: false,
             steps_differ: false,
             batch: Vec::with_capacity(BATCH + 2),
@@ -167,7 +166,7 @@ impl Trace {
             self.started = true;
             for number in 0..self.inputs.len() {
                 if let Some(time_ns) = self.fill(number)? {
-                    self.turns.push(Reverse((0, time_ns, number as u32)));
+                    self.order.push(Reverse((0, time_ns, number as u32)));
                 }
             }
         }
@@ -175,7 +174,7 @@ impl Trace {
             if self.steps_differ {
                 self.release_held();
             }
-            let Some(&Reverse((_, time_ns, number))) = self.turns.peek() else { break };
+            let Some(&Reverse((_, time_ns, number))) = self.order.peek() else { break };
             let input = &mut self.inputs[number as usize];
             self.batch.push(input.ahead[input.next]);
             input.next += 1;
@@ -183,14 +182,14 @@ impl Trace {
                 Some(event) => Some(event.time_ns),
                 None => self.fill(number as usize)?,
             };
-            self.take_turn(time_ns, number, following);
+            self.advance(time_ns, number, following);
         }
         Ok(())
     }
 
-    /// Puts the input whose event at `time_ns` was taken back in line with its next event.
-    fn take_turn(&mut self, time_ns: u64, number: u32, following: Option<u64>) {
-        let top = self.turns.peek_mut().expect("the input whose turn it was");
+    /// Puts the input whose event at `time_ns` was taken back into the merge order with its next event.
+    fn advance(&mut self, time_ns: u64, number: u32, following: Option<u64>) {
+        let top = self.order.peek_mut().expect("the input whose event was taken");
         let Some(following_ns) = following else {
             PeekMut::pop(top);
             return;
@@ -205,12 +204,12 @@ impl Trace {
         *top = Reverse((input.steps, following_ns, number));
     }
 
-    /// Lets inputs go on whose clock stepped back alone: the others are long past that moment and made no step.
+    /// Releases inputs whose clock stepped back alone: the others are far beyond that time and did not step.
     fn release_held(&mut self) {
-        let Some(&Reverse((lowest, time_ns, _))) = self.turns.peek() else { return };
+        let Some(&Reverse((lowest, time_ns, _))) = self.order.peek() else { return };
         let held = |input: &Input| input.steps > lowest && time_ns > input.stepped_from_ns.saturating_add(HOLD_NS);
         if !self.inputs.iter().any(held) {
-            self.steps_differ = self.turns.iter().any(|Reverse((steps, ..))| *steps != lowest);
+            self.steps_differ = self.order.iter().any(|Reverse((steps, ..))| *steps != lowest);
             return;
         }
         for input in &mut self.inputs {
@@ -218,14 +217,14 @@ impl Trace {
                 input.steps = lowest;
             }
         }
-        let turns = std::mem::take(&mut self.turns);
-        self.turns = turns
+        let order = std::mem::take(&mut self.order);
+        self.order = order
             .into_iter()
             .map(|Reverse((_, time_ns, number))| Reverse((self.inputs[number as usize].steps, time_ns, number)))
             .collect();
     }
 
-    /// Reads ahead; the time of the input's next event, or `None` at its end.
+    /// Reads ahead. Returns the time of the input's next event, or `None` at its end.
     fn fill(&mut self, number: usize) -> Result<Option<u64>, TraceError> {
         let input = &mut self.inputs[number];
         input.ahead.clear();
@@ -237,7 +236,7 @@ impl Trace {
         Ok(input.ahead.first().map(|event| event.time_ns))
     }
 
-    /// What was noticed so far.
+    /// The notes so far.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }

@@ -1,4 +1,4 @@
-//! A sliding view of a byte stream, filled in large blocks.
+//! A sliding window over a byte stream, filled in large blocks.
 
 use std::io::{self, Read};
 
@@ -17,7 +17,7 @@ impl Window {
         Window { source, buffer: vec![0; capacity], start: 0, end: 0, offset: 0, ended: false }
     }
 
-    /// What has been read and not yet consumed.
+    /// Bytes read and not yet consumed.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
@@ -33,12 +33,12 @@ impl Window {
         self.offset += count as u64;
     }
 
-    /// Whether the buffer is full, so that [`Window::fill`] could add nothing.
+    /// Whether the buffer is full, so [`Window::fill`] can add nothing.
     pub(crate) fn full(&self) -> bool {
         self.end - self.start == self.buffer.len()
     }
 
-    /// Adds what the source gives at once; false at its end, or when the buffer is full.
+    /// Adds the bytes of one read. False at the end of the source, or when the buffer is full.
     pub(crate) fn fill(&mut self) -> io::Result<bool> {
         if self.ended || self.full() {
             return Ok(false);
@@ -59,7 +59,7 @@ impl Window {
                     return Ok(true);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A compressed file that was cut off: everything before the cut is good.
+                // A truncated compressed file: everything before the cut is valid.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     self.ended = true;
                     return Ok(false);

@@ -1,4 +1,4 @@
-//! Damaged traces: everything is counted with its position, and reading goes on behind it.
+//! Damaged traces: all damage is counted with its position, and reading continues after it.
 
 use std::io::Cursor;
 
@@ -65,7 +65,7 @@ fn a_trace_cut_off_within_a_record() {
 }
 
 #[test]
-fn missing_numbers_are_counted_and_marked_before_the_event_behind_them() {
+fn missing_numbers_are_counted_and_marked_before_the_next_event() {
     let (events, notes) = read(records([1, 2, 3, 7, 8].into_iter()));
     assert_eq!((notes.gaps(), notes.lost_events()), (1, 3));
     assert_eq!(notes.anomalies()[0].offset, 3 * RECORD as u64);
@@ -74,15 +74,15 @@ fn missing_numbers_are_counted_and_marked_before_the_event_behind_them() {
     assert_eq!((events.len(), notes.events), (6, 5));
 }
 
-/// CPU 0 loses its second event; so many of CPU 1 come before its third. Returns the mark's index, how many marks came
-/// too late, and how many events there are, marks included.
+/// CPU 0 loses its second event; `others` events of CPU 1 come before its third. Returns the mark's index, how many losses
+/// were noticed late, and the number of events, marks included.
 fn noticed_behind(others: u32, held_back: usize) -> (usize, u64, usize) {
     let mut bytes = records(1..=1);
     (1..=others).for_each(|number| {
         ENCODER.event(&BlockEvent { cpu: 1, ..event(number + 1) }, number, &mut bytes);
     });
     ENCODER.event(&event(others + 2), 3, &mut bytes);
-    // What follows does not matter.
+    // The rest does not matter.
     (others + 1..=others + 3000).for_each(|number| {
         ENCODER.event(&BlockEvent { cpu: 1, ..event(number + 2) }, number, &mut bytes);
     });
@@ -106,8 +106,8 @@ fn a_loss_in_a_dump_is_marked_where_it_began_or_counted_as_noticed_late() {
     }
     let (mark, late, events) = noticed_behind(5000, 1024);
     assert_eq!((late, events), (1, 8003));
-    assert!((5001 - 2 * 1024 - 1..=5001 - 1024).contains(&mark), "as early as can be: {mark}");
-    assert_eq!(noticed_behind(1024, 1024), (1, 0, 4027), "so far back it can go");
+    assert!((5001 - 2 * 1024 - 1..=5001 - 1024).contains(&mark), "as early as possible: {mark}");
+    assert_eq!(noticed_behind(1024, 1024), (1, 0, 4027), "exactly the limit");
     let (mark, late, _) = noticed_behind(100_000, Trace::HELD_BACK);
     assert_eq!(late, 1);
     assert!(mark <= 100_001 - Trace::HELD_BACK, "{mark}");
@@ -210,7 +210,7 @@ fn forms_of_lines() {
     assert_eq!(notes.lost_events(), 42);
 }
 
-/// A damaged length that happens to end where another record begins swallowed all records before that one.
+/// A damaged length that happens to end where another record begins swallowed all records in between.
 #[test]
 fn a_damaged_length_that_fits_by_chance_swallows_nothing() {
     let mut bytes = records(1..=134);
@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_damaged_everything_else_is_read(
+    fn everything_but_the_damage_is_read(
         count in 3_u32..200, at in any::<proptest::sample::Index>(), damage in proptest::collection::vec(any::<u8>(), 1..60)
     ) {
         let mut bytes = records(1..=count);
@@ -267,7 +267,7 @@ proptest! {
     }
 
     #[test]
-    fn text_says_what_the_event_was(
+    fn text_round_trips(
         number in 0_u32..18, major in 0_u32..4096, minor in 0_u32..1 << 20, sector in 1_u64..1 << 40, sectors in 1_u32..5000,
         time_ns in 0_u64..1 << 50, argument in 1_u64..1 << 40, pid in 0_u32..100_000, cpu in 0_u32..1000
     ) {

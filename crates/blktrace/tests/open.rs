@@ -1,4 +1,4 @@
-//! What a name on the command line may stand for.
+//! What a name on the command line may denote.
 
 use std::fs;
 use std::path::Path;
@@ -61,7 +61,7 @@ fn a_clock_that_steps_back_on_all_cpus_keeps_their_events_in_order() {
 }
 
 #[test]
-fn one_cpu_whose_clock_steps_back_alone_is_not_held_for_ever() {
+fn a_cpu_whose_clock_steps_back_alone_is_released() {
     let folder = tempfile::tempdir().unwrap();
     const SECOND: u64 = 1_000_000_000;
     let at = |seconds: &[u64]| seconds.iter().map(|s| s * SECOND).collect::<Vec<_>>();
@@ -72,7 +72,7 @@ fn one_cpu_whose_clock_steps_back_alone_is_not_held_for_ever() {
 }
 
 #[test]
-fn what_is_not_there_or_is_no_trace_is_told_by_name() {
+fn a_missing_file_or_a_foreign_file_is_named() {
     let folder = folder();
     let open = |name: &str| Trace::open([folder.path().join(name)]).err().unwrap();
     assert!(matches!(open("sdz"), TraceError::Missing { .. }));

@@ -79,7 +79,7 @@ fn classic_text_of_ftrace() {
     assert_eq!(events[0].sectors(), 2080);
     assert_eq!(trace.notes().names().get(14_344), Some("dd"));
     assert_eq!(trace.notes().names().get(14_349), Some("fio"));
-    // trace_pipe merges CPUs by time, but for one pair of events 255 ns apart.
+    // trace_pipe merges CPUs by time, except for one pair of events 255 ns apart.
     assert_eq!(trace.notes().count(AnomalyKind::ClockBackward), 1);
     assert_eq!(trace.notes().amount(AnomalyKind::ClockBackward), 255);
     assert_eq!(trace.notes().anomalies().len(), 1, "{:?}", trace.notes().anomalies());

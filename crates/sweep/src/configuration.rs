@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Axis, AxisKind, FileSystemSpec, Scalar, SweepFile};
 
-/// What one configuration consists of.
+/// A configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
     /// `fs=xfs threads=4`; `baseline` where nothing is varied.
     pub name: String,
     /// Axis and value of each.
     pub settings: Vec<(String, String)>,
-    /// What these are settings of.
+    /// What kind of setting each of them is.
     pub varied: Vec<Varied>,
     /// Flags of `run`.
     pub options: BTreeMap<String, String>,
@@ -30,7 +30,7 @@ pub struct Setup {
     pub bdi: BTreeMap<String, String>,
     /// Sysctls.
     pub sysctls: BTreeMap<String, String>,
-    /// Commands around each run.
+    /// Commands before and after each run.
     pub commands: Vec<RunHooks>,
     /// The policy of the model.
     pub policy: Option<String>,
@@ -38,7 +38,7 @@ pub struct Setup {
     pub parameters: BTreeMap<String, String>,
 }
 
-/// What is run before and after each run of a configuration.
+/// Commands before and after each run of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunHooks {
     /// For `sh -c`; empty for none.
@@ -116,12 +116,12 @@ impl Setup {
             (AxisKind::Mount, Some(made)) => {
                 made.mount.extend(value.split(',').filter(|word| !word.is_empty()).map(str::to_owned));
             }
-            // Refused when the file was read.
+            // Refused when the file is read.
             (AxisKind::FileSystem | AxisKind::Mkfs | AxisKind::Mount, None) => {}
         }
     }
 
-    /// Whether it changes something of the machine beside the load, which needs root.
+    /// Whether it changes machine settings, which needs root.
     pub fn changes_the_machine(&self) -> bool {
         let values = [&self.queue, &self.bdi, &self.sysctls];
         self.scheduler.is_some() || self.file_system.is_some() || values.iter().any(|values| !values.is_empty())

@@ -1,8 +1,8 @@
-//! What can be wrong with a sweep, and what to do about it.
+//! Errors of a sweep, with remedies.
 
 use std::path::{Path, PathBuf};
 
-/// A sweep that cannot be read, or not be gone on with.
+/// A sweep that cannot be read or resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// The file cannot be read.
@@ -13,7 +13,7 @@ pub enum SweepError {
         /// Why.
         source: std::io::Error,
     },
-    /// The file is no sweep.
+    /// The file is not a sweep.
     #[error("{path}: {message}")]
     Mistake {
         /// The file.
@@ -37,7 +37,7 @@ pub enum SweepError {
         /// Why.
         source: std::io::Error,
     },
-    /// A part of a sweep that there is not.
+    /// An invalid part of a sweep.
     #[error("--shard {text}: {why}")]
     Shard {
         /// As given.

@@ -7,25 +7,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::SweepError;
 
-/// Most runs of a sweep: beyond it somebody has mistaken a range for a list.
+/// Most runs of a sweep; more are surely a mistake.
 const MAX_RUNS: u64 = 100_000;
 
-/// A sweep as a person writes it.
+/// A sweep file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweepFile {
-    /// What it is called; part of a path.
+    /// Its name; part of a path.
     pub name: String,
-    /// The workload that is run: a recipe's name, or the path of a recipe file. Empty for a model.
+    /// The workload: a recipe's name, or the path of a recipe file. Empty for a model.
     #[serde(default)]
     pub workload: String,
     /// The model that is simulated instead of a workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulate: Option<String>,
-    /// Parameters of the model that all runs have.
+    /// Parameters of the model, for all runs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, Scalar>,
-    /// Seed of the order of runs, and of the load's choices in each block: all configurations of a block make the same.
+    /// Seed of the order of runs, and of the load's choices: the same for all configurations of a block.
     #[serde(default = "first_seed")]
     pub seed: u64,
     /// Runs of each configuration.
@@ -34,29 +34,29 @@ pub struct SweepFile {
     /// Rest before each run.
     #[serde(default = "usual_settle")]
     pub settle: String,
-    /// Whether the baseline is run twice in each block, so that the noise between equals is known.
+    /// Whether the baseline runs twice in each block (A/A), which sets the noise floor.
     #[serde(default = "yes")]
     pub noise_floor: bool,
-    /// Values of axes that make the baseline [default: the first of each].
+    /// Axis values of the baseline [default: the first of each].
     #[serde(default)]
     pub baseline: BTreeMap<String, Scalar>,
-    /// Flags of `run` that all runs have: `memory`, `disk-bps`, `slower-than`, ...
+    /// Flags of `run`, for all runs: `memory`, `disk-bps`, `slower-than`, ...
     #[serde(default)]
     pub options: BTreeMap<String, Scalar>,
-    /// Variables of the recipe that all runs have.
+    /// Variables of the recipe, for all runs.
     #[serde(default)]
     pub variables: BTreeMap<String, Scalar>,
-    /// The file system that is made afresh for each run; without it runs are made in `directories`.
+    /// The file system to make for each run; without it, runs use `directories`.
     pub file_system: Option<FileSystemSpec>,
-    /// Directories to run in, where no file system is made.
+    /// Directories to run in, if no file system is made.
     #[serde(default)]
     pub directories: Vec<String>,
-    /// What is varied.
+    /// The varied settings.
     #[serde(default, rename = "axis")]
     pub axes: Vec<Axis>,
 }
 
-/// A file system that is made afresh for each run.
+/// A file system that is made for each run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileSystemSpec {
@@ -66,37 +66,37 @@ pub struct FileSystemSpec {
     /// Size of its sparse image.
     #[serde(default = "usual_size")]
     pub size: String,
-    /// Further words for mkfs.
+    /// Additional arguments for mkfs.
     #[serde(default)]
     pub mkfs: Vec<String>,
     /// Mount options.
     #[serde(default)]
     pub mount: Vec<String>,
-    /// Directory for the image [default: one with enough room].
+    /// Directory for the image [default: one with enough space].
     pub place: Option<String>,
 }
 
-/// One thing that is varied.
+/// A varied setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// What it is called in results.
+    /// Its name in results.
     pub name: String,
-    /// What kind of thing it is.
+    /// Its kind.
     pub vary: AxisKind,
-    /// The variable, option, sysctl or attribute, where its kind has many; [default: the axis's name].
+    /// The variable, option, sysctl or attribute, if its kind has several [default: the axis's name].
     pub key: Option<String>,
     /// The values to try.
     pub values: Vec<Scalar>,
-    /// For commands: what is run before each run, by value's place. Its end is waited for.
+    /// For commands: the command before each run, one per value. The run waits for its end.
     #[serde(default)]
     pub before: Vec<String>,
-    /// For commands: what is run after each run, by value's place; it must take back what `before` did.
+    /// For commands: the command after each run, one per value; it must undo `before`.
     #[serde(default)]
     pub after: Vec<String>,
 }
 
-/// Kinds of things that can be varied.
+/// Kinds of settings that can be varied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AxisKind {
@@ -106,7 +106,7 @@ pub enum AxisKind {
     Option,
     /// The kind of file system.
     FileSystem,
-    /// Words for mkfs, separated by blanks.
+    /// Arguments for mkfs, separated by blanks.
     Mkfs,
     /// Mount options, separated by commas.
     Mount,
@@ -118,7 +118,7 @@ pub enum AxisKind {
     Bdi,
     /// A sysctl: `vm.dirty_ratio`.
     Sysctl,
-    /// A command before and one after each run.
+    /// A command before and a command after each run.
     Command,
     /// The policy of the model.
     Policy,
@@ -127,7 +127,7 @@ pub enum AxisKind {
 }
 
 impl AxisKind {
-    /// As sweep files call it.
+    /// Its name in sweep files.
     pub fn name(self) -> &'static str {
         match self {
             AxisKind::Variable => "variable",
@@ -146,11 +146,11 @@ impl AxisKind {
     }
 }
 
-/// A value as TOML has it.
+/// A TOML value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Scalar {
-    /// Yes or no.
+    /// A boolean.
     Flag(bool),
     /// A whole number.
     Whole(i64),
@@ -196,14 +196,14 @@ fn yes() -> bool {
 }
 
 impl SweepFile {
-    /// Reads a sweep; mistakes name the file, the place and the remedy.
+    /// Reads a sweep file; errors name the file, the place and the remedy.
     pub fn load(path: &Path) -> Result<SweepFile, SweepError> {
         let text =
             std::fs::read_to_string(path).map_err(|source| SweepError::Unreadable { path: path.to_owned(), source })?;
         SweepFile::parse(path, &text)
     }
 
-    /// Reads a sweep's text; `path` is what mistakes call it.
+    /// Parses a sweep's text; errors call it `path`.
     pub fn parse(path: &Path, text: &str) -> Result<SweepFile, SweepError> {
         let mistake = |message: String| SweepError::Mistake { path: path.to_owned(), message };
         let file: SweepFile = toml::from_str(text).map_err(|error| mistake(error.to_string().trim_end().to_owned()))?;
@@ -211,7 +211,7 @@ impl SweepFile {
         Ok(file)
     }
 
-    /// What is run, in a word or two.
+    /// The workload or model, for messages.
     pub fn what(&self) -> String {
         self.simulate.as_ref().map_or_else(|| self.workload.clone(), |model| format!("the model '{model}'"))
     }
@@ -243,7 +243,7 @@ impl SweepFile {
             (None, true) if self.simulate.is_some() => {}
             (None, true) => {
                 return Err(
-                    "say where to run: [file_system] makes one afresh for each run, directories = [\"...\"] names some"
+                    "say where to run: [file_system] makes a file system for each run, directories = [\"...\"] names directories"
                         .to_owned(),
                 );
             }
@@ -268,7 +268,7 @@ impl SweepFile {
         let runs = self.axes.iter().map(|axis| axis.values.len() as u64).fold(1, u64::saturating_mul);
         let runs = runs.saturating_mul(u64::from(self.repetitions));
         if runs > MAX_RUNS {
-            return Err(format!("these are {runs} runs; at most {MAX_RUNS} can be planned"));
+            return Err(format!("the sweep has {runs} runs; at most {MAX_RUNS} are allowed"));
         }
         Ok(())
     }
@@ -279,22 +279,22 @@ impl SweepFile {
         self.options.contains_key("policy") || self.axes.iter().any(|axis| axis.vary == AxisKind::Policy)
     }
 
-    /// Either a workload or a model, and nothing of the other.
+    /// Checks that it has either a workload or a model, and no settings of the other.
     fn check_what(&self) -> Result<(), String> {
         match (&self.simulate, self.workload.is_empty()) {
             (None, true) => Err("say what to run: workload = \"...\", or simulate = \"...\" for a model".to_owned()),
             (Some(_), false) => Err("workload and simulate exclude each other".to_owned()),
             (None, false) if !self.parameters.is_empty() => {
-                Err("[parameters] are a model's; a recipe has [variables]".to_owned())
+                Err("[parameters] are for models; a recipe has [variables]".to_owned())
             }
             (Some(_), true) if self.file_system.is_some() || !self.directories.is_empty() => {
-                Err("a model runs nowhere: leave out [file_system] and directories".to_owned())
+                Err("a model needs no directory: leave out [file_system] and directories".to_owned())
             }
             (Some(_), true) if !self.chooses_policy() => Err("name the policy of the model: [options] has \
                  policy = \"...\", or an axis has vary = \"policy\""
                 .to_owned()),
             (Some(_), true) if !self.variables.is_empty() => {
-                Err("[variables] are a recipe's; a model has [parameters]".to_owned())
+                Err("[variables] are for recipes; a model has [parameters]".to_owned())
             }
             _ => Ok(()),
         }
@@ -305,7 +305,7 @@ impl Axis {
     fn check_against(&self, simulated: bool) -> Result<(), String> {
         let of_model = matches!(self.vary, AxisKind::Policy | AxisKind::Parameter);
         match (simulated, of_model || self.vary == AxisKind::Option) {
-            (true, false) => Err(format!("axis '{}': of a model, policy, parameter and option can vary", self.name)),
+            (true, false) => Err(format!("axis '{}': a model can vary policy, parameter and option", self.name)),
             (false, _) if of_model => Err(format!("axis '{}': only a model has policies and parameters", self.name)),
             _ => Ok(()),
         }
@@ -319,7 +319,7 @@ impl Axis {
     fn check(&self, makes_file_system: bool) -> Result<(), String> {
         let wrong = |why: &str| Err(format!("axis '{}' {why}", self.name));
         if self.name.is_empty() || self.name.chars().any(|c| c.is_whitespace() || c == '=' || c.is_control()) {
-            return Err(format!("axis name \"{}\": write a word without blanks and =", self.name));
+            return Err(format!("axis name \"{}\": write a word without blanks or =", self.name));
         }
         if self.values.is_empty() {
             return wrong("has no values");
@@ -332,12 +332,12 @@ impl Axis {
         }
         let needs_one = matches!(self.vary, AxisKind::FileSystem | AxisKind::Mkfs | AxisKind::Mount);
         if needs_one && !makes_file_system {
-            return wrong("needs [file_system]: the file system under test is not ours to make");
+            return wrong("needs [file_system]: without it the sweep makes no file system");
         }
         let commands = [("before", &self.before), ("after", &self.after)];
         for (what, list) in commands {
             if self.vary != AxisKind::Command && !list.is_empty() {
-                return wrong("is no command, so it has no 'before' and no 'after'");
+                return wrong("is not a command, so it takes no 'before' and no 'after'");
             }
             if self.vary == AxisKind::Command && list.len() != self.values.len() {
                 return Err(format!("axis '{}' needs one '{what}' for each of its values (\"\" for none)", self.name));

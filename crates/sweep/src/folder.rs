@@ -1,7 +1,7 @@
-//! The folder of a sweep, and which of its runs are finished.
+//! The folder of a sweep, with its runs and the list of finished ones.
 //!
 //! ```text
-//! FOLDER/sweep.json        what the sweep is: written first, never changed; the mark that the folder is a sweep's
+//! FOLDER/sweep.json        the sweep's definition: written first, never changed; marks the folder as a sweep's
 //! FOLDER/finished.jsonl    one line for each finished run, synced before the next run begins
 //! FOLDER/runs/0007-...     the run directories
 //! FOLDER/cut-off/          run directories of runs that were stopped or killed
@@ -29,7 +29,7 @@ pub struct FinishedRun {
     pub run: String,
     /// The exit code that `run` ended with: 0, or 1 where the run found errors.
     pub exit_code: i32,
-    /// How long it took with all that belongs to it, ns.
+    /// Duration with set-up and removal, ns.
     pub took_ns: u64,
 }
 
@@ -42,14 +42,14 @@ pub struct SweepFolder {
 }
 
 impl SweepFolder {
-    /// Opens the sweep's folder, or makes it. A folder of another sweep, or with other things in it, is refused.
+    /// Opens the sweep's folder, or creates it. A folder of another sweep, or with other contents, is refused.
     pub fn open(folder: &Path, sweep: &SweepFile) -> Result<SweepFolder, SweepError> {
         let description = folder.join(SWEEP);
         let text = serde_json::to_string_pretty(sweep).expect("a sweep is plain data");
         match fs::read_to_string(&description) {
             Ok(found) if found == text => {}
             Ok(_) => {
-                let why = "holds another sweep, or the sweep's file has been changed since it began".to_owned();
+                let why = "holds another sweep, or the sweep file has changed since the sweep started".to_owned();
                 return Err(SweepError::Foreign { path: folder.to_owned(), why });
             }
             Err(_) => {
@@ -68,7 +68,7 @@ impl SweepFolder {
         let open = || File::options().read(true).append(true).create(true).open(&path);
         let file = open().map_err(SweepError::folder(&path))?;
         if file.try_lock().is_err() {
-            let why = "is used by another sweep that runs now".to_owned();
+            let why = "is used by a sweep that runs now".to_owned();
             return Err(SweepError::Foreign { path: folder.to_owned(), why });
         }
         let finished = read(&file).map_err(SweepError::folder(&path))?;
@@ -85,14 +85,14 @@ impl SweepFolder {
         self.finished.iter().any(|finished| finished.cell == cell.number)
     }
 
-    /// Where a cell's run goes. What an earlier try left there is put aside.
+    /// The directory of a cell's run. Moves the remains of an earlier attempt to `cut-off`.
     pub fn run_directory(&self, cell: &Cell, setup: &Setup) -> Result<PathBuf, SweepError> {
-        self.put_aside(cell, setup)?;
+        self.move_aside(cell, setup)?;
         Ok(self.folder.join(RUNS).join(run_name(cell, setup)))
     }
 
-    /// Puts aside what an unfinished run left, so that nobody takes it for a finished one.
-    pub fn put_aside(&self, cell: &Cell, setup: &Setup) -> Result<(), SweepError> {
+    /// Moves the remains of an unfinished run to `cut-off`, so it is not taken for a finished one.
+    pub fn move_aside(&self, cell: &Cell, setup: &Setup) -> Result<(), SweepError> {
         let name = run_name(cell, setup);
         let path = self.folder.join(RUNS).join(&name);
         if path.exists() {
@@ -103,7 +103,7 @@ impl SweepFolder {
         Ok(())
     }
 
-    /// Remembers a finished run, durably.
+    /// Records a finished run, durably.
     pub fn finish(&mut self, finished: FinishedRun) -> Result<(), SweepError> {
         let path = self.folder.join(FINISHED);
         let line = serde_json::to_string(&finished).expect("plain data") + "\n";
@@ -120,7 +120,7 @@ impl SweepFolder {
     }
 }
 
-/// The name of a cell's run directory: its place, what it is, and which repetition.
+/// The name of a cell's run directory: number, configuration, repetition.
 pub fn run_name(cell: &Cell, setup: &Setup) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "=-_.".contains(c) { c } else { '-' };
     let mut what: String = setup.name.chars().map(plain).collect();
@@ -129,7 +129,7 @@ pub fn run_name(cell: &Cell, setup: &Setup) -> String {
     format!("{:04}-{what}{twin}-r{}", cell.number, cell.repetition)
 }
 
-/// A line cut short by a crash belongs to a run that is made again; so is one that is damaged.
+/// The run of a truncated or damaged line is repeated.
 fn read(file: &File) -> std::io::Result<Vec<FinishedRun>> {
     let mut finished = Vec::new();
     let mut ends_with_newline = true;

@@ -1,12 +1,12 @@
-//! Which configurations are to be tried, in which order, and which runs are done.
+//! The configurations of a sweep, the order of its runs, and which runs are finished.
 //!
 //! ```text
-//! sweep.toml ──► SweepFile ──► configurations ──► order ──► cells ──► (the program runs them) ──► SweepFolder
+//! sweep.toml ──► SweepFile ──► configurations ──► order ──► cells ──► (run by the program) ──► SweepFolder
 //!                (text)        (every combination)  (random blocks)
 //! ```
 //!
-//! Nothing here runs anything: a cell says what one run is, and the ledger remembers the cells whose runs are finished, so
-//! that a sweep that was stopped or killed goes on where it was.
+//! This crate runs nothing: a cell describes one run, and the sweep's folder records the finished cells, so a sweep that was
+//! stopped or killed resumes where it was.
 #![forbid(unsafe_code)]
 
 mod configuration;

@@ -1,21 +1,21 @@
 //! The order of runs: random blocks, each followed by its mirror image.
 //!
-//! A block has each configuration once, in random order. The block after it has them in the opposite order (ABBA), so that a
-//! machine that slowly changes (a disk that fills, a room that warms) favours none: each configuration's mean place within
-//! a pair of blocks is the same.
+//! A block has each configuration once, in random order. The next block has the reverse order (ABBA). Slow changes of the
+//! machine (a disk that fills, a room that warms) therefore favour no configuration: each has the same mean position within
+//! a pair of blocks.
 
 use crate::{Setup, SweepError};
 
-/// One run that is to be made.
+/// One run of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// Its place in the whole sweep, from 0.
+    /// Its position in the whole sweep, from 0.
     pub number: u32,
     /// Index of the configuration.
     pub setup: usize,
     /// Which repetition, from 0.
     pub repetition: u32,
-    /// Whether it is the second half of the A-against-A pair.
+    /// Whether it is the second run of the A/A pair.
     pub is_twin: bool,
 }
 
@@ -43,14 +43,15 @@ impl Shard {
         }
     }
 
-    /// Whether a cell belongs to it. Whole blocks stay together while there are enough of them, so that each machine
-    /// compares all configurations with each other; otherwise cells are dealt out one by one.
+    /// Whether a cell belongs to it. Whole blocks stay together if there are enough of them, so each machine compares all
+    /// configurations; otherwise cells are assigned individually.
     pub fn has(&self, cell: &Cell, repetitions: u32) -> bool {
-        let dealt = if self.splits_blocks(repetitions) { cell.number } else { cell.repetition };
-        dealt % self.count == self.index
+        let position = if self.splits_blocks(repetitions) { cell.number } else { cell.repetition };
+        position % self.count == self.index
     }
 
-    /// Whether configurations of one block are run on different machines, whose differences then look like theirs.
+    /// Whether configurations of one block run on different machines, so differences between machines look like differences
+    /// between configurations.
     pub fn splits_blocks(&self, repetitions: u32) -> bool {
         self.count > repetitions
     }

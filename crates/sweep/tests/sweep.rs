@@ -40,7 +40,7 @@ fn parse(text: &str) -> Result<SweepFile, String> {
 }
 
 #[test]
-fn every_combination_is_there_once_and_the_baseline_first() {
+fn every_combination_occurs_once_and_the_baseline_is_first() {
     let setups = configurations(&parse(TEXT).unwrap());
     let names: Vec<&str> = setups.iter().map(|setup| setup.name.as_str()).collect();
     assert_eq!(names[0], "fs=ext4 threads=1 dirty=20");
@@ -52,7 +52,7 @@ fn every_combination_is_there_once_and_the_baseline_first() {
 }
 
 #[test]
-fn mistakes_are_told_with_a_remedy() {
+fn mistakes_are_reported_with_a_remedy() {
     let error = |piece: &str, replacement: &str| {
         assert!(TEXT.contains(piece), "{piece}");
         parse(&TEXT.replacen(piece, replacement, 1)).unwrap_err()
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn shards_share_the_cells_out(count in 1u32..30, repetitions in 1u32..8) {
+    fn each_cell_belongs_to_one_shard(count in 1u32..30, repetitions in 1u32..8) {
         let setups = configurations(&parse(TEXT).unwrap());
         let order = cells(&setups, repetitions, true, 1);
         let mut taken: HashMap<u32, u32> = HashMap::new();
@@ -112,7 +112,7 @@ proptest! {
 }
 
 #[test]
-fn a_shard_is_written_as_people_do() {
+fn shards_are_parsed() {
     assert_eq!(Shard::parse("3/20").unwrap(), Shard { index: 2, count: 20 });
     for wrong in ["0/3", "4/3", "3", "a/b", "1/0"] {
         assert!(Shard::parse(wrong).is_err(), "{wrong}");
@@ -120,7 +120,7 @@ fn a_shard_is_written_as_people_do() {
 }
 
 #[test]
-fn a_sweep_goes_on_where_it_was_and_refuses_what_is_not_its_own() {
+fn a_sweep_resumes_and_refuses_a_foreign_folder() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("scaling");
     let file = parse(TEXT).unwrap();
@@ -144,7 +144,7 @@ fn a_sweep_goes_on_where_it_was_and_refuses_what_is_not_its_own() {
     let sweep = SweepFolder::open(&path, &file).unwrap();
     assert_eq!((sweep.finished().len(), sweep.mean_took_ns()), (2, Some(8)));
 
-    // A run that was begun before is put aside and not lost.
+    // The remains of an earlier attempt are moved aside and not lost.
     assert_eq!(sweep.run_directory(&order[0], &setups[order[0].setup]).unwrap(), directory);
     assert!(!directory.exists() && std::fs::read_dir(path.join("cut-off")).unwrap().count() == 1);
     drop(sweep);
@@ -156,7 +156,7 @@ fn a_sweep_goes_on_where_it_was_and_refuses_what_is_not_its_own() {
 }
 
 #[test]
-fn shipped_sweeps_are_right() {
+fn shipped_sweeps_are_valid() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sweeps");
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {

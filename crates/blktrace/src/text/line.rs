@@ -4,12 +4,11 @@
 //!   7,2    1  2857.135002985 14344  Q  WS 598208 + 2080 [dd]                   ftrace, blk_classic
 //!   dd-14344 [001] .....  2857.135003:   7,2    Q  WS 598208 + 2080 [dd]       ftrace
 //!
-//! Columns are taken apart by white space, so that a major of three digits, which leaves no space before it, reads like
-//! any other.
+//! Columns are separated by white space, so a major of three digits, which has no space before it, parses like any other.
 
 use model::block::{Action, BlockEvent, DeviceNumber, Kind};
 
-/// What a line is.
+/// Kinds of lines.
 pub(crate) enum Line<'a> {
     Event(Parsed<'a>),
     /// The tracer dropped events.
@@ -17,26 +16,26 @@ pub(crate) enum Line<'a> {
         cpu: u32,
         events: u64,
     },
-    /// Of a driver or scheduler.
+    /// A message of a driver or scheduler.
     Message,
-    /// Headings and blkparse's summary.
+    /// A heading, or a line of blkparse's summary.
     Ignored,
     UnknownAction,
     Unreadable,
 }
 
-/// An event and what its line says beside it.
+/// An event and the rest of its line.
 pub(crate) struct Parsed<'a> {
     pub(crate) event: BlockEvent,
-    /// 0 where the format has none.
+    /// 0 if the format has none.
     pub(crate) sequence: u32,
-    /// The thread's name, where it is given.
+    /// The thread's name, if it is given.
     pub(crate) name: Option<&'a [u8]>,
-    /// Whether the line ends as its action demands.
+    /// Whether the line ends as its action requires.
     pub(crate) whole: bool,
 }
 
-/// Starts of the lines that blkparse prints after the events, and of ftrace's headings.
+/// Prefixes of blkparse's summary lines and of ftrace's headings.
 const HEADINGS: [&[u8]; 9] =
     [b"#", b"CPU", b"Total", b"Throughput", b"Events", b"Skips", b"Input file", b"Reads ", b"Read "];
 const SUMMARY: [&[u8]; 3] = [b"IO unplugs", b"Timer unplugs", b"PC "];
@@ -105,13 +104,13 @@ fn parse_ftrace(line: &[u8]) -> Option<Line<'_>> {
     Some(parse_action(event, 0, words))
 }
 
-/// Thread and CPU out of `name-PID [CPU] flags`; the name may contain anything.
+/// Thread and CPU from `name-PID [CPU] flags`; the name may contain anything.
 fn ftrace_context(context: &[u8]) -> Option<(u32, u32)> {
     let close = context.iter().rposition(|&byte| byte == b']')?;
     let open = context[..close].iter().rposition(|&byte| byte == b'[')?;
     let cpu = number(&context[open + 1..close])?;
     let task = context[..open].trim_ascii_end();
-    // With record-tgid the process stands behind the thread: `name-PID (TGID)`.
+    // With record-tgid the process follows the thread: `name-PID (TGID)`.
     let task =
         if task.ends_with(b")") { task[..task.iter().rposition(|&byte| byte == b'(')?].trim_ascii_end() } else { task };
     let dash = task.iter().rposition(|&byte| byte == b'-')?;
@@ -142,7 +141,7 @@ fn parse_action<'a>(mut event: BlockEvent, sequence: u32, mut words: Words<'a>) 
     }
 }
 
-/// What follows the RWBS column, which depends on the action. Returns the thread's name and whether the line is whole.
+/// Parses the columns after RWBS, which depend on the action. Returns the thread's name and whether the line is complete.
 fn parse_tail<'a>(event: &mut BlockEvent, tail: &'a [u8]) -> Option<(Option<&'a [u8]>, bool)> {
     let (bracketed, after) = bracketed(tail);
     let mut words = Words { rest: tail };
@@ -189,7 +188,7 @@ fn parse_extent(event: &mut BlockEvent, value: u64, words: &mut Words<'_>) {
         b"/" => {
             event.sector = value;
             event.argument = words.next().and_then(number).unwrap_or(0);
-            // blkparse does not print the first piece's length, but the second begins where it ends.
+            // blkparse does not print the first piece's length, but the second piece begins at its end.
             event.bytes = u32::try_from(event.argument.saturating_sub(value).saturating_mul(512)).unwrap_or(0);
         }
         _ if event.action == Action::Complete => event.sector = value,
@@ -200,7 +199,7 @@ fn parse_extent(event: &mut BlockEvent, value: u64, words: &mut Words<'_>) {
     }
 }
 
-/// What stands in the outermost square brackets, and what follows them.
+/// The text in the outermost square brackets, and the text after them.
 fn bracketed(tail: &[u8]) -> (Option<&[u8]>, &[u8]) {
     let open = tail.iter().position(|&byte| byte == b'[');
     let close = tail.iter().rposition(|&byte| byte == b']');
@@ -210,7 +209,7 @@ fn bracketed(tail: &[u8]) -> (Option<&[u8]>, &[u8]) {
     }
 }
 
-/// An errno: negative, or as the unsigned field that the kernel keeps it in.
+/// An errno: negative, or as the unsigned field of the kernel.
 fn error(word: &[u8]) -> Option<u16> {
     let (negative, digits) = match word.strip_prefix(b"-") {
         Some(digits) => (true, digits),
@@ -226,7 +225,7 @@ fn device(word: &[u8]) -> Option<DeviceNumber> {
     (major < 1 << 12 && minor < 1 << 20).then(|| DeviceNumber::new(major as u32, minor as u32))
 }
 
-/// `SECONDS.FRACTION` in ns; more than nine digits of a fraction are no time.
+/// `SECONDS.FRACTION` in ns; a fraction of more than nine digits is invalid.
 fn time_ns(word: &[u8]) -> Option<u64> {
     let dot = word.iter().position(|&byte| byte == b'.')?;
     let fraction = &word[dot + 1..];
