@@ -17,19 +17,7 @@ fn main() -> std::io::Result<()> {
         eprintln!("usage: blk_generate EVENTS FILE");
         std::process::exit(2);
     };
-    let workload = Workload {
-        bios: events / EVENTS_PER_BIO + 1,
-        tasks: 32,
-        disks: 2,
-        depth: 64,
-        // btt and blkparse drop events that carry a cgroup.
-        cgroups: 0,
-        split: 2,
-        flush: 2,
-        durable: 5,
-        requeue: 1,
-        ..Workload::default()
-    };
+    let workload = workload(events);
     let encoder = Encoder { version: Version::V7, order: ByteOrder::Little };
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
     let mut sequencer = Sequencer::default();
@@ -54,4 +42,20 @@ fn main() -> std::io::Result<()> {
     failed.map_or_else(|| out.flush(), Err)?;
     eprintln!("{written} events");
     Ok(())
+}
+
+fn workload(events: u64) -> Workload {
+    Workload {
+        bios: events / EVENTS_PER_BIO + 1,
+        tasks: 32,
+        disks: 2,
+        depth: 64,
+        // btt and blkparse drop events that carry a cgroup.
+        cgroups: 0,
+        split: 2,
+        flush: 2,
+        durable: 5,
+        requeue: 1,
+        ..Workload::default()
+    }
 }

@@ -85,33 +85,11 @@ impl TextReader {
         let note = |kind, amount, notes: &mut Notes| notes.anomaly(Anomaly { kind, input: self.input, offset, amount });
         match line::parse(&self.window.bytes()[start..end]) {
             Line::Event(parsed) => {
-                let event = parsed.event;
+                let (event, sequence) = (parsed.event, parsed.sequence);
                 if let Some(name) = parsed.name {
                     notes.name(event.pid, name);
                 }
-                let place = marks.place(out.len() + 1);
-                if let Some((since, missing)) = self.pending_loss.take() {
-                    marks.add(since, lost(&event, missing), notes);
-                }
-                if parsed.sequence == 0 {
-                    self.sequences.pass(event.cpu, place);
-                } else {
-                    match self.sequences.see(event.device.0, event.cpu, parsed.sequence, place) {
-                        Continuity::Whole => {}
-                        Continuity::First(before) => notes.missing_at_start += u64::from(before),
-                        Continuity::Back(by) => note(AnomalyKind::OutOfOrder, u64::from(by), notes),
-                        Continuity::Gap { missing, since } => {
-                            note(AnomalyKind::Gap, u64::from(missing), notes);
-                            marks.add(since, lost(&event, u64::from(missing)), notes);
-                        }
-                    }
-                }
-                if event.time_ns < self.last_time_ns {
-                    note(AnomalyKind::ClockBackward, self.last_time_ns - event.time_ns, notes);
-                }
-                self.last_time_ns = event.time_ns;
-                notes.events += 1;
-                out.push(event);
+                self.take_event(event, sequence, offset, out, marks, notes);
             }
             Line::Lost { cpu, events } => {
                 note(AnomalyKind::Gap, events, notes);
@@ -124,6 +102,42 @@ impl TextReader {
             Line::UnknownAction => note(AnomalyKind::UnknownAction, 0, notes),
             Line::Unreadable => note(AnomalyKind::UnreadableLine, (end - start) as u64, notes),
         }
+    }
+
+    /// Checks an event's sequence number and time, and appends it.
+    fn take_event(
+        &mut self,
+        event: BlockEvent,
+        sequence: u32,
+        offset: u64,
+        out: &mut Vec<BlockEvent>,
+        marks: &mut Marks,
+        notes: &mut Notes,
+    ) {
+        let note = |kind, amount, notes: &mut Notes| notes.anomaly(Anomaly { kind, input: self.input, offset, amount });
+        let place = marks.place(out.len() + 1);
+        if let Some((since, missing)) = self.pending_loss.take() {
+            marks.add(since, lost(&event, missing), notes);
+        }
+        if sequence == 0 {
+            self.sequences.pass(event.cpu, place);
+        } else {
+            match self.sequences.see(event.device.0, event.cpu, sequence, place) {
+                Continuity::Whole => {}
+                Continuity::First(before) => notes.missing_at_start += u64::from(before),
+                Continuity::Back(by) => note(AnomalyKind::OutOfOrder, u64::from(by), notes),
+                Continuity::Gap { missing, since } => {
+                    note(AnomalyKind::Gap, u64::from(missing), notes);
+                    marks.add(since, lost(&event, u64::from(missing)), notes);
+                }
+            }
+        }
+        if event.time_ns < self.last_time_ns {
+            note(AnomalyKind::ClockBackward, self.last_time_ns - event.time_ns, notes);
+        }
+        self.last_time_ns = event.time_ns;
+        notes.events += 1;
+        out.push(event);
     }
 
     /// The last line may be incomplete: it counts if it parses.

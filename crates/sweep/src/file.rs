@@ -250,6 +250,17 @@ impl SweepFile {
             (Some(_), false) => return Err("[file_system] and directories exclude each other".to_owned()),
             _ => {}
         }
+        self.check_axes()?;
+        self.check_baseline()?;
+        let runs = self.axes.iter().map(|axis| axis.values.len() as u64).fold(1, u64::saturating_mul);
+        let runs = runs.saturating_mul(u64::from(self.repetitions));
+        if runs > MAX_RUNS {
+            return Err(format!("the sweep has {runs} runs; at most {MAX_RUNS} are allowed"));
+        }
+        Ok(())
+    }
+
+    fn check_axes(&self) -> Result<(), String> {
         for (number, axis) in self.axes.iter().enumerate() {
             axis.check(self.file_system.is_some())?;
             axis.check_against(self.simulate.is_some())?;
@@ -257,6 +268,10 @@ impl SweepFile {
                 return Err(format!("there are two axes '{}'", axis.name));
             }
         }
+        Ok(())
+    }
+
+    fn check_baseline(&self) -> Result<(), String> {
         for (name, value) in &self.baseline {
             let Some(axis) = self.axes.iter().find(|axis| axis.name == *name) else {
                 return Err(format!("baseline: there is no axis '{name}'"));
@@ -264,11 +279,6 @@ impl SweepFile {
             if !axis.values.contains(value) {
                 return Err(format!("baseline: axis '{name}' has no value '{value}'"));
             }
-        }
-        let runs = self.axes.iter().map(|axis| axis.values.len() as u64).fold(1, u64::saturating_mul);
-        let runs = runs.saturating_mul(u64::from(self.repetitions));
-        if runs > MAX_RUNS {
-            return Err(format!("the sweep has {runs} runs; at most {MAX_RUNS} are allowed"));
         }
         Ok(())
     }

@@ -43,33 +43,9 @@ impl<E: FnMut(&BlockEvent), B: FnMut(&TrueBio)> Engine<E, B> {
     fn do_step(&mut self, task: usize, step: Step) {
         match step {
             Step::Plug(disk) => self.emit_plug(Action::Plug, task, disk, 0),
-            Step::ComeFromPartition(piece) => {
-                let number = self.disks[piece.disk].number;
-                let mut event = self.piece_event(Action::Remap, task, &piece);
-                event.from_device = DeviceNumber::new(number.major(), number.minor() + 1);
-                event.argument = piece.sector - PARTITION_START;
-                self.emit(event);
-                self.tasks[task].steps.push_front(Step::Queue(piece));
-            }
-            Step::QueueStacked(mut piece) => {
-                let mut event = self.piece_event(Action::Queue, task, &piece);
-                event.device = STACKED;
-                event.sector -= STACKED_START;
-                let sector = event.sector;
-                let queued_ns = self.emit(event);
-                piece.above = Some(Above { sector, queued_ns, remapped_ns: 0 });
-                self.tasks[task].steps.push_front(Step::Remap(piece));
-            }
-            Step::Remap(mut piece) => {
-                let mut event = self.piece_event(Action::Remap, task, &piece);
-                event.from_device = STACKED;
-                event.argument = piece.sector - STACKED_START;
-                let remapped_ns = self.emit(event);
-                if let Some(above) = &mut piece.above {
-                    above.remapped_ns = remapped_ns;
-                }
-                self.tasks[task].steps.push_front(Step::Queue(piece));
-            }
+            Step::ComeFromPartition(piece) => self.come_from_partition(task, piece),
+            Step::QueueStacked(piece) => self.queue_stacked(task, piece),
+            Step::Remap(piece) => self.remap(task, piece),
             Step::Queue(piece) => self.queue(task, piece),
             Step::Split { piece, sectors } => self.split(task, piece, sectors),
             Step::Enter(piece) => self.enter(task, piece),
@@ -81,6 +57,37 @@ impl<E: FnMut(&BlockEvent), B: FnMut(&TrueBio)> Engine<E, B> {
             }
             Step::Send(id) => self.send(id),
         }
+    }
+
+    fn come_from_partition(&mut self, task: usize, piece: Piece) {
+        let number = self.disks[piece.disk].number;
+        let mut event = self.piece_event(Action::Remap, task, &piece);
+        event.from_device = DeviceNumber::new(number.major(), number.minor() + 1);
+        event.argument = piece.sector - PARTITION_START;
+        self.emit(event);
+        self.tasks[task].steps.push_front(Step::Queue(piece));
+    }
+
+    fn queue_stacked(&mut self, task: usize, mut piece: Piece) {
+        let mut event = self.piece_event(Action::Queue, task, &piece);
+        event.device = STACKED;
+        event.sector -= STACKED_START;
+        let sector = event.sector;
+        let queued_ns = self.emit(event);
+        piece.above = Some(Above { sector, queued_ns, remapped_ns: 0 });
+        self.tasks[task].steps.push_front(Step::Remap(piece));
+    }
+
+    /// The stacked device remaps a bio to the first disk.
+    fn remap(&mut self, task: usize, mut piece: Piece) {
+        let mut event = self.piece_event(Action::Remap, task, &piece);
+        event.from_device = STACKED;
+        event.argument = piece.sector - STACKED_START;
+        let remapped_ns = self.emit(event);
+        if let Some(above) = &mut piece.above {
+            above.remapped_ns = remapped_ns;
+        }
+        self.tasks[task].steps.push_front(Step::Queue(piece));
     }
 
     fn emit_plug(&mut self, action: Action, task: usize, disk: usize, argument: u64) {

@@ -102,6 +102,7 @@ impl Account {
         all
     }
 
+    // tidy: table
     pub(super) fn figures(
         &self,
         config: &Config,

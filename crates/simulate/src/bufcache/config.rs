@@ -81,6 +81,7 @@ pub(super) struct DeviceConfig {
 const META_PER_FILE: u64 = 3;
 
 impl Config {
+    // tidy: table
     pub(super) fn new(policy: &str, settings: &Settings) -> Result<Config, SettingError> {
         let variant = Variant::of_policy(policy)?;
         let bkvasize = if variant == Variant::Bkvasize64k { 64 << 10 } else { settings.whole("bkvasize") };

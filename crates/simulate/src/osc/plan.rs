@@ -48,13 +48,9 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    // tidy: table
     pub(super) fn new(settings: &Settings) -> Result<Plan, SettingError> {
-        for (name, most) in [("writers", 1024), ("clients", 256), ("stripes", 256), ("rpc_pages", 65536)] {
-            limit(settings, name, 1, most)?;
-        }
-        for name in ["segments", "rpcs_in_flight", "commit_pages"] {
-            limit(settings, name, 1, u64::from(u32::MAX))?;
-        }
+        check_counts(settings)?;
         let writers = settings.whole("writers") as usize;
         let clients = settings.whole("clients") as usize;
         if clients > writers {
@@ -106,6 +102,16 @@ impl Plan {
     pub(super) fn total_pages(&self) -> u64 {
         self.segments * self.block_pages * self.writers as u64
     }
+}
+
+fn check_counts(settings: &Settings) -> Result<(), SettingError> {
+    for (name, most) in [("writers", 1024), ("clients", 256), ("stripes", 256), ("rpc_pages", 65536)] {
+        limit(settings, name, 1, most)?;
+    }
+    for name in ["segments", "rpcs_in_flight", "commit_pages"] {
+        limit(settings, name, 1, u64::from(u32::MAX))?;
+    }
+    Ok(())
 }
 
 fn limit(settings: &Settings, name: &str, least: u64, most: u64) -> Result<(), SettingError> {

@@ -63,16 +63,8 @@ impl World<'_> {
 
     fn push_some(&mut self, tid: u32, pusher: &mut Pusher) {
         let fs = pusher.fs;
-        if pusher.at.is_none() {
-            let system = &mut self.systems[usize::from(fs)];
-            let inodes = &system.inodes;
-            system.ail.retain(|(_, ino)| inodes[*ino as usize].is(IN_AIL));
-            if std::mem::take(&mut pusher.force) && !(system.checkpoint.is_empty() && system.log_write.is_empty()) {
-                system.waiters.log.push(tid);
-                self.wait(tid, Await::Log(fs));
-                self.force_log(fs);
-                return;
-            }
+        if pusher.at.is_none() && self.begin_push(tid, pusher) {
+            return;
         }
         let mut at = pusher.at.take().unwrap_or(0);
         loop {
@@ -99,6 +91,25 @@ impl World<'_> {
             at += 1;
         }
         self.write_clusters(tid, pusher);
+        self.rest(tid, fs);
+    }
+
+    /// Starts a pass over the AIL. True if the log must be forced first, and xfsaild waits for it.
+    fn begin_push(&mut self, tid: u32, pusher: &mut Pusher) -> bool {
+        let system = &mut self.systems[usize::from(pusher.fs)];
+        let inodes = &system.inodes;
+        system.ail.retain(|(_, ino)| inodes[*ino as usize].is(IN_AIL));
+        let force = std::mem::take(&mut pusher.force) && !(system.checkpoint.is_empty() && system.log_write.is_empty());
+        if force {
+            system.waiters.log.push(tid);
+            self.wait(tid, Await::Log(pusher.fs));
+            self.force_log(pusher.fs);
+        }
+        force
+    }
+
+    /// xfsaild rests until its next push, or for a while if it has more to write.
+    fn rest(&mut self, tid: u32, fs: u8) {
         let system = &self.systems[usize::from(fs)];
         let more = system.ail.front().is_some_and(|(change, _)| *change <= system.ail_target);
         if more && system.in_ail > 0 {

@@ -82,6 +82,17 @@ pub(super) enum Rule {
     Progress,
 }
 
+impl Rule {
+    fn of_policy(policy: &str) -> Result<Rule, SettingError> {
+        match policy {
+            "wait" => Ok(Rule::Wait),
+            "no-wait" => Ok(Rule::NoWait),
+            "progress" => Ok(Rule::Progress),
+            other => Err(SettingError::unknown_policy("reclaim", other)),
+        }
+    }
+}
+
 /// The settings, in pages and ns.
 #[derive(Debug, Clone)]
 pub(super) struct Setup {
@@ -122,13 +133,9 @@ pub(super) struct Setup {
 }
 
 impl Setup {
+    // tidy: table
     pub(super) fn new(policy: &str, settings: &Settings) -> Result<Setup, SettingError> {
-        let rule = match policy {
-            "wait" => Rule::Wait,
-            "no-wait" => Rule::NoWait,
-            "progress" => Rule::Progress,
-            other => return Err(SettingError::unknown_policy("reclaim", other)),
-        };
+        let rule = Rule::of_policy(policy)?;
         refuse_zeros(settings)?;
         let pages = |name: &str| settings.whole(name).div_ceil(PAGE);
         let (least, most) = (settings.whole("seek_least"), settings.whole("seek_most"));
@@ -176,13 +183,18 @@ impl Setup {
             du_clusters: small("du_clusters", 1000)?.max(1),
             progress_timeout_ns: settings.whole("progress_timeout"),
         };
-        if setup.min_pages + 2 * setup.gap_pages >= setup.memory_pages {
+        setup.check()?;
+        Ok(setup)
+    }
+
+    fn check(&self) -> Result<(), SettingError> {
+        if self.min_pages + 2 * self.gap_pages >= self.memory_pages {
             return Err(SettingError::Contradiction("memory is below the high watermark".to_owned()));
         }
-        if setup.du > setup.file_systems {
+        if self.du > self.file_systems {
             return Err(SettingError::Contradiction("du: write at most file_systems".to_owned()));
         }
-        Ok(setup)
+        Ok(())
     }
 
     pub(super) fn ends_ns(&self) -> u64 {

@@ -34,6 +34,7 @@ type Frames = &'static [&'static str];
 
 impl World<'_> {
     /// The stack in v4.8, innermost function first, without the scheduler's functions, as the kernel shows it.
+    // tidy: table
     pub(super) fn frames(&self, tid: u32, for_what: Await) -> Frames {
         let body = &self.tasks[tid as usize - 1].body;
         let kswapd = matches!(body, Body::Kswapd);

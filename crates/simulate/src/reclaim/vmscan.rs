@@ -75,24 +75,7 @@ impl World<'_> {
                 Step::Waits
             }
             Stage::Shrinker(fs, which) => {
-                let (fs, which) = (*fs, *which);
-                if usize::from(fs) == self.systems.len() {
-                    reclaim.stage = Stage::Round;
-                    return Step::Next;
-                }
-                let left = self.shrinker_work(fs, which, reclaim.scanned);
-                reclaim.stage = match which {
-                    0 if reclaim.enters => Stage::Shrinking(fs, left),
-                    0 => {
-                        // SHRINK_STOP: deferred to reclaimers that may enter file systems.
-                        self.systems[usize::from(fs)].deferred[which] += left;
-                        Stage::Shrinker(fs, 1)
-                    }
-                    _ => {
-                        self.shrink_buffers(fs, left);
-                        Stage::Shrinker(fs + 1, 0)
-                    }
-                };
+                reclaim.stage = self.call_shrinker(*fs, *which, reclaim.enters, reclaim.scanned);
                 Step::Next
             }
             Stage::Shrinking(fs, left) => {
@@ -109,6 +92,26 @@ impl World<'_> {
             }
             Stage::Round => self.end_round(tid, reclaim),
             Stage::Last => Step::Over,
+        }
+    }
+
+    /// Calls one of a file system's two shrinkers. Returns the next stage.
+    fn call_shrinker(&mut self, fs: u8, which: usize, enters: bool, scanned: u64) -> Stage {
+        if usize::from(fs) == self.systems.len() {
+            return Stage::Round;
+        }
+        let left = self.shrinker_work(fs, which, scanned);
+        match which {
+            0 if enters => Stage::Shrinking(fs, left),
+            0 => {
+                // SHRINK_STOP: deferred to reclaimers that may enter file systems.
+                self.systems[usize::from(fs)].deferred[which] += left;
+                Stage::Shrinker(fs, 1)
+            }
+            _ => {
+                self.shrink_buffers(fs, left);
+                Stage::Shrinker(fs + 1, 0)
+            }
         }
     }
 

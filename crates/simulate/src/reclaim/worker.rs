@@ -41,15 +41,7 @@ impl World<'_> {
                 self.cpu(tid, self.setup.map_change_ns);
                 return false;
             }
-            RoundStep::Started => {
-                self.release_space(tid);
-                let part = self.setup.workers + (tid - 1) * self.setup.subthreads + round.started + 1;
-                round.started += 1;
-                round.running += 1;
-                self.start_part(part, round.writes);
-                let all = round.started == self.setup.subthreads;
-                round.step = if all { RoundStep::Join } else { RoundStep::Start };
-            }
+            RoundStep::Started => self.start_next_part(tid, round),
             RoundStep::Join if round.running > 0 => {
                 self.wait(tid, Await::Join);
                 return false;
@@ -66,24 +58,21 @@ impl World<'_> {
         true
     }
 
+    fn start_next_part(&mut self, tid: u32, round: &mut Round) {
+        self.release_space(tid);
+        let part = self.setup.workers + (tid - 1) * self.setup.subthreads + round.started + 1;
+        round.started += 1;
+        round.running += 1;
+        self.start_part(part, round.writes);
+        let all = round.started == self.setup.subthreads;
+        round.step = if all { RoundStep::Join } else { RoundStep::Start };
+    }
+
     /// The timed allocation: map, touch page by page, unmap.
     fn allocation(&mut self, tid: u32, round: &mut Round) -> bool {
-        let now_ns = self.now_ns();
         let chunk = round.left.min(self.setup.fault_pages);
         match round.step {
-            RoundStep::Map | RoundStep::Unmap => {
-                if matches!(round.step, RoundStep::Map) && round.left == 0 {
-                    (round.operation_ns, round.left) = (now_ns, self.setup.allocation_pages);
-                }
-                if !self.hold_space(tid, true) {
-                    return false;
-                }
-                let maps = matches!(round.step, RoundStep::Map);
-                round.step = if maps { RoundStep::Mapped } else { RoundStep::Unmapped };
-                let freed_ns = self.setup.allocation_pages * self.setup.page_fault_ns / CHEAPER;
-                self.cpu(tid, if maps { self.setup.map_change_ns } else { freed_ns });
-                return false;
-            }
+            RoundStep::Map | RoundStep::Unmap => return self.change_mapping(tid, round),
             RoundStep::Mapped => {
                 self.release_space(tid);
                 round.step = RoundStep::Fault;
@@ -105,16 +94,35 @@ impl World<'_> {
                 round.left -= chunk;
                 round.step = if round.left > 0 { RoundStep::Fault } else { RoundStep::Unmap };
             }
-            _ => {
-                self.release_space(tid);
-                let pages = std::mem::take(&mut self.task(tid).pages);
-                self.memory.free_allocated(pages);
-                self.finish(tid, "allocation", round.operation_ns, 0);
-                self.finish(tid, ROUND, round.round_ns, 0);
-                (round.step, round.started) = (RoundStep::Touch, 0);
-            }
+            _ => self.end_round_of(tid, round),
         }
         true
+    }
+
+    /// Maps or unmaps the allocation. Always false: the worker waits for mmap_sem, or uses CPU time.
+    fn change_mapping(&mut self, tid: u32, round: &mut Round) -> bool {
+        let now_ns = self.now_ns();
+        if matches!(round.step, RoundStep::Map) && round.left == 0 {
+            (round.operation_ns, round.left) = (now_ns, self.setup.allocation_pages);
+        }
+        if !self.hold_space(tid, true) {
+            return false;
+        }
+        let maps = matches!(round.step, RoundStep::Map);
+        round.step = if maps { RoundStep::Mapped } else { RoundStep::Unmapped };
+        let freed_ns = self.setup.allocation_pages * self.setup.page_fault_ns / CHEAPER;
+        self.cpu(tid, if maps { self.setup.map_change_ns } else { freed_ns });
+        false
+    }
+
+    /// The allocation is unmapped: it and the round end.
+    fn end_round_of(&mut self, tid: u32, round: &mut Round) {
+        self.release_space(tid);
+        let pages = std::mem::take(&mut self.task(tid).pages);
+        self.memory.free_allocated(pages);
+        self.finish(tid, "allocation", round.operation_ns, 0);
+        self.finish(tid, ROUND, round.round_ns, 0);
+        (round.step, round.started) = (RoundStep::Touch, 0);
     }
 
     fn finish(&mut self, tid: u32, class: &'static str, start_ns: u64, bytes: u64) {

@@ -61,15 +61,19 @@ impl World<'_> {
                 return false;
             }
             _ => {
-                self.release_space(tid);
-                let pages = std::mem::take(&mut self.task(tid).pages);
-                self.memory.free_allocated(pages);
-                self.wait(tid, Await::Work);
-                self.part_returned(tid, part.parent);
+                self.end_part(tid, part.parent);
                 return false;
             }
         }
         true
+    }
+
+    fn end_part(&mut self, tid: u32, parent: u32) {
+        self.release_space(tid);
+        let pages = std::mem::take(&mut self.task(tid).pages);
+        self.memory.free_allocated(pages);
+        self.wait(tid, Await::Work);
+        self.part_returned(tid, parent);
     }
 
     fn part_returned(&mut self, tid: u32, parent: u32) {

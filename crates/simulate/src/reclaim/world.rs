@@ -109,29 +109,16 @@ impl<'a> World<'a> {
         let mut hang = None;
         while let Some(due) = self.agenda.next_due() {
             match due {
-                Due::Resume(tid, stay) => self.resume(tid, stay),
-                Due::Disk(fs) => self.disk_done(fs),
-                Due::LogTimer(fs) => {
-                    self.force_log(fs);
-                    self.push_all(fs);
-                    self.agenda.after(self.setup.log_period_ns, Due::LogTimer(fs));
-                }
-                Due::WritebackTimer => {
-                    for fs in 0..self.systems.len() as u8 {
-                        self.write_back(fs, false);
-                    }
-                    self.agenda.after(WRITEBACK_NS, Due::WritebackTimer);
+                Due::End => break,
+                Due::HangCheck => {
+                    hang = self.check_hang();
+                    self.agenda.after(HANG_CHECK_NS, Due::HangCheck);
                 }
                 Due::Sample => {
                     self.sample();
                     self.agenda.after(every_ns, Due::Sample);
                 }
-                Due::HangCheck => {
-                    hang = self.check_hang();
-                    self.agenda.after(HANG_CHECK_NS, Due::HangCheck);
-                }
-                Due::Measure => self.measure(),
-                Due::End => break,
+                other => self.handle(other),
             }
             if hang.is_some() {
                 break;
@@ -139,6 +126,27 @@ impl<'a> World<'a> {
         }
         self.report_open_waits();
         hang
+    }
+
+    /// Handles an event other than those of the loop itself.
+    fn handle(&mut self, due: Due) {
+        match due {
+            Due::Resume(tid, stay) => self.resume(tid, stay),
+            Due::Disk(fs) => self.disk_done(fs),
+            Due::LogTimer(fs) => {
+                self.force_log(fs);
+                self.push_all(fs);
+                self.agenda.after(self.setup.log_period_ns, Due::LogTimer(fs));
+            }
+            Due::WritebackTimer => {
+                for fs in 0..self.systems.len() as u8 {
+                    self.write_back(fs, false);
+                }
+                self.agenda.after(WRITEBACK_NS, Due::WritebackTimer);
+            }
+            Due::Measure => self.measure(),
+            Due::Sample | Due::HangCheck | Due::End => unreachable!("the loop handles {due:?}"),
+        }
     }
 
     pub(super) fn now_ns(&self) -> u64 {

@@ -301,16 +301,8 @@ impl Layer {
         }
         let request = std::mem::take(&mut self.requests[id as usize]);
         let Some(entry) = request.entry else { unreachable!("a request completes once") };
-        let mut passed = Passed::default();
         self.traffic.left(request.kind);
-        if now_ns - request.queued_ns >= self.shape.slow_ns {
-            let number = request.number;
-            let inside = self.requests.iter().filter(|other| other.entry.is_some());
-            let inside = inside.map(|other| (other.number, other.kind));
-            let all = inside.chain(self.pool.waiters().map(|waiting| (waiting.number, waiting.bio.kind)));
-            let older = all.filter(|(other, _)| *other < number).map(|(_, kind)| kind);
-            passed = self.traffic.judge(&request.seen, older);
-        }
+        let passed = self.passed(&request);
         let through = request.kind.operation() != Operation::None;
         if through {
             self.elevator.completed(&entry, now_ns);
@@ -341,6 +333,18 @@ impl Layer {
             overtaken_by: passed.overtaken_by,
         };
         CompletedRequest { record, done_since: passed.done_since, bios: request.bios }
+    }
+
+    /// The overtaking of a slow request that has just completed; nothing of a fast one.
+    fn passed(&mut self, request: &Request) -> Passed {
+        if self.now_ns() - request.queued_ns < self.shape.slow_ns {
+            return Passed::default();
+        }
+        let inside = self.requests.iter().filter(|other| other.entry.is_some());
+        let inside = inside.map(|other| (other.number, other.kind));
+        let all = inside.chain(self.pool.waiters().map(|waiting| (waiting.number, waiting.bio.kind)));
+        let older = all.filter(|(other, _)| *other < request.number).map(|(_, kind)| kind);
+        self.traffic.judge(&request.seen, older)
     }
 
     /// Waiters get the free tags.

@@ -132,6 +132,7 @@ impl Tally {
         figures
     }
 
+    // tidy: table
     fn stages(&self) -> Vec<Figure> {
         let seconds = self.until_ns as f64 / 1e9;
         let rate = |count: usize| (seconds > 0.0).then(|| count as f64 / seconds);

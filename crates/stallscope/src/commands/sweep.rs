@@ -100,7 +100,7 @@ impl Sweep<'_> {
             };
             let made = self.runner.run(&SingleRun { cell, setup, directory: &directory, show: &show });
             if !matches!(made, Ok(Some(_))) {
-                sweep_folder.put_aside(cell, setup).map_err(Failure::machine)?;
+                sweep_folder.move_aside(cell, setup).map_err(Failure::machine)?;
             }
             let Some(exit_code) = made? else { return Ok(true) };
             let run = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
