@@ -124,7 +124,7 @@ fn an_event_of_unknown_action_is_no_place_for_a_mark() {
 }
 
 #[test]
-fn an_unknown_action_is_told_with_its_number() {
+fn an_unknown_action_is_reported_with_its_number() {
     let mut bytes = records(1..=3);
     bytes[RECORD + 28] = 0x44;
     let (_, notes) = read(bytes);
@@ -134,7 +134,7 @@ fn an_unknown_action_is_told_with_its_number() {
 }
 
 #[test]
-fn a_clock_that_goes_back_is_told_with_its_position() {
+fn a_clock_step_back_is_reported_with_its_position() {
     let mut bytes = records(1..=2);
     let late = BlockEvent { time_ns: 500, ..event(3) };
     ENCODER.event(&late, 3, &mut bytes);
@@ -160,7 +160,7 @@ fn nothing_is_an_empty_trace_and_anything_else_is_refused() {
 }
 
 #[test]
-fn lines_that_are_no_events_are_told_apart_from_those_that_are_damaged() {
+fn lines_without_events_are_distinguished_from_damaged_lines() {
     let mut text = Vec::new();
     line(&event(1), 1, "a [b] c", &mut text);
     text.extend_from_slice(b"  8,0    1        0     0.000005000     0  m   N cfq521 sl_used=8\n");

@@ -70,7 +70,7 @@ impl Register {
     pub fn enter(&self, thing: Thing) -> Result<Entry, RigError> {
         let id = self.journal().made(&thing)?;
         #[cfg(test)]
-        crate::tests::crash::die_if_due(id);
+        tests::die_if_due(id);
         Ok(Entry { id, thing })
     }
 

@@ -1,6 +1,6 @@
 //! Tests on the real kernel. Tests that need root are skipped without it.
 
-pub(crate) mod crash;
+mod crash;
 mod limits;
 mod temporary_file_system;
 

@@ -223,7 +223,7 @@ fn two_rewriters_hang_with_all_space_dirty_below_the_limit_of_dirty_buffers() {
 }
 
 #[test]
-fn a_hang_is_told_as_waits_that_never_end() {
+fn a_hang_is_reported_as_waits_that_never_end() {
     let settings = settings(&[("memory", "1g"), ("runtime", "60s")]);
     let (outcome, recorded) = record("original", &settings, 3);
     check(&outcome, &recorded);

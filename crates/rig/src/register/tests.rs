@@ -5,6 +5,13 @@ use std::path::{Path, PathBuf};
 use super::Register;
 use crate::{MARKER, Owner, RigError, Roots, Thing};
 
+/// Called after each thing is registered and before it is made, for the tests that kill a program in between.
+pub(super) fn die_if_due(id: u64) {
+    if std::env::var("RIG_TEST_DIE_AT").is_ok_and(|due| due == id.to_string()) {
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
+    }
+}
+
 fn open(folder: &Path) -> (Register, Vec<crate::Removed>) {
     Register::open_in(&folder.join("register"), Roots::default()).unwrap()
 }

@@ -10,13 +10,6 @@ use super::{again, is_root, register};
 use crate::remove::mount::loops_of;
 use crate::{FsKind, Hierarchies, Rig, RigRequest, Roots, TemporaryFileSystem};
 
-/// Called after each thing is registered and before it is made.
-pub(crate) fn die_if_due(id: u64) {
-    if std::env::var("RIG_TEST_DIE_AT").is_ok_and(|due| due == id.to_string()) {
-        kill_process(getpid(), Signal::KILL).unwrap();
-    }
-}
-
 /// Things that [`builder`] registers: directory, loop device, mount, cgroup, two rules.
 const STAGES: u64 = 6;
 
