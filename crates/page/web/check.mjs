@@ -2,9 +2,11 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { sourcesHash } from "./sources.mjs";
 
-const root = import.meta.dirname;
+// Not import.meta.dirname, which node lacks before 20.11.
+const root = fileURLToPath(new URL(".", import.meta.url));
 const sha = (name) => "sha256-" + createHash("sha256").update(readFileSync(join(root, "dist", name))).digest("base64");
 const [script, style, sources] = readFileSync(join(root, "dist", "hashes.txt"), "utf8").split(/\s+/);
 const wrong = [];

@@ -1,4 +1,4 @@
-//! The archive's own disk is full: the load ends in order, and what was recorded stays readable.
+//! The archive's disk is full: the load ends cleanly, and the recording so far stays readable.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ fn run_on_a_full_disk(archive_disk: &Path, seconds: u32, mut fill: impl FnMut(&R
     let ended = program.wait();
     println!("{:.1} s in all; {}", ended.took.as_secs_f64(), ended.stderr);
     ended.document();
-    assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "the data set is gone");
+    assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "the data set is removed");
     let report = checked(&out);
     assert_eq!((&report["whole"], report["state"].as_str()), (&true.into(), Some("closed")), "{report:#}");
     assert!(shown(&out)["operations"]["read"]["count"].as_u64() > Some(0));
@@ -36,9 +36,9 @@ fn dropped(run: &Path) -> Vec<String> {
     run.events().iter().filter_map(table).collect()
 }
 
-fn a_full_disk_ends_the_run_in_order(archive_disk: &Path) {
+fn a_full_disk_ends_the_run_cleanly(archive_disk: &Path) {
     let (ended, out) = run_on_a_full_disk(archive_disk, 60, |program| {
-        // What is freed once more is for the archive's end.
+        // The space freed here is for closing the archive.
         if !program.stderr().contains("operations") {
             fill_up(archive_disk);
         }
@@ -51,25 +51,25 @@ fn a_full_disk_ends_the_run_in_order(archive_disk: &Path) {
 }
 
 #[test]
-fn a_full_ext4_ends_the_run_in_order() {
+fn a_full_ext4_ends_the_run_cleanly() {
     if is_root("a disk that fills up") {
-        a_full_disk_ends_the_run_in_order(Disk::ext4(48 << 20).path());
+        a_full_disk_ends_the_run_cleanly(Disk::ext4(48 << 20).path());
     }
 }
 
 #[test]
-fn a_full_tmpfs_ends_the_run_in_order() {
+fn a_full_tmpfs_ends_the_run_cleanly() {
     if is_root("a disk that fills up") {
-        a_full_disk_ends_the_run_in_order(Tmpfs::new(24).path());
+        a_full_disk_ends_the_run_cleanly(Tmpfs::new(24).path());
     }
 }
 
 #[test]
-fn a_run_goes_on_without_its_trace_as_long_as_its_figures_can_be_kept() {
+fn a_run_continues_without_its_trace_while_its_figures_can_be_written() {
     if !is_root("a disk that fills up") {
         return;
     }
-    // In memory, where it is full at once.
+    // In memory, where it fills up at once.
     let memory = folder();
     let disk = Disk::ext4_in(memory.path(), 48 << 20);
     let mut filled = false;
@@ -96,9 +96,9 @@ fn a_disk_that_is_full_from_the_start_is_refused() {
     assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0);
 }
 
-/// A person's command is worth more than its recording.
+/// The command matters more than its recording.
 #[test]
-fn a_recorded_command_goes_on_when_the_archive_is_full() {
+fn a_recorded_command_continues_when_the_archive_is_full() {
     if !is_root("a disk that fills up") {
         return;
     }
@@ -117,6 +117,6 @@ fn a_recorded_command_goes_on_when_the_archive_is_full() {
     std::fs::write(folder.path().join("finished.go"), "").unwrap();
     let ended = program.wait().expect_code(3);
     assert!(ended.error().contains("is full; what was recorded before is complete"), "{}", ended.error());
-    assert!(finished.exists(), "the command was ended");
+    assert!(finished.exists(), "the command was terminated");
     assert!(Run::open(&out).unwrap().check().whole);
 }

@@ -16,7 +16,7 @@ fn refused(words: &str, code: i32, names: &[&str]) -> Ended {
 }
 
 #[test]
-fn runs_that_cannot_be_read() {
+fn unreadable_runs_are_refused() {
     let folder = folder();
     let file = folder.path().join("file");
     fs::write(&file, "x").unwrap();
@@ -43,7 +43,7 @@ fn a_newer_format_is_refused() {
 }
 
 #[test]
-fn words_that_mean_nothing() {
+fn unknown_words_are_refused() {
     let data = folder();
     let at = data.path().display();
     refused("run nosuch", 2, &["nosuch"]);
@@ -58,7 +58,7 @@ fn words_that_mean_nothing() {
 }
 
 #[test]
-fn directories_that_are_not_there() {
+fn missing_directories_are_refused() {
     let folder = folder();
     let (out, file) = (folder.path().join("run"), folder.path().join("file"));
     fs::write(&file, "x").unwrap();
@@ -68,7 +68,7 @@ fn directories_that_are_not_there() {
 }
 
 #[test]
-fn a_run_directory_that_is_taken() {
+fn a_run_directory_that_exists_is_refused() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let out = folder.path().join("run");
     fs::create_dir(&out).unwrap();
@@ -108,7 +108,7 @@ fn a_result_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
-fn a_reader_that_went_away_is_none() {
+fn a_closed_pipe_is_no_error() {
     let mut child = listing_to(std::process::Stdio::piped());
     drop(child.stdout.take());
     let ended = child.wait_with_output().unwrap();

@@ -1,11 +1,11 @@
-//! `run bonnie`, with the original's flags and its line of values.
+//! `run bonnie`, with the flags and the CSV line of bonnie++.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use crate::stage::{folder, run};
 
-/// Phases of a run with everything, in order.
+/// All phases, in order.
 const ALL: [&str; 13] = [
     "prepare",
     "put",
@@ -23,7 +23,7 @@ const ALL: [&str; 13] = [
 ];
 
 #[test]
-fn all_phases_do_what_they_should() {
+fn all_phases_do_their_work() {
     let folder = folder();
     let out = folder.path().join("run");
     let words = format!(
@@ -49,7 +49,7 @@ fn all_phases_do_what_they_should() {
     assert!((51_200..=102_400).contains(&phase("create")["bytes"].as_u64().unwrap()));
     assert!(phase("rewrite")["progress"][0]["bytes"].is_u64() && phase("rewrite")["crew"]["cpu_s"].is_f64());
     let left = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
-    assert_eq!(left.collect::<Vec<_>>(), ["run"], "its files are gone");
+    assert_eq!(left.collect::<Vec<_>>(), ["run"], "its files are removed");
 }
 
 #[test]
@@ -60,24 +60,24 @@ fn several_processes_in_one_directory_and_several_tests() {
         folder.path().join("run").display(),
         folder.path().display()
     );
-    let told = run(&words).expect_code(0).stdout;
-    let lines: Vec<Vec<&str>> = told.lines().map(|line| line.split(',').collect()).collect();
-    assert_eq!(lines.len(), 2, "{told}");
+    let printed = run(&words).expect_code(0).stdout;
+    let lines: Vec<Vec<&str>> = printed.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines.len(), 2, "{printed}");
     for fields in &lines {
         assert_eq!(
             (fields.len(), &fields[..4], fields[5]),
             (50, &["1.98", "stallscope", "box", "2"][..], "1M"),
-            "{told}"
+            "{printed}"
         );
-        assert_eq!((fields[9], fields[21], fields[38]), ("", "1", ""), "no phases of single bytes: {told}");
-        assert!(fields[11] == "+++++" || fields[11].parse::<f64>().is_ok_and(|kib_per_s| kib_per_s > 0.0), "{told}");
-        assert!(fields[39].ends_with("us") || fields[39].ends_with("ms") || fields[39].ends_with('s'), "{told}");
+        assert_eq!((fields[9], fields[21], fields[38]), ("", "1", ""), "no phases of single bytes: {printed}");
+        assert!(fields[11] == "+++++" || fields[11].parse::<f64>().is_ok_and(|kib_per_s| kib_per_s > 0.0), "{printed}");
+        assert!(fields[39].ends_with("us") || fields[39].ends_with("ms") || fields[39].ends_with('s'), "{printed}");
     }
-    read_by_the_original(&told);
+    assert_original_reads(&printed);
 }
 
 #[test]
-fn links_in_the_place_of_small_files() {
+fn links_instead_of_small_files() {
     for (most, kind, directories) in [("-1", "link", "0"), ("-2", "symlink", "3")] {
         let (folder, data) = (folder(), tempfile::tempdir().unwrap());
         let out = folder.path().join("run");
@@ -92,7 +92,7 @@ fn links_in_the_place_of_small_files() {
             let count = |class: &str| phase["operations"][class]["count"].as_u64();
             match phase["name"].as_str().unwrap() {
                 "create" | "create-random" => assert_eq!((count("create"), count("link")), (Some(1), Some(1023))),
-                "stat" | "stat-random" => assert_eq!(count("stat"), Some(1024), "a link leads somewhere: {phase:#}"),
+                "stat" | "stat-random" => assert_eq!(count("stat"), Some(1024), "the link resolves: {phase:#}"),
                 "delete" | "delete-random" => assert_eq!(count("unlink"), Some(1024)),
                 _ => {}
             }
@@ -102,15 +102,15 @@ fn links_in_the_place_of_small_files() {
     }
 }
 
-/// bonnie++'s own readers take the line, where they are installed.
-fn read_by_the_original(told: &str) {
+/// bonnie++'s own tools accept the line, where they are installed.
+fn assert_original_reads(printed: &str) {
     for reader in ["bon_csv2txt", "bon_csv2html"] {
         let mut command = Command::new(reader);
         let Ok(mut child) = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else {
             println!("not shown: {reader} is not installed");
             continue;
         };
-        child.stdin.take().unwrap().write_all(told.as_bytes()).unwrap();
+        child.stdin.take().unwrap().write_all(printed.as_bytes()).unwrap();
         let read = child.wait_with_output().unwrap();
         let text = String::from_utf8_lossy(&read.stdout);
         assert!(read.status.success() && text.contains("box"), "{reader}: {text}");
@@ -118,10 +118,10 @@ fn read_by_the_original(told: &str) {
 }
 
 #[test]
-fn flags_of_the_original_that_cannot_be_meant_are_refused_with_a_remedy() {
+fn unsupported_flags_of_the_original_are_refused_with_a_remedy() {
     let refuse = |flags: &str, why: &str| {
-        let told = run(&format!("run bonnie {flags} --plan .")).expect_code(2).stderr;
-        assert!(told.contains(why), "{flags}: {told}");
+        let printed = run(&format!("run bonnie {flags} --plan .")).expect_code(2).stderr;
+        assert!(printed.contains(why), "{flags}: {printed}");
     };
     refuse("-y s", "run bonnie -p N");
     refuse("-u nobody-of-that-name", "run stallscope as that user");

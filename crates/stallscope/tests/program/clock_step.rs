@@ -1,4 +1,4 @@
-//! The wall clock is set during a run: it is told, and changes no duration.
+//! The wall clock is set during a run: the step is reported, and no duration changes.
 
 use model::event::RunEvent;
 use model::time::Moment;
@@ -10,9 +10,9 @@ use crate::stage::{Running, SMALL, folder, is_root, number, shown};
 
 const HOUR_S: i64 = 3600;
 
-/// What the recorder does with each sample's moment, without touching the machine's clock.
+/// How the recorder handles each sample's time, without setting the machine's clock.
 #[test]
-fn a_step_is_told_once_and_both_clocks_go_on() {
+fn a_clock_step_is_reported_once_and_both_clocks_continue() {
     let at = |monotonic_s: u64, wall_s: i64| Moment {
         monotonic_ns: monotonic_s * 1_000_000_000,
         wall_ns: wall_s * 1_000_000_000,
@@ -54,10 +54,10 @@ fn set_wall(ns: i128) {
     clock_settime(ClockId::Realtime, Timespec { tv_sec, tv_nsec }).unwrap();
 }
 
-/// Steps by no more than a time service might: other programs live with that. With STALLSCOPE_TEST_CLOCK_STEP=1, where
-/// nothing else runs on the machine, it is an hour.
+/// Steps as little as a time service might, which other programs tolerate. With STALLSCOPE_TEST_CLOCK_STEP=1, for a machine
+/// without other programs, the step is an hour.
 #[test]
-fn a_step_forth_and_back_changes_no_duration() {
+fn a_clock_step_forward_and_back_changes_no_duration() {
     let hour = std::env::var("STALLSCOPE_TEST_CLOCK_STEP").is_ok_and(|value| value == "1");
     let by_ns = if hour { i128::from(HOUR_S) * 1_000_000_000 } else { 300_000_000 };
     if !is_root("setting the clock") {
@@ -70,10 +70,10 @@ fn a_step_forth_and_back_changes_no_duration() {
     let mut program = Running::start(&words);
     program.wait_for_the_run();
     let stepped = Stepped::ahead(by_ns);
-    program.wait_until("the step is told", |_| shown(&out)["remarks"].to_string().contains("clock_step"));
+    program.wait_until("the step is reported", |_| shown(&out)["remarks"].to_string().contains("clock_step"));
     drop(stepped);
     let document = program.wait().expect_code(0).document();
-    // A sampler that loses its CPU between its looks at two clocks takes that for a small step.
+    // A sampler that is preempted between reading the two clocks sees a small step.
     let is_step =
         |remark: &&Value| remark["event"] == "clock_step" && number(remark, "/by_ns").abs() > by_ns as f64 / 2.0;
     let steps: Vec<_> = document["remarks"].as_array().unwrap().iter().filter(is_step).collect();

@@ -1,4 +1,4 @@
-//! `compare`: on runs of the real kernel, where the truth is set, and on runs written for the purpose.
+//! `compare`: on runs of the real kernel with a known difference, and on synthetic runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use model::run::{Configuration, Host, RunDescription};
 use model::time::Moment;
 use serde_json::Value;
 
-use crate::stage::{Disk, folder, is_root, number, run, the_machines_settings};
+use crate::stage::{Disk, exclusive_machine_settings, folder, is_root, number, run};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Durable writes, as many as the disk takes.
+/// Durable writes at the disk's rate.
 const WRITER: &str = r#"
     name = "durable"
     about = "durable writes, as many as the disk takes"
@@ -59,20 +59,20 @@ fn metric<'a>(document: &'a Value, name: &str) -> &'a Value {
     metrics.iter().find(|metric| metric["name"] == name).unwrap_or_else(|| panic!("no {name} in {document:#}"))
 }
 
-/// Five runs on a disk, five more, and five on the disk limited to 80 % of that, in turns. One comparison in twenty may err by
-/// its own word, and a starved machine spoils a short run, so that one failure is looked at again.
+/// Five runs on a disk, five more, and five on the disk limited to 80 % of that, alternating. One comparison in twenty may be
+/// wrong at this confidence, and CPU starvation distorts a short run, so a failure is repeated.
 #[test]
 fn the_same_is_not_different_and_a_disk_of_80_percent_is_worse() {
     if !is_root("slowing a device") {
         return;
     }
-    let _settings = the_machines_settings();
-    let tries: Vec<String> = (0..3).map_while(|_| disks_are_told_apart().err()).collect();
+    let _settings = exclusive_machine_settings();
+    let tries: Vec<String> = (0..3).map_while(|_| disks_are_distinguished().err()).collect();
     assert!(tries.len() < 3, "{}", tries.join("\n"));
 }
 
-fn disks_are_told_apart() -> Result<(), String> {
-    // In memory, and slow by its limit alone: what others do to the machine's disk must not be a difference.
+fn disks_are_distinguished() -> Result<(), String> {
+    // In memory, and slow by its limit alone: other activity on the machine's disk must not be a difference.
     let folder = folder();
     let disk = Disk::ext4_in(folder.path(), 96 << 20);
     let recipe = folder.path().join("durable.toml");
@@ -108,12 +108,12 @@ fn disks_are_told_apart() -> Result<(), String> {
     Ok(())
 }
 
-/// A run of ten intervals in which so many writes a second took so long.
+/// A run of ten intervals with `per_s` writes per second of `latency_ns` each.
 fn write_run(directory: &Path, at: u64, per_s: u64, latency_ns: u64, change: impl Fn(&mut RunDescription)) {
     write_ended(directory, at, per_s, latency_ns, Some(Ending::Done), change);
 }
 
-/// The same, ended so, or not at all.
+/// The same, with an end of that kind or none.
 fn write_ended(
     directory: &Path,
     at: u64,
@@ -154,7 +154,7 @@ fn write_ended(
     writer.close(Moment { monotonic_ns: at_ns, wall_ns: at_ns as i64 }).unwrap();
 }
 
-/// Three configurations of six runs: `bfq` is slower and on another kernel, which nobody meant it to be.
+/// Three configurations of six runs: `bfq` is slower, and unintentionally on another kernel.
 fn sweep(folder: &Path) -> PathBuf {
     let runs = folder.join("sweep");
     for round in 0..6 {
@@ -214,10 +214,10 @@ fn a_folder_is_compared_by_configuration_and_the_baseline_again_is_noise() {
     run(&format!("compare --baseline nosuch {}", runs.display())).expect_code(2).error().find("'nosuch'").unwrap();
 }
 
-/// What a killed sweep leaves among its runs: one whose writer died, one that was stopped in order because the sweep was
-/// gone, one of which only the description was written, and what an earlier start put aside.
+/// Remains of a killed sweep: a run whose writer died, one that was stopped cleanly because the sweep had ended, one with only
+/// a description, and one that an earlier start moved aside.
 #[test]
-fn unfinished_runs_in_a_folder_are_left_out_and_told() {
+fn unfinished_runs_in_a_folder_are_excluded_and_reported() {
     let folder = folder();
     let runs = sweep(folder.path());
     fs::write(runs.join("sweep.json"), "{}").unwrap();
@@ -237,12 +237,12 @@ fn unfinished_runs_in_a_folder_are_left_out_and_told() {
     let ended = run(&format!("compare --json {}", runs.display())).expect_code(0);
     let document = ended.document();
     assert_eq!(document["configurations"][0]["b"]["runs"], 6, "{document:#}");
-    let told: Vec<&str> = ended.stderr.lines().filter(|line| line.contains("left out: 3 runs")).collect();
-    assert_eq!(told.len(), 1, "{}", ended.stderr);
+    let lines: Vec<&str> = ended.stderr.lines().filter(|line| line.contains("left out: 3 runs")).collect();
+    assert_eq!(lines.len(), 1, "{}", ended.stderr);
     for name in ["9-killed", "9-stopped", "9-begun"] {
-        assert!(told[0].contains(name), "{}", ended.stderr);
+        assert!(lines[0].contains(name), "{}", ended.stderr);
     }
-    // Whoever names one means it, and is told what it is.
+    // A run that is named is used, with a caution.
     let named = format!("compare --json --a {0}/0-0 --b {0}/9-stopped", runs.display());
     let document = run(&named).expect_code(0).document();
     assert!(document["cautions"].to_string().contains("interrupted"), "{document:#}");
@@ -269,9 +269,9 @@ fn every_form_and_the_chart() {
     assert_eq!(fs::read_to_string(chart).unwrap().matches("fill-opacity=\"0.6\"").count(), 6 * 12);
 }
 
-/// The sweep's place for runs of its own is one, `--configuration` is the other.
+/// Labels come from the sweep's directories or from `--configuration`.
 #[test]
-fn runs_that_are_told_their_configuration_are_grouped_by_it() {
+fn runs_with_a_configuration_label_are_grouped_by_it() {
     let folder = folder();
     for (at, name) in ["fast", "slow", "slow", "fast"].into_iter().enumerate() {
         let out = folder.path().join(at.to_string());
@@ -284,9 +284,9 @@ fn runs_that_are_told_their_configuration_are_grouped_by_it() {
     assert_eq!((&sides["a"]["runs"], &sides["b"]["runs"], &sides["b"]["name"]), (&2.into(), &2.into(), &"slow".into()));
 }
 
-/// fio itself, if it is there, and text as fs_mark prints it.
+/// fio itself, if it is installed, and text in fs_mark's format.
 #[test]
-fn runs_of_other_tools_join_in() {
+fn results_of_other_tools_are_compared() {
     let folder = folder();
     for (side, rate) in [("a", 20_000.0), ("b", 9_000.0)] {
         fs::create_dir(folder.path().join(side)).unwrap();
@@ -315,7 +315,7 @@ fn runs_of_other_tools_join_in() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_told() {
+fn incomparable_runs_are_reported() {
     let folder = folder();
     let runs = folder.path().join("runs");
     write_run(&runs.join("1"), 100, 1000, 1_000_000, |_| {});
@@ -331,7 +331,7 @@ fn what_cannot_be_compared_is_told() {
     refused(format!("compare --a {at} --b {at} --margin 0.05"), "say 0.05%");
     refused(format!("compare --a {at} --b {at} --margin 0%"), "percentage");
     refused("compare".to_owned(), "--a");
-    // One run a side can be read, but nothing can be said.
+    // One run per side can be read, but gives no verdict.
     let document = run(&format!("compare --json --a {at} --b {at}")).expect_code(0).document();
     let rate = metric(&document, "write.per_s");
     assert_eq!(

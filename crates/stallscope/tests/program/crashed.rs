@@ -1,4 +1,4 @@
-//! A run that stamps its data is killed; what it had made durable is verified afterwards.
+//! A run with stamped data is killed; its durable blocks are verified afterwards.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,7 +15,7 @@ use crate::stage::{Disk, Running, errors, folder, is_root, run};
 
 const LOAD: &str = "randrw --verify --threads 2 --file-size 2m --fsync 5 --runtime 10m --keep --no-trace";
 
-/// Starts the load, and kills it and the program when so many blocks have been made durable.
+/// Starts the load, and kills it and the program when that number of blocks is durable.
 fn killed(more: &str, out: &Path, data: &Path) -> WriteLedger {
     let mut program = Running::start(&format!("run {LOAD} {more} --out {} {}", out.display(), data.display()));
     let pid = program.pid();
@@ -44,7 +44,7 @@ fn path_of(data: &Path, number: u64) -> PathBuf {
 }
 
 #[test]
-fn what_a_killed_run_had_made_durable_is_there() {
+fn durable_blocks_of_a_killed_run_are_intact() {
     for engine in ["--mix 30", "--mix 30 --engine io_uring --depth 8", "--mix 30 --sync o_dsync --direct"] {
         let (folder, data) = (folder(), tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
         let direct_is_possible = !engine.contains("--direct") || !is_on_tmpfs(data.path());
@@ -64,7 +64,7 @@ fn is_on_tmpfs(path: &Path) -> bool {
     rustix::fs::statfs(path).is_ok_and(|stat| stat.f_type == 0x0102_1994)
 }
 
-/// Every kind of damage, done by hand to blocks whose last write had been acknowledged.
+/// Every kind of damage, to blocks whose last write was acknowledged.
 #[test]
 fn damage_after_a_crash_is_named_with_file_and_offset() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
@@ -108,9 +108,9 @@ fn damage(failed: &Value) -> (String, u64, String) {
     (text("path"), failed["offset_bytes"].as_u64().unwrap_or(u64::MAX), text("fault"))
 }
 
-/// The file system is shut down as by a power loss: what was in memory alone is gone. Then it is mounted again.
+/// The file system is shut down as by a power loss, which loses the page cache. Then it is mounted again.
 #[test]
-fn what_was_durable_survives_the_loss_of_the_page_cache() {
+fn durable_blocks_survive_the_loss_of_the_page_cache() {
     if !is_root("a file system that loses what is not durable") {
         return;
     }
@@ -137,7 +137,7 @@ fn tool(program: &str, arguments: &[&str]) {
 }
 
 #[test]
-fn what_cannot_be_verified_is_said() {
+fn a_run_that_cannot_be_verified_is_reported() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let words = |out: &str| {
         let out = folder.path().join(out);

@@ -1,4 +1,4 @@
-//! What becomes of the data set: kept and used again, or gone.
+//! The data set is kept and reused, or removed.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -1,9 +1,9 @@
-//! `doctor`: its JSON says all that its text says.
+//! `doctor`: its JSON holds everything in its text.
 
 use crate::stage::run;
 
 #[test]
-fn all_that_the_text_says_is_in_the_document() {
+fn the_document_holds_everything_in_the_text() {
     let text = run("doctor").expect_code(0).stdout;
     let document = run("doctor --json").expect_code(0).document();
     let findings = document["findings"].as_array().unwrap();
@@ -14,7 +14,7 @@ fn all_that_the_text_says_is_in_the_document() {
         assert!(text.contains(&said("capability").unwrap()) && text.contains(&said("purpose").unwrap()), "{finding}");
         let is_there = finding["available"].as_bool().unwrap();
         missing += u64::from(!is_there);
-        // What is missing has a reason and a remedy, and the text says both.
+        // A missing feature has a reason and a remedy, and the text has both.
         assert_eq!(said("why").is_none(), is_there, "{finding}");
         for words in [said("why"), said("remedy")].into_iter().flatten() {
             assert!(text.contains(&words), "{words}");

@@ -42,13 +42,13 @@ fn check_class(class: &Value, name: &str) {
     assert!(number(class, "/count") > 0.0, "{name}");
     assert_eq!((number(class, "/errors"), number(class, "/stuck")), (0.0, 0.0), "{name}");
     let figures: Vec<f64> = LATENCIES.iter().map(|figure| number(class, &format!("/{figure}"))).collect();
-    // Percentiles carry three digits, the maximum is exact: a percentile may lie above it by its rounding.
+    // Percentiles have three digits, the maximum is exact: a rounded percentile may exceed it.
     assert!(figures.windows(2).all(|pair| pair[0] <= pair[1] * 1.01), "{name}: {figures:?}");
     let mean = number(class, "/mean_ns");
     assert!(mean > 0.0 && mean <= number(class, "/max_ns"), "{name}: {mean}");
     if name != "allocation" {
-        // Two subthreads move 1 MiB each. The counters are read one after another while the load goes on, so that a few
-        // operations may be in one and not in the other.
+        // Two subthreads move 1 MiB each. The counters are read one after another while the load runs, so some
+        // operations may be in only one of them.
         let apart = (number(class, "/bytes") / (2.0 * 1048576.0) - number(class, "/count")).abs();
         assert!(apart <= 8.0 && apart <= 1.0 + number(class, "/count") / 10.0, "{name}: {class:#}");
     }

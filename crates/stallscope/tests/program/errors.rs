@@ -1,4 +1,4 @@
-//! Operations that fail: counted by kind, with the first place of each, and the exit code says so.
+//! Failing operations are counted by kind, with the first file and offset of each, and set the exit code.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::stage::disk::{Tmpfs, fill_up};
 use crate::stage::{Disk, Ended, Running, folder, is_root, run};
 
-/// Eight files, read or written at random by two threads, for longer than a busy machine needs to spoil them.
+/// Two threads read or write eight files at random, for long enough to damage them on a busy machine.
 fn recipe(folder: &Path, steps: &str) -> String {
     let text = format!(
         r#"
@@ -64,7 +64,7 @@ size = "64k"
 do = "fsync"
 "#;
 
-/// Runs the recipe on a disk, and spoils the disk when its files are there.
+/// Runs the recipe on a disk, and damages the disk when its files exist.
 fn spoiled(disk: &Path, steps: &str, spoil: impl FnOnce()) -> (Ended, Value) {
     let folder = folder();
     let recipe = recipe(folder.path(), steps);
@@ -72,7 +72,7 @@ fn spoiled(disk: &Path, steps: &str, spoil: impl FnOnce()) -> (Ended, Value) {
     let words = format!("run {recipe} --no-trace --json --out {} {}", out.display(), disk.display());
     let mut program = Running::start(&words);
     filled(&mut program, &disk.join("stallscope-errors"));
-    // A moment of the run that is still whole.
+    // Run undamaged for a moment.
     std::thread::sleep(std::time::Duration::from_millis(300));
     spoil();
     let ended = program.wait().expect_code(1);
@@ -90,7 +90,7 @@ fn filled(program: &mut Running, data: &Path) {
 }
 
 #[test]
-fn short_reads_are_told_with_file_and_offset() {
+fn short_reads_are_reported_with_file_and_offset() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let steps = "[[actor.step]]\ndo = \"read\"\nfrom = \"set\"\nsize = \"64k\"";
     let recipe = recipe(folder.path(), steps);
@@ -111,9 +111,9 @@ fn short_reads_are_told_with_file_and_offset() {
     assert!(offset == 100_000 || offset > 100_000 && offset.is_multiple_of(65536), "{offset}");
 }
 
-/// What is written to memory goes well; that it never came to the disk is told by fsync alone.
+/// Buffered writes succeed; only fsync reports that they did not reach the disk.
 #[test]
-fn errors_that_only_fsync_tells_are_operations_too() {
+fn errors_that_only_fsync_reports_are_operations_too() {
     if !is_root("a disk that takes no more") {
         return;
     }
@@ -154,11 +154,11 @@ fn a_file_system_that_turns_read_only_fails_writes_with_erofs() {
 }
 
 #[test]
-fn no_room_costs_only_what_had_none() {
+fn enospc_fails_only_the_operations_without_space() {
     if !is_root("a disk that fills up") {
         return;
     }
-    // In memory, where it is full at once.
+    // In memory, where it fills up at once.
     let memory = folder();
     let disk = Disk::ext4_in(memory.path(), 48 << 20);
     std::fs::write(disk.path().join("precious"), "somebody's").unwrap();
@@ -174,7 +174,7 @@ fn no_room_costs_only_what_had_none() {
 }
 
 #[test]
-fn what_is_not_ours_is_left_alone() {
+fn foreign_files_are_left_alone() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let recipe = recipe(folder.path(), WRITE_AND_SYNC);
     let foreign = data.path().join("stallscope-errors");
@@ -186,7 +186,7 @@ fn what_is_not_ours_is_left_alone() {
     assert_eq!(std::fs::read_to_string(foreign.join("precious")).unwrap(), "somebody's");
 }
 
-/// What goes wrong before the figures count makes a run fail too.
+/// Failures before the measurement window fail the run, too.
 #[test]
 fn a_tree_that_does_not_fit_is_an_error_of_the_preparation() {
     if !is_root("a disk that fills up") {

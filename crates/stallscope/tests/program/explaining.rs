@@ -1,4 +1,4 @@
-//! `explain`, on runs of the real kernel: the books close, the right cause is found, and what is missing is said.
+//! `explain`, on runs of the real kernel: causes sum to the duration, the right cause is found, and gaps are reported.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use serde_json::Value;
 use crate::stage::disk::text;
 use crate::stage::{Disk, Frozen, Running, SMALL, checked, folder, is_root, number, run, shown};
 
-/// Memory and a disk that are not enough, so that much is slow.
+/// Too little memory on a slow disk, so that many operations are slow.
 const PRESSURE: &str = "--memory 48m --disk-bps 12m --slower-than 100ms";
 
 fn explained(run_directory: &Path) -> Value {
     run(&format!("explain --json {}", run_directory.display())).expect_code(0).document()
 }
 
-/// The times of each stall add up to its duration, and those of the run to the wall time. Tells what the causes are.
+/// The times of each stall add up to its duration, and those of the run to the wall time. Returns the causes.
 fn with_closed_books(document: &Value) -> Vec<String> {
     let sum = |causes: &Value| causes.as_array().unwrap().iter().map(|cause| cause["time_ns"].as_u64().unwrap()).sum();
     let wall_ns: u64 = sum(&document["causes"]);
@@ -51,18 +51,18 @@ fn a_run_on_a_slowed_disk_is_explained_by_its_limit() {
     let culprits: Vec<&str> =
         document["culprits"].as_array().unwrap().iter().filter_map(|culprit| culprit["task"].as_str()).collect();
     assert!(!culprits.is_empty() && !culprits.iter().any(|task| task.starts_with("exe/")), "{culprits:?}");
-    let told = run(&format!("explain --worst 3 {}", out.display())).expect_code(0).stdout;
-    assert!(told.contains("cgroup I/O throttling") && told.contains("Worst stall"), "{told}");
+    let printed = run(&format!("explain --worst 3 {}", out.display())).expect_code(0).stdout;
+    assert!(printed.contains("cgroup I/O throttling") && printed.contains("Worst stall"), "{printed}");
     let few = run(&format!("explain --json --worst 1 {}", out.display())).expect_code(0).document();
     assert_eq!(few["stalls"].as_array().unwrap().len(), 1);
-    // What it cost is in the run, and nothing of it is lost at this rate.
+    // The run holds the cost of tracing, and nothing is lost at this rate.
     let recording = &shown(&out)["recording"];
     assert!(recording["trace"]["events"].as_u64() > Some(0), "{recording:#}");
     assert_eq!(recording["lost_events"], 0, "{recording:#}");
 }
 
 #[test]
-fn a_killed_run_is_explained_as_far_as_it_came() {
+fn a_killed_run_is_explained_up_to_its_end() {
     if !is_root("tracing") {
         return;
     }
@@ -81,12 +81,12 @@ fn a_killed_run_is_explained_as_far_as_it_came() {
     assert_eq!(checked(&out)["state"], "cut_off");
     let document = explained(&out);
     with_closed_books(&document);
-    // The next run takes away what this one left.
+    // The next run removes what this one left.
     run(&format!("record --runtime 100ms -q --out {}", folder.path().join("next").display())).expect_code(0);
 }
 
 #[test]
-fn a_task_that_is_blocked_is_named_while_it_is_and_explained_afterwards() {
+fn a_blocked_task_is_named_at_once_and_explained_afterwards() {
     if !is_root("a frozen file system") {
         return;
     }
@@ -103,7 +103,7 @@ fn a_task_that_is_blocked_is_named_while_it_is_and_explained_afterwards() {
     assert!(remark.contains(" in ") && remark.contains("percpu_rwsem_wait"), "{remark}");
     let document = explained(&out);
     assert!(with_closed_books(&document).contains(&"frozen".to_owned()), "{:#}", document["causes"]);
-    // Others on this machine may wait for longer.
+    // Other tasks of this machine may wait longer.
     let is_its = |stall: &&Value| stall["task"].as_str().is_some_and(|task| task.starts_with("touch/"));
     let stall = document["stalls"].as_array().unwrap().iter().find(is_its).expect("it was slow");
     assert_eq!(stall["causes"][0]["cause"], "frozen", "{stall:#}");
@@ -121,9 +121,9 @@ fn a_run_that_was_not_traced_says_why_it_cannot_be_explained() {
     run(&format!("show {}", out.display())).expect_code(0);
 }
 
-/// As versions before tracing wrote them.
+/// In the format of versions before tracing.
 #[test]
-fn an_older_run_and_a_foreign_directory_are_told_apart() {
+fn an_older_run_and_a_foreign_directory_are_distinguished() {
     let folder = folder();
     let (traced, older) = (folder.path().join("traced"), folder.path().join("older"));
     run(&format!("record --no-trace --runtime 200ms -q --out {}", traced.display())).expect_code(0);
@@ -141,7 +141,7 @@ fn an_older_run_and_a_foreign_directory_are_told_apart() {
 }
 
 #[test]
-fn a_trace_that_was_cut_is_explained_as_far_as_it_goes() {
+fn a_truncated_trace_is_explained_up_to_its_end() {
     if !is_root("tracing") {
         return;
     }
@@ -162,13 +162,13 @@ fn a_trace_that_was_cut_is_explained_as_far_as_it_goes() {
     assert_eq!(run(&format!("check --json {}", out.display())).expect_code(1).document()["whole"], false);
 }
 
-/// Reads that a device has finished, by its own count, as it stood in `/sys/dev/block/*/stat`.
+/// Reads that a device has finished, from `/sys/dev/block/*/stat`.
 fn reads_in(stat: &Path) -> u64 {
     std::fs::read_to_string(stat).unwrap().split_whitespace().next().unwrap().parse().unwrap()
 }
 
 #[test]
-fn every_request_is_recorded_where_all_are_asked_for() {
+fn every_request_is_recorded_with_requests_all() {
     if !is_root("tracing") {
         return;
     }
@@ -178,7 +178,7 @@ fn every_request_is_recorded_where_all_are_asked_for() {
     let stat = format!("/sys/dev/block/{}/stat", disk.number());
     let name = std::fs::canonicalize(format!("/sys/dev/block/{}", disk.number())).unwrap();
     let path = Path::new("/dev").join(name.file_name().unwrap());
-    // The kernel counts while the tracer is at work: what others read of a new device before that is not ours to see.
+    // Count only while the tracer is attached: others read a new device before that.
     let (before, after) = (folder.path().join("before"), folder.path().join("after"));
     let command = format!(
         "cat {stat} > {}; dd if={} of=/dev/null bs=4k count=5000 iflag=direct; cat {stat} > {}",
@@ -198,8 +198,8 @@ fn every_request_is_recorded_where_all_are_asked_for() {
     let (recorded, events) = count("all");
     let finished = reads_in(&after) - reads_in(&before);
     assert!(finished >= 5000);
-    // The kernel skips a program that interrupts itself, which on a busy machine costs some of thousands; a tracer that gets
-    // no CPU loses some, and says so.
+    // The kernel skips a program that interrupts itself, which on a busy machine loses some of thousands. A tracer that is
+    // starved of CPU loses some and reports it.
     let lost: u64 = events
         .iter()
         .filter_map(|event| if let RunEvent::Loss { count, .. } = event { Some(count) } else { None })

@@ -1,4 +1,4 @@
-//! `export`: formats of other programs, read by those programs.
+//! `export`: foreign formats, read by their own programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +12,7 @@ mod samples;
 mod tables;
 mod timeline;
 
-/// A short recording with a load of its own, traced where that is allowed.
+/// A short recording with a load, traced where that is allowed.
 fn recorded(folder: &Path) -> PathBuf {
     let out = folder.join("run");
     let words = "run simoop -t 2 -m 4 -M 1 -f 2 -n 4 -T 1 -R 1 -W 1 -C 1 -D 1 -w 1 -r 2 -i 1";
@@ -29,7 +29,7 @@ fn export(run_directory: &Path, format: &str, output: &Path) -> Ended {
 }
 
 #[test]
-fn what_is_there_is_not_overwritten_and_nothing_half_done_is_left() {
+fn existing_files_are_not_overwritten_and_no_partial_output_is_left() {
     let folder = folder();
     let out = folder.path().join("run");
     run(&format!("record --runtime 300ms --interval 100ms -q --out {}", out.display())).expect_code(0);
@@ -47,7 +47,7 @@ fn what_is_there_is_not_overwritten_and_nothing_half_done_is_left() {
 }
 
 #[test]
-fn a_damaged_run_is_exported_as_far_as_it_reads_and_that_is_an_error() {
+fn a_damaged_run_is_exported_up_to_the_damage_and_that_is_an_error() {
     let folder = folder();
     let out = folder.path().join("run");
     run(&format!("record --runtime 1500ms --interval 100ms -q --out {}", out.display())).expect_code(0);
@@ -64,9 +64,9 @@ fn a_damaged_run_is_exported_as_far_as_it_reads_and_that_is_an_error() {
     assert_eq!(std::fs::read_to_string(output.join("metrics.csv")).unwrap(), "sample,metric,value\n");
 }
 
-/// What a program prints; it must end well.
+/// The output of a program, which must succeed.
 #[track_caller]
-fn told(command: &mut Command) -> String {
+fn output_of(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{command:?}: {}\n{out}\n{err}", output.status);

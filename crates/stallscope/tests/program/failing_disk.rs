@@ -2,7 +2,7 @@
 
 use crate::stage::{Disk, Running, errors, folder, is_root, shown};
 
-/// Cold reads, as `fork` opens the file anew and the box leaves no room for the page cache.
+/// Cold reads: `fork` reopens the file, and the memory cgroup leaves no space for the page cache.
 const READ: &str = r#"
 name = "reader"
 about = "reads"

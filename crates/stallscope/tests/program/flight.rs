@@ -1,4 +1,4 @@
-//! `record --ring`: what a flight recorder keeps, from outside, of real stalls.
+//! `record --ring`: the runs that a flight recorder saves of real stalls.
 
 use std::collections::HashSet;
 use std::fs;
@@ -21,10 +21,10 @@ use crate::stage::disk::{Tmpfs, fill_up};
 use crate::stage::{Disk, Frozen, Running, checked, folder, is_root, number, run, shown};
 
 const SECOND: u64 = 1_000_000_000;
-/// What is slow where a thread's own waits are compared with what was recorded.
+/// Slow threshold where a thread's own waits are compared with the recorded ones.
 const SLOW_NS: u64 = 2_000_000;
 
-/// A recorder in `directory`, which records when this returns.
+/// A recorder in `directory`, recording when this returns.
 fn recorder(directory: &Path, options: &str) -> Running {
     let mut program = Running::start(&format!("record --ring 10s --out {} {options}", directory.display()));
     let first = directory.join("ring/slice-000001/run.json");
@@ -32,7 +32,7 @@ fn recorder(directory: &Path, options: &str) -> Running {
     program
 }
 
-/// The kept runs whose name ends so.
+/// The saved runs whose name ends with `word`.
 fn kept(directory: &Path, word: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap().flatten().map(|entry| entry.path());
     let mut runs: Vec<PathBuf> = entries.filter(|path| path.to_string_lossy().ends_with(word)).collect();
@@ -50,7 +50,7 @@ fn notes(run: &Path) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Lets a file system stand still while something writes to it.
+/// Freezes a file system while a thread writes to it.
 fn freeze(disk: &Disk, time: Duration) {
     let frozen = Frozen::new(disk.path());
     let path = disk.path().join("file");
@@ -63,7 +63,7 @@ fn freeze(disk: &Disk, time: Duration) {
 }
 
 #[test]
-fn a_frozen_file_system_is_kept_and_explained_and_the_next_stall_is_too_soon() {
+fn a_frozen_file_system_is_saved_and_explained_and_the_next_stall_is_too_soon() {
     if !is_root("freezing a file system") {
         return;
     }
@@ -86,7 +86,7 @@ fn a_frozen_file_system_is_kept_and_explained_and_the_next_stall_is_too_soon() {
     assert!(notes(&runs[0]).contains("the-writer"), "{}", notes(&runs[0]));
     let explained = run(&format!("explain --json --slower-than 2s {}", runs[0].display())).expect_code(0).document();
     println!("{:#}", explained["causes"]);
-    // Others on this machine may be stuck, too, and in something else.
+    // Other tasks of this machine may be stuck, too.
     let stalls = explained["stalls"].as_array().unwrap();
     let own: Vec<_> = stalls.iter().filter(|stall| stall["task"].to_string().contains("the-writer")).collect();
     assert!(!own.is_empty(), "{explained:#}");
@@ -97,14 +97,14 @@ fn a_frozen_file_system_is_kept_and_explained_and_the_next_stall_is_too_soon() {
 }
 
 #[test]
-fn a_signal_keeps_the_ring_whose_slices_are_few_and_a_program_is_told_of_it() {
+fn a_signal_saves_the_ring_with_few_slices_and_runs_a_program() {
     let folder = folder();
-    let (directory, told) = (folder.path().join("flight"), folder.path().join("told"));
+    let (directory, marker) = (folder.path().join("flight"), folder.path().join("marker"));
     let script = folder.path().join("script");
     let text = format!(
         "#!/bin/sh\ntest -e \"$STALLSCOPE_RUN/run.json\" && echo \"$1|$STALLSCOPE_RUN|$STALLSCOPE_REASON\" >{0}.new\n\
          mv {0}.new {0}\nexit 3\n",
-        told.display()
+        marker.display()
     );
     fs::write(&script, text).unwrap();
     fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -121,15 +121,15 @@ fn a_signal_keeps_the_ring_whose_slices_are_few_and_a_program_is_told_of_it() {
     assert!((3..=4).contains(&most), "{most}");
     assert!(!directory.join("ring/slice-000001").exists());
     program.signal(Signal::USR1);
-    program.wait_until("a program is told", |_| told.exists());
-    program.wait_until("its failure is told", |program| program.stderr().contains("ended with exit status: 3"));
+    program.wait_until("the program has run", |_| marker.exists());
+    program.wait_until("its failure is reported", |program| program.stderr().contains("ended with exit status: 3"));
     program.signal(Signal::INT);
     let ended = program.wait().expect_code(0);
-    // Ten seconds of the ring, what the slices at its ends have besides, and the second after; not all that was recorded.
+    // Ten seconds of the ring, the rest of the slices at its ends, and the second after; not everything recorded.
     let all_s = began.elapsed().as_secs_f64();
     let document = ended.document();
     let path = document["kept"][0]["run"].as_str().unwrap();
-    assert_eq!(fs::read_to_string(&told).unwrap(), format!("{path}|{path}|requested by SIGUSR1\n"));
+    assert_eq!(fs::read_to_string(&marker).unwrap(), format!("{path}|{path}|requested by SIGUSR1\n"));
     assert_eq!(number(&document, "/ring/lost_rows"), 0.0, "{document:#}");
     let shown = shown(Path::new(path));
     assert!((9.0..all_s - 2.0).contains(&number(&shown, "/duration_s")), "{all_s} {shown:#}");
@@ -142,7 +142,7 @@ fn a_signal_keeps_the_ring_whose_slices_are_few_and_a_program_is_told_of_it() {
     }
 }
 
-/// Joined slices have a sample each second, as if they had been one run all the time.
+/// Joined slices have a sample each second, like one run.
 fn no_sample_is_missing(run: &Path) {
     let run = Run::open(run).unwrap();
     let headers: Vec<_> = run.samples().flat_map(|batch| batch.unwrap()).collect();
@@ -150,10 +150,10 @@ fn no_sample_is_missing(run: &Path) {
     let steps = headers.windows(2).map(|pair| pair[1].at.monotonic_ns - pair[0].at.monotonic_ns);
     let gaps = run.events().iter().filter(|event| matches!(event, RunEvent::Gap { .. })).count();
     let long = steps.filter(|step_ns| *step_ns > 1_900_000_000).count();
-    assert!(long <= gaps, "{long} steps are too long, and {gaps} gaps are told");
+    assert!(long <= gaps, "{long} steps are too long, and {gaps} gaps are reported");
 }
 
-/// A thread that waits for a disk all the time, and knows itself how long: start and duration of each wait, ns.
+/// A thread that always waits for a disk, and records start and duration of each wait, in ns.
 struct Syncing {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Vec<(u64, u64)>>,
@@ -163,10 +163,10 @@ struct Syncing {
 impl Syncing {
     fn start() -> Syncing {
         let stop = Arc::new(AtomicBool::new(false));
-        let (tell, told) = channel();
+        let (report_tid, reported_tid) = channel();
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
-            tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+            report_tid.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
             let file = tempfile::tempfile_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
             let mut waits = Vec::new();
             while !stopped.load(Ordering::Relaxed) {
@@ -178,7 +178,7 @@ impl Syncing {
             }
             waits
         });
-        Syncing { stop, thread, tid: told.recv().unwrap() }
+        Syncing { stop, thread, tid: reported_tid.recv().unwrap() }
     }
 
     fn end(self) -> Vec<(u64, u64)> {
@@ -191,7 +191,7 @@ fn stalls(run: &Run) -> Vec<StallRecord> {
     run.stalls().flat_map(|batch| batch.unwrap()).collect()
 }
 
-/// Everything that a slice's rows mean is in the slice, also where it was told long before the slice began.
+/// A slice holds everything that its rows refer to, also what was recorded long before the slice began.
 fn reads_alone(slice: &Path) {
     let run = Run::open(slice).unwrap();
     let stacks: HashSet<u32> = run.stacks().flat_map(|batch| batch.unwrap()).map(|stack| stack.stack).collect();
@@ -211,7 +211,7 @@ fn reads_alone(slice: &Path) {
     }
 }
 
-/// Each wait that a thread knows to have been slow is in the run, also at the borders of its slices.
+/// Each wait that the thread measured as slow is in the run, also at the borders of its slices.
 fn no_stall_is_missing(run: &Path, tid: u32, waits: &[(u64, u64)]) {
     let run = Run::open(run).unwrap();
     let times: Vec<u64> = run.samples().flat_map(|batch| batch.unwrap()).map(|header| header.at.monotonic_ns).collect();
@@ -228,7 +228,7 @@ fn no_stall_is_missing(run: &Path, tid: u32, waits: &[(u64, u64)]) {
 }
 
 #[test]
-fn what_a_killed_recorder_had_is_kept_by_the_next() {
+fn the_ring_of_a_killed_recorder_is_saved_by_the_next() {
     let folder = folder();
     let directory = folder.path().join("flight");
     let mut program = recorder(&directory, "--slower-than 100ms");
@@ -258,17 +258,17 @@ fn what_a_killed_recorder_had_is_kept_by_the_next() {
 }
 
 #[test]
-fn what_is_kept_has_a_limit_that_is_told_and_nothing_is_deleted() {
+fn saved_runs_have_a_limit_that_is_reported_and_nothing_is_deleted() {
     let folder = folder();
     let directory = folder.path().join("flight");
-    // Room for one run of some seconds, and not for two.
+    // Space for one run of some seconds, and not for two.
     let mut program = recorder(&directory, "--keep-after 0s --keep-size 1m");
     program.signal(Signal::USR1);
-    program.wait_until("one is kept", |_| kept(&directory, "-asked").len() == 1);
+    program.wait_until("one is saved", |_| kept(&directory, "-asked").len() == 1);
     let ballast = kept(&directory, "-asked")[0].join("ballast");
     fs::write(ballast, vec![0; 1 << 20]).unwrap();
     program.signal(Signal::USR1);
-    program.wait_until("the limit is told", |program| program.stderr().contains("--keep-size"));
+    program.wait_until("the limit is reported", |program| program.stderr().contains("--keep-size"));
     program.signal(Signal::INT);
     let ended = program.wait().expect_code(0);
     println!("{}", ended.stderr);
@@ -277,7 +277,7 @@ fn what_is_kept_has_a_limit_that_is_told_and_nothing_is_deleted() {
 }
 
 #[test]
-fn a_counter_that_runs_wild_is_kept_once_without_a_tracer() {
+fn a_counter_over_its_limit_is_saved_once_without_a_tracer() {
     let folder = folder();
     let directory = folder.path().join("flight");
     let conditions = "--on-stall counter:vmstat.pgfault>0.1/s --on-stall counter:vmstat.no_such_counter>1/s";
@@ -289,7 +289,7 @@ fn a_counter_that_runs_wild_is_kept_once_without_a_tracer() {
     println!("{}", ended.stderr);
     assert!(ended.stderr.contains("no_such_counter>1/s: no such counter is sampled here"), "{}", ended.stderr);
     let runs = kept(&directory, "-vmstat.pgfault");
-    assert_eq!(runs.len(), 1, "it goes on all the time, and is one happening");
+    assert_eq!(runs.len(), 1, "it lasts all the time, and is one event");
     assert!(notes(&runs[0]).contains("vmstat.pgfault grew by"), "{}", notes(&runs[0]));
     assert_eq!(checked(&runs[0])["whole"], true);
 }
@@ -321,7 +321,7 @@ fn a_full_disk_does_not_end_the_recorder() {
 }
 
 #[test]
-fn nonsense_is_one_clear_error_and_makes_nothing() {
+fn invalid_arguments_are_one_clear_error_and_make_nothing() {
     let folder = folder();
     let directory = folder.path().join("flight");
     let theirs = folder.path().join("theirs");

@@ -1,12 +1,12 @@
-//! While a file system is frozen, a person at the terminal sees which operations are stuck.
+//! While a file system is frozen, the terminal shows which operations are stuck.
 
 use std::process::Command;
 
 use crate::stage::{Disk, Frozen, Running, folder, is_root};
 
-/// `script` gives the program a terminal, and copies what comes there.
+/// `script` gives the program a terminal, and copies its output.
 #[test]
-fn stuck_operations_are_named_on_the_terminal_while_they_are() {
+fn stuck_operations_are_named_on_the_terminal() {
     if !is_root("freezing a file system") {
         return;
     }

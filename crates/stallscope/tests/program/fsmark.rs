@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::stage::disk::{Tmpfs, text};
 use crate::stage::{Disk, checked, errors, folder, is_root, number, run};
 
-/// The columns of each line of figures; what a line is a remark or a heading is left out, as fs_mark's readers do.
+/// The columns of each line of figures, without comments and headings, as fs_mark's readers do.
 fn lines(text: &str) -> Vec<Vec<f64>> {
     let figures = |line: &str| line.split_whitespace().map(|word| word.parse().ok()).collect::<Option<Vec<f64>>>();
     text.lines().filter(|line| !line.starts_with('#')).filter_map(figures).filter(|line| !line.is_empty()).collect()
@@ -16,7 +16,7 @@ fn heading(text: &str) -> Option<&str> {
     text.lines().find(|line| line.starts_with("FSUse%")).map(str::trim_end)
 }
 
-/// What fs_mark itself prints for these flags; `None` where it is not installed.
+/// fs_mark's own output for these flags; `None` where it is not installed.
 fn fs_mark(flags: &str, directory: &Path, log: &Path) -> Option<String> {
     let mut command = Command::new("fs_mark");
     command.args(flags.split_whitespace()).arg("-d").arg(directory).arg("-l").arg(log);
@@ -44,7 +44,7 @@ fn the_lines_are_those_of_fs_mark() {
         assert_eq!(our_lines.len(), its_lines.len(), "{ours}{original}");
         for (our, its) in our_lines.iter().zip(&its_lines) {
             assert_eq!(our.len(), its.len(), "{ours}{original}");
-            // Count and size are the same; of the others only that they are there can be said.
+            // Count and size are equal; the others only have to be present.
             assert_eq!(our[1..3], its[1..3], "{ours}{original}");
             assert!(our[3] > 0.0 && our[0] <= 100.0, "{ours}");
         }
@@ -53,7 +53,7 @@ fn the_lines_are_those_of_fs_mark() {
 }
 
 #[test]
-fn files_a_second_are_told_in_json_and_as_text() {
+fn files_per_second_are_reported_in_json_and_as_text() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let out = folder.path().join("run");
     let words =
@@ -64,7 +64,7 @@ fn files_a_second_are_told_in_json_and_as_text() {
     let files_per_s = number(&shown, "/rates/files_per_s/mean");
     assert!((files_per_s * took_s - 800.0).abs() < 1.0, "{files_per_s} files/s for {took_s} s");
     assert!((number(&phase["crew"], "/items_per_s") / files_per_s - 1.0).abs() < 0.01, "{phase:#}");
-    // What fs_mark would say: never less than the truth.
+    // fs_mark's figure: never below the true rate.
     assert!(number(&phase["crew"], "/sum_of_own_items_per_s") >= number(&phase["crew"], "/items_per_s"));
     assert_eq!(number(&shown, "/operations/unlink/count"), 800.0);
     let text = run(&format!("show {}", text(&out))).expect_code(0).stdout;
@@ -72,7 +72,7 @@ fn files_a_second_are_told_in_json_and_as_text() {
 }
 
 #[test]
-fn filling_up_ends_well_when_the_disk_is_full() {
+fn filling_up_succeeds_when_the_disk_is_full() {
     if !is_root("a small disk") {
         return;
     }
@@ -83,7 +83,7 @@ fn filling_up_ends_well_when_the_disk_is_full() {
         let words = format!("run fsmark -F -S {method} -s 60000 -n 20 -t 2 -d {}", text(disk.path()));
         let ended = run(&format!("{words} --out {} --no-trace -q --json", text(&out))).expect_code(0);
         let shown = ended.document();
-        // Of 24 MiB more than half can be used; the rest is the file system's own.
+        // More than half of 24 MiB is usable; the file system takes the rest.
         assert!(number(&shown, "/operations/create/count") * 60_000.0 > 12e6, "{shown:#}");
         assert_eq!((errors(&shown), checked(&out)["whole"].as_bool()), (0, Some(true)), "{shown:#}");
         let loops = shown["phases"].as_array().unwrap().iter().filter(|phase| phase["name"] == "create").count();
@@ -96,7 +96,7 @@ fn filling_up_ends_well_when_the_disk_is_full() {
 }
 
 #[test]
-fn a_full_disk_is_an_error_where_nobody_asked_to_fill_it() {
+fn a_full_disk_is_an_error_unless_filling_was_requested() {
     if !is_root("a tmpfs") {
         return;
     }
@@ -104,7 +104,7 @@ fn a_full_disk_is_an_error_where_nobody_asked_to_fill_it() {
     let words = format!("run fsmark -S 0 -s 100000 -n 100 -d {} --force", text(tmpfs.path()));
     let out = folder.path().join("run");
     let shown = run(&format!("{words} --out {} --no-trace -q --json", text(&out))).expect_code(1).document();
-    assert_eq!(errors(&shown), 1, "the thread ends at the first file that has no room: {shown:#}");
+    assert_eq!(errors(&shown), 1, "the thread ends at the first file without space: {shown:#}");
     let failure = &shown["failed"][0];
     assert_eq!(failure["errno"].as_i64(), Some(28), "{shown:#}");
     assert!(failure["path"].as_str().unwrap().contains("/stallscope-fsmark/files/000000"), "{shown:#}");
@@ -112,7 +112,7 @@ fn a_full_disk_is_an_error_where_nobody_asked_to_fill_it() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_and_nothing_is_made() {
+fn an_impossible_request_is_reported_and_nothing_is_made() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let three = format!("run fsmark -t 3 -d {} -d {}", text(one.path()), text(two.path()));
     let ended = run(&three).expect_code(2);

@@ -1,4 +1,4 @@
-//! The disk under test is full: failed operations are counted and named, and the run goes on to its end.
+//! The disk under test is full: failed operations are counted and named, and the run continues to its end.
 
 use crate::stage::disk::fill_up;
 use crate::stage::{Disk, Running, errors, folder, is_root, number, shown};
@@ -40,7 +40,7 @@ fn no_space_is_counted_and_reported() {
         return;
     }
     let folder = folder();
-    // In memory, where it is full at once.
+    // In memory, where it fills up at once.
     let disk = Disk::ext4_in(folder.path(), 32 << 20);
     let (recipe, out) = (folder.path().join("creator.toml"), folder.path().join("run"));
     std::fs::write(&recipe, CREATE).unwrap();

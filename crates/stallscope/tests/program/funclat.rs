@@ -12,10 +12,10 @@ use crate::stage::{Ended, Running, folder, is_root, number, run};
 const SLEEPS: &str = "--pair syscalls:sys_enter_clock_nanosleep..sys_exit_clock_nanosleep";
 const SHORT: Duration = Duration::from_millis(2);
 const LONG: Duration = Duration::from_millis(60);
-/// What --above and --below divide by: between the two.
+/// Threshold for --above and --below, between the two.
 const BORDER: Duration = Duration::from_millis(30);
 
-/// Begins to time, and waits until it does.
+/// Starts timing, and waits until it is attached.
 fn start(words: &str) -> Running {
     let mut timing = Running::start(&format!("funclat {words}"));
     timing.wait_until("the timing begins", |program| program.stderr().contains("press Ctrl-C to stop"));
@@ -27,7 +27,7 @@ fn stop(timing: Running) -> Ended {
     timing.wait()
 }
 
-/// Sleeps in a thread of that name, 40 times shortly and 5 times long; gives what each took as seen from there.
+/// Sleeps in a thread of that name, 40 short and 5 long sleeps; returns their durations as measured there.
 fn sleep_as(name: &str) -> Vec<Duration> {
     let sleeper = std::thread::Builder::new().name(name.to_owned()).spawn(|| {
         let lengths = [SHORT; 40].into_iter().chain([LONG; 5]);
@@ -41,7 +41,7 @@ fn sleep_as(name: &str) -> Vec<Duration> {
     sleeper.unwrap().join().unwrap()
 }
 
-/// The group of the thread of that name.
+/// The group of the thread with that name.
 fn group<'a>(document: &'a Value, name: &str) -> &'a Value {
     let groups = document["groups"].as_array().unwrap();
     let named = |group: &&Value| group["name"].as_str().is_some_and(|found| found.starts_with(&format!("{name}/")));
@@ -87,7 +87,7 @@ fn above_and_below_divide_the_calls() {
     let (above, below) = (stop(above).expect_code(0).document(), stop(below).expect_code(0).document());
     let (long, short) = (group(&above, "naps-part"), group(&below, "naps-part"));
     println!("above {}, below {}", long["count"], short["count"]);
-    // A busy machine prolongs some short naps.
+    // A busy machine lengthens some short sleeps.
     let at_most = seen.iter().filter(|took| **took >= BORDER).count() as f64;
     assert!(number(long, "/count") >= 5.0 && number(long, "/count") <= at_most, "{long} {at_most}");
     assert_eq!(number(long, "/count") + number(short, "/count"), 45.0);
@@ -98,7 +98,7 @@ fn above_and_below_divide_the_calls() {
 }
 
 #[test]
-fn syncs_are_told_by_cgroup() {
+fn syncs_are_reported_by_cgroup() {
     if !is_root("funclat") {
         return;
     }
@@ -121,15 +121,15 @@ fn syncs_are_told_by_cgroup() {
 }
 
 #[test]
-fn reclaim_in_a_memory_box_is_timed() {
+fn reclaim_in_a_memory_cgroup_is_timed() {
     if !is_root("funclat") {
         return;
     }
     let (home, out) = (tempfile::tempdir().unwrap(), folder());
     let timing = start("--pair vmscan:mm_vmscan_memcg_reclaim_begin..end --json --unit us");
     let file = home.path().join("file");
-    let boxed = format!("record --memory 16m --quiet --out {} -- dd if=/dev/zero", out.path().join("run").display());
-    run(&format!("{boxed} of={} bs=1M count=64 status=none", file.display())).expect_code(0);
+    let limited = format!("record --memory 16m --quiet --out {} -- dd if=/dev/zero", out.path().join("run").display());
+    run(&format!("{limited} of={} bs=1M count=64 status=none", file.display())).expect_code(0);
     let document = stop(timing).expect_code(0).document();
     println!("{:#}", document["calls"]);
     let all = &document["groups"][0];
@@ -158,7 +158,7 @@ fn a_function_is_timed_or_the_error_says_what_is_needed() {
 }
 
 #[test]
-fn nonsense_is_one_clear_error() {
+fn invalid_arguments_are_one_clear_error() {
     if !is_root("funclat") {
         return;
     }

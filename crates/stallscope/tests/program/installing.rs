@@ -1,4 +1,4 @@
-//! What `make install` puts where, read by those who read it: man's formatter, and the shells.
+//! The files of `make install`, read by man's formatter and the shells.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ fn installed(place: &Path) -> PathBuf {
     let program = env!("CARGO_BIN_EXE_stallscope");
     let output = Command::new("make")
         .current_dir(root)
-        // Without building another one.
+        // Without another build.
         .args(["--old-file=build", "install", "PREFIX=/usr"])
         .arg(format!("PROGRAM={program}"))
         .arg(format!("DESTDIR={}", place.display()))
@@ -21,14 +21,14 @@ fn installed(place: &Path) -> PathBuf {
     place.join("usr")
 }
 
-/// What a reader says of a file, if the reader is here; it must end well.
+/// A reader must accept the file without a message, if the reader is installed.
 #[track_caller]
 fn read_by(program: &str, package: &str, arguments: &[&str], file: &Path) {
     match Command::new(program).args(arguments).arg(file).output() {
         Err(error) => println!("skipped: reading {} needs {program} (package {package}): {error}", file.display()),
         Ok(output) => {
-            let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-            assert!(output.status.success() && told.is_empty(), "{program} of {}: {told}", file.display());
+            let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+            assert!(output.status.success() && printed.is_empty(), "{program} of {}: {printed}", file.display());
         }
     }
 }

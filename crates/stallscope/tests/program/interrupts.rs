@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::stage::kernel::cgroups_of;
 use crate::stage::{Disk, Ended, Frozen, Running, SMALL, folder, is_root, number, shown, sweep_until};
 
-/// Far more than the two seconds of an idle machine, and far less than what is waited for in vain: the frozen stay so for as
-/// long as a test wants, and a run goes on for ten minutes.
+/// Far more than the two seconds of an idle machine, and far less than a missed interrupt would take: the file system stays
+/// frozen, and a run lasts ten minutes.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn interrupt(program: Running) -> Ended {
@@ -23,7 +23,7 @@ fn interrupt(program: Running) -> Ended {
 }
 
 #[test]
-fn a_run_ends_in_order() {
+fn a_run_ends_cleanly() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let out = folder.path().join("run");
     let long = SMALL.replace("-r 3", "-r 600");
@@ -34,25 +34,25 @@ fn a_run_ends_in_order() {
     });
     let ended = interrupt(program);
     assert!(ended.stdout.contains("\nFinal stats\n"), "{}", ended.stdout);
-    assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "the data set is gone");
+    assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "the data set is removed");
     let document = shown(&out);
     assert_eq!(document["ended"], "interrupted");
     assert!(number(&document, "/operations/read/count") > 0.0);
 }
 
 #[test]
-fn a_fill_ends_in_order() {
+fn a_fill_ends_cleanly() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let out = folder.path().join("run");
     let large = SMALL.replace("-n 8", "-n 500");
     let mut program = Running::start(&format!("run simoop {large} --out {} {}", out.display(), data.path().display()));
     program.wait_until("the fill has begun", |_| data.path().join("stallscope-simoop/set").exists());
     interrupt(program);
-    assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "the data set is gone");
+    assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "the data set is removed");
 }
 
 #[test]
-fn threads_stuck_in_a_frozen_file_system_hold_nobody_up() {
+fn threads_stuck_in_a_frozen_file_system_do_not_delay_the_end() {
     if !is_root("a frozen file system") {
         return;
     }
@@ -75,13 +75,13 @@ fn threads_stuck_in_a_frozen_file_system_hold_nobody_up() {
     assert_eq!(number(&document, "/operations/write/stuck"), 2.0);
     assert!(number(&document, "/operations/write/stuck_oldest_ns") > 0.5e9);
     drop(frozen);
-    // Thawed, the killed load dies; a run or two later nothing is left.
+    // After the thaw the killed load dies, and one or two runs later nothing is left.
     sweep_until(|| disk.names().is_empty() && cgroups_of(pid).is_empty());
 }
 
 #[test]
-fn a_run_that_is_still_being_prepared_does_not_begin() {
-    if !is_root("a memory box") {
+fn a_run_in_preparation_does_not_begin() {
+    if !is_root("a memory cgroup") {
         return;
     }
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
@@ -89,7 +89,7 @@ fn a_run_that_is_still_being_prepared_does_not_begin() {
     let words = format!("run simoop {SMALL} --json --memory 48m --out {} {}", out.display(), data.path().display());
     let mut program = Running::start(&words);
     let pid = program.pid();
-    program.wait_until("its box is there", |_| !cgroups_of(pid).is_empty());
+    program.wait_until("its memory cgroup exists", |_| !cgroups_of(pid).is_empty());
     let ended = interrupt(program);
     assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "{}", ended.stderr);
     for document in [ended.document(), shown(&out)] {
@@ -100,7 +100,7 @@ fn a_run_that_is_still_being_prepared_does_not_begin() {
 
 /// The load dies at once, but its files cannot be removed from a frozen file system.
 #[test]
-fn a_data_set_that_cannot_be_removed_holds_nobody_up() {
+fn a_data_set_that_cannot_be_removed_does_not_delay_the_end() {
     if !is_root("a frozen file system") {
         return;
     }

@@ -1,4 +1,4 @@
-//! `run ior`, with the original's flags and its table.
+//! `run ior`, with the flags and the table of IOR.
 
 use crate::stage::{folder, run};
 
@@ -10,8 +10,8 @@ fn flags_and_table_are_those_of_the_original() {
         folder.path().join("run").display(),
         folder.path().join("testFile").display()
     );
-    let told = run(&words).expect_code(0).stdout;
-    let rows: Vec<Vec<&str>> = told.lines().map(|line| line.split_whitespace().collect()).collect();
+    let text = run(&words).expect_code(0).stdout;
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     let rows: Vec<&Vec<&str>> = rows.iter().filter(|row| matches!(row.first(), Some(&("write" | "read")))).collect();
     assert_eq!(
         rows.iter().map(|row| (row[0], row[10])).collect::<Vec<_>>(),
@@ -19,14 +19,14 @@ fn flags_and_table_are_those_of_the_original() {
     );
     for row in rows {
         let number = |place: usize| row[place].parse::<f64>().unwrap();
-        assert_eq!((number(4), number(5)), (256.0, 64.0), "{told}");
+        assert_eq!((number(4), number(5)), (256.0, 64.0), "{text}");
         let mib = 3.0 * 2.0 * 0.25;
         // The table rounds to six digits after the point.
-        assert!((number(1) * number(9) / mib - 1.0).abs() < 0.01, "bandwidth is bytes over total: {told}");
-        assert!((number(6) + number(7) + number(8) - number(9)).abs() < 1e-5, "{told}");
+        assert!((number(1) * number(9) / mib - 1.0).abs() < 0.01, "bandwidth is bytes over total: {text}");
+        assert!((number(6) + number(7) + number(8) - number(9)).abs() < 1e-5, "{text}");
     }
-    assert!(told.contains("\nMax Write: ") && told.contains("\nMax Read:  "), "{told}");
-    assert!(!folder.path().join("stallscope-ior").exists(), "its files are gone");
+    assert!(text.contains("\nMax Write: ") && text.contains("\nMax Read:  "), "{text}");
+    assert!(!folder.path().join("stallscope-ior").exists(), "its files are removed");
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn kept_files_stay() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_no_file_under_test() {
+fn a_missing_directory_is_refused() {
     let folder = folder();
     let nowhere = folder.path().join("nowhere");
     let ended = run(&format!("run ior -w -b 1m --no-trace -q {}", nowhere.display())).expect_code(2);

@@ -1,4 +1,4 @@
-//! `kill -9` at any moment: what was flushed reads back, the load dies, and the next run takes everything away.
+//! `kill -9` at any moment: flushed data reads back, the load dies, and the next run removes everything.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::stage::kernel::{cgroups_of, children_of, is_gone, is_slowed};
 use crate::stage::{Disk, Running, SMALL, checked, folder, is_root, number, run, shown, sweep_until};
 
-/// Kills a boxed and slowed run of so many seconds when `due`, which says what `check` told shortly before; and looks at what
-/// is left, before and after the next run.
+/// Kills a run of `seconds` in a memory cgroup on a slowed disk when `due`, which returns the output of `check` shortly before.
+/// Checks the remains before and after the next run.
 fn kill_when(name: &str, seconds: u32, due: impl FnOnce(&mut Running, &Path) -> Value) {
-    if !is_root("killing a run in a box") {
+    if !is_root("killing a run in a memory cgroup") {
         return;
     }
     let (folder, disk) = (folder(), Disk::ext4(96 << 20));
@@ -72,7 +72,7 @@ fn just_before_the_end() {
     kill_when("before the end", 6, |program, out| {
         program.wait_for_the_run();
         let flushed = checked(out);
-        // Near the end, and still before it where this test is put off.
+        // Near the end, and still before it where this test is preempted.
         program.wait_until("the end is near", |program| {
             ["Run time: 4 seconds", "Run time: 5 seconds"].iter().any(|time| program.stdout().contains(time))
         });

@@ -5,7 +5,7 @@ use rustix::process::Signal;
 use crate::stage::{Running, SMALL, checked, folder, number, run, shown};
 
 #[test]
-fn a_live_run_is_shown_as_one() {
+fn a_live_run_is_shown_as_live() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let out = folder.path().join("run");
     let long = SMALL.replace("-r 3", "-r 600");

@@ -1,6 +1,6 @@
-//! The program itself, from outside: what it prints, leaves, and takes away again, on real disks and cgroups.
+//! The program from outside: what it prints, leaves behind and removes, on real disks and cgroups.
 //!
-//! What needs root runs as root and is never passed over there; without root it says `skipped: <why>`.
+//! As root no test is skipped. Without root, tests that need it print `skipped: <why>`.
 #![allow(unreachable_pub)]
 
 #[path = "../../../page/src/tests/browser.rs"]
@@ -10,7 +10,7 @@ mod stage;
 mod archive_disk;
 mod bad_input;
 mod bonnie;
-mod boxes;
+
 mod clock_step;
 mod comparing;
 mod crashed;
@@ -32,6 +32,7 @@ mod ior;
 mod killed;
 mod live;
 mod many_requests;
+mod memory_cgroups;
 mod ordinary_user;
 mod packing;
 mod pictures;

@@ -1,4 +1,4 @@
-//! A long run of a fast disk: explained without all of it in memory.
+//! A long run of a fast disk, explained in bounded memory.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::stage::{folder, number};
 
 const REQUESTS: u32 = 1_000_000;
 const TASKS: u32 = 64;
-/// One request in so many is waited for, and every other of these waits is a slow read's.
+/// One request in this many is waited for, and half of these waits belong to slow reads.
 const WAITED_FOR: u32 = 10;
 const SLOW_NS: u64 = 10_000_000;
 const LIMIT_KIB: u32 = 256 << 10;
@@ -52,7 +52,7 @@ fn request(number: u32) -> RequestRecord {
     }
 }
 
-/// The wait for a request, and the read of 10 ms that it lies in.
+/// The wait for a request, and the read of 10 ms that contains it.
 fn stalls(request: &RequestRecord) -> Vec<StallRecord> {
     let began_ns = request.completed_ns - 9_000_000;
     let wait = StallRecord {

@@ -1,4 +1,4 @@
-//! Without root, what can be done is done, and the rest is said.
+//! Without root, the program does what it can and reports the rest.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -9,7 +9,7 @@ use crate::stage::{Ended, Running, SMALL};
 
 const NOBODY: u32 = 65534;
 
-/// An ordinary user's folder with the program in it. Where the test is not run by root, that user is the present one.
+/// An ordinary user's folder that holds the program. Without root, that user is the current one.
 struct Home(tempfile::TempDir);
 
 impl Home {
@@ -61,7 +61,7 @@ fn is_empty(path: &Path) -> bool {
 }
 
 #[test]
-fn simoop_runs_and_says_what_is_missing() {
+fn simoop_runs_and_reports_what_is_missing() {
     let home = Home::new();
     let data = home.mkdir("data");
     let ended = home.run(&format!("run simoop {SMALL} --json --out run {}", data.display())).expect_code(0);
@@ -85,7 +85,7 @@ fn the_demo_runs_in_a_plain_directory_and_says_why() {
 }
 
 #[test]
-fn a_box_needs_root_and_the_error_says_so() {
+fn a_memory_cgroup_needs_root_and_the_error_says_so() {
     let home = Home::new();
     let data = home.mkdir("data");
     for pressure in ["--memory 64m", "--disk-bps 8m"] {

@@ -12,13 +12,13 @@ fn script(name: &str, arguments: &[&Path]) {
         .env("SOURCE_DATE_EPOCH", "1700000000")
         .output()
         .unwrap();
-    let told = [output.stdout, output.stderr].concat();
-    println!("{}", String::from_utf8_lossy(&told));
+    let printed = [output.stdout, output.stderr].concat();
+    println!("{}", String::from_utf8_lossy(&printed));
     assert!(output.status.success(), "scripts/{name} failed");
 }
 
 #[test]
-fn a_release_is_whole_and_the_same_each_time() {
+fn a_release_is_complete_and_reproducible() {
     if Command::new("dpkg-deb").arg("--version").output().is_err() {
         return println!("skipped: making a Debian package needs dpkg-deb (package dpkg)");
     }

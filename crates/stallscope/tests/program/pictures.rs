@@ -1,7 +1,6 @@
-//! How a run's page looks: light, dark, on paper, and led by keys; what it draws of models. The pictures stay in a folder,
-//! for people to look at.
+//! Screenshots of the report: light, dark, printed, and after keys; charts of models. They are kept in a folder for review.
 //!
-//! `PICTURES_OF=RUN PICTURES=docs/images` makes those of the docs, of a run of one's own.
+//! `PICTURES_OF=RUN PICTURES=docs/images` makes those of the docs, from that run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +11,10 @@ use serde_json::{Value, json};
 use crate::browser::Browser;
 use crate::stage::{folder, run};
 
-/// Of a window that shows a model's picture.
+/// Size of a window for a model's chart.
 const WIDTH: u32 = 1_100;
 
-/// The run to look at: one that is simulated has stalls, chains and requests without root.
+/// The run to show: a simulated one has stalls, chains and requests without root.
 fn directory(scratch: &Path) -> PathBuf {
     if let Some(given) = std::env::var_os("PICTURES_OF") {
         return given.into();
@@ -32,7 +31,7 @@ fn pictures() -> PathBuf {
     place
 }
 
-/// Takes a picture of where an element begins, and says how many bytes it has: one of nothing has few.
+/// Takes a screenshot at the top of an element, and returns its size in bytes: an empty one is small.
 fn take(browser: &mut Browser, element: &str, name: &str) -> usize {
     browser.evaluate(&format!("document.querySelector('{element}').scrollIntoView()"));
     browser.evaluate(
@@ -48,7 +47,7 @@ fn media(browser: &mut Browser, media: &str, scheme: &str) {
     browser.call("Emulation.setEmulatedMedia", json!({ "media": media, "features": features }));
 }
 
-/// How light the page's ground is, from 0 to 765.
+/// Lightness of the page's background, from 0 to 765.
 fn lightness(browser: &mut Browser) -> u64 {
     let sum =
         "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).slice(0, 3).reduce((a, b) => a + +b, 0)";
@@ -63,7 +62,7 @@ fn key(browser: &mut Browser, key: &str) {
 }
 
 #[test]
-fn the_page_can_be_read_by_day_by_night_and_on_paper() {
+fn the_report_is_legible_light_dark_and_printed() {
     let scratch = folder();
     let run_directory = directory(scratch.path());
     let file = scratch.path().join("report.html");
@@ -76,7 +75,7 @@ fn the_page_can_be_read_by_day_by_night_and_on_paper() {
     let mut bytes =
         vec![take(&mut browser, "main", "report-summary.png"), take(&mut browser, ".charts", "report-charts.png")];
     let by_day = lightness(&mut browser);
-    // The first of the list, which is the longest, by the keys alone.
+    // Open the first of the list, which is the longest, with keys only.
     browser.evaluate("document.querySelector('.rows').focus()");
     key(&mut browser, "ArrowDown");
     browser
@@ -94,8 +93,7 @@ fn the_page_can_be_read_by_day_by_night_and_on_paper() {
     assert_eq!(browser.errors, [""; 0]);
 }
 
-/// Takes a picture of the elements of an expression, one of each run, side by side under the runs' badges; says how many
-/// bytes it has.
+/// Takes a screenshot of an expression's elements, one per run, side by side under the runs' badges; returns its size in bytes.
 fn cut_out(browser: &mut Browser, elements: &str, name: &str) -> usize {
     browser.evaluate(&format!("({elements})[0].scrollIntoView()"));
     browser.wait_for(&format!("({elements}).every(one => one.querySelector('canvas') !== null)"));
@@ -117,7 +115,7 @@ fn cut_out(browser: &mut Browser, elements: &str, name: &str) -> usize {
     png.len()
 }
 
-/// Plays policies and opens the page of them all.
+/// Simulates policies and opens the report of all.
 fn page_of_a_model(browser: &mut Browser, scratch: &Path, words: &str, policies: &[&str]) {
     let out = scratch.join("runs");
     let words = format!("simulate {words} --policy {} --quiet --out {}", policies.join(","), out.display());
@@ -137,7 +135,7 @@ fn page_of_a_model(browser: &mut Browser, scratch: &Path, words: &str, policies:
 #[test]
 fn a_models_gauges_and_histograms_are_drawn() {
     let Some(mut browser) = Browser::start() else { return };
-    // For the docs as the documents have it, else small.
+    // Full size for the docs, else small.
     let of_docs = std::env::var_os("PICTURES").is_some();
     let (memory, block) = if of_docs { ("", "") } else { ("--set memory=4g", "--set block=16m") };
     let scratch = folder();

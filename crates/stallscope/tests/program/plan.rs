@@ -1,4 +1,4 @@
-//! `--plan` says what would be done and does nothing; what does not fit is refused.
+//! `--plan` prints what a run would do, and does nothing; a plan that does not fit is refused.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn a_plan_is_printed_and_nothing_is_written() {
 }
 
 #[test]
-fn what_does_not_fit_on_the_disk_is_refused_and_forced_only_on_demand() {
+fn a_data_set_larger_than_the_disk_is_refused_unless_forced() {
     if !is_root("a disk too small for its load") {
         return;
     }
@@ -32,7 +32,7 @@ fn what_does_not_fit_on_the_disk_is_refused_and_forced_only_on_demand() {
     assert_eq!(planned["fits"], false);
     assert!(!out.exists());
     assert_eq!(disk.names(), [""; 0]);
-    // Forced, the fill finds the disk full, and says so.
+    // With --force the fill reports that the disk is full.
     let forced = run(&format!("{words} --force")).expect_code(1);
     println!("{}", forced.error());
     assert!(forced.error().contains("No space left"), "{}", forced.error());

@@ -1,4 +1,4 @@
-//! `record`: any command, in a box or not, or the machine alone.
+//! `record`: any command, in a memory cgroup or not, or the machine alone.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::stage::kernel::cgroups_of;
 use crate::stage::{Running, folder, is_root, number, run, shown};
 
 #[test]
-fn a_command_that_fails_is_told_and_its_output_stays_out_of_the_document() {
+fn a_failing_command_is_reported_and_its_output_stays_out_of_the_document() {
     let folder = folder();
     let out = folder.path().join("run");
     let out_text = out.display().to_string();
@@ -33,16 +33,16 @@ fn a_command_that_does_not_exist_is_one_clear_error() {
 }
 
 #[test]
-fn a_boxed_command_is_held_in_its_box() {
-    if !is_root("a memory box") {
+fn a_limited_command_stays_in_its_memory_cgroup() {
+    if !is_root("a memory cgroup") {
         return;
     }
     let folder = folder();
     let out = folder.path().join("run").display().to_string();
-    // On a disk: memory of a tmpfs could not be reclaimed.
+    // On a disk: pages of a tmpfs could not be reclaimed.
     let disk = tempfile::tempdir().unwrap();
     let sink = disk.path().join("sink").display().to_string();
-    // 96 MiB through the page cache of a box of 32 MiB, with a look at the command's own cgroup.
+    // 96 MiB through the page cache of a memory cgroup of 32 MiB; the command prints its cgroup.
     let script = format!("cat /proc/self/cgroup >&2; dd if=/dev/zero of={sink} bs=1M count=96 2>/dev/null; sleep 1.2");
     let program = Running::start_with(&[
         "record",
@@ -69,14 +69,14 @@ fn a_boxed_command_is_held_in_its_box() {
 }
 
 #[test]
-fn the_machine_alone_is_recorded_for_a_time_with_all_that_it_offers() {
+fn the_machine_alone_is_recorded_for_a_time_with_all_its_metrics() {
     let folder = folder();
     let out = folder.path().join("run");
     let ended = run(&format!("record --runtime 2s --interval 500ms --json --out {}", out.display())).expect_code(0);
     let document = ended.document();
     assert_eq!(document["ended"], "done");
     assert!((1.5..60.0).contains(&number(&document, "/duration_s")), "{document:#}");
-    // A busy machine may come too late for some; those are counted.
+    // On a busy machine some samples may be late; those are counted.
     let samples = ["samples", "missing_samples"].map(|name| number(&document, &format!("/recording/{name}")));
     assert!(samples[0] >= 2.0 && samples[0] + samples[1] >= 4.0, "{samples:?}");
     let run = Run::open(&out).unwrap();
@@ -96,7 +96,7 @@ fn the_machine_alone_is_recorded_for_a_time_with_all_that_it_offers() {
 }
 
 #[test]
-fn ctrl_c_is_how_a_recording_without_a_command_ends() {
+fn ctrl_c_ends_a_recording_without_a_command() {
     let folder = folder();
     let out = folder.path().join("run");
     let mut program = Running::start(&format!("record --json --out {}", out.display()));

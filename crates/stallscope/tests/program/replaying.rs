@@ -1,4 +1,4 @@
-//! `simulate sched --trace`: what was recorded, by this program or by a block tracer, under other schedulers.
+//! `simulate sched --trace`: a recording of this program or of a block tracer, under other schedulers.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ fn requests(run_directory: &Path) -> Vec<RequestRecord> {
     Run::open(run_directory).unwrap().requests().flat_map(Result::unwrap).collect()
 }
 
-/// What is predicted of a run or trace.
+/// The prediction for a run or trace.
 fn predicted(path: &Path, options: &str) -> Value {
     let words = format!("simulate sched --json {options} --trace {}", path.display());
     let document = run(&words).expect_code(0).document();
@@ -23,7 +23,7 @@ fn predicted(path: &Path, options: &str) -> Value {
     document
 }
 
-/// Requests of a class, as recorded or as a policy has them.
+/// Requests of a class, as recorded or as predicted for a policy.
 fn class<'a>(rows: &'a Value, class: &str) -> &'a Value {
     rows.as_array().unwrap().iter().find(|row| row["class"] == class).unwrap()
 }
@@ -38,11 +38,11 @@ fn trace(name: &str) -> PathBuf {
 }
 
 #[test]
-fn a_recorded_run_is_replayed_under_each_scheduler_and_checked_by_its_own() {
+fn a_recorded_run_is_replayed_under_each_scheduler_and_checked_against_its_own() {
     if !is_root("recording block requests") {
         return;
     }
-    // In memory: what others do to the machine's disk must not leave too few requests.
+    // In memory: other activity on the machine's disk must not leave too few requests.
     let folder = folder();
     let disk = Disk::ext4_in(folder.path(), 128 << 20);
     let out = folder.path().join("run");
@@ -77,11 +77,11 @@ fn a_run_of_slow_requests_only_is_replayed_with_a_warning_and_one_of_none_is_ref
     if !is_root("recording block requests") {
         return;
     }
-    // In memory: what others do to the machine's disk must not leave too few requests.
+    // In memory: other activity on the machine's disk must not leave too few requests.
     let folder = folder();
     let disk = Disk::ext4_in(folder.path(), 128 << 20);
     let (slow, none) = (folder.path().join("slow"), folder.path().join("none"));
-    // Few enough that the kernel's ring has room for all of them, as each is slow.
+    // Few enough to fit in the kernel's ring, as each is slow.
     let paced = format!("{LOAD} --rate 250 --slower-than 1ns");
     run(&format!("run {paced} -q --out {} {}", slow.display(), disk.path().display())).expect_code(0);
     let ended = run(&format!("simulate sched --trace {}", slow.display())).expect_code(0);
@@ -91,13 +91,13 @@ fn a_run_of_slow_requests_only_is_replayed_with_a_warning_and_one_of_none_is_ref
     assert!(ended.error().contains("has no block requests"), "{}", ended.error());
 }
 
-/// The counts are blkparse's: 21,828 reads, 23,044 writes that the device was given, 10 of them asynchronous.
+/// The counts are blkparse's: 21,828 reads and 23,044 writes issued to the device, 10 of them asynchronous.
 #[test]
 fn a_block_trace_of_ftrace_is_replayed() {
     let document = predicted(&trace("loop-xfs.bin.zst"), "--policy none,deadline,bfq,cfq");
     assert_eq!(policies(&document), ["none", "deadline", "bfq", "cfq"]);
     assert!(document["recorded_under"].is_null());
-    // The loop device took all that came; CFQ idles all the same, and one that takes fewer leaves something to choose.
+    // The loop device accepted all requests. CFQ idles anyway, and a smaller depth leaves a choice.
     let same = predicted(&trace("loop-xfs.bin.zst"), "--policy none,deadline");
     assert_eq!((same["policies_differ"].as_bool(), document["policies_differ"].as_bool()), (Some(false), Some(true)));
     let fewer = predicted(&trace("loop-xfs.bin.zst"), "--policy none,bfq --set depth=2");
@@ -119,7 +119,7 @@ fn a_dump_of_blkparse_is_replayed_and_a_device_can_be_chosen() {
     assert_eq!(document, predicted(&path, "--device 259:0"), "the same record, the same prediction");
     assert_eq!((document["device"].as_str(), number(&document, "/prediction/requests")), (Some("259,0"), 963.0));
     assert_eq!(number(class(&document["prediction"]["recorded"], "read"), "/count"), 963.0);
-    for (words, told) in [
+    for (words, message) in [
         (format!("sched --trace {} --device 8:0", path.display()), "devices: 259,0 (963)"),
         (format!("sched --trace {}.gone", path.display()), "gone"),
         (format!("sched --trace {}", env!("CARGO_MANIFEST_DIR").to_owned() + "/Cargo.toml"), "Cargo.toml"),
@@ -127,6 +127,6 @@ fn a_dump_of_blkparse_is_replayed_and_a_device_can_be_chosen() {
         (format!("sched --trace {} --out x", path.display()), "--out"),
     ] {
         let ended = run(&format!("simulate {words}")).expect_code(2);
-        assert!(ended.stderr.contains(told), "{words}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{words}: {}", ended.stderr);
     }
 }

@@ -1,4 +1,4 @@
-//! Two programs at once do not disturb one another.
+//! Two instances at once do not disturb each other.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::stage::{Disk, Running, SMALL, folder, is_root, number};
 
 /// debugfs and tracefs are mounted once, used by both, and unmounted by the last.
 #[test]
-fn the_first_recording_to_end_says_nothing_of_the_files_that_the_other_still_reads() {
+fn the_first_recording_to_end_is_silent_about_mounts_that_the_other_uses() {
     if !is_root("mounting debugfs and tracefs") {
         return;
     }
@@ -23,7 +23,7 @@ fn the_first_recording_to_end_says_nothing_of_the_files_that_the_other_still_rea
     let (first, second) = (start("first", "1s"), start("second", "3s"));
     for program in [first, second] {
         let ended = program.wait().expect_code(0);
-        // What another test's dead program left may be there to be removed, and not be removed yet.
+        // Remains of another test's dead program may not be removed yet.
         let mut warnings = ended.stderr.lines().filter(|line| line.contains("warning"));
         assert!(warnings.all(|line| line.contains("stays registered")), "{}", ended.stderr);
         let remarks = ended.document()["remarks"].to_string();
@@ -32,7 +32,7 @@ fn the_first_recording_to_end_says_nothing_of_the_files_that_the_other_still_rea
 }
 
 #[test]
-fn a_directory_that_a_run_uses_is_refused_to_another() {
+fn a_directory_in_use_by_a_run_is_refused_to_another() {
     let folder = folder();
     let at = folder.path().display().to_string();
     let long = SMALL.replace("-r 3", "-r 600");
@@ -50,8 +50,8 @@ fn a_directory_that_a_run_uses_is_refused_to_another() {
 }
 
 #[test]
-fn each_of_two_runs_has_a_box_of_its_own() {
-    if !is_root("memory boxes") {
+fn two_runs_have_separate_memory_cgroups() {
+    if !is_root("memory cgroups") {
         return;
     }
     let folder = folder();
@@ -66,7 +66,7 @@ fn each_of_two_runs_has_a_box_of_its_own() {
             out.display()
         ))
     };
-    // The short one has not ended when the long one is prepared, however long that takes.
+    // The short run has not ended when the long one is prepared, however long that takes.
     let mut long = start(1, 600);
     long.wait_for_the_run();
     let mut short = start(0, 4);
@@ -77,7 +77,7 @@ fn each_of_two_runs_has_a_box_of_its_own() {
     assert!(cgroups.len() >= 2);
     let short = short.wait().expect_code(0).document();
     assert!(cgroups_of(pids[0]).is_empty() && !is_slowed(disks[0].number()));
-    assert!(!cgroups_of(pids[1]).is_empty(), "the other's box stands");
+    assert!(!cgroups_of(pids[1]).is_empty(), "the other's cgroup exists");
     assert!(is_slowed(disks[1].number()), "the other's rule stands");
     long.signal(Signal::INT);
     let long = long.wait().expect_code(130).document();

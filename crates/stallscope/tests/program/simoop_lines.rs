@@ -1,11 +1,11 @@
-//! simoop's flags and lines: mmtests' parser must read what we print.
+//! simoop's flags and lines: mmtests' parser must read our output.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use crate::stage::{SMALL, folder, run};
 
-/// mmtests' rules, as Perl regular expressions: one line out for each line that a rule reads.
+/// mmtests' rules, as Perl regular expressions: one output line for each line that a rule matches.
 const PARSER: &str = r#"
     while (<STDIN>) {
         $reading = 1 if /^Warmup complete/;
@@ -27,8 +27,8 @@ fn parsed(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn mmtests_parser_reads_the_intervals_and_the_end_has_the_same_form() {
-    // All in memory: in each second some operations must end, whatever others do to the machine's disk.
+fn mmtests_parser_reads_the_intervals_and_the_final_lines() {
+    // All in memory: operations must end in each second, whatever other activity the machine's disk has.
     let (folder, data) = (folder(), folder());
     let out = folder.path().join("run");
     let small = SMALL.replace("-r 3", "-r 4");
@@ -62,7 +62,7 @@ fn a_latency_line_has_ordered_figures_with_commas_between_thousands() {
 }
 
 #[test]
-fn all_flags_of_simoop_are_taken_short_and_long() {
+fn all_flags_of_simoop_are_accepted_short_and_long() {
     let data = tempfile::tempdir().unwrap();
     let at = data.path().display();
     let short = run(&format!(
@@ -76,7 +76,7 @@ fn all_flags_of_simoop_are_taken_short_and_long() {
     for document in [&mut short, &mut long] {
         let plan = document["plan"].as_object_mut().unwrap();
         plan.remove("seed");
-        // Free space and memory move while the tests run.
+        // Free space and memory change while the tests run.
         plan.remove("totals");
     }
     let variables = |document: &serde_json::Value, name: &str| {

@@ -1,4 +1,4 @@
-//! `simulate`, and what reads its runs: they are read like any other, and said to be no measurement.
+//! `simulate`, and the readers of its runs: they read like any other, and are marked as simulated.
 
 use std::fs;
 use std::path::Path;
@@ -9,12 +9,12 @@ use crate::browser::Browser;
 use crate::stage::{checked, folder, number, run, shown};
 
 /// Lustre's write RPCs, small enough for a test.
-fn played(folder: &Path, seed: u64) -> Value {
+fn simulated(folder: &Path, seed: u64) -> Value {
     let words = format!("simulate osc --policy old,full --set writers=4 block=64m --seed {seed} --json --quiet");
     run(&format!("{words} --out {}", folder.display())).expect_code(0).document()
 }
 
-/// Everything that a run's tables hold, but for the wall clock, which is not simulated.
+/// Everything in a run's tables except the wall clock, which is not simulated.
 fn tables(run_directory: &Path) -> Vec<(String, String)> {
     let output = run_directory.with_extension("csv");
     run(&format!("export {} --to csv -q -o {}", run_directory.display(), output.display())).expect_code(0);
@@ -33,7 +33,7 @@ fn tables(run_directory: &Path) -> Vec<(String, String)> {
 #[test]
 fn a_simulated_run_reads_like_any_other_and_is_marked_everywhere() {
     let folder = folder();
-    let document = played(folder.path(), 1);
+    let document = simulated(folder.path(), 1);
     assert_eq!((document["simulated"].as_bool(), document["policies"].as_array().unwrap().len()), (Some(true), 2));
     assert!(number(&document, "/policies/1/ratio_to_first/pages_per_rpc_mean") > 1.0, "the patch makes larger RPCs");
     let old = folder.path().join("old");
@@ -63,7 +63,7 @@ fn a_simulated_run_reads_like_any_other_and_is_marked_everywhere() {
     let exported = folder.path().join("exported");
     let ended = run(&format!("export {} --to parquet -o {}", old.display(), exported.display())).expect_code(0);
     assert!(ended.stderr.contains("SIMULATED"));
-    // What leaves the house says it itself, where its form has a place for it.
+    // Exports say it themselves where their format has a field for it.
     for (form, name) in [("hlog", "h"), ("openmetrics", "o"), ("fio-json", "f"), ("perfetto", "p")] {
         let file = folder.path().join(name);
         run(&format!("export {} --to {form} -q -o {}", old.display(), file.display())).expect_code(0);
@@ -77,7 +77,7 @@ fn a_simulated_run_reads_like_any_other_and_is_marked_everywhere() {
 }
 
 #[test]
-fn a_hang_is_told_as_one_by_everything_that_reads_the_run() {
+fn every_reader_of_the_run_reports_a_hang() {
     let folder = folder();
     let words = "simulate bufcache --policy original,noclusterw --set memory=4g runtime=10s --quiet";
     let ended = run(&format!("{words} --out {}", folder.path().display())).expect_code(0);
@@ -99,8 +99,8 @@ fn a_hang_is_told_as_one_by_everything_that_reads_the_run() {
 #[test]
 fn the_same_seed_makes_the_same_tables() {
     let (one, other) = (folder(), folder());
-    played(one.path(), 7);
-    played(other.path(), 7);
+    simulated(one.path(), 7);
+    simulated(other.path(), 7);
     for policy in ["old", "full"] {
         assert!(tables(&one.path().join(policy)) == tables(&other.path().join(policy)), "{policy}");
     }
@@ -109,7 +109,7 @@ fn the_same_seed_makes_the_same_tables() {
 #[test]
 fn simulated_runs_are_compared_by_the_models_figures_and_not_silently_with_real_ones() {
     let folder = folder();
-    played(folder.path(), 1);
+    simulated(folder.path(), 1);
     let [old, full, real] = ["old", "full", "real"].map(|name| folder.path().join(name).display().to_string());
     let ended = run(&format!("compare --a {old} --b {full} --json")).expect_code(0);
     let document = ended.document();
@@ -124,8 +124,8 @@ fn simulated_runs_are_compared_by_the_models_figures_and_not_silently_with_real_
 }
 
 #[test]
-fn what_cannot_be_played_is_said_in_one_line() {
-    for (words, told) in [
+fn an_impossible_simulation_is_one_error_line() {
+    for (words, message) in [
         ("osc --policy nosuch", "policies: old, full"),
         ("osc --set writer=1", "parameters: writers"),
         ("osc --set writers=many", "a whole number"),
@@ -133,7 +133,7 @@ fn what_cannot_be_played_is_said_in_one_line() {
         ("sched --set service=0s", "at least 1us"),
     ] {
         let ended = run(&format!("simulate {words}")).expect_code(2);
-        assert!(ended.error().contains(told) && ended.error().trim().lines().count() == 1, "{}", ended.error());
+        assert!(ended.error().contains(message) && ended.error().trim().lines().count() == 1, "{}", ended.error());
     }
     let listed = run("simulate osc --list").expect_code(0);
     assert!(listed.stdout.contains("rpc_pages") && listed.stdout.contains("default: "));

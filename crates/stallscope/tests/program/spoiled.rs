@@ -1,5 +1,5 @@
-//! Workloads on disks that are full, read-only or failing, and what cannot be done there: the exit code says which it was, and
-//! what failed is named with file and offset.
+//! Workloads on disks that are full, read-only or failing, and unsupported requests: the exit code says which, and failures are
+//! named with file and offset.
 
 use std::process::Command;
 
@@ -63,9 +63,9 @@ fn a_full_disk_fails_each_workload_with_file_and_offset() {
     }
 }
 
-/// What is filled before the load begins fails as a whole.
+/// A failure of the fill before the load fails the run.
 #[test]
-fn a_disk_that_the_fill_finds_full_is_one_error_with_file_and_offset() {
+fn a_disk_that_is_full_during_the_fill_is_one_error_with_file_and_offset() {
     if !is_root("disks that fill up") {
         return;
     }
@@ -99,9 +99,9 @@ fn a_read_only_disk_is_refused_by_every_workload_before_anything_is_made() {
     assert_eq!(disk.names(), [""; 0]);
 }
 
-/// The kernel gives no file system of this machine a reason to fail a close: strace does.
+/// No file system here fails a close by itself: strace injects the error.
 #[test]
-fn an_error_of_close_is_told_with_its_file() {
+fn an_error_of_close_is_reported_with_its_file() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let out = folder.path().join("run");
     let file = data.path().join("stallscope-ior/shared/0000/000");
@@ -123,7 +123,7 @@ fn an_error_of_close_is_told_with_its_file() {
 }
 
 #[test]
-fn direct_io_that_a_disk_cannot_do_is_refused_before_the_load_begins() {
+fn unsupported_direct_io_is_refused_before_the_load_begins() {
     if !is_root("a disk of large sectors") {
         return;
     }
@@ -146,7 +146,7 @@ fn direct_io_that_a_disk_cannot_do_is_refused_before_the_load_begins() {
     assert_eq!(left, ["lost+found"]);
 }
 
-/// ext4 on a disk whose sectors are 4 KiB long; taken away when dropped.
+/// ext4 on a disk whose sectors are 4 KiB long; removed when dropped.
 struct LargeSectors {
     device: String,
     mount: tempfile::TempDir,
@@ -180,7 +180,7 @@ fn tool(program: &str, words: &[&str]) -> String {
 }
 
 #[test]
-fn a_form_that_a_workload_does_not_have_is_refused_and_those_that_have_one_are_named() {
+fn an_unsupported_output_form_is_refused_and_workloads_that_support_it_are_named() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let out = folder.path().join("run");
     for workload in WORKLOADS {
@@ -195,9 +195,9 @@ fn a_form_that_a_workload_does_not_have_is_refused_and_those_that_have_one_are_n
     assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0);
 }
 
-/// More slow operations than the board holds while nobody takes them: what was lost is counted, and the figures are whole.
+/// More slow operations than the board holds while nothing reads it: losses are counted, and the figures are complete.
 #[test]
-fn slow_operations_that_were_not_kept_are_counted() {
+fn dropped_slow_operations_are_counted() {
     use rustix::process::Signal;
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let out = folder.path().join("run");
@@ -210,7 +210,7 @@ fn slow_operations_that_were_not_kept_are_counted() {
     program.wait_until("the run has begun", |_| {
         shown(&out)["phases"].as_array().is_some_and(|phases| phases.iter().any(|phase| phase["name"] == "run"))
     });
-    // The load, a process of its own, goes on meanwhile.
+    // The load, a separate process, continues.
     for _ in 0..4 {
         program.signal(Signal::STOP);
         std::thread::sleep(std::time::Duration::from_millis(500));

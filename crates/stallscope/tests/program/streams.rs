@@ -10,7 +10,7 @@ fn failures(document: &Value, class: &str) -> u64 {
 }
 
 #[test]
-fn a_file_system_that_fills_up_ends_a_stream_with_the_place() {
+fn a_file_system_that_fills_up_ends_a_stream_with_file_and_offset() {
     if !is_root("a small file system") {
         return;
     }
@@ -24,7 +24,7 @@ fn a_file_system_that_fills_up_ends_a_stream_with_the_place() {
     let write = &document["operations"]["write"];
     let bytes = write["bytes"].as_u64().unwrap();
     assert!((3 << 20..=4 << 20).contains(&bytes) && write["count"].as_u64().unwrap() < 100, "{write}");
-    // What still fitted of the last block is a short write; the next finds no room at all.
+    // The last block is a short write; the next one finds no space at all.
     let failed = document["failed"].as_array().unwrap();
     let full = failed.iter().find(|failed| failed["errno"] == 28).expect("no space is an error");
     let offset = full["offset_bytes"].as_u64().unwrap();
@@ -34,7 +34,7 @@ fn a_file_system_that_fills_up_ends_a_stream_with_the_place() {
 }
 
 #[test]
-fn a_rewrite_on_a_disk_that_fails_in_the_middle_tells_where() {
+fn a_rewrite_on_a_disk_that_fails_in_the_middle_reports_the_offset() {
     if !is_root("a disk that fails") {
         return;
     }
@@ -50,7 +50,7 @@ fn a_rewrite_on_a_disk_that_fails_in_the_middle_tells_where() {
         std::fs::read_to_string(&marker).is_ok_and(|text| text.contains("complete"))
     });
     disk.fail_beyond(16 << 20);
-    // Eight failures in a row end the share, so that the runtime does not.
+    // Eight failures in a row end the share before the runtime does.
     let ended = program.wait().expect_code(1);
     let document = ended.document();
     assert!((8..200).contains(&failures(&document, "rewrite")), "{}", document["operations"]);

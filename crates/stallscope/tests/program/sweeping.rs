@@ -1,4 +1,4 @@
-//! `sweep`: every run is made once, whatever comes in between, and the machine is as it was before.
+//! `sweep`: every run is made once, also after interruptions, and the machine's settings are restored.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::stage::{Disk, Running, folder, is_root, run, the_machines_settings};
+use crate::stage::{Disk, Running, exclusive_machine_settings, folder, is_root, run};
 
 /// A sweep over runs of a quarter of a second.
 fn sweep_file(folder: &Path, directory: &Path, more: &str) -> PathBuf {
@@ -31,7 +31,7 @@ fn descriptions(out: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn a_sweep_makes_every_run_once_and_goes_on_where_it_stopped() {
+fn a_sweep_makes_every_run_once_and_resumes_where_it_stopped() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let file = sweep_file(folder.path(), data.path(), THREADS);
     let out = folder.path().join("out");
@@ -40,21 +40,21 @@ fn a_sweep_makes_every_run_once_and_goes_on_where_it_stopped() {
     assert_eq!((&ended.document()["finished"], &ended.document()["stopped"]), (&4.into(), &false.into()));
     let runs = descriptions(&out);
     let names: Vec<&str> = runs.iter().map(|run| run["configuration"]["name"].as_str().unwrap()).collect();
-    // The second block is the mirror of the first.
+    // The second block mirrors the first.
     assert_eq!((names[0], names[1]), (names[3], names[2]), "{names:?}");
     assert_ne!(names[0], names[1]);
     assert_eq!((&runs[0]["seed"], &runs[2]["seed"]), (&runs[1]["seed"], &runs[3]["seed"]));
     assert_ne!(runs[0]["seed"], runs[2]["seed"]);
 
-    // Of four runs one is forgotten: only that is made again, and what it left before is put aside.
+    // One of four runs is not recorded as finished: only that one is repeated, and its remains are moved aside.
     let finished = out.join("finished.jsonl");
     let lines = fs::read_to_string(&finished).unwrap();
     let kept: Vec<&str> = lines.lines().filter(|line| !line.contains("\"cell\":2,")).collect();
     fs::write(&finished, kept.join("\n") + "\n").unwrap();
     run(&words).expect_code(0);
     let again = descriptions(&out);
-    let anew: Vec<bool> = runs.iter().zip(&again).map(|(a, b)| a["started"] != b["started"]).collect();
-    assert_eq!(anew, [false, false, true, false]);
+    let is_new: Vec<bool> = runs.iter().zip(&again).map(|(a, b)| a["started"] != b["started"]).collect();
+    assert_eq!(is_new, [false, false, true, false]);
     assert_eq!(fs::read_dir(out.join("cut-off")).unwrap().count(), 1);
     assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
 }
@@ -83,7 +83,7 @@ fn read_ahead(disk: &Disk) -> String {
 const READ_AHEAD: &str = "[[axis]]\nname = 'ahead'\nvary = 'queue'\nkey = 'read_ahead_kb'\nvalues = [48]\n";
 
 #[test]
-fn settings_are_put_back_after_each_run_and_after_a_kill() {
+fn settings_are_restored_after_each_run_and_after_a_kill() {
     if !is_root("changing a device's queue") {
         return;
     }
@@ -102,17 +102,17 @@ fn settings_are_put_back_after_each_run_and_after_a_kill() {
     program.wait_until("the setting is changed", |_| read_ahead(&disk) == "48");
     program.signal(Signal::KILL);
     program.wait();
-    let mut told = String::new();
+    let mut messages = String::new();
     let began = Instant::now();
     while read_ahead(&disk) != before && began.elapsed() < Duration::from_secs(60) {
-        told.push_str(&run("doctor").stderr);
+        messages.push_str(&run("doctor").stderr);
     }
-    assert_eq!(read_ahead(&disk), before, "{told}");
-    // Where a program of another test was first, it was that which told.
-    assert!(told.is_empty() || told.contains("setting 48"), "{told}");
+    assert_eq!(read_ahead(&disk), before, "{messages}");
+    // A program of another test may have been first, and reported it.
+    assert!(messages.is_empty() || messages.contains("setting 48"), "{messages}");
 }
 
-/// What differs between two configurations of a sweep of that axis, and what it follows from.
+/// Differences between two configurations of a sweep of that axis, and what implies them.
 fn differing(folder: &Path, axis: &str) -> Vec<(String, bool, Value)> {
     let file = folder.join("sweep.toml");
     let text = format!(
@@ -133,18 +133,18 @@ fn differing(folder: &Path, axis: &str) -> Vec<(String, bool, Value)> {
 }
 
 #[test]
-fn what_follows_from_an_axis_is_no_accident() {
+fn changes_implied_by_an_axis_are_intended() {
     if !is_root("making file systems") {
         return;
     }
-    let _settings = the_machines_settings();
+    let _settings = exclusive_machine_settings();
     let folder = folder();
-    let told = |axis: &str, expected: &[&str]| {
+    let assert_changes = |axis: &str, expected: &[&str]| {
         let found = differing(folder.path(), axis);
-        // How long a run of 200 ms is measured differs on a busy machine by itself.
+        // The measured time of a run of 200 ms varies on a busy machine.
         let mut by_chance = vec!["measured time"];
         if !axis.contains("'scheduler'") {
-            // Each run gets a loop device of its own, and one that somebody used before may be set otherwise.
+            // Each run gets another loop device, whose settings may differ from earlier use.
             by_chance.extend(["I/O scheduler", "queue depth"]);
         }
         let is_accident =
@@ -155,13 +155,13 @@ fn what_follows_from_an_axis_is_no_accident() {
             assert!(found.contains(&((*what).to_owned(), true, "x".into())), "{axis}: {what} in {found:?}");
         }
     };
-    told("vary = 'option'\nkey = 'disk-bps'\nvalues = ['20m', '16m']", &["disk limit, bytes/s"]);
-    told("vary = 'mount'\nvalues = ['noatime', 'data=journal']", &["mount options"]);
-    told("vary = 'mkfs'\nvalues = ['-E stride=16', '-b 1024']", &["mount options"]);
-    // How large the files are by default depends on what is free.
-    told("vary = 'file_system'\nvalues = ['ext4', 'btrfs']", &["mount options", "variable file_size"]);
-    told("vary = 'variable'\nkey = 'threads'\nvalues = [1, 2]", &[]);
-    told("vary = 'scheduler'\nvalues = ['none', 'mq-deadline']", &[]);
+    assert_changes("vary = 'option'\nkey = 'disk-bps'\nvalues = ['20m', '16m']", &["disk limit, bytes/s"]);
+    assert_changes("vary = 'mount'\nvalues = ['noatime', 'data=journal']", &["mount options"]);
+    assert_changes("vary = 'mkfs'\nvalues = ['-E stride=16', '-b 1024']", &["mount options"]);
+    // The default file size depends on the free space.
+    assert_changes("vary = 'file_system'\nvalues = ['ext4', 'btrfs']", &["mount options", "variable file_size"]);
+    assert_changes("vary = 'variable'\nkey = 'threads'\nvalues = [1, 2]", &[]);
+    assert_changes("vary = 'scheduler'\nvalues = ['none', 'mq-deadline']", &[]);
     let kept = folder.path().join("swappiness");
     let command = format!(
         "vary = 'command'\nvalues = ['few', 'many']\n\
@@ -169,11 +169,11 @@ fn what_follows_from_an_axis_is_no_accident() {
          after = ['cat {0} > /proc/sys/vm/swappiness; rm {0}', '']",
         kept.display()
     );
-    told(&command, &["vm.swappiness"]);
+    assert_changes(&command, &["vm.swappiness"]);
 }
 
 #[test]
-fn what_cannot_be_is_refused_before_the_first_run() {
+fn an_impossible_sweep_is_refused_before_the_first_run() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let refused = |more: &str, code: i32, expected: &str| {
         let file = sweep_file(folder.path(), data.path(), more);

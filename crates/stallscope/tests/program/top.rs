@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::stage::program::{Running, run};
 use crate::stage::{Disk, Frozen, folder, is_root};
 
-/// The screen is left, and the cursor shown, with these.
+/// Escape sequences that leave the alternate screen and show the cursor.
 const GIVEN_BACK: [&str; 2] = ["\x1b[?1049l", "\x1b[?25h"];
 
 /// `top` on a terminal that `script` makes for it; dropping it kills it.
@@ -40,17 +40,17 @@ impl OnTerminal {
         String::from_utf8_lossy(&std::fs::read(self.output.path().join("screen")).unwrap()).into_owned()
     }
 
-    /// One word: cells that were blank before stay as they are, so the cursor jumps over what is between two.
+    /// One word: the cursor skips cells that stay blank, so words are not adjacent in the output.
     #[track_caller]
     fn wait_for(&self, words: &str) {
         let began = Instant::now();
         while !self.screen().contains(words) {
-            assert!(began.elapsed() < Duration::from_secs(180), "in vain: {words}\n{}", self.screen());
+            assert!(began.elapsed() < Duration::from_secs(180), "timed out: {words}\n{}", self.screen());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// The program itself: the shell became it.
+    /// The program: the shell executed it in the same process.
     fn pid(&self) -> Pid {
         let script = self.script.id();
         let children = std::fs::read_to_string(format!("/proc/{script}/task/{script}/children")).unwrap();
@@ -80,7 +80,7 @@ impl Drop for OnTerminal {
     }
 }
 
-/// A small run, of this machine as it is.
+/// A small run of this machine.
 fn record(folder: &Path) -> String {
     let directory = folder.join("run").display().to_string();
     let ended = run(&format!("record --no-trace --interval 100ms --runtime 1s --quiet --out {directory}"));
@@ -89,7 +89,7 @@ fn record(folder: &Path) -> String {
 }
 
 #[test]
-fn the_terminal_is_given_back_however_it_ends() {
+fn the_terminal_is_restored_however_it_ends() {
     let folder = tempfile::tempdir().unwrap();
     let directory = record(folder.path());
     let mut by_key = OnTerminal::start(&format!("top {directory}"));
@@ -110,9 +110,9 @@ fn the_terminal_is_given_back_however_it_ends() {
     terminated.expect_end(130);
 }
 
-/// A closed window. A reader that does not look for it reads nothing for ever, on a whole CPU.
+/// A closed window. A reader that misses it would read nothing forever, using a whole CPU.
 #[test]
-fn it_ends_when_its_terminal_goes_away() {
+fn it_ends_when_its_terminal_closes() {
     let folder = tempfile::tempdir().unwrap();
     let orphan = OnTerminal::start(&format!("top {}", record(folder.path())));
     orphan.wait_for("STUCK");
@@ -128,7 +128,7 @@ fn it_ends_when_its_terminal_goes_away() {
 }
 
 #[test]
-fn without_a_terminal_it_says_what_to_use_and_once_needs_none() {
+fn without_a_terminal_it_names_alternatives_and_once_needs_none() {
     let folder = tempfile::tempdir().unwrap();
     let directory = record(folder.path());
     let ended = run(&format!("top {directory}")).expect_code(2);
@@ -141,9 +141,9 @@ fn without_a_terminal_it_says_what_to_use_and_once_needs_none() {
     run("top --once /nowhere").expect_code(2);
 }
 
-/// The one who hangs is no program of ours, so only the kernel tells of it.
+/// The stuck task is a foreign program, so only the kernel reports it.
 #[test]
-fn who_is_stuck_on_a_frozen_file_system_is_seen_while_it_is() {
+fn a_task_stuck_on_a_frozen_file_system_is_shown() {
     if !is_root("freezing a file system, and tracing") {
         return;
     }
@@ -157,13 +157,13 @@ fn who_is_stuck_on_a_frozen_file_system_is_seen_while_it_is() {
     let mut screen = OnTerminal::start(&format!("top {}", directory.display()));
     screen.wait_for(&name);
     screen.wait_for("frozen");
-    // The row in full: the stack.
+    // The full row, with the stack.
     screen.press("\t\t\r");
     screen.wait_for("mnt_want_write");
     let document = run(&format!("top --once --json {}", directory.display())).expect_code(0).document();
     let is_it = |task: &serde_json::Value| task["tid"] == stuck.id();
     assert!(document["stuck"].as_array().unwrap().iter().any(is_it), "{document:#}");
-    // Others on this machine may have waited for longer, for something else.
+    // Other tasks of this machine may have waited longer, for something else.
     let causes = document["causes"].as_array().unwrap();
     assert!(causes.iter().any(|cause| cause["cause"] == "frozen"), "{document:#}");
     drop(frozen);
@@ -175,9 +175,9 @@ fn who_is_stuck_on_a_frozen_file_system_is_seen_while_it_is() {
     recorder.wait().expect_code(0);
 }
 
-/// Nothing of a live look goes through a disk; whoever hangs is seen by it all the same.
+/// A live sample does not go through a disk, so it shows stuck tasks in any case.
 #[test]
-fn a_live_look_sees_who_is_stuck() {
+fn a_live_sample_shows_stuck_tasks() {
     if !is_root("freezing a file system, and tracing") {
         return;
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::browser::Browser;
 use crate::stage::program::{Running, run};
 
-/// A small run, of this machine as it is.
+/// A small run of this machine.
 fn record(folder: &Path, name: &str) -> String {
     let directory = folder.join(name).display().to_string();
     let ended = run(&format!("record --no-trace --interval 100ms --runtime 2s --quiet --out {directory}"));
@@ -32,7 +32,7 @@ fn parts(address: &str) -> (&str, &str) {
     address.strip_prefix("http://").unwrap().split_once('/').unwrap()
 }
 
-/// A request as it stands, and the answer's head and body.
+/// Sends a raw request, and returns head and body of the answer.
 fn ask(host: &str, request: &str) -> (String, Vec<u8>) {
     let mut stream = TcpStream::connect(host).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
@@ -61,7 +61,7 @@ fn json(answer: &(String, Vec<u8>)) -> Value {
 }
 
 #[test]
-fn a_report_is_one_file_that_opens_by_itself() {
+fn a_report_is_one_self_contained_file() {
     let folder = tempfile::tempdir().unwrap();
     let (first, second) = (record(folder.path(), "first"), record(folder.path(), "second"));
     let file = folder.path().join("report.html").display().to_string();
@@ -79,7 +79,7 @@ fn a_report_is_one_file_that_opens_by_itself() {
 }
 
 #[test]
-fn what_cannot_be_reported_is_said() {
+fn an_impossible_report_is_one_error() {
     let folder = tempfile::tempdir().unwrap();
     let directory = record(folder.path(), "run");
     for (words, said) in [
@@ -94,7 +94,7 @@ fn what_cannot_be_reported_is_said() {
 }
 
 #[test]
-fn the_server_answers_only_who_knows_its_address() {
+fn the_server_answers_only_requests_with_its_secret() {
     let folder = tempfile::tempdir().unwrap();
     let (server, address) = serve(&record(folder.path(), "run"));
     let (host, secret) = parts(&address);
@@ -127,7 +127,7 @@ fn the_server_answers_only_who_knows_its_address() {
 }
 
 #[test]
-fn any_counter_of_a_run_can_be_looked_at() {
+fn any_counter_of_a_run_can_be_charted() {
     let folder = tempfile::tempdir().unwrap();
     let (server, address) = serve(&record(folder.path(), "run"));
     let metrics = json(&get(&address, "api/metrics?run=0"));
@@ -150,7 +150,7 @@ fn any_counter_of_a_run_can_be_looked_at() {
 }
 
 #[test]
-fn a_run_that_is_still_written_is_followed() {
+fn a_live_run_is_followed() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("live").display().to_string();
     let mut recording = Running::start(&format!("record --no-trace --interval 100ms --quiet --out {directory}"));
@@ -171,7 +171,7 @@ fn a_run_that_is_still_written_is_followed() {
 }
 
 #[test]
-fn what_a_person_looks_at_outlives_the_growth_of_its_run() {
+fn the_view_survives_the_growth_of_its_run() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("live").display().to_string();
     let mut recording = Running::start(&format!("record --no-trace --interval 100ms --quiet --out {directory}"));

@@ -16,9 +16,9 @@ use rustix::fs::OFlags;
 
 use crate::sys;
 
-/// Direct I/O wants its memory aligned.
+/// Direct I/O needs aligned memory.
 const ALIGNMENT: usize = 4096;
-const LOOK: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// What an actor did, by its own clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,9 +42,9 @@ impl Done {
 }
 
 /// `NAME REPORT SCRIPT`: the name that the kernel knows the actor by, where its report goes, and what it does.
-pub fn play(arguments: &[String]) {
+pub fn run(arguments: &[String]) {
     let [name, report, script] = arguments else { panic!("an actor has a name, a report and a script: {arguments:?}") };
-    // Some would go on for ever.
+    // Some scripts run forever.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).unwrap();
     rustix::thread::set_name(&std::ffi::CString::new(name.as_str()).unwrap()).unwrap();
     let lines: Vec<&str> = script.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -52,9 +52,9 @@ pub fn play(arguments: &[String]) {
     std::thread::scope(|scope| {
         for thread in 1..threads {
             let (lines, report) = (&lines, format!("{report}.{thread}"));
-            scope.spawn(move || Actor::new(thread).play(lines, Path::new(&report)));
+            scope.spawn(move || Actor::new(thread).run(lines, Path::new(&report)));
         }
-        Actor::new(0).play(&lines, Path::new(report));
+        Actor::new(0).run(&lines, Path::new(report));
     });
 }
 
@@ -70,7 +70,7 @@ impl Actor {
         Actor { thread, files: HashMap::new(), memory: Vec::new(), done: Vec::new() }
     }
 
-    fn play(mut self, lines: &[&str], report: &Path) {
+    fn run(mut self, lines: &[&str], report: &Path) {
         let mut lines = lines.iter();
         while let Some(line) = lines.next() {
             let (times, ms) = match line.split_once(' ') {
@@ -104,7 +104,7 @@ impl Actor {
         if is_operation {
             let duration_ns = began.elapsed().as_nanos() as u64;
             self.done.push(Done { step: line, start_ns, duration_ns });
-            // A neighbour that runs for ever has nobody who reads what it did.
+            // Nobody reads the report of a neighbour that runs forever.
             self.done.truncate(10_000);
         }
     }
@@ -121,15 +121,15 @@ impl Actor {
                 fs::write(format!("{path}.awaited"), "").unwrap();
                 let path = Path::new(path);
                 while !path.exists() {
-                    // Nobody will come any more.
+                    // The test has ended.
                     assert!(path.parent().is_some_and(Path::exists), "{} is gone", path.display());
-                    std::thread::sleep(LOOK);
+                    std::thread::sleep(POLL_INTERVAL);
                 }
-                // What was before was to prepare.
+                // Steps before this one were preparation.
                 self.done.clear();
                 return false;
             }
-            ["tell", path] => {
+            ["signal", path] => {
                 fs::write(path, "").unwrap();
                 return false;
             }
@@ -150,12 +150,12 @@ impl Actor {
                 return false;
             }
             ["realtime"] => {
-                // What others do with the CPUs shall not be among its troubles.
+                // Other tasks must not preempt it.
                 crate::ground::tool("chrt", &["--fifo", "--pid", "1", &std::process::id().to_string()]);
                 return false;
             }
             ["unimportant"] => {
-                // The least weight that BFQ knows beside the idle class.
+                // The lowest weight of BFQ above the idle class.
                 crate::ground::tool("ionice", &["-c", "2", "-n", "7", "-p", &std::process::id().to_string()]);
                 return false;
             }
@@ -174,7 +174,7 @@ impl Actor {
             ["fault", path, pages] => self.fault(path, pages.parse().unwrap()),
             ["create", path] => drop(File::create_new(path).unwrap()),
             ["resize", path, bytes] => OpenOptions::new().write(true).open(path).unwrap().set_len(size(bytes)).unwrap(),
-            // The other program is the actor from now on, and ends where this one would.
+            // The other program replaces this process.
             ["become", program, ref arguments @ ..] => {
                 let error = Command::new(program).args(arguments).stdout(Stdio::null()).exec();
                 panic!("{program}: {error}");
@@ -201,7 +201,7 @@ impl Actor {
         self.files.insert(path.to_owned(), options.open(path).unwrap_or_else(|error| panic!("{path}: {error}")));
     }
 
-    /// Memory for so many bytes, aligned, and all of it touched.
+    /// Aligned memory of `bytes`, all of it touched.
     fn memory(&mut self, bytes: usize) -> std::ops::Range<usize> {
         if self.memory.len() < bytes + ALIGNMENT {
             self.memory = vec![1; bytes + ALIGNMENT];
@@ -222,7 +222,7 @@ impl Actor {
         assert_eq!(read as u64, bytes, "{path}");
     }
 
-    /// Touches pages far apart, in an order that no readahead foresees.
+    /// Touches pages far apart, in an order that defeats readahead.
     fn fault(&mut self, path: &str, pages: u64) {
         let map = sys::map(&self.files[path]);
         let stride = map.len() as u64 / pages / 4096;
@@ -233,7 +233,7 @@ impl Actor {
     }
 }
 
-/// All that are pinned share the last CPU.
+/// All pinned tasks share the last CPU.
 fn pin() {
     let allowed = rustix::thread::sched_getaffinity(None).unwrap();
     let last = (0..rustix::thread::CpuSet::MAX_CPU).rfind(|&cpu| allowed.is_set(cpu)).expect("a CPU");

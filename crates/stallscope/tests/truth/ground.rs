@@ -1,5 +1,5 @@
-//! What a scenario stands on: throw-away disks, limits, settings, neighbours. All of it is taken away again when dropped,
-//! also when the scenario fails, and by the next run of the program when this one is killed.
+//! Fixtures of a scenario: temporary disks, limits, settings, neighbours. All are removed when dropped, also when the scenario
+//! fails, and by the next run of the program when this one is killed.
 
 use std::cell::RefCell;
 use std::fs;
@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use rig::{Entry, Hierarchies, Register, TemporaryFileSystem, Thing};
 
-/// Without what it would do in the background later.
+/// Without lazy initialization in the background.
 pub const EXT4: &str = "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0";
 
 const DEADLINE: Duration = Duration::from_secs(60);
-const LOOK: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 pub struct Ground {
     register: Register,
@@ -41,7 +41,7 @@ impl Disk {
         self.path.join(name).display().to_string()
     }
 
-    /// Reads that it works on.
+    /// Reads in flight.
     pub fn reads_in_flight(&self) -> u64 {
         let counts = fs::read_to_string(format!("/sys/block/{}/inflight", self.name)).unwrap();
         counts.split_whitespace().next().unwrap().parse().unwrap()
@@ -58,7 +58,7 @@ impl Disk {
 impl Ground {
     pub fn new() -> Ground {
         let (register, _) = Register::open().unwrap();
-        // In memory: what others do to the machine's disk must not change what is measured.
+        // In memory: other activity on the machine's disk must not change the measurement.
         let home = TemporaryFileSystem::directory(0, Path::new("/dev/shm"), &register).unwrap();
         Ground {
             register,
@@ -87,7 +87,7 @@ impl Ground {
         if place == self.home() {
             file.set_len(megabytes << 20).unwrap();
         } else {
-            // What was never written would be read without asking the disk below.
+            // Reads of unwritten blocks would not reach the disk below.
             (0..megabytes).for_each(|_| (&file).write_all(&[0; 1 << 20]).unwrap());
             file.sync_all().unwrap();
         }
@@ -125,8 +125,8 @@ impl Ground {
         self.file_system(megabytes, EXT4, "noatime")
     }
 
-    /// A disk to put the images of others on, so that they are as slow as [`Ground::slow`] makes this one. A limit of
-    /// their own would not do: the kernel lets metadata pass a limit.
+    /// A disk for the images of others, which become as slow as [`Ground::slow`] makes this one. A limit on the upper device would
+    /// not do: the kernel exempts metadata from throttling.
     pub fn base(&self, megabytes: u64) -> Disk {
         self.ext4(megabytes + megabytes / 4 + 64)
     }
@@ -170,7 +170,7 @@ impl Ground {
         pid
     }
 
-    /// Waits until all of the neighbours came to their ends.
+    /// Waits until all neighbours have ended.
     pub fn wait_for_neighbours(&self) {
         for mut child in self.neighbours.borrow_mut().drain(..) {
             assert!(child.wait().unwrap().success(), "a neighbour failed");
@@ -185,8 +185,8 @@ impl Ground {
     pub fn wait_until(&self, what: &str, holds: impl Fn() -> bool) {
         let began = Instant::now();
         while !holds() {
-            assert!(began.elapsed() < DEADLINE, "in vain: {what}");
-            std::thread::sleep(LOOK);
+            assert!(began.elapsed() < DEADLINE, "timed out: {what}");
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -229,7 +229,7 @@ impl Drop for Ground {
     }
 }
 
-/// The command that plays an actor: this very program.
+/// The command that runs an actor: this program.
 pub fn actor(name: &str, report: &str, script: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["actor", name, report, script]);

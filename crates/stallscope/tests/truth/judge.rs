@@ -1,40 +1,40 @@
-//! The explanation beside what is known to be true.
+//! Compares the explanation with the known truth.
 
 use serde_json::Value;
 
 use crate::victim::Truth;
 
-/// The right cause must hold at least so much of the slow time.
+/// Minimum share of the slow time for the right cause.
 const ENOUGH: f64 = 0.8;
-/// No more of it may stay unexplained.
+/// Maximum share of the slow time that may stay unexplained.
 const TOO_MUCH_UNEXPLAINED: f64 = 0.1;
-/// So much of what the victim felt must be there at all. Its clock also counts what is before and after the call: where
-/// CPUs are short, a task is put off just when the call is over, on its way back.
+/// Minimum share of the victim's measured time that must be found. Its clock includes time before and after the call: on busy
+/// CPUs a task is preempted as it returns to user space.
 const FOUND: f64 = 0.75;
-/// Causes whose times are no further apart may change places.
+/// Causes whose times differ by less may swap ranks.
 const APART: f64 = 1.25;
-/// A victim reads its clock outside of the call.
+/// A victim reads its clock outside the call.
 const SLACK_NS: u64 = 2_000_000;
 
-/// One cause of one test, as it is and as it was explained.
+/// One cause of one test: true and explained time.
 #[derive(Debug)]
 pub struct Line {
     pub cause: &'static str,
-    /// What the victims felt.
+    /// Time measured by the victims.
     pub true_ns: u64,
-    /// What the explanation gives to this cause.
+    /// Time that the explanation gives to this cause.
     pub explained_ns: u64,
 }
 
-/// All of one test.
+/// The result of one test.
 #[derive(Debug)]
 pub struct Verdict {
     pub lines: Vec<Line>,
-    /// What the explanation tells of the victims' slow operations.
+    /// Time of the victims' slow operations in the explanation.
     pub wall_ns: u64,
     /// By cause; the largest first.
     pub causes: Vec<(String, u64)>,
-    /// What is wrong with it.
+    /// Violations.
     pub complaints: Vec<String>,
 }
 
@@ -69,20 +69,20 @@ impl Verdict {
         time_of(&self.causes, "unexplained")
     }
 
-    /// Causes that stand before others that took more, and others that stand before the true ones.
+    /// Causes ranked above larger ones, and other causes ranked above true ones.
     fn disorder(&self) -> Vec<String> {
         let mut disorder = Vec::new();
         for (at, larger) in self.lines.iter().enumerate() {
             let apart = |line: &&Line| larger.true_ns as f64 > line.true_ns as f64 * APART;
             for smaller in self.lines[at..].iter().filter(apart).filter(|line| line.explained_ns >= larger.explained_ns)
             {
-                disorder.push(format!("{} stands before {}", smaller.cause, larger.cause));
+                disorder.push(format!("{} ranks above {}", smaller.cause, larger.cause));
             }
         }
         let least_ns = self.lines.iter().map(|line| line.explained_ns).min().unwrap_or(0);
         let is_true = |cause: &str| self.lines.iter().any(|line| line.cause == cause);
         let others = self.causes.iter().filter(|(cause, ns)| !is_true(cause) && *ns >= least_ns);
-        disorder.extend(others.map(|(cause, _)| format!("{cause} stands before a true cause")));
+        disorder.extend(others.map(|(cause, _)| format!("{cause} ranks above a true cause")));
         disorder
     }
 
@@ -93,7 +93,7 @@ impl Verdict {
             complaints.push(format!("only {} of {} ms were found", self.wall_ns / 1_000_000, true_ns / 1_000_000));
         }
         for line in &self.lines {
-            // Of the whole where there is one cause, of its own time where there are more.
+            // Share of the whole for a single cause, else of its own time.
             let of = if self.lines.len() == 1 { self.wall_ns } else { line.true_ns };
             if (line.explained_ns as f64) < of as f64 * ENOUGH {
                 complaints.push(format!("{} has only {:.0} %", line.cause, percent(line.explained_ns, of)));
@@ -107,7 +107,7 @@ impl Verdict {
     }
 }
 
-/// What is wrong with the stalls' own sums.
+/// Stalls whose causes do not sum to their duration.
 fn books(stalls: &[&Value]) -> Vec<String> {
     let is_open = |stall: &&&Value| {
         let causes = stall["causes"].as_array().expect("causes is an array");
@@ -117,14 +117,14 @@ fn books(stalls: &[&Value]) -> Vec<String> {
     stalls.iter().filter(is_open).map(|stall| format!("the causes do not add up: {stall}")).collect()
 }
 
-/// A victim is known by the name that it gave itself.
+/// A victim has the name that it gave itself.
 fn named(stalls: &[&Value], truth: &Truth) -> Option<String> {
     let name = format!("victim/{}", truth.tid);
     let other = stalls.iter().find(|stall| is_of(stall, truth) && stall["task"] != name.as_str())?;
     Some(format!("the victim is called {}", other["task"]))
 }
 
-/// The chain of the longest stall leads to whom the victim waited for.
+/// The chain of the longest stall leads to the task that the victim waited for.
 fn followed(stalls: &[&Value], truth: &Truth) -> Option<String> {
     let whom = truth.waited_for?;
     let longest = longest(stalls, truth)?;
@@ -138,7 +138,7 @@ fn longest<'a>(stalls: &[&'a Value], truth: &Truth) -> Option<&'a Value> {
     own.max_by_key(|stall| nanoseconds(&stall["duration_ns"])).copied()
 }
 
-/// The longest stall of a victim whose requests are overtaken names those that overtook.
+/// The longest stall of a victim with overtaken requests names the overtaking ones.
 fn overtaken(stalls: &[&Value], truth: &Truth) -> Option<String> {
     let kind = truth.overtaken_by?;
     let longest = longest(stalls, truth)?;

@@ -1,8 +1,8 @@
-//! The ground truth: each test causes a known stall, and the explanation must name it.
+//! Ground truth: each test causes a known stall, and the explanation must name it.
 //!
 //! `cargo test -p stallscope --test truth` prints the table of docs/BLAME.md; a word behind `--` chooses among the tests.
-//! With `STALLSCOPE_TRUTH=FOLDER` the recordings are kept there. The tests run one after another, because each needs the
-//! machine's time for itself, and this program is also the victim and its neighbours: hence no test harness.
+//! With `STALLSCOPE_TRUTH=FOLDER` the recordings are kept there. The tests run serially, because each needs the
+//! whole machine, and this program is also the victim and its neighbours: hence no test harness.
 #![allow(unreachable_pub)]
 #![deny(unsafe_code)]
 
@@ -31,7 +31,7 @@ const WITH_VALUE: [&str; 5] = ["--test-threads", "--color", "--format", "--skip"
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|word| word == "actor") {
-        actor::play(&arguments[1..]);
+        actor::run(&arguments[1..]);
         return ExitCode::SUCCESS;
     }
     if let Some(missing) = missing() {
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     run_all(&tests)
 }
 
-/// What is not here, and without which no stall can be caused or traced.
+/// A missing feature without which no stall can be caused or traced.
 fn missing() -> Option<&'static str> {
     if !rustix::process::geteuid().is_root() {
         return Some("root");
@@ -87,7 +87,7 @@ fn run_all(tests: &[&(&str, &[Scenario])]) -> ExitCode {
         let began = Instant::now();
         let (mut verdict, mut complaints) = attempt(scenarios);
         if !complaints.is_empty() {
-            println!("test {name}: a first try went wrong");
+            println!("test {name}: the first attempt failed");
             complaints.iter().for_each(|complaint| println!("    {complaint}"));
             (verdict, complaints) = attempt(scenarios);
         }
@@ -104,8 +104,8 @@ fn run_all(tests: &[&(&str, &[Scenario])]) -> ExitCode {
     ExitCode::from(u8::from(failed > 0))
 }
 
-/// A test and what is wrong with its outcome. One that fails gets a second try: what else runs on the machine can starve a
-/// victim of its stall or be one, and a wrong rule is wrong twice.
+/// A test and its complaints. A failing test is repeated once: other load can prevent a victim's stall or cause another, and a
+/// wrong rule fails twice.
 fn attempt(scenarios: &[Scenario]) -> (Option<Verdict>, Vec<String>) {
     match catch_unwind(|| run(scenarios)) {
         Ok(verdict) => {

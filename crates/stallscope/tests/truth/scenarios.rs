@@ -8,7 +8,7 @@ use crate::victim::{Truth, Victim};
 
 const GO: &str = "go";
 
-/// Causes a stall, and says what is true of it.
+/// Causes a stall, and returns its true cause.
 pub type Scenario = fn() -> Truth;
 
 /// One known stall each, and mixes of several at once whose times are well apart.
@@ -46,7 +46,7 @@ fn frozen() -> Truth {
     Truth { waited_for: Some("fsfreeze"), ..victim.suffered("frozen") }
 }
 
-/// One call that waits for the thaw, and then for its share of a throttled device.
+/// One call that waits for the thaw, and then is throttled by its cgroup.
 fn frozen_and_throttled() -> Truth {
     let ground = Ground::new();
     let disk = ground.ext4(64);
@@ -71,7 +71,7 @@ fn io_throttle() -> Truth {
     victim.suffered("io_throttle")
 }
 
-/// The large write holds the inode's lock; that it takes long is the device's doing, but not the victim's wait.
+/// The large write holds the inode's lock; the device makes it slow, but the victim waits for the lock.
 fn lock() -> Truth {
     let ground = Ground::new();
     let disk = ground.ext4(64);
@@ -118,20 +118,20 @@ fn dirty_throttle() -> Truth {
     let bdi = format!("/sys/class/bdi/{}", disk.number);
     ground.set(&format!("{bdi}/strict_limit"), "1");
     ground.set(&format!("{bdi}/max_ratio"), "1");
-    // Slow enough that copying is little beside it, also for a slow CPU.
+    // Slow enough that copying is negligible, also on a slow CPU.
     ground.slow(&disk, "write_bps", 8 << 20);
     let victim = Victim::start(&ground, &format!("memory 80m\nrealtime\nopen {file}\nawait {go}\nwrite {file} 0 80m"));
     ground.go(&go);
     victim.suffered("dirty_throttle")
 }
 
-/// Few operations per second, as a hard disk does: each commit takes several.
+/// Few operations per second, like a hard disk: each commit takes several.
 fn journal() -> Truth {
     let ground = Ground::new();
     let base = ground.base(64);
     let disk = ground.file_system_in(&base.path, 64, EXT4, "noatime");
     let go = ground.at(GO);
-    // Else an fsync whose commit is already done would wait for a flush.
+    // Otherwise an fsync whose commit is complete would wait for a flush.
     ground.set(&format!("/sys/block/{}/queue/write_cache", disk.name), "write through");
     ground.slow(&base, "write_iops", 60);
     let own = disk.folder("own").join("victim").display().to_string();
@@ -144,7 +144,7 @@ fn journal() -> Truth {
     Truth { waited_for: Some("jbd2/"), ..victim.suffered("journal") }
 }
 
-/// In a cgroup of version 1 reclaim itself waits for the writeback of the pages that it meets.
+/// In cgroup v1, reclaim itself waits for writeback of the pages that it scans.
 fn direct_reclaim() -> Truth {
     let ground = Ground::new();
     let disk = ground.ext4(64);
@@ -194,7 +194,7 @@ fn fs_log() -> Truth {
     let go = ground.at(GO);
     let root = disk.path.display().to_string();
     let own = disk.folder("own").join("victim").display().to_string();
-    // An inode of a cluster that nobody changed before: else its buffer may be locked, because it is being written.
+    // An inode of an unmodified cluster: otherwise its buffer may be locked for writing.
     let script = format!(
         "open {root}\ntimes 3200\ncreate {own}-%i\nthen\nsyncfs {root}\nrealtime\nawait {go}\nsleep 1500\n\
          during 2500\nsleep 25\nresize {own}-%f 4k"
@@ -230,8 +230,7 @@ fn fs_transaction() -> Truth {
     Truth { waited_for: Some("btrfs"), ..victim.suffered("fs_transaction") }
 }
 
-/// As with the usual settings, but for longer: a write is to be overtaken by reads that come after it, too, not only by
-/// those that are there.
+/// As with the default settings, but for longer: a write must also be overtaken by reads that arrive after it.
 fn mq_deadline() -> Truth {
     scheduler("mq-deadline", &[("writes_starved", "28")])
 }
@@ -240,11 +239,11 @@ fn bfq() -> Truth {
     scheduler("bfq", &[("timeout_sync", "1200"), ("max_budget", "32768")])
 }
 
-/// Asynchronous, so that the flood itself waits in no system call.
+/// Asynchronous, so that the flood does not wait in system calls.
 const FLOOD: &str = "fio --name=flood --thread --ioengine=libaio --iodepth=240 --rw=randread --bs=4k --direct=1 \
     --size=16m --time_based --runtime=4";
 
-/// A queue forms in the scheduler only where the device has more to do than it takes: loop devices take 128 at a time.
+/// A queue forms in the scheduler only when the device is saturated: loop devices take 128 requests at a time.
 fn scheduler(scheduler: &str, settings: &[(&str, &str)]) -> Truth {
     let ground = Ground::new();
     let under = ground.ext4(256);
@@ -252,7 +251,7 @@ fn scheduler(scheduler: &str, settings: &[(&str, &str)]) -> Truth {
     let (file, go) = (disk.path.display().to_string(), ground.at(GO));
     ground.set(&format!("/sys/block/{}/queue/scheduler", disk.name), scheduler);
     ground.set(&format!("/sys/block/{}/queue/write_cache", disk.name), "write through");
-    // A limit lets requests through ten times a second: there must be more reads than one time takes, and room for writes.
+    // A limit dispatches requests ten times per second: there must be more reads than one dispatch takes, and space for writes.
     ground.set(&format!("/sys/block/{}/queue/nr_requests", disk.name), "1024");
     for (name, value) in settings {
         ground.set(&format!("/sys/block/{}/queue/iosched/{name}", disk.name), value);
@@ -264,7 +263,7 @@ fn scheduler(scheduler: &str, settings: &[(&str, &str)]) -> Truth {
     ground.wait_for(&format!("{go}.awaited"));
     ground.slow(&under, "read_iops", 400);
     ground.neighbour(&format!("realtime\nbecome {FLOOD} --filename={file}"));
-    ground.wait_until("the flood is there", || disk.reads_in_flight() > 100);
+    ground.wait_until("the flood has started", || disk.reads_in_flight() > 100);
     ground.go(&go);
     Truth { overtaken_by: Some("R"), ..victim.suffered("scheduler_queue") }
 }

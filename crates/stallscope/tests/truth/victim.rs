@@ -9,8 +9,8 @@ use crate::actor::Done;
 use crate::ground::{Ground, actor};
 use crate::program::{Running, run};
 
-/// Shorter operations are no stalls. An explanation tells of the longest one by one: those of whatever else runs on the
-/// machine must not leave out a victim's.
+/// Shorter operations are no stalls. An explanation lists the longest individually: those of other programs must not displace
+/// a victim's.
 const SLOW: &str = "40ms";
 const SLOW_NS: u64 = 40_000_000;
 /// Recorded more finely.
@@ -39,7 +39,7 @@ impl Recording {
         Recording { program, directory, stop, home }
     }
 
-    /// What explains it.
+    /// The explanation.
     pub fn explained(self) -> Value {
         std::fs::write(&self.stop, "").unwrap();
         self.program.wait().expect_code(0);
@@ -69,13 +69,13 @@ pub struct Victim {
 #[derive(Debug)]
 pub struct Truth {
     pub tid: u32,
-    /// From when to when they were, on the monotonic clock.
+    /// Their begin and end, on the monotonic clock.
     pub spans: Vec<(u64, u64)>,
     /// Causes, and the time that each took.
     pub parts: Vec<(&'static str, u64)>,
-    /// Of which kind the requests were that overtook the victim's.
+    /// Kind of the requests that overtook the victim's.
     pub overtaken_by: Option<&'static str>,
-    /// Begin of the name of a task that the victim waited for.
+    /// Prefix of the name of a task that the victim waited for.
     pub waited_for: Option<&'static str>,
 }
 
@@ -86,14 +86,14 @@ impl Victim {
         Victim { child, report }
     }
 
-    /// All that it was slow in since it last waited for a sign is due to that cause.
+    /// All its slow operations since it last waited for a signal have that cause.
     pub fn suffered(self, cause: &'static str) -> Truth {
         let (tid, slow) = self.slow();
         let all_ns = slow.iter().map(|done| done.duration_ns).sum();
         Truth { tid, spans: spans(&slow), parts: vec![(cause, all_ns)], overtaken_by: None, waited_for: None }
     }
 
-    /// It did one slow thing, which suffered from the first cause until then, and from the second after.
+    /// One slow operation, due to the first cause until `until_ns` and to the second after.
     pub fn suffered_until(self, first: &'static str, until_ns: u64, second: &'static str) -> Truth {
         let (tid, slow) = self.slow();
         let [done] = &slow[..] else { panic!("one slow operation is expected: {slow:?}") };

@@ -1,4 +1,4 @@
-//! Files of the real blktrace(8), which lockdown hides from other kernels, beside what blkparse makes of them.
+//! Files of the real blktrace(8), which lockdown forbids on other kernels, compared with blkparse's output.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -26,7 +26,7 @@ fn its_totals_are_those_of_blkparse() {
     let device = Path::new("/dev").join(device.file_name().unwrap());
     let mut tracer = Command::new("blktrace");
     tracer.arg("-d").arg(&device).arg("-D").arg(folder.path()).args(["-o", "trace"]).stdout(Stdio::null());
-    // blktrace wants debugfs.
+    // blktrace needs debugfs.
     let _ = Command::new("mount").args(["-t", "debugfs", "none", "/sys/kernel/debug"]).status();
     let mut tracer = tracer.spawn().unwrap();
     std::thread::sleep(Duration::from_secs(2));

@@ -1,4 +1,4 @@
-//! The memory box on cgroup v2. (That its `io.max` slows a device is shown by the tests of `boxes`.)
+//! The memory cgroup on cgroup v2. (`memory_cgroups` tests that its `io.max` slows a device.)
 
 use crate::stage::kernel::cgroups_of;
 use crate::stage::{Disk, Running, folder, number};
@@ -6,14 +6,14 @@ use crate::stage::{Disk, Running, folder, number};
 const LIMIT_BYTES: f64 = 24.0 * 1048576.0;
 
 #[test]
-fn a_command_in_a_memory_box_is_held_within_it() {
+fn a_command_in_a_memory_cgroup_stays_within_its_limit() {
     let (folder, disk) = (folder(), Disk::ext4(192 << 20));
     let out = folder.path().join("run");
     let command = format!("dd if=/dev/zero of={} bs=1M count=128 conv=fsync", disk.path().join("file").display());
     let mut program = Running::start(&format!("record --memory 24m --json --out {} -- {command}", out.display()));
     let pid = program.pid();
     program.wait_for_the_archive(&out);
-    let cgroup = cgroups_of(pid).pop_first().expect("a box was made");
+    let cgroup = cgroups_of(pid).pop_first().expect("a memory cgroup was made");
     assert!(cgroup.join("memory.max").exists(), "{} is none of version 2", cgroup.display());
     assert_eq!(std::fs::read_to_string(cgroup.join("memory.max")).unwrap().trim().parse(), Ok(LIMIT_BYTES));
     let document = program.wait().expect_code(0).document();

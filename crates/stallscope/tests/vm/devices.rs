@@ -22,7 +22,7 @@ fn tool(program: &str, arguments: &[&str]) -> String {
 fn explained_reads(device: &Path) -> Value {
     let folder = folder();
     let out = folder.path().join("run");
-    // fio is the load of others; `dd` of busybox knows no O_DIRECT.
+    // fio, since busybox's `dd` lacks O_DIRECT.
     let load = format!(
         "fio --name=reads --filename={} --readonly --rw=read --bs=4k --direct=1 --ioengine=psync --size={}k --output=/dev/null",
         device.display(),
@@ -46,7 +46,7 @@ fn read_time(document: &Value, cause: &str) -> (f64, f64) {
         let causes = stall["causes"].as_array().unwrap().iter();
         explained += causes.filter(|found| found["cause"] == cause).map(|found| number(found, "/time_ns")).sum::<f64>();
     }
-    assert!(reads >= READS, "{reads} slow reads are told of:\n{document:#}");
+    assert!(reads >= READS, "{reads} slow reads are reported:\n{document:#}");
     assert!(all >= (READS * DELAY_MS) as f64 * 1e6, "{all}");
     (explained, all)
 }

@@ -66,12 +66,12 @@ fn a_function_of_a_module_is_timed_by_kprobe() {
 }
 
 #[test]
-fn the_best_means_is_taken_by_itself() {
+fn the_best_method_is_chosen() {
     let ended = run("funclat vfs_read --runtime 300ms --json").expect_code(0);
     assert_eq!(ended.document()["method"], "fentry and fexit");
 }
 
-/// `mutex_lock` and its like nest and come from every context; begins and ends must still be paired.
+/// Calls of `mutex_lock` and similar functions nest and come from every context; begins and ends must still be paired.
 #[test]
 fn a_function_that_all_tasks_call_at_once_is_paired() {
     for method in ["fexit", "kprobe"] {
@@ -86,7 +86,7 @@ fn a_function_that_all_tasks_call_at_once_is_paired() {
     }
 }
 
-/// The kernel keeps probes off what handles probes.
+/// The kernel forbids probes on functions that handle probes.
 #[test]
 fn a_function_that_no_probe_may_be_set_on_is_refused_with_reasons() {
     for function in ["notify_die", "__kprobes_text_start"] {

@@ -1,6 +1,6 @@
-//! The program on the second kernel, that of `make test-vm`: what the first one does not allow or have.
+//! The program on the kernel of `make test-vm`: tests of features that other kernels lack or forbid.
 //!
-//! scripts/test-vm alone builds and runs this; each test may use the whole machine.
+//! Only scripts/test-vm builds and runs this; each test may use the whole machine.
 #![allow(unreachable_pub)]
 
 #[path = "../program/stage/mod.rs"]

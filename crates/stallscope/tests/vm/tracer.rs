@@ -1,4 +1,4 @@
-//! The tracer on this kernel: what it finds, and that it is said what it does not.
+//! The tracer on this kernel: sources that it finds, and reasons for those that it lacks.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::stage::run;
 const EXPECTED: [&str; 2] = ["scheduler", "system calls"];
 
 #[test]
-fn each_source_is_found_or_named() {
+fn each_source_is_found_or_reported_missing() {
     let document = run("doctor --json").expect_code(0).document();
     let findings = document["findings"].as_array().unwrap();
     let name = |finding: &Value| finding["capability"].as_str().unwrap().to_owned();
@@ -19,7 +19,7 @@ fn each_source_is_found_or_named() {
     }
     for expected in EXPECTED {
         let found = sources.iter().find(|source| name(source).contains(expected));
-        let found = found.unwrap_or_else(|| panic!("{expected} is not told of in {findings:#?}"));
+        let found = found.unwrap_or_else(|| panic!("{expected} is missing in {findings:#?}"));
         assert_eq!(found["available"], true, "{found}");
     }
 }

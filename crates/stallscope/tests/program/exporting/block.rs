@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{export, recorded, told};
+use super::{export, output_of, recorded};
 use crate::stage::{checked, folder, is_root};
 
 #[test]
@@ -18,14 +18,14 @@ fn blkparse_and_btt_read_every_request() {
     let output = folder.path().join("run.blktrace.0");
     export(&run, "blktrace", &output).expect_code(0);
     let dump = folder.path().join("dump");
-    // blkparse looks for its input below a folder of its own, and writes so too.
-    let text = told(Command::new("blkparse").current_dir(folder.path()).args(["-q", "-i", "run", "-d", "dump"]));
+    // blkparse reads and writes below its current directory.
+    let text = output_of(Command::new("blkparse").current_dir(folder.path()).args(["-q", "-i", "run", "-d", "dump"]));
     let requests = checked(&run)["rows"]["requests"].as_u64().unwrap();
     let completions = text.lines().filter(|line| line.split_whitespace().nth(5) == Some("C")).count() as u64;
     assert_eq!(completions, requests);
     let moments: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(3)).collect();
     assert!(moments.is_sorted_by_key(|at| at.replace('.', "").parse::<u64>().unwrap_or(u64::MAX)));
-    let overview = told(Command::new("btt").current_dir(folder.path()).arg("-i").arg(&dump));
+    let overview = output_of(Command::new("btt").current_dir(folder.path()).arg("-i").arg(&dump));
     println!("{overview}");
     let d2c = overview.lines().find(|line| line.starts_with("D2C ")).expect("time at the device");
     let counted: u64 = d2c.split_whitespace().last().unwrap().parse().unwrap();

@@ -1,10 +1,10 @@
-//! What the load did, in formats for that.
+//! The load's operations, in formats for them.
 
 use std::process::Command;
 
 use serde_json::Value;
 
-use super::{export, recorded, told};
+use super::{export, output_of, recorded};
 use crate::stage::{folder, run, shown};
 
 /// Every line with HdrHistogram's own Python reader: operations of each tag, and their 99th percentile.
@@ -34,7 +34,7 @@ fn hdrhistogram_reads_the_interval_log() {
     let run = recorded(folder.path());
     let output = folder.path().join("run.hlog");
     export(&run, "hlog", &output).expect_code(0);
-    let found: Value = serde_json::from_str(&told(python.args(["-c", READ_HLOG]).arg(&output))).unwrap();
+    let found: Value = serde_json::from_str(&output_of(python.args(["-c", READ_HLOG]).arg(&output))).unwrap();
     println!("{found}");
     for (class, shown) in shown(&run)["operations"].as_object().unwrap() {
         let [count, p99_ns] = [0, 1].map(|place| found[format!("run.{class}")][place].as_u64().unwrap());
@@ -58,8 +58,8 @@ fn fios_own_tool_reads_every_operation() {
     let ended = export(&run, "fio-json", &output).expect_code(0);
     assert!(ended.stderr.contains("left out") && ended.stderr.contains("allocation"), "{}", ended.stderr);
     python.arg(tool).arg(&output).arg(folder.path().join("fio.csv"));
-    println!("{}", told(&mut python));
-    println!("{}", told(python.arg("--validate")));
+    println!("{}", output_of(&mut python));
+    println!("{}", output_of(python.arg("--validate")));
     let csv = std::fs::read_to_string(folder.path().join("fio_job0.csv")).unwrap();
     let columns: Vec<&str> = csv.lines().next().unwrap().split(", ").collect();
     for (class, column) in [("read", "read_lat_ns_count"), ("write", "write_clat_ns_count")] {
@@ -82,7 +82,7 @@ fn fio_plot_draws_the_run() {
     for (number, kind) in kinds.iter().enumerate() {
         let picture = folder.path().join(format!("{number}.png"));
         let mut draw = Command::new(&python);
-        // Its entry point takes its arguments from the command line; without a screen it needs a back end that draws none.
+        // Its entry point parses the command line; without a display it needs a non-interactive back end.
         draw.env("MPLBACKEND", "Agg").args([
             "-c",
             "import fio_plot; fio_plot.main()",
@@ -96,7 +96,7 @@ fn fio_plot_draws_the_run() {
             "2",
         ]);
         draw.arg("-i").arg(&output).arg("-o").arg(&picture).args(kind.split(' '));
-        told(&mut draw);
+        output_of(&mut draw);
         let bytes = std::fs::read(&picture).unwrap();
         assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000, "{kind}: {} bytes", bytes.len());
     }

@@ -1,9 +1,9 @@
-//! The foreign readers: which are here.
+//! Finds the foreign readers.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A Python with these modules; says what is skipped where there is none.
+/// A Python with these modules; prints what is skipped where there is none.
 pub fn python(modules: &str, what: &str) -> Option<Command> {
     let python = PathBuf::from(std::env::var_os("STALLSCOPE_PYTHON").unwrap_or_else(|| "python3".into()));
     let has = |module: &str| {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{export, recorded, told};
+use super::{export, output_of, recorded};
 use crate::stage::{checked, folder};
 
 /// Rows of each table by each reader, and the queries of docs/EXPORT.md.
@@ -45,7 +45,7 @@ fn duckdb_pandas_and_polars_read_every_row() {
     assert_eq!(blocks.len(), 3);
     std::fs::write(&queries, blocks.join("\n")).unwrap();
     python.args(["-c", READ]).arg(&parquet).arg(&csv).stdin(std::fs::File::open(&queries).unwrap());
-    let found: Value = serde_json::from_str(&told(&mut python)).unwrap();
+    let found: Value = serde_json::from_str(&output_of(&mut python)).unwrap();
     println!("{found}");
     let mut rows = found["rows"].as_object().unwrap().clone();
     assert!(rows.remove("events").unwrap().as_u64() > Some(0));

@@ -1,8 +1,8 @@
-//! Perfetto traces, read with Perfetto's own schema. Its trace_processor is no package that could be installed.
+//! Perfetto traces, read with Perfetto's own schema. There is no package of its trace_processor.
 
 use serde_json::Value;
 
-use super::{export, recorded, told};
+use super::{export, output_of, recorded};
 use crate::stage::{checked, folder};
 
 #[test]
@@ -15,13 +15,13 @@ fn a_trace_keeps_to_the_schema_and_its_slices_lie_in_one_another() {
     let output = folder.path().join("run.pftrace");
     export(&run, "perfetto", &output).expect_code(0);
     let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/python/read_perfetto.py");
-    let found: Value = serde_json::from_str(&told(python.arg(script).arg(&output))).unwrap();
+    let found: Value = serde_json::from_str(&output_of(python.arg(script).arg(&output))).unwrap();
     println!("{found}");
     let rows = &checked(&run)["rows"];
     let number = |key: &str| found[key].as_u64().unwrap_or(0);
     assert!(number("value") >= rows["metrics"].as_u64().unwrap());
     assert!(number("phase") >= 2, "fill and run at least");
-    // Of each operation that finished, of each stall and of each request there is a slice.
+    // Each finished operation, stall and request has a slice.
     let waits = ["system_call", "off_cpu", "blocked", "span", "short_sleeps", "short_cpu_waits", "short_spans"];
     let stalls: u64 = waits.into_iter().chain(["short_request_waits"]).map(number).sum();
     assert_eq!(stalls, rows["stalls"].as_u64().unwrap_or(0));

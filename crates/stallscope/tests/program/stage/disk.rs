@@ -1,4 +1,4 @@
-//! Throw-away disks, and ways in which they misbehave.
+//! Temporary disks, and ways in which they fail.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -10,7 +10,7 @@ use rig::{FsKind, Register, TemporaryFileSystem};
 /// A mounted file system on a loop device; unmounted and deleted when dropped.
 pub struct Disk {
     made: TemporaryFileSystem,
-    // Dropped after the file system whose image lies in it.
+    // Dropped after the file system whose image it holds.
     home: tempfile::TempDir,
 }
 
@@ -23,7 +23,7 @@ impl Disk {
         Disk::make(FsKind::Ext4, bytes)
     }
 
-    /// On an image that lies in a directory of one's own.
+    /// On an image in that directory.
     pub fn ext4_in(home: &Path, bytes: u64) -> Disk {
         Disk::make_in(FsKind::Ext4, bytes, tempfile::tempdir_in(home).unwrap())
     }
@@ -52,12 +52,12 @@ impl Disk {
         names.map(|name| name.into_string().unwrap()).filter(|name| name != "lost+found").collect()
     }
 
-    /// Lets XFS give up, as it does when its log cannot be written.
+    /// Shuts XFS down, as after a failed log write.
     pub fn shut_down(&self) {
         tool("xfs_io", &["-x", "-c", "shutdown", &text(self.path())]).unwrap();
     }
 
-    /// Lets ext4 find an error in itself, upon which it allows no more writes.
+    /// Triggers an ext4 error, after which it is read-only.
     pub fn find_an_error(&self) {
         tool("mount", &["-o", "remount,errors=remount-ro", &text(self.path())]).unwrap();
         let device = fs::canonicalize(format!("/sys/dev/block/{}", self.number())).unwrap();
@@ -65,14 +65,14 @@ impl Disk {
         fs::write(format!("/sys/fs/ext4/{name}/trigger_fs_error"), "1").unwrap();
     }
 
-    /// Cuts the disk off: what lies beyond cannot be read or written any more.
+    /// Truncates the disk: I/O beyond `bytes` fails.
     pub fn fail_beyond(&self, bytes: u64) {
         let inside = fs::read_dir(self.home.path()).unwrap().next().unwrap().unwrap().path();
         File::options().write(true).open(inside.join("image")).unwrap().set_len(bytes).unwrap();
     }
 }
 
-/// A file that takes all the room there is. Takes room that became free since, when it is called again.
+/// Writes a file that takes all free space. Called again, it takes the space freed since.
 pub fn fill_up(directory: &Path) -> PathBuf {
     let path = directory.join("ballast");
     let mut file = File::options().create(true).append(true).open(&path).unwrap();

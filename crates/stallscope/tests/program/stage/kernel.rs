@@ -1,4 +1,4 @@
-//! What the kernel knows of a program: its processes, its cgroups, its rules.
+//! A program's processes, cgroups and throttling rules.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use rig::{Hierarchies, Roots};
 pub fn cgroups_of(pid: u32) -> BTreeSet<PathBuf> {
     let found = Hierarchies::detect(&Roots::default()).unwrap();
     let hierarchies = [found.memory, found.blkio, found.unified].into_iter().flatten();
-    // A program that lies in the root has but one place for its own.
+    // For a program in the root cgroup both parents are the same.
     hierarchies
         .flat_map(|hierarchy| made_below(&[hierarchy.own, hierarchy.mount], &format!("stallscope-{pid}-")))
         .collect()

@@ -1,4 +1,4 @@
-//! What a test of the program needs: the program running, disks to run it on, and a look at what it leaves.
+//! Test fixtures: the program running, disks to run it on, and its remains.
 
 pub mod disk;
 pub mod kernel;
@@ -13,10 +13,10 @@ use serde_json::Value;
 pub use disk::{Disk, Frozen};
 pub use program::{Ended, Running, run};
 
-/// A simoop that a busy machine of two CPUs does beside others: 32 MiB of files, some MiB of memory, seconds.
+/// A simoop that is small enough for two busy CPUs: 32 MiB of files, some MiB of memory, seconds.
 pub const SMALL: &str = "-t 2 -m 8 -M 4 -f 4 -n 8 -T 2 -R 1 -W 1 -C 1 -D 1 -w 1 -r 3 -i 1";
 
-/// Whether this is root; says what is passed over where it is not.
+/// Whether this is root; prints what is skipped without it.
 pub fn is_root(what: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
@@ -25,20 +25,20 @@ pub fn is_root(what: &str) -> bool {
     root
 }
 
-/// A folder for run directories, taken away when dropped. In memory where that can be: what others do to the machine's
-/// disk must not stall our archives.
+/// A folder for run directories, removed when dropped. In memory where possible: other activity on the machine's disk must not
+/// stall the archives.
 pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// Held by the one test that changes settings of the whole machine, or that finds runs to differ in nothing else.
-pub fn the_machines_settings() -> MutexGuard<'static, ()> {
+/// Held by tests that change settings of the whole machine, or that compare runs and allow no other difference.
+pub fn exclusive_machine_settings() -> MutexGuard<'static, ()> {
     static SETTINGS: Mutex<()> = Mutex::new(());
     SETTINGS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lets the next runs take away what a dead one left, until all is gone: what is not removed in time, on a busy machine,
-/// stays for the run after.
+/// Starts runs, which remove the remains of a dead one, until all are removed. On a busy machine, what one run does not remove in
+/// time is left to the next.
 #[track_caller]
 pub fn sweep_until(all_is_gone: impl Fn() -> bool) {
     let folder = folder();
@@ -63,7 +63,7 @@ pub fn checked(run_directory: &Path) -> Value {
     run(&format!("check --json {}", run_directory.display())).document()
 }
 
-/// A number in a document; the whole document where it is not there.
+/// A number in a document; panics with the document where it is missing.
 pub fn number(document: &Value, pointer: &str) -> f64 {
     let found = document.pointer(pointer).and_then(Value::as_f64);
     found.unwrap_or_else(|| panic!("no number {pointer} in {document:#}"))

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// No test's program needs longer, also on a busy machine.
+/// No program of a test takes longer, also on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(300);
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The program, running. Dropping it kills it.
 pub struct Running {
@@ -28,7 +28,7 @@ pub struct Ended {
     pub took: Duration,
 }
 
-/// The program to its end. The words are separated by blanks; no path in these tests holds any.
+/// Runs the program to its end. Words are separated by blanks; no path in these tests contains one.
 pub fn run(words: &str) -> Ended {
     Running::start(words).wait()
 }
@@ -40,7 +40,7 @@ impl Running {
         Running::spawn(command)
     }
 
-    /// With arguments that hold blanks.
+    /// With arguments that contain blanks.
     pub fn start_with(arguments: &[&str]) -> Running {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
         command.args(arguments);
@@ -76,16 +76,16 @@ impl Running {
         while !holds(self) {
             let ended = self.child.try_wait().unwrap();
             assert!(ended.is_none(), "ended ({ended:?}) before: {what}\n{}\n{}", self.stdout(), self.stderr());
-            assert!(self.began.elapsed() < DEADLINE, "in vain: {what}\n{}\n{}", self.stdout(), self.stderr());
-            std::thread::sleep(LOOK);
+            assert!(self.began.elapsed() < DEADLINE, "timed out: {what}\n{}\n{}", self.stdout(), self.stderr());
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
-    /// Does something again and again until the program ends.
+    /// Repeats an action until the program ends.
     pub fn keep_doing(&mut self, mut something: impl FnMut(&Running)) {
         while self.child.try_wait().unwrap().is_none() && self.began.elapsed() < DEADLINE {
             something(self);
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -96,7 +96,7 @@ impl Running {
         });
     }
 
-    /// Waits until the description of its run is there.
+    /// Waits until the description of its run exists.
     pub fn wait_for_the_archive(&mut self, run_directory: &Path) {
         let description: PathBuf = run_directory.join("run.json");
         self.wait_until("the archive is open", |_| description.exists());
@@ -109,7 +109,7 @@ impl Running {
                 break status;
             }
             assert!(self.began.elapsed() < DEADLINE, "it does not end\n{}\n{}", self.stdout(), self.stderr());
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         };
         let ended =
             Ended { code: status.code(), stdout: self.stdout(), stderr: self.stderr(), took: self.began.elapsed() };
@@ -120,11 +120,11 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Until its last thread is gone it holds its place in the register, and nothing of it is swept.
+        // Its register entry is locked until its last thread ends, and is not swept before.
         let _ = self.child.kill();
         let began = Instant::now();
         while self.child.try_wait().is_ok_and(|ended| ended.is_none()) && began.elapsed() < Duration::from_secs(5) {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

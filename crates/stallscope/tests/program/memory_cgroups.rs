@@ -1,11 +1,11 @@
-//! The memory box and the slow device around a load: they work, and they are gone afterwards.
+//! The memory cgroup and the slow device of a load: they work, and they are removed afterwards.
 
 use crate::stage::kernel::{cgroups_of, is_slowed};
 use crate::stage::{Disk, Running, SMALL, folder, is_root, number, run};
 
 #[test]
 fn a_memory_cgroup_causes_reclaim_and_is_removed_afterwards() {
-    if !is_root("a memory box") {
+    if !is_root("a memory cgroup") {
         return;
     }
     let (folder, disk) = (folder(), Disk::xfs());
@@ -34,7 +34,7 @@ fn a_slow_device_is_slow_and_fast_again_afterwards() {
     if !is_root("a slow device") {
         return;
     }
-    // In memory, and slow by its limit alone: what others do to the machine's disk must not slow it.
+    // In memory, and slow by its limit alone: other activity on the machine's disk must not slow it.
     let folder = folder();
     let disk = Disk::ext4_in(folder.path(), 128 << 20);
     // Durable writes, so that the page cache does not hide the disk.
@@ -49,7 +49,7 @@ fn a_slow_device_is_slow_and_fast_again_afterwards() {
         program.wait_for_the_archive(&out);
         assert_eq!(is_slowed(disk.number()), !limit.is_empty(), "{limit}");
         let document = program.wait().expect_code(0).document();
-        assert!(!is_slowed(disk.number()), "the rule is gone");
+        assert!(!is_slowed(disk.number()), "the rule is removed");
         assert!(cgroups_of(pid).is_empty());
         number(&document, "/rates/bytes_per_s/mean")
     };
@@ -90,7 +90,7 @@ do = "fsync"
 "#;
 
 #[test]
-fn a_box_that_cannot_be_is_refused_before_anything_is_made() {
+fn an_impossible_memory_cgroup_is_refused_before_anything_is_made() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let out = folder.path().join("run");
     let ended = run(&format!("run simoop {SMALL} --memory 1m --out {} {}", out.display(), data.path().display()));
