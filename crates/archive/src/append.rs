@@ -1,4 +1,4 @@
-//! A file that only grows, and never keeps half of what was appended.
+//! A file that only grows and never keeps a partial append.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,7 +13,7 @@ pub(crate) struct AppendFile {
     file: File,
     path: PathBuf,
     length: u64,
-    /// False once the file may hold something behind `length`, or lose something before it. It is never continued.
+    /// False once the file may hold data past `length` or lack data before it. Such a file is never appended to.
     sound: bool,
 }
 
@@ -40,7 +40,7 @@ impl AppendFile {
         Ok(offset)
     }
 
-    /// Takes back everything from `length` on.
+    /// Truncates the file to `length`.
     pub(crate) fn cut_back(&mut self, length: u64, space: &mut Space) {
         self.sound &= self.file.set_len(length).is_ok();
         space.gave_back(self.length - length);
@@ -48,7 +48,7 @@ impl AppendFile {
     }
 
     /// Waits until everything appended is on the disk. After an error the file is not continued: the kernel may have
-    /// thrown away what it could not write, and says so only once.
+    /// dropped what it could not write, and reports that only once.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
         let outcome = self.file.sync_data();
         self.sound &= outcome.is_ok();
@@ -75,7 +75,7 @@ impl AppendFile {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// Deletes the file. A reader that has it open can go on reading.
+    /// Deletes the file. A reader that has it open can continue to read it.
     pub(crate) fn remove(self, space: &mut Space) {
         if std::fs::remove_file(&self.path).is_ok() {
             space.gave_back(self.length);

@@ -1,45 +1,45 @@
-//! What can be wrong with a run directory.
+//! Errors of a run directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a run directory could not be made or read.
+/// Why a run directory cannot be created or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// The operating system refused something.
+    /// A system call failed.
     #[error("{path}: cannot {what}: {source}")]
     Io {
         /// File or directory.
         path: PathBuf,
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A run is never written over something else.
+    /// A run never overwrites anything.
     #[error("{path}: already exists and is not empty; name another directory for the run")]
     NotEmpty {
         /// The directory.
         path: PathBuf,
     },
-    /// The archive's file system has too little room.
+    /// The archive's file system has too little space.
     #[error(
         "{path}: {free_bytes} bytes are free on this file system and {needed_bytes} are needed to begin; free some, put the run elsewhere, or reserve less"
     )]
     NoSpace {
         /// The directory.
         path: PathBuf,
-        /// What is free.
+        /// Free space.
         free_bytes: u64,
-        /// What the reserve and a first minute need.
+        /// Space for the reserve and the first minute.
         needed_bytes: u64,
     },
-    /// The size limit leaves no room for any row.
+    /// The size limit leaves no space for any row.
     #[error("a size limit of {limit_bytes} bytes is too small for a run; give at least {least_bytes}")]
     LimitTooSmall {
-        /// What was asked for.
+        /// The limit.
         limit_bytes: u64,
-        /// What would do.
+        /// The smallest possible limit.
         least_bytes: u64,
     },
     /// The directory lacks a file that every run has.
@@ -65,10 +65,10 @@ pub enum ArchiveError {
     Description {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The syntax error and its position.
         source: serde_json::Error,
     },
-    /// A batch that the journal names is not there as it was written. None of its rows is given out.
+    /// A batch that the journal lists is missing or altered. None of its rows is returned.
     #[error("{path}: {rows} rows of {table} at offset {offset} are damaged: {why}")]
     Damaged {
         /// The file.
@@ -79,7 +79,7 @@ pub enum ArchiveError {
         offset: u64,
         /// How many rows it held.
         rows: u64,
-        /// How it was noticed.
+        /// The check that failed.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The journal: what is live.
+//! The journal: lists what is live.
 
 use std::path::Path;
 use std::{fs, io};
@@ -17,23 +17,23 @@ use crate::space::Space;
 pub(crate) enum Entry {
     /// A segment was opened; its first bytes are the Arrow schema.
     Segment(SegmentEntry),
-    /// Rows of many flushes now live in these batches. One line, so that all of it holds or nothing.
+    /// Rows of many flushes now live in these batches. It is one line, so it is atomic.
     Consolidated {
         /// The moment of the last of those flushes.
         at: Moment,
-        /// Number of the first recent file replaced: the batches' place in the order of time.
+        /// Number of the first recent file replaced: orders the batches by time.
         generation: u32,
-        /// Recent files that no longer count, from now on.
+        /// Recent files that are dead from now on.
         replaces: Vec<String>,
         /// Where the rows are.
         batches: Vec<BatchEntry>,
     },
-    /// Something happened to the run as a whole.
+    /// An event of the run as a whole.
     Event {
-        /// What.
+        /// The event.
         what: RunEvent,
     },
-    /// The writer closed the run in an orderly way; nothing follows.
+    /// The writer closed the run cleanly; nothing follows.
     Closed {
         /// When.
         at: Moment,
@@ -66,7 +66,7 @@ pub(crate) struct BatchEntry {
     pub(crate) crc32c: u32,
     /// Rows in it.
     pub(crate) rows: u64,
-    /// From when to when they tell; `None` where they tell of no time, or an earlier version wrote them.
+    /// The time that they cover; `None` for rows without a time, or from an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) span_ns: Option<(u64, u64)>,
 }
@@ -80,14 +80,14 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Makes the journal and locks it for the writer's life: that is how a reader knows that the run is live.
+    /// Creates the journal and locks it for the writer's life: the lock shows readers that the run is live.
     pub(crate) fn create(path: &Path, sync: bool) -> io::Result<Journal> {
         let file = AppendFile::create(path)?;
         rustix::fs::flock(file.file(), rustix::fs::FlockOperation::NonBlockingLockExclusive)?;
         Ok(Journal { file, buffer: Vec::new(), sync })
     }
 
-    /// Appends all entries or none, and waits for the disk.
+    /// Appends all entries or none, and syncs.
     pub(crate) fn write(&mut self, entries: &[Entry], space: &mut Space) -> io::Result<()> {
         self.buffer.clear();
         for entry in entries {
@@ -101,27 +101,27 @@ impl Journal {
     }
 }
 
-/// A journal as it was found.
+/// The contents of a journal.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct JournalContents {
     /// Its valid lines.
     pub(crate) entries: Vec<Entry>,
-    /// Line numbers, from 1, that are damaged although valid ones follow.
+    /// Numbers, from 1, of damaged lines with valid ones after them.
     pub(crate) damaged_lines: Vec<usize>,
-    /// Bytes behind the last valid line.
+    /// Bytes after the last valid line.
     pub(crate) torn_bytes: u64,
     /// Bytes read.
     pub(crate) length: u64,
 }
 
-impl Found {
+impl JournalContents {
     /// Reads a journal, which may be in the middle of being written.
-    pub(crate) fn read(path: &Path) -> io::Result<Found> {
-        Ok(Found::parse(&fs::read(path)?))
+    pub(crate) fn read(path: &Path) -> io::Result<JournalContents> {
+        Ok(JournalContents::parse(&fs::read(path)?))
     }
 
-    fn parse(bytes: &[u8]) -> Found {
-        let mut found = Found { length: bytes.len() as u64, ..Found::default() };
+    fn parse(bytes: &[u8]) -> JournalContents {
+        let mut found = JournalContents { length: bytes.len() as u64, ..JournalContents::default() };
         let mut damaged = Vec::new();
         for (index, text) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             match text.strip_suffix(b"\n").and_then(line::parse::<Entry>) {
@@ -144,7 +144,7 @@ impl Found {
 mod tests {
     use model::time::Moment;
 
-    use super::{Entry, Found};
+    use super::{Entry, JournalContents};
     use crate::line;
 
     fn three_lines() -> Vec<u8> {
@@ -161,7 +161,7 @@ mod tests {
         let bytes = three_lines();
         let line = bytes.len() / 3;
         for cut in 0..bytes.len() {
-            let found = Found::parse(&bytes[..cut]);
+            let found = JournalContents::parse(&bytes[..cut]);
             assert_eq!(found.entries.len(), cut / line, "cut at {cut}");
             assert_eq!(found.torn_bytes as usize, cut % line, "cut at {cut}");
             assert!(found.damaged_lines.is_empty());
@@ -173,7 +173,7 @@ mod tests {
         let mut bytes = three_lines();
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
-        let found = Found::parse(&bytes);
+        let found = JournalContents::parse(&bytes);
         assert_eq!((found.entries.len(), found.damaged_lines, found.torn_bytes), (2, vec![2], 0));
     }
 }

@@ -1,13 +1,13 @@
-//! The run directory: write it, read it, recover what a crash left of it.
+//! The run directory: write it, read it, recover it after a crash.
 //!
 //! A [`Writer`] collects rows and events, and puts them on disk at each [`Writer::flush`]. A [`Run`] reads a directory
 //! back, also while it is being written and after the writer was killed at any moment: every row of a flush that
-//! returned is read exactly once, and nothing that was not written is ever read. `docs/FORMAT.md` describes the files.
+//! returned is read exactly once, and nothing else is. `docs/FORMAT.md` describes the files.
 //!
-//! The way of a row: [`Writer`] keeps it in memory → a flush appends it to the *recent* file (one checksummed record
+//! The path of a row: [`Writer`] keeps it in memory → a flush appends it to the *recent* file (one checksummed record
 //! for all tables, one sync) → about once a minute the rows of many flushes are *consolidated* into one well-sorted
 //! batch of the table's Arrow segment, and one journal line says at once that this batch is live and that the recent
-//! file is not.
+//! file is dead.
 #![forbid(unsafe_code)]
 
 mod append;
@@ -28,7 +28,7 @@ pub use error::ArchiveError;
 pub use merge::merge;
 pub use options::{FlushState, WriterOptions};
 pub use read::check::{CheckReport, RunState};
-pub use read::rows::{BatchPlace, Batches};
+pub use read::rows::{BatchLocation, Batches};
 pub use read::run::Run;
 pub use read::stored::StoredTable;
 pub use writer::{Closed, Writer};

@@ -1,8 +1,8 @@
 //! Slices of one recording become one run.
 //!
-//! A flight recorder writes its ring as a row of slices, each a small run that reads alone: it begins with all metrics
-//! described and all values told. Joined, what was told again is told once, samples are numbered through, and losses of
-//! the slices stay losses of the whole. One batch is in memory at a time.
+//! A flight recorder writes its ring as a sequence of slices. Each is a small self-contained run: it begins with all
+//! descriptions and all values. The joined run has repeated rows once, numbers samples consecutively, and keeps the losses
+//! of the slices. One batch is in memory at a time.
 
 mod metrics;
 
@@ -23,14 +23,14 @@ use crate::read::run::Run;
 use crate::writer::{Closed, Writer};
 use metrics::Joined;
 
-/// Fewer than a writer takes between two flushes.
+/// Less than [`Writer`]'s maximum of pending events.
 const EVENTS_AT_ONCE: usize = 1024;
 
 /// Writes the slices, which follow one another in time, as one new run, and closes it at `now`.
 ///
-/// What of a slice cannot be read is left out and becomes a loss of the new run. Each slice is closed once it was copied,
-/// so that the space of one that was deleted meanwhile is given back. With [`WriterOptions::sync`] everything is on the
-/// disk in the end. An error leaves an unfinished run directory behind.
+/// Unreadable data of a slice are left out and become a loss of the new run. Each slice is closed once it is copied, which
+/// frees the space of a slice that was deleted in between. With [`WriterOptions::sync`] everything is on the disk at the
+/// end. An error leaves an unfinished run directory.
 pub fn merge(
     slices: impl IntoIterator<Item = Run>,
     dir: &Path,
@@ -38,7 +38,7 @@ pub fn merge(
     options: &WriterOptions,
     now: Moment,
 ) -> Result<Closed, ArchiveError> {
-    // Rows come in whole batches that were accepted before; and nobody waits for a single flush.
+    // Rows come in whole batches that were accepted before, and no caller waits for a single flush.
     let unsynced = WriterOptions {
         sync: false,
         pending_limit_bytes: usize::MAX,
@@ -46,7 +46,7 @@ pub fn merge(
         ..options.clone()
     };
     let writer = Writer::create(dir, description, unsynced)?;
-    let mut copy = Copy { writer, joined: Joined::default(), told: Told::default(), now };
+    let mut copy = Copy { writer, joined: Joined::default(), written: WrittenOnce::default(), now };
     for slice in slices {
         copy.slice(&slice);
     }
@@ -58,28 +58,28 @@ pub fn merge(
     Ok(closed)
 }
 
-/// The new run as far as it is written.
+/// The new run while it is written.
 struct Copy {
     writer: Writer,
     joined: Joined,
-    told: Told,
+    written: WrittenOnce,
     now: Moment,
 }
 
-/// What each slice tells again, and the whole once: numbers are those of the recording.
+/// Rows that each slice repeats and the joined run has once. Their numbers are those of the recording.
 #[derive(Default)]
-struct Told {
+struct WrittenOnce {
     stacks: HashSet<u32>,
     tasks: HashMap<u32, TaskRecord>,
 }
 
-impl Told {
-    fn stack(&mut self, stack: &StackRecord) -> bool {
+impl WrittenOnce {
+    fn is_new_stack(&mut self, stack: &StackRecord) -> bool {
         self.stacks.insert(stack.stack)
     }
 
-    /// A thread id may come again with another thread, and a thread may change its name or cgroup.
-    fn task(&mut self, task: &TaskRecord) -> bool {
+    /// A thread id may be reused, and a thread may change its name or cgroup.
+    fn is_new_task(&mut self, task: &TaskRecord) -> bool {
         let seen_ns = task.seen_ns;
         let known = self.tasks.get(&task.tid).is_some_and(|known| TaskRecord { seen_ns, ..known.clone() } == *task);
         if !known {
@@ -106,7 +106,7 @@ impl Copy {
         let rest = self.joined.end_slice();
         self.writer.changes(rest.changes);
         if rest.undescribed > 0 {
-            let what = "rows of metrics, which no description was left of".to_owned();
+            let what = "rows of metrics without a description".to_owned();
             self.writer.event(RunEvent::Loss { what, count: rest.undescribed, at_ns: self.now.monotonic_ns });
         }
         self.flush();
@@ -137,16 +137,16 @@ impl Copy {
         self.rows(slice.request_intervals(), |writer, request_intervals| {
             writer.traced(&mut Traced { request_intervals, ..Traced::default() });
         });
-        let mut told = mem::take(&mut self.told);
+        let mut written = mem::take(&mut self.written);
         self.rows(slice.stacks(), |writer, mut stacks| {
-            stacks.retain(|stack| told.stack(stack));
+            stacks.retain(|stack| written.is_new_stack(stack));
             writer.traced(&mut Traced { stacks, ..Traced::default() });
         });
         self.rows(slice.tasks(), |writer, mut tasks| {
-            tasks.retain(|task| told.task(task));
+            tasks.retain(|task| written.is_new_task(task));
             writer.traced(&mut Traced { tasks, ..Traced::default() });
         });
-        self.told = told;
+        self.written = written;
     }
 
     /// Copies a table.
@@ -165,21 +165,21 @@ impl Copy {
 
     fn event(&mut self, event: RunEvent) {
         let event = match event {
-            // The slice's end is not the run's.
+            // The end of a slice is not the end of the run.
             RunEvent::Ended { .. } => return,
             RunEvent::LateSample { sample, late_ns } => {
                 RunEvent::LateSample { sample: self.joined.sample(sample), late_ns }
             }
-            // The next slice had the table again.
+            // The next slice has the table again.
             RunEvent::TableDropped { table, why, at_ns } => {
-                RunEvent::Note { at_ns, text: format!("for a while no longer recorded: {table} ({why})") }
+                RunEvent::Note { at_ns, text: format!("temporarily not recorded: {table} ({why})") }
             }
             other => other,
         };
         self.writer.event(event);
     }
 
-    /// The rows of a batch; one that is damaged is counted.
+    /// The rows of a batch; a damaged batch is counted as a loss.
     fn readable<Row>(&mut self, batch: Result<Vec<Row>, ArchiveError>) -> Option<Vec<Row>> {
         let at_ns = self.now.monotonic_ns;
         match batch {
@@ -193,7 +193,7 @@ impl Copy {
     }
 
     fn flush(&mut self) {
-        // How the disk takes it is told at the close.
+        // The close reports the state of the disk.
         let _ = self.writer.flush(self.now);
     }
 }

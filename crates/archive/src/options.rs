@@ -1,28 +1,28 @@
-//! How a run is written, and how the writing goes.
+//! Options of the writer, and the state of the writing.
 
 use std::fmt;
 
 use crate::table;
 
-/// How a [`Writer`](crate::Writer) goes about it.
+/// Options of a [`Writer`](crate::Writer).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriterOptions {
-    /// Disk space held back for the moment the disk is full. Less is held back where `size_limit_bytes` is small.
+    /// Disk space reserved for a full disk; less if `size_limit_bytes` is small.
     pub reserve_bytes: u64,
-    /// Size that the directory may reach, the reserve included. Reaching it is treated as a full disk is.
+    /// Maximum size of the directory, including the reserve. Reaching it is treated as a full disk.
     pub size_limit_bytes: Option<u64>,
-    /// Whether a flush waits until its rows are on the disk. Without it a crash of the machine (not of the program)
+    /// Whether a flush waits until its rows are on the disk. Without it, a crash of the machine (not of the program)
     /// may lose more than the last flush.
     pub sync: bool,
-    /// Flushes whose rows are gathered into one batch of each table's segment.
+    /// Flushes whose rows are merged into one batch of each table's segment.
     pub consolidate_after_flushes: u32,
-    /// Memory of gathered rows beyond which they are consolidated earlier.
+    /// Memory of flushed rows that triggers an earlier consolidation.
     pub consolidate_after_bytes: usize,
-    /// Memory of one table's rows in one flush beyond which they are a batch of the table's segment at once.
+    /// Memory of one table's rows in one flush above which they go directly into the table's segment.
     pub direct_after_bytes: usize,
-    /// Memory of one table's rows between two flushes. What is beyond is counted as lost.
+    /// Maximum memory of one table's rows between two flushes. Rows beyond it are counted as lost.
     pub pending_limit_bytes: usize,
-    /// The same for each table of a tracer's rows, which come in floods.
+    /// The same for each table of the tracer, whose rows come in bursts.
     pub trace_pending_limit_bytes: usize,
 }
 
@@ -41,13 +41,13 @@ impl Default for WriterOptions {
     }
 }
 
-/// What a flush could do.
+/// The result of a flush.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum FlushState {
     /// Everything is written.
     Whole,
-    /// Some tables are no longer written, so that more important ones can be.
+    /// Some tables are no longer written, to make space for more important ones.
     Degraded {
         /// Their names, in the order they were given up.
         dropped: Vec<&'static str>,
@@ -62,7 +62,7 @@ pub enum FlushState {
 }
 
 impl FlushState {
-    /// Whether samples, intervals and operations are still written, be it without what a tracer sees.
+    /// Whether samples, intervals and operations are still written, with or without a trace.
     pub fn keeps_figures(&self) -> bool {
         match self {
             FlushState::Whole => true,

@@ -1,15 +1,15 @@
 //! The recent file: rows of the last flushes, all tables together.
 //!
 //! A flush is one record: a checksummed line that lists the batches, then the batches' bytes. One file for all tables
-//! makes a flush one write and one sync, and makes it whole or absent; the lines also keep the journal short, which
-//! would otherwise outgrow the rows.
+//! makes a flush one write and one sync, and makes it atomic. The header lines keep the journal short, which would
+//! otherwise outgrow the rows.
 
 use model::time::Moment;
 use serde::{Deserialize, Serialize};
 
 use crate::line;
 
-/// What the line before a flush's batches says.
+/// The line before a flush's batches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FlushHeader {
     /// When, on both clocks.
@@ -49,27 +49,27 @@ pub(crate) fn generation_of(name: &str) -> Option<u32> {
 pub(crate) struct Located {
     /// First byte of the Arrow message.
     pub(crate) offset: u64,
-    /// What the line said.
+    /// The header's entry.
     pub(crate) batch: RecentBatch,
 }
 
-/// A recent file as it was found.
+/// The contents of a recent file.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct RecentContents {
     /// Batches of whole flushes.
     pub(crate) batches: Vec<Located>,
     /// Moment of the last whole flush.
     pub(crate) last: Option<Moment>,
-    /// Flushes, by their offset, that are damaged although whole ones follow.
+    /// Offsets of damaged flushes with whole ones after them.
     pub(crate) damaged: Vec<u64>,
-    /// Bytes behind the last whole flush.
+    /// Bytes after the last whole flush.
     pub(crate) torn_bytes: u64,
 }
 
-impl Found {
+impl RecentContents {
     /// Finds the whole flushes among `bytes`.
-    pub(crate) fn parse(bytes: &[u8]) -> Found {
-        let mut found = Found::default();
+    pub(crate) fn parse(bytes: &[u8]) -> RecentContents {
+        let mut found = RecentContents::default();
         let mut damaged = Vec::new();
         let (mut at, mut whole_until) = (0, 0);
         while let Some((header, body)) = header_at(bytes, at) {

@@ -1,8 +1,7 @@
-//! Room on the disk: the reserve and the size limit.
+//! Disk space: the reserve and the size limit.
 //!
-//! The reserve is real blocks, allocated at the start. When the disk is full a fifth of it is freed each time that
-//! tables are given up, which happens at most four times, and the rest for the close: that is what lets a run on a
-//! full disk end with a readable archive.
+//! The reserve is real blocks, allocated at the start. On a full disk, a fifth of it is freed each time that tables are
+//! given up, at most four times, and the rest at the close. This lets a run on a full disk end with a readable archive.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -15,13 +14,13 @@ use crate::directory::{RESERVE_FILE, sync_directory};
 use crate::error::ArchiveError;
 use crate::options::WriterOptions;
 
-/// What a run needs beside its reserve: its first consolidation with some air.
+/// Space that a run needs besides its reserve: its first consolidation with a margin.
 const LEAST_BYTES: u64 = 256 << 10;
 
 /// The reserve is freed in this many parts: one for each [`Priority`](crate::table::Priority), and one for the close.
 const PARTS: u64 = 5;
 
-/// Room that is left, and how much of it is held back.
+/// Space used, reserved and allowed.
 #[derive(Debug)]
 pub(crate) struct Space {
     path: PathBuf,
@@ -44,7 +43,7 @@ impl Space {
             None => options.reserve_bytes,
         };
         let needed_bytes = reserve_bytes + LEAST_BYTES;
-        let free_bytes = free_bytes(dir).map_err(ArchiveError::io(dir, "ask for its free space"))?;
+        let free_bytes = free_bytes(dir).map_err(ArchiveError::io(dir, "query its free space"))?;
         if free_bytes < needed_bytes {
             return Err(ArchiveError::NoSpace { path: dir.to_owned(), free_bytes, needed_bytes });
         }
@@ -63,7 +62,7 @@ impl Space {
         })
     }
 
-    /// Refuses what the size limit does not allow.
+    /// Refuses a write beyond the size limit.
     pub(crate) fn admit(&self, bytes: u64) -> io::Result<()> {
         match self.limit_bytes {
             Some(limit) if self.used_bytes + self.reserve_bytes + bytes > limit => {
@@ -73,18 +72,18 @@ impl Space {
         }
     }
 
-    /// Counts what was written.
+    /// Counts a write.
     pub(crate) fn wrote(&mut self, bytes: u64) {
         self.used_bytes += bytes;
         self.written_bytes += bytes;
     }
 
-    /// Counts what was deleted.
+    /// Counts deleted bytes.
     pub(crate) fn gave_back(&mut self, bytes: u64) {
         self.used_bytes = self.used_bytes.saturating_sub(bytes);
     }
 
-    /// Frees a part of the reserve; `false` when nothing was left of it.
+    /// Frees a part of the reserve; `false` if none was left.
     pub(crate) fn release_part(&mut self) -> bool {
         self.shrink(self.reserve_bytes.saturating_sub(self.part_bytes))
     }
@@ -97,19 +96,19 @@ impl Space {
         }
     }
 
-    /// Size of the directory's files, the reserve left out.
+    /// Size of the directory's files, without the reserve.
     pub(crate) fn used_bytes(&self) -> u64 {
         self.used_bytes
     }
 
-    /// Everything ever written, deleted files included.
+    /// Bytes written, deleted files included.
     pub(crate) fn written_bytes(&self) -> u64 {
         self.written_bytes
     }
 
     fn shrink(&mut self, to_bytes: u64) -> bool {
         let Some(file) = self.reserve.as_ref().filter(|_| to_bytes < self.reserve_bytes) else { return false };
-        // ext4 gives freed blocks out again only once the freeing is committed, hence the syncs.
+        // ext4 reuses freed blocks only after the transaction commits, hence the syncs.
         let freed = file.set_len(to_bytes).and_then(|()| file.sync_all()).is_ok();
         if let Some(dir) = self.path.parent() {
             let _ = sync_directory(dir);
@@ -119,7 +118,7 @@ impl Space {
     }
 }
 
-/// Whether the error means that less must be written, rather than that the disk is broken.
+/// Whether the error means lack of space rather than a broken disk.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
@@ -130,7 +129,7 @@ fn free_bytes(dir: &Path) -> io::Result<u64> {
     Ok(stat.f_bavail * stat.f_frsize)
 }
 
-/// Allocates blocks, by writing zeros where the file system knows no other way.
+/// Allocates blocks, by writing zeros where the file system lacks fallocate.
 fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes.max(1)) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => {

@@ -22,20 +22,21 @@ mod stalls;
 mod tasks;
 
 pub(crate) use definition::{Priority, Table, batch, schema};
-pub(crate) use descriptors::Descriptors;
-pub(crate) use intervals::Intervals;
-pub(crate) use metrics::Metrics;
-pub(crate) use operations::Operations;
+pub(crate) use descriptors::DescriptorTable;
+pub(crate) use intervals::IntervalTable;
+pub(crate) use metrics::MetricTable;
+pub(crate) use operations::OperationTable;
 pub(crate) use reader::Columns;
-pub(crate) use request_intervals::RequestIntervals;
-pub(crate) use requests::Requests;
-pub(crate) use samples::Samples;
-pub(crate) use stacks::Stacks;
-pub(crate) use stalls::Stalls;
-pub(crate) use tasks::Tasks;
+pub(crate) use request_intervals::RequestIntervalTable;
+pub(crate) use requests::RequestTable;
+pub(crate) use samples::SampleTable;
+pub(crate) use stacks::StackTable;
+pub(crate) use stalls::StallTable;
+pub(crate) use tasks::TaskTable;
 
 /// The tables that a tracer fills.
-pub(crate) const TRACED: [&str; 5] = [Stalls::NAME, Stacks::NAME, Requests::NAME, RequestIntervals::NAME, Tasks::NAME];
+pub(crate) const TRACED: [&str; 5] =
+    [StallTable::NAME, StackTable::NAME, RequestTable::NAME, RequestIntervalTable::NAME, TaskTable::NAME];
 
 #[cfg(test)]
 mod tests {
@@ -50,25 +51,27 @@ mod tests {
 
     #[test]
     fn schemas_describe_themselves() {
-        every_column_has_a_unit::<Descriptors>();
-        every_column_has_a_unit::<Samples>();
-        every_column_has_a_unit::<Metrics>();
-        every_column_has_a_unit::<Intervals>();
-        every_column_has_a_unit::<Operations>();
-        every_column_has_a_unit::<Stalls>();
-        every_column_has_a_unit::<Stacks>();
-        every_column_has_a_unit::<Requests>();
-        every_column_has_a_unit::<RequestIntervals>();
-        every_column_has_a_unit::<Tasks>();
+        every_column_has_a_unit::<DescriptorTable>();
+        every_column_has_a_unit::<SampleTable>();
+        every_column_has_a_unit::<MetricTable>();
+        every_column_has_a_unit::<IntervalTable>();
+        every_column_has_a_unit::<OperationTable>();
+        every_column_has_a_unit::<StallTable>();
+        every_column_has_a_unit::<StackTable>();
+        every_column_has_a_unit::<RequestTable>();
+        every_column_has_a_unit::<RequestIntervalTable>();
+        every_column_has_a_unit::<TaskTable>();
     }
 
     #[test]
     fn metrics_are_given_up_last() {
         assert!(
-            Stalls::PRIORITY < Operations::PRIORITY
-                && Operations::PRIORITY < Intervals::PRIORITY
-                && Intervals::PRIORITY < Metrics::PRIORITY
+            StallTable::PRIORITY < OperationTable::PRIORITY
+                && OperationTable::PRIORITY < IntervalTable::PRIORITY
+                && IntervalTable::PRIORITY < MetricTable::PRIORITY
         );
-        assert!([Descriptors::PRIORITY, Samples::PRIORITY].iter().all(|priority| *priority == Priority::Metrics));
+        assert!(
+            [DescriptorTable::PRIORITY, SampleTable::PRIORITY].iter().all(|priority| *priority == Priority::Metrics)
+        );
     }
 }

@@ -28,25 +28,26 @@ use crate::journal::{Entry, Journal};
 use crate::options::{FlushState, WriterOptions};
 use crate::space::Space;
 use crate::table::{
-    Descriptors, Intervals, Metrics, Operations, Priority, RequestIntervals, Requests, Samples, Stacks, Stalls, Tasks,
+    DescriptorTable, IntervalTable, MetricTable, OperationTable, Priority, RequestIntervalTable, RequestTable,
+    SampleTable, StackTable, StallTable, TaskTable,
 };
 use segment::Segments;
-use shelf::{Rows, Shelf};
+use shelf::{Shelf, TableRows};
 use trouble::Trouble;
 
 /// zstd level of recent batches: they live for a minute.
 const RECENT_LEVEL: i32 = 1;
 /// zstd level of segments' batches: written once a minute, kept for good.
 const SEGMENT_LEVEL: i32 = 6;
-/// Tables of a run.
+/// Number of tables of a run.
 const TABLES: usize = 10;
-/// Events that wait for a flush; more are counted as lost.
+/// Maximum events between two flushes; more are counted as lost.
 const PENDING_EVENTS: usize = 4096;
 
 /// Writes one run directory.
 ///
-/// Rows and events are collected in memory and written by [`Writer::flush`]. A writer that is dropped without
-/// [`Writer::close`] leaves a run that reads as one cut off.
+/// TableRows and events are collected in memory and written by [`Writer::flush`]. A writer that is dropped without
+/// [`Writer::close`] leaves a run that reads as cut off.
 pub struct Writer {
     dir: PathBuf,
     options: WriterOptions,
@@ -57,7 +58,7 @@ pub struct Writer {
     segments: Segments,
     /// The recent file in use.
     recent: Option<AppendFile>,
-    /// Recent files that hold flushed rows which are still in memory, too.
+    /// Recent files whose rows are also still in memory.
     unconsolidated: Vec<AppendFile>,
     /// Number of the last recent file.
     generation: u32,
@@ -71,32 +72,32 @@ pub struct Writer {
 
 /// One shelf for each table.
 struct Tables {
-    descriptors: Rows<Descriptors>,
-    samples: Rows<Samples>,
-    metrics: Rows<Metrics>,
-    intervals: Rows<Intervals>,
-    operations: Rows<Operations>,
-    stalls: Rows<Stalls>,
-    stacks: Rows<Stacks>,
-    requests: Rows<Requests>,
-    request_intervals: Rows<RequestIntervals>,
-    tasks: Rows<Tasks>,
+    descriptors: TableRows<DescriptorTable>,
+    samples: TableRows<SampleTable>,
+    metrics: TableRows<MetricTable>,
+    intervals: TableRows<IntervalTable>,
+    operations: TableRows<OperationTable>,
+    stalls: TableRows<StallTable>,
+    stacks: TableRows<StackTable>,
+    requests: TableRows<RequestTable>,
+    request_intervals: TableRows<RequestIntervalTable>,
+    tasks: TableRows<TaskTable>,
 }
 
 impl Tables {
     fn new(options: &WriterOptions) -> Tables {
         let (pending_limit, trace_limit) = (options.pending_limit_bytes, options.trace_pending_limit_bytes);
         Tables {
-            descriptors: Rows::new(pending_limit),
-            samples: Rows::new(pending_limit),
-            metrics: Rows::new(pending_limit),
-            intervals: Rows::new(pending_limit),
-            operations: Rows::new(pending_limit),
-            stalls: Rows::new(trace_limit),
-            stacks: Rows::new(trace_limit),
-            requests: Rows::new(trace_limit),
-            request_intervals: Rows::new(trace_limit),
-            tasks: Rows::new(trace_limit),
+            descriptors: TableRows::new(pending_limit),
+            samples: TableRows::new(pending_limit),
+            metrics: TableRows::new(pending_limit),
+            intervals: TableRows::new(pending_limit),
+            operations: TableRows::new(pending_limit),
+            stalls: TableRows::new(trace_limit),
+            stacks: TableRows::new(trace_limit),
+            requests: TableRows::new(trace_limit),
+            request_intervals: TableRows::new(trace_limit),
+            tasks: TableRows::new(trace_limit),
         }
     }
 
@@ -131,21 +132,21 @@ impl Tables {
     }
 }
 
-/// What a closed run holds.
+/// Contents of a closed run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closed {
-    /// Rows on disk, by table.
+    /// TableRows on disk, by table.
     pub rows: BTreeMap<&'static str, u64>,
     /// Size of the directory's files.
     pub bytes: u64,
-    /// Whether everything that was handed to the writer is there.
+    /// Whether everything passed to the writer is on disk.
     pub state: FlushState,
 }
 
 impl Writer {
-    /// Makes a run directory, which must not exist or be empty.
+    /// Creates a run directory, which must be empty or not exist.
     pub fn create(dir: &Path, description: &RunDescription, options: WriterOptions) -> Result<Writer, ArchiveError> {
-        fs::create_dir_all(dir).map_err(ArchiveError::io(dir, "make the directory"))?;
+        fs::create_dir_all(dir).map_err(ArchiveError::io(dir, "create the directory"))?;
         let mut present = fs::read_dir(dir).map_err(ArchiveError::io(dir, "list the directory"))?;
         if present.next().is_some() {
             return Err(ArchiveError::NotEmpty { path: dir.to_owned() });
@@ -191,7 +192,7 @@ impl Writer {
         self.tables.metrics.extend(changes.iter().copied());
     }
 
-    /// Adds changes of samples that are added by themselves.
+    /// Adds changes of samples that are added separately.
     pub(crate) fn changes(&mut self, changes: impl IntoIterator<Item = Change>) {
         self.tables.metrics.extend(changes);
     }
@@ -201,12 +202,12 @@ impl Writer {
         self.tables.intervals.extend(records);
     }
 
-    /// Adds operations that are kept one by one.
+    /// Adds individually recorded operations.
     pub fn operations(&mut self, records: impl IntoIterator<Item = OperationRecord>) {
         self.tables.operations.extend(records);
     }
 
-    /// Adds what a tracer saw, and leaves the lists empty, so that they can be filled again.
+    /// Adds the tracer's rows and drains the lists, which can be filled again.
     pub fn traced(&mut self, traced: &mut Traced) {
         self.tables.stalls.extend(traced.stalls.drain(..));
         self.tables.stacks.extend(traced.stacks.drain(..));
@@ -215,7 +216,7 @@ impl Writer {
         self.tables.tasks.extend(traced.tasks.drain(..));
     }
 
-    /// Memory of the rows that no flush has written yet. Whoever adds many a second flushes when it has grown large.
+    /// Memory of the rows that no flush has written yet. A caller that adds many rows per second flushes when it is large.
     pub fn pending_bytes(&self) -> usize {
         self.tables.all().iter().map(|shelf| shelf.pending_weight()).sum()
     }
@@ -234,19 +235,19 @@ impl Writer {
         &self.dir
     }
 
-    /// Everything written so far, files that are deleted by now included.
+    /// Bytes written so far, deleted files included.
     pub fn bytes_written(&self) -> u64 {
         self.space.written_bytes()
     }
 
-    /// Size of the directory's files now, the reserve left out.
+    /// Current size of the directory's files, without the reserve.
     pub fn bytes_on_disk(&self) -> u64 {
         self.space.used_bytes()
     }
 
-    /// Writes what is left, gathers each table in one plain Arrow stream, and frees the reserve.
+    /// Writes the remaining rows, ends each table's Arrow stream, and frees the reserve.
     ///
-    /// An error says that the run is readable but ends as one that was cut off.
+    /// After an error the run is readable but reads as cut off.
     pub fn close(mut self, now: Moment) -> Result<Closed, ArchiveError> {
         let _ = self.flush(now);
         self.space.release_all();
@@ -260,24 +261,24 @@ impl Writer {
         Ok(Closed { rows, bytes: self.space.used_bytes(), state: self.trouble.state() })
     }
 
-    /// Opens the tables that the run will have. Those of a tracer that come unannounced are opened with their first row.
+    /// Opens the tables that the run will have. Tables of an unannounced tracer are opened with their first row.
     fn open_segments(&mut self, traced: bool) -> io::Result<()> {
-        let wanted = |shelf: &&dyn Shelf| traced || shelf.priority() != Priority::Trace;
-        for shelf in self.tables.all().into_iter().filter(wanted) {
+        let expected = |shelf: &&dyn Shelf| traced || shelf.priority() != Priority::Trace;
+        for shelf in self.tables.all().into_iter().filter(expected) {
             self.segments.ensure(shelf, &mut self.thorough, &mut self.journal, &mut self.space)?;
         }
         Ok(())
     }
 }
 
-/// Removes the files of a run that could not begin. The directory was empty before.
+/// Removes the files of a run that failed to begin. The directory was empty before.
 fn abandon(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let _ = fs::remove_file(entry.path());
     }
 }
 
-/// Writes `run.json` last and at once: a directory is a run if and only if it has one.
+/// Writes `run.json` last and atomically: a directory is a run if and only if it has one.
 fn write_description(dir: &Path, description: &RunDescription) -> Result<(), ArchiveError> {
     let path = dir.join(DESCRIPTION_FILE);
     let unfinished = dir.join("run.json.new");

@@ -1,4 +1,4 @@
-//! Slices of one recording, joined, tell what the recording was.
+//! Joined slices of one recording equal the recording.
 
 mod scenario;
 
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use scenario::{Step, description, moment, options, rows_in, rows_of};
 use tempfile::tempdir;
 
-/// What a metric's value is at each sample: `None` where it is absent.
+/// A metric's value at each sample: `None` where it is absent.
 type Values = Vec<Option<i64>>;
 
 fn descriptor(id: u32, name: u32) -> MetricDescriptor {
@@ -31,21 +31,21 @@ fn header(sample: u32, step: u32) -> SampleHeader {
     SampleHeader { sample, at: moment(step), late_ns: u64::from(step), cpu_ns: 1, took_ns: 2 }
 }
 
-/// Writes steps `from..to` as a slice: `number` says what number a metric has in it.
+/// Writes steps `from..to` as a slice, in which metrics have the numbers of `number`.
 fn write_slice(dir: &Path, values: &[Values], (from, to): (u32, u32), number: impl Fn(u32) -> u32) -> Writer {
     let mut writer = Writer::create(dir, &description(), options(3)).unwrap();
-    let mut told: Values = vec![None; values.len()];
+    let mut written: Values = vec![None; values.len()];
     let mut described = vec![false; values.len()];
     for step in from..to {
         let mut changes = Vec::new();
         for (metric, series) in values.iter().enumerate() {
             let (id, value) = (number(metric as u32), series[step as usize]);
-            if value != told[metric] {
+            if value != written[metric] {
                 if !std::mem::replace(&mut described[metric], true) {
                     writer.describe(&[descriptor(id, metric as u32)]);
                 }
                 changes.push(Change { sample: step - from, metric: MetricId(id), value });
-                told[metric] = value;
+                written[metric] = value;
             }
         }
         writer.sample(header(step - from, step), &changes);
@@ -77,7 +77,7 @@ fn values_in(run: &Run, metrics: usize) -> Vec<Values> {
     for change in all(run.changes()) {
         let name = &descriptors.iter().find(|descriptor| descriptor.id == change.metric).unwrap().name;
         let series = &mut values[name.strip_prefix("m.").unwrap().parse::<usize>().unwrap()];
-        assert_ne!(series[change.sample as usize], change.value, "told twice: {change:?}");
+        assert_ne!(series[change.sample as usize], change.value, "written twice: {change:?}");
         series[change.sample as usize..].fill(change.value);
     }
     values
@@ -87,7 +87,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn joined_slices_tell_the_values_of_the_whole_once(
+    fn joined_slices_hold_the_values_of_the_whole_once(
         values in prop::collection::vec(prop::collection::vec(prop::option::weighted(0.8, 0_i64..3), 30), 1..6),
         mut cuts in prop::collection::btree_set(1_u32..30, 0..4),
     ) {
@@ -129,7 +129,7 @@ fn rows_and_events_are_all_there_and_the_slices_ends_are_not() {
             writer.intervals(rows.intervals);
             writer.operations(rows.operations);
             writer.traced(&mut rows.traced.clone());
-            // Told in each slice again.
+            // Repeated in each slice.
             writer.traced(&mut first.clone());
             let _ = writer.flush(moment(step));
         }

@@ -228,15 +228,15 @@ fn a_window_is_read_without_the_batches_of_other_times() {
     let writer = write_steps(dir.path(), 10, options(4));
     let run = Run::open(dir.path()).unwrap();
     drop(writer);
-    let all = run.samples().places().len();
+    let all = run.samples().locations().len();
     // Two consolidations of four flushes, and two flushes.
     assert_eq!(all, 4);
     let (from, to) = (moment(5).monotonic_ns, moment(6).monotonic_ns);
-    assert_eq!(run.samples().within(from, to).places(), run.samples().places()[1..2]);
+    assert_eq!(run.samples().within(from, to).locations(), run.samples().locations()[1..2]);
     let rows: Vec<_> = run.samples().within(from, to).flat_map(Result::unwrap).collect();
     assert!(rows.iter().any(|row| row.at.monotonic_ns == from) && rows.iter().any(|row| row.at.monotonic_ns == to));
     assert_eq!(run.samples().span_ns(), Some((moment(0).monotonic_ns, moment(9).monotonic_ns)));
     let last: Vec<_> = run.samples().skip(3).flat_map(Result::unwrap).collect();
     assert_eq!(last.iter().map(|row| row.at).collect::<Vec<_>>(), [moment(9)]);
-    assert_eq!(run.tasks().within(from, to).places(), run.tasks().places(), "tasks tell of no time");
+    assert_eq!(run.tasks().within(from, to).locations(), run.tasks().locations(), "tasks have no time");
 }

@@ -14,7 +14,7 @@ use crate::table::TableWriter;
 /// A table being written.
 pub struct CsvTable<W: Write> {
     sink: W,
-    /// Used again for each list.
+    /// Reused for each list.
     cell: String,
 }
 
@@ -102,7 +102,7 @@ fn list(cell: &mut String, items: &dyn Array) -> io::Result<()> {
     Ok(())
 }
 
-/// The archive has no such column today; one that adds it finds out by its first test.
+/// The archive has no such column; the first test of a new one shows this error.
 fn unknown(data_type: &DataType) -> io::Error {
     io::Error::other(format!("CSV has no form for columns of type {data_type}"))
 }

@@ -1,4 +1,4 @@
-//! What happened to a run as a whole, as a table: phases, losses, clock steps, the end.
+//! The events of a run as a table: phases, losses, clock steps, the end.
 
 use std::collections::HashMap;
 use std::io;
@@ -12,14 +12,14 @@ use serde_json::Value;
 /// The table's name.
 pub const EVENTS: &str = "events";
 
-/// One row for each event: when it happened (absent where the event says no moment), what it is, of which phase, and all
-/// that is known of it as a JSON object.
+/// One row for each event: its time (absent for an event without one), its name, its phase, and all of it as a JSON
+/// object.
 pub fn table(events: &[RunEvent]) -> io::Result<RecordBatch> {
-    let told: Vec<Value> = events.iter().map(|event| serde_json::to_value(event).unwrap_or_default()).collect();
+    let values: Vec<Value> = events.iter().map(|event| serde_json::to_value(event).unwrap_or_default()).collect();
     let text =
-        |key: &str| -> ArrayRef { Arc::new(told.iter().map(|event| event[key].as_str()).collect::<StringArray>()) };
-    let at_ns: UInt64Array = told.iter().map(|event| event["at_ns"].as_u64().or(event["from_ns"].as_u64())).collect();
-    let detail: StringArray = told.iter().map(|event| Some(event.to_string())).collect();
+        |key: &str| -> ArrayRef { Arc::new(values.iter().map(|event| event[key].as_str()).collect::<StringArray>()) };
+    let at_ns: UInt64Array = values.iter().map(|event| event["at_ns"].as_u64().or(event["from_ns"].as_u64())).collect();
+    let detail: StringArray = values.iter().map(|event| Some(event.to_string())).collect();
     let column = |name: &str, data_type: DataType, unit: &str, nullable: bool| {
         Field::new(name, data_type, nullable).with_metadata(HashMap::from([("unit".to_owned(), unit.to_owned())]))
     };

@@ -1,8 +1,8 @@
-//! fio's JSON in the form `json+`, and the interval logs that fio writes beside it.
+//! fio's JSON in the format `json+`, and the interval logs that fio writes beside it.
 //!
-//! A measured phase is a job. fio knows reads, writes, trims and syncs; operations of other classes have no place in its form and
-//! are left out. A run has one latency for each operation, so that completion latency (`clat_ns`) and whole latency (`lat_ns`)
-//! are the same, and submission latency (`slat_ns`) has no samples.
+//! A measured phase is a job. fio has reads, writes, trims and syncs; operations of other classes are left out. A run has one
+//! latency for each operation, so completion latency (`clat_ns`) and total latency (`lat_ns`) are the same, and submission
+//! latency (`slat_ns`) has no samples.
 
 mod cpu;
 mod direction;
@@ -21,9 +21,9 @@ use serde_json::{Value, json};
 use self::cpu::CpuTimes;
 use self::direction::{DIRECTIONS, Direction, rate_per_s, shares};
 pub use self::logs::LogKind;
-use self::options::Options;
+use self::options::FioOptions;
 
-/// The number of `EILSEQ`, with which fio says that data were not those that it had written.
+/// `EILSEQ`, with which fio reports a verification failure.
 const WRONG_DATA: i32 = 84;
 
 /// The jobs of a run, from its rows.
@@ -61,7 +61,7 @@ impl FioJobs {
 
     /// Adds an interval's operations.
     pub fn interval(&mut self, record: &IntervalRecord) {
-        // Of a phase that is repeated, the one in which the interval lies.
+        // Of a repeated phase, the instance that contains the interval.
         let is_its = |job: &&mut Job| job.phase == record.phase && job.start_ns <= record.start_ns;
         let Some(job) = self.jobs.iter_mut().rev().find(is_its) else { return };
         match DIRECTIONS.iter().position(|(.., class)| *class == record.class) {
@@ -71,7 +71,7 @@ impl FioJobs {
         }
     }
 
-    /// Adds an operation that was kept by itself: of those that failed, the first names the job's error.
+    /// Adds an individually recorded operation; the first failed one sets the job's error.
     pub fn operation(&mut self, operation: &OperationRecord) {
         let end_ns = operation.start_ns.saturating_add(operation.duration_ns);
         let is_its = |job: &&mut Job| job.start_ns <= end_ns && job.end_ns.is_none_or(|end| end_ns <= end);
@@ -84,7 +84,7 @@ impl FioJobs {
         }
     }
 
-    /// Says which counters the run has, and when they were read.
+    /// Adds the run's counters and the times of its samples.
     pub fn counters(&mut self, descriptors: &[MetricDescriptor], samples: &[SampleHeader]) {
         self.cpu.counters(descriptors, samples);
     }
@@ -94,19 +94,19 @@ impl FioJobs {
         self.cpu.changes(changes);
     }
 
-    /// Operations that have a place in fio's form.
+    /// Operations that fio's format can hold.
     pub fn operations(&self) -> u64 {
         self.jobs.iter().flat_map(|job| &job.directions).map(|direction| direction.count).sum()
     }
 
-    /// Classes that have none.
+    /// Classes that it cannot hold.
     pub fn left_out(&self) -> impl Iterator<Item = &str> {
         self.left_out.iter().map(String::as_str)
     }
 
-    /// What fio-plot looks for at the begin of a file's name.
+    /// The start of a file name as fio-plot expects it.
     pub fn file_stem(&self) -> String {
-        Options::of(&self.description, self.jobs.iter().flat_map(|job| &job.directions)).file_stem()
+        FioOptions::of(&self.description, self.jobs.iter().flat_map(|job| &job.directions)).file_stem()
     }
 
     /// Writes the JSON.
@@ -146,7 +146,7 @@ impl FioJobs {
             "total_err": job.directions.iter().map(|direction| direction.errors).sum::<u64>(),
             "eta": 0,
             "elapsed": span_ns.div_ceil(1_000_000_000),
-            "job options": Options::of(&self.description, &job.directions).json(),
+            "job options": FioOptions::of(&self.description, &job.directions).json(),
             "job_runtime": span_ns / 1_000_000,
             "usr_cpu": percent(cpu.user_ns),
             "sys_cpu": percent(cpu.system_ns),
@@ -166,7 +166,7 @@ impl Job {
         Job { phase: phase.to_owned(), start_ns, end_ns: None, directions: Default::default(), errno: None }
     }
 
-    /// The phase's end; of one that has not ended, the last interval's.
+    /// The phase's end, or the end of the last interval if it has not ended.
     fn seen_until_ns(&self) -> u64 {
         let last = self.directions.iter().filter_map(Direction::end_ns).max();
         self.end_ns.or(last).unwrap_or(self.start_ns)

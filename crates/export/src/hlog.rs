@@ -38,7 +38,7 @@ impl<W: Write> HistogramLog<W> {
         Ok(HistogramLog { sink, started_ns: description.started.monotonic_ns, line: String::new() })
     }
 
-    /// Adds an interval under the tag `PHASE.CLASS`. One in which nothing finished has an empty histogram.
+    /// Adds an interval under the tag `PHASE.CLASS`; its histogram is empty if nothing finished.
     pub fn interval(&mut self, interval: &IntervalRecord) -> io::Result<()> {
         let seconds = |ns: u64| format!("{}.{:03}", ns / 1_000_000_000, ns / 1_000_000 % 1_000);
         let start = seconds(interval.start_ns.saturating_sub(self.started_ns));
@@ -50,14 +50,14 @@ impl<W: Write> HistogramLog<W> {
         writeln!(self.sink, "Tag={phase}.{class},{start},{length},{max_ms:.3},{}", self.line)
     }
 
-    /// Ends the log and gives back what it was written to.
+    /// Ends the log and returns the sink.
     pub fn finish(mut self) -> io::Result<W> {
         self.sink.flush()?;
         Ok(self.sink)
     }
 }
 
-/// A name without what would end a tag.
+/// A name without characters that would end a tag.
 fn tag(name: &str) -> String {
     name.chars().map(|c| if c == ',' || c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
 }
@@ -75,8 +75,8 @@ fn compressed(buckets: &[Bucket]) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A histogram in the form V2: a head, and the counts of all buckets up to the last, in which a negative number stands for so
-/// many empty buckets.
+/// A histogram in the form V2: a head, and the counts of all buckets up to the last, in which `-n` stands for `n`
+/// empty buckets.
 fn plain(buckets: &[Bucket]) -> Vec<u8> {
     let mut counts = Vec::with_capacity(4 * buckets.len());
     let mut next = 0;

@@ -1,7 +1,8 @@
 //! Rows of a run → bytes of formats that other programs read.
 //!
-//! Each format is one module: a writer that takes rows as they come, in batches, and hands bytes to an [`std::io::Write`].
-//! Nothing here opens a file. What a format cannot say is left out, never invented; `docs/EXPORT.md` lists it.
+//! Each format is one module: a writer that takes rows in batches and passes bytes to an [`std::io::Write`].
+//! Nothing here opens a file. Data without a representation in a format are left out, never invented; `docs/EXPORT.md`
+//! lists them.
 #![forbid(unsafe_code)]
 
 pub mod csv;

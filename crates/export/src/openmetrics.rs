@@ -1,8 +1,8 @@
 //! OpenMetrics: the samplers' metrics as text with timestamps, as Prometheus' `promtool tsdb create-blocks-from openmetrics`
-//! takes it.
+//! reads it.
 //!
-//! The format wants all values of a family together, while a run has them by time. So the families are written in groups
-//! whose values fit into memory, each group from one reading of the run.
+//! The format requires all values of a family together, while a run has them by time. Families are written in groups
+//! whose values fit into memory; each group takes one pass over the run.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -11,10 +11,10 @@ use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics,
 use model::run::RunDescription;
 use model::simulation::Origin;
 
-/// Changes that are held in memory at once: 64 MiB of them.
+/// Maximum changes in memory at once: 64 MiB.
 pub const CHANGES_HELD: u64 = 4 << 20;
 
-/// A value is told again after so long, though it did not change: Prometheus forgets after five minutes.
+/// An unchanged value is repeated at this interval: Prometheus drops a series after five minutes.
 const REPEAT_NS: u64 = 60_000_000_000;
 
 /// Metrics of one name, type and unit, which differ by their instance.
@@ -34,30 +34,12 @@ impl Family {
 }
 
 /// Sorts metrics into families, and families into groups that hold at most [`CHANGES_HELD`] changes, or one family.
-/// `changes` says how many each metric has.
+/// `changes` is the number of changes of each metric.
 pub fn groups(metrics: Vec<MetricDescriptor>, changes: &HashMap<MetricId, u64>) -> Vec<Vec<Family>> {
-    let mut families = BTreeMap::<(String, &str), Family>::new();
-    for metric in metrics {
-        let unit = (metric.unit != Unit::Count).then(|| metric.unit.name());
-        let mut name = format!("stallscope_{}", metric.name);
-        name = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
-        if let Some(unit) = unit.filter(|unit| !name.ends_with(&format!("_{unit}"))) {
-            name = format!("{name}_{unit}");
-        }
-        // What would end in the suffix of a counter's values is no name of a family.
-        let name = name.strip_suffix("_total").unwrap_or(&name).to_owned();
-        let family = families.entry((name.clone(), metric.semantics.name())).or_insert_with(|| Family {
-            name,
-            unit,
-            semantics: metric.semantics,
-            metrics: Vec::new(),
-        });
-        family.metrics.push(metric);
-    }
     let mut groups: Vec<Vec<Family>> = Vec::new();
     let mut held = 0;
     let mut last_name = String::new();
-    for mut family in families.into_values() {
+    for mut family in families(metrics).into_values() {
         if family.name == last_name {
             // A counter and a gauge of one name.
             family.name = format!("{}_{}", family.name, family.semantics.name());
@@ -77,14 +59,41 @@ pub fn groups(metrics: Vec<MetricDescriptor>, changes: &HashMap<MetricId, u64>) 
     groups
 }
 
+/// Metrics by name and type.
+fn families(metrics: Vec<MetricDescriptor>) -> BTreeMap<(String, &'static str), Family> {
+    let mut families = BTreeMap::<(String, &str), Family>::new();
+    for metric in metrics {
+        let unit = (metric.unit != Unit::Count).then(|| metric.unit.name());
+        let name = family_name(&metric.name, unit);
+        let family = families.entry((name.clone(), metric.semantics.name())).or_insert_with(|| Family {
+            name,
+            unit,
+            semantics: metric.semantics,
+            metrics: Vec::new(),
+        });
+        family.metrics.push(metric);
+    }
+    families
+}
+
+fn family_name(metric: &str, unit: Option<&str>) -> String {
+    let mut name = format!("stallscope_{metric}");
+    name = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    if let Some(unit) = unit.filter(|unit| !name.ends_with(&format!("_{unit}"))) {
+        name = format!("{name}_{unit}");
+    }
+    // The suffix of a counter's values must not end a family's name.
+    name.strip_suffix("_total").unwrap_or(&name).to_owned()
+}
+
 /// A text being written.
 pub struct OpenMetrics<W: Write> {
     sink: W,
-    /// The wall clock at the monotonic clock's 0, as it was when the run began: a step of the wall clock is not followed.
+    /// The wall clock at the monotonic clock's 0, from the start of the run: later steps of the wall clock are ignored.
     zero_wall_ns: i128,
     /// Number and moment of each sample, in order.
     samples: Vec<(u32, u64)>,
-    /// The model that made the run, where no machine did: each family says so.
+    /// The model that made a simulated run; each family names it.
     made_by: Option<Origin>,
 }
 
@@ -117,7 +126,7 @@ impl<W: Write> OpenMetrics<W> {
             let suffix = if family.semantics == Semantics::Counter { "_total" } else { "" };
             for metric in &family.metrics {
                 let mut changes = of_metric.remove(&metric.id).unwrap_or_default();
-                // Stable: of two values in a sample the later one counts.
+                // A stable sort: the later of two values in a sample counts.
                 changes.sort_by_key(|change| change.sample);
                 let series = format!("{name}{suffix}{}", labels(&metric.instance));
                 values += self.series(&series, &changes)?;
@@ -126,28 +135,28 @@ impl<W: Write> OpenMetrics<W> {
         Ok(values)
     }
 
-    /// Ends the text and gives back what it was written to.
+    /// Ends the text and returns the sink.
     pub fn finish(mut self) -> io::Result<W> {
         self.sink.write_all(b"# EOF\n")?;
         self.sink.flush()?;
         Ok(self.sink)
     }
 
-    /// The values of one metric: where they change, and once a minute. Where the metric is absent there are none.
+    /// The values of one metric: at each change, and once a minute; none while the metric is absent.
     fn series(&mut self, series: &str, changes: &[Change]) -> io::Result<u64> {
-        let (mut next, mut value, mut told_ns, mut values) = (0, None, None::<u64>, 0);
+        let (mut next, mut value, mut written_ns, mut values) = (0, None, None::<u64>, 0);
         for (sample, at_ns) in &self.samples {
             let before = next;
             while let Some(change) = changes.get(next).filter(|change| change.sample <= *sample) {
                 value = change.value;
                 next += 1;
             }
-            let is_due = told_ns.is_none_or(|told_ns| at_ns.saturating_sub(told_ns) >= REPEAT_NS);
+            let is_due = written_ns.is_none_or(|written_ns| at_ns.saturating_sub(written_ns) >= REPEAT_NS);
             if let Some(value) = value.filter(|_| next > before || is_due) {
                 let wall_ns = (self.zero_wall_ns + i128::from(*at_ns)).max(0);
                 let (seconds, ms) = (wall_ns / 1_000_000_000, wall_ns / 1_000_000 % 1_000);
                 writeln!(self.sink, "{series} {value} {seconds}.{ms:03}")?;
-                told_ns = Some(*at_ns);
+                written_ns = Some(*at_ns);
                 values += 1;
             }
         }

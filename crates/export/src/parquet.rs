@@ -11,7 +11,7 @@ use arrow_schema::SchemaRef;
 
 use crate::table::TableWriter;
 
-/// Rows that are held in memory until they become a row group.
+/// Rows buffered per row group.
 const ROWS_OF_A_GROUP: usize = 1 << 17;
 
 /// A table being written.
@@ -22,7 +22,7 @@ pub struct ParquetTable<W: Write + Send> {
 impl<W: Write + Send> TableWriter<W> for ParquetTable<W> {
     const SUFFIX: &'static str = "parquet";
 
-    /// Units are kept as the fields' metadata.
+    /// Units are metadata of the fields.
     fn begin(sink: W, schema: &SchemaRef) -> io::Result<ParquetTable<W>> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -41,7 +41,7 @@ impl<W: Write + Send> TableWriter<W> for ParquetTable<W> {
     }
 }
 
-/// The operating system's own error where it is one: its number says whether the disk is full.
+/// The system's error, if it is one: its number shows whether the disk is full.
 fn unwritten(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {

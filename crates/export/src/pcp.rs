@@ -1,7 +1,7 @@
 //! An archive of Performance Co-Pilot, version 3 (LOGARCHIVE(5)): the samplers' metrics, all that are present at each sample.
 //!
-//! Words are big-endian. The seconds of a moment are two words with the lower one first, which the manual does not say and
-//! the library does.
+//! Words are big-endian. The seconds of a moment are two words, the lower one first: the manual does not mention this, but
+//! the library does it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ const MAGIC_V3: u32 = 0x5005_2603;
 const LABEL_BYTES: u64 = 808;
 const META_VOLUME: u32 = -1_i32 as u32;
 const INDEX_VOLUME: u32 = -2_i32 as u32;
-/// Of identifiers that no agent of PCP's own has.
+/// A domain that no agent of PCP uses.
 const DOMAIN: u32 = 400;
 /// No instance, no instance domain.
 const NULL: u32 = u32::MAX;
@@ -49,9 +49,23 @@ pub struct PcpArchive<W: Write> {
     record: Vec<u8>,
 }
 
+/// Metrics by their name in the archive. Metrics of one name but different unit or semantics get different names.
+fn by_name(metrics: &[MetricDescriptor]) -> BTreeMap<String, Vec<&MetricDescriptor>> {
+    let mut by_name = BTreeMap::<String, Vec<&MetricDescriptor>>::new();
+    for metric in metrics {
+        let mut name = name_of(metric);
+        let is_like = |other: &MetricDescriptor| other.unit == metric.unit && other.semantics == metric.semantics;
+        if by_name.get(&name).is_some_and(|others| !is_like(others[0])) {
+            name = format!("{name}_{}_{}", metric.unit.name(), metric.semantics.name());
+        }
+        by_name.entry(name).or_default().push(metric);
+    }
+    by_name
+}
+
 impl<W: Write> PcpArchive<W> {
-    /// Begins an archive of these metrics and samples; all metadata are written at once. `None` without samples, for an
-    /// archive has a first moment.
+    /// Begins an archive of these metrics and samples and writes all metadata. `None` without samples: an archive needs
+    /// a first moment.
     pub fn new(
         [mut data, mut meta, mut index]: [W; 3],
         description: &RunDescription,
@@ -67,17 +81,8 @@ impl<W: Write> PcpArchive<W> {
         for (file, volume) in [(&mut data, 0), (&mut meta, META_VOLUME), (&mut index, INDEX_VOLUME)] {
             file.write_all(&framed(&label(at, volume)))?;
         }
-        let mut by_name = BTreeMap::<String, Vec<&MetricDescriptor>>::new();
-        for metric in metrics {
-            let mut name = name_of(metric);
-            let is_like = |other: &MetricDescriptor| other.unit == metric.unit && other.semantics == metric.semantics;
-            if by_name.get(&name).is_some_and(|others| !is_like(others[0])) {
-                name = format!("{name}_{}_{}", metric.unit.name(), metric.semantics.name());
-            }
-            by_name.entry(name).or_default().push(metric);
-        }
         let (mut families, mut meta_bytes) = (Vec::new(), LABEL_BYTES);
-        for (number, (name, metrics)) in (1..).zip(&by_name) {
+        for (number, (name, metrics)) in (1..).zip(&by_name(metrics)) {
             let (family, records) = describe(number, name, metrics, at);
             meta.write_all(&records)?;
             meta_bytes += records.len() as u64;

@@ -1,6 +1,6 @@
 //! Perfetto: tasks, stalls, requests and counters as tracks of one trace, on the monotonic clock.
 //!
-//! Rows come in any order of time, for the reader sorts; [`PerfettoTrace::tasks`] and [`PerfettoTrace::samples`] come
+//! Rows may come in any order of time, since the reader sorts; [`PerfettoTrace::tasks`] and [`PerfettoTrace::samples`] come
 //! before what refers to them.
 
 mod counters;
@@ -20,7 +20,7 @@ use model::block::DeviceNumber;
 use model::run::RunDescription;
 use model::stall::TaskRecord;
 
-use self::lanes::Rows;
+use self::lanes::DisjointTracks;
 use self::packet::{Packets, Track};
 use self::threads::Threads;
 use self::track_kind::TrackKind;
@@ -29,18 +29,18 @@ use self::track_kind::TrackKind;
 pub struct PerfettoTrace<W: Write> {
     packets: Packets<W>,
     threads: Threads,
-    /// Lanes of all kinds that were begun.
+    /// Number of lanes so far.
     lanes: u64,
     stacks: HashMap<u32, String>,
-    devices: HashMap<DeviceNumber, (Track, Rows, Vec<Track>)>,
+    devices: HashMap<DeviceNumber, (Track, DisjointTracks, Vec<Track>)>,
     device_names: HashMap<DeviceNumber, String>,
     /// A track for each source of metrics.
     sources: HashMap<String, Track>,
     /// When each sample was taken.
     samples: HashMap<u32, u64>,
-    /// Counters of the load's classes that were begun.
+    /// Counters of the load's classes so far.
     classes: HashMap<(String, &'static str), Track>,
-    phases: Rows,
+    phases: DisjointTracks,
     phase_tracks: Vec<Track>,
     open_phases: Vec<(String, u64)>,
 }
@@ -49,10 +49,10 @@ impl<W: Write> PerfettoTrace<W> {
     /// Begins a trace of a run.
     pub fn new(sink: W, description: &RunDescription) -> io::Result<PerfettoTrace<W>> {
         let mut packets = Packets::new(sink, description.started)?;
-        let made = description.origin().map_or_else(String::new, |origin| {
+        let simulated = description.origin().map_or_else(String::new, |origin| {
             format!(", SIMULATED by the model '{}', policy '{}'", origin.model, origin.policy)
         });
-        packets.track(TrackKind::Run.track(0), None, &format!("run {}{made}", description.workload))?;
+        packets.track(TrackKind::Run.track(0), None, &format!("run {}{simulated}", description.workload))?;
         let names = description.devices.iter().filter_map(|device| {
             let (major, minor) = device.number.split_once(':')?;
             Some((DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?), device.name.clone()))
@@ -67,13 +67,13 @@ impl<W: Write> PerfettoTrace<W> {
             sources: HashMap::new(),
             samples: HashMap::new(),
             classes: HashMap::new(),
-            phases: Rows::default(),
+            phases: DisjointTracks::default(),
             phase_tracks: Vec::new(),
             open_phases: Vec::new(),
         })
     }
 
-    /// Ends the trace and gives back what it was written to.
+    /// Ends the trace and returns the sink.
     pub fn finish(mut self) -> io::Result<W> {
         // A phase without an end: the run was cut off in it.
         for (phase, at_ns) in std::mem::take(&mut self.open_phases) {
@@ -90,7 +90,7 @@ impl<W: Write> PerfettoTrace<W> {
         Ok(())
     }
 
-    /// Begins a lane below another track. Lanes of one name are shown as one.
+    /// Begins a lane below another track. The viewer merges lanes of one name.
     fn lane(&mut self, parent: Track, name: &str) -> io::Result<Track> {
         self.lanes += 1;
         let lane = TrackKind::Lane.track(self.lanes);

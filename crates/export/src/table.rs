@@ -1,11 +1,11 @@
-//! What writers of tables have in common.
+//! The common interface of table writers.
 
 use std::io::{self, Write};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-/// A table being written to a file of its own.
+/// A table being written to its own file.
 pub trait TableWriter<W: Write>: Sized {
     /// End of its files' names.
     const SUFFIX: &'static str;
@@ -16,6 +16,6 @@ pub trait TableWriter<W: Write>: Sized {
     /// Adds rows.
     fn write(&mut self, rows: &RecordBatch) -> io::Result<()>;
 
-    /// Ends the table and gives back what it was written to.
+    /// Ends the table and returns the sink.
     fn finish(self) -> io::Result<W>;
 }

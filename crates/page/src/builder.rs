@@ -8,21 +8,21 @@ use model::run::RunDescription;
 use model::stall::{RequestIntervalRecord, RequestRecord};
 use serde_json::{Value, json};
 
-use crate::counters::Samples;
-use crate::latencies::Latencies;
+use crate::counters::SampledCounters;
+use crate::latencies::LoadCharts;
 use crate::limits::Limits;
-use crate::marks::{Stuck, marks};
-use crate::requests::Requests;
-use crate::stalls::{Stalls, stalls, untraced};
+use crate::marks::{StuckOperations, marks};
+use crate::requests::RequestCharts;
+use crate::stalls::{StallCharts, stalls, untraced};
 
 /// Collects the rows of one run.
 #[derive(Debug)]
 pub struct RunPage {
     description: RunDescription,
     limits: Limits,
-    latencies: Latencies,
-    requests: Requests,
-    stuck: Stuck,
+    latencies: LoadCharts,
+    requests: RequestCharts,
+    stuck: StuckOperations,
 }
 
 impl RunPage {
@@ -32,9 +32,9 @@ impl RunPage {
         RunPage {
             description: description.clone(),
             limits,
-            latencies: Latencies::new(started_ns),
-            requests: Requests::new(started_ns, limits.requests),
-            stuck: Stuck::default(),
+            latencies: LoadCharts::new(started_ns),
+            requests: RequestCharts::new(started_ns, limits.requests),
+            stuck: StuckOperations::default(),
         }
     }
 
@@ -67,10 +67,10 @@ impl RunPage {
         explained: Option<(&Explanation, &Accounting)>,
     ) -> Value {
         let RunPage { description: ref run, limits, ref latencies, .. } = self;
-        let samples = Samples::new(series, run);
+        let samples = SampledCounters::new(series, run);
         let span_ns = samples.axis.at_ns.last().copied().unwrap_or(0).max(latencies.end_ns());
         let accounting = explained.map(|(_, accounting)| accounting);
-        let Stalls { list, axis, chart } = accounting.map_or_else(untraced, |accounting| {
+        let StallCharts { list, axis, chart } = accounting.map_or_else(untraced, |accounting| {
             stalls(accounting, run.started.monotonic_ns, span_ns, run.sample_interval_ns, limits)
         });
         let charts = self.charts(&samples, chart, span_ns);
@@ -96,7 +96,7 @@ impl RunPage {
     }
 
     /// All charts, in the order of the page.
-    fn charts(&self, samples: &Samples<'_>, causes: Value, span_ns: u64) -> Vec<Value> {
+    fn charts(&self, samples: &SampledCounters<'_>, causes: Value, span_ns: u64) -> Vec<Value> {
         let run = &self.description;
         let mut charts = self.latencies.charts(run.report_interval_ns.unwrap_or(run.sample_interval_ns), span_ns);
         charts.push(causes);

@@ -3,13 +3,13 @@
 use explain::series::Series;
 use serde_json::Value;
 
-use crate::chart::{Unit, lines};
-use crate::counters::Samples;
+use crate::chart::{ChartUnit, lines};
+use crate::counters::SampledCounters;
 
 /// Slab caches drawn: the largest.
 const SLABS: usize = 6;
 
-impl Samples<'_> {
+impl SampledCounters<'_> {
     /// Memory by use, and the largest slab caches.
     pub(crate) fn caches(&self) -> [Value; 2] {
         [self.memory(), self.slabs()]
@@ -35,7 +35,7 @@ impl Samples<'_> {
             }
         }
         let title = "Memory and caches";
-        lines("memory", title, Unit::Bytes, "samples", series, "The run has no /proc/meminfo counters.")
+        lines("memory", title, ChartUnit::Bytes, "samples", series, "The run has no /proc/meminfo counters.")
     }
 
     fn slabs(&self) -> Value {
@@ -51,11 +51,11 @@ impl Samples<'_> {
         caches.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
         let drawn = caches.iter().take(SLABS).filter_map(|(_, cache, values)| self.moving_line(cache, values));
         let why = "The run has no /proc/slabinfo counters: only root can read it.";
-        lines("slabs", "Largest slab caches", Unit::Bytes, "samples", drawn.collect(), why)
+        lines("slabs", "Largest slab caches", ChartUnit::Bytes, "samples", drawn.collect(), why)
     }
 }
 
-fn last(samples: &Samples<'_>, series: &Series) -> Option<f64> {
+fn last(samples: &SampledCounters<'_>, series: &Series) -> Option<f64> {
     let headers = samples.series.headers();
     headers.iter().rev().find_map(|header| series.at(header.sample)).map(|value| value as f64)
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// The unit of a chart's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum ChartUnit {
     /// Nanoseconds.
     Ns,
     /// Events per second.
@@ -21,30 +21,38 @@ pub(crate) enum Unit {
     Count,
 }
 
-impl Unit {
+impl ChartUnit {
     fn name(self) -> &'static str {
         match self {
-            Unit::Ns => "ns",
-            Unit::PerS => "/s",
-            Unit::Bytes => "bytes",
-            Unit::BytesPerS => "bytes/s",
-            Unit::Share => "share",
-            Unit::Count => "count",
+            ChartUnit::Ns => "ns",
+            ChartUnit::PerS => "/s",
+            ChartUnit::Bytes => "bytes",
+            ChartUnit::BytesPerS => "bytes/s",
+            ChartUnit::Share => "share",
+            ChartUnit::Count => "count",
         }
     }
 }
 
 /// Lines; an absent chart if there is no series.
-pub(crate) fn lines(id: &str, title: &str, unit: Unit, axis: &str, series: Vec<Value>, why_absent: &str) -> Value {
+pub(crate) fn lines(id: &str, title: &str, unit: ChartUnit, axis: &str, series: Vec<Value>, why_absent: &str) -> Value {
     drawn("lines", id, title, unit, axis, series, why_absent)
 }
 
 /// Stacked areas.
-pub(crate) fn stack(id: &str, title: &str, unit: Unit, axis: &str, series: Vec<Value>, why_absent: &str) -> Value {
+pub(crate) fn stack(id: &str, title: &str, unit: ChartUnit, axis: &str, series: Vec<Value>, why_absent: &str) -> Value {
     drawn("stack", id, title, unit, axis, series, why_absent)
 }
 
-fn drawn(kind: &str, id: &str, title: &str, unit: Unit, axis: &str, series: Vec<Value>, why_absent: &str) -> Value {
+fn drawn(
+    kind: &str,
+    id: &str,
+    title: &str,
+    unit: ChartUnit,
+    axis: &str,
+    series: Vec<Value>,
+    why_absent: &str,
+) -> Value {
     if series.is_empty() {
         return absent(id, title, why_absent);
     }

@@ -5,8 +5,8 @@ use model::metric::{MetricDescriptor, Semantics};
 use model::run::RunDescription;
 use serde_json::{Value, json};
 
-use crate::chart::{Unit, lines};
-use crate::steps::{Axis, Join};
+use crate::chart::{ChartUnit, lines};
+use crate::steps::{ChartAxis, Join};
 
 /// Devices drawn: the busiest.
 const DEVICES: usize = 4;
@@ -32,17 +32,17 @@ pub fn wanted_counter(metric: &MetricDescriptor) -> bool {
 }
 
 /// The series of a run at its samples.
-pub(crate) struct Samples<'a> {
+pub(crate) struct SampledCounters<'a> {
     pub(crate) series: &'a SeriesSet,
     pub(crate) run: &'a RunDescription,
-    pub(crate) axis: Axis,
+    pub(crate) axis: ChartAxis,
 }
 
-impl<'a> Samples<'a> {
-    pub(crate) fn new(series: &'a SeriesSet, run: &'a RunDescription) -> Samples<'a> {
+impl<'a> SampledCounters<'a> {
+    pub(crate) fn new(series: &'a SeriesSet, run: &'a RunDescription) -> SampledCounters<'a> {
         let since = |ns: u64| ns.saturating_sub(run.started.monotonic_ns);
         let at_ns = series.headers().iter().map(|header| since(header.at.monotonic_ns)).collect();
-        Samples { series, run, axis: Axis { at_ns } }
+        SampledCounters { series, run, axis: ChartAxis { at_ns } }
     }
 
     /// Growth per second before each sample.
@@ -93,7 +93,7 @@ impl<'a> Samples<'a> {
             series.extend(self.line(&format!("{resource} {extent}"), &self.rate(&of, 1e-6)));
         }
         let why = "This machine has no /proc/pressure (it needs CONFIG_PSI, and 'psi=1' on the kernel command line).";
-        lines("pressure", "PSI: share of time that tasks stalled", Unit::Share, "samples", series, why)
+        lines("pressure", "PSI: share of time that tasks stalled", ChartUnit::Share, "samples", series, why)
     }
 
     fn scanned(&self) -> Value {
@@ -109,7 +109,7 @@ impl<'a> Samples<'a> {
             series.extend(self.line(label, &self.rate(&of, 1.0)));
         }
         let title = "Reclaim and shrinkers: pages and objects";
-        lines("scanned", title, Unit::PerS, "samples", series, "The run has no /proc/vmstat counters.")
+        lines("scanned", title, ChartUnit::PerS, "samples", series, "The run has no /proc/vmstat counters.")
     }
 
     fn reclaims(&self) -> Value {
@@ -128,7 +128,7 @@ impl<'a> Samples<'a> {
         let stalls: Vec<&Series> = self.series.prefixed("vmstat.allocstall").collect();
         series.extend(self.line("allocation stalls (allocstall)", &self.rate(&stalls, 1.0)));
         let why = "The run has neither tracepoint counters (they need root) nor /proc/vmstat.";
-        lines("reclaims", "Reclaim and shrinkers: events", Unit::PerS, "samples", series, why)
+        lines("reclaims", "Reclaim and shrinkers: events", ChartUnit::PerS, "samples", series, why)
     }
 
     fn dirty(&self) -> Value {
@@ -144,7 +144,7 @@ impl<'a> Samples<'a> {
             series.extend(line);
         }
         let title = "Dirty pages and thresholds";
-        lines("dirty", title, Unit::Bytes, "samples", series, "The run has no /proc/vmstat counters.")
+        lines("dirty", title, ChartUnit::Bytes, "samples", series, "The run has no /proc/vmstat counters.")
     }
 
     fn devices_throughput(&self) -> Value {
@@ -156,7 +156,7 @@ impl<'a> Samples<'a> {
             }
         }
         let title = "Device throughput";
-        lines("devices", title, Unit::BytesPerS, "samples", series, "The run has no /proc/diskstats counters.")
+        lines("devices", title, ChartUnit::BytesPerS, "samples", series, "The run has no /proc/diskstats counters.")
     }
 
     /// Time in the queue by time: how many requests were there on average, which a look now and then would miss.
@@ -167,7 +167,7 @@ impl<'a> Samples<'a> {
             series.extend(self.line(&self.device_name(device), &self.rate(&of, 1e-3)));
         }
         let title = "Queue depth: requests in the queue or at the device, on average";
-        lines("queue", title, Unit::Count, "samples", series, "The run has no /proc/diskstats counters.")
+        lines("queue", title, ChartUnit::Count, "samples", series, "The run has no /proc/diskstats counters.")
     }
 
     fn of_device<'b>(&'b self, name: &'b str, device: &'b str) -> impl Iterator<Item = &'b Series> {
@@ -198,7 +198,7 @@ impl<'a> Samples<'a> {
 
 /// One metric at each sample, for a search: a counter's rate per second or a gauge's value, in the kernel's unit.
 pub fn counter(series: &SeriesSet, one: &Series, run: &RunDescription) -> Value {
-    let samples = Samples::new(series, run);
+    let samples = SampledCounters::new(series, run);
     let is_counter = one.descriptor.semantics == Semantics::Counter;
     let values = if is_counter { samples.rate(&[one], 1.0) } else { samples.level(one, 1.0) };
     let instance = &one.descriptor.instance;
@@ -206,12 +206,12 @@ pub fn counter(series: &SeriesSet, one: &Series, run: &RunDescription) -> Value 
         if instance.is_empty() { one.descriptor.name.clone() } else { format!("{} {instance}", one.descriptor.name) };
     let per_s = if is_counter { "/s" } else { "" };
     let title = format!("{name}, {}{per_s}", one.descriptor.unit.name());
-    let unit = if is_counter { Unit::PerS } else { Unit::Count };
+    let unit = if is_counter { ChartUnit::PerS } else { ChartUnit::Count };
     let lines = samples.line(&name, &values).into_iter().collect();
     let chart = lines_of(&title, unit, one.descriptor.id.0, lines);
     json!({ "chart": chart, "axis": samples.axis.to_value() })
 }
 
-fn lines_of(title: &str, unit: Unit, metric: u32, series: Vec<Value>) -> Value {
+fn lines_of(title: &str, unit: ChartUnit, metric: u32, series: Vec<Value>) -> Value {
     lines(&format!("metric.{metric}"), title, unit, "samples", series, "Absent from every sample.")
 }

@@ -6,8 +6,8 @@ use model::latency::range_of;
 use model::operation::{IntervalRecord, ROUND};
 use serde_json::Value;
 
-use crate::chart::{Heat, Unit, absent, lines, logarithmic};
-use crate::steps::{Axis, Join};
+use crate::chart::{ChartUnit, Heat, absent, lines, logarithmic};
+use crate::steps::{ChartAxis, Join};
 
 const NO_LOAD: &str = "The run has no Stallscope load; use 'stallscope run', or see the system calls below.";
 
@@ -25,7 +25,7 @@ struct Point {
 
 /// Collects intervals.
 #[derive(Debug, Default)]
-pub(crate) struct Latencies {
+pub(crate) struct LoadCharts {
     started_ns: u64,
     /// Starts by end.
     intervals: BTreeMap<u64, u64>,
@@ -39,9 +39,9 @@ struct Class {
     heat: Heat,
 }
 
-impl Latencies {
-    pub(crate) fn new(started_ns: u64) -> Latencies {
-        Latencies { started_ns, ..Latencies::default() }
+impl LoadCharts {
+    pub(crate) fn new(started_ns: u64) -> LoadCharts {
+        LoadCharts { started_ns, ..LoadCharts::default() }
     }
 
     pub(crate) fn interval(&mut self, record: &IntervalRecord) {
@@ -75,8 +75,8 @@ impl Latencies {
         self.intervals.keys().next_back().copied().unwrap_or(0)
     }
 
-    pub(crate) fn axis(&self) -> Axis {
-        Axis { at_ns: self.intervals.keys().copied().collect() }
+    pub(crate) fn axis(&self) -> ChartAxis {
+        ChartAxis { at_ns: self.intervals.keys().copied().collect() }
     }
 
     /// Heat maps and percentiles of each class, then rates.
@@ -99,7 +99,7 @@ impl Latencies {
         charts
     }
 
-    fn percentiles(&self, axis: &Axis, class: &Class) -> Value {
+    fn percentiles(&self, axis: &ChartAxis, class: &Class) -> Value {
         type Of = fn(&Point) -> Option<u64>;
         let of: [(&str, Of); 4] = [
             ("p50", |point| point.p50_ns),
@@ -113,27 +113,27 @@ impl Latencies {
         };
         let id = format!("percentiles.{}", class.name);
         let title = format!("Percentiles of {}", class.name);
-        logarithmic(lines(&id, &title, Unit::Ns, "intervals", of.into_iter().filter_map(line).collect(), NO_LOAD))
+        logarithmic(lines(&id, &title, ChartUnit::Ns, "intervals", of.into_iter().filter_map(line).collect(), NO_LOAD))
     }
 
     /// Rounds, if any, and operations by class.
-    fn rates(&self, axis: &Axis) -> Value {
+    fn rates(&self, axis: &ChartAxis) -> Value {
         let line = |class: &Class| {
             let values = self.values(class, |point, seconds| Some(point.count as f64 / seconds));
             let name = if class.name == ROUND { "work (rounds)" } else { &class.name };
             axis.line(name, &values, Join::Mean)
         };
-        lines("work", "Work rate", Unit::PerS, "intervals", self.classes.iter().map(line).collect(), NO_LOAD)
+        lines("work", "Work rate", ChartUnit::PerS, "intervals", self.classes.iter().map(line).collect(), NO_LOAD)
     }
 
-    fn throughput(&self, axis: &Axis, timed: &[&Class]) -> Value {
+    fn throughput(&self, axis: &ChartAxis, timed: &[&Class]) -> Value {
         let moving = timed.iter().filter(|class| class.points.values().any(|point| point.bytes > 0));
         let line = |class: &&Class| {
             let values = self.values(class, |point, seconds| Some(point.bytes as f64 / seconds));
             axis.line(&class.name, &values, Join::Mean)
         };
         let title = "Load throughput";
-        lines("throughput", title, Unit::BytesPerS, "intervals", moving.map(line).collect(), NO_LOAD)
+        lines("throughput", title, ChartUnit::BytesPerS, "intervals", moving.map(line).collect(), NO_LOAD)
     }
 
     /// A value for each interval; none where the class did not occur.

@@ -14,11 +14,11 @@ const STUCK: usize = 100;
 
 /// Operations that were stuck at the end of an interval.
 #[derive(Debug, Default)]
-pub(crate) struct Stuck {
+pub(crate) struct StuckOperations {
     longest: HashMap<(u32, u64), (String, u64)>,
 }
 
-impl Stuck {
+impl StuckOperations {
     pub(crate) fn add(&mut self, operation: &OperationRecord) {
         if operation.kind == OperationKind::Stuck && operation.class != ROUND {
             let known = self.longest.entry((operation.tid, operation.start_ns)).or_default();
@@ -51,7 +51,7 @@ struct Mark {
 }
 
 /// All marks, in order of time.
-pub(crate) fn marks(summary: &Summary, stuck: &Stuck) -> Value {
+pub(crate) fn marks(summary: &Summary, stuck: &StuckOperations) -> Value {
     let started_ns = summary.started_ns;
     let mut marks: Vec<Mark> = Vec::new();
     for phase in &summary.phases {

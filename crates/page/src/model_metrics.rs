@@ -6,8 +6,8 @@ use explain::series::Series;
 use model::metric::{Semantics, Unit as MetricUnit};
 use serde_json::Value;
 
-use crate::chart::{Unit, lines};
-use crate::counters::Samples;
+use crate::chart::{ChartUnit, lines};
+use crate::counters::SampledCounters;
 
 /// Lines of one chart have similar values: the ratio of the largest to the smallest is at most this.
 const SPREAD: f64 = 30.0;
@@ -20,7 +20,7 @@ struct Line<'a> {
     largest: f64,
 }
 
-impl Samples<'_> {
+impl SampledCounters<'_> {
     /// The charts of a simulated run's metrics: one chart for metrics of one source and unit with similar values.
     pub(crate) fn of_model(&self) -> Vec<Value> {
         let mut kinds: BTreeMap<(&str, &str, &str), Vec<Line<'_>>> = BTreeMap::new();
@@ -69,12 +69,12 @@ fn name(series: &Series) -> String {
     if about.instance.is_empty() { field.to_owned() } else { format!("{field} {}", about.instance) }
 }
 
-fn unit(unit: MetricUnit, semantics: Semantics) -> Unit {
+fn unit(unit: MetricUnit, semantics: Semantics) -> ChartUnit {
     match (unit, semantics) {
-        (MetricUnit::Bytes | MetricUnit::Kibibytes, Semantics::Gauge) => Unit::Bytes,
-        (MetricUnit::Bytes | MetricUnit::Kibibytes, Semantics::Counter) => Unit::BytesPerS,
-        (MetricUnit::Nanoseconds, Semantics::Gauge) => Unit::Ns,
-        (_, Semantics::Counter) => Unit::PerS,
-        (_, Semantics::Gauge) => Unit::Count,
+        (MetricUnit::Bytes | MetricUnit::Kibibytes, Semantics::Gauge) => ChartUnit::Bytes,
+        (MetricUnit::Bytes | MetricUnit::Kibibytes, Semantics::Counter) => ChartUnit::BytesPerS,
+        (MetricUnit::Nanoseconds, Semantics::Gauge) => ChartUnit::Ns,
+        (_, Semantics::Counter) => ChartUnit::PerS,
+        (_, Semantics::Gauge) => ChartUnit::Count,
     }
 }

@@ -41,12 +41,12 @@ pub(crate) struct NameIndex(pub(crate) usize);
 
 /// Names, each once.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct NameTable {
     all: Vec<String>,
     known: HashMap<String, NameIndex>,
 }
 
-impl Names {
+impl NameTable {
     /// The index of a name, which is added if it is new.
     pub(crate) fn index_of(&mut self, name: &str) -> NameIndex {
         if let Some(&index) = self.known.get(name) {

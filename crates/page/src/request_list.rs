@@ -7,7 +7,7 @@ use model::stall::{KindCounts, RequestRecord};
 use serde_json::Value;
 
 use crate::columns::{Ascending, document_columns};
-use crate::number::{NameIndex, Names};
+use crate::number::{NameIndex, NameTable};
 
 document_columns! {
     /// A block request in the list.
@@ -42,7 +42,7 @@ document_columns! {
 /// Requests as columns, in order of their begins.
 pub fn requests(mut requests: Vec<RequestRecord>, run: &RunDescription, accounting: Option<&Accounting>) -> Value {
     requests.sort_by_key(|request| (request.began_ns(), request.request));
-    let mut names = Names::default();
+    let mut names = NameTable::default();
     let listed: Vec<ListedRequest> =
         requests.iter().map(|request| listed(request, run, accounting, &mut names)).collect();
     let mut list = ListedRequest::columns(&listed.iter().collect::<Vec<_>>());
@@ -54,7 +54,7 @@ fn listed(
     request: &RequestRecord,
     run: &RunDescription,
     accounting: Option<&Accounting>,
-    names: &mut Names,
+    names: &mut NameTable,
 ) -> ListedRequest {
     let began_ns = request.began_ns();
     let after_us = |ns: u64| ns.saturating_sub(began_ns) / 1_000;

@@ -19,7 +19,7 @@ const NO_TRACE: &str = "The run has no trace of block requests; record as root, 
 
 /// Collects requests.
 #[derive(Debug)]
-pub(crate) struct Requests {
+pub(crate) struct RequestCharts {
     started_ns: u64,
     longest: Longest,
     seen: u64,
@@ -33,9 +33,9 @@ struct Heats {
     device: Heat,
 }
 
-impl Requests {
-    pub(crate) fn new(started_ns: u64, most: usize) -> Requests {
-        Requests { started_ns, longest: Longest::new(most), seen: 0, heats: BTreeMap::new() }
+impl RequestCharts {
+    pub(crate) fn new(started_ns: u64, most: usize) -> RequestCharts {
+        RequestCharts { started_ns, longest: Longest::new(most), seen: 0, heats: BTreeMap::new() }
     }
 
     pub(crate) fn add(&mut self, request: &RequestRecord) {

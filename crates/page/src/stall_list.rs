@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::columns::{Ascending, document_columns};
 use crate::limits::Limits;
-use crate::number::{NameIndex, Names};
+use crate::number::{NameIndex, NameTable};
 
 document_columns! {
     /// A slow operation in the list.
@@ -37,12 +37,12 @@ document_columns! {
 pub(crate) struct StallListing {
     started_ns: u64,
     rows: Vec<ListedStall>,
-    names: Names,
+    names: NameTable,
 }
 
 impl StallListing {
     pub(crate) fn new(started_ns: u64, capacity: usize) -> StallListing {
-        StallListing { started_ns, rows: Vec::with_capacity(capacity), names: Names::default() }
+        StallListing { started_ns, rows: Vec::with_capacity(capacity), names: NameTable::default() }
     }
 
     /// Adds an operation and its time by cause.

@@ -5,10 +5,10 @@ use std::cmp::Reverse;
 use explain::blame::{Accounting, Cause};
 use serde_json::Value;
 
-use crate::chart::{Unit, absent, stack};
+use crate::chart::{ChartUnit, absent, stack};
 use crate::limits::Limits;
 use crate::stall_list::StallListing;
-use crate::steps::{Axis, Join};
+use crate::steps::{ChartAxis, Join};
 
 /// Causes with an area each; the others share one.
 const CAUSES: usize = 8;
@@ -17,16 +17,16 @@ const STEPS: u64 = 2_000;
 const NO_TRACE: &str = "The run has no trace, so the causes of waits are unknown; record as root, without --no-trace.";
 
 /// What the page shows of a run's slow operations.
-pub(crate) struct Stalls {
+pub(crate) struct StallCharts {
     pub(crate) list: Value,
     pub(crate) axis: Value,
     pub(crate) chart: Value,
 }
 
 /// The list and the chart without a trace.
-pub(crate) fn untraced() -> Stalls {
+pub(crate) fn untraced() -> StallCharts {
     let chart = absent("causes", "Stall time by cause", NO_TRACE);
-    Stalls { list: Value::Null, axis: Axis::default().to_value(), chart }
+    StallCharts { list: Value::Null, axis: ChartAxis::default().to_value(), chart }
 }
 
 /// Everything about the slow operations of a run that began at `started_ns` and lasted `span_ns`.
@@ -36,7 +36,7 @@ pub(crate) fn stalls(
     span_ns: u64,
     interval_ns: u64,
     limits: Limits,
-) -> Stalls {
+) -> StallCharts {
     let step_ns = interval_ns.max(span_ns.div_ceil(STEPS)).max(1_000_000);
     let mut steps = vec![[0u64; Cause::ALL.len()]; span_ns.div_ceil(step_ns) as usize];
     let mut listing = StallListing::new(started_ns, accounting.len());
@@ -49,9 +49,9 @@ pub(crate) fn stalls(
         }
         listing.add(&stall, &by_cause);
     });
-    let axis = Axis { at_ns: (1..=steps.len() as u64).map(|step| step * step_ns).collect() };
+    let axis = ChartAxis { at_ns: (1..=steps.len() as u64).map(|step| step * step_ns).collect() };
     let list = listing.into_value(accounting, limits);
-    Stalls { list, chart: chart(&axis, &steps, step_ns), axis: axis.to_value() }
+    StallCharts { list, chart: chart(&axis, &steps, step_ns), axis: axis.to_value() }
 }
 
 /// Adds an interval to the steps that it overlaps.
@@ -67,7 +67,7 @@ fn spread(steps: &mut [[u64; Cause::ALL.len()]], step_ns: u64, cause: Cause, fro
 }
 
 /// Time lost per time: the mean number of stalled operations, by cause.
-fn chart(axis: &Axis, steps: &[[u64; Cause::ALL.len()]], step_ns: u64) -> Value {
+fn chart(axis: &ChartAxis, steps: &[[u64; Cause::ALL.len()]], step_ns: u64) -> Value {
     let total = |cause: Cause| steps.iter().map(|step| step[cause as usize]).sum::<u64>();
     let mut causes: Vec<(u64, Cause)> = Cause::ALL.into_iter().map(|cause| (total(cause), cause)).collect();
     causes.retain(|(ns, _)| *ns > 0);
@@ -85,5 +85,5 @@ fn chart(axis: &Axis, steps: &[[u64; Cause::ALL.len()]], step_ns: u64) -> Value 
         series.push(axis.line("others", &values, Join::Mean));
     }
     let title = "Stall time by cause: number of stalled operations";
-    stack("causes", title, Unit::Count, "stalls", series, "No operation was slow.")
+    stack("causes", title, ChartUnit::Count, "stalls", series, "No operation was slow.")
 }

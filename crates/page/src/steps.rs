@@ -18,12 +18,12 @@ pub(crate) enum Join {
 
 /// The times of a series' points.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Axis {
+pub(crate) struct ChartAxis {
     /// Since the run's start, ascending.
     pub(crate) at_ns: Vec<u64>,
 }
 
-impl Axis {
+impl ChartAxis {
     /// Points per step.
     fn group(&self) -> usize {
         self.at_ns.len().div_ceil(MOST_POINTS).max(1)

@@ -1,11 +1,11 @@
-//! Metrics of several slices under one numbering, each value told once.
+//! Metrics of several slices under one numbering, each value written once.
 
 use std::collections::HashMap;
 use std::mem;
 
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 
-/// Metrics are the same where all but their number is.
+/// Metrics are the same if all but their number is.
 #[derive(PartialEq, Eq, Hash)]
 struct Identity {
     name: String,
@@ -24,30 +24,30 @@ pub(super) struct Joined {
     slice: Slice,
 }
 
-/// What is known of the slice that is being copied.
+/// The slice that is being copied.
 #[derive(Default)]
 struct Slice {
-    /// Its metrics' numbers there → here.
+    /// Its metrics' numbers: slice → joined run.
     numbers: HashMap<MetricId, MetricId>,
-    /// Its first and last sample's ordinals there; `None` before samples came.
+    /// Ordinals of its first and last sample in the slice; `None` before samples came.
     samples: Option<(u32, u32)>,
-    /// Ordinal here of its first sample.
+    /// Ordinal of its first sample in the joined run.
     base: u32,
-    /// Which metrics have a value at its first sample; `None` once that is settled.
-    told_at_first: Option<Vec<bool>>,
+    /// Which metrics have a value at its first sample; `None` once decided.
+    present_at_first: Option<Vec<bool>>,
     undescribed: u64,
 }
 
-/// What is left to be written of a slice at its end.
+/// Remaining rows at the end of a slice.
 pub(super) struct Rest {
-    /// Metrics that the slice has no word of.
+    /// Metrics that the slice does not contain.
     pub(super) changes: Vec<Change>,
-    /// Rows of metrics that it has no description of.
+    /// Rows of metrics without a description.
     pub(super) undescribed: u64,
 }
 
 impl Joined {
-    /// Takes a slice's metrics, and gives those that are new.
+    /// Takes a slice's metrics and returns the new ones.
     pub(super) fn describe(&mut self, descriptors: Vec<MetricDescriptor>) -> Vec<MetricDescriptor> {
         let mut new = Vec::new();
         for MetricDescriptor { id: there, name, instance, unit, semantics } in descriptors {
@@ -65,13 +65,13 @@ impl Joined {
         new
     }
 
-    /// Takes all of a slice's samples, and gives them with the numbers that they have here.
+    /// Takes all of a slice's samples and returns them with their numbers in the joined run.
     pub(super) fn begin_slice(&mut self, headers: Vec<SampleHeader>) -> impl Iterator<Item = SampleHeader> {
         let first = headers.iter().map(|header| header.sample).min();
         let last = headers.iter().map(|header| header.sample).max();
         self.slice.samples = first.zip(last);
         self.slice.base = self.next_sample;
-        self.slice.told_at_first = Some(vec![false; self.values.len()]);
+        self.slice.present_at_first = Some(vec![false; self.values.len()]);
         if let Some((first, last)) = self.slice.samples {
             self.next_sample += last - first + 1;
         }
@@ -81,14 +81,14 @@ impl Joined {
             .map(move |header| SampleHeader { sample: base + (header.sample - first.unwrap_or(0)), ..header })
     }
 
-    /// The number that a sample of the slice has here.
+    /// The number of a slice's sample in the joined run.
     pub(super) fn sample(&self, there: u32) -> u32 {
         let (first, last) = self.slice.samples.unwrap_or((there, there));
         self.slice.base + (there.clamp(first, last) - first)
     }
 
-    /// Takes a batch of a slice's changes, and gives those that change something. A metric that has a value, but is not
-    /// among those told at the slice's first sample, has become absent between the slices: each tells all values anew.
+    /// Takes a batch of a slice's changes and returns those that change a value. Each slice repeats all values at its
+    /// first sample: a metric with a value that is not among them has become absent between the slices.
     pub(super) fn changes(&mut self, there: Vec<Change>) -> Vec<Change> {
         let mut here = Vec::with_capacity(there.len());
         for change in there {
@@ -114,19 +114,19 @@ impl Joined {
         Rest { changes, undescribed: mem::take(&mut self.slice).undescribed }
     }
 
-    /// The first batch of changes holds the first sample whole; what is not in there is not there at all.
+    /// The first batch of changes holds the whole first sample: a metric that is not in it is absent.
     fn absent_since_the_last_slice(&mut self, first_batch: &[Change]) -> Vec<Change> {
-        let Some(mut told) = self.slice.told_at_first.take() else { return Vec::new() };
+        let Some(mut present) = self.slice.present_at_first.take() else { return Vec::new() };
         if self.slice.samples.is_none() {
             return Vec::new();
         }
         let sample = self.slice.base;
         for change in first_batch.iter().filter(|change| change.sample == sample) {
-            told[change.metric.0 as usize] = true;
+            present[change.metric.0 as usize] = true;
         }
         let mut absent = Vec::new();
         for (index, value) in self.values.iter_mut().enumerate() {
-            if value.is_some() && !told[index] {
+            if value.is_some() && !present[index] {
                 *value = None;
                 absent.push(Change { sample, metric: MetricId(index as u32), value: None });
             }

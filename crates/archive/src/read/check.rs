@@ -1,4 +1,4 @@
-//! Is a run whole? Every live byte is read and decoded.
+//! Checks a run: reads and decodes every live byte.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,12 +13,12 @@ use super::run::Run;
 use crate::directory::JOURNAL_FILE;
 use crate::encode::END_OF_STREAM;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckReport {
     /// Everything that was flushed reads back, and nothing is torn.
     pub whole: bool,
-    /// How the run stands.
+    /// The state of the run.
     pub state: RunState,
     /// Files that hold rows.
     pub segments: u64,
@@ -26,15 +26,15 @@ pub struct CheckReport {
     pub rows: BTreeMap<String, u64>,
     /// Bytes that were being written when the writer died. No flush that returned is among them.
     pub torn_bytes: u64,
-    /// What was flushed and cannot be read, in a sentence each.
+    /// Flushed data that cannot be read, one sentence each.
     pub lost: Vec<String>,
-    /// What the writer itself had to leave out, in a sentence each.
+    /// Data that the writer dropped, one sentence each.
     pub left_out: Vec<String>,
     /// Moment of the last whole flush on the monotonic clock; `None` before the first.
     pub last_flush_ns: Option<u64>,
 }
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
@@ -47,7 +47,7 @@ pub enum RunState {
 }
 
 impl Run {
-    /// How the run stands now: one that was live when opened may have ended since.
+    /// The current state of the run: a run that was live when opened may have ended since.
     pub fn state(&self) -> RunState {
         match self.inventory.closed {
             true => RunState::Closed,
@@ -56,7 +56,7 @@ impl Run {
         }
     }
 
-    /// Reads everything and says what is there and what is not.
+    /// Reads everything and reports what is whole and what is missing.
     pub fn check(&self) -> CheckReport {
         let state = self.state();
         let mut rows = BTreeMap::new();
@@ -85,10 +85,10 @@ impl Run {
         }
     }
 
-    /// Bytes of segments behind the last live batch, the end-of-stream marker left out.
+    /// Bytes of segments after the last live batch, without the end-of-stream marker.
     fn torn_segment_bytes(&self) -> u64 {
         let batches: Vec<&Batch> = self.inventory.batches.values().flatten().collect();
-        let torn = |segment: &std::sync::Arc<super::inventory::Schema>| {
+        let torn = |segment: &std::sync::Arc<super::inventory::SegmentSchema>| {
             let of_it = batches.iter().filter(|batch| std::sync::Arc::ptr_eq(&batch.file, &segment.file));
             let end = of_it.map(|batch| batch.offset + batch.length).max().unwrap_or(segment.entry.length);
             let end = if self.inventory.closed { end + END_OF_STREAM.len() as u64 } else { end };

@@ -11,7 +11,7 @@ use model::time::Moment;
 
 use crate::directory::JOURNAL_FILE;
 use crate::error::ArchiveError;
-use crate::journal::{self, BatchEntry, Entry, SegmentEntry};
+use crate::journal::{BatchEntry, Entry, JournalContents, SegmentEntry};
 use crate::recent;
 
 /// A file that holds rows, kept open: a writer may delete a recent file while it is read.
@@ -29,7 +29,7 @@ pub(crate) struct Batch {
     /// The file it is in.
     pub(crate) file: Arc<OpenFile>,
     /// The segment whose schema it has.
-    pub(crate) schema: Arc<Schema>,
+    pub(crate) schema: Arc<SegmentSchema>,
     /// First byte.
     pub(crate) offset: u64,
     /// Bytes.
@@ -38,7 +38,7 @@ pub(crate) struct Batch {
     pub(crate) crc32c: u32,
     /// Rows in it.
     pub(crate) rows: u64,
-    /// From when to when they tell; `None`: not known.
+    /// The time that they cover; `None`: unknown.
     pub(crate) span_ns: Option<(u64, u64)>,
 }
 
@@ -51,40 +51,40 @@ struct Recent {
 
 /// The schema message at the beginning of a segment.
 #[derive(Debug)]
-pub(crate) struct Schema {
+pub(crate) struct SegmentSchema {
     /// The segment.
     pub(crate) file: Arc<OpenFile>,
-    /// What the journal says of it.
+    /// Its entry in the journal.
     pub(crate) entry: SegmentEntry,
 }
 
-/// Everything that is live, and what is known to be missing.
+/// Everything that is live, and what is missing.
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
     /// Live batches by table, in the order of time.
     pub(crate) batches: HashMap<String, Vec<Batch>>,
     /// Segments, in the order of opening.
-    pub(crate) segments: Vec<Arc<Schema>>,
+    pub(crate) segments: Vec<Arc<SegmentSchema>>,
     /// Recent files in use.
     pub(crate) recent_files: usize,
     /// Events in the order of writing.
     pub(crate) events: Vec<RunEvent>,
     /// Bytes that were being written when the writer died.
     pub(crate) torn_bytes: u64,
-    /// What cannot be read, in a sentence each.
+    /// Data that cannot be read, one sentence each.
     pub(crate) lost: Vec<String>,
-    /// Moment of the last flush that is whole.
+    /// Moment of the last whole flush.
     pub(crate) last_flush: Option<Moment>,
     /// Whether the writer closed the run.
     pub(crate) closed: bool,
 }
 
 impl Inventory {
-    /// Takes stock. A writer may consolidate meanwhile; then the journal has grown, and stock is taken again.
+    /// Reads the directory. If the journal has grown in between, a writer has consolidated, and it is read again.
     pub(crate) fn take(dir: &Path) -> Result<Inventory, ArchiveError> {
         const ATTEMPTS: usize = 100;
         let path = dir.join(JOURNAL_FILE);
-        let read = || journal::Found::read(&path).map_err(ArchiveError::io(&path, "read it"));
+        let read = || JournalContents::read(&path).map_err(ArchiveError::io(&path, "read it"));
         let mut journal = read()?;
         for _ in 0..ATTEMPTS {
             let recent = open_recent(dir, &journal.entries);
@@ -98,7 +98,7 @@ impl Inventory {
         Err(ArchiveError::Io { path, what: "read it", source })
     }
 
-    fn build(dir: &Path, journal: journal::Found, recent: Vec<Recent>) -> Inventory {
+    fn build(dir: &Path, journal: JournalContents, recent: Vec<Recent>) -> Inventory {
         let mut inventory = Inventory { torn_bytes: journal.torn_bytes, ..Inventory::default() };
         inventory.lost.extend(journal.damaged_lines.iter().map(|line| format!("journal: line {line} is damaged")));
         let mut parts = Vec::new();
@@ -127,7 +127,7 @@ impl Inventory {
     fn add_segment(&mut self, dir: &Path, entry: SegmentEntry) {
         let path = dir.join(&entry.file);
         match File::open(&path) {
-            Ok(file) => self.segments.push(Arc::new(Schema { file: Arc::new(OpenFile { path, file }), entry })),
+            Ok(file) => self.segments.push(Arc::new(SegmentSchema { file: Arc::new(OpenFile { path, file }), entry })),
             Err(error) => self.lost.push(format!("{}: cannot be opened: {error}", entry.file)),
         }
     }
@@ -142,7 +142,7 @@ impl Inventory {
     }
 
     fn recent_batches(&mut self, Recent { generation, file, bytes }: &Recent) -> Vec<(u32, Batch)> {
-        let found = recent::Found::parse(bytes);
+        let found = recent::RecentContents::parse(bytes);
         self.torn_bytes += found.torn_bytes;
         found.last.into_iter().for_each(|at| self.flushed(at));
         let name = recent::file_name(*generation);

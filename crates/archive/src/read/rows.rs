@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
 
-use super::inventory::{Batch, OpenFile, Schema};
+use super::inventory::{Batch, OpenFile, SegmentSchema};
 use crate::error::ArchiveError;
 use crate::table::{Columns, Table};
 
@@ -27,7 +27,7 @@ impl<Row> Batches<Row> {
         Batches { batches: batches.into_iter(), decode, row: PhantomData }
     }
 
-    /// Those of these numbers (the first batch is 0), in the order of the numbers; the others are not read.
+    /// Selects batches by number, from 0, in the order of `numbers`; the others are not read.
     #[must_use]
     pub fn chosen(self, numbers: &[usize]) -> Batches<Row> {
         let all = self.batches.as_slice();
@@ -36,16 +36,16 @@ impl<Row> Batches<Row> {
     }
 }
 
-/// Where a batch is. A place never comes to hold other rows; rows of several places may move to a new one.
+/// Where a batch is. A location never holds other rows later; rows of several locations may move to a new one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct BatchPlace {
+pub struct BatchLocation {
     path: PathBuf,
     offset: u64,
 }
 
 impl<Row> Batches<Row> {
-    /// Leaves out batches none of whose rows tells of this time on the monotonic clock, both ends included. A batch of which
-    /// that is not known stays: its rows may tell of any time.
+    /// Skips batches whose rows all lie outside this time on the monotonic clock, both ends included. A batch with an
+    /// unknown time stays.
     #[must_use]
     pub fn within(self, from_ns: u64, to_ns: u64) -> Batches<Row> {
         let overlaps = |batch: &Batch| batch.span_ns.is_none_or(|(first, last)| first <= to_ns && last >= from_ns);
@@ -53,16 +53,17 @@ impl<Row> Batches<Row> {
         Batches { batches: batches.into_iter(), ..self }
     }
 
-    /// Where the batches are that have not been read yet: who read some before reads on with `skip`, which reads nothing.
-    pub fn places(&self) -> Vec<BatchPlace> {
-        let place = |batch: &Batch| BatchPlace { path: batch.file.path.clone(), offset: batch.offset };
-        self.batches.as_slice().iter().map(place).collect()
+    /// Locations of the batches that are not read yet. A reader that has read some of them continues with `skip`, which
+    /// reads nothing.
+    pub fn locations(&self) -> Vec<BatchLocation> {
+        let location = |batch: &Batch| BatchLocation { path: batch.file.path.clone(), offset: batch.offset };
+        self.batches.as_slice().iter().map(location).collect()
     }
 
-    /// From when to when the batches tell, as far as that is known.
+    /// The time that the batches cover, where known.
     pub fn span_ns(&self) -> Option<(u64, u64)> {
-        let wider = |one: (u64, u64), other: (u64, u64)| (one.0.min(other.0), one.1.max(other.1));
-        self.batches.as_slice().iter().filter_map(|batch| batch.span_ns).reduce(wider)
+        let union = |a: (u64, u64), b: (u64, u64)| (a.0.min(b.0), a.1.max(b.1));
+        self.batches.as_slice().iter().filter_map(|batch| batch.span_ns).reduce(union)
     }
 }
 
@@ -84,7 +85,7 @@ impl<Row> Iterator for Batches<Row> {
 }
 
 impl Batch {
-    /// The batch's columns, if it is exactly as it was written.
+    /// The batch's columns, if its checksum matches.
     pub(super) fn read(&self) -> Result<RecordBatch, String> {
         let schema = schema_message(&self.schema)?;
         let message = read_exactly(&self.file, self.offset, self.length, self.crc32c)?;
@@ -98,15 +99,15 @@ impl Batch {
         Err("it is not a record batch".to_owned())
     }
 
-    /// The error for a batch that is not as it was written.
+    /// The error for a damaged batch.
     pub(super) fn damaged(&self, why: String) -> ArchiveError {
         let table = self.schema.entry.table.clone();
         ArchiveError::Damaged { path: self.file.path.clone(), table, offset: self.offset, rows: self.rows, why }
     }
 }
 
-/// The Arrow message that says what a segment's columns are.
-pub(super) fn schema_message(segment: &Schema) -> Result<Vec<u8>, String> {
+/// The Arrow schema message of a segment.
+pub(super) fn schema_message(segment: &SegmentSchema) -> Result<Vec<u8>, String> {
     read_exactly(&segment.file, 0, segment.entry.length, segment.entry.crc32c)
         .map_err(|why| format!("its segment's schema: {why}"))
 }

@@ -16,11 +16,11 @@ use super::rows::Batches;
 use crate::directory::{DESCRIPTION_FILE, JOURNAL_FILE};
 use crate::error::ArchiveError;
 use crate::table::{
-    Descriptors, Intervals, Metrics, Operations, RequestIntervals, Requests, Samples, Stacks, Stalls, TRACED, Table,
-    Tasks,
+    DescriptorTable, IntervalTable, MetricTable, OperationTable, RequestIntervalTable, RequestTable, SampleTable,
+    StackTable, StallTable, TRACED, Table, TaskTable,
 };
 
-/// A run directory as it was when it was opened. What a live run gains later is seen by opening it again.
+/// A run directory at the moment it was opened. Open a live run again to see newer rows.
 #[derive(Debug)]
 pub struct Run {
     pub(super) dir: PathBuf,
@@ -38,7 +38,7 @@ impl Run {
         Ok(Run { dir: dir.to_owned(), description, inventory: Inventory::take(dir)? })
     }
 
-    /// Who, what, where.
+    /// The description of the run.
     pub fn description(&self) -> &RunDescription {
         &self.description
     }
@@ -48,71 +48,71 @@ impl Run {
         &self.dir
     }
 
-    /// What happened to the run as a whole, in the order it was written.
+    /// Events of the run as a whole, in the order of writing.
     pub fn events(&self) -> &[RunEvent] {
         &self.inventory.events
     }
 
     /// Descriptions of the metrics.
     pub fn descriptors(&self) -> Batches<MetricDescriptor> {
-        self.batches::<Descriptors>()
+        self.batches::<DescriptorTable>()
     }
 
     /// Samples, in the order they were taken.
     pub fn samples(&self) -> Batches<SampleHeader> {
-        self.batches::<Samples>()
+        self.batches::<SampleTable>()
     }
 
     /// Changes of metrics. No sample is split over two batches unless the writer flushed in the middle of it, and later
     /// batches hold later samples; within a batch rows are ordered by metric and then by sample, or only by sample.
     pub fn changes(&self) -> Batches<Change> {
-        self.batches::<Metrics>()
+        self.batches::<MetricTable>()
     }
 
     /// Operations summed by class and interval.
     pub fn intervals(&self) -> Batches<IntervalRecord> {
-        self.batches::<Intervals>()
+        self.batches::<IntervalTable>()
     }
 
-    /// Operations kept one by one.
+    /// Operations recorded individually.
     pub fn operations(&self) -> Batches<OperationRecord> {
-        self.batches::<Operations>()
+        self.batches::<OperationTable>()
     }
 
-    /// Whether the run has the tables that a tracer fills, be they empty.
+    /// Whether the run has the tables of a tracer, empty or not.
     pub fn has_trace(&self) -> bool {
-        self.inventory.segments.iter().any(|segment| segment.entry.table == Stalls::NAME)
+        self.inventory.segments.iter().any(|segment| segment.entry.table == StallTable::NAME)
     }
 
-    /// Bytes of what a tracer saw, as they are on disk.
+    /// Size of the tracer's tables on disk.
     pub fn trace_bytes(&self) -> u64 {
         let batches = TRACED.iter().filter_map(|table| self.inventory.batches.get(*table)).flatten();
         batches.map(|batch| batch.length).sum()
     }
 
-    /// Time that tasks were seen to lose.
+    /// Time that tasks lost.
     pub fn stalls(&self) -> Batches<StallRecord> {
-        self.batches::<Stalls>()
+        self.batches::<StallTable>()
     }
 
     /// Kernel stacks that the stalls refer to.
     pub fn stacks(&self) -> Batches<StackRecord> {
-        self.batches::<Stacks>()
+        self.batches::<StackTable>()
     }
 
-    /// Block requests, one by one. There may be millions: one batch is in memory at a time.
+    /// Individual block requests. There may be millions: one batch is in memory at a time.
     pub fn requests(&self) -> Batches<RequestRecord> {
-        self.batches::<Requests>()
+        self.batches::<RequestTable>()
     }
 
     /// Block requests summed by device, kind and interval.
     pub fn request_intervals(&self) -> Batches<RequestIntervalRecord> {
-        self.batches::<RequestIntervals>()
+        self.batches::<RequestIntervalTable>()
     }
 
-    /// The threads that stalls and requests name by number.
+    /// The threads that stalls and requests refer to.
     pub fn tasks(&self) -> Batches<TaskRecord> {
-        self.batches::<Tasks>()
+        self.batches::<TaskTable>()
     }
 
     fn batches<T: Table>(&self) -> Batches<T::Row> {
@@ -121,7 +121,7 @@ impl Run {
 }
 
 fn read_description(dir: &Path) -> Result<RunDescription, ArchiveError> {
-    /// What every version of the description has.
+    /// The part of the description that every version has.
     #[derive(Deserialize)]
     struct Version {
         format: u32,

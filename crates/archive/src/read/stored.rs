@@ -1,16 +1,16 @@
-//! Tables as they are stored, for who copies them into another format and need not know what a row means.
+//! Tables as stored, for copies into other formats without decoding rows.
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamDecoder;
 use arrow_schema::SchemaRef;
 
-use super::inventory::{Batch, Schema};
+use super::inventory::{Batch, SegmentSchema};
 use super::rows::schema_message;
 use super::run::Run;
 use crate::encode::END_OF_STREAM;
 use crate::error::ArchiveError;
 
-/// A table of a run, in its own columns.
+/// A table of a run, with the columns as stored.
 #[derive(Debug)]
 pub struct StoredTable {
     /// Its name: the beginning of its files' names.
@@ -23,18 +23,18 @@ pub struct StoredTable {
 }
 
 impl StoredTable {
-    /// The table's batches in the order of time, read one by one. Each item is a batch or an error that names a damaged
-    /// one; the batches after it are still read.
+    /// The table's batches in the order of time, each read on demand. An item is a batch or an error that names a
+    /// damaged one; the batches after it are still read.
     pub fn batches(&self) -> impl Iterator<Item = Result<RecordBatch, ArchiveError>> {
         self.batches.iter().map(|batch| batch.read().map_err(|why| batch.damaged(why)))
     }
 }
 
 impl Run {
-    /// The run's tables, in the order in which they were begun. One whose columns cannot be read is an error.
+    /// The run's tables, in the order of creation; an error for a table whose schema cannot be read.
     pub fn tables(&self) -> impl Iterator<Item = Result<StoredTable, ArchiveError>> {
         // Further segments of a table have the same columns: one program wrote them all.
-        let first = |number: usize, segment: &Schema| {
+        let first = |number: usize, segment: &SegmentSchema| {
             !self.inventory.segments[..number].iter().any(|earlier| earlier.entry.table == segment.entry.table)
         };
         let segments = self.inventory.segments.iter().enumerate();
@@ -47,10 +47,10 @@ impl Run {
     }
 }
 
-fn schema_of(segment: &Schema) -> Result<SchemaRef, ArchiveError> {
+fn schema_of(segment: &SegmentSchema) -> Result<SchemaRef, ArchiveError> {
     let read = || {
         let mut decoder = StreamDecoder::new();
-        // The decoder looks at a message when the one behind it begins.
+        // The decoder parses a message once the next one begins.
         let stream = [schema_message(segment)?.as_slice(), &END_OF_STREAM].concat();
         decoder.decode(&mut stream.into()).map_err(|error| error.to_string())?;
         decoder.schema().ok_or_else(|| "it has no schema".to_owned())

@@ -9,9 +9,9 @@ use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
 
 /// One row for each metric.
-pub(crate) struct Descriptors;
+pub(crate) struct DescriptorTable;
 
-impl Table for Descriptors {
+impl Table for DescriptorTable {
     type Row = MetricDescriptor;
     const NAME: &'static str = "descriptors";
     const PRIORITY: Priority = Priority::Metrics;

@@ -6,7 +6,10 @@ use std::path::Path;
 use arrow_schema::DataType;
 
 use super::definition::{Column, Table};
-use super::{Descriptors, Intervals, Metrics, Operations, RequestIntervals, Requests, Samples, Stacks, Stalls, Tasks};
+use super::{
+    DescriptorTable, IntervalTable, MetricTable, OperationTable, RequestIntervalTable, RequestTable, SampleTable,
+    StackTable, StallTable, TaskTable,
+};
 
 #[test]
 fn format_md_is_generated() {
@@ -14,16 +17,16 @@ fn format_md_is_generated() {
     let page = fs::read_to_string(&path).unwrap();
     let mut generated = page.clone();
     for (name, columns) in [
-        (Descriptors::NAME, Descriptors::COLUMNS),
-        (Samples::NAME, Samples::COLUMNS),
-        (Metrics::NAME, Metrics::COLUMNS),
-        (Intervals::NAME, Intervals::COLUMNS),
-        (Operations::NAME, Operations::COLUMNS),
-        (Stalls::NAME, Stalls::COLUMNS),
-        (Stacks::NAME, Stacks::COLUMNS),
-        (Requests::NAME, Requests::COLUMNS),
-        (RequestIntervals::NAME, RequestIntervals::COLUMNS),
-        (Tasks::NAME, Tasks::COLUMNS),
+        (DescriptorTable::NAME, DescriptorTable::COLUMNS),
+        (SampleTable::NAME, SampleTable::COLUMNS),
+        (MetricTable::NAME, MetricTable::COLUMNS),
+        (IntervalTable::NAME, IntervalTable::COLUMNS),
+        (OperationTable::NAME, OperationTable::COLUMNS),
+        (StallTable::NAME, StallTable::COLUMNS),
+        (StackTable::NAME, StackTable::COLUMNS),
+        (RequestTable::NAME, RequestTable::COLUMNS),
+        (RequestIntervalTable::NAME, RequestIntervalTable::COLUMNS),
+        (TaskTable::NAME, TaskTable::COLUMNS),
     ] {
         generated = replaced(&generated, name, &table(columns));
     }

@@ -9,9 +9,9 @@ use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
 
 /// One row for each class and interval.
-pub(crate) struct Intervals;
+pub(crate) struct IntervalTable;
 
-impl Table for Intervals {
+impl Table for IntervalTable {
     type Row = IntervalRecord;
     const NAME: &'static str = "intervals";
     const PRIORITY: Priority = Priority::Intervals;

@@ -12,9 +12,9 @@ use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
 
 /// One row for each change.
-pub(crate) struct Metrics;
+pub(crate) struct MetricTable;
 
-impl Table for Metrics {
+impl Table for MetricTable {
     type Row = Change;
     const NAME: &'static str = "metrics";
     const PRIORITY: Priority = Priority::Metrics;

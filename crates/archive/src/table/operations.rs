@@ -9,9 +9,9 @@ use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
 
 /// One row for each such operation; a stuck one may have several.
-pub(crate) struct Operations;
+pub(crate) struct OperationTable;
 
-impl Table for Operations {
+impl Table for OperationTable {
     type Row = OperationRecord;
     const NAME: &'static str = "operations";
     const PRIORITY: Priority = Priority::Operations;
@@ -57,7 +57,7 @@ mod tests {
     use arrow_schema::Schema;
     use model::operation::{Fault, OperationKind, OperationRecord};
 
-    use super::{Columns, Operations, Table};
+    use super::{Columns, OperationTable, Table};
     use crate::table::definition::schema;
 
     #[test]
@@ -74,11 +74,11 @@ mod tests {
             offset_bytes: Some(4096),
             fault: Some(Fault::Torn),
         };
-        let columns = Operations::encode(std::slice::from_ref(&record));
+        let columns = OperationTable::encode(std::slice::from_ref(&record));
         let decoded = |fields: usize| {
-            let schema = Arc::new(Schema::new(schema::<Operations>().fields()[..fields].to_vec()));
+            let schema = Arc::new(Schema::new(schema::<OperationTable>().fields()[..fields].to_vec()));
             let batch = RecordBatch::try_new(schema, columns[..fields].to_vec()).unwrap();
-            Operations::decode(&Columns(&batch)).unwrap().remove(0)
+            OperationTable::decode(&Columns(&batch)).unwrap().remove(0)
         };
         assert_eq!(decoded(columns.len()), record);
         assert_eq!(decoded(columns.len() - 2), OperationRecord { offset_bytes: None, fault: None, ..record.clone() });

@@ -10,9 +10,9 @@ use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
 
 /// One row for each device, kind and interval.
-pub(crate) struct RequestIntervals;
+pub(crate) struct RequestIntervalTable;
 
-impl Table for RequestIntervals {
+impl Table for RequestIntervalTable {
     type Row = RequestIntervalRecord;
     const NAME: &'static str = "request_intervals";
     const PRIORITY: Priority = Priority::Trace;

@@ -11,9 +11,9 @@ use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
 
 /// One row for each request.
-pub(crate) struct Requests;
+pub(crate) struct RequestTable;
 
-impl Table for Requests {
+impl Table for RequestTable {
     type Row = RequestRecord;
     const NAME: &'static str = "requests";
     const PRIORITY: Priority = Priority::Trace;

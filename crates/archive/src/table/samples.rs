@@ -10,9 +10,9 @@ use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
 
 /// One row for each sample.
-pub(crate) struct Samples;
+pub(crate) struct SampleTable;
 
-impl Table for Samples {
+impl Table for SampleTable {
     type Row = SampleHeader;
     const NAME: &'static str = "samples";
     const PRIORITY: Priority = Priority::Metrics;

@@ -9,9 +9,9 @@ use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
 
 /// One row for each stack.
-pub(crate) struct Stacks;
+pub(crate) struct StackTable;
 
-impl Table for Stacks {
+impl Table for StackTable {
     type Row = StackRecord;
     const NAME: &'static str = "stacks";
     const PRIORITY: Priority = Priority::Trace;

@@ -9,9 +9,9 @@ use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
 
 /// One row for each slow system call, wait and span, and for each sum of short ones.
-pub(crate) struct Stalls;
+pub(crate) struct StallTable;
 
-impl Table for Stalls {
+impl Table for StallTable {
     type Row = StallRecord;
     const NAME: &'static str = "stalls";
     const PRIORITY: Priority = Priority::Trace;

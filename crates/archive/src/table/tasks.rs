@@ -9,9 +9,9 @@ use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
 
 /// One row for each thread; another one when its number is reused.
-pub(crate) struct Tasks;
+pub(crate) struct TaskTable;
 
-impl Table for Tasks {
+impl Table for TaskTable {
     type Row = TaskRecord;
     const NAME: &'static str = "tasks";
     const PRIORITY: Priority = Priority::Trace;

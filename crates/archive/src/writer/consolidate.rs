@@ -1,7 +1,7 @@
 //! Consolidation: the rows of many flushes become one well-sorted batch of each table's segment.
 //!
-//! The order of steps is what makes a kill harmless at any moment: batches into the segments, synced; one journal line
-//! that makes them live and the recent files dead; only then are those deleted.
+//! The order of steps makes a kill at any moment harmless: append the batches to the segments and sync; make them live
+//! and the recent files dead with one journal line; only then delete the recent files.
 
 use std::io;
 
@@ -13,8 +13,7 @@ use crate::journal::{BatchEntry, Entry};
 use crate::recent;
 
 impl Writer {
-    /// Moves the flushed rows into the segments. Where that fails they stay in the recent files, which readers read
-    /// just as well.
+    /// Moves the flushed rows into the segments. If that fails they stay in the recent files, which are just as readable.
     pub(super) fn consolidate(&mut self, now: Moment) {
         self.flushes = 0;
         self.unconsolidated.extend(self.recent.take());

@@ -1,4 +1,4 @@
-//! A full or failing disk: what is given up, and in which order.
+//! A full or failing disk: which tables are given up, in which order.
 
 use std::io;
 
@@ -9,8 +9,8 @@ use super::Writer;
 use crate::space::is_full;
 
 impl Writer {
-    /// Gives up the least important tables that are still written. On a full disk a part of the reserve makes room
-    /// for the others; on a broken one nothing does, and all are given up.
+    /// Gives up the least important tables that are still written. On a full disk a part of the reserve makes space for
+    /// the others; on a broken disk all are given up.
     pub(super) fn degrade(&mut self, error: &io::Error, now: Moment) {
         let full = is_full(error);
         let why = match error.raw_os_error() {
@@ -34,7 +34,7 @@ impl Writer {
         self.trouble.caused_by(why, nothing_left);
     }
 
-    /// Says in the journal how many rows and events are missing.
+    /// Records in the journal how many rows and events are missing.
     pub(super) fn report_losses(&mut self, now: Moment) {
         let tables = self.tables.all().map(|shelf| (format!("rows of {}", shelf.name()), shelf.lost()));
         let events = ("events".to_owned(), self.lost_events);

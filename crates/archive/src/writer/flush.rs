@@ -16,7 +16,7 @@ use crate::space::is_full;
 impl Writer {
     /// Writes everything that was added since the last flush, and waits until it is on the disk.
     ///
-    /// It never fails: on a full disk tables are given up, the least important first, until the rest can be written.
+    /// It never fails: on a full disk it gives up tables, the least important first, until the rest can be written.
     pub fn flush(&mut self, now: Moment) -> FlushState {
         while !self.trouble.is_full() {
             match self.write_direct(now).and_then(|()| self.write_recent(now)) {
@@ -31,8 +31,7 @@ impl Writer {
         self.trouble.state()
     }
 
-    /// Appends the events to the journal. On a full disk tables make room for them, and when none is left to do so the
-    /// rest of the reserve does.
+    /// Appends the events to the journal. On a full disk it gives up tables for them, and then the rest of the reserve.
     pub(super) fn flush_events(&mut self, now: Moment) {
         while !self.events.is_empty() {
             let entries: Vec<Entry> = self.events.iter().map(|what| Entry::Event { what: what.clone() }).collect();
@@ -57,7 +56,7 @@ impl Writer {
         Ok(())
     }
 
-    /// A recent file's batches have the schemas of the segments, so these come first.
+    /// Creates segments first: a recent file's batches use their schemas.
     fn ensure_segments(&mut self) -> io::Result<()> {
         for shelf in self.tables.all().into_iter().filter(|shelf| shelf.pending() > 0) {
             self.segments.ensure(shelf, &mut self.thorough, &mut self.journal, &mut self.space)?;
@@ -91,13 +90,13 @@ impl Writer {
         let file = self.recent.as_mut().expect("open_recent was called before");
         let start = file.append(record, &mut self.space)?;
         if self.options.sync {
-            // A record that is not known to be on the disk is written again elsewhere, so it must not stay here.
+            // A record that may not be on the disk is written again elsewhere, so it must not stay here.
             file.sync().inspect_err(|_| file.cut_back(start, &mut self.space))?;
         }
         Ok(())
     }
 
-    /// Begins the next recent file where there is none or the last one cannot be continued.
+    /// Begins the next recent file if there is none or the last one cannot be continued.
     fn open_recent(&mut self) -> io::Result<()> {
         if self.recent.as_ref().is_some_and(AppendFile::is_sound) {
             return Ok(());

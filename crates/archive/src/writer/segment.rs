@@ -23,7 +23,7 @@ pub(crate) struct Segments {
 struct Segment {
     file: AppendFile,
     number: u32,
-    /// Bytes that the journal vouches for.
+    /// Bytes that the journal has made live.
     live: u64,
 }
 
@@ -33,7 +33,7 @@ impl Segments {
         Segments { dir: dir.to_owned(), open: BTreeMap::new(), sync }
     }
 
-    /// Opens the table's segment; the next one where the last can no longer be continued.
+    /// Opens the table's segment; the next one if the last cannot be continued.
     pub(crate) fn ensure(
         &mut self,
         shelf: &dyn Shelf,
@@ -59,7 +59,7 @@ impl Segments {
         Ok(())
     }
 
-    /// Appends a batch. It is not live before the journal says so and [`Segments::commit`] was called.
+    /// Appends a batch. It is live once the journal lists it and [`Segments::commit`] was called.
     pub(crate) fn append(
         &mut self,
         table: &str,
@@ -83,14 +83,14 @@ impl Segments {
         Ok(entry)
     }
 
-    /// What was appended is live.
+    /// Marks everything appended as live.
     pub(crate) fn commit(&mut self) {
         for segment in self.open.values_mut() {
             segment.live = segment.file.length();
         }
     }
 
-    /// Takes back what was appended since the last commit.
+    /// Truncates what was appended since the last commit.
     pub(crate) fn roll_back(&mut self, space: &mut Space) {
         for segment in self.open.values_mut().filter(|segment| segment.live < segment.file.length()) {
             segment.file.cut_back(segment.live, space);

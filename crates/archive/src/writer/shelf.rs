@@ -8,7 +8,7 @@ use crate::encode::Encoder;
 use crate::table::{self, Priority, Table};
 
 /// Rows of one table.
-pub(crate) struct Rows<T: Table> {
+pub(crate) struct TableRows<T: Table> {
     schema: SchemaRef,
     rows: Vec<T::Row>,
     flushed: usize,
@@ -20,10 +20,10 @@ pub(crate) struct Rows<T: Table> {
     total: u64,
 }
 
-impl<T: Table> Rows<T> {
+impl<T: Table> TableRows<T> {
     /// No rows; at most `pending_limit` bytes of them are taken between two flushes.
-    pub(crate) fn new(pending_limit: usize) -> Rows<T> {
-        Rows {
+    pub(crate) fn new(pending_limit: usize) -> TableRows<T> {
+        TableRows {
             schema: table::schema::<T>(),
             rows: Vec::new(),
             flushed: 0,
@@ -36,7 +36,7 @@ impl<T: Table> Rows<T> {
         }
     }
 
-    /// Takes rows, as many as there is room for, and counts the rest as lost.
+    /// Takes rows up to the limit, and counts the rest as lost.
     pub(crate) fn extend(&mut self, rows: impl IntoIterator<Item = T::Row>) {
         for row in rows {
             let weight = T::weight(&row);
@@ -50,23 +50,23 @@ impl<T: Table> Rows<T> {
     }
 }
 
-/// What a batch holds, as its readers should know before they read it.
+/// What readers know of a batch before they read it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Extent {
     /// Rows.
     pub(crate) rows: u64,
-    /// From when to when they tell.
+    /// The time that they cover.
     pub(crate) span_ns: Option<(u64, u64)>,
 }
 
 impl Extent {
     fn of<T: Table>(rows: &[T::Row]) -> Extent {
-        let wider = |one: (u64, u64), other: (u64, u64)| (one.0.min(other.0), one.1.max(other.1));
-        Extent { rows: rows.len() as u64, span_ns: rows.iter().filter_map(T::span_ns).reduce(wider) }
+        let union = |a: (u64, u64), b: (u64, u64)| (a.0.min(b.0), a.1.max(b.1));
+        Extent { rows: rows.len() as u64, span_ns: rows.iter().filter_map(T::span_ns).reduce(union) }
     }
 }
 
-/// A table's rows, whatever their type.
+/// A table's rows, independent of their type.
 pub(crate) trait Shelf {
     /// The table's name.
     fn name(&self) -> &'static str;
@@ -92,9 +92,9 @@ pub(crate) trait Shelf {
     fn encode_flushed(&mut self, encoder: &mut Encoder, out: &mut Vec<u8>) -> io::Result<()>;
     /// The pending rows are on disk.
     fn accept(&mut self);
-    /// The pending rows are on disk, in their final place.
+    /// The pending rows are on disk, in their segment.
     fn settle(&mut self);
-    /// The flushed rows need not be held any more.
+    /// Drops the flushed rows.
     fn clear(&mut self);
     /// The pending rows are lost, and so are all later ones.
     fn give_up(&mut self);
@@ -106,7 +106,7 @@ pub(crate) trait Shelf {
     fn total(&self) -> u64;
 }
 
-impl<T: Table> Shelf for Rows<T> {
+impl<T: Table> Shelf for TableRows<T> {
     fn name(&self) -> &'static str {
         T::NAME
     }

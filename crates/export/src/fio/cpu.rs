@@ -1,4 +1,4 @@
-//! The machine's CPU time over a job: what the load alone took is not recorded.
+//! The machine's CPU time over a job; the CPU time of the load alone is not recorded.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,8 +22,8 @@ pub(super) struct CpuTimes {
     samples_ns: HashMap<u32, u64>,
 }
 
-/// CPU time of all CPUs together; none where it is not known.
-pub(super) struct Taken {
+/// CPU time of all CPUs together; `None` where unknown.
+pub(super) struct CpuUsage {
     pub(super) user_ns: Option<u64>,
     pub(super) system_ns: Option<u64>,
 }
@@ -48,7 +48,7 @@ impl CpuTimes {
     }
 
     /// From the last value before the one moment to the last before the other.
-    pub(super) fn between(&self, from_ns: u64, to_ns: u64, ticks_per_s: u64) -> Taken {
+    pub(super) fn between(&self, from_ns: u64, to_ns: u64, ticks_per_s: u64) -> CpuUsage {
         let ticks = |(_, values): &(Kind, BTreeMap<u64, u64>)| {
             let before = values.range(..=from_ns).next_back().or_else(|| values.iter().next())?.1;
             Some(values.range(..=to_ns).next_back()?.1.saturating_sub(*before))
@@ -59,6 +59,6 @@ impl CpuTimes {
             let sum: u64 = ticks.sum::<Option<u64>>()?;
             sum.saturating_mul(1_000_000_000).checked_div(ticks_per_s)
         };
-        Taken { user_ns: of(Kind::User), system_ns: of(Kind::System) }
+        CpuUsage { user_ns: of(Kind::User), system_ns: of(Kind::System) }
     }
 }

@@ -12,12 +12,12 @@ pub(super) const DIRECTIONS: [(&str, u8, &str); 4] =
 /// fio's own percentiles.
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
-/// What takes longer counts in fio's last bin, and its tools know no later one.
+/// Longer latencies count in fio's last bin; its tools have no higher one.
 const HIGHEST_BIN_NS: u64 = 17_112_760_320;
-/// Upper ends, exclusive, of the ranges whose shares fio tells: in ns, us and ms.
+/// Upper bounds, exclusive, of the ranges whose shares fio reports: in ns, us and ms.
 const RANGES: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 
-/// What finished.
+/// Finished operations.
 #[derive(Debug, Default)]
 pub(super) struct Direction {
     pub(super) count: u64,
@@ -30,7 +30,7 @@ pub(super) struct Direction {
     pub(super) steps: Vec<Step>,
 }
 
-/// What finished in one interval.
+/// Operations finished in one interval.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) end_ns: u64,
@@ -61,7 +61,7 @@ impl Direction {
         self.steps.iter().map(|step| step.end_ns).max()
     }
 
-    /// All that fio tells of reads, writes and trims.
+    /// fio's fields for reads, writes and trims.
     pub(super) fn json(&self, span_ns: u64) -> Value {
         let bytes_per_s = rate_per_s(self.bytes, span_ns);
         let mut value = json!({
@@ -77,27 +77,27 @@ impl Direction {
             "lat_ns": self.latency(),
             "bw_agg": if self.count > 0 { 100.0 } else { 0.0 },
         });
-        let mut tell = |name: &str, rates: Spread, whole: bool| {
-            let ends = [("min", rates.min), ("max", rates.max)];
+        let mut rates = |name: &str, spread: Spread, whole: bool| {
+            let ends = [("min", spread.min), ("max", spread.max)];
             ends.iter().for_each(|(end, rate)| {
                 value[format!("{name}_{end}")] = if whole { json!(*rate as u64) } else { json!(rate) };
             });
-            value[format!("{name}_mean")] = json!(rates.mean);
-            // fio calls it by two names.
-            value[format!("{name}_{}", if name == "bw" { "dev" } else { "stddev" })] = json!(rates.deviation);
-            value[format!("{name}_samples")] = json!(rates.count);
+            value[format!("{name}_mean")] = json!(spread.mean);
+            // fio has two names for it.
+            value[format!("{name}_{}", if name == "bw" { "dev" } else { "stddev" })] = json!(spread.deviation);
+            value[format!("{name}_samples")] = json!(spread.count);
         };
-        tell("bw", Spread::of(&self.rates(|step| step.bytes as f64 / 1024.0)), true);
-        tell("iops", Spread::of(&self.rates(|step| step.count as f64)), true);
+        rates("bw", Spread::of(&self.rates(|step| step.bytes as f64 / 1024.0)), true);
+        rates("iops", Spread::of(&self.rates(|step| step.count as f64)), true);
         value
     }
 
-    /// What fio tells of syncs.
+    /// fio's fields for syncs.
     pub(super) fn sync(&self) -> Value {
         json!({ "total_ios": self.count, "lat_ns": self.latency() })
     }
 
-    /// Per second, of each interval; a short rest at a phase's end is none.
+    /// Rates per second of each interval, without a short one at the end of a phase.
     fn rates(&self, amount: impl Fn(&Step) -> f64) -> Vec<f64> {
         let longest_ns = self.steps.iter().map(|step| step.span_ns).max().unwrap_or(0);
         let whole = self.steps.iter().filter(|step| step.span_ns > 0 && step.span_ns >= longest_ns / 2);
@@ -131,7 +131,7 @@ impl Direction {
         })
     }
 
-    /// The largest latency of the bucket in which so many per cent are reached.
+    /// The upper bound of the bucket that reaches this percentage.
     fn percentile_ns(&self, percent: f64, all: u64) -> u64 {
         // 99.9 % has no exact binary form; of 1,000 operations it is the 999th.
         let wanted = ((percent * all as f64 / 100.0) - 1e-9).ceil().max(1.0) as u64;
@@ -144,12 +144,12 @@ impl Direction {
     }
 }
 
-/// Amounts in a time, per second.
+/// An amount over a time, per second.
 pub(super) fn rate_per_s(amount: u64, span_ns: u64) -> f64 {
     if span_ns > 0 { amount as f64 * 1e9 / span_ns as f64 } else { 0.0 }
 }
 
-/// Which per cent of all operations lie in each of fio's ranges of ns, us and ms.
+/// The percentage of all operations in each of fio's ranges of ns, us and ms.
 pub(super) fn shares(directions: &[Direction]) -> [Value; 3] {
     let mut counts = [[0_u64; RANGES.len() + 2]; 3];
     for (index, count) in directions.iter().flat_map(|direction| &direction.buckets) {
@@ -181,7 +181,7 @@ fn spread(values: &[f64]) -> Value {
     json!({ "min": all.min, "max": all.max, "mean": all.mean, "stddev": all.deviation, "N": all.count })
 }
 
-/// In fio's form nothing is zero, with a count that says so.
+/// Minimum, maximum, mean, deviation; fio writes zeros and a count of 0 if there are no values.
 struct Spread {
     min: f64,
     max: f64,

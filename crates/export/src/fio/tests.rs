@@ -43,7 +43,7 @@ fn interval(phase: &str, class: &str, from_s: u64, latencies_ns: &[u64]) -> Inte
     }
 }
 
-fn told(jobs: &FioJobs) -> Value {
+fn json_of(jobs: &FioJobs) -> Value {
     let mut bytes = Vec::new();
     jobs.json(&mut bytes).unwrap();
     serde_json::from_slice(&bytes).unwrap()
@@ -62,7 +62,7 @@ fn measured_phases_are_jobs_and_what_fio_does_not_know_is_left_out() {
     jobs.interval(&interval("a", "read", 12, &[2_000]));
     jobs.interval(&interval("b", "fsync", 13, &[5 * S]));
     jobs.interval(&interval("b", "allocation", 13, &[1]));
-    let document = told(&jobs);
+    let document = json_of(&jobs);
     assert_eq!(jobs.operations(), 4);
     assert_eq!(jobs.left_out().collect::<Vec<_>>(), ["allocation"]);
     assert_eq!(document["timestamp"], 1_700_000_004);
@@ -135,7 +135,7 @@ fn the_first_failure_of_a_job_names_its_error_and_wrong_data_are_an_illegal_sequ
             offset_bytes: None,
             fault,
         });
-        assert_eq!(told(&jobs)["jobs"][0]["error"], expected);
+        assert_eq!(json_of(&jobs)["jobs"][0]["error"], expected);
     };
     check(Some(5), None, "read", 5);
     check(None, Some(Fault::Torn), "read", 84);
@@ -165,7 +165,7 @@ fn the_machines_cpu_time_is_that_between_the_samples_around_a_job() {
     let change = |sample, metric, value| Change { sample, metric: MetricId(metric), value: Some(value) };
     jobs.changes(&[change(0, 1, 1000), change(0, 2, 0), change(1, 1, 1010), change(3, 1, 1110), change(4, 1, 9999)]);
     jobs.changes(&[change(0, 3, 5), change(4, 3, 5000)]);
-    let document = told(&jobs);
+    let document = json_of(&jobs);
     assert_eq!(document["jobs"][0]["usr_cpu"], 50.0);
     assert_eq!(document["jobs"][0]["sys_cpu"], Value::Null);
 }
@@ -175,7 +175,7 @@ proptest! {
     fn every_operation_is_in_one_bin_and_one_range(latencies in proptest::collection::vec(0_u64..30 * S, 1..60)) {
         let mut jobs = FioJobs::new(&description(), &phase("run", true, 11, 12));
         jobs.interval(&interval("run", "write", 11, &latencies));
-        let job = &told(&jobs)["jobs"][0];
+        let job = &json_of(&jobs)["jobs"][0];
         let bins = job["write"]["clat_ns"]["bins"].as_object().unwrap();
         prop_assert_eq!(bins.values().filter_map(Value::as_u64).sum::<u64>(), latencies.len() as u64);
         // fio's own tool never ends on a later bin.

@@ -28,7 +28,7 @@ impl<W: Write> PerfettoTrace<W> {
         self.samples.extend(samples.iter().map(|header| (header.sample, header.at.monotonic_ns)));
     }
 
-    /// New values. One of a sample that is lost has no moment and is left out.
+    /// New values. A value of a lost sample has no time and is left out.
     pub fn changes(&mut self, changes: &[Change]) -> io::Result<()> {
         for change in changes {
             if let Some(at_ns) = self.samples.get(&change.sample) {
@@ -38,7 +38,7 @@ impl<W: Write> PerfettoTrace<W> {
         Ok(())
     }
 
-    /// What a load did in each interval, from its begin on.
+    /// A load's operations in each interval, from its start on.
     pub fn intervals(&mut self, intervals: &[IntervalRecord]) -> io::Result<()> {
         for interval in intervals {
             let seconds = interval.end_ns.saturating_sub(interval.start_ns) as f64 / 1e9;
@@ -81,7 +81,7 @@ impl<W: Write> PerfettoTrace<W> {
     }
 }
 
-/// The largest latency of the bucket in which so many per cent of the operations are reached; none without operations.
+/// The upper bound of the bucket that reaches this percentage of the operations; `None` without operations.
 fn percentile_ns(interval: &IntervalRecord, per_cent: u64) -> Option<i64> {
     let all: u64 = interval.buckets.iter().map(|bucket| bucket.count).sum();
     let wanted = all.saturating_mul(per_cent).div_ceil(100);

@@ -1,5 +1,5 @@
 //! Packets of a trace: clocks, tracks, slices, instants, counters. Field numbers are those of Perfetto's
-//! `trace_packet.proto`, `track_descriptor.proto`, `track_event.proto` and their like.
+//! `trace_packet.proto`, `track_descriptor.proto`, `track_event.proto` and others.
 
 use std::io::{self, Write};
 
@@ -8,11 +8,11 @@ use model::time::Moment;
 
 use super::proto::Message;
 
-/// A track of the trace; one is made of each thing's number within its kind.
+/// A track of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Track(pub(super) u64);
 
-/// All of our packets are of one sequence.
+/// All packets belong to one sequence.
 const SEQUENCE: u64 = 1;
 /// `BUILTIN_CLOCK_REALTIME`, `_MONOTONIC`.
 const REALTIME: u64 = 1;
@@ -23,7 +23,7 @@ const END: u64 = 2;
 const INSTANT: u64 = 3;
 const COUNTER: u64 = 4;
 
-/// What a slice says further.
+/// An annotation of a slice.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Note<'a> {
     /// A number.
@@ -63,7 +63,7 @@ impl<W: Write> Packets<W> {
         Ok(packets)
     }
 
-    /// Declares a track, below another one where it has a parent.
+    /// Declares a track, below its parent if it has one.
     pub(super) fn track(&mut self, track: Track, parent: Option<Track>, name: &str) -> io::Result<()> {
         self.describe(track, parent, |descriptor| descriptor.text(2, name))
     }
@@ -135,7 +135,7 @@ impl<W: Write> Packets<W> {
         self.event(track, at_ns, INSTANT, |event| describe(event, category, name, notes))
     }
 
-    /// A counter's value from a moment on; one that is absent becomes NaN, which SQL takes for null.
+    /// A counter's value from a moment on; an absent value becomes NaN, which SQL reads as null.
     pub(super) fn value(&mut self, track: Track, at_ns: u64, value: Option<i64>) -> io::Result<()> {
         self.event(track, at_ns, COUNTER, |event| match value {
             Some(value) => event.signed(30, value),

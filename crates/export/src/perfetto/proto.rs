@@ -1,4 +1,4 @@
-//! The few kinds of fields of protobuf that a trace needs.
+//! The protobuf field types that a trace needs.
 
 /// A message being written.
 #[derive(Debug, Default)]
@@ -6,11 +6,11 @@ pub(super) struct Message {
     bytes: Vec<u8>,
 }
 
-/// Bytes kept free for the length of a nested message: a varint may be longer than it need be.
+/// Bytes reserved for the length of a nested message: a varint need not be minimal.
 const LENGTH_BYTES: usize = 4;
 
 impl Message {
-    /// What was written.
+    /// The bytes written.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -78,7 +78,7 @@ mod tests {
     use super::Message;
 
     #[test]
-    fn fields_are_as_the_encoding_guide_has_them() {
+    fn fields_match_the_encoding_guide() {
         let mut message = Message::default();
         message.number(1, 150);
         message.text(2, "testing");

@@ -1,4 +1,4 @@
-//! Block requests: for each device as many tracks as requests were under way at once.
+//! Block requests: each device has as many tracks as requests were in flight at once.
 
 use std::io::{self, Write};
 
@@ -6,12 +6,12 @@ use model::block::DeviceNumber;
 use model::stall::{KindCounts, RequestRecord};
 
 use super::PerfettoTrace;
-use super::lanes::Rows;
+use super::lanes::DisjointTracks;
 use super::packet::{Note, Track};
 use super::track_kind::TrackKind;
 
 impl<W: Write> PerfettoTrace<W> {
-    /// Finished requests: a slice from the first moment that is known, and in it the time in the queue and at the device.
+    /// Finished requests: a slice from the first known moment, and in it the time in the queue and at the device.
     pub fn requests(&mut self, mut requests: Vec<RequestRecord>) -> io::Result<()> {
         requests.sort_by_key(RequestRecord::began_ns);
         requests.iter().try_for_each(|request| self.request(request))
@@ -29,7 +29,7 @@ impl<W: Write> PerfettoTrace<W> {
             Note::Number("merges", u64::from(request.merges)),
         ];
         notes.extend(request.errno.map(|errno| Note::Signed("errno", i64::from(errno))));
-        notes.extend(request.throttled.then_some(Note::Text("throttled", "by a limit of its cgroup")));
+        notes.extend(request.throttled.then_some(Note::Text("throttled", "by its cgroup")));
         for (name, counts) in [("in_flight", &in_flight), ("overtaken_by", &overtaken_by)] {
             notes.extend((!counts.is_empty()).then_some(Note::Text(name, counts)));
         }
@@ -44,13 +44,13 @@ impl<W: Write> PerfettoTrace<W> {
         Ok(())
     }
 
-    /// The device's first track on which nothing is under way.
+    /// The device's first free track.
     fn row(&mut self, device: DeviceNumber, (start_ns, end_ns): (u64, u64)) -> io::Result<Track> {
         let name = self.device_names.get(&device).cloned().unwrap_or_else(|| device.to_string());
         if !self.devices.contains_key(&device) {
             let track = TrackKind::Device.track(u64::from(device.0));
             self.packets.track(track, None, &format!("requests of {name} ({device})"))?;
-            self.devices.insert(device, (track, Rows::default(), Vec::new()));
+            self.devices.insert(device, (track, DisjointTracks::default(), Vec::new()));
         }
         let (parent, rows, tracks) = self.devices.get_mut(&device).expect("it was inserted above");
         let (row, parent) = (rows.place(start_ns, end_ns), *parent);

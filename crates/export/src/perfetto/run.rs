@@ -1,4 +1,4 @@
-//! What happened to the run as a whole: phases as slices, all else as marks.
+//! The events of the run: phases as slices, all others as marks.
 
 use std::io::{self, Write};
 
@@ -34,11 +34,11 @@ impl<W: Write> PerfettoTrace<W> {
     }
 
     fn mark(&mut self, event: &RunEvent) -> io::Result<()> {
-        let told = serde_json::to_value(event).unwrap_or_default();
-        let moment = told["at_ns"].as_u64().or(told["from_ns"].as_u64());
-        let sample = told["sample"].as_u64().and_then(|sample| self.samples.get(&(sample as u32)).copied());
-        let (Some(at_ns), Some(name)) = (moment.or(sample), told["event"].as_str()) else { return Ok(()) };
-        let detail = told.to_string();
+        let value = serde_json::to_value(event).unwrap_or_default();
+        let moment = value["at_ns"].as_u64().or(value["from_ns"].as_u64());
+        let sample = value["sample"].as_u64().and_then(|sample| self.samples.get(&(sample as u32)).copied());
+        let (Some(at_ns), Some(name)) = (moment.or(sample), value["event"].as_str()) else { return Ok(()) };
+        let detail = value.to_string();
         self.packets.instant(TrackKind::Run.track(0), at_ns, ("run", name), &[Note::Text("detail", &detail)])
     }
 }

@@ -1,4 +1,4 @@
-//! What threads waited for, and what a load did in them.
+//! Waits of threads, and a load's operations in them.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ impl<W: Write> PerfettoTrace<W> {
         self.stacks.extend(stacks.into_iter().map(|stack| (stack.stack, stack.frames.join("\n"))));
     }
 
-    /// Time that tasks lost. Sums of short losses lie on a track of their own.
+    /// Time that tasks lost. Sums of short losses have a separate track.
     pub fn stalls(&mut self, mut stalls: Vec<StallRecord>) -> io::Result<()> {
         stalls.sort_by_key(|stall| (stall.start_ns, Reverse(stall.end_ns())));
         for stall in &stalls {
@@ -27,7 +27,7 @@ impl<W: Write> PerfettoTrace<W> {
             let known = self.threads.get(thread);
             let (lane, lanes, name) = match single {
                 true => (known.nests.place(start_ns, end_ns), known.lanes.len(), "at the same time"),
-                false => (known.sums.place(start_ns, end_ns), known.sum_lanes.len(), "short losses, summed up"),
+                false => (known.sums.place(start_ns, end_ns), known.sum_lanes.len(), "short losses, aggregated"),
             };
             let begun = if lanes <= lane { Some(self.lane(own, name)?) } else { None };
             let known = self.threads.get(thread);
@@ -43,7 +43,7 @@ impl<W: Write> PerfettoTrace<W> {
         let tracepoint = stall.tracepoint.as_deref();
         let name = match stall.kind {
             StallKind::SystemCall => stall.call.as_deref(),
-            StallKind::OffCpu if stall.state == Some(0) => tracepoint.or(Some("waiting for a CPU")),
+            StallKind::OffCpu if stall.state == Some(0) => tracepoint.or(Some("run queue")),
             StallKind::OffCpu => tracepoint.or(Some("off CPU")),
             _ => tracepoint,
         };
@@ -72,7 +72,7 @@ impl<W: Write> PerfettoTrace<W> {
         self.packets.slice(track, span, (stall.kind.name(), name.unwrap_or(stall.kind.name())), flow, &notes)
     }
 
-    /// Operations of a load. One that is stuck is a mark at the moment when that was seen: it ends later, or never did.
+    /// Operations of a load. A stuck one is a mark at the moment of observation: it ends later or never.
     pub fn operations(&mut self, mut operations: Vec<OperationRecord>) -> io::Result<()> {
         let end_ns = |operation: &OperationRecord| operation.start_ns.saturating_add(operation.duration_ns);
         operations.sort_by_key(|operation| (operation.start_ns, Reverse(end_ns(operation))));

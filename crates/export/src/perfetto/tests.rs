@@ -65,26 +65,26 @@ fn a_wait_lies_in_the_call_that_it_happened_in() {
         StallRecord { call: Some("write".into()), ..StallRecord::new(StallKind::SystemCall, 7, 10, 100) },
         StallRecord::new(StallKind::OffCpu, 7, 90, 120),
     ];
-    let told = trace(|trace| {
+    let written = trace(|trace| {
         let task = TaskRecord { tid: 7, pid: 6, name: "t".into(), cgroup: None, seen_ns: 0 };
         trace.tasks(&[task]).unwrap();
         trace.stalls(stalls).unwrap();
     });
-    let names: Vec<&str> = told.iter().map(|event| event.3.as_str()).collect();
+    let names: Vec<&str> = written.iter().map(|event| event.3.as_str()).collect();
     assert_eq!(names, ["write", "", "off CPU", "", "off CPU", ""]);
-    assert_eq!((told[0].0, told[1].0, told[2].0, told[3].0), (10, 100, 20, 80));
-    assert!(told[0].2 == told[2].2 && told[4].2 != told[0].2);
+    assert_eq!((written[0].0, written[1].0, written[2].0, written[3].0), (10, 100, 20, 80));
+    assert!(written[0].2 == written[2].2 && written[4].2 != written[0].2);
 }
 
 #[test]
 fn a_thread_id_that_comes_again_is_another_thread() {
     let task = |pid, seen_ns| TaskRecord { tid: 7, pid, name: "t".into(), cgroup: None, seen_ns };
-    let told = trace(|trace| {
+    let written = trace(|trace| {
         trace.tasks(&[task(6, 100), task(5, 1000)]).unwrap();
         let stall = |at_ns| StallRecord::new(StallKind::OffCpu, 7, at_ns, at_ns + 1);
         trace.stalls(vec![stall(50), stall(500), stall(1500)]).unwrap();
     });
-    assert!(told[0].2 == told[2].2 && told[4].2 != told[0].2);
+    assert!(written[0].2 == written[2].2 && written[4].2 != written[0].2);
 }
 
 #[test]
@@ -107,11 +107,11 @@ fn requests_that_are_under_way_at_once_lie_side_by_side() {
         in_flight: Vec::new(),
         overtaken_by: Vec::new(),
     };
-    let told =
+    let written =
         trace(|trace| trace.requests(vec![request(Some(10), 50), request(Some(20), 30), request(None, 60)]).unwrap());
-    let begins: Vec<_> = told.iter().filter(|event| event.1 == 1).map(|event| (event.0, event.3.as_str())).collect();
+    let begins: Vec<_> = written.iter().filter(|event| event.1 == 1).map(|event| (event.0, event.3.as_str())).collect();
     assert_eq!(begins, [(10, "R"), (11, "device"), (20, "R"), (21, "device"), (60, "R")]);
-    assert!(told[0].2 != told[4].2);
+    assert!(written[0].2 != written[4].2);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn an_absent_value_is_not_zero_and_one_without_a_moment_is_left_out() {
 fn a_phase_that_never_ended_is_a_mark() {
     let started = |phase: &str, at_ns| RunEvent::PhaseStarted { phase: phase.into(), measured: true, at_ns };
     let ended = RunEvent::PhaseEnded { phase: "fill".into(), at_ns: 40, bytes: 1 };
-    let told = trace(|trace| trace.events(&[started("fill", 10), ended, started("run", 50)]).unwrap());
-    let shape: Vec<_> = told.iter().map(|event| (event.0, event.1, event.3.as_str())).collect();
+    let written = trace(|trace| trace.events(&[started("fill", 10), ended, started("run", 50)]).unwrap());
+    let shape: Vec<_> = written.iter().map(|event| (event.0, event.1, event.3.as_str())).collect();
     assert_eq!(shape, [(10, 1, "fill"), (40, 2, ""), (50, 3, "run")]);
 }

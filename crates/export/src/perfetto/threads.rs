@@ -1,45 +1,44 @@
-//! Threads: a track for each, below its process. A thread id may come again in a long run, and is another thread then.
+//! Threads: a track for each, below its process. A reused thread id is another thread.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use model::stall::TaskRecord;
 
-use super::lanes::{Nests, Rows};
+use super::lanes::{DisjointTracks, NestedTracks};
 use super::packet::{Packets, Track};
 use super::track_kind::TrackKind;
 
-/// The threads that are known.
+/// The known threads.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     /// By thread id: since when, and which.
     known: HashMap<u32, Vec<(u64, usize)>>,
-    all: Vec<Thread>,
+    all: Vec<ThreadTracks>,
     processes: HashSet<u32>,
 }
 
 /// A thread's tracks.
 #[derive(Debug)]
-pub(super) struct Thread {
+pub(super) struct ThreadTracks {
     /// Its own.
     pub(super) track: Track,
-    /// What it waited for.
-    pub(super) nests: Nests,
-    /// The tracks of the nests: the first is the thread's own.
+    /// Its waits.
+    pub(super) nests: NestedTracks,
+    /// The tracks of the waits: the first is the thread's own.
     pub(super) lanes: Vec<Track>,
     /// Sums of short losses.
-    pub(super) sums: Rows,
+    pub(super) sums: DisjointTracks,
     /// The tracks of those.
     pub(super) sum_lanes: Vec<Track>,
-    /// What a load did in it.
-    pub(super) operations: Nests,
+    /// A load's operations in it.
+    pub(super) operations: NestedTracks,
     /// The tracks of those.
     pub(super) operation_lanes: Vec<Track>,
 }
 
 impl Threads {
-    /// The thread that had this id then: the latest seen before, or else the first. One of which nothing is known is begun
-    /// without a name.
+    /// The thread with this id at that time: the latest seen before, or else the first. An unknown thread gets no name.
     pub(super) fn at<W: Write>(&mut self, packets: &mut Packets<W>, tid: u32, at_ns: u64) -> io::Result<usize> {
         let latest = |seen: &Vec<(u64, usize)>| {
             let before = seen.iter().rev().find(|(since_ns, _)| *since_ns <= at_ns);
@@ -53,7 +52,7 @@ impl Threads {
     }
 
     /// A thread by its number.
-    pub(super) fn get(&mut self, number: usize) -> &mut Thread {
+    pub(super) fn get(&mut self, number: usize) -> &mut ThreadTracks {
         &mut self.all[number]
     }
 
@@ -67,13 +66,13 @@ impl Threads {
         let number = self.all.len();
         let track = TrackKind::Thread.track(number as u64);
         packets.thread(track, process, task.pid, task.tid, &task.name)?;
-        self.all.push(Thread {
+        self.all.push(ThreadTracks {
             track,
-            nests: Nests::default(),
+            nests: NestedTracks::default(),
             lanes: vec![track],
-            sums: Rows::default(),
+            sums: DisjointTracks::default(),
             sum_lanes: Vec::new(),
-            operations: Nests::default(),
+            operations: NestedTracks::default(),
             operation_lanes: Vec::new(),
         });
         let seen = self.known.entry(task.tid).or_default();

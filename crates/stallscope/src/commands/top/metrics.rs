@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use archive::{BatchPlace, Run};
+use archive::{BatchLocation, Run};
 use explain::glance::{Window, wanted_metric};
 use explain::series::SeriesSet;
 use model::metric::{Change, MetricDescriptor, MetricId};
@@ -19,7 +19,7 @@ const BEFORE_AT_LEAST_NS: u64 = 10_000_000_000;
 pub struct Metrics {
     descriptors: HashMap<MetricId, MetricDescriptor>,
     described: usize,
-    places: Vec<BatchPlace>,
+    places: Vec<BatchLocation>,
     batches: Vec<Values>,
 }
 
@@ -63,7 +63,7 @@ impl Metrics {
 
     fn describe(&mut self, run: &Run, damaged: &mut u64) {
         let batches = run.descriptors();
-        let count = batches.places().len();
+        let count = batches.locations().len();
         if count == self.described {
             return;
         }
@@ -84,7 +84,7 @@ impl Metrics {
 
     fn read(&mut self, run: &Run, damaged: &mut u64) {
         let changes = run.changes();
-        let places = changes.places();
+        let places = changes.locations();
         let same = places.iter().zip(&self.places).take_while(|(new, old)| new == old).count();
         self.batches.truncate(same);
         let last = self.batches.last().map(|batch| batch.after.as_slice()).unwrap_or_default();

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use archive::{BatchPlace, Batches, Run, RunState};
+use archive::{BatchLocation, Batches, Run, RunState};
 use explain::glance::{Glance, Glancer, Window};
 use model::stall::{StackRecord, TaskRecord};
 use model::time::Moment;
@@ -34,7 +34,7 @@ pub struct Stored {
 
 /// A small table, read once.
 struct SmallTable<Row> {
-    places: Vec<BatchPlace>,
+    places: Vec<BatchLocation>,
     rows: Vec<Row>,
     /// Rows after each batch.
     counts: Vec<usize>,
@@ -47,7 +47,7 @@ impl<Row> SmallTable<Row> {
 
     /// Reads new rows. If batches were merged, their rows are read again.
     fn read(&mut self, batches: Batches<Row>, damaged: &mut u64) {
-        let places = batches.places();
+        let places = batches.locations();
         let same = places.iter().zip(&self.places).take_while(|(new, old)| new == old).count();
         self.counts.truncate(same);
         self.rows.truncate(self.counts.last().copied().unwrap_or(0));
