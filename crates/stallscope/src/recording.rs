@@ -11,6 +11,7 @@ pub mod rotation;
 pub mod row;
 pub mod run_directory;
 mod sampling;
+pub mod scratch;
 pub mod session;
 pub mod sink;
 pub mod tap;

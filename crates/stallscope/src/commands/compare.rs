@@ -173,9 +173,9 @@ fn show_scaling(metric: &str, sides: &Sides, json: bool, screen: &Screen) -> Res
 
 fn show(args: &CompareArgs, baseline: &str, found: &[Comparison], screen: &Screen) {
     match (args.json, args.format, found) {
-        (true, _, [one]) if args.folder.is_none() => screen.json(&report::json::comparison(one)),
+        (true, _, [only]) if args.folder.is_none() => screen.json(&report::json::comparison(only)),
         (true, ..) => screen.json(&report::json::comparisons(baseline, found)),
-        (_, Format::Text, [one]) => screen.result(&report::compare::text(one, args.all, screen.style())),
+        (_, Format::Text, [only]) => screen.result(&report::compare::text(only, args.all, screen.style())),
         (_, Format::Text, _) => screen.result(&report::compare::many(baseline, found, screen.style())),
         (_, Format::Markdown, _) => screen.result(&report::compare::markdown(found)),
         (_, Format::Csv, _) => screen.result(&report::compare::csv(found)),

@@ -11,7 +11,7 @@ use crate::commands::run;
 use crate::commands::run::request::RunRequest;
 use crate::commands::run::workload::{self, Offer};
 use crate::reading::explanation;
-use crate::recording::machine;
+use crate::recording::{machine, scratch};
 use crate::ui::args::OutputArgs;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
@@ -50,10 +50,11 @@ pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
     let interrupt = Interrupt::install()?;
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
     let is_root = rustix::process::geteuid().is_root();
-    let place = scratch(args.scratch.as_deref())?;
+    let directory = scratch_directory(args.scratch.as_deref())?;
 
     screen.spin("creating a temporary file system");
-    let file_system = TemporaryFileSystem::best_available(IMAGE_BYTES, &place, &register).map_err(Failure::machine)?;
+    let file_system =
+        TemporaryFileSystem::best_available(IMAGE_BYTES, &directory, &register).map_err(Failure::machine)?;
     screen.rest();
     for note in file_system.notes() {
         screen.remark(note);
@@ -83,15 +84,11 @@ pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
 }
 
 /// The directory for the image: the user's, or the first with enough space.
-fn scratch(asked: Option<&Path>) -> Result<PathBuf, Failure> {
-    if let Some(directory) = asked {
+fn scratch_directory(requested: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(directory) = requested {
         return Ok(directory.to_owned());
     }
-    let free = |directory: &PathBuf| {
-        rustix::fs::statvfs(directory).map_or(0, |space| space.f_bavail.saturating_mul(space.f_frsize))
-    };
-    let candidates = [PathBuf::from("/var/tmp"), std::env::temp_dir(), PathBuf::from(".")];
-    candidates.into_iter().find(|directory| free(directory) > IMAGE_BYTES).ok_or_else(|| {
+    scratch::directory_with_space(IMAGE_BYTES).ok_or_else(|| {
         Failure::machine(format_args!(
             "the demo needs {} of free space in /var/tmp, the temporary or the current directory; \
              choose another with --scratch DIR",

@@ -175,13 +175,13 @@ fn reason_to_stop(has_command: bool, time_is_up: bool, interrupt: &Interrupt, ar
 fn end(child: &mut Child, interrupt: &Interrupt) -> Option<ExitStatus> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
     let _ = kill_process(pid, Signal::TERM);
-    let asked = Instant::now();
+    let requested = Instant::now();
     let mut killed = false;
-    while asked.elapsed() < GRACE {
+    while requested.elapsed() < GRACE {
         if let Ok(Some(status)) = child.try_wait() {
             return Some(status);
         }
-        if !killed && (asked.elapsed() > GRACE / 2 || interrupt.requests() > 1) {
+        if !killed && (requested.elapsed() > GRACE / 2 || interrupt.requests() > 1) {
             killed = child.kill().is_ok();
         }
         std::thread::sleep(POLL);

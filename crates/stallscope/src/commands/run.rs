@@ -171,10 +171,8 @@ impl Performance<'_> {
 
 fn plan(request: &RunRequest) -> Result<Plan, Failure> {
     let args = &request.args;
-    let here = [PathBuf::from(".")];
-    let directories = if args.directories.is_empty() { &here[..] } else { &args.directories };
-    let facts =
-        MachineFacts::gather(&request.recipe.name, directories, args.recording.memory).map_err(Failure::usage)?;
+    let facts = MachineFacts::gather(&request.recipe.name, &args.directories(), args.recording.memory)
+        .map_err(Failure::usage)?;
     let planned = PlanRequest {
         settings: request.settings.clone(),
         seed: args.seed.unwrap_or_else(|| clock::now().wall_ns as u64),

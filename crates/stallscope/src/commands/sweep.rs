@@ -79,7 +79,7 @@ impl Sweep<'_> {
         if done > 0 {
             self.runner.screen.remark(&format!("resuming: {done} of {} runs are finished", mine.len()));
         }
-        for (place, cell) in mine.iter().enumerate() {
+        for (position, cell) in mine.iter().enumerate() {
             if sweep_folder.has(cell) {
                 continue;
             }
@@ -89,9 +89,9 @@ impl Sweep<'_> {
             let began = Instant::now();
             let setup = &self.setups[cell.setup];
             let directory = sweep_folder.run_directory(cell, setup).map_err(Failure::machine)?;
-            let left = mine[place..].iter().filter(|cell| !sweep_folder.has(cell)).count() as u64;
+            let left = mine[position..].iter().filter(|cell| !sweep_folder.has(cell)).count() as u64;
             let each_ns = sweep_folder.mean_took_ns().unwrap_or(self.planned_ns);
-            let what = format!("run {} of {}: {}", place + 1, mine.len(), setup.name);
+            let what = format!("run {} of {}: {}", position + 1, mine.len(), setup.name);
             let show = |phase: &str| {
                 let elapsed_ns = began.elapsed().as_nanos() as u64;
                 let left_ns = (left * each_ns).saturating_sub(elapsed_ns);

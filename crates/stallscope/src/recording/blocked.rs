@@ -55,10 +55,10 @@ fn describe(task: &BlockedNow, now_ns: u64) -> String {
     let lasts = Nanoseconds(now_ns.saturating_sub(task.since_ns) / 100_000_000 * 100_000_000);
     let name = printable(&task.name);
     let frames: Vec<&str> = task.frames.iter().take(FRAMES).map(String::as_str).collect();
-    let place = if frames.is_empty() { String::new() } else { format!(" in {}", printable(&frames.join(" < "))) };
+    let stack = if frames.is_empty() { String::new() } else { format!(" in {}", printable(&frames.join(" < "))) };
     let path = task.path.as_deref().map_or_else(String::new, |path| format!(" of {}", printable(path)));
     let call = task.call.map_or_else(String::new, |call| format!(" {call}{path}"));
-    format!("{name}/{}{call} for {lasts}{place}", task.tid)
+    format!("{name}/{}{call} for {lasts}{stack}", task.tid)
 }
 
 #[cfg(test)]

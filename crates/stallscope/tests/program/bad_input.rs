@@ -104,7 +104,7 @@ fn a_result_that_cannot_be_written_is_an_error() {
     let ended = listing_to(full).wait_with_output().unwrap();
     let error = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(ended.status.code(), Some(3), "{error}");
-    assert!(error.starts_with("stallscope: standard output could not be written to: No space left"), "{error}");
+    assert!(error.starts_with("stallscope: cannot write to standard output: No space left"), "{error}");
 }
 
 #[test]

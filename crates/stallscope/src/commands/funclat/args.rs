@@ -12,7 +12,7 @@ pub struct FunclatArgs {
     /// Time the interval between two tracepoints: vmscan:mm_shrink_slab_start..end, or the end's full name.
     #[arg(long, value_name = "SUBSYS:BEGIN..END")]
     pub pair: Option<String>,
-    /// AttachMethod to attach to the function [default: the best method that the kernel supports].
+    /// How to attach to the function [default: the best method that the kernel supports].
     #[arg(long, value_name = "METHOD", conflicts_with = "pair")]
     pub method: Option<AttachMethod>,
     /// Print a histogram every T.

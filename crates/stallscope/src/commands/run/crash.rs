@@ -16,10 +16,13 @@ pub(super) fn spare(request: &RunRequest) -> Vec<DirectoryLock> {
     if !request.args.verify_after_crash {
         return Vec::new();
     }
-    let here = [PathBuf::from(".")];
-    let directories = if request.args.directories.is_empty() { &here[..] } else { &request.args.directories };
     let data = |directory: &PathBuf| directory.join(data::directory_name(&request.recipe.name));
-    directories.iter().filter_map(|directory| DirectoryLock::take(&data(directory)).ok().flatten()).collect()
+    request
+        .args
+        .directories()
+        .iter()
+        .filter_map(|directory| DirectoryLock::take(&data(directory)).ok().flatten())
+        .collect()
 }
 
 /// Finds the ledger of the run that wrote the data to verify.

@@ -89,3 +89,10 @@ pub struct RunArgs {
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,
 }
+
+impl RunArgs {
+    /// The directories under test: those given, or the current directory.
+    pub fn directories(&self) -> Vec<PathBuf> {
+        if self.directories.is_empty() { vec![PathBuf::from(".")] } else { self.directories.clone() }
+    }
+}

@@ -7,6 +7,7 @@ use model::quantity::{Bytes, parse_size};
 use rig::{BlockDevice, Entry, FileSystem, FsKind, Register, Roots, Setting, TemporaryFileSystem, devices_under};
 use sweep::{FileSystemSpec, Setup, SweepFile};
 
+use crate::recording::scratch;
 use crate::ui::failure::Failure;
 
 /// Built before a run and removed after it, also if building fails midway.
@@ -130,19 +131,15 @@ fn make(spec: &FileSystemSpec, register: &Register) -> Result<TemporaryFileSyste
     })?;
     let size_bytes = parse_size(&spec.size).map_err(Failure::usage)?;
     let wanted = FileSystem { kind, size_bytes, mkfs: spec.mkfs.clone(), mount: spec.mount.clone() };
-    TemporaryFileSystem::make_as(&wanted, &place(spec, size_bytes)?, register).map_err(Failure::machine)
+    TemporaryFileSystem::make_as(&wanted, &image_directory(spec, size_bytes)?, register).map_err(Failure::machine)
 }
 
 /// The directory for the image.
-fn place(spec: &FileSystemSpec, size_bytes: u64) -> Result<PathBuf, Failure> {
-    if let Some(place) = &spec.place {
-        return Ok(PathBuf::from(place));
+fn image_directory(spec: &FileSystemSpec, size_bytes: u64) -> Result<PathBuf, Failure> {
+    if let Some(directory) = &spec.place {
+        return Ok(PathBuf::from(directory));
     }
-    let free = |directory: &PathBuf| {
-        rustix::fs::statvfs(directory).map_or(0, |space| space.f_bavail.saturating_mul(space.f_frsize))
-    };
-    let candidates = [PathBuf::from("/var/tmp"), std::env::temp_dir(), PathBuf::from(".")];
-    candidates.into_iter().find(|directory| free(directory) > size_bytes).ok_or_else(|| {
+    scratch::directory_with_space(size_bytes).ok_or_else(|| {
         Failure::machine(format_args!(
             "no space for an image of {} in /var/tmp, the temporary or the current directory; choose a directory with \
              file_system.place",

@@ -166,41 +166,41 @@ mod tests {
     fn one_recorder_at_a_time_and_the_next_finds_what_it_left() {
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().join("flight");
-        let place = FlightDirectory::take(&directory).unwrap();
+        let flight = FlightDirectory::take(&directory).unwrap();
         let busy = FlightDirectory::take(&directory).unwrap_err().to_string();
         assert!(busy.contains(&format!("process {}", std::process::id())), "{busy}");
-        assert_eq!(place.left_rings().unwrap(), [""; 0].map(PathBuf::from));
-        let ring = place.fresh_ring().unwrap();
+        assert_eq!(flight.left_rings().unwrap(), [""; 0].map(PathBuf::from));
+        let ring = flight.fresh_ring().unwrap();
         for name in ["slice-000002", "slice-000001"] {
             fs::create_dir(ring.join(name)).unwrap();
         }
-        fs::create_dir(place.unfinished("x")).unwrap();
-        drop(place);
+        fs::create_dir(flight.unfinished("x")).unwrap();
+        drop(flight);
 
         // A process that another test forks holds the lock until it execs.
         let begin = Instant::now();
-        let place = loop {
+        let flight = loop {
             match FlightDirectory::take(&directory) {
                 Err(_) if begin.elapsed() < Duration::from_secs(60) => std::thread::sleep(Duration::from_millis(5)),
-                place => break place.unwrap(),
+                flight => break flight.unwrap(),
             }
         };
-        let left = place.left_rings().unwrap().remove(0);
+        let left = flight.left_rings().unwrap().remove(0);
         assert_eq!(slices_in(&left), ["slice-000001", "slice-000002"].map(|name| left.join(name)));
-        assert!(!place.unfinished("x").exists() && !ring.exists());
+        assert!(!flight.unfinished("x").exists() && !ring.exists());
         // Killed again before the first was kept.
-        place.fresh_ring().unwrap();
-        assert_eq!(place.left_rings().unwrap().len(), 2);
+        flight.fresh_ring().unwrap();
+        assert_eq!(flight.left_rings().unwrap().len(), 2);
     }
 
     #[test]
     fn only_kept_runs_count_toward_the_size() {
         let folder = tempfile::tempdir().unwrap();
-        let place = FlightDirectory::take(folder.path()).unwrap();
+        let flight = FlightDirectory::take(folder.path()).unwrap();
         for (name, bytes) in [("ring", 100), ("2026-11-21T0703-stall", 20), ("unfinished-x", 1000), ("kept-by-me", 3)] {
             fs::create_dir(folder.path().join(name)).unwrap();
             fs::write(folder.path().join(name).join("file"), vec![0; bytes]).unwrap();
         }
-        assert_eq!(place.kept_bytes(), 23);
+        assert_eq!(flight.kept_bytes(), 23);
     }
 }
