@@ -31,7 +31,7 @@ const FAREWELL_NS: u64 = 50_000_000;
 enum ConductorState {
     Starting,
     /// A phase waits until all its threads with a job are ready.
-    Mustering {
+    WaitingForCrew {
         phase: usize,
     },
     InPhase {
@@ -57,7 +57,7 @@ pub struct Conductor {
     sequence: u32,
     /// Whether any operation so far found a file system full.
     is_full: bool,
-    stop_asked: bool,
+    stop_requested: bool,
     killed: bool,
 }
 
@@ -91,7 +91,7 @@ impl Conductor {
             over_since_ns: None,
             sequence: 0,
             is_full: false,
-            stop_asked: false,
+            stop_requested: false,
             killed: false,
         })
     }
@@ -141,7 +141,7 @@ impl Conductor {
             ConductorState::Starting if self.board.state() == ProcessState::Ready => {
                 self.enter_phase(0, now_ns, &mut events)
             }
-            ConductorState::Mustering { phase } => self.mustering(phase, now_ns, &mut events),
+            ConductorState::WaitingForCrew { phase } => self.wait_for_crew(phase, now_ns, &mut events),
             ConductorState::InPhase { phase, started_ns, report_ns } => {
                 self.in_phase(phase, started_ns, report_ns, now_ns, &mut events);
             }
@@ -151,7 +151,7 @@ impl Conductor {
     }
 
     fn in_phase(&mut self, phase: usize, started_ns: u64, report_ns: u64, now_ns: u64, events: &mut Vec<LoadEvent>) {
-        if self.stop_asked || self.board.state() == ProcessState::Failed {
+        if self.stop_requested || self.board.state() == ProcessState::Failed {
             self.leave_phase(now_ns, events);
             self.stage = ConductorState::Stopping;
             return;
@@ -206,24 +206,24 @@ impl Conductor {
 
     /// Begins a phase. With jobs in it, it starts when the last of their threads is ready.
     fn enter_phase(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
-        if self.stop_asked || phase >= self.plan.phases.len() {
+        if self.stop_requested || phase >= self.plan.phases.len() {
             self.stage = ConductorState::Stopping;
             return;
         }
         // Operations that end between two phases belong to neither. Jobs may end before their start is seen here, so this
         // comes before any thread can begin.
         self.reader.interval("", now_ns);
-        self.board.call_crew(self.sequence);
+        self.board.prepare_crew(self.sequence);
         self.board.give(LoadCommand::Phase { phase, sequence: self.sequence });
         if self.plan.phases[phase].kind != PhaseKind::Fill && self.plan.crew(phase) > 0 {
-            self.stage = ConductorState::Mustering { phase };
+            self.stage = ConductorState::WaitingForCrew { phase };
         } else {
             self.start_phase(phase, now_ns, events);
         }
     }
 
-    fn mustering(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
-        if self.stop_asked || self.board.state() == ProcessState::Failed {
+    fn wait_for_crew(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
+        if self.stop_requested || self.board.state() == ProcessState::Failed {
             self.stage = ConductorState::Stopping;
         } else if let Some(start_ns) = self.board.crew_start_ns().filter(|start_ns| *start_ns <= now_ns) {
             self.start_phase(phase, start_ns, events);
@@ -294,7 +294,7 @@ impl Conductor {
     }
 
     fn ending(&self, status: ExitStatus) -> LoadEvent {
-        let expected = self.stop_asked || self.stage == ConductorState::Stopping;
+        let expected = self.stop_requested || self.stage == ConductorState::Stopping;
         let message = self.board.message();
         if message.is_none() && (self.killed || (expected && status.success())) {
             return LoadEvent::Finished;
@@ -319,7 +319,7 @@ impl Conductor {
     /// Requests the load to end. The next poll ends the phase, whether or not the load responds;
     /// [`LoadEvent::Finished`] follows when the process has exited.
     pub fn stop(&mut self) {
-        self.stop_asked = true;
+        self.stop_requested = true;
         self.board.give(LoadCommand::Stop);
         if self.stage == ConductorState::Starting {
             self.stage = ConductorState::Stopping;
@@ -329,7 +329,7 @@ impl Conductor {
     /// Kills the load. Threads stuck in the kernel stay until the kernel releases them.
     pub fn kill(&mut self) {
         self.killed = true;
-        self.stop_asked = true;
+        self.stop_requested = true;
         let _ = self.child.kill();
     }
 
@@ -340,7 +340,7 @@ impl Conductor {
     }
 
     /// Why the load failed, if it reported a message.
-    pub fn complaint(&self) -> Option<String> {
+    pub fn failure_message(&self) -> Option<String> {
         self.board.message()
     }
 

@@ -165,7 +165,7 @@ impl WriteLedger {
     ///
     /// # Panics
     /// If there is no such file.
-    pub fn account(&self, number: u64) -> FileLedger<'_> {
+    pub fn file_ledger(&self, number: u64) -> FileLedger<'_> {
         let length = 2 * self.shape.blocks as usize;
         let start = number as usize * length;
         FileLedger { ledger: self, number, blocks: &self.memory.halves()[start..start + length] }
@@ -175,7 +175,7 @@ impl WriteLedger {
     pub fn totals(&self) -> LedgerTotals {
         let mut totals = LedgerTotals { blocks: self.shape.files * self.shape.blocks, ..LedgerTotals::default() };
         for number in 0..self.shape.files {
-            let account = self.account(number);
+            let account = self.file_ledger(number);
             for block in 0..self.shape.blocks {
                 let issued = account.issued(block).load(Ordering::Relaxed) & !DOUBT;
                 let acknowledged = account.acknowledged(block).load(Ordering::Relaxed);

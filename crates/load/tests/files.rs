@@ -112,7 +112,7 @@ fn several_directories_share_the_threads() {
     // Without -t each directory has a thread; 3 for 2 is an error.
     assert_eq!(resolve(&both, &settings).unwrap().crew(1), 2);
     let error = resolve(&both, &[("threads", "3")]).unwrap_err();
-    assert!(error.contains("3 threads do not divide evenly over 2 directories"), "{error}");
+    assert!(error.contains("3 threads do not divide evenly among 2 directories"), "{error}");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
     let home = tempfile::tempdir().unwrap();
     for (settings, why) in [
         (&[("sync", "7")][..], "sync"),
-        (&[("per_subdirectory", "5")], "no subdirectories"),
+        (&[("per_subdirectory", "5")], "number of subdirectories"),
         (&[("name_bytes", "4"), ("random_bytes", "4")], "are not unique for 1000 files"),
         (&[("name_bytes", "256")], "name_bytes"),
         (&[("subdirectories", "5000")], "at most 4096 subdirectories"),

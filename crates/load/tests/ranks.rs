@@ -173,7 +173,7 @@ fn what_does_not_fit_together_is_refused() {
         let error = load::plan::Plan::resolve(&find("ior").unwrap(), &facts, &request).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     };
-    refuse(&[("transfer", "3k"), ("block", "4k")], "no multiple of a transfer");
+    refuse(&[("transfer", "3k"), ("block", "4k")], "not a multiple of a transfer");
     refuse(&[("transfer", "100"), ("block", "1000"), ("check_write", "true")], "multiple of 512 bytes");
     refuse(&[("api", "MPIIO")], "known are POSIX");
 }

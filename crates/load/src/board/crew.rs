@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use model::event::Member;
 
-use super::memory::{Board, CREW_ENDED, CREW_START, LINE, MUSTERED, SHARE_WORDS};
+use super::memory::{ARRIVED, Board, CREW_ENDED, CREW_START, LINE, SHARE_WORDS};
 use crate::clock;
 
 /// Time from the last thread's arrival to the common start, enough for all sleeping threads to notice.
@@ -45,15 +45,15 @@ pub struct ThreadShare {
 impl Board {
     /// Prepares the barrier of a phase. Called before the command that starts the phase; threads that are
     /// late from the previous phase no longer count.
-    pub(crate) fn call_crew(&self, sequence: u32) {
+    pub(crate) fn prepare_crew(&self, sequence: u32) {
         self.word(CREW_START).store(0, Ordering::Relaxed);
-        self.word(MUSTERED).store(u64::from(sequence) << 32, Ordering::Relaxed);
+        self.word(ARRIVED).store(u64::from(sequence) << 32, Ordering::Relaxed);
         self.word(CREW_ENDED).store(u64::from(sequence) << 32, Ordering::Release);
     }
 
     /// A thread is ready for a phase. The last of `expected` threads sets the common start.
-    pub(crate) fn muster(&self, sequence: u32, expected: u64) {
-        if self.count_in(MUSTERED, sequence) == Some(expected) {
+    pub(crate) fn arrive(&self, sequence: u32, expected: u64) {
+        if self.count_in(ARRIVED, sequence) == Some(expected) {
             self.word(CREW_START).store(clock::now_ns() + COUNTDOWN_NS, Ordering::Release);
         }
     }

@@ -16,7 +16,7 @@ impl RandomJob {
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
         let directories = worker.group.directories.max(1) as u64;
         let account = worker.load.ledger.as_ref().filter(|_| self.verify);
-        let account: Option<FileLedger<'_>> = account.map(|ledger| ledger.account(worker.thread.ordinal));
+        let account: Option<FileLedger<'_>> = account.map(|ledger| ledger.file_ledger(worker.thread.ordinal));
         let chooser = OperationChooser::new(self, directories, worker.thread.ordinal, account);
         if let Some(account) = &account {
             account.set_in_use(true);

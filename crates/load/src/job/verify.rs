@@ -40,7 +40,7 @@ impl VerifyJob {
         let shape = ledger.shape();
         let mut number = worker.thread.ordinal;
         while number < shape.files {
-            let account = ledger.account(number);
+            let account = ledger.file_ledger(number);
             // A write that is stuck in the kernel may still complete.
             while !worker.load.after_crash && account.is_in_use() {
                 if !worker.sleep_until(clock::now_ns() + LOOK_NS) {

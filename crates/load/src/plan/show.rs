@@ -17,7 +17,7 @@ impl fmt::Display for Plan {
             actors.join(", "),
             totals.peak_threads
         )?;
-        writeln!(f, "memory to hold  {} of {}", Bytes(totals.memory_bytes), Bytes(totals.memory_available_bytes))?;
+        writeln!(f, "memory          {} of {}", Bytes(totals.memory_bytes), Bytes(totals.memory_available_bytes))?;
         for set in &self.file_sets {
             let (files, size) = (set.files, Bytes(set.size_bytes));
             writeln!(

@@ -214,7 +214,7 @@ impl Recipe {
 
     /// The variables whose values depend on one of `roots` (variables or facts of the machine) with these
     /// settings, without the roots.
-    pub fn followers(&self, roots: &[&str], settings: &BTreeMap<String, String>) -> Vec<String> {
+    pub fn dependents(&self, roots: &[&str], settings: &BTreeMap<String, String>) -> Vec<String> {
         let formula = |variable: &Variable| match settings.get(&variable.name) {
             Some(text) => variable.setting(&SourceText::new("a setting", text)).ok(),
             None => Some(variable.default.clone()),

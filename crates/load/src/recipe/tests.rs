@@ -59,15 +59,15 @@ fn variables_follow_others_unless_they_are_set() {
         1,
     );
     let recipe = Recipe::parse("x.toml", &text).unwrap();
-    let followers = |root: &str, set: &[(&str, &str)]| {
+    let dependents = |root: &str, set: &[(&str, &str)]| {
         let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        recipe.followers(&[root], &set)
+        recipe.dependents(&[root], &set)
     };
-    assert_eq!(followers("workers", &[]), ["share", "half"]);
-    assert_eq!(followers("cpus", &[]), ["workers", "share", "half"]);
-    assert_eq!(followers("workers", &[("share", "64m")]), [""; 0]);
-    assert_eq!(followers("free_space", &[("half", "room / 2")]), ["room", "half"]);
-    assert_eq!(followers("workers", &[("half", "no formula (")]), ["share"]);
+    assert_eq!(dependents("workers", &[]), ["share", "half"]);
+    assert_eq!(dependents("cpus", &[]), ["workers", "share", "half"]);
+    assert_eq!(dependents("workers", &[("share", "64m")]), [""; 0]);
+    assert_eq!(dependents("free_space", &[("half", "room / 2")]), ["room", "half"]);
+    assert_eq!(dependents("workers", &[("half", "no formula (")]), ["share"]);
 }
 
 #[test]

@@ -14,14 +14,14 @@ fn in_file() -> (tempfile::TempDir, std::path::PathBuf, WriteLedger) {
 fn entries_survive_reopening() {
     let (_home, path, ledger) = in_file();
     ledger.set_filled();
-    let account = ledger.account(2);
+    let account = ledger.file_ledger(2);
     assert_eq!((account.issue(4), account.issue(4), account.issue(3)), (1, 2, 1));
     account.acknowledge(4, 1);
     let again = WriteLedger::open(&path).unwrap();
     assert_eq!((again.shape(), again.is_filled()), (SHAPE, true));
-    let expected = again.account(2).expected_after_crash(4);
+    let expected = again.file_ledger(2).expected_after_crash(4);
     assert_eq!((expected.least, expected.most, expected.whole), (1, 2, false));
-    let untouched = again.account(1).expected_after_crash(4);
+    let untouched = again.file_ledger(1).expected_after_crash(4);
     assert_eq!((untouched.least, untouched.most, untouched.whole), (0, 0, true));
     assert_eq!(expected.owner.file, FileId::new(0, 1, 1), "the third of the files over two directories");
 }
@@ -29,7 +29,7 @@ fn entries_survive_reopening() {
 #[test]
 fn a_failed_write_leaves_a_block_in_doubt_until_the_next() {
     let ledger = WriteLedger::create(None, SHAPE).unwrap();
-    let account = ledger.account(0);
+    let account = ledger.file_ledger(0);
     account.issue(0);
     assert_eq!(account.expected_now(0).map(|expected| (expected.least, expected.most)), Some((1, 1)));
     account.doubt(0);
@@ -41,7 +41,7 @@ fn a_failed_write_leaves_a_block_in_doubt_until_the_next() {
 #[test]
 fn acknowledgements_never_go_back() {
     let ledger = WriteLedger::create(None, SHAPE).unwrap();
-    let account = ledger.account(0);
+    let account = ledger.file_ledger(0);
     [7, 5].into_iter().for_each(|generation| account.acknowledge(0, generation));
     assert_eq!(account.expected_after_crash(0).least, 7);
 }

@@ -69,7 +69,7 @@ fn is_on_tmpfs(path: &Path) -> bool {
 fn damage_after_a_crash_is_named_with_file_and_offset() {
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let ledger = killed("--mix write", &folder.path().join("run"), data.path());
-    let account = ledger.account(1);
+    let account = ledger.file_ledger(1);
     let is_settled = |block: &u64| {
         let expected = account.expected_after_crash(*block);
         expected.least > 0 && expected.least == expected.most

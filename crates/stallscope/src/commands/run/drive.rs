@@ -61,7 +61,7 @@ pub fn drive(
                 conductor.kill();
             }
             if stop.since.elapsed() > patience + KILL_PATIENCE {
-                let complaint = conductor.complaint();
+                let complaint = conductor.failure_message();
                 return (ending_of(&live, Some(stop), complaint.as_ref()), complaint);
             }
         }

@@ -66,7 +66,7 @@ pub(super) fn varied(file: &SweepFile, setup: &Setup) -> Result<Vec<Varied>, Fai
             ("file_system" | "mkfs" | "mount", _) => "free_space",
             _ => return varied.clone(),
         };
-        Varied { followers: recipe.followers(&[root], &setup.variables), ..varied.clone() }
+        Varied { followers: recipe.dependents(&[root], &setup.variables), ..varied.clone() }
     };
     Ok(setup.varied.iter().map(noted).collect())
 }
