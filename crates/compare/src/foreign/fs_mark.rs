@@ -20,48 +20,60 @@ struct Loop {
 }
 
 pub(super) fn runs(text: &str) -> Runs {
-    let is_heading = |line: &str| line.trim_start().starts_with("FSUse%") && line.contains("Files/sec");
     if !text.lines().any(is_heading) {
         return None;
     }
-    let mut found: Vec<RunFigures> = Vec::new();
-    let mut about: Vec<(&str, String)> = Vec::new();
-    let mut loops: Vec<Loop> = Vec::new();
-    let mut counted = 0.0;
-    let finish = |loops: &mut Vec<Loop>, about: &[(&str, String)], found: &mut Vec<RunFigures>| {
-        if !loops.is_empty() {
-            found.push(run(&std::mem::take(loops), about));
-        }
-    };
-    let mut in_table = false;
-    for line in text.lines() {
+    let mut reader = Reader::default();
+    text.lines().for_each(|line| reader.line(line));
+    reader.finish();
+    Some(if reader.runs.is_empty() {
+        Err(malformed(TOOL, "its table has no row; was the run interrupted?"))
+    } else {
+        Ok(reader.runs)
+    })
+}
+
+fn is_heading(line: &str) -> bool {
+    line.trim_start().starts_with("FSUse%") && line.contains("Files/sec")
+}
+
+/// Collects the loops of each table; a table is a run.
+#[derive(Default)]
+struct Reader {
+    runs: Vec<RunFigures>,
+    conditions: Vec<(&'static str, String)>,
+    loops: Vec<Loop>,
+    /// Files so far in this table.
+    counted: f64,
+    in_table: bool,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) {
         if let Some(comment) = line.strip_prefix('#') {
-            if in_table {
-                finish(&mut loops, &about, &mut found);
-                about.clear();
-                in_table = false;
+            if self.in_table {
+                self.finish();
+                self.conditions.clear();
             }
-            about.extend(condition(comment.trim()));
+            self.conditions.extend(condition(comment.trim()));
         } else if is_heading(line) {
-            finish(&mut loops, &about, &mut found);
-            (in_table, counted) = (true, 0.0);
-        } else if in_table && !line.trim().is_empty() {
-            match row(line, &mut counted) {
-                Some(one) => loops.push(one),
+            self.finish();
+            (self.in_table, self.counted) = (true, 0.0);
+        } else if self.in_table && !line.trim().is_empty() {
+            match row(line, &mut self.counted) {
+                Some(row) => self.loops.push(row),
                 // Other output between two tables.
-                None => {
-                    finish(&mut loops, &about, &mut found);
-                    in_table = false;
-                }
+                None => self.finish(),
             }
         }
     }
-    finish(&mut loops, &about, &mut found);
-    Some(if found.is_empty() {
-        Err(malformed(TOOL, "its table has no row; was the run interrupted?"))
-    } else {
-        Ok(found)
-    })
+
+    fn finish(&mut self) {
+        self.in_table = false;
+        if !self.loops.is_empty() {
+            self.runs.push(run(&std::mem::take(&mut self.loops), &self.conditions));
+        }
+    }
 }
 
 /// Conditions from the comment lines: threads, sync method, sizes.
