@@ -1,8 +1,8 @@
-//! How long a kernel function takes, or what lies between two tracepoints, counted and put into histograms in the kernel
+//! Times a kernel function, or the interval between two tracepoints. Calls are counted and put into histograms in the kernel
 //! (`bpf/funclat.bpf.c`).
 //!
 //! A function is timed by fentry and fexit where the kernel allows that, else by kprobe and kretprobe. Where it allows
-//! neither, the error says why, and which tracepoint pairs may do instead.
+//! neither, the error says why, and which tracepoint pairs to use instead.
 
 mod attach;
 mod cgroups;
@@ -24,19 +24,19 @@ pub use options::{FunclatOptions, GroupBy, Method, Target};
 use tracepoints::Tracepoints;
 pub use tracepoints::{Pair, Tracepoint};
 
-/// A timing that goes on for as long as this lives.
+/// A timing. Dropping it ends it.
 pub struct Funclat {
     site: Site,
     counts: Counts,
-    // In this order: links go before what they link to.
+    // In this order: links are dropped before their programs.
     _links: [Link; 2],
     object: Object,
 }
 
 impl Funclat {
-    /// Begins to time.
+    /// Starts timing.
     pub fn open(roots: &Roots, options: &FunclatOptions) -> Result<Funclat, FunclatError> {
-        // libbpf would write to the terminal; what it has to say comes back as an error, too.
+        // libbpf would write to the terminal; its errors are returned as well.
         libbpf_rs::set_print(None::<(libbpf_rs::PrintLevel, libbpf_rs::PrintCallback)>);
         let counts = Counts::new(roots, options);
         let (site, object, links) = match &options.target {
@@ -51,17 +51,17 @@ impl Funclat {
         Ok(Funclat { site, counts, _links: links, object })
     }
 
-    /// What is timed, as it is called in the kernel: `vfs_fsync_range`, `vmscan:mm_shrink_slab_start..mm_shrink_slab_end`.
+    /// The timed target by its kernel name: `vfs_fsync_range`, `vmscan:mm_shrink_slab_start..mm_shrink_slab_end`.
     pub fn what(&self) -> String {
         self.site.what()
     }
 
-    /// By what means: `fentry and fexit`, `kprobe and kretprobe`, `tracepoints`.
+    /// The method: `fentry and fexit`, `kprobe and kretprobe`, `tracepoints`.
     pub fn method(&self) -> &'static str {
         self.site.method()
     }
 
-    /// What was counted until now.
+    /// The counts until now.
     pub fn read(&mut self) -> Result<CallReading, FunclatError> {
         self.counts.read(&self.object).map_err(FunclatError::Unreadable)
     }

@@ -1,4 +1,4 @@
-/* System calls on files that take long. */
+/* Slow system calls on files. */
 #pragma once
 
 static __always_inline struct file *file_of(struct task_struct *task, u64 fd)
@@ -44,12 +44,12 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	return 0;
 }
 
-/* Folders above a file that are told of; bytes of its own name, and of each of theirs. */
+/* Parent directories that are recorded of a file; bytes of the file's name, and of each parent's. */
 #define DEPTH 24
 #define FILE_NAME 256
 #define FOLDER_NAME 64
 
-/* The names from the file up to its file system's root, that one left out, as far as there is room. */
+/* The names from the file up to its file system's root, without the root, as far as they fit. */
 static __always_inline void add_path(struct event *event, struct file *file)
 {
 	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry), *parent;
@@ -91,7 +91,7 @@ static __always_inline void add_name(struct event *event, struct task_note *note
 	}
 }
 
-static __always_inline void tell_call(struct task_struct *task, struct task_note *note, u32 names, long result,
+static __always_inline void emit_call(struct task_struct *task, struct task_note *note, u32 names, long result,
 				      u64 now)
 {
 	struct file *file = 0;
@@ -134,8 +134,8 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (now - note->entered_ns >= settings.slow_ns) {
-		tell_all_gathered(task, note);
-		tell_call(task, note, names, result, now);
+		emit_all_gathered(task, note);
+		emit_call(task, note, names, result, now);
 	}
 	note->call = 0;
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Programs that do nothing, on the tracepoints that a load of requests meets most: what tracing costs at least. */
+/* Empty programs on the tracepoints that a load of block requests hits most: the lower bound of the cost of tracing. */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
 

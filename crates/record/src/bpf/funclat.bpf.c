@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Times what lies between two places of the kernel: a function's entry and its return, or two tracepoints.
+/* Times the interval between two points of the kernel: a function's entry and its return, or two tracepoints.
  *
  * Begins and ends are paired by task. They may come from any context: in an interrupt they nest into the task that was
- * interrupted, and are over before it goes on. What could not be paired or kept is counted. */
+ * interrupted, and end before it continues. Calls that could not be paired or stored are counted. */
 
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -14,7 +14,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define BPF_MAP_TYPE_PERCPU_HASH 5
 #define BPF_NOEXIST 1
 
-/* What leads from a task to its memory cgroup. The kernel's own names end before the three underscores. */
+/* The path from a task to its memory cgroup. The kernel's names end before the three underscores. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct kernfs_node___group {
@@ -44,12 +44,12 @@ enum cgroup_subsys_id___group {
 };
 
 #define NAME_BYTES 16
-/* Calls of one task within each other; where there are more, the outermost is forgotten. A power of two. */
+/* Depth of nested calls of one task; beyond it, the outermost is forgotten. A power of two. */
 #define DEPTH 16
 #define TASKS 16384
-/* Longer times all lie in the last bucket; scaling must not overflow. */
+/* Longer times all fall into the last bucket; scaling must not overflow. */
 #define LONGEST_NS (1ull << 45)
-/* The group of those that there was no room for. */
+/* The group of calls that had no space for a group. */
 #define OTHERS (~0ull)
 
 enum group_by { BY_NOTHING = 0, BY_TASK = 1, BY_MEMORY_CGROUP = 2, BY_UNIFIED_CGROUP = 3 };
@@ -57,20 +57,20 @@ enum group_by { BY_NOTHING = 0, BY_TASK = 1, BY_MEMORY_CGROUP = 2, BY_UNIFIED_CG
 struct settings {
 	u64 above_ns;		/* shorter ones are only counted */
 	u64 below_ns;		/* longer ones, too */
-	u64 multiplier;		/* makes nanoseconds a power of two to each unit that is shown */
+	u64 multiplier;		/* scales nanoseconds so that each shown unit is a power of two */
 	u64 divisor;
 	u32 process;		/* only this one; 0: all */
-	u32 recorder;		/* our own process: not timed */
+	u32 recorder;		/* the recorder's process: not timed */
 	u32 group_by;
 	u32 pad;
 };
 
 const volatile struct settings settings;
 
-/* Set when both programs are attached: an end before that would lack a begin that nobody could see. */
+/* Set when both programs are attached: an earlier end would have an unseen begin. */
 u32 started = 0;
 
-/* What happened to begins and ends. Told in this order by `record::funclat`. */
+/* The fate of begins and ends, in the order of `record::funclat`. */
 enum counter { BEGUN, ENDED, FILTERED, END_ALONE, FORGOTTEN, NO_ROOM, NO_GROUP, COUNTERS };
 
 struct {
@@ -80,14 +80,14 @@ struct {
 	__type(value, u64);
 } counters SEC(".maps");
 
-/* Calls of a task that have begun: a ring, so that the oldest goes when there are too many. */
+/* Open calls of a task: a ring, which drops the oldest when full. */
 struct calls {
 	u32 top;
 	u32 depth;
 	u64 begun_ns[DEPTH];
 };
 
-/* By address of the task: unlike a thread id, each CPU's idle task has one of its own. */
+/* By address of the task: idle tasks of all CPUs share a thread id. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, TASKS);
@@ -103,7 +103,7 @@ struct histogram {
 	u64 buckets[BUCKETS];
 };
 
-/* The recorder sets how many there can be. */
+/* The recorder sets the size. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
 	__uint(max_entries, 2);
@@ -164,7 +164,7 @@ static __always_inline int begin(void)
 			count(NO_ROOM);
 		return 0;
 	}
-	/* The slot is taken before it is filled: an interrupt between the two takes the next one, and gives it back. */
+	/* The slot is claimed before it is filled: an interrupt in between claims the next one, and releases it. */
 	slot = known->top++;
 	if (known->depth < DEPTH)
 		known->depth++;
@@ -221,7 +221,7 @@ static __always_inline u64 group_of_current(void)
 	return 0;
 }
 
-/* The histogram of the current task's group; that of all others where there are too many groups. */
+/* The histogram of the current task's group, or of all others when there are too many groups. */
 static __always_inline struct histogram *histogram_of_current(void)
 {
 	u64 group = group_of_current(), others = OTHERS;
@@ -254,7 +254,7 @@ static __always_inline void keep(u64 ns)
 
 	if (!histogram)
 		return;
-	/* An interrupt may come in between and count, too. */
+	/* An interrupt may count in between. */
 	__sync_fetch_and_add(&histogram->sum_ns, ns);
 	if (bucket < BUCKETS)
 		__sync_fetch_and_add(&histogram->buckets[bucket], 1);
@@ -292,7 +292,7 @@ static __always_inline int end(void)
 	return 0;
 }
 
-/* The recorder loads the one pair of programs that fits, and says what it is attached to. */
+/* The recorder loads the pair of programs that fits, and sets its attach target. */
 
 SEC("fentry")
 int function_begin(void *ctx)

@@ -1,5 +1,5 @@
 /* The few kernel structures that the tracer reads. Only the fields named here are looked up in the running kernel's BTF
- * (CO-RE), so that a structure may be laid out differently there; a field that may be missing is asked for first. */
+ * (CO-RE), so that a structure may be laid out differently there; the existence of an optional field is checked first. */
 #pragma once
 
 typedef unsigned char u8;
@@ -10,7 +10,7 @@ typedef int s32;
 typedef long long s64;
 typedef _Bool bool;
 
-/* What <linux/bpf.h> and libbpf's helpers need and no kernel header gives here. */
+/* What <linux/bpf.h> and libbpf's helpers need, without kernel headers. */
 typedef u8 __u8;
 typedef u16 __u16;
 typedef u32 __u32;
@@ -153,7 +153,7 @@ struct shrinker {
 	void *private_data;
 };
 
-/* Before 6.7 a file system's shrinker lay in its super block. */
+/* Before 6.7 a file system's shrinker was part of its super block. */
 struct super_block___old {
 	struct shrinker s_shrink;
 };
@@ -234,7 +234,7 @@ struct pt_regs {
 #define FIRST_ARGUMENT(regs) ((regs)->di)
 #define SECOND_ARGUMENT(regs) ((regs)->si)
 #define CALL_NUMBER(regs) ((regs)->orig_ax)
-/* TS_COMPAT: it has called as a 32-bit program does, whose numbers are others. */
+/* TS_COMPAT: a 32-bit system call, which has another number. */
 #define IS_COMPAT(task) ((task)->thread_info.status & 2)
 #else
 #define FIRST_ARGUMENT(regs) ((regs)->regs[0])

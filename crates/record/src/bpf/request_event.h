@@ -1,16 +1,16 @@
-/* Completed requests: what the waking task and the rings get of them. */
+/* Completed requests: what wakeups and the rings take from them. */
 #pragma once
 
-/* A completion wakes the waiting task at once: what the same context wakes later has another reason. */
+/* A completion wakes the waiting task at once. Later wakeups from the same context have another reason. */
 #define WAKE_WINDOW_NS 100000ull
 #define MOST_MERGES 64
 #define NUMBERS 64
 
-/* The request that this CPU completed last, and in the context of which task. */
+/* The request that this CPU completed last, and the task in whose context. */
 struct on_cpu {
 	u32 tid;
-	u32 number;		/* of the request that it told last, where each is kept */
-	struct request_note done;	/* key 0: it is being written */
+	u32 number;		/* of the request that it emitted last, with all requests recorded */
+	struct request_note done;	/* key 0: being written */
 };
 
 struct {
@@ -20,7 +20,7 @@ struct {
 	__type(value, struct on_cpu);
 } cpus SEC(".maps");
 
-/* Where each request is kept: one by one, through a ring of their own. */
+/* With all requests recorded: each of them, in a separate ring. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
@@ -49,7 +49,7 @@ static __always_inline u32 merges_of(struct request *request)
 	return merges;
 }
 
-static __always_inline void tell_request(struct request_note *note, struct slot *slot, struct device *device,
+static __always_inline void emit_request(struct request_note *note, struct slot *slot, struct device *device,
 					 struct request_queue *queue)
 {
 	struct event *event = begin_event(REQUEST, BARE);
@@ -60,7 +60,7 @@ static __always_inline void tell_request(struct request_note *note, struct slot 
 	event->end_ns = note->completed_ns;
 	event->request = *note;
 	if (device)
-		tell_passed(event, slot, device, queue);
+		add_overtaken(event, slot, device, queue);
 	end_event(event);
 }
 
@@ -69,32 +69,32 @@ static __always_inline u32 before(u64 ns, u64 completed_ns)
 	return ns && ns <= completed_ns && completed_ns - ns < UNSEEN ? completed_ns - ns : UNSEEN;
 }
 
-static __always_inline void tell_each(struct request_note *note)
+static __always_inline void emit_each_request(struct request_note *note)
 {
-	struct request_told *told = bpf_ringbuf_reserve(&each_request, sizeof(*told), 0);
+	struct compact_request *compact = bpf_ringbuf_reserve(&each_request, sizeof(*compact), 0);
 
-	if (!told) {
+	if (!compact) {
 		count_loss(EACH_REQUEST);
 		return;
 	}
-	told->sector = note->sector;
-	told->completed_ns = note->completed_ns;
-	told->queued = before(note->queued_ns, note->completed_ns);
-	told->got = before(note->got_ns, note->completed_ns);
-	told->inserted = before(note->inserted_ns, note->completed_ns);
-	told->issued = before(note->issued_ns, note->completed_ns);
-	told->device = note->device;
-	told->bytes = note->bytes;
-	told->flags = note->flags;
-	told->tid = note->tid;
-	told->number = note->number;
-	told->merges = note->merges;
-	told->throttled = note->throttled;
-	told->status = note->status;
-	bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+	compact->sector = note->sector;
+	compact->completed_ns = note->completed_ns;
+	compact->queued = before(note->queued_ns, note->completed_ns);
+	compact->got = before(note->got_ns, note->completed_ns);
+	compact->inserted = before(note->inserted_ns, note->completed_ns);
+	compact->issued = before(note->issued_ns, note->completed_ns);
+	compact->device = note->device;
+	compact->bytes = note->bytes;
+	compact->flags = note->flags;
+	compact->tid = note->tid;
+	compact->number = note->number;
+	compact->merges = note->merges;
+	compact->throttled = note->throttled;
+	compact->status = note->status;
+	bpf_ringbuf_submit(compact, BPF_RB_NO_WAKEUP);
 }
 
-/* Each CPU takes some numbers at a time: what all write to is dear. From 1 on. */
+/* Each CPU reserves NUMBERS numbers at a time, as a counter shared by all CPUs is expensive. From 1 on. */
 static __always_inline u32 next_number(struct on_cpu *cpu)
 {
 	if (!(cpu->number % NUMBERS))
@@ -102,8 +102,8 @@ static __always_inline u32 next_number(struct on_cpu *cpu)
 	return ++cpu->number;
 }
 
-/* What interrupts this may look at it: it has no key meanwhile. */
-static __always_inline void write_up(struct request_note *note, struct slot *slot, struct request *request, u64 now)
+/* An interrupt may read the note while it is written: its key is 0 until it is complete. */
+static __always_inline void fill_note(struct request_note *note, struct slot *slot, struct request *request, u64 now)
 {
 	*(volatile u64 *)&note->key = 0;
 	note->sector = request->__sector;

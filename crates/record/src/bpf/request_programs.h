@@ -6,10 +6,10 @@
 #include "request_histogram.h"
 #include "request_event.h"
 
-/* Whether issues have to be traced: `Issues` of `trace/issues.rs`. */
+/* Whether issues must be traced: `Issues` of `trace/issues.rs`. */
 struct issues {
-	u64 since_ns;	/* from then on all else is attached; 0: not yet */
-	u64 wanted;	/* requests that showed it, about */
+	u64 since_ns;	/* since when all other programs are attached; 0: not yet */
+	u64 wanted;	/* approximate number of requests that showed it */
 };
 
 struct {
@@ -19,7 +19,7 @@ struct {
 	__type(value, struct issues);
 } issues SEC(".maps");
 
-/* Whether the request was made when all was attached; it is then one that shows that issues have to be traced. */
+/* Whether the request was allocated while all programs were attached, and thus shows that issues must be traced. */
 static __always_inline int want_issue_of(struct request *request)
 {
 	u32 zero = 0;
@@ -27,12 +27,12 @@ static __always_inline int want_issue_of(struct request *request)
 
 	if (!known || !known->since_ns || made_at(request) < known->since_ns)
 		return 0;
-	if (!passes_by(request))
+	if (!bypasses_scheduler(request))
 		known->wanted++;
 	return 1;
 }
 
-/* Whether this is the worker that lets go of what a blkio or io controller limit held back. */
+/* Whether this is the worker that dispatches I/O throttled by a blkio or io controller limit. */
 static __always_inline int is_throttle_worker(struct task_struct *task)
 {
 	struct kthread *thread;
@@ -45,8 +45,8 @@ static __always_inline int is_throttle_worker(struct task_struct *task)
 	return (u64)BPF_CORE_READ(worker, current_func) == settings.throttle_function;
 }
 
-/* When the request's bio was handed to the block layer: if its task did not leave the CPU since, when it got its request,
- * to the microsecond. */
+/* When the request's bio was submitted to the block layer. If its task has not left the CPU since, that is when it got its
+ * request, to the microsecond. */
 static __always_inline u64 queued_at(struct task_struct *task, u64 got)
 {
 	struct task_note *note;
@@ -55,7 +55,7 @@ static __always_inline u64 queued_at(struct task_struct *task, u64 got)
 	if (!waiting_bios)
 		return got;
 	note = note_of(task);
-	/* One that was made before is not that for which it waited. */
+	/* A request allocated earlier is not the one that the task waited for. */
 	if (!note || !note->queued_ns || note->queued_ns > got)
 		return got;
 	queued = note->queued_ns;
@@ -63,7 +63,7 @@ static __always_inline u64 queued_at(struct task_struct *task, u64 got)
 	return queued;
 }
 
-/* The request's times before the scheduler. */
+/* The request's times before the I/O scheduler. */
 static __always_inline void note_start(struct slot *slot, struct request *request, u64 got)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -74,7 +74,7 @@ static __always_inline void note_start(struct slot *slot, struct request *reques
 	slot->got_ns = got;
 }
 
-/* A program reads `request->q` once and hands it on: for each pointer that a path follows, the verifier searches all of the
+/* A program reads `request->q` once and passes it on: for each pointer that a path follows, the verifier searches all of the
  * kernel's types by name. With one read on every path, loading took 2.6 seconds of a CPU instead of 0.2.
  *
  * `made`: the kernel's time for when it was made, which block_io_start comes too early for. */
@@ -97,7 +97,7 @@ static __always_inline struct slot *new_slot(struct set *set, struct request *re
 	return slot ? start(slot, request, queue, now, made) : 0;
 }
 
-/* The end of what it was before was missed: the kernel skips a program that interrupts itself. */
+/* The completion of the request's previous use was missed: the kernel skips a program that interrupts itself. */
 static __always_inline struct slot *restart(struct slot *slot, struct request *request, struct request_queue *queue, u64 now,
 					     u64 made)
 {
@@ -105,7 +105,7 @@ static __always_inline struct slot *restart(struct slot *slot, struct request *r
 	return start(slot, request, queue, now, made);
 }
 
-/* Only where each request is kept: it came before it was plugged. */
+/* Only with all requests recorded: the request before it is plugged. */
 SEC("tp_btf/block_io_start")
 int BPF_PROG(block_io_start, struct request *request)
 {
@@ -131,13 +131,13 @@ static __always_inline struct slot *slot_at(struct request *request, u64 now)
 	if (!set)
 		return 0;
 	slot = find(set, (u64)request);
-	/* This is the first that is heard of it, but where each request is kept. */
+	/* This is the request's first event, unless all requests are recorded. */
 	made = made_at(request);
 	if (!slot)
 		return new_slot(set, request, queue, now, made);
 	if (!slot->made_ns && !slot->issued_ns)
 		slot->made_ns = made;
-	/* One that another was merged into takes the earlier of their times. */
+	/* A request that another was merged into takes the earlier of their times. */
 	else if (made > slot->made_ns || !made)
 		return restart(slot, request, queue, now, made);
 	return slot;
@@ -165,7 +165,7 @@ int BPF_PROG(block_rq_issue, struct request *request)
 	return 0;
 }
 
-/* It was merged into another one, and is heard of no more. */
+/* The request was merged into another one and has no further events. */
 SEC("tp_btf/block_rq_merge")
 int BPF_PROG(block_rq_merge, struct request *request)
 {
@@ -180,8 +180,8 @@ int BPF_PROG(block_rq_merge, struct request *request)
 	return 0;
 }
 
-/* The slot of one that is done. Where issues are not traced, this is the first that is heard of what was not inserted: a
- * flush, or one of a device without a scheduler. Who made it is not known then. */
+/* The slot of a completed request. Where issues are not traced, this is the first event of a request that was not inserted:
+ * a flush, or any request of a device without a scheduler. Its submitter is then unknown. */
 static __always_inline struct slot *slot_of_done(struct request *request, struct request_queue *queue, unsigned int bytes,
 						  u64 now)
 {
@@ -194,7 +194,7 @@ static __always_inline struct slot *slot_of_done(struct request *request, struct
 	slot = find(set, (u64)request);
 	if (slot && (!slot->made_ns || made <= slot->made_ns))
 		return slot;
-	/* A write that is durable at last was done before, and one that only flushes is so by the flush's request. */
+	/* A durable write completed earlier, and a bare flush completes by the request of the flush. */
 	if (!bytes && (request->cmd_flags & 0xff) != 2)
 		return 0;
 	if (made && !want_issue_of(request))
@@ -218,8 +218,8 @@ static __always_inline struct slot *slot_of_done(struct request *request, struct
 	return slot;
 }
 
-/* Where issues are not traced: the kernel's own time, if it takes one. It may have read its clock when the batch began that
- * the request came in, but issued what it had inserted. */
+/* Where issues are not traced: the kernel's timestamp, if it takes one. The kernel may have read its clock at the start of
+ * the request's batch, but it issues a request after inserting it. */
 static __always_inline u64 issued_at(struct slot *slot, struct request *request)
 {
 	u64 issued = request->io_start_time_ns;
@@ -250,7 +250,7 @@ int BPF_PROG(block_rq_complete, struct request *request, u8 status, unsigned int
 	u32 class;
 	bool slow;
 
-	/* A first part of it: the rest is still to come. */
+	/* A partial completion: the rest follows. */
 	if (!cpu || (bytes < request->__data_len && !status))
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -260,12 +260,12 @@ int BPF_PROG(block_rq_complete, struct request *request, u8 status, unsigned int
 	if (!slot->issued_ns)
 		slot->issued_ns = issued_at(slot, request);
 	note = &cpu->done;
-	write_up(note, slot, request, now);
+	fill_note(note, slot, request, now);
 	note->bytes = bytes;
 	note->status = status;
 	note->number = settings.all_requests ? next_number(cpu) : 0;
 	began = began_at(slot);
-	/* What takes so long that its times do not fit is told as slow ones are. */
+	/* A request too long for the compact form is emitted as a slow one. */
 	slow = began && (now - began >= settings.slow_ns || (settings.all_requests && now - began >= UNSEEN));
 	note->merges = settings.all_requests || slow ? merges_of(request) : 0;
 	class = class_of(note->flags);
@@ -275,9 +275,9 @@ int BPF_PROG(block_rq_complete, struct request *request, u8 status, unsigned int
 	cpu->tid = (u32)bpf_get_current_pid_tgid();
 	*(volatile u64 *)&note->key = (u64)request;
 	if (slow)
-		tell_request(note, slot, device, queue);
+		emit_request(note, slot, device, queue);
 	else if (settings.all_requests)
-		tell_each(note);
+		emit_each_request(note);
 	count_done(queue, class);
 	if (device && class < CLASSES)
 		add_to_histogram(device, class, note);

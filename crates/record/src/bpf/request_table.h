@@ -1,31 +1,31 @@
-/* Block requests under way: what is noted of each from its arrival to its completion. */
+/* The table of block requests in flight, from their arrival to their completion. */
 #pragma once
 
 #define SETS 8192
 #define WAYS 4
 
-/* What is noted of a request under way: one line of the CPU's cache, as another CPU often completes it. */
+/* A request in flight: one cache line, as another CPU often completes it. */
 struct slot {
 	u64 key;		/* the request's address; 0: free */
-	u64 made_ns;		/* request->start_time_ns, by which one use of it is told from the next */
+	u64 made_ns;		/* request->start_time_ns, which distinguishes one use of the request from the next */
 	u64 queued_ns;
 	u64 got_ns;
 	u64 inserted_ns;
 	u64 issued_ns;
 	u32 device;
-	u32 epoch;		/* its device's when it came */
+	u32 epoch;		/* of its device, when the request arrived */
 	u32 tid;
 	u8 class;
 	u8 throttled;
 	u16 unused;
 };
 
-/* A table in place of a hash map, which costs several times as much for each request. */
+/* A table: a hash map costs several times as much for each request. */
 struct set {
 	struct slot way[WAYS];
 };
 
-/* Mapped maps begin at a page, and so each slot at a line. */
+/* Mappable maps begin at a page, and thus each slot at a cache line. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -34,8 +34,8 @@ struct {
 	__type(value, struct set);
 } requests SEC(".maps");
 
-/* Flushes and writes with one before or behind, and commands: they pass by the scheduler in any case. */
-static __always_inline int passes_by(struct request *request)
+/* Flushes, writes with a flush before or after them, and commands: they always bypass the scheduler. */
+static __always_inline int bypasses_scheduler(struct request *request)
 {
 	return (request->cmd_flags & 0xff) == 2 || request->cmd_flags & 1 << 18 || request->end_io;
 }
@@ -45,14 +45,14 @@ static __always_inline int is_command(struct request *request)
 	return (request->cmd_flags & 0xff) >= 32;
 }
 
-/* The kernel's time for when it was made, 0 where it has none: it takes none of commands (REQ_OP_DRV_IN and beyond), and
- * since 6.13 leaves the time there of what the request was used for before. */
+/* The kernel's allocation time, 0 where it has none: it takes none for commands (REQ_OP_DRV_IN and beyond), and since 6.13
+ * leaves the time of the request's previous use there. */
 static __always_inline u64 made_at(struct request *request)
 {
 	return is_command(request) ? 0 : request->start_time_ns;
 }
 
-/* By the lower half of its address, once that is a number of its own: the verifier lets no program reckon with addresses. */
+/* By the lower half of its address, copied to a scalar: the verifier allows no arithmetic on pointers. */
 static __always_inline struct set *set_of(struct request *request)
 {
 	u32 at;

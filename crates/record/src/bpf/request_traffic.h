@@ -5,13 +5,13 @@
 #define EPOCHS 128
 #define MOST_CPUS 512
 
-/* Requests of one device that were seen to come and to be done, by class: on one CPU, and all in all. */
+/* Requests of one device that arrived and completed, by class: on one CPU, or in total. */
 struct counts {
 	u32 queued[CLASSES];
 	u32 completed[CLASSES];
 };
 
-/* By CPU and the queue's id. What all CPUs write to together would cost each request more than all else. */
+/* By CPU and queue id. Counters shared by all CPUs would cost each request more than everything else. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, QUEUES);
@@ -19,17 +19,17 @@ struct {
 	__type(value, struct counts);
 } counts SEC(".maps");
 
-/* What is read by all and seldom written. From time to time the counts of all CPUs are summed up: an epoch begins. */
+/* Read by all CPUs and rarely written. From time to time the counts of all CPUs are summed up: an epoch begins. */
 struct device {
 	u32 number;
 	u32 epoch;
 	u64 next_epoch_ns;
 	u32 histogram[CLASSES];	/* + 1; 0: none yet */
 	struct counts epochs[EPOCHS];
-	u64 epoch_ns[EPOCHS];	/* when each began */
+	u64 epoch_ns[EPOCHS];	/* start of each */
 };
 
-/* By the queue's id. */
+/* By queue id. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, QUEUES);
@@ -51,7 +51,7 @@ static __always_inline struct counts *counts_of(struct request_queue *queue, u32
 	return id < QUEUES ? bpf_map_lookup_elem(&counts, &at) : 0;
 }
 
-/* All CPUs', one after the other. What is done is read first, so that nothing is done that has not come. */
+/* Sums over all CPUs. Completions are read first, so that none is counted without its arrival. */
 static __always_inline void sum_up(struct request_queue *queue, struct counts *sum)
 {
 	struct counts *of_cpu;
@@ -100,7 +100,7 @@ static __always_inline void count_arrival(struct slot *slot, struct request *req
 		return;
 	}
 	before = device->number;
-	/* Another disk has the queue's id now: its sums are others. Two CPUs may see it at once. */
+	/* Another disk has the queue id now and gets separate sums. Two CPUs may see this at once. */
 	if (before != number && __sync_val_compare_and_swap(&device->number, before, number) == before && before)
 		__builtin_memset(device->histogram, 0, sizeof(device->histogram));
 	if (now >= device->next_epoch_ns)
@@ -119,7 +119,7 @@ static __always_inline void count_done(struct request_queue *queue, u32 class)
 		__sync_fetch_and_add(&counts->completed[class], 1);
 }
 
-/* The epoch in which a request was made that was not seen then; one that is too old where none is known. */
+/* The epoch in which a request was allocated that was not seen then; an expired epoch if unknown. */
 static __always_inline u32 epoch_at(struct request_queue *queue, u64 made)
 {
 	struct device *device = counters_of(queue);
@@ -134,9 +134,9 @@ static __always_inline u32 epoch_at(struct request_queue *queue, u64 made)
 	return epoch - back;
 }
 
-/* At least so many came after it, and were done before it: what was done since the first epoch that began after it came,
- * less all that was under way then. */
-static __always_inline void tell_passed(struct event *event, struct slot *slot, struct device *device,
+/* A lower bound of the requests that overtook this one: completions since the first epoch that began after its arrival,
+ * minus all requests in flight at that epoch. */
+static __always_inline void add_overtaken(struct event *event, struct slot *slot, struct device *device,
 					struct request_queue *queue)
 {
 	u32 now = device->epoch, came = slot->epoch, after = came + 1, at;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Finds what tasks wait for. Pairing and filtering happen here; only what lasts goes through the ring, and short waits
- * of one task are summed up over a tenth of a second. A folder's header for each subject, one object for all: they
- * share what is known of a task. */
+/* Traces what tasks wait for. Pairing and filtering happen here: only long waits go through the ring, and short waits
+ * of one task are summed up over a tenth of a second. One header for each subject, one object for all: they share the
+ * state of a task. */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>

@@ -1,40 +1,40 @@
-/* What is known of each task, what is lost, and sums of short waits. */
+/* The state of each task, losses, and sums of short waits. */
 #pragma once
 
 #define CALLS 512
-/* Short waits are told in sums over at least this long, where they come to a 64th of it. */
+/* Short waits are emitted as sums over at least this time, if they come to a 64th of it. */
 #define GATHER_NS 100000000ull
 #define SUMS (SHORT_REQUEST_WAITS - SHORT_SLEEPS + 1)
 
-/* How a system call names its file: `Names` of `trace/calls.rs`. */
+/* How a system call names its file: `Names` of `trace/system_calls.rs`. */
 enum names_file {
 	NO_CALL = 0,
 	BY_NOTHING = 1,
 	BY_FD = 2,
 	BY_FIRST = 3,
 	BY_SECOND = 4,
-	BY_RESULT = 5,		/* a path is the second argument, and the descriptor what it gives */
-	BY_WAITS = 6,		/* by nothing, and only its waits for storage count */
-	BY_PROGRAM = 7,		/* it becomes another program: where that succeeds, by the program's file */
+	BY_RESULT = 5,		/* the path is the second argument, the descriptor the result */
+	BY_WAITS = 6,		/* by nothing; only its waits for storage count */
+	BY_PROGRAM = 7,		/* it executes another program: on success, by the program's file */
 };
 
 struct settings {
-	u64 slow_ns;		/* system calls and requests from here on */
-	u64 interval_ns;	/* waits from here on are told one by one */
+	u64 slow_ns;		/* threshold of system calls and requests */
+	u64 interval_ns;	/* waits from this length on are recorded individually */
 	u64 throttle_function;	/* address of blk_throtl_dispatch_work_fn; 0: unknown */
 	u64 shrink_function;	/* address of super_cache_scan; 0: unknown */
-	u64 epoch_ns;		/* a device's counts are summed up so often */
-	u32 recorder;		/* our own process: not traced; what descends from it is watched closely */
+	u64 epoch_ns;		/* interval between sums of a device's counts */
+	u32 recorder;		/* the recorder's process: not traced; its descendants are watched closely */
 	u8 all_requests;
 	u8 has_prev_state;	/* sched_switch's fourth argument */
 	u16 cpus;
 	u8 calls[CALLS];	/* enum names_file by number of system call */
 };
 
-/* Set before loading, so that the verifier cuts away what is not wanted. */
+/* Set before loading: the verifier removes code that the settings disable. */
 const volatile struct settings settings SEC(".rodata.settings") = {};
 
-/* What was lost, by enum kind. */
+/* Losses, by enum kind. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, LOSSES);
@@ -54,26 +54,26 @@ struct gathered {
 	u64 count;
 };
 
-/* What is asked for at each switch comes first. */
+/* Fields that each context switch reads come first. */
 struct task_note {
 	u64 out_ns;
 	u64 woken_ns;
 	u32 out_state;
-	s32 call;		/* number + 1; 0: in none that is followed */
+	s32 call;		/* number + 1; 0: in no followed call */
 	u32 watched;
-	u32 spans;		/* those that it is in, as bits */
-	u32 mark;		/* the next wait is this one, */
-	u32 lock;		/* contention_begin's flags + LOCKED; 0: waits for none */
+	u32 spans;		/* bits of the spans that the task is in */
+	u32 mark;		/* announces the next wait, */
+	u32 lock;		/* flags of contention_begin + LOCKED; 0: waits for no lock */
 	u32 out_mark;
 	u32 waker_frames;
-	u64 queued_ns;		/* it left the CPU then, having handed on a bio that had no request yet; 0: nothing waits */
-	struct request_note request;	/* by whose completion it was woken */
+	u64 queued_ns;		/* when it left the CPU with a submitted bio that had no request yet; 0: no such bio */
+	struct request_note request;	/* whose completion woke it */
 	u64 entered_ns;
 	u64 first, second;
 	u32 waker_tid;
 	u32 waker_pid;
 	struct gathered gathered[SUMS + SPANS];
-	u64 mark_ns;		/* if it begins soon after */
+	u64 mark_ns;		/* if the wait begins soon after */
 	struct detail detail;	/* of mark or out_mark */
 	u64 span_ns[PAIRED];
 	char waker[NAME_BYTES];
@@ -89,7 +89,7 @@ struct {
 	__type(value, struct task_note);
 } tasks SEC(".maps");
 
-/* Tasks with a bio that waits, and tasks that wait for a lock: mostly none, which saves looking at the task. */
+/* Tasks with a waiting bio, and tasks that wait for a lock. Mostly 0, which saves a lookup of the task. */
 s32 waiting_bios SEC(".data") = 0;
 s32 waiting_locks SEC(".data") = 0;
 
@@ -115,7 +115,7 @@ static __always_inline struct task_note *new_note_of(struct task_struct *task)
 	return note;
 }
 
-/* The note of the running task; our own has none. */
+/* The note of the running task; the recorder has none. */
 static __always_inline struct task_note *current_note(struct task_struct *task)
 {
 	return task->tgid == settings.recorder ? 0 : new_note_of(task);
@@ -133,12 +133,12 @@ static __always_inline void forget_lock(struct task_note *note)
 	__sync_fetch_and_add(&waiting_locks, -1);
 }
 
-/* How much of an event there is: all but stacks, all but the waker's, or all. */
+/* Size of an event: without stacks, without the waker's stack, or whole. */
 #define BARE __builtin_offsetof(struct event, stack)
 #define WITH_STACK __builtin_offsetof(struct event, waker_stack)
 #define WHOLE sizeof(struct event)
 
-/* An event with `bytes` of room, or 0 after the loss was counted. */
+/* An event of `bytes`; 0 if the ring is full, after counting the loss. */
 static __always_inline struct event *begin_event(u32 kind, const u64 bytes)
 {
 	struct event *event = bpf_ringbuf_reserve(&ring, bytes, 0);
@@ -180,7 +180,7 @@ static __always_inline void add_stack(struct event *event, struct task_struct *t
 
 /* --- Sums. `sum`: SHORT_SLEEPS ... SHORT_REQUEST_WAITS, or SHORT_SPANS + enum span. --- */
 
-static __noinline int tell_gathered(struct task_struct *task, struct task_note *note, u32 sum, u32 with_stack)
+static __noinline int emit_gathered(struct task_struct *task, struct task_note *note, u32 sum, u32 with_stack)
 {
 	u32 at = sum - SHORT_SLEEPS;
 	struct gathered *gathered;
@@ -220,7 +220,7 @@ static __always_inline void gather(struct task_struct *task, struct task_note *n
 		return;
 	gathered = &note->gathered[at];
 	if (gathered->count && from_ns - gathered->since_ns > GATHER_NS)
-		tell_gathered(task, note, sum, with_stack);
+		emit_gathered(task, note, sum, with_stack);
 	if (!gathered->count)
 		gathered->since_ns = from_ns;
 	gathered->until_ns = now;
@@ -228,13 +228,13 @@ static __always_inline void gather(struct task_struct *task, struct task_note *n
 	gathered->count++;
 }
 
-static __noinline int tell_all_gathered(struct task_struct *task, struct task_note *note)
+static __noinline int emit_all_gathered(struct task_struct *task, struct task_note *note)
 {
 	u32 sum;
 
 	if (!note || !task)
 		return 0;
 	for (sum = SHORT_SLEEPS; sum < SHORT_SLEEPS + SUMS + SPANS; sum++)
-		tell_gathered(task, note, sum, 0);
+		emit_gathered(task, note, sum, 0);
 	return 0;
 }

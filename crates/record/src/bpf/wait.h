@@ -1,7 +1,7 @@
-/* Time off the CPU: from the switch away from a task to the switch back, and who woke it. */
+/* Time off the CPU: from the switch away from a task to the switch back, and the task's waker. */
 #pragma once
 
-/* What is announced comes at once, or not at all. */
+/* An announced wait begins at once, or not at all. */
 #define MARK_WINDOW_NS 1000000ull
 
 static __always_inline u32 state_of(struct task_struct *task)
@@ -20,12 +20,12 @@ static __always_inline int is_of_interest(struct task_note *note)
 {
 	if (note->call || is_blocked(note->out_state) || note->watched || note->out_mark || note->spans)
 		return 1;
-	/* Whoever waited for a request, but for workers, which wait for work. */
+	/* Tasks that waited for a request, except idle workers. */
 	return note->request.key && !(note->out_state & TASK_NOLOAD);
 }
 
-/* A task within submit_bio has handed on a bio; nothing tells whether that has got its request, but for the few drivers that
- * sleep on the way to the device it has not. */
+/* A task within submit_bio has submitted a bio. The bio has no request yet, except with the few drivers that sleep on the
+ * way to the device. */
 static __always_inline void note_bio(struct task_struct *task, struct task_note *note, u64 now)
 {
 	if (!task->bio_list) {
@@ -64,7 +64,7 @@ static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 no
 	note->mark = NO_MARK;
 }
 
-/* The call that is followed by its waits alone, as it is made very often: its number, or -1. */
+/* The current call if only its waits are followed, because it is very frequent: its number, or -1. */
 static __always_inline s32 waiting_call(struct task_struct *task)
 {
 	struct pt_regs *regs;
@@ -79,7 +79,7 @@ static __always_inline s32 waiting_call(struct task_struct *task)
 	return id < CALLS && settings.calls[id] == BY_WAITS ? id : -1;
 }
 
-/* Who had the CPU. The idle task has it for nobody. */
+/* The task that was running before. The idle task has tid 0: none. */
 static __always_inline void add_behind(struct event *event, struct task_struct *before)
 {
 	event->behind_tid = before->pid;
@@ -87,7 +87,7 @@ static __always_inline void add_behind(struct event *event, struct task_struct *
 	bpf_probe_read_kernel_str(event->behind, NAME_BYTES, &before->comm);
 }
 
-/* When it could run again. */
+/* When the task became runnable. */
 static __always_inline u64 runnable_at(struct task_note *note, u64 out_ns, u64 now)
 {
 	if (!note->out_state)
@@ -95,7 +95,7 @@ static __always_inline u64 runnable_at(struct task_note *note, u64 out_ns, u64 n
 	return note->woken_ns > out_ns ? note->woken_ns : now;
 }
 
-static __always_inline void tell_off_cpu(struct task_struct *task, struct task_note *note, struct task_struct *before,
+static __always_inline void emit_off_cpu(struct task_struct *task, struct task_note *note, struct task_struct *before,
 					 u64 out_ns, u64 now)
 {
 	s32 call = note->call ? -1 : waiting_call(task);
@@ -150,16 +150,16 @@ static __always_inline void came_to_cpu(struct task_struct *task, struct task_st
 	note->out_ns = 0;
 	runnable_ns = runnable_at(note, out_ns, now);
 	if (!is_of_interest(note)) {
-		/* Others may wait for what a kernel thread would do. */
+		/* Other tasks may wait for the work of a kernel thread. */
 		if ((task->flags & PF_KTHREAD) && now - runnable_ns >= settings.interval_ns)
-			tell_off_cpu(task, note, before, out_ns, now);
+			emit_off_cpu(task, note, before, out_ns, now);
 		return;
 	}
 	if (now - out_ns >= settings.interval_ns) {
-		tell_off_cpu(task, note, before, out_ns, now);
+		emit_off_cpu(task, note, before, out_ns, now);
 		return;
 	}
-	/* Inside of reclaim the reclaim is what is told. */
+	/* Within a span, the span is emitted. */
 	if (note->spans)
 		return;
 	gather(task, note, SHORT_CPU_WAITS, runnable_ns, now - runnable_ns, now, 0);
@@ -182,8 +182,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
-/* The request whose completion wakes the task: the one that this CPU has just completed, or the one whose completion
- * woke the worker that is running now. */
+/* The request whose completion wakes the task: the last one completed on this CPU, or the one whose completion woke the
+ * worker that is running now. */
 static __always_inline void link_request(struct task_note *note, u32 waker, u64 now)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
@@ -215,7 +215,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	note->woken_ns = now;
 	note->waker_tid = id;
 	note->waker_pid = id >> 32;
-	/* The name of an earlier waker must not stand for this one. */
+	/* Do not report the name of an earlier waker. */
 	note->waker[0] = 0;
 	link_request(note, id, now);
 	if (now - note->out_ns < settings.interval_ns || !is_of_interest(note))
@@ -226,7 +226,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	return 0;
 }
 
-/* What a watched task starts is watched, too. */
+/* Children of a watched task are watched, too. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -251,6 +251,6 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 		forget_bio(note);
 	if (note->lock)
 		forget_lock(note);
-	tell_all_gathered(task, note);
+	emit_all_gathered(task, note);
 	return 0;
 }

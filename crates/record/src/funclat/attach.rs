@@ -1,4 +1,4 @@
-//! Where the programs are attached, and what it means where the kernel refuses them.
+//! Attaches the programs, and explains refusals of the kernel.
 
 use std::os::fd::{AsRawFd, IntoRawFd};
 
@@ -15,7 +15,7 @@ use crate::sys::count_tracepoint;
 /// Compiled by `build.rs` from `bpf/funclat.bpf.c`.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/funclat.bpf.o"));
 
-/// What is timed, and how.
+/// The timed target, and how it is timed.
 pub(super) enum Site {
     Traced(String),
     Probed(String),
@@ -41,7 +41,7 @@ impl Site {
 
 type Attached = (Site, Object, [Link; 2]);
 
-/// Loads two of the programs; those of fentry and fexit are made for one function.
+/// Loads two of the programs; those of fentry and fexit are loaded for one function.
 fn load(programs: [&str; 2], function: Option<&str>, counts: &Counts) -> Result<Object, Error> {
     let mut open = ObjectBuilder::default().open_memory(OBJECT)?;
     for mut program in open.progs_mut() {
@@ -66,12 +66,12 @@ fn attach(
         let found = object.progs_mut().find(|program| program.name() == programs[at]);
         how(&found.ok_or_else(|| Error::from_raw_os_error(libc::ENOENT))?, at)
     };
-    // The end first: a begin that is seen has its end seen, too.
+    // The end first: every begin that is seen then has its end seen, too.
     let end = link(1)?;
     Ok([link(0)?, end])
 }
 
-/// Times a function by the best means that the kernel allows.
+/// Times a function by the best method that the kernel allows.
 pub(super) fn function(
     roots: &Roots,
     name: &str,
@@ -107,13 +107,13 @@ pub(super) fn function(
     Err(FunclatError::CannotTime { function: name.to_owned(), why, needed, pairs })
 }
 
-/// What stands in the way of a method, in words.
+/// What prevents a method, in words.
 type Refused = String;
 
 fn by_fexit(name: &str, counts: &Counts) -> Result<(Object, [Link; 2]), Refused> {
     const PROGRAMS: [&str; 2] = ["function_begin", "function_end"];
     let object = load(PROGRAMS, Some(name), counts).map_err(|error| match reason(&error) {
-        // What libbpf says (ESRCH) where neither the types of the kernel nor those of its modules have the function.
+        // libbpf's answer (ESRCH) if neither the types of the kernel nor those of its modules have the function.
         words if words == "No such process" => "the kernel's types (BTF) do not describe this function".to_owned(),
         words => words,
     })?;
@@ -135,7 +135,7 @@ fn by_kprobe(roots: &Roots, name: &str, counts: &Counts) -> Result<(Object, [Lin
     Ok((object, links))
 }
 
-/// Times what lies between two tracepoints.
+/// Times the interval between two tracepoints.
 pub(super) fn pair(tracepoints: &Tracepoints, text: &str, counts: &Counts) -> Result<Attached, FunclatError> {
     let pair = tracepoints.pair(text)?;
     let refused = |error: Error| match error.kind() {
@@ -145,7 +145,7 @@ pub(super) fn pair(tracepoints: &Tracepoints, text: &str, counts: &Counts) -> Re
         _ => FunclatError::CannotTimePair { pair: pair.to_string(), why: reason(&error) },
     };
     let both = [&pair.begin, &pair.end];
-    // Tracepoints of single system calls are no raw ones.
+    // Tracepoints of single system calls are not raw tracepoints.
     let raw = Btf::from_vmlinux().is_ok_and(|kernel| both.iter().all(|tracepoint| is_raw(&kernel, tracepoint)));
     let programs = match raw {
         true => ["raw_tracepoint_begin", "raw_tracepoint_end"],
@@ -160,10 +160,10 @@ pub(super) fn pair(tracepoints: &Tracepoints, text: &str, counts: &Counts) -> Re
     Ok((Site::Between(pair.clone()), object, links))
 }
 
-/// By an event of ours: libbpf would look for tracefs by itself, and in other places.
+/// Attaches by a perf event: libbpf would look for tracefs itself, in other places.
 fn attach_by_perf(program: &ProgramMut<'_>, id: Option<u64>) -> Result<Link, Error> {
     let id = id.ok_or_else(|| Error::from_raw_os_error(libc::ENOENT))?;
-    // On one CPU it serves all of them.
+    // An event on one CPU covers all CPUs.
     let event = count_tracepoint(id, 0, None).map_err(|error| Error::from_raw_os_error(error.raw_os_error()))?;
     let link = program.attach_perf_event(event.as_raw_fd())?;
     // The link closes it.
@@ -175,14 +175,14 @@ fn is_raw(kernel: &Btf<'_>, tracepoint: &Tracepoint) -> bool {
     kernel.type_by_name::<Typedef<'_>>(&format!("btf_trace_{}", tracepoint.name)).is_some()
 }
 
-/// An error's last cause in words.
+/// An error's innermost cause in words.
 fn reason(error: &Error) -> String {
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {
         innermost = source;
     }
     let words = innermost.to_string();
-    // The number says nothing that the words do not.
+    // The number adds nothing to the words.
     words.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
@@ -190,7 +190,7 @@ fn has_kprobes(roots: &Roots) -> bool {
     roots.sys.join("bus/event_source/devices/kprobe").exists()
 }
 
-/// What kernel lockdown is set to, where that can be seen: `[integrity]` of `none [integrity] confidentiality`.
+/// The kernel lockdown mode, if it can be read: `[integrity]` of `none [integrity] confidentiality`.
 fn lockdown(roots: &Roots) -> Option<String> {
     let text = std::fs::read_to_string(roots.sys.join("kernel/security/lockdown")).ok()?;
     let (_, rest) = text.split_once('[')?;

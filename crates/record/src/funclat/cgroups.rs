@@ -1,11 +1,11 @@
-//! Cgroups by the number that the kernel side sees: the inode of their directory.
+//! Cgroups by the number that the BPF programs see: the inode of their directory.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::roots::Roots;
 
-/// The hierarchy whose cgroups are told apart.
+/// The hierarchy whose cgroups are distinguished.
 pub(super) struct Cgroups {
     /// Its mount point; `None` where none is mounted.
     mount: Option<PathBuf>,
@@ -13,7 +13,7 @@ pub(super) struct Cgroups {
 }
 
 impl Cgroups {
-    /// The memory hierarchy of cgroup v1 where there is one, else cgroup v2.
+    /// The memory hierarchy of cgroup v1 if there is one, else cgroup v2.
     pub(super) fn find(roots: &Roots) -> Cgroups {
         let table = std::fs::read_to_string(roots.proc.join("self/mounts")).unwrap_or_default();
         let mut unified = None;
@@ -36,7 +36,7 @@ impl Cgroups {
         self.unified
     }
 
-    /// Its path below the hierarchy's root; `None` where it is gone.
+    /// Its path below the hierarchy's root; `None` if it is gone.
     pub(super) fn path(&self, inode: u64) -> Option<String> {
         let mount = self.mount.as_deref()?;
         let found = search(mount, inode)?;

@@ -12,24 +12,24 @@ use super::cgroups::Cgroups;
 use super::options::{FunclatOptions, GroupBy};
 use crate::roots::Roots;
 
-/// Group of the calls that there was no histogram left for.
+/// Group of the calls that had no histogram left.
 const OTHERS: u64 = u64::MAX;
 const COUNTERS: u32 = 7;
 /// Count, sum, shortest, longest, and the buckets.
 const HISTOGRAM_BYTES: usize = 8 * (4 + REQUEST_BUCKETS as usize);
-/// What the histograms of all groups and CPUs may take of the kernel's memory.
+/// Kernel memory that the histograms of all groups and CPUs may use.
 const MEMORY_BYTES: usize = 64 << 20;
 
-/// What was counted up to a moment, since the timing began.
+/// The counts since the timing began.
 #[derive(Debug, Clone)]
 pub struct CallReading {
     /// The groups, those with the most time first.
     pub groups: Vec<LatencyGroup>,
-    /// What became of begins and ends.
+    /// The fate of begins and ends.
     pub counts: CallCounts,
 }
 
-/// What is asked of the kernel side, and how to read what it counted.
+/// Configures the BPF programs, and reads what they counted.
 pub(super) struct Counts {
     options: FunclatOptions,
     cgroups: Option<Cgroups>,
@@ -72,20 +72,20 @@ impl Counts {
         long.into_iter().flat_map(u64::to_ne_bytes).chain(short.into_iter().flat_map(u32::to_ne_bytes)).collect()
     }
 
-    /// The histogram that must be there, before the programs run.
+    /// Creates the histogram that must exist before the programs run.
     pub(super) fn prepare(&self, object: &Object) -> Result<(), Error> {
         let empty = vec![vec![0; HISTOGRAM_BYTES]; libbpf_rs::num_possible_cpus()?];
         map(object, "histograms")?.update_percpu(&OTHERS.to_ne_bytes(), &empty, MapFlags::ANY)
     }
 
-    /// Lets the programs count, now that both are attached.
+    /// Starts counting, after both programs are attached.
     pub(super) fn start(&self, object: &Object) -> Result<(), Error> {
         let found = object.maps().find(|map| map.name().to_str().is_some_and(|name| name.ends_with(".bss")));
         let flags = found.ok_or_else(|| Error::from_raw_os_error(libc::ENOENT))?;
         flags.update(&0u32.to_ne_bytes(), &1u32.to_ne_bytes(), MapFlags::ANY)
     }
 
-    /// What was counted until now.
+    /// The counts until now.
     pub(super) fn read(&mut self, object: &Object) -> Result<CallReading, Error> {
         let histograms = map(object, "histograms")?;
         let mut groups = Vec::new();
@@ -131,7 +131,7 @@ fn thread_name(object: &Object, tid: u64) -> Option<String> {
     Some(String::from_utf8_lossy(name).into_owned())
 }
 
-/// Adds up what the CPUs counted.
+/// Sums the counts of the CPUs.
 fn histogram(unit: LatencyUnit, values: &[Vec<u8>]) -> LatencyHistogram {
     let mut sum = LatencyHistogram::new(unit);
     for value in values {
@@ -163,7 +163,7 @@ fn counters(object: &Object) -> Result<CallCounts, Error> {
     Ok(CallCounts { begun, ended, filtered, ends_alone, forgotten, no_room, no_group, missed: missed(object) })
 }
 
-/// How often the kernel did not run our programs, because one of them was running on that CPU. `None`: it does not tell.
+/// How often the kernel skipped a program because one of them was running on that CPU. `None`: the kernel does not count it.
 fn missed(object: &Object) -> Option<u64> {
     let loaded = object.progs().filter(Program::autoload);
     let ids: Vec<u32> = loaded.filter_map(|program| Program::id_from_fd(program.as_fd()).ok()).collect();
@@ -181,7 +181,7 @@ mod tests {
 
     use super::{HISTOGRAM_BYTES, histogram};
 
-    /// What one CPU counted, as bytes.
+    /// The counts of one CPU, as bytes.
     fn value(head: [u64; 4], bucket: usize) -> Vec<u8> {
         let mut words = head.to_vec();
         words.extend((0..REQUEST_BUCKETS as usize).map(|index| if index == bucket { head[0] } else { 0 }));

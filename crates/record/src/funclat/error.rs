@@ -1,6 +1,6 @@
-//! Why nothing can be timed, and what may do instead.
+//! Why a target cannot be timed, and what to use instead.
 
-/// Why nothing can be timed.
+/// Why a target cannot be timed.
 #[derive(Debug, thiserror::Error)]
 pub enum FunclatError {
     /// No permission for BPF or for the files that name tracepoints.
@@ -12,7 +12,7 @@ pub enum FunclatError {
     /// The kernel has no such function.
     #[error("the kernel has no function '{name}'{}", similar_words(.similar))]
     UnknownFunction {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// Names like it.
         similar: Vec<String>,
@@ -20,7 +20,7 @@ pub enum FunclatError {
     /// The kernel has no such tracepoint.
     #[error("the kernel has no tracepoint '{name}'{}", similar_words(.similar))]
     UnknownTracepoint {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// Names like it.
         similar: Vec<String>,
@@ -36,19 +36,19 @@ pub enum FunclatError {
     /// tracefs is not mounted.
     #[error("tracefs is not mounted, and tracepoints cannot be looked up: mount -t tracefs none /sys/kernel/tracing")]
     NoTracefs,
-    /// A function that this kernel does not let anybody time.
+    /// A function that cannot be timed on this kernel.
     #[error("{function} cannot be timed on this kernel: {}. {needed}{}", .why.join("; "), pair_words(.pairs))]
     CannotTime {
         /// The function.
         function: String,
-        /// What stands in the way of each method.
+        /// What prevents each method.
         why: Vec<String>,
-        /// What would have to be different.
+        /// What is required.
         needed: String,
-        /// Tracepoint pairs that may do instead.
+        /// Tracepoint pairs to use instead.
         pairs: Vec<String>,
     },
-    /// Tracepoints that this kernel does not let anybody use.
+    /// Tracepoints that cannot be used on this kernel.
     #[error("{pair} cannot be timed: {why}")]
     CannotTimePair {
         /// The pair.
@@ -68,6 +68,6 @@ fn similar_words(similar: &[String]) -> String {
 fn pair_words(pairs: &[String]) -> String {
     match pairs {
         [] => String::new(),
-        pairs => format!("; tracepoints that may do instead: --pair {}", pairs.join(" or --pair ")),
+        pairs => format!("; tracepoint pairs to use instead: --pair {}", pairs.join(" or --pair ")),
     }
 }

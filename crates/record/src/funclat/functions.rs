@@ -10,12 +10,12 @@ const OFFERED: usize = 3;
 pub(super) struct Functions(Vec<String>);
 
 impl Functions {
-    /// As /proc/kallsyms lists them. Where that cannot be read there are none, and nothing can be said of a name.
+    /// Reads /proc/kallsyms. The list is empty if that cannot be read, and then every name is accepted.
     pub(super) fn read(roots: &Roots) -> Functions {
         Functions::parse(&std::fs::read_to_string(roots.proc.join("kallsyms")).unwrap_or_default())
     }
 
-    /// One a line: address, type, name, and the module in brackets.
+    /// One function a line: address, type, name, and the module in brackets.
     fn parse(text: &str) -> Functions {
         let functions = text.lines().filter_map(|line| {
             let mut fields = line.split_ascii_whitespace();
@@ -25,7 +25,7 @@ impl Functions {
         Functions(functions.collect())
     }
 
-    /// Refuses a name that the kernel does not know.
+    /// Rejects a name that the kernel does not know.
     pub(super) fn check(&self, name: &str) -> Result<(), FunclatError> {
         if self.0.is_empty() || self.0.iter().any(|known| known == name) {
             return Ok(());
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_told_from_data_and_from_nonsense() {
+    fn data_and_nonsense_are_no_functions() {
         assert_eq!(check("vfs_fsync_range"), Ok(()));
         assert_eq!(check("xfs_file_fsync"), Ok(()));
         assert_eq!(check("vfs_data"), Err("the kernel has no function 'vfs_data'".to_owned()));

@@ -7,20 +7,20 @@ use model::calls::LatencyUnit;
 pub enum Target {
     /// A kernel function, from its entry to its return.
     Function(String),
-    /// Tracepoints, as a person writes them: `SUBSYSTEM:BEGIN..END`.
+    /// Tracepoints, in the user's form: `SUBSYSTEM:BEGIN..END`.
     Pair(String),
 }
 
 /// Which calls go into one histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupBy {
-    /// Those of one thread.
+    /// Calls of one thread.
     Task,
-    /// Those of one cgroup: of the memory hierarchy of cgroup v1, or of cgroup v2.
+    /// Calls of one cgroup: of the memory hierarchy of cgroup v1, or of cgroup v2.
     Cgroup,
 }
 
-/// A means to time a function.
+/// A method of timing a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// fentry and fexit: cheap, and no return is missed.
@@ -33,9 +33,9 @@ pub enum Method {
 /// What to time, and what to keep of it.
 #[derive(Debug, Clone)]
 pub struct FunclatOptions {
-    /// What.
+    /// What to time.
     pub target: Target,
-    /// By this means only; `None`: by the best that the kernel allows. Of no meaning for tracepoints.
+    /// Use only this method; `None`: the best that the kernel allows. Ignored for tracepoints.
     pub method: Option<Method>,
     /// Calls that took less are only counted.
     pub above_ns: u64,
@@ -45,6 +45,6 @@ pub struct FunclatOptions {
     pub pid: Option<u32>,
     /// One histogram for each of these; `None`: one for all.
     pub by: Option<GroupBy>,
-    /// The unit that the histograms are made for.
+    /// The unit of the histograms.
     pub unit: LatencyUnit,
 }

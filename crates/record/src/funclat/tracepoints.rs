@@ -9,7 +9,7 @@ use super::error::FunclatError;
 use super::functions;
 use crate::roots::Roots;
 
-/// Last words of names that tell the two ends of one thing.
+/// Last words of names that mark the two ends of an operation.
 const ENDS: [(&str, &str); 9] = [
     ("begin", "end"),
     ("start", "end"),
@@ -22,7 +22,7 @@ const ENDS: [(&str, &str); 9] = [
     ("lock", "unlock"),
 ];
 
-/// Functions and the pair that lies within them under another name.
+/// Functions that contain a pair under another name.
 const KNOWN: [(&str, &str); 10] = [
     ("shrink_slab", "vmscan:mm_shrink_slab_start..end"),
     ("try_to_free_pages", "vmscan:mm_vmscan_direct_reclaim_begin..end"),
@@ -48,7 +48,7 @@ pub struct Tracepoint {
     pub name: String,
 }
 
-/// Two tracepoints, the time between which is of interest.
+/// Two tracepoints whose interval is timed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pair {
     /// The first.
@@ -70,12 +70,12 @@ impl fmt::Display for Pair {
 /// All tracepoints of this kernel.
 pub(super) struct Tracepoints {
     list: Vec<Tracepoint>,
-    /// tracefs, held open: a program beside this one that has mounted it for its own time does not unmount it then.
+    /// tracefs, held open: another program that mounted it temporarily cannot unmount it.
     tracefs: Option<(PathBuf, File)>,
 }
 
 impl Tracepoints {
-    /// As tracefs lists them.
+    /// Reads the list of tracefs.
     pub(super) fn read(roots: &Roots) -> Result<Tracepoints, FunclatError> {
         let places = [roots.tracing.clone(), roots.debug.join("tracing")];
         let mut refused = None;
@@ -88,32 +88,32 @@ impl Tracepoints {
             match found {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => refused = Some(format!("{}: {error}", place.display())),
-                found => return Ok(found.expect("the errors are dealt with above")),
+                found => return Ok(found.expect("the errors are handled above")),
             }
         }
         if refused.is_none() && !rustix::process::geteuid().is_root() {
-            // A program of root's mounts it.
+            // A program run by root mounts it.
             refused = Some("tracefs is not mounted".to_owned());
         }
         Err(refused.map_or(FunclatError::NoTracefs, |what| FunclatError::NotAllowed { what }))
     }
 
-    /// One a line, `subsystem:name`.
+    /// One tracepoint a line, `subsystem:name`.
     fn parse(text: &str) -> Tracepoints {
         let split = text.lines().filter_map(|line| line.trim().split_once(':'));
         let list = split.map(|(subsystem, name)| Tracepoint { subsystem: subsystem.into(), name: name.into() });
         Tracepoints { list: list.collect(), tracefs: None }
     }
 
-    /// The number that perf_event_open(2) knows a tracepoint by.
+    /// The id of a tracepoint for perf_event_open(2).
     pub(super) fn id(&self, tracepoint: &Tracepoint) -> Option<u64> {
         let (events, _) = self.tracefs.as_ref()?;
         let path = events.join(&tracepoint.subsystem).join(&tracepoint.name).join("id");
         std::fs::read_to_string(path).ok()?.trim().parse().ok()
     }
 
-    /// The pair that a person means. The end may be a whole name, with or without its subsystem, or only what stands in
-    /// place of the begin's last word.
+    /// The pair that a user writes. The end may be a whole name, with or without its subsystem, or only the word that replaces
+    /// the last word of the begin.
     pub(super) fn pair(&self, text: &str) -> Result<Pair, FunclatError> {
         let malformed = || FunclatError::NotAPair { text: text.to_owned() };
         let (begin, end) = text.split_once("..").ok_or_else(malformed)?;
@@ -150,7 +150,7 @@ impl Tracepoints {
         Err(FunclatError::UnknownTracepoint { name: wanted, similar })
     }
 
-    /// Pairs that may tell what a function does, as they are written for `--pair`; the likeliest first.
+    /// Pairs that may time what a function does, in the form of `--pair`; the best match first.
     pub(super) fn for_function(&self, function: &str) -> Vec<String> {
         let known = KNOWN.iter().filter(|(name, pair)| *name == function && self.pair(pair).is_ok());
         let mut pairs: Vec<String> = known.map(|(_, pair)| (*pair).to_owned()).collect();
@@ -161,7 +161,7 @@ impl Tracepoints {
                 let stem = words(&stem);
                 let shared = stem.iter().filter(|word| wanted.contains(word)).count();
                 let rest = stem.len() + wanted.len() - 2 * shared;
-                // Half of all words at least, and more than one where there are more.
+                // At least half of all words, and more than one if there are more.
                 if shared >= wanted.len().min(2) && shared > 0 && rest <= shared {
                     scored.push((rest, pair));
                 }
@@ -177,7 +177,7 @@ impl Tracepoints {
         pairs
     }
 
-    /// The pairs that a tracepoint begins, as they are written, each with what it is about.
+    /// The pairs that a tracepoint begins, in the form of `--pair`, each with its stem.
     fn pairs_of(&self, begin: &Tracepoint) -> Vec<(String, String)> {
         let mut pairs = Vec::new();
         if let Some(call) = begin.name.strip_prefix("sys_enter_") {
@@ -195,7 +195,7 @@ impl Tracepoints {
     }
 }
 
-/// The words of a name that say something: not the prefixes that half of the kernel's names bear.
+/// The significant words of a name, without the prefixes that half of the kernel's names have.
 fn words(name: &str) -> Vec<&str> {
     let split = name.split('_').filter(|word| !word.is_empty());
     split.filter(|word| !["mm", "x64", "arm64", "se", "sys", "ksys", "do", "vmscan"].contains(word)).collect()
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn no_tracefs_is_said() {
+    fn a_missing_tracefs_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let found = Tracepoints::read(&crate::roots::Roots::below(folder.path()));
         assert!(matches!(found, Err(FunclatError::NoTracefs | FunclatError::NotAllowed { .. })));

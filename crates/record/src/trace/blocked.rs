@@ -1,4 +1,4 @@
-//! Who is blocked in the kernel now, as /proc tells it: without BPF all that is seen, with it what has not ended yet.
+//! Polls /proc for blocked tasks. Without BPF these are all waits that are seen, with BPF those that have not ended yet.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use super::symbols;
 use super::system_calls;
 use super::threads::{Thread, each_thread};
 
-/// A wait that goes on is told of so soon after the last time.
-const TELL_AGAIN_NS: u64 = 1_000_000_000;
-/// And when it has become longer by this part of itself, or by so much: many that hang for hours fill no disk.
-const TELL_AGAIN_PART: u64 = 8;
-const TELL_AT_LEAST_EACH_NS: u64 = 30_000_000_000;
-/// A look may cost a 200th of a CPU: after one that took so long, the next is that many times as far away.
+/// Minimum interval between rows of a wait that has not ended.
+const REPEAT_NS: u64 = 1_000_000_000;
+/// The interval grows with the wait, to this fraction of it, up to a maximum: many tasks that hang for hours fill no disk.
+const REPEAT_FRACTION: u64 = 8;
+const LONGEST_REPEAT_NS: u64 = 30_000_000_000;
+/// Polls may use a 200th of a CPU: the next poll comes after 200 times the CPU time of the last.
 const PACE: u64 = 200;
 
 /// A task that is blocked now.
@@ -42,11 +42,11 @@ struct Wait {
     name: String,
     since_ns: u64,
     seen_ns: u64,
-    /// Up to when it was told; its start where it was not.
-    told_ns: u64,
-    /// The thread's switches of context so far: unchanged, it has not run.
+    /// End of the last row emitted; its start if there is none.
+    emitted_ns: u64,
+    /// The thread's context switches so far: unchanged, it has not run.
     switches: u64,
-    /// Addresses or names, as /proc tells them: the stack, else the function that it waits in.
+    /// Addresses or names from /proc: the stack, else the function that it waits in.
     frames: Vec<String>,
     call: Option<Call>,
 }
@@ -55,11 +55,11 @@ struct Wait {
 #[derive(Clone)]
 struct Call {
     name: &'static str,
-    /// The file that it works on, where a descriptor says.
+    /// The file that it works on, if its argument is a descriptor.
     path: Option<String>,
 }
 
-/// A wait that is told of: as one that is over, or as one that goes on.
+/// A row of a wait, one that has ended or one that has not.
 pub(super) struct BlockedWait {
     pub(super) row: StallRecord,
     pub(super) pid: u32,
@@ -73,21 +73,21 @@ impl Wait {
         StallRecord { call: name, path: path.flatten(), ..StallRecord::new(kind, tid, self.since_ns, self.seen_ns) }
     }
 
-    /// It goes on, and is to be told.
-    fn goes_on(&mut self, tid: u32, threshold_ns: u64) -> Option<BlockedWait> {
+    /// The row of a wait that has not ended, if one is due.
+    fn ongoing(&mut self, tid: u32, threshold_ns: u64) -> Option<BlockedWait> {
         let lasted_ns = self.seen_ns - self.since_ns;
-        let pause_ns = (lasted_ns / TELL_AGAIN_PART).clamp(TELL_AGAIN_NS, TELL_AT_LEAST_EACH_NS);
-        let first = self.told_ns == self.since_ns;
-        if lasted_ns == 0 || lasted_ns < threshold_ns || !(first || self.seen_ns - self.told_ns >= pause_ns) {
+        let pause_ns = (lasted_ns / REPEAT_FRACTION).clamp(REPEAT_NS, LONGEST_REPEAT_NS);
+        let first = self.emitted_ns == self.since_ns;
+        if lasted_ns == 0 || lasted_ns < threshold_ns || !(first || self.seen_ns - self.emitted_ns >= pause_ns) {
             return None;
         }
-        self.told_ns = self.seen_ns;
+        self.emitted_ns = self.seen_ns;
         let row = self.row(StallKind::StillBlocked, tid);
         Some(BlockedWait { row, pid: self.pid, name: self.name.clone(), frames: self.frames.clone() })
     }
 }
 
-/// The threads that were blocked at the last look.
+/// Polls for blocked threads, and keeps those of the last poll.
 pub(super) struct BlockedPoller {
     proc: PathBuf,
     own_pid: u32,
@@ -97,24 +97,24 @@ pub(super) struct BlockedPoller {
 }
 
 impl BlockedPoller {
-    /// Threads that are blocked for `threshold_ns` are told; our own are not watched.
+    /// Threads that are blocked for `threshold_ns` are reported, except those of `own_pid`.
     pub(super) fn new(proc: PathBuf, own_pid: u32, threshold_ns: u64) -> BlockedPoller {
         BlockedPoller { proc, own_pid, threshold_ns, waits: HashMap::new(), next_ns: 0 }
     }
 
-    /// Whether a look is due.
+    /// Whether a poll is due.
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
         now_ns >= self.next_ns
     }
 
-    /// Sets the time of the next look by what this one cost. Where the kernel tells of waits when they end, looking
-    /// four times within the threshold will do for those that have not.
+    /// Sets the time of the next poll by the cost of this one. Where the tracer reports waits when they end, four polls
+    /// within the threshold suffice for those that have not ended.
     pub(super) fn pace(&mut self, now_ns: u64, cost_ns: u64, is_tracing: bool) {
         let rest_ns = if is_tracing { self.threshold_ns / 4 } else { 0 };
         self.next_ns = now_ns + (cost_ns * PACE).max(rest_ns);
     }
 
-    /// Looks at all threads. Gives the waits that are over, and of those that go on the ones that are to be told now.
+    /// Polls all threads. Returns the waits that have ended, and of those that have not the ones whose row is due.
     pub(super) fn poll(&mut self, now_ns: u64) -> Vec<BlockedWait> {
         let BlockedPoller { proc, own_pid, waits, .. } = self;
         let mut before = std::mem::take(waits);
@@ -130,14 +130,14 @@ impl BlockedPoller {
                 waits.insert(tid, Wait { seen_ns: now_ns, ..wait });
                 return;
             }
-            // One that has run meanwhile waits for another thing.
+            // A thread that has run in between is in another wait.
             let (name, frames, call) = (String::from_utf8_lossy(name).into_owned(), frames(&folder), call(&folder));
-            let (since_ns, seen_ns, told_ns) = (now_ns, now_ns, now_ns);
-            waits.insert(tid, Wait { pid, name, since_ns, seen_ns, told_ns, switches, frames, call });
+            let (since_ns, seen_ns, emitted_ns) = (now_ns, now_ns, now_ns);
+            waits.insert(tid, Wait { pid, name, since_ns, seen_ns, emitted_ns, switches, frames, call });
         });
-        let mut told: Vec<BlockedWait> = before.into_iter().filter_map(|(tid, wait)| self.told(tid, wait)).collect();
-        told.extend(self.waits.iter_mut().filter_map(|(&tid, wait)| wait.goes_on(tid, self.threshold_ns)));
-        told
+        let mut waited: Vec<BlockedWait> = before.into_iter().filter_map(|(tid, wait)| self.ended(tid, wait)).collect();
+        waited.extend(self.waits.iter_mut().filter_map(|(&tid, wait)| wait.ongoing(tid, self.threshold_ns)));
+        waited
     }
 
     /// Those that have been blocked for the threshold, the longest first.
@@ -158,19 +158,19 @@ impl BlockedPoller {
         blocked
     }
 
-    /// At the end: the waits that are not over, up to the last look.
+    /// At the end: the waits that have not ended, up to the last poll.
     pub(super) fn finish(&mut self) -> Vec<BlockedWait> {
-        std::mem::take(&mut self.waits).into_iter().filter_map(|(tid, wait)| self.told(tid, wait)).collect()
+        std::mem::take(&mut self.waits).into_iter().filter_map(|(tid, wait)| self.ended(tid, wait)).collect()
     }
 
-    fn told(&self, tid: u32, wait: Wait) -> Option<BlockedWait> {
+    fn ended(&self, tid: u32, wait: Wait) -> Option<BlockedWait> {
         let long = wait.seen_ns - wait.since_ns >= self.threshold_ns;
         let row = wait.row(StallKind::Blocked, tid);
         long.then_some(BlockedWait { row, pid: wait.pid, name: wait.name, frames: wait.frames })
     }
 }
 
-/// How often the thread has left a CPU.
+/// Context switches of the thread.
 fn switches(folder: &Path) -> u64 {
     let status = std::fs::read_to_string(folder.join("status")).unwrap_or_default();
     let counts = status.lines().filter_map(|line| line.split_once("_ctxt_switches:"));
@@ -178,21 +178,21 @@ fn switches(folder: &Path) -> u64 {
 }
 
 /// Which system call the thread is in, from a line as `74 0x3 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94`; the last
-/// two are its stack and its place. `None` where that may not be read, and for calls that are not followed.
+/// two are its stack and instruction pointers. `None` if that may not be read, and for calls that are not followed.
 fn call(folder: &Path) -> Option<Call> {
     let line = std::fs::read_to_string(folder.join("syscall")).ok()?;
     let mut words = line.split_whitespace();
     let number = words.next()?.parse().ok()?;
     let mut hexadecimal = words.map_while(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok());
     let (first, stack) = (hexadecimal.next()?, hexadecimal.nth(5)?);
-    // A 32-bit program counts its calls otherwise.
+    // A 32-bit program numbers its calls differently.
     let followed = system_calls::of(number).filter(|_| stack > u64::from(u32::MAX))?;
     let link = || std::fs::read_link(folder.join(format!("fd/{first}"))).ok();
     let path = followed.is_on_descriptor.then(link).flatten();
     Some(Call { name: followed.name, path: path.map(|path| path.to_string_lossy().into_owned()) })
 }
 
-/// From lines as `[<0>] folio_wait_bit_common+0x13d/0x350`; without that right, the function that it waits in.
+/// From lines like `[<0>] folio_wait_bit_common+0x13d/0x350`; without permission, the function that it waits in.
 fn frames(folder: &Path) -> Vec<String> {
     let stack = std::fs::read_to_string(folder.join("stack")).unwrap_or_default();
     let words = stack.lines().filter_map(|line| line.split_once("] ").map(|(_, frame)| frame));

@@ -1,9 +1,9 @@
-//! What is told once and then meant by a number: never more of it in memory than twice a limit.
+//! A cache that never holds more than twice its limit, for what is emitted once and then referred to by number.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Values by key. When there are `limit` of them, those that have not been asked for since the time before are forgotten.
+/// Values by key. When there are `limit` recent ones, those not used since the last time are dropped.
 #[derive(Debug)]
 pub(super) struct BoundedCache<K, V> {
     recent: HashMap<K, V>,
@@ -16,7 +16,7 @@ impl<K: Eq + Hash, V> BoundedCache<K, V> {
         BoundedCache { recent: HashMap::new(), older: HashMap::new(), limit }
     }
 
-    /// The value of a key, where it is still known.
+    /// The value of a key, if it is still cached.
     pub(super) fn get<Q>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: std::borrow::Borrow<Q>,
@@ -28,7 +28,7 @@ impl<K: Eq + Hash, V> BoundedCache<K, V> {
         self.recent.get_mut(key)
     }
 
-    /// Another value.
+    /// Adds a value.
     pub(super) fn insert(&mut self, key: K, value: V) {
         if self.recent.len() >= self.limit {
             self.older = std::mem::take(&mut self.recent);
@@ -36,12 +36,12 @@ impl<K: Eq + Hash, V> BoundedCache<K, V> {
         self.recent.insert(key, value);
     }
 
-    /// All values that are known.
+    /// All cached values.
     pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.recent.values_mut().chain(self.older.values_mut())
     }
 
-    /// Forgets all.
+    /// Drops all values.
     pub(super) fn clear(&mut self) {
         self.recent.clear();
         self.older.clear();

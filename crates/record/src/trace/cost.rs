@@ -1,5 +1,5 @@
-//! What the programs cost: the kernel measures them when asked to, which costs something itself and is thus asked for
-//! only a part of the time.
+//! The CPU time of the programs. The kernel measures it on request. Measuring costs time itself, and is thus done only a
+//! part of the time.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -7,9 +7,9 @@ use libbpf_rs::Object;
 
 use crate::sys;
 
-/// Of each so many ns ...
+/// Time from one measurement to the next.
 const PERIOD_NS: u64 = 30_000_000_000;
-/// ... so many are measured, the first ones to begin with.
+/// Length of a measurement; the first begins at once.
 const MEASURED_NS: u64 = 1_000_000_000;
 
 /// What tracing cost since this was last asked: the fields of [`model::event::RunEvent::TraceCost`].
@@ -28,18 +28,18 @@ pub struct TraceCost {
 
 /// Measures the programs' time from time to time.
 pub(super) struct CostMeter {
-    /// While it is open the kernel measures.
+    /// The kernel measures while it is open.
     running: Option<OwnedFd>,
     began_ns: u64,
     began_run_ns: u64,
-    looked_ns: u64,
+    taken_ns: u64,
     next_ns: u64,
     measured_ns: u64,
     run_ns: u64,
     refused: bool,
 }
 
-/// What was measured, and scaled to the time since the last look.
+/// A measurement, scaled to the time since the one before.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Measured {
     pub(super) programs_cpu_ns: Option<u64>,
@@ -52,7 +52,7 @@ impl CostMeter {
             running: None,
             began_ns: now_ns,
             began_run_ns: 0,
-            looked_ns: now_ns,
+            taken_ns: now_ns,
             next_ns: now_ns,
             measured_ns: 0,
             run_ns: 0,
@@ -60,7 +60,7 @@ impl CostMeter {
         }
     }
 
-    /// To be called each second or so.
+    /// Call this every second or so.
     pub(super) fn tick(&mut self, object: &Object, now_ns: u64) {
         if self.running.is_some() && now_ns - self.began_ns >= MEASURED_NS {
             self.stop(object, now_ns);
@@ -83,18 +83,18 @@ impl CostMeter {
         self.running = None;
     }
 
-    /// Since the last look. `None` of programs' time where nothing was measured meanwhile.
+    /// The measurement since the last call. The programs' time is `None` if nothing was measured since.
     pub(super) fn take(&mut self, object: &Object, now_ns: u64) -> Measured {
         if self.running.is_some() {
             self.stop(object, now_ns);
         }
-        let passed_ns = now_ns.saturating_sub(std::mem::replace(&mut self.looked_ns, now_ns));
+        let passed_ns = now_ns.saturating_sub(std::mem::replace(&mut self.taken_ns, now_ns));
         let (run_ns, measured_ns) = (std::mem::take(&mut self.run_ns), std::mem::take(&mut self.measured_ns));
         Measured { programs_cpu_ns: scaled(run_ns, measured_ns, passed_ns), measured_ns }
     }
 }
 
-/// What was measured in a part of the time, for all of it.
+/// Extrapolates from the measured part to the whole time.
 fn scaled(run_ns: u64, measured_ns: u64, passed_ns: u64) -> Option<u64> {
     let scaled = u128::from(run_ns) * u128::from(passed_ns) / u128::from(Some(measured_ns).filter(|ns| *ns > 0)?);
     u64::try_from(scaled).ok()
@@ -105,7 +105,7 @@ fn run_ns(object: &Object) -> Option<u64> {
     runs(object).map(|runs| Some(runs?.run_ns)).sum()
 }
 
-/// Runs of all programs of the object that the kernel left out so far.
+/// Runs of all programs of the object that the kernel skipped so far.
 pub(super) fn skipped(object: &Object) -> u64 {
     runs(object).flatten().map(|runs| runs.skipped).sum()
 }

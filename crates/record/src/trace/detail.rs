@@ -1,4 +1,4 @@
-//! What a tracepoint's fields say, in words.
+//! The fields of a tracepoint in words.
 
 use model::block::DeviceNumber;
 use model::signal::{Signal, SignalDetail};
@@ -7,7 +7,7 @@ use super::event::EventDetail;
 
 const PAGE_BYTES: u64 = 4096;
 
-/// The kernel's `dev_t` as it is within the kernel: `major << 20 | minor`.
+/// A `dev_t` in the kernel's internal form: `major << 20 | minor`.
 fn device(number: u64) -> String {
     DeviceNumber(number as u32).to_string()
 }
@@ -16,7 +16,7 @@ fn mebibytes(pages: u64) -> String {
     format!("{:.1} MiB", (pages * PAGE_BYTES) as f64 / (1 << 20) as f64)
 }
 
-/// Of a wait that a tracepoint announced.
+/// Details of a wait that a tracepoint announced.
 pub(super) fn of_mark(mark: Signal, detail: &EventDetail) -> Option<String> {
     let [first, second, third, fourth, fifth] = detail.words;
     match mark.definition().detail {
@@ -73,7 +73,7 @@ fn throttle_reason(reason: u64) -> &'static str {
     }
 }
 
-/// Of a span. `function` names the address of a kernel function.
+/// Details of a span. `function` names the address of a kernel function.
 pub(super) fn of_span(
     span: Signal,
     detail: &EventDetail,
@@ -97,8 +97,8 @@ pub(super) fn of_span(
     }
 }
 
-/// A journal's commit: how long it took, ns, and its phases. Times come in jiffies, whose length follows from how many
-/// there were since the machine started: the kernel begins to count 300 s before they overflow.
+/// A journal commit: its duration in ns, and its phases. Times come in jiffies. The length of a jiffy follows from their
+/// number since boot: the kernel starts the count 300 s before it overflows 32 bits.
 pub(super) fn of_commit(detail: &EventDetail, number: u32, jiffies: u64, now_ns: u64) -> (u64, String) {
     let jiffy_ns = jiffy_ns(jiffies, now_ns);
     let [locked, flushing, logging, handles, blocks] = detail.words;
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn jiffies_are_as_long_as_their_number_says() {
+    fn the_length_of_jiffies_follows_from_their_number() {
         for (hz, jiffy) in [(100, 10_000_000), (250, 4_000_000), (300, 3_333_333), (1000, 1_000_000)] {
             for uptime_s in [100u64, 86_400, 10_000_000] {
                 let jiffies = (1u64 << 32) - 300 * hz + uptime_s * hz;

@@ -1,22 +1,22 @@
-//! An event as it comes through the ring: `struct event` of `bpf/event.h`.
+//! An event of the ring: `struct event` of `bpf/event.h`.
 
-/// What is lost is told in these words; `enum kind` numbers them. All but the last three did not fit the kernel's ring.
+/// Names of losses, numbered by `enum kind`. All but the last three did not fit into the kernel's ring.
 pub(super) const LOSSES: [&str; 12] = [
     "slow system calls (the kernel's ring was full)",
     "off-CPU intervals (the kernel's ring was full)",
     "spans (the kernel's ring was full)",
     "slow requests (the kernel's ring was full)",
     "sums of short sleeps (the kernel's ring was full)",
-    "sums of short waits for a CPU (the kernel's ring was full)",
-    "sums of short waits for requests (the kernel's ring was full)",
+    "sums of short run-queue waits (the kernel's ring was full)",
+    "sums of short request waits (the kernel's ring was full)",
     "sums of short spans (the kernel's ring was full)",
     "requests (the kernel's ring was full)",
-    "tasks (no memory for what is known of them)",
-    "requests (too many under way at once)",
+    "tasks (no memory for their state)",
+    "requests (too many in flight at once)",
     "requests in sums (too many devices)",
 ];
 
-/// And what the programs cannot count: mostly a request's end that interrupts another one's.
+/// A loss that the programs cannot count: mostly a request's completion that interrupts another one's.
 pub(super) const SKIPPED: &str = "events (the kernel skips a program that interrupts itself)";
 
 /// `enum flags`.
@@ -30,10 +30,10 @@ pub(super) const SPAN: u32 = 2;
 pub(super) const REQUEST: u32 = 3;
 pub(super) const SHORT_SPANS: u32 = 7;
 
-/// Classes of requests that are counted apart: `CLASSES` of the programs.
+/// Classes of requests that are counted separately: `CLASSES` of the programs.
 pub(super) const CLASSES: usize = 8;
 
-/// A block request, as the programs know it. 0: a moment that was not seen.
+/// A block request, as the programs note it. 0: a moment that was not seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RequestNote {
     pub(super) key: u64,
@@ -53,7 +53,7 @@ pub(super) struct RequestNote {
     pub(super) status: u8,
 }
 
-/// What a tracepoint's fields say.
+/// The fields of a tracepoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct EventDetail {
     pub(super) words: [u64; 5],
@@ -67,7 +67,7 @@ pub(super) struct OpenFile {
     pub(super) device: u32,
     /// Its own name, its folder's, and so on.
     pub(super) names: Vec<String>,
-    /// The last of these lies in the root of the file system, or is that root.
+    /// The last of these is in the root of the file system, or is that root.
     pub(super) whole: bool,
 }
 
@@ -91,7 +91,7 @@ pub(super) struct TraceEvent {
     pub(super) behind_tid: u32,
     pub(super) behind_pid: u32,
     pub(super) source: u32,
-    /// Requests of each class in flight when this one came, and those that overtook it.
+    /// Requests of each class in flight when this one arrived, and those that overtook it.
     pub(super) passed: Option<([u32; CLASSES], [u32; CLASSES])>,
     pub(super) comm: String,
     pub(super) waker: String,
@@ -100,9 +100,9 @@ pub(super) struct TraceEvent {
     pub(super) request: RequestNote,
     pub(super) stack: Vec<u64>,
     pub(super) waker_stack: Vec<u64>,
-    /// A path as it was given, or a file system's type and name.
+    /// A path as passed to the call, or a file system's type and name.
     pub(super) texts: [String; 2],
-    /// The file that a descriptor means.
+    /// The file of a descriptor.
     pub(super) file: Option<OpenFile>,
 }
 
@@ -182,7 +182,7 @@ fn names(bytes: &[u8]) -> Vec<String> {
 }
 
 impl RequestNote {
-    /// The request in the bytes of a `struct request_told`; `None` where they are too few.
+    /// The request in the bytes of a `struct compact_request`; `None` if they are too few.
     pub(super) fn parse(bytes: &[u8]) -> Option<RequestNote> {
         const UNSEEN: u32 = u32::MAX;
         let mut fields = Fields(bytes);
@@ -212,7 +212,7 @@ impl RequestNote {
 }
 
 impl TraceEvent {
-    /// The event in these bytes; `None` where they are too few.
+    /// The event in these bytes; `None` if they are too few.
     pub(super) fn parse(bytes: &[u8]) -> Option<TraceEvent> {
         let mut fields = Fields(bytes);
         let mut event = TraceEvent {
@@ -244,7 +244,7 @@ impl TraceEvent {
         Some(event)
     }
 
-    /// The stacks, or the texts in their place.
+    /// The stacks, or the texts instead of them.
     fn take_rest(&mut self, mut fields: Fields<'_>, frames: u32, waker_frames: u32, flags: u32) {
         match self.kind {
             SYSTEM_CALL if flags & PATH_UPWARDS != 0 => {

@@ -1,9 +1,9 @@
-//! Whether the issue of each request has to be traced.
+//! Decides whether the issue of each request must be traced.
 //!
-//! To call any program costs as much as what most of ours do. Where requests pass a scheduler, their insertion is what is
-//! heard of them first, and where the kernel times them for itself (as writeback throttling has it do), their end tells when
-//! they were issued. The programs count the requests for which that does not hold, and the first few of them are told with
-//! less.
+//! Calling a program costs as much as most programs do themselves. Where requests pass an I/O scheduler, their insertion is
+//! the first event, and where the kernel takes timestamps itself (for writeback throttling, say), their completion has the
+//! issue time. The programs count the requests for which that does not hold; the first few of these are recorded with
+//! fewer moments.
 
 use std::path::Path;
 
@@ -14,24 +14,24 @@ use super::tracepoints::{TraceSource, When};
 use crate::clock::monotonic_ns;
 use crate::file::read_trimmed;
 
-/// So many requests show it: a few may come of programs that the kernel left out.
+/// Requests that show it. Fewer may result from programs that the kernel skipped.
 const MANY: u64 = 8;
 
-/// The programs of [`When::Wanted`], which wait to be attached.
+/// The programs of [`When::Wanted`] that are not attached yet.
 pub(super) struct Issues {
     waiting: Vec<TraceSource>,
     links: Vec<Link>,
 }
 
 impl Issues {
-    /// To be called once all else is attached.
+    /// Call this when all other programs are attached.
     pub(super) fn new(object: &Object, sources: &[TraceSource], sys: &Path) -> Issues {
         let waiting = sources.iter().filter(|source| source.when == When::Wanted).copied().collect();
         let mut issues = Issues { waiting, links: Vec::new() };
         if is_needed(sys) {
             issues.attach(object);
         }
-        // Without it all requests would be of before: none is told late.
+        // Without it all requests would count as earlier ones, and none would be emitted at its completion.
         if let Ok(map) = programs::map(object, "issues") {
             let value = [monotonic_ns().to_ne_bytes(), 0u64.to_ne_bytes()].concat();
             let _ = map.update(&0u32.to_ne_bytes(), &value, MapFlags::ANY);
@@ -39,7 +39,7 @@ impl Issues {
         issues
     }
 
-    /// Attaches what waits, if requests have shown that it is wanted. To be called often.
+    /// Attaches the waiting programs once requests have shown that they are needed. Call this often.
     pub(super) fn poll(&mut self, object: &Object) {
         if self.waiting.is_empty() {
             return;
@@ -57,12 +57,12 @@ impl Issues {
         self.waiting.is_empty()
     }
 
-    /// Whoever attaches all anew attaches these, too.
+    /// Detaches the programs; attaching all programs again includes these.
     pub(super) fn detach(&mut self) {
         self.links.clear();
     }
 
-    /// What cannot be attached is not tried again: requests are then told without that moment.
+    /// Attaches once: if that fails, requests are recorded without their issue time.
     fn attach(&mut self, object: &Object) {
         for source in self.waiting.drain(..) {
             self.links.extend(programs::attach_source(object, &source).unwrap_or_default());
@@ -76,7 +76,7 @@ fn is_needed(sys: &Path) -> bool {
     disks.map(|disk| disk.path()).any(|disk| {
         let setting = |name: &str| read_trimmed(&disk.join(name));
         let is_used = setting("size").is_some_and(|size| size != "0");
-        // Those without requests have none.
+        // Devices without requests have no scheduler.
         let scheduler = setting("queue/scheduler").filter(|_| disk.join("mq").is_dir());
         let is_timed = setting("queue/wbt_lat_usec").is_some_and(|target| target != "0");
         is_used && scheduler.is_some_and(|list| !is_timed || list == "none" || list.contains("[none]"))
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn issues_are_traced_where_insertions_or_the_kernels_times_are_missing() {
+    fn issues_are_traced_without_insertions_or_kernel_timestamps() {
         check("8\n", "none [mq-deadline] bfq\n", "2000\n", false);
         check("8\n", "[none] mq-deadline bfq\n", "2000\n", true);
         check("8\n", "none\n", "2000\n", true);

@@ -1,15 +1,15 @@
-//! Files by the names that an event tells of: as the person knows them, below the place where their file system is mounted.
+//! Paths of files from the names in an event, below the mount point of their file system.
 
 use std::path::PathBuf;
 
 use super::event::OpenFile;
 use crate::mountinfo::{MountedAt, mounted_at};
 
-/// Where file systems are mounted, read again when it is asked for after a while.
+/// Mount points, read again when needed after a while.
 pub(super) struct Paths {
     proc: PathBuf,
     mounts: Vec<MountedAt>,
-    /// One for the first question after a while, one for a file system that was not there then.
+    /// One for the first lookup after a while, one for a file system mounted since.
     readings_left: u8,
 }
 
@@ -18,13 +18,13 @@ impl Paths {
         Paths { proc, mounts: Vec::new(), readings_left: 2 }
     }
 
-    /// What was read may no longer hold.
+    /// Allows reading the mount points again.
     pub(super) fn age(&mut self) {
         self.readings_left = 2;
     }
 
-    /// The file's path: from the machine's root where that is known, else from its file system's, without a slash before it.
-    /// Where its upper folders are not known, dots stand for them.
+    /// The file's path: from the machine's root if known, else from its file system's root, without a leading slash.
+    /// Dots stand for unknown parent directories.
     pub(super) fn of(&mut self, file: &OpenFile) -> Option<String> {
         let is_root = file.names.first().is_some_and(|name| name == "/");
         let names: Vec<&str> = file.names.iter().rev().map(String::as_str).filter(|name| *name != "/").collect();
@@ -56,7 +56,7 @@ impl Paths {
             let rest = format!("/{below}").strip_prefix(root.trim_end_matches('/'))?.to_owned();
             (rest.is_empty() || rest.starts_with('/')).then_some(rest)
         };
-        // The one that shows most of the file system is the one that people know.
+        // The mount that shows most of the file system is the usual one.
         let found = of_device.filter_map(|mount| Some((mount, within(&mount.root)?)));
         let (mount, rest) = found.min_by_key(|(mount, _)| (mount.root.len(), mount.point.len()))?;
         let path = format!("{}{}", mount.point.trim_end_matches('/'), rest.trim_end_matches('/'));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_named_from_the_machines_root() {
+    fn a_path_begins_at_the_machines_root() {
         check(254 << 20, &["hosts", "etc"], true, Some("/etc/hosts"));
         check(254 << 20, &["/"], true, Some("/"));
         check(7 << 20 | 1, &["/"], true, Some("/mnt/a b"));
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn where_that_is_not_known_a_file_is_named_as_far_as_it_is() {
+    fn a_partly_known_path_keeps_its_known_part() {
         check(50, &["f", "subs"], true, Some("subs/f"));
         check(9, &["memfd:x"], true, Some("memfd:x"));
         check(9, &["/"], true, Some("the root of 0:9"));
@@ -104,14 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_mounted_meanwhile_is_found() {
+    fn a_later_mount_is_found() {
         let kernel = Kernel::new();
         kernel.write("proc/self/mountinfo", MOUNTS);
         let mut paths = Paths::new(kernel.roots().proc);
         let file = OpenFile { device: 77, names: vec!["f".into()], whole: true };
         assert_eq!(paths.of(&file).as_deref(), Some("f"));
         kernel.write("proc/self/mountinfo", "33 27 0:77 / /late rw - tmpfs none rw\n");
-        assert_eq!(paths.of(&file).as_deref(), Some("f"), "no more than twice in a while");
+        assert_eq!(paths.of(&file).as_deref(), Some("f"), "read at most twice in a while");
         paths.age();
         assert_eq!(paths.of(&file).as_deref(), Some("/late/f"));
     }

@@ -1,4 +1,4 @@
-//! How the programs get into the kernel: one by one, so that what this kernel lacks or refuses costs no more than itself.
+//! Loading and attaching the programs. Sources are independent: one that this kernel lacks or refuses costs only itself.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -15,37 +15,37 @@ use super::tracepoints::{TraceSource, When};
 /// Compiled by `build.rs` from `bpf/stall.bpf.c`.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stall.bpf.o"));
 
-/// What the finding is called that says whether the kernel can be traced at all.
+/// Name of the finding that says whether the kernel can be traced at all.
 pub const CAPABILITY: &str = "kernel tracing (BPF)";
-const PURPOSE: &str = "sees what tasks wait for, so that stalls can be explained";
+const PURPOSE: &str = "What tasks wait for: the evidence for the causes of stalls";
 const SETTINGS_MAP: &str = ".rodata.settings";
 const EACH_REQUEST_RING: &str = "each_request";
 const COUNTS_MAP: &str = "counts";
 /// `QUEUES` of the programs.
 pub(super) const QUEUES: u32 = 256;
-/// 256 thousand requests of 64 bytes, a second at the rate of a fast disk. A larger ring would cost each request more, as
-/// it would not stay in the CPU's cache.
+/// 256 thousand requests of 64 bytes, a second at the rate of a fast disk. A larger ring would cost each request more,
+/// because it would not stay in the CPU's cache.
 const EACH_REQUEST_BYTES: u32 = 16 << 20;
 
-/// What libbpf had to say while it loaded. It has one place for that in the whole process.
-static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// What libbpf logged while it loaded. It has one log callback for the whole process.
+static LIBBPF_LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static LOADING: Mutex<()> = Mutex::new(());
 
-fn hear(_: PrintLevel, text: String) {
-    SAID.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+fn log(_: PrintLevel, text: String) {
+    LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner).push(text);
 }
 
-/// What was loaded.
+/// The loaded programs.
 pub(super) struct Loaded {
     pub(super) object: Object,
     /// Why sources are missing, by name.
     pub(super) missing: HashMap<&'static str, (String, &'static str)>,
 }
 
-/// Loads the programs whose tracepoints this kernel has and that it accepts.
+/// Loads the programs whose tracepoints this kernel has, as far as it accepts them.
 pub(super) fn load(sources: &[TraceSource], modules: &Path, settings: &ProgramSettings) -> Result<Loaded, Error> {
     let _alone = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
-    libbpf_rs::set_print(Some((PrintLevel::Warn, hear)));
+    libbpf_rs::set_print(Some((PrintLevel::Warn, log)));
     let loaded = load_all(sources, modules, settings);
     libbpf_rs::set_print(None);
     loaded
@@ -65,17 +65,17 @@ fn load_all(sources: &[TraceSource], modules: &Path, settings: &ProgramSettings)
         }
     }
     loop {
-        SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let error = match prepared(&wanted, settings)?.load() {
             Ok(object) => return Ok(Loaded { object, missing }),
             Err(error) => error,
         };
-        let said = std::mem::take(&mut *SAID.lock().unwrap_or_else(PoisonError::into_inner)).concat();
-        // A program that is refused takes its source with it; the others are tried again.
-        let refused = refused_program(&said).and_then(|name| source_of(sources, name));
+        let log_text = std::mem::take(&mut *LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner)).concat();
+        // A refused program removes its source; the others are loaded again.
+        let refused = refused_program(&log_text).and_then(|name| source_of(sources, name));
         let Some((source, name)) = refused.filter(|(_, name)| wanted.contains(name)) else { return Err(error) };
-        let why = format!("the kernel refuses its program {name}: {}", tail_of_log(&said));
-        missing.insert(source.name, (why, "this kernel is one that we do not know yet: please report it"));
+        let why = format!("the kernel refuses its program {name}: {}", tail_of_log(&log_text));
+        missing.insert(source.name, (why, "unknown kernel version: please report it"));
         for program in source.programs {
             wanted.remove(program.name);
         }
@@ -100,7 +100,7 @@ fn prepared(wanted: &HashSet<&'static str>, settings: &ProgramSettings) -> Resul
     Ok(object)
 }
 
-/// The programs of a source that fit this kernel: one for each of its tracepoints; else why not, and what to do.
+/// The programs of a source that fit this kernel, one for each of its tracepoints; else why not, and what to do.
 pub(super) fn chosen(
     source: &TraceSource,
     arguments: impl Fn(&str) -> Option<Arguments>,
@@ -130,25 +130,25 @@ pub(super) fn chosen(
             Some(fitting) => chosen.push(fitting),
             None => {
                 let why = format!("tracepoint {} has another layout in this kernel", program.tracepoint);
-                return Err((why, "this kernel is one that we do not know yet: please report it"));
+                return Err((why, "unknown kernel version: please report it"));
             }
         }
     }
     Ok(chosen.into_iter().map(|program| program.name).collect())
 }
 
-/// How many arguments a tracepoint gives.
+/// How many arguments a tracepoint has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arguments {
     Count(usize),
-    /// It is a module's, whose types are not looked into.
+    /// A tracepoint of a module, whose types are not parsed.
     Unknown,
 }
 
 fn arguments(kernel: &Btf<'_>, module: Option<&str>, modules: &Path, tracepoint: &str) -> Option<Arguments> {
     let name = format!("btf_trace_{tracepoint}");
     if let Some(function) = function_of(kernel, &name) {
-        // The first is what the kernel hands to whoever is attached.
+        // The first argument is the attached program's private data.
         return Some(Arguments::Count(function.len().saturating_sub(1)));
     }
     let types = std::fs::read(modules.join(module?)).ok()?;
@@ -167,7 +167,7 @@ fn source_of<'s>(sources: &'s [TraceSource], program: &str) -> Option<(&'s Trace
         .find_map(|source| source.programs.iter().find(|known| known.name == program).map(|known| (source, known.name)))
 }
 
-/// Attaches what was loaded, and tells of each source whether it works.
+/// Attaches the loaded programs, and adds a finding for each source.
 pub(super) fn attach(
     loaded: &mut Loaded,
     sources: &[TraceSource],
@@ -211,27 +211,27 @@ pub(super) fn map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, Error> 
     found.ok_or_else(|| Error::from_raw_os_error(libc::ENOENT))
 }
 
-/// The program that libbpf says it could not load: `prog 'NAME': ... failed ...`, or a tracepoint that is not found.
-pub(super) fn refused_program(said: &str) -> Option<&str> {
-    said.lines().find_map(|line| {
+/// The program that libbpf could not load: `prog 'NAME': ... failed ...`, or a tracepoint that is not found.
+pub(super) fn refused_program(log_text: &str) -> Option<&str> {
+    log_text.lines().find_map(|line| {
         let (_, rest) = line.split_once("prog '")?;
         let (name, what) = rest.split_once('\'')?;
         what.contains("fail").then_some(name)
     })
 }
 
-/// The end of the verifier's log, where it says what it did not like; else what libbpf said last.
-pub(super) fn tail_of_log(said: &str) -> String {
+/// The end of the verifier's log, which holds its objection; else libbpf's last lines.
+pub(super) fn tail_of_log(log_text: &str) -> String {
     const BEGIN: &str = "-- BEGIN PROG LOAD LOG --";
     const END: &str = "-- END PROG LOAD LOG --";
-    let log = said.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END)).map_or(said, |(log, _)| log);
-    let is_telling = |line: &&str| !line.trim().is_empty() && !line.starts_with("processed ");
-    let mut lines: Vec<&str> = log.lines().rev().filter(is_telling).take(3).map(str::trim).collect();
+    let log = log_text.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END)).map_or(log_text, |(log, _)| log);
+    let is_informative = |line: &&str| !line.trim().is_empty() && !line.starts_with("processed ");
+    let mut lines: Vec<&str> = log.lines().rev().filter(is_informative).take(3).map(str::trim).collect();
     lines.reverse();
     lines.join("; ")
 }
 
-/// What it means that nothing could be loaded.
+/// The finding when nothing could be loaded.
 pub(super) fn refused(error: &Error) -> Finding {
     let (why, remedy) = match error.kind() {
         ErrorKind::PermissionDenied => (
@@ -239,7 +239,7 @@ pub(super) fn refused(error: &Error) -> Finding {
             "run as root, or with CAP_BPF and CAP_PERFMON (and kernel lockdown not 'confidentiality')",
         ),
         ErrorKind::NotFound => (
-            format!("the kernel's types are not there: {error}"),
+            format!("the kernel's types (BTF) are missing: {error}"),
             "use a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_SYSCALL (/sys/kernel/btf/vmlinux)",
         ),
         _ => (format!("the BPF programs cannot be loaded: {error}"), "use Linux 5.15 or newer with BTF"),

@@ -11,11 +11,11 @@ use super::event::{CLASSES, RequestNote};
 use super::programs;
 
 const BUCKETS: usize = REQUEST_BUCKETS as usize;
-/// Of `struct device` the first words: its number, three that are of no interest here, and each class's histogram's number
+/// The first words of `struct device`: its number, three that do not matter here, and the number of each class's histogram
 /// + 1.
 const DEVICE_WORDS: usize = 4 + CLASSES;
 
-/// The kinds that the programs tell apart, by `class_of` of `bpf/request.h`: flags beyond these are not counted apart.
+/// The classes that the programs count separately, by `class_of` of `bpf/request_table.h`; other flags are ignored.
 pub(super) fn classes() -> [Kind; CLASSES] {
     let (read, write) = (Kind::of(Operation::Read), Kind::of(Operation::Write));
     [
@@ -75,7 +75,7 @@ pub(super) fn errno_of(status: u8) -> Option<i32> {
     })
 }
 
-/// A request's row. Times that contradict the order of a request's life were not its own.
+/// A request's row. Times that contradict the order of a request's lifecycle belong to another request and are dropped.
 pub(super) fn record(request: u32, note: &RequestNote) -> RequestRecord {
     let seen = |ns: u64| (ns != 0 && ns <= note.completed_ns).then_some(ns);
     let issued_ns = seen(note.issued_ns);
@@ -103,18 +103,18 @@ pub(super) fn record(request: u32, note: &RequestNote) -> RequestRecord {
     }
 }
 
-/// The programs' sums of requests, of which each interval tells the difference.
+/// The programs' sums of requests; each interval emits the difference.
 pub(super) struct RequestHistograms {
     since_ns: u64,
-    told: HashMap<u32, RequestSum>,
+    emitted: HashMap<u32, RequestSum>,
 }
 
 impl RequestHistograms {
     pub(super) fn new(since_ns: u64) -> RequestHistograms {
-        RequestHistograms { since_ns, told: HashMap::new() }
+        RequestHistograms { since_ns, emitted: HashMap::new() }
     }
 
-    /// What was done since the last look.
+    /// Adds the requests completed since the last call.
     pub(super) fn take(&mut self, object: &Object, now_ns: u64, rows: &mut Vec<RequestIntervalRecord>) {
         let start_ns = std::mem::replace(&mut self.since_ns, now_ns);
         let (Ok(devices), Ok(histograms)) = (programs::map(object, "devices"), programs::map(object, "histograms"))
@@ -130,9 +130,9 @@ impl RequestHistograms {
             for (class, kind) in classes().into_iter().enumerate() {
                 let Some(at) = words[4 + class].checked_sub(1) else { continue };
                 let Ok(Some(values)) = histograms.lookup_percpu(&at.to_ne_bytes(), MapFlags::ANY) else { continue };
-                let mut sum = RequestSum::nothing();
+                let mut sum = RequestSum::empty();
                 values.iter().for_each(|value| sum.add(value));
-                let before = self.told.insert(at, sum.clone()).unwrap_or_else(RequestSum::nothing);
+                let before = self.emitted.insert(at, sum.clone()).unwrap_or_else(RequestSum::empty);
                 rows.extend(sum.since(&before, (start_ns, now_ns), (DeviceNumber(words[0]), kind)));
             }
         }
@@ -152,16 +152,16 @@ fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {
 pub(super) struct RequestSum {
     count: u64,
     bytes: u64,
-    /// Those of the queue, then those of the device.
+    /// Queue times, then device times.
     buckets: Box<[u32; 2 * BUCKETS]>,
 }
 
 impl RequestSum {
-    pub(super) fn nothing() -> RequestSum {
+    pub(super) fn empty() -> RequestSum {
         RequestSum { count: 0, bytes: 0, buckets: Box::new([0; 2 * BUCKETS]) }
     }
 
-    /// Adds a CPU's.
+    /// Adds the histogram of one CPU.
     pub(super) fn add(&mut self, value: &[u8]) {
         let (wide, rest) = value.split_at(value.len().min(16));
         let mut wide = wide.as_chunks::<8>().0.iter().map(|chunk| u64::from_ne_bytes(*chunk));
@@ -171,7 +171,7 @@ impl RequestSum {
         self.buckets.iter_mut().zip(buckets).for_each(|(sum, one)| *sum = sum.wrapping_add(one));
     }
 
-    /// What came to it since `before`; `None` where nothing did.
+    /// The difference since `before`; `None` if there is none.
     pub(super) fn since(
         &self,
         before: &RequestSum,

@@ -1,4 +1,4 @@
-//! Events → rows: names for stacks, system calls, files and devices.
+//! Builds rows from events: names of stacks, system calls, files and devices.
 
 use std::path::PathBuf;
 
@@ -13,12 +13,12 @@ use super::requests::{by_kind, record};
 use super::symbols::Symbols;
 use super::{detail, system_calls};
 
-/// Requests that several waits may name; older ones are forgotten.
+/// Requests that several waits may refer to; older ones are forgotten.
 const REQUESTS: usize = 4096;
 const STACKS: usize = 16_384;
 const TASKS: usize = 16_384;
 
-/// Kinds of rows by `enum kind`; a request has a row of its own.
+/// Kinds of rows by `enum kind`; requests have separate rows.
 const KINDS: [Option<StallKind>; 8] = [
     Some(StallKind::SystemCall),
     Some(StallKind::OffCpu),
@@ -30,29 +30,29 @@ const KINDS: [Option<StallKind>; 8] = [
     Some(StallKind::ShortSpans),
 ];
 
-/// A thread as it was told.
-struct Known {
+/// A thread as it was emitted.
+struct EmittedTask {
     name: String,
-    told: bool,
+    emitted: bool,
 }
 
-/// Puts events into words, and numbers what is told only once.
+/// Builds rows from events, and numbers stacks, tasks and requests, which are emitted once.
 pub(super) struct RowBuilder {
     proc: PathBuf,
     paths: Paths,
     symbols: Symbols,
     all_requests: bool,
-    /// Number, and whether it was told since the last [`RowBuilder::reset_emitted`].
+    /// Number, and whether it was emitted since the last [`RowBuilder::reset_emitted`].
     stacks: BoundedCache<Vec<u64>, (u32, bool)>,
-    /// Those that came with names, not addresses.
+    /// Stacks that came with names, not addresses.
     named_stacks: BoundedCache<Vec<String>, (u32, bool)>,
     next_stack: u32,
-    tasks: BoundedCache<u32, Known>,
-    /// By address and time of completion.
+    tasks: BoundedCache<u32, EmittedTask>,
+    /// By address and completion time.
     requests: BoundedCache<(u64, u64), u32>,
     next_request: u32,
-    /// Whose request came last: most come from few.
-    last_asking: u32,
+    /// Submitter of the last request: most requests come from few.
+    last_submitter: u32,
 }
 
 impl RowBuilder {
@@ -68,17 +68,17 @@ impl RowBuilder {
             tasks: BoundedCache::new(TASKS),
             requests: BoundedCache::new(REQUESTS),
             next_request: 0,
-            last_asking: 0,
+            last_submitter: 0,
         }
     }
 
-    /// Stacks and tasks are told again when they are seen again, and so are requests.
+    /// Emits stacks, tasks and requests again when they are next seen.
     pub(super) fn reset_emitted(&mut self) {
         self.stacks.values_mut().for_each(|known| known.1 = false);
         self.named_stacks.values_mut().for_each(|known| known.1 = false);
-        self.tasks.values_mut().for_each(|known| known.told = false);
+        self.tasks.values_mut().for_each(|known| known.emitted = false);
         self.requests.clear();
-        self.last_asking = 0;
+        self.last_submitter = 0;
     }
 
     /// Adds an event's rows.
@@ -91,7 +91,7 @@ impl RowBuilder {
         self.task(event.tid, event.pid, Some(&event.comm), event.end_ns, traced);
         if event.waker_tid != 0 {
             let name = Some(&event.waker).filter(|name| !name.is_empty());
-            // Its name is from when it woke the other, who may have run much later.
+            // The waker's name dates from the wakeup; the woken task may have run much later.
             let seen_ns = if event.woken_ns == 0 { event.end_ns } else { event.woken_ns };
             self.task(event.waker_tid, event.waker_pid, name.map(String::as_str), seen_ns, traced);
         }
@@ -113,7 +113,7 @@ impl RowBuilder {
     }
 
     fn ended_call(&mut self, event: &TraceEvent, row: &mut StallRecord) {
-        let moves = system_calls::of(event.call).is_some_and(|call| call.gives_bytes);
+        let moves = system_calls::of(event.call).is_some_and(|call| call.returns_bytes);
         row.path = self.path(event);
         row.bytes = u64::try_from(event.result).ok().filter(|_| moves);
         row.errno = (event.result < 0).then(|| i32::try_from(-event.result).unwrap_or(i32::MAX));
@@ -152,25 +152,25 @@ impl RowBuilder {
         row.detail = detail::of_span(span, &event.detail, event.state, &event.texts, name);
     }
 
-    /// Tells of a thread that was not told before under this name. Without a name, /proc is asked for it.
+    /// Emits a thread that was not emitted under this name before. A missing name is read from /proc.
     pub(super) fn task(&mut self, tid: u32, pid: u32, name: Option<&str>, seen_ns: u64, traced: &mut Traced) {
         let known = self.tasks.get(&tid);
-        if known.as_ref().is_some_and(|known| known.told && name.is_none_or(|name| known.name == name)) {
+        if known.as_ref().is_some_and(|known| known.emitted && name.is_none_or(|name| known.name == name)) {
             return;
         }
-        let asked = || std::fs::read_to_string(self.proc.join(format!("{tid}/comm"))).ok();
+        let from_proc = || std::fs::read_to_string(self.proc.join(format!("{tid}/comm"))).ok();
         let name = match (name, known) {
             (Some(name), _) => name.to_owned(),
             (None, Some(known)) => known.name.clone(),
-            (None, None) => match asked() {
+            (None, None) => match from_proc() {
                 Some(name) => name.trim_end().to_owned(),
-                // It is gone, and has no name: nothing to tell.
+                // The thread is gone and its name unknown: no row.
                 None => return,
             },
         };
         let cgroup = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).ok();
         let cgroup = cgroup.as_deref().and_then(memory_cgroup).map(str::to_owned);
-        self.tasks.insert(tid, Known { name: name.clone(), told: true });
+        self.tasks.insert(tid, EmittedTask { name: name.clone(), emitted: true });
         traced.tasks.push(TaskRecord { tid, pid, name, cgroup, seen_ns });
     }
 
@@ -178,8 +178,8 @@ impl RowBuilder {
         if addresses.is_empty() {
             return None;
         }
-        let (stack, told) = match self.stacks.get(addresses) {
-            Some((stack, told)) => (*stack, std::mem::replace(told, true)),
+        let (stack, emitted) = match self.stacks.get(addresses) {
+            Some((stack, emitted)) => (*stack, std::mem::replace(emitted, true)),
             None => {
                 let stack = self.next_stack;
                 self.next_stack += 1;
@@ -187,14 +187,14 @@ impl RowBuilder {
                 (stack, false)
             }
         };
-        if !told {
+        if !emitted {
             let frames = addresses.iter().map(|address| self.symbols.name(*address)).collect();
             traced.stacks.push(StackRecord { stack, frames: without_tracing(frames) });
         }
         Some(stack)
     }
 
-    /// A wait that /proc told of.
+    /// Adds a wait that was seen in /proc.
     pub(super) fn add_blocked(&mut self, wait: BlockedWait, traced: &mut Traced) {
         self.task(wait.row.tid, wait.pid, Some(&wait.name), wait.row.end_ns(), traced);
         let stack = self.named_stack(wait.frames, traced);
@@ -205,8 +205,8 @@ impl RowBuilder {
         if frames.is_empty() {
             return None;
         }
-        let (stack, told) = match self.named_stacks.get(&frames) {
-            Some((stack, told)) => (*stack, std::mem::replace(told, true)),
+        let (stack, emitted) = match self.named_stacks.get(&frames) {
+            Some((stack, emitted)) => (*stack, std::mem::replace(emitted, true)),
             None => {
                 let stack = self.next_stack;
                 self.next_stack += 1;
@@ -214,35 +214,35 @@ impl RowBuilder {
                 (stack, false)
             }
         };
-        if !told {
+        if !emitted {
             traced.stacks.push(StackRecord { stack, frames });
         }
         Some(stack)
     }
 
-    /// One of those that are told one by one, all of them.
+    /// Adds a request, with all requests recorded.
     pub(super) fn add_each_request(&mut self, note: &RequestNote, traced: &mut Traced) {
-        self.asked_for(note, traced);
+        self.add_submitter(note, traced);
         traced.requests.push(record(note.number.saturating_sub(1), note));
     }
 
-    fn asked_for(&mut self, note: &RequestNote, traced: &mut Traced) {
-        if std::mem::replace(&mut self.last_asking, note.tid) == note.tid {
+    fn add_submitter(&mut self, note: &RequestNote, traced: &mut Traced) {
+        if std::mem::replace(&mut self.last_submitter, note.tid) == note.tid {
             return;
         }
-        if note.tid != 0 && self.tasks.get(&note.tid).is_none_or(|known| !known.told) {
+        if note.tid != 0 && self.tasks.get(&note.tid).is_none_or(|known| !known.emitted) {
             self.task(note.tid, note.tid, None, note.completed_ns, traced);
         }
     }
 
-    /// The number of an event's request, which is told where it was not.
+    /// The number of an event's request, which is emitted if it was not.
     fn request(&mut self, event: &TraceEvent, traced: &mut Traced) -> Option<u32> {
         let note = &event.request;
         if self.all_requests {
-            // Its row comes, or came, by itself.
+            // Its row is added separately.
             let number = note.number.checked_sub(1)?;
             if event.kind == REQUEST {
-                self.tell_request(number, event, traced);
+                self.emit_request(number, event, traced);
             }
             return Some(number);
         }
@@ -253,12 +253,12 @@ impl RowBuilder {
         let number = self.next_request;
         self.next_request += 1;
         self.requests.insert(key, number);
-        self.tell_request(number, event, traced);
+        self.emit_request(number, event, traced);
         Some(number)
     }
 
-    fn tell_request(&mut self, number: u32, event: &TraceEvent, traced: &mut Traced) {
-        self.asked_for(&event.request, traced);
+    fn emit_request(&mut self, number: u32, event: &TraceEvent, traced: &mut Traced) {
+        self.add_submitter(&event.request, traced);
         let mut row: RequestRecord = record(number, &event.request);
         if let Some((in_flight, overtaken_by)) = &event.passed {
             (row.in_flight, row.overtaken_by) = (by_kind(in_flight), by_kind(overtaken_by));
@@ -266,7 +266,7 @@ impl RowBuilder {
         traced.requests.push(row);
     }
 
-    /// The whole path, where the descriptor still means that file; else by the file's names, or what the call was given.
+    /// The whole path, if the descriptor still refers to that file; else from the file's names, or the call's argument.
     fn path(&mut self, event: &TraceEvent) -> Option<String> {
         let Some(file) = &event.file else {
             return Some(event.texts[0].clone()).filter(|path| !path.is_empty());
@@ -281,13 +281,13 @@ impl RowBuilder {
         whole().or_else(|| self.paths.of(file))
     }
 
-    /// To be called each second or so.
+    /// Call this every second or so.
     pub(super) fn age(&mut self) {
         self.paths.age();
     }
 }
 
-/// A waker's stack begins with the tracer itself.
+/// Removes the tracer's frames, with which a waker's stack begins.
 fn without_tracing(mut frames: Vec<String>) -> Vec<String> {
     if let Some(at) = frames.iter().position(|frame| frame.starts_with("__traceiter_")) {
         frames.drain(..=at);

@@ -1,13 +1,13 @@
-//! What the programs are told before they are loaded: `struct settings`.
+//! The settings of the programs, which are fixed before loading: `struct settings`.
 
 use model::stall::TraceSettings;
 
 use super::symbols::Symbols;
 use super::system_calls;
 
-/// The worker function that lets go of what a cgroup's limit held back (Linux 3.1 to 6.18).
+/// The worker function that dispatches I/O throttled by a cgroup (Linux 3.1 to 6.18).
 const THROTTLE_FUNCTION: &str = "blk_throtl_dispatch_work_fn";
-/// The function by which a file system's caches are shrunk (Linux 3.12 to 6.18).
+/// The shrinker function of a file system's caches (Linux 3.12 to 6.18).
 const SHRINK_FUNCTION: &str = "super_cache_scan";
 
 /// The settings.
@@ -19,7 +19,7 @@ pub(super) struct ProgramSettings {
     throttle_function: u64,
     shrink_function: u64,
     has_prev_state: bool,
-    /// That this machine may have.
+    /// Possible CPUs of this machine.
     pub(super) cpus: u16,
 }
 
@@ -37,12 +37,12 @@ impl ProgramSettings {
         }
     }
 
-    /// A device's counts are summed up so often: a slow request spans several such times.
+    /// Interval between sums of a device's counts: a slow request spans several.
     fn epoch_ns(&self) -> u64 {
         (self.slow_ns / 32).clamp(200_000, 50_000_000)
     }
 
-    /// `sched_switch` says in which state the task left (Linux 5.18 and newer).
+    /// `sched_switch` has the state of the task that leaves (Linux 5.18 and newer).
     pub(super) fn with_prev_state(self, has_prev_state: bool) -> ProgramSettings {
         ProgramSettings { has_prev_state, ..self }
     }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Addresses whose names are kept ready.
-const KNOWN: usize = 65_536;
+/// Addresses whose names are cached.
+const CACHED: usize = 65_536;
 
 /// Functions of the kernel and its modules, as /proc/kallsyms lists them.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(super) struct Symbols {
     /// Address of each function and where its name ends in `names`, ascending by address.
     functions: Vec<(u64, u32, u8)>,
     names: String,
-    known: HashMap<u64, String>,
+    cache: HashMap<u64, String>,
 }
 
 impl Symbols {
@@ -44,7 +44,7 @@ impl Symbols {
         self.names.get(start as usize..start as usize + usize::from(length))
     }
 
-    /// Where a function begins.
+    /// The address of a function.
     pub(super) fn address(&self, name: &str) -> Option<u64> {
         let index = (0..self.functions.len()).find(|index| self.name_at(*index) == Some(name))?;
         Some(self.functions[index].0)
@@ -52,21 +52,21 @@ impl Symbols {
 
     /// The function that an address of a stack lies in, without a compiler's suffix; the address where it is unknown.
     pub(super) fn name(&mut self, address: u64) -> String {
-        if let Some(name) = self.known.get(&address) {
+        if let Some(name) = self.cache.get(&address) {
             return name.clone();
         }
         let after = self.functions.partition_point(|function| function.0 <= address);
         let name = after.checked_sub(1).and_then(|index| self.name_at(index));
         let name = name.map_or_else(|| format!("{address:#x}"), |name| plain(name).to_owned());
-        if self.known.len() >= KNOWN {
-            self.known.clear();
+        if self.cache.len() >= CACHED {
+            self.cache.clear();
         }
-        self.known.insert(address, name.clone());
+        self.cache.insert(address, name.clone());
         name
     }
 }
 
-/// `folio_wait_bit_common.isra.0` is called `folio_wait_bit_common`.
+/// `folio_wait_bit_common` of `folio_wait_bit_common.isra.0`.
 pub(super) fn plain(name: &str) -> &str {
     name.split_once('.').map_or(name, |(name, _)| if name.is_empty() { "." } else { name })
 }

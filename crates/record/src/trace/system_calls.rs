@@ -1,6 +1,6 @@
 //! The system calls on files that are followed, and how each names its file.
 
-/// Numbers beyond are not followed: `CALLS` of the programs.
+/// Higher numbers are not followed: `CALLS` of the programs.
 const CALLS: usize = 512;
 
 /// How a system call names its file: `enum names_file` of the programs.
@@ -10,15 +10,15 @@ enum Names {
     Descriptor = 2,
     First = 3,
     Second = 4,
-    /// The path is the second argument, the descriptor what the call gives.
+    /// The path is the second argument, the descriptor the result.
     Result = 5,
-    /// It names none, and is made too often to be followed from its begin: what counts is a wait for storage in it.
+    /// It names no file, and is too frequent to be followed from its begin: only waits for storage in it count.
     Waits = 6,
-    /// It becomes another program: by its first argument, or, where it has, by the program's file.
+    /// It executes another program: by its first argument, or, on success, by the program's file.
     Program = 7,
 }
 
-/// Name, number, how it names its file, and whether it gives a number of bytes.
+/// Name, number, how it names its file, and whether it returns a number of bytes.
 type Call = (&'static str, libc::c_long, Names, bool);
 
 const COMMON: [Call; 74] = [
@@ -94,12 +94,12 @@ const COMMON: [Call; 74] = [
     ("mprotect", libc::SYS_mprotect, Names::Waits, false),
     ("madvise", libc::SYS_madvise, Names::Waits, false),
     ("brk", libc::SYS_brk, Names::Waits, false),
-    // What a task has open last, and what was deleted meanwhile, goes at its end.
+    // A task's last open files, also deleted ones, are released when it exits.
     ("exit", libc::SYS_exit, Names::Waits, false),
     ("exit_group", libc::SYS_exit_group, Names::Waits, false),
 ];
 
-/// Calls that newer architectures do without.
+/// Calls that newer architectures lack.
 #[cfg(target_arch = "x86_64")]
 const OLD: [Call; 17] = [
     ("open", libc::SYS_open, Names::First, false),
@@ -139,22 +139,22 @@ pub(super) fn table() -> [u8; CALLS] {
 }
 
 /// A followed call.
-pub(super) struct Followed {
+pub(super) struct FollowedCall {
     pub(super) name: &'static str,
-    /// Its first argument is the descriptor of what it works on.
+    /// Its first argument is the descriptor of its file.
     pub(super) is_on_descriptor: bool,
-    /// So is what it gives, or that one.
+    /// Its first argument or its result is the descriptor of its file.
     pub(super) by_descriptor: bool,
-    pub(super) gives_bytes: bool,
+    pub(super) returns_bytes: bool,
 }
 
 /// The call of that number.
-pub(super) fn of(number: i32) -> Option<Followed> {
-    let (name, _, names, gives_bytes) = all().find(|(_, known, _, _)| *known == libc::c_long::from(number))?;
-    Some(Followed {
+pub(super) fn of(number: i32) -> Option<FollowedCall> {
+    let (name, _, names, returns_bytes) = all().find(|(_, known, _, _)| *known == libc::c_long::from(number))?;
+    Some(FollowedCall {
         name,
         is_on_descriptor: *names == Names::Descriptor,
         by_descriptor: matches!(names, Names::Descriptor | Names::Result),
-        gives_bytes: *gives_bytes,
+        returns_bytes: *returns_bytes,
     })
 }

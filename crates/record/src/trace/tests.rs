@@ -87,7 +87,7 @@ fn each_kind_has_a_name_and_each_call_its_number() {
     let followed = system_calls::table().iter().filter(|how| **how != 0).count();
     assert!(followed >= 28, "{followed}");
     let call = system_calls::of(libc::SYS_pread64 as i32).unwrap();
-    assert!(call.name == "pread64" && call.by_descriptor && call.gives_bytes);
+    assert!(call.name == "pread64" && call.by_descriptor && call.returns_bytes);
     assert!(system_calls::of(-1).is_none());
 }
 
@@ -175,7 +175,7 @@ fn an_interval_is_the_difference_of_sums_over_all_cpus() {
         value
     };
     let sum_of = |values: &[Vec<u8>]| {
-        let mut sum = RequestSum::nothing();
+        let mut sum = RequestSum::empty();
         values.iter().for_each(|value| sum.add(value));
         sum
     };

@@ -1,5 +1,5 @@
-//! The threads of the machine and their states, by /proc, at the least cost: this is asked each second or so, of a
-//! recorder that is always on.
+//! The threads of the machine and their states, from /proc, at minimal cost: a recorder that is always on reads them every
+//! second or so.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags, RawDir, openat};
 const LISTING_BYTES: usize = 32 << 10;
 /// Longer than any `stat` file: some fifty numbers and a name of 64 bytes.
 const STAT_BYTES: usize = 2048;
-/// The field of `/proc/PID/stat` that counts a process's threads, by its place behind the name (proc_pid_stat(5)).
+/// The field of `/proc/PID/stat` that counts a process's threads, counted after the name (proc_pid_stat(5)).
 const THREADS_FIELD: usize = 17;
 
 /// A thread as its `stat` file shows it.
@@ -25,8 +25,8 @@ pub(super) struct Thread<'a> {
     pub(super) state: u8,
 }
 
-/// Shows all threads but those of one process. What ends meanwhile is passed over.
-pub(super) fn each_thread(proc: &Path, except_pid: u32, mut show: impl FnMut(Thread<'_>)) {
+/// Visits all threads except those of one process. Threads that exit in between are skipped.
+pub(super) fn each_thread(proc: &Path, except_pid: u32, mut visit: impl FnMut(Thread<'_>)) {
     let Ok(proc) = rustix::fs::open(proc, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) else {
         return;
     };
@@ -37,9 +37,9 @@ pub(super) fn each_thread(proc: &Path, except_pid: u32, mut show: impl FnMut(Thr
             return;
         }
         let length = read(proc.as_fd(), named(&mut path, format_args!("{pid}/stat")), &mut stat);
-        // Most processes have one thread, and then this is it.
+        // Most processes have one thread: this one.
         if let Some((name, state, 1)) = parse(&stat[..length]) {
-            return show(Thread { pid, tid: pid, name, state });
+            return visit(Thread { pid, tid: pid, name, state });
         }
         let folder = named(&mut path, format_args!("{pid}/task"));
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -47,18 +47,18 @@ pub(super) fn each_thread(proc: &Path, except_pid: u32, mut show: impl FnMut(Thr
         each_number(&folder, &mut tasks, |tid| {
             let length = read(folder.as_fd(), named(&mut path, format_args!("{tid}/stat")), &mut stat);
             if let Some((name, state, _)) = parse(&stat[..length]) {
-                show(Thread { pid, tid, name, state });
+                visit(Thread { pid, tid, name, state });
             }
         });
     });
 }
 
 /// The entries of a folder that are numbers.
-fn each_number(folder: &OwnedFd, listing: &mut Vec<u8>, mut show: impl FnMut(u32)) {
+fn each_number(folder: &OwnedFd, listing: &mut Vec<u8>, mut visit: impl FnMut(u32)) {
     let mut listing = RawDir::new(folder, listing.spare_capacity_mut());
     while let Some(Ok(entry)) = listing.next() {
         if let Some(number) = entry.file_name().to_str().ok().and_then(|name| name.parse().ok()) {
-            show(number);
+            visit(number);
         }
     }
 }
@@ -69,7 +69,7 @@ fn named<'a>(path: &'a mut String, name: std::fmt::Arguments<'_>) -> &'a str {
     path
 }
 
-/// Reads a small file: its length, and 0 where it cannot be read.
+/// Reads a small file. Returns its length, 0 if it cannot be read.
 fn read(folder: BorrowedFd<'_>, name: &str, buffer: &mut [u8]) -> usize {
     let file = openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
     file.and_then(|file| rustix::io::read(&file, buffer)).unwrap_or(0)
@@ -91,7 +91,7 @@ mod tests {
     use super::{each_thread, parse};
 
     #[test]
-    fn a_stat_line_is_taken_apart_whatever_the_name() {
+    fn a_stat_line_is_parsed_whatever_the_name() {
         let line = b"12 (a) b (c) D 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 3 18 19\n";
         assert_eq!(parse(line), Some((&b"a) b (c"[..], b'D', 3)));
         assert_eq!(parse(b"8 (x) D 1 1"), Some((&b"x"[..], b'D', 0)));
@@ -101,18 +101,18 @@ mod tests {
     }
 
     #[test]
-    fn the_threads_of_this_machine_are_all_there() {
+    fn all_threads_of_this_machine_are_visited() {
         let stop = std::sync::Barrier::new(3);
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             for _ in 0..2 {
-                let (tell, stop) = (tell.clone(), &stop);
+                let (sender, stop) = (sender.clone(), &stop);
                 scope.spawn(move || {
-                    tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+                    sender.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
                     stop.wait();
                 });
             }
-            let own = [told.recv().unwrap(), told.recv().unwrap()];
+            let own = [receiver.recv().unwrap(), receiver.recv().unwrap()];
             let mut seen = Vec::new();
             let pid = std::process::id();
             each_thread("/proc".as_ref(), 0, |thread| seen.push((thread.pid, thread.tid)));

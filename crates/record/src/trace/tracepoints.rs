@@ -2,7 +2,7 @@
 
 use model::signal::{SOURCES, SignalSource, TracepointProgram};
 
-/// Programs that only work together. Of those with the same tracepoint the first that fits is taken.
+/// Programs that work only together. Of programs on the same tracepoint the first that fits is loaded.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TraceSource {
     pub(super) name: &'static str,
@@ -18,9 +18,9 @@ pub(super) struct TraceSource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
     Always,
-    /// Of use only where each request is kept.
+    /// Only when all requests are recorded.
     EachRequest,
-    /// Once there is a device for which the programs need it.
+    /// Once a device needs it.
     Wanted,
 }
 

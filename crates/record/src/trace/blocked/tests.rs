@@ -12,16 +12,16 @@ fn set(kernel: &Kernel, tid: u32, stat: &str, switches: u64) {
 }
 
 #[test]
-fn a_wait_is_told_once_with_its_stack_when_it_is_over() {
+fn a_wait_is_emitted_once_with_its_stack_when_it_ends() {
     let kernel = Kernel::new();
     set(&kernel, 8, "8 (a) b (c) D 1 1", 5);
     set(&kernel, 9, "9 (kworker) I 2 0", 5);
     kernel.write("proc/7/task/8/stack", "[<0>] io_schedule+0x46/0x70\n[<0>] folio_wait_bit_common.isra.0+0x1/0x2\n");
     let mut poller = BlockedPoller::new(kernel.roots().proc, 1, 100 * MS);
     assert!(poller.poll(1000 * MS).is_empty() && poller.blocked().is_empty());
-    let going_on = poller.poll(1200 * MS);
-    assert_eq!((going_on.len(), going_on[0].row.kind), (1, StallKind::StillBlocked));
-    assert!(poller.poll(1210 * MS).is_empty(), "it was told just now");
+    let ongoing = poller.poll(1200 * MS);
+    assert_eq!((ongoing.len(), ongoing[0].row.kind), (1, StallKind::StillBlocked));
+    assert!(poller.poll(1210 * MS).is_empty(), "its row was just emitted");
     let blocked = poller.blocked();
     assert_eq!((blocked.len(), blocked[0].tid, blocked[0].pid, blocked[0].since_ns), (1, 8, 7, 1000 * MS));
     assert_eq!(blocked[0].name, "a) b (c");
@@ -34,7 +34,7 @@ fn a_wait_is_told_once_with_its_stack_when_it_is_over() {
 }
 
 #[test]
-fn the_call_that_a_thread_hangs_in_is_named_with_its_file() {
+fn the_call_of_a_hanging_thread_is_named_with_its_file() {
     for (line, expected) in [
         ("74 0x3 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94\n", Some(("fsync", Some("/mnt/file")))),
         ("74 0x4 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94\n", Some(("fsync", None))),
@@ -61,16 +61,16 @@ fn the_call_that_a_thread_hangs_in_is_named_with_its_file() {
 }
 
 #[test]
-fn a_wait_that_goes_on_is_told_less_and_less_often() {
+fn rows_of_an_ongoing_wait_become_rarer() {
     let kernel = Kernel::new();
     set(&kernel, 8, "8 (dd) D 1 1", 5);
     let mut poller = BlockedPoller::new(kernel.roots().proc, 1, 1000 * MS);
-    let told = (0..3600).filter(|second| !poller.poll(second * 1000 * MS).is_empty()).count();
-    assert!((100..200).contains(&told), "{told}");
+    let rows = (0..3600).filter(|second| !poller.poll(second * 1000 * MS).is_empty()).count();
+    assert!((100..200).contains(&rows), "{rows}");
 }
 
 #[test]
-fn a_thread_that_ran_in_between_waits_anew() {
+fn a_thread_that_ran_in_between_is_in_another_wait() {
     let kernel = Kernel::new();
     set(&kernel, 8, "8 (dd) D 1 1", 5);
     kernel.write("proc/7/task/8/wchan", "xlog_wait_on_iclog");
@@ -84,7 +84,7 @@ fn a_thread_that_ran_in_between_waits_anew() {
 }
 
 #[test]
-fn one_that_is_gone_is_told_and_our_own_is_not_seen() {
+fn a_task_that_is_gone_is_emitted_and_the_recorder_is_not_seen() {
     let kernel = Kernel::new();
     set(&kernel, 8, "8 (dd) D 1 1", 5);
     let mut own = BlockedPoller::new(kernel.roots().proc, 7, 0);
@@ -97,7 +97,7 @@ fn one_that_is_gone_is_told_and_our_own_is_not_seen() {
 }
 
 #[test]
-fn a_dear_look_is_followed_by_a_long_pause() {
+fn an_expensive_poll_is_followed_by_a_long_pause() {
     let mut poller = BlockedPoller::new("/nonexistent".into(), 1, 0);
     assert!(poller.is_due(0));
     poller.pace(1000 * MS, 5 * MS, true);
@@ -106,5 +106,5 @@ fn a_dear_look_is_followed_by_a_long_pause() {
     patient.pace(1000 * MS, 5 * MS, true);
     assert!(!patient.is_due(2999 * MS) && patient.is_due(3000 * MS));
     patient.pace(1000 * MS, 5 * MS, false);
-    assert!(patient.is_due(2000 * MS), "without a tracer what is not seen is not known");
+    assert!(patient.is_due(2000 * MS), "without a tracer only polls see waits");
 }
