@@ -1,8 +1,8 @@
-//! Switches tracing on and off as it is told to, within some ms: bench/trace.py measures by it what the programs cost, and
+//! Switches tracing on and off on command, within a few ms: bench/trace.py uses it to measure the cost of the programs, and
 //! how much of that is the kernel's for calling any program at all.
 //!
 //! A line of input says what is to be attached: `nothing` (programs that do nothing, where a load of requests meets most
-//! of the tracer's), `default`, `all` (each request is told) or `off`. The answer is `ok`, once it is.
+//! of the tracer's), `default`, `all` (each request is recorded) or `off`. The answer is `ok`, once it is.
 
 use std::error::Error;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};

@@ -1,4 +1,4 @@
-//! Block devices by an identity that survives renaming, and what is known of them.
+//! Block devices by an identity that survives renaming.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ pub fn devices(roots: &Roots) -> Vec<Device> {
     for line in table.split(|byte| *byte == b'\n') {
         let mut words = words(line);
         if let (Some(major), Some(minor), Some(name)) = (words.next(), words.next(), words.next()) {
-            known.judge(&lossy(major), &lossy(minor), &lossy(name));
+            known.identify(&lossy(major), &lossy(minor), &lossy(name));
         }
     }
     known.known.iter().filter(|device| device.used).map(|device| describe(roots, device)).collect()
 }
 
-fn describe(roots: &Roots, known: &Known) -> Device {
+fn describe(roots: &Roots, known: &KnownDevice) -> Device {
     let folder = class_folder(roots, &known.name);
     // A partition has the queue of its disk, one folder up.
     let queue = [folder.join("queue"), folder.join("../queue")].into_iter().find(|path| path.is_dir());
@@ -73,25 +73,25 @@ fn identity(folder: &Path, name: &str) -> String {
 /// The devices seen during a recording.
 pub(crate) struct Devices {
     roots: Roots,
-    known: Vec<Known>,
+    known: Vec<KnownDevice>,
     /// Which device holds an identity. Paths to one multipath disk share theirs.
     taken: HashMap<String, String>,
-    turn: usize,
+    next: usize,
     generation: u64,
 }
 
-/// One of them.
-pub(crate) struct Known {
+/// A device.
+pub(crate) struct KnownDevice {
     pub(crate) number: String,
     pub(crate) name: String,
     pub(crate) identity: String,
-    /// It has a size: something stands behind it.
+    /// It has a size: a disk, file or other device backs it.
     pub(crate) used: bool,
     fingerprint: Option<Fingerprint>,
 }
 
-/// Tells whether a virtual device (loop, device-mapper, zram) is still the one it was: its size and, since Linux 5.15,
-/// a number that grows each time another medium is put in. Real disks get a new line in diskstats instead.
+/// Detects that a virtual device (loop, device-mapper, zram) has changed: by its size and, since Linux 5.15,
+/// a number that grows with each change of medium. Real disks get a new line in diskstats instead.
 struct Fingerprint(Vec<(TextFile, Vec<u8>)>);
 
 impl Fingerprint {
@@ -118,11 +118,11 @@ impl Fingerprint {
 
 impl Devices {
     pub(crate) fn new(roots: Roots) -> Devices {
-        Devices { roots, known: Vec::new(), taken: HashMap::new(), turn: 0, generation: 0 }
+        Devices { roots, known: Vec::new(), taken: HashMap::new(), next: 0, generation: 0 }
     }
 
-    /// Looks at a device afresh.
-    pub(crate) fn judge(&mut self, major: &str, minor: &str, name: &str) -> &Known {
+    /// Reads a device's identity again.
+    pub(crate) fn identify(&mut self, major: &str, minor: &str, name: &str) -> &KnownDevice {
         self.forget(name);
         self.generation += 1;
         let folder = class_folder(&self.roots, name);
@@ -138,34 +138,34 @@ impl Devices {
         let physical = folder.join("device").exists() || folder.join("partition").exists();
         let fingerprint = (!physical).then(|| Fingerprint::take(&folder));
         let number = format!("{major}:{minor}");
-        self.known.push(Known { number, name: name.to_owned(), identity, used, fingerprint });
+        self.known.push(KnownDevice { number, name: name.to_owned(), identity, used, fingerprint });
         &self.known[self.known.len() - 1]
     }
 
-    /// Grows each time a device is looked at afresh.
+    /// Grows each time a device's identity is read again.
     pub(crate) fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Drops a device that is gone or has become another.
+    /// Drops a device that is gone or has changed.
     pub(crate) fn forget(&mut self, name: &str) {
         self.taken.retain(|_, holder| holder != name);
         self.known.retain(|known| known.name != name);
     }
 
-    /// Whether the device of that name is no longer what it was.
+    /// Whether the device of that name has changed.
     pub(crate) fn has_changed(&mut self, name: &[u8]) -> bool {
         let known = self.known.iter_mut().find(|known| known.name.as_bytes() == name);
         known.and_then(|known| known.fingerprint.as_mut()).is_some_and(Fingerprint::has_changed)
     }
 
-    /// Looks at one virtual device more at each call, and gives its number and name where it has changed. So a device
-    /// without I/O is noticed too, at a cost that does not grow with the number of devices.
+    /// Checks one virtual device at each call, and returns its number and name if it has changed. This also detects changes of
+    /// devices without I/O, at a cost that does not grow with the number of devices.
     pub(crate) fn next_changed(&mut self) -> Option<(String, String)> {
         let count = self.known.len();
         for _ in 0..count {
-            self.turn = (self.turn + 1) % count;
-            let known = &mut self.known[self.turn];
+            self.next = (self.next + 1) % count;
+            let known = &mut self.known[self.next];
             if let Some(fingerprint) = &mut known.fingerprint {
                 return fingerprint.has_changed().then(|| (known.number.clone(), known.name.clone()));
             }
@@ -173,34 +173,34 @@ impl Devices {
         None
     }
 
-    /// The device of a `major:minor`, looked up where it has not been seen.
-    pub(crate) fn by_number(&mut self, number: &str) -> Option<&Known> {
+    /// The device of a `major:minor`, looked up if it has not been seen.
+    pub(crate) fn by_number(&mut self, number: &str) -> Option<&KnownDevice> {
         if let Some(at) = self.known.iter().position(|known| known.number == number) {
             return Some(&self.known[at]);
         }
         let (major, minor) = number.split_once(':')?;
         let folder = self.roots.sys.join("dev/block").join(number).canonicalize().ok()?;
         let name = folder.file_name()?.to_str()?.replace('!', "/");
-        Some(self.judge(major, minor, &name))
+        Some(self.identify(major, minor, &name))
     }
 
-    /// The device of a kernel name, looked up where it has not been seen.
-    pub(crate) fn by_name(&mut self, name: &str) -> Option<&Known> {
+    /// The device of a kernel name, looked up if it has not been seen.
+    pub(crate) fn by_name(&mut self, name: &str) -> Option<&KnownDevice> {
         if let Some(at) = self.known.iter().position(|known| known.name == name) {
             return Some(&self.known[at]);
         }
         let number = read_trimmed(&class_folder(&self.roots, name).join("dev"))?;
         let (major, minor) = number.split_once(':')?;
         number_pair(major, minor)?;
-        Some(self.judge(major, minor, name))
+        Some(self.identify(major, minor, name))
     }
 
-    /// The identity of a device by its kernel name; the name itself where nothing is known of it.
+    /// The identity of a device by its kernel name; the name itself if unknown.
     pub(crate) fn identity_of(&mut self, name: &str) -> String {
         self.by_name(name).map_or_else(|| name.to_owned(), |known| known.identity.clone())
     }
 
-    /// The identity of a device by its number; the number itself where nothing is known of it.
+    /// The identity of a device by its number; the number itself if unknown.
     pub(crate) fn identity_of_number(&mut self, number: &str) -> String {
         self.by_number(number).map_or_else(|| number.to_owned(), |known| known.identity.clone())
     }

@@ -62,7 +62,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Takes a sample; gives the changed metrics as `name[instance]=value`, sorted, without those of the recorder.
+    /// Takes a sample; returns the changed metrics as `name[instance]=value`, sorted, without those of the recorder.
     pub(crate) fn sample(&mut self) -> Vec<String> {
         self.set.sample(self.next, &mut self.out);
         self.descriptors.extend(self.out.new_descriptors.iter().cloned());

@@ -1,4 +1,4 @@
-//! One kernel text file, kept open and read again and again.
+//! A kernel text file that stays open and is read repeatedly.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use crate::source_error::SourceError;
 
 const FIRST_BUFFER_BYTES: usize = 512;
-/// No file read here comes near this; one that does is not what it seems.
+/// No file read here comes near this size.
 const LARGEST_FILE_BYTES: usize = 8 << 20;
 
 /// A file of procfs, sysfs, cgroupfs or debugfs. The descriptor stays open, as opening costs more than most reads.
@@ -32,14 +32,14 @@ impl TextFile {
         TextFile { reopen: true, ..TextFile::new(path) }
     }
 
-    /// The content now. A file that was removed and made anew (a cgroup, a mount) is opened again.
+    /// The content now. A file that was removed and created again (a cgroup, a mount) is reopened.
     pub(crate) fn read(&mut self) -> Result<&[u8], SourceError> {
         if self.reopen {
             self.fd = None;
         }
         let kept = self.fd.is_some();
         let len = match self.read_once() {
-            // An empty answer may come from a file that was unlinked under us; one more open costs little.
+            // An empty result may come from an unlinked file; another open costs little.
             Err(_) | Ok(0) if kept => {
                 self.fd = None;
                 self.read_once()
@@ -55,7 +55,7 @@ impl TextFile {
         }
     }
 
-    /// The content now; nothing where it cannot be read, so that all that was in it counts as gone.
+    /// The content now; empty if it cannot be read, which makes all of its metrics absent.
     pub(crate) fn read_or_empty(&mut self) -> (&[u8], Result<(), SourceError>) {
         match self.read() {
             Ok(text) => (text, Ok(())),
@@ -63,7 +63,7 @@ impl TextFile {
         }
     }
 
-    /// Whether the kernel signals that the content has changed since it was last asked. Only the mount tables do so; a
+    /// Whether the kernel signals a change of the content since the last call. Only the mount tables do so; a
     /// file that was never read counts as changed.
     pub(crate) fn is_signalled(&self) -> bool {
         let Some(fd) = &self.fd else { return true };
@@ -107,7 +107,7 @@ mod tests {
     use super::TextFile;
 
     #[test]
-    fn a_file_made_anew_is_opened_again() {
+    fn a_file_created_again_is_reopened() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("stat");
         std::fs::write(&path, "first").unwrap();

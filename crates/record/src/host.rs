@@ -1,4 +1,4 @@
-//! The machine, its mounts and its settings, as they stand in a run's description.
+//! The machine, its mounts and its settings, for a run's description.
 
 use std::path::PathBuf;
 

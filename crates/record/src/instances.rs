@@ -1,4 +1,4 @@
-//! Sources with a folder for each device or mount, which come and go.
+//! Sources with a directory for each device or mount, which come and go.
 
 use std::path::PathBuf;
 
@@ -10,9 +10,9 @@ use crate::source_error::SourceError;
 
 const LISTING_BYTES: usize = 4096;
 
-/// What is read of one of them.
+/// A source for one of them.
 pub(crate) trait Instance {
-    /// Reads it. On failure it counts as gone, and is looked for again at the next sample.
+    /// Reads it. On failure it counts as gone, and is opened again at the next sample.
     fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError>;
 
     /// Makes its metrics absent.
@@ -22,7 +22,7 @@ pub(crate) trait Instance {
 struct Entry<I> {
     name: Vec<u8>,
     seen: bool,
-    /// `None`: not of interest.
+    /// `None`: ignored.
     instance: Option<I>,
 }
 
@@ -40,8 +40,8 @@ impl<I: Instance> Instances<I> {
         Instances { path, folder: None, listing: Vec::with_capacity(LISTING_BYTES), entries: Vec::new() }
     }
 
-    /// Lists the folder, makes what is new, drops what is gone, and reads all. A folder that is not there has no
-    /// entries: the file system's module may not be loaded yet. The first error is given, but for files that went away
+    /// Lists the folder, opens new entries, drops removed ones, and reads all. A missing folder has no
+    /// entries: the file system's module may not be loaded yet. The first error is returned, except for files that disappeared
     /// between the listing and the reading.
     pub(crate) fn sample(
         &mut self,
@@ -51,7 +51,7 @@ impl<I: Instance> Instances<I> {
         let scanned = self.scan(writer, &mut make);
         let mut first_error = None;
         if !matches!(scanned, Ok(true)) {
-            // Unmounted, or its module unloaded: what is there next is another folder.
+            // Unmounted, or its module unloaded: the next folder of that name is another one.
             self.folder = None;
         }
         self.entries.retain_mut(|entry| {
@@ -72,12 +72,12 @@ impl<I: Instance> Instances<I> {
         scanned.and(first_error.map_or(Ok(()), Err))
     }
 
-    /// Makes the next sample decide anew which entries are of interest.
+    /// Makes the next sample decide again which entries to read.
     pub(crate) fn reconsider(&mut self) {
         self.entries.retain(|entry| entry.instance.is_some());
     }
 
-    /// Whether anything was there.
+    /// Whether there are entries.
     fn scan(
         &mut self,
         writer: &mut SampleWriter<'_>,

@@ -1,4 +1,4 @@
-//! How the running kernel was built and what it forbids: facts on which it depends what can be recorded.
+//! How the running kernel was built and what it forbids: facts that determine what can be recorded.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -8,10 +8,10 @@ use flate2::read::GzDecoder;
 
 use crate::roots::Roots;
 
-/// What a configuration has room for; a longer file is none.
+/// Maximum size of a configuration; a longer file is not one.
 const LONGEST_CONFIG: u64 = 8 << 20;
 
-/// Options of the configuration, and what they bear on.
+/// Options of the configuration, and what depends on them.
 const OPTIONS: [(&str, &str); 17] = [
     ("CONFIG_BPF_SYSCALL", "tracing"),
     ("CONFIG_DEBUG_INFO_BTF", "tracing"),
@@ -19,71 +19,71 @@ const OPTIONS: [(&str, &str); 17] = [
     ("CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS", "funclat by fexit"),
     ("CONFIG_PSI", "pressure"),
     ("CONFIG_TASK_DELAY_ACCT", "task delays"),
-    ("CONFIG_MEMCG", "memory box"),
+    ("CONFIG_MEMCG", "memory cgroup"),
     ("CONFIG_BLK_CGROUP", "slow device"),
     ("CONFIG_BLK_DEV_THROTTLING", "slow device"),
-    ("CONFIG_BLK_DEV_LOOP", "throw-away file systems"),
-    ("CONFIG_XFS_FS", "throw-away file systems"),
-    ("CONFIG_EXT4_FS", "throw-away file systems"),
-    ("CONFIG_BTRFS_FS", "throw-away file systems"),
+    ("CONFIG_BLK_DEV_LOOP", "temporary file systems"),
+    ("CONFIG_XFS_FS", "temporary file systems"),
+    ("CONFIG_EXT4_FS", "temporary file systems"),
+    ("CONFIG_BTRFS_FS", "temporary file systems"),
     ("CONFIG_MQ_IOSCHED_DEADLINE", "sweep over schedulers"),
     ("CONFIG_IOSCHED_BFQ", "sweep over schedulers"),
     ("CONFIG_IO_URING", "--engine io_uring"),
     ("CONFIG_BLK_DEV_IO_TRACE", "blktrace(8), whose files 'blk' reads"),
 ];
 
-/// Settings below /proc/sys, and what they bear on.
+/// Settings below /proc/sys, and what depends on them.
 const SETTINGS: [(&str, &str); 5] = [
     ("kernel.unprivileged_bpf_disabled", "tracing without root"),
     ("kernel.perf_event_paranoid", "tracepoint counters without root"),
-    ("kernel.bpf_stats_enabled", "what tracing costs"),
+    ("kernel.bpf_stats_enabled", "cost of tracing"),
     ("kernel.task_delayacct", "task delays"),
     ("kernel.sched_schedstats", "scheduler statistics"),
 ];
 
-/// What a fact says.
+/// A fact about the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelFact {
     /// The kernel's own name for it.
     pub name: &'static str,
-    /// As the kernel spells it: `y`, `m`, `not set`, a number, `integrity`; `None` where it is not to be known.
+    /// As the kernel spells it: `y`, `m`, `not set`, a number, `integrity`; `None` if unknown.
     pub value: Option<String>,
     /// What depends on it.
-    pub bears_on: &'static str,
+    pub affects: &'static str,
 }
 
 /// All facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelFacts {
-    /// Where the configuration was read; `None` where this kernel shows it nowhere.
+    /// The file of the configuration; `None` if this kernel does not expose it.
     pub config_file: Option<PathBuf>,
     /// In a fixed order.
     pub facts: Vec<KernelFact>,
 }
 
-/// Reads what the kernel of that release (`uname -r`) tells of itself.
+/// Reads the facts of the kernel of that release (`uname -r`).
 pub fn facts(roots: &Roots, release: &str) -> KernelFacts {
-    let fact = |name, bears_on, value| KernelFact { name, value, bears_on };
+    let fact = |name, affects, value| KernelFact { name, value, affects };
     let config = config(roots, release);
     let mut facts = vec![
         fact("lockdown", "tracing, funclat, blktrace(8)", lockdown(roots)),
-        fact("BTF", "tracing", Some(is_there(&roots.sys.join("kernel/btf/vmlinux")))),
-        fact("kprobes", "funclat by kprobe", Some(is_there(&roots.sys.join("bus/event_source/devices/kprobe")))),
-        fact("pressure", "pressure", Some(is_there(&roots.proc.join("pressure")))),
-        fact("cgroup", "memory box, slow device", cgroups(roots)),
+        fact("BTF", "tracing", Some(yes_or_no(&roots.sys.join("kernel/btf/vmlinux")))),
+        fact("kprobes", "funclat by kprobe", Some(yes_or_no(&roots.sys.join("bus/event_source/devices/kprobe")))),
+        fact("pressure", "pressure", Some(yes_or_no(&roots.proc.join("pressure")))),
+        fact("cgroup", "memory cgroup, slow device", cgroups(roots)),
     ];
-    facts.extend(OPTIONS.map(|(name, bears_on)| {
+    facts.extend(OPTIONS.map(|(name, affects)| {
         let value = config.as_ref().map(|(_, text)| option(text, name));
-        fact(name, bears_on, value)
+        fact(name, affects, value)
     }));
-    facts.extend(SETTINGS.map(|(name, bears_on)| {
+    facts.extend(SETTINGS.map(|(name, affects)| {
         let path = roots.proc.join("sys").join(name.replace('.', "/"));
-        fact(name, bears_on, fs::read_to_string(path).ok().map(|value| value.trim().to_owned()))
+        fact(name, affects, fs::read_to_string(path).ok().map(|value| value.trim().to_owned()))
     }));
     KernelFacts { config_file: config.map(|(path, _)| path), facts }
 }
 
-fn is_there(path: &Path) -> String {
+fn yes_or_no(path: &Path) -> String {
     if path.exists() { "yes" } else { "no" }.to_owned()
 }
 
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_does_not_tell_is_unknown() {
+    fn facts_that_cannot_be_read_are_unknown() {
         let folder = tempfile::tempdir().unwrap();
         let found = facts(&Roots::below(folder.path()), "6.1");
         assert_eq!(found.config_file, None);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_running_kernels_own_copy_comes_first() {
+    fn the_running_kernels_copy_comes_first() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         put(root, "boot/config-6.1", b"");

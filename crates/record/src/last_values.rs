@@ -1,4 +1,4 @@
-//! Every metric's last value, so that only changes are handed on.
+//! The last value of every metric: only changes are passed on.
 
 use std::collections::HashMap;
 
@@ -6,14 +6,14 @@ use model::metric::{Change, MetricDescriptor, MetricId, Semantics, Unit};
 
 use crate::device::Devices;
 
-/// What one round of sampling found. Kept and handed in again, so that its buffers are reused.
+/// The result of one sample. Pass it in again to reuse its buffers.
 #[derive(Debug, Default)]
 pub struct Sample {
     /// Metrics that appeared for the first time.
     pub new_descriptors: Vec<MetricDescriptor>,
     /// Values that differ from the sample before; of new metrics, the first ones.
     pub changes: Vec<Change>,
-    /// Sources that stopped working, or began to cost too much, at this sample. Each is told once.
+    /// Sources that stopped working, or began to exceed their budget, at this sample. Each is reported once.
     pub failures: Vec<SourceFailure>,
 }
 
@@ -30,7 +30,7 @@ impl Sample {
 pub struct SourceFailure {
     /// The source: `slabinfo`, `cgroup`, ...
     pub source: &'static str,
-    /// What happened and what it means, in one sentence.
+    /// What happened and its effect, in one sentence.
     pub why: String,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct LastValues {
     /// Which source a metric belongs to.
     owners: Vec<u16>,
     kinds: Vec<(Unit, Semantics)>,
-    /// Whether a metric was described since all were last told anew.
+    /// Whether a metric was described since all were last emitted.
     described: Vec<bool>,
 }
 
@@ -57,8 +57,8 @@ impl LastValues {
         self.values.iter().filter(|value| value.is_some()).count()
     }
 
-    /// Makes of a sample one that can be read without those before: all metrics that have a value, and the values.
-    /// Metrics that have none are described when they get one.
+    /// Makes a sample readable without those before: it has all metrics that have a value, and the values.
+    /// Metrics without a value are described when they get one.
     pub(crate) fn emit_all(&mut self, sample: u32, out: &mut Sample) {
         out.new_descriptors.clear();
         out.changes.clear();
@@ -87,14 +87,14 @@ impl LastValues {
     }
 }
 
-/// A metric, and which word behind the row's key holds its value.
+/// A metric, and the word after the row's key that holds its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Column {
     pub(crate) word: u32,
     pub(crate) id: MetricId,
 }
 
-/// What a source writes its values on during one sample.
+/// Takes the values of a source during one sample.
 pub(crate) struct SampleWriter<'a> {
     pub(crate) last_values: &'a mut LastValues,
     pub(crate) out: &'a mut Sample,
@@ -105,7 +105,7 @@ pub(crate) struct SampleWriter<'a> {
 }
 
 impl SampleWriter<'_> {
-    /// The number of a metric; one that was seen before, say of a device that comes back, keeps its number.
+    /// The number of a metric. A metric seen before, of a device that comes back, say, keeps its number.
     pub(crate) fn metric(&mut self, name: String, instance: &str, unit: Unit, semantics: Semantics) -> MetricId {
         let key = (name, instance.to_owned());
         if let Some(id) = self.last_values.numbers.get(&key) {
@@ -122,7 +122,7 @@ impl SampleWriter<'_> {
         id
     }
 
-    /// [`SampleWriter::metric`] for word `word` behind a row's key.
+    /// [`SampleWriter::metric`] for word `word` after a row's key.
     pub(crate) fn column(
         &mut self,
         word: usize,
@@ -134,7 +134,7 @@ impl SampleWriter<'_> {
         Column { word: word as u32, id: self.metric(name, instance, unit, semantics) }
     }
 
-    /// Notes a value; what is the same as last time leaves no trace.
+    /// Sets a value; an unchanged value adds nothing.
     pub(crate) fn set(&mut self, metric: MetricId, value: Option<i64>) {
         let last = &mut self.last_values.values[metric.0 as usize];
         if *last != value {
@@ -146,7 +146,7 @@ impl SampleWriter<'_> {
         }
     }
 
-    /// All metrics of the writing source are absent from now on.
+    /// Makes all metrics of the writing source absent.
     pub(crate) fn all_absent(&mut self) {
         for index in 0..self.last_values.values.len() {
             if self.last_values.owners[index] == self.source {

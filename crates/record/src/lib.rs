@@ -1,7 +1,7 @@
-//! Copies what the kernel says, and counts every loss.
+//! Records the kernel's counters and traces, and counts every loss.
 //!
-//! A [`SamplerSet`] is opened once, on the files that this machine has, and asked for a [`Sample`] at each tick of a
-//! [`Ticker`]. What is missing becomes a [`model::preflight::Finding`]; recording goes on without it.
+//! A [`SamplerSet`] is opened once, on the files that this machine has, and takes a [`Sample`] at each tick of a
+//! [`Ticker`]. What is missing becomes a [`model::preflight::Finding`]; recording continues without it.
 //!
 //! # Names of metrics
 //!
@@ -19,7 +19,7 @@
 //! | `diskstats` | proc/diskstats | `diskstats.read_sectors`, `diskstats.in_flight` | device identity |
 //! | `mountstats` | proc/self/mountstats | `mountstats.READ.rtt`, `mountstats.bytes.normalread` | mount point |
 //! | `slabinfo` | proc/slabinfo | `slabinfo.active_objs`, `slabinfo.num_slabs` | cache |
-//! | `cgroup` | the box's cgroup | `cgroup.memory.failcnt`, `cgroup.memory.stat.total_dirty` | the box's label |
+//! | `cgroup` | the load's cgroup | `cgroup.memory.failcnt`, `cgroup.memory.stat.total_dirty` | its label |
 //! | | | `cgroup.io.stat.rbytes`, `cgroup.blkio.throttle.io_serviced.Read` | label, `:`, device identity |
 //! | `xfs` | sys/fs/xfs/*/stats/stats | `xfs.log.noiclogs`, `xfs.push_ail.sleep_logspace` | device identity |
 //! | `ext4` | sys/fs/ext4/* | `ext4.delayed_allocation_blocks` | device identity |
@@ -29,7 +29,7 @@
 //! | `tracepoint` | perf_event_open | `tracepoint.vmscan.mm_vmscan_memcg_reclaim_begin` | - |
 //! | `recorder` | own process | `recorder.cpu_ns`, `recorder.resident_kib` | - |
 //!
-//! Two metrics never hold parts of the same whole under one name, so that the instances of a name may be added up: the
+//! Two metrics of one name never hold a whole and its part, which allows summing the instances of a name: the
 //! sum over all CPUs is `stat.cpu.*`, a single CPU `stat.percpu.*`.
 #![deny(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Where the kernel's file systems are mounted. Tests hand in a folder instead.
+//! Where the kernel's file systems are mounted. Tests pass a folder instead.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ impl Roots {
         }
     }
 
-    /// tracefs where it is really mounted: by itself, or, on older systems, below debugfs.
+    /// The mounted tracefs: at its usual place, or, on older systems, below debugfs.
     pub(crate) fn mounted_tracing(&self) -> Option<PathBuf> {
         [self.tracing.clone(), self.debug.join("tracing")].into_iter().find(|path| path.join("events").is_dir())
     }

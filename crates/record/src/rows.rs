@@ -1,4 +1,4 @@
-//! Lines of a kernel table, recognised by their position.
+//! Lines of a kernel table, recognized by their position.
 //!
 //! A kernel file lists nearly the same lines, in the same order, each time. So each line of the last reading is kept,
 //! and a line that is byte for byte the same costs one comparison: no search for its end, no parsing, no look-up. Only
@@ -12,10 +12,10 @@ pub(crate) trait Table {
     /// Length of the part of a line that names it; the values follow.
     fn key_len(&self, line: &[u8]) -> usize;
 
-    /// Metrics of a line that was not there before, in order of their words. None: the line is not of interest.
+    /// Metrics of a new line, in order of their words. Empty: the line is ignored.
     fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column>;
 
-    /// Whether a changed line still means what it meant. A device's name may have passed to another device.
+    /// Whether a changed line still has its old meaning. A device's name may have passed to another device.
     fn still(&mut self, _key: &[u8], _sheet: &mut SampleWriter<'_>) -> bool {
         true
     }
@@ -71,7 +71,7 @@ impl Rows {
         self.cursor = 0;
     }
 
-    /// Takes the next line of a pass. A second line of the same key is passed over.
+    /// Takes the next line of a pass. A second line with the same key is skipped.
     pub(crate) fn visit(&mut self, line: &[u8], table: &mut impl Table, writer: &mut SampleWriter<'_>) {
         let key_len = table.key_len(line).min(line.len());
         let (key, values) = line.split_at(key_len);
@@ -97,20 +97,20 @@ impl Rows {
         read_columns(values, &row.columns, writer);
     }
 
-    /// Ends a pass: rows that were not seen are gone.
+    /// Ends a pass: rows that were not seen become absent.
     pub(crate) fn finish(&mut self, writer: &mut SampleWriter<'_>) {
         for row in self.rows.drain(self.cursor..) {
             row.absent(writer);
         }
     }
 
-    /// All rows are gone.
+    /// Makes all rows absent.
     pub(crate) fn vanish(&mut self, writer: &mut SampleWriter<'_>) {
         self.begin();
         self.finish(writer);
     }
 
-    /// Drops the rows whose key is chosen; they are new when they are next seen.
+    /// Drops the rows with a chosen key; they are new when next seen.
     pub(crate) fn remove(&mut self, chosen: impl Fn(&[u8]) -> bool, writer: &mut SampleWriter<'_>) {
         self.rows.retain(|row| {
             let stays = !chosen(row.key());

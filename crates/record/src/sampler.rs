@@ -19,10 +19,10 @@ pub use options::SamplerOptions;
 mod discovery;
 mod options;
 
-/// A source that has used more than its budget is left out of at most so many samples.
+/// A source over its budget skips at most this many samples.
 const LONGEST_PAUSE: u64 = 30;
 
-/// Metrics that are no more, of devices and mounts that went, beyond which a set had better begin anew.
+/// Absent metrics, of removed devices and mounts, beyond which a set should be opened again.
 const ABSENT_LIMIT: usize = 10_000;
 
 /// What a source has cost so far.
@@ -34,9 +34,9 @@ pub struct SourceCost {
     pub samples: u64,
     /// CPU time of the sampling thread, in the kernel and here, ns.
     pub cpu_ns: u64,
-    /// CPU time of its dearest sample but the first, which opens and names everything, ns.
+    /// CPU time of its most expensive sample except the first, which opens and names everything, ns.
     pub worst_ns: u64,
-    /// Changes that it gave.
+    /// Changed values.
     pub changes: u64,
 }
 
@@ -44,16 +44,16 @@ struct Slot {
     source: Box<dyn MetricSource>,
     cost: SourceCost,
     failed: bool,
-    /// It is no longer to be read; its metrics become absent at the next sample.
+    /// It is no longer read; its metrics become absent at the next sample.
     retired: bool,
-    /// Samples that it sits out.
+    /// Samples to skip.
     pause: u64,
-    /// Readings in a row that used more than the budget.
+    /// Consecutive readings over the budget.
     over_budget: u32,
-    told_of_budget: bool,
+    budget_reported: bool,
 }
 
-/// The sources that this machine has. It may be sampled on a thread of its own.
+/// The sources that this machine has. It may be sampled on a separate thread.
 pub struct SamplerSet {
     slots: Vec<Slot>,
     last_values: LastValues,
@@ -64,7 +64,7 @@ pub struct SamplerSet {
 }
 
 impl SamplerSet {
-    /// Opens what is there. What is missing is told, and recording goes on without it.
+    /// Opens the sources that exist. Missing ones become findings, and recording continues without them.
     pub fn discover(roots: &Roots, options: &SamplerOptions) -> (SamplerSet, Vec<Finding>) {
         let archived_bytes: Arc<AtomicU64> = Arc::default();
         let Discovered { sources, mut findings } = discovery::discover(roots, options, &archived_bytes);
@@ -82,7 +82,7 @@ impl SamplerSet {
         (set, findings)
     }
 
-    /// Adds the cgroup of the load once it was made. A box that was added before is dropped.
+    /// Adds the cgroup of the load after its creation. It replaces one that was added before.
     pub fn add_cgroup(&mut self, cgroup: &LoadCgroup) -> Option<Finding> {
         self.remove_cgroup();
         let source = Cgroup::open(cgroup);
@@ -90,7 +90,7 @@ impl SamplerSet {
             let folders: Vec<_> = [&cgroup.memory_v1, &cgroup.blkio_v1, &cgroup.v2].into_iter().flatten().collect();
             return Some(Finding::missing(
                 "cgroup counters",
-                "shows the memory, faults, reclaim and I/O of the box",
+                "Memory, faults, reclaim and I/O of the load's cgroup",
                 format!("no readable file in {folders:?}"),
                 "check that the cgroup exists and that its controllers are enabled",
             ));
@@ -99,7 +99,7 @@ impl SamplerSet {
         None
     }
 
-    /// Stops reading the box, before it is taken away.
+    /// Stops reading the load's cgroup, before its removal.
     pub fn remove_cgroup(&mut self) {
         self.slots.iter_mut().filter(|slot| slot.cost.source == "cgroup").for_each(|slot| slot.retired = true);
     }
@@ -109,14 +109,14 @@ impl SamplerSet {
         self.archived_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// Makes the next sample one that can be read by itself: it describes all metrics that have a value, under the numbers
-    /// that they had, and tells the values also where they did not change.
+    /// Makes the next sample readable without those before: it describes all metrics that have a value, under their existing
+    /// numbers, and contains their values even if unchanged.
     pub fn request_full_sample(&mut self) {
         self.full_sample_due = true;
     }
 
-    /// Whether most of the metrics that it remembers are no more, and are many: a recorder that is on for weeks, on a machine
-    /// whose devices come and go, then opens another set, so that its memory is bounded.
+    /// Whether most of its metrics are absent, and these are many. A recorder that runs for weeks, on a machine whose devices
+    /// come and go, then opens another set, which bounds its memory.
     pub fn is_overgrown(&self) -> bool {
         let absent = self.last_values.len() - self.last_values.present();
         absent > ABSENT_LIMIT && absent > self.last_values.present()
@@ -135,7 +135,7 @@ impl SamplerSet {
     /// Reads every source once. What `out` held before is dropped; its buffers are reused, and in the steady state
     /// nothing is allocated.
     ///
-    /// A source that fails is told once in [`Sample::failures`]; what could not be read is absent, and is tried again
+    /// A source that fails is reported once in [`Sample::failures`]; its metrics are absent, and reading is tried again
     /// at each sample.
     ///
     /// The header's `late_ns` is 0: the caller knows from its [`crate::Tick`] what was planned.
@@ -171,7 +171,7 @@ impl SamplerSet {
     }
 }
 
-/// Takes the place of a source that is no longer read, so that the others keep their numbers.
+/// Replaces a source that is no longer read: the others keep their numbers.
 struct Nothing;
 
 impl MetricSource for Nothing {
@@ -183,7 +183,7 @@ impl MetricSource for Nothing {
 impl Slot {
     fn new(name: &'static str, source: Box<dyn MetricSource>) -> Slot {
         let cost = SourceCost { source: name, samples: 0, cpu_ns: 0, worst_ns: 0, changes: 0 };
-        Slot { source, cost, failed: false, retired: false, pause: 0, over_budget: 0, told_of_budget: false }
+        Slot { source, cost, failed: false, retired: false, pause: 0, over_budget: 0, budget_reported: false }
     }
 
     fn read(&mut self, writer: &mut SampleWriter<'_>) {
@@ -213,12 +213,12 @@ impl Slot {
 
     fn keep_to_budget(&mut self, cpu_ns: u64, budget_ns: u64, out: &mut Sample) {
         self.over_budget = if cpu_ns > budget_ns { self.over_budget.saturating_add(1) } else { 0 };
-        // One dear reading may be an interrupt's.
+        // An interrupt may cause a single expensive reading.
         if self.over_budget < 3 {
             return;
         }
         self.pause = (cpu_ns / budget_ns).min(LONGEST_PAUSE);
-        if !std::mem::replace(&mut self.told_of_budget, true) {
+        if !std::mem::replace(&mut self.budget_reported, true) {
             let cpu = model::quantity::Nanoseconds(cpu_ns);
             let why = format!("one reading takes {cpu} of CPU; it is read at only some of the samples");
             out.failures.push(SourceFailure { source: self.cost.source, why });

@@ -1,4 +1,4 @@
-//! What every source of metrics is, and the simplest kind: one file that is a table.
+//! The trait of metric sources, and the simplest kind: one file that is a table.
 
 use std::path::PathBuf;
 
@@ -24,14 +24,14 @@ pub(crate) mod tracepoint;
 pub(crate) mod vmstat;
 pub(crate) mod xfs;
 
-/// One place where the kernel tells numbers.
+/// A place where the kernel exposes numbers.
 pub(crate) trait MetricSource: Send {
-    /// Puts the values of now on the writer. What cannot be read becomes absent; the first error is given, the rest is
-    /// read all the same.
+    /// Writes the current values. What cannot be read becomes absent; the first error is returned, and the rest is still
+    /// read.
     fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError>;
 }
 
-/// Samples all, and gives the first error.
+/// Samples all, and returns the first error.
 pub(crate) fn sample_all<'s, S: MetricSource + ?Sized + 's>(
     sources: impl Iterator<Item = &'s mut S>,
     writer: &mut SampleWriter<'_>,

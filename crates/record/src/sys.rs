@@ -29,7 +29,7 @@ const PERF_FORMAT_GROUP: u64 = 1 << 3;
 const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
 
 /// Counts a tracepoint on one CPU, in all processes, without sampling: the kernel adds to a per-CPU number and nothing
-/// else. Reading the descriptor of a group's first event gives the counts of all of the group.
+/// else. Reading the descriptor of a group's first event returns the counts of the whole group.
 pub(crate) fn count_tracepoint(id: u64, cpu: u32, group: Option<BorrowedFd<'_>>) -> Result<OwnedFd, Errno> {
     let attr = PerfEventAttr {
         kind: PERF_TYPE_TRACEPOINT,
@@ -49,34 +49,34 @@ pub(crate) fn count_tracepoint(id: u64, cpu: u32, group: Option<BorrowedFd<'_>>)
         let error = std::io::Error::last_os_error();
         return Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL));
     }
-    // SAFETY: the kernel has just made this descriptor for us, and nothing else knows of it.
+    // SAFETY: the kernel has just created this descriptor, and nothing else uses it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
 }
 
 /// `enum bpf_stats_type`: how long programs run.
 const BPF_STATS_RUN_TIME: libc::c_uint = 0;
 
-/// Has the kernel measure how long BPF programs run, for as long as the descriptor is open (Linux 5.8).
+/// Makes the kernel measure the run time of BPF programs while the descriptor is open (Linux 5.8).
 pub(crate) fn measure_bpf_programs() -> Result<OwnedFd, Errno> {
     // SAFETY: the argument is a plain number.
     let fd = unsafe { libbpf_sys::bpf_enable_stats(BPF_STATS_RUN_TIME) };
     if fd < 0 {
         return Err(Errno::from_raw_os_error(-fd));
     }
-    // SAFETY: the kernel has just made this descriptor for us, and nothing else knows of it.
+    // SAFETY: the kernel has just created this descriptor, and nothing else uses it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// What the kernel says of a BPF program's runs.
+/// Statistics of a BPF program's runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ProgramRuns {
     /// CPU time taken while it was measured, ns.
     pub(crate) run_ns: u64,
-    /// Runs left out, as it would have interrupted itself.
+    /// Runs skipped, because the program would have interrupted itself.
     pub(crate) skipped: u64,
 }
 
-/// What the kernel says of a BPF program's runs so far.
+/// Statistics of a BPF program's runs so far.
 pub(crate) fn bpf_program_runs(program: BorrowedFd<'_>) -> Option<ProgramRuns> {
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut bytes = size_of_val(&info) as libc::c_uint;

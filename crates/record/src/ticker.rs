@@ -1,26 +1,26 @@
-//! When samples are due, and what went wrong with time. Pure: the time is passed in.
+//! When samples are due, and gaps and steps of the clocks. Pure: the time is passed in.
 
 use model::event::RunEvent;
 use model::time::Moment;
 
 /// A grid of planned moments on the monotonic clock.
 ///
-/// A sampler that could not run misses the moments that passed meanwhile. They are told as a gap and never made up for:
-/// a burst of samples after a stall would show one state many times, and cost most when the machine has least to give.
+/// A sampler that could not run misses planned moments. They are recorded as a gap and never caught up:
+/// a burst of samples after a stall would show one state many times, and cost most when the machine is busiest.
 #[derive(Debug, Clone)]
 pub struct Ticker {
     interval_ns: u64,
     next_ns: u64,
 }
 
-/// A sample to be taken now.
+/// A sample that is due now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tick {
-    /// The moment of the grid that it stands for.
+    /// The moment of the grid.
     pub planned_ns: u64,
     /// How long ago that was.
     pub late_ns: u64,
-    /// First planned moment that was missed before it, and how many were.
+    /// First planned moment missed before it, and how many were missed.
     pub missed: Option<(u64, u32)>,
     interval_ns: u64,
 }
@@ -36,7 +36,7 @@ impl Ticker {
         self.next_ns
     }
 
-    /// The tick due at `now_ns`; `None` where that is too early. The latest planned moment that has passed is taken.
+    /// The tick due at `now_ns`; `None` if none is due yet. Of several planned moments that have passed, the latest counts.
     pub fn fire(&mut self, now_ns: u64) -> Option<Tick> {
         let behind = now_ns.checked_sub(self.next_ns)?;
         let skipped = behind / self.interval_ns;
@@ -48,8 +48,8 @@ impl Ticker {
 }
 
 impl Tick {
-    /// What a reader of the run must know of this tick, taken as sample `sample`: the gap before it, and its lateness
-    /// where that is more than a tenth of the interval.
+    /// The run events of this tick, taken as sample `sample`: the gap before it, and its lateness
+    /// if that exceeds a tenth of the interval.
     pub fn events(&self, sample: u32) -> impl Iterator<Item = RunEvent> {
         let to_ns = self.planned_ns + self.late_ns;
         let gap = self.missed.map(|(from_ns, samples)| RunEvent::Gap { from_ns, to_ns, samples });
@@ -59,7 +59,7 @@ impl Tick {
     }
 }
 
-/// Notices steps of the wall clock.
+/// Detects steps of the wall clock.
 ///
 /// The kernel slews both clocks alike (NTP's frequency and phase corrections change the length of their common second),
 /// so they part only where someone sets the wall clock, at a leap second, and over a suspend. Small steps are summed up
@@ -71,7 +71,7 @@ pub struct ClockWatch {
 }
 
 impl ClockWatch {
-    /// Smallest step told by default: well above the width of a reading of both clocks, below what a person would see.
+    /// Default threshold: well above the width of a reading of both clocks, below what a user would see.
     pub const DEFAULT_THRESHOLD_NS: u64 = 50_000_000;
 
     /// Watches from `start` on.
@@ -79,7 +79,7 @@ impl ClockWatch {
         ClockWatch { threshold_ns, reference: start }
     }
 
-    /// A step since the last one told.
+    /// A step since the last one reported.
     pub fn observe(&mut self, at: Moment) -> Option<RunEvent> {
         let by_ns = at.wall_drift_ns(self.reference);
         if by_ns.unsigned_abs() < self.threshold_ns {

@@ -128,19 +128,20 @@ impl Drop for Mounted {
 }
 
 #[test]
-fn reclaim_in_a_box_is_counted() {
+fn reclaim_in_a_cgroup_is_counted() {
     if !is_root() {
         return;
     }
     let Some(cgroup) = MemoryCgroup::v1(32 << 20) else { return };
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let box_cgroup = LoadCgroup { label: "box".to_owned(), memory_v1: Some(cgroup.0.clone()), ..LoadCgroup::default() };
+    let load_cgroup =
+        LoadCgroup { label: "box".to_owned(), memory_v1: Some(cgroup.0.clone()), ..LoadCgroup::default() };
     let tracing = Mounted::new("tracefs");
     let mut roots = Roots::default();
     if let Some(tracing) = &tracing {
         roots.tracing = tracing.0.path().to_owned();
     }
-    let mut recording = Recording::start(&roots, Some(box_cgroup));
+    let mut recording = Recording::start(&roots, Some(load_cgroup));
     recording.sample();
     let reclaim = "tracepoint.vmscan.mm_vmscan_memcg_reclaim_begin";
     let before = (recording.value(reclaim, ""), recording.value("cgroup.memory.failcnt", "box"));
@@ -214,10 +215,10 @@ fn a_file_system_that_comes_and_goes() {
         assert!(before.is_some() && recording.value(name, &identity) > before, "{name}: {before:?}");
     }
     drop(image);
-    // Without I/O a detached device is noticed by turns; and whoever looks at the device just now holds it for a moment.
+    // Without I/O a detached device is noticed in rotation; and a process that reads the device holds it for a moment.
     let begin = Instant::now();
     while let Some(name) = names.iter().find(|name| recording.value(name, &identity).is_some()) {
-        assert!(begin.elapsed() < Duration::from_secs(60), "{name} is still told");
+        assert!(begin.elapsed() < Duration::from_secs(60), "{name} is still recorded");
         recording.sample();
         std::thread::sleep(Duration::from_millis(5));
     }

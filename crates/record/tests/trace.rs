@@ -17,7 +17,7 @@ fn open(options: &TraceOptions) -> Option<Tracing> {
 }
 
 #[test]
-fn a_slow_synchronous_write_is_told_with_its_file_its_waits_and_its_requests() {
+fn a_slow_synchronous_write_has_its_file_its_waits_and_its_requests() {
     let options = TraceOptions {
         settings: TraceSettings { slow_ns: 1, interval_ns: 1, all_requests: false },
         blocked_ns: 1_000_000_000,

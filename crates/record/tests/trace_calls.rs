@@ -1,4 +1,4 @@
-//! System calls on the real kernel: which file, and who had the CPU meanwhile.
+//! System calls on the real kernel: their file, and the task that was running while they waited for a CPU.
 
 mod trace_stage;
 
@@ -10,7 +10,7 @@ fn paths(seen: &Seen, call: &str) -> Vec<String> {
     seen.traced.stalls.iter().filter(of_call).filter_map(|row| row.path.clone()).collect()
 }
 
-/// The descriptor is closed, and the program gone, when its slow calls are told.
+/// The descriptor is closed, and the program gone, when its slow calls are emitted.
 #[test]
 fn a_file_is_named_from_the_machines_root_also_when_its_descriptor_is_gone() {
     let Some(stage) = Stage::ext4() else { return };
@@ -31,7 +31,7 @@ fn a_file_is_named_from_the_machines_root_also_when_its_descriptor_is_gone() {
 }
 
 #[test]
-fn who_had_the_cpu_of_one_that_waited_for_it_is_told() {
+fn the_task_that_was_running_during_a_run_queue_wait_is_named() {
     let spin = "taskset -c 0 timeout 0.6 sh -c 'while :; do :; done'";
     let Some(seen) = trace(&most_of_it(), &format!("{spin} & {spin}; wait")) else { return };
     let put_off = seen.traced.stalls.iter().filter(|row| row.kind == StallKind::OffCpu && row.state == Some(0));

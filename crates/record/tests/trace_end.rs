@@ -2,7 +2,7 @@
 
 use record::{Roots, TraceOptions, Tracing};
 
-/// Programs that this process holds, as /proc tells them.
+/// Programs that this process holds, from /proc.
 fn programs() -> usize {
     let entries = std::fs::read_dir("/proc/self/fdinfo").unwrap().flatten();
     let texts = entries.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());

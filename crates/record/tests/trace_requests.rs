@@ -22,7 +22,7 @@ fn of_device(traced: &Traced, device: DeviceNumber) -> Vec<&RequestRecord> {
 }
 
 #[test]
-fn each_request_is_told_once_with_its_times_in_order_and_the_sums_agree() {
+fn each_request_is_emitted_once_with_its_times_in_order_and_the_sums_agree() {
     let Some(stage) = Stage::new(&[], 64) else { return };
     let options = TraceOptions::slower_than(10_000_000_000, true);
     let Some(seen) = trace(&options, &format!("{FIO} --iodepth=32 --rw=randrw --filename={}", stage.device())) else {
@@ -64,20 +64,20 @@ fn what_overtook_a_request_is_never_more_than_what_really_did() {
         let Some(overtaking) = overtaking() else { return };
         println!("{overtaking:?}");
         assert!(overtaking.flights > 0);
-        let Overtaking { told, really, too_many, .. } = overtaking;
+        let Overtaking { reported, really, too_many, .. } = overtaking;
         // Counters and clocks are read one after the other, while another CPU goes on; and what was missed is not among all.
-        assert!(told <= really && too_many * 50 <= told.max(50), "{overtaking:?}");
-        if told > 0 {
+        assert!(reported <= really && too_many * 50 <= reported.max(50), "{overtaking:?}");
+        if reported > 0 {
             return;
         }
     }
-    println!("nothing was overtaken in four tries; that it is told is for the ground truth of the schedulers");
+    println!("nothing was overtaken in four tries; the truth scenarios of the schedulers check that it is reported");
 }
 
-/// What a mixed load's requests were told to be overtaken by, and what the order of all of them says.
+/// What overtook the requests of a mixed load as reported, and by the order of all requests.
 #[derive(Debug, Default)]
 struct Overtaking {
-    told: u64,
+    reported: u64,
     really: u64,
     too_many: u64,
     flights: u64,
@@ -105,14 +105,14 @@ fn overtaking() -> Option<Overtaking> {
         found.flights += request.in_flight.iter().map(|(_, count)| u64::from(*count)).sum::<u64>();
         found.really += really.values().map(|count| u64::from(*count)).sum::<u64>();
         for (kind, count) in &request.overtaken_by {
-            found.told += u64::from(*count);
+            found.reported += u64::from(*count);
             found.too_many += u64::from(count.saturating_sub(really.get(kind).copied().unwrap_or(0)));
         }
     }
     Some(found)
 }
 
-/// The programs tell apart fewer kinds than there are.
+/// The programs distinguish fewer kinds than there are.
 fn class(kind: Kind) -> Kind {
     let operation = Kind::of(kind.operation());
     if kind.has(Kind::META) {
@@ -125,7 +125,7 @@ fn class(kind: Kind) -> Kind {
 }
 
 #[test]
-fn a_quick_request_is_summed_up_and_not_told() {
+fn a_quick_request_is_summed_up_and_not_emitted() {
     let Some(stage) = Stage::new(&[], 64) else { return };
     let settings = TraceSettings { slow_ns: 10_000_000_000, interval_ns: 10_000_000_000, all_requests: false };
     let options = TraceOptions { settings, blocked_ns: 10_000_000_000 };
@@ -133,7 +133,7 @@ fn a_quick_request_is_summed_up_and_not_told() {
         return;
     };
     let device = device(&stage);
-    // But for those that somebody waited for.
+    // Except those that a task waited for.
     assert!(of_device(&seen.traced, device).len() < 1000, "{}", of_device(&seen.traced, device).len());
     let reads = seen.traced.request_intervals.iter().filter(|sum| sum.device == device);
     let (count, bytes) = reads.fold((0, 0), |(count, bytes), sum| (count + sum.count, bytes + sum.bytes));
@@ -153,7 +153,7 @@ fn a_quick_request_is_summed_up_and_not_told() {
 #[test]
 fn a_command_to_the_device_is_counted_and_has_no_life_that_was_another_requests() {
     let serial = std::fs::read_dir("/sys/block").unwrap().map(|entry| entry.unwrap().path().join("serial"));
-    // A virtual disk tells its serial number by a command, each time that it is asked.
+    // Each read of a virtual disk's serial number is a command.
     let Some(serial) = serial.into_iter().find(|path| path.exists() && path.to_string_lossy().contains("/vd")) else {
         println!("this machine has no virtual disk that could be asked");
         return;
@@ -166,8 +166,8 @@ fn a_command_to_the_device_is_counted_and_has_no_life_that_was_another_requests(
     let is_command = |kind: Kind| kind.operation() == model::block::Operation::None;
     let sums = seen.traced.request_intervals.iter().filter(|sum| sum.device == disk && sum.bytes >= 20);
     let counted: u64 = sums.filter(|sum| is_command(sum.kind)).map(|sum| sum.count).sum();
-    let told = of_device(&seen.traced, disk).into_iter().filter(|request| request.bytes == 20);
-    let lives: Vec<_> = told.filter_map(|request| request.queued_ns.map(|from| request.completed_ns - from)).collect();
+    let found = of_device(&seen.traced, disk).into_iter().filter(|request| request.bytes == 20);
+    let lives: Vec<_> = found.filter_map(|request| request.queued_ns.map(|from| request.completed_ns - from)).collect();
     assert!(counted >= 20, "{counted}");
     assert!(lives.iter().all(|life| *life < 5_000_000), "{lives:?}");
 }

@@ -7,7 +7,7 @@ use record::{BlockedNow, TraceOptions, clock};
 use trace_stage::{Group, Stage, most_of_it, trace, trace_and_look};
 
 #[test]
-fn reclaim_in_a_small_memory_box_and_what_it_shrinks() {
+fn reclaim_in_a_small_memory_cgroup_and_what_it_shrinks() {
     let Some(stage) = Stage::ext4() else { return };
     let limit = [("memory.limit_in_bytes", "33554432")];
     let Some(group) = Group::new("memory", &limit) else { return };
@@ -132,7 +132,7 @@ fn what_a_limit_of_the_cgroup_held_back() {
 }
 
 #[test]
-fn a_writer_to_a_frozen_file_system_is_blocked_now_and_what_it_waited_for_is_told() {
+fn a_writer_to_a_frozen_file_system_is_blocked_now_and_its_wait_is_emitted() {
     let Some(stage) = Stage::ext4() else { return };
     let folder = stage.mounted();
     let marks = tempfile::tempdir().unwrap();

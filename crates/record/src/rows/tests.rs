@@ -59,7 +59,7 @@ impl Reader {
 }
 
 #[test]
-fn only_changes_are_told() {
+fn only_changes_are_recorded() {
     let mut reader = Reader::new();
     for (text, changes) in [
         ("a 1\nb 2\nx 3\nc 4\n", &["a=1", "b=2", "c=4"][..]),
@@ -89,7 +89,7 @@ fn a_line_that_another_begins_with_is_not_taken_for_it() {
     assert_eq!(reader.read(b"a 1\nb 2\n"), ["a=1"]);
 }
 
-/// What a reading of `text` means, told without memory of the readings before.
+/// What a reading of `text` means without the readings before.
 fn meaning(text: &str) -> std::collections::BTreeMap<String, Option<i64>> {
     let mut meaning = std::collections::BTreeMap::new();
     for line in text.split('\n').filter(|line| !line.is_empty() && !line.contains('x')) {

@@ -29,7 +29,7 @@ use crate::source_error::SourceError;
 const AS_ROOT: &str = "run as root";
 const MOUNT_PROC: &str = "mount procfs";
 
-/// A source under the name that it is known by.
+/// A source and its name.
 pub(super) type NamedSource = (&'static str, Box<dyn MetricSource>);
 
 /// The sources that this machine has, in the order of reading, and what is missing.
@@ -60,21 +60,21 @@ pub(super) fn discover(roots: &Roots, options: &SamplerOptions, archived_bytes: 
 impl Discovery<'_> {
     fn memory(&mut self) {
         let proc = &self.roots.proc;
-        self.table("vmstat", proc.join("vmstat"), VmstatTable, "shows reclaim, writeback and compaction", MOUNT_PROC);
-        self.table("meminfo", proc.join("meminfo"), MeminfoTable, "shows where memory is", MOUNT_PROC);
-        self.table("buddyinfo", proc.join("buddyinfo"), BuddyinfoTable, "shows fragmentation", MOUNT_PROC);
+        self.table("vmstat", proc.join("vmstat"), VmstatTable, "Reclaim, writeback and compaction", MOUNT_PROC);
+        self.table("meminfo", proc.join("meminfo"), MeminfoTable, "Memory by use", MOUNT_PROC);
+        self.table("buddyinfo", proc.join("buddyinfo"), BuddyinfoTable, "Memory fragmentation", MOUNT_PROC);
         let slabs = SlabinfoTable::new(&self.roots.sys);
-        self.table("slabinfo", proc.join("slabinfo"), slabs, "shows the caches that shrinkers work on", AS_ROOT);
+        self.table("slabinfo", proc.join("slabinfo"), slabs, "Slab caches that shrinkers can shrink", AS_ROOT);
     }
 
     fn machine(&mut self) {
         let proc = &self.roots.proc;
-        self.table("stat", proc.join("stat"), StatTable, "shows CPU time and blocked tasks", MOUNT_PROC);
+        self.table("stat", proc.join("stat"), StatTable, "CPU time and blocked tasks", MOUNT_PROC);
         let cpus = host::online_cpus(self.roots).len();
         if cpus > CPU_LIMIT as usize {
             self.found.findings.push(Finding::missing(
                 "times of each CPU",
-                "shows a single busy CPU",
+                "CPU time of single CPUs",
                 format!("{cpus} CPUs; the first {CPU_LIMIT} are recorded, the others in the sum"),
                 "none; the sum of all CPUs is complete",
             ));
@@ -84,7 +84,7 @@ impl Discovery<'_> {
                 Ok(source) => self.add("pressure", source),
                 Err(error) => self.missing(
                     "pressure",
-                    "shows how long tasks waited for CPU, memory and I/O",
+                    "PSI: time that tasks wait for CPU, memory and I/O",
                     &error,
                     "use a kernel with CONFIG_PSI, booted with psi=1",
                 ),
@@ -94,18 +94,18 @@ impl Discovery<'_> {
 
     fn devices(&mut self) {
         let path = self.roots.proc.join("diskstats");
-        let purpose = "shows requests and times of each block device";
+        let purpose = "Requests and times of each block device";
         self.probed("diskstats", path.clone(), purpose, MOUNT_PROC, || Diskstats::new(path));
         let path = self.roots.debug.join("bdi");
         let debug = &self.roots.debug;
-        let purpose = "shows each device's dirty limit and writeback bandwidth";
+        let purpose = "Dirty limit and writeback bandwidth of each device";
         self.folder("bdi", path, purpose, "as root: mount -t debugfs nodev /sys/kernel/debug", || Bdi::new(debug));
     }
 
     fn file_systems(&mut self) {
         let (proc, sys) = (self.roots.proc.clone(), self.roots.sys.clone());
         let path = proc.join("self/mountstats");
-        let purpose = "shows the operations of NFS mounts";
+        let purpose = "Operations of NFS mounts";
         self.probed("mountstats", path.clone(), purpose, MOUNT_PROC, || Mountstats::new(path));
         if self.wanted("ext4") {
             self.add("ext4", Ext4::new(sys.join("fs/ext4")));

@@ -91,7 +91,7 @@ fn unwanted_sources_are_neither_read_nor_missed() {
 }
 
 #[test]
-fn a_source_that_fails_is_told_once_and_tried_again() {
+fn a_source_that_fails_is_reported_once_and_tried_again() {
     let kernel = kernel();
     let mut recording = kernel.record(&SamplerOptions::default());
     recording.sample();
@@ -118,7 +118,7 @@ fn a_mount_that_goes_takes_its_metrics_along_and_brings_them_back() {
 }
 
 #[test]
-fn a_sample_that_tells_all_anew_can_be_read_by_itself() {
+fn a_full_sample_is_readable_without_those_before() {
     let kernel = kernel();
     let mut recording = kernel.record(&SamplerOptions::default());
     recording.sample();
@@ -134,8 +134,8 @@ fn a_sample_that_tells_all_anew_can_be_read_by_itself() {
         let own = descriptor.name.starts_with("recorder.");
         assert!(own || change.value == recording.value(&descriptor.name, &descriptor.instance), "{descriptor:?}");
     }
-    let told = |name: &str| alone.new_descriptors.iter().any(|descriptor| descriptor.name == name);
-    assert!(told("meminfo.Dirty") && !told("xfs.log.writes"));
+    let described = |name: &str| alone.new_descriptors.iter().any(|descriptor| descriptor.name == name);
+    assert!(described("meminfo.Dirty") && !described("xfs.log.writes"));
 
     // What was absent then is described when it is back, and only then.
     kernel.write("sys/fs/xfs/loop0/stats/stats", "log 5 6 7 8 9\n");
@@ -166,9 +166,9 @@ fn a_set_that_remembers_more_dead_devices_than_live_ones_is_overgrown() {
     assert!(recording.set.metric_count() > 10_000);
 }
 
-/// A folder in the place of a file answers EISDIR: it is there, and cannot be read.
+/// A directory instead of a file answers EISDIR: it exists, and cannot be read.
 #[test]
-fn an_unreadable_file_of_one_device_is_told_once() {
+fn an_unreadable_file_of_one_device_is_reported_once() {
     let kernel = kernel();
     kernel.write("sys/kernel/debug/bdi/0:46/stats/inside", "");
     let mut recording = kernel.record(&SamplerOptions::default());
@@ -194,13 +194,13 @@ fn nfs_mounts_come_and_go() {
 fn a_source_over_its_budget_is_read_less_often() {
     let kernel = kernel();
     let mut recording = kernel.record(&SamplerOptions { source_budget_ns: 1, ..SamplerOptions::default() });
-    let mut told = 0;
+    let mut reported = 0;
     for _ in 0..40 {
         recording.sample();
-        told += recording.out.failures.iter().filter(|failure| failure.source == "vmstat").count();
+        reported += recording.out.failures.iter().filter(|failure| failure.source == "vmstat").count();
     }
     let vmstat = recording.set.costs().find(|cost| cost.source == "vmstat").unwrap();
-    assert_eq!((told, vmstat.samples < 5), (1, true), "{vmstat:?}");
+    assert_eq!((reported, vmstat.samples < 5), (1, true), "{vmstat:?}");
 }
 
 /// Writes damage into every file of the fake kernel.

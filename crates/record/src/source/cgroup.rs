@@ -1,4 +1,4 @@
-//! The counters of the box: the cgroup that the load runs in, of either version.
+//! The counters of the cgroup that the load runs in, of either version.
 
 use std::path::{Path, PathBuf};
 
@@ -118,7 +118,7 @@ impl Table for BlkioTable {
     }
 }
 
-/// All files of the box that this kernel has.
+/// All files of the cgroup that this kernel has.
 pub(crate) struct Cgroup(Vec<Box<dyn MetricSource>>);
 
 impl Cgroup {
@@ -140,7 +140,7 @@ impl Cgroup {
         Cgroup(files.sources)
     }
 
-    /// Whether the box has no file that could be read.
+    /// Whether the cgroup has no readable file.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,7 +1,7 @@
 //! /proc/diskstats: requests, sectors and times of each block device and partition.
 //!
 //! Instances are the devices' identities, not their names: a recording stays readable when `sdb` comes back as `sdc`,
-//! and two recordings can be compared where the same file stood behind another loop device.
+//! and two recordings can be compared if the same file backed different loop devices.
 
 use std::path::PathBuf;
 
@@ -49,7 +49,7 @@ impl Table for DiskstatsTable {
         let (Some(major), Some(minor), Some(name)) = (names.next(), names.next(), names.next()) else {
             return Vec::new();
         };
-        let device = writer.devices.judge(&lossy(major), &lossy(minor), &lossy(name));
+        let device = writer.devices.identify(&lossy(major), &lossy(minor), &lossy(name));
         if !device.used {
             return Vec::new();
         }

@@ -15,7 +15,7 @@ use crate::rows::{Rows, Table};
 use crate::source::MetricSource;
 use crate::source_error::SourceError;
 
-/// Lines turned round: `<what> <number><unit>`, as the number comes first in the file.
+/// Lines with their words swapped: `<what> <number><unit>`, as the number comes first in the file.
 struct Jbd2Table {
     instance: String,
 }

@@ -7,7 +7,7 @@ use crate::last_values::{Column, SampleWriter};
 use crate::rows::Table;
 
 /// Left out: what vmstat has by the page (`Active(file)` is `nr_active_file`, ...), and sizes that say nothing of
-/// storage. `MemFree`, `Dirty` and `Writeback` stay, though vmstat has them, because everyone looks for them.
+/// storage. `MemFree`, `Dirty` and `Writeback` stay, though vmstat has them, because users look for them.
 const LEFT_OUT: [&str; 29] = [
     "Active",
     "Inactive",

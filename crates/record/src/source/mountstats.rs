@@ -1,4 +1,4 @@
-//! /proc/self/mountstats: what each NFS mount asked of its server, and how long the server took.
+//! /proc/self/mountstats: the operations of each NFS mount, and the server's response times.
 //!
 //! The file lists every mount, and only NFS has statistics. Without NFS it is read again only when the kernel signals
 //! that a file system was mounted.
@@ -15,7 +15,7 @@ use crate::rows::{Rows, Table};
 use crate::source::MetricSource;
 use crate::source_error::SourceError;
 
-/// Operations that storage stalls show in; the others are passed over.
+/// Operations that storage stalls show in; the others are skipped.
 const OPERATIONS: [&str; 20] = [
     "READ",
     "WRITE",

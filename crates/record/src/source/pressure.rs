@@ -11,7 +11,7 @@ use crate::rows::Table;
 use crate::source::{MetricSource, TableFile, sample_all};
 use crate::source_error::SourceError;
 
-/// What a machine can run short of. `irq` since Linux 6.1 with CONFIG_IRQ_TIME_ACCOUNTING.
+/// The resources. `irq` since Linux 6.1 with CONFIG_IRQ_TIME_ACCOUNTING.
 pub(crate) const RESOURCES: [&str; 4] = ["cpu", "io", "memory", "irq"];
 
 /// Lines `some avg10=0.00 avg60=0.00 avg300=0.00 total=0` and `full ...`.
@@ -36,14 +36,14 @@ impl Table for PressureTable {
 pub(crate) struct Pressure(Vec<TableFile<PressureTable>>);
 
 impl Pressure {
-    /// The files that are there; the first error where none is.
+    /// Opens the files that exist; the first error if none does.
     pub(crate) fn open(folder: &Path) -> Result<Pressure, SourceError> {
         let mut files = Vec::new();
         let mut first_error = None;
         for resource in RESOURCES {
             let table = PressureTable { prefix: format!("pressure.{resource}"), instance: String::new() };
             let mut file = TableFile::new(folder.join(resource), table);
-            // Booted with psi=0 the files are there, and answer EOPNOTSUPP.
+            // Booted with psi=0 the files exist, and answer EOPNOTSUPP.
             match file.probe() {
                 Ok(()) => files.push(file),
                 Err(error) => first_error = first_error.or(Some(error)),

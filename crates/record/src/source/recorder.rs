@@ -1,4 +1,4 @@
-//! What the recording itself costs.
+//! The cost of the recording itself.
 
 use std::path::PathBuf;
 use std::sync::Arc;

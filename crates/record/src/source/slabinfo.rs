@@ -1,4 +1,4 @@
-//! /proc/slabinfo: the slab caches that memory pressure can shrink. Readable by root alone.
+//! /proc/slabinfo: the slab caches that memory pressure can shrink. Readable by root only.
 
 use std::path::PathBuf;
 

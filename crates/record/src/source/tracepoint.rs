@@ -15,7 +15,7 @@ use crate::source::MetricSource;
 use crate::source_error::SourceError;
 use crate::sys::count_tracepoint;
 
-/// Events that tell of a stall each.
+/// Events, each of which is a stall.
 const EVENTS: [(&str, &str); 7] = [
     ("vmscan", "mm_vmscan_direct_reclaim_begin"),
     ("vmscan", "mm_vmscan_memcg_reclaim_begin"),
@@ -31,7 +31,7 @@ const PURPOSE: &str =
     "counts direct reclaim, reclaim throttling, shrinkers, dirty throttling, compaction and OOM kills";
 const CAPABILITY: &str = "tracepoint counters";
 
-/// What a group's read gives: how many counters, then their values.
+/// The result of reading a group: the number of counters, then their values.
 const WORDS: usize = EVENTS.len() + 1;
 
 struct Counter {
@@ -48,7 +48,7 @@ pub(crate) struct Tracepoints {
 }
 
 impl Tracepoints {
-    /// Opens the counters of the CPUs, and tells what is missing.
+    /// Opens the counters of the CPUs, and adds findings for missing ones.
     pub(crate) fn open(
         tracing: Option<&Path>,
         cpus: &[u32],
@@ -97,7 +97,7 @@ fn remedy(error: &SourceError) -> &'static str {
     }
 }
 
-/// The events that this kernel has, and the names of those that it lacks.
+/// The events that this kernel has, and the names of missing ones.
 fn resolve(tracing: &Path) -> (Vec<Counter>, Vec<String>) {
     let mut counters = Vec::new();
     let mut absent = Vec::new();
@@ -118,7 +118,7 @@ fn open_groups(counters: &[Counter], cpus: &[u32]) -> Result<Vec<Vec<OwnedFd>>, 
         for counter in counters {
             match count_tracepoint(counter.id, cpu, group.first().map(OwnedFd::as_fd)) {
                 Ok(fd) => group.push(fd),
-                // It went offline meanwhile.
+                // The CPU went offline.
                 Err(Errno::NODEV) => break,
                 Err(errno) => return Err(SourceError::Counter { event: counter.name.replace('.', ":"), cpu, errno }),
             }

@@ -29,7 +29,7 @@ fn the_end_of_time_is_no_panic() {
 }
 
 #[test]
-fn steps_of_the_wall_clock_are_told_once() {
+fn steps_of_the_wall_clock_are_reported_once() {
     let at = |monotonic_ns, wall_ns| Moment { monotonic_ns, wall_ns };
     let mut watch = ClockWatch::new(at(0, 1_000_000), 50);
     assert_eq!(watch.observe(at(1_000, 1_001_010)), None);
@@ -72,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn without_a_step_nothing_is_told(
+    fn without_a_step_nothing_is_reported(
         pauses in proptest::collection::vec(0..10_000_000_000u64, 1..50),
         jitter in proptest::collection::vec(-40_000i64..40_000, 50),
     ) {

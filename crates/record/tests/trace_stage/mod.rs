@@ -62,7 +62,7 @@ impl Stage {
         self.name("mounted")
     }
 
-    /// Mounts it anew: nothing of it is in memory then.
+    /// Remounts it, which drops its caches.
     pub(crate) fn remount(&self) {
         run("umount", &[&self.mounted()]);
         run("mount", &[self.device(), &self.mounted()]);

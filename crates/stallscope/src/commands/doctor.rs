@@ -48,7 +48,7 @@ fn findings() -> Vec<Finding> {
 }
 
 fn document(findings: &[Finding], host: &Host, facts: &KernelFacts) -> Value {
-    let fact = |fact: &kernel::KernelFact| json!({ "name": fact.name, "value": fact.value, "bears_on": fact.bears_on });
+    let fact = |fact: &kernel::KernelFact| json!({ "name": fact.name, "value": fact.value, "bears_on": fact.affects });
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "findings": findings,
@@ -80,7 +80,7 @@ fn kernel_text(host: &Host, facts: &KernelFacts) -> String {
     let value = |fact: &kernel::KernelFact| fact.value.as_deref().map_or_else(|| "unknown".into(), printable);
     let value_width = facts.facts.iter().map(|fact| value(fact).chars().count()).max().unwrap_or(0);
     for fact in &facts.facts {
-        text.push_str(&format!(" {:<width$}  {:<value_width$}  {}\n", fact.name, value(fact), fact.bears_on));
+        text.push_str(&format!(" {:<width$}  {:<value_width$}  {}\n", fact.name, value(fact), fact.affects));
     }
     text
 }

@@ -1,5 +1,5 @@
-//! io.stat of cgroup v2: `254:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`. Controllers add words of their own
-//! to a line, so each word is taken as a row by itself: `254:0 rbytes 4096`.
+//! io.stat of cgroup v2: `254:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`. Controllers add words
+//! to a line, so each word is a separate row: `254:0 rbytes 4096`.
 
 use std::path::PathBuf;
 

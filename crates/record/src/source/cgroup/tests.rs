@@ -43,7 +43,7 @@ fn version_1() {
 }
 
 #[test]
-fn a_box_made_later() {
+fn a_cgroup_created_later() {
     let kernel = kernel_v1();
     let mut recording = kernel.record(&SamplerOptions::default());
     assert_eq!(recording.sample(), [""; 0]);
@@ -54,7 +54,7 @@ fn a_box_made_later() {
 }
 
 #[test]
-fn a_box_that_vanishes_is_told_once_and_comes_back() {
+fn a_cgroup_that_vanishes_is_reported_once_and_comes_back() {
     let kernel = kernel_v1();
     let mut recording = kernel.record(&SamplerOptions { cgroup: Some(v1(&kernel)), ..SamplerOptions::default() });
     recording.sample();
