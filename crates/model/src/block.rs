@@ -37,11 +37,11 @@ impl fmt::Display for DeviceNumber {
     }
 }
 
-/// What happened. The numbers are those of `enum blktrace_act` in the kernel; the letters are blkparse's.
+/// The event's action. The numbers are those of `enum blktrace_act` in the kernel; the letters are blkparse's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Action {
-    /// `Q`: a bio was handed to the block layer.
+    /// `Q`: a bio was submitted to the block layer.
     Queue = 1,
     /// `M`: a bio (or a whole request) was appended to a request.
     BackMerge = 2,
@@ -49,23 +49,23 @@ pub enum Action {
     FrontMerge = 3,
     /// `G`: a request was allocated for a bio.
     GetRequest = 4,
-    /// `S`: the task sleeps until a request is free.
+    /// `S`: the task sleeps until a request (tag) is free.
     Sleep = 5,
-    /// `R`: the driver gave the request back.
+    /// `R`: the driver requeued the request.
     Requeue = 6,
-    /// `D`: the request was given to the driver.
+    /// `D`: the request was issued to the driver.
     Issue = 7,
-    /// `C`: the request, or a first part of it, is done.
+    /// `C`: the request, or a first part of it, completed.
     Complete = 8,
-    /// `P`: a task began to hold its requests back.
+    /// `P`: a task began to plug its requests.
     Plug = 9,
-    /// `U`: the task let them go. Argument: how many.
+    /// `U`: the task unplugged them. Argument: how many.
     Unplug = 10,
-    /// `UT`: a timer let them go. Argument: how many.
+    /// `UT`: a timer unplugged them. Argument: how many.
     TimerUnplug = 11,
     /// `I`: the request went to the I/O scheduler or the dispatch list.
     Insert = 12,
-    /// `X`: a bio was cut in two. Argument: first sector of the second piece.
+    /// `X`: a bio was split. Argument: first sector of the second piece.
     Split = 13,
     /// `B`: a bio's data was copied to lower memory.
     Bounce = 14,
@@ -75,12 +75,12 @@ pub enum Action {
     Abort = 16,
     /// A driver's own data.
     DriverData = 17,
-    /// `ZP`: writes to a zone are held back.
+    /// `ZP`: writes to a zone are plugged.
     ZonePlug = 18,
-    /// `ZU`: writes to a zone were let go.
+    /// `ZU`: writes to a zone were unplugged.
     ZoneUnplug = 19,
     /// Not the kernel's: a reader's mark that events are missing. `sector`: how many; argument: before which moment;
-    /// device and CPU: whose. It comes as early as the reader knows of it, and its own time says no more than that.
+    /// device and CPU: where. It comes as early as the reader detects the loss; its time has no other meaning.
     Lost = 255,
 }
 
@@ -187,7 +187,7 @@ impl Kind {
     pub const FUA: Kind = Kind(8);
     /// Read ahead (A).
     pub const AHEAD: Kind = Kind(16);
-    /// Somebody waits for it, or will (S).
+    /// Synchronous: a task waits for it, or will (S).
     pub const SYNC: Kind = Kind(32);
     /// Metadata (M).
     pub const META: Kind = Kind(64);
@@ -295,7 +295,7 @@ pub struct BlockEvent {
     pub time_ns: u64,
     /// First sector.
     pub sector: u64,
-    /// What the action says further; see [`Action`]. 0 where it says nothing.
+    /// The action's argument; see [`Action`]. 0 if it has none.
     pub argument: u64,
     /// Cgroup that the I/O is charged to; 0 where the trace does not say.
     pub cgroup: u64,
@@ -342,7 +342,7 @@ impl BlockEvent {
     }
 }
 
-/// Which thread is called what. Bounded, because a damaged trace may name any number of threads.
+/// Names of threads. Bounded, because a damaged trace may name any number of threads.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessNames {
     names: HashMap<u32, String>,
@@ -352,7 +352,7 @@ impl ProcessNames {
     /// Names beyond this many threads are not kept.
     pub const LIMIT: usize = 1 << 16;
 
-    /// Notes that `pid` is called `name`. The last name counts: a thread that is known while it forks changes its own.
+    /// Sets the name of `pid`. The last name counts: a thread renames itself after a fork.
     pub fn insert(&mut self, pid: u32, name: &str) {
         let full = self.names.len() >= ProcessNames::LIMIT;
         match self.names.get_mut(&pid) {
@@ -365,12 +365,12 @@ impl ProcessNames {
         }
     }
 
-    /// The thread's name, where the trace said it.
+    /// The thread's name, if the trace has it.
     pub fn get(&self, pid: u32) -> Option<&str> {
         self.names.get(&pid).map(String::as_str)
     }
 
-    /// Takes over the other table's names.
+    /// Adds the other table's names.
     pub fn merge(&mut self, other: &ProcessNames) {
         for (&pid, name) in &other.names {
             self.insert(pid, name);

@@ -1,6 +1,6 @@
 //! Names of Linux's error numbers.
 
-/// Numbers that are the same on every architecture that we run on, with their names.
+/// Numbers that are the same on every supported architecture, with their names.
 const NAMES: [(i32, &str); 51] = [
     (1, "EPERM"),
     (2, "ENOENT"),
@@ -55,7 +55,7 @@ const NAMES: [(i32, &str); 51] = [
     (122, "EDQUOT"),
 ];
 
-/// The name of an error number; `None` for one that storage has no use for.
+/// The name of an error number; `None` for one that storage does not return.
 pub fn name(errno: i32) -> Option<&'static str> {
     NAMES.iter().find(|(number, _)| *number == errno).map(|(_, name)| *name)
 }

@@ -7,7 +7,7 @@ use crate::simulation::Course;
 /// Name of the phase that warms up the machine before the measured ones.
 pub const WARMUP_PHASE: &str = "warmup";
 
-/// Something that a reader of a run must know to read the rest right.
+/// An event that a reader must know to interpret the rest of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunEvent {
@@ -29,7 +29,7 @@ pub enum RunEvent {
         /// Bytes that the phase's operations moved.
         bytes: u64,
     },
-    /// When each thread of a phase's crew began and ended, told at the phase's end.
+    /// When each thread of a phase's crew began and ended, recorded at the phase's end.
     Crew {
         /// The recipe's name for the phase.
         phase: String,
@@ -38,7 +38,7 @@ pub enum RunEvent {
         /// The threads that had ended, in the order of the plan.
         members: Vec<Member>,
     },
-    /// Planned samples that were never taken, because the sampler could not run.
+    /// Planned samples that were not taken, because the sampler could not run.
     Gap {
         /// Planned moment of the first missing sample.
         from_ns: u64,
@@ -61,7 +61,7 @@ pub enum RunEvent {
         /// Positive: the wall clock jumped ahead.
         by_ns: i64,
     },
-    /// A source had more to say than there was room for.
+    /// A source produced more than could be stored.
     Loss {
         /// What was lost: `slow operations`, `failed operations`, ...
         what: String,
@@ -70,7 +70,7 @@ pub enum RunEvent {
         /// When it was noticed, on the monotonic clock.
         at_ns: u64,
     },
-    /// What tracing cost since the event before, or the run's begin.
+    /// The cost of tracing since the previous event, or the run's begin.
     TraceCost {
         /// When, on the monotonic clock.
         at_ns: u64,
@@ -79,12 +79,12 @@ pub enum RunEvent {
         /// CPU time of the thread that took them.
         consumer_cpu_ns: u64,
         /// CPU time of the programs in the kernel, on all CPUs: measured for `measured_ns` and scaled up. `None` where
-        /// the kernel does not tell.
+        /// the kernel does not report it.
         programs_cpu_ns: Option<u64>,
         /// For how long the programs' time was measured.
         measured_ns: u64,
     },
-    /// A table of the archive is no longer written, to leave room for the more important ones.
+    /// A table of the archive is no longer written, which leaves space for the more important ones.
     TableDropped {
         /// The table.
         table: String,
@@ -93,14 +93,14 @@ pub enum RunEvent {
         /// When, on the monotonic clock.
         at_ns: u64,
     },
-    /// Something the person should know, that has no kind of its own (the load was killed, a sampler failed).
+    /// A remark for the user, without a specific kind (the load was killed, a sampler failed).
     Note {
         /// When, on the monotonic clock.
         at_ns: u64,
         /// In one sentence.
         text: String,
     },
-    /// How a simulation went; told at its end, and of no run on a machine.
+    /// How a simulation went; recorded at its end. Absent from runs on a machine.
     Simulated {
         /// The last moment, on the model's clock.
         at_ns: u64,
@@ -116,7 +116,7 @@ pub enum RunEvent {
     },
 }
 
-/// A thread that did its share of a phase from a common start on.
+/// A thread that did its share of a phase, from a start common to all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Member {
     /// The recipe's name for the actor.
@@ -133,18 +133,18 @@ pub struct Member {
     pub items: u64,
     /// Bytes moved.
     pub bytes: u64,
-    /// Time that was spent in operations; the rest of the time is the load's own.
+    /// Time spent in operations; the rest is the load's overhead.
     pub busy_ns: u64,
-    /// CPU time of the thread, where it is known.
+    /// CPU time of the thread, if known.
     #[serde(default)]
     pub cpu_ns: Option<u64>,
     /// How much of the file system of its directory was not available to users when it ended, in millionths; `None` where
-    /// that is not known.
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_ppm: Option<u32>,
 }
 
-/// How a run came to its end.
+/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
@@ -152,10 +152,10 @@ pub enum Ending {
     Done,
     /// By Ctrl-C or SIGTERM.
     Interrupted,
-    /// The load process died (killed, out of memory in its box).
+    /// The load process died (killed, out of memory in its cgroup).
     LoadDied,
     /// The archive's disk was full.
     ArchiveFull,
-    /// The load could not go on (its disk failed or was full at the start).
+    /// The load could not continue (its disk failed or was full at the start).
     LoadFailed,
 }

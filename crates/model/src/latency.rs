@@ -3,9 +3,9 @@
 //! The layout is HdrHistogram's (G. Tene) with 3 significant decimal digits and a lowest discernible value of 1 ns:
 //! 2048 linear sub-buckets of 1 ns, then 1024 more for each doubling. Every bucket is at most 1/1024 of its value
 //! wide. The layout is fixed for all runs, so histograms of any two runs add up bucket by bucket, and a writer that
-//! shares an array of counters with a reader needs no more than [`index_of`].
+//! shares an array of counters with a reader needs only [`index_of`].
 
-/// Longest latency with a bucket of its own: one hour. Longer ones count in the last bucket.
+/// Longest latency with an exact bucket: one hour. Longer ones count in the last bucket.
 pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 
 /// Significant decimal digits that a bucket keeps.

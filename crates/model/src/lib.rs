@@ -1,12 +1,12 @@
-//! The nouns that every room shares: time, quantities, metrics, operations, runs.
+//! The nouns that all crates share: time, quantities, metrics, operations, runs.
 //!
-//! Nothing here reads a file, a clock or a process. A type lives here when two rooms that do not know each other
-//! must both speak of it: `load` produces an [`operation::IntervalRecord`], `archive` stores it, `explain` reasons
+//! Nothing here reads a file, a clock or a process. A type lives here when two crates that do not depend on each other
+//! both use it: `load` produces an [`operation::IntervalRecord`], `archive` stores it, `explain` reasons
 //! about it, and none of them depends on another.
 #![forbid(unsafe_code)]
 
 pub mod block;
-pub mod calls;
+pub mod call_latency;
 pub mod cause;
 pub mod errno;
 pub mod event;

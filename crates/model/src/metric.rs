@@ -11,11 +11,11 @@ use crate::time::Moment;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MetricId(pub u32);
 
-/// What one step of a metric's value means.
+/// The unit of a metric's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// A number of things or happenings.
+    /// A number of things or events.
     Count,
     /// Bytes.
     Bytes,
@@ -93,7 +93,7 @@ impl Semantics {
     }
 }
 
-/// Everything needed to read a metric's values without knowing where they came from.
+/// Everything needed to interpret a metric's values without knowing their source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MetricDescriptor {
     /// The number that changes refer to.

@@ -1,4 +1,4 @@
-//! What a load did: operations, summed per interval and, where slow, one by one.
+//! What a load did: operations, summed per interval and, where slow, recorded individually.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,11 +40,11 @@ pub struct IntervalRecord {
     pub buckets: Vec<Bucket>,
     /// Operations still running at the interval's end for longer than the run's stuck threshold.
     pub stuck: u64,
-    /// Age of the oldest operation still running at the interval's end, whatever its age; `None` when none was.
+    /// Age of the oldest operation still running at the interval's end, of any age; `None` if there is none.
     pub oldest_running_ns: Option<u64>,
 }
 
-/// Why an operation is kept one by one.
+/// Why an operation is recorded individually.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationKind {
@@ -80,18 +80,18 @@ pub enum Fault {
     ShortRead,
     /// Fewer bytes were written than asked for, without an error.
     ShortWrite,
-    /// The data read are none that this load has ever written there.
+    /// The data read were never written there by this load.
     Wrong,
-    /// A part of a block is of one write, a part of another.
+    /// The block is a mix of two writes.
     Torn,
-    /// The block holds an older write than the last one that counts.
+    /// The block holds an older write than the last acknowledged one.
     Stale,
-    /// The block belongs to another place.
+    /// The block belongs to another location.
     Misplaced,
 }
 
 impl Fault {
-    /// All of them; a fault's place here is its number on a load's board.
+    /// All of them; the index here is a fault's number on a load's board.
     pub const ALL: [Fault; 6] =
         [Fault::ShortRead, Fault::ShortWrite, Fault::Wrong, Fault::Torn, Fault::Stale, Fault::Misplaced];
 
@@ -113,14 +113,14 @@ impl Fault {
     }
 }
 
-/// One operation that deserves to be kept by itself.
+/// An operation recorded individually.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationRecord {
-    /// Why it is kept.
+    /// Why it is recorded.
     pub kind: OperationKind,
     /// Operation class, as in [`IntervalRecord::class`].
     pub class: String,
-    /// Kernel thread id of the thread that ran it; of the one that waited, for fork-join operations.
+    /// Kernel thread id of the thread that ran it; of the waiting thread, for fork-join operations.
     pub tid: u32,
     /// Start on the monotonic clock: the intended start where the load is paced.
     pub start_ns: u64,
@@ -132,8 +132,8 @@ pub struct OperationRecord {
     pub errno: Option<i32>,
     /// File it worked on.
     pub path: Option<String>,
-    /// Where in the file it failed, where the place of a failure is known.
+    /// Offset in the file where it failed, if known.
     pub offset_bytes: Option<u64>,
-    /// How it failed, where no error number says so.
+    /// How it failed without an error number.
     pub fault: Option<Fault>,
 }

@@ -1,19 +1,19 @@
-//! What a recorded load would have met under another I/O scheduler.
+//! The predicted latencies of a recorded load under another I/O scheduler.
 
 use serde::Serialize;
 
-/// Latencies of one kind of request, from queued to done.
+/// Latencies of one kind of request, from queued to completed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Latencies {
-    /// Reads; writes that somebody waits for; other writes; the rest.
+    /// Reads; synchronous writes; other writes; the rest.
     pub class: &'static str,
     /// How many.
     pub count: u64,
-    /// `None`: too few for it; so below.
+    /// `None`: too few samples, here and below.
     pub p50_ns: Option<u64>,
-    /// 90 in 100 took no longer.
+    /// 90th percentile.
     pub p90_ns: Option<u64>,
-    /// 99 in 100 took no longer.
+    /// 99th percentile.
     pub p99_ns: Option<u64>,
     /// Mean time from queued to issued.
     pub queue_mean_ns: u64,
@@ -21,20 +21,20 @@ pub struct Latencies {
     pub device_mean_ns: u64,
 }
 
-/// What a policy does.
+/// The prediction for a policy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Predicted {
     /// Its name.
     pub policy: String,
     /// By class, in the order of [`Prediction::recorded`].
     pub latencies: Vec<Latencies>,
-    /// From the first request's coming to the last one's end.
+    /// From the first request's arrival to the last completion.
     pub took_ns: u64,
-    /// It is the policy that was recorded under: what it says should be what was recorded.
+    /// It is the recorded policy: its prediction should match the record.
     pub is_check: bool,
 }
 
-/// All of it.
+/// The whole prediction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
     /// Usable requests.
@@ -43,39 +43,39 @@ pub struct Prediction {
     pub unusable: u64,
     /// Tasks, and requests, of each kind of loop: closed, fed, open.
     pub loops: [(u64, u64); 3],
-    /// Requests that the device takes.
+    /// Requests that the device accepts.
     pub depth: u32,
-    /// Requests that it works on at once.
+    /// Requests that it serves concurrently.
     pub servers: u32,
     /// Whether that was fitted.
     pub servers_fitted: bool,
     /// Rank correlation of service times with the number of requests at the device: near 0 is good.
     pub load_correlation: f64,
-    /// Requests that were done before one that such a device would have begun first.
+    /// Requests that completed before one that such a device would have started first.
     pub out_of_turn: u64,
     /// Mean service time by class, direction and length alike.
     pub service: Vec<Service>,
     /// What was recorded.
     pub recorded: Vec<Latencies>,
-    /// From the first request's coming to the last one's end.
+    /// From the first request's arrival to the last completion.
     pub recorded_took_ns: u64,
     /// Each policy.
     pub predicted: Vec<Predicted>,
 }
 
-/// How long the device works on requests of one sort.
+/// Service time of requests of one sort.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Service {
     /// As [`Latencies::class`].
     pub class: &'static str,
-    /// Least length of the row's requests; lengths come in powers of two.
+    /// Minimum length of the row's requests; rows are powers of two.
     pub bytes: u64,
-    /// Begins where the request of the same task before it ended.
+    /// Sequential: it begins where the same task's previous request ended.
     pub sequential: bool,
     /// How many.
     pub count: u64,
     /// Median.
     pub p50_ns: u64,
-    /// 99 in 100 took no longer.
+    /// 99th percentile.
     pub p99_ns: u64,
 }

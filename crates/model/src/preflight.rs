@@ -2,23 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One thing that was looked for before the run: a permission, a mount, a kernel feature, a tool.
+/// The result of one check before the run: of a permission, a mount, a kernel feature, a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What it is called: `memory cgroup`, `XFS statistics`, `tracepoint counters`.
+    /// Its name: `memory cgroup`, `XFS statistics`, `tracepoint counters`.
     pub capability: String,
     /// Whether it can be used.
     pub available: bool,
-    /// What it is used for, or what is lost without it.
+    /// What it shows or is used for.
     pub purpose: String,
-    /// Why it is missing; `None` where it is not.
+    /// Why it is missing; `None` if it is available.
     pub why: Option<String>,
-    /// What to do about it; `None` where nothing needs to be, or can be, done.
+    /// The remedy; `None` if none is needed or known.
     pub remedy: Option<String>,
 }
 
 impl Finding {
-    /// The capability is there.
+    /// The capability is available.
     pub fn available(capability: impl Into<String>, purpose: impl Into<String>) -> Finding {
         Finding { capability: capability.into(), available: true, purpose: purpose.into(), why: None, remedy: None }
     }

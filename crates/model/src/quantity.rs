@@ -1,4 +1,4 @@
-//! Sizes and durations as people write them.
+//! Sizes and durations in the user's notation.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub enum QuantityError {
         text: String,
         /// `size` or `duration`.
         what: &'static str,
-        /// How it is written.
+        /// The expected notation.
         example: &'static str,
     },
     /// Larger than can be represented.
@@ -66,7 +66,7 @@ pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
     scale(text, number, unit).ok_or_else(malformed)?
 }
 
-/// Reads a duration in nanoseconds: `250ms`, `1.5s`, `2m`. A bare number is seconds, as in the tools this replaces.
+/// Reads a duration in nanoseconds: `250ms`, `1.5s`, `2m`. A bare number is seconds, as in comparable tools.
 pub fn parse_duration(text: &str) -> Result<u64, QuantityError> {
     let malformed = || QuantityError::Malformed { text: text.to_owned(), what: "duration", example: DURATION_EXAMPLE };
     let (number, suffix) = split_number(text.trim());

@@ -1,4 +1,4 @@
-//! `run.json`: who, what, where.
+//! `run.json`: the description of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,21 +25,21 @@ pub struct RunDescription {
     pub started: Moment,
     /// Time between samples, ns.
     pub sample_interval_ns: u64,
-    /// Time between a load's interval records, ns; `None` where there is no load of ours.
+    /// Time between a load's interval records, ns; `None` where Stallscope ran no load.
     pub report_interval_ns: Option<u64>,
-    /// Operations slower than this are kept one by one, and running ones older than this are stuck; ns.
+    /// Operations slower than this are recorded individually, and running ones older than this are stuck; ns.
     pub slower_than_ns: u64,
     /// How the kernel was traced; `None` where it was not.
     #[serde(default)]
     pub trace: Option<TraceSettings>,
     /// Seed of the load's random choices.
     pub seed: Option<u64>,
-    /// The recipe as run, with its variables' values; `None` where there is no load of ours.
+    /// The recipe as run, with its variables' values; `None` where Stallscope ran no load.
     pub recipe: Option<RecipeAsRun>,
-    /// What was simulated; `None` of every run on a machine.
+    /// What was simulated; `None` for runs on a machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Simulation>,
-    /// Which configuration of a sweep, or of the user's own naming, it is of: runs of one name are repetitions.
+    /// Configuration of a sweep, or the user's configuration label; runs with the same label are repetitions.
     #[serde(default)]
     pub configuration: Option<Configuration>,
     /// The machine.
@@ -48,25 +48,25 @@ pub struct RunDescription {
     pub mounts: Vec<Mount>,
     /// Block devices.
     pub devices: Vec<Device>,
-    /// The memory box and device limits that the load ran in.
+    /// The memory cgroup and device limits that the load ran in.
     pub limits: Limits,
     /// What the machine allowed.
     pub preflight: Vec<Finding>,
 }
 
 impl RunDescription {
-    /// Whether operations of that class are made of those of others.
+    /// Whether operations of that class consist of operations of other classes.
     pub fn is_whole(&self, class: &str) -> bool {
         self.recipe.as_ref().is_some_and(|recipe| recipe.wholes.iter().any(|whole| whole == class))
     }
 
-    /// Which model made it; `None` of every run on a machine.
+    /// The model of a simulated run; `None` for runs on a machine.
     pub fn origin(&self) -> Option<Origin> {
         let simulation = self.simulated.as_ref()?;
         Some(Origin { model: simulation.model.clone(), policy: simulation.policy.clone(), seed: self.seed })
     }
 
-    /// Of the present format, with nothing known but what it is called and when it began.
+    /// A description in the current format, with only the name and the begin known.
     pub fn new(workload: &str, started: Moment) -> RunDescription {
         RunDescription {
             format: FORMAT_VERSION,
@@ -91,25 +91,25 @@ impl RunDescription {
     }
 }
 
-/// Which configuration of a sweep a run was made under.
+/// The configuration of a run within a sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Configuration {
-    /// What the settings are together: `fs=xfs threads=4`; `baseline` where the sweep varies nothing.
+    /// The settings together: `fs=xfs threads=4`; `baseline` where the sweep varies nothing.
     pub name: String,
-    /// Name and value of each thing that the sweep varies, in the sweep's order.
+    /// Name and value of each setting that the sweep varies, in the sweep's order.
     pub settings: Vec<(String, String)>,
     /// Which repetition of the configuration, from 0.
     pub repetition: u32,
-    /// Whether this is the second half of an A-against-A pair: the same configuration as the sweep's baseline, there to show
-    /// how much runs differ by themselves.
+    /// Whether this is the second half of an A/A pair: the same configuration as the sweep's baseline, to measure
+    /// the noise floor.
     pub is_twin: bool,
-    /// What the settings are settings of; empty where nobody said, as in runs of older versions.
+    /// What each setting changes; empty if unknown, as in runs of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub varied: Vec<Varied>,
 }
 
 impl Configuration {
-    /// One that is known by its name alone.
+    /// A configuration with only a name.
     pub fn named(name: &str) -> Configuration {
         Configuration { name: name.to_owned(), settings: Vec::new(), repetition: 0, is_twin: false, varied: Vec::new() }
     }
@@ -120,11 +120,11 @@ impl Configuration {
 pub struct Varied {
     /// The setting, by its name in [`Configuration::settings`].
     pub name: String,
-    /// Its kind, as sweep files call it: `variable`, `option`, `mount`, ...
+    /// Its kind in sweep files: `variable`, `option`, `mount`, ...
     pub vary: String,
     /// Which variable, option, sysctl or attribute.
     pub key: String,
-    /// Variables of the recipe that take their values from it where nobody gives them one.
+    /// Variables of the recipe that take their values from it unless set explicitly.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub followers: Vec<String>,
 }
@@ -141,8 +141,8 @@ pub struct RecipeAsRun {
     /// Value of each variable whose values are words, as text.
     #[serde(default)]
     pub words: Vec<(String, String)>,
-    /// Classes whose operations are made of those of other classes: a checkout of its reads and writes. They have latencies, and
-    /// are in no sum.
+    /// Classes whose operations consist of operations of other classes: a checkout of its reads and writes. They have latencies,
+    /// and are in no sum.
     #[serde(default)]
     pub wholes: Vec<String>,
     /// Directories given by the user.
@@ -201,11 +201,11 @@ pub struct Device {
     /// Kernel name: `sda`, `nvme0n1`, `loop3`.
     pub name: String,
     /// Identity that survives renaming and is used as the metrics' instance: WWN, serial, the loop's backing file, or
-    /// the name where nothing better is known.
+    /// the name if nothing better is known.
     pub identity: String,
     /// Size.
     pub size_bytes: u64,
-    /// Spinning disk, where known.
+    /// Rotational disk, if known.
     pub rotational: Option<bool>,
     /// I/O scheduler in use.
     pub scheduler: Option<String>,
@@ -213,14 +213,14 @@ pub struct Device {
     pub queue_depth: Option<u64>,
 }
 
-/// The pressure that was applied on purpose.
+/// The limits applied to the load.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Limits {
-    /// Size of the memory box.
+    /// Size of the memory cgroup.
     pub memory_bytes: Option<u64>,
-    /// Bytes per second, each way, of each device under test.
+    /// Bytes per second, reads and writes separately, of each device under test.
     pub disk_bytes_per_s: Option<u64>,
-    /// Operations per second, each way, of each device under test.
+    /// Operations per second, reads and writes separately, of each device under test.
     pub disk_operations_per_s: Option<u64>,
     /// Cgroup version that enforced the limits.
     pub cgroup_version: Option<u8>,

@@ -1,13 +1,13 @@
-//! A run that a model made: nothing of it was measured on a machine.
+//! A simulated run: none of it was measured on a machine.
 
 use serde::{Deserialize, Serialize};
 
-/// What was simulated, as far as it is known when it begins.
+/// What was simulated, as known at the begin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Simulation {
     /// The model's name: `osc`.
     pub model: String,
-    /// Which of the things that the kernel could do.
+    /// The policy: one of the kernel behaviours that the model has.
     pub policy: String,
     /// What the policy does, in a line.
     #[serde(default)]
@@ -19,7 +19,7 @@ pub struct Simulation {
     pub words: Vec<(String, String)>,
 }
 
-/// Which model made a run: what is said wherever the run is shown.
+/// The model of a simulated run: shown wherever the run is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The model.
@@ -30,51 +30,51 @@ pub struct Origin {
     pub seed: Option<u64>,
 }
 
-/// How a simulation went, as far as its rows do not tell; known at its end.
+/// How a simulation went, beyond its rows; known at its end.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Course {
     /// The last moment.
     pub ended_ns: u64,
-    /// Things that happened.
+    /// Events simulated.
     pub events: u64,
-    /// Nothing would ever have happened again, though somebody waited.
+    /// A deadlock: no event was left, though tasks waited.
     pub hang: Option<Hang>,
-    /// Numbers that it comes down to.
+    /// The figures that summarize it.
     pub figures: Vec<Figure>,
     /// Things counted by size or duration.
     pub histograms: Vec<Histogram>,
 }
 
-/// Tasks that wait for one another for ever.
+/// Tasks that wait for one another forever.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hang {
-    /// When the last thing happened.
+    /// When the last event happened.
     pub at_ns: u64,
-    /// Everybody who waits.
+    /// The waiting tasks.
     pub waiters: Vec<Waiter>,
 }
 
-/// Who waits in a hang.
+/// A waiting task in a hang.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiter {
     /// The task.
     pub task: String,
     /// For what.
     pub awaits: String,
-    /// Who could give it, as tasks; empty where nobody can.
+    /// The tasks that could provide it; empty if none can.
     pub from: Vec<String>,
     /// Since when.
     pub since_ns: u64,
 }
 
-/// A number that a simulation comes down to.
+/// A figure that summarizes a simulation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// In snake case, units last.
     pub name: String,
     /// What it is, in a line.
     pub about: String,
-    /// `None`: there was nothing to measure.
+    /// `None`: not measured.
     pub value: Option<f64>,
     /// Whether more is better; `None`: neither.
     pub more_is_better: Option<bool>,
@@ -100,9 +100,9 @@ impl Figure {
 pub struct Histogram {
     /// What is counted by what.
     pub name: String,
-    /// The form in which people know it.
+    /// Its usual form.
     pub form: HistogramForm,
-    /// Least value of each row, ascending, and how many.
+    /// Minimum of each row, ascending, and its count.
     pub rows: Vec<(u64, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! What the kernel was seen to make tasks wait for: slow system calls, time off the CPU, spans between two tracepoints,
+//! What tasks wait for in the kernel: slow system calls, time off the CPU, spans between two tracepoints,
 //! block requests.
 
 use serde::{Deserialize, Serialize};
@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 use crate::block::{DeviceNumber, Kind};
 use crate::operation::Bucket;
 
-/// What a [`StallRecord`] tells of.
+/// The kind of a [`StallRecord`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StallKind {
     /// A system call on a file that took longer than the run's threshold: an operation to be explained.
     SystemCall,
-    /// A task was not on a CPU: it slept, and then waited for a CPU, or was put off the CPU while it could run.
+    /// A task was off the CPU: it slept and then waited on the run queue, or was preempted.
     OffCpu,
-    /// A task was seen off the CPU each time that somebody looked. Tells of waits that had not ended, and of all waits
-    /// where the kernel cannot be traced; start and end are no more exact than the looks were frequent.
+    /// A task was blocked at consecutive polls. Covers waits that had not ended, and all waits
+    /// where the kernel cannot be traced; start and end are as exact as the polls were frequent.
     Blocked,
-    /// The same of a wait that goes on, up to the last look; it comes again, less often the longer it lasts, and the whole of it
-    /// as [`StallKind::Blocked`] with the same start when it is over. A run that is read while it is written, or was cut off,
-    /// knows by it who is stuck.
+    /// The same for a wait that has not ended, up to the last poll. It is repeated, at growing intervals, and the whole wait is
+    /// recorded as [`StallKind::Blocked`] with the same start when it ends. A run that is read while it is written, or was cut
+    /// off, thus shows the tasks that are stuck.
     StillBlocked,
     /// A task was between two tracepoints, on and off the CPU: [`StallRecord::tracepoint`] says which.
     Span,
-    /// Sleeps that were too short to be kept one by one.
+    /// Sleeps too short to be recorded individually.
     ShortSleeps,
-    /// Waits for a CPU that were too short to be kept one by one.
+    /// Run-queue waits too short to be recorded individually.
     ShortCpuWaits,
-    /// Spans of one tracepoint that were too short to be kept one by one.
+    /// Spans of one tracepoint too short to be recorded individually.
     ShortSpans,
-    /// Sleeps, each ended by a block request's completion, that were too short to be kept one by one.
+    /// Sleeps, each ended by a block request's completion, too short to be recorded individually.
     ShortRequestWaits,
 }
 
@@ -68,8 +68,8 @@ impl StallKind {
     }
 }
 
-/// A thread as it was when it was seen first. Thread ids come again in a long run: the one that counts is the latest
-/// seen before.
+/// A thread as it was when first seen. Thread ids are reused in a long run: the latest record before a moment
+/// applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRecord {
     /// Kernel thread id.
@@ -87,7 +87,7 @@ pub struct TaskRecord {
 /// Time that a task lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StallRecord {
-    /// What it tells of.
+    /// Its kind.
     pub kind: StallKind,
     /// Whose time: [`TaskRecord::tid`].
     pub tid: u32,
@@ -99,14 +99,14 @@ pub struct StallRecord {
     pub busy_ns: u64,
     /// How many it sums up; 1 for a single one.
     pub count: u64,
-    /// Scheduler state that the task left the CPU in, as in the kernel's `__state`; 0: it could run. `None` where it did
+    /// Scheduler state that the task left the CPU in, as in the kernel's `__state`; 0: it was runnable. `None` where it did
     /// not leave it.
     pub state: Option<u32>,
-    /// When it was woken, on the monotonic clock; from then on it waited for a CPU.
+    /// When it was woken, on the monotonic clock; from then on it waited on the run queue.
     pub woken_ns: Option<u64>,
     /// Who woke it: the thread that was on the CPU then. `Some(0)`: an interrupt of an idle CPU.
     pub waker_tid: Option<u32>,
-    /// Who had the CPU before it came back, the last of those that it waited behind: known of long waits for a CPU.
+    /// The task that was running just before it: known of long run-queue waits.
     pub behind_tid: Option<u32>,
     /// Kernel stack while it was off the CPU: [`StackRecord::stack`].
     pub stack: Option<u32>,
@@ -115,13 +115,13 @@ pub struct StallRecord {
     /// The block request whose completion woke it: [`RequestRecord::request`].
     pub request: Option<u32>,
     /// Of a span: its tracepoint's name, without `_begin`, `_end`, `_start` (`mm_vmscan_direct_reclaim`). Of time off the
-    /// CPU: the tracepoint by which the kernel announced this very wait (`balance_dirty_pages`, `contention_begin`).
+    /// CPU: the tracepoint that announced the wait (`balance_dirty_pages`, `contention_begin`). See [`crate::signal`].
     pub tracepoint: Option<String>,
-    /// What the tracepoint's fields say, in words (`super_cache_scan of xfs on 7,0`, `rwsem read`).
+    /// The tracepoint's fields in words (`super_cache_scan of xfs on 7,0`, `rwsem read`).
     pub detail: Option<String>,
-    /// The system call that it happened in, by the kernel's name for it; `None` outside of those that are followed.
+    /// The system call that it happened in, by the kernel's name for it; `None` outside of followed calls.
     pub call: Option<String>,
-    /// File that a system call worked on, where it could be had.
+    /// File that a system call worked on, if known.
     pub path: Option<String>,
     /// Bytes that a system call moved, where it moves any.
     pub bytes: Option<u64>,
@@ -162,19 +162,19 @@ impl StallRecord {
     }
 }
 
-/// A kernel stack, told once.
+/// A kernel stack, recorded once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackRecord {
     /// Number within the run.
     pub stack: u32,
-    /// Function names, innermost first; an address where the name is not known.
+    /// Function names, innermost first; an address where the name is unknown.
     pub frames: Vec<String>,
 }
 
-/// How many requests of each kind, kinds of none left out, in the order of the letters.
+/// Number of requests of each kind, in the order of the letters, without zeros.
 pub type KindCounts = Vec<(Kind, u32)>;
 
-/// A finished block request: one that was slow, one that a task was seen to wait for, or, where all are recorded, any.
+/// A completed block request that was slow or that a task waited for; with all requests recorded, any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestRecord {
     /// Number within the run.
@@ -187,38 +187,38 @@ pub struct RequestRecord {
     pub bytes: u32,
     /// What it did; written in blktrace's letters.
     pub kind: Kind,
-    /// The thread that made it; 0: not known.
+    /// The submitting thread; 0: unknown.
     pub tid: u32,
     /// Bios that were merged into it.
     pub merges: u32,
-    /// When its first bio was handed to the block layer: when its task left the CPU without having got a request for it,
+    /// When its first bio was submitted to the block layer: when its task left the CPU without a request for it,
     /// else when it got one. `None`, here and below, where that moment was not seen.
     pub queued_ns: Option<u64>,
     /// When it was allocated for the bio.
     pub got_ns: Option<u64>,
     /// When it was put into the I/O scheduler; `None` also where it went to the device at once.
     pub inserted_ns: Option<u64>,
-    /// When it was last given to the device.
+    /// When it was last issued to the device.
     pub issued_ns: Option<u64>,
-    /// When the device was done, on the monotonic clock as all of them.
+    /// When it completed; all on the monotonic clock.
     pub completed_ns: u64,
     /// Status of the completion as an errno; `None` for success.
     pub errno: Option<i32>,
-    /// It was held back by a limit of its cgroup before it came to the queue.
+    /// It was throttled by its cgroup before it reached the queue.
     pub throttled: bool,
-    /// Requests of the same device in the queue or at the device when it came. Known of slow requests only.
+    /// Requests of the same device in the queue or at the device on its arrival. Known of slow requests only.
     pub in_flight: KindCounts,
-    /// Requests of the same device that came after it and were done before it, at least. Known of slow requests only.
+    /// Lower bound of the requests of the same device that arrived after it and completed before it. Known of slow requests only.
     pub overtaken_by: KindCounts,
 }
 
 impl RequestRecord {
-    /// The thread that made it, if that is known.
-    pub fn maker(&self) -> Option<u32> {
+    /// The submitting thread, if known.
+    pub fn submitter(&self) -> Option<u32> {
         Some(self.tid).filter(|tid| *tid != 0)
     }
 
-    /// The moments of its life before its completion that were seen.
+    /// The moments of its lifecycle that were seen, without its completion.
     pub fn moments(&self) -> impl Iterator<Item = u64> + use<> {
         [self.queued_ns, self.got_ns, self.inserted_ns, self.issued_ns].into_iter().flatten()
     }
@@ -234,7 +234,7 @@ impl RequestRecord {
     }
 }
 
-/// All requests of one device and kind that were finished within one interval.
+/// All requests of one device and kind that completed within one interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestIntervalRecord {
     /// Interval's start on the monotonic clock.
@@ -243,16 +243,16 @@ pub struct RequestIntervalRecord {
     pub end_ns: u64,
     /// The disk.
     pub device: DeviceNumber,
-    /// What they did.
+    /// Their kind.
     pub kind: Kind,
-    /// How many were finished.
+    /// How many completed.
     pub count: u64,
     /// Bytes that they moved.
     pub bytes: u64,
     /// Time from the queue to the device (inserted to issued; none where they went to the device at once): buckets of
     /// [`request_bucket_floor_ns`], ascending, empty ones left out.
     pub queue: Vec<Bucket>,
-    /// Time at the device (issued to completed), likewise.
+    /// Time at the device (issued to completed), in the same buckets.
     pub device_time: Vec<Bucket>,
 }
 
@@ -285,31 +285,31 @@ pub const fn request_bucket_floor_ns(index: u32) -> u64 {
 /// How a run was traced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceSettings {
-    /// System calls and requests that took so long are kept.
+    /// System calls and requests of at least this duration are recorded.
     pub slow_ns: u64,
-    /// Waits that took so long are kept one by one; shorter ones as sums.
+    /// Waits of at least this duration are recorded individually; shorter ones as sums.
     pub interval_ns: u64,
-    /// Every block request is kept.
+    /// Every block request is recorded.
     pub all_requests: bool,
 }
 
-/// What came from a tracer since the last look, as rows.
+/// The rows of a tracer since the last poll.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Traced {
     /// Time that tasks lost.
     pub stalls: Vec<StallRecord>,
-    /// Stacks that were not told before.
+    /// Stacks that were not emitted before.
     pub stacks: Vec<StackRecord>,
-    /// Requests that were not told before.
+    /// Requests that were not emitted before.
     pub requests: Vec<RequestRecord>,
     /// Sums of requests.
     pub request_intervals: Vec<RequestIntervalRecord>,
-    /// Threads that were not told before.
+    /// Threads that were not emitted before.
     pub tasks: Vec<TaskRecord>,
 }
 
 impl Traced {
-    /// Whether nothing came.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.stalls.is_empty()
             && self.stacks.is_empty()
@@ -318,7 +318,7 @@ impl Traced {
             && self.tasks.is_empty()
     }
 
-    /// Forgets all rows, and keeps the lists' memory.
+    /// Drops all rows, and keeps the lists' memory.
     pub fn clear(&mut self) {
         let Traced { stalls, stacks, requests, request_intervals, tasks } = self;
         stalls.clear();

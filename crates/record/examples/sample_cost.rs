@@ -1,4 +1,4 @@
-//! What sampling costs here: CPU per sample and source, changes per sample, memory.
+//! The cost of sampling on this machine: CPU per sample and source, changes per sample, memory.
 //!
 //!     cargo run --release -p record --example sample_cost -- [samples] [interval_ms] [memory cgroup]
 

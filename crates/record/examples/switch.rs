@@ -1,8 +1,8 @@
 //! Switches tracing on and off on command, within a few ms: bench/trace.py uses it to measure the cost of the programs, and
-//! how much of that is the kernel's for calling any program at all.
+//! how much of that is the kernel's overhead of calling any program.
 //!
-//! A line of input says what is to be attached: `nothing` (programs that do nothing, where a load of requests meets most
-//! of the tracer's), `default`, `all` (each request is recorded) or `off`. The answer is `ok`, once it is.
+//! A line of input says what to attach: `nothing` (empty programs, on the tracepoints of the tracer that a load of requests
+//! hits most), `default`, `all` (each request is recorded) or `off`. The answer is `ok` when it is done.
 
 use std::error::Error;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -16,7 +16,7 @@ use record::{Roots, TraceOptions, Tracing, clock};
 const NOTHING: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/floor.bpf.o"));
 const SLOW_NS: u64 = 1_000_000_000;
 const POLL: Duration = Duration::from_millis(20);
-/// The tracer has the kernel measure its programs within its first second, which costs more than they do.
+/// The tracer makes the kernel measure its programs in the first second, which costs more than the programs do.
 const SETTLE: Duration = Duration::from_millis(1200);
 
 /// All that can be attached, loaded.

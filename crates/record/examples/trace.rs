@@ -1,4 +1,4 @@
-//! Traces while a command runs, and prints what came. For looking at what the tracer sees on a kernel.
+//! Traces while a command runs, and prints the rows: shows what the tracer sees on a kernel.
 
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! In the steady state a sample allocates nothing. On its own, as the allocator counts for the whole process.
+//! In the steady state a sample allocates nothing. A separate test program, because the allocator counts for the whole process.
 
 use std::alloc::System;
 use std::fs;
@@ -47,7 +47,7 @@ fn write_files(root: &Path, round: u32) {
     }
 }
 
-/// The thread that has started this one allocates until it waits for us.
+/// The thread that started this one allocates until it waits for it.
 fn wait_for_the_harness() {
     let main = format!("/proc/self/task/{}/stat", std::process::id());
     let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! On the real kernel. What needs root is skipped without it, and says so.
+//! Tests on the real kernel. Those that need root are skipped without it, with a message.
 
 use std::collections::HashMap;
 use std::fs;
@@ -60,7 +60,7 @@ fn counters_of_this_machine_grow() {
     recording.sample();
     let names = ["vmstat.pgfault", "stat.ctxt", "recorder.cpu_ns"];
     let before = names.map(|name| recording.value(name, ""));
-    // Fresh memory faults, and another process makes for context switches.
+    // New memory causes faults, and another process causes context switches.
     let memory = vec![1u8; 4 << 20];
     assert!(run("true", &[]) && memory[5] == 1);
     recording.sample();
@@ -79,7 +79,7 @@ fn this_machine_is_described() {
     assert!(mounts.iter().any(|mount| mount.point == "/proc" && mount.fs_type == "proc"));
 }
 
-/// A memory cgroup that is taken away again.
+/// A memory cgroup, removed when dropped.
 struct MemoryCgroup(PathBuf);
 
 impl MemoryCgroup {
@@ -110,7 +110,7 @@ impl Drop for MemoryCgroup {
     }
 }
 
-/// A kernel file system mounted for a test alone.
+/// A kernel file system mounted for one test.
 struct Mounted(tempfile::TempDir);
 
 impl Mounted {
@@ -123,7 +123,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        run("umount", &[self.0.path().to_str().expect("a path of ours")]);
+        run("umount", &[self.0.path().to_str().expect("paths of tests are UTF-8")]);
     }
 }
 
@@ -145,7 +145,7 @@ fn reclaim_in_a_cgroup_is_counted() {
     recording.sample();
     let reclaim = "tracepoint.vmscan.mm_vmscan_memcg_reclaim_begin";
     let before = (recording.value(reclaim, ""), recording.value("cgroup.memory.failcnt", "box"));
-    // Written through, so that reclaim finds clean pages, and the OOM killer nothing to do.
+    // Synced: reclaim finds clean pages, and the OOM killer is not invoked.
     let script = format!(
         "echo $$ > {}/cgroup.procs && exec dd if=/dev/zero of={}/filler bs=1M count=96 oflag=dsync",
         cgroup.0.display(),
@@ -192,7 +192,7 @@ impl Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        run("umount", &[self.point().to_str().expect("a path of ours")]);
+        run("umount", &[self.point().to_str().expect("paths of tests are UTF-8")]);
     }
 }
 

@@ -23,7 +23,7 @@ fn a_slow_synchronous_write_has_its_file_its_waits_and_its_requests() {
         blocked_ns: 1_000_000_000,
     };
     let Some(mut tracing) = open(&options) else { return };
-    // Our own process is not traced.
+    // The recording process is not traced.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let output = format!("of={}", folder.path().join("written").display());
     let mut child = std::process::Command::new("dd")
@@ -32,7 +32,7 @@ fn a_slow_synchronous_write_has_its_file_its_waits_and_its_requests() {
         .unwrap();
     let dd = child.id();
     let mut traced = Traced::default();
-    // All that goes on beside it comes through the ring too, which must not become full.
+    // Other activity of the machine comes through the ring too, which must not fill up.
     while child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(5));
         tracing.poll(&mut traced);
@@ -47,7 +47,7 @@ fn a_slow_synchronous_write_has_its_file_its_waits_and_its_requests() {
     assert_eq!(written.bytes, Some(65536));
     assert!(written.path.as_deref().is_some_and(|path| path.ends_with("written")), "{written:?}");
     check_waits(&traced, dd);
-    // Other tests keep the machine busy: the kernel may have left out a request's end.
+    // Other tests keep the machine busy: the kernel may have skipped a request's completion.
     let lost = tracing.lost();
     assert!(lost.iter().all(|lost| lost.what.contains("skips") && lost.count < 100), "{lost:?}");
 }
@@ -71,7 +71,7 @@ fn a_tracer_that_is_idle_loses_nothing_and_lets_go() {
     let _ = file.read_at(&mut [0; 4096], 0);
     std::thread::sleep(Duration::from_millis(50));
     tracing.poll(&mut Traced::default());
-    // Other tests keep the machine busy: the kernel may have left out a request's end.
+    // Other tests keep the machine busy: the kernel may have skipped a request's completion.
     let lost = tracing.lost();
     assert!(lost.iter().all(|lost| lost.what.contains("skips") && lost.count < 100), "{lost:?}");
 }

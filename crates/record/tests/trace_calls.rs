@@ -34,8 +34,8 @@ fn a_file_is_named_from_the_machines_root_also_when_its_descriptor_is_gone() {
 fn the_task_that_was_running_during_a_run_queue_wait_is_named() {
     let spin = "taskset -c 0 timeout 0.6 sh -c 'while :; do :; done'";
     let Some(seen) = trace(&most_of_it(), &format!("{spin} & {spin}; wait")) else { return };
-    let put_off = seen.traced.stalls.iter().filter(|row| row.kind == StallKind::OffCpu && row.state == Some(0));
-    let behind: Vec<(u32, u32)> = put_off.filter_map(|row| Some((row.tid, row.behind_tid?))).collect();
+    let preempted = seen.traced.stalls.iter().filter(|row| row.kind == StallKind::OffCpu && row.state == Some(0));
+    let behind: Vec<(u32, u32)> = preempted.filter_map(|row| Some((row.tid, row.behind_tid?))).collect();
     let name = |tid: u32| seen.traced.tasks.iter().rfind(|task| task.tid == tid).map(|task| task.name.as_str());
     let both = behind.iter().filter(|(tid, other)| name(*tid) == Some("sh") && name(*other) == Some("sh"));
     assert!(both.clone().count() > 0 && both.clone().all(|(tid, other)| tid != other), "{behind:?}");

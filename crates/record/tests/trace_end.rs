@@ -1,4 +1,4 @@
-//! A tracer lets go of the kernel. By itself in its process, whose descriptors it counts.
+//! A tracer leaves nothing in the kernel. A separate test program, because it counts the descriptors of its process.
 
 use record::{Roots, TraceOptions, Tracing};
 

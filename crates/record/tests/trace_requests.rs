@@ -1,4 +1,4 @@
-//! Block requests on the real kernel: their times, their sums, and what overtook them, against a record of all.
+//! Block requests on the real kernel: their times, their sums, and what overtook them, against a record of all requests.
 
 mod trace_stage;
 
@@ -37,7 +37,7 @@ fn each_request_is_emitted_once_with_its_times_in_order_and_the_sums_agree() {
     );
     let device = device(&stage);
     let requests = of_device(&seen.traced, device);
-    // 12288 blocks of 4 KiB, each once; and what mkfs or udev may have looked at.
+    // 12288 blocks of 4 KiB, each once, and possible reads of mkfs or udev.
     let ours: Vec<_> = requests.iter().filter(|request| request.bytes == 4096).collect();
     assert!(ours.len() as u64 + missed >= 12_288 && ours.len() < 12_500, "{}", ours.len());
     let numbers: std::collections::HashSet<u32> = seen.traced.requests.iter().map(|request| request.request).collect();
@@ -57,7 +57,7 @@ fn each_request_is_emitted_once_with_its_times_in_order_and_the_sums_agree() {
     assert!(waited > 0);
 }
 
-/// Reads, and writes that come to wait behind them: on a machine that serves all in order, now and then only.
+/// Reads, and writes that they overtake: rare on a machine that serves all requests in order.
 #[test]
 fn what_overtook_a_request_is_never_more_than_what_really_did() {
     for _ in 0..4 {
@@ -65,7 +65,7 @@ fn what_overtook_a_request_is_never_more_than_what_really_did() {
         println!("{overtaking:?}");
         assert!(overtaking.flights > 0);
         let Overtaking { reported, really, too_many, .. } = overtaking;
-        // Counters and clocks are read one after the other, while another CPU goes on; and what was missed is not among all.
+        // Counters and clocks are read in sequence, while other CPUs continue; and missed requests are not in the record.
         assert!(reported <= really && too_many * 50 <= reported.max(50), "{overtaking:?}");
         if reported > 0 {
             return;
@@ -144,12 +144,12 @@ fn a_quick_request_is_summed_up_and_not_emitted() {
         .filter(|sum| sum.device == device)
         .map(|sum| (sum.kind, sum.count, sum.bytes))
         .collect();
-    // All but those that the kernel did not let us see, which are few.
+    // All except those that the kernel skipped, which are few.
     let missed: u64 = seen.lost.iter().map(|lost| lost.count).sum();
     assert!((count + missed) * 1000 >= 12_288 * 999 && missed < 200, "{count} {bytes} {:?} {kinds:?}", seen.lost);
 }
 
-/// The kernel takes no time of when a command was made, and leaves there what the request's memory was used for before.
+/// The kernel takes no allocation time of a command, and leaves the time of the request's previous use.
 #[test]
 fn a_command_to_the_device_is_counted_and_has_no_life_that_was_another_requests() {
     let serial = std::fs::read_dir("/sys/block").unwrap().map(|entry| entry.unwrap().path().join("serial"));

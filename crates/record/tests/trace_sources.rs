@@ -1,4 +1,4 @@
-//! Each source of the tracer sees what it is there for, on the real kernel.
+//! Each source of the tracer on the real kernel.
 
 mod trace_stage;
 
@@ -137,7 +137,7 @@ fn a_writer_to_a_frozen_file_system_is_blocked_now_and_its_wait_is_emitted() {
     let folder = stage.mounted();
     let marks = tempfile::tempdir().unwrap();
     let (frozen, seen) = (marks.path().join("frozen"), marks.path().join("seen"));
-    // It is thawed when the writer has been seen, and after a minute whatever happens to it.
+    // It is thawed when the writer has been seen, and after a minute in any case.
     let command = format!(
         "fsfreeze -f {folder}; touch {}; (for i in $(seq 600); do sleep 0.1; [ ! -e {} ] || break; done; fsfreeze -u {folder}) & \
          exec dd if=/dev/zero of={folder}/x bs=4k count=1 conv=fsync status=none",

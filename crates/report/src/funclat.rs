@@ -1,6 +1,6 @@
 //! Timed calls: histograms of powers of two, as argdist and bcc's other tools print them, and percentiles.
 
-use model::calls::{CallCounts, LatencyGroup, LatencyHistogram, LatencyUnit};
+use model::call_latency::{CallCounts, LatencyGroup, LatencyHistogram, LatencyUnit};
 use model::quantity::Nanoseconds;
 use model::stall::REQUEST_BUCKETS;
 use serde_json::{Value, json};

@@ -53,7 +53,7 @@ pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
             let last = index.row(end.row);
             return End { tid: Some(last.tid), at_ns: last.end_ns, ..end };
         }
-        (end.tid, end.at_ns) = (request.maker(), request.completed_ns);
+        (end.tid, end.at_ns) = (request.submitter(), request.completed_ns);
     }
     end
 }

@@ -77,7 +77,7 @@ static __always_inline void note_start(struct slot *slot, struct request *reques
 /* A program reads `request->q` once and passes it on: for each pointer that a path follows, the verifier searches all of the
  * kernel's types by name. With one read on every path, loading took 2.6 seconds of a CPU instead of 0.2.
  *
- * `made`: the kernel's time for when it was made, which block_io_start comes too early for. */
+ * `made`: the kernel's allocation time, which is not set yet at block_io_start. */
 static __always_inline struct slot *start(struct slot *slot, struct request *request, struct request_queue *queue, u64 now,
 					   u64 made)
 {

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{Error, Map, MapCore, MapFlags, Object, OpenObject, Program};
-use model::calls::{CallCounts, LatencyGroup, LatencyHistogram, LatencyUnit};
+use model::call_latency::{CallCounts, LatencyGroup, LatencyHistogram, LatencyUnit};
 use model::stall::REQUEST_BUCKETS;
 
 use super::cgroups::Cgroups;
@@ -176,7 +176,7 @@ fn missed(object: &Object) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use model::calls::LatencyUnit;
+    use model::call_latency::LatencyUnit;
     use model::stall::REQUEST_BUCKETS;
 
     use super::{HISTOGRAM_BYTES, histogram};

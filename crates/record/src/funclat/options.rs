@@ -1,6 +1,6 @@
 //! What to time, and what to keep of it.
 
-use model::calls::LatencyUnit;
+use model::call_latency::LatencyUnit;
 
 /// What to time.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -61,7 +61,7 @@ const COUNTED_IN_PAGES: [&str; 26] = [
     "compact_daemon_",
 ];
 
-const COUNTED_ONE_BY_ONE: [&str; 2] = ["pgscan_direct_throttle", "compact_daemon_wake"];
+const COUNTED_AS_EVENTS: [&str; 2] = ["pgscan_direct_throttle", "compact_daemon_wake"];
 
 pub(crate) struct VmstatTable;
 
@@ -89,7 +89,7 @@ fn meaning(name: &str) -> (Unit, Semantics) {
         name if IN_HUGE_PAGES.contains(&name) => (Unit::Count, Semantics::Gauge),
         name if COUNTERS_NAMED_NR.contains(&name) => (Unit::Pages, Semantics::Counter),
         name if name.starts_with("nr_") => (Unit::Pages, Semantics::Gauge),
-        name if COUNTED_ONE_BY_ONE.contains(&name) => (Unit::Count, Semantics::Counter),
+        name if COUNTED_AS_EVENTS.contains(&name) => (Unit::Count, Semantics::Counter),
         name if COUNTED_IN_PAGES.iter().any(|prefix| name.starts_with(prefix)) => (Unit::Pages, Semantics::Counter),
         _ => (Unit::Count, Semantics::Counter),
     }

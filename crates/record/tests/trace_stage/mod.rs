@@ -1,4 +1,4 @@
-//! File systems on loop devices for the tracer's tests, and the tracer around a command. All is taken away again.
+//! File systems on loop devices for the tracer's tests, and the tracer around a command. All of it is removed afterwards.
 #![allow(dead_code)] // Not every test file uses all of it.
 
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use model::stall::{StallKind, StallRecord, TraceSettings, Traced};
 use record::{BlockedNow, LostEvents, Roots, TraceOptions, Tracing, clock};
 
-/// A file system on a loop device on memory.
+/// A file system on a loop device backed by memory.
 pub(crate) struct Stage {
     folder: tempfile::TempDir,
     device: Option<String>,
@@ -93,7 +93,7 @@ impl Drop for Stage {
     }
 }
 
-/// A cgroup of version 1, removed again.
+/// A cgroup of version 1, removed when dropped.
 pub(crate) struct Group(PathBuf);
 
 impl Group {
@@ -112,7 +112,7 @@ impl Group {
         Some(group)
     }
 
-    /// The words of a shell that put it into the group.
+    /// The shell commands that move the shell into the group.
     pub(crate) fn enter(&self) -> String {
         format!("echo $$ > {}/tasks; ", self.0.display())
     }
@@ -138,9 +138,9 @@ pub(crate) fn run(program: &str, arguments: &[&str]) {
 pub(crate) struct Seen {
     pub(crate) traced: Traced,
     pub(crate) lost: Vec<LostEvents>,
-    /// Each task that was blocked at a look, once for each look.
+    /// Each task that was blocked at a poll, once for each poll.
     pub(crate) blocked: Vec<BlockedNow>,
-    /// The shell, and what it has become by `exec`.
+    /// The shell, and the program that it executed.
     pub(crate) shell: u32,
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn all_of_it(all_requests: bool) -> TraceOptions {
     TraceOptions { settings: TraceSettings { slow_ns: 1, interval_ns: 1, all_requests }, blocked_ns: 1_000_000_000 }
 }
 
-/// What takes 20 microseconds and more: nothing less shall fill the ring on a slow machine.
+/// Waits of at least 20 us: shorter ones would fill the ring on a slow machine.
 pub(crate) fn most_of_it() -> TraceOptions {
     let settings = TraceSettings { slow_ns: 100_000, interval_ns: 20_000, all_requests: false };
     TraceOptions { settings, ..all_of_it(false) }
@@ -160,7 +160,7 @@ pub(crate) fn trace(options: &TraceOptions, command: &str) -> Option<Seen> {
     trace_and_look(options, command, |_| ())
 }
 
-/// Also shows who is blocked, each time that this is looked for.
+/// Also passes the blocked tasks of each poll.
 pub(crate) fn trace_and_look(
     options: &TraceOptions,
     command: &str,

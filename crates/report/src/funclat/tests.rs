@@ -1,4 +1,4 @@
-use model::calls::{CallCounts, LatencyGroup, LatencyHistogram, LatencyUnit};
+use model::call_latency::{CallCounts, LatencyGroup, LatencyHistogram, LatencyUnit};
 use serde_json::Value;
 
 use super::{Timing, document, histogram, interval, log2_rows, percentile_ns, summary};

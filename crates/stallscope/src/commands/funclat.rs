@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-use model::calls::{CallCounts, LatencyGroup, LatencyUnit};
+use model::call_latency::{CallCounts, LatencyGroup, LatencyUnit};
 use model::quantity::Nanoseconds;
 use record::funclat::{CallReading, Funclat, FunclatError, FunclatOptions, GroupBy, Method, Target};
 use record::{Roots, clock};

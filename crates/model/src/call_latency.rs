@@ -1,9 +1,9 @@
-//! Timed calls of a kernel function, or of what lies between two tracepoints: how many, how long, and what was missed.
+//! Timed calls of a kernel function, or of the interval between two tracepoints: how many, how long, and what was missed.
 
 use crate::stall::{REQUEST_BUCKETS, request_bucket, request_bucket_floor_ns};
 
-/// The unit that a histogram is shown in. It scales the fine buckets, so that each power of two of this unit is a border
-/// of theirs: then they add up exactly to a histogram of powers of two.
+/// The unit that a histogram is shown in. It scales the fine buckets: each power of two of this unit is a bucket boundary,
+/// and the buckets sum exactly to a histogram of powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LatencyUnit {
     /// Nanoseconds.
@@ -54,7 +54,7 @@ impl LatencyUnit {
         }
     }
 
-    /// The fine bucket that a duration falls into. The times of the last bucket are not told apart.
+    /// The fine bucket that a duration falls into. The last bucket holds all longer times.
     pub fn bucket(self, ns: u64) -> u32 {
         let (multiplier, divisor) = self.scale();
         request_bucket(ns.min(1 << 45) * multiplier / divisor)
@@ -68,31 +68,31 @@ impl LatencyUnit {
     }
 }
 
-/// How long many of a kind took.
+/// A latency histogram of calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LatencyHistogram {
     /// The unit that scales the buckets.
     pub unit: LatencyUnit,
     /// How many.
     pub count: u64,
-    /// All times together.
+    /// Sum of all times.
     pub sum_ns: u64,
-    /// The shortest; `None` of none, and where only the buckets are known.
+    /// The shortest; `None` without calls, and where only the buckets are known.
     pub min_ns: Option<u64>,
-    /// The longest, likewise.
+    /// The longest; `None` in the same cases.
     pub max_ns: Option<u64>,
     /// Counts by [`LatencyUnit::bucket`], all [`REQUEST_BUCKETS`] of them.
     pub buckets: Vec<u64>,
 }
 
 impl LatencyHistogram {
-    /// Of none.
+    /// An empty histogram.
     pub fn new(unit: LatencyUnit) -> LatencyHistogram {
         let buckets = vec![0; REQUEST_BUCKETS as usize];
         LatencyHistogram { unit, count: 0, sum_ns: 0, min_ns: None, max_ns: None, buckets }
     }
 
-    /// Adds one.
+    /// Adds a call.
     pub fn add(&mut self, ns: u64) {
         self.count += 1;
         self.sum_ns = self.sum_ns.saturating_add(ns);
@@ -101,7 +101,7 @@ impl LatencyHistogram {
         self.buckets[self.unit.bucket(ns) as usize] += 1;
     }
 
-    /// Adds those of another one of the same unit.
+    /// Adds another histogram of the same unit.
     pub fn merge(&mut self, other: &LatencyHistogram) {
         self.count += other.count;
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
@@ -112,7 +112,7 @@ impl LatencyHistogram {
         }
     }
 
-    /// What came since an earlier state of the same histogram. Its shortest and longest are not known.
+    /// The difference since an earlier state of the same histogram. Its shortest and longest are unknown.
     pub fn since(&self, earlier: &LatencyHistogram) -> LatencyHistogram {
         let buckets = self.buckets.iter().zip(&earlier.buckets).map(|(now, then)| now.saturating_sub(*then)).collect();
         LatencyHistogram {
@@ -126,29 +126,29 @@ impl LatencyHistogram {
     }
 }
 
-/// What could not be timed, or was not to be kept.
+/// The fate of begins and ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallCounts {
     /// Begins that were seen.
     pub begun: u64,
     /// Ends that were paired with their begin.
     pub ended: u64,
-    /// Of those, the ones that were too short or too long for the filter.
+    /// Of those, calls too short or too long for the filter.
     pub filtered: u64,
-    /// Ends without a begin: under way when the timing began, or begun in another task.
+    /// Ends without a begin: in progress when the timing began, or begun in another task.
     pub ends_alone: u64,
-    /// Begins that were given up because the task had begun too many others since, whose ends did not come.
+    /// Begins dropped because the task began too many others since, without an end.
     pub forgotten: u64,
-    /// Begins that there was no room to remember.
+    /// Begins that could not be stored.
     pub no_room: u64,
-    /// Calls that were counted among all others, because there were too many groups.
+    /// Calls counted under all others, because there were too many groups.
     pub no_group: u64,
-    /// Begins and ends that the kernel did not tell of; `None` where it does not count them.
+    /// Begins and ends that the kernel skipped; `None` where it does not count them.
     pub missed: Option<u64>,
 }
 
 impl CallCounts {
-    /// Begins without an end yet: still under way, or the end was missed.
+    /// Begins without an end yet: still in progress, or the end was missed.
     pub fn open(&self) -> u64 {
         self.begun.saturating_sub(self.ended).saturating_sub(self.forgotten).saturating_sub(self.no_room)
     }
@@ -157,7 +157,7 @@ impl CallCounts {
 /// The timed calls of one task or cgroup, or of all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LatencyGroup {
-    /// `fio/1234`, or a cgroup's path; `None` of all together.
+    /// `fio/1234`, or a cgroup's path; `None` for all together.
     pub name: Option<String>,
     /// How long they took.
     pub histogram: LatencyHistogram,
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_difference_of_two_states_is_what_came_between() {
+    fn the_difference_of_two_states_is_what_was_added() {
         let mut histogram = LatencyHistogram::new(LatencyUnit::Microseconds);
         histogram.add(5_000);
         let earlier = histogram.clone();
