@@ -14,7 +14,6 @@ pub(super) const PHRASES: &[&str] = &[
     "crates/explain",
     "crates/model",
     "crates/record",
-    "crates/stallscope/tests",
     "docs/ARCHITECTURE.md",
     "docs/BLAME.md",
     "docs/COMPARE.md",

@@ -141,7 +141,7 @@ impl Ground {
     }
 
     /// An empty memory cgroup of that size.
-    pub fn memory_box(&self, megabytes: u64) -> PathBuf {
+    pub fn memory_cgroup(&self, megabytes: u64) -> PathBuf {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let name = format!("stallscope-{}-truth-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let path = hierarchy("memory").join(name);

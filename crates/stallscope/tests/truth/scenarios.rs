@@ -149,7 +149,7 @@ fn direct_reclaim() -> Truth {
     let ground = Ground::new();
     let disk = ground.ext4(64);
     let (full, more, go) = (disk.file("full"), ground.at("more"), ground.at(GO));
-    let small = ground.memory_box(32);
+    let small = ground.memory_cgroup(32);
     let procs = small.join("cgroup.procs").display().to_string();
     let script = format!(
         "memory 24m\nput {procs} 0\nopen {more}\nopen {full}\nawait {go}-1\n\
@@ -168,7 +168,7 @@ fn shrinker() -> Truth {
     let disk =
         ground.file_system(640, "mkfs.ext4 -q -F -N 400000 -E lazy_itable_init=0,lazy_journal_init=0", "noatime");
     let go = ground.at(GO);
-    let small = ground.memory_box(2048);
+    let small = ground.memory_cgroup(2048);
     let (own, procs) = (disk.file("victim"), small.join("cgroup.procs"));
     let script = format!(
         "put {} 0\nrealtime\nopen {own}\nawait {go}\nput {}/memory.limit_in_bytes 128m",
