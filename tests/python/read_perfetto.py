@@ -1,5 +1,5 @@
-"""Reads a Perfetto trace with Perfetto's own schema and checks what trace_processor relies on: no unknown fields, tracks
-that are declared before all else names them, and slices of a track that lie in one another. Prints what was found as JSON.
+"""Reads a Perfetto trace with Perfetto's schema and checks the properties that trace_processor requires: no unknown fields,
+tracks declared before use, and nested slices on each track. Prints the counts as JSON.
 
     read_perfetto.py TRACE
 """
@@ -48,7 +48,7 @@ for packet in trace.packet:
 
 SLICE_ENDS = [schema.TrackEvent.TYPE_SLICE_BEGIN, schema.TrackEvent.TYPE_SLICE_END]
 for track in events.values():
-    # We write a slice's end behind its begin; a reader sorts by time, and an end ends what began last.
+    # A slice's end is written after its begin. A reader sorts by time, and an end closes the latest open slice.
     written = [at for at, event in track if event.type in SLICE_ENDS]
     meant = sorted(end - begin for begin, end in zip(written[::2], written[1::2]))
     read, stack = [], []

@@ -3,7 +3,7 @@
 
     read_run.py DIRECTORY [--metric NAME] [--class CLASS]
 
-Reads finished, live and cut-off runs alike: only what the journal vouches for.
+Reads finished, live and cut-off runs: only data that the journal lists as live.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def crc32c(data):
 
 
 def parse_line(line):
-    """The JSON of a checksummed line, or None if the line is not as it was written."""
+    """The JSON of a checksummed line, or None if the checksum differs."""
     if line[8:9] == b" " and line[:8] == b"%08x" % crc32c(line[9:]):
         return json.loads(line[9:])
     return None
@@ -99,12 +99,12 @@ def series(tables, name, instance=""):
 
 
 def bucket_high_ns(low):
-    """The longest latency that counts in the bucket that begins at low."""
+    """The upper bound of the bucket that begins at low."""
     return low + (1 << max(0, low.bit_length() - 11)) - 1
 
 
 def percentile(tables, name, percent):
-    """A percentile of a class's latency over the whole run: the upper bound of its bucket."""
+    """A percentile of a class's latency over the run: the upper bound of its bucket."""
     counts = {}
     for row in tables["intervals"].to_pylist():
         if row["class"] == name:

@@ -27,7 +27,7 @@ fn runs(base: &Path) -> [PathBuf; 2] {
     [cut_off, closed]
 }
 
-/// The journal is cut at each byte, other files at each so many: their batches are vouched for as a whole.
+/// The journal is cut at each byte, other files at a coarser step: checksums cover their batches as a whole.
 fn cuts(path: &Path, length: usize) -> impl Iterator<Item = usize> + use<> {
     (0..length).rev().step_by(if path.ends_with("journal") { 1 } else { 11 })
 }

@@ -1,4 +1,4 @@
-//! `docs/FORMAT.md` is enough to read a run from Python: a script that knows nothing else does.
+//! `docs/FORMAT.md` is sufficient to read a run from Python: the script uses nothing else.
 
 mod scenario;
 
@@ -17,7 +17,7 @@ fn python() -> Result<PathBuf, String> {
     let python = PathBuf::from(std::env::var_os("STALLSCOPE_PYTHON").unwrap_or_else(|| "python3".into()));
     match Command::new(&python).args(["-c", "import pyarrow"]).output() {
         Ok(output) if output.status.success() => Ok(python),
-        Ok(_) => Err(format!("{} has no pyarrow; name one that has in STALLSCOPE_PYTHON", python.display())),
+        Ok(_) => Err(format!("{} has no pyarrow; set STALLSCOPE_PYTHON to a Python with pyarrow", python.display())),
         Err(error) => Err(format!("{}: {error}", python.display())),
     }
 }

@@ -27,20 +27,26 @@ impl DocumentCell for Ascending {
     }
 }
 
-impl DocumentCell for u64 {
-    fn column<'a>(cells: impl Iterator<Item = &'a u64>) -> Value {
-        cells.map(|cell| Value::from(*cell)).collect()
-    }
+macro_rules! number_cells {
+    ($($number:ty)+) => {$(
+        impl DocumentCell for $number {
+            fn column<'a>(cells: impl Iterator<Item = &'a $number>) -> Value {
+                cells.map(|cell| Value::from(*cell)).collect()
+            }
+        }
+
+        impl DocumentCell for Option<$number> {
+            #[cfg(test)]
+            const TYPE: &'static str = "Numbers";
+
+            fn column<'a>(cells: impl Iterator<Item = &'a Option<$number>>) -> Value {
+                cells.map(|cell| cell.map_or(Value::Null, Value::from)).collect()
+            }
+        }
+    )+};
 }
 
-impl DocumentCell for Option<u64> {
-    #[cfg(test)]
-    const TYPE: &'static str = "Numbers";
-
-    fn column<'a>(cells: impl Iterator<Item = &'a Option<u64>>) -> Value {
-        cells.map(|cell| cell.map_or(Value::Null, Value::from)).collect()
-    }
-}
+number_cells! { i64 u64 }
 
 /// A flag is 0 or 1.
 impl DocumentCell for bool {

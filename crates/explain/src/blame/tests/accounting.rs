@@ -49,8 +49,9 @@ prop_compose! {
         (count, call) in (any::<u64>(), option::of(Just("read".to_owned()))),
     ) -> StallRecord {
         StallRecord {
-            kind, tid, start_ns, duration_ns, busy_ns, count, state, woken_ns, waker_tid, behind_tid, stack, waker_stack, request,
-            tracepoint: tracepoint.map(str::to_owned), detail, call, path: None, bytes: None, errno: None,
+            duration_ns, busy_ns, count, state, woken_ns, waker_tid, behind_tid, stack, waker_stack, request,
+            tracepoint: tracepoint.map(str::to_owned), detail, call,
+            ..StallRecord::new(kind, tid, start_ns, start_ns)
         }
     }
 }
