@@ -11,7 +11,7 @@ use super::facts::facts;
 use super::figures::{Amount, Better, Figure, RunFigures, StallFigure};
 use explain::blame::Explanation;
 use explain::series::SeriesSet;
-use explain::summary::{OperationSummary, Phase, Summary};
+use explain::summary::{OperationSummary, PhaseSummary, Summary};
 use statistics::steadiness;
 
 /// Percentiles that are compared.
@@ -133,8 +133,8 @@ fn rates(summary: &Summary, seconds: f64) -> Vec<Figure> {
 
 /// Rates of each phase, if several are measured: bytes or, without bytes, operations.
 fn phases(summary: &Summary) -> Vec<Figure> {
-    let measured: Vec<&Phase> = summary.phases.iter().filter(|phase| phase.measured).collect();
-    let rate = |phase: &&Phase| {
+    let measured: Vec<&PhaseSummary> = summary.phases.iter().filter(|phase| phase.measured).collect();
+    let rate = |phase: &&PhaseSummary| {
         let seconds = phase.end_ns?.checked_sub(phase.start_ns).filter(|&ns| ns > 0)? as f64 / 1e9;
         let done: u64 = phase.operations.iter().map(|operation| operation.latencies.count()).sum();
         match phase.bytes {

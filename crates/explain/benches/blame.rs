@@ -1,4 +1,4 @@
-//! What explaining costs: a million requests and a hundred thousand waits, made up, in four shapes.
+//! The cost of explaining: a million requests and a hundred thousand waits, synthetic, in four shapes.
 //!
 //!     cargo bench -p explain --bench blame
 
@@ -23,24 +23,24 @@ const STACKS: [&[&str]; 5] = [
     &["some_driver_waits", "vfs_write"],
 ];
 
-/// Name, tasks, operations, whether the operations begin before their time.
+/// Name, tasks, operations, whether operations fall behind and overlap.
 const SHAPES: [(&str, u64, u64, bool); 4] = [
     ("many tasks", 200, 20_000, false),
     ("one task", 1, 20_000, false),
     ("one operation", 1, 1, false),
-    // A paced task that is ever further behind: each operation holds those before it.
-    ("one task, ever further behind", 1, 20_000, true),
+    // A paced task that falls behind: each operation contains those before it.
+    ("one task, falling behind", 1, 20_000, true),
 ];
 
-/// Each shape has a process of its own, because memory is what the process had at most.
+/// Each shape runs in a separate process, because peak memory is per process.
 fn main() {
     let wanted = std::env::args().nth(1);
     if let Some(shape) = SHAPES.iter().find(|shape| Some(shape.0) == wanted.as_deref()) {
         return measure(shape);
     }
     for (name, ..) in SHAPES {
-        let own = std::env::current_exe().expect("a program knows where it is");
-        let status = std::process::Command::new(own).arg(name).status().expect("it starts itself");
+        let own = std::env::current_exe().expect("the path of this program is readable");
+        let status = std::process::Command::new(own).arg(name).status().expect("this program can be started");
         assert!(status.success());
     }
 }
@@ -71,7 +71,7 @@ fn explain(tasks: u64, operations: u64, behind: bool) -> Explanation {
         seen_ns: 0,
     };
     blame.tasks(&(1..=tasks + 50).map(task).collect::<Vec<_>>());
-    // Each wait has 10 ms of its task, of which it takes 8; the tasks' waits interleave.
+    // Each wait has 10 ms of its task and takes 8 of them; the tasks' waits interleave.
     let of_each = WAITS / tasks;
     let waits: Vec<StallRecord> = (0..WAITS).map(|at| wait(at % tasks, at / tasks, tasks)).collect();
     waits.chunks(BATCH).for_each(|batch| blame.stalls(batch));

@@ -1,4 +1,4 @@
-//! Why slow operations were slow. The rules are written down in docs/BLAME.md.
+//! Explains why slow operations were slow. docs/BLAME.md describes the rules.
 
 mod accounting;
 mod builder;

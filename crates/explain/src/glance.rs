@@ -1,12 +1,12 @@
-//! A run at one moment: what was done, lost and waited for in a window of time that ends there, and who is stuck.
+//! A run at one moment: work, losses and waits in a window that ends there, and stuck tasks.
 //!
-//! Everything comes from rows that overlap the window, or, for the short history, some time before it: who shows a moment
-//! of a long run reads no more than that.
+//! Only rows that overlap the window, or a short history before it, are needed: a moment of a long run is cheap to read.
 
 mod devices;
 mod history;
 mod memory;
 mod stuck;
+mod window;
 mod work;
 
 #[cfg(test)]
@@ -21,8 +21,9 @@ use model::run::RunDescription;
 use model::stall::{RequestIntervalRecord, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
 
 pub use self::devices::DeviceLoad;
-pub use self::memory::{Memory, Pressure};
+pub use self::memory::{Memory, PressureShare};
 pub use self::stuck::Stuck;
+pub use self::window::Window;
 pub use self::work::Work;
 
 use self::devices::Devices;
@@ -32,27 +33,13 @@ use self::work::WorkBuilder;
 use crate::blame::{Blame, Explanation, Stall};
 use crate::series::SeriesSet;
 
-/// A time on the monotonic clock: what ended in it counts, and what overlaps it counts for the part that does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
-    /// Begin, not included.
-    pub from_ns: u64,
-    /// End: the moment itself.
-    pub to_ns: u64,
-}
-
 impl Window {
-    /// Length.
-    pub fn ns(self) -> u64 {
-        self.to_ns.saturating_sub(self.from_ns)
-    }
-
-    /// From when on rows of stalls and operations matter.
+    /// Start of the rows of stalls and operations that matter.
     pub fn reach_from_ns(self) -> u64 {
         self.from_ns.min(self.to_ns.saturating_sub(stuck::REACH_NS))
     }
 
-    /// From when on rows of intervals are needed for the history.
+    /// Start of the rows of intervals that the history needs.
     pub fn history_from_ns(self) -> u64 {
         History::of(self).from_ns
     }
@@ -61,19 +48,19 @@ impl Window {
 /// A run at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Glance {
-    /// Of which time.
+    /// The window.
     pub window: Window,
     /// The load's phase.
     pub phase: Option<String>,
-    /// What was done: by class of operation where a load told, else by device.
+    /// Work: by class of operation with a load, otherwise by device.
     pub work: Vec<Work>,
-    /// Where the window's part of all slow operations went, who is to blame, and the worst of them.
+    /// The window's part of all slow operations, explained.
     pub explanation: Explanation,
-    /// Of each of the explanation's stalls, in its order, the whole: start on the monotonic clock and duration.
+    /// For each of the explanation's stalls, in its order, the whole operation: start on the monotonic clock and duration.
     pub whole: Vec<(u64, u64)>,
-    /// Who is stuck at the window's end, the longest first.
+    /// Tasks stuck at the window's end, the longest first.
     pub stuck: Vec<Stuck>,
-    /// Disks that do something, the busiest first.
+    /// Active disks, the busiest first.
     pub devices: Vec<DeviceLoad>,
     /// Memory and pressure.
     pub memory: Memory,
@@ -84,8 +71,8 @@ pub fn wanted_metric(metric: &MetricDescriptor) -> bool {
     devices::wants(metric) || memory::wants(metric)
 }
 
-/// Collects the rows. Those of stalls, operations and requests come first, then tasks and stacks: of these only what the
-/// others name is kept.
+/// Collects the rows: stalls, operations and requests first, then tasks and stacks, of which only those that the others
+/// name are kept.
 #[derive(Debug)]
 pub struct Glancer {
     run: RunDescription,
@@ -103,7 +90,7 @@ pub struct Glancer {
 }
 
 impl Glancer {
-    /// A glance at a run, as it was in a time.
+    /// A glance at a run in a window.
     pub fn new(run: &RunDescription, window: Window) -> Glancer {
         Glancer {
             blame: Blame::new(None, run).within(window.from_ns, window.to_ns),
@@ -119,7 +106,7 @@ impl Glancer {
         }
     }
 
-    /// Adds events of the journal, in their order.
+    /// Adds events of the journal, in order.
     pub fn events(&mut self, events: &[RunEvent]) {
         for event in events {
             match event {
@@ -129,7 +116,7 @@ impl Glancer {
                 RunEvent::PhaseEnded { phase, at_ns, .. } if *at_ns <= self.window.to_ns => {
                     self.phase.take_if(|open| open == phase);
                 }
-                // What is stuck in a warm-up is stuck: no phase is left out.
+                // An operation stuck in a warm-up is stuck: all phases count.
                 RunEvent::PhaseStarted { .. } | RunEvent::PhaseEnded { .. } => {}
                 other => self.blame.events(std::slice::from_ref(other)),
             }
@@ -191,9 +178,9 @@ impl Glancer {
         self.blame.requests(records);
     }
 
-    /// Chooses among all threads of the run, after stalls, operations and requests.
+    /// Selects from all threads of the run, after stalls, operations and requests.
     pub fn tasks<'a>(&mut self, all: impl Iterator<Item = &'a TaskRecord> + Clone) {
-        // A culprit is told by its process.
+        // A culprit is reported by its process.
         let named: Vec<u32> = all.clone().filter(|task| self.tids.contains(&task.tid)).map(|task| task.pid).collect();
         self.tids.extend(named);
         for task in all.filter(|task| self.tids.contains(&task.tid)) {
@@ -202,7 +189,7 @@ impl Glancer {
         }
     }
 
-    /// Chooses among all stacks of the run, after stalls.
+    /// Selects from all stacks of the run, after stalls.
     pub fn stacks<'a>(&mut self, all: impl Iterator<Item = &'a StackRecord>) {
         for stack in all.filter(|stack| self.stacks.contains(&stack.stack)) {
             self.blame.stacks(std::slice::from_ref(stack));
@@ -214,7 +201,7 @@ impl Glancer {
         start_ns < self.window.to_ns && end_ns > self.window.from_ns
     }
 
-    /// What is seen. The series hold [`wanted_metric`]s at the samples from the last one before the window to the last in it.
+    /// The glance. The series hold [`wanted_metric`]s at the samples from the last before the window to the last in it.
     pub fn finish(self, series: &SeriesSet) -> Glance {
         let Glancer { run, window, blame, phase, work, stuck, devices, whole, .. } = self;
         let explanation = blame.finish();
@@ -233,7 +220,7 @@ impl Glancer {
     }
 }
 
-/// The widest operation of the thread that the window cut to this one.
+/// The longest operation of the thread that the window clips to this stall.
 fn whole_of(stall: &Stall, whole: &[(u32, u64, u64)], window: Window) -> (u64, u64) {
     let end_ns = stall.start_ns + stall.duration_ns;
     let same =
@@ -247,7 +234,7 @@ fn whole_of(stall: &Stall, whole: &[(u32, u64, u64)], window: Window) -> (u64, u
     found.map_or((stall.start_ns, stall.duration_ns), |(_, from_ns, to_ns)| (*from_ns, to_ns - from_ns))
 }
 
-/// The last sample before the window, or the first there is, and the last in it.
+/// The last sample before the window, or the first sample, and the last in the window.
 fn samples(series: &SeriesSet, window: Window) -> Option<(u32, u32)> {
     let last = series.sample_at(window.to_ns)?;
     let first = series.sample_at(window.from_ns).or_else(|| series.headers().first().map(|header| header.sample))?;

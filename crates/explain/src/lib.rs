@@ -1,7 +1,6 @@
-//! Pure reasoning about what was recorded.
+//! Findings on one run: its summary, the blame for its slow operations, and its state at one moment.
 //!
-//! Nothing here reads a file or a clock: rows of a run go in, findings come out, and the same rows always give the same
-//! findings.
+//! Pure: rows of a run go in, findings come out, and equal rows give equal findings.
 #![forbid(unsafe_code)]
 
 pub mod blame;

@@ -4,22 +4,22 @@ use std::collections::HashMap;
 
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics};
 
-/// One metric's values; only the samples at which it changed are kept.
+/// The values of one metric; only samples with changes are stored.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// What it is.
+    /// The metric.
     pub descriptor: MetricDescriptor,
     points: Vec<(u32, Option<i64>)>,
 }
 
 impl Series {
-    /// A series without values yet.
+    /// An empty series.
     pub fn new(descriptor: MetricDescriptor) -> Series {
         Series { descriptor, points: Vec::new() }
     }
 
     fn push(&mut self, sample: u32, value: Option<i64>) {
-        debug_assert!(self.points.last().is_none_or(|last| last.0 <= sample), "changes arrive in order of time");
+        debug_assert!(self.points.last().is_none_or(|last| last.0 <= sample), "changes arrive in order");
         self.points.push((sample, value));
     }
 
@@ -29,8 +29,8 @@ impl Series {
         self.points[..after].last().and_then(|point| point.1)
     }
 
-    /// By how much a counter grew from one sample to a later one. A decrease is taken as a reset to zero. `None` where
-    /// the counter is absent at either end.
+    /// Growth of a counter from one sample to a later one. A decrease counts as a reset to zero. `None` where the counter is
+    /// absent at either end.
     pub fn growth(&self, from: u32, to: u32) -> Option<u64> {
         let mut last = self.at(from)?;
         self.at(to)?;
@@ -51,9 +51,9 @@ impl Series {
     }
 }
 
-/// The series of a run that somebody asked for, and the times of its samples.
+/// The requested series of a run, and the times of its samples.
 ///
-/// Memory is bounded by what was asked for: unwanted metrics cost nothing.
+/// Memory is bounded by the requested metrics; others cost nothing.
 #[derive(Debug, Clone, Default)]
 pub struct SeriesSet {
     wanted: Vec<Series>,
@@ -62,7 +62,7 @@ pub struct SeriesSet {
 }
 
 impl SeriesSet {
-    /// Takes those of the descriptors whose name is wanted. May be called again as further metrics appear.
+    /// Adds the wanted descriptors. May be called again as more metrics appear.
     pub fn describe(&mut self, descriptors: &[MetricDescriptor], wanted: impl Fn(&MetricDescriptor) -> bool) {
         for descriptor in descriptors {
             if wanted(descriptor) && !self.index.contains_key(&descriptor.id) {
@@ -77,7 +77,7 @@ impl SeriesSet {
         self.headers.push(header);
     }
 
-    /// Adds changes. Each metric's changes come in order of time; metrics may be interleaved in any way.
+    /// Adds changes. The changes of each metric are in order of time; metrics may be interleaved.
     pub fn feed(&mut self, changes: &[Change]) {
         for change in changes {
             if let Some(&at) = self.index.get(&change.metric) {
@@ -96,12 +96,12 @@ impl SeriesSet {
         self.wanted.iter().filter(move |series| series.descriptor.name == name)
     }
 
-    /// All series whose name begins so.
+    /// All series with that name prefix.
     pub fn prefixed<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a Series> {
         self.wanted.iter().filter(move |series| series.descriptor.name.starts_with(prefix))
     }
 
-    /// The last sample that began at or before a moment.
+    /// The last sample that started at or before a moment.
     pub fn sample_at(&self, monotonic_ns: u64) -> Option<u32> {
         let after = self.headers.partition_point(|header| header.at.monotonic_ns <= monotonic_ns);
         self.headers[..after].last().map(|header| header.sample)
@@ -113,8 +113,8 @@ impl SeriesSet {
         Some(self.headers[at].at.monotonic_ns)
     }
 
-    /// Growth per second, between two samples, of the sum of counters; `None` if there is none of them, or no time
-    /// between the samples.
+    /// Growth per second of the sum of counters between two samples; `None` without counters, or without time between the
+    /// samples.
     pub fn rate_per_s<'a>(&self, counters: impl Iterator<Item = &'a Series>, from: u32, to: u32) -> Option<f64> {
         let span_ns = self.time_of(to)?.checked_sub(self.time_of(from)?).filter(|&ns| ns > 0)?;
         let mut any = false;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_counter_starts_again_from_zero() {
+    fn a_reset_counter_restarts_from_zero() {
         let set = set(&[(0, Some(100)), (3, Some(110)), (5, Some(4))]);
         let series = set.named("vmstat.allocstall_normal").next().unwrap();
         assert_eq!(series.growth(0, 9), Some(14));

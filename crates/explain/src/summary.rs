@@ -1,4 +1,4 @@
-//! What happened in a run: its operations, rates, pressure, worst moments, and what recording it cost.
+//! Summary of a run: operations, rates, pressure, worst operations, and the cost of recording.
 
 mod builder;
 mod failures;
@@ -13,6 +13,6 @@ mod tests;
 pub use builder::{RecordingFacts, SummaryBuilder, wanted_metric};
 pub use failures::FailureCount;
 pub use findings::{
-    MemoryCgroupFigures, OperationSummary, Phase, Pressure, Progress, Recording, Simulated, SlowCount, Summary,
+    MemoryCgroupFigures, OperationSummary, PhaseSummary, Pressure, Progress, Recording, Simulated, SlowCount, Summary,
     TimelineRow, TraceCosts,
 };

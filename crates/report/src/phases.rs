@@ -1,7 +1,7 @@
 //! The phases of a run: duration, throughput over time, and stragglers.
 
 use comfy_table::Table;
-use explain::summary::{Phase, Summary};
+use explain::summary::{PhaseSummary, Summary};
 use model::event::Member;
 use model::quantity::{Bytes, Nanoseconds};
 
@@ -37,7 +37,7 @@ pub struct Crew<'a> {
 
 impl<'a> Crew<'a> {
     /// The crew of a phase; `None` if it has none.
-    pub fn of(phase: &'a Phase) -> Option<Crew<'a>> {
+    pub fn of(phase: &'a PhaseSummary) -> Option<Crew<'a>> {
         let took = |member: &Member| member.end_ns.saturating_sub(member.start_ns);
         let slowest = phase.crew.iter().max_by_key(|member| took(member))?;
         let mut times: Vec<u64> = phase.crew.iter().map(took).collect();
@@ -61,8 +61,8 @@ pub(crate) fn are_informative(summary: &Summary) -> bool {
 }
 
 /// The last measured phases, and the number of those left out.
-fn shown(summary: &Summary) -> (Vec<&Phase>, usize) {
-    let measured: Vec<&Phase> = summary.phases.iter().filter(|phase| phase.measured).collect();
+fn shown(summary: &Summary) -> (Vec<&PhaseSummary>, usize) {
+    let measured: Vec<&PhaseSummary> = summary.phases.iter().filter(|phase| phase.measured).collect();
     let left_out = measured.len().saturating_sub(MOST_PHASES);
     (measured[left_out..].to_vec(), left_out)
 }
@@ -102,7 +102,7 @@ pub(crate) fn lines(summary: &Summary, style: Style) -> Vec<String> {
 }
 
 /// Bytes/s over the phase, or operations/s if it moved no bytes.
-fn over_time(phase: &Phase, width: usize, style: Style) -> Option<String> {
+fn over_time(phase: &PhaseSummary, width: usize, style: Style) -> Option<String> {
     let moves = phase.progress.iter().any(|progress| progress.bytes > 0);
     let steps = phase.progress.len().min(MOST_STEPS);
     if steps < 3 {
@@ -124,7 +124,7 @@ fn over_time(phase: &Phase, width: usize, style: Style) -> Option<String> {
     Some(format!("{:<width$} {line}  from {} to {}", printable(&phase.name), show(least), show(most)))
 }
 
-fn straggler(phase: &Phase) -> Option<String> {
+fn straggler(phase: &PhaseSummary) -> Option<String> {
     let crew = Crew::of(phase)?;
     let late_ns = crew.slowest_ns - crew.median_ns.min(crew.slowest_ns);
     if crew.members < 2 || (late_ns as f64) < EVEN * crew.median_ns as f64 {

@@ -6,7 +6,7 @@ use super::cause::Cause;
 use super::explanation::{Stall, Who};
 use super::operations::Operation;
 use super::run_index::RunIndex;
-use super::timelines::Timelines;
+use super::timelines::TaskTimelines;
 use super::totals::stall;
 
 /// Every explained slow operation, ordered by start. An operation's number is its position in that order.
@@ -104,11 +104,11 @@ impl Accounting {
             .collect()
     }
 
-    fn timelines(&self) -> Timelines<'_> {
+    fn timelines(&self) -> TaskTimelines<'_> {
         let mut borders: HashMap<u32, Vec<u64>> = HashMap::new();
         for operation in &self.operations {
             borders.entry(operation.tid).or_default().extend([operation.start_ns, operation.end_ns]);
         }
-        Timelines::new(&self.index, borders, self.silent.clone())
+        TaskTimelines::new(&self.index, borders, self.silent.clone())
     }
 }

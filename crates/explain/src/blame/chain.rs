@@ -10,7 +10,7 @@ use super::operations::Operation;
 use super::request;
 use super::rows::Row;
 use super::run_index::RunIndex;
-use super::timeline::{NO_ROW, Segment, Timeline};
+use super::timeline::{NO_ROW, Segment, TaskTimeline};
 use super::wording::{describe, request_words};
 
 /// Maximum length of a chain.
@@ -174,7 +174,7 @@ impl WaitsByCause {
 pub(super) fn of_operation(
     index: &RunIndex,
     operation: &Operation,
-    timeline: &Timeline,
+    timeline: &TaskTimeline,
 ) -> (Vec<Link>, Option<RequestLife>) {
     let Some(LongestWait { row, follow: first, cause, ns }) = longest(index, operation, timeline) else {
         return (Vec::new(), None);
@@ -234,7 +234,7 @@ struct LongestWait {
 /// Pieces smaller than this fraction (1/4096) of an operation are not summed by row, because there may be very many.
 const SMALL: u64 = 4096;
 
-fn longest(index: &RunIndex, operation: &Operation, timeline: &Timeline) -> Option<LongestWait> {
+fn longest(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> Option<LongestWait> {
     let mut by_row: HashMap<(u32, Cause), LongestWait> = HashMap::new();
     let mut longest_small: Option<LongestWait> = None;
     let mut longest_piece_ns: HashMap<(u32, Cause), u64> = HashMap::new();

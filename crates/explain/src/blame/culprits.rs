@@ -1,4 +1,4 @@
-//! Root blockers: the ends of the chains of waits of all operations.
+//! Root blockers: what the chains of waits of all operations lead to.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use super::explanation::{Culprit, Who};
 use super::names::Name;
 use super::operations::Operation;
 use super::run_index::RunIndex;
-use super::timeline::{Segment, Timeline};
-use super::timelines::Timelines;
+use super::timeline::{Segment, TaskTimeline};
+use super::timelines::TaskTimelines;
 
 /// Culprits kept: those with the most time.
 const KEPT: usize = 100;
@@ -29,7 +29,7 @@ struct Key {
 pub(super) fn culprits(
     index: &RunIndex,
     operations: &[Operation],
-    timelines: &mut Timelines<'_>,
+    timelines: &mut TaskTimelines<'_>,
     disks: &Disks,
 ) -> Vec<Culprit> {
     let mut costs = Costs { index, disks, times: HashMap::new(), keys: HashMap::new() };
@@ -53,7 +53,7 @@ struct Costs<'a> {
 
 impl Costs<'_> {
     /// Adds the waits of one task's operations. Time within several operations counts for each.
-    fn add_task(&mut self, operations: &[Operation], timeline: &Timeline) {
+    fn add_task(&mut self, operations: &[Operation], timeline: &TaskTimeline) {
         let mut borders: Vec<(u64, i64)> =
             operations.iter().flat_map(|operation| [(operation.start_ns, 1), (operation.end_ns, -1)]).collect();
         borders.sort_unstable();

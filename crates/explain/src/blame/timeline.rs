@@ -39,15 +39,15 @@ const STRIDE: usize = 64;
 
 /// The segments of one task, in order of time, with running sums that make any range cheap to sum.
 #[derive(Debug, Default)]
-pub(super) struct Timeline {
+pub(super) struct TaskTimeline {
     segments: Vec<Segment>,
     /// Sums of all segments before each [`STRIDE`]th.
     before: Vec<Sums>,
 }
 
-impl Timeline {
+impl TaskTimeline {
     /// Takes segments in order of time.
-    pub(super) fn new(segments: Vec<Segment>) -> Timeline {
+    pub(super) fn new(segments: Vec<Segment>) -> TaskTimeline {
         let mut joined: Vec<Segment> = Vec::with_capacity(segments.len());
         for segment in segments {
             match joined.last_mut() {
@@ -64,7 +64,7 @@ impl Timeline {
             sums.add(segment.cause, segment.evidence, segment.ns());
         }
         joined.shrink_to_fit();
-        Timeline { segments: joined, before }
+        TaskTimeline { segments: joined, before }
     }
 
     /// Sums of the time before a moment.

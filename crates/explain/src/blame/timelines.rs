@@ -1,4 +1,4 @@
-//! Builds each task's [`Timeline`] from its rows.
+//! Builds each task's [`TaskTimeline`] from its rows.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use super::rows::Row;
 use super::run_index::RunIndex;
 use super::short::{ShortShare, shares};
 use super::slot::Slot;
-use super::timeline::{Covered, NO_ROW, Segment, Timeline, innermost};
+use super::timeline::{Covered, NO_ROW, Segment, TaskTimeline, innermost};
 
 /// Depth to which waits for threads that wait for threads are followed.
 const DEPTH: usize = 8;
@@ -18,32 +18,32 @@ const DEPTH: usize = 8;
 const EXAMPLES: usize = 256;
 
 /// The timelines of all tasks, built on demand.
-pub(super) struct Timelines<'a> {
+pub(super) struct TaskTimelines<'a> {
     index: &'a RunIndex,
     /// Starts and ends of each task's operations.
     borders: HashMap<u32, Vec<u64>>,
     /// The moment after which rows of a task are missing, because its last wait did not end.
     silent: HashMap<u32, u64>,
     /// `None` while a timeline is being built.
-    built: HashMap<u32, Option<Rc<Timeline>>>,
+    built: HashMap<u32, Option<Rc<TaskTimeline>>>,
 }
 
-impl<'a> Timelines<'a> {
+impl<'a> TaskTimelines<'a> {
     pub(super) fn new(
         index: &'a RunIndex,
         borders: HashMap<u32, Vec<u64>>,
         silent: HashMap<u32, u64>,
-    ) -> Timelines<'a> {
-        Timelines { index, borders, silent, built: HashMap::new() }
+    ) -> TaskTimelines<'a> {
+        TaskTimelines { index, borders, silent, built: HashMap::new() }
     }
 
     /// The timeline of a task, from the first to the last moment of its rows and operations.
-    pub(super) fn get(&mut self, tid: u32) -> Rc<Timeline> {
+    pub(super) fn get(&mut self, tid: u32) -> Rc<TaskTimeline> {
         self.build(tid, 0).unwrap_or_default()
     }
 
     /// `None` while it is being built: the task waits for itself through others.
-    fn build(&mut self, tid: u32, depth: usize) -> Option<Rc<Timeline>> {
+    fn build(&mut self, tid: u32, depth: usize) -> Option<Rc<TaskTimeline>> {
         if let Some(built) = self.built.get(&tid) {
             return built.clone();
         }
@@ -53,7 +53,7 @@ impl<'a> Timelines<'a> {
         Some(timeline)
     }
 
-    fn assemble(&mut self, tid: u32, depth: usize) -> Timeline {
+    fn assemble(&mut self, tid: u32, depth: usize) -> TaskTimeline {
         let index = self.index;
         let of = |kind: StallKind| -> Vec<Covered> {
             let rows = index.rows_of(tid).filter(|(_, row)| row.kind == kind);
@@ -76,7 +76,7 @@ impl<'a> Timelines<'a> {
             let free = index.traced && borders[at] < silent_ns && !index.is_lossy(borders[at]);
             lay_out(slot, borders[at], borders[at + 1], &short[at], free, &mut segments);
         }
-        Timeline::new(segments)
+        TaskTimeline::new(segments)
     }
 
     /// All moments at which the state may change, in order.

@@ -11,8 +11,8 @@ use super::explanation::{CauseTime, ClassTimes, Explanation, Stall, StallCause};
 use super::names::Name;
 use super::operations::Operation;
 use super::run_index::RunIndex;
-use super::timeline::Timeline;
-use super::timelines::Timelines;
+use super::timeline::TaskTimeline;
+use super::timelines::TaskTimelines;
 use super::wording::describe;
 
 /// Operations described individually: the longest.
@@ -86,7 +86,7 @@ pub(super) fn explain(
     for operation in &operations {
         borders.entry(operation.tid).or_default().extend([operation.start_ns, operation.end_ns]);
     }
-    let mut timelines = Timelines::new(index, borders, silent);
+    let mut timelines = TaskTimelines::new(index, borders, silent);
     let mut all = Totals::default();
     let mut classes: BTreeMap<Name, Totals> = BTreeMap::new();
     for operation in &operations {
@@ -129,7 +129,7 @@ fn refuse_overflow(operations: &mut Vec<Operation>, explanation: &mut Explanatio
     });
 }
 
-pub(super) fn stall(index: &RunIndex, operation: &Operation, timeline: &Timeline) -> Stall {
+pub(super) fn stall(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> Stall {
     let sums = timeline.sums(operation.start_ns, operation.end_ns);
     let mut longest = [(0, None); Cause::ALL.len()];
     for segment in timeline.between(operation.start_ns, operation.end_ns) {

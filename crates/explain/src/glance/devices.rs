@@ -1,4 +1,4 @@
-//! Disks: what they do, and how long it takes them.
+//! Disks: load and latency.
 
 use std::collections::BTreeMap;
 
@@ -20,38 +20,44 @@ const WANTED: [&str; 8] = [
     "diskstats.io_ticks",
 ];
 
-/// A disk in the window. `None`: the run does not know, or nothing was done.
+/// A disk in the window. `None`: unknown, or no I/O.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeviceLoad {
-    /// Kernel name; its identity where the run does not know the name.
+    /// Kernel name; the identity if the name is unknown.
     pub name: String,
     /// `major:minor`.
     pub number: Option<String>,
-    /// What is mounted from it, where that is one thing.
+    /// The file system mounted from it, if there is only one.
     pub mount: Option<String>,
     /// Requests at the device or in its queue at the window's end.
     pub in_flight: Option<u64>,
-    /// Reads that were finished, per second.
+    /// Completed reads per second.
     pub reads_per_s: Option<f64>,
-    /// Writes that were finished, per second.
+    /// Completed writes per second.
     pub writes_per_s: Option<f64>,
     /// Bytes read per second.
     pub read_bytes_per_s: Option<f64>,
     /// Bytes written per second.
     pub written_bytes_per_s: Option<f64>,
-    /// Share of the time in which it had anything to do, 0 to 1.
+    /// Utilization: share of the time with I/O in flight, 0 to 1.
     pub busy: Option<f64>,
-    /// Mean time of a finished request from the queue to its end.
+    /// Mean time of a completed request from queue to completion.
     pub mean_ns: Option<u64>,
-    /// Of all requests that were finished, 99 % were at the device for no longer than about this; traced runs only.
+    /// 99th percentile of the device time of completed requests, approximate; traced runs only.
     pub device_p99_ns: Option<u64>,
+}
+
+impl DeviceLoad {
+    fn utilization(&self) -> f64 {
+        self.busy.unwrap_or(0.0)
+    }
 }
 
 pub(super) fn wants(metric: &MetricDescriptor) -> bool {
     WANTED.contains(&metric.name.as_str()) && !metric.instance.contains("-part")
 }
 
-/// Collects what requests say.
+/// Collects device times of requests.
 #[derive(Debug, Default)]
 pub(super) struct Devices {
     device_times: BTreeMap<DeviceNumber, BTreeMap<u32, u64>>,
@@ -73,15 +79,16 @@ impl Devices {
     ) -> Vec<DeviceLoad> {
         let Some((first, last)) = samples else { return Vec::new() };
         let mut loads = Vec::new();
-        for one in series.named("diskstats.in_flight") {
-            let identity = &one.descriptor.instance;
-            let of = |name: &'static str| series.named(name).filter(move |one| one.descriptor.instance == *identity);
+        for gauge in series.named("diskstats.in_flight") {
+            let identity = &gauge.descriptor.instance;
+            let of =
+                |name: &'static str| series.named(name).filter(move |metric| metric.descriptor.instance == *identity);
             let rate = |name: &'static str| series.rate_per_s(of(name), first, last);
-            let sum = |one: &'static str, other: &'static str| Some(rate(one)? + rate(other)?);
+            let sum = |a: &'static str, b: &'static str| Some(rate(a)? + rate(b)?);
             let finished = sum("diskstats.read_ios", "diskstats.write_ios").filter(|&per_s| per_s > 0.0);
             let waited_ms = sum("diskstats.read_ticks", "diskstats.write_ticks");
-            let in_flight = one.at(last).and_then(|count| u64::try_from(count).ok());
-            // Millisecond counters of the kernel are rounded: 1000 of them a second may be 1001.
+            let in_flight = gauge.at(last).and_then(|count| u64::try_from(count).ok());
+            // The kernel's millisecond counters are rounded: a busy second may count 1001.
             let busy = rate("diskstats.io_ticks").map(|ms| (ms / 1000.0).min(1.0));
             if finished.is_none() && in_flight.is_none_or(|count| count == 0) && busy.is_none_or(|busy| busy == 0.0) {
                 continue;
@@ -101,10 +108,7 @@ impl Devices {
                 device_p99_ns: device.and_then(|device| self.p99_ns(device)),
             });
         }
-        loads.sort_by(|a, b| {
-            let busy = |load: &DeviceLoad| load.busy.unwrap_or(0.0);
-            busy(b).total_cmp(&busy(a)).then_with(|| a.name.cmp(&b.name))
-        });
+        loads.sort_by(|a, b| b.utilization().total_cmp(&a.utilization()).then_with(|| a.name.cmp(&b.name)));
         loads
     }
 
@@ -115,7 +119,7 @@ impl Devices {
     }
 }
 
-/// The lower end of the bucket in which the quantile lies.
+/// The lower end of the bucket that contains the quantile.
 pub(super) fn quantile_ns(buckets: &BTreeMap<u32, u64>, quantile: f64) -> Option<u64> {
     let all: u64 = buckets.values().sum();
     let wanted = (all as f64 * quantile).ceil() as u64;
@@ -129,8 +133,8 @@ pub(super) fn quantile_ns(buckets: &BTreeMap<u32, u64>, quantile: f64) -> Option
 
 fn mount_of(run: &RunDescription, device: &Device) -> Option<String> {
     let source = format!("/dev/{}", device.name);
-    let mut there = run.mounts.iter().filter(|mount| mount.device == device.number || mount.source == source);
-    let first = there.next()?;
-    let others = there.any(|mount| mount.point != first.point);
+    let mut mounts = run.mounts.iter().filter(|mount| mount.device == device.number || mount.source == source);
+    let first = mounts.next()?;
+    let others = mounts.any(|mount| mount.point != first.point);
     (!others).then(|| format!("{} on {}", first.fs_type, first.point))
 }

@@ -1,8 +1,8 @@
 //! The last minute in a few steps, for a sparkline.
 
-use super::Window;
+use super::window::Window;
 
-/// A history is as long as this, or as the window where that is longer.
+/// Minimum length of a history; a longer window extends it.
 const LEAST_NS: u64 = 60_000_000_000;
 /// Steps of a history.
 const STEPS: usize = 30;
@@ -21,11 +21,11 @@ impl History {
     }
 }
 
-/// What happened in each step of a history.
+/// Counts in each step of a history.
 #[derive(Debug, Clone)]
 pub(super) struct Steps {
     history: History,
-    /// What happened, and in how much time of the step it is known.
+    /// Count, and the known time of the step.
     sums: Vec<(f64, f64)>,
 }
 
@@ -34,7 +34,7 @@ impl Steps {
         Steps { history, sums: vec![(0.0, 0.0); STEPS] }
     }
 
-    /// Spreads what happened in a time evenly over it.
+    /// Spreads a count evenly over its time.
     pub(super) fn add(&mut self, start_ns: u64, end_ns: u64, count: f64) {
         let span_ns = end_ns.saturating_sub(start_ns);
         let History { from_ns, step_ns } = self.history;
@@ -53,7 +53,7 @@ impl Steps {
         }
     }
 
-    /// Rates per second; `None` in steps of which nothing is known.
+    /// Rates per second; `None` for unknown steps.
     pub(super) fn rates(&self) -> Vec<Option<f64>> {
         self.sums.iter().map(|&(count, known_ns)| (known_ns > 0.0).then(|| count * 1e9 / known_ns)).collect()
     }

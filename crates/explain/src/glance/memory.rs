@@ -7,27 +7,27 @@ use crate::series::SeriesSet;
 const RESOURCES: [(&str, &str); 5] =
     [("cpu", "some"), ("io", "some"), ("io", "full"), ("memory", "some"), ("memory", "full")];
 
-/// Memory now, and what tasks lost for want of something. `None`: the run does not know.
+/// Memory at the moment, and PSI over the window. `None`: unknown.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Memory {
-    /// All of it.
+    /// Total.
     pub total_bytes: Option<u64>,
-    /// What could be had without swapping.
+    /// Available without swapping.
     pub available_bytes: Option<u64>,
-    /// Pages that have to be written.
+    /// Dirty pages.
     pub dirty_bytes: Option<u64>,
-    /// Pages that are being written.
+    /// Pages under writeback.
     pub writeback_bytes: Option<u64>,
-    /// Share of the window's time that tasks waited.
-    pub pressure: Vec<Pressure>,
+    /// PSI over the window.
+    pub pressure: Vec<PressureShare>,
 }
 
 /// `/proc/pressure` over the window.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pressure {
+pub struct PressureShare {
     /// `cpu`, `io`, `memory`.
     pub resource: &'static str,
-    /// `some`: a task waited; `full`: all that could have run did.
+    /// `some`: at least one task stalled; `full`: all non-idle tasks stalled.
     pub extent: &'static str,
     /// Share of the time, 0 to 1.
     pub share: f64,
@@ -48,7 +48,7 @@ pub(super) fn of(series: &SeriesSet, samples: Option<(u32, u32)>) -> Memory {
     let pressure = |&(resource, extent): &(&'static str, &'static str)| {
         let name = format!("pressure.{resource}.{extent}");
         let lost_us = series.rate_per_s(series.named(&name), first, last)?;
-        Some(Pressure { resource, extent, share: (lost_us / 1e6).min(1.0) })
+        Some(PressureShare { resource, extent, share: (lost_us / 1e6).min(1.0) })
     };
     Memory {
         total_bytes: bytes("meminfo.MemTotal"),

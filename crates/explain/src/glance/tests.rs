@@ -42,7 +42,7 @@ fn window(from_s: u64, to_s: u64) -> Window {
     Window { from_ns: from_s * S, to_ns: to_s * S }
 }
 
-/// A write of task 7 from second 102 to 112, asleep in the log; and one of 8 that nobody saw end.
+/// A call of task 7 from second 102 to 112, asleep in the log; and a wait of task 8 without an end.
 fn stalls() -> Vec<StallRecord> {
     let off =
         StallRecord { state: Some(2), stack: Some(1), ..StallRecord::new(StallKind::OffCpu, 7, 102 * S, 112 * S) };
@@ -67,11 +67,11 @@ fn glance(window: Window, rows: &[StallRecord]) -> Glance {
 }
 
 #[test]
-fn only_the_windows_part_of_a_stall_counts_and_the_whole_is_told() {
+fn only_the_windows_part_of_a_stall_counts_and_the_whole_is_reported() {
     let seen = glance(window(104, 108), &stalls()[..2]);
     assert_eq!((seen.explanation.wall_ns, seen.explanation.slow_operations), (4 * S, 1));
     assert_eq!(seen.explanation.time_ns(Cause::FsLog), 4 * S);
-    assert_eq!(seen.explanation.culprits.iter().map(|one| one.time_ns).sum::<u64>(), 4 * S);
+    assert_eq!(seen.explanation.culprits.iter().map(|culprit| culprit.time_ns).sum::<u64>(), 4 * S);
     assert_eq!(seen.whole, [(102 * S, 10 * S)]);
     assert!(!seen.explanation.stalls[0].finished);
     let after = glance(window(112, 120), &stalls()[..2]);
@@ -79,13 +79,13 @@ fn only_the_windows_part_of_a_stall_counts_and_the_whole_is_told() {
 }
 
 #[test]
-fn who_is_stuck_is_known_at_any_moment_with_call_file_and_stack() {
+fn stuck_tasks_are_known_at_any_moment_with_call_file_and_stack() {
     let seen = glance(window(100, 107), &stalls());
     let words: Vec<_> = seen.stuck.iter().map(|one| (one.task.to_string(), one.lasts_ns / S)).collect();
     assert_eq!(words, [("dd/7".to_owned(), 5), ("tar/8".to_owned(), 3)]);
     assert_eq!((seen.stuck[0].operation.as_deref(), seen.stuck[0].path.as_deref()), (Some("fsync"), Some("/mnt/f")));
     assert_eq!(seen.stuck[1].frames[0], "xlog_cil_force_seq");
-    // The one that was told last at 107 is still expected at 110, and not much later.
+    // The wait last reported at 107 still counts at 110, but not much later.
     let is_stuck = |at_s| glance(window(100, at_s), &stalls()).stuck.iter().any(|one| one.task.tid == 8);
     assert!(is_stuck(110) && !is_stuck(115));
 }
@@ -102,7 +102,7 @@ fn a_wait_that_is_over_is_over_at_once() {
 }
 
 #[test]
-fn a_loads_stuck_operation_is_told_with_its_class_and_the_stack_of_its_thread() {
+fn a_loads_stuck_operation_has_its_class_and_the_stack_of_its_thread() {
     let mut glancer = Glancer::new(&run(), window(100, 107));
     let mut record = OperationRecord {
         kind: OperationKind::Stuck,
@@ -129,7 +129,7 @@ fn a_loads_stuck_operation_is_told_with_its_class_and_the_stack_of_its_thread() 
 }
 
 #[test]
-fn work_is_that_of_the_load_and_else_that_of_the_devices() {
+fn work_is_that_of_the_load_or_of_the_devices() {
     let interval = |second: u64, count: u64| IntervalRecord {
         class: "write".into(),
         start_ns: second * S,

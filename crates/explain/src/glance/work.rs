@@ -1,4 +1,4 @@
-//! What was done: by class of operation where a load told, else by device.
+//! Work: by class of operation with a load, otherwise by device.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use model::operation::IntervalRecord;
 use model::run::RunDescription;
 use model::stall::RequestIntervalRecord;
 
-use super::Window;
 use super::devices::quantile_ns;
 use super::history::{History, Steps};
+use super::window::Window;
 use statistics::Distribution;
 
-/// Operations of one class, or requests of one device, in the window. `None`: nothing finished.
+/// Operations of one class, or requests of one device, in the window. `None`: none finished.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Work {
     /// Class, or device and direction: `write`, `sda reads`.
@@ -27,13 +27,13 @@ pub struct Work {
     pub p50_ns: Option<u64>,
     /// 99th percentile.
     pub p99_ns: Option<u64>,
-    /// Longest, where it is known exactly.
+    /// Maximum, if known exactly.
     pub max_ns: Option<u64>,
-    /// Operations that were stuck at the window's end.
+    /// Operations stuck at the window's end.
     pub stuck: u64,
-    /// Age of the oldest operation that was running at the window's end.
+    /// Age of the oldest operation running at the window's end.
     pub oldest_running_ns: Option<u64>,
-    /// Finished per second, over some time that ends with the window, in even steps.
+    /// Finished per second, in equal steps of a history that ends with the window.
     pub history: Vec<Option<f64>>,
 }
 
@@ -41,7 +41,7 @@ pub struct Work {
 #[derive(Debug)]
 pub(super) struct WorkBuilder {
     window: Window,
-    /// When the run began: before that nothing is known.
+    /// Start of the run.
     started_ns: u64,
     /// Names of devices by number.
     devices: Vec<(String, String)>,
@@ -55,7 +55,7 @@ struct Class {
     steps: Steps,
     inside: Distribution,
     span_ns: u64,
-    /// The last interval that has ended.
+    /// The last finished interval.
     last: Option<IntervalRecord>,
 }
 
@@ -117,7 +117,7 @@ impl WorkBuilder {
         let requests = self.requests.entry((record.device, direction)).or_insert_with(new);
         requests.steps.add(record.start_ns, record.end_ns, record.count as f64);
         if record.end_ns > from_ns {
-            // An interval may begin long before the window, as the first of a recording does: its part counts.
+            // An interval may start long before the window, as the first of a recording does: its part inside counts.
             let from_ns = from_ns.max(self.started_ns);
             let inside_ns = record.end_ns.saturating_sub(record.start_ns.max(from_ns)) as f64;
             let part = inside_ns / record.end_ns.saturating_sub(record.start_ns).max(1) as f64;
@@ -136,7 +136,7 @@ impl WorkBuilder {
         }
         let name = |number: &DeviceNumber| {
             let number = number.to_string();
-            devices.iter().find(|(known, _)| *known == number).map_or(number, |(_, name)| name.clone())
+            devices.iter().find(|(device, _)| *device == number).map_or(number, |(_, name)| name.clone())
         };
         let work = |((device, direction), requests): (&(DeviceNumber, &str), &Requests)| {
             let recorded = Window { from_ns: window.from_ns.max(started_ns).min(window.to_ns), ..window };
@@ -152,7 +152,7 @@ impl Class {
         if self.span_ns == 0
             && let Some(last) = &last
         {
-            // Reports are further apart than the window is long: the last one still holds.
+            // The window is shorter than the report interval: the last report still holds.
             self.inside.add(last);
             self.span_ns = last.end_ns.saturating_sub(last.start_ns);
         }
@@ -172,14 +172,14 @@ impl Class {
     }
 }
 
-/// How long after its end a report holds until the next should have come.
+/// How long a report holds after its end, until the next is due.
 fn stale_ns(last: &IntervalRecord) -> u64 {
     last.end_ns.saturating_sub(last.start_ns).saturating_mul(2)
 }
 
 impl Requests {
     fn finish(&self, name: String, window: Window) -> Work {
-        // Nothing is told of an interval without requests: the whole window counts.
+        // Intervals without requests have no record: the whole window counts.
         let per_s = |amount: f64| (window.ns() > 0).then(|| amount * 1e9 / window.ns() as f64);
         Work {
             name,

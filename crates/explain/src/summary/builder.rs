@@ -1,4 +1,4 @@
-//! Collects a run's rows, in one pass and bounded memory, into a [`Summary`].
+//! Collects a run's rows into a [`Summary`], in one pass and bounded memory.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,30 +10,26 @@ use model::run::RunDescription;
 use model::simulation::Course;
 
 use super::failures::Failures;
-use super::findings::{OperationSummary, Phase, Recording, Simulated, SlowCount, Summary};
+use super::findings::{OperationSummary, PhaseSummary, Recording, Simulated, SlowCount, Summary};
 use super::remarks::Remarks;
 use super::{pressure, timeline};
 use crate::series::SeriesSet;
 use statistics::{IntervalAmount, RateSummary};
 
-/// Classes of which one operation is one thing that people count, with the name of the rate.
+/// Classes whose operations are counted as items, with the name of the rate.
 const COUNTED: [(&str, &str); 1] = [("mail", "mails")];
-
-/// The class of operations each of which makes a file. Their rate is over the whole of the phases that make any: what makes
-/// the files durable may follow when all are there.
-pub(super) const CREATE: &str = "create";
 
 const WORST_KEPT: usize = 10;
 const FAILED_KEPT: usize = 10;
 
-/// What the archive itself knows about a run's recording.
+/// Facts about a run's recording from the archive.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RecordingFacts {
     /// Metrics described.
     pub metrics: u64,
-    /// Archive bytes in all.
+    /// Total archive bytes.
     pub archive_bytes: Option<u64>,
-    /// Archive bytes of the tables of samples and metrics alone.
+    /// Archive bytes of the tables of samples and metrics only.
     pub sample_bytes: Option<u64>,
 }
 
@@ -41,13 +37,13 @@ pub struct RecordingFacts {
 #[derive(Debug)]
 pub struct SummaryBuilder {
     description: RunDescription,
-    phases: Vec<Phase>,
+    phases: Vec<PhaseSummary>,
     ending: Option<Ending>,
     course: Option<Course>,
     remarks: Remarks,
     operations: Vec<OperationSummary>,
     rounds: Vec<IntervalAmount>,
-    /// For each of [`COUNTED`], how many in the interval that ended then.
+    /// For each of [`COUNTED`], the count of each interval, by its end.
     counted: [BTreeMap<u64, u64>; COUNTED.len()],
     bytes: HashMap<(u64, u64), u64>,
     slow: Vec<SlowCount>,
@@ -59,7 +55,7 @@ pub struct SummaryBuilder {
 }
 
 impl SummaryBuilder {
-    /// A summary of the run so described, with nothing in it yet.
+    /// An empty summary of a run.
     pub fn new(description: RunDescription) -> SummaryBuilder {
         SummaryBuilder {
             description,
@@ -80,11 +76,11 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds an event. Events come in the order of the journal.
+    /// Adds an event, in journal order.
     pub fn event(&mut self, event: &RunEvent) {
         let start_ns = self.description.started.monotonic_ns;
         match event {
-            RunEvent::PhaseStarted { phase, measured, at_ns } => self.phases.push(Phase {
+            RunEvent::PhaseStarted { phase, measured, at_ns } => self.phases.push(PhaseSummary {
                 name: phase.clone(),
                 measured: *measured,
                 start_ns: at_ns.saturating_sub(start_ns),
@@ -111,13 +107,13 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds an interval's operations. Those of phases that are not measured (fill, warm-up) are passed over.
+    /// Adds an interval's operations. Unmeasured phases (fill, warm-up) are ignored.
     pub fn interval(&mut self, record: &IntervalRecord) {
         let started_ns = self.description.started.monotonic_ns;
-        // Of a phase that is repeated, the one in which the interval lies; its rows may come after all events.
+        // For a repeated phase, the repetition that contains the interval; rows may follow after all events.
         let since_start_ns = record.start_ns.saturating_sub(started_ns);
-        let is_its = |phase: &&mut Phase| phase.name == record.phase && phase.start_ns <= since_start_ns;
-        if let Some(phase) = self.phases.iter_mut().rev().find(is_its) {
+        let contains = |phase: &&mut PhaseSummary| phase.name == record.phase && phase.start_ns <= since_start_ns;
+        if let Some(phase) = self.phases.iter_mut().rev().find(contains) {
             phase.add(record, started_ns);
         }
         let measured = self.phases.iter().any(|phase| phase.measured && phase.name == record.phase);
@@ -157,9 +153,9 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds an operation that was kept by itself. A round is passed over: it is slow because a step of it was. So is what
-    /// ended (or, stuck, was seen) outside the measured phases, as its latency is in no figure either; but failures there are
-    /// counted by themselves.
+    /// Adds an individually recorded operation. Rounds are ignored: a round is slow because a step of it was. Operations that
+    /// ended (or, if stuck, were reported) outside the measured phases are ignored as well, as in all figures; their failures
+    /// are counted separately.
     pub fn operation(&mut self, operation: &OperationRecord) {
         if operation.class == ROUND {
             return;
@@ -177,7 +173,7 @@ impl SummaryBuilder {
                     self.failed.push(operation.clone());
                 }
             }
-            // It is slow because what it is made of was.
+            // It is slow because a part of it was.
             _ if self.description.is_whole(&operation.class) => {}
             OperationKind::Slow | OperationKind::Stuck => self.keep_if_among_the_worst(operation),
         }
@@ -185,12 +181,11 @@ impl SummaryBuilder {
 
     fn is_measured(&self, at_ns: u64) -> bool {
         let at_ns = at_ns.saturating_sub(self.description.started.monotonic_ns);
-        let holds = |phase: &Phase| phase.start_ns <= at_ns && phase.end_ns.is_none_or(|end_ns| at_ns <= end_ns);
+        let holds = |phase: &PhaseSummary| phase.start_ns <= at_ns && phase.end_ns.is_none_or(|end_ns| at_ns <= end_ns);
         self.phases.iter().any(|phase| phase.measured && holds(phase))
     }
 
-    /// A stuck operation is seen again at each interval, older each time, and at last as a slow one: only its longest
-    /// appearance is kept.
+    /// A stuck operation is reported at each interval, and finally as a slow operation: only the longest report is kept.
     fn keep_if_among_the_worst(&mut self, operation: &OperationRecord) {
         let same = |kept: &OperationRecord| {
             (kept.tid, kept.start_ns) == (operation.tid, operation.start_ns) && kept.class == operation.class
@@ -206,7 +201,7 @@ impl SummaryBuilder {
         self.worst.truncate(WORST_KEPT);
     }
 
-    /// The findings so far. May be called at any time, also while the run goes on.
+    /// The findings so far. May be called at any time, also during the run.
     pub fn summarise(&self, series: &SeriesSet, facts: RecordingFacts) -> Summary {
         let window = self.window(series);
         let mut rates = self.rates(series);
@@ -259,11 +254,11 @@ impl SummaryBuilder {
         Some(Simulated { origin, simulation, course: self.course.clone() })
     }
 
-    /// The measured time on the monotonic clock: the measured phases, or all samples where there is no load of ours.
+    /// The measured time on the monotonic clock: the measured phases or, without a load, all samples.
     fn window(&self, series: &SeriesSet) -> Option<(u64, u64)> {
         let start_ns = self.description.started.monotonic_ns;
         let last_seen = series.headers().last().map(|header| header.at.monotonic_ns);
-        let measured: Vec<&Phase> = self.phases.iter().filter(|phase| phase.measured).collect();
+        let measured: Vec<&PhaseSummary> = self.phases.iter().filter(|phase| phase.measured).collect();
         let window = match (measured.first(), measured.last()) {
             (Some(first), Some(last)) => {
                 let so_far = self.boundaries_ns.last().copied().max(last_seen).unwrap_or(start_ns);
@@ -275,7 +270,7 @@ impl SummaryBuilder {
     }
 
     fn warmup_ns(&self) -> u64 {
-        let lasted = |phase: &&Phase| phase.name == WARMUP_PHASE;
+        let lasted = |phase: &&PhaseSummary| phase.name == WARMUP_PHASE;
         self.phases.iter().filter(lasted).filter_map(|phase| Some(phase.end_ns?.saturating_sub(phase.start_ns))).sum()
     }
 
@@ -289,9 +284,9 @@ impl SummaryBuilder {
         add("work", &self.rounds);
         COUNTED.iter().zip(&self.counted).for_each(|((_, rate), counts)| add(rate, &self.amounts(counts)));
         let measured = self.phases.iter().filter(|phase| phase.measured);
-        add("files", &measured.flat_map(Phase::files_created).collect::<Vec<_>>());
+        add("files", &measured.flat_map(PhaseSummary::files_created).collect::<Vec<_>>());
         add("alloc_stalls", &self.counter_amounts(series, pressure::ALLOCATION_STALLS));
-        add("memcg_reclaims", &self.counter_amounts(series, pressure::BOX_RECLAIMS));
+        add("memcg_reclaims", &self.counter_amounts(series, pressure::MEMORY_CGROUP_RECLAIMS));
         let mut moved: Vec<(&(u64, u64), &u64)> = self.bytes.iter().collect();
         moved.sort();
         let moved: Vec<IntervalAmount> = moved
@@ -302,7 +297,7 @@ impl SummaryBuilder {
         rates
     }
 
-    /// What was counted, in each interval from the first to the last that had any.
+    /// The counts of each interval from the first to the last with any.
     fn amounts(&self, counts: &BTreeMap<u64, u64>) -> Vec<IntervalAmount> {
         let Some((first, last)) = counts.keys().next().zip(counts.keys().next_back()) else { return Vec::new() };
         let amount = |&(from_ns, to_ns): &(u64, u64)| {
@@ -315,7 +310,7 @@ impl SummaryBuilder {
         spans.into_iter().map(amount).collect()
     }
 
-    /// Growth of the counters of that prefix in each report interval, from the last samples at or before its ends.
+    /// Growth of the counters with that prefix in each report interval, between the last samples at or before its ends.
     fn counter_amounts(&self, series: &SeriesSet, prefix: &str) -> Vec<IntervalAmount> {
         let sampled = |pair: &[u64]| {
             let (from, to) = (series.sample_at(pair[0])?, series.sample_at(pair[1])?);

@@ -5,9 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use model::operation::{Fault, IntervalRecord, OperationRecord, ROUND};
 
-/// Kinds of failure that are told apart; a run has few.
+/// Maximum number of kinds of failure; a run has few.
 const MOST_KINDS: usize = 256;
-/// Files of one kind of failure that are told apart.
+/// Maximum number of files counted per kind of failure.
 const MOST_FILES: usize = 1 << 16;
 
 /// Operations of a class that failed in the same way.
@@ -15,38 +15,38 @@ const MOST_FILES: usize = 1 << 16;
 pub struct FailureCount {
     /// The class.
     pub class: String,
-    /// Whether they count in the run's figures: not so in a warm-up.
+    /// Whether they count in the run's figures; those in a warm-up do not.
     pub measured: bool,
-    /// The kernel's error number. Where this and `fault` are `None`, the operations failed and nothing is known of how,
-    /// because they were too many to keep each of them.
+    /// The kernel's error number. Where this and `fault` are `None`, the failure is unknown, because there were too many to
+    /// record each.
     pub errno: Option<i32>,
     /// How they failed without an error number.
     pub fault: Option<Fault>,
-    /// How many.
+    /// Count.
     pub count: u64,
-    /// Whether there may be more of them among those of which nothing is known.
+    /// Whether unknown failures may include more of them.
     pub at_least: bool,
-    /// On how many files; `None` where no file is known, or they are too many.
+    /// Number of files; `None` if unknown, or above the maximum.
     pub files: Option<u64>,
-    /// The first of them; `None` where nothing is known of them.
+    /// The first of them; `None` for unknown failures.
     pub first: Option<OperationRecord>,
 }
 
 impl FailureCount {
-    /// The failure's name: `EIO`, `short_read`; `None` where nothing is known of it, or its number has no name here.
+    /// The failure's name: `EIO`, `short_read`; `None` if it is unknown, or its number has no name here.
     pub fn error(&self) -> Option<&'static str> {
         self.fault.map(Fault::name).or_else(|| model::errno::name(self.errno?))
     }
 }
 
-/// Collects failures. What an interval says of a class is exact; of each operation by itself some may be lost.
+/// Collects failures. Counts of intervals are exact; individual records may be lost.
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     kinds: Vec<Kind>,
     totals: Vec<Total>,
 }
 
-/// Operations of a class that failed in the same way. Arrays have what is measured first, and then what is not.
+/// Operations of a class that failed in the same way. Arrays hold measured, then unmeasured.
 #[derive(Debug, Clone)]
 struct Kind {
     like: OperationRecord,
@@ -63,7 +63,7 @@ struct Total {
 }
 
 impl Failures {
-    /// Adds what an interval counted.
+    /// Adds the failures of an interval.
     pub(super) fn interval(&mut self, record: &IntervalRecord, measured: bool) {
         if record.errors == 0 || record.class == ROUND {
             return;
@@ -79,7 +79,7 @@ impl Failures {
         }
     }
 
-    /// Adds a failed operation that was kept by itself.
+    /// Adds an individually recorded failed operation.
     pub(super) fn operation(&mut self, failed: &OperationRecord, measured: bool) {
         let same = |kind: &&mut Kind| {
             let like = &kind.like;
@@ -100,7 +100,7 @@ impl Failures {
         }
     }
 
-    /// All kinds: those that count first, the most frequent first. Per class they add up to the number of its failures.
+    /// All kinds: measured first, then the most frequent first. Per class they sum to the number of its failures.
     pub(super) fn counts(&self) -> Vec<FailureCount> {
         let mut counts: Vec<FailureCount> = self.totals.iter().flat_map(|total| self.of_class(total)).collect();
         counts.sort_by_key(|failure| (!failure.measured, failure.first.is_none(), std::cmp::Reverse(failure.count)));
@@ -138,8 +138,8 @@ impl Kind {
     }
 }
 
-/// What ends as a phase does may be in the phase's histogram and a moment after its end, or the other way round. The
-/// histograms say what counts: single operations go to the other side, or nowhere, where they say so.
+/// An operation that ends with a phase may be in the phase's histogram but recorded just after its end, or vice versa. The
+/// histograms decide: individual operations move to the other side, or are dropped.
 fn settle(kinds: &mut [Kind], totals: [u64; 2]) {
     for (from, to) in [(1, 0), (0, 1)] {
         let sum = |kinds: &[Kind], side: usize| kinds.iter().map(|kind| kind.count[side]).sum::<u64>();

@@ -6,104 +6,107 @@ use model::preflight::Finding;
 use model::run::{Limits, RecipeAsRun};
 use model::simulation::{Course, Origin, Simulation};
 
-use super::builder::CREATE;
 use super::failures::FailureCount;
 use statistics::Distribution;
 use statistics::{IntervalAmount, RateSummary};
+
+/// The class of operations that each create a file. Their rate covers the whole phases that create files, because making
+/// them durable may follow after the last creation.
+const CREATE: &str = "create";
 
 /// What happened in a run.
 #[derive(Debug, Clone)]
 pub struct Summary {
     /// The workload's name.
     pub workload: String,
-    /// What was simulated; `None` of every run on a machine.
+    /// The simulation; `None` for a run on a machine.
     pub simulated: Option<Simulated>,
-    /// The one line on the machine that every comparison needs: kernel, CPUs, memory.
+    /// One line on the machine, as every comparison needs it: kernel, CPUs, memory.
     pub host: String,
-    /// The recipe and its values, where the load is ours.
+    /// The recipe and its values; `None` without a load.
     pub recipe: Option<RecipeAsRun>,
     /// Directories under test, as given by the user.
     pub directories: Vec<String>,
     /// Start of the run on the monotonic clock, ns.
     pub started_ns: u64,
-    /// Length of the measured phases, or of the recording where there is no load of ours; ns.
+    /// Length of the measured phases or, without a load, of the recording; ns.
     pub duration_ns: u64,
     /// Length of the warm-up, ns.
     pub warmup_ns: u64,
-    /// How the run ended; `None`: it is still being written, or was cut off.
+    /// How the run ended; `None`: it is still being written, or was truncated.
     pub ending: Option<Ending>,
     /// The threshold that makes an operation slow, ns.
     pub slower_than_ns: u64,
-    /// Limits that were put on the load.
+    /// Limits on the load.
     pub limits: Limits,
     /// Phases in order.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<PhaseSummary>,
     /// Operation classes of the measured phases, in order of first appearance.
     pub operations: Vec<OperationSummary>,
     /// Rates by name, without the `_per_s`: `work`, `alloc_stalls`, ...
     pub rates: Vec<(String, RateSummary)>,
     /// Slow operations by class.
     pub slow: Vec<SlowCount>,
-    /// The worst operations, longest first: slow ones and those that never finished.
+    /// The worst operations, longest first, including unfinished ones.
     pub worst: Vec<OperationRecord>,
     /// Failed operations, the first few.
     pub failed: Vec<OperationRecord>,
-    /// All failures by kind, those of phases that do not count too.
+    /// All failures by kind, including those of unmeasured phases.
     pub failures: Vec<FailureCount>,
-    /// Time that tasks lost to pressure, by the kernel's own count.
+    /// Pressure stall information (PSI).
     pub pressure: Vec<Pressure>,
-    /// Counters of the memory box.
+    /// Counters of the memory cgroup.
     pub memory_cgroup: Option<MemoryCgroupFigures>,
-    /// Some figures over time, for the eye.
+    /// Some figures over time.
     pub timeline: Vec<TimelineRow>,
     /// What recording cost and lost.
     pub recording: Recording,
     /// Losses, late samples, clock steps and notes, in order.
     pub remarks: Vec<RunEvent>,
-    /// What the machine did not allow.
+    /// What the machine does not support.
     pub missing: Vec<Finding>,
 }
 
-/// A run that a model made.
+/// A simulated run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simulated {
-    /// Which model.
+    /// The model.
     pub origin: Origin,
     /// What was simulated.
     pub simulation: Simulation,
-    /// How it went; `None` while it goes on, or where it was cut off.
+    /// Its course; `None` while it runs, or if it was truncated.
     pub course: Option<Course>,
 }
 
 /// A phase of the load.
 #[derive(Debug, Clone)]
-pub struct Phase {
+pub struct PhaseSummary {
     /// The recipe's name for it.
     pub name: String,
-    /// Whether its operations count in the figures.
+    /// Whether its operations count.
     pub measured: bool,
     /// Start since the run's start, ns.
     pub start_ns: u64,
-    /// End since the run's start, ns; `None` while it lasts or where it was cut off.
+    /// End since the run's start, ns; `None` while it lasts or if it was truncated.
     pub end_ns: Option<u64>,
     /// Bytes moved, known at its end.
     pub bytes: Option<u64>,
     /// Its operations by class, in order of first appearance, measured or not.
     pub operations: Vec<OperationSummary>,
-    /// What it moved and finished over time.
+    /// Operations and bytes over time.
     pub progress: Vec<Progress>,
-    /// The threads that had a common start and ended by themselves.
+    /// The threads that started together and ended individually.
     pub crew: Vec<Member>,
 }
 
-/// What ended in one report interval of a phase.
+/// Operations that ended in one report interval of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
     /// Start since the run's start, ns.
     pub start_ns: u64,
     /// End since the run's start, ns.
     pub end_ns: u64,
-    /// Operations that ended, rounds not counted.
+    /// Operations that ended, without rounds.
     pub operations: u64,
     /// Bytes that they moved.
     pub bytes: u64,
@@ -118,14 +121,14 @@ pub struct OperationSummary {
     pub class: String,
     /// Its finished operations.
     pub latencies: Distribution,
-    /// Operations that had run for longer than the threshold when measuring ended, and were not finished.
+    /// Unfinished operations older than the threshold at the end of the measurement.
     pub stuck: u64,
     /// Age of the oldest of those, ns.
     pub stuck_oldest_ns: Option<u64>,
 }
 
-impl Phase {
-    /// Adds what ended in an interval. `started_ns` is the run's start.
+impl PhaseSummary {
+    /// Adds an interval. `started_ns` is the run's start.
     pub(super) fn add(&mut self, record: &IntervalRecord, started_ns: u64) {
         OperationSummary::add_to(&mut self.operations, record);
         if record.class == ROUND {
@@ -136,7 +139,7 @@ impl Phase {
         if self.progress.last().is_none_or(|last| last.end_ns != end_ns) {
             self.progress.push(Progress { start_ns, end_ns, ..Progress::default() });
         }
-        let last = self.progress.last_mut().expect("it was pushed if there was none");
+        let last = self.progress.last_mut().expect("one was pushed if there was none");
         last.operations += record.count;
         last.bytes += record.bytes;
         if record.class == CREATE {
@@ -144,8 +147,7 @@ impl Phase {
         }
     }
 
-    /// Things that all members of the crew did per second, from the common start to the last member's end; `None` where
-    /// there was no crew.
+    /// Items per second of the whole crew, from the common start to the end of the last member; `None` without a crew.
     pub fn items_per_s(&self) -> Option<f64> {
         let start_ns = self.crew.iter().map(|member| member.start_ns).min()?;
         let end_ns = self.crew.iter().map(|member| member.end_ns).max()?;
@@ -153,8 +155,8 @@ impl Phase {
         (end_ns > start_ns).then(|| items as f64 * 1e9 / (end_ns - start_ns) as f64)
     }
 
-    /// The sum of what each member did per second of its own time, as tools add it up that have no common end: at least
-    /// [`Phase::items_per_s`], and more the less evenly the members ended.
+    /// The sum of the members' rates, each over its own time, as tools without a common end compute it: at least
+    /// [`PhaseSummary::items_per_s`], and higher the less evenly the members ended.
     pub fn sum_of_own_items_per_s(&self) -> Option<f64> {
         let own = |member: &Member| match member.end_ns.saturating_sub(member.start_ns) {
             0 => 0.0,
@@ -163,7 +165,7 @@ impl Phase {
         (!self.crew.is_empty()).then(|| self.crew.iter().map(own).sum())
     }
 
-    /// Files created over its time, also while none was; nothing where the phase creates no files.
+    /// Files created over its time, including intervals without any; empty if the phase creates no files.
     pub(super) fn files_created(&self) -> Vec<IntervalAmount> {
         if self.progress.iter().all(|progress| progress.files == 0) {
             return Vec::new();
@@ -183,9 +185,9 @@ impl Phase {
 }
 
 impl OperationSummary {
-    /// Adds an interval's operations to those of their class, which comes last where it is new.
+    /// Adds an interval's operations to their class; new classes are appended.
     pub(super) fn add_to(operations: &mut Vec<OperationSummary>, record: &IntervalRecord) {
-        let class = match operations.iter_mut().find(|known| known.class == record.class) {
+        let class = match operations.iter_mut().find(|operation| operation.class == record.class) {
             Some(class) => class,
             None => {
                 operations.push(OperationSummary {
@@ -198,49 +200,49 @@ impl OperationSummary {
             }
         };
         class.latencies.add(record);
-        // The last interval's word stands: what was stuck earlier and finished since is in the distribution.
+        // The last interval decides: operations stuck earlier that finished since are in the distribution.
         class.stuck = record.stuck;
         class.stuck_oldest_ns = record.oldest_running_ns.filter(|_| record.stuck > 0);
     }
 }
 
-/// How many operations of a class were slower than the threshold.
+/// Number of operations of a class above the threshold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlowCount {
     /// The class.
     pub class: String,
-    /// How many, from the histogram: complete even where single ones were lost.
+    /// Count, from the histogram: complete even if individual records were lost.
     pub count: u64,
 }
 
-/// Time lost to one kind of pressure (`/proc/pressure`).
+/// One kind of pressure (`/proc/pressure`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pressure {
     /// `memory`, `io` or `cpu`.
     pub resource: String,
-    /// `some`: at least one task waited. `full`: all of them did.
+    /// `some`: at least one task stalled. `full`: all non-idle tasks stalled.
     pub extent: String,
     /// Share of the measured time, 0 to 1.
     pub share: f64,
 }
 
-/// What the memory box counted in the measured time.
+/// Counters of the memory cgroup in the measured time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MemoryCgroupFigures {
-    /// Size of the box.
+    /// The limit.
     pub limit_bytes: u64,
-    /// Highest usage seen in a sample.
+    /// Maximum usage in a sample.
     pub max_usage_bytes: Option<u64>,
-    /// How often an allocation found the box full, per second.
+    /// Allocations that hit the limit, per second.
     pub limit_hits_per_s: Option<f64>,
-    /// How often reclaim in the box began, per second (by tracepoint, of all boxes on the machine).
+    /// Starts of reclaim in memory cgroups, per second (by tracepoint, of all memory cgroups on the machine).
     pub reclaims_per_s: Option<f64>,
 }
 
-/// A figure over time, in equal steps over the measured time.
+/// A figure in equal steps over the measured time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineRow {
-    /// What it is, with its unit: `write p99, ms`.
+    /// Name with unit: `write p99, ms`.
     pub name: String,
     /// The values; `None` where there is none.
     pub values: Vec<Option<f64>>,
@@ -257,35 +259,35 @@ pub struct Recording {
     pub late_samples: u64,
     /// Planned samples that were never taken.
     pub missing_samples: u64,
-    /// Events that were lost, of any kind.
+    /// Lost events of any kind.
     pub lost_events: u64,
-    /// Late samples and gaps that are counted but not among the remarks.
+    /// Late samples and gaps counted but not listed.
     pub remarks_left_out: u64,
-    /// What tracing cost; `None` where nothing was traced, or the run ended before it was told.
+    /// Cost of tracing; `None` without a trace, or if the run ended before the first report.
     pub trace: Option<TraceCosts>,
     /// CPU time of the sampling thread per sample, ms.
     pub cpu_ms_per_sample: Option<f64>,
-    /// Archive bytes per sample, of the tables of samples and metrics alone.
+    /// Archive bytes per sample, of the tables of samples and metrics only.
     pub bytes_per_sample: Option<f64>,
-    /// Archive bytes in all.
+    /// Total archive bytes.
     pub archive_bytes: Option<u64>,
 }
 
-/// What tracing the kernel cost.
+/// Cost of tracing the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TraceCosts {
     /// Events taken from the kernel.
     pub events: u64,
-    /// CPU time of the thread that took them.
+    /// CPU time of the consumer thread.
     pub consumer_cpu_ns: u64,
-    /// CPU time of the programs in the kernel; `None` where the kernel does not tell.
+    /// CPU time of the BPF programs; `None` where the kernel does not report it.
     pub programs_cpu_ns: Option<u64>,
-    /// From the run's start to the last time that the cost was told.
+    /// From the run's start to the last report of the cost.
     pub span_ns: u64,
 }
 
 impl TraceCosts {
-    /// Share of one CPU that tracing took, as far as it is known.
+    /// Share of one CPU that tracing took, as far as known.
     pub fn cpu_share(&self) -> Option<f64> {
         let cpu_ns = self.consumer_cpu_ns + self.programs_cpu_ns.unwrap_or(0);
         (self.span_ns > 0).then(|| cpu_ns as f64 / self.span_ns as f64)

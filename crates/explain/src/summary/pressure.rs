@@ -1,4 +1,4 @@
-//! Pressure on memory and devices, from the kernel's counters.
+//! PSI and memory cgroup figures, from the kernel's counters.
 
 use model::metric::Semantics;
 use model::run::Limits;
@@ -6,25 +6,25 @@ use model::run::Limits;
 use super::findings::{MemoryCgroupFigures, Pressure};
 use crate::series::{Series, SeriesSet};
 
-/// Stalls of allocations in direct reclaim of the whole machine; reclaim within a memory cgroup does not count here.
+/// Allocation stalls in global direct reclaim; reclaim within a memory cgroup does not count here.
 pub(super) const ALLOCATION_STALLS: &str = "vmstat.allocstall";
-/// Begins of reclaim within a memory cgroup.
-pub(super) const BOX_RECLAIMS: &str = "tracepoint.vmscan.mm_vmscan_memcg_reclaim_begin";
+/// Starts of reclaim within a memory cgroup.
+pub(super) const MEMORY_CGROUP_RECLAIMS: &str = "tracepoint.vmscan.mm_vmscan_memcg_reclaim_begin";
 const PRESSURE: &str = "pressure.";
-const BOX_LIMIT_HITS: [&str; 2] = ["cgroup.memory.failcnt", "cgroup.memory.events.max"];
-const BOX_USAGE: [&str; 2] = ["cgroup.memory.usage_in_bytes", "cgroup.memory.current"];
+const LIMIT_HITS: [&str; 2] = ["cgroup.memory.failcnt", "cgroup.memory.events.max"];
+const USAGE: [&str; 2] = ["cgroup.memory.usage_in_bytes", "cgroup.memory.current"];
 pub(super) const READ_SECTORS: &str = "diskstats.read_sectors";
 pub(super) const WRITTEN_SECTORS: &str = "diskstats.write_sectors";
 
-/// Prefixes of the names of the metrics that a summary looks at.
+/// Prefixes of the metrics that a summary uses.
 pub(super) const WANTED: [&str; 9] = [
     ALLOCATION_STALLS,
-    BOX_RECLAIMS,
+    MEMORY_CGROUP_RECLAIMS,
     PRESSURE,
-    BOX_LIMIT_HITS[0],
-    BOX_LIMIT_HITS[1],
-    BOX_USAGE[0],
-    BOX_USAGE[1],
+    LIMIT_HITS[0],
+    LIMIT_HITS[1],
+    USAGE[0],
+    USAGE[1],
     READ_SECTORS,
     WRITTEN_SECTORS,
 ];
@@ -36,7 +36,7 @@ fn ends(series: &SeriesSet, (from_ns, to_ns): (u64, u64)) -> Option<(u32, u32)> 
     (last > first).then_some((first, last))
 }
 
-/// Share of the time that tasks lost, from the totals of `/proc/pressure` (µs of the machine, not averages).
+/// PSI over the window, from the totals of `/proc/pressure` (µs), not its averages.
 pub(super) fn pressure(series: &SeriesSet, window: (u64, u64)) -> Vec<Pressure> {
     let Some((first, last)) = ends(series, window) else { return Vec::new() };
     let whole_machine = |counter: &&Series| {
@@ -55,7 +55,7 @@ pub(super) fn pressure(series: &SeriesSet, window: (u64, u64)) -> Vec<Pressure> 
     series.prefixed(PRESSURE).filter(whole_machine).filter_map(share).collect()
 }
 
-/// The memory box's own counters; `None` where there was no box.
+/// The counters of the memory cgroup; `None` without a memory limit.
 pub(super) fn memory_cgroup(limits: &Limits, series: &SeriesSet, window: (u64, u64)) -> Option<MemoryCgroupFigures> {
     let limit_bytes = limits.memory_bytes?;
     let samples = ends(series, window);
@@ -64,12 +64,12 @@ pub(super) fn memory_cgroup(limits: &Limits, series: &SeriesSet, window: (u64, u
         names.iter().find_map(|name| series.rate_per_s(series.named(name), first, last))
     };
     let max_usage = samples.and_then(|(first, last)| {
-        BOX_USAGE.iter().flat_map(|name| series.named(name)).filter_map(|usage| usage.max(first, last)).max()
+        USAGE.iter().flat_map(|name| series.named(name)).filter_map(|usage| usage.max(first, last)).max()
     });
     Some(MemoryCgroupFigures {
         limit_bytes,
         max_usage_bytes: max_usage.map(|bytes| bytes.max(0) as u64),
-        limit_hits_per_s: rate(&BOX_LIMIT_HITS),
-        reclaims_per_s: rate(&[BOX_RECLAIMS]),
+        limit_hits_per_s: rate(&LIMIT_HITS),
+        reclaims_per_s: rate(&[MEMORY_CGROUP_RECLAIMS]),
     })
 }

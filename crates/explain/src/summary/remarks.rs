@@ -1,10 +1,10 @@
-//! What happened to a run as a whole: all of it counted, and as much of it kept as a person will read.
+//! Remarks on a run as a whole: all counted, a readable number kept.
 
 use model::event::RunEvent;
 
 use super::findings::{Recording, TraceCosts};
 
-/// Late samples and gaps are kept up to this many; a machine under pressure has thousands.
+/// Maximum number of late samples and of gaps kept; a machine under pressure has thousands.
 const KEPT: usize = 10;
 
 /// Collects losses, late samples, gaps, clock steps, notes and costs.
@@ -51,7 +51,7 @@ impl Remarks {
         }
     }
 
-    /// Losses of one kind are told again and again while they last; they are one remark.
+    /// Losses of one kind are reported repeatedly while they last; they are one remark.
     fn lost(&mut self, lost: &str, more: u64, noticed_ns: u64) {
         self.lost_events += more;
         for remark in &mut self.kept {
@@ -65,12 +65,12 @@ impl Remarks {
         self.kept.push(RunEvent::Loss { what: lost.to_owned(), count: more, at_ns: noticed_ns });
     }
 
-    /// What is kept, in order.
+    /// The kept remarks, in order.
     pub(super) fn kept(&self) -> &[RunEvent] {
         &self.kept
     }
 
-    /// Enters what was counted. The run began at `started_ns`.
+    /// Fills in the counts. The run started at `started_ns`.
     pub(super) fn enter(&self, started_ns: u64, recording: &mut Recording) {
         recording.late_samples = self.late_samples;
         recording.missing_samples = self.missing_samples;
@@ -89,11 +89,11 @@ mod tests {
     use crate::summary::findings::{Recording, TraceCosts};
 
     #[test]
-    fn of_many_late_samples_all_are_counted_and_a_few_kept() {
+    fn all_late_samples_are_counted_and_a_few_kept() {
         let mut remarks = Remarks::default();
         (0..500).for_each(|sample| remarks.add(&RunEvent::LateSample { sample, late_ns: 1 }));
         (0..30).for_each(|from_ns| remarks.add(&RunEvent::Gap { from_ns, to_ns: from_ns + 1, samples: 2 }));
-        remarks.add(&RunEvent::Note { at_ns: 1, text: "told".into() });
+        remarks.add(&RunEvent::Note { at_ns: 1, text: "note".into() });
         let mut recording = Recording::default();
         remarks.enter(0, &mut recording);
         assert_eq!((recording.late_samples, recording.missing_samples), (500, 60));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_are_summed_up_and_stay_unknown_where_one_is() {
+    fn costs_are_summed_and_unknown_if_any_is() {
         let cost = |at_ns, programs_cpu_ns| RunEvent::TraceCost {
             at_ns,
             events: 10,

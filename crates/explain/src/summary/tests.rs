@@ -79,7 +79,7 @@ fn the_worst_operations_are_those_whose_latency_counts() {
 /// read  9s       1 ms      2s, stuck
 /// ```
 #[test]
-fn warm_up_does_not_count_and_what_is_stuck_at_the_end_does() {
+fn warm_up_does_not_count_and_operations_stuck_at_the_end_do() {
     let mut builder = SummaryBuilder::new(description());
     phase(&mut builder, "warmup", false, 0, 10);
     phase(&mut builder, "run", true, 10, 30);
@@ -128,10 +128,10 @@ fn an_operation_seen_stuck_and_then_slow_is_one_of_the_worst_once() {
 /// ```text
 /// s      0     10        20
 ///        |warmup|   run   |
-/// write  1 fails  5 fail: EIO on two files, a short write, and two of which nothing is known
+/// write  1 fails  5 fail: EIO on two files, a short write, and two unknown
 /// ```
 #[test]
-fn failures_are_counted_by_kind_and_add_up_also_where_single_ones_were_lost() {
+fn failures_are_counted_by_kind_and_sum_up_with_lost_records() {
     let mut builder = SummaryBuilder::new(description());
     phase(&mut builder, "warmup", false, 0, 10);
     phase(&mut builder, "run", true, 10, 20);
@@ -208,7 +208,7 @@ fn an_interval_counts_in_the_repetition_of_its_phase_that_it_lies_in() {
 /// create                         3 made, 1 failed
 /// ```
 #[test]
-fn mails_have_a_rate_from_their_first_to_their_last_and_files_one_over_the_phase() {
+fn the_rate_of_mails_spans_first_to_last_and_of_files_the_phase() {
     let mut builder = SummaryBuilder::new(description());
     phase(&mut builder, "run", true, 10, 40);
     builder.interval(&interval("run", "mail", 10, &[1, 1], 0));
@@ -227,7 +227,7 @@ fn mails_have_a_rate_from_their_first_to_their_last_and_files_one_over_the_phase
 /// intervals  100 files     .      400 files, then nothing
 /// ```
 #[test]
-fn files_a_second_count_the_time_in_which_none_was_made() {
+fn files_per_second_include_time_without_new_files() {
     let mut builder = SummaryBuilder::new(description());
     builder.event(&RunEvent::PhaseStarted { phase: "create".into(), measured: true, at_ns: 100 * SECOND });
     for (start_s, end_s, count) in [(0, 2, 100), (6, 7, 403)] {

@@ -1,4 +1,4 @@
-//! A few figures over time, in as many steps as fit on a line.
+//! Figures over time, in as many steps as fit on a line.
 
 use model::operation::IntervalRecord;
 use model::run::Device;
@@ -8,7 +8,7 @@ use super::pressure;
 use crate::series::{Series, SeriesSet};
 use statistics::Distribution;
 
-/// Most steps of a timeline: it fits on a line of text.
+/// Maximum number of steps: a timeline fits on a line of text.
 const MOST_STEPS: usize = 60;
 
 /// 99th percentile and maximum of each class in each interval.
@@ -28,7 +28,7 @@ impl LatencyTimeline {
     pub(super) fn add(&mut self, record: &IntervalRecord) {
         let mut latencies = Distribution::default();
         latencies.add(record);
-        // An operation that is still stuck is the truth about an interval in which nothing finished.
+        // In an interval without completions, the age of a stuck operation is the latency.
         let p99_ns = latencies.quantile_ns(0.99).max(record.oldest_running_ns);
         let interval = Interval { start_ns: record.start_ns, end_ns: record.end_ns, p99_ns };
         match self.classes.iter_mut().find(|(class, _)| *class == record.class) {
@@ -37,7 +37,7 @@ impl LatencyTimeline {
         }
     }
 
-    /// All rows have as many steps, so that one below the other they show what happened at the same time.
+    /// All rows have the same steps and can be read one below the other.
     pub(super) fn rows(&self, series: &SeriesSet, devices: &[Device], window: (u64, u64)) -> Vec<TimelineRow> {
         let samples = series.headers().iter().filter(|header| (window.0..=window.1).contains(&header.at.monotonic_ns));
         let intervals = self.classes.iter().map(|(_, intervals)| intervals.len()).max();
@@ -52,7 +52,7 @@ impl LatencyTimeline {
         };
         let mut rows: Vec<TimelineRow> = self.classes.iter().map(latency).collect();
         let whole = |name, prefix| counter_row(steps, series, name, &series.prefixed(prefix).collect::<Vec<_>>(), 1.0);
-        rows.extend(whole("memcg reclaims, /s".to_owned(), pressure::BOX_RECLAIMS));
+        rows.extend(whole("memcg reclaims, /s".to_owned(), pressure::MEMORY_CGROUP_RECLAIMS));
         rows.extend(whole("allocation stalls, /s".to_owned(), pressure::ALLOCATION_STALLS));
         rows.extend(busiest_devices(steps, series, devices));
         rows
@@ -78,8 +78,8 @@ impl Steps {
     }
 }
 
-/// Bytes read and written over time, of the few devices that moved most. Devices are not summed up: a loop device and
-/// the disk below it move the same bytes.
+/// Bytes read and written over time, for the devices that moved most. Devices are not summed: a loop device and the disk
+/// below it move the same bytes.
 fn busiest_devices(steps: Steps, series: &SeriesSet, known: &[Device]) -> Vec<TimelineRow> {
     const DEVICES: usize = 2;
     let (from, to) = steps.window;
@@ -107,8 +107,7 @@ fn busiest_devices(steps: Steps, series: &SeriesSet, known: &[Device]) -> Vec<Ti
     rows
 }
 
-/// Rate of the sum of counters in each step; `None` where there is no such counter or it never moved, so that the eye
-/// is not drawn to a flat line.
+/// Rate of the sum of counters in each step; `None` without such a counter, or if it never changed.
 fn counter_row(
     steps: Steps,
     series: &SeriesSet,

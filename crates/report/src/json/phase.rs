@@ -1,13 +1,13 @@
 //! A phase of a run as JSON.
 
-use explain::summary::{Phase, Progress};
+use explain::summary::{PhaseSummary, Progress};
 use serde_json::{Map, Value, json};
 
 use super::operation::class;
 use crate::phases::Crew;
 
 /// One entry of `phases`.
-pub(super) fn phase(phase: &Phase) -> Value {
+pub(super) fn phase(phase: &PhaseSummary) -> Value {
     let span_ns = phase.end_ns.map(|end| end.saturating_sub(phase.start_ns)).filter(|&ns| ns > 0);
     let bytes_per_s = phase.bytes.zip(span_ns).map(|(bytes, ns)| bytes as f64 * 1e9 / ns as f64);
     let operations = phase.operations.iter().map(|operation| (operation.class.clone(), class(operation)));
@@ -33,7 +33,7 @@ fn progress(progress: &Progress) -> Value {
     })
 }
 
-fn crew(phase: &Phase, crew: &Crew<'_>) -> Value {
+fn crew(phase: &PhaseSummary, crew: &Crew<'_>) -> Value {
     let slowest = crew.slowest;
     json!({
         "members": crew.members,

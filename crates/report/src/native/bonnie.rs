@@ -10,7 +10,7 @@
 //!
 //! As in the original, a test shorter than half a second is `+++++`, and a test that was not run is empty.
 
-use explain::summary::{Phase, Summary};
+use explain::summary::{PhaseSummary, Summary};
 
 use crate::phases::Crew;
 
@@ -34,7 +34,7 @@ fn line(summary: &Summary, test: usize) -> String {
     let phase = |name: &str| summary.phases.iter().filter(|phase| phase.measured && phase.name == name).nth(test);
     let mut fields = head(summary);
     for name in STREAMS {
-        let kib = |phase: &Phase| phase.bytes.map(|bytes| bytes as f64 / 1024.0);
+        let kib = |phase: &PhaseSummary| phase.bytes.map(|bytes| bytes as f64 / 1024.0);
         fields.extend(amount(phase(name), kib));
     }
     fields.extend(amount(phase("seek"), items));
@@ -90,12 +90,12 @@ fn file_settings(summary: &Summary) -> [String; 5] {
     [shown("files"), most, shown("min_size"), String::new(), shown("subdirectories")]
 }
 
-fn items(phase: &Phase) -> Option<f64> {
+fn items(phase: &PhaseSummary) -> Option<f64> {
     Crew::of(phase).map(|crew| crew.items as f64)
 }
 
 /// Amount per second, and CPU use in percent of one CPU.
-fn amount(phase: Option<&Phase>, of: impl Fn(&Phase) -> Option<f64>) -> [String; 2] {
+fn amount(phase: Option<&PhaseSummary>, of: impl Fn(&PhaseSummary) -> Option<f64>) -> [String; 2] {
     let Some((phase, amount)) = phase.and_then(|phase| Some((phase, of(phase)?))) else { return Default::default() };
     let span_ns = phase.end_ns.map_or(0, |end_ns| end_ns.saturating_sub(phase.start_ns));
     if span_ns < SHORTEST_NS {
@@ -109,7 +109,7 @@ fn amount(phase: Option<&Phase>, of: impl Fn(&Phase) -> Option<f64>) -> [String;
 }
 
 /// The longest operation of the phase, without the final fsync.
-fn longest(phase: &Phase) -> String {
+fn longest(phase: &PhaseSummary) -> String {
     let operations = phase.operations.iter().filter(|operation| operation.class != "fsync");
     match operations.filter_map(|operation| operation.latencies.max_ns()).max().map(|ns| ns / 1000) {
         None => String::new(),

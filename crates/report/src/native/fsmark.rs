@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use explain::summary::{OperationSummary, Phase, Summary};
+use explain::summary::{OperationSummary, PhaseSummary, Summary};
 
 /// fs_mark's flags, and the variables they set.
 const FLAGS: [(&str, &str); 10] = [
@@ -81,20 +81,20 @@ fn variable(summary: &Summary, name: &str) -> Option<f64> {
 }
 
 /// How full the first directory's file system was when the last thread in it ended.
-fn used_percent(summary: &Summary, phase: &Phase) -> Option<u32> {
+fn used_percent(summary: &Summary, phase: &PhaseSummary) -> Option<u32> {
     let directories = summary.directories.len().max(1) as u64;
     let in_first = phase.crew.iter().filter(|member| member.ordinal % directories == 0);
     in_first.max_by_key(|member| member.end_ns)?.used_ppm.map(|ppm| ppm / 10_000)
 }
 
 /// Time the threads spent outside system calls.
-fn own_time_ns(phase: &Phase) -> u64 {
+fn own_time_ns(phase: &PhaseSummary) -> u64 {
     let own = |start_ns: u64, end_ns: u64, busy_ns| end_ns.saturating_sub(start_ns).saturating_sub(busy_ns);
     phase.crew.iter().map(|member| own(member.start_ns, member.end_ns, member.busy_ns)).sum()
 }
 
 /// Minimum, mean and maximum time of a class in microseconds, in the loop or in the removal after it.
-fn call(text: &mut String, phase: &Phase, removal: Option<&Phase>, class: &str) {
+fn call(text: &mut String, phase: &PhaseSummary, removal: Option<&PhaseSummary>, class: &str) {
     let operations = phase.operations.iter().chain(removal.iter().flat_map(|removal| &removal.operations));
     let found = operations.into_iter().find(|operation| operation.class == class);
     let us = |pick: fn(&OperationSummary) -> Option<u64>| found.and_then(pick).unwrap_or(0) / 1000;

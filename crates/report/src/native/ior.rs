@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use explain::summary::{Phase, Summary};
+use explain::summary::{PhaseSummary, Summary};
 
 const HEAD: &str =
     "access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
@@ -44,7 +44,7 @@ pub(super) fn lines(summary: &Summary) -> String {
     text
 }
 
-fn measured<'a>(summary: &'a Summary, name: &'a str) -> impl Iterator<Item = &'a Phase> {
+fn measured<'a>(summary: &'a Summary, name: &'a str) -> impl Iterator<Item = &'a PhaseSummary> {
     summary.phases.iter().filter(move |phase| phase.measured && phase.name == name)
 }
 
@@ -54,7 +54,7 @@ fn variable(summary: &Summary, name: &str) -> f64 {
 }
 
 /// `None` for a truncated phase.
-fn row(summary: &Summary, phase: &Phase, class: &str, repetition: usize) -> Option<Row> {
+fn row(summary: &Summary, phase: &PhaseSummary, class: &str, repetition: usize) -> Option<Row> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let total_s = seconds(phase.end_ns?.saturating_sub(phase.start_ns)).max(1e-9);
     let of = |class: &str| phase.operations.iter().find(|operation| operation.class == class);

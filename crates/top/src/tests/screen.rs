@@ -1,5 +1,5 @@
 use explain::blame::Who;
-use explain::glance::{DeviceLoad, Glance, Glancer, Memory, Pressure, Stuck, Window, Work};
+use explain::glance::{DeviceLoad, Glance, Glancer, Memory, PressureShare, Stuck, Window, Work};
 use explain::series::SeriesSet;
 use model::run::RunDescription;
 use model::stall::{StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings};
@@ -75,7 +75,7 @@ fn glance() -> Glance {
         mean_ns: Some(430_000_000),
         device_p99_ns: None,
     };
-    let pressure = vec![Pressure { resource: "io", extent: "some", share: 0.93 }];
+    let pressure = vec![PressureShare { resource: "io", extent: "some", share: 0.93 }];
     let memory = Memory {
         total_bytes: Some(8 << 30),
         available_bytes: Some(5 << 30),
