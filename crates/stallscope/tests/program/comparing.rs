@@ -328,7 +328,7 @@ fn incomparable_runs_are_reported() {
     refused(format!("compare {at}"), "two are needed");
     refused(format!("compare --a {at}"), "--b");
     refused(format!("compare --a {at} --b /nonexistent"), "/nonexistent");
-    refused(format!("compare --a {at} --b {at} --margin 0.05"), "say 0.05%");
+    refused(format!("compare --a {at} --b {at} --margin 0.05"), "write 0.05%");
     refused(format!("compare --a {at} --b {at} --margin 0%"), "percentage");
     refused("compare".to_owned(), "--a");
     // One run per side can be read, but gives no verdict.
