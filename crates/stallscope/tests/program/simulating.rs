@@ -82,10 +82,18 @@ fn every_reader_of_the_run_reports_a_hang() {
     let words = "simulate bufcache --policy original,noclusterw --set memory=4g runtime=10s --quiet";
     let ended = run(&format!("{words} --out {}", folder.path().display())).expect_code(0);
     let who = "rewriter 1 waits since";
-    assert!(ended.stdout.contains("HANG: no progress is possible after") && ended.stdout.contains(who), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("HANG: no progress is possible after") && ended.stdout.contains(who),
+        "{}",
+        ended.stdout
+    );
     let [original, other] = ["original", "noclusterw"].map(|policy| folder.path().join(policy).display().to_string());
     let shown = run(&format!("show {original}")).expect_code(0);
-    assert!(shown.stdout.contains("HANG: no progress is possible after") && shown.stdout.contains(who), "{}", shown.stdout);
+    assert!(
+        shown.stdout.contains("HANG: no progress is possible after") && shown.stdout.contains(who),
+        "{}",
+        shown.stdout
+    );
     let explained = run(&format!("explain {original} --json")).expect_code(0).document();
     let causes = explained["causes"].as_array().unwrap();
     assert!(causes.iter().all(|one| one["cause"] != "unexplained"), "{causes:?}");
