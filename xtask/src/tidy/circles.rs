@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::finding::Finding;
 use super::imports::{self, Crate};
-use super::pending;
 use super::tree::Tree;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let crates = imports::crates(tree);
-    let held = crates.iter().filter(|graph| !pending::CIRCLES.contains(&graph.name.as_str()));
-    held.flat_map(|graph| circles(graph).into_iter().map(|circle| finding(graph, &circle))).collect()
+    crates.iter().flat_map(|graph| circles(graph).into_iter().map(|circle| finding(graph, &circle))).collect()
 }
 
 fn finding(graph: &Crate, circle: &[usize]) -> Finding {
@@ -24,7 +22,7 @@ fn finding(graph: &Crate, circle: &[usize]) -> Finding {
     Finding::new(&graph.files[cycle[0]].path, line, what)
 }
 
-/// Lists the circles of all crates, also of those whose clean-up is pending.
+/// The circles of all crates, as text.
 pub(super) fn list(tree: &Tree) -> String {
     let mut text = String::new();
     let mut total = (0, 0);

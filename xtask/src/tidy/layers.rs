@@ -12,7 +12,6 @@ use std::path::PathBuf;
 
 use super::finding::Finding;
 use super::imports::{self, Crate, Node};
-use super::pending;
 use super::tree::Tree;
 
 /// A crate with no more top-level modules than this needs no declaration.
@@ -27,9 +26,7 @@ const COMMAND_PAIRS: [(&str, &str); 2] = [("demo", "run"), ("demo", "explain")];
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for graph in imports::crates(tree) {
-        if !pending::LAYERS.contains(&graph.name.as_str()) {
-            findings.extend(check_crate(tree, &graph));
-        }
+        findings.extend(check_crate(tree, &graph));
         if graph.name == COMMANDS[0] {
             findings.extend(check_commands(&graph));
         }

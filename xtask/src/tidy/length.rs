@@ -1,7 +1,6 @@
 //! A file has one subject, a function one job. These are the outer limits, not the aim.
 
 use super::finding::Finding;
-use super::pending;
 use super::rust::Function;
 use super::tree::{File, Tree};
 
@@ -21,9 +20,6 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         if lines.len() > FILE_LINES {
             let what = format!("{} lines, {FILE_LINES} are the limit; split it by subject", lines.len());
             findings.push(Finding::new(&file.path, FILE_LINES + 1, what));
-        }
-        if file.crate_name().is_some_and(|name| pending::FUNCTIONS.contains(&name)) {
-            continue;
         }
         for function in rust.functions.iter().filter(|function| !rust.is_test(*function.lines.start())) {
             findings.extend(check_function(file, &lines, function));
