@@ -21,10 +21,11 @@ pub fn generate(directory: &Path, command: Command) -> Result<Exit, Failure> {
         .map_err(|error| Failure::machine(format_args!("cannot write into {}: {error}", directory.display())))
 }
 
-fn write_all(directory: &Path, mut command: Command) -> io::Result<()> {
+fn write_all(directory: &Path, command: Command) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::Elvish] {
-        clap_complete::generate_to(shell, &mut command, "stallscope", directory)?;
+        // Generating builds a command with its subcommand `help`, so that each takes a copy.
+        clap_complete::generate_to(shell, &mut command.clone(), "stallscope", directory)?;
     }
     let date = date();
     for (name, command) in pages(command) {
@@ -40,7 +41,6 @@ fn pages(command: Command) -> Vec<(String, Command)> {
         pages.push((name.to_owned(), command.clone()));
         command.get_subcommands().filter(|command| !command.is_hide_set()).for_each(|command| below(command, pages));
     }
-    // Generating completions built this command with the subcommand `help`.
     let mut command = without_help(command);
     command.build();
     let mut pages = Vec::new();
