@@ -56,7 +56,7 @@ impl Verdict {
         lines.sort_by_key(|line| std::cmp::Reverse(line.true_ns));
         let mut verdict = Verdict { lines, wall_ns, causes, complaints: Vec::new() };
         verdict.complain();
-        verdict.complaints.extend(books(&stalls));
+        verdict.complaints.extend(sums_that_differ(&stalls));
         for truth in truths {
             verdict.complaints.extend(named(&stalls, truth));
             verdict.complaints.extend(overtaken(&stalls, truth));
@@ -108,7 +108,7 @@ impl Verdict {
 }
 
 /// Stalls whose causes do not sum to their duration.
-fn books(stalls: &[&Value]) -> Vec<String> {
+fn sums_that_differ(stalls: &[&Value]) -> Vec<String> {
     let is_open = |stall: &&&Value| {
         let causes = stall["causes"].as_array().expect("causes is an array");
         let sum: u64 = causes.iter().map(|cause| nanoseconds(&cause["time_ns"])).sum();
