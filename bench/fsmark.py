@@ -1,6 +1,6 @@
 """Files per second of `stallscope run fsmark` and of fs_mark, alternating within each round; called by fsmark.sh.
 
-Both programs are measured in the same two ways. *By the files' own times*: all files over the time from the first to the last
+Both programs are measured by the same two methods. *By the files' own times*: all files over the time from the first to the last
 modification time. That is the true rate of all processes together. *As the sum of each process's own rate*, which is what
 fs_mark prints: it is too high where processes start late or end early, because the others run faster then. stallscope also
 reports its own true rate, from the common start to the last end.

@@ -8,7 +8,7 @@ import sys
 SECONDS, PROGRAM, WHERE, SCRATCH = sys.argv[2:]
 ROUNDS = int(sys.argv[1])
 SIZE = "128m"
-# Name, mix, threads, our engine, fio's engine, depth.
+# Name, mix, threads, stallscope's engine, fio's engine, depth.
 CASES = [
     ("read, 1 thread", "read", 1, "sync", "psync", 1),
     ("read, 2 threads", "read", 2, "sync", "psync", 1),

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Cost of recording, beside sadc(8) of sysstat: both sample the same machine at the same time, first idle, then while fio
 # runs. CPU is user plus system time of the whole process, start and end included, divided by the samples. Bytes are
-# the size on disk at the end; sadc's file is compressed with zstd, since sadc does not compress. Our part that does not grow
-# with the samples (run.json, descriptions of the metrics) is printed separately.
+# the size on disk at the end; sadc's file is compressed with zstd, since sadc does not compress. The part of a recording that
+# does not grow with the samples (run.json, descriptions of the metrics) is printed separately.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$PWD/target/release/stallscope

@@ -147,11 +147,11 @@ def attached(process):
     raise OSError(f"{process.args[0]} has not attached its programs")
 
 
-class Way:
-    """A method of tracing. `said` holds values for the remark beside its figures."""
+class Method:
+    """A method of tracing. `values` are printed in the remark beside its figures."""
 
     def __init__(self):
-        self.said = []
+        self.values = []
 
     def begin(self):
         time.sleep(0.3)
@@ -160,7 +160,7 @@ class Way:
         pass
 
 
-class Record(Way):
+class Record(Method):
     def __init__(self, *options):
         super().__init__()
         self.options = options
@@ -177,13 +177,13 @@ class Record(Way):
             answer = subprocess.run([PROGRAM, "check", "--json", SCRATCH + "/run"], capture_output=True)
             rows = json.loads(answer.stdout)["rows"].get("requests", 0)
             size = sum(os.path.getsize(path) for path in glob.glob(SCRATCH + "/run/requests*"))
-            self.said.append(size / max(rows, 1))
+            self.values.append(size / max(rows, 1))
 
     def remark(self):
-        return f"{statistics.median(self.said):.1f} archive bytes per request" if self.said else ""
+        return f"{statistics.median(self.values):.1f} archive bytes per request" if self.values else ""
 
 
-class Switch(Way):
+class Switch(Method):
     """Programs alone, without a recorder: their events are read and dropped. All methods share the process."""
 
     process = None
@@ -213,7 +213,7 @@ class Switch(Way):
             raise OSError(f"{SWITCH} has ended")
 
 
-class BlkTracer(Way):
+class BlkTracer(Method):
     def begin(self):
         self.set(f"/sys/block/{DISK}/trace/act_mask", "queue,issue,complete,requeue")
         self.set(f"/sys/block/{DISK}/trace/enable", "1")
@@ -234,7 +234,7 @@ class BlkTracer(Way):
         return sum(int(line.split(":")[1]) for line in lines if line.startswith(("overrun", "dropped")))
 
     def end(self, done):
-        self.said.append(self.lost() - self.lost_before)
+        self.values.append(self.lost() - self.lost_before)
         for reader in self.readers:
             end(reader, signal.SIGTERM)
         self.off()
@@ -244,10 +244,10 @@ class BlkTracer(Way):
         self.set(f"/sys/block/{DISK}/trace/enable", "0")
 
     def remark(self):
-        return f"{sum(self.said)} events lost" if self.said else ""
+        return f"{sum(self.values)} events lost" if self.values else ""
 
 
-class Biosnoop(Way):
+class Biosnoop(Method):
     def begin(self):
         self.lines = SCRATCH + "/biosnoop"
         self.process = start(["bpftrace", "-e", BIOSNOOP], stdout=open(self.lines, "w"))
@@ -265,14 +265,14 @@ class Biosnoop(Way):
             return lines.read().count(mine)
 
     def end(self, done):
-        self.said.append(1 - (self.count() - self.before) / max(done, 1))
+        self.values.append(1 - (self.count() - self.before) / max(done, 1))
         end(self.process)
 
     def remark(self):
-        return f"no line for {100 * max(statistics.median(self.said), 0):.0f} % of the requests" if self.said else ""
+        return f"no line for {100 * max(statistics.median(self.values), 0):.0f} % of the requests" if self.values else ""
 
 
-def switched_ways():
+def switched_methods():
     if not os.path.exists(SWITCH):
         print(f"{SWITCH} is missing: cargo build --release -p record --example switch")
         return {}
@@ -281,19 +281,19 @@ def switched_ways():
             "programs of --requests all": Switch("all"), "nothing (the error of the bench)": Switch("off")}
 
 
-def recorded_ways():
-    ways = {"stallscope record": Record(), "stallscope record --requests all": Record("--requests", "all")}
+def recorded_methods():
+    methods = {"stallscope record": Record(), "stallscope record --requests all": Record("--requests", "all")}
     if not PEERS:
-        return ways
+        return methods
     if TRACEFS and os.path.exists(f"/sys/block/{DISK}/trace"):
-        ways["ftrace's blk tracer"] = BlkTracer()
+        methods["ftrace's blk tracer"] = BlkTracer()
     else:
         print("ftrace's blk tracer: unsupported (needs tracefs and CONFIG_BLK_DEV_IO_TRACE)")
     if TRACEFS and shutil.which("bpftrace"):
-        ways["bpftrace, biosnoop"] = Biosnoop()
+        methods["bpftrace, biosnoop"] = Biosnoop()
     else:
         print("bpftrace or tracefs is missing: no comparison (Debian: bpftrace)")
-    return ways
+    return methods
 
 
 def load(per_job):
@@ -306,13 +306,13 @@ def load(per_job):
 class Window:
     """Some seconds of the load: requests per second; per request, ns of CPU and context switches."""
 
-    def __init__(self, way, spare, seconds):
-        way.begin()
+    def __init__(self, method, spare, seconds):
+        method.begin()
         looked, before, switched = spare.look(), requests(), switches()
         time.sleep(seconds)
         busy_ns, passed, done = spare.busy_ns(looked), time.monotonic() - looked[0], max(requests() - before, 1)
         self.switches = (switches() - switched) / done
-        way.end(done)
+        method.end(done)
         self.rate, self.cpu_ns = done / passed, busy_ns * passed / done
 
 
@@ -324,20 +324,20 @@ def switches():
     return next(int(line.split()[1]) for line in open("/proc/stat") if line.startswith("ctxt"))
 
 
-def measure(title, per_job, spare, ways, rounds, seconds):
+def measure(title, per_job, spare, methods, rounds, seconds):
     """Compare each traced window with the untraced windows before and after it: over minutes the rate of the load drifts by
     more than tracing changes it."""
-    off, seen = Way(), {name: [] for name in ways}
+    off, seen = Method(), {name: [] for name in methods}
     fio = load(per_job)
     time.sleep(2)
     try:
         before = Window(off, spare, seconds)
         for number in range(rounds):
             # The other tracers run every other time, to keep the whole within minutes.
-            turn = [name for name in ways if number % 2 == 0 or isinstance(ways[name], (Record, Switch))]
-            for name in turn if number % 3 == 0 else turn[::-1]:
+            order = [name for name in methods if number % 2 == 0 or isinstance(methods[name], (Record, Switch))]
+            for name in order if number % 3 == 0 else order[::-1]:
                 try:
-                    traced = Window(ways[name], spare, seconds)
+                    traced = Window(methods[name], spare, seconds)
                     after = Window(off, spare, seconds)
                     seen[name].append((before, traced, after))
                     before = after
@@ -353,7 +353,7 @@ def measure(title, per_job, spare, ways, rounds, seconds):
           f"{statistics.median(window.switches for window in plain):.2f} context switches per request")
     for name, windows in seen.items():
         if windows:
-            report(name, ways[name], windows, base)
+            report(name, methods[name], windows, base)
 
 
 def interval(values):
@@ -366,7 +366,7 @@ def interval(values):
     return ordered[max(out, 0)], ordered[-1 - max(out, 0)]
 
 
-def report(name, way, windows, base):
+def report(name, method, windows, base):
     fewer = [100 * (1 - 2 * traced.rate / (before.rate + after.rate)) for before, traced, after in windows]
     more = [traced.cpu_ns - (before.cpu_ns + after.cpu_ns) / 2 for before, traced, after in windows]
     rate = statistics.median(traced.rate for _, traced, _ in windows)
@@ -374,7 +374,7 @@ def report(name, way, windows, base):
     median = statistics.median(more)
     share = 100 * median * rate / (len(CPUS) * 1e9)
     (least, most), (low, high) = interval(fewer), interval(more)
-    remark = getattr(way, "remark", str)()
+    remark = getattr(method, "remark", str)()
     print(f"{name:<32} {rate:7.0f} requests/s {statistics.median(fewer):+5.1f} % fewer ({least:+.1f} to {most:+.1f})"
           f"  {median:+6.0f} ns CPU per request ({low:+.0f} to {high:+.0f}) = {100 * median / base:+5.1f} %, {share:+5.2f} % of"
           f" the machine; {switched:.2f} switches{'  ' + remark if remark else ''}", flush=True)
@@ -389,16 +389,16 @@ def main():
     try:
         spare = Spare()
         print(f"Tracing, 4 KiB random reads, {ENGINE}, scheduler {scheduler()}, on {len(CPUS)} CPUs")
-        ways = switched_ways()
-        if ways:
+        methods = switched_methods()
+        if methods:
             title = f"Unlimited rate, programs switched on and off: {SWITCH_ROUNDS} rounds of {SWITCH_SECONDS} s"
-            measure(title, None, spare, ways, SWITCH_ROUNDS, SWITCH_SECONDS)
+            measure(title, None, spare, methods, SWITCH_ROUNDS, SWITCH_SECONDS)
             end(Switch.process)
-        ways = recorded_ways()
-        measure(f"Unlimited rate: {ROUNDS} rounds of {SECONDS:g} s", None, spare, ways, ROUNDS, SECONDS)
-        for way in ways.values():
-            way.said.clear()
-        measure(f"At {RATE} requests/s: {ROUNDS} rounds of {SECONDS:g} s", RATE // len(CPUS), spare, ways, ROUNDS, SECONDS)
+        methods = recorded_methods()
+        measure(f"Unlimited rate: {ROUNDS} rounds of {SECONDS:g} s", None, spare, methods, ROUNDS, SECONDS)
+        for method in methods.values():
+            method.values.clear()
+        measure(f"At {RATE} requests/s: {ROUNDS} rounds of {SECONDS:g} s", RATE // len(CPUS), spare, methods, ROUNDS, SECONDS)
     finally:
         for process in list(started):
             end(process)
