@@ -39,7 +39,7 @@ pub struct Comparison {
     pub a: (String, usize),
     /// Name and number of runs of the other side, B.
     pub b: (String, usize),
-    /// Conditions that differ, the intended ones first.
+    /// Conditions that differ, the unintended ones first.
     pub differences: Vec<Difference>,
     /// Cautions, one sentence each.
     pub cautions: Vec<String>,
