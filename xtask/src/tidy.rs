@@ -10,7 +10,6 @@ mod layers;
 mod length;
 mod links;
 mod names;
-mod pending;
 mod phrases;
 mod purity;
 mod recipes;
