@@ -4,12 +4,15 @@ import { words } from "./overview";
 import { colour } from "./theme";
 import type { Requests, Run, Stall } from "./types";
 
+/** Kinds of evidence in the words of the text output. */
+const EVIDENCE: Record<string, string> = { event: "traced", stack: "stack", correlation: "aggregated", none: "-" };
+
 /** The details of one stall. */
 export function detail(run: Run, stall: Stall, from: number): HTMLElement[] {
   const who = `${stall.operation} by ${stall.task}${stall.path === null ? "" : ` of ${stall.path}`}`;
   const end = stall.finished ? "" : ", still running";
   const causes = stall.causes.map((one) => [
-    words(run, one.cause), duration(one.time_ns), share(one.time_ns / stall.duration_ns), one.evidence, one.detail ?? "",
+    words(run, one.cause), duration(one.time_ns), share(one.time_ns / stall.duration_ns), EVIDENCE[one.evidence] ?? one.evidence, one.detail ?? "",
   ]);
   const parts = [
     element("h3", {}, who),
