@@ -8,7 +8,7 @@ use model::event::{Ending, RunEvent};
 use crate::stage::disk::{Tmpfs, fill_up};
 use crate::stage::{Disk, Ended, Running, SMALL, checked, folder, is_root, shown};
 
-/// Starts a run, and calls `fill` from the first measured moment on until it ends.
+/// Starts a run, and calls `fill` from the first measured reads in the archive on until it ends.
 fn run_on_a_full_disk(archive_disk: &Path, seconds: u32, mut fill: impl FnMut(&Running)) -> (Ended, PathBuf) {
     let data = tempfile::tempdir().unwrap();
     let out = archive_disk.join("run");
@@ -16,6 +16,7 @@ fn run_on_a_full_disk(archive_disk: &Path, seconds: u32, mut fill: impl FnMut(&R
     let mut program =
         Running::start(&format!("run simoop {words} --json --out {} {}", out.display(), data.path().display()));
     program.wait_for_the_run();
+    program.wait_until("reads are in the archive", |_| reads(&out) > Some(0));
     program.keep_doing(&mut fill);
     let ended = program.wait();
     println!("{:.1} s in all; {}", ended.took.as_secs_f64(), ended.stderr);
@@ -23,8 +24,13 @@ fn run_on_a_full_disk(archive_disk: &Path, seconds: u32, mut fill: impl FnMut(&R
     assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "the data set is removed");
     let report = checked(&out);
     assert_eq!((&report["whole"], report["state"].as_str()), (&true.into(), Some("closed")), "{report:#}");
-    assert!(shown(&out)["operations"]["read"]["count"].as_u64() > Some(0));
+    assert!(reads(&out) > Some(0));
     (ended, out)
+}
+
+/// Measured reads that the archive holds.
+fn reads(run: &Path) -> Option<u64> {
+    shown(run)["operations"]["read"]["count"].as_u64()
 }
 
 fn dropped(run: &Path) -> Vec<String> {
