@@ -22,7 +22,7 @@ pub enum SweepError {
         message: String,
     },
     /// The folder holds another sweep, or something else.
-    #[error("{path} {why}; give another folder with --out")]
+    #[error("{path} {why}; choose another directory with --out")]
     Foreign {
         /// The folder.
         path: PathBuf,

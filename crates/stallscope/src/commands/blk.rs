@@ -18,7 +18,7 @@ const PROGRESS_BYTES: u64 = 32 << 20;
 /// Options of `blk`.
 #[derive(Debug, Args)]
 pub struct BlkArgs {
-    /// Traces: a file, the NAME of a set NAME.blktrace.*, a folder, or - for standard input; merged by time.
+    /// Traces: a file, the NAME of a set NAME.blktrace.*, a directory, or - for standard input; merged by time.
     #[arg(value_name = "TRACE", required = true)]
     pub traces: Vec<PathBuf>,
     /// Report bios slower than T individually.

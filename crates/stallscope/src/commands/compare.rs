@@ -15,10 +15,10 @@ use crate::ui::screen::Screen;
 /// Options of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// Folder of runs, grouped by --configuration, or else by subfolder.
+    /// Directory of runs, grouped by --configuration, or else by subdirectory.
     #[arg(value_name = "DIR", conflicts_with_all = ["a", "b"])]
     pub folder: Option<PathBuf>,
-    /// Baseline runs: run directories, output files of fio (JSON), fs_mark, simoop or bonnie++, or folders of these.
+    /// Baseline runs: run directories, output files of fio (JSON), fs_mark, simoop or bonnie++, or directories of these.
     #[arg(long, value_name = "RUN", num_args = 1.., required_unless_present = "folder", requires = "b")]
     pub a: Vec<PathBuf>,
     /// Runs to compare with the baseline.

@@ -33,7 +33,7 @@ pub struct ExportArgs {
     /// Output file or directory; must not exist.
     #[arg(long, short = 'o', value_name = "PATH")]
     pub output: PathBuf,
-    /// Suppress progress and remarks.
+    /// Suppress progress and notes.
     #[arg(long, short = 'q')]
     pub quiet: bool,
 }

@@ -8,7 +8,7 @@ pub struct OutputArgs {
     /// Print a single JSON document to standard output.
     #[arg(long)]
     pub json: bool,
-    /// Suppress progress and remarks.
+    /// Suppress progress and notes.
     #[arg(long, short = 'q')]
     pub quiet: bool,
 }

@@ -149,7 +149,7 @@ fn group(name: &str, paths: &[PathBuf], screen: &Screen) -> Result<(Group, Optio
             configurations.push(read.configuration);
         }
         if side.runs.len() == before {
-            return Err(Failure::usage(format_args!("{}: neither a run nor a folder with runs", path.display())));
+            return Err(Failure::usage(format_args!("{}: neither a run nor a directory of runs", path.display())));
         }
     }
     warn_of_unfinished(&unfinished, screen);

@@ -42,7 +42,7 @@ pub struct FunclatArgs {
     /// Print a single JSON document to standard output.
     #[arg(long)]
     pub json: bool,
-    /// Suppress progress and remarks.
+    /// Suppress progress and notes.
     #[arg(long, short = 'q')]
     pub quiet: bool,
 }

@@ -76,7 +76,7 @@ pub struct RunArgs {
     /// Pass the same directories in the same order.
     #[arg(long, help_heading = "Run")]
     pub verify_after_crash: bool,
-    /// Ignore the space and memory checks. Never touches foreign data.
+    /// Ignore the space and memory checks. Never touches data that Stallscope did not create.
     #[arg(long, help_heading = "Run")]
     pub force: bool,
     /// Stop as on Ctrl-C when the parent process dies. Passed by `sweep`.

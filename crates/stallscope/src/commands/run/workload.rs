@@ -61,7 +61,7 @@ fn workload(offer: &Offer) -> Command {
         command = command.arg(path_arg(DIRECTORY_FLAG, flag, help, "DIR").action(ArgAction::Append));
     }
     if let Some(flag) = &recipe.log {
-        let help = "Append the figures to FILE, in the format of the tool that the workload reproduces";
+        let help = "Append the results to FILE, in the format of the tool that the workload reproduces";
         command = command.arg(path_arg(LOG_FLAG, flag, help, "FILE"));
     }
     for variable in &recipe.variables {

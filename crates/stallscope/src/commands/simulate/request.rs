@@ -35,7 +35,7 @@ pub struct Options {
     /// Seed of the model's random choices; the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Run directory; with several policies, the folder of their run directories [default:
+    /// Run directory; with several policies, the parent of their run directories [default:
     /// ./stallscope-runs/<UTC time>-<model>-<policy>].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -13,10 +13,10 @@ pub struct SweepArgs {
     /// Sweep file: what to vary.
     #[arg(value_name = "FILE.toml")]
     pub file: PathBuf,
-    /// Folder of the sweep; an interrupted sweep resumes there [default: ./stallscope-sweeps/NAME].
+    /// Directory of the sweep; an interrupted sweep resumes there [default: ./stallscope-sweeps/NAME].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Run only part N of M, one part per machine. Collect the runs in one folder afterwards.
+    /// Run only part N of M, one part per machine. Collect the runs in one directory afterwards.
     #[arg(long, value_name = "N/M", value_parser = shard, default_value = "1/1")]
     pub shard: Shard,
     /// Print the plan and the estimated time, and exit.
