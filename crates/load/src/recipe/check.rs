@@ -70,9 +70,9 @@ pub(crate) fn unknown_name(
     let names = recipe.variables.iter().map(|v| v.name.as_str()).chain(facts::NAMES);
     let remedy = match nearest(name, names) {
         Some(near) => format!("did you mean '{near}'?"),
-        None => format!("facts of the machine are {}", facts::NAMES.join(", ")),
+        None => format!("machine properties are {}", facts::NAMES.join(", ")),
     };
-    let message = format!("'{name}' is not a variable or a fact of the machine; {remedy}");
+    let message = format!("'{name}' is neither a variable nor a machine property; {remedy}");
     formula.mistake(source, Mistake { span, message }).into()
 }
 

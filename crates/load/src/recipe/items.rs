@@ -51,7 +51,7 @@ pub struct PathFlag {
 pub enum PhaseKind {
     /// Creates the files; ends when they are complete.
     Fill,
-    /// The actors run, excluded from the figures.
+    /// The actors run, excluded from the results.
     Warmup,
     /// The actors run, measured.
     Run,

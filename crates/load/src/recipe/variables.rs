@@ -30,7 +30,7 @@ pub(super) fn variables(top: &Section<'_>) -> Result<Vec<Variable>, LoadError> {
 
 fn variable(section: &Section<'_>, name: LocatedText<String>, kind: ValueKind) -> Result<Variable, LoadError> {
     if facts::NAMES.contains(&name.value.as_str()) {
-        return Err(section.error(name.span, format!("'{}' is a fact of the machine; choose another name", name.value)));
+        return Err(section.error(name.span, format!("'{}' is a machine property; choose another name", name.value)));
     }
     let name = plain_name(section, name)?;
     let flag = match section.text("flag")? {
