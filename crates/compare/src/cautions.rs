@@ -60,9 +60,8 @@ fn key(origin: &Origin) -> (&str, &str, Option<u64>) {
 
 fn too_few(a: &Group, b: &Group) -> Option<String> {
     let fewest = a.runs.len().min(b.runs.len());
-    (fewest < FEWEST_RUNS).then(|| {
-        format!("with {fewest} runs on a side there is no verdict; run at least {FEWEST_RUNS}, better 10, per side")
-    })
+    (fewest < FEWEST_RUNS)
+        .then(|| format!("too few runs for a verdict ({fewest} per side); use at least {FEWEST_RUNS}, preferably 10"))
 }
 
 /// Unless the runs alternate, changes over time (a disk filling up, another load starting) look like a difference between

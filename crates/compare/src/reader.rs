@@ -213,7 +213,7 @@ fn cautions(summary: &Summary) -> Vec<String> {
     if hang.is_some() {
         found.push("it HANGS: nothing happens after the hang; 'stallscope show' lists who waits for whom".to_owned());
     } else if summary.operations.iter().any(|operation| operation.stuck > 0) {
-        found.push("operations were unfinished at the end and are in no percentile; run longer".to_owned());
+        found.push("operations unfinished at the end are excluded from the percentiles; run longer".to_owned());
     }
     let recording = &summary.recording;
     if recording.lost_events > 0 {

@@ -60,14 +60,12 @@ fn headline(text: &mut String, run: &str, summary: &Summary, style: Style) {
     let mut bounds = Vec::new();
     bounds.extend(limits.memory_bytes.map(|bytes| format!("limited to {} (memory cgroup)", Bytes(bytes))));
     bounds.extend(
-        limits
-            .disk_bytes_per_s
-            .map(|bytes| format!("disk limited to {}/s for reads and writes separately", Bytes(bytes))),
+        limits.disk_bytes_per_s.map(|bytes| format!("disk throttled to {}/s each for reads and writes", Bytes(bytes))),
     );
     bounds.extend(
         limits
             .disk_operations_per_s
-            .map(|count| format!("disk limited to {} operations/s for reads and writes separately", grouped(count))),
+            .map(|count| format!("disk throttled to {} IOPS each for reads and writes", grouped(count))),
     );
     if !bounds.is_empty() {
         let version = limits.cgroup_version.map_or_else(String::new, |version| format!(", cgroup v{version}"));

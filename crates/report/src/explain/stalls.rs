@@ -28,7 +28,7 @@ pub(super) fn stalls(text: &mut String, explanation: &Explanation, limit: usize,
     }
     let more = explanation.slow_operations.saturating_sub(shown.len() as u64);
     if more > 0 {
-        let _ = writeln!(text, "{}", style.faint(&format!(" {more} more; --json lists the worst of them")));
+        let _ = writeln!(text, "{}", style.faint(&format!(" {more} more; see --worst and --json")));
     }
 }
 
@@ -44,7 +44,7 @@ pub(super) fn one(text: &mut String, stall: &Stall, style: Style) {
     let path = stall.path.as_deref().map_or_else(String::new, |path| format!(" of {}", printable(path)));
     let took = Nanoseconds(stall.duration_ns);
     let (who, what) = (printable(&stall.task.to_string()), printable(&stall.operation));
-    let lasted = if stall.finished { format!("took {took}") } else { format!("had not ended after {took}") };
+    let lasted = if stall.finished { format!("took {took}") } else { format!("had not finished after {took}") };
     let _ = writeln!(text, " {}", style.heading(&format!("{what}{path} by {who} {lasted}")));
     let part = |cause: &StallCause| cause.time_ns as f64 / stall.duration_ns.max(1) as f64;
     for cause in stall.causes.iter().take(CAUSES).filter(|cause| part(cause) >= LEAST) {

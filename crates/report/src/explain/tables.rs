@@ -121,7 +121,7 @@ fn differ_in_thread_only(a: &Culprit, b: &Culprit) -> bool {
 fn who(culprit: &Culprit, count: u64) -> String {
     let mut parts = Vec::new();
     parts.extend(culprit.task.as_ref().map(|task| match &task.name {
-        Some(name) if count > 1 => format!("{} tasks {}", grouped(count), printable(name)),
+        Some(name) if count > 1 => format!("{} {} tasks", grouped(count), printable(name)),
         _ => printable(&task.to_string()),
     }));
     let cgroup = culprit.cgroup.as_deref().filter(|cgroup| *cgroup != "/");

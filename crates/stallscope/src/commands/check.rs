@@ -30,7 +30,7 @@ fn text(report: &CheckReport) -> String {
         RunState::Closed => "closed cleanly",
         RunState::CutOff => "cut off: its writer died",
     };
-    let mut text = format!("{}, {state}\n", if report.whole { "whole" } else { "NOT whole" });
+    let mut text = format!("{}, {state}\n", if report.whole { "intact" } else { "NOT intact" });
     for (table, rows) in &report.rows {
         text.push_str(&format!("{:>14} rows of {table}\n", grouped(*rows)));
     }
