@@ -272,7 +272,7 @@ fn saved_runs_have_a_limit_that_is_reported_and_nothing_is_deleted() {
     program.signal(Signal::INT);
     let ended = program.wait().expect_code(0);
     println!("{}", ended.stderr);
-    assert!(ended.stdout.contains("1 run kept") && ended.stdout.contains("1 could not be kept"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("1 run saved") && ended.stdout.contains("1 could not be saved"), "{}", ended.stdout);
     assert_eq!(kept(&directory, "-asked").len(), 1);
 }
 
@@ -305,7 +305,7 @@ fn a_full_disk_does_not_end_the_recorder() {
     let ballast = fill_up(tmpfs.path());
     program.wait_until("it is reported", |program| program.stderr().contains("cannot record: "));
     program.signal(Signal::USR1);
-    program.wait_until("keeping is refused", |program| program.stderr().contains("not kept: "));
+    program.wait_until("keeping is refused", |program| program.stderr().contains("not saved: "));
     fs::remove_file(ballast).unwrap();
     program.wait_until("recording continues", |program| program.stderr().contains("recording continues"));
     program.signal(Signal::USR1);

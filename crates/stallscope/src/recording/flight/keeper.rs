@@ -105,7 +105,7 @@ fn keep(
         let (kept, limit) = (Bytes(kept_bytes), Bytes(limit_bytes));
         let directory = directory.display();
         return Err(format!(
-            "it needs up to {}, and the kept runs in {directory} take {kept} of {limit} (--keep-size); remove some",
+            "it needs up to {}, and the saved runs in {directory} take {kept} of {limit} (--keep-size); remove some",
             Bytes(job.bytes)
         ));
     }

@@ -51,11 +51,11 @@ impl TriggerMessages {
         match verdict {
             Verdict::Keep => {
                 self.joined = 0;
-                Some(format!("to be kept: {reason}"))
+                Some(format!("to be saved: {reason}"))
             }
             Verdict::Joins => {
                 self.joined = self.joined.saturating_add(1);
-                (self.joined <= REPORTED_JOINS).then(|| format!("to be kept with it: {reason}"))
+                (self.joined <= REPORTED_JOINS).then(|| format!("to be saved with it: {reason}"))
             }
             Verdict::TooSoon { left_ns } => {
                 let reported_ns = self.too_soon_ns.unwrap_or(0);
@@ -69,7 +69,7 @@ impl TriggerMessages {
                     unreported => format!("; {unreported} more since the last message"),
                 };
                 let left = Nanoseconds(*left_ns);
-                Some(format!("not kept: too soon (for another {left}, --keep-every{before}): {reason}"))
+                Some(format!("not saved: too soon (for another {left}, --keep-every{before}): {reason}"))
             }
         }
     }
@@ -100,18 +100,18 @@ impl KeptLog {
 
     /// The progress line.
     pub fn progress(&self, lasted: Duration) -> String {
-        format!("recording for {}, {} kept", Nanoseconds(lasted.as_secs() * 1_000_000_000), self.kept.len())
+        format!("recording for {}, {} saved", Nanoseconds(lasted.as_secs() * 1_000_000_000), self.kept.len())
     }
 
     /// Logs and reports what was kept, or why not.
     pub fn outcome(&mut self, outcome: Outcome, screen: &Screen) {
         match outcome.run {
             Ok((path, bytes)) => {
-                screen.result(&format!("kept {} ({}): {}\n", path.display(), Bytes(bytes), outcome.reason));
+                screen.result(&format!("saved {} ({}): {}\n", path.display(), Bytes(bytes), outcome.reason));
                 self.kept.push((path, outcome.reason, bytes));
             }
             Err(why) => {
-                screen.warning(&format!("not kept: {}: {why}", outcome.reason));
+                screen.warning(&format!("not saved: {}: {why}", outcome.reason));
                 self.not_kept.push(format!("{}: {why}", outcome.reason));
             }
         }
@@ -126,14 +126,14 @@ impl KeptLog {
             return screen.json(&self.document(ring, too_soon));
         }
         let mut text = format!(
-            "{}, {} kept in {}",
+            "{}, {} saved in {}",
             counted(ring.slices, "slice"),
             counted(self.kept.len() as u64, "run"),
             self.directory.display()
         );
         let losses = [
-            (too_soon, "stalls came too soon to be kept"),
-            (self.not_kept.len() as u64, "could not be kept"),
+            (too_soon, "stalls came too soon to be saved"),
+            (self.not_kept.len() as u64, "could not be saved"),
             (ring.shortened, "slices were shortened"),
             (ring.dropped_early, "slices were deleted early"),
             (ring.skipped, "slices could not be written"),
@@ -173,7 +173,7 @@ mod tests {
         let trigger = Trigger { at_ns: 0, word: "stall".into(), reason: "a\x1b[31m stall".into(), by_hand: false };
         let mut message = |verdict, now_ns| messages.message(&trigger, &verdict, now_ns);
         assert!(
-            message(Verdict::Keep, 0).is_some_and(|text| text.starts_with("to be kept: a") && !text.contains('\x1b'))
+            message(Verdict::Keep, 0).is_some_and(|text| text.starts_with("to be saved: a") && !text.contains('\x1b'))
         );
         assert_eq!((0..100).filter_map(|now_ns| message(Verdict::Joins, now_ns)).count(), 3);
         let too_soon = || Verdict::TooSoon { left_ns: 5_000_000_000 };
