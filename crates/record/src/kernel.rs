@@ -20,8 +20,8 @@ const OPTIONS: [(&str, &str); 17] = [
     ("CONFIG_PSI", "pressure"),
     ("CONFIG_TASK_DELAY_ACCT", "task delays"),
     ("CONFIG_MEMCG", "memory cgroup"),
-    ("CONFIG_BLK_CGROUP", "slow device"),
-    ("CONFIG_BLK_DEV_THROTTLING", "slow device"),
+    ("CONFIG_BLK_CGROUP", "disk throttling"),
+    ("CONFIG_BLK_DEV_THROTTLING", "disk throttling"),
     ("CONFIG_BLK_DEV_LOOP", "temporary file systems"),
     ("CONFIG_XFS_FS", "temporary file systems"),
     ("CONFIG_EXT4_FS", "temporary file systems"),
@@ -29,7 +29,7 @@ const OPTIONS: [(&str, &str); 17] = [
     ("CONFIG_MQ_IOSCHED_DEADLINE", "sweep over schedulers"),
     ("CONFIG_IOSCHED_BFQ", "sweep over schedulers"),
     ("CONFIG_IO_URING", "--engine io_uring"),
-    ("CONFIG_BLK_DEV_IO_TRACE", "blktrace(8), whose files 'blk' reads"),
+    ("CONFIG_BLK_DEV_IO_TRACE", "blktrace(8), input of 'blk'"),
 ];
 
 /// Settings below /proc/sys, and what depends on them.
@@ -70,7 +70,7 @@ pub fn facts(roots: &Roots, release: &str) -> KernelFacts {
         fact("BTF", "tracing", Some(yes_or_no(&roots.sys.join("kernel/btf/vmlinux")))),
         fact("kprobes", "funclat by kprobe", Some(yes_or_no(&roots.sys.join("bus/event_source/devices/kprobe")))),
         fact("pressure", "pressure", Some(yes_or_no(&roots.proc.join("pressure")))),
-        fact("cgroup", "memory cgroup, slow device", cgroups(roots)),
+        fact("cgroup", "memory cgroup, disk throttling", cgroups(roots)),
     ];
     facts.extend(OPTIONS.map(|(name, affects)| {
         let value = config.as_ref().map(|(_, text)| option(text, name));

@@ -11,7 +11,7 @@ pub fn preflight() -> Vec<Finding> {
     let found = Hierarchies::detect(&Roots::default()).ok();
     let mut findings = vec![privilege(root)];
     findings.push(controller("memory cgroup", "--memory", "memory", found.as_ref(), |found| found.memory.is_some()));
-    findings.push(controller("slow device", "--disk-bps, --disk-iops", "io", found.as_ref(), |found| {
+    findings.push(controller("disk throttling", "--disk-bps, --disk-iops", "io", found.as_ref(), |found| {
         found.blkio.is_some()
     }));
     for (tool, package, purpose) in [
@@ -30,7 +30,7 @@ pub fn preflight() -> Vec<Finding> {
 }
 
 fn privilege(root: bool) -> Finding {
-    let purpose = "memory cgroup, slow device, temporary file system, some counters";
+    let purpose = "memory cgroup, disk throttling, temporary file system, some counters";
     if root {
         return Finding::available("root", purpose);
     }

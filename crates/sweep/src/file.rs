@@ -247,7 +247,7 @@ impl SweepFile {
                         .to_owned(),
                 );
             }
-            (Some(_), false) => return Err("[file_system] and directories exclude each other".to_owned()),
+            (Some(_), false) => return Err("[file_system] and directories are mutually exclusive".to_owned()),
             _ => {}
         }
         self.check_axes()?;
@@ -293,7 +293,7 @@ impl SweepFile {
     fn check_what(&self) -> Result<(), String> {
         match (&self.simulate, self.workload.is_empty()) {
             (None, true) => Err("say what to run: workload = \"...\", or simulate = \"...\" for a model".to_owned()),
-            (Some(_), false) => Err("workload and simulate exclude each other".to_owned()),
+            (Some(_), false) => Err("workload and simulate are mutually exclusive".to_owned()),
             (None, false) if !self.parameters.is_empty() => {
                 Err("[parameters] are for models; a recipe has [variables]".to_owned())
             }

@@ -55,7 +55,7 @@ impl SweepFolder {
             Err(_) => {
                 let is_empty = fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
                 if !is_empty {
-                    let why = "exists and is not a sweep's".to_owned();
+                    let why = "exists and is not a sweep directory".to_owned();
                     return Err(SweepError::Foreign { path: folder.to_owned(), why });
                 }
                 for folder in [folder.join(RUNS), folder.join(CUT_OFF)] {
@@ -68,7 +68,7 @@ impl SweepFolder {
         let open = || File::options().read(true).append(true).create(true).open(&path);
         let file = open().map_err(SweepError::folder(&path))?;
         if file.try_lock().is_err() {
-            let why = "is used by a sweep that runs now".to_owned();
+            let why = "is in use by a running sweep".to_owned();
             return Err(SweepError::Foreign { path: folder.to_owned(), why });
         }
         let finished = read(&file).map_err(SweepError::folder(&path))?;

@@ -152,7 +152,7 @@ fn a_sweep_resumes_and_refuses_a_foreign_folder() {
     let other = parse(&TEXT.replace("repetitions = 4", "repetitions = 5")).unwrap();
     assert!(SweepFolder::open(&path, &other).unwrap_err().to_string().contains("another sweep"));
     std::fs::write(folder.path().join("file"), "").unwrap();
-    assert!(SweepFolder::open(folder.path(), &file).unwrap_err().to_string().contains("not a sweep's"));
+    assert!(SweepFolder::open(folder.path(), &file).unwrap_err().to_string().contains("not a sweep directory"));
 }
 
 #[test]

@@ -138,7 +138,7 @@ impl Recorder {
         if self.rows.try_send(row).is_err() {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             if *state == FlushState::Whole {
-                *state = FlushState::Full { why: "the archive's disk does not answer".to_owned() };
+                *state = FlushState::Full { why: "the archive's disk does not respond".to_owned() };
             }
         }
     }
@@ -181,7 +181,7 @@ impl Recorder {
             }
             Ok(Err(error)) => Err(Failure::machine(error)),
             Err(_) => Err(Failure::machine(
-                "the archive's disk does not answer; what was flushed is readable, the rest is lost",
+                "the archive's disk does not respond; what was flushed is readable, the rest is lost",
             )),
         }
     }

@@ -42,7 +42,8 @@ fn plan(file: &SweepFile, setup: &Setup) -> Result<Value, Failure> {
     if file.simulate.is_none() {
         command.arg("--force");
     }
-    let output = command.output().map_err(|error| Failure::machine(format_args!("cannot run myself: {error}")))?;
+    let output =
+        command.output().map_err(|error| Failure::machine(format_args!("cannot run stallscope itself: {error}")))?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     // A plan that does not fit here may fit the file system to be created.
     serde_json::from_slice(&output.stdout).map_err(|_| {

@@ -95,7 +95,8 @@ impl Runner<'_> {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
         // Its own process group shields it from the terminal's Ctrl-C: the sweep decides when it ends.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let child = command.spawn().map_err(|error| Failure::machine(format_args!("cannot run myself: {error}")))?;
+        let child =
+            command.spawn().map_err(|error| Failure::machine(format_args!("cannot run stallscope itself: {error}")))?;
         let status = self.wait(child, run.show)?;
         let text = std::fs::read_to_string(&log).unwrap_or_default();
         let _ = std::fs::remove_file(&log);
