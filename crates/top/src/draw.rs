@@ -17,22 +17,22 @@ const LEAST: (u16, u16) = (40, 10);
 
 const HELP: [&str; 17] = [
     "space          pause, resume",
-    "left, right    back, ahead by a second",
-    "PgUp, PgDn     back, ahead by a window",
-    "Home, End      begin, end (a live run is followed)",
+    "left, right    one second back, forward",
+    "PgUp, PgDn     one window back, forward",
+    "Home, End      start, end (a live run is followed)",
     "+, -           longer, shorter window",
     "Tab, S-Tab     next, previous table",
     "up, down       select a row",
     "Enter          details: a stall's chain, a stuck task's stack",
-    "s              next sort order",
+    "s              change the sort order",
     "/              filter by task, cgroup, device, cause, file; Esc clears it",
     "q, Ctrl-C      quit",
     "",
-    "Times are within the window: a longer stall counts with its part in it.",
+    "Times cover the window: of a longer stall, only the part within it counts.",
     "'> 3 s' did not end within the window. STUCK NOW is as of the window's end.",
     "More: stallscope explain RUN, and docs/TOP.md.",
     "",
-    "any key goes back",
+    "press any key to return",
 ];
 
 /// The content of the screen.
