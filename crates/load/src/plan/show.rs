@@ -20,12 +20,12 @@ impl fmt::Display for Plan {
         writeln!(f, "memory          {} of {}", Bytes(totals.memory_bytes), Bytes(totals.memory_available_bytes))?;
         for set in &self.file_sets {
             let (files, size) = (set.files, Bytes(set.size_bytes));
-            writeln!(
-                f,
-                "files           {files} x {size} ('{}') in each of {} directories",
-                set.name,
-                self.directories.len()
-            )?;
+            match self.directories.len() {
+                1 => writeln!(f, "files           {files} x {size} ('{}')", set.name)?,
+                count => {
+                    writeln!(f, "files           {files} x {size} ('{}') in each of {count} directories", set.name)?
+                }
+            }
         }
         writeln!(f, "bytes to write  {} of {}", Bytes(totals.bytes_to_write), Bytes(totals.data_bytes))?;
         for space in &totals.file_systems {
