@@ -43,11 +43,11 @@ const POLICIES: &[Policy] = &[
         name: "ignore-seqcount",
         about: "a complete cluster is written even if the access does not look sequential",
     },
-    Policy { name: "bkvasize-64k", about: "buffers are counted as if they were of 64 KiB: a quarter of them" },
+    Policy { name: "bkvasize-64k", about: "nbuf is computed for 64 KiB buffers: a quarter as many" },
     Policy { name: "per-direction", about: "reads and writes each have their own heuristic (FreeBSD 13)" },
     Policy {
         name: "helper-upgrade",
-        about: "a reader that lacks space tries to upgrade to the exclusive lock (FreeBSD 9.3)",
+        about: "a reader short of buffers tries to upgrade to the exclusive lock (FreeBSD 9.3)",
     },
 ];
 
@@ -61,30 +61,30 @@ const fn parameter(
     Parameter { name, kind, default, about, source }
 }
 
-const DD: &str = "fitted to the document's dd: 1218, 844 and 518 MB/s with 64, 32 and 16 KiB";
+const DD: &str = "fitted to dd in kern/178997: 1218, 844 and 518 MB/s with 64, 32 and 16 KiB";
 const OURS: &str = "our choice";
 
 const PARAMETERS: &[Parameter] = &[
-    parameter("workload", Kind::Word(&["rewrite", "dd"]), "rewrite", "what the processes do", "the document"),
-    parameter("rewriters", Kind::Count, "2", "processes that rewrite one file each; dd is one process", "the document"),
+    parameter("workload", Kind::Word(&["rewrite", "dd"]), "rewrite", "what the processes do", "kern/178997"),
+    parameter("rewriters", Kind::Count, "2", "processes that rewrite one file each; dd is one process", "kern/178997"),
     parameter(
         "offsets",
         Kind::Word(&["shared", "independent"]),
         "shared",
         "one open file that seeks back after each read, or one to read and one to write",
-        "bonnie++; the document's program with one name or two",
+        "bonnie++; the PR's program with one name or two",
     ),
-    parameter("block_size", Kind::Size, "64k", "block of the file system", "the document: 64k, 32k, 16k"),
-    parameter("file_size", Kind::Size, "64g", "size of each file", "the document: bonnie++ -s 64g"),
+    parameter("block_size", Kind::Size, "64k", "block of the file system", "kern/178997: 64k, 32k, 16k"),
+    parameter("file_size", Kind::Size, "64g", "size of each file", "kern/178997: bonnie++ -s 64g"),
     parameter("io_size", Kind::Size, "8k", "size of each read and write of a rewriter", "bonnie++"),
-    parameter("dd_size", Kind::Size, "100m", "size of each write of dd", "the document: bs=100m"),
+    parameter("dd_size", Kind::Size, "100m", "size of each write of dd", "kern/178997: bs=100m"),
     parameter("runtime", Kind::Duration, "60s", "simulated time to run", OURS),
     parameter(
         "memory",
         Kind::Size,
         "33249856k",
-        "memory that the number of buffers is computed from",
-        "gives the document's hidirtybuffers, 52139 and, with BKVASIZE 64 KiB, 13059",
+        "memory size from which nbuf is computed",
+        "gives hidirtybuffers of kern/178997, 52139 and, with BKVASIZE 64 KiB, 13059",
     ),
     parameter("hidirtybuffers", Kind::Count, "0", "tuned value; 0: nbuf / 4 + 20", "vfs.hidirtybuffers"),
     parameter(
@@ -95,13 +95,13 @@ const PARAMETERS: &[Parameter] = &[
         "vfs.dirtybufthresh",
     ),
     parameter("bkvasize", Kind::Size, "16k", "BKVASIZE: expected buffer size", "sys/param.h"),
-    parameter("iosize_max", Kind::Size, "128k", "largest request, and so the largest cluster", "MAXPHYS"),
-    parameter("read_max", Kind::Count, "64", "most blocks to read ahead", "vfs.read_max"),
+    parameter("iosize_max", Kind::Size, "128k", "maximum request size, and so cluster size", "MAXPHYS"),
+    parameter("read_max", Kind::Count, "64", "maximum read-ahead, in blocks", "vfs.read_max"),
     parameter(
         "fragmentation",
         Kind::Share,
         "0.01",
-        "chance that a block does not follow its predecessor on disk",
+        "probability that a block does not follow its predecessor on disk",
         OURS,
     ),
     parameter(
@@ -135,7 +135,7 @@ const PARAMETERS: &[Parameter] = &[
         Kind::Size,
         "1929m",
         "device bandwidth, bytes per second",
-        "with request_time: the document's iostat, 26730 requests of 64 KiB in a second",
+        "with request_time: iostat in kern/178997, 26730 requests of 64 KiB in a second",
     ),
     parameter("request_time", Kind::Duration, "5us", "fixed cost of each request", OURS),
     parameter(
@@ -143,7 +143,7 @@ const PARAMETERS: &[Parameter] = &[
         Kind::Duration,
         "390us",
         "mean latency before a read's data begins to arrive",
-        "fitted to the document's 300 MB/s of two rewriters before the hang",
+        "fitted to the 300 MB/s of two rewriters in kern/178997 before the hang",
     ),
     parameter("write_time", Kind::Duration, "100us", "mean latency until a write is accepted", OURS),
 ];

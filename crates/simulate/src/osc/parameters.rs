@@ -109,7 +109,7 @@ pub(super) const TABLE: &[Parameter] = &[
         kind: Kind::Word(&["heed", "ignore"]),
         default: "heed",
         about: "whether a task that waits in osc_enter_cache forces RPCs of any size",
-        source: "osc_makes_rpc, osc_next_obj; ignore is the livelock that the review feared",
+        source: "osc_makes_rpc, osc_next_obj; ignore shows the livelock that the review feared",
     },
     Parameter {
         name: "cache_timeout",
@@ -137,7 +137,7 @@ pub(super) const TABLE: &[Parameter] = &[
         kind: Kind::Word(&["extent", "group"]),
         default: "extent",
         about: "extent locks that clients revoke from each other, or a shared group lock",
-        source: "Lustre's default; the document names group locks as the workaround",
+        source: "Lustre's default; LU-8515 names group locks as the workaround",
     },
     Parameter {
         name: "copy_rate",
@@ -200,7 +200,7 @@ pub(super) const TABLE: &[Parameter] = &[
         kind: Kind::Duration,
         default: "200us",
         about: "cost at a target of a partial RAID stripe: read, modify, write",
-        source: "our choice; the document says that it costs (ZFS and parity RAID)",
+        source: "our choice; LU-8515 says that it costs (ZFS and parity RAID)",
     },
     Parameter {
         name: "raid_stripe",

@@ -4,7 +4,7 @@ use super::inodes::CLUSTER;
 use super::memory::PAGE;
 use crate::parameter::{Kind, Parameter, SettingError, Settings};
 
-const DOCUMENT: &str = "the document's command line (C. Mason, linux-xfs, 2016-11)";
+const DOCUMENT: &str = "the command line in C. Mason, linux-xfs, 2016-11";
 const OURS: &str = "our choice";
 
 const fn count(name: &'static str, default: &'static str, about: &'static str, source: &'static str) -> Parameter {
@@ -25,25 +25,25 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     count("subthreads", "20", "threads per read and per write of a worker", DOCUMENT),
     count("burners", "28", "threads that only burn CPU", DOCUMENT),
     count("du", "2", "du threads that stat every file, one per file system", DOCUMENT),
-    count("cpus", "28", "CPUs", "the document: two sockets of 14 cores"),
-    count("nodes", "2", "kswapd threads, one per NUMA node", "the document: two sockets"),
-    count("file_systems", "15", "file systems, each on its own disk", "the document"),
+    count("cpus", "28", "CPUs", "Mason 2016-11: two sockets of 14 cores"),
+    count("nodes", "2", "kswapd threads, one per NUMA node", "Mason 2016-11: two sockets"),
+    count("file_systems", "15", "file systems, each on its own disk", "Mason 2016-11"),
     count("groups", "8", "allocation groups of a file system", "mkfs.xfs: one for each TiB of an 8 TB disk"),
-    count("files", "70000", "files in each file system", "the document: 8 TB, 60-70 % full of files of 70 MB"),
+    count("files", "70000", "files in each file system", "Mason 2016-11: 8 TB, 60-70 % full of files of 70 MB"),
     size(
         "memory",
         "33g",
         "memory for page cache, inodes and allocations",
-        "the document: 130 GB less 512 x 190 MB held",
+        "Mason 2016-11: 130 GB less 512 x 190 MB held",
     ),
     size("allocation", "128m", "memory that a worker allocates, touches and frees per round", DOCUMENT),
     size("io_size", "1m", "bytes that each subthread reads or writes", DOCUMENT),
     size("buffer", "64k", "buffer memory of a subthread", "recipes/simoop.toml: blocks of 64 KiB"),
-    time("warmup", "120s", "warm-up; its operations do not count", "our choice (the document: 300 s)"),
-    time("runtime", "600s", "measured time", "the document: argdist -i 600"),
+    time("warmup", "120s", "warm-up, excluded from the results", "our choice (Mason 2016-11: 300 s)"),
+    time("runtime", "600s", "measured time", "Mason 2016-11: argdist -i 600"),
     size("request", "256k", "size of a read request", "our choice: two windows of read_ahead_kb = 128"),
-    time("seek_least", "2ms", "shortest seek of a disk", "our choice: disks of 7200/min"),
-    time("seek_most", "12ms", "longest seek of a disk", "our choice: disks of 7200/min"),
+    time("seek_least", "2ms", "minimum seek time of a disk", "our choice: 7200 rpm disks"),
+    time("seek_most", "12ms", "maximum seek time of a disk", "our choice: 7200 rpm disks"),
     size("disk_rate", "180m", "disk bandwidth, bytes per second", "our choice: disks of 8 TB"),
     size(
         "min_free",
@@ -59,7 +59,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     ),
     time("page_fault", "1us", "CPU time to allocate, clear and map a page", OURS),
     time("page_reclaim", "6us", "time to scan a page of the page cache, with kswapd competing for CPU", OURS),
-    time("inode_reclaim", "4us", "CPU time to check and free an inode", "the document: 1-2 ms for 8 groups of 32"),
+    time("inode_reclaim", "4us", "CPU time to check and free an inode", "Mason 2016-11: 1-2 ms for 8 groups of 32"),
     time("map_change", "20us", "CPU time to change the address space: a thread's stack, a mapping", OURS),
     time("wakeup", "320us", "mean run-queue wait after a wakeup while all CPUs are busy", OURS),
     time("touch", "30ms", "CPU time to touch a worker's memory", OURS),
@@ -68,7 +68,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     time("log_period", "30s", "period of log forces and AIL pushes", "xfssyncd_centisecs = 3000"),
     time("du_pause", "1s", "pause of a du thread between two walks", "recipes/simoop.toml"),
     count("du_clusters", "32", "inode clusters that du reads at once", "our choice: its turn at a disk with CFQ"),
-    time("progress_timeout", "100ms", "longest pause of policy progress", "our choice: HZ/10, as congestion_wait"),
+    time("progress_timeout", "100ms", "maximum pause under policy progress", "our choice: HZ/10, as congestion_wait"),
 ];
 
 /// The policy: how xfs_reclaim_inodes_nr handles inodes that are not clean.

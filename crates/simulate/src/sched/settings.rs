@@ -14,7 +14,7 @@ const OURS: &str = "our choice";
 const MQ_DEADLINE: &str = "Linux 6.18, block/mq-deadline.c";
 const CFQ: &str = "Linux 3.9, block/cfq-iosched.c";
 const BFQ: &str = "Linux 6.18, block/bfq-iosched.c";
-const CALIBRATED: &str = "calibrated: 580 requests in the second of the document's slow write, 82 of them writes";
+const CALIBRATED: &str = "calibrated: 580 requests, 82 of them writes, in the second of Gorman's slow write";
 
 const fn parameter(
     name: &'static str,
@@ -31,16 +31,16 @@ use Kind::{Count, Duration, Size, Word};
 /// The parameters.
 pub(super) const PARAMETERS: &[Parameter] = &[
     parameter("duration", Duration, "60s", "simulated time to run", OURS),
-    parameter("slow_write", Duration, "1s", "latency from which a write is slow", "the document"),
+    parameter("slow_write", Duration, "1s", "latency above which a write is slow", "M. Gorman, linux-ext4, 2013-04"),
     parameter("readers", Count, "12", "tasks that read small files, one read at a time", CALIBRATED),
     parameter("reader_think", Duration, "12ms", "mean think time of a reader", CALIBRATED),
-    parameter("writers", Count, "8", "writeback tasks, which submit as long as they get tags", OURS),
+    parameter("writers", Count, "8", "writeback tasks, which submit while tags are available", OURS),
     parameter(
         "run_bios",
         Count,
         "2",
         "mean length of a run of contiguous writeback bios, which merge",
-        "btt of the document: 1,311,662 merged, 1,016,463 not",
+        "btt in Gorman's report: 1,311,662 merged, 1,016,463 not",
     ),
     parameter("programs", Count, "2", "tasks that call fsync", OURS),
     parameter("program_think", Duration, "500ms", "mean think time of a program between two fsyncs", OURS),
@@ -59,7 +59,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "whether async requests have a separate pool of tags",
         "separate: Linux 3.9, get_request; shared: blk-mq",
     ),
-    parameter("max_request", Size, "512k", "longest request", "BLK_DEF_MAX_SECTORS of Linux 3.9"),
+    parameter("max_request", Size, "512k", "maximum request size", "BLK_DEF_MAX_SECTORS of Linux 3.9"),
     parameter("depth", Count, "31", "queue depth of the device", "SATA's native command queueing"),
     parameter("servers", Count, "1", "requests that the device serves at once", "a disk has one arm"),
     parameter("service", Duration, "1700us", "mean service time", CALIBRATED),
@@ -89,7 +89,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     ),
     parameter("target_latency", Duration, "300ms", "CFQ: target of all slices together, with low_latency on", CFQ),
     parameter("budget", Count, "16384", "BFQ: sectors of a budget", BFQ),
-    parameter("timeout_sync", Duration, "125ms", "BFQ: longest time of a budget", BFQ),
+    parameter("timeout_sync", Duration, "125ms", "BFQ: maximum duration of a budget", BFQ),
     parameter("async_charge", Count, "3", "BFQ: cost factor of an async sector", BFQ),
     parameter("raised_weight", Count, "30", "BFQ: weight during weight raising; 1: low_latency off", BFQ),
     parameter("raised_time", Duration, "3s", "BFQ: duration of weight raising, on a fast device", BFQ),
