@@ -202,7 +202,7 @@ fn sync_files(dir: &Path) -> Result<(), ArchiveError> {
     let listed = std::fs::read_dir(dir).map_err(ArchiveError::io(dir, "list the directory"))?;
     for entry in listed.flatten() {
         let path = entry.path();
-        File::open(&path).and_then(|file| file.sync_all()).map_err(ArchiveError::io(&path, "sync it"))?;
+        File::open(&path).and_then(|file| file.sync_all()).map_err(ArchiveError::io(&path, "sync"))?;
     }
     sync_directory(dir).map_err(ArchiveError::io(dir, "sync the directory"))
 }

@@ -49,7 +49,7 @@ impl Space {
         }
         let path = dir.join(RESERVE_FILE);
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
-        let file = file.map_err(ArchiveError::io(&path, "create it"))?;
+        let file = file.map_err(ArchiveError::io(&path, "create"))?;
         allocate(&file, reserve_bytes).map_err(ArchiveError::io(&path, "reserve space"))?;
         Ok(Space {
             path,

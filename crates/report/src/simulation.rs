@@ -206,7 +206,7 @@ const WAITERS_SHOWN: usize = 20;
 pub fn waiters(hang: &Hang) -> Vec<String> {
     let line = |waiter: &model::simulation::Waiter| {
         let from = match waiter.from.is_empty() {
-            true => "nobody can provide it".to_owned(),
+            true => "no task can provide it".to_owned(),
             false => format!("from {}", waiter.from.join(", ")),
         };
         let since = Nanoseconds(waiter.since_ns);

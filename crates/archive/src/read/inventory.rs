@@ -84,7 +84,7 @@ impl Inventory {
     pub(crate) fn take(dir: &Path) -> Result<Inventory, ArchiveError> {
         const ATTEMPTS: usize = 100;
         let path = dir.join(JOURNAL_FILE);
-        let read = || JournalContents::read(&path).map_err(ArchiveError::io(&path, "read it"));
+        let read = || JournalContents::read(&path).map_err(ArchiveError::io(&path, "read"));
         let mut journal = read()?;
         for _ in 0..ATTEMPTS {
             let recent = open_recent(dir, &journal.entries);
@@ -95,7 +95,7 @@ impl Inventory {
             journal = again;
         }
         let source = io::Error::other("the journal changes faster than it can be read");
-        Err(ArchiveError::Io { path, what: "read it", source })
+        Err(ArchiveError::Io { path, what: "read", source })
     }
 
     fn build(dir: &Path, journal: JournalContents, recent: Vec<Recent>) -> Inventory {

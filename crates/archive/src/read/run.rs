@@ -132,7 +132,7 @@ fn read_description(dir: &Path) -> Result<RunDescription, ArchiveError> {
         ErrorKind::NotFound if dir.is_dir() => {
             ArchiveError::NotARun { path: dir.to_owned(), missing: DESCRIPTION_FILE }
         }
-        _ => ArchiveError::Io { path: path.clone(), what: "read it", source },
+        _ => ArchiveError::Io { path: path.clone(), what: "read", source },
     })?;
     let malformed = |source| ArchiveError::Description { path: path.clone(), source };
     let Version { format } = serde_json::from_str(&text).map_err(malformed)?;

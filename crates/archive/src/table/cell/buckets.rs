@@ -121,7 +121,7 @@ pub(in crate::table) fn joined<S: BucketScale>(
     name: &str,
 ) -> Result<Vec<Bucket>, ColumnError> {
     if floors_ns.len() != counts.len() {
-        return Err(ColumnError::new(name, "has another number of buckets than its lower bounds"));
+        return Err(ColumnError::new(name, "has different numbers of buckets and lower bounds"));
     }
     let bucket = |(floor_ns, count): (&u64, &u64)| Bucket { index: S::index_of(*floor_ns), count: *count };
     Ok(floors_ns.iter().zip(counts).map(bucket).collect())

@@ -30,9 +30,9 @@ impl FlightDirectory {
         let failed = |what: &'static str| {
             move |error: io::Error| Failure::machine(format_args!("{}: cannot {what}: {error}", directory.display()))
         };
-        fs::create_dir_all(directory).map_err(failed("create it"))?;
+        fs::create_dir_all(directory).map_err(failed("create"))?;
         let marker = directory.join(MARKER);
-        let is_empty = fs::read_dir(directory).map_err(failed("list it"))?.next().is_none();
+        let is_empty = fs::read_dir(directory).map_err(failed("list"))?.next().is_none();
         if !is_empty && !marker.exists() {
             let problem = "is neither empty nor a flight recorder's directory; choose another with --out";
             return Err(Failure::usage(format_args!("{}: {problem}", directory.display())));
