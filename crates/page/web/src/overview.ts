@@ -20,8 +20,8 @@ function headline(run: Run): HTMLElement {
   const limits = run.limits;
   const bounds = [
     limits.memory_bytes === null ? "" : `limited to ${bytes(limits.memory_bytes)} (memory cgroup)`,
-    limits.disk_bytes_per_s === null ? "" : `disk limited to ${bytes(limits.disk_bytes_per_s)}/s`,
-    limits.disk_operations_per_s === null ? "" : `disk limited to ${limits.disk_operations_per_s} operations/s`,
+    limits.disk_bytes_per_s === null ? "" : `disk throttled to ${bytes(limits.disk_bytes_per_s)}/s`,
+    limits.disk_operations_per_s === null ? "" : `disk throttled to ${limits.disk_operations_per_s} IOPS`,
   ];
   const began = run.started_wall_ms > 0 ? new Date(run.started_wall_ms).toISOString().replace("T", " ").slice(0, 19) + " UTC" : "";
   const facts = [run.configuration, duration(run.summary.duration_s * 1e9), end, ...bounds].filter((fact) => fact !== null && fact !== "");
