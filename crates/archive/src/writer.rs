@@ -46,7 +46,7 @@ const PENDING_EVENTS: usize = 4096;
 
 /// Writes one run directory.
 ///
-/// TableRows and events are collected in memory and written by [`Writer::flush`]. A writer that is dropped without
+/// Rows and events are collected in memory and written by [`Writer::flush`]. A writer that is dropped without
 /// [`Writer::close`] leaves a run that reads as cut off.
 pub struct Writer {
     dir: PathBuf,
@@ -135,7 +135,7 @@ impl Tables {
 /// Contents of a closed run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closed {
-    /// TableRows on disk, by table.
+    /// Rows on disk, by table.
     pub rows: BTreeMap<&'static str, u64>,
     /// Size of the directory's files.
     pub bytes: u64,

@@ -42,7 +42,7 @@ struct Performer<'a> {
     last: Option<FileId>,
 }
 
-/// Body of an actor thread, or of a process that takes the thread of one.
+/// Body of an actor thread, or of a process that takes the place of one.
 pub(crate) fn perform(load: &Load, thread: ActorThread) {
     let actor = &load.plan.actors[thread.actor];
     let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;

@@ -14,7 +14,7 @@ use crate::value::DimensionedValue;
 /// Writing to this file drops the kernel's caches.
 pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// FileNames of the facts that formulas can use.
+/// Names of the facts that formulas can use.
 pub(crate) const NAMES: [&str; 4] = ["cpus", "memory", "free_space", "directories"];
 
 /// The machine, as far as a plan depends on it.

@@ -71,7 +71,7 @@ pub struct CauseTime {
 /// One class of operations, named by the load or by the system call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassTimes {
-    /// The cause.
+    /// The class.
     pub class: String,
     /// Slow operations.
     pub operations: u64,

@@ -10,10 +10,10 @@ use super::file_set::FileSet;
 use super::hold::DirectoryLock;
 use crate::error::LoadError;
 
-/// FileName of the marker in a data directory.
+/// Name of the marker in a data directory.
 pub const MARKER: &str = ".stallscope";
 
-/// FileName of a marker that is being written.
+/// Name of a marker that is being written.
 const TEMPORARY_MARKER: &str = ".stallscope.new";
 
 const FORMAT: u32 = 1;

@@ -31,7 +31,7 @@ const USUAL_BLOCK_BYTES: u64 = 16 << 10;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilesJob {
     set: usize,
-    /// FilesJob of each thread.
+    /// Files of each thread.
     count: u64,
     threads_per_directory: u64,
     subdirectories: Subdirectories,

@@ -46,7 +46,7 @@ pub struct Plan {
     pub file_sets: Vec<FileSet>,
     /// The actors.
     pub actors: Vec<Actor>,
-    /// FileNames of the operation classes; operations carry the index.
+    /// Names of the operation classes; operations carry the index.
     pub classes: Vec<String>,
     /// Its totals.
     pub totals: PlanTotals,

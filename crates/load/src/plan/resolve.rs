@@ -30,7 +30,7 @@ const USUAL_REPORT_INTERVAL_NS: u64 = 1_000_000_000;
 /// The user's request.
 #[derive(Debug, Clone, Default)]
 pub struct PlanRequest {
-    /// FileNames of variables and the text of their values.
+    /// Names of variables and the text of their values.
     pub settings: Vec<(String, String)>,
     /// Seed of random choices.
     pub seed: u64,

@@ -1,4 +1,4 @@
-//! JobValues of variables and formulas, given the facts of a machine and what the user set.
+//! Values of variables and formulas, given the facts of a machine and what the user set.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use model::event::WARMUP_PHASE;
 use toml::de::DeTable;
 
 use super::file_sets::file_sets;
@@ -17,7 +16,7 @@ use crate::source_text::SourceText;
 use crate::value::ValueKind;
 
 const PHASE_KINDS: [(&str, PhaseKind); 3] =
-    [("fill", PhaseKind::Fill), (WARMUP_PHASE, PhaseKind::Warmup), ("run", PhaseKind::Run)];
+    [("fill", PhaseKind::Fill), ("warmup", PhaseKind::Warmup), ("run", PhaseKind::Run)];
 const TOP: [&str; 11] =
     ["name", "about", "origin", "report", "directories", "log", "variables", "phase", "repeat", "files", "actor"];
 

@@ -13,7 +13,7 @@ const USUAL_LINGER_NS: u64 = 180_000_000_000;
 #[serde(rename_all = "snake_case")]
 pub(super) enum Subdirectories {
     /// None, or implied by the number.
-    KeyValue,
+    Given,
     /// A number of files in each, round-robin.
     RoundRobin { count: u64, files: u64 },
     /// A period of time in each, round-robin.
@@ -23,12 +23,12 @@ pub(super) enum Subdirectories {
 impl Subdirectories {
     pub(super) fn resolve(values: &JobValues<'_, '_>, set: usize) -> Result<Subdirectories, LoadError> {
         let FileNames::FsMark { subdirectories: count, .. } = values.sets()[set].names else {
-            return Ok(Subdirectories::KeyValue);
+            return Ok(Subdirectories::Given);
         };
         let files = values.whole_or("per_subdirectory", 0, 0)?;
         let linger_ns = values.whole_or("linger", USUAL_LINGER_NS, 1)?;
         match (count, files) {
-            (0, 0) => Ok(Subdirectories::KeyValue),
+            (0, 0) => Ok(Subdirectories::Given),
             (0, _) => Err(values.refuse("per_subdirectory", "files per subdirectory need a number of subdirectories")),
             (_, 0) => Ok(Subdirectories::Lingering { count, linger_ns }),
             _ => Ok(Subdirectories::RoundRobin { count, files }),
@@ -38,7 +38,7 @@ impl Subdirectories {
     /// The subdirectory of the thread's file number `index`, at that time.
     pub(super) fn now(self, index: u64, now_ns: u64) -> u64 {
         match self {
-            Subdirectories::KeyValue => 0,
+            Subdirectories::Given => 0,
             Subdirectories::RoundRobin { count, files } => index / files % count,
             Subdirectories::Lingering { count, linger_ns } => now_ns / linger_ns % count,
         }

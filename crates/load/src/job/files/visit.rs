@@ -129,7 +129,7 @@ impl Visit {
         let names = task.names();
         let (mut others, mut all) = (0, 1);
         match task.files.subdirectories {
-            Subdirectories::KeyValue => {}
+            Subdirectories::Given => {}
             Subdirectories::RoundRobin { count, files } => *subdirectory = index / files % count,
             Subdirectories::Lingering { count, .. } => (others, all) = (count - 1, count),
         }
