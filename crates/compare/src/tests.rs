@@ -57,7 +57,7 @@ fn equal_runs_are_equivalent_and_four_runs_are_not_enough() {
     let few = levels("b", &values[..4]);
     let found = one(&few, &few);
     assert_eq!((found.metrics[0].verdict, found.metrics[0].need_runs), (Verdict::NotEnoughData, Some(1)));
-    assert!(found.cautions[0].contains("with 4 runs"), "{:?}", found.cautions);
+    assert!(found.cautions[0].contains("too few runs for a verdict (4 per side)"), "{:?}", found.cautions);
 }
 
 #[test]

@@ -338,5 +338,5 @@ fn incomparable_runs_are_reported() {
         (&rate["verdict"], &rate["ci95"], &rate["need_runs"]),
         (&"not_enough_data".into(), &Value::Null, &4.into())
     );
-    assert!(document["cautions"][0].as_str().unwrap().contains("with 1 runs"), "{document:#}");
+    assert!(document["cautions"][0].as_str().unwrap().contains("(1 per side)"), "{document:#}");
 }
