@@ -95,7 +95,7 @@ fn the_terminal_is_restored_however_it_ends() {
     let mut by_key = OnTerminal::start(&format!("top {directory}"));
     by_key.wait_for("STUCK");
     by_key.press("?");
-    by_key.wait_for("goes");
+    by_key.wait_for("return");
     by_key.press("xq");
     by_key.expect_end(0);
 
