@@ -129,7 +129,7 @@ fn a_sweep_resumes_and_refuses_a_foreign_folder() {
     let mut sweep = SweepFolder::open(&path, &file).unwrap();
     let directory = sweep.run_directory(&order[0], &setups[order[0].setup]).unwrap();
     std::fs::create_dir(&directory).unwrap();
-    assert!(SweepFolder::open(&path, &file).unwrap_err().to_string().contains("runs now"));
+    assert!(SweepFolder::open(&path, &file).unwrap_err().to_string().contains("in use by a running sweep"));
     sweep.finish(FinishedRun { cell: 0, run: "x".into(), exit_code: 0, took_ns: 7 }).unwrap();
     drop(sweep);
 
