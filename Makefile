@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build test test-vm lint bench page generated pictures install dist clean
+.PHONY: all demo build test test-vm lint bench whatif-bench page generated pictures install dist clean
 
 all: build
 
@@ -23,7 +23,7 @@ test:
 
 test-vm:
 	@scripts/need build vm
-	@scripts/test-vm
+	@scripts/test-vm $(foreach kernel,$(KERNELS),-k $(kernel))
 
 lint:
 	@scripts/need build lint
@@ -42,6 +42,13 @@ bench:
 	@bench/rewrite.sh
 	@bench/fsmark.sh
 	@bench/randrw.sh
+
+# Predictions of `explain --what-if` beside trials of the same remedies, and trials of nothing: about an hour.
+whatif-bench:
+	@scripts/need build demo bench
+	@$(CARGO) build --release --locked --package stallscope
+	@bench/remedies.sh
+	@bench/trials.sh
 
 # Screenshots of the report for the docs, from a new demo run (RUN=DIR: from that run).
 pictures: RUN ?= target/pictures/run

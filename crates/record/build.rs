@@ -8,7 +8,7 @@ use model::signal::{SIGNALS, SignalKind};
 use model::stall::{REQUEST_BUCKET_BITS, REQUEST_BUCKETS};
 
 const FOLDER: &str = "src/bpf";
-const PROGRAMS: [&str; 3] = ["floor", "funclat", "stall"];
+const PROGRAMS: [&str; 4] = ["early", "floor", "funclat", "stall"];
 /// The first with the compare-and-exchange that the table of requests needs (Linux 5.12).
 const PROCESSOR: &str = "-mcpu=v3";
 

@@ -94,6 +94,7 @@ fn descriptors(count: usize) -> Vec<MetricDescriptor> {
         instance: String::new(),
         unit: Unit::Pages,
         semantics: Semantics::Counter,
+        device: None,
     };
     (0..count).map(descriptor).collect()
 }

@@ -8,6 +8,8 @@ use std::path::Path;
 pub(crate) const DESCRIPTION_FILE: &str = "run.json";
 /// Lists what is live.
 pub(crate) const JOURNAL_FILE: &str = "journal";
+/// How far the journal and the recent file had been written.
+pub(crate) const WATERMARK_FILE: &str = "watermark";
 /// Space reserved for a full disk.
 pub(crate) const RESERVE_FILE: &str = "reserve";
 

@@ -1,80 +1,25 @@
-//! The journal: lists what is live.
+//! The journal: lists what is live. Its lines are numbered and chained.
+
+mod chain;
+mod entry;
 
 use std::path::Path;
 use std::{fs, io};
 
-use model::event::RunEvent;
-use model::time::Moment;
-use serde::{Deserialize, Serialize};
+use model::damage::Damage;
 
 use crate::append::AppendFile;
 use crate::line;
 use crate::space::Space;
-
-/// One line of the journal.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "entry", rename_all = "snake_case")]
-pub(crate) enum Entry {
-    /// A segment was opened; its first bytes are the Arrow schema.
-    Segment(SegmentEntry),
-    /// Rows of many flushes now live in these batches. It is one line, so it is atomic.
-    Consolidated {
-        /// The moment of the last of those flushes.
-        at: Moment,
-        /// Number of the first recent file replaced: orders the batches by time.
-        generation: u32,
-        /// Recent files that are dead from now on.
-        replaces: Vec<String>,
-        /// Where the rows are.
-        batches: Vec<BatchEntry>,
-    },
-    /// An event of the run as a whole.
-    Event {
-        /// The event.
-        what: RunEvent,
-    },
-    /// The writer closed the run cleanly; nothing follows.
-    Closed {
-        /// When.
-        at: Moment,
-    },
-}
-
-/// A table's file was opened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct SegmentEntry {
-    /// Its name within the directory.
-    pub(crate) file: String,
-    /// Whose rows it holds.
-    pub(crate) table: String,
-    /// Length of the schema message at its beginning.
-    pub(crate) length: u64,
-    /// Checksum of that message.
-    pub(crate) crc32c: u32,
-}
-
-/// A live batch of a segment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct BatchEntry {
-    /// The segment.
-    pub(crate) file: String,
-    /// First byte of the Arrow message.
-    pub(crate) offset: u64,
-    /// Bytes of the message, its body included.
-    pub(crate) length: u64,
-    /// Checksum of those bytes.
-    pub(crate) crc32c: u32,
-    /// Rows in it.
-    pub(crate) rows: u64,
-    /// The time that they cover; `None` for rows without a time, or from an earlier version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) span_ns: Option<(u64, u64)>,
-}
+use chain::ChainCheck;
+use entry::Link;
+pub(crate) use entry::{BatchEntry, Entry, Extent, SegmentEntry};
 
 /// The journal, open for writing.
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: AppendFile,
+    extent: Extent,
     buffer: Vec<u8>,
     sync: bool,
 }
@@ -84,30 +29,44 @@ impl Journal {
     pub(crate) fn create(path: &Path, sync: bool) -> io::Result<Journal> {
         let file = AppendFile::create(path)?;
         rustix::fs::flock(file.file(), rustix::fs::FlockOperation::NonBlockingLockExclusive)?;
-        Ok(Journal { file, buffer: Vec::new(), sync })
+        Ok(Journal { file, extent: Extent::default(), buffer: Vec::new(), sync })
     }
 
     /// Appends all entries or none, and syncs.
     pub(crate) fn write(&mut self, entries: &[Entry], space: &mut Space) -> io::Result<()> {
         self.buffer.clear();
+        let mut extent = self.extent;
         for entry in entries {
-            line::push(&mut self.buffer, entry)?;
+            let start = self.buffer.len();
+            let link = Link { number: Some(extent.lines), before: Some(extent.crc32c), entry: entry.clone() };
+            line::push(&mut self.buffer, &link)?;
+            extent.push(&self.buffer[start..]);
         }
         let start = self.file.append(&self.buffer, space)?;
         if self.sync {
             self.file.sync().inspect_err(|_| self.file.cut_back(start, space))?;
         }
+        self.extent = extent;
         Ok(())
+    }
+
+    /// What was written so far.
+    pub(crate) fn extent(&self) -> Extent {
+        self.extent
     }
 }
 
 /// The contents of a journal.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct JournalContents {
-    /// Its valid lines.
+    /// Its entries, in the order of writing.
     pub(crate) entries: Vec<Entry>,
-    /// Numbers, from 1, of damaged lines with valid ones after them.
-    pub(crate) damaged_lines: Vec<usize>,
+    /// Damaged, missing, repeated and displaced lines.
+    pub(crate) damage: Vec<Damage>,
+    /// Whether its lines are chained.
+    pub(crate) is_chained: bool,
+    /// Bytes up to the end of the last valid line.
+    pub(crate) valid_bytes: u64,
     /// Bytes after the last valid line.
     pub(crate) torn_bytes: u64,
     /// Bytes read.
@@ -121,59 +80,25 @@ impl JournalContents {
     }
 
     fn parse(bytes: &[u8]) -> JournalContents {
-        let mut found = JournalContents { length: bytes.len() as u64, ..JournalContents::default() };
-        let mut damaged = Vec::new();
+        let mut check = ChainCheck::default();
+        let mut valid_bytes = 0;
+        let mut at = 0;
         for (index, text) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-            match text.strip_suffix(b"\n").and_then(line::parse::<Entry>) {
-                Some(entry) => {
-                    found.entries.push(entry);
-                    found.damaged_lines.append(&mut damaged);
-                    found.torn_bytes = 0;
+            at += text.len();
+            match text.strip_suffix(b"\n").and_then(line::parse::<Link>) {
+                Some(link) => {
+                    check.line(index + 1, text, link);
+                    valid_bytes = at;
                 }
-                None => {
-                    damaged.push(index + 1);
-                    found.torn_bytes += text.len() as u64;
-                }
+                None => check.damaged(index + 1),
             }
         }
-        found
+        let is_chained = check.is_chained();
+        let (entries, damage) = check.finish();
+        let (length, valid_bytes) = (bytes.len() as u64, valid_bytes as u64);
+        JournalContents { entries, damage, is_chained, valid_bytes, torn_bytes: length - valid_bytes, length }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use model::time::Moment;
-
-    use super::{Entry, JournalContents};
-    use crate::line;
-
-    fn three_lines() -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for at in 1..=3 {
-            let at = Moment { monotonic_ns: at, wall_ns: 0 };
-            line::push(&mut bytes, &Entry::Closed { at }).unwrap();
-        }
-        bytes
-    }
-
-    #[test]
-    fn a_torn_tail_is_counted_and_left_out() {
-        let bytes = three_lines();
-        let line = bytes.len() / 3;
-        for cut in 0..bytes.len() {
-            let found = JournalContents::parse(&bytes[..cut]);
-            assert_eq!(found.entries.len(), cut / line, "cut at {cut}");
-            assert_eq!(found.torn_bytes as usize, cut % line, "cut at {cut}");
-            assert!(found.damaged_lines.is_empty());
-        }
-    }
-
-    #[test]
-    fn a_damaged_line_in_the_middle_is_named_and_skipped() {
-        let mut bytes = three_lines();
-        let middle = bytes.len() / 2;
-        bytes[middle] ^= 1;
-        let found = JournalContents::parse(&bytes);
-        assert_eq!((found.entries.len(), found.damaged_lines, found.torn_bytes), (2, vec![2], 0));
-    }
-}
+mod tests;

@@ -7,7 +7,7 @@
 //! The path of a row: [`Writer`] keeps it in memory → a flush appends it to the *recent* file (one checksummed record
 //! for all tables, one sync) → about once a minute the rows of many flushes are *consolidated* into one well-sorted
 //! batch of the table's Arrow segment, and one journal line says at once that this batch is live and that the recent
-//! file is dead.
+//! file is dead. The journal is chained, and [`Run::damage`] names all that was recorded and cannot be read.
 #![forbid(unsafe_code)]
 
 mod append;
@@ -22,6 +22,7 @@ mod read;
 mod recent;
 mod space;
 mod table;
+mod watermark;
 mod writer;
 
 pub use error::ArchiveError;

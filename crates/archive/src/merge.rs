@@ -11,6 +11,7 @@ use std::fs::File;
 use std::mem;
 use std::path::Path;
 
+use model::damage::Damage;
 use model::event::{Ending, RunEvent};
 use model::run::RunDescription;
 use model::stall::{StackRecord, TaskRecord, Traced};
@@ -28,7 +29,7 @@ const EVENTS_AT_ONCE: usize = 1024;
 
 /// Writes the slices, which follow one another in time, as one new run, and closes it at `now`.
 ///
-/// Unreadable data of a slice are left out and become a loss of the new run. Each slice is closed once it is copied, which
+/// Unreadable data of a slice are left out and become damage of the new run. Each slice is closed once it is copied, which
 /// frees the space of a slice that was deleted in between. With [`WriterOptions::sync`] everything is on the disk at the
 /// end. An error leaves an unfinished run directory.
 pub fn merge(
@@ -99,9 +100,9 @@ impl Copy {
             events.iter().for_each(|event| self.event(event.clone()));
             self.flush();
         }
-        for lost in &slice.inventory.lost {
-            let text = format!("{}: {lost}", slice.dir().display());
-            self.event(RunEvent::Note { at_ns: self.now.monotonic_ns, text });
+        for damage in slice.damage() {
+            let file = slice.dir().join(&damage.file).display().to_string();
+            self.event(RunEvent::Damaged { damage: Damage { file, ..damage } });
         }
         let rest = self.joined.end_slice();
         self.writer.changes(rest.changes);
@@ -137,6 +138,7 @@ impl Copy {
         self.rows(slice.request_intervals(), |writer, request_intervals| {
             writer.traced(&mut Traced { request_intervals, ..Traced::default() });
         });
+        self.rows(slice.usage(), |writer, usage| writer.traced(&mut Traced { usage, ..Traced::default() }));
         let mut written = mem::take(&mut self.written);
         self.rows(slice.stacks(), |writer, mut stacks| {
             stacks.retain(|stack| written.is_new_stack(stack));
@@ -179,15 +181,14 @@ impl Copy {
         self.writer.event(event);
     }
 
-    /// The rows of a batch; a damaged batch is counted as a loss.
+    /// The rows of a batch. The slice notes a damaged one, with the time that it covers.
     fn readable<Row>(&mut self, batch: Result<Vec<Row>, ArchiveError>) -> Option<Vec<Row>> {
-        let at_ns = self.now.monotonic_ns;
         match batch {
             Ok(rows) => return Some(rows),
-            Err(ArchiveError::Damaged { table, rows, .. }) => {
-                self.writer.event(RunEvent::Loss { what: format!("rows of {table}, damaged"), count: rows, at_ns });
+            Err(ArchiveError::Damaged { .. }) => {}
+            Err(error) => {
+                self.writer.event(RunEvent::Note { at_ns: self.now.monotonic_ns, text: error.to_string() });
             }
-            Err(error) => self.writer.event(RunEvent::Note { at_ns, text: error.to_string() }),
         }
         None
     }

@@ -24,6 +24,8 @@ pub struct WriterOptions {
     pub pending_limit_bytes: usize,
     /// The same for each table of the tracer, whose rows come in bursts.
     pub trace_pending_limit_bytes: usize,
+    /// Whether the run has the tracer's tables though nothing is traced: for what polls of blocked tasks see.
+    pub is_polled: bool,
 }
 
 impl Default for WriterOptions {
@@ -37,6 +39,7 @@ impl Default for WriterOptions {
             direct_after_bytes: 2 << 20,
             pending_limit_bytes: 4 << 20,
             trace_pending_limit_bytes: 32 << 20,
+            is_polled: false,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Reading a run.
 
 pub(crate) mod check;
+pub(crate) mod damage_log;
 mod inventory;
 pub(crate) mod rows;
 pub(crate) mod run;

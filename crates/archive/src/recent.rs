@@ -14,6 +14,12 @@ use crate::line;
 pub(crate) struct FlushHeader {
     /// When, on both clocks.
     pub(crate) at: Moment,
+    /// Number of the file that it belongs to. Earlier versions lack it, and the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) generation: Option<u32>,
+    /// Number of the flush within the file, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) flush: Option<u32>,
     /// The batches that follow, in this order, without gaps.
     pub(crate) batches: Vec<RecentBatch>,
 }
@@ -60,41 +66,97 @@ pub(crate) struct RecentContents {
     pub(crate) batches: Vec<Located>,
     /// Moment of the last whole flush.
     pub(crate) last: Option<Moment>,
-    /// Offsets of damaged flushes with whole ones after them.
-    pub(crate) damaged: Vec<u64>,
-    /// Bytes after the last whole flush.
+    /// Damaged parts.
+    pub(crate) damaged: Vec<DamagedFlush>,
+    /// Bytes of an unfinished flush at the end.
     pub(crate) torn_bytes: u64,
 }
 
+/// A part of a recent file that is not as it was written.
+#[derive(Debug, PartialEq)]
+pub(crate) struct DamagedFlush {
+    /// First byte.
+    pub(crate) offset: u64,
+    /// Bytes.
+    pub(crate) bytes: u64,
+    /// The moments of the flushes before and after it, on the monotonic clock.
+    pub(crate) span_ns: (u64, u64),
+    /// Whether rows are lost with it.
+    pub(crate) is_loss: bool,
+    /// What is wrong.
+    pub(crate) why: &'static str,
+}
+
+/// Where a reader is in a recent file.
+struct Position {
+    at: usize,
+    /// Number of the next flush.
+    next: u32,
+    last_ns: u64,
+}
+
 impl RecentContents {
-    /// Finds the whole flushes among `bytes`.
-    pub(crate) fn parse(bytes: &[u8]) -> RecentContents {
+    /// Finds the whole flushes among the bytes of that file.
+    pub(crate) fn parse(generation: u32, bytes: &[u8]) -> RecentContents {
         let mut found = RecentContents::default();
-        let mut damaged = Vec::new();
-        let (mut at, mut whole_until) = (0, 0);
-        while let Some((header, body)) = header_at(bytes, at) {
-            let end = header.batches.iter().try_fold(body, |end, batch| end.checked_add(batch.length as usize));
-            let Some(end) = end.filter(|end| *end <= bytes.len()) else { break };
-            match locate(bytes, body, &header) {
-                Some(batches) => {
-                    found.batches.extend(batches);
-                    found.last = Some(header.at);
-                    found.damaged.append(&mut damaged);
-                    whole_until = end;
-                }
-                None => damaged.push(at as u64),
-            }
-            at = end;
+        let mut position = Position { at: 0, next: 0, last_ns: 0 };
+        while let Some(end) = found.flush(generation, bytes, &mut position) {
+            position.at = end;
         }
-        found.torn_bytes = (bytes.len() - whole_until) as u64;
         found
+    }
+
+    /// Reads the flush at a position. Returns its end; `None` where nothing more can be read.
+    fn flush(&mut self, generation: u32, bytes: &[u8], position: &mut Position) -> Option<usize> {
+        let Position { at, last_ns, .. } = *position;
+        let rest = (bytes.len() - at) as u64;
+        let Some(length) = bytes[at..].iter().position(|byte| *byte == b'\n') else {
+            self.torn_bytes = rest;
+            return None;
+        };
+        let damaged = |bytes: u64, until_ns: u64, is_loss: bool, why: &'static str| {
+            let (offset, span_ns) = (at as u64, (last_ns, until_ns));
+            DamagedFlush { offset, bytes, span_ns, is_loss, why }
+        };
+        let Some(header) = line::parse::<FlushHeader>(&bytes[at..at + length]) else {
+            self.damaged.push(damaged(rest, u64::MAX, true, "the flush is damaged, and with it all that follow"));
+            return None;
+        };
+        let body = at + length + 1;
+        let end = header.batches.iter().try_fold(body, |end, batch| end.checked_add(batch.length as usize));
+        let Some(end) = end.filter(|end| *end <= bytes.len()) else {
+            self.torn_bytes = rest;
+            return None;
+        };
+        let (whole, until_ns) = ((end - at) as u64, header.at.monotonic_ns);
+        if let Some(why) = header.stranger(generation, position.next) {
+            self.damaged.push(damaged(whole, until_ns, false, why));
+            return Some(end);
+        }
+        let number = header.flush.unwrap_or(position.next);
+        if number > position.next {
+            self.damaged.push(damaged(0, until_ns, true, "flushes before this one are missing"));
+        }
+        match locate(bytes, body, &header) {
+            Some(batches) => {
+                self.batches.extend(batches);
+                self.last = Some(header.at);
+            }
+            None => self.damaged.push(damaged(whole, until_ns, true, "the flush is damaged")),
+        }
+        (position.next, position.last_ns) = (number + 1, until_ns);
+        Some(end)
     }
 }
 
-/// The header that begins at `at`, and where its batches begin.
-fn header_at(bytes: &[u8], at: usize) -> Option<(FlushHeader, usize)> {
-    let length = bytes[at..].iter().position(|byte| *byte == b'\n')?;
-    Some((line::parse(&bytes[at..at + length])?, at + length + 1))
+impl FlushHeader {
+    /// Why the flush is not one that follows here.
+    fn stranger(&self, generation: u32, next: u32) -> Option<&'static str> {
+        if self.generation.is_some_and(|of| of != generation) {
+            return Some("the flush belongs to another recent file");
+        }
+        self.flush.is_some_and(|flush| flush < next).then_some("the flush repeats an earlier one")
+    }
 }
 
 /// The batches of a flush, if each is as it was written.

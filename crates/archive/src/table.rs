@@ -20,6 +20,7 @@ mod samples;
 mod stacks;
 mod stalls;
 mod tasks;
+mod usage;
 
 pub(crate) use definition::{Priority, Table, batch, schema};
 pub(crate) use descriptors::DescriptorTable;
@@ -33,10 +34,17 @@ pub(crate) use samples::SampleTable;
 pub(crate) use stacks::StackTable;
 pub(crate) use stalls::StallTable;
 pub(crate) use tasks::TaskTable;
+pub(crate) use usage::UsageTable;
 
 /// The tables that a tracer fills.
-pub(crate) const TRACED: [&str; 5] =
-    [StallTable::NAME, StackTable::NAME, RequestTable::NAME, RequestIntervalTable::NAME, TaskTable::NAME];
+pub(crate) const TRACED: [&str; 6] = [
+    StallTable::NAME,
+    StackTable::NAME,
+    RequestTable::NAME,
+    RequestIntervalTable::NAME,
+    TaskTable::NAME,
+    UsageTable::NAME,
+];
 
 #[cfg(test)]
 mod tests {
@@ -61,6 +69,7 @@ mod tests {
         every_column_has_a_unit::<RequestTable>();
         every_column_has_a_unit::<RequestIntervalTable>();
         every_column_has_a_unit::<TaskTable>();
+        every_column_has_a_unit::<UsageTable>();
     }
 
     #[test]

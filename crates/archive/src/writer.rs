@@ -29,8 +29,9 @@ use crate::options::{FlushState, WriterOptions};
 use crate::space::Space;
 use crate::table::{
     DescriptorTable, IntervalTable, MetricTable, OperationTable, Priority, RequestIntervalTable, RequestTable,
-    SampleTable, StackTable, StallTable, TaskTable,
+    SampleTable, StackTable, StallTable, TaskTable, UsageTable,
 };
+use crate::watermark::{Watermark, WatermarkFile};
 use segment::Segments;
 use shelf::{Shelf, TableRows};
 use trouble::Trouble;
@@ -40,7 +41,7 @@ const RECENT_LEVEL: i32 = 1;
 /// zstd level of segments' batches: written once a minute, kept for good.
 const SEGMENT_LEVEL: i32 = 6;
 /// Number of tables of a run.
-const TABLES: usize = 10;
+const TABLES: usize = 11;
 /// Maximum events between two flushes; more are counted as lost.
 const PENDING_EVENTS: usize = 4096;
 
@@ -55,9 +56,12 @@ pub struct Writer {
     events: Vec<RunEvent>,
     lost_events: u64,
     journal: Journal,
+    watermark: WatermarkFile,
     segments: Segments,
     /// The recent file in use.
     recent: Option<AppendFile>,
+    /// Flushes in it.
+    recent_flushes: u32,
     /// Recent files whose rows are also still in memory.
     unconsolidated: Vec<AppendFile>,
     /// Number of the last recent file.
@@ -82,6 +86,7 @@ struct Tables {
     requests: TableRows<RequestTable>,
     request_intervals: TableRows<RequestIntervalTable>,
     tasks: TableRows<TaskTable>,
+    usage: TableRows<UsageTable>,
 }
 
 impl Tables {
@@ -98,6 +103,7 @@ impl Tables {
             requests: TableRows::new(trace_limit),
             request_intervals: TableRows::new(trace_limit),
             tasks: TableRows::new(trace_limit),
+            usage: TableRows::new(trace_limit),
         }
     }
 
@@ -113,6 +119,7 @@ impl Tables {
             &self.requests,
             &self.request_intervals,
             &self.tasks,
+            &self.usage,
         ]
     }
 
@@ -128,6 +135,7 @@ impl Tables {
             &mut self.requests,
             &mut self.request_intervals,
             &mut self.tasks,
+            &mut self.usage,
         ]
     }
 }
@@ -155,17 +163,25 @@ impl Writer {
     }
 
     fn begin(dir: &Path, description: &RunDescription, options: WriterOptions) -> Result<Writer, ArchiveError> {
-        let space = Space::reserve(dir, &options)?;
+        let mut space = Space::reserve(dir, &options)?;
         let path = dir.join(JOURNAL_FILE);
-        let journal = Journal::create(&path, options.sync).map_err(ArchiveError::io(&path, "begin the journal"))?;
+        let text = encoded(description).map_err(ArchiveError::io(dir, "encode the description"))?;
+        let begun = Entry::Begun { length: text.len() as u64, crc32c: crc32c::crc32c(&text) };
+        let journal = Journal::create(&path, options.sync)
+            .and_then(|mut journal| journal.write(&[begun], &mut space).map(|()| journal))
+            .map_err(ArchiveError::io(&path, "begin the journal"))?;
+        let watermark =
+            WatermarkFile::create(dir, &mut space).map_err(ArchiveError::io(dir, "create the watermark"))?;
         let mut writer = Writer {
             dir: dir.to_owned(),
             tables: Tables::new(&options),
             events: Vec::new(),
             lost_events: 0,
             journal,
+            watermark,
             segments: Segments::new(dir, options.sync),
             recent: None,
+            recent_flushes: 0,
             unconsolidated: Vec::new(),
             generation: 0,
             flushes: 0,
@@ -176,8 +192,10 @@ impl Writer {
             trouble: Trouble::default(),
             options,
         };
-        writer.open_segments(description.trace.is_some()).map_err(ArchiveError::io(dir, "open the tables"))?;
-        write_description(dir, description)?;
+        let has_trace = description.trace.is_some() || writer.options.is_polled;
+        writer.open_segments(has_trace).map_err(ArchiveError::io(dir, "open the tables"))?;
+        writer.raise_watermark();
+        write_description(dir, &text)?;
         Ok(writer)
     }
 
@@ -214,6 +232,7 @@ impl Writer {
         self.tables.requests.extend(traced.requests.drain(..));
         self.tables.request_intervals.extend(traced.request_intervals.drain(..));
         self.tables.tasks.extend(traced.tasks.drain(..));
+        self.tables.usage.extend(traced.usage.drain(..));
     }
 
     /// Memory of the rows that no flush has written yet. A caller that adds many rows per second flushes when it is large.
@@ -256,9 +275,16 @@ impl Writer {
         self.flush_events(now);
         let finished = self.segments.finish(&mut self.space);
         let closed = finished.and_then(|()| self.journal.write(&[Entry::Closed { at: now }], &mut self.space));
+        self.raise_watermark();
         closed.map_err(ArchiveError::io(&self.dir, "close the run"))?;
         let rows = self.tables.all().iter().map(|shelf| (shelf.name(), shelf.total())).collect();
         Ok(Closed { rows, bytes: self.space.used_bytes(), state: self.trouble.state() })
+    }
+
+    /// Notes how far the journal and the recent file are written.
+    fn raise_watermark(&mut self) {
+        let recent = self.recent.as_ref().map(|file| (file.name(), file.length()));
+        self.watermark.raise(Watermark { journal: self.journal.extent(), recent });
     }
 
     /// Opens the tables that the run will have. Tables of an unannounced tracer are opened with their first row.
@@ -278,14 +304,20 @@ fn abandon(dir: &Path) {
     }
 }
 
+/// The text of `run.json`.
+fn encoded(description: &RunDescription) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(description)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
 /// Writes `run.json` last and atomically: a directory is a run if and only if it has one.
-fn write_description(dir: &Path, description: &RunDescription) -> Result<(), ArchiveError> {
+fn write_description(dir: &Path, text: &[u8]) -> Result<(), ArchiveError> {
     let path = dir.join(DESCRIPTION_FILE);
     let unfinished = dir.join("run.json.new");
     let write = || {
         let mut file = fs::File::create_new(&unfinished)?;
-        serde_json::to_writer_pretty(&mut file, description)?;
-        file.write_all(b"\n")?;
+        file.write_all(text)?;
         file.sync_all()?;
         fs::rename(&unfinished, &path)?;
         sync_directory(dir)?;

@@ -44,7 +44,9 @@ fn a_run_cut_anywhere_reads_back_without_misreading() {
             for length in cuts(&path, whole.len()) {
                 fs::File::options().write(true).open(&path).unwrap().set_len(length as u64).unwrap();
                 let run = Run::open(&dir).unwrap();
-                assert!(rows_in(&run).are_among(&written), "{} cut at {length}", path.display());
+                let rows = rows_in(&run);
+                assert!(rows.are_among(&written), "{} cut at {length}", path.display());
+                assert!(rows == written || !run.damage().is_empty(), "{} cut at {length}", path.display());
                 if length.is_multiple_of(16) {
                     let rows: u64 = run.check().rows.values().sum();
                     assert_eq!(rows, rows_in(&run).count(), "{} cut at {length}", path.display());
@@ -80,7 +82,8 @@ fn a_recent_file_cut_anywhere_reads_back_to_a_whole_flush() {
         assert_eq!(rows_in(&run), rows_of(3 + flushes), "cut at {length}");
         let report = run.check();
         let is_torn = !flushed.contains(&length);
-        assert_eq!((report.torn_bytes > 0, report.whole), (is_torn, !is_torn), "cut at {length}: {report:?}");
+        assert_eq!(report.torn_bytes > 0, is_torn, "cut at {length}: {report:?}");
+        assert_eq!(report.whole, length == whole.len(), "cut at {length}: {report:?}");
     }
 }
 
@@ -98,7 +101,9 @@ fn an_altered_byte_costs_rows_and_adds_none() {
                 altered[at] ^= 1 << (at % 8);
                 fs::write(&path, &altered).unwrap();
                 let run = Run::open(&dir).unwrap();
-                assert!(rows_in(&run).are_among(&written), "{} altered at {at}", path.display());
+                let rows = rows_in(&run);
+                assert!(rows.are_among(&written), "{} altered at {at}", path.display());
+                assert!(rows == written || !run.damage().is_empty(), "{} altered at {at}", path.display());
             }
             fs::write(&path, whole).unwrap();
         }
@@ -121,4 +126,90 @@ fn what_is_missing_is_named() {
     assert!(report.lost.iter().any(|lost| lost.contains("rows of metrics at offset")), "{report:?}");
     assert!(report.lost.iter().any(|lost| lost.starts_with("operations-0000.arrows: cannot be opened")), "{report:?}");
     assert_eq!(report.rows["samples"], u64::from(STEPS));
+}
+
+/// The lines of a journal with one of them dropped, doubled, or moved to the next place.
+fn rearranged(journal: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let lines: Vec<&[u8]> = journal.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut made = Vec::new();
+    for at in 0..lines.len() {
+        let mut dropped = lines.clone();
+        dropped.remove(at);
+        made.push((format!("line {at} dropped"), dropped.concat()));
+        let mut doubled = lines.clone();
+        doubled.insert(at, lines[at]);
+        made.push((format!("line {at} doubled"), doubled.concat()));
+        if at + 1 < lines.len() {
+            let mut moved = lines.clone();
+            moved.swap(at, at + 1);
+            made.push((format!("line {at} moved"), moved.concat()));
+        }
+    }
+    made
+}
+
+#[test]
+fn a_journal_whose_lines_were_dropped_doubled_or_moved_is_noticed() {
+    let base = tempdir().unwrap();
+    let written = rows_of(FEW_STEPS);
+    for dir in runs(base.path()) {
+        let path = dir.join("journal");
+        let whole = fs::read(&path).unwrap();
+        for (what, journal) in rearranged(&whole) {
+            fs::write(&path, journal).unwrap();
+            let run = Run::open(&dir).unwrap();
+            assert!(!run.damage().is_empty(), "{what} in {}", dir.display());
+            assert!(rows_in(&run).are_among(&written), "{what} in {}", dir.display());
+        }
+        fs::write(&path, whole).unwrap();
+        assert_eq!(Run::open(&dir).unwrap().damage(), []);
+    }
+}
+
+fn only_damage(dir: &Path) -> String {
+    let damage = Run::open(dir).unwrap().damage();
+    assert_eq!(damage.len(), 1, "{damage:?}");
+    damage[0].to_string()
+}
+
+#[test]
+fn files_that_belong_to_another_run_or_are_gone_are_noticed() {
+    let base = tempdir().unwrap();
+    let [cut_off, closed] = runs(base.path());
+    let written = rows_of(FEW_STEPS);
+    let recent = cut_off.join("recent-0002");
+    let bytes = fs::read(&recent).unwrap();
+    fs::write(cut_off.join("recent-0003"), &bytes).unwrap();
+    let run = Run::open(&cut_off).unwrap();
+    assert_eq!(rows_in(&run), written, "the copy is not read");
+    assert!(run.damage().iter().any(|damage| damage.to_string() == "recent-0003: the journal does not list it"));
+    fs::remove_file(cut_off.join("recent-0003")).unwrap();
+    fs::write(&recent, [bytes.clone(), bytes.clone()].concat()).unwrap();
+    assert_eq!(rows_in(&Run::open(&cut_off).unwrap()), written, "the second copy is not read");
+    assert!(only_damage(&cut_off).ends_with("the flush repeats an earlier one"));
+    fs::write(&recent, &bytes).unwrap();
+    assert_eq!(Run::open(&cut_off).unwrap().damage(), []);
+    fs::remove_file(&recent).unwrap();
+    assert_eq!(only_damage(&cut_off), "recent-0002: it is missing");
+    let description = fs::read(closed.join("run.json")).unwrap();
+    fs::write(closed.join("run.json"), [&description[..], b"\n"].concat()).unwrap();
+    assert!(only_damage(&closed).starts_with("run.json: it is not the description"));
+    fs::write(closed.join("run.json"), description).unwrap();
+    fs::remove_file(closed.join("watermark")).unwrap();
+    assert!(only_damage(&closed).starts_with("watermark: it is missing or damaged"));
+}
+
+/// A name in the journal is not followed out of the directory, and links are not followed at all.
+#[test]
+fn only_plain_files_of_the_directory_are_opened() {
+    let base = tempdir().unwrap();
+    let [_, closed] = runs(base.path());
+    let path = closed.join("stalls-0000.arrows");
+    let outside = base.path().join("outside");
+    fs::rename(&path, &outside).unwrap();
+    std::os::unix::fs::symlink(&outside, &path).unwrap();
+    let run = Run::open(&closed).unwrap();
+    assert!(run.damage().iter().any(|damage| damage.to_string().starts_with("stalls-0000.arrows: cannot be opened")));
+    assert!(run.damage().iter().any(|damage| damage.may_lack("stalls")));
+    assert_eq!(run.stalls().count(), 0);
 }

@@ -89,8 +89,8 @@ fn check_order(states: &[FlushState]) {
         })
         .collect();
     assert_eq!(states.first(), Some(&FlushState::Whole));
-    let in_order = ["stalls", "stacks", "requests", "request_intervals", "tasks", "operations", "intervals"];
-    assert_eq!(dropped, [&in_order[..5], &in_order[..6], &in_order[..7]], "{states:?}");
+    let in_order = ["stalls", "stacks", "requests", "request_intervals", "tasks", "usage", "operations", "intervals"];
+    assert_eq!(dropped, [&in_order[..6], &in_order[..7], &in_order[..8]], "{states:?}");
 }
 
 fn check_rows(dir: &Path, steps: u32) {
@@ -113,7 +113,7 @@ fn check_rows(dir: &Path, steps: u32) {
     assert_eq!(report.state, RunState::Closed);
     let dropped = run.events().iter().filter(|event| matches!(event, RunEvent::TableDropped { .. })).count();
     let losses = run.events().iter().filter(|event| matches!(event, RunEvent::Loss { .. })).count();
-    assert!(dropped == 10 && losses >= 2, "{:?}", run.events());
+    assert!(dropped == 11 && losses >= 2, "{:?}", run.events());
     assert!(run.events().contains(&RunEvent::Ended { at_ns: 1, how: Ending::ArchiveFull }));
     assert!(!dir.join("reserve").exists());
 }

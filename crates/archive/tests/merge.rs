@@ -24,6 +24,7 @@ fn descriptor(id: u32, name: u32) -> MetricDescriptor {
         instance: String::new(),
         unit,
         semantics: Semantics::Gauge,
+        device: None,
     }
 }
 
@@ -180,8 +181,10 @@ fn damaged_rows_are_absent_and_counted() {
     let run = merged(&[first, second], &base.path().join("whole"));
     // Not the value of the first slice carried on: what is not known is absent.
     assert_eq!(values_in(&run, 1), vec![[vec![Some(7); 10], vec![None; 10]].concat()]);
-    let lost = |event: &RunEvent| matches!(event, RunEvent::Loss { what, count: 1, .. } if what.contains("metrics"));
-    assert!(run.events().iter().any(lost), "{:?}", run.events());
+    // The joined run says what is missing, and when.
+    let [damage] = &run.damage()[..] else { panic!("{:?}", run.damage()) };
+    assert!(damage.file.ends_with("1/metrics-0000.arrows") && damage.rows == Some(1), "{damage:?}");
+    assert!(!run.check().whole);
 }
 
 #[test]

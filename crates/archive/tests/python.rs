@@ -69,6 +69,7 @@ fn python_reads_a_cut_off_run_and_a_closed_one_alike() {
         "intervals": expected.intervals.len(), "operations": expected.operations.len(),
         "stalls": expected.stalls.len(), "stacks": expected.stacks.len(), "requests": expected.requests.len(),
         "request_intervals": expected.request_intervals.len(), "tasks": expected.tasks.len(),
+        "usage": expected.usage.len(),
     });
     let cut_off = dir.path().join("cut-off");
     drop(write_steps(&cut_off, STEPS, options(4)));

@@ -48,6 +48,7 @@ impl RandomReads {
             completed_ns,
             errno: None,
             throttled: false,
+            parts: None,
             in_flight: Vec::new(),
             overtaken_by: Vec::new(),
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cautions::cautions;
-use super::differences::{Difference, differences};
+use super::differences::{Difference, are_comparable_as_runs, differences};
 use super::figures::{Amount, Better, Figure, Group, RunFigures};
 use super::verdict::{CONFIDENCE, EQUIVALENCE_CONFIDENCE, FEWEST_RUNS, Findings, SIGNIFICANCE, Verdict, log_variance};
 use statistics::RankTests;
@@ -113,11 +113,12 @@ impl Compared {
 pub struct ComparedStalls {
     /// The cause.
     pub cause: &'static str,
-    /// Operations with this main cause, per second. `None` where there was none.
+    /// Operations with this main cause, per run, or per second if the runs' lengths differ (see its unit). `None` where there
+    /// was none.
     pub count: Option<Compared>,
     /// Mean number of these in a run of A and of B.
     pub per_run: (f64, f64),
-    /// Time lost to it per second.
+    /// Time lost to it, per run or per second.
     pub time: Compared,
     /// Mean time lost to it in a run of A and of B, ns.
     pub time_per_run_ns: (f64, f64),
@@ -209,7 +210,9 @@ fn all_compared(
     for figure in a.iter().flat_map(&figures) {
         if seen.insert(figure.name.as_str()) {
             let amounts = |runs: &[RunFigures]| -> Vec<Amount> {
-                let of_run = |run| figures(run).iter().find(|other: &&Figure| other.name == figure.name);
+                let of_run = |run| {
+                    figures(run).iter().find(|other: &&Figure| other.name == figure.name && other.unit == figure.unit)
+                };
                 runs.iter().filter_map(of_run).map(|figure| figure.amount).collect()
             };
             all.extend(compared(figure, &amounts(a), &amounts(b), margins, tests));
@@ -233,6 +236,7 @@ fn compared(what: &Figure, a: &[Amount], b: &[Amount], margins: &Margins, tests:
     let findings = Findings {
         better: what.better,
         runs: a_values.len().min(b_values.len()),
+        fewest: FEWEST_RUNS,
         ratio: estimate.ratio,
         narrow: estimate.narrow.interval,
         log_ratio: estimate.log_ratio,
@@ -315,22 +319,22 @@ fn counts(amounts: &[Amount]) -> Option<Vec<Count>> {
 fn stalls(a: &[RunFigures], b: &[RunFigures], margins: &Margins, tests: &mut RankTests) -> Vec<ComparedStalls> {
     let all = a.iter().chain(b).filter_map(|run| run.stalls.as_ref()).flatten();
     let causes: BTreeSet<&'static str> = all.map(|stall| stall.cause).collect();
+    // One unit for values and ratio: of runs that end with their work, a shorter one has fewer stalls, not more per second.
+    let per_run = are_comparable_as_runs(a, b);
+    let unit = |of: &str| format!("{of}/{}", if per_run { "run" } else { "s" });
     let of_cause = |cause: &'static str| {
         let of = |runs: &[RunFigures]| -> Vec<(f64, f64, f64)> {
             let known = |run: &RunFigures| {
                 let stall = run.stalls.as_ref()?.iter().find(|stall| stall.cause == cause);
                 let (operations, time_ns) = stall.map_or((0, 0), |stall| (stall.operations, stall.time_ns));
-                Some((operations as f64, time_ns as f64, run.measured_ns? as f64 / 1e9))
+                let seconds = run.measured_ns? as f64 / 1e9;
+                Some((operations as f64, time_ns as f64, if per_run { 1.0 } else { seconds }))
             };
             runs.iter().filter_map(known).collect()
         };
         let (a, b) = (of(a), of(b));
-        let figure = |name: String, unit: &str| Figure {
-            name,
-            unit: unit.to_owned(),
-            better: Better::Lower,
-            amount: Amount::Level(0.0),
-        };
+        let figure =
+            |name: String, of: &str| Figure { name, unit: unit(of), better: Better::Lower, amount: Amount::Level(0.0) };
         let count = |side: &[(f64, f64, f64)]| -> Vec<Amount> {
             side.iter().map(|&(events, _, over)| Amount::Count { events, over }).collect()
         };
@@ -342,10 +346,10 @@ fn stalls(a: &[RunFigures], b: &[RunFigures], margins: &Margins, tests: &mut Ran
         };
         Some(ComparedStalls {
             cause,
-            count: compared(&figure(format!("stalls.{cause}"), "/s"), &count(&a), &count(&b), margins, tests),
+            count: compared(&figure(format!("stalls.{cause}"), ""), &count(&a), &count(&b), margins, tests),
             per_run: (mean(&a, |run| run.0), mean(&b, |run| run.0)),
             time_per_run_ns: (mean(&a, |run| run.1), mean(&b, |run| run.1)),
-            time: compared(&figure(format!("stall_time.{cause}"), "ns/s"), &time(&a), &time(&b), margins, tests)?,
+            time: compared(&figure(format!("stall_time.{cause}"), "ns"), &time(&a), &time(&b), margins, tests)?,
         })
     };
     causes.into_iter().filter_map(of_cause).collect()

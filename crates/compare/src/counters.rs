@@ -1,9 +1,8 @@
 //! Kernel counters per unit of work: pages scanned, requests and log waits per round of work.
 
 use model::metric::{MetricDescriptor, Semantics, Unit};
-use model::run::RunDescription;
+use model::run::{RunDescription, mount_of};
 
-use super::facts::mount_of;
 use super::figures::{Amount, Better, Figure};
 use explain::series::{Series, SeriesSet};
 

@@ -49,7 +49,7 @@ pub(super) fn differences(a: &Group, b: &Group) -> Vec<Difference> {
         let implied_by = source(&tested, &found.what);
         others.push(Difference { intended: implied_by.is_some(), implied_by, ..found });
     }
-    let others = merge_unknown(others, a, b);
+    let others = merge_passing_mounts(merge_unknown(others, a, b), a, b);
     let (following, mut found): (Vec<_>, Vec<_>) = others.into_iter().partition(|one| one.intended);
     found.extend(tested.into_iter().map(|setting| setting.difference));
     found.extend(following);
@@ -77,6 +77,36 @@ fn merge_unknown(others: Vec<Difference>, a: &Group, b: &Group) -> Vec<Differenc
         });
     }
     found
+}
+
+/// Mounts that are not under test and that some run lacks come and go with other programs, by the dozen on some machines. They
+/// are one line.
+fn merge_passing_mounts(mut others: Vec<Difference>, a: &Group, b: &Group) -> Vec<Difference> {
+    let of_run = |run: &'_ RunFigures| -> BTreeSet<String> {
+        run.facts.iter().filter_map(|fact| fact.foreign_mount.clone()).collect()
+    };
+    let of_side = |side: &Group| -> BTreeSet<String> { side.runs.iter().flat_map(of_run).collect() };
+    let in_all = |mount: &String| a.runs.iter().chain(&b.runs).all(|run| of_run(run).contains(mount));
+    let (of_a, of_b) = (of_side(a), of_side(b));
+    let passing: BTreeSet<&String> = of_a.union(&of_b).filter(|mount| !in_all(mount)).collect();
+    let facts = || a.runs.iter().chain(&b.runs).flat_map(|run| &run.facts);
+    let of_passing: BTreeSet<&str> = facts()
+        .filter(|fact| fact.foreign_mount.as_ref().is_some_and(|mount| passing.contains(mount)))
+        .map(|fact| fact.what.as_str())
+        .collect();
+    others.retain(|one| !of_passing.contains(one.what.as_str()));
+    if !passing.is_empty() {
+        let count =
+            |side: &BTreeSet<String>| Some(side.iter().filter(|mount| passing.contains(mount)).count().to_string());
+        others.push(Difference {
+            what: "mounts not under test, and not in every run".to_owned(),
+            a: count(&of_a),
+            b: count(&of_b),
+            intended: false,
+            implied_by: None,
+        });
+    }
+    others
 }
 
 /// A setting that is not the same on both sides.
@@ -155,6 +185,11 @@ fn are_timed(runs: &[RunFigures]) -> bool {
         (has("recipe") && !has("variable runtime")) || run.metrics.iter().any(|metric| metric.name == "elapsed")
     };
     !runs.iter().any(by_work)
+}
+
+/// Whether a run is the unit of what happened in it: the runs last as long as their work takes, or equally long.
+pub(super) fn are_comparable_as_runs(a: &[RunFigures], b: &[RunFigures]) -> bool {
+    are_timed(a) == are_timed(b) && duration(a, b).is_none()
 }
 
 /// Measured times never agree to the nanosecond; only a larger difference counts.

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use model::quantity::{Bytes, Nanoseconds};
-use model::run::{Device, Limits, Mount, RecipeAsRun, RunDescription};
+use model::run::{Device, Limits, Mount, RecipeAsRun, RunDescription, mount_of};
 use model::simulation::Simulation;
 
 use super::figures::Fact;
@@ -40,11 +40,12 @@ pub(super) fn facts(run: &RunDescription) -> Vec<Fact> {
     }
     facts.add_known("kernel command line", &host.kernel_command_line);
     facts.add_known("stallscope", &run.version);
+    facts.foreign_file_systems(run);
     facts.0
 }
 
 fn fact(what: &str, value: impl Display) -> Fact {
-    Fact { what: what.to_owned(), value: value.to_string() }
+    Fact::new(what, value.to_string())
 }
 
 struct Facts(Vec<Fact>);
@@ -91,7 +92,7 @@ impl Facts {
         self.0.extend(limits.cgroup_version.map(|version| fact("cgroup version", version)));
     }
 
-    /// The file systems below the load's directories; without a load, all.
+    /// The file systems below the directories of the load or of the recorded command.
     fn file_systems(&mut self, run: &RunDescription) {
         match &run.recipe {
             Some(recipe) => {
@@ -106,10 +107,25 @@ impl Facts {
                 }
             }
             None => {
-                run.mounts
-                    .iter()
-                    .for_each(|mount| self.file_system(&format!(" of {}", mount.point), mount, &run.devices));
+                let under_test = mounts_under_test(run);
+                for mount in run.mounts.iter().filter(|mount| under_test.contains(&mount.point.as_str())) {
+                    self.file_system(&format!(" of {}", mount.point), mount, &run.devices);
+                }
             }
+        }
+    }
+
+    /// Without a load, what a command used is not known for sure: the other file systems are conditions, too, but they come
+    /// last.
+    fn foreign_file_systems(&mut self, run: &RunDescription) {
+        if run.recipe.is_some() {
+            return;
+        }
+        let under_test = mounts_under_test(run);
+        for mount in run.mounts.iter().filter(|mount| !under_test.contains(&mount.point.as_str())) {
+            let first = self.0.len();
+            self.file_system(&format!(" of {}", mount.point), mount, &run.devices);
+            self.0[first..].iter_mut().for_each(|fact| fact.foreign_mount = Some(mount.point.clone()));
         }
     }
 
@@ -126,13 +142,9 @@ impl Facts {
     }
 }
 
-/// The mount of a directory: the longest mount point that is a prefix of its path, the last mounted there.
-pub(super) fn mount_of<'a>(mounts: &'a [Mount], directory: &str) -> Option<&'a Mount> {
-    let holds = |mount: &&Mount| {
-        let rest = directory.strip_prefix(mount.point.trim_end_matches('/'));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    mounts.iter().filter(holds).max_by_key(|mount| mount.point.len())
+/// Mount points below the directories that a recorded command is likely to use.
+fn mounts_under_test(run: &RunDescription) -> Vec<&str> {
+    run.under_test.iter().filter_map(|directory| Some(mount_of(&run.mounts, directory)?.point.as_str())).collect()
 }
 
 /// The device of a file system. btrfs mounts have their own device numbers, so the name decides.
@@ -154,9 +166,9 @@ fn fingerprint(text: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use model::run::{Device, Mount};
+    use model::run::{Device, Mount, mount_of};
 
-    use super::{device_of, mount_of};
+    use super::device_of;
 
     #[test]
     fn a_device_is_found_by_number_or_by_name() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::damage::Damage;
 use model::run::Varied;
 use model::simulation::Origin;
 use statistics::Steadiness;
@@ -29,6 +30,8 @@ pub struct RunFigures {
     pub steadiness: Steadiness,
     /// Cautions, one sentence each.
     pub cautions: Vec<String>,
+    /// What of the run is damaged or missing.
+    pub damage: Vec<Damage>,
 }
 
 /// One metric of one run.
@@ -106,12 +109,14 @@ pub struct Fact {
     pub what: String,
     /// As printed.
     pub value: String,
+    /// The mount point of a file system that is not under test; `None` for all other conditions.
+    pub foreign_mount: Option<String>,
 }
 
 impl Fact {
     /// A condition and its value.
     pub fn new(what: &str, value: impl Into<String>) -> Fact {
-        Fact { what: what.to_owned(), value: value.into() }
+        Fact { what: what.to_owned(), value: value.into(), foreign_mount: None }
     }
 }
 

@@ -28,4 +28,4 @@ pub use foreign::{ForeignError, foreign_runs};
 pub use plane::{Panel, Plane, Point, plane};
 pub use reader::RunReader;
 pub use scaling::{Cell, Scaling, scaling};
-pub use verdict::{FEWEST_RUNS, SIGNIFICANCE, Verdict};
+pub use verdict::{CONFIDENCE, EQUIVALENCE_CONFIDENCE, FEWEST_RUNS, Findings, SIGNIFICANCE, Verdict};

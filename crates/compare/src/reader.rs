@@ -53,7 +53,7 @@ impl RunReader {
     ) -> RunFigures {
         let seconds = summary.duration_ns as f64 / 1e9;
         let mut metrics = rates(summary, seconds);
-        metrics.extend(of_model(summary));
+        metrics.extend(of_model(summary).into_iter().chain(printed(summary)));
         metrics.extend(elapsed(run, summary, seconds));
         metrics.extend(phases(summary));
         let mut cautions = cautions(summary);
@@ -67,7 +67,7 @@ impl RunReader {
             metrics.push(figure(format!("{}.slow", operation.class), "/s", Better::Lower, count));
         }
         let window = window(summary, series);
-        let work = self.work(summary, seconds);
+        let work = self.work(run, summary, seconds);
         RunFigures {
             name: name.to_owned(),
             simulated: run.origin(),
@@ -79,6 +79,7 @@ impl RunReader {
             facts: facts(run),
             steadiness: steadiness(&self.rates(summary)),
             cautions,
+            damage: Vec::new(),
         }
     }
 
@@ -105,7 +106,11 @@ impl RunReader {
     }
 
     /// The work done, and its unit.
-    fn work(&self, summary: &Summary, seconds: f64) -> (f64, &'static str) {
+    fn work(&self, run: &RunDescription, summary: &Summary, seconds: f64) -> (f64, &'static str) {
+        // What a command does until it ends is the same work in each run.
+        if elapsed(run, summary, seconds).is_some() {
+            return (1.0, "run");
+        }
         let done = self.measured(summary).fold((0, 0), |sum, (_, one)| (sum.0 + one.0, sum.1 + one.1));
         match done {
             (0, 0) => (seconds, "s"),
@@ -160,6 +165,13 @@ fn of_model(summary: &Summary) -> Vec<Figure> {
         Some(self::figure(format!("model.{}", figure.name), figure.unit(), better, Amount::Level(value)))
     };
     course.iter().flat_map(|course| &course.figures).filter_map(compared).collect()
+}
+
+/// Figures that a recorded command printed. Only its user knows which direction is better, and negative ones cannot be
+/// compared as ratios.
+fn printed(summary: &Summary) -> Vec<Figure> {
+    let comparable = summary.printed.iter().filter(|(_, value)| *value >= 0.0);
+    comparable.map(|(name, value)| Figure::level(name.clone(), "", Better::Neither, *value)).collect()
 }
 
 /// A recorded command that ended by itself lasted as long as its work.

@@ -114,7 +114,7 @@ fn untraced_runs_have_unknown_stalls_not_zero() {
 }
 
 fn with_facts(facts: &[(&str, &str)]) -> RunFigures {
-    let fact = |&(what, value): &(&str, &str)| Fact { what: what.to_owned(), value: value.to_owned() };
+    let fact = |&(what, value): &(&str, &str)| Fact::new(what, value);
     RunFigures { facts: facts.iter().map(fact).collect(), ..RunFigures::default() }
 }
 

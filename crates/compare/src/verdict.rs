@@ -9,9 +9,9 @@ pub const FEWEST_RUNS: usize = 5;
 /// False discovery rate.
 pub const SIGNIFICANCE: f64 = 0.05;
 /// Confidence of the intervals.
-pub(super) const CONFIDENCE: f64 = 0.95;
+pub const CONFIDENCE: f64 = 0.95;
 /// Two one-sided tests at 5 % (Schuirmann 1987) are an interval of 90 %.
-pub(super) const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
+pub const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
 
 /// The verdict on a metric of B compared with A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,27 +48,30 @@ impl Verdict {
 
 /// The basis of a verdict.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Findings {
-    pub(super) better: Better,
-    /// Runs of the smaller side.
-    pub(super) runs: usize,
+pub struct Findings {
+    /// Which direction is better.
+    pub better: Better,
+    /// Observations of the smaller side: runs, or blocks of a trial.
+    pub runs: usize,
+    /// Minimum number of them for a verdict.
+    pub fewest: usize,
     /// With the interval of [`CONFIDENCE`].
-    pub(super) ratio: Ratio,
+    pub ratio: Ratio,
     /// Interval of [`EQUIVALENCE_CONFIDENCE`].
-    pub(super) narrow: Option<(f64, f64)>,
+    pub narrow: Option<(f64, f64)>,
     /// Logarithm of the ratio, for planning; infinite where a side is zero.
-    pub(super) log_ratio: f64,
+    pub log_ratio: f64,
     /// Variance of the logarithm between runs; `None` if unknown.
-    pub(super) variance: Option<f64>,
+    pub variance: Option<f64>,
     /// A difference up to this share does not matter: 0.05.
-    pub(super) margin: f64,
+    pub margin: f64,
 }
 
 impl Findings {
-    /// Equivalence comes first: a significant difference within the margin is equivalence. A difference requires both the
+    /// The verdict, with q as corrected for the number of metrics. Equivalence comes first: a significant difference within the margin is equivalence. A difference requires both the
     /// corrected test and the interval.
-    pub(super) fn verdict(&self, q: f64) -> Verdict {
-        if self.runs < FEWEST_RUNS {
+    pub fn verdict(&self, q: f64) -> Verdict {
+        if self.runs < self.fewest {
             return Verdict::NotEnoughData;
         }
         let (smallest, largest) = (1.0 / (1.0 + self.margin), 1.0 + self.margin);
@@ -92,10 +95,10 @@ impl Findings {
     /// Additional runs per side to find a difference of the observed size, or of the margin if that is larger, with a power of
     /// 80 %; `None` where the spread is unknown. The formula for two normal samples (Noether 1987 for ranks; the rank test
     /// needs pi / 3 times as many).
-    pub(super) fn need_runs(&self) -> Option<u64> {
+    pub fn need_runs(&self) -> Option<u64> {
         const Z_TWO_SIDED: f64 = 1.959_964;
         const Z_POWER: f64 = 0.841_621;
-        let fewest = FEWEST_RUNS.saturating_sub(self.runs) as u64;
+        let fewest = self.fewest.saturating_sub(self.runs) as u64;
         let Some(variance) = self.variance.filter(|variance| variance.is_finite()) else {
             return (fewest > 0).then_some(fewest);
         };
@@ -126,7 +129,16 @@ mod tests {
     fn findings(better: Better, interval: (f64, f64), narrow: (f64, f64)) -> Findings {
         let ratio = Ratio { ratio: (interval.0 * interval.1).sqrt(), interval: Some(interval), confidence: Some(0.95) };
         let log_ratio = ratio.ratio.ln();
-        Findings { better, runs: 10, ratio, narrow: Some(narrow), log_ratio, variance: Some(0.0025), margin: 0.05 }
+        Findings {
+            better,
+            runs: 10,
+            fewest: 5,
+            ratio,
+            narrow: Some(narrow),
+            log_ratio,
+            variance: Some(0.0025),
+            margin: 0.05,
+        }
     }
 
     #[test]

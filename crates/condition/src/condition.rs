@@ -32,7 +32,7 @@ pub enum Condition {
     Rate {
         /// The metric's name.
         metric: String,
-        /// The instance; `None`: the sum of all.
+        /// The instance, or its device's kernel name; `None`: the sum of all.
         instance: Option<String>,
         /// In the metric's unit per second.
         above_per_s: f64,

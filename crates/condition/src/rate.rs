@@ -8,8 +8,9 @@ use model::metric::{Change, MetricDescriptor, MetricId, Semantics};
 pub(super) const WINDOW_NS: u64 = 10_000_000_000;
 
 /// The sum of counters over time. Memory is bounded by the window.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Rate {
+    window_ns: u64,
     /// Last value of each; `None` while it is absent.
     counters: HashMap<MetricId, Option<i64>>,
     grown: u64,
@@ -17,6 +18,11 @@ pub(super) struct Rate {
 }
 
 impl Rate {
+    /// Without counters yet.
+    pub(super) fn over(window_ns: u64) -> Rate {
+        Rate { window_ns, counters: HashMap::new(), grown: 0, history: VecDeque::new() }
+    }
+
     /// Adds a counter. Gauges have no rate.
     pub(super) fn add(&mut self, descriptor: &MetricDescriptor) {
         if descriptor.semantics == Semantics::Counter {
@@ -47,7 +53,7 @@ impl Rate {
             return None;
         }
         self.history.push_back((at_ns, self.grown));
-        let begin_ns = at_ns.checked_sub(WINDOW_NS)?;
+        let begin_ns = at_ns.checked_sub(self.window_ns)?;
         while self.history.get(1).is_some_and(|(at_ns, _)| *at_ns <= begin_ns) {
             self.history.pop_front();
         }

@@ -64,7 +64,14 @@ proptest! {
 
 fn metric(id: u32, name: &str, instance: &str) -> MetricDescriptor {
     let (name, instance) = (name.to_owned(), instance.to_owned());
-    MetricDescriptor { id: MetricId(id), name, instance, unit: Unit::Count, semantics: Semantics::Counter }
+    MetricDescriptor {
+        id: MetricId(id),
+        name,
+        instance,
+        unit: Unit::Count,
+        semantics: Semantics::Counter,
+        device: None,
+    }
 }
 
 /// Whether the condition holds at each sample, one per second, for a counter with these values.
@@ -109,6 +116,24 @@ fn instances_are_summed_unless_one_is_named() {
     check("counter:diskstats.reads>9/s", &two, &some((0..12).map(|s| s * 5)), "..........##");
     check("counter:diskstats.reads[vdb]>9/s", &two, &some((0..12).map(|s| s * 5)), "............");
     check("counter:diskstats.reads[vdb]>4/s", &two, &some((0..12).map(|s| s * 5)), "..........##");
+}
+
+#[test]
+fn a_disk_is_named_by_its_identity_or_by_the_kernel() {
+    let disk = |id, identity, device: &str| MetricDescriptor {
+        device: Some(device.into()),
+        ..metric(id, "diskstats.writes", identity)
+    };
+    let two = [disk(0, "serial-1", "vda"), disk(1, "/var/disk.img", "loop0")];
+    for (text, expected) in [
+        ("counter:diskstats.writes[vda]>4/s", "..........##"),
+        ("counter:diskstats.writes[serial-1]>4/s", "..........##"),
+        ("counter:diskstats.writes[loop0]>4/s", "..........##"),
+        ("counter:diskstats.writes[vda]>9/s", "............"),
+        ("counter:diskstats.writes[vdb]>0/s", "............"),
+    ] {
+        check(text, &two, &some((0..12).map(|s| s * 5)), expected);
+    }
 }
 
 #[test]

@@ -38,6 +38,8 @@ pub struct Level {
 #[derive(Debug)]
 pub struct ConditionWatch {
     conditions: Vec<Condition>,
+    /// Time over which counters are watched.
+    window_ns: u64,
     /// One for each condition; empty for conditions without counters.
     rates: Vec<Rate>,
     /// Start of the reported wait of each blocked task.
@@ -47,8 +49,13 @@ pub struct ConditionWatch {
 impl ConditionWatch {
     /// A watch without any rows yet.
     pub fn new(conditions: Vec<Condition>) -> ConditionWatch {
-        let rates = conditions.iter().map(|_| Rate::default()).collect();
-        ConditionWatch { conditions, rates, blocked: HashMap::new() }
+        ConditionWatch::with_window(conditions, WINDOW_NS)
+    }
+
+    /// The same with counters over another time than ten seconds.
+    pub fn with_window(conditions: Vec<Condition>, window_ns: u64) -> ConditionWatch {
+        let rates = conditions.iter().map(|_| Rate::over(window_ns)).collect();
+        ConditionWatch { conditions, window_ns, rates, blocked: HashMap::new() }
     }
 
     /// The conditions.
@@ -70,7 +77,7 @@ impl ConditionWatch {
 
     /// Forgets all metrics: their ids change, and they will be described again.
     pub fn forget_metrics(&mut self) {
-        self.rates.iter_mut().for_each(|rate| *rate = Rate::default());
+        self.rates.iter_mut().for_each(|rate| *rate = Rate::over(self.window_ns));
     }
 
     /// Adds a sample; returns for each condition on counters whether it holds.
@@ -81,7 +88,7 @@ impl ConditionWatch {
                 continue;
             }
             changes.iter().for_each(|change| rate.change(change));
-            let reason = rate.at(header.at.monotonic_ns).and_then(|per_s| condition.reached(per_s));
+            let reason = rate.at(header.at.monotonic_ns).and_then(|per_s| condition.reached(per_s, self.window_ns));
             levels.push(Level { condition: index, reason });
         }
         levels
@@ -96,7 +103,7 @@ impl ConditionWatch {
             let (who, lasted) = (task(stall.tid, &name_of), Nanoseconds(lasted_ns));
             let of = stall.path.as_ref().map_or(String::new(), |path| format!(" of {path}"));
             let reason = match (stall.kind, &stall.call) {
-                (StallKind::SystemCall, call) => {
+                (StallKind::SystemCall | StallKind::Asynchronous, call) => {
                     format!("{}{of} by {who} took {lasted}", call.as_deref().unwrap_or("a system call"))
                 }
                 (_, Some(call)) => format!("{who} was blocked for {lasted} in {call}"),
@@ -158,14 +165,14 @@ impl Condition {
                 metric.instance.is_empty() && kind == Some((resource, extent))
             }
             Condition::Rate { metric: name, instance, .. } => {
-                metric.name == *name && instance.as_ref().is_none_or(|instance| metric.instance == *instance)
+                metric.name == *name && instance.as_ref().is_none_or(|instance| metric.is_instance(instance))
             }
         }
     }
 
     /// Description of a rate above the condition's limit.
-    fn reached(&self, per_s: f64) -> Option<String> {
-        let window = Nanoseconds(WINDOW_NS);
+    fn reached(&self, per_s: f64, window_ns: u64) -> Option<String> {
+        let window = Nanoseconds(window_ns);
         match self {
             Condition::Stall { .. } => None,
             // The totals of /proc/pressure are microseconds.
@@ -183,7 +190,7 @@ impl Condition {
 /// How long a task was blocked by a stall; `None` for other records.
 fn lasted_ns(stall: &StallRecord) -> Option<u64> {
     match stall.kind {
-        StallKind::SystemCall => Some(stall.duration_ns),
+        StallKind::SystemCall | StallKind::Asynchronous => Some(stall.duration_ns),
         StallKind::OffCpu => {
             let blocked = stall.state.is_some_and(|state| state & UNINTERRUPTIBLE != 0 && state & NO_LOAD == 0);
             // After the wakeup it waited on the run queue.

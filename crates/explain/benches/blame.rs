@@ -140,6 +140,7 @@ fn request(number: u32, tasks: u64) -> RequestRecord {
         completed_ns: start_ns + 8 * MS,
         errno: None,
         throttled: false,
+        parts: None,
         in_flight: Vec::new(),
         overtaken_by: vec![(Kind::default(), 5)],
     }

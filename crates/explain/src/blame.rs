@@ -1,33 +1,64 @@
 //! Explains why slow operations were slow. docs/BLAME.md describes the rules.
 
 mod accounting;
+mod asynchronous;
+mod awaited;
+mod beneath;
 mod builder;
 mod cause;
 mod chain;
+mod children;
+mod convoy;
 mod culprits;
 mod disks;
 mod explanation;
+mod holder;
+mod in_scope;
+mod known;
+mod lanes;
+mod lock_turns;
 mod losses;
+mod missing;
 mod names;
 mod operations;
+mod part;
+mod parties;
+mod path;
 mod phases;
+mod piece;
 mod request;
 mod rows;
 mod rules;
 mod run_index;
+mod scope;
+mod series;
+mod served;
 mod short;
+mod sleeps;
 mod slot;
 mod stacks;
+mod steal;
 mod tasks;
 mod timeline;
 mod timelines;
 mod totals;
+mod usage;
+mod wait_graph;
 mod wording;
 
 #[cfg(test)]
 mod tests;
 
-pub use accounting::{Accounting, OperationAccount, Piece};
+pub use accounting::{Accounting, OperationAccount};
 pub use builder::Blame;
 pub use cause::{Cause, Evidence, EvidenceTimes};
-pub use explanation::{CauseTime, ClassTimes, Culprit, Explanation, Link, Losses, RequestLife, Stall, StallCause, Who};
+pub use disks::knows_device;
+pub use explanation::{
+    CauseTime, ClassTimes, Convoy, Culprit, Explanation, Holds, Link, Part, Party, RequestLife, Scoped, Served,
+    ServedTo, Sleep, Sleeps, Stall, StallCause, Who,
+};
+pub use lanes::{Lanes, RequestLane, TaskLane};
+pub use missing::Losses;
+pub use piece::Piece;
+pub use scope::Scope;
+pub use steal::STEAL;

@@ -14,6 +14,7 @@ mod tests;
 
 use std::collections::HashSet;
 
+use model::damage::Damage;
 use model::event::RunEvent;
 use model::metric::MetricDescriptor;
 use model::operation::{IntervalRecord, OperationKind, OperationRecord};
@@ -30,8 +31,9 @@ use self::devices::Devices;
 use self::history::History;
 use self::stuck::StuckBuilder;
 use self::work::WorkBuilder;
-use crate::blame::{Blame, Explanation, Stall};
+use crate::blame::{Blame, Explanation, Scope, Stall};
 use crate::series::SeriesSet;
+use crate::waits::Waits;
 
 impl Window {
     /// Start of the rows of stalls and operations that matter.
@@ -56,11 +58,13 @@ pub struct Glance {
     pub work: Vec<Work>,
     /// The window's part of all slow operations, explained.
     pub explanation: Explanation,
+    /// What their time consists of.
+    pub waits: Waits,
     /// For each of the explanation's stalls, in its order, the whole operation: start on the monotonic clock and duration.
     pub whole: Vec<(u64, u64)>,
     /// Tasks stuck at the window's end, the longest first.
     pub stuck: Vec<Stuck>,
-    /// Active disks, the busiest first.
+    /// Active disks, those under test first, then the busiest.
     pub devices: Vec<DeviceLoad>,
     /// Memory and pressure.
     pub memory: Memory,
@@ -87,6 +91,7 @@ pub struct Glancer {
     stacks: HashSet<u32>,
     /// Whole operations, before the window cuts them: thread, start, end.
     whole: Vec<(u32, u64, u64)>,
+    scope: Scope,
 }
 
 impl Glancer {
@@ -101,9 +106,16 @@ impl Glancer {
             tids: HashSet::new(),
             stacks: HashSet::new(),
             whole: Vec::new(),
+            scope: Scope::default(),
             run: run.clone(),
             window,
         }
+    }
+
+    /// Stalls and stuck tasks in scope only.
+    #[must_use]
+    pub fn scoped(self, scope: Scope) -> Glancer {
+        Glancer { blame: self.blame.scoped(scope.clone()), scope, ..self }
     }
 
     /// Adds events of the journal, in order.
@@ -121,6 +133,11 @@ impl Glancer {
                 other => self.blame.events(std::slice::from_ref(other)),
             }
         }
+    }
+
+    /// Adds what of the run's archive is damaged.
+    pub fn damage(&mut self, damage: &[Damage]) {
+        self.blame.damage(damage);
     }
 
     /// Adds rows of the table `intervals` that end within the history.
@@ -160,11 +177,15 @@ impl Glancer {
             let is_inside = self.overlaps(record.start_ns, record.end_ns());
             if is_candidate || is_inside {
                 self.tids.insert(record.tid);
-                self.tids.extend(record.waker_tid);
+                let others = [record.waker_tid, record.holder_tid, record.behind_tid];
+                self.tids.extend(others.into_iter().flatten());
                 self.stacks.extend(record.stack.into_iter().chain(record.waker_stack));
             }
             if is_inside {
-                if matches!(record.kind, StallKind::SystemCall | StallKind::Blocked | StallKind::StillBlocked) {
+                if matches!(
+                    record.kind,
+                    StallKind::SystemCall | StallKind::Asynchronous | StallKind::Blocked | StallKind::StillBlocked
+                ) {
                     self.whole.push((record.tid, record.start_ns, record.end_ns()));
                 }
                 self.blame.stalls(std::slice::from_ref(record));
@@ -203,18 +224,25 @@ impl Glancer {
 
     /// The glance. The series hold [`wanted_metric`]s at the samples from the last before the window to the last in it.
     pub fn finish(self, series: &SeriesSet) -> Glance {
-        let Glancer { run, window, blame, phase, work, stuck, devices, whole, .. } = self;
-        let explanation = blame.finish();
+        let Glancer { run, window, blame, phase, work, stuck, devices, whole, scope, .. } = self;
+        let (mut explanation, accounting) = blame.finish_with_accounting();
+        if run.recipe.is_some() {
+            explanation.operations = Some(work.finished(&run));
+        }
+        let waits = accounting.waits(explanation.slower_than_ns);
         let whole = explanation.stalls.iter().map(|stall| whole_of(stall, &whole, window)).collect();
         let samples = samples(series, window);
+        let mut stuck = stuck.finish();
+        stuck.retain(|one| scope.has_named(&one.task, one.cgroup.as_deref()) && scope.has_path(one.path.as_deref()));
         Glance {
             window,
             phase,
-            work: work.finish(),
+            work: work.finish(&devices::under_test(&run, &scope)),
             explanation,
+            waits,
             whole,
-            stuck: stuck.finish(),
-            devices: devices.finish(&run, series, samples),
+            stuck,
+            devices: devices.finish(&run, &scope, series, samples),
             memory: memory::of(series, samples),
         }
     }

@@ -7,3 +7,5 @@ pub mod blame;
 pub mod glance;
 pub mod series;
 pub mod summary;
+pub mod waits;
+pub mod whatif;

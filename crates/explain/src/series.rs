@@ -38,10 +38,34 @@ impl Series {
         let begin = self.points.partition_point(|point| point.0 <= from);
         for &(_, value) in self.points[begin..].iter().take_while(|point| point.0 <= to) {
             let Some(value) = value else { continue };
-            total += if value >= last { (value - last) as u64 } else { value.max(0) as u64 };
+            let grown = if value >= last { value.abs_diff(last) } else { value.max(0) as u64 };
+            total = total.saturating_add(grown);
             last = value;
         }
         Some(total)
+    }
+
+    /// Growth between two samples while the counter was present, and from which sample to which it was.
+    fn present_growth(&self, from: u32, to: u32) -> (u64, Vec<(u32, u32)>) {
+        let (mut total, mut spans) = (0, Vec::new());
+        let mut open: Option<(u32, i64)> = self.at(from).map(|value| (from, value));
+        let begin = self.points.partition_point(|point| point.0 <= from);
+        for &(sample, value) in self.points[begin..].iter().take_while(|point| point.0 <= to) {
+            match (value, open) {
+                (Some(value), Some((since, last))) => {
+                    total += if value >= last { (value - last) as u64 } else { value.max(0) as u64 };
+                    open = Some((since, value));
+                }
+                (Some(value), None) => open = Some((sample, value)),
+                (None, Some((since, _))) => {
+                    spans.push((since, sample));
+                    open = None;
+                }
+                (None, None) => {}
+            }
+        }
+        spans.extend(open.map(|(since, _)| (since, to)));
+        (total, spans)
     }
 
     /// Largest value within the samples, both ends included.
@@ -113,6 +137,14 @@ impl SeriesSet {
         Some(self.headers[at].at.monotonic_ns)
     }
 
+    /// Growth per second of one counter between two samples while it was present; `None` if it was so at no two samples.
+    pub fn present_rate_per_s(&self, counter: &Series, from: u32, to: u32) -> Option<f64> {
+        let (total, spans) = counter.present_growth(from, to);
+        let span_ns = |(from, to): (u32, u32)| Some(self.time_of(to)?.saturating_sub(self.time_of(from)?));
+        let present_ns: u64 = spans.into_iter().filter_map(span_ns).sum();
+        (present_ns > 0).then(|| total as f64 * 1e9 / present_ns as f64)
+    }
+
     /// Growth per second of the sum of counters between two samples; `None` without counters, or without time between the
     /// samples.
     pub fn rate_per_s<'a>(&self, counters: impl Iterator<Item = &'a Series>, from: u32, to: u32) -> Option<f64> {
@@ -144,6 +176,7 @@ mod tests {
             instance: String::new(),
             unit: Unit::Count,
             semantics: Semantics::Counter,
+            device: None,
         };
         set.describe(&[descriptor], |_| true);
         for sample in 0..10 {
@@ -178,5 +211,14 @@ mod tests {
         assert_eq!((series.at(1), series.at(6)), (None, None));
         assert_eq!(series.growth(0, 4), None);
         assert_eq!(set.rate_per_s(set.prefixed("vmstat.pgscan"), 0, 9), None);
+    }
+
+    #[test]
+    fn a_counter_that_vanished_counts_only_while_it_was_present() {
+        let set = set(&[(2, Some(100)), (4, Some(160)), (5, None), (7, Some(1_000)), (8, Some(1_010))]);
+        let counter = set.named("vmstat.allocstall_normal").next().unwrap();
+        // 60 in three seconds, 10 in two.
+        assert_eq!(set.present_rate_per_s(counter, 0, 9), Some(14.0));
+        assert_eq!(set.present_rate_per_s(counter, 5, 6), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Summary of a run: operations, rates, pressure, worst operations, and the cost of recording.
 
 mod builder;
+mod cgroups;
 mod failures;
 mod findings;
 mod pressure;
@@ -11,6 +12,7 @@ mod timeline;
 mod tests;
 
 pub use builder::{RecordingFacts, SummaryBuilder, wanted_metric};
+pub use cgroups::CgroupFigures;
 pub use failures::FailureCount;
 pub use findings::{
     MemoryCgroupFigures, OperationSummary, PhaseSummary, Pressure, Progress, Recording, Simulated, SlowCount, Summary,

@@ -1,13 +1,14 @@
 //! The events of a run as a table: phases, losses, clock steps, the end.
 
-use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Schema};
 use model::event::RunEvent;
 use serde_json::Value;
+
+use crate::column::column;
 
 /// The table's name.
 pub const EVENTS: &str = "events";
@@ -20,9 +21,6 @@ pub fn table(events: &[RunEvent]) -> io::Result<RecordBatch> {
         |key: &str| -> ArrayRef { Arc::new(values.iter().map(|event| event[key].as_str()).collect::<StringArray>()) };
     let at_ns: UInt64Array = values.iter().map(|event| event["at_ns"].as_u64().or(event["from_ns"].as_u64())).collect();
     let detail: StringArray = values.iter().map(|event| Some(event.to_string())).collect();
-    let column = |name: &str, data_type: DataType, unit: &str, nullable: bool| {
-        Field::new(name, data_type, nullable).with_metadata(HashMap::from([("unit".to_owned(), unit.to_owned())]))
-    };
     let schema = Schema::new(vec![
         column("at_ns", DataType::UInt64, "nanoseconds", true),
         column("event", DataType::Utf8, "text", false),

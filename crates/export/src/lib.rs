@@ -5,8 +5,11 @@
 //! lists them.
 #![forbid(unsafe_code)]
 
+mod column;
 pub mod csv;
+pub mod damage;
 pub mod events;
+pub mod explained;
 pub mod fio;
 pub mod hlog;
 pub mod openmetrics;
@@ -14,3 +17,4 @@ pub mod parquet;
 pub mod pcp;
 pub mod perfetto;
 pub mod table;
+pub mod task_keys;

@@ -128,7 +128,7 @@ impl<W: Write> OpenMetrics<W> {
                 let mut changes = of_metric.remove(&metric.id).unwrap_or_default();
                 // A stable sort: the later of two values in a sample counts.
                 changes.sort_by_key(|change| change.sample);
-                let series = format!("{name}{suffix}{}", labels(&metric.instance));
+                let series = format!("{name}{suffix}{}", labels(metric));
                 values += self.series(&series, &changes)?;
             }
         }
@@ -164,13 +164,17 @@ impl<W: Write> OpenMetrics<W> {
     }
 }
 
-/// The instance as a label, escaped.
-fn labels(instance: &str) -> String {
-    if instance.is_empty() {
-        return String::new();
+/// The instance as the label `of`, and the kernel name of its device as `device`; escaped.
+fn labels(metric: &MetricDescriptor) -> String {
+    let label = |name: &str, value: &str| {
+        let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        format!("{name}=\"{escaped}\"")
+    };
+    match (metric.instance.as_str(), &metric.device) {
+        ("", _) => String::new(),
+        (instance, None) => format!("{{{}}}", label("of", instance)),
+        (instance, Some(device)) => format!("{{{},{}}}", label("of", instance), label("device", device)),
     }
-    let escaped = instance.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    format!("{{of=\"{escaped}\"}}")
 }
 
 #[cfg(test)]
@@ -184,7 +188,14 @@ mod tests {
     use super::{CHANGES_HELD, OpenMetrics, groups};
 
     fn metric(id: u32, name: &str, instance: &str, unit: Unit, semantics: Semantics) -> MetricDescriptor {
-        MetricDescriptor { id: MetricId(id), name: name.into(), instance: instance.into(), unit, semantics }
+        MetricDescriptor {
+            id: MetricId(id),
+            name: name.into(),
+            instance: instance.into(),
+            unit,
+            semantics,
+            device: None,
+        }
     }
 
     #[test]
@@ -192,7 +203,10 @@ mod tests {
         let metrics = vec![
             metric(0, "diskstats.read_sectors", "a\"b\\", Unit::Sectors, Semantics::Counter),
             metric(1, "meminfo.Active(anon)", "", Unit::Kibibytes, Semantics::Gauge),
-            metric(2, "diskstats.read_sectors", "c", Unit::Sectors, Semantics::Counter),
+            MetricDescriptor {
+                device: Some("vdc".into()),
+                ..metric(2, "diskstats.read_sectors", "c", Unit::Sectors, Semantics::Counter)
+            },
         ];
         let at = |seconds: u64| Moment { monotonic_ns: seconds * 1_000_000_000, wall_ns: 0 };
         let header = |sample, seconds| SampleHeader { sample, at: at(seconds), late_ns: 0, cpu_ns: 0, took_ns: 0 };
@@ -207,7 +221,7 @@ mod tests {
         let expected = "# TYPE stallscope_diskstats_read_sectors counter\n\
             # UNIT stallscope_diskstats_read_sectors sectors\n\
             stallscope_diskstats_read_sectors_total{of=\"a\\\"b\\\\\"} 5 100.500\n\
-            stallscope_diskstats_read_sectors_total{of=\"c\"} 9 160.500\n\
+            stallscope_diskstats_read_sectors_total{of=\"c\",device=\"vdc\"} 9 160.500\n\
             # TYPE stallscope_meminfo_Active_anon__kibibytes gauge\n\
             # UNIT stallscope_meminfo_Active_anon__kibibytes kibibytes\n\
             stallscope_meminfo_Active_anon__kibibytes -7 100.500\n\

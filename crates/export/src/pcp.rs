@@ -212,11 +212,16 @@ fn name_of(metric: &MetricDescriptor) -> String {
     format!("stallscope.{}", parts.join("."))
 }
 
-/// An instance's name: never empty, without control characters, and without blanks, up to which PCP compares.
+/// An instance's name: never empty, without control characters, and without blanks, up to which PCP compares. The kernel name
+/// of its device follows after a blank.
 fn instance_name(metric: &MetricDescriptor) -> String {
     let clean = |c: char| if c.is_control() || c.is_whitespace() { '_' } else { c };
     let name: String = metric.instance.chars().map(clean).collect();
-    if name.is_empty() { "all".to_owned() } else { name }
+    match metric.kernel_name() {
+        Some(device) => format!("{name} {}", device.chars().map(clean).collect::<String>()),
+        None if name.is_empty() => "all".to_owned(),
+        None => name,
+    }
 }
 
 /// Dimensions and scales of space, time and count, four bits each.

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+pub use arrow_array::RecordBatch;
+pub use arrow_schema::SchemaRef;
 
 /// A table being written to its own file.
 pub trait TableWriter<W: Write>: Sized {

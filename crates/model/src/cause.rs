@@ -36,6 +36,8 @@ pub enum Cause {
     Lock,
     /// It was runnable and waited on the run queue.
     CpuWait,
+    /// Its cgroup had used up its CPU quota (CFS bandwidth).
+    CpuThrottle,
     /// A page of a mapped file had to be read.
     PageFault,
     /// A page had to be read from swap.
@@ -44,6 +46,12 @@ pub enum Cause {
     IoWorker,
     /// It waited for a file server.
     NetworkFs,
+    /// It waited for the answer of a fanotify listener.
+    Fanotify,
+    /// Its memory cgroup was full, and the OOM killer is off there.
+    OutOfMemory,
+    /// It was stopped by a signal, by a debugger, or with its cgroup.
+    Stopped,
     /// It was on a CPU.
     Running,
     /// There is no evidence.
@@ -52,7 +60,7 @@ pub enum Cause {
 
 impl Cause {
     /// All causes.
-    pub const ALL: [Cause; 22] = [
+    pub const ALL: [Cause; 26] = [
         Cause::DirectReclaim,
         Cause::ReclaimThrottle,
         Cause::Shrinker,
@@ -69,10 +77,14 @@ impl Cause {
         Cause::Frozen,
         Cause::Lock,
         Cause::CpuWait,
+        Cause::CpuThrottle,
         Cause::PageFault,
         Cause::Swap,
         Cause::IoWorker,
         Cause::NetworkFs,
+        Cause::Fanotify,
+        Cause::OutOfMemory,
+        Cause::Stopped,
         Cause::Running,
         Cause::Unexplained,
     ];
@@ -96,13 +108,22 @@ impl Cause {
             Cause::Frozen => "frozen",
             Cause::Lock => "lock",
             Cause::CpuWait => "cpu_wait",
+            Cause::CpuThrottle => "cpu_throttle",
             Cause::PageFault => "page_fault",
             Cause::Swap => "swap",
             Cause::IoWorker => "io_worker",
             Cause::NetworkFs => "network_fs",
+            Cause::Fanotify => "fanotify",
+            Cause::OutOfMemory => "out_of_memory",
+            Cause::Stopped => "stopped",
             Cause::Running => "running",
             Cause::Unexplained => "unexplained",
         }
+    }
+
+    /// The cause of that name.
+    pub fn from_name(name: &str) -> Option<Cause> {
+        Cause::ALL.into_iter().find(|cause| cause.name() == name)
     }
 
     /// Whether it is a wait: neither running nor unexplained.

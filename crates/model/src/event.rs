@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::damage::Damage;
 use crate::simulation::Course;
+use crate::trial::{TrialPeriod, TrialPlan};
 
 /// Name of the phase that warms up the machine before the measured ones.
 pub const WARMUP_PHASE: &str = "warmup";
@@ -93,12 +95,38 @@ pub enum RunEvent {
         /// When, on the monotonic clock.
         at_ns: u64,
     },
+    /// A part of what the run was joined from could not be read.
+    Damaged {
+        /// The part.
+        damage: Damage,
+    },
     /// A remark for the user, without a specific kind (the load was killed, a sampler failed).
     Note {
         /// When, on the monotonic clock.
         at_ns: u64,
         /// In one sentence.
         text: String,
+    },
+    /// A figure that a recorded command printed.
+    Figure {
+        /// When its value was known, on the monotonic clock.
+        at_ns: u64,
+        /// The user's name for it.
+        name: String,
+        /// The value as printed.
+        value: f64,
+    },
+    /// A trial of a change began.
+    TrialBegan {
+        /// When, on the monotonic clock.
+        at_ns: u64,
+        /// What is planned.
+        plan: TrialPlan,
+    },
+    /// A period of a trial ended; one that was cut short has no event.
+    TrialPeriod {
+        /// The period.
+        period: TrialPeriod,
     },
     /// How a simulation went; recorded at its end. Absent from runs on a machine.
     Simulated {

@@ -8,6 +8,8 @@
 pub mod block;
 pub mod call_latency;
 pub mod cause;
+pub mod damage;
+pub mod effect;
 pub mod errno;
 pub mod event;
 pub mod latency;
@@ -21,3 +23,5 @@ pub mod signal;
 pub mod simulation;
 pub mod stall;
 pub mod time;
+pub mod trial;
+pub mod usage;

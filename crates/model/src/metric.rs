@@ -106,6 +106,29 @@ pub struct MetricDescriptor {
     pub unit: Unit,
     /// Counter or gauge.
     pub semantics: Semantics,
+    /// Kernel name of the device (`vda`) that the instance identifies, when the metric was described; `None` if the instance is
+    /// no device.
+    pub device: Option<String>,
+}
+
+impl MetricDescriptor {
+    /// Whether the instance is the one of that name: as recorded, or a device's kernel name.
+    pub fn is_instance(&self, name: &str) -> bool {
+        self.instance == name || self.device.as_deref() == Some(name)
+    }
+
+    /// The kernel name of the instance's device, where it is not the instance itself.
+    pub fn kernel_name(&self) -> Option<&str> {
+        self.device.as_deref().filter(|device| *device != self.instance)
+    }
+
+    /// The instance with its device's kernel name, for people: `vda (virtio-serial)`.
+    pub fn shown_instance(&self) -> String {
+        match self.kernel_name() {
+            Some(device) => format!("{device} ({})", self.instance),
+            None => self.instance.clone(),
+        }
+    }
 }
 
 /// A metric took a new value. `None`: it is absent from this sample on (its device went away, the file vanished).

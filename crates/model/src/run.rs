@@ -48,10 +48,23 @@ pub struct RunDescription {
     pub mounts: Vec<Mount>,
     /// Block devices.
     pub devices: Vec<Device>,
+    /// Directories that a recorded command is likely to use: those of `--device-of`, else its working directory and the paths
+    /// among its words. A load's are in its recipe.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub under_test: Vec<String>,
     /// The memory cgroup and device limits that the load ran in.
     pub limits: Limits,
     /// What the machine allowed.
     pub preflight: Vec<Finding>,
+}
+
+/// The mount of a directory: the longest mount point that is a prefix of its path, the last mounted there.
+pub fn mount_of<'a>(mounts: &'a [Mount], directory: &str) -> Option<&'a Mount> {
+    let holds = |mount: &&Mount| {
+        let rest = directory.strip_prefix(mount.point.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    mounts.iter().filter(holds).max_by_key(|mount| mount.point.len())
 }
 
 impl RunDescription {
@@ -85,6 +98,7 @@ impl RunDescription {
             host: Host::default(),
             mounts: Vec::new(),
             devices: Vec::new(),
+            under_test: Vec::new(),
             limits: Limits::default(),
             preflight: Vec::new(),
         }

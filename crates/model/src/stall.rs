@@ -1,10 +1,16 @@
 //! What tasks wait for in the kernel: slow system calls, time off the CPU, spans between two tracepoints,
 //! block requests.
 
+mod awaits;
+pub mod stall_flags;
+mod traced;
+
 use serde::{Deserialize, Serialize};
 
 use crate::block::{DeviceNumber, Kind};
 use crate::operation::Bucket;
+pub use awaits::Awaits;
+pub use traced::Traced;
 
 /// The kind of a [`StallRecord`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -31,11 +37,14 @@ pub enum StallKind {
     ShortSpans,
     /// Sleeps, each ended by a block request's completion, too short to be recorded individually.
     ShortRequestWaits,
+    /// An asynchronous operation (io_uring, libaio) that took longer than the run's threshold, from its submission to its
+    /// completion: an operation to be explained, beside what its task did in the meantime.
+    Asynchronous,
 }
 
 impl StallKind {
     /// All kinds.
-    pub const ALL: [StallKind; 9] = [
+    pub const ALL: [StallKind; 10] = [
         StallKind::SystemCall,
         StallKind::OffCpu,
         StallKind::Blocked,
@@ -45,6 +54,7 @@ impl StallKind {
         StallKind::ShortCpuWaits,
         StallKind::ShortSpans,
         StallKind::ShortRequestWaits,
+        StallKind::Asynchronous,
     ];
 
     /// The name stored in the archive.
@@ -59,6 +69,7 @@ impl StallKind {
             StallKind::ShortCpuWaits => "short_cpu_waits",
             StallKind::ShortSpans => "short_spans",
             StallKind::ShortRequestWaits => "short_request_waits",
+            StallKind::Asynchronous => "asynchronous",
         }
     }
 
@@ -99,34 +110,53 @@ pub struct StallRecord {
     pub busy_ns: u64,
     /// How many it sums up; 1 for a single one.
     pub count: u64,
-    /// Scheduler state that the task left the CPU in, as in the kernel's `__state`; 0: it was runnable. `None` where it did
-    /// not leave it.
+    /// Scheduler state that the task left the CPU in, as in the kernel's `__state`; 0: it was runnable.
     pub state: Option<u32>,
     /// When it was woken, on the monotonic clock; from then on it waited on the run queue.
     pub woken_ns: Option<u64>,
     /// Who woke it: the thread that was on the CPU then. `Some(0)`: an interrupt of an idle CPU.
     pub waker_tid: Option<u32>,
-    /// The task that was running just before it: known of long run-queue waits.
+    /// Of an asynchronous operation: the kernel's thread that executed it, where that slept or completed it.
+    pub worker_tid: Option<u32>,
+    /// Of a long run-queue wait: the task that ran for at least half of it, else the last one before it.
     pub behind_tid: Option<u32>,
     /// Kernel stack while it was off the CPU: [`StackRecord::stack`].
     pub stack: Option<u32>,
     /// Kernel stack of the waker at the waking: [`StackRecord::stack`].
     pub waker_stack: Option<u32>,
-    /// The block request whose completion woke it: [`RequestRecord::request`].
+    /// The block request whose completion woke it: [`RequestRecord::request`]. Of an asynchronous operation: its last slow one.
     pub request: Option<u32>,
     /// Of a span: its tracepoint's name, without `_begin`, `_end`, `_start` (`mm_vmscan_direct_reclaim`). Of time off the
     /// CPU: the tracepoint that announced the wait (`balance_dirty_pages`, `contention_begin`). See [`crate::signal`].
     pub tracepoint: Option<String>,
     /// The tracepoint's fields in words (`super_cache_scan of xfs on 7,0`, `rwsem read`).
     pub detail: Option<String>,
-    /// The system call that it happened in, by the kernel's name for it; `None` outside of followed calls.
+    /// The system call that it happened in, by the kernel's name; of an asynchronous operation its name (`io_uring_write`).
     pub call: Option<String>,
+    /// The workqueue whose work a kernel worker did, where it is known.
+    pub work: Option<String>,
     /// File that a system call worked on, if known.
     pub path: Option<String>,
     /// Bytes that a system call moved, where it moves any.
     pub bytes: Option<u64>,
     /// `errno` of a system call that failed.
     pub errno: Option<i32>,
+    /// Of time off the CPU: since when the task was in its call, on the monotonic clock.
+    pub call_start_ns: Option<u64>,
+    /// Of time off the CPU: the task's CPU time until then. What it used between two rows is their difference.
+    pub cpu_ns: Option<u64>,
+    /// What else is known: bits of [`stall_flags`].
+    pub flags: Option<u32>,
+    /// Whom a sleep outside of storage waited for. Only long sleeps that another task ended are recorded.
+    pub awaits: Option<Awaits>,
+    /// When the request was sent whose answer it awaits, on the monotonic clock.
+    pub asked_ns: Option<u64>,
+    /// Of time off the CPU: the CPU on which it waited to run, as far as it was not moved.
+    pub cpu: Option<u32>,
+    /// The lock that it waited for: a number within the run.
+    pub lock: Option<u32>,
+    /// The thread that held the lock when the wait began; of a file's locks, the process.
+    pub holder_tid: Option<u32>,
 }
 
 impl StallRecord {
@@ -143,6 +173,7 @@ impl StallRecord {
             state: None,
             woken_ns: None,
             waker_tid: None,
+            worker_tid: None,
             behind_tid: None,
             stack: None,
             waker_stack: None,
@@ -150,9 +181,18 @@ impl StallRecord {
             tracepoint: None,
             detail: None,
             call: None,
+            work: None,
             path: None,
             bytes: None,
             errno: None,
+            call_start_ns: None,
+            cpu_ns: None,
+            flags: None,
+            awaits: None,
+            asked_ns: None,
+            cpu: None,
+            lock: None,
+            holder_tid: None,
         }
     }
 
@@ -173,6 +213,21 @@ pub struct StackRecord {
 
 /// Number of requests of each kind, in the order of the letters, without zeros.
 pub type KindCounts = Vec<(Kind, u32)>;
+
+/// The parts of a request: flushes of the device's cache before and after its data, or a request of the disk beneath a loop
+/// device.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestParts {
+    /// Since when a flush was at the device that its data waited for. Later stages of a request without data: see
+    /// [`RequestRecord::issued_ns`].
+    pub preflush_ns: Option<u64>,
+    /// When its data had been transferred; after that it waited for a flush.
+    pub data_ns: Option<u64>,
+    /// Since when the flush after its data was at the device.
+    pub postflush_ns: Option<u64>,
+    /// The request of the disk beneath whose completion completed it: [`RequestRecord::request`].
+    pub lower: Option<u32>,
+}
 
 /// A completed block request that was slow or that a task waited for; with all requests recorded, any.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -206,6 +261,8 @@ pub struct RequestRecord {
     pub errno: Option<i32>,
     /// It was throttled by its cgroup before it reached the queue.
     pub throttled: bool,
+    /// What it consists of, where that is known and more than one transfer.
+    pub parts: Option<Box<RequestParts>>,
     /// Requests of the same device in the queue or at the device on its arrival. Known of slow requests only.
     pub in_flight: KindCounts,
     /// Lower bound of the requests of the same device that arrived after it and completed before it. Known of slow requests only.
@@ -220,7 +277,9 @@ impl RequestRecord {
 
     /// The moments of its lifecycle that were seen, without its completion.
     pub fn moments(&self) -> impl Iterator<Item = u64> + use<> {
-        [self.queued_ns, self.got_ns, self.inserted_ns, self.issued_ns].into_iter().flatten()
+        let parts = self.parts.as_deref();
+        let flushes = parts.map(|parts| [parts.preflush_ns, parts.data_ns, parts.postflush_ns]).unwrap_or_default();
+        [self.queued_ns, self.got_ns, self.inserted_ns, self.issued_ns].into_iter().chain(flushes).flatten()
     }
 
     /// The first moment that was seen, its completion at the latest.
@@ -291,42 +350,6 @@ pub struct TraceSettings {
     pub interval_ns: u64,
     /// Every block request is recorded.
     pub all_requests: bool,
-}
-
-/// The rows of a tracer since the last poll.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Traced {
-    /// Time that tasks lost.
-    pub stalls: Vec<StallRecord>,
-    /// Stacks that were not emitted before.
-    pub stacks: Vec<StackRecord>,
-    /// Requests that were not emitted before.
-    pub requests: Vec<RequestRecord>,
-    /// Sums of requests.
-    pub request_intervals: Vec<RequestIntervalRecord>,
-    /// Threads that were not emitted before.
-    pub tasks: Vec<TaskRecord>,
-}
-
-impl Traced {
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.stalls.is_empty()
-            && self.stacks.is_empty()
-            && self.requests.is_empty()
-            && self.request_intervals.is_empty()
-            && self.tasks.is_empty()
-    }
-
-    /// Drops all rows, and keeps the lists' memory.
-    pub fn clear(&mut self) {
-        let Traced { stalls, stacks, requests, request_intervals, tasks } = self;
-        stalls.clear();
-        stacks.clear();
-        requests.clear();
-        request_intervals.clear();
-        tasks.clear();
-    }
 }
 
 #[cfg(test)]

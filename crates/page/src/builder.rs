@@ -8,6 +8,7 @@ use model::run::RunDescription;
 use model::stall::{RequestIntervalRecord, RequestRecord};
 use serde_json::{Value, json};
 
+use crate::blamed::blamed;
 use crate::counters::SampledCounters;
 use crate::latencies::LoadCharts;
 use crate::limits::Limits;
@@ -86,6 +87,7 @@ impl RunPage {
             "interval_ms": run.sample_interval_ns / 1_000_000,
             "summary": report::json::summary(name, summary),
             "explanation": explained.map(|(explanation, _)| in_short(name, explanation)),
+            "blamed": accounting.map(blamed),
             "causes": Cause::ALL.map(|cause| [cause.name(), report::explain::words(cause)]),
             "marks": marks(summary, &self.stuck),
             "axes": { "samples": samples.axis.to_value(), "intervals": latencies.axis().to_value(), "stalls": axis },
@@ -119,6 +121,7 @@ fn in_short(name: &str, explanation: &Explanation) -> Value {
     let mut value = report::json::explanation(name, &Explanation { stalls: Vec::new(), ..explanation.clone() });
     if let Some(document) = value.as_object_mut() {
         document.remove("stalls");
+        document.remove("stalls_listed");
     }
     value
 }

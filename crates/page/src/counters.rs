@@ -201,7 +201,7 @@ pub fn counter(series: &SeriesSet, one: &Series, run: &RunDescription) -> Value 
     let samples = SampledCounters::new(series, run);
     let is_counter = one.descriptor.semantics == Semantics::Counter;
     let values = if is_counter { samples.rate(&[one], 1.0) } else { samples.level(one, 1.0) };
-    let instance = &one.descriptor.instance;
+    let instance = one.descriptor.shown_instance();
     let name =
         if instance.is_empty() { one.descriptor.name.clone() } else { format!("{} {instance}", one.descriptor.name) };
     let per_s = if is_counter { "/s" } else { "" };

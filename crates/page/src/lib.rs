@@ -4,12 +4,14 @@
 //! part of the file (`stallscope report`) or comes from a local server (`stallscope view`).
 #![forbid(unsafe_code)]
 
+mod blamed;
 mod builder;
 mod caches;
 mod chart;
 mod columns;
 mod counters;
 mod html;
+mod lanes;
 mod latencies;
 mod limits;
 mod longest;

@@ -82,6 +82,15 @@ fn remark_mark(remark: &RunEvent, started_ns: u64) -> Option<Mark> {
         }
         RunEvent::Loss { what, count, at_ns } => (*at_ns, None, "loss", format!("{count} {what} lost")),
         RunEvent::TableDropped { table, why, at_ns } => (*at_ns, None, "loss", format!("table {table} dropped: {why}")),
+        RunEvent::TrialPeriod { period } => {
+            let with = if period.changed { "with the change (B)" } else { "as found (A)" };
+            (
+                period.began_ns,
+                Some(period.ended_ns),
+                "phase",
+                format!("period {} of the trial, {with}", period.ordinal + 1),
+            )
+        }
         RunEvent::Note { at_ns, text } => (*at_ns, None, "note", text.clone()),
         _ => return None,
     };

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use explain::blame::{Accounting, Cause, OperationAccount, Stall};
+use explain::blame::{Accounting, Cause, Lanes, OperationAccount, Stall};
 use serde_json::{Map, Value, json};
 
 use crate::columns::{Ascending, document_columns};
@@ -73,8 +73,9 @@ impl StallListing {
         let in_full: Vec<usize> = longest.iter().copied().take(limits.in_full).collect();
         longest.sort_unstable();
         let listed: Vec<&ListedStall> = longest.iter().map(|&number| &rows[number]).collect();
+        let full = accounting.stalls_with_lanes(&in_full);
         let full: Map<String, Value> =
-            accounting.stalls(&in_full).iter().map(|(number, one)| (number.to_string(), stall(one))).collect();
+            full.iter().map(|(number, one, lanes)| (number.to_string(), value(one, lanes))).collect();
         let mut list = ListedStall::columns(&listed);
         list.insert("seen".to_owned(), json!(rows.len()));
         list.insert("names".to_owned(), self.names.into_value());
@@ -83,7 +84,14 @@ impl StallListing {
     }
 }
 
-/// One stall in full.
-pub fn stall(one: &Stall) -> Value {
-    report::json::stall(one)
+/// A stall of that number in full; `None` if there is none.
+pub fn stall(accounting: &Accounting, number: usize) -> Option<Value> {
+    let (_, one, lanes) = accounting.stalls_with_lanes(&[number]).pop()?;
+    Some(value(&one, &lanes))
+}
+
+fn value(one: &Stall, lanes: &Lanes) -> Value {
+    let mut value = report::json::stall(one);
+    value["lanes"] = crate::lanes::lanes(lanes, one.start_ns);
+    value
 }

@@ -5,7 +5,7 @@ mod generated;
 mod hostile;
 mod hour;
 
-use explain::blame::Blame;
+use explain::blame::{Blame, Cause};
 use explain::series::SeriesSet;
 use explain::summary::{RecordingFacts, SummaryBuilder};
 use model::event::RunEvent;
@@ -105,6 +105,7 @@ fn gauge(id: u32, name: &str) -> MetricDescriptor {
         instance: String::new(),
         unit: Unit::Pages,
         semantics: Semantics::Gauge,
+        device: None,
     }
 }
 
@@ -185,6 +186,9 @@ fn stalls_are_listed_by_time_and_their_time_by_cause_is_drawn() {
     let full = list["full"].as_object().unwrap();
     assert_eq!(full.keys().collect::<Vec<_>>(), ["1"], "only the longest in full");
     assert_eq!(full["1"]["path"], "/b");
+    let journal = Cause::Journal as u8;
+    assert_eq!(full["1"]["lanes"]["tasks"][0]["pieces"][0], json!([0, 3 * S / 2, journal]));
+    assert_eq!(page["blamed"]["write"][0]["time_ns"], json!(3 * S / 2));
     let causes = chart(&page, "causes");
     assert_eq!(line(causes, "journal"), &json!([0, 0.75, 1, 0.5]), "operations stalled at a time");
 }

@@ -195,6 +195,12 @@ impl Devices {
         Some(self.identify(major, minor, name))
     }
 
+    /// The kernel name of an instance's device: the instance is its identity, in a cgroup's metrics behind the label and a
+    /// colon.
+    pub(crate) fn name_of(&self, instance: &str) -> Option<String> {
+        self.taken.get(instance).or_else(|| self.taken.get(instance.split_once(':')?.1)).cloned()
+    }
+
     /// The identity of a device by its kernel name; the name itself if unknown.
     pub(crate) fn identity_of(&mut self, name: &str) -> String {
         self.by_name(name).map_or_else(|| name.to_owned(), |known| known.identity.clone())

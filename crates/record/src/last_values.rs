@@ -42,6 +42,8 @@ pub(crate) struct LastValues {
     /// Which source a metric belongs to.
     owners: Vec<u16>,
     kinds: Vec<(Unit, Semantics)>,
+    /// Kernel names of the instances' devices.
+    devices: Vec<Option<String>>,
     /// Whether a metric was described since all were last emitted.
     described: Vec<bool>,
 }
@@ -83,7 +85,7 @@ impl LastValues {
 
     fn descriptor(&self, id: MetricId, name: String, instance: String) -> MetricDescriptor {
         let (unit, semantics) = self.kinds[id.0 as usize];
-        MetricDescriptor { id, name, instance, unit, semantics }
+        MetricDescriptor { id, name, instance, unit, semantics, device: self.devices[id.0 as usize].clone() }
     }
 }
 
@@ -108,16 +110,21 @@ impl SampleWriter<'_> {
     /// The number of a metric. A metric seen before, of a device that comes back, say, keeps its number.
     pub(crate) fn metric(&mut self, name: String, instance: &str, unit: Unit, semantics: Semantics) -> MetricId {
         let key = (name, instance.to_owned());
+        let device = self.devices.name_of(instance);
         if let Some(id) = self.last_values.numbers.get(&key) {
+            // The device may have come back under another name.
+            self.last_values.devices[id.0 as usize] = device;
             return *id;
         }
         let id = MetricId(self.last_values.values.len() as u32);
         let (name, instance) = key.clone();
-        self.out.new_descriptors.push(MetricDescriptor { id, name, instance, unit, semantics });
+        let described = MetricDescriptor { id, name, instance, unit, semantics, device: device.clone() };
+        self.out.new_descriptors.push(described);
         self.last_values.numbers.insert(key, id);
         self.last_values.values.push(None);
         self.last_values.owners.push(self.source);
         self.last_values.kinds.push((unit, semantics));
+        self.last_values.devices.push(device);
         self.last_values.described.push(true);
         id
     }

@@ -10,6 +10,7 @@ use crate::source_error::SourceError;
 pub(crate) mod bdi;
 pub(crate) mod buddyinfo;
 pub(crate) mod cgroup;
+pub(crate) mod cgroups;
 pub(crate) mod diskstats;
 pub(crate) mod ext4;
 pub(crate) mod jbd2;

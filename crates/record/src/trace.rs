@@ -4,13 +4,18 @@
 //! as sums. Each source is independent: a tracepoint that this kernel lacks costs that source alone, and where BPF is
 //! not allowed, /proc still shows which tasks are blocked.
 
+mod asynchronous;
 mod attachment;
+mod awaits;
 mod blocked;
 mod bounded_cache;
 mod cost;
+mod cpu_quota;
 mod detail;
 mod event;
+mod follow;
 mod issues;
+mod lock_numbers;
 mod options;
 mod paths;
 mod programs;
@@ -18,9 +23,11 @@ mod requests;
 mod row_builder;
 mod settings;
 mod symbols;
+mod system_call_names;
 mod system_calls;
 mod threads;
 mod tracepoints;
+mod usage;
 
 #[cfg(test)]
 mod tests;
@@ -35,6 +42,8 @@ use attachment::{Arrived, Attachment};
 pub use blocked::BlockedNow;
 use blocked::BlockedPoller;
 pub use cost::TraceCost;
+pub use follow::Followed;
+use follow::Follower;
 pub use options::TraceOptions;
 pub use programs::CAPABILITY as TRACE_CAPABILITY;
 use row_builder::RowBuilder;
@@ -47,6 +56,7 @@ pub struct Tracing {
     attachment: Option<Attachment>,
     rows: RowBuilder,
     blocked: BlockedPoller,
+    follower: Follower,
     events: u64,
     consumer_cpu_ns: u64,
 }
@@ -60,12 +70,15 @@ impl Tracing {
     fn open_with(roots: &Roots, options: &TraceOptions, sources: &[TraceSource]) -> (Tracing, Vec<Finding>) {
         let mut findings = Vec::new();
         let symbols = Symbols::read(&roots.proc.join("kallsyms"));
-        let settings = ProgramSettings::new(&options.settings, &symbols, possible_cpus());
+        let settings = ProgramSettings::new(options, &symbols, possible_cpus());
         let attachment = Attachment::open(roots, &settings, sources, &mut findings);
         let attachment = attachment.map_err(|refused| findings.push(programs::refused(&refused))).ok();
-        let rows = RowBuilder::new(roots.proc.clone(), symbols, settings.all_requests);
+        let rows = RowBuilder::new(roots.proc.clone(), &roots.cgroup, symbols, settings.all_requests);
         let blocked = BlockedPoller::new(roots.proc.clone(), std::process::id(), options.blocked_ns);
-        (Tracing { attachment, rows, blocked, events: 0, consumer_cpu_ns: 0 }, findings)
+        let follower = Follower::new(roots.proc.clone(), options.follow.clone());
+        let mut tracing = Tracing { attachment, rows, blocked, follower, events: 0, consumer_cpu_ns: 0 };
+        tracing.follow(monotonic_ns());
+        (tracing, findings)
     }
 
     /// Whether programs are attached.
@@ -90,6 +103,7 @@ impl Tracing {
             arrived.iter().for_each(|event| rows.add_event(event, traced));
             requests.iter().for_each(|request| rows.add_each_request(request, traced));
         });
+        attachment.usage(false, rows, traced);
         self.consumer_cpu_ns += thread_cpu_ns() - began_ns;
     }
 
@@ -103,19 +117,37 @@ impl Tracing {
         }
         if self.blocked.is_due(now_ns) {
             let before_ns = thread_cpu_ns();
+            if let Some(attachment) = &self.attachment {
+                attachment.look_for_long_waits();
+            }
             for wait in self.blocked.poll(now_ns) {
                 self.rows.add_blocked(wait, traced);
             }
             self.blocked.pace(now_ns, thread_cpu_ns() - before_ns, self.attachment.is_some());
         }
+        self.follow(now_ns);
         self.consumer_cpu_ns += thread_cpu_ns() - began_ns;
         self.blocked.blocked()
     }
 
+    /// Watches the processes that are to be followed and were not there before.
+    fn follow(&mut self, now_ns: u64) {
+        let Some(attachment) = self.attachment.as_ref().filter(|_| self.follower.is_due(now_ns)) else { return };
+        let before_ns = thread_cpu_ns();
+        attachment.follow(&self.follower.look());
+        self.follower.pace(now_ns, thread_cpu_ns() - before_ns);
+    }
+
     /// Call this once, at the end: adds all that is pending, also waits that have not ended.
     pub fn finish(&mut self, now_ns: u64, traced: &mut Traced) {
-        self.poll(traced);
         self.interval(now_ns, traced);
+        if let Some(attachment) = &self.attachment {
+            attachment.look_for_waits();
+        }
+        self.poll(traced);
+        if let Some(attachment) = &mut self.attachment {
+            attachment.usage(true, &mut self.rows, traced);
+        }
         for wait in self.blocked.finish() {
             self.rows.add_blocked(wait, traced);
         }

@@ -20,12 +20,14 @@ pub use mmtests::mmtests;
 pub use plane::{plane_csv, plane_json, plane_markdown, plane_svg, plane_text};
 pub use scaling::scaling;
 pub use svg::svg;
+pub(crate) use text::push;
 pub use text::text;
+pub(crate) use value::{change, interval, probability, value};
 
 use compare::Verdict;
 
 /// A verdict in words.
-fn words(verdict: Verdict) -> &'static str {
+pub(crate) fn words(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Worse => "worse",
         Verdict::Better => "better",

@@ -1,7 +1,13 @@
 //! An explanation as text: where the time of slow operations went, who is to blame, and the worst stalls individually.
 
+mod convoys;
+mod parties;
+mod scope;
+mod sentence;
+mod sleeps;
 mod stalls;
 mod tables;
+mod whatif;
 mod wording;
 
 #[cfg(test)]
@@ -14,21 +20,33 @@ use model::quantity::Nanoseconds;
 
 use crate::number::{counted, grouped, share};
 use crate::style::{Style, printable};
+pub(crate) use scope::scope;
+pub use scope::scope_words;
+use sentence::sentence;
+pub use whatif::ranking;
+pub(crate) use whatif::{ASSUMPTIONS, title};
 pub use wording::words;
 
 /// Stalls shown individually by default.
 pub const STALLS_SHOWN: usize = 5;
 
-/// The whole explanation, with the worst `limit` stalls.
-pub fn text(run: &str, explanation: &Explanation, limit: usize, style: Style) -> String {
+/// The whole explanation, with the worst `limit` stalls. It begins with the findings, as lines; without any, with a sentence.
+pub fn text(run: &str, explanation: &Explanation, findings: &str, limit: usize, style: Style) -> String {
     let mut text = String::new();
     headline(&mut text, run, explanation, style);
+    opening(&mut text, explanation, findings);
+    scope::present(&mut text, explanation);
     if explanation.slow_operations > 0 {
-        tables::causes(&mut text, explanation, style);
-        tables::classes(&mut text, explanation, style);
-        tables::culprits(&mut text, explanation, style);
+        let main = main_part(explanation);
+        tables::causes(&mut text, &main, style);
+        tables::classes(&mut text, &main, style);
+        parties::of_command(&mut text, explanation, style);
+        tables::culprits(&mut text, &main, style);
+        parties::neighbours(&mut text, explanation, style);
+        convoys::convoys(&mut text, explanation, style);
         stalls::stalls(&mut text, explanation, limit, style);
     }
+    sleeps::sleeps(&mut text, explanation, style);
     cautions(&mut text, explanation, style);
     text
 }
@@ -40,11 +58,12 @@ pub(crate) fn one_stall(stall: &Stall, style: Style) -> String {
     text
 }
 
-/// The lines printed when a run ends: the causes in one sentence, the worst stall, and the command for more.
-pub fn brief(run: &str, explanation: &Explanation, style: Style) -> String {
+/// The lines printed when a run ends: the findings, the worst stall, and the command for more.
+pub fn brief(run: &str, explanation: &Explanation, findings: &str, style: Style) -> String {
     let threshold = Nanoseconds(explanation.slower_than_ns);
     let mut text = format!("\n{}\n", style.heading(&format!("Why operations took longer than {threshold}")));
-    let _ = writeln!(text, " {}", sentence(explanation));
+    scope(&mut text, explanation, style);
+    opening(&mut text, explanation, findings);
     stalls::worst(&mut text, explanation, style);
     let losses = &explanation.losses;
     if losses.any() {
@@ -74,38 +93,36 @@ fn headline(text: &mut String, run: &str, explanation: &Explanation, style: Styl
         );
         let _ = writeln!(text, "{}", style.remark(&line));
     }
-    let _ = writeln!(text, "\n {}", sentence(explanation));
+    scope(text, explanation, style);
+    text.push('\n');
 }
 
-/// The whole explanation in one sentence.
-fn sentence(explanation: &Explanation) -> String {
-    let of_all = explanation.operations.map_or_else(String::new, |all| format!(" of {}", grouped(all)));
-    if explanation.slow_operations == 0 {
-        let slowest = explanation.slowest.as_ref().map_or_else(String::new, |(class, ns)| {
-            format!("; the slowest was a {} of {}", printable(class), Nanoseconds(*ns))
-        });
-        return format!("No operation{of_all} was that slow{slowest}.");
-    }
-    let mut parts: Vec<String> = Vec::new();
-    for time in explanation.causes.iter().filter(|time| time.cause != Cause::Unexplained).take(3) {
-        let percent = time.time_ns as f64 / explanation.wall_ns.max(1) as f64;
-        if percent >= 0.05 || parts.is_empty() {
-            parts.push(format!("{} {}", share(percent), words(time.cause)));
+/// The findings, and what the neighbours of a recorded command did. Without findings, a sentence.
+fn opening(text: &mut String, explanation: &Explanation, findings: &str) {
+    let has_command = explanation.command.as_ref().is_some_and(|command| command.operations > 0);
+    match (findings.is_empty(), &explanation.neighbours) {
+        (true, _) => {
+            let _ = writeln!(text, " {}", sentence(explanation));
         }
+        (false, Some(others)) if has_command => {
+            let _ = writeln!(text, "{findings} {}", sentence::of_others(others));
+        }
+        (false, _) => text.push_str(findings),
     }
-    let unexplained = explanation.share(Cause::Unexplained).unwrap_or(0.0);
-    parts.push(format!("{} unexplained", share(unexplained)));
-    format!("{} took {} together: {}.", who(explanation), Nanoseconds(explanation.wall_ns), parts.join(", "))
 }
 
-/// `12 of 4,000 operations and 3 of other programs`. A recording without a load has operations of other programs only.
-fn who(explanation: &Explanation) -> String {
-    let (all, others) = (explanation.slow_operations, explanation.others);
-    let Some(finished) = explanation.operations.filter(|_| all > others) else {
-        return counted(all, "operation");
-    };
-    let own = format!("{} of {}", grouped(all - others), counted(finished, "operation"));
-    if others > 0 { format!("{own} and {} of other programs", grouped(others)) } else { own }
+/// The part that the tables show: the recorded command's where its neighbours are shown apart.
+fn main_part(explanation: &Explanation) -> Explanation {
+    let all = Explanation { stalls: Vec::new(), ..explanation.clone() };
+    match &explanation.command {
+        Some(command) if parties::is_apart(explanation) => {
+            let command = command.clone();
+            let (slow_operations, wall_ns) = (command.operations, command.wall_ns);
+            let (causes, classes, culprits) = (command.causes, command.classes, command.culprits);
+            Explanation { slow_operations, wall_ns, causes, classes, culprits, ..all }
+        }
+        _ => all,
+    }
 }
 
 /// Share of unexplained time above which a remark is printed.
@@ -121,10 +138,13 @@ fn cautions(text: &mut String, explanation: &Explanation, style: Style) {
     for line in lines {
         let _ = writeln!(text, " {}", style.remark(&line));
     }
-    for (what, why, remedy) in &losses.missing {
+    // Those that follow each other for one reason: an early kernel lacks many.
+    for group in losses.missing.chunk_by(|a, b| (&a.1, &a.2) == (&b.1, &b.2)) {
+        let what: Vec<String> = group.iter().map(|(what, ..)| printable(what)).collect();
+        let (_, why, remedy) = &group[0];
         let why = why.as_deref().map_or_else(|| "missing".to_owned(), printable);
         let remedy = remedy.as_deref().map_or_else(String::new, |remedy| format!(" ({})", printable(remedy)));
-        let _ = writeln!(text, " {}", style.faint(&format!("without {}: {why}{remedy}", printable(what))));
+        let _ = writeln!(text, " {}", style.faint(&format!("without {}: {why}{remedy}", what.join(", "))));
     }
 }
 
@@ -158,7 +178,8 @@ fn excluded(explanation: &Explanation) -> Vec<String> {
     }
     if losses.unknown_requests > 0 {
         let waits = counted(losses.unknown_requests, "wait");
-        lines.push(format!("the requests of {waits} are not in the run: their time counts as device time"));
+        let counts = if losses.parts > 0 { "the run is damaged" } else { "their time counts as device time" };
+        lines.push(format!("the requests of {waits} are not in the run: {counts}"));
     }
     if explanation.outside > 0 {
         let slow = counted(explanation.outside, "slow operation");

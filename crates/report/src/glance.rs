@@ -1,6 +1,7 @@
 //! A run at one moment: tables shared by text and the terminal's screen, plain text, and JSON.
 
 mod json;
+mod slowest;
 mod tables;
 mod text;
 
@@ -8,5 +9,6 @@ mod text;
 mod tests;
 
 pub use json::json;
+pub use slowest::slowest;
 pub use tables::{Align, Column, Panel, Row, Table, table};
 pub use text::{details, memory_line, text};

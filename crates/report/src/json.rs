@@ -6,17 +6,19 @@ mod comparison;
 mod explanation;
 mod operation;
 mod phase;
+mod whatif;
 
-use explain::summary::{FailureCount, Summary};
+use explain::summary::{CgroupFigures, FailureCount, Summary};
 use model::operation::OperationRecord;
 use serde_json::{Map, Value, json};
 use statistics::RateSummary;
 
 pub use comparison::{comparison, comparisons, scaling};
-pub(crate) use explanation::{causes, culprit};
+pub(crate) use explanation::{causes, culprit, scoped};
 pub use explanation::{explanation, stall};
 use operation::class;
 use phase::seconds;
+pub use whatif::what_if;
 
 /// The document of `run --json`, `record --json` and `show --json`.
 pub fn summary(run: &str, summary: &Summary) -> Value {
@@ -30,6 +32,7 @@ pub fn summary(run: &str, summary: &Summary) -> Value {
         "slower_than_ns": summary.slower_than_ns,
         "operations": summary.operations.iter().map(|operation| (operation.class.clone(), class(operation))).collect::<Map<_, _>>(),
         "rates": summary.rates.iter().map(|(name, rates)| (format!("{name}_per_s"), rate(rates))).collect::<Map<_, _>>(),
+        "printed": summary.printed.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<_, _>>(),
         "phases": summary.phases.iter().map(phase::phase).collect::<Vec<_>>(),
         "slow": summary.slow.iter().map(|slow| (slow.class.clone(), json!(slow.count))).collect::<Map<_, _>>(),
         "worst": summary.worst.iter().map(record).collect::<Vec<_>>(),
@@ -42,6 +45,7 @@ pub fn summary(run: &str, summary: &Summary) -> Value {
             "limit_hits_per_s": figures.limit_hits_per_s,
             "reclaims_per_s": figures.reclaims_per_s,
         })),
+        "cgroups": summary.cgroups.iter().map(cgroup).collect::<Vec<_>>(),
         "recording": recording(summary),
         "remarks": summary.remarks,
         "missing": summary.missing,
@@ -66,6 +70,20 @@ fn recording(summary: &Summary) -> Value {
             "programs_cpu_ns": trace.programs_cpu_ns,
             "cpu_share": trace.cpu_share(),
         })),
+    })
+}
+
+/// One entry of `cgroups`.
+fn cgroup(one: &CgroupFigures) -> Value {
+    json!({
+        "cgroup": one.path,
+        "cpus": one.cpus,
+        "read_bytes_per_s": one.read_bytes_per_s,
+        "written_bytes_per_s": one.written_bytes_per_s,
+        "memory_peak_bytes": one.memory_bytes,
+        "cpu_throttled_share": one.throttled,
+        "psi_io_some": one.io_pressure,
+        "psi_memory_some": one.memory_pressure,
     })
 }
 

@@ -5,7 +5,9 @@
 
 pub mod blk;
 pub mod compare;
+pub mod damage;
 pub mod explain;
+pub mod findings;
 pub mod funclat;
 pub mod glance;
 pub mod json;
@@ -18,4 +20,5 @@ pub mod sparkline;
 pub mod style;
 pub mod summary;
 mod table;
+pub mod trial;
 pub mod whatif;

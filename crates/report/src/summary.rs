@@ -1,5 +1,6 @@
 //! A run's summary as text: one screen.
 
+mod cgroups;
 mod failures;
 mod path;
 
@@ -23,12 +24,14 @@ pub fn text(run: &str, summary: &Summary, style: Style) -> String {
     let mut text = String::new();
     headline(&mut text, run, summary, style);
     simulated(&mut text, summary, style);
+    printed(&mut text, summary, style);
     operations(&mut text, summary, style);
     phases(&mut text, summary, style);
     rates(&mut text, summary, style);
     failures::failures(&mut text, summary, style);
     stalls(&mut text, summary, style);
     pressure(&mut text, summary, style);
+    cgroups::cgroups(&mut text, summary, style);
     timeline(&mut text, &summary.timeline, style);
     recording(&mut text, summary, style);
     remarks(&mut text, summary, style);
@@ -229,6 +232,22 @@ fn timeline(text: &mut String, rows: &[TimelineRow], style: Style) {
             rate(largest)
         );
     }
+}
+
+/// Figures of a recorded command (`record --metric`).
+fn printed(text: &mut String, summary: &Summary, style: Style) {
+    if summary.printed.is_empty() {
+        return;
+    }
+    push_heading(text, "The command's figures", style);
+    let mut rows = table(&["", ""], 1);
+    for (name, value) in &summary.printed {
+        rows.add_row(vec![printable(name), value.to_string()]);
+    }
+    // Without the line of the empty headings.
+    rows.lines().skip(1).for_each(|line| {
+        let _ = writeln!(text, " {}", line.trim_end());
+    });
 }
 
 fn recording(text: &mut String, summary: &Summary, style: Style) {

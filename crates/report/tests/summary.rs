@@ -63,6 +63,7 @@ fn stall_counter() -> SeriesSet {
         instance: String::new(),
         unit: Unit::Count,
         semantics: Semantics::Counter,
+        device: None,
     };
     series.describe(&[descriptor], |_| true);
     for sample in 0..=20u32 {

@@ -39,5 +39,5 @@ pub use register::{Entry, Register};
 pub use rig::{Rig, RigRequest, SMALLEST_MEMORY_LIMIT_BYTES};
 pub use roots::{MountEntry, Roots};
 pub use setting::Setting;
-pub use temporary_file_system::{FileSystem, FsKind, TemporaryFileSystem};
+pub use temporary_file_system::{FileSystem, FsKind, TemporaryFileSystem, set_default_queue};
 pub use thing::{MARKER, Thing};

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::outcome::{Removed, Undone};
+use crate::remove::command::shell;
 use crate::remove::undo;
 use crate::{Owner, RigError, Roots, Thing};
 
@@ -56,6 +57,13 @@ impl Register {
         Ok((Register { shared: Arc::new(Shared { journal, folder: register_folder, roots, owner }) }, removed))
     }
 
+    /// Removes what a process left, which is dead or dying: none of its threads returns from the kernel. Things of other
+    /// programs stay. For the process that outlives a program to restore its settings.
+    pub fn clean_up_after(owner: &Owner) -> Result<Vec<Removed>, RigError> {
+        let folder = folder::RegisterFolder::open(&folder::default_folder())?;
+        folder.sweep_dead(&Roots::default(), owner)
+    }
+
     /// Where this register looks for the kernel's files.
     pub fn roots(&self) -> &Roots {
         &self.shared.roots
@@ -72,6 +80,19 @@ impl Register {
         #[cfg(test)]
         tests::die_if_due(id);
         Ok(Entry { id, thing })
+    }
+
+    /// Runs a command of the user that changes something. The register reverts it by `revert`, which must also succeed where
+    /// nothing was changed. Both are run by `sh`.
+    pub fn change_by(&self, command: &str, revert: &str) -> Result<Entry, RigError> {
+        let entry = self.enter(Thing::Command { revert: revert.to_owned() })?;
+        match shell(command) {
+            Ok(()) => Ok(entry),
+            Err(error) => {
+                self.undo(entry);
+                Err(error)
+            }
+        }
     }
 
     /// Removes a thing. If that fails, it stays registered for the next run, and the result says why.

@@ -1,6 +1,7 @@
 //! Removing a thing, within a bounded time, and only if it is proved to be ours.
 
 mod cgroup;
+pub(crate) mod command;
 mod directory;
 pub(crate) mod mount;
 pub(crate) mod setting;
@@ -28,9 +29,11 @@ pub(crate) fn undo(thing: &Thing, roots: &Roots, patience: Duration) -> Undone {
         Thing::ThrottleRule { file, device, value } => throttle::lift(file, device, *value),
         Thing::Controllers { file, names } => disable_controllers(file, names),
         Thing::Mount { point, source, fs_type } => mount::unmount(point, source, fs_type, roots, patience),
-        Thing::Setting { file, ours, restore_file, restore } => {
-            setting::restore_setting(file, ours, restore_file, restore)
+        Thing::Setting { file, device, ours, restore_file, restore } => {
+            setting::restore_setting(file, device.as_deref(), ours, restore_file, restore)
         }
+        Thing::Companion { file, restore } => setting::restore_companion(file, restore),
+        Thing::Command { revert } => command::revert(revert),
         Thing::LoopDevice { backing } => mount::detach(backing, roots),
         Thing::Directory { path, marker } => directory::remove(path, marker, roots, patience),
     };

@@ -6,18 +6,33 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::remove::setting::present;
+use crate::remove::setting::{has, line, present};
 use crate::{BlockDevice, Entry, Register, RigError, Thing};
 
 /// A setting and its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     file: PathBuf,
+    /// Whose line of the file it is, where each device has one.
+    device: Option<String>,
     value: String,
 }
 
+/// What removes a device's line from a file with a line for each device (Documentation/admin-guide/cgroup-v2.rst, IO
+/// Interface Files; cgroup-v1/blkio-controller.rst).
+const WITHOUT_LINE: [(&str, &str); 4] = [
+    ("blkio.throttle.", "0"),
+    ("io.max", "rbps=max wbps=max riops=max wiops=max"),
+    ("io.latency", "target=max"),
+    ("io.weight", "default"),
+];
+
 /// Sysctls with one state in two files: writing one sets the other to 0, and 0 cannot be written back.
 const TWINS: [(&str, &str); 2] = [("dirty_bytes", "dirty_ratio"), ("dirty_background_bytes", "dirty_background_ratio")];
+
+/// Attributes of a queue that a new scheduler sets: `blk_mq_init_sched` the number of requests, bfq the target of writeback
+/// throttling.
+const SET_WITH_SCHEDULER: [&str; 2] = ["nr_requests", "wbt_lat_usec"];
 
 impl Setting {
     /// A sysctl by its name: `vm.dirty_ratio`.
@@ -37,6 +52,28 @@ impl Setting {
         Setting::at(&Path::new("/sys/class/bdi").join(&device.number).join(name), name, value)
     }
 
+    /// A file below /sys or /proc/sys by its path, or a sysctl by its name. In a file with a line for each device, such as
+    /// `blkio.throttle.read_bps_device` and `io.max`, the value begins with the device: `7:0 1048576`.
+    pub fn named(name: &str, value: &str) -> Result<Setting, RigError> {
+        let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+        if !name.starts_with('/') {
+            return Setting::sysctl(name, &value);
+        }
+        let file = PathBuf::from(name);
+        let refuse = |why: String| RigError::Setting { file: file.clone(), value: value.clone(), why };
+        let real = fs::canonicalize(&file).map_err(|error| refuse(format!("it cannot be found ({error})")))?;
+        if !real.starts_with("/sys") && !real.starts_with("/proc/sys") || !real.is_file() {
+            return Err(refuse("only files below /sys and /proc/sys are settings".into()));
+        }
+        if value.is_empty() {
+            return Err(refuse("a value is one line".into()));
+        }
+        match value.split_once(' ').filter(|(device, _)| is_device_number(device)) {
+            Some((device, rest)) => Ok(Setting { file, device: Some(device.into()), value: rest.into() }),
+            None => Ok(Setting { file, device: None, value }),
+        }
+    }
+
     fn at(file: &Path, name: &str, value: &str) -> Result<Setting, RigError> {
         let refuse =
             |why: &str| Err(RigError::Setting { file: file.to_owned(), value: value.to_owned(), why: why.to_owned() });
@@ -47,7 +84,7 @@ impl Setting {
         if value.is_empty() || value.contains('\n') {
             return refuse("a value is one line");
         }
-        Ok(Setting { file: file.to_owned(), value: value.to_owned() })
+        Ok(Setting { file: file.to_owned(), device: None, value: value.to_owned() })
     }
 
     /// The file that holds it.
@@ -55,37 +92,89 @@ impl Setting {
         &self.file
     }
 
-    /// Changes the setting. `None`: it already has the value, and there is nothing to restore.
-    pub fn change(&self, register: &Register) -> Result<Option<Entry>, RigError> {
-        let refuse = |why: String| RigError::Setting { file: self.file.clone(), value: self.value.clone(), why };
-        let earlier = present(&self.file).map_err(|error| refuse(format!("it cannot be read ({error})")))?;
-        if earlier == self.value {
-            return Ok(None);
+    /// The device whose line of the file it is.
+    pub fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
+    /// The new value.
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+
+    /// The current value; empty where the file has no line for the device.
+    pub fn present(&self) -> Result<String, RigError> {
+        present(&self.file, self.device()).map_err(|error| self.refused(format!("it cannot be read ({error})")))
+    }
+
+    /// Whether it has the new value now.
+    pub fn is_set(&self) -> bool {
+        self.present().is_ok_and(|now| has(&now, &self.value))
+    }
+
+    fn refused(&self, why: String) -> RigError {
+        RigError::Setting { file: self.file.clone(), value: line(self.device(), &self.value), why }
+    }
+
+    /// Changes the setting. No entries: it already has the value, and there is nothing to restore.
+    pub fn change(&self, register: &Register) -> Result<Vec<Entry>, RigError> {
+        let earlier = self.present()?;
+        if has(&earlier, &self.value) {
+            return Ok(Vec::new());
         }
-        let (restore_file, restore) = restoring(&self.file, &earlier);
+        let mut entries = self.enter_companions(register)?;
+        let (restore_file, restore) = self.restoring(&earlier)?;
         let thing = Thing::Setting {
             file: self.file.clone(),
+            device: self.device.clone(),
             ours: self.value.clone(),
-            restore_file,
+            restore_file: restore_file.clone(),
             restore: restore.clone(),
         };
-        let entry = register.enter(thing)?;
-        let written = fs::write(&self.file, &self.value);
-        let now = present(&self.file).unwrap_or_default();
+        entries.push(register.enter(thing)?);
+        let written = fs::write(&self.file, line(self.device(), &self.value));
+        let now = self.present().unwrap_or_default();
         match written {
-            Ok(()) if now == self.value => Ok(Some(entry)),
+            Ok(()) if has(&now, &self.value) => Ok(entries),
             Ok(()) => {
                 // The register holds our value, not the one that the kernel made of it, so restore it here.
-                let _ = fs::write(&self.file, &restore);
-                register.undo(entry);
-                Err(refuse(format!("the kernel changed it to '{now}'; write that value")))
+                let _ = fs::write(&restore_file, line(self.device(), &restore));
+                register.undo_all(entries);
+                Err(self.refused(format!("the kernel changed it to '{now}'; write that value")))
             }
             Err(error) => {
-                register.undo(entry);
-                Err(refuse(format!("{error}; it is '{earlier}'")))
+                register.undo_all(entries);
+                Err(self.refused(format!("{error}; it is '{earlier}'")))
             }
         }
     }
+
+    /// Registers the attributes of a queue that a new scheduler sets. They come first, and are restored last.
+    fn enter_companions(&self, register: &Register) -> Result<Vec<Entry>, RigError> {
+        let is_scheduler = self.file.ends_with("queue/scheduler");
+        let files = SET_WITH_SCHEDULER.iter().filter(|_| is_scheduler).map(|name| self.file.with_file_name(name));
+        let known = files.filter_map(|file| present(&file, None).ok().map(|restore| (file, restore)));
+        known.map(|(file, restore)| register.enter(Thing::Companion { file, restore })).collect()
+    }
+
+    fn restoring(&self, earlier: &str) -> Result<(PathBuf, String), RigError> {
+        if self.device.is_none() || !earlier.is_empty() {
+            return Ok(restoring(&self.file, earlier));
+        }
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        let known = WITHOUT_LINE.iter().find(|(prefix, _)| name.starts_with(prefix));
+        known.map(|(_, value)| (self.file.clone(), (*value).to_owned())).ok_or_else(|| {
+            self.refused(
+                "the file has no line for the device, and how to remove one is unknown; write one first".into(),
+            )
+        })
+    }
+}
+
+/// `8:16`.
+fn is_device_number(text: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    text.split_once(':').is_some_and(|(major, minor)| is_number(major) && is_number(minor))
 }
 
 /// The file and value that restore the earlier state.
@@ -97,7 +186,7 @@ fn restoring(file: &Path, earlier: &str) -> (PathBuf, String) {
         () => None,
     });
     if let Some(twin) = twin.map(|twin| file.with_file_name(twin)).filter(|_| earlier == "0")
-        && let Ok(value) = present(&twin)
+        && let Ok(value) = present(&twin, None)
     {
         return (twin, value);
     }
@@ -105,21 +194,4 @@ fn restoring(file: &Path, earlier: &str) -> (PathBuf, String) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{present, restoring};
-
-    #[test]
-    fn the_selected_word_of_a_list_and_the_twin_of_a_zero_are_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = |name: &str, text: &str| {
-            let path = folder.path().join(name);
-            std::fs::write(&path, text).unwrap();
-            path
-        };
-        assert_eq!(present(&file("scheduler", "none [mq-deadline] bfq \n")).unwrap(), "mq-deadline");
-        assert_eq!(present(&file("lowmem", "256\t32\t0\n")).unwrap(), "256 32 0");
-        let (bytes, ratio) = (file("dirty_bytes", "0\n"), file("dirty_ratio", "20\n"));
-        assert_eq!(restoring(&bytes, "0"), (ratio.clone(), "20".to_owned()));
-        assert_eq!(restoring(&ratio, "20"), (ratio.clone(), "20".to_owned()));
-    }
-}
+mod tests;

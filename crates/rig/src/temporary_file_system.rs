@@ -14,7 +14,7 @@ use std::time::Duration;
 use crate::child::{find_tool, run};
 use crate::remove::mount::loops_of;
 use crate::thing::{MARKER, PREFIX};
-use crate::{Entry, Owner, Register, Removed, RigError, Thing, devices_under};
+use crate::{Entry, Owner, Register, Removed, RigError, Roots, Thing, devices_under};
 
 const MKFS_DEADLINE: Duration = Duration::from_secs(120);
 const TOOL_DEADLINE: Duration = Duration::from_secs(30);
@@ -211,7 +211,9 @@ impl TemporaryFileSystem {
                 attach("--direct-io=off")?
             }
         };
-        Ok(device.trim().to_owned())
+        let device = device.trim().to_owned();
+        set_default_queue(&device, self.register.roots());
+        Ok(device)
     }
 
     fn mount(&mut self, wanted: &FileSystem, device: &str, point: PathBuf) -> Result<(), RigError> {
@@ -234,6 +236,21 @@ impl TemporaryFileSystem {
 impl Drop for TemporaryFileSystem {
     fn drop(&mut self) {
         self.register.undo_all(std::mem::take(&mut self.entries));
+    }
+}
+
+/// Gives a loop device (`loop0` or `/dev/loop0`) the queue of a new one. It keeps what its last user set, which would change what
+/// a load measures. After a change of scheduler
+/// Linux 6.18 says the default number of requests while the tags are still those that were set (hctx0/tags in debugfs), and
+/// ignores a number that it already says: hence two.
+pub fn set_default_queue(device: &str, roots: &Roots) {
+    let depth = fs::read_to_string(roots.path("/sys/module/loop/parameters/hw_queue_depth"));
+    let Some(depth) = depth.ok().and_then(|text| text.trim().parse::<u32>().ok()) else { return };
+    let queue = roots.path(Path::new("/sys/block").join(device.trim_start_matches("/dev/")).join("queue"));
+    let numbers = [depth.saturating_sub(1), depth].map(|number| ("nr_requests", number.to_string()));
+    for (name, value) in [("scheduler", "none".to_owned())].into_iter().chain(numbers) {
+        // A kernel without one of these has nothing to reset.
+        let _ = fs::write(queue.join(name), value);
     }
 }
 

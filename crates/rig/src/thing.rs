@@ -54,12 +54,28 @@ pub enum Thing {
     Setting {
         /// The file, in /proc/sys or /sys.
         file: PathBuf,
+        /// The device (`7:0`) whose line it is, in a file with a line for each device.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        device: Option<String>,
         /// Our value.
         ours: String,
         /// The file that restores the earlier state: a different one if the kernel keeps one state in two files.
         restore_file: PathBuf,
         /// The value to write there.
         restore: String,
+    },
+    /// A kernel setting that the kernel changes along with another. No proof: it is what it was, or its value was a consequence.
+    Companion {
+        /// The file.
+        file: PathBuf,
+        /// The earlier value.
+        restore: String,
+    },
+    /// A change made by a command of the user. No proof: the command that reverts it must also succeed where nothing was
+    /// changed.
+    Command {
+        /// Reverts it; run by `sh`.
+        revert: String,
     },
     /// A directory with its contents. Proof: our marker file, or that it is empty.
     Directory {
@@ -87,7 +103,12 @@ impl fmt::Display for Thing {
             Thing::Controllers { file, names } => write!(f, "controllers {} in {}", names.join(", "), file.display()),
             Thing::Mount { point, source, .. } => write!(f, "mount of {source} at {}", point.display()),
             Thing::LoopDevice { backing } => write!(f, "loop device of {}", backing.display()),
-            Thing::Setting { file, ours, .. } => write!(f, "setting {ours} of {}", file.display()),
+            Thing::Setting { file, device: None, ours, .. } => write!(f, "setting {ours} of {}", file.display()),
+            Thing::Setting { file, device: Some(device), ours, .. } => {
+                write!(f, "setting '{device} {ours}' of {}", file.display())
+            }
+            Thing::Companion { file, restore } => write!(f, "setting {restore} of {}", file.display()),
+            Thing::Command { revert } => write!(f, "the change that `{revert}` reverts"),
             Thing::Directory { path, .. } => write!(f, "directory {}", path.display()),
         }
     }

@@ -1,5 +1,7 @@
 //! The one definition of the command line, from which help, manual and completions are made.
 
+pub mod hints;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -7,7 +9,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::run::workload::{self, Offer};
 use crate::commands::{blk, compare, demo, doctor, explain, export, funclat, recipes, record, report, show, simulate};
-use crate::commands::{sweep, top, view};
+use crate::commands::{sweep, top, trial, view};
 use crate::reading::args::RunArgs;
 
 /// Reproduces, records and explains storage stalls.
@@ -20,8 +22,9 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "Sizes take k, m, g, t (binary); durations take ns, us, ms, s, m, h.\n\n\
-Exit codes: 0 success; 1 the run found errors; 2 usage; 3 the machine cannot do it (permission, space, a missing kernel \
-feature); 130 interrupted, after a clean stop.";
+Exit codes: 0 success; 1 the run found errors, or is damaged; 2 usage: the command line, or a path or file that it names, is wrong; 3 the \
+machine cannot do it (permission, space, I/O error, a missing kernel feature); 130 interrupted, after a clean stop. \
+'record -- COMMAND' exits with the command's code.";
 
 /// The commands with fixed flags. `run` and `simulate` are built at run time: each recipe and each model adds flags.
 #[derive(Debug, Subcommand)]
@@ -50,6 +53,8 @@ pub enum Command {
     Funclat(funclat::args::FunclatArgs),
     /// Run many configurations repeatedly in randomized blocks.
     Sweep(sweep::args::SweepArgs),
+    /// Try a setting on the load that runs, by periods with and without it in random order.
+    Trial(trial::args::TrialArgs),
     /// Export a run to another tool's format.
     Export(export::ExportArgs),
     /// Check the integrity of a run's archive and report losses.
@@ -68,6 +73,16 @@ pub enum Command {
         /// Arguments of the load process.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
+    },
+    /// Restores what a killed trial left changed. `trial` starts it; not for interactive use.
+    #[command(name = "__watchdog", hide = true)]
+    Watchdog {
+        /// Process to watch.
+        pid: u32,
+        /// When it started, in clock ticks since boot.
+        start_ticks: u64,
+        /// Id of the boot.
+        boot_id: String,
     },
     /// Enters cgroups, then executes a command. `record` starts it; not for interactive use.
     #[command(name = "__in-cgroup", hide = true)]

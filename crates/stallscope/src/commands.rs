@@ -17,4 +17,5 @@ pub mod show;
 pub mod simulate;
 pub mod sweep;
 pub mod top;
+pub mod trial;
 pub mod view;

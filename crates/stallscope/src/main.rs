@@ -17,17 +17,17 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, hints};
 use crate::commands::run::request::RunRequest;
 use crate::commands::run::workload::{self, Offer};
 use crate::commands::simulate::request::SimulationRequest;
 use crate::commands::{blk, check, compare, demo, doctor, explain, export, funclat, generate, recipes, record, report};
-use crate::commands::{run, show, simulate, sweep, top, view};
+use crate::commands::{run, show, simulate, sweep, top, trial, view};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::{self, Screen};
 
 fn main() -> ExitCode {
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let words = hints::without_help_of_help(&std::env::args_os().collect::<Vec<OsString>>());
     match dispatch(&words) {
         Ok(exit) => match screen::unwritten() {
             None => exit,
@@ -47,7 +47,7 @@ fn dispatch(words: &[OsString]) -> Result<ExitCode, Failure> {
     let offers = workload::offers_for(words)?;
     let matches = match cli::command(&offers).try_get_matches_from(words) {
         Ok(matches) => matches,
-        Err(answer) => return Ok(print(&answer).into()),
+        Err(answer) => return Ok(print(&hints::with_remedy(answer, words)).into()),
     };
     match matches.subcommand() {
         Some(("run", matches)) => run::run(RunRequest::from_matches(matches, offers)?).map(ExitCode::from),
@@ -72,6 +72,10 @@ fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
         Command::Top(args) => top::top(&args),
         Command::Funclat(args) => funclat::funclat(&args),
         Command::Sweep(args) => sweep::sweep(&args),
+        Command::Trial(args) => trial::trial(args),
+        Command::Watchdog { pid, start_ticks, boot_id } => {
+            trial::watchdog::watch(&rig::Owner { pid, start_ticks, boot_id })
+        }
         Command::Export(args) => export::export(&args, &Screen::new(false, args.quiet)),
         Command::Check(args) => check::check(&args, &Screen::new(args.json, false)),
         Command::Recipes(args) => recipes::recipes(&args, &Screen::new(false, false)),

@@ -6,5 +6,7 @@ pub mod block_trace;
 pub mod document;
 pub mod explanation;
 pub mod form;
+pub mod integrity;
 pub mod request_index;
+pub mod scope;
 pub mod summary;

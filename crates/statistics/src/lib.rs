@@ -8,6 +8,7 @@ mod distribution;
 mod rank;
 mod rates;
 mod shift;
+mod signed_rank;
 mod steady;
 
 pub use correction::q_values;
@@ -16,4 +17,5 @@ pub use distribution::Distribution;
 pub use rank::RankTests;
 pub use rates::{IntervalAmount, RateSummary};
 pub use shift::{LogRatios, Ratio};
+pub use signed_rank::BlockRatios;
 pub use steady::{Steadiness, steadiness};

@@ -19,4 +19,4 @@ pub use configuration::{RunHooks, Setup, configurations};
 pub use error::SweepError;
 pub use file::{Axis, AxisKind, FileSystemSpec, Scalar, SweepFile};
 pub use folder::{FinishedRun, SweepFolder, run_name};
-pub use order::{Cell, Shard, cells};
+pub use order::{Cell, Shard, cells, mirrored_blocks};

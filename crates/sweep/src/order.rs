@@ -61,20 +61,29 @@ impl Shard {
 pub fn cells(setups: &[Setup], repetitions: u32, noise_floor: bool, seed: u64) -> Vec<Cell> {
     let twin = noise_floor.then_some((0, true));
     let block: Vec<(usize, bool)> = (0..setups.len()).map(|setup| (setup, false)).chain(twin).collect();
-    let mut random = Random(seed);
     let mut cells = Vec::new();
-    let mut order = block;
+    for (repetition, order) in (0..).zip(mirrored_blocks(block, repetitions, seed)) {
+        for (setup, is_twin) in order {
+            cells.push(Cell { number: cells.len() as u32, setup, repetition, is_twin });
+        }
+    }
+    cells
+}
+
+/// The items in random order, then in reverse, then in a new random order, and so on: `repetitions` times.
+pub fn mirrored_blocks<T: Clone>(items: Vec<T>, repetitions: u32, seed: u64) -> Vec<Vec<T>> {
+    let mut random = Random(seed);
+    let mut order = items;
+    let mut blocks = Vec::new();
     for repetition in 0..repetitions {
         if repetition % 2 == 0 {
             random.shuffle(&mut order)
         } else {
             order.reverse()
         }
-        for (setup, is_twin) in &order {
-            cells.push(Cell { number: cells.len() as u32, setup: *setup, repetition, is_twin: *is_twin });
-        }
+        blocks.push(order.clone());
     }
-    cells
+    blocks
 }
 
 /// SplitMix64: enough for shuffling.

@@ -1,4 +1,4 @@
-//! The screen: a title line, a memory line, six tables, and a line of keys.
+//! The screen: a title line, a memory line, the findings, six tables, and a line of keys.
 
 use explain::glance::Glance;
 use model::quantity::Nanoseconds;
@@ -6,6 +6,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style as Paint};
 use ratatui_core::text::{Line, Span};
+use report::findings::Sentence;
 use report::glance::{Panel, Table, details, memory_line, table};
 use report::style::{Style, printable};
 
@@ -50,6 +51,8 @@ pub struct Scene<'a> {
     pub view: &'a View,
     /// The moment's data.
     pub glance: &'a Glance,
+    /// Its findings.
+    pub findings: &'a [Sentence],
     /// A remark in the bottom line.
     pub remark: Option<&'a str>,
     /// Capabilities of the terminal.
@@ -89,8 +92,25 @@ pub fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         let from = from.min(all.len().saturating_sub(usize::from(inside.height)));
         lines(buffer, inside, all.into_iter(), from);
     } else {
-        panels(scene, inside, buffer);
+        let below = findings(scene, inside, buffer);
+        panels(scene, below, buffer);
     }
+}
+
+/// The findings, in at most a third of the area. Returns what is left of it.
+fn findings(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
+    let mut all = report::findings::lines(scene.findings, usize::from(area.width.saturating_sub(1)));
+    let room = usize::from(area.height) / 3;
+    if all.len() > room {
+        all.truncate(room);
+        let mark = if scene.style.unicode { "…" } else { "~" };
+        all.iter_mut().last().into_iter().for_each(|last| last.push_str(mark));
+    }
+    for (y, text) in (area.y..).zip(&all) {
+        put(buffer, area, y, &Line::raw(text.clone()));
+    }
+    let taken = all.len() as u16;
+    Rect { y: area.y + taken, height: area.height - taken, ..area }
 }
 
 fn put(buffer: &mut Buffer, area: Rect, y: u16, line: &Line<'_>) {

@@ -71,7 +71,7 @@ impl View {
         View {
             mode: Mode::Follow,
             window_ns: window_ns.max(1),
-            panel: Panel::Work,
+            panel: Panel::Stuck,
             row: 0,
             orders: [0; Panel::ALL.len()],
             filter: String::new(),

@@ -4,7 +4,7 @@ use super::finding::Finding;
 use super::rust::Token;
 use super::tree::Tree;
 
-const PURE: [&str; 11] = [
+const PURE: [&str; 12] = [
     "model",
     "statistics",
     "lifecycle",
@@ -16,6 +16,7 @@ const PURE: [&str; 11] = [
     "page",
     "simulate",
     "top",
+    "trial",
 ];
 const STD_MODULES: [&str; 4] = ["fs", "process", "net", "env"];
 const CLOCKS: [&str; 2] = ["SystemTime", "Instant"];

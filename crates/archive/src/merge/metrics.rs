@@ -5,7 +5,7 @@ use std::mem;
 
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 
-/// Metrics are the same if all but their number is.
+/// Metrics are the same if all but their number is, and but the name that a device has for now.
 #[derive(PartialEq, Eq, Hash)]
 struct Identity {
     name: String,
@@ -50,13 +50,13 @@ impl Joined {
     /// Takes a slice's metrics and returns the new ones.
     pub(super) fn describe(&mut self, descriptors: Vec<MetricDescriptor>) -> Vec<MetricDescriptor> {
         let mut new = Vec::new();
-        for MetricDescriptor { id: there, name, instance, unit, semantics } in descriptors {
+        for MetricDescriptor { id: there, name, instance, unit, semantics, device } in descriptors {
             let identity = Identity { name, instance, unit, semantics };
             let known = self.numbers.get(&identity).copied();
             let id = known.unwrap_or(MetricId(self.values.len() as u32));
             if known.is_none() {
                 let (name, instance) = (identity.name.clone(), identity.instance.clone());
-                new.push(MetricDescriptor { id, name, instance, unit, semantics });
+                new.push(MetricDescriptor { id, name, instance, unit, semantics, device });
                 self.numbers.insert(identity, id);
                 self.values.push(None);
             }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 
+use model::damage::Damage;
 use model::event::RunEvent;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -28,6 +29,9 @@ pub struct CheckReport {
     pub torn_bytes: u64,
     /// Flushed data that cannot be read, one sentence each.
     pub lost: Vec<String>,
+    /// The same, as data.
+    #[serde(skip)]
+    pub damage: Vec<Damage>,
     /// Data that the writer dropped, one sentence each.
     pub left_out: Vec<String>,
     /// Moment of the last whole flush on the monotonic clock; `None` before the first.
@@ -60,26 +64,27 @@ impl Run {
     pub fn check(&self) -> CheckReport {
         let state = self.state();
         let mut rows = BTreeMap::new();
-        let mut lost = self.inventory.lost.clone();
         for segment in &self.inventory.segments {
             rows.insert(segment.entry.table.clone(), 0);
         }
         for batch in self.inventory.batches.values().flatten() {
             match batch.read() {
                 Ok(columns) => *rows.entry(batch.schema.entry.table.clone()).or_default() += columns.num_rows() as u64,
-                Err(why) => lost.push(batch.damaged(why).to_string()),
+                Err(why) => self.damage.add(batch.damage(&why)),
             }
         }
+        let damage = self.damage();
         // What a live writer is appending is not torn.
         let torn_bytes =
             if state == RunState::Live { 0 } else { self.inventory.torn_bytes + self.torn_segment_bytes() };
         CheckReport {
-            whole: lost.is_empty() && torn_bytes == 0,
+            whole: damage.is_empty() && torn_bytes == 0,
             state,
             segments: (self.inventory.segments.len() + self.inventory.recent_files) as u64,
             rows,
             torn_bytes,
-            lost,
+            lost: damage.iter().map(ToString::to_string).collect(),
+            damage,
             left_out: self.inventory.events.iter().filter_map(left_out).collect(),
             last_flush_ns: self.inventory.last_flush.map(|at| at.monotonic_ns),
         }

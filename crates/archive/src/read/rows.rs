@@ -8,7 +8,9 @@ use std::vec;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
+use model::damage::Damage;
 
+use super::damage_log::DamageLog;
 use super::inventory::{Batch, OpenFile, SegmentSchema};
 use crate::error::ArchiveError;
 use crate::table::{Columns, Table};
@@ -17,14 +19,15 @@ use crate::table::{Columns, Table};
 /// damaged batch; the batches after it are still read.
 pub struct Batches<Row> {
     batches: vec::IntoIter<Batch>,
+    damage: DamageLog,
     decode: fn(&Columns<'_>) -> Result<Vec<Row>, String>,
     row: PhantomData<Row>,
 }
 
 impl<Row> Batches<Row> {
-    pub(super) fn new<T: Table<Row = Row>>(batches: Vec<Batch>) -> Batches<Row> {
+    pub(super) fn new<T: Table<Row = Row>>(batches: Vec<Batch>, damage: DamageLog) -> Batches<Row> {
         let decode = |columns: &Columns<'_>| T::decode(columns).map_err(|error| error.to_string());
-        Batches { batches: batches.into_iter(), decode, row: PhantomData }
+        Batches { batches: batches.into_iter(), damage, decode, row: PhantomData }
     }
 
     /// Selects batches by number, from 0, in the order of `numbers`; the others are not read.
@@ -80,11 +83,19 @@ impl<Row> Iterator for Batches<Row> {
     fn next(&mut self) -> Option<Self::Item> {
         let batch = self.batches.next()?;
         let rows = batch.read().and_then(|columns| (self.decode)(&Columns(&columns)));
-        Some(rows.map_err(|why| batch.damaged(why)))
+        Some(rows.map_err(|why| {
+            self.damage.add(batch.damage(&why));
+            batch.damaged(why)
+        }))
     }
 }
 
 impl Batch {
+    /// Whether its bytes are as they were written.
+    pub(super) fn verify(&self) -> Result<(), String> {
+        read_exactly(&self.file, self.offset, self.length, self.crc32c).map(drop)
+    }
+
     /// The batch's columns, if its checksum matches.
     pub(super) fn read(&self) -> Result<RecordBatch, String> {
         let schema = schema_message(&self.schema)?;
@@ -97,6 +108,19 @@ impl Batch {
             }
         }
         Err("it is not a record batch".to_owned())
+    }
+
+    /// The record of a damaged batch.
+    pub(super) fn damage(&self, why: &str) -> Damage {
+        let file = self.file.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Damage {
+            table: Some(self.schema.entry.table.clone()),
+            offset: Some(self.offset),
+            bytes: Some(self.length),
+            rows: Some(self.rows),
+            span_ns: self.span_ns,
+            ..Damage::of_file(&file, why)
+        }
     }
 
     /// The error for a damaged batch.

@@ -4,20 +4,23 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use model::damage::Damage;
 use model::event::RunEvent;
 use model::metric::{Change, MetricDescriptor, SampleHeader};
 use model::operation::{IntervalRecord, OperationRecord};
 use model::run::{FORMAT_VERSION, RunDescription};
 use model::stall::{RequestIntervalRecord, RequestRecord, StackRecord, StallRecord, TaskRecord};
+use model::usage::UsageRecord;
 use serde::Deserialize;
 
+use super::damage_log::DamageLog;
 use super::inventory::Inventory;
-use super::rows::Batches;
+use super::rows::{Batches, schema_message};
 use crate::directory::{DESCRIPTION_FILE, JOURNAL_FILE};
 use crate::error::ArchiveError;
 use crate::table::{
     DescriptorTable, IntervalTable, MetricTable, OperationTable, RequestIntervalTable, RequestTable, SampleTable,
-    StackTable, StallTable, TRACED, Table, TaskTable,
+    StackTable, StallTable, TRACED, Table, TaskTable, UsageTable,
 };
 
 /// A run directory at the moment it was opened. Open a live run again to see newer rows.
@@ -26,16 +29,49 @@ pub struct Run {
     pub(super) dir: PathBuf,
     pub(super) description: RunDescription,
     pub(crate) inventory: Inventory,
+    pub(super) damage: DamageLog,
 }
 
 impl Run {
     /// Opens a run: finished, cut off, or still being written.
     pub fn open(dir: &Path) -> Result<Run, ArchiveError> {
-        let description = read_description(dir)?;
+        let (description, text) = read_description(dir)?;
         if !dir.join(JOURNAL_FILE).exists() {
             return Err(ArchiveError::NotARun { path: dir.to_owned(), missing: JOURNAL_FILE });
         }
-        Ok(Run { dir: dir.to_owned(), description, inventory: Inventory::take(dir)? })
+        let inventory = Inventory::take(dir, text.as_bytes())?;
+        // A run that was joined lacks what its parts lacked.
+        let joined = inventory.events.iter().filter_map(|event| match event {
+            RunEvent::Damaged { damage } => Some(damage.clone()),
+            _ => None,
+        });
+        let damage = DamageLog::new(inventory.damage.iter().cloned().chain(joined).collect());
+        Ok(Run { dir: dir.to_owned(), description, inventory, damage })
+    }
+
+    /// Compares all live bytes with their checksums, without decoding them: what [`Run::damage`] then returns is all that
+    /// the run lacks, also of tables that the caller does not read.
+    pub fn verify(&self) {
+        for batch in self.inventory.batches.values().flatten() {
+            if let Err(why) = batch.verify() {
+                self.damage.add(batch.damage(&why));
+            }
+        }
+        for segment in &self.inventory.segments {
+            if let Err(why) = schema_message(segment) {
+                self.damage.add(Damage {
+                    table: Some(segment.entry.table.clone()),
+                    offset: Some(0),
+                    ..Damage::of_file(&segment.entry.file, why)
+                });
+            }
+        }
+    }
+
+    /// What is known to be damaged or missing: found when the run was opened, by [`Run::verify`], and by reading. What a
+    /// killed writer did not finish is not damage.
+    pub fn damage(&self) -> Vec<Damage> {
+        self.damage.all()
     }
 
     /// The description of the run.
@@ -115,12 +151,19 @@ impl Run {
         self.batches::<TaskTable>()
     }
 
+    /// Who used what.
+    pub fn usage(&self) -> Batches<UsageRecord> {
+        self.batches::<UsageTable>()
+    }
+
     fn batches<T: Table>(&self) -> Batches<T::Row> {
-        Batches::new::<T>(self.inventory.batches.get(T::NAME).cloned().unwrap_or_default())
+        let batches = self.inventory.batches.get(T::NAME).cloned().unwrap_or_default();
+        Batches::new::<T>(batches, self.damage.clone())
     }
 }
 
-fn read_description(dir: &Path) -> Result<RunDescription, ArchiveError> {
+/// The description, and its text.
+fn read_description(dir: &Path) -> Result<(RunDescription, String), ArchiveError> {
     /// The part of the description that every version has.
     #[derive(Deserialize)]
     struct Version {
@@ -139,5 +182,6 @@ fn read_description(dir: &Path) -> Result<RunDescription, ArchiveError> {
     if format > FORMAT_VERSION {
         return Err(ArchiveError::Newer { path, found: format, supported: FORMAT_VERSION });
     }
-    serde_json::from_str(&text).map_err(malformed)
+    let description = serde_json::from_str(&text).map_err(malformed)?;
+    Ok((description, text))
 }

@@ -4,6 +4,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamDecoder;
 use arrow_schema::SchemaRef;
 
+use super::damage_log::DamageLog;
 use super::inventory::{Batch, SegmentSchema};
 use super::rows::schema_message;
 use super::run::Run;
@@ -20,13 +21,19 @@ pub struct StoredTable {
     /// Rows, damaged batches included.
     pub rows: u64,
     batches: Vec<Batch>,
+    damage: DamageLog,
 }
 
 impl StoredTable {
     /// The table's batches in the order of time, each read on demand. An item is a batch or an error that names a
     /// damaged one; the batches after it are still read.
     pub fn batches(&self) -> impl Iterator<Item = Result<RecordBatch, ArchiveError>> {
-        self.batches.iter().map(|batch| batch.read().map_err(|why| batch.damaged(why)))
+        self.batches.iter().map(|batch| {
+            batch.read().map_err(|why| {
+                self.damage.add(batch.damage(&why));
+                batch.damaged(why)
+            })
+        })
     }
 }
 
@@ -42,7 +49,8 @@ impl Run {
             let name = segment.entry.table.clone();
             let batches = self.inventory.batches.get(&name).cloned().unwrap_or_default();
             let rows = batches.iter().map(|batch| batch.rows).sum();
-            Ok(StoredTable { schema: schema_of(segment)?, name, rows, batches })
+            let damage = self.damage.clone();
+            Ok(StoredTable { schema: schema_of(segment)?, name, rows, batches, damage })
         })
     }
 }

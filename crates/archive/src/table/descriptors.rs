@@ -3,7 +3,7 @@
 use arrow_array::ArrayRef;
 use model::metric::{MetricDescriptor, MetricId, Semantics, Unit};
 
-use super::cell::Cell;
+use super::cell::{Cell, Later};
 use super::declare::columns;
 use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
@@ -27,10 +27,12 @@ impl Table for DescriptorTable {
         unit: Unit, "text";
         /// `counter` (only grows; a decrease is a reset) or `gauge`
         semantics: Semantics, "text";
+        /// kernel name of the device that `instance` identifies, when the metric was described; null: no device
+        device: Later<String>, "text";
         read { id: metric }
     }
 
     fn weight(row: &MetricDescriptor) -> usize {
-        size_of::<MetricDescriptor>() + row.name.len() + row.instance.len()
+        size_of::<MetricDescriptor>() + row.name.len() + row.instance.len() + row.device.as_ref().map_or(0, String::len)
     }
 }

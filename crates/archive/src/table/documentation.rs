@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 use super::definition::{Column, Table};
 use super::{
     DescriptorTable, IntervalTable, MetricTable, OperationTable, RequestIntervalTable, RequestTable, SampleTable,
-    StackTable, StallTable, TaskTable,
+    StackTable, StallTable, TaskTable, UsageTable,
 };
 
 #[test]
@@ -27,6 +27,7 @@ fn format_md_is_generated() {
         (RequestTable::NAME, RequestTable::COLUMNS),
         (RequestIntervalTable::NAME, RequestIntervalTable::COLUMNS),
         (TaskTable::NAME, TaskTable::COLUMNS),
+        (UsageTable::NAME, UsageTable::COLUMNS),
     ] {
         generated = replaced(&generated, name, &table(columns));
     }

@@ -3,9 +3,9 @@
 
 use arrow_array::ArrayRef;
 use model::block::{DeviceNumber, Kind};
-use model::stall::{KindCounts, RequestRecord};
+use model::stall::{KindCounts, RequestParts, RequestRecord};
 
-use super::cell::Cell;
+use super::cell::{Cell, Later};
 use super::declare::columns;
 use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
@@ -53,11 +53,25 @@ impl Table for RequestTable {
         in_flight: KindCounts, "text";
         /// requests that came after it and completed before it, by kind
         overtaken_by: KindCounts, "text";
+        /// since this long before `completed_ns` a flush was at the device that its data waited for
+        preflush_before_ns: Later<i64> = |row| part(row, |parts| parts.preflush_ns), "nanoseconds";
+        /// its data was transferred this long before `completed_ns`; after that it waited for a flush
+        data_before_ns: Later<i64> = |row| part(row, |parts| parts.data_ns), "nanoseconds";
+        /// since this long before `completed_ns` the flush after its data was at the device
+        postflush_before_ns: Later<i64> = |row| part(row, |parts| parts.postflush_ns), "nanoseconds";
+        /// request of the disk beneath a loop device whose completion completed it
+        lower: Later<u32> = |row| row.parts.as_deref().and_then(|parts| parts.lower), "id";
         read {
             queued_ns: moment(completed_ns, queued_before_ns),
             got_ns: moment(completed_ns, got_before_ns),
             inserted_ns: moment(completed_ns, inserted_before_ns),
             issued_ns: moment(completed_ns, issued_before_ns),
+            parts: parts(RequestParts {
+                preflush_ns: moment(completed_ns, preflush_before_ns),
+                data_ns: moment(completed_ns, data_before_ns),
+                postflush_ns: moment(completed_ns, postflush_before_ns),
+                lower,
+            }),
         }
     }
 
@@ -74,6 +88,16 @@ impl Table for RequestTable {
 /// How long before a request's completion a moment was.
 fn before(request: &RequestRecord, moment: Option<u64>) -> Option<i64> {
     Some(request.completed_ns.wrapping_sub(moment?) as i64)
+}
+
+/// The same of a moment of its parts.
+fn part(request: &RequestRecord, of: impl Fn(&RequestParts) -> Option<u64>) -> Option<i64> {
+    before(request, of(request.parts.as_deref()?))
+}
+
+/// Most requests have no parts.
+fn parts(parts: RequestParts) -> Option<Box<RequestParts>> {
+    (parts != RequestParts::default()).then(|| Box::new(parts))
 }
 
 /// The moment that was this long before the completion.

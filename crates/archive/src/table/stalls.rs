@@ -1,7 +1,7 @@
 //! `stalls`: time that tasks lost.
 
 use arrow_array::ArrayRef;
-use model::stall::{StallKind, StallRecord};
+use model::stall::{Awaits, StallKind, StallRecord};
 
 use super::cell::{Cell, Later};
 use super::declare::columns;
@@ -18,7 +18,7 @@ impl Table for StallTable {
 
     columns! { StallRecord;
         /// `system_call` `off_cpu` `blocked` `still_blocked` `span` `short_sleeps` `short_cpu_waits` `short_spans`
-        /// `short_request_waits`
+        /// `short_request_waits` `asynchronous`
         kind: StallKind, "text";
         /// the task that lost the time: a row of `tasks`
         tid: u32, "id";
@@ -54,9 +54,31 @@ impl Table for StallTable {
         bytes: Option<u64>, "bytes";
         /// of a system call that failed
         errno: Option<i32>, "errno";
-        /// thread that was running before the task came back: the last of those queued before it; known for long
-        /// run-queue waits
+        /// thread that ran for at least half of the time that the task waited on the run queue, else the last before it; known for
+        /// long run-queue waits
         behind_tid: Later<u32>, "id";
+        /// of time off the CPU: since when the task was in that system call
+        call_start_ns: Later<u64>, "nanoseconds";
+        /// of time off the CPU: the task's CPU time until then; between two rows it used the difference
+        cpu_ns: Later<u64>, "nanoseconds";
+        /// bits: 1 the task belongs to the recorded command, or is followed, 2 the wait began before the recording, 4 the system
+        /// call did, 8 the task's cgroup had used up its CPU quota, 16 the holder is one of a lock's readers, and may have released it
+        flags: Later<u32>, "flags";
+        /// of an asynchronous operation: the kernel's thread that executed it
+        worker_tid: Later<u32>, "id";
+        /// workqueue whose work a kernel worker did while it slept
+        work: Later<String>, "text";
+        /// whom a sleep outside of storage waited for: `answer` `answer_of_child` `message` `thread` `interrupt` `part_of_answer`
+        /// `room` `lock` `work` `child` `for_client`
+        awaits: Later<Awaits>, "text";
+        /// when the request was sent whose answer it awaited, or received that it worked on
+        asked_ns: Later<u64>, "nanoseconds";
+        /// of time off the CPU: the CPU that it left
+        cpu: Later<u32>, "id";
+        /// lock that the task waited for: a number within the run
+        lock: Later<u32>, "id";
+        /// thread that held the lock when the wait began; of a file's locks, the process
+        holder_tid: Later<u32>, "id";
     }
 
     fn span_ns(row: &StallRecord) -> Option<(u64, u64)> {
@@ -64,7 +86,8 @@ impl Table for StallTable {
     }
 
     fn weight(row: &StallRecord) -> usize {
-        let texts = [&row.tracepoint, &row.detail, &row.call, &row.path].into_iter().flatten().map(String::len);
+        let texts =
+            [&row.tracepoint, &row.detail, &row.call, &row.path, &row.work].into_iter().flatten().map(String::len);
         size_of::<StallRecord>() + texts.sum::<usize>()
     }
 }

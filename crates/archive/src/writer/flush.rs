@@ -28,6 +28,7 @@ impl Writer {
             self.consolidate(now);
         }
         self.flush_events(now);
+        self.raise_watermark();
         self.trouble.state()
     }
 
@@ -52,6 +53,7 @@ impl Writer {
         self.buffer = record;
         outcome?;
         self.flushes += 1;
+        self.recent_flushes += 1;
         self.tables.all_mut().into_iter().for_each(|shelf| shelf.accept());
         Ok(())
     }
@@ -81,7 +83,8 @@ impl Writer {
             });
         }
         record.clear();
-        line::push(record, &FlushHeader { at, batches })?;
+        let (generation, flush) = (Some(self.generation), Some(self.recent_flushes));
+        line::push(record, &FlushHeader { at, generation, flush, batches })?;
         record.extend_from_slice(&bodies);
         Ok(())
     }
@@ -103,7 +106,12 @@ impl Writer {
         }
         self.unconsolidated.extend(self.recent.take());
         let file = AppendFile::create(&self.dir.join(recent::file_name(self.generation + 1)))?;
+        if let Err(error) = self.journal.write(&[Entry::Recent { file: file.name() }], &mut self.space) {
+            file.remove(&mut self.space);
+            return Err(error);
+        }
         self.generation += 1;
+        self.recent_flushes = 0;
         self.recent = Some(file);
         if self.options.sync { sync_directory(&self.dir) } else { Ok(()) }
     }

@@ -53,6 +53,7 @@ pub struct Rows {
     pub requests: BTreeSet<String>,
     pub request_intervals: BTreeSet<String>,
     pub tasks: BTreeSet<String>,
+    pub usage: BTreeSet<String>,
 }
 
 /// What one flush writes.
@@ -93,7 +94,8 @@ impl Step {
 fn descriptor(id: u32) -> MetricDescriptor {
     let (name, instance) =
         (format!("vmstat.field_{id}"), if id.is_multiple_of(2) { String::new() } else { "sda".into() });
-    MetricDescriptor { id: MetricId(id), name, instance, unit: Unit::Pages, semantics: Semantics::Counter }
+    let device = (!instance.is_empty()).then(|| "sdb".to_owned());
+    MetricDescriptor { id: MetricId(id), name, instance, unit: Unit::Pages, semantics: Semantics::Counter, device }
 }
 
 fn change(sample: u32, metric: u32) -> Change {
@@ -159,6 +161,7 @@ pub fn rows_in(run: &Run) -> Rows {
         requests: set(run.requests()),
         request_intervals: set(run.request_intervals()),
         tasks: set(run.tasks()),
+        usage: set(run.usage()),
     }
 }
 
@@ -170,9 +173,10 @@ impl Rows {
         self.requests.extend(traced.requests.iter().map(text));
         self.request_intervals.extend(traced.request_intervals.iter().map(text));
         self.tasks.extend(traced.tasks.iter().map(text));
+        self.usage.extend(traced.usage.iter().map(text));
     }
 
-    fn tables(&self) -> [&BTreeSet<String>; 10] {
+    fn tables(&self) -> [&BTreeSet<String>; 11] {
         [
             &self.descriptors,
             &self.samples,
@@ -184,6 +188,7 @@ impl Rows {
             &self.requests,
             &self.request_intervals,
             &self.tasks,
+            &self.usage,
         ]
     }
 

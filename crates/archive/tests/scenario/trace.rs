@@ -3,8 +3,11 @@
 use model::block::{DeviceNumber, Kind, Operation};
 use model::operation::Bucket;
 use model::stall::{
-    RequestIntervalRecord, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced, request_bucket,
+    Awaits, RequestIntervalRecord, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced,
+    request_bucket,
 };
+
+use model::usage::{Resource, UsageRecord};
 
 use super::SECOND;
 
@@ -19,6 +22,28 @@ pub fn traced(step: u32) -> Traced {
         requests: vec![bare_request(2 * step), full_request(2 * step + 1)],
         request_intervals: vec![request_interval(step)],
         tasks: vec![task(step)],
+        usage: vec![bare_usage(step), full_usage(step)],
+    }
+}
+
+fn bare_usage(step: u32) -> UsageRecord {
+    UsageRecord { bytes: 4096, ..UsageRecord::new(Resource::Dirtied, at(step), at(step + 1)) }
+}
+
+fn full_usage(step: u32) -> UsageRecord {
+    UsageRecord {
+        start_ns: at(step),
+        end_ns: at(step + 1),
+        resource: Resource::ALL[step as usize % Resource::ALL.len()],
+        device: Some(LOOP),
+        cpu: Some(3),
+        pid: Some(70),
+        cgroup: Some("/a/b".into()),
+        limit: Some("/a".into()),
+        count: 17,
+        bytes: 1 << 40,
+        busy_ns: 5,
+        throttled: 2,
     }
 }
 
@@ -47,6 +72,7 @@ fn full_stall(step: u32) -> StallRecord {
         woken_ns: Some(at(step) + 29_000_000),
         waker_tid: Some(0),
         behind_tid: step.is_multiple_of(2).then_some(step + 7),
+        worker_tid: step.is_multiple_of(3).then_some(step + 9),
         stack: Some(step),
         waker_stack: Some(step + 1),
         request: Some(2 * step + 1),
@@ -56,6 +82,9 @@ fn full_stall(step: u32) -> StallRecord {
         path: Some("/mnt/a file".into()),
         bytes: Some(0),
         errno: Some(5),
+        awaits: Some(Awaits::ALL[step as usize % Awaits::ALL.len()]),
+        asked_ns: Some(at(step)),
+        cpu: step.is_multiple_of(2).then_some(1),
         ..bare_stall(step)
     }
 }
@@ -76,6 +105,7 @@ fn bare_request(request: u32) -> RequestRecord {
         completed_ns: at(request),
         errno: None,
         throttled: false,
+        parts: None,
         in_flight: Vec::new(),
         overtaken_by: Vec::new(),
     }
@@ -93,6 +123,7 @@ fn full_request(request: u32) -> RequestRecord {
         issued_ns: Some(done_ns + 1),
         errno: Some(5),
         throttled: true,
+        parts: None,
         in_flight: vec![(Kind::of(Operation::Read), 445), (METADATA, 22)],
         overtaken_by: vec![(METADATA, u32::MAX)],
         ..bare_request(request)

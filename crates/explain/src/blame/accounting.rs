@@ -1,19 +1,27 @@
 //! The accounting of all slow operations: each in brief, any in full.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::cause::Cause;
-use super::explanation::{Stall, Who};
+use super::culprits::RootBlockers;
+use super::disks::Disks;
+use super::explanation::{Culprit, Stall, Who};
+use super::lanes::{Lanes, lanes};
 use super::operations::Operation;
+use super::piece::Piece;
 use super::run_index::RunIndex;
 use super::timelines::TaskTimelines;
 use super::totals::stall;
+use super::wait_graph::waits;
+use crate::waits::Waits;
 
 /// Every explained slow operation, ordered by start. An operation's number is its position in that order.
 #[derive(Debug)]
 pub struct Accounting {
     index: RunIndex,
+    disks: Disks,
     operations: Vec<Operation>,
+    /// Starts and ends of all operations by task, also of those that are not in scope.
+    covered: HashMap<u32, Vec<(u64, u64)>>,
     silent: HashMap<u32, u64>,
 }
 
@@ -38,21 +46,16 @@ pub struct OperationAccount<'a> {
     pub pieces: &'a [Piece],
 }
 
-/// A part of an operation's time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
-    /// The cause.
-    pub cause: Cause,
-    /// Begin on the monotonic clock.
-    pub start_ns: u64,
-    /// End on the monotonic clock.
-    pub end_ns: u64,
-}
-
 impl Accounting {
-    pub(super) fn new(index: RunIndex, mut operations: Vec<Operation>, silent: HashMap<u32, u64>) -> Accounting {
+    pub(super) fn new(
+        index: RunIndex,
+        disks: Disks,
+        mut operations: Vec<Operation>,
+        covered: HashMap<u32, Vec<(u64, u64)>>,
+        silent: HashMap<u32, u64>,
+    ) -> Accounting {
         operations.sort_by_key(|operation| (operation.start_ns, operation.end_ns, operation.tid, operation.class));
-        Accounting { index, operations, silent }
+        Accounting { index, disks, operations, covered, silent }
     }
 
     /// Number of operations.
@@ -72,7 +75,7 @@ impl Accounting {
         let mut pieces = Vec::new();
         for operation in &self.operations {
             pieces.clear();
-            let timeline = timelines.get(operation.tid);
+            let timeline = timelines.of(operation);
             for segment in timeline.between(operation.start_ns, operation.end_ns) {
                 pieces.push(Piece { cause: segment.cause, start_ns: segment.start_ns, end_ns: segment.end_ns });
             }
@@ -95,20 +98,59 @@ impl Accounting {
         self.index.tasks.who(tid, at_ns, &self.index.names)
     }
 
+    /// The process of a thread at a moment, if known.
+    pub fn pid(&self, tid: u32, at_ns: u64) -> Option<u32> {
+        self.index.tasks.pid(tid, at_ns)
+    }
+
     /// The operations of these numbers in full. Unknown numbers are ignored.
     pub fn stalls(&self, numbers: &[usize]) -> Vec<(usize, Stall)> {
         let mut timelines = self.timelines();
         let found = numbers.iter().filter_map(|&number| Some((number, self.operations.get(number)?)));
-        found
-            .map(|(number, operation)| (number, stall(&self.index, operation, &timelines.get(operation.tid))))
-            .collect()
+        found.map(|(number, operation)| (number, stall(&self.index, operation, &timelines.of(operation)))).collect()
+    }
+
+    /// The same with their lanes.
+    pub fn stalls_with_lanes(&self, numbers: &[usize]) -> Vec<(usize, Stall, Lanes)> {
+        let (index, mut timelines) = (&self.index, self.timelines());
+        let mut described = |number: usize| {
+            let operation = self.operations.get(number)?;
+            let stall = stall(index, operation, &timelines.of(operation));
+            let lanes = lanes(index, operation, &stall.chain, &mut timelines);
+            Some((number, stall, lanes))
+        };
+        numbers.iter().filter_map(|&number| described(number)).collect()
+    }
+
+    /// Root blockers of each class of operations.
+    pub fn culprits_by_class(&self) -> BTreeMap<String, Vec<Culprit>> {
+        let mut classes: BTreeMap<String, Vec<Operation>> = BTreeMap::new();
+        for operation in &self.operations {
+            let class = self.index.names.get(operation.class).to_owned();
+            classes.entry(class).or_default().push(operation.clone());
+        }
+        let mut timelines = self.timelines();
+        let mut of = |operations: Vec<Operation>| {
+            let mut operations = operations;
+            // Those of one task in order of time.
+            operations.sort_by_key(|of| (of.tid, of.asynchronous, of.start_ns, of.end_ns));
+            RootBlockers::new(&self.index, &operations, &mut timelines, &self.disks).of(|_| true)
+        };
+        classes.into_iter().map(|(class, operations)| (class, of(operations))).collect()
+    }
+
+    /// What the time of the operations consists of, through the tasks that they waited for. Of a recorded command that has slow
+    /// operations, its neighbours' are left out.
+    pub fn waits(&self, slower_than_ns: u64) -> Waits {
+        let of_command = |operation: &&Operation| operation.is_of_command(&self.index) == Some(true);
+        let mut operations: Vec<Operation> = self.operations.iter().filter(of_command).cloned().collect();
+        if operations.is_empty() {
+            operations.clone_from(&self.operations);
+        }
+        waits(&self.index, &operations, &mut self.timelines(), slower_than_ns)
     }
 
     fn timelines(&self) -> TaskTimelines<'_> {
-        let mut borders: HashMap<u32, Vec<u64>> = HashMap::new();
-        for operation in &self.operations {
-            borders.entry(operation.tid).or_default().extend([operation.start_ns, operation.end_ns]);
-        }
-        TaskTimelines::new(&self.index, borders, self.silent.clone())
+        TaskTimelines::new(&self.index, self.covered.clone(), self.silent.clone())
     }
 }

@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 
+use model::damage::Damage;
 use model::event::RunEvent;
 use model::operation::{IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
+use model::usage::UsageRecord;
 
 use super::accounting::Accounting;
+use super::awaited::drop_idle;
+use super::children::drop_listed;
 use super::disks::Disks;
 use super::explanation::Explanation;
 use super::losses::LossLog;
@@ -15,8 +19,16 @@ use super::operations::{Operation, OwnOperations, all};
 use super::phases::Phases;
 use super::rows::Row;
 use super::run_index::RunIndex;
+use super::scope::Scope;
+use super::sleeps::sleeps;
 use super::stacks::Stack;
-use super::totals::explain;
+use super::steal::Steal;
+use super::timelines::TaskTimelines;
+use super::totals::{explain, refuse_overflow};
+use crate::series::SeriesSet;
+
+/// A request comes at most this many rows before the one above it.
+const LOWER_WITHIN: usize = 1024;
 
 /// Collects the rows of a run, in any order with one exception: [`Blame::requests`] keeps only the requests that rows
 /// added to [`Blame::stalls`] before name.
@@ -30,11 +42,21 @@ pub struct Blame {
     explanation: Explanation,
     damaged: u64,
     sample_interval_ns: u64,
+    /// The requests added last.
+    last_requests: Vec<RequestRecord>,
     /// Classes whose operations consist of operations of other classes.
     wholes: Vec<String>,
     /// The time in which operations are explained.
     window_ns: (u64, u64),
+    /// Operations described individually.
+    listed: usize,
+    scope: Scope,
 }
+
+/// Operations described individually, unless [`Blame::listing`] says otherwise.
+const LISTED: usize = 200;
+/// The most that are: each takes some KiB.
+const MOST_LISTED: usize = 100_000;
 
 impl Blame {
     /// Explains operations of at least `slower_than_ns`; `None`: those that the run recorded. A lower value than the run's
@@ -56,16 +78,37 @@ impl Blame {
                 ..Explanation::default()
             },
             damaged: 0,
+            last_requests: Vec::new(),
             sample_interval_ns: run.sample_interval_ns,
             wholes: run.recipe.as_ref().map_or_else(Vec::new, |recipe| recipe.wholes.clone()),
             window_ns: (0, u64::MAX),
+            listed: LISTED,
+            scope: Scope::default(),
         }
+    }
+
+    /// Explains only the operations in scope.
+    #[must_use]
+    pub fn scoped(self, scope: Scope) -> Blame {
+        Blame { scope, ..self }
     }
 
     /// Explains only the part of each operation within this time. Rows that overlap the time suffice.
     #[must_use]
     pub fn within(self, from_ns: u64, to_ns: u64) -> Blame {
         Blame { window_ns: (from_ns, to_ns), ..self }
+    }
+
+    /// Describes the `count` longest operations individually, as far as memory is bounded.
+    #[must_use]
+    pub fn listing(self, count: usize) -> Blame {
+        Blame { listed: count.min(MOST_LISTED), ..self }
+    }
+
+    /// Adds what of the run's archive is damaged: evidence that is lost explains nothing.
+    pub fn damage(&mut self, damage: &[Damage]) {
+        damage.iter().for_each(|damage| self.log.damage(damage));
+        self.index.lacks_requests |= damage.iter().any(|damage| damage.may_lack("requests"));
     }
 
     /// Adds rows of the table `stalls`.
@@ -121,6 +164,18 @@ impl Blame {
         }
     }
 
+    /// Adds the counters [`super::STEAL`].
+    pub fn steal(&mut self, series: &SeriesSet) {
+        self.index.steal = Steal::of(series);
+    }
+
+    /// Adds rows of the table `usage`.
+    pub fn usage(&mut self, records: &[UsageRecord]) {
+        for record in records {
+            self.damaged += u64::from(!self.index.usage.insert(record, &mut self.index.names));
+        }
+    }
+
     /// Adds rows of the table `stacks`.
     pub fn stacks(&mut self, records: &[StackRecord]) {
         for record in records {
@@ -131,9 +186,28 @@ impl Blame {
 
     /// Adds rows of the table `requests`, after all of the table `stalls`, in any number of parts.
     pub fn requests(&mut self, records: &[RequestRecord]) {
-        for record in records {
+        for (at, record) in records.iter().enumerate() {
             if let Some(kept) = self.index.requests.get_mut(&record.request) {
                 *kept = Some(Box::new(record.clone()));
+                self.keep_lower(record, &records[..at]);
+            }
+        }
+        let rest = records.len().saturating_sub(LOWER_WITHIN);
+        self.last_requests.extend(records[rest..].iter().cloned());
+        let rest = self.last_requests.len().saturating_sub(LOWER_WITHIN);
+        self.last_requests.drain(..rest);
+    }
+
+    /// The requests beneath one that is kept come before it, with few exceptions.
+    fn keep_lower(&mut self, record: &RequestRecord, before: &[RequestRecord]) {
+        let mut number = lower_of(record);
+        while let Some(wanted) = number {
+            let mut before = before.iter().rev().take(LOWER_WITHIN).chain(self.last_requests.iter().rev());
+            let kept = self.index.requests.entry(wanted).or_default();
+            let found = before.find(|record| record.request == wanted).filter(|_| kept.is_none());
+            number = found.and_then(lower_of);
+            if let Some(found) = found {
+                *kept = Some(Box::new(found.clone()));
             }
         }
     }
@@ -153,28 +227,63 @@ impl Blame {
 
     /// Explains the rows, and returns the accounting of every operation; an explanation describes only the longest.
     pub fn finish_with_accounting(self) -> (Explanation, Accounting) {
-        let Blame { mut index, own, phases, log, disks, mut explanation, damaged, window_ns, .. } = self;
+        let Blame { mut index, own, phases, log, disks, mut explanation, damaged, window_ns, listed, scope, .. } = self;
         (explanation.losses, index.lossy) = log.finish();
         explanation.losses.damaged = damaged;
         explanation.losses.unknown_requests =
             index.rows.iter().filter(|row| row.request.is_some() && index.request(row).is_none()).count() as u64;
         explanation.operations = phases.operations();
         index.sort();
+        index.find_disks_of_journals(&disks);
         let mut operations = all(&mut index, own.into_all(), explanation.slower_than_ns);
+        drop_idle(&index, &mut operations);
         let before = operations.len();
         operations.retain(|operation| phases.is_measured(operation.end_ns));
         explanation.outside = (before - operations.len()) as u64;
-        let (from_ns, to_ns) = window_ns;
-        for operation in &mut operations {
-            operation.finished &= operation.end_ns <= to_ns;
-            operation.start_ns = operation.start_ns.max(from_ns);
-            operation.end_ns = operation.end_ns.min(to_ns);
-        }
-        operations.retain(|operation| operation.start_ns < operation.end_ns);
+        clip(&mut operations, window_ns);
+        let is_load = explanation.operations.is_some();
+        index.has_command |= is_load;
         let silent = silent(&index, &operations);
-        explain(&index, operations.clone(), silent.clone(), &disks, &mut explanation);
-        (explanation, Accounting::new(index, operations, silent))
+        let covered = covered(&operations);
+        // What the threads of a load do besides its operations is the load's plan.
+        if !is_load && !scope.needs_operation() {
+            let in_scope = |row: &Row| scope.has_task(&index, row.tid, row.end_ns);
+            explanation.sleeps = sleeps(&index, &operations, explanation.slower_than_ns, &in_scope);
+        }
+        let mut timelines = TaskTimelines::new(&index, covered.clone(), silent.clone());
+        if !scope.is_everything() {
+            explanation.scoped = Some(scope.apply(&index, &disks, &mut timelines, &mut operations));
+            // These are of the whole load.
+            (explanation.operations, explanation.slowest) = (None, None);
+        }
+        drop_listed(&index, &mut timelines, &mut operations);
+        refuse_overflow(&mut operations, &mut explanation);
+        explain(&index, (operations.clone(), listed), timelines, &disks, &mut explanation);
+        (explanation, Accounting::new(index, disks, operations, covered, silent))
     }
+}
+
+/// Leaves what of the operations lies within the window.
+fn clip(operations: &mut Vec<Operation>, (from_ns, to_ns): (u64, u64)) {
+    for operation in &mut *operations {
+        operation.finished &= operation.end_ns <= to_ns;
+        operation.start_ns = operation.start_ns.max(from_ns);
+        operation.end_ns = operation.end_ns.min(to_ns);
+    }
+    operations.retain(|operation| operation.start_ns < operation.end_ns);
+}
+
+/// Starts and ends of each task's operations.
+fn covered(operations: &[Operation]) -> HashMap<u32, Vec<(u64, u64)>> {
+    let mut covered: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
+    for operation in operations.iter().filter(|operation| !operation.has_gaps) {
+        covered.entry(operation.tid).or_default().push((operation.start_ns, operation.end_ns));
+    }
+    covered
+}
+
+fn lower_of(record: &RequestRecord) -> Option<u32> {
+    record.parts.as_deref()?.lower
 }
 
 /// Without the scheduler's tracepoints, running tasks are unknown.
@@ -186,6 +295,11 @@ fn misses_switches(run: &RunDescription) -> bool {
 fn silent(index: &RunIndex, operations: &[Operation]) -> HashMap<u32, u64> {
     let mut silent = HashMap::new();
     for operation in operations.iter().filter(|operation| !operation.finished) {
+        // The tracer recorded its last wait when the recording ended.
+        let is_last = |row: &super::rows::Row| row.kind == StallKind::Blocked && row.switched;
+        if index.rows_of(operation.tid).any(|(_, row)| is_last(row) && row.end_ns >= operation.end_ns) {
+            continue;
+        }
         let traced = index.rows_of(operation.tid).filter(|(_, row)| row.kind != StallKind::Blocked);
         let last_ns = traced.map(|(_, row)| row.end_ns).max().unwrap_or(0).max(operation.start_ns);
         let from_ns: &mut u64 = silent.entry(operation.tid).or_default();

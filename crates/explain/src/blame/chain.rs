@@ -2,15 +2,19 @@
 
 use std::collections::{HashMap, HashSet};
 
-use model::stall::{RequestRecord, StallKind};
+use model::stall::{Awaits, RequestRecord, StallKind};
 
+use super::beneath::{self, Served};
 use super::cause::Cause;
-use super::explanation::{Link, RequestLife};
+use super::explanation::{Holds, Link, RequestLife};
+use super::holder;
+use super::known::KnownTime;
+use super::lock_turns::Held;
 use super::operations::Operation;
 use super::request;
 use super::rows::Row;
 use super::run_index::RunIndex;
-use super::timeline::{NO_ROW, Segment, TaskTimeline};
+use super::timeline::{NO_ROW, Segment, TaskTimeline, innermost};
 use super::wording::{describe, request_words};
 
 /// Maximum length of a chain.
@@ -41,79 +45,173 @@ struct WakerWait {
 
 /// The end of the chain of waits that starts with a row.
 pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
+    let (mut holder, mut before) = (None, row);
     let mut end = End { tid: None, at_ns: index.row(row).end_ns, request: None, row };
     walk(index, row, cause, |step| match step {
-        Step::Waits { row, .. } => end.row = row,
+        Step::Waits { row, held, .. } => {
+            end.row = row;
+            holder = held.filter(|held| is_to_blame(index, before, held)).or(holder);
+            before = row;
+        }
         Step::Request { request, .. } => end.request = Some(request),
-        Step::Works { tid, at_ns, .. } => (end.tid, end.at_ns) = (Some(tid), at_ns),
+        Step::Works { tid, at_ns, held, .. } => {
+            (end.tid, end.at_ns) = (Some(tid), at_ns);
+            holder = held.filter(|held| is_to_blame(index, before, held)).or(holder);
+        }
     });
+    // Whatever it waited for itself: it kept others waiting with the lock.
+    if let Some(Held { tid, to_ns, .. }) = holder {
+        return End { tid: Some(tid), at_ns: to_ns, ..end };
+    }
     if let Some(request) = end.request {
         if request.throttled {
             // The task that released it is not its submitter. The limit is taken to be that of the waiting task.
             let last = index.row(end.row);
             return End { tid: Some(last.tid), at_ns: last.end_ns, ..end };
         }
-        (end.tid, end.at_ns) = (request.submitter(), request.completed_ns);
+        // The kernel's own worker submits a request after a flush: the task that waits stands for the submitter.
+        let last = index.row(end.row);
+        (end.tid, end.at_ns) = match request.submitter() {
+            None if request::begins_with_flush(request) => (Some(last.tid), last.end_ns),
+            submitter => (submitter, request.completed_ns),
+        };
     }
     end
 }
 
+/// Whether the holder of a lock that a row waits for is to blame, rather than what it waits for itself: it is not if it works for
+/// others.
+fn is_to_blame(index: &RunIndex, row: u32, held: &Held) -> bool {
+    let makes_room = index.stack(index.row(row).stack).is_some_and(|stack| stack.makes_room);
+    !makes_room && !index.tasks.is_worker(held.tid, held.to_ns, &index.names)
+}
+
 enum Step<'a> {
-    Waits {
-        row: u32,
-        cause: Cause,
-        ns: u64,
-    },
+    /// `held`: its task held the lock that the step before waited for.
+    Waits { row: u32, cause: Cause, ns: u64, held: Option<Held> },
     /// `described`: the wait for the request already describes its lifecycle.
-    Request {
-        request: &'a RequestRecord,
-        described: bool,
-    },
-    Works {
-        tid: u32,
-        at_ns: u64,
-        ns: u64,
-    },
+    Request { request: &'a RequestRecord, described: bool },
+    /// `on_cpu`: it is known to have run then. Otherwise what it did was not recorded.
+    Works { tid: u32, at_ns: u64, ns: u64, on_cpu: bool, held: Option<Held> },
 }
 
 /// Visits each step after the row itself.
 fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit: impl FnMut(Step<'a>)) {
-    let mut seen = HashSet::from([index.row(first).tid]);
+    let (mut seen, limit_ns) = (HashSet::from([index.row(first).tid]), index.row(first).start_ns);
     let (mut at, mut cause) = (first, cause);
-    let limit_ns = index.row(first).start_ns;
     for _ in 0..LENGTH {
         let row = index.row(at);
-        if matches!(cause, Cause::CpuWait | Cause::Running) || !matches!(row.kind, StallKind::OffCpu) {
+        if !is_followed(row, cause) {
             return;
         }
         let described = index.is_of_request(row, cause);
         let request = index.request(row).filter(|_| ends_with_request(cause));
         if let Some(request) = request.filter(|request| described || explains(request, row)) {
             visit(Step::Request { request, described });
-            return;
+            let Some(next) = step_beneath(index, request, (row, cause), &mut seen, &mut visit) else { return };
+            (at, cause) = next;
+            continue;
         }
-        let by_interrupt = index.stack(row.waker_stack).is_some_and(|stack| stack.interrupt);
-        let waker = row.waker_tid.filter(|&tid| tid != 0 && !by_interrupt && seen.insert(tid));
-        let (from_ns, to_ns) = (row.start_ns.max(limit_ns), row.runnable_ns);
-        let wait = waker.filter(|_| from_ns < to_ns).and_then(|waker| longest_wait(index, waker, from_ns, to_ns));
+        let by = Ender::of(index, row, limit_ns, &mut seen);
+        let (from_ns, to_ns, held) = (by.from_ns, by.to_ns, by.held);
+        let wait = by.wait(index);
         // An idle worker acts as soon as a request completes: then the request is what took the time.
         let request = request.or_else(|| index.request(row).filter(|request| explains(request, row)));
-        match (wait.filter(|wait| wait.ns >= (to_ns - from_ns) / LEAST), request, waker) {
+        match (wait, request, by.tid) {
             (Some(wait), ..) => {
-                visit(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns });
+                visit(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns, held });
                 (at, cause) = (wait.row, wait.cause);
             }
             (None, Some(request), _) => {
                 visit(Step::Request { request, described });
-                return;
+                let Some(next) = step_beneath(index, request, (row, cause), &mut seen, &mut visit) else { return };
+                (at, cause) = next;
             }
             (None, None, Some(waker)) if from_ns < to_ns => {
-                visit(Step::Works { tid: waker, at_ns: to_ns, ns: to_ns - from_ns });
+                let on_cpu = ran(index, waker, from_ns, to_ns);
+                visit(Step::Works { tid: waker, at_ns: to_ns, ns: to_ns - from_ns, on_cpu, held });
                 return;
             }
             (None, None, _) => return,
         }
     }
+}
+
+/// Who is to blame for a wait, and in which time: the holder of a lock, else the task that ended the wait.
+struct Ender {
+    tid: Option<u32>,
+    from_ns: u64,
+    to_ns: u64,
+    held: Option<Held>,
+}
+
+impl Ender {
+    fn of(index: &RunIndex, row: &Row, limit_ns: u64, seen: &mut HashSet<u32>) -> Ender {
+        if let Some(held) = held_until(index, row, limit_ns).filter(|held| seen.insert(held.tid)) {
+            return Ender { tid: Some(held.tid), from_ns: held.from_ns, to_ns: held.to_ns, held: Some(held) };
+        }
+        let tid = index.waker(row).filter(|&tid| seen.insert(tid));
+        Ender { tid, from_ns: row.start_ns.max(limit_ns), to_ns: row.runnable_ns, held: None }
+    }
+
+    /// What it waited for in that time itself, if that explains it.
+    fn wait(&self, index: &RunIndex) -> Option<WakerWait> {
+        let tid = self.tid.filter(|_| self.from_ns < self.to_ns)?;
+        let wait = longest_wait(index, tid, (self.from_ns, self.to_ns), self.held.is_some())?;
+        (wait.ns >= (self.to_ns - self.from_ns) / LEAST).then_some(wait)
+    }
+}
+
+/// Who held the lock that a row is a wait for, from that moment on at most.
+fn held_until(index: &RunIndex, row: &Row, limit_ns: u64) -> Option<Held> {
+    let held = Some(row).filter(|row| holder::is_for_lock(row)).and_then(|row| holder::longest(index, row))?;
+    let from_ns = held.from_ns.max(limit_ns);
+    (from_ns < held.to_ns).then_some(Held { from_ns, ..held })
+}
+
+/// Whether a wait of that cause has a waker that is to blame.
+fn is_followed(row: &Row, cause: Cause) -> bool {
+    // Who will end a wait that lasts is unknown, unless it is for a lock.
+    let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous) || row.lock.is_some();
+    is_wait && !matches!(cause, Cause::CpuWait | Cause::CpuThrottle | Cause::Running)
+}
+
+/// Whether most of a request's time was in a stage before the device: what is beneath the device did not matter.
+fn is_own_stage(request: &RequestRecord, cause: Cause) -> bool {
+    cause != Cause::Device && request::main_cause(request) == cause
+}
+
+/// Visits what is beneath the request of a loop device. Returns the wait of its worker, from which the chain goes on.
+fn step_beneath<'a>(
+    index: &'a RunIndex,
+    request: &'a RequestRecord,
+    (row, cause): (&Row, Cause),
+    seen: &mut HashSet<u32>,
+    visit: &mut impl FnMut(Step<'a>),
+) -> Option<(u32, Cause)> {
+    if is_own_stage(request, cause) {
+        return None;
+    }
+    let part = beneath::longest(index, request, row.start_ns, row.runnable_ns)?;
+    match part.by {
+        Served::Worker(row) if seen.insert(index.row(row).tid) => {
+            let cause = index.main_cause(row);
+            visit(Step::Waits { row, cause, ns: part.to_ns - part.from_ns, held: None });
+            Some((row, cause))
+        }
+        Served::Lower(_, request) => {
+            visit(Step::Request { request, described: false });
+            None
+        }
+        Served::Worker(_) | Served::Device => None,
+    }
+}
+
+/// Whether a task in which no long wait was seen is known to have run for most of a time.
+fn ran(index: &RunIndex, tid: u32, from_ns: u64, to_ns: u64) -> bool {
+    let off = index.rows_of(tid).filter(|(_, row)| row.kind == StallKind::OffCpu);
+    let off = innermost(off.map(|(at, row)| (row.start_ns, row.end_ns, at)).collect());
+    KnownTime::new(index, tid, &[], &off).running_ns(from_ns, to_ns) >= (to_ns - from_ns) / 2
 }
 
 /// Whether a wait lasted about as long as the request that ended it. Otherwise the request was the last of many, and its
@@ -128,15 +226,16 @@ fn ends_with_request(cause: Cause) -> bool {
     matches!(cause, Device | IoThrottle | PageFault | RequestWait | SchedulerQueue | Swap | WritebackWait)
 }
 
-/// A task's main wait between two moments; `None` where no wait is recorded.
-fn longest_wait(index: &RunIndex, tid: u32, from_ns: u64, to_ns: u64) -> Option<WakerWait> {
+/// A task's main wait between two moments; `None` where no wait is recorded. While it holds a lock, a task has work.
+fn longest_wait(index: &RunIndex, tid: u32, (from_ns, to_ns): (u64, u64), holds: bool) -> Option<WakerWait> {
     let mut sleeps = WaitsByCause::default();
     let mut spans = WaitsByCause::default();
     for (at, row) in index.rows_between(tid, from_ns, to_ns).take(LOOKED_AT) {
-        let idle = index.stack(row.stack).is_some_and(|stack| stack.idle);
+        let awaits_work = row.awaits.is_some_and(Awaits::is_idle);
+        let idle = !holds && (awaits_work || index.stack(row.stack).is_some_and(|stack| stack.idle));
         // An idle task had no work; from its wakeup on it was late.
         let (cause, since_ns) =
-            if idle { (Cause::CpuWait, row.runnable_ns) } else { (index.main_cause(at), row.start_ns) };
+            if idle { (row.runnable_cause(), row.runnable_ns) } else { (index.main_cause(at), row.start_ns) };
         let ns = row.end_ns.min(to_ns).saturating_sub(since_ns.max(from_ns));
         match row.kind {
             StallKind::OffCpu | StallKind::Blocked => sleeps.add(cause, ns, at),
@@ -184,6 +283,7 @@ pub(super) fn of_operation(
         cause,
         detail: describe(index, index.row(row), cause),
         time_ns,
+        holds: None,
     };
     let mut chain = vec![Link {
         task: Some(index.tasks.who(operation.tid, operation.end_ns, &index.names)),
@@ -194,30 +294,42 @@ pub(super) fn of_operation(
     }
     let mut last = None;
     walk(index, first, cause, |step| match step {
-        Step::Waits { row, cause, ns } => chain.push(link(row, cause, ns)),
+        Step::Waits { row, cause, ns, held } => chain.push(Link { holds: holds(held), ..link(row, cause, ns) }),
         Step::Request { request, described } => {
             last = Some(lifecycle(index, request));
             if !described {
                 chain.push(request_link(index, request, chain.last().map_or(0, |link| link.time_ns)));
             }
         }
-        Step::Works { tid, at_ns, ns } => chain.push(Link {
-            task: Some(index.tasks.who(tid, at_ns, &index.names)),
-            cause: Cause::Running,
-            detail: Some("no long wait seen".to_owned()),
-            time_ns: ns,
-        }),
+        Step::Works { tid, at_ns, ns, on_cpu, held } => {
+            let task = index.tasks.who(tid, at_ns, &index.names);
+            chain.push(Link { task: Some(task), time_ns: ns, holds: holds(held), ..work_link(on_cpu) });
+        }
     });
     (chain, last)
+}
+
+/// Work, as far as it is known.
+fn work_link(on_cpu: bool) -> Link {
+    let (cause, words) = match on_cpu {
+        true => (Cause::Running, "no long wait seen"),
+        false => (Cause::Unexplained, "what it did was not recorded"),
+    };
+    Link { task: None, cause, detail: Some(words.to_owned()), time_ns: 0, holds: None }
+}
+
+fn holds(held: Option<Held>) -> Option<Holds> {
+    held.map(|held| if held.is_hint { Holds::Perhaps } else { Holds::Exactly })
 }
 
 /// A request as a step, within the time of the wait for it.
 fn request_link(index: &RunIndex, request: &RequestRecord, waited_ns: u64) -> Link {
     Link {
-        task: Some(lifecycle(index, request).task),
+        task: lifecycle(index, request).task,
         cause: request::main_cause(request),
         detail: Some(request_words(request)),
         time_ns: if request.throttled { waited_ns } else { request.lived_ns().min(waited_ns) },
+        holds: None,
     }
 }
 
@@ -255,7 +367,11 @@ fn longest(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> 
             (*longest_ns, sum.follow) = (ns, piece().follow);
         }
     }
-    by_row.into_values().max_by_key(|sum| (sum.ns, sum.cause, sum.row)).or(longest_small)
+    // The chain of a cause that hardly matters would read as the reason.
+    let sums = timeline.sums(operation.start_ns, operation.end_ns);
+    let matters = |wait: &LongestWait| sums.of(wait.cause).total_ns() >= operation.ns() / LEAST;
+    let longest = by_row.into_values().filter(matters).max_by_key(|sum| (sum.ns, sum.cause, sum.row));
+    longest.or(longest_small.filter(matters))
 }
 
 /// The row that a segment's chain continues from: the sleep or, where the sleep was for another thread, that thread's row.
@@ -266,17 +382,19 @@ pub(super) fn chain_row(index: &RunIndex, segment: &Segment) -> Option<u32> {
 }
 
 /// A request for display.
-fn lifecycle(index: &RunIndex, record: &RequestRecord) -> RequestLife {
+pub(super) fn lifecycle(index: &RunIndex, record: &RequestRecord) -> RequestLife {
     RequestLife {
         device: record.device,
         sector: record.sector,
         bytes: record.bytes,
         kind: record.kind,
-        task: index.tasks.who(record.tid, record.completed_ns, &index.names),
+        task: record.submitter().map(|tid| index.tasks.who(tid, record.completed_ns, &index.names)),
         queue_ns: request::queue_ns(record),
         device_ns: request::device_ns(record),
         throttled: record.throttled,
         in_flight: record.in_flight.clone(),
         overtaken_by: record.overtaken_by.clone(),
+        began_ns: record.began_ns(),
+        completed_ns: record.completed_ns,
     }
 }

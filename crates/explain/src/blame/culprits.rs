@@ -1,124 +1,110 @@
-//! Root blockers: what the chains of waits of all operations lead to.
+//! Root blockers: who used what the victims lacked, else what the chains of waits of all operations lead to. They are searched once,
+//! for all operations, and summed up for some of them.
 
+mod costs;
+mod need;
+#[cfg(test)]
+mod tests;
+mod used_within;
+pub(super) mod users;
+mod victims;
+mod weights;
+
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use model::block::DeviceNumber;
 
 use super::cause::Cause;
-use super::chain::{chain_row, end};
 use super::disks::Disks;
-use super::explanation::{Culprit, Who};
+use super::explanation::Culprit;
 use super::names::Name;
 use super::operations::Operation;
 use super::run_index::RunIndex;
-use super::timeline::{Segment, TaskTimeline};
 use super::timelines::TaskTimelines;
+use costs::{Cost, Costs, Key};
+pub(super) use victims::Victims;
 
 /// Culprits kept: those with the most time.
 const KEPT: usize = 100;
+/// Victims of each that are named: those that lost the most.
+const VICTIMS: usize = 5;
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Key {
-    process: Option<Who>,
-    cgroup: Option<Name>,
-    device: Option<DeviceNumber>,
-    cause: Cause,
-}
-
-/// Sums the time that each root blocker cost all operations, which are ordered by task.
-pub(super) fn culprits(
-    index: &RunIndex,
-    operations: &[Operation],
-    timelines: &mut TaskTimelines<'_>,
-    disks: &Disks,
-) -> Vec<Culprit> {
-    let mut costs = Costs { index, disks, times: HashMap::new(), keys: HashMap::new() };
-    for operations in operations.chunk_by(|a, b| a.tid == b.tid) {
-        costs.add_task(operations, &timelines.get(operations[0].tid));
-    }
-    let mut times: Vec<(Key, u64)> = costs.times.into_iter().collect();
-    times.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    times.truncate(KEPT);
-    times.into_iter().map(|(key, time_ns)| culprit(index, key, time_ns, disks)).collect()
-}
-
-/// Time by root blocker.
-struct Costs<'a> {
+/// The time that each root blocker cost, by victims.
+pub(super) struct RootBlockers<'a> {
     index: &'a RunIndex,
     disks: &'a Disks,
-    times: HashMap<Key, u64>,
-    /// The root blocker of each row and cause, found once.
-    keys: HashMap<(u32, Cause), Key>,
+    times: HashMap<Victims, HashMap<Key, Cost>>,
 }
 
-impl Costs<'_> {
-    /// Adds the waits of one task's operations. Time within several operations counts for each.
-    fn add_task(&mut self, operations: &[Operation], timeline: &TaskTimeline) {
-        let mut borders: Vec<(u64, i64)> =
-            operations.iter().flat_map(|operation| [(operation.start_ns, 1), (operation.end_ns, -1)]).collect();
-        borders.sort_unstable();
-        let mut borders = borders.into_iter().peekable();
-        let mut covered: i64 = 0;
-        // Segments are cut at operations' borders when they are made, then joined again; cut them here once more.
-        for segment in timeline.segments() {
-            let mut from_ns = segment.start_ns;
-            loop {
-                while let Some((_, change)) = borders.next_if(|&(at_ns, _)| at_ns <= from_ns) {
-                    covered += change;
-                }
-                let to_ns = borders.peek().map_or(segment.end_ns, |&(at_ns, _)| at_ns.min(segment.end_ns));
-                if covered > 0 && segment.cause.is_wait() {
-                    self.add(segment, (to_ns - from_ns) * covered.unsigned_abs());
-                }
-                from_ns = to_ns;
-                if from_ns >= segment.end_ns {
-                    break;
-                }
+impl<'a> RootBlockers<'a> {
+    /// Of all operations, which are ordered by task.
+    pub(super) fn new(
+        index: &'a RunIndex,
+        operations: &[Operation],
+        timelines: &mut TaskTimelines<'_>,
+        disks: &'a Disks,
+    ) -> RootBlockers<'a> {
+        let mut costs = Costs::new(index, disks);
+        let same_time =
+            |a: &Operation, b: &Operation| a.tid == b.tid && a.asynchronous.is_none() && b.asynchronous.is_none();
+        for operations in operations.chunk_by(same_time) {
+            // The name and the cgroup of a task may change.
+            for operations in operations.chunk_by(|a, b| Victims::of(index, a) == Victims::of(index, b)) {
+                let first = &operations[0];
+                let pid = index.tasks.pid(first.tid, first.end_ns).unwrap_or(first.tid);
+                costs.add_task((Victims::of(index, first), pid), operations, &timelines.of(first));
             }
         }
+        costs.divide_pending();
+        RootBlockers { index, disks, times: costs.times }
     }
 
-    fn add(&mut self, segment: &Segment, ns: u64) {
-        let row = chain_row(self.index, segment).unwrap_or_default();
-        let new_key = || key(self.index, self.disks, row, segment.cause);
-        let key = self.keys.entry((row, segment.cause)).or_insert_with(new_key);
-        match self.times.get_mut(key) {
-            Some(time_ns) => *time_ns += ns,
-            None => drop(self.times.insert(key.clone(), ns)),
+    /// Those of some victims, the most time first.
+    pub(super) fn of(&self, are_meant: impl Fn(&Victims) -> bool) -> Vec<Culprit> {
+        let mut sums: HashMap<&Key, Cost> = HashMap::new();
+        let times = self.times.iter().filter(|(victims, _)| are_meant(victims)).flat_map(|(_, times)| times);
+        times.for_each(|(key, cost)| {
+            sums.entry(key).or_insert_with(|| Cost { processes: 1, ..Cost::default() }).add_time(cost)
+        });
+        let mut times: Vec<(Key, Cost)> = sums.into_iter().map(|(key, cost)| (key.clone(), cost)).collect();
+        times.sort_unstable_by(|a, b| b.1.total_ns.cmp(&a.1.total_ns).then_with(|| a.0.cmp(&b.0)));
+        let mut culprits = grouped(times);
+        culprits.sort_by_key(|(_, cost)| Reverse(cost.total_ns));
+        culprits.truncate(KEPT);
+        culprits.into_iter().map(|(key, cost)| culprit(self.index, key, &cost, self.disks)).collect()
+    }
+}
+
+/// Processes that differ only in their id are one culprit, named by the first.
+fn grouped(times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
+    let mut groups: Vec<(Key, Cost)> = Vec::new();
+    let mut places: HashMap<(String, Option<Name>, Option<DeviceNumber>, Cause), usize> = HashMap::new();
+    for (key, cost) in times {
+        let name = key.process.as_ref().and_then(|process| process.name.clone());
+        let place = name.map(|name| *places.entry((name, key.cgroup, key.device, key.cause)).or_insert(groups.len()));
+        match place.and_then(|place| groups.get_mut(place)) {
+            Some((_, sum)) => sum.add(&cost),
+            None => groups.push((key, cost)),
         }
     }
+    groups
 }
 
-fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause) -> Key {
-    if cause == Cause::CpuWait {
-        // The last task that ran on the CPU before it is known; for short waits, none is.
-        let (row, tid) = (index.row(row), index.row(row).behind_tid);
-        let process = tid.map(|tid| index.tasks.process(tid, row.end_ns, &index.names));
-        let cgroup = tid.and_then(|tid| index.tasks.cgroup(tid, row.end_ns));
-        return Key { process, cgroup, device: None, cause };
-    }
-    let end = end(index, row, cause);
-    let last = index.row(end.row);
-    // A task that reclaims memory for itself is its own culprit.
-    let own = matches!(cause, Cause::DirectReclaim | Cause::Shrinker | Cause::Compaction | Cause::ReclaimThrottle);
-    let tid = if own { Some(index.row(row).tid) } else { end.tid };
-    let process = tid.map(|tid| index.tasks.process(tid, end.at_ns, &index.names));
-    let in_detail = || disks.device_in(index.names.get(last.detail?));
-    Key {
-        process,
-        cgroup: tid.and_then(|tid| index.tasks.cgroup(tid, end.at_ns)),
-        device: end.request.map(|request| request.device).or_else(in_detail),
-        cause,
-    }
-}
-
-fn culprit(index: &RunIndex, key: Key, time_ns: u64, disks: &Disks) -> Culprit {
+fn culprit(index: &RunIndex, key: Key, cost: &Cost, disks: &Disks) -> Culprit {
+    let mut victims: Vec<(u32, u64)> = cost.victims.iter().map(|(pid, ns)| (*pid, *ns)).collect();
+    victims.sort_by_key(|(pid, ns)| (Reverse(*ns), *pid));
+    let victims = victims.into_iter().take(VICTIMS).map(|(pid, ns)| (index.tasks.who(pid, u64::MAX, &index.names), ns));
     Culprit {
+        tasks: if key.process.is_some() { cost.processes } else { 0 },
         task: key.process,
         cgroup: key.cgroup.map(|name| index.names.get(name).to_owned()),
         device: key.device,
         file_system: key.device.and_then(|device| disks.file_system(device)),
         cause: key.cause,
-        time_ns,
+        time_ns: cost.total_ns,
+        own_ns: cost.own_ns,
+        victims: victims.collect(),
+        victims_count: cost.victims.len() as u64,
     }
 }

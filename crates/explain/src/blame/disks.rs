@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use model::block::DeviceNumber;
-use model::run::{Device, Mount};
+use model::run::{Device, Mount, RunDescription};
 
 /// Disks by name, and the file systems on each.
 #[derive(Debug, Default)]
@@ -11,13 +11,21 @@ pub(super) struct Disks {
     mounts: HashMap<DeviceNumber, Vec<String>>,
     /// Disks by name; file systems without a disk number by the number of their mount.
     disks: HashMap<String, DeviceNumber>,
+    /// Disks by identity, and by the source of what is mounted from them.
+    aliases: HashMap<String, DeviceNumber>,
+    names: HashMap<DeviceNumber, String>,
+    /// Mount points with the disk of each.
+    points: Vec<(String, DeviceNumber)>,
 }
 
 impl Disks {
     pub(super) fn new(mounts: &[Mount], devices: &[Device]) -> Disks {
         let mut found = Disks::default();
         for disk in devices.iter().filter(|disk| !disk.name.is_empty()) {
-            found.disks.extend(device(&disk.number).map(|number| (disk.name.clone(), number)));
+            let Some(number) = device(&disk.number) else { continue };
+            found.disks.insert(disk.name.clone(), number);
+            found.aliases.insert(disk.identity.clone(), number);
+            found.names.insert(number, disk.name.clone());
         }
         for mount in mounts {
             // A mount's number may be that of a partition or, on btrfs, of no disk. The source names the disk.
@@ -30,6 +38,10 @@ impl Disks {
                 found.disks.insert(own.to_string(), disk);
             }
             let Some(number) = disk.or(own) else { continue };
+            found.points.push((mount.point.clone(), number));
+            if !source.is_empty() {
+                found.aliases.insert(source.to_owned(), number);
+            }
             let words = format!("{} on {}", mount.fs_type, mount.point);
             let mounts = found.mounts.entry(number).or_default();
             if !mounts.contains(&words) {
@@ -37,6 +49,29 @@ impl Disks {
             }
         }
         found
+    }
+
+    /// The disk of that name, number, identity, or of which that is a mounted partition.
+    pub(super) fn number(&self, name: &str) -> Option<DeviceNumber> {
+        let name = name.strip_prefix("/dev/").unwrap_or(name);
+        let known = self.disks.get(name).or_else(|| self.aliases.get(name)).copied();
+        known.or_else(|| device(name))
+    }
+
+    /// The name of a disk; its number where it has none.
+    pub(super) fn name(&self, disk: DeviceNumber) -> String {
+        self.names.get(&disk).cloned().unwrap_or_else(|| disk.to_string())
+    }
+
+    /// The disk of the file system that a file is on.
+    pub(super) fn of_path(&self, path: &str) -> Option<DeviceNumber> {
+        let is_below = |point: &str| match path.strip_prefix(point) {
+            Some(rest) => rest.is_empty() || rest.starts_with('/') || point.ends_with('/'),
+            None => false,
+        };
+        let above = self.points.iter().filter(|(point, _)| is_below(point));
+        // Of two mounts on one point, the later hides the earlier.
+        above.max_by_key(|(point, _)| point.len()).map(|(_, disk)| *disk)
     }
 
     /// The file system of a disk with only one.
@@ -57,6 +92,19 @@ impl Disks {
         let number = device(&format!("{first},{}", second?))?;
         Some(self.disks.get(&number.to_string()).copied().unwrap_or(number))
     }
+}
+
+/// Whether a run has a disk of that name, number or identity, or a mounted partition of that name.
+pub fn knows_device(run: &RunDescription, name: &str) -> bool {
+    Disks::new(&run.mounts, &run.devices).number(name).is_some()
+}
+
+/// The block devices whose requests go on to a file.
+pub(super) const LOOP_MAJOR: u32 = 7;
+
+/// The loop device that a workqueue serves.
+pub(super) fn loop_of(work: &str) -> Option<DeviceNumber> {
+    Some(DeviceNumber::new(LOOP_MAJOR, work.strip_prefix("loop")?.parse().ok()?))
 }
 
 /// `7,0` or `7:0` as a device number.

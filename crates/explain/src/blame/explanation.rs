@@ -5,6 +5,8 @@ use model::simulation::Origin;
 use model::stall::{KindCounts, TraceSettings};
 
 use super::cause::{Cause, EvidenceTimes};
+use super::missing::Losses;
+use super::scope::Scope;
 
 /// Why a run's slow operations were slow.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,8 +37,22 @@ pub struct Explanation {
     pub classes: Vec<ClassTimes>,
     /// Root blockers, the most time first. Running and unexplained time has none.
     pub culprits: Vec<Culprit>,
+    /// What of the run is explained; `None`: all.
+    pub scoped: Option<Scoped>,
+    /// The slow operations of the recorded command, or of the load; `None` where neither was run.
+    pub command: Option<Part>,
+    /// Those of all other programs; `None` where there are none, or no command.
+    pub neighbours: Option<Part>,
+    /// By process, those of the command first, then the most lost time first.
+    pub processes: Vec<Party>,
+    /// By cgroup, in the same order.
+    pub cgroups: Vec<Party>,
+    /// Tasks that waited at the same time for one holder, as one finding each; the most time first.
+    pub convoys: Vec<Convoy>,
     /// The longest operations, the longest first.
     pub stalls: Vec<Stall>,
+    /// Sleeps of the recorded command that no operation holds.
+    pub sleeps: Sleeps,
     /// What was lost or is missing: shares may be too small.
     pub losses: Losses,
 }
@@ -66,6 +82,59 @@ pub struct CauseTime {
     pub most_of: u64,
     /// By evidence; sums to the time.
     pub evidence: EvidenceTimes,
+}
+
+/// The scope of an explanation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scoped {
+    /// What is explained.
+    pub scope: Scope,
+    /// Slow operations outside of it, which are not explained.
+    pub outside: u64,
+    /// Sum of their durations, ns.
+    pub outside_ns: u64,
+    /// Where nothing is in scope: by kind of the scope's values (`comm`), what the slow operations have.
+    pub present: Vec<(&'static str, Vec<String>)>,
+}
+
+/// Some of the slow operations.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Part {
+    /// How many.
+    pub operations: u64,
+    /// Sum of their durations, ns.
+    pub wall_ns: u64,
+    /// As in [`Explanation::causes`].
+    pub causes: Vec<CauseTime>,
+    /// As in [`Explanation::classes`].
+    pub classes: Vec<ClassTimes>,
+    /// As in [`Explanation::culprits`].
+    pub culprits: Vec<Culprit>,
+}
+
+/// The slow operations of one program, or of one cgroup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Party {
+    /// The program's name or the cgroup; `None` where it is unknown.
+    pub name: Option<String>,
+    /// The process, where it is one.
+    pub pid: Option<u32>,
+    /// Processes.
+    pub processes: u64,
+    /// Whether it belongs to the recorded command or to the load; `None` where neither was run.
+    pub of_command: Option<bool>,
+    /// Slow operations.
+    pub operations: u64,
+    /// Sum of their durations, ns.
+    pub wall_ns: u64,
+    /// The part of it that was lost: not running, ns.
+    pub lost_ns: u64,
+    /// What most of the lost time went to.
+    pub cause: Option<Cause>,
+    /// Time that went to it, ns.
+    pub cause_ns: u64,
+    /// The root blocker with the most of this time, where known.
+    pub culprit: Option<Culprit>,
 }
 
 /// One class of operations, named by the load or by the system call.
@@ -103,9 +172,11 @@ impl std::fmt::Display for Who {
 /// A root blocker: the end of chains of waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Culprit {
-    /// The thread that the last wait was for, or that submitted the request; `None` where an interrupt, a limit or an
-    /// unknown task ended it.
+    /// The process that the last wait was for, or that submitted the request; `None` where an interrupt, a limit or an
+    /// unknown task ended it. Of several, the one with the most time.
     pub task: Option<Who>,
+    /// Processes of that name.
+    pub tasks: u64,
     /// Its cgroup.
     pub cgroup: Option<String>,
     /// The disk.
@@ -116,6 +187,12 @@ pub struct Culprit {
     pub cause: Cause,
     /// Duration, ns.
     pub time_ns: u64,
+    /// Of that, the time that the processes lost to themselves.
+    pub own_ns: u64,
+    /// Processes that lost the most time to it, with that time.
+    pub victims: Vec<(Who, u64)>,
+    /// How many processes lost time to it.
+    pub victims_count: u64,
 }
 
 /// One slow operation.
@@ -125,6 +202,8 @@ pub struct Stall {
     pub task: Who,
     /// Its cgroup.
     pub cgroup: Option<String>,
+    /// Whether it is one of the recorded command or of the load; `None` where neither was run.
+    pub of_command: Option<bool>,
     /// Class of the load, or system call.
     pub operation: String,
     /// File.
@@ -135,12 +214,16 @@ pub struct Stall {
     pub duration_ns: u64,
     /// Whether it had ended.
     pub finished: bool,
+    /// Whether it began before the recording, and thus took longer.
+    pub cut: bool,
     /// Time by cause, the largest first. The times sum exactly to the duration.
     pub causes: Vec<StallCause>,
     /// The longest wait, what that wait was for, and so on.
     pub chain: Vec<Link>,
     /// The request at the end of the chain.
     pub request: Option<RequestLife>,
+    /// What its disk did in that time; `None` where that is unknown.
+    pub served: Option<Served>,
 }
 
 /// Time that one operation lost to one cause.
@@ -156,6 +239,42 @@ pub struct StallCause {
     pub detail: Option<String>,
 }
 
+/// Sleeps of the recorded command that are as long as a slow operation, and that none holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sleeps {
+    /// How many, without the idle ones.
+    pub count: u64,
+    /// Sum of their durations, ns.
+    pub total_ns: u64,
+    /// The longest of them, the longest first.
+    pub longest: Vec<Sleep>,
+    /// Sleeps in calls in which programs wait for their next work.
+    pub idle_count: u64,
+    /// Sum of their durations, ns.
+    pub idle_ns: u64,
+    /// Those calls, the most frequent first.
+    pub idle_calls: Vec<String>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sleep {
+    /// The thread.
+    pub task: Who,
+    /// Its system call.
+    pub call: Option<String>,
+    /// Start on the monotonic clock.
+    pub start_ns: u64,
+    /// Duration, ns.
+    pub duration_ns: u64,
+    /// The CPU quota that held it: cgroup and quota, empty where these are unknown; `None` where none did.
+    pub cpu_quota: Option<String>,
+    /// Innermost functions of its kernel stack.
+    pub stack: Option<String>,
+    /// The task that woke it; `None` where an interrupt did.
+    pub waker: Option<Who>,
+}
+
 /// One step of a chain of waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
@@ -167,6 +286,46 @@ pub struct Link {
     pub detail: Option<String>,
     /// The part of the previous step that it explains, ns.
     pub time_ns: u64,
+    /// It held the lock that the previous step waited for; else it woke that task.
+    pub holds: Option<Holds>,
+}
+
+/// Tasks that waited at the same time for one holder of a lock, one journal commit, one freeze, one server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Convoy {
+    /// What they waited for.
+    pub cause: Cause,
+    /// Who held it, or ended the wait; `None` where that is unknown.
+    pub holder: Option<Who>,
+    /// The disk that the holder waited for.
+    pub device: Option<DeviceNumber>,
+    /// Description of the longest of these waits.
+    pub detail: Option<String>,
+    /// The lock's number within the run, where it has one.
+    pub lock: Option<u32>,
+    /// Begin of the first wait on the monotonic clock.
+    pub start_ns: u64,
+    /// End of the last one.
+    pub end_ns: u64,
+    /// Threads that waited.
+    pub victims: u64,
+    /// Their processes.
+    pub processes: u64,
+    /// Sum of their waits, ns.
+    pub time_ns: u64,
+    /// The longest wait of one of them, ns.
+    pub longest_ns: u64,
+    /// Those that waited longest, and how long each, ns.
+    pub named: Vec<(Who, u64)>,
+}
+
+/// How well the holder of a lock is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// It is the owner that the lock noted, or released it.
+    Exactly,
+    /// It is one of the readers of the lock, and may have released it before.
+    Perhaps,
 }
 
 /// A block request, as seen by the tasks that waited for it.
@@ -180,8 +339,8 @@ pub struct RequestLife {
     pub bytes: u32,
     /// As blktrace's RWBS letters.
     pub kind: model::block::Kind,
-    /// The submitter.
-    pub task: Who,
+    /// The submitter, if known.
+    pub task: Option<Who>,
     /// From insertion to issue, ns; `None` where it was not queued, or the events were not recorded.
     pub queue_ns: Option<u64>,
     /// At the device, ns; `None` where the issue was not recorded.
@@ -192,26 +351,35 @@ pub struct RequestLife {
     pub in_flight: KindCounts,
     /// Requests queued later and completed earlier, by kind.
     pub overtaken_by: KindCounts,
+    /// When it was first seen, on the monotonic clock.
+    pub began_ns: u64,
+    /// When it completed.
+    pub completed_ns: u64,
 }
 
-/// What the rows lack.
+/// The requests that a disk completed while a stalled task waited for one, itself included: from sums of half seconds, which are
+/// taken to be even.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Losses {
-    /// What was lost, and its count.
-    pub lost: Vec<(String, u64)>,
-    /// Tables that were dropped, and why.
-    pub tables: Vec<(String, String)>,
-    /// What could not be traced: what, why, remedy.
-    pub missing: Vec<(String, Option<String>, Option<String>)>,
-    /// Inconsistent rows, ignored.
-    pub damaged: u64,
-    /// Waits that name a request missing from the run.
-    pub unknown_requests: u64,
+pub struct Served {
+    /// All of them.
+    pub requests: u64,
+    /// Their length.
+    pub bytes: u64,
+    /// By process: those with the most bytes first. The others are missing.
+    pub by: Vec<ServedTo>,
 }
 
-impl Losses {
-    /// Whether shares may be too small.
-    pub fn any(&self) -> bool {
-        !self.lost.is_empty() || !self.tables.is_empty() || self.damaged > 0 || self.unknown_requests > 0
-    }
+/// Those of one process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedTo {
+    /// The process; `None`: all those that are not known.
+    pub task: Option<Who>,
+    /// Its cgroup.
+    pub cgroup: Option<String>,
+    /// It is that of the stalled task.
+    pub is_own: bool,
+    /// Number.
+    pub requests: u64,
+    /// Length.
+    pub bytes: u64,
 }

@@ -1,9 +1,10 @@
 //! What the rows lack, and when it was lost.
 
+use model::damage::Damage;
 use model::event::RunEvent;
 use model::preflight::Finding;
 
-use super::explanation::Losses;
+use super::missing::Losses;
 use super::operations::joined;
 
 /// Losses that do not concern waits of tasks.
@@ -57,6 +58,14 @@ impl LossLog {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Adds a part of the archive that cannot be read. At any moment of it, any task may have waited.
+    pub(super) fn damage(&mut self, damage: &Damage) {
+        self.losses.parts += 1;
+        if damage.may_lack("stalls") {
+            self.times.push(damage.span_ns.unwrap_or((0, u64::MAX)));
         }
     }
 

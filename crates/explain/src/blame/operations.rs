@@ -3,16 +3,21 @@
 use std::collections::{HashMap, HashSet};
 
 use model::operation::{OperationKind, OperationRecord, ROUND};
-use model::stall::StallKind;
+use model::stall::{Awaits, StallKind};
 
+use super::asynchronous::REAPING;
+use super::cause::Cause;
 use super::names::{Name, Names};
 use super::rows::{LONGEST_NS, Row};
 use super::run_index::RunIndex;
+use super::series::series;
 
 /// The class of a page fault outside a traced system call.
 const PAGE_FAULT: &str = "page_fault";
 /// The class of a polled wait of which nothing else is known.
 const BLOCKED: &str = "blocked";
+/// Clocks of a poll and of the tracer differ by less.
+const POLL_NS: u64 = 1_000_000;
 /// Maximum gap between sleeps of one page fault: the handler runs between them.
 const SAME_FAULT_NS: u64 = 100_000;
 
@@ -25,13 +30,26 @@ pub(super) struct Operation {
     pub(super) class: Name,
     pub(super) path: Option<Name>,
     pub(super) finished: bool,
+    /// It began before the recording.
+    pub(super) cut: bool,
     /// An operation of the load.
     pub(super) own: bool,
+    /// Of an asynchronous operation: its row. Its time is not its task's.
+    pub(super) asynchronous: Option<u32>,
+    /// A wait for another task, which may be idle.
+    pub(super) awaits: Option<Awaits>,
+    /// Between its waits there may be some that are not recorded.
+    pub(super) has_gaps: bool,
 }
 
 impl Operation {
     pub(super) fn ns(&self) -> u64 {
         self.end_ns - self.start_ns
+    }
+
+    /// Whether it belongs to the recorded command or to the load; `None` where neither was run.
+    pub(super) fn is_of_command(&self, index: &RunIndex) -> Option<bool> {
+        index.has_command.then(|| self.own || index.of_command.contains(&self.tid))
     }
 }
 
@@ -59,7 +77,11 @@ impl OwnOperations {
             class: names.insert(&record.class),
             path: names.insert_some(record.path.as_ref()),
             finished: record.kind != OperationKind::Stuck,
+            cut: false,
             own: true,
+            asynchronous: None,
+            awaits: None,
+            has_gaps: false,
         };
         let key = (record.tid, record.start_ns);
         match self.stuck.get(&key).map(|&at| &mut self.all[at]) {
@@ -83,10 +105,10 @@ impl OwnOperations {
 
 /// Times covered by operations, by task; ordered and disjoint.
 #[derive(Debug, Default)]
-struct BusyTimes(HashMap<u32, Vec<(u64, u64)>>);
+pub(super) struct BusyTimes(HashMap<u32, Vec<(u64, u64)>>);
 
 impl BusyTimes {
-    fn of(times: impl Iterator<Item = (u32, u64, u64)>) -> BusyTimes {
+    pub(super) fn of(times: impl Iterator<Item = (u32, u64, u64)>) -> BusyTimes {
         let mut busy: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
         for (who, start_ns, end_ns) in times {
             busy.entry(who).or_default().push((start_ns, end_ns));
@@ -97,10 +119,16 @@ impl BusyTimes {
         BusyTimes(busy)
     }
 
-    fn overlaps(&self, who: u32, start_ns: u64, end_ns: u64) -> bool {
+    pub(super) fn overlaps(&self, who: u32, start_ns: u64, end_ns: u64) -> bool {
         let Some(times) = self.0.get(&who) else { return false };
         let after = times.partition_point(|&(_, end)| end <= start_ns);
         times.get(after).is_some_and(|&(start, _)| start < end_ns)
+    }
+
+    pub(super) fn insert(&mut self, who: u32, start_ns: u64, end_ns: u64) {
+        let times = self.0.entry(who).or_default();
+        times.push((start_ns, end_ns));
+        *times = joined(std::mem::take(times), 0);
     }
 }
 
@@ -122,13 +150,64 @@ pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
     let (page_fault, blocked) = (index.names.insert(PAGE_FAULT), index.names.insert(BLOCKED));
     let search = Search::new(index, &own, slower_than_ns);
     let mut operations: Vec<Operation> = own.into_iter().filter(|own| own.ns() >= slower_than_ns).collect();
-    let mut found = search.calls(blocked);
+    let mut found = search.asynchronous(blocked);
+    let calls = search.calls(blocked, &found);
+    found.extend(calls);
     let faults = |row: &Row| row.call.is_none() && index.stack(row.stack).is_some_and(|stack| stack.faults);
     found.extend(search.waits(StallKind::OffCpu, &faults, SAME_FAULT_NS, page_fault, &found));
-    let of_program = |row: &Row| !index.stack(row.stack).is_some_and(|stack| stack.kernel_thread);
+    found.extend(search.series(blocked, &found));
+    let awaits = |row: &Row| row.asked_ns.is_none() && row.awaits.is_some_and(Awaits::is_asked);
+    found.extend(search.waits(StallKind::OffCpu, &awaits, 0, blocked, &found));
+    let served = |row: &Row| row.awaits.is_none() && waits_for_server(index, row);
+    found.extend(search.waits(StallKind::OffCpu, &served, 0, blocked, &found));
+    let of_program = |row: &Row| {
+        let stack = index.stack(row.stack);
+        let stops = row.stopped || stack.and_then(|stack| stack.rule).is_some_and(|rule| rule.cause == Cause::Stopped);
+        // A task that sleeps interruptibly may idle: only its stack shows that it waits for storage.
+        let idles = row.interruptible && stack.is_none_or(|stack| stack.on_thread || stack.rule.is_none());
+        !stops && !idles && !stack.is_some_and(|stack| stack.kernel_thread)
+    };
     found.extend(search.waits(StallKind::Blocked, &of_program, 0, blocked, &found));
     operations.extend(found);
     operations
+}
+
+/// Whether a task waits for the program behind its file system, which it does in a sleep that a signal may end.
+fn waits_for_server(index: &RunIndex, row: &Row) -> bool {
+    let stack = index.stack(row.stack).filter(|stack| !stack.idle && !stack.kernel_thread);
+    let cause = stack.and_then(|stack| stack.rule).map(|rule| rule.cause);
+    row.call.is_some() && matches!(cause, Some(Cause::NetworkFs | Cause::Fanotify))
+}
+
+fn of_row(row: &Row, unnamed: Name) -> Operation {
+    Operation {
+        tid: row.tid,
+        start_ns: row.start_ns,
+        end_ns: row.end_ns,
+        class: row.call.unwrap_or(unnamed),
+        path: row.path,
+        finished: true,
+        cut: row.cut,
+        own: false,
+        asynchronous: None,
+        awaits: None,
+        has_gaps: false,
+    }
+}
+
+/// From the first row to the last, in the call of the longest.
+fn of_rows(rows: &[&Row], unnamed: Name) -> Operation {
+    let (first, last) = (rows[0], rows[rows.len() - 1]);
+    let longest = rows.iter().max_by_key(|row| row.end_ns - row.start_ns).map_or(first, |row| *row);
+    let lock = rows.iter().find_map(|row| row.awaits.filter(|awaits| *awaits == Awaits::Lock));
+    Operation {
+        start_ns: first.start_ns,
+        end_ns: last.end_ns,
+        cut: first.cut,
+        awaits: lock.or(longest.awaits),
+        has_gaps: true,
+        ..of_row(longest, unnamed)
+    }
 }
 
 /// Finds the operations of other tasks.
@@ -160,20 +239,42 @@ impl Search<'_> {
             || (self.by_load.overlaps(0, row.start_ns, row.end_ns) && of_load())
     }
 
-    /// Slow system calls.
-    fn calls(&self, unnamed: Name) -> Vec<Operation> {
-        let is_call = |row: &&Row| row.kind == StallKind::SystemCall && !self.is_own(row);
-        let is_slow = |row: &&Row| row.end_ns - row.start_ns >= self.slower_than_ns;
-        let operation = |row: &Row| Operation {
-            tid: row.tid,
-            start_ns: row.start_ns,
-            end_ns: row.end_ns,
-            class: row.call.unwrap_or(unnamed),
-            path: row.path,
-            finished: true,
-            own: false,
+    /// Slow asynchronous operations. One whose end was first seen too early has two rows, of which the longer counts.
+    fn asynchronous(&self, unnamed: Name) -> Vec<Operation> {
+        let rows = self.index.rows.iter().zip(0..).filter(|(row, _)| row.kind == StallKind::Asynchronous);
+        let slow = rows.filter(|(row, _)| row.end_ns - row.start_ns >= self.slower_than_ns && !self.is_own(row));
+        let mut longest: HashMap<_, (u64, Option<u32>, Option<u32>, u32)> = HashMap::new();
+        for (row, at) in slow {
+            let known = longest.entry((row.tid, row.start_ns, row.path, row.call)).or_default();
+            *known = (*known).max((row.end_ns, row.request, row.worker_tid, at));
+        }
+        let mut kept: Vec<u32> = longest.into_values().map(|(.., at)| at).collect();
+        kept.sort_unstable();
+        let operation = |at: u32| Operation { asynchronous: Some(at), ..of_row(self.index.row(at), unnamed) };
+        kept.into_iter().map(operation).collect()
+    }
+
+    /// Slow system calls, without those that wait for the completion of asynchronous operations.
+    fn calls(&self, unnamed: Name, asynchronous: &[Operation]) -> Vec<Operation> {
+        let pid = |tid: u32, at_ns: u64| self.index.tasks.pid(tid, at_ns).unwrap_or(tid);
+        let in_flight = BusyTimes::of(asynchronous.iter().map(|op| (pid(op.tid, op.end_ns), op.start_ns, op.end_ns)));
+        let reaps = |row: &Row| {
+            row.call.is_some_and(|call| REAPING.contains(&self.index.names.get(call)))
+                && in_flight.overlaps(pid(row.tid, row.end_ns), row.start_ns, row.end_ns)
         };
-        self.index.rows.iter().filter(is_call).filter(is_slow).map(operation).collect()
+        let is_call = |row: &&Row| row.kind == StallKind::SystemCall && !self.is_own(row) && !reaps(row);
+        let is_slow = |row: &&Row| row.end_ns - row.start_ns >= self.slower_than_ns;
+        self.index.rows.iter().filter(is_call).filter(is_slow).map(|row| of_row(row, unnamed)).collect()
+    }
+
+    /// Waits of several rows that are one.
+    fn series(&self, unnamed: Name, found: &[Operation]) -> Vec<Operation> {
+        let busy = found.iter().filter(|found| found.asynchronous.is_none());
+        let busy = BusyTimes::of(busy.map(|found| (found.tid, found.start_ns, found.end_ns)));
+        let is_free = |row: &Row| !busy.overlaps(row.tid, row.start_ns, row.end_ns) && !self.is_own(row);
+        let series = series(&self.index.rows, &self.index.names, self.slower_than_ns, is_free);
+        let operations = series.iter().map(|rows| of_rows(rows, unnamed));
+        operations.filter(|operation| operation.ns() >= self.slower_than_ns).collect()
     }
 
     /// Rows of that kind, joined across gaps, that overlap none of the operations already found. An operation starts with
@@ -186,7 +287,8 @@ impl Search<'_> {
         class: Name,
         found: &[Operation],
     ) -> Vec<Operation> {
-        let busy = BusyTimes::of(found.iter().map(|found| (found.tid, found.start_ns, found.end_ns)));
+        let busy = found.iter().filter(|found| found.asynchronous.is_none());
+        let busy = BusyTimes::of(busy.map(|found| (found.tid, found.start_ns, found.end_ns)));
         let mut operations: Vec<Operation> = Vec::new();
         for rows in self.index.rows.chunk_by(|a, b| a.tid == b.tid) {
             let is_wanted = |row: &&Row| row.kind == kind && wanted(row) && !self.is_own(row);
@@ -194,15 +296,22 @@ impl Search<'_> {
             let tid = rows[0].tid;
             let free = times.into_iter().filter(|&(start_ns, end_ns)| !busy.overlaps(tid, start_ns, end_ns));
             for (start_ns, end_ns) in free.filter(|(from, to)| to - from >= self.slower_than_ns) {
-                let first = rows.iter().filter(is_wanted).find(|row| row.start_ns == start_ns);
+                let of_operation = |row: &&Row| row.start_ns <= end_ns && row.end_ns >= start_ns;
+                let of_operation: Vec<&Row> = rows.iter().filter(is_wanted).filter(of_operation).collect();
+                // A poll finds a wait late, and cannot know whether it ended right after.
+                let ended = rows.iter().filter(|row| row.kind == StallKind::OffCpu && row.start_ns <= start_ns);
+                let ended = ended.rev().find(|row| row.end_ns.saturating_add(POLL_NS) >= end_ns);
+                let start_ns = ended.map_or(start_ns, |row| row.start_ns);
+                let call_ns = of_operation.iter().filter(|row| row.call_start_ns > 0).map(|row| row.call_start_ns);
                 operations.push(Operation {
-                    tid,
-                    start_ns,
-                    end_ns,
-                    class: first.and_then(|row| row.call).unwrap_or(class),
-                    path: first.and_then(|row| row.path),
-                    finished: kind == StallKind::OffCpu,
-                    own: false,
+                    start_ns: call_ns.fold(start_ns, u64::min),
+                    end_ns: ended.map_or(end_ns, |row| row.end_ns.max(end_ns)),
+                    class: of_operation.iter().find_map(|row| row.call).unwrap_or(class),
+                    path: of_operation.iter().find_map(|row| row.path),
+                    finished: kind == StallKind::OffCpu || ended.is_some(),
+                    cut: of_operation.iter().any(|row| row.cut) || ended.is_some_and(|row| row.cut),
+                    awaits: of_operation.iter().find_map(|row| row.awaits),
+                    ..of_row(&rows[0], class)
                 });
             }
         }

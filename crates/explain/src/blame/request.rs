@@ -1,7 +1,7 @@
 //! A request's lifecycle, as seen by the tasks that waited for its completion.
 
-use model::block::Operation;
-use model::stall::RequestRecord;
+use model::block::{Kind, Operation};
+use model::stall::{RequestParts, RequestRecord};
 
 use super::cause::Cause;
 
@@ -14,6 +14,8 @@ pub(super) fn cause_at(request: &RequestRecord, at_ns: u64) -> Option<Cause> {
     let released = entered.or(request.queued_ns).or(request.got_ns).unwrap_or(request.completed_ns);
     if request.throttled && at_ns < released {
         Some(Cause::IoThrottle)
+    } else if let Some(cause) = request.parts.as_deref().and_then(|parts| flushing_at(parts, entered, at_ns)) {
+        Some(cause)
     } else if reached(request.issued_ns) {
         Some(Cause::Device)
     } else if reached(request.inserted_ns) {
@@ -29,6 +31,23 @@ pub(super) fn cause_at(request: &RequestRecord, at_ns: u64) -> Option<Cause> {
     } else {
         None
     }
+}
+
+/// The stage of a request with flushes before and after its data; `None` where the flushes do not decide.
+fn flushing_at(parts: &RequestParts, entered_ns: Option<u64>, at_ns: u64) -> Option<Cause> {
+    let reached = |moment: Option<u64>| moment.is_some_and(|moment| moment <= at_ns);
+    if reached(parts.postflush_ns) || (reached(parts.data_ns) && parts.postflush_ns.is_none()) {
+        Some(Cause::Device)
+    } else if reached(parts.data_ns) {
+        Some(Cause::RequestWait)
+    } else {
+        (reached(parts.preflush_ns) && !reached(entered_ns)).then_some(Cause::Device)
+    }
+}
+
+/// Whether it begins with a flush of the device's cache, or is one.
+pub(super) fn begins_with_flush(request: &RequestRecord) -> bool {
+    request.kind.operation() == Operation::Write && request.kind.has(Kind::PREFLUSH)
 }
 
 /// The cause of its longest stage.
@@ -56,12 +75,13 @@ pub(super) fn device_ns(request: &RequestRecord) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use model::block::{DeviceNumber, Kind};
-    use model::stall::RequestRecord;
+    use model::stall::{RequestParts, RequestRecord};
 
     use super::cause_at;
     use crate::blame::cause::Cause;
 
-    /// Letters at the tens of a line are moments: Q queued, I inserted, D issued, C completed; `t`: throttled.
+    /// Letters at the tens of a line are moments: Q queued, P a flush is at the device, I inserted, D issued, T the data is
+    /// transferred, F the next flush is at the device, C completed; `t`: throttled.
     fn request(line: &str) -> RequestRecord {
         let at = |letter: char| line.find(letter).map(|at| at as u64);
         RequestRecord {
@@ -79,6 +99,12 @@ mod tests {
             completed_ns: at('C').unwrap(),
             errno: None,
             throttled: line.starts_with('t'),
+            parts: Some(Box::new(RequestParts {
+                preflush_ns: at('P'),
+                data_ns: at('T'),
+                postflush_ns: at('F'),
+                lower: None,
+            })),
             in_flight: Vec::new(),
             overtaken_by: Vec::new(),
         }
@@ -106,6 +132,8 @@ mod tests {
             ("t     Q   D    C", "ttttttttttdddddd"),
             ("t     Q        C", "ttttttdddddddddd"),
             ("t              C", "tttttttttttttttd"),
+            (" Q P I D T F C  ", ".wwddssddwwddddd"),
+            (" P  I D T C     ", ".dddssddddddddddd"),
         ] {
             let request = request(line);
             let seen: String = (0..expected.len() as u64)

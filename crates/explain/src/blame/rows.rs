@@ -1,7 +1,8 @@
 //! Rows of stalls in memory: checked, small, with each name stored once.
 
+use model::cause::Cause;
 use model::signal::{Signal, SignalMeaning};
-use model::stall::{StallKind, StallRecord};
+use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
 
 use super::names::{Name, Names};
 
@@ -20,7 +21,22 @@ pub(super) struct Row {
     pub(super) count: u32,
     pub(super) kind: StallKind,
     pub(super) stopped: bool,
+    /// Its task slept interruptibly.
+    pub(super) interruptible: bool,
+    /// The scheduler's tracepoints saw it; not a poll.
+    pub(super) switched: bool,
+    /// It, or its system call, began before the recording.
+    pub(super) cut: bool,
+    /// While it was runnable, the CPU quota of its cgroup held it.
+    pub(super) held: bool,
+    /// All waits of its task are recorded.
+    pub(super) watched: bool,
+    /// Since when the task was in its call, and the CPU time it had used by then; 0: unknown.
+    pub(super) call_start_ns: u64,
+    pub(super) cpu_ns: u64,
     pub(super) waker_tid: Option<u32>,
+    /// The thread that executed an asynchronous operation.
+    pub(super) worker_tid: Option<u32>,
     pub(super) behind_tid: Option<u32>,
     pub(super) stack: Option<u32>,
     pub(super) waker_stack: Option<u32>,
@@ -28,37 +44,48 @@ pub(super) struct Row {
     pub(super) announced: Option<&'static SignalMeaning>,
     pub(super) detail: Option<Name>,
     pub(super) call: Option<Name>,
+    /// The workqueue of a kernel worker.
+    pub(super) work: Option<Name>,
     pub(super) path: Option<Name>,
+    pub(super) awaits: Option<Awaits>,
+    /// When the request was sent whose answer it awaits, or received that it works on.
+    pub(super) asked_ns: Option<u64>,
+    /// The CPU that the task left.
+    pub(super) cpu: Option<u32>,
+    /// The lock that it was for, and who held it at the start: exactly, or one of its readers.
+    pub(super) lock: Option<u32>,
+    pub(super) holder_tid: Option<u32>,
+    pub(super) holder_is_hint: bool,
 }
 
-/// `__TASK_STOPPED | __TASK_TRACED` of the kernel, all versions.
-const STOPPED: u32 = 0x4 | 0x8;
+/// `__TASK_STOPPED | __TASK_TRACED` of the kernel, all versions, and `TASK_FROZEN`, which before 6.1 was nothing.
+const STOPPED: u32 = 0x4 | 0x8 | 0x8000;
 
 impl Row {
     /// `None` for an inconsistent record.
     pub(super) fn new(record: &StallRecord, names: &mut Names) -> Option<Row> {
         let end_ns = record.start_ns.checked_add(record.duration_ns)?;
-        if record.duration_ns == 0 || record.duration_ns > LONGEST_NS {
-            return None;
-        }
-        let preempted = record.kind == StallKind::OffCpu && record.state == Some(0);
-        let runnable_ns = match record.woken_ns {
-            _ if preempted => record.start_ns,
-            // A wakeup may come just before the task leaves the CPU.
-            Some(woken_ns) => woken_ns.clamp(record.start_ns, end_ns),
-            None => end_ns,
-        };
+        (1..=LONGEST_NS).contains(&record.duration_ns).then_some(())?;
+        let is = |bits: u32| record.flags.is_some_and(|flags| flags & bits != 0);
         Some(Row {
             start_ns: record.start_ns,
             end_ns,
             busy_ns: record.busy_ns.min(record.duration_ns),
-            runnable_ns,
+            runnable_ns: runnable_ns(record, end_ns),
             tid: record.tid,
             count: u32::try_from(record.count).unwrap_or(u32::MAX),
             // A wait reported while it lasts counts as a wait until the whole wait is recorded.
             kind: if record.kind == StallKind::StillBlocked { StallKind::Blocked } else { record.kind },
+            interruptible: record.state.is_some_and(|state| state & 3 == 1),
+            switched: record.state.is_some(),
             stopped: record.state.is_some_and(|state| state & STOPPED != 0),
+            cut: is(stall_flags::CUT | stall_flags::CALL_CUT),
+            held: is(stall_flags::CPU_QUOTA),
+            watched: is(stall_flags::WATCHED),
+            call_start_ns: record.call_start_ns.filter(|&ns| ns <= record.start_ns).unwrap_or(0),
+            cpu_ns: record.cpu_ns.unwrap_or(0),
             waker_tid: record.waker_tid,
+            worker_tid: record.worker_tid,
             behind_tid: record.behind_tid,
             stack: record.stack,
             waker_stack: record.waker_stack,
@@ -66,7 +93,31 @@ impl Row {
             announced: record.tracepoint.as_deref().and_then(Signal::from_name).and_then(Signal::meaning),
             detail: names.insert_some(record.detail.as_ref()),
             call: names.insert_some(record.call.as_ref()),
+            work: names.insert_some(record.work.as_ref()),
             path: names.insert_some(record.path.as_ref()),
+            awaits: record.awaits,
+            asked_ns: record.asked_ns,
+            cpu: record.cpu,
+            lock: record.lock,
+            holder_tid: record.holder_tid,
+            holder_is_hint: is(stall_flags::HOLDER_IS_HINT),
         })
+    }
+}
+
+impl Row {
+    /// What it waited for while it was runnable.
+    pub(super) fn runnable_cause(&self) -> Cause {
+        if self.held { Cause::CpuThrottle } else { Cause::CpuWait }
+    }
+}
+
+fn runnable_ns(record: &StallRecord, end_ns: u64) -> u64 {
+    let preempted = record.kind == StallKind::OffCpu && record.state == Some(0);
+    match record.woken_ns {
+        _ if preempted => record.start_ns,
+        // A wakeup may come just before the task leaves the CPU.
+        Some(woken_ns) => woken_ns.clamp(record.start_ns, end_ns),
+        None => end_ns,
     }
 }

@@ -1,23 +1,32 @@
 //! A run's rows, indexed: by task, with stacks and requests.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use model::block::DeviceNumber;
 use model::signal::SignalMeaning;
-use model::stall::{RequestRecord, StallKind};
+use model::stall::{Awaits, RequestRecord, StallKind};
 
 use super::cause::{Cause, Evidence};
+use super::disks::{Disks, loop_of};
+use super::lock_turns::LockTurns;
 use super::names::Names;
 use super::request;
 use super::rows::Row;
+use super::series::continue_waits;
 use super::stacks::{Stack, Stacks};
+use super::steal::Steal;
 use super::tasks::Tasks;
+use super::timeline::{Covered, innermost};
+use super::usage::Usage;
 
 /// The rows of a run and what they refer to.
 #[derive(Debug, Default)]
 pub(super) struct RunIndex {
     pub(super) names: Names,
     pub(super) tasks: Tasks,
+    pub(super) usage: Usage,
+    pub(super) steal: Steal,
     pub(super) stacks: Stacks,
     /// Requests that rows name; `None` until they are added.
     pub(super) requests: HashMap<u32, Option<Box<RequestRecord>>>,
@@ -27,11 +36,26 @@ pub(super) struct RunIndex {
     causes: Vec<Cause>,
     latest_ends_ns: Vec<u64>,
     by_task: HashMap<u32, Range<usize>>,
+    /// Rows of asynchronous operations, by process and start.
+    asynchronous: HashMap<u32, Vec<u32>>,
+    /// Sleeps of the workers of each loop device; ordered and disjoint.
+    workers: HashMap<DeviceNumber, Vec<Covered>>,
+    /// Who held which lock when.
+    pub(super) lock_turns: LockTurns,
     /// Times in which the tracer lost rows; ordered and disjoint.
     pub(super) lossy: Vec<(u64, u64)>,
+    /// Requests that rows name may be lost with a part of the archive.
+    pub(super) lacks_requests: bool,
     /// Context switches were traced.
     pub(super) traced: bool,
+    /// A command was recorded, or a load was run.
+    pub(super) has_command: bool,
+    /// Threads of the recorded command.
+    pub(super) of_command: HashSet<u32>,
 }
+
+/// Loop devices on loop devices that are followed.
+const LEVELS: usize = 8;
 
 impl RunIndex {
     pub(super) fn new(traced: bool) -> RunIndex {
@@ -40,10 +64,17 @@ impl RunIndex {
 
     /// Call after the last row.
     pub(super) fn sort(&mut self) {
+        // Also by all that tells equal times apart: the result does not depend on the order of arrival.
+        self.rows.sort_by_key(|row| {
+            let what = (row.request, row.stack, row.waker_tid, row.waker_stack, row.worker_tid);
+            (row.tid, row.start_ns, row.end_ns, row.kind.name(), row.runnable_ns, what)
+        });
         self.drop_partial_rows();
-        // Also by end and kind: the result does not depend on the order of arrival.
-        self.rows.sort_by_key(|row| (row.tid, row.start_ns, row.end_ns, row.kind.name()));
+        continue_waits(&mut self.rows);
         self.tasks.sort();
+        self.usage.sort();
+        self.of_command = self.rows.iter().filter(|row| row.watched).map(|row| row.tid).collect();
+        self.has_command = !self.of_command.is_empty();
         let mut from = 0;
         for rows in self.rows.chunk_by(|a, b| a.tid == b.tid) {
             self.by_task.insert(rows[0].tid, from..from + rows.len());
@@ -54,19 +85,71 @@ impl RunIndex {
             };
             self.latest_ends_ns.extend(rows.iter().scan(0, latest_end_ns));
         }
+        for (row, at) in self.rows.iter().zip(0..).filter(|(row, _)| row.kind == StallKind::Asynchronous) {
+            let pid = self.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid);
+            self.asynchronous.entry(pid).or_default().push(at);
+        }
+        let rows = &self.rows;
+        self.asynchronous.values_mut().for_each(|all| all.sort_by_key(|&at| rows[at as usize].start_ns));
+        self.find_workers();
+        self.find_waiters();
+        self.lock_turns = LockTurns::new(&self.rows);
         self.causes = self.rows.iter().map(|row| self.find_main_cause(row)).collect();
     }
 
-    /// A wait reported several times while it lasts is one wait: its longest row covers it.
+    /// A task that waits for a device's request is known to use the device, also where a kernel worker submits for it. Its requests
+    /// also show which disk is beneath a loop device.
+    fn find_waiters(&mut self) {
+        let waits = self.rows.iter().filter_map(|row| Some((row, self.request(row)?.device)));
+        let waiters: HashSet<(DeviceNumber, u32)> =
+            waits.map(|(row, device)| (device, self.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid))).collect();
+        let pairs = self.rows.iter().filter_map(|row| self.request(row));
+        // In a damaged run a request may be beneath itself.
+        let pairs = pairs.flat_map(|upper| std::iter::successors(Some(upper), |upper| self.lower(upper)).take(LEVELS));
+        let pairs = pairs.filter_map(|upper| Some((upper.device, self.lower(upper)?.device)));
+        let above: HashSet<(DeviceNumber, DeviceNumber)> = pairs.collect();
+        waiters.into_iter().for_each(|(device, pid)| self.usage.know(device, pid));
+        above.into_iter().for_each(|(upper, lower)| self.usage.put_above(upper, lower));
+    }
+
+    /// A journal is that of a partition or a disk.
+    pub(super) fn find_disks_of_journals(&mut self, disks: &Disks) {
+        let journals: Vec<DeviceNumber> = self.usage.journals().collect();
+        let places = journals.into_iter().filter_map(|journal| Some((journal, disks.number(&journal.to_string())?)));
+        places.for_each(|(journal, disk)| self.usage.put_above(journal, disk));
+    }
+
+    fn find_workers(&mut self) {
+        let mut workers: HashMap<DeviceNumber, Vec<Covered>> = HashMap::new();
+        for (row, at) in self.rows.iter().zip(0..).filter(|(row, _)| row.kind == StallKind::OffCpu) {
+            let device = row.work.and_then(|work| loop_of(self.names.get(work)));
+            let Some(device) = device else { continue };
+            workers.entry(device).or_default().push((row.start_ns, row.end_ns, at));
+        }
+        self.workers = workers.into_iter().map(|(device, rows)| (device, innermost(rows))).collect();
+    }
+
+    /// Sleeps of the workers that serve a loop device, in order of time, clipped to a time.
+    pub(super) fn workers_between(&self, device: DeviceNumber, from_ns: u64, to_ns: u64) -> Vec<Covered> {
+        let Some(rows) = self.workers.get(&device) else { return Vec::new() };
+        let first = rows.partition_point(|&(_, end_ns, _)| end_ns <= from_ns);
+        let inside = rows[first..].iter().take_while(|&&(start_ns, ..)| start_ns < to_ns);
+        inside.map(|&(start_ns, end_ns, row)| (start_ns.max(from_ns), end_ns.min(to_ns), row)).collect()
+    }
+
+    /// A wait reported several times while it lasts is one wait: its longest row covers it. So is a system call that is
+    /// reported when it returns, and again when its work on the way back to user space is done.
     fn drop_partial_rows(&mut self) {
-        let mut ends: HashMap<(u32, u64), u64> = HashMap::new();
-        for row in self.rows.iter().filter(|row| row.kind == StallKind::Blocked) {
-            let end_ns = ends.entry((row.tid, row.start_ns)).or_default();
+        let repeats = |row: &Row| matches!(row.kind, StallKind::Blocked | StallKind::SystemCall);
+        let mut ends: HashMap<(u32, u64, bool), u64> = HashMap::new();
+        let key = |row: &Row| (row.tid, row.start_ns, row.kind == StallKind::Blocked);
+        for row in self.rows.iter().filter(|row| repeats(row)) {
+            let end_ns = ends.entry(key(row)).or_default();
             *end_ns = row.end_ns.max(*end_ns);
         }
         self.rows.retain(|row| {
-            row.kind != StallKind::Blocked
-                || ends.get_mut(&(row.tid, row.start_ns)).is_some_and(|end_ns| {
+            !repeats(row)
+                || ends.get_mut(&key(row)).is_some_and(|end_ns| {
                     let whole = *end_ns == row.end_ns;
                     // Keep one of several equal rows.
                     *end_ns = if whole { 0 } else { *end_ns };
@@ -89,6 +172,11 @@ impl RunIndex {
         rows.map(|at| (at as u32, &self.rows[at]))
     }
 
+    /// The asynchronous operations of a process: their rows.
+    pub(super) fn asynchronous_of(&self, pid: u32) -> &[u32] {
+        self.asynchronous.get(&pid).map_or(&[], Vec::as_slice)
+    }
+
     pub(super) fn row(&self, row: u32) -> &Row {
         &self.rows[row as usize]
     }
@@ -101,12 +189,37 @@ impl RunIndex {
         self.requests.get(&row.request?)?.as_deref()
     }
 
+    /// The request of the disk beneath that completed a request.
+    pub(super) fn lower(&self, request: &RequestRecord) -> Option<&RequestRecord> {
+        self.requests.get(&request.parts.as_deref()?.lower?)?.as_deref()
+    }
+
+    /// Whether a row is a sleep that only another task ends.
+    pub(super) fn awaits_task(&self, row: &Row) -> bool {
+        row.kind == StallKind::OffCpu
+            && (row.awaits.is_some() || self.stack(row.stack).is_some_and(|stack| stack.on_thread))
+    }
+
+    /// The other task that woke it; `None` where an interrupt or nobody known did.
+    pub(super) fn waker(&self, row: &Row) -> Option<u32> {
+        // What a task sends to its own machine arrives by a soft interrupt; the tracer notes whose it is.
+        let by_interrupt = || row.awaits.is_none() && self.stack(row.waker_stack).is_some_and(|stack| stack.interrupt);
+        row.waker_tid.filter(|&tid| tid != 0 && tid != row.tid && !by_interrupt())
+    }
+
     /// The announcement of a wait, unless the stack belongs to another wait: an announced wait need not happen.
     pub(super) fn announced(&self, row: &Row) -> Option<&'static SignalMeaning> {
         let agrees = |announced: &&SignalMeaning| {
             row.kind != StallKind::OffCpu || self.stack(row.stack).is_none_or(|stack| stack.agrees_with(announced))
         };
         row.announced.filter(agrees)
+    }
+
+    /// Whether it slept for pages until the server of a FUSE file system answered. Its own stack shows a read like any other.
+    pub(super) fn is_answered(&self, row: &Row) -> bool {
+        let rule = self.stack(row.stack).and_then(|stack| stack.rule);
+        let is_for_pages = rule.is_none_or(|rule| rule.on_request || rule.cause == Cause::PageFault);
+        is_for_pages && self.stack(row.waker_stack).is_some_and(|waker| waker.answers)
     }
 
     /// Whether time of that cause is a stage in the lifecycle of the request that ended the row.
@@ -132,7 +245,7 @@ impl RunIndex {
         borders.extend(moments.filter(|at| (row.start_ns..row.runnable_ns).contains(at)));
         borders.sort_unstable();
         let stages = borders.windows(2).map(|pair| (pair[1] - pair[0], self.asleep(row, pair[0]).0));
-        let runnable = (row.end_ns - row.runnable_ns, Cause::CpuWait);
+        let runnable = (row.end_ns - row.runnable_ns, row.runnable_cause());
         stages.chain([runnable]).max_by_key(|stage| stage.0).map_or(Cause::Unexplained, |stage| stage.1)
     }
 
@@ -140,14 +253,18 @@ impl RunIndex {
     pub(super) fn asleep(&self, row: &Row, at_ns: u64) -> (Cause, Evidence) {
         let stack = self.stack(row.stack);
         let rule = stack.and_then(|stack| stack.rule);
-        if row.stopped {
-            return (Cause::Unexplained, Evidence::None);
+        // The kernel freezes a task in its sleep, and does not say when it would have been woken.
+        if row.stopped || self.stack(row.waker_stack).is_some_and(|waker| waker.thaws) {
+            return (Cause::Stopped, Evidence::Event);
         }
         let announced = self.announced(row);
         if let Some(announced) = announced.filter(|announced| !announced.on_request) {
             let frozen = rule.is_some_and(|rule| rule.cause == Cause::Frozen);
             let cause = if announced.cause == Cause::Lock && frozen { Cause::Frozen } else { announced.cause };
             return (cause, Evidence::Event);
+        }
+        if self.is_answered(row) {
+            return (Cause::NetworkFs, Evidence::Stack);
         }
         if let Some(rule) = rule.filter(|rule| !rule.on_request) {
             return (rule.cause, Evidence::Stack);
@@ -157,13 +274,19 @@ impl RunIndex {
                 if let Some(cause) = request::cause_at(request, at_ns) {
                     return (cause, Evidence::Event);
                 }
+                if stack.is_some_and(|stack| stack.submitted) && request::begins_with_flush(request) {
+                    // Nothing but a limit keeps a flush that was submitted before it got its request.
+                    return (Cause::IoThrottle, Evidence::Stack);
+                }
             }
-            None if row.request.is_some() => return (Cause::Device, Evidence::Event),
+            None if row.request.is_some() && !self.lacks_requests => return (Cause::Device, Evidence::Event),
             None => {}
         }
         match (announced, rule) {
             (Some(announced), _) => (announced.cause, Evidence::Event),
             (None, Some(rule)) => (rule.cause, Evidence::Stack),
+            // The call does not show it: a semaphore, or a poll.
+            (None, None) if row.awaits == Some(Awaits::Lock) => (Cause::Lock, Evidence::Event),
             (None, None) => (Cause::Unexplained, Evidence::None),
         }
     }

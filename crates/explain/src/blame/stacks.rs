@@ -18,8 +18,10 @@ pub(super) struct Stack {
     pub(super) rule: Option<&'static Rule>,
     /// Announcements that this stack may follow, as bits.
     announced: u64,
-    /// It sleeps until another thread of its program releases it.
+    /// It sleeps until another thread of its program, or its child, releases it.
     pub(super) on_thread: bool,
+    /// It sleeps until a request completes that it submitted itself.
+    pub(super) submitted: bool,
     /// In a page fault outside any system call.
     pub(super) faults: bool,
     /// In an interrupt.
@@ -28,11 +30,20 @@ pub(super) struct Stack {
     pub(super) kernel_thread: bool,
     /// It waits for new work, not for work to complete.
     pub(super) idle: bool,
+    /// It thaws the tasks of a cgroup.
+    pub(super) thaws: bool,
+    /// It answers a request of a FUSE file system.
+    pub(super) answers: bool,
+    /// It makes room in a journal, which a task does for all who fill it.
+    pub(super) makes_room: bool,
     /// Its innermost functions.
     pub(super) top: Name,
 }
 
 const THREADS: &[&str] = &["futex_wait_queue", "futex_do_wait", "futex_wait", "do_futex", "do_wait", "kernel_wait4"];
+/// Innermost, where a parent sleeps until its child executes another program: vfork, posix_spawn.
+const FORKS: &[&str] = &["kernel_clone", "_do_fork", "wait_for_vfork_done"];
+const SUBMITTERS: &[&str] = &["submit_bio_wait", "blkdev_issue_flush", "jbd2_journal_commit_transaction"];
 const SYSTEM_CALLS: &[&str] = &["do_syscall_64", "entry_SYSCALL_64_after_hwframe", "el0_svc", "invoke_syscall"];
 const FAULTS: &[&str] = &["asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault", "do_page_fault", "el0_da"];
 const KERNEL_THREADS: &[&str] = &["kthread"];
@@ -49,8 +60,12 @@ const IDLE: &[&str] = &[
     "kcompactd",
     "oom_reaper",
     "io_wq_worker",
+    "fuse_dev_do_read",
     "smpboot_thread_fn",
 ];
+const ROOM: &[&str] = &["__jbd2_log_wait_for_space", "jbd2_log_do_checkpoint"];
+const THAWS: &[&str] = &["__thaw_task", "unfreeze_cgroup"];
+const ANSWERS: &[&str] = &["fuse_request_end", "fuse_dev_do_write"];
 const INTERRUPTS: &[&str] =
     &["asm_common_interrupt", "common_interrupt", "handle_irq_event", "do_softirq", "__do_softirq", "handle_softirqs"];
 const INTERRUPT_FAMILIES: &[&str] = &["asm_sysvec_", "sysvec_", "__sysvec_", "hrtimer_", "tick_", "el1_interrupt"];
@@ -60,15 +75,21 @@ impl Stack {
         let frames: Vec<&str> = record.frames.iter().map(|frame| function(frame)).collect();
         let any = |of: &[&str]| frames.iter().any(|frame| of.contains(frame));
         let family = |frame: &&str| INTERRUPT_FAMILIES.iter().any(|begin| frame.starts_with(begin));
+        let interrupt = any(INTERRUPTS) || frames.iter().any(family);
         let shown: Vec<&str> = frames.iter().copied().take(SHOWN).collect();
         Stack {
             rule: find(&frames),
             announced: announced(&frames),
-            on_thread: any(THREADS),
+            on_thread: any(THREADS) || frames.first().is_some_and(|frame| FORKS.contains(frame)),
+            submitted: any(SUBMITTERS),
             faults: any(FAULTS) && !any(SYSTEM_CALLS),
-            interrupt: any(INTERRUPTS) || frames.iter().any(family),
+            interrupt,
             kernel_thread: any(KERNEL_THREADS),
             idle: shown.first().is_some_and(|frame| IDLE.contains(frame)),
+            thaws: any(THAWS),
+            // A timer that interrupts an answer wakes others.
+            answers: any(ANSWERS) && !interrupt,
+            makes_room: any(ROOM),
             top: names.insert(&shown.join(" < ")),
         }
     }

@@ -7,6 +7,9 @@ use model::stall::TaskRecord;
 use super::explanation::Who;
 use super::names::{Name, Names};
 
+/// Names of kernel threads that work for others.
+const WORKERS: [&str; 2] = ["kworker/", "jbd2/"];
+
 /// All threads, by id and time seen.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
@@ -64,6 +67,12 @@ impl Tasks {
 
     pub(super) fn name(&self, tid: u32, at_ns: u64) -> Option<Name> {
         self.at(tid, at_ns).map(|seen| seen.name)
+    }
+
+    /// Whether it is a kernel thread that works for others.
+    pub(super) fn is_worker(&self, tid: u32, at_ns: u64, names: &Names) -> bool {
+        let name = self.name(tid, at_ns).map(|name| names.get(name));
+        name.is_some_and(|name| WORKERS.iter().any(|worker| name.starts_with(worker)))
     }
 
     pub(super) fn cgroup(&self, tid: u32, at_ns: u64) -> Option<Name> {

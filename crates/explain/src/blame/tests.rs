@@ -1,7 +1,18 @@
 //! Small drawn timelines and their expected explanations.
 
 mod accounting;
+mod asynchronous;
+mod beneath;
 mod chains;
+mod clients;
+mod damage;
+mod lanes;
+mod locks;
 mod operations;
 mod rules;
+mod scope;
+mod series;
+mod served;
 mod stage;
+mod steal;
+mod waits;

@@ -94,6 +94,17 @@ impl TaskTimeline {
         })
     }
 
+    /// The same, the latest first.
+    pub(super) fn latest(&self, from_ns: u64, to_ns: u64) -> impl Iterator<Item = Segment> + '_ {
+        let end = self.segments.partition_point(|segment| segment.start_ns < to_ns);
+        let inside = self.segments[..end].iter().rev().take_while(move |segment| segment.end_ns > from_ns);
+        inside.map(move |segment| Segment {
+            start_ns: segment.start_ns.max(from_ns),
+            end_ns: segment.end_ns.min(to_ns),
+            ..*segment
+        })
+    }
+
     pub(super) fn segments(&self) -> &[Segment] {
         &self.segments
     }

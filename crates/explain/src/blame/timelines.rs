@@ -5,55 +5,101 @@ use std::rc::Rc;
 
 use model::stall::{RequestRecord, StallKind};
 
-use super::cause::{Cause, Evidence};
+use super::asynchronous;
+use super::beneath::{self, Served};
+use super::cause::{Cause, Evidence, Sums};
+use super::known::{Free, KnownTime};
+use super::operations::Operation;
+use super::path::{hands_over, path};
 use super::rows::Row;
 use super::run_index::RunIndex;
 use super::short::{ShortShare, shares};
 use super::slot::Slot;
 use super::timeline::{Covered, NO_ROW, Segment, TaskTimeline, innermost};
 
-/// Depth to which waits for threads that wait for threads are followed.
-const DEPTH: usize = 8;
-/// Segments of the other thread that are searched for examples.
+/// Segments of another operation that are searched for examples.
 const EXAMPLES: usize = 256;
 
 /// The timelines of all tasks, built on demand.
 pub(super) struct TaskTimelines<'a> {
     index: &'a RunIndex,
-    /// Starts and ends of each task's operations.
-    borders: HashMap<u32, Vec<u64>>,
+    /// Starts and ends of each task's operations, in which all of its waits are recorded.
+    covered: HashMap<u32, Vec<(u64, u64)>>,
     /// The moment after which rows of a task are missing, because its last wait did not end.
     silent: HashMap<u32, u64>,
-    /// `None` while a timeline is being built.
-    built: HashMap<u32, Option<Rc<TaskTimeline>>>,
+    /// By the rows of each task alone; `None` while it is being built.
+    own: HashMap<u32, Option<Rc<TaskTimeline>>>,
+    /// The same, with what other tasks did where it waited for them.
+    whole: HashMap<u32, Rc<TaskTimeline>>,
+    /// Those of asynchronous operations, by row.
+    asynchronous: HashMap<u32, Rc<TaskTimeline>>,
 }
 
 impl<'a> TaskTimelines<'a> {
     pub(super) fn new(
         index: &'a RunIndex,
-        borders: HashMap<u32, Vec<u64>>,
+        covered: HashMap<u32, Vec<(u64, u64)>>,
         silent: HashMap<u32, u64>,
     ) -> TaskTimelines<'a> {
-        TaskTimelines { index, borders, silent, built: HashMap::new() }
+        let (own, whole, asynchronous) = (HashMap::new(), HashMap::new(), HashMap::new());
+        TaskTimelines { index, covered, silent, own, whole, asynchronous }
+    }
+
+    /// The timeline that an operation's time is taken from.
+    pub(super) fn of(&mut self, operation: &Operation) -> Rc<TaskTimeline> {
+        match operation.asynchronous {
+            Some(row) => self.of_asynchronous(row),
+            None => self.get(operation.tid),
+        }
+    }
+
+    fn of_asynchronous(&mut self, row: u32) -> Rc<TaskTimeline> {
+        if let Some(built) = self.asynchronous.get(&row) {
+            return built.clone();
+        }
+        let worker = self.index.row(row).worker_tid.and_then(|worker| self.build(worker));
+        let timeline = Rc::new(asynchronous::timeline(self.index, row, worker.as_deref()));
+        self.asynchronous.insert(row, timeline.clone());
+        timeline
     }
 
     /// The timeline of a task, from the first to the last moment of its rows and operations.
     pub(super) fn get(&mut self, tid: u32) -> Rc<TaskTimeline> {
-        self.build(tid, 0).unwrap_or_default()
-    }
-
-    /// `None` while it is being built: the task waits for itself through others.
-    fn build(&mut self, tid: u32, depth: usize) -> Option<Rc<TaskTimeline>> {
-        if let Some(built) = self.built.get(&tid) {
-            return built.clone();
+        if let Some(whole) = self.whole.get(&tid) {
+            return whole.clone();
         }
-        self.built.insert(tid, None);
-        let timeline = Rc::new(self.assemble(tid, depth));
-        self.built.insert(tid, Some(timeline.clone()));
-        Some(timeline)
+        let own = self.own(tid);
+        let mut segments = Vec::with_capacity(own.segments().len());
+        for segment in own.segments() {
+            if hands_over(self.index, segment) {
+                let (from_ns, to_ns) = (segment.start_ns, segment.end_ns);
+                let path = TaskTimeline::new(path(self.index, segment.off, |tid| self.own(tid)));
+                segments.extend(path.between(from_ns, to_ns));
+            } else {
+                segments.push(*segment);
+            }
+        }
+        let whole = Rc::new(TaskTimeline::new(segments));
+        self.whole.insert(tid, whole.clone());
+        whole
     }
 
-    fn assemble(&mut self, tid: u32, depth: usize) -> TaskTimeline {
+    fn own(&mut self, tid: u32) -> Rc<TaskTimeline> {
+        self.build(tid).unwrap_or_default()
+    }
+
+    /// `None` while it is being built: tasks may wait for each other's asynchronous operations and requests.
+    fn build(&mut self, tid: u32) -> Option<Rc<TaskTimeline>> {
+        if let Some(own) = self.own.get(&tid) {
+            return own.clone();
+        }
+        self.own.insert(tid, None);
+        let own = Rc::new(self.assemble(tid));
+        self.own.insert(tid, Some(own.clone()));
+        Some(own)
+    }
+
+    fn assemble(&mut self, tid: u32) -> TaskTimeline {
         let index = self.index;
         let of = |kind: StallKind| -> Vec<Covered> {
             let rows = index.rows_of(tid).filter(|(_, row)| row.kind == kind);
@@ -62,27 +108,31 @@ impl<'a> TaskTimelines<'a> {
         let spans = index.rows_of(tid).filter(|(_, row)| row.kind == StallKind::Span && row.announced.is_some());
         let spans = innermost(spans.map(|(at, row)| (row.start_ns, row.end_ns, at)).collect());
         let layers = [of(StallKind::OffCpu), spans, of(StallKind::Blocked)];
-        let borders = self.borders_of(tid, &layers);
+        let known = KnownTime::new(index, tid, self.covered.get(&tid).map_or(&[], Vec::as_slice), &layers[0]);
+        let borders = self.borders_of(tid, &layers, &known);
         let mut cursors = layers.each_ref().map(|layer| Cursor { layer, at: 0 });
         let mut slots = Vec::with_capacity(borders.len());
         for pair in borders.windows(2) {
             let [off, span, blocked] = cursors.each_mut().map(|cursor| cursor.row_at(pair[0]));
-            slots.push(self.slot(pair[0], pair[1], off, span, blocked, depth));
+            slots.push(self.slot(pair[0], pair[1], off, span, blocked));
         }
         let short = shares(index, tid, &borders, &slots);
         let silent_ns = self.silent.get(&tid).copied().unwrap_or(u64::MAX);
         let mut segments = Vec::with_capacity(slots.len());
         for (at, slot) in slots.iter().enumerate() {
-            let free = index.traced && borders[at] < silent_ns && !index.is_lossy(borders[at]);
+            let is_recorded = index.traced && borders[at] < silent_ns && !index.is_lossy(borders[at]);
+            let free = if is_recorded { known.at(borders[at]) } else { Free::Unknown };
             lay_out(slot, borders[at], borders[at + 1], &short[at], free, &mut segments);
         }
         TaskTimeline::new(segments)
     }
 
     /// All moments at which the state may change, in order.
-    fn borders_of(&self, tid: u32, layers: &[Vec<Covered>; 3]) -> Vec<u64> {
+    fn borders_of(&self, tid: u32, layers: &[Vec<Covered>; 3], known: &KnownTime) -> Vec<u64> {
         let index = self.index;
-        let mut borders = self.borders.get(&tid).cloned().unwrap_or_default();
+        let operations = self.covered.get(&tid).into_iter().flatten();
+        let mut borders: Vec<u64> = operations.flat_map(|&(start_ns, end_ns)| [start_ns, end_ns]).collect();
+        borders.extend(known.borders());
         borders.extend(layers.iter().flatten().flat_map(|&(start_ns, end_ns, _)| [start_ns, end_ns]));
         for &(start_ns, end_ns, row) in &layers[0] {
             let row = index.row(row);
@@ -113,64 +163,87 @@ impl<'a> TaskTimelines<'a> {
         }
     }
 
-    fn slot(
-        &mut self,
-        at_ns: u64,
-        to_ns: u64,
-        off: Option<u32>,
-        span: Option<u32>,
-        blocked: Option<u32>,
-        depth: usize,
-    ) -> Slot {
+    fn slot(&mut self, at_ns: u64, to_ns: u64, off: Option<u32>, span: Option<u32>, blocked: Option<u32>) -> Slot {
         let index = self.index;
         let span = span.and_then(|row| Some((index.row(row).announced?.cause, row)));
         let Some(off) = off else {
             return match (span, blocked) {
                 (Some((cause, row)), _) => Slot::OnCpuIn(cause, row),
-                (None, Some(row)) => {
-                    let (cause, evidence) = index.asleep(index.row(row), at_ns);
-                    Slot::Is(cause, evidence, row, NO_ROW)
-                }
+                (None, Some(row)) => asleep(index, row, at_ns),
                 (None, None) => Slot::Free,
             };
         };
         let row = index.row(off);
         if at_ns >= row.runnable_ns {
-            return Slot::Is(Cause::CpuWait, Evidence::Event, off, NO_ROW);
+            return Slot::Is(row.runnable_cause(), Evidence::Event, off, NO_ROW);
         }
         if let Some((cause, by)) = span {
             return Slot::Is(cause, Evidence::Event, off, by);
         }
-        if index.stack(row.stack).is_some_and(|stack| stack.on_thread)
-            && let Some(slot) = self.others(row, off, at_ns, to_ns, depth)
-        {
-            return slot;
-        }
         let (cause, evidence) = index.asleep(row, at_ns);
-        Slot::Is(cause, evidence, off, NO_ROW)
+        let other = match cause {
+            Cause::IoWorker => self.awaited(row, off, at_ns, to_ns),
+            Cause::Device => self.beneath(row, off, at_ns, to_ns),
+            _ => None,
+        };
+        other.unwrap_or(Slot::Is(cause, evidence, off, NO_ROW))
     }
 
-    /// A sleep until another thread releases it takes the causes of that thread during the sleep.
-    fn others(&mut self, row: &Row, off: u32, from_ns: u64, to_ns: u64, depth: usize) -> Option<Slot> {
-        let index = self.index;
-        let by_interrupt = index.stack(row.waker_stack).is_some_and(|stack| stack.interrupt);
-        let waker = row.waker_tid.filter(|&tid| tid != 0 && tid != row.tid && !by_interrupt && depth < DEPTH)?;
-        let timeline = self.build(waker, depth + 1)?;
+    /// A wait for completions takes the causes of the operation that completes.
+    fn awaited(&mut self, row: &Row, off: u32, from_ns: u64, to_ns: u64) -> Option<Slot> {
+        let operation = asynchronous::awaited(self.index, row)?;
+        let timeline = self.of_asynchronous(operation);
         let mut sums = timeline.sums(from_ns, to_ns);
-        let beyond_ns = (to_ns - from_ns) - sums.total_ns();
-        if index.traced {
-            sums.add(Cause::Running, Evidence::Event, beyond_ns);
-        } else {
-            sums.add(Cause::Unexplained, Evidence::None, beyond_ns);
-        }
-        let mut examples: HashMap<Cause, (u64, u32)> = HashMap::new();
-        for segment in timeline.between(from_ns, to_ns).take(EXAMPLES) {
-            let Some(example) = segment.row() else { continue };
-            let longest = examples.entry(segment.cause).or_default();
-            *longest = (*longest).max((segment.ns(), example));
-        }
-        Some(Slot::Others(Box::new(sums), off, examples.into_iter().map(|(cause, (_, row))| (cause, row)).collect()))
+        sums.add(Cause::IoWorker, Evidence::Event, (to_ns - from_ns) - sums.total_ns());
+        Some(Slot::Others(Box::new(sums), off, examples(&timeline, from_ns, to_ns)))
     }
+
+    /// Time of a request at a loop device takes the causes of what is beneath it.
+    fn beneath(&mut self, row: &Row, off: u32, from_ns: u64, to_ns: u64) -> Option<Slot> {
+        let index = self.index;
+        let request = index.request(row).filter(|_| index.is_of_request(row, Cause::Device))?;
+        let (mut sums, mut examples) = (Sums::ZERO, HashMap::new());
+        let parts = beneath::parts(index, request, from_ns, to_ns);
+        for part in &parts {
+            let ns = part.to_ns - part.from_ns;
+            let worker = match part.by {
+                Served::Worker(worker) => self.build(index.row(worker).tid).map(|built| (worker, built)),
+                Served::Lower(cause, _) => {
+                    sums.add(cause, Evidence::Event, ns);
+                    continue;
+                }
+                Served::Device => None,
+            };
+            let Some((worker, timeline)) = worker else {
+                sums.add(Cause::Device, Evidence::Event, ns);
+                continue;
+            };
+            for (cause, evidence, ns) in timeline.sums(part.from_ns, part.to_ns).parts() {
+                sums.add(cause, evidence, ns);
+                let longest: &mut (u64, u32) = examples.entry(cause).or_default();
+                *longest = (*longest).max((ns, worker));
+            }
+        }
+        let examples = examples.into_iter().map(|(cause, (_, row))| (cause, row)).collect();
+        (!parts.is_empty()).then(|| Slot::Others(Box::new(sums), off, examples))
+    }
+}
+
+/// A row for each cause in that time.
+fn examples(timeline: &TaskTimeline, from_ns: u64, to_ns: u64) -> HashMap<Cause, u32> {
+    let mut examples: HashMap<Cause, (u64, u32)> = HashMap::new();
+    for segment in timeline.between(from_ns, to_ns).take(EXAMPLES) {
+        let Some(example) = segment.row() else { continue };
+        let longest = examples.entry(segment.cause).or_default();
+        *longest = (*longest).max((segment.ns(), example));
+    }
+    examples.into_iter().map(|(cause, (_, row))| (cause, row)).collect()
+}
+
+/// A task that polls saw asleep.
+fn asleep(index: &RunIndex, row: u32, at_ns: u64) -> Slot {
+    let (cause, evidence) = index.asleep(index.row(row), at_ns);
+    Slot::Is(cause, evidence, row, NO_ROW)
 }
 
 /// A position in a layer that only advances.
@@ -189,7 +262,7 @@ impl Cursor<'_> {
 }
 
 /// Appends the segments of one piece. Causes that share the piece follow one another: only their lengths are meaningful.
-fn lay_out(slot: &Slot, from_ns: u64, to_ns: u64, short: &[ShortShare], traced: bool, segments: &mut Vec<Segment>) {
+fn lay_out(slot: &Slot, from_ns: u64, to_ns: u64, short: &[ShortShare], free: Free, segments: &mut Vec<Segment>) {
     let mut now_ns = from_ns;
     let mut put = |ns: u64, cause, evidence, off, by| {
         let end_ns = now_ns.saturating_add(ns).min(to_ns);
@@ -211,7 +284,14 @@ fn lay_out(slot: &Slot, from_ns: u64, to_ns: u64, short: &[ShortShare], traced: 
             }
         }
         Slot::OnCpuIn(cause, row) => put(whole_ns, *cause, Evidence::Event, NO_ROW, *row),
-        Slot::Free if traced => put(whole_ns, Cause::Running, Evidence::Event, NO_ROW, NO_ROW),
-        Slot::Free => put(whole_ns, Cause::Unexplained, Evidence::None, NO_ROW, NO_ROW),
+        Slot::Free => {
+            let running_ns = match free {
+                Free::Running => whole_ns,
+                Free::Part(part) => ((u128::from(whole_ns) * u128::from(part)) >> 32) as u64,
+                Free::Unknown => 0,
+            };
+            put(running_ns, Cause::Running, Evidence::Event, NO_ROW, NO_ROW);
+            put(whole_ns, Cause::Unexplained, Evidence::None, NO_ROW, NO_ROW);
+        }
     }
 }

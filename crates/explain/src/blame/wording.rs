@@ -1,8 +1,9 @@
 //! Descriptions of waits.
 
 use model::quantity::{Bytes, Nanoseconds};
-use model::stall::{KindCounts, RequestRecord, StallKind};
+use model::stall::{Awaits, KindCounts, RequestRecord, StallKind};
 
+use super::beneath;
 use super::cause::Cause;
 use super::request;
 use super::rows::Row;
@@ -13,21 +14,24 @@ pub(super) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<Stri
     if cause == Cause::CpuWait {
         return Some(cpu_wait(index, row));
     }
+    if cause == Cause::CpuThrottle {
+        return Some(cpu_throttle(index, row));
+    }
+    if let (Some(Awaits::Interrupt), Some(call)) = (row.awaits, row.call) {
+        return Some(format!("asleep in {}", index.names.get(call)));
+    }
     let is_sum = row.kind != StallKind::Span && row.count > 1;
     let times = if is_sum { format!("{} short waits: ", row.count) } else { String::new() };
     if let Some(request) = index.request(row).filter(|_| index.is_of_request(row, cause)) {
-        return Some(format!("{times}{}", request_words(request)));
+        let cause_of = beneath::with_cause(index, request, cause);
+        let above =
+            if std::ptr::eq(cause_of, request) { String::new() } else { format!(", beneath {}", request.device) };
+        return Some(format!("{times}{}{above}", request_words(cause_of)));
     }
     let detail = row.detail.map(|detail| format!(" ({})", index.names.get(detail))).unwrap_or_default();
     let stack = index.stack(row.stack);
     let rule = stack.and_then(|stack| stack.rule);
-    let words = match (index.announced(row), rule) {
-        // The rule is more specific.
-        (Some(announced), Some(rule)) if announced.cause == rule.cause || rule.cause == Cause::Frozen => rule.words,
-        (Some(announced), _) => announced.words,
-        (None, Some(rule)) => rule.words,
-        (None, None) => "asleep",
-    };
+    let words = words(index, row, cause);
     let top = stack.map(|stack| index.names.get(stack.top)).filter(|top| !top.is_empty());
     let function = match cause {
         Cause::Lock => top.and_then(|top| top.split(" < ").next()),
@@ -39,18 +43,52 @@ pub(super) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<Stri
         .then(|| format!("{times}{words}{detail}{function}"))
 }
 
+/// What a row with that cause waits for, without particulars.
+pub(super) fn words(index: &RunIndex, row: &Row, cause: Cause) -> &'static str {
+    match (index.announced(row), index.stack(row.stack).and_then(|stack| stack.rule)) {
+        _ if cause == Cause::NetworkFs && index.is_answered(row) => "FUSE server",
+        // The rule is more specific.
+        (Some(announced), Some(rule)) if announced.cause == rule.cause || rule.cause == Cause::Frozen => rule.words,
+        (Some(announced), _) => announced.words,
+        (None, Some(rule)) => rule.words,
+        (None, None) => "asleep",
+    }
+}
+
+fn cpu_throttle(index: &RunIndex, row: &Row) -> String {
+    let quota = row.detail.map(|detail| format!(" ({})", index.names.get(detail))).unwrap_or_default();
+    let held = Nanoseconds(row.end_ns - row.runnable_ns);
+    format!("held for {held} by the CPU quota of its cgroup{quota}")
+}
+
 fn cpu_wait(index: &RunIndex, row: &Row) -> String {
     if row.kind == StallKind::ShortCpuWaits {
         return if row.count == 1 { "a short wait".to_owned() } else { format!("{} short waits", row.count) };
     }
     let waited = Nanoseconds(row.end_ns - row.runnable_ns);
     let behind = row.behind_tid.map(|tid| index.tasks.who(tid, row.end_ns, &index.names));
-    let behind = behind.map_or_else(String::new, |behind| format!("; {behind} ran before it"));
+    let behind = behind.map_or_else(String::new, |behind| format!(" behind {behind}"));
+    let stolen = row.cpu.and_then(|cpu| stolen(index, cpu, row.runnable_ns, row.end_ns));
+    let stolen = stolen.map_or_else(String::new, |stolen| format!(", {stolen}"));
     if row.runnable_ns == row.start_ns {
-        format!("preempted for {waited}{behind}")
+        format!("preempted for {waited}{behind}{stolen}")
     } else {
-        format!("woken, on the run queue for {waited}{behind}")
+        format!("woken, on the run queue for {waited}{behind}{stolen}")
     }
+}
+
+/// Describes time on a CPU, where the hypervisor took a part of it. The task's next time off the CPU says which CPU it was.
+pub(super) fn running(index: &RunIndex, tid: u32, from_ns: u64, to_ns: u64) -> Option<String> {
+    if index.steal.is_empty() {
+        return None;
+    }
+    let mut later = index.rows_of(tid).filter(|(_, row)| row.start_ns >= to_ns);
+    stolen(index, later.find_map(|(_, row)| row.cpu)?, from_ns, to_ns)
+}
+
+fn stolen(index: &RunIndex, cpu: u32, from_ns: u64, to_ns: u64) -> Option<String> {
+    let ns = index.steal.within(cpu, from_ns, to_ns)?;
+    Some(format!("about {} of it stolen by the hypervisor from CPU {cpu}", Nanoseconds(ns)))
 }
 
 /// `R on 8,0, 256 KiB (queued 200 ms, at the device 1.7 s; at least 445 R overtook it)`.

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use model::block::DeviceNumber;
 use model::metric::MetricDescriptor;
-use model::run::{Device, RunDescription};
+use model::run::{Device, Mount, RunDescription};
 use model::stall::{RequestIntervalRecord, request_bucket_floor_ns};
 
-use crate::series::SeriesSet;
+use crate::blame::Scope;
+use crate::series::{Series, SeriesSet};
 
 const WANTED: [&str; 8] = [
     "diskstats.read_ios",
@@ -29,6 +30,8 @@ pub struct DeviceLoad {
     pub number: Option<String>,
     /// The file system mounted from it, if there is only one.
     pub mount: Option<String>,
+    /// Whether the load, the recorded command or the scope names it.
+    pub under_test: bool,
     /// Requests at the device or in its queue at the window's end.
     pub in_flight: Option<u64>,
     /// Completed reads per second.
@@ -50,6 +53,11 @@ pub struct DeviceLoad {
 impl DeviceLoad {
     fn utilization(&self) -> f64 {
         self.busy.unwrap_or(0.0)
+    }
+
+    fn is_idle(&self) -> bool {
+        let rates = [self.reads_per_s, self.writes_per_s, self.busy];
+        rates.into_iter().flatten().all(|rate| rate == 0.0) && self.in_flight.is_none_or(|count| count == 0)
     }
 }
 
@@ -74,48 +82,55 @@ impl Devices {
     pub(super) fn finish(
         &self,
         run: &RunDescription,
+        scope: &Scope,
         series: &SeriesSet,
         samples: Option<(u32, u32)>,
     ) -> Vec<DeviceLoad> {
-        let Some((first, last)) = samples else { return Vec::new() };
-        let mut loads = Vec::new();
-        for gauge in series.named("diskstats.in_flight") {
-            let identity = &gauge.descriptor.instance;
-            let of =
-                |name: &'static str| series.named(name).filter(move |metric| metric.descriptor.instance == *identity);
-            let rate = |name: &'static str| series.rate_per_s(of(name), first, last);
-            let sum = |a: &'static str, b: &'static str| Some(rate(a)? + rate(b)?);
-            let finished = sum("diskstats.read_ios", "diskstats.write_ios").filter(|&per_s| per_s > 0.0);
-            let waited_ms = sum("diskstats.read_ticks", "diskstats.write_ticks");
-            let in_flight = gauge.at(last).and_then(|count| u64::try_from(count).ok());
-            // The kernel's millisecond counters are rounded: a busy second may count 1001.
-            let busy = rate("diskstats.io_ticks").map(|ms| (ms / 1000.0).min(1.0));
-            if finished.is_none() && in_flight.is_none_or(|count| count == 0) && busy.is_none_or(|busy| busy == 0.0) {
-                continue;
-            }
-            let device = run.devices.iter().find(|device| device.identity == *identity);
-            loads.push(DeviceLoad {
-                name: device.map_or_else(|| identity.clone(), |device| device.name.clone()),
-                number: device.map(|device| device.number.clone()),
-                mount: device.and_then(|device| mount_of(run, device)),
-                in_flight,
-                reads_per_s: rate("diskstats.read_ios"),
-                writes_per_s: rate("diskstats.write_ios"),
-                read_bytes_per_s: rate("diskstats.read_sectors").map(|sectors| sectors * 512.0),
-                written_bytes_per_s: rate("diskstats.write_sectors").map(|sectors| sectors * 512.0),
-                busy,
-                mean_ns: finished.zip(waited_ms).map(|(count, ms)| (ms * 1e6 / count) as u64),
-                device_p99_ns: device.and_then(|device| self.p99_ns(device)),
-            });
-        }
-        loads.sort_by(|a, b| b.utilization().total_cmp(&a.utilization()).then_with(|| a.name.cmp(&b.name)));
+        let Some(samples) = samples else { return Vec::new() };
+        let gauges = series.named("diskstats.in_flight");
+        let load = |gauge: &Series| self.load(&gauge.descriptor.instance, (run, scope), series, samples);
+        let mut loads: Vec<DeviceLoad> = gauges.map(load).filter(|load| load.under_test || !load.is_idle()).collect();
+        let by_name = |a: &DeviceLoad, b: &DeviceLoad| a.name.cmp(&b.name);
+        loads.sort_by(|a, b| {
+            let first = (!a.under_test).cmp(&!b.under_test);
+            first.then(b.utilization().total_cmp(&a.utilization())).then_with(|| by_name(a, b))
+        });
         loads
     }
 
+    fn load(
+        &self,
+        identity: &str,
+        (run, scope): (&RunDescription, &Scope),
+        series: &SeriesSet,
+        (first, last): (u32, u32),
+    ) -> DeviceLoad {
+        let of = |name: &'static str| series.named(name).filter(move |metric| metric.descriptor.instance == identity);
+        let rate = |name: &'static str| series.rate_per_s(of(name), first, last);
+        let sum = |a: &'static str, b: &'static str| Some(rate(a)? + rate(b)?);
+        let finished = sum("diskstats.read_ios", "diskstats.write_ios").filter(|&per_s| per_s > 0.0);
+        let waited_ms = sum("diskstats.read_ticks", "diskstats.write_ticks");
+        let in_flight = of("diskstats.in_flight").find_map(|gauge| gauge.at(last));
+        let device = run.devices.iter().find(|device| device.identity == identity);
+        DeviceLoad {
+            name: device.map_or_else(|| identity.to_owned(), |device| device.name.clone()),
+            number: device.map(|device| device.number.clone()),
+            mount: device.and_then(|device| mount_of(run, device)),
+            under_test: device.is_some_and(|device| is_under_test(run, scope, device)),
+            in_flight: in_flight.and_then(|count| u64::try_from(count).ok()),
+            reads_per_s: rate("diskstats.read_ios"),
+            writes_per_s: rate("diskstats.write_ios"),
+            read_bytes_per_s: rate("diskstats.read_sectors").map(|sectors| sectors * 512.0),
+            written_bytes_per_s: rate("diskstats.write_sectors").map(|sectors| sectors * 512.0),
+            // The kernel's millisecond counters are rounded: a busy second may count 1001.
+            busy: rate("diskstats.io_ticks").map(|ms| (ms / 1000.0).min(1.0)),
+            mean_ns: finished.zip(waited_ms).map(|(count, ms)| (ms * 1e6 / count) as u64),
+            device_p99_ns: device.and_then(|device| self.p99_ns(device)),
+        }
+    }
+
     fn p99_ns(&self, device: &Device) -> Option<u64> {
-        let (major, minor) = device.number.split_once(':')?;
-        let number = DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?);
-        quantile_ns(self.device_times.get(&number)?, 0.99)
+        quantile_ns(self.device_times.get(&number(device)?)?, 0.99)
     }
 }
 
@@ -129,6 +144,32 @@ pub(super) fn quantile_ns(buckets: &BTreeMap<u32, u64>, quantile: f64) -> Option
         seen >= wanted
     });
     bucket.take().filter(|_| all > 0).map(|(index, _)| request_bucket_floor_ns(*index))
+}
+
+/// Whether a disk is in scope, or below a directory that the load or the recorded command uses.
+fn is_under_test(run: &RunDescription, scope: &Scope, device: &Device) -> bool {
+    let directories = run.recipe.iter().flat_map(|recipe| &recipe.directories).chain(&run.under_test);
+    let mut mounts = directories.filter_map(|directory| model::run::mount_of(&run.mounts, directory));
+    let is_below = |mount: &Mount| mount.device == device.number || is_of_disk(&mount.source, &device.name);
+    let names = [&device.name, &device.number, &device.identity];
+    scope.devices.iter().any(|wanted| names.contains(&wanted)) || mounts.any(is_below)
+}
+
+/// Whether a mount's source is that disk or a partition of it: `/dev/sda1` of `sda`, `/dev/loop1p2` of `loop1`.
+fn is_of_disk(source: &str, disk: &str) -> bool {
+    let Some(rest) = source.strip_prefix("/dev/").and_then(|name| name.strip_prefix(disk)) else { return false };
+    let partition = if disk.ends_with(|c: char| c.is_ascii_digit()) { rest.strip_prefix('p') } else { Some(rest) };
+    rest.is_empty() || (!disk.is_empty() && partition.is_some_and(|digits| digits.bytes().all(|c| c.is_ascii_digit())))
+}
+
+/// The numbers of these disks.
+pub(super) fn under_test(run: &RunDescription, scope: &Scope) -> Vec<DeviceNumber> {
+    run.devices.iter().filter(|device| is_under_test(run, scope, device)).filter_map(number).collect()
+}
+
+fn number(device: &Device) -> Option<DeviceNumber> {
+    let (major, minor) = device.number.split_once(':')?;
+    Some(DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn mount_of(run: &RunDescription, device: &Device) -> Option<String> {

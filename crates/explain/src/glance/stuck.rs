@@ -16,7 +16,8 @@ const LATE_NS: u64 = 3_000_000_000;
 const LONGEST_PAUSE_NS: u64 = 30_000_000_000;
 /// Rows of the table `stalls` matter for this long after their end.
 pub(super) const REACH_NS: u64 = LONGEST_PAUSE_NS + LATE_NS;
-/// `TASK_UNINTERRUPTIBLE` and `TASK_NOLOAD` of the kernel; a task with the second is idle.
+/// `TASK_INTERRUPTIBLE`, `TASK_UNINTERRUPTIBLE` and `TASK_NOLOAD` of the kernel; a task with the second is idle.
+const INTERRUPTIBLE: u32 = 0x1;
 const UNINTERRUPTIBLE: u32 = 0x2;
 const NOLOAD: u32 = 0x400;
 
@@ -35,6 +36,8 @@ pub struct Stuck {
     pub since_ns: u64,
     /// Duration at the moment.
     pub lasts_ns: u64,
+    /// Who holds the lock that it waits for, if known.
+    pub holder: Option<Who>,
     /// Kernel stack, innermost first; empty if unknown.
     pub frames: Vec<String>,
 }
@@ -47,6 +50,7 @@ struct Seen {
     /// Whether it ended then.
     ended: bool,
     stack: Option<u32>,
+    holder: Option<u32>,
     operation: Option<String>,
     path: Option<String>,
 }
@@ -88,7 +92,7 @@ impl StuckBuilder {
         let seen = self.operations.entry((record.tid, record.start_ns)).or_default();
         if until_ns > seen.until_ns || ended {
             let (operation, path) = (Some(record.class.clone()), record.path.clone());
-            *seen = Seen { until_ns, ended, stack: None, operation, path };
+            *seen = Seen { until_ns, ended, operation, path, ..Seen::default() };
         }
     }
 
@@ -99,9 +103,12 @@ impl StuckBuilder {
             return false;
         }
         let sleeps = |state: u32| state & (UNINTERRUPTIBLE | NOLOAD) == UNINTERRUPTIBLE;
+        // The tracer reports an interruptible sleep while it lasts only if it is one in a call on files.
+        let may_stall = |state: u32| sleeps(state) || state & INTERRUPTIBLE != 0;
         let entries = match record.kind {
             StallKind::SystemCall => &mut self.operations,
-            StallKind::Blocked | StallKind::StillBlocked => &mut self.waits,
+            // Of a wait that is not a poll's, the state is known. It may be a stop, or interruptible.
+            StallKind::Blocked | StallKind::StillBlocked if record.state.is_none_or(may_stall) => &mut self.waits,
             StallKind::OffCpu if record.state.is_some_and(sleeps) => &mut self.waits,
             _ => return false,
         };
@@ -115,7 +122,7 @@ impl StuckBuilder {
             let seen = entries.entry((record.tid, record.start_ns)).or_default();
             if until_ns > seen.until_ns || ended {
                 let (operation, path) = (record.call.clone(), record.path.clone());
-                *seen = Seen { until_ns, ended, stack: record.stack, operation, path };
+                *seen = Seen { until_ns, ended, stack: record.stack, holder: record.holder_tid, operation, path };
             }
         }
         may_last
@@ -172,12 +179,17 @@ impl StuckBuilder {
             path: None,
             since_ns,
             lasts_ns: 0,
+            holder: None,
             frames: Vec::new(),
         });
         stuck.since_ns = since_ns.min(stuck.since_ns);
         stuck.lasts_ns = self.at_ns - stuck.since_ns;
         stuck.operation = stuck.operation.take().or_else(|| seen.operation.clone());
         stuck.path = stuck.path.take().or_else(|| seen.path.clone());
+        if let Some(tid) = seen.holder {
+            let name = self.tasks.get(&tid).map(|holder| holder.name.clone());
+            stuck.holder = Some(Who { tid, name });
+        }
         if let Some(frames) = seen.stack.and_then(|stack| self.stacks.get(&stack)) {
             stuck.frames.clone_from(frames);
         }

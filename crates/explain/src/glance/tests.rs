@@ -8,7 +8,7 @@ use model::stall::{
 use model::time::Moment;
 
 use super::{Glance, Glancer, Window, wanted_metric};
-use crate::blame::Cause;
+use crate::blame::{Cause, Scope};
 use crate::series::SeriesSet;
 
 const S: u64 = 1_000_000_000;
@@ -88,6 +88,22 @@ fn stuck_tasks_are_known_at_any_moment_with_call_file_and_stack() {
     // The wait last reported at 107 still counts at 110, but not much later.
     let is_stuck = |at_s| glance(window(100, at_s), &stalls()).stuck.iter().any(|one| one.task.tid == 8);
     assert!(is_stuck(110) && !is_stuck(115));
+}
+
+#[test]
+fn a_task_that_is_stuck_in_an_interruptible_wait_for_a_lock_has_the_holder() {
+    let wait = |state| StallRecord {
+        state: Some(state),
+        holder_tid: Some(9),
+        call: Some("flock".into()),
+        ..StallRecord::new(StallKind::StillBlocked, 7, 104 * S, 106 * S)
+    };
+    let stuck = |state| glance(window(100, 107), &[wait(state)]).stuck;
+    let [one] = &stuck(1)[..] else { panic!("{:?}", stuck(1)) };
+    assert_eq!((one.operation.as_deref(), one.lasts_ns), (Some("flock"), 3 * S));
+    assert_eq!(one.holder.as_ref().map(ToString::to_string).as_deref(), Some("other/9"));
+    // Stopped by a signal.
+    assert_eq!(stuck(4), []);
 }
 
 #[test]
@@ -184,7 +200,7 @@ fn devices_and_memory_come_from_counters_and_absent_is_not_zero() {
     for (id, (name, instance, semantics, values)) in (0..).zip(metrics) {
         let (id, unit) = (MetricId(id), Unit::Count);
         series.describe(
-            &[MetricDescriptor { id, name: name.into(), instance: instance.into(), unit, semantics }],
+            &[MetricDescriptor { id, name: name.into(), instance: instance.into(), unit, semantics, device: None }],
             wanted_metric,
         );
         changes.extend([0, 1].map(|at| Change { sample: at, metric: id, value: Some(values[at as usize]) }));
@@ -201,4 +217,44 @@ fn devices_and_memory_come_from_counters_and_absent_is_not_zero() {
     assert_eq!((disk.read_bytes_per_s, disk.device_p99_ns), (None, None));
     assert_eq!((seen.memory.dirty_bytes, seen.memory.available_bytes), (Some(200 << 10), None));
     assert_eq!(seen.memory.pressure.iter().map(|one| (one.resource, one.share)).collect::<Vec<_>>(), [("io", 0.25)]);
+}
+
+#[test]
+fn disks_under_test_come_first_even_where_they_are_idle() {
+    let disk = |name: &str, number: &str| Device {
+        name: name.into(),
+        number: number.into(),
+        identity: name.into(),
+        ..run().devices[0].clone()
+    };
+    let mount = |point: &str, source: &str| Mount {
+        point: point.into(),
+        source: source.into(),
+        device: "0:40".into(),
+        ..run().mounts[0].clone()
+    };
+    let run = RunDescription {
+        devices: vec![disk("sda", "8:0"), disk("sdb", "8:16"), disk("sdbc", "8:32")],
+        mounts: vec![mount("/", "/dev/sda1"), mount("/data", "/dev/sdb1"), mount("/other", "/dev/sdbc")],
+        under_test: vec!["/data/pg".into()],
+        ..run()
+    };
+    let (mut series, mut changes) = (SeriesSet::default(), Vec::new());
+    for (id, (disk, in_flight)) in (0..).zip([("sda", 9), ("sdb", 0), ("sdbc", 7)]) {
+        let (id, unit, semantics) = (MetricId(id), Unit::Count, Semantics::Gauge);
+        let name = "diskstats.in_flight".to_owned();
+        let gauge = MetricDescriptor { id, name, instance: disk.into(), unit, semantics, device: None };
+        series.describe(&[gauge], wanted_metric);
+        changes.push(Change { sample: 0, metric: id, value: Some(in_flight) });
+    }
+    let at = Moment { monotonic_ns: 100 * S, wall_ns: 0 };
+    series.sample(SampleHeader { sample: 0, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
+    series.feed(&changes);
+    let names = |scope: Scope| -> Vec<String> {
+        let seen = Glancer::new(&run, window(100, 104)).scoped(scope).finish(&series);
+        seen.devices.into_iter().map(|load| load.name).collect()
+    };
+    assert_eq!(names(Scope::default()), ["sdb", "sda", "sdbc"]);
+    let scope = Scope { devices: vec!["sdbc".into()], ..Scope::default() };
+    assert_eq!(names(scope), ["sdb", "sdbc", "sda"]);
 }

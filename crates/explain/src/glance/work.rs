@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::block::{DeviceNumber, Operation};
-use model::operation::IntervalRecord;
+use model::operation::{IntervalRecord, ROUND};
 use model::run::RunDescription;
 use model::stall::RequestIntervalRecord;
 
@@ -129,7 +129,14 @@ impl WorkBuilder {
         }
     }
 
-    pub(super) fn finish(self) -> Vec<Work> {
+    /// Operations of a load that finished in the window; those that consist of others are not counted again.
+    pub(super) fn finished(&self, run: &RunDescription) -> u64 {
+        let is_counted = |class: &&Class| class.name != ROUND && !run.is_whole(&class.name);
+        self.classes.iter().filter(is_counted).map(|class| class.inside.count()).sum()
+    }
+
+    /// `first`: the disks that come first.
+    pub(super) fn finish(self, first: &[DeviceNumber]) -> Vec<Work> {
         let WorkBuilder { window, started_ns, devices, classes, requests } = self;
         if !classes.is_empty() {
             return classes.into_iter().map(|class| class.finish(window)).collect();
@@ -142,7 +149,9 @@ impl WorkBuilder {
             let recorded = Window { from_ns: window.from_ns.max(started_ns).min(window.to_ns), ..window };
             requests.finish(format!("{} {direction}", name(device)), recorded)
         };
-        requests.iter().map(work).collect()
+        let mut requests: Vec<_> = requests.iter().collect();
+        requests.sort_by_key(|((device, _), _)| !first.contains(device));
+        requests.into_iter().map(work).collect()
     }
 }
 

@@ -12,7 +12,7 @@ use model::simulation::Course;
 use super::failures::Failures;
 use super::findings::{OperationSummary, PhaseSummary, Recording, Simulated, SlowCount, Summary};
 use super::remarks::Remarks;
-use super::{pressure, timeline};
+use super::{cgroups, pressure, timeline};
 use crate::series::SeriesSet;
 use statistics::{IntervalAmount, RateSummary};
 
@@ -40,6 +40,7 @@ pub struct SummaryBuilder {
     phases: Vec<PhaseSummary>,
     ending: Option<Ending>,
     course: Option<Course>,
+    printed: Vec<(String, f64)>,
     remarks: Remarks,
     operations: Vec<OperationSummary>,
     rounds: Vec<IntervalAmount>,
@@ -62,6 +63,7 @@ impl SummaryBuilder {
             phases: Vec::new(),
             ending: None,
             course: None,
+            printed: Vec::new(),
             remarks: Remarks::default(),
             operations: Vec::new(),
             rounds: Vec::new(),
@@ -101,6 +103,7 @@ impl SummaryBuilder {
                     open.crew.clone_from(members);
                 }
             }
+            RunEvent::Figure { name, value, .. } => self.printed.push((name.clone(), *value)),
             RunEvent::Simulated { course, .. } => self.course = Some(course.clone()),
             RunEvent::Ended { how, .. } => self.ending = Some(*how),
             remark => self.remarks.add(remark),
@@ -221,12 +224,14 @@ impl SummaryBuilder {
             phases: self.phases.clone(),
             operations: self.operations.clone(),
             rates,
+            printed: self.printed.clone(),
             slow: self.slow.iter().filter(|slow| slow.count > 0).cloned().collect(),
             worst: self.worst.clone(),
             failed: self.failed.clone(),
             failures: self.failures.counts(),
             pressure: window.map_or_else(Vec::new, |window| pressure::pressure(series, window)),
             memory_cgroup: window.and_then(|window| pressure::memory_cgroup(&self.description.limits, series, window)),
+            cgroups: cgroups::cgroups(series, window.and_then(|window| pressure::ends(series, window))),
             timeline: window
                 .map_or_else(Vec::new, |window| self.timeline.rows(series, &self.description.devices, window)),
             recording: self.recording(series, facts),
@@ -339,5 +344,5 @@ impl SummaryBuilder {
 
 /// Whether a summary needs a metric's values.
 pub fn wanted_metric(descriptor: &MetricDescriptor) -> bool {
-    pressure::WANTED.iter().any(|prefix| descriptor.name.starts_with(prefix))
+    pressure::WANTED.iter().chain(&cgroups::WANTED).any(|prefix| descriptor.name.starts_with(prefix))
 }

@@ -6,6 +6,7 @@ use model::preflight::Finding;
 use model::run::{Limits, RecipeAsRun};
 use model::simulation::{Course, Origin, Simulation};
 
+use super::cgroups::CgroupFigures;
 use super::failures::FailureCount;
 use statistics::Distribution;
 use statistics::{IntervalAmount, RateSummary};
@@ -45,6 +46,8 @@ pub struct Summary {
     pub operations: Vec<OperationSummary>,
     /// Rates by name, without the `_per_s`: `work`, `alloc_stalls`, ...
     pub rates: Vec<(String, RateSummary)>,
+    /// Figures that a recorded command printed, by name.
+    pub printed: Vec<(String, f64)>,
     /// Slow operations by class.
     pub slow: Vec<SlowCount>,
     /// The worst operations, longest first, including unfinished ones.
@@ -57,6 +60,8 @@ pub struct Summary {
     pub pressure: Vec<Pressure>,
     /// Counters of the memory cgroup.
     pub memory_cgroup: Option<MemoryCgroupFigures>,
+    /// The busiest and most stalled cgroups.
+    pub cgroups: Vec<CgroupFigures>,
     /// Some figures over time.
     pub timeline: Vec<TimelineRow>,
     /// What recording cost and lost.

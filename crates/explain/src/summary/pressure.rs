@@ -30,7 +30,7 @@ pub(super) const WANTED: [&str; 9] = [
 ];
 
 /// First and last sample within a time.
-fn ends(series: &SeriesSet, (from_ns, to_ns): (u64, u64)) -> Option<(u32, u32)> {
+pub(super) fn ends(series: &SeriesSet, (from_ns, to_ns): (u64, u64)) -> Option<(u32, u32)> {
     let first = series.sample_at(from_ns).or_else(|| series.headers().first().map(|header| header.sample))?;
     let last = series.sample_at(to_ns)?;
     (last > first).then_some((first, last))

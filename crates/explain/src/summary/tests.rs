@@ -1,10 +1,11 @@
 use model::event::{Ending, RunEvent};
 use model::latency::index_of;
+use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{Bucket, Fault, IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::time::Moment;
 
-use super::{RecordingFacts, SummaryBuilder};
+use super::{RecordingFacts, SummaryBuilder, wanted_metric};
 use crate::series::SeriesSet;
 
 const SECOND: u64 = 1_000_000_000;
@@ -252,4 +253,38 @@ fn files_per_second_include_time_without_new_files() {
     assert_eq!((files.mean_per_s, files.p50_per_s, files.max_per_s), (62.5, 0.0, 400.0));
     assert_eq!(summary.phases[0].items_per_s(), Some(62.5));
     assert_eq!(summary.phases[0].sum_of_own_items_per_s(), Some(100.0));
+}
+
+#[test]
+fn the_busiest_and_most_stalled_cgroups_are_listed() {
+    let mut series = SeriesSet::default();
+    let mut changes = Vec::new();
+    let mut add = |series: &mut SeriesSet, name: &str, instance: &str, semantics, end: i64| {
+        let id = MetricId(changes.len() as u32);
+        let (name, instance) = (name.to_owned(), instance.to_owned());
+        series.describe(
+            &[MetricDescriptor { id, name, instance, unit: Unit::Count, semantics, device: None }],
+            wanted_metric,
+        );
+        changes.extend([(0, 0), (10, end)].map(|(sample, value)| Change { sample, metric: id, value: Some(value) }));
+    };
+    for (at, path) in ["/", "/a", "/b", "/c", "/d", "/idle"].into_iter().enumerate() {
+        let cpu_ns = if path == "/idle" { 0 } else { 10 * SECOND as i64 / (at as i64 + 1) };
+        add(&mut series, "cgroups.cpuacct.usage", path, Semantics::Counter, cpu_ns);
+    }
+    add(&mut series, "cgroups.blkio.throttle.io_service_bytes.Read", "/idle/tar:sda", Semantics::Counter, 50 << 20);
+    add(&mut series, "cgroups.memory.usage_in_bytes", "/a", Semantics::Gauge, 77);
+    add(&mut series, "cgroups.cpu.stat.throttled_time", "/d", Semantics::Counter, 4 * SECOND as i64);
+    for sample in 0..=10 {
+        let at = Moment { monotonic_ns: (100 + u64::from(sample)) * SECOND, wall_ns: 0 };
+        series.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
+    }
+    series.feed(&changes);
+    let mut builder = SummaryBuilder::new(description());
+    phase(&mut builder, "run", true, 0, 10);
+    let found = builder.summarise(&series, RecordingFacts::default()).cgroups;
+    let paths: Vec<&str> = found.iter().map(|one| one.path.as_str()).collect();
+    assert_eq!(paths, ["/a", "/b", "/c", "/d", "/idle/tar"], "without the root, and without the idle one");
+    assert_eq!((found[0].cpus, found[0].memory_bytes, found[0].throttled), (Some(0.5), Some(77), None));
+    assert_eq!((found[3].throttled, found[4].read_bytes_per_s), (Some(0.4), Some(5.0 * (1 << 20) as f64)));
 }

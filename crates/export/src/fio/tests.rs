@@ -152,6 +152,7 @@ fn the_machines_cpu_time_is_that_between_the_samples_around_a_job() {
         instance: String::new(),
         unit: Unit::ClockTicks,
         semantics: Semantics::Counter,
+        device: None,
     };
     let sample = |(number, s)| SampleHeader {
         sample: number,

@@ -16,8 +16,11 @@ impl<W: Write> PerfettoTrace<W> {
         for metric in metrics {
             let (source, field) = metric.name.split_once('.').unwrap_or(("", &metric.name));
             let parent = self.source(source)?;
-            let name =
-                if metric.instance.is_empty() { field.to_owned() } else { format!("{field} {}", metric.instance) };
+            let name = if metric.instance.is_empty() {
+                field.to_owned()
+            } else {
+                format!("{field} {}", metric.shown_instance())
+            };
             self.packets.counter(TrackKind::Metric.track(u64::from(metric.id.0)), parent, &name, metric.unit)?;
         }
         Ok(())

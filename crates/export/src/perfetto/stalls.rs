@@ -22,8 +22,8 @@ impl<W: Write> PerfettoTrace<W> {
             let thread = self.threads.at(&mut self.packets, stall.tid, stall.start_ns)?;
             let (start_ns, end_ns) = (stall.start_ns, stall.end_ns());
             let own = self.threads.get(thread).track;
-            let single =
-                matches!(stall.kind, StallKind::SystemCall | StallKind::OffCpu | StallKind::Blocked | StallKind::Span);
+            use StallKind::{Asynchronous, Blocked, OffCpu, Span, SystemCall};
+            let single = matches!(stall.kind, SystemCall | OffCpu | Blocked | Span | Asynchronous);
             let known = self.threads.get(thread);
             let (lane, lanes, name) = match single {
                 true => (known.nests.place(start_ns, end_ns), known.lanes.len(), "at the same time"),
@@ -42,7 +42,7 @@ impl<W: Write> PerfettoTrace<W> {
     fn stall(&mut self, track: Track, stall: &StallRecord) -> io::Result<()> {
         let tracepoint = stall.tracepoint.as_deref();
         let name = match stall.kind {
-            StallKind::SystemCall => stall.call.as_deref(),
+            StallKind::SystemCall | StallKind::Asynchronous => stall.call.as_deref(),
             StallKind::OffCpu if stall.state == Some(0) => tracepoint.or(Some("run queue")),
             StallKind::OffCpu => tracepoint.or(Some("off CPU")),
             _ => tracepoint,
@@ -59,6 +59,7 @@ impl<W: Write> PerfettoTrace<W> {
             ("count", (stall.count != 1).then_some(stall.count)),
             ("waker_tid", stall.waker_tid.map(u64::from)),
             ("behind_tid", stall.behind_tid.map(u64::from)),
+            ("worker_tid", stall.worker_tid.map(u64::from)),
             ("woken_ns", stall.woken_ns),
             ("request", stall.request.map(u64::from)),
             ("bytes", stall.bytes),

@@ -104,6 +104,7 @@ fn requests_that_are_under_way_at_once_lie_side_by_side() {
         completed_ns,
         errno: None,
         throttled: false,
+        parts: None,
         in_flight: Vec::new(),
         overtaken_by: Vec::new(),
     };
@@ -122,6 +123,7 @@ fn an_absent_value_is_not_zero_and_one_without_a_moment_is_left_out() {
         instance: String::new(),
         unit: Unit::Pages,
         semantics: Semantics::Gauge,
+        device: None,
     };
     let at = Moment { monotonic_ns: 99, wall_ns: 0 };
     let mut sink = PerfettoTrace::new(Vec::new(), &RunDescription::new("x", at)).unwrap();

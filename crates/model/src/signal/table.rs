@@ -52,6 +52,12 @@ pub enum Signal {
     XfsLogForce,
     /// A checkpoint of jbd2.
     Jbd2Checkpoint,
+    /// A lock of a file (flock).
+    FlockLockInode,
+    /// A lock of a file (fcntl).
+    PosixLockInode,
+    /// A lease of a file.
+    BreakLeaseBlock,
 }
 
 /// A signal, as the table defines it.
@@ -189,6 +195,27 @@ pub const SIGNALS: &[SignalDefinition] = &[
     signal(Signal::Jbd2Checkpoint, Mark, "jbd2_checkpoint")
         .means(Cause::Journal, "journal checkpoint")
         .in_frames(&["*jbd2_*"]),
+    signal(Signal::FlockLockInode, Mark, "flock_lock_inode")
+        .means(Cause::Lock, "file lock (flock)")
+        .in_frames(&["*flock*", "locks_lock_inode_wait", "*nanosleep*", "do_select", "do_sys_poll", "ep_poll"])
+        .with(SignalDetail::Nothing),
+    signal(Signal::PosixLockInode, Mark, "posix_lock_inode")
+        .means(Cause::Lock, "file lock (fcntl)")
+        .in_frames(&[
+            "fcntl_setlk*",
+            "do_lock_file_wait",
+            "posix_lock_inode_wait",
+            "locks_lock_inode_wait",
+            "*nanosleep*",
+            "do_select",
+            "do_sys_poll",
+            "ep_poll",
+        ])
+        .with(SignalDetail::Nothing),
+    signal(Signal::BreakLeaseBlock, Mark, "break_lease_block")
+        .means(Cause::Lock, "file lease")
+        .in_frames(&["__break_lease"])
+        .with(SignalDetail::Nothing),
 ];
 
 const fn source(
@@ -273,6 +300,16 @@ pub const SOURCES: &[SignalSource] = &[
         "Waits for mutexes and semaphores",
         &[Signal::Contention],
         &[program("contention_begin", "contention_begin", 2), program("contention_end", "contention_end", 1)],
+    ),
+    source(
+        "tracing: file locks",
+        "Waits for locks and leases of files, and who holds them",
+        &[Signal::FlockLockInode, Signal::PosixLockInode, Signal::BreakLeaseBlock],
+        &[
+            program("flock_lock_inode", "flock_lock_inode", 3),
+            program("posix_lock_inode", "posix_lock_inode", 3),
+            program("break_lease_block", "break_lease_block", 2),
+        ],
     ),
     source(
         "tracing: jbd2 commits",

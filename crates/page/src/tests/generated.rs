@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use explain::blame::Cause;
+
 use crate::request_list::ListedRequest;
 use crate::stall_list::ListedStall;
 
@@ -29,4 +31,12 @@ fn replaced(types: &str, interface: &str, columns: Types) -> String {
     let member = |(name, kind, about): &(&str, &str, &str)| format!("  /** {} */\n  {name}: {kind};\n", about.trim());
     let members: String = columns.iter().map(member).collect();
     format!("{before}{begin}export interface {interface} {{\n{members}}}\n{end}{after}")
+}
+
+#[test]
+fn every_cause_has_a_colour() {
+    let causes = Path::new(env!("CARGO_MANIFEST_DIR")).join("web/src/causes.ts");
+    let paints = fs::read_to_string(&causes).unwrap();
+    let lacks = Cause::ALL.into_iter().map(Cause::name).find(|name| !paints.contains(&format!("\n  {name}: [")));
+    assert_eq!(lacks, None, "web/src/causes.ts lacks this cause");
 }

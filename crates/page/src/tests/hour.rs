@@ -36,6 +36,7 @@ fn hour() -> Rows {
             instance: if metric < 3 { String::new() } else { metric.to_string() },
             unit: Unit::Count,
             semantics: if metric % 3 == 1 { Semantics::Counter } else { Semantics::Gauge },
+            device: None,
         });
         for sample in 0..3_600 {
             let value = Some(i64::from(sample) * 1_000 + next(900) as i64);
@@ -65,7 +66,7 @@ fn a_long_run_with_very_many_stalls_fits_into_a_small_file_and_opens() {
     browser.evaluate("document.querySelector('.rows').scrollTop = 1e6");
     browser.wait_for("Number(document.querySelector('.tall .row').dataset.at) > 1000");
     browser.evaluate(
-        "const figure = document.querySelector('figure'); \
+        "const figure = document.querySelector('.charts figure'); \
          figure.dispatchEvent(new KeyboardEvent('keydown', { key: '+', bubbles: true }))",
     );
     assert_eq!(browser.evaluate("document.querySelector('.readout').textContent"), "15:00.0 – 45:00.0", "zoomed in");

@@ -1,7 +1,8 @@
 import uPlot from "uplot";
+import { causeColour, causeHatch } from "./causes";
 import { element, printable } from "./element";
 import { digitsFor, duration, moment, value } from "./format";
-import { DASHES, colour, css, hatch, shade } from "./theme";
+import { DASHES, colour, css, shade } from "./theme";
 import type { TimeAxis } from "./time";
 import type { Chart, Heat, Lines, Mark, Numbers, Run } from "./types";
 
@@ -196,29 +197,31 @@ function drawLines(time: TimeAxis, parts: Part[], place: HTMLElement, width: num
   return new uPlot(options, tables.length > 1 ? uPlot.join(tables) : tables[0], place);
 }
 
-/** Stacked areas. Each is drawn down to zero, the highest first, so that lower areas cover it. */
+/** Stacked areas of causes. Each is drawn down to zero, the highest first, so that lower areas cover it. */
 function drawStack(time: TimeAxis, part: Part, place: HTMLElement, width: number, highest: number | null): uPlot {
   const chart = part.chart as Lines;
   const options = base(time, [part], chart.unit, width);
   options.scales!.y = { range: (_, __, max) => [0, (highest ?? max ?? 1) * 1.06 || 1] };
+  // A step is drawn back to the one before: the first begins with the run.
+  const values = chart.series.map((line) => [line.v[0] ?? null, ...line.v]);
   const sums: number[][] = [];
-  chart.series.forEach((line, at) => sums.push(line.v.map((v, step) => (v ?? 0) + (at > 0 ? sums[at - 1][step] : 0))));
-  const columns: (number[] | Numbers)[] = [seconds(part, chart.axis)];
+  values.forEach((line, at) => sums.push(line.map((v, step) => (v ?? 0) + (at > 0 ? sums[at - 1][step] : 0))));
+  const columns: (number[] | Numbers)[] = [[-part.zero, ...seconds(part, chart.axis)]];
   for (let at = chart.series.length - 1; at >= 0; at--) {
     const line = chart.series[at];
     columns.push(sums[at]);
     const words = part.data.causes.find(([name]) => name === line.name)?.[1] ?? line.name;
     options.series.push({
-      label: printable(words), stroke: colour(at), fill: () => hatch(at) as string, width: 1, points: { show: false },
+      label: printable(words), stroke: causeColour(line.name), fill: () => causeHatch(line.name) as string, width: 1, points: { show: false },
       paths: uPlot.paths.stepped!({ align: -1 }),
-      value: (_, __, ___, step) => (step === null ? "–" : value(line.v[step], chart.unit)),
+      value: (_, __, ___, step) => (step === null ? "–" : value(values[at][step], chart.unit)),
     });
   }
   options.hooks!.ready!.push((u) => u.root.querySelectorAll(".u-series").forEach((entry, series) => {
     const mark = element("canvas", { width: "12", height: "12", class: "hatch" });
     const pen = mark.getContext("2d");
     if (series === 0 || pen === null) return;
-    pen.fillStyle = hatch(chart.series.length - series);
+    pen.fillStyle = causeHatch(chart.series[chart.series.length - series].name);
     pen.fillRect(0, 0, 12, 12);
     entry.querySelector(".u-marker")?.replaceWith(mark);
   }));

@@ -1,7 +1,8 @@
+import { causeColour } from "./causes";
 import { element, table } from "./element";
 import { bytes, count, duration, moment, share } from "./format";
+import { lanesOf } from "./lanes";
 import { words } from "./overview";
-import { colour } from "./theme";
 import type { Requests, Run, Stall } from "./types";
 
 /** Kinds of evidence in the words of the text output. */
@@ -10,13 +11,14 @@ const EVIDENCE: Record<string, string> = { event: "traced", stack: "stack", corr
 /** The details of one stall. */
 export function detail(run: Run, stall: Stall, from: number): HTMLElement[] {
   const who = `${stall.operation} by ${stall.task}${stall.path === null ? "" : ` of ${stall.path}`}`;
-  const end = stall.finished ? "" : ", still running";
+  const end = `${stall.finished ? "" : ", still running"}${stall.began_before ? ", having begun before the recording" : ""}`;
   const causes = stall.causes.map((one) => [
     words(run, one.cause), duration(one.time_ns), share(one.time_ns / stall.duration_ns), EVIDENCE[one.evidence] ?? one.evidence, one.detail ?? "",
   ]);
   const parts = [
     element("h3", {}, who),
     element("p", {}, `took ${duration(stall.duration_ns)} from ${moment(from, 3)}${end}${stall.cgroup === null ? "" : ` · cgroup ${stall.cgroup}`}`),
+    lanesOf(run, stall),
     table(["cause", "time", "share", "evidence", "longest"], causes, "wide"),
   ];
   if (stall.chain.length > 0) {
@@ -62,7 +64,7 @@ export function around(requests: Requests, fromMs: number, toMs: number, zero: n
     const inserted = requests.inserted[row];
     const queue = issued === null || inserted === null ? "–" : duration((issued - inserted) * 1000);
     return [
-      moment(begin / 1e6 - zero, toMs - fromMs < 10_000 ? 3 : 1), life(begin / 1000, inserted, issued, took, fromMs, toMs), name(requests.kind), name(requests.device),
+      moment(begin / 1e6 - zero, toMs - fromMs < 10_000 ? 3 : 1), life(begin / 1000, requests.throttled[row] === 1, inserted, issued, took, fromMs, toMs), name(requests.kind), name(requests.device),
       bytes(requests.bytes[row]), duration(took * 1000), queue, issued === null ? "–" : duration((took - issued) * 1000),
       requests.throttled[row] === 1 ? "throttled" : "", name(requests.overtaken), name(requests.task),
     ];
@@ -74,15 +76,17 @@ export function around(requests: Requests, fromMs: number, toMs: number, zero: n
 }
 
 /** Draws a request's life within the interval. */
-function life(beginMs: number, inserted: number | null, issued: number | null, done: number, from: number, to: number): HTMLElement {
+function life(beginMs: number, throttled: boolean, inserted: number | null, issued: number | null, done: number, from: number, to: number): HTMLElement {
   const picture = element("div", { class: "life", "aria-hidden": "true" });
   const x = (us: number) => Math.min(Math.max((beginMs + us / 1000 - from) / Math.max(to - from, 1e-3), 0), 1) * 100;
   const queued = inserted ?? issued ?? done;
-  const stages: [number, number, number, string][] = [[0, queued, 6, "3px"], [queued, issued ?? done, 1, "7px"], [issued ?? done, done, 0, "11px"]];
-  for (const [begin, end, paint, height] of stages) {
+  const stages: [number, number, string, string][] = [
+    [0, queued, throttled ? "io_throttle" : "request_wait", "3px"], [queued, issued ?? done, "scheduler_queue", "7px"], [issued ?? done, done, "device", "11px"],
+  ];
+  for (const [begin, end, cause, height] of stages) {
     if (end <= begin) continue;
     const bar = element("i");
-    Object.assign(bar.style, { left: `${x(begin)}%`, width: `max(${x(end) - x(begin)}%, 1px)`, background: colour(paint), height });
+    Object.assign(bar.style, { left: `${x(begin)}%`, width: `max(${x(end) - x(begin)}%, 1px)`, background: causeColour(cause), height });
     picture.append(bar);
   }
   return picture;

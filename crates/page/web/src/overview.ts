@@ -1,11 +1,15 @@
+import { causeHatch } from "./causes";
 import { element, table } from "./element";
 import { bytes, count, duration, share, value } from "./format";
 import { histograms } from "./histograms";
-import { colour, hatch } from "./theme";
 import type { CauseTime, Comparison, Run } from "./types";
 
 /** Causes shown individually; the chart shows the same number. */
 const CAUSES = 8;
+/** Sleeps outside of operations that are shown. */
+const SLEEPS = 5;
+/** Choices of what would help. */
+const HELPS = 5;
 
 export function words(run: Run, cause: string): string {
   return run.causes.find(([name]) => name === cause)?.[1] ?? cause;
@@ -26,6 +30,7 @@ function headline(run: Run): HTMLElement {
   const began = run.started_wall_ms > 0 ? new Date(run.started_wall_ms).toISOString().replace("T", " ").slice(0, 19) + " UTC" : "";
   const facts = [run.configuration, duration(run.summary.duration_s * 1e9), end, ...bounds].filter((fact) => fact !== null && fact !== "");
   return element("div", {},
+    incomplete(run),
     element("h2", {}, run.summary.workload),
     run.badge === null ? null : element("p", { class: "badge" }, run.badge),
     element("p", {}, facts.join(" · ")),
@@ -84,11 +89,11 @@ function causes(run: Run): HTMLElement {
   const lead = `${count(found.slow_operations)}${all} operations took longer than ${duration(found.slower_than_ns)}, ${duration(found.wall_ns)} in total.`;
   const shown = found.causes.slice(0, CAUSES);
   const others = found.causes.slice(CAUSES);
-  const rows: (HTMLElement | string)[][] = shown.map((cause, at) => {
+  const rows: (HTMLElement | string)[][] = shown.map((cause) => {
     const bar = element("canvas", { class: "bar", width: "120", height: "12", "aria-hidden": "true" });
     const pen = bar.getContext("2d");
     if (pen !== null) {
-      pen.fillStyle = at < 8 ? hatch(at) : colour(8);
+      pen.fillStyle = causeHatch(cause.cause);
       pen.fillRect(0, 0, Math.max(cause.share * 120, 1), 12);
     }
     return [words(run, cause.cause), bar as HTMLElement, share(cause.share), duration(cause.time_ns), count(cause.operations)];
@@ -102,10 +107,24 @@ function culprits(run: Run): HTMLElement | null {
   const worst = (run.explanation?.culprits ?? []).slice(0, 5);
   if (worst.length === 0) return null;
   const rows = worst.map((one) => [
-    `${one.task ?? "–"}${one.device === null ? "" : ` on ${one.device}`}${one.file_system === null ? "" : ` (${one.file_system})`}`,
+    `${one.tasks > 1 ? `${count(one.tasks)} ${(one.task ?? "").replace(/\/\d+$/, "")} tasks` : one.task ?? (one.device === null ? "unknown" : "–")}${one.device === null ? "" : ` on ${one.device}`}${one.file_system === null ? "" : ` (${one.file_system})`}`,
     words(run, one.cause), duration(one.time_ns),
   ]);
   return element("section", {}, element("h3", {}, "Root blockers"), table(["task", "cause", "time"], rows));
+}
+
+/** Without these, a command that only slept would seem fine. */
+function sleeps(run: Run): HTMLElement | null {
+  const found = run.explanation?.sleeps;
+  if (found === undefined || found.count === 0) return null;
+  const rows = found.longest.slice(0, SLEEPS).map((one) => {
+    const quota = one.cpu_quota === null ? "" : `held by the CPU quota of its cgroup${one.cpu_quota === "" ? "" : ` (${one.cpu_quota})`}`;
+    const waker = one.waker === null ? "" : `woken by ${one.waker}`;
+    return [one.call ?? "outside of a system call", one.task, duration(one.duration_ns), [quota || (one.stack ?? ""), waker].filter((part) => part !== "").join(", ")];
+  });
+  const more = found.count > rows.length ? `${count(found.count)} sleeps, ${duration(found.total_ns)} together.` : "";
+  return element("section", {}, element("h3", {}, "Sleeps of the recorded command outside of these operations"),
+    table(["call", "task", "time", ""], rows, "wide"), more === "" ? null : element("p", { class: "faint" }, more));
 }
 
 /** Losses of the recording: a reader of the charts must see them. */
@@ -123,15 +142,52 @@ function losses(run: Run): HTMLElement | null {
     element("ul", {}, ...lines.map((one) => element("li", {}, one))));
 }
 
-export function overview(run: Run, letter: string): HTMLElement {
+/** What of the run's archive is damaged: above all figures. */
+function incomplete(run: Run): HTMLElement | null {
+  if (run.complete !== false) return null;
+  const line = (one: Run["damage"][number]) =>
+    `${one.file}: ${one.table !== null && one.rows !== null ? `${count(one.rows)} rows of ${one.table}: ` : ""}${one.why}`;
+  return element("div", { class: "incomplete", role: "alert" },
+    element("p", {}, `INCOMPLETE: ${run.damage.length} part${run.damage.length === 1 ? "" : "s"} of this run damaged or missing; the figures lack what was lost.`),
+    element("ul", {}, ...run.damage.slice(0, 20).map((one) => element("li", {}, line(one)))));
+}
+
+function findings(run: Run): HTMLElement | null {
+  const sentences = run.findings ?? [];
+  return sentences.length === 0 ? null : element("p", { class: "findings" }, sentences.map((one) => one.text).join(" "));
+}
+
+/** Remedies and their predicted effect. */
+function help(run: Run): HTMLElement | null {
+  const found = run.what_if;
+  if (found === undefined || found.choices.length === 0) return null;
+  const { recorded } = found;
+  const rows = found.choices.slice(0, HELPS).map((choice) => {
+    const { slow_operations: slow, total_ns: total, p99_ns: p99 } = choice.predicted;
+    const names = choice.remedies.map((one) => element("div", { title: `risk: ${one.risk}` }, `${one.title}${one.live ? " (live)" : ""}`));
+    return [
+      element("div", {}, choice.at_most ? "at most: " : null, ...(names.length > 0 ? names : [choice.title])), count(slow.value),
+      element("span", { title: `${duration(total.low)} to ${duration(total.high)}` }, duration(total.value)), duration(p99.value),
+    ];
+  });
+  return element("section", {}, element("h3", {}, "What would help (predicted)"),
+    table(["", "still slow", "total", "p99"], [
+      ["recorded", count(recorded.slow_operations), duration(recorded.total_ns), duration(recorded.p99_ns)], ...rows]),
+    element("details", { class: "faint" }, element("summary", {}, "Live: can be tried while the load runs. Assumptions"),
+      element("ul", {}, ...found.assumptions.map((one) => element("li", {}, one)))));
+}
+
+/** `answer`: what stands before all tables. */
+export function overview(run: Run, letter: string, answer: HTMLElement | null): HTMLElement {
   const title = headline(run);
   if (letter !== "") title.querySelector("h2")?.prepend(element("span", { class: "letter" }, letter), " ");
-  return element("div", { class: "overview" }, title,
+  return element("div", { class: "overview" }, title, findings(run), answer,
     element("div", { class: "columns" },
       element("div", {}, causes(run)),
+      element("div", {}, help(run)),
       element("div", {}, model(run), operations(run), rates(run)),
       element("div", {}, culprits(run), histograms(run.summary.simulated?.histograms ?? []))),
-    losses(run));
+    sleeps(run), losses(run));
 }
 
 const VERDICTS: Record<string, string> = {

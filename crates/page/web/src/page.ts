@@ -7,9 +7,12 @@ import { Search } from "./search";
 import type { Source } from "./source";
 import { type Kept, StallList } from "./stalls";
 import { choice, choose, isDark } from "./theme";
+import { waitGraph } from "./waits";
 import { TimeAxis, marksAt } from "./time";
 import type { Axis, Chart, Document, Run } from "./types";
 
+/** The chart of stall time by cause. */
+const FIRST = "causes";
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /** State that survives a redraw of the page after its run has grown. */
@@ -47,6 +50,9 @@ export class Page {
   private readonly zeros: number[];
   private readonly readout = element("output", { class: "readout", "aria-live": "off" });
   private readonly charts = element("div", { class: "charts" });
+  /** Of a single run: its charts that belong to the answer. */
+  private readonly first = element("div", { class: "first-chart" });
+  private readonly undrawn = element("p", { class: "faint" });
   private readonly notice = element("p", { class: "note", hidden: true, role: "status" });
   private drawings: Drawing[] = [];
   private overlaid: boolean;
@@ -60,7 +66,7 @@ export class Page {
   /** The last row requested, for each run: responses may arrive in another order. */
   private readonly requested: number[] = [];
 
-  constructor(place: HTMLElement, private readonly source: Source, private readonly data: Document, memory?: Memory) {
+  constructor(place: HTMLElement, private readonly source: Source, private readonly data: Document, groups: HTMLElement | null = null, memory?: Memory) {
     const runs = data.runs;
     const measured = (run: Run) => run.marks.find((mark) => mark.kind === "phase" && !mark.text.endsWith("(not measured)"));
     this.zeros = runs.map((run) => (runs.length > 1 ? (measured(run)?.from ?? 0) / 1000 : 0));
@@ -72,17 +78,17 @@ export class Page {
     this.chosen = memory?.chosen ?? runs.map(() => null);
     this.searches = source.served ? runs.map((run, at) => this.search(run, at, memory)) : [];
     document.title = `${runs.map((run) => run.summary.workload).join(", ")} – Stallscope`;
-    place.replaceChildren(this.toolbar(), element("main", {}, this.notice,
-      element("div", { class: runs.length > 1 ? "side-by-side" : "" }, ...runs.map((run, at) => overview(run, this.letter(at)))),
+    place.replaceChildren(this.toolbar(), element("main", {}, this.notice, groups,
+      element("div", { class: runs.length > 1 ? "side-by-side" : "" }, ...runs.map((run, at) => overview(run, this.letter(at), runs.length > 1 ? null : this.answer(run)))),
       ...data.comparisons.map((found) => comparison(found, runs[0])),
       ...this.searches.map((search) => search.place),
-      element("h2", {}, "Over time"), legendOfMarks(runs.flatMap((run) => run.marks)) ?? "", this.charts,
+      element("h2", {}, "Over time"), legendOfMarks(runs.flatMap((run) => run.marks)) ?? "", this.charts, this.undrawn,
       ...runs.map((run, at) => this.stalls(run, at, memory)), this.footer()));
     this.time.listen(() => this.updateReadout());
     this.drawCharts();
     if (memory?.zoom != null) this.time.zoom(...memory.zoom);
     if (memory !== undefined) this.restore(memory);
-    this.charts.addEventListener("keydown", (event) => this.key(event));
+    for (const place of [this.charts, this.first]) place.addEventListener("keydown", (event) => this.key(event));
     matchMedia("(prefers-color-scheme: dark)").onchange = () => this.repaint();
     onresize = () => this.drawings.forEach((drawing) => drawing.fit());
     onbeforeprint = () => this.print(true);
@@ -103,7 +109,7 @@ export class Page {
     this.chosen.forEach((chosen, run) => chosen !== null && this.time.choose(run, chosen.from, chosen.to));
     const chart = memory.focus?.getAttribute("data-chart");
     const list = memory.lists.findIndex((kept) => kept !== null && memory.focus !== null && kept.place.contains(memory.focus));
-    if (chart !== null && chart !== undefined) this.charts.querySelector<HTMLElement>(`[data-chart="${CSS.escape(chart)}"]`)?.focus({ preventScroll: true });
+    if (chart !== null && chart !== undefined) document.querySelector<HTMLElement>(`[data-chart="${CSS.escape(chart)}"]`)?.focus({ preventScroll: true });
     else if (list >= 0) this.lists[list]?.focusLike(memory.focus!);
     else if (this.searches.some((search) => search.place.contains(memory.focus))) (memory.focus as HTMLElement).focus({ preventScroll: true });
     scrollTo(0, memory.scroll);
@@ -186,8 +192,31 @@ export class Page {
         this.seen?.unobserve(change.target);
       }
     }, { rootMargin: "300px" });
-    this.charts.replaceChildren(...this.rows().map((row) => this.row(row, pending)));
+    const rows = this.rows();
+    const isEmpty = (row: { of: (Chart | undefined)[] }) => !row.of.some(isDrawn);
+    const leads = (row: { id: string }) => this.data.runs.length === 1 && row.id === FIRST;
+    const figures = (these: typeof rows) => these.map((row) => this.row(row, pending));
+    this.first.replaceChildren(...figures(rows.filter((row) => leads(row) && !isEmpty(row))));
+    this.charts.replaceChildren(...figures(rows.filter((row) => !leads(row) && !isEmpty(row))));
+    this.undrawn.replaceChildren(...this.why(rows.filter(isEmpty)));
     for (const place of pending.keys()) this.seen.observe(place);
+  }
+
+  /** Charts without data, and why they have none. */
+  private why(rows: { title: string; of: (Chart | undefined)[] }[]): string[] {
+    const reasons = new Map<string, string[]>();
+    for (const { title, of } of rows) {
+      const absent = of.find((chart) => chart?.kind === "absent");
+      const why = absent?.kind === "absent" ? absent.why : "";
+      reasons.set(why, [...(reasons.get(why) ?? []), title]);
+    }
+    return [...reasons].map(([why, titles]) => `Not drawn: ${titles.join("; ")}. ${why} `);
+  }
+
+  /** What a reader of one run looks at first: where the time went, and when. */
+  private answer(run: Run): HTMLElement {
+    const find = (text: string) => this.lists[0]?.search(text);
+    return element("div", { class: "first" }, waitGraph(run, find), this.first);
   }
 
   private row(row: { id: string; title: string; of: (Chart | undefined)[] }, pending: Map<Element, Drawing>): HTMLElement {

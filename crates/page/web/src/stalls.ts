@@ -1,7 +1,7 @@
+import { causeColour } from "./causes";
 import { element, table } from "./element";
 import { count, duration, moment } from "./format";
 import { words } from "./overview";
-import { colour } from "./theme";
 import type { TimeAxis } from "./time";
 import type { Run } from "./types";
 
@@ -109,6 +109,13 @@ export class StallList {
     return element("div", { class: "on-paper" }, table(["start", "duration", "operation", "task", "main cause", "file"], rows, "wide"));
   }
 
+  /** Lists what a text finds, and shows the list. */
+  search(text: string): void {
+    this.find.value = text;
+    this.refresh();
+    this.place.scrollIntoView({ behavior: "smooth", block: "start" });
+  }
+
   /** Filters and sorts again. */
   private refresh(): void {
     const list = this.run.stalls!;
@@ -143,7 +150,7 @@ export class StallList {
     const path = list.path[row];
     const mark = element("i", { class: "dot" });
     const cause = this.run.causes[list.cause[row]][0];
-    mark.style.background = colour(Math.max((this.run.explanation?.causes ?? []).findIndex((one) => one.cause === cause), 0));
+    mark.style.background = causeColour(cause);
     const line = element("div", { class: "row", role: "option", id: `${this.id}-${at}`, "data-at": String(at), "aria-selected": String(at === this.at) },
       element("span", {}, moment(this.starts[row] / 1e6 - this.zero)),
       element("span", {}, duration(list.duration[row] * 1000) + (list.finished[row] === 1 ? "" : " +")),

@@ -29,13 +29,13 @@ export function css(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** The fill of an area: its colour and its hatch pattern. */
-export function hatch(at: number): CanvasPattern | string {
+/** The fill of an area: a colour and one of eight hatch patterns. */
+export function hatch(paint: string, pattern: number): CanvasPattern | string {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 10;
   const pen = tile.getContext("2d");
-  if (pen === null) return colour(at);
-  pen.fillStyle = colour(at);
+  if (pen === null) return paint;
+  pen.fillStyle = paint;
   pen.fillRect(0, 0, 10, 10);
   pen.strokeStyle = isDark() ? "rgba(0,0,0,.45)" : "rgba(255,255,255,.6)";
   pen.lineWidth = 1.5;
@@ -55,8 +55,8 @@ export function hatch(at: number): CanvasPattern | string {
     () => { line(0, 5, 10, 5); line(5, 0, 5, 10); },
     () => { line(-2, 12, 12, -2); line(-2, -2, 12, 12); },
   ];
-  ways[at % ways.length]();
-  return pen.createPattern(tile, "repeat") ?? colour(at);
+  ways[pattern % ways.length]();
+  return pen.createPattern(tile, "repeat") ?? paint;
 }
 
 /** The shade of a count, from 0 to 1: lightness changes monotonically, so the scale works without colour. */

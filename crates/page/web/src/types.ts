@@ -90,6 +90,8 @@ export interface Stall {
   start_ns: number;
   duration_ns: number;
   finished: boolean;
+  /** It began before the recording, and took longer. */
+  began_before: boolean;
   causes: { cause: string; time_ns: number; evidence: string; detail: string | null }[];
   chain: { task: string | null; waits_for: string; detail: string | null; time_ns: number }[];
   request: null | {
@@ -104,6 +106,18 @@ export interface Stall {
     in_flight: Record<string, number>;
     overtaken_by: Record<string, number>;
   };
+  lanes: Lanes;
+}
+
+/** Begin and end since the stall's start, ns, and index in the run's causes. */
+export type Piece = [number, number, number];
+
+/** What happened while an operation lasted. Where nothing is recorded, a lane has a gap. */
+export interface Lanes {
+  /** The operation's own task, then those of its chain. */
+  tasks: { task: string; pieces: Piece[] }[];
+  requests: { device: string; rwbs: string; bytes: number; sector: number; task: string | null; pieces: Piece[] }[];
+  more_requests: number;
 }
 
 // generated: RequestColumns
@@ -149,20 +163,31 @@ export interface CauseTime {
   evidence: Record<string, number>;
 }
 
+/** Sleeps of the recorded command that no operation holds. */
+export interface Sleeps {
+  count: number;
+  total_ns: number;
+  longest: { task: string; call: string | null; duration_ns: number; cpu_quota: string | null; stack: string | null; waker: string | null }[];
+}
+
 export interface Explanation {
   slower_than_ns: number;
   slow_operations: number;
   operations: number | null;
   wall_ns: number;
   causes: CauseTime[];
+  classes: { operation: string; operations: number; wall_ns: number; causes: CauseTime[] }[];
   culprits: {
     task: string | null;
+    /** Processes of that name. */
+    tasks: number;
     cgroup: string | null;
     device: string | null;
     file_system: string | null;
     cause: string;
     time_ns: number;
   }[];
+  sleeps: Sleeps;
   losses: { lost: Record<string, number>; tables: { table: string; why: string }[]; missing: { what: string; why: string | null; remedy: string | null }[] };
 }
 
@@ -195,11 +220,43 @@ export interface Summary {
   missing: { capability: string; why: string | null; remedy: string | null }[];
 }
 
+/** What a root blocker cost a class of operations. */
+export interface Blamed {
+  cause: string;
+  task: string | null;
+  cgroup: string | null;
+  device: string | null;
+  file_system: string | null;
+  time_ns: number;
+}
+
+/** A predicted figure with its interval. */
+export interface Estimate {
+  value: number;
+  low: number;
+  high: number;
+}
+
+/** What would help, the most helpful first. */
+export interface WhatIf {
+  recorded: { slow_operations: number; total_ns: number; p99_ns: number };
+  choices: {
+    title: string;
+    at_most: boolean;
+    predicted: { slow_operations: Estimate; total_ns: Estimate; p99_ns: Estimate };
+    remedies: { id: string; title: string; live: boolean; risk: string }[];
+  }[];
+  assumptions: string[];
+}
+
 export interface Run {
   name: string;
   command: string[];
   host: string;
   badge: string | null;
+  /** Whether nothing of the run is damaged or missing. */
+  complete: boolean;
+  damage: { file: string; table: string | null; rows: number | null; why: string }[];
   configuration: string | null;
   started_wall_ms: number;
   span_ms: number;
@@ -207,6 +264,11 @@ export interface Run {
   limits: { memory_bytes: number | null; disk_bytes_per_s: number | null; disk_operations_per_s: number | null };
   summary: Summary;
   explanation: Explanation | null;
+  /** Sentences. Absent without a trace. */
+  findings?: { text: string }[];
+  what_if?: WhatIf;
+  /** Root blockers by class of operations; null without a trace. */
+  blamed: Record<string, Blamed[]> | null;
   causes: [string, string][];
   marks: Mark[];
   axes: Record<string, Axis>;

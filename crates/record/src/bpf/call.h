@@ -1,22 +1,154 @@
-/* Slow system calls on files. */
+/* Slow system calls. Those that often work on files are timed from their begin. All others are followed from their first
+ * wait for storage on. Work after sys_exit, on the way back to user space, belongs to the call. */
 #pragma once
 
-static __always_inline struct file *file_of(struct task_struct *task, u64 fd)
-{
-	struct fdtable *table = task->files->fdt;
-	struct file *file = 0;
+#include "peer.h"
+#include "semaphore.h"
 
-	if (fd < table->max_fds)
-		bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd);
-	return file;
+static __always_inline u32 how_followed(s32 call)
+{
+	return settings.calls[(u32)(call - 1) & (CALLS - 1)];
 }
 
-/* Regular files, directories and block devices: what can stall on storage. */
-static __always_inline int is_storage(struct file *file)
+/* Functions that are not static work on the current task, which is the one that leaves the CPU in `sched_switch`. The verifier
+ * checks them once, not for each path that leads to them. */
+__noinline int emit_call(struct task_note *note, u32 names, u64 until)
 {
-	u16 type = BPF_CORE_READ(file, f_inode, i_mode) & 0170000;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct file *file = 0;
+	struct event *event;
 
-	return type == 0100000 || type == 0040000 || type == 0060000;
+	if (!note)
+		return 0;
+	if (names == BY_FD || names == BY_CONTEXT)
+		file = file_of(task, note->first);
+	else if (names == BY_RESULT && note->result >= 0)
+		file = file_of(task, note->result);
+	else if (names == BY_PROGRAM && !note->result)
+		file = BPF_CORE_READ(task, mm, exe_file);
+	if (names != BY_CONTEXT && (file ? !is_storage(file) : names == BY_FD))
+		return 0;
+	event = begin_event(SYSTEM_CALL, WITH_STACK);
+	if (!event)
+		return 0;
+	describe(event, task, note, note->entered_ns, until);
+	event->result = note->result;
+	event->argument = names == BY_RESULT ? note->result : note->first;
+	add_name(event, task, note, file, names);
+	end_event(event);
+	return 0;
+}
+
+/* Whether a call that lasted until then is an operation. A task that was stopped lost no time to storage. */
+static __always_inline int is_slow(struct task_note *note, u32 how, u64 until)
+{
+	if (until <= note->entered_ns || until - note->entered_ns - note->stopped_ns < settings.slow_ns)
+		return 0;
+	/* Such a call may idle as well. */
+	if (note->adopted == FROM_WAIT)
+		return note->waited_ns >= settings.slow_ns;
+	return !(how & IF_WAITED) || note->waited & FOR_STORAGE;
+}
+
+/* The call ends without its sys_exit, or after it. */
+__noinline int end_followed(struct task_note *note)
+{
+	u64 until;
+	u32 how;
+
+	if (!note)
+		return 0;
+	how = how_followed(note->call);
+	until = note->waited_until_ns;
+	if (is_slow(note, how, until)) {
+		emit_all_gathered(note);
+		emit_call(note, how & NAMES, until);
+	}
+	note->call = 0;
+	note->last_call = 0;
+	if (note->adopted)
+		__sync_fetch_and_add(&adopted_calls, -1);
+	note->adopted = FROM_ENTRY;
+	return 0;
+}
+
+/* The number of the system call that a task is in, or on its way back from; -1: none. An exception leaves none there. */
+static __always_inline s32 call_in_registers(struct task_struct *task)
+{
+	struct pt_regs *regs;
+	u64 id;
+
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) || IS_COMPAT(task))
+		return -1;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (!regs)
+		return -1;
+	id = CALL_NUMBER(regs);
+	return id < CALLS ? (s32)id : -1;
+}
+
+static __always_inline void begin_call(struct task_note *note, s32 call, struct pt_regs *regs, u64 now)
+{
+	note->entered_ns = now;
+	note->call = call;
+	note->first = FIRST_ARGUMENT(regs);
+	/* What a program passes is no file. */
+	note->second = (how_followed(call) & NAMES) == BY_CLOSED ? 0 : SECOND_ARGUMENT(regs);
+	note->waited = 0;
+	note->waited_ns = 0;
+	note->stopped_ns = 0;
+	note->result = 0;
+}
+
+/* A task leaves the CPU, and is in no call that sys_enter began: follow the one that it is in. */
+__noinline int follow_call(struct task_note *note, u32 state, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs;
+	s32 call;
+
+	if (!note)
+		return 0;
+	if (state & TASK_DEAD)
+		return end_followed(note);
+	call = call_in_registers(task) + 1;
+	if (note->adopted) {
+		if (note->call == call)
+			return 0;
+		end_followed(note);
+	}
+	if (!call)
+		return 0;
+	if (call == note->last_call) {
+		note->call = call;
+		note->adopted = AFTER_EXIT;
+		save_argument(note, how_followed(call) & NAMES);
+	} else if (is_blocked(state)) {
+		regs = (struct pt_regs *)bpf_task_pt_regs(task);
+		if (!regs)
+			return 0;
+		begin_call(note, call, regs, now);
+		note->adopted = FROM_WAIT;
+	} else {
+		return 0;
+	}
+	__sync_fetch_and_add(&adopted_calls, 1);
+	return 0;
+}
+
+/* A wait within a call ends. */
+static __always_inline void add_to_call(struct task_note *note, u64 out_ns, u64 now)
+{
+	if (is_stopped(note->out_state)) {
+		note->waited |= STOPPED;
+		note->stopped_ns += now - out_ns;
+	} else if (is_blocked(note->out_state) || note->request.key || note->out_mark || note->spans || note->served) {
+		note->waited |= FOR_STORAGE;
+		note->waited_ns += now - out_ns;
+	} else if (!note->held) {
+		return;
+	}
+	note->waited_until_ns = now;
 }
 
 SEC("tp_btf/sys_enter")
@@ -24,95 +156,28 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 {
 	struct task_struct *task;
 	struct task_note *note;
-	u32 names;
+	u32 how;
 
+	aio_enters(regs, id);
 	if ((u64)id >= CALLS)
 		return 0;
-	names = settings.calls[id];
-	if (names == NO_CALL || names == BY_WAITS)
+	how = settings.calls[id];
+	if (!how && !adopted_calls)
 		return 0;
 	task = bpf_get_current_task_btf();
 	if (IS_COMPAT(task))
 		return 0;
-	note = current_note(task);
+	note = how ? current_note(task) : note_of(task);
 	if (!note)
 		return 0;
-	note->entered_ns = bpf_ktime_get_ns();
-	note->call = id + 1;
-	note->first = FIRST_ARGUMENT(regs);
-	note->second = SECOND_ARGUMENT(regs);
+	if (note->adopted)
+		end_followed(note);
+	if (!how)
+		return 0;
+	begin_call(note, id + 1, regs, bpf_ktime_get_ns());
+	if ((how & NAMES) == BY_CLOSED)
+		note->second = (u64)file_of(task, note->first);
 	return 0;
-}
-
-/* Parent directories that are recorded of a file; bytes of the file's name, and of each parent's. */
-#define DEPTH 24
-#define FILE_NAME 256
-#define FOLDER_NAME 64
-
-/* The names from the file up to its file system's root, without the root, as far as they fit. */
-static __always_inline void add_path(struct event *event, struct file *file)
-{
-	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry), *parent;
-	u32 at = 0, depth;
-	long bytes;
-
-	event->state = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
-	event->flags |= PATH_UPWARDS;
-	bytes = bpf_probe_read_kernel_str(event->path, FILE_NAME, BPF_CORE_READ(dentry, d_name.name));
-	if (bytes > 0 && bytes <= FILE_NAME)
-		at = bytes;
-	for (depth = 0; depth < DEPTH; depth++) {
-		parent = BPF_CORE_READ(dentry, d_parent);
-		if (parent == dentry || BPF_CORE_READ(parent, d_parent) == parent) {
-			event->flags |= PATH_WHOLE;
-			break;
-		}
-		dentry = parent;
-		if (at > sizeof(event->path) - FOLDER_NAME)
-			break;
-		bytes = bpf_probe_read_kernel_str(event->path + at, FOLDER_NAME, BPF_CORE_READ(dentry, d_name.name));
-		if (bytes <= 0 || bytes > FOLDER_NAME)
-			break;
-		at += bytes;
-	}
-	if (at < sizeof(event->path))
-		event->path[at] = 0;
-}
-
-static __always_inline void add_name(struct event *event, struct task_note *note, struct file *file, u32 names)
-{
-	event->path[0] = 0;
-	if (file) {
-		add_path(event, file);
-	} else if (names == BY_FIRST || names == BY_PROGRAM) {
-		bpf_probe_read_user_str(event->path, sizeof(event->path), (void *)note->first);
-	} else if (names == BY_SECOND || names == BY_RESULT) {
-		bpf_probe_read_user_str(event->path, sizeof(event->path), (void *)note->second);
-	}
-}
-
-static __always_inline void emit_call(struct task_struct *task, struct task_note *note, u32 names, long result,
-				      u64 now)
-{
-	struct file *file = 0;
-	struct event *event;
-
-	if (names == BY_FD)
-		file = file_of(task, note->first);
-	else if (names == BY_RESULT && result >= 0)
-		file = file_of(task, result);
-	else if (names == BY_PROGRAM && !result)
-		file = BPF_CORE_READ(task, mm, exe_file);
-	if (file ? !is_storage(file) : names == BY_FD)
-		return;
-	event = begin_event(SYSTEM_CALL, WITH_STACK);
-	if (!event)
-		return;
-	describe(event, task, note, note->entered_ns, now);
-	event->result = result;
-	event->argument = names == BY_RESULT ? result : note->first;
-	add_name(event, note, file, names);
-	end_event(event);
 }
 
 SEC("tp_btf/sys_exit")
@@ -121,22 +186,33 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	u64 id = CALL_NUMBER(regs), now;
 	struct task_struct *task;
 	struct task_note *note;
-	u32 names;
+	u32 how;
 
+	aio_exits(regs, id, result);
 	if (id >= CALLS)
 		return 0;
-	names = settings.calls[id];
-	if (names == NO_CALL || names == BY_WAITS)
+	if (settings.others[id] & (SENDS | RECEIVES | CLOSES))
+		note_message(settings.others[id], FIRST_ARGUMENT(regs), result);
+	else if (settings.others[id] & SEMAPHORE && !result)
+		note_semaphore(regs);
+	how = settings.calls[id];
+	if (!how && !adopted_calls)
 		return 0;
 	task = bpf_get_current_task_btf();
 	note = note_of(task);
 	if (!note || note->call != (s32)id + 1)
 		return 0;
+	note->result = result;
+	if (note->adopted) {
+		end_followed(note);
+		return 0;
+	}
 	now = bpf_ktime_get_ns();
-	if (now - note->entered_ns >= settings.slow_ns) {
-		emit_all_gathered(task, note);
-		emit_call(task, note, names, result, now);
+	if (now - note->entered_ns >= settings.slow_ns && is_slow(note, how, now)) {
+		emit_all_gathered(note);
+		emit_call(note, how & NAMES, now);
 	}
 	note->call = 0;
+	note->last_call = id + 1;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #define NAME_BYTES 16
 #define WORDS 5
 #define CLASSES 8
+#define SAVED_PATH 128
 enum kind {
 	SYSTEM_CALL = 0,
 	OFF_CPU = 1,
@@ -22,13 +23,39 @@ enum kind {
 	TASK_NOTES = 9,
 	REQUEST_NOTES = 10,
 	DEVICES_BEYOND = 11,
-	LOSSES = 12,
+	/* The last: waits that have not ended. */
+	STILL_OFF_CPU = 12,
+	ASYNCHRONOUS = 13,
+	OPERATION_NOTES = 14,
+	USAGE_SUMS = 15,
+	LOSSES = 16,
 };
 
 enum flags {
 	PASSED_KNOWN = 1,	/* in_flight and overtaken_by are known */
 	PATH_UPWARDS = 2,	/* the path is a file's name, its parent's, and so on, each with its NUL, and another NUL at the end */
 	PATH_WHOLE = 4,		/* up to the root of its file system, whose number is the event's state */
+	WATCHED = 8,		/* the task belongs to the recorded command */
+	CUT = 16,		/* it began before the recording: earlier than its begin */
+	CALL_CUT = 32,		/* the same of the system call */
+	HELD = 64,		/* its cgroup had used up its CPU quota when it left the CPU, or was woken */
+	HOLDER_IS_HINT = 128,	/* the holder is one of several readers, and may have released the lock */
+};
+
+/* Whom a sleep outside of storage waits for. */
+enum awaits {
+	NOBODY = 0,
+	ANSWER = 1,		/* a server: a request was sent before */
+	ANSWER_OF_CHILD = 2,	/* the same, through a pipe to a descendant */
+	MESSAGE = 3,		/* another task, which was not asked for anything */
+	THREAD = 4,		/* a thread that wakes it by futex */
+	INTERRUPT = 5,		/* no task */
+	PART = 6,		/* a server that has answered: there may be more of the answer */
+	ROOM = 7,		/* a task that reads what this one writes to a full pipe or socket */
+	LOCK = 8,		/* a thread that holds a lock of user space */
+	WORK = 9,		/* a thread of its process, by futex: it may have work for it */
+	CHILD = 10,		/* the end of a child */
+	FOR_CLIENT = 11,	/* another task, while it owes its own client an answer */
 };
 
 /* A tracepoint's fields: numbers, whose meaning depends on the tracepoint, and a name. */
@@ -54,6 +81,15 @@ struct request_note {
 	u16 merges;
 	u8 throttled;
 	u8 status;
+	/* With a flush before or after its data. */
+	u64 preflush_ns;	/* since when a flush was at the device that its data waited for */
+	u64 data_ns;	/* its data was transferred */
+	u64 postflush_ns;	/* since when the flush after its data was at the device */
+	/* The request of the disk beneath that completed it. */
+	u64 lower_key;
+	u64 lower_completed_ns;
+	u32 lower_number;
+	u32 unused;
 };
 
 /* The same in one cache line, including the ring's header: times as ns before completion, or UNSEEN. */
@@ -89,20 +125,30 @@ struct event {
 	s32 call;	/* number of the current system call; -1: none */
 	s64 result;	/* of a system call */
 	u64 argument;	/* its first */
-	u32 waker_tid;
+	u64 call_start_ns;	/* of time off the CPU: since when the task is in that call; 0: unknown */
+	u64 cpu_ns;	/* of time off the CPU: CPU time of the task until then; 0: unknown */
+	u32 waker_tid;	/* of an asynchronous operation: its worker */
 	u32 waker_pid;
-	u32 behind_tid;	/* task that was running before this one, after a long run-queue wait; 0: none */
+	u32 behind_tid;	/* after a long run-queue wait: the task that ran longest, else the last one; 0: none */
 	u32 behind_pid;
 	u32 frames;
 	u32 waker_frames;
-	u32 source;	/* enum span of a span, enum mark of time off the CPU */
+	u32 source;	/* enum span of a span, enum mark of time off the CPU, code of an asynchronous operation */
 	u32 flags;	/* enum flags */
 	u32 in_flight[CLASSES];
 	u32 overtaken_by[CLASSES];
 	char comm[NAME_BYTES];
 	char waker[NAME_BYTES];
 	char behind[NAME_BYTES];
+	u32 awaits;	/* enum awaits */
+	u32 cpu;	/* of time off the CPU: the one that it left */
+	u64 asked_ns;	/* when the request was sent whose answer it awaits, or received that it works on */
+	u64 lock;	/* address of the lock, or of the locked file's inode; 0: none */
+	u32 holder_tid;	/* who held it when the task went to sleep; 0: unknown */
+	u32 holder_pid;
+	char holder[NAME_BYTES];
 	struct detail detail;
+	char work[NAME_BYTES];	/* a kernel worker's workqueue */
 	struct request_note request;
 	/* If present: the stack, the file's name, or a file system's type and name. */
 	union {

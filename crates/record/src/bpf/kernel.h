@@ -26,6 +26,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
@@ -46,6 +47,8 @@ struct file_system_type {
 
 struct super_block {
 	u32 s_dev;
+	struct block_device *s_bdev;
+	unsigned long s_magic;
 	struct file_system_type *s_type;
 	char s_id[32];
 };
@@ -54,6 +57,7 @@ struct inode {
 	u16 i_mode;
 	struct super_block *i_sb;
 	unsigned long i_ino;
+	struct file_lock_context *i_flctx;
 };
 
 struct address_space {
@@ -67,15 +71,109 @@ struct qstr {
 struct dentry {
 	struct dentry *d_parent;
 	struct qstr d_name;
+	struct super_block *d_sb;
 };
 
 struct path {
 	struct dentry *dentry;
 };
 
+struct kiocb {
+	struct file *ki_filp;
+	void *ki_complete;
+};
+
 struct file {
 	struct inode *f_inode;
 	struct path f_path;
+	void *private_data;
+};
+
+/* Locks. */
+typedef struct {
+	long counter;
+} atomic_long_t;
+
+struct mutex {
+	atomic_long_t owner;
+};
+
+struct rw_semaphore {
+	atomic_long_t owner;
+};
+
+struct rt_mutex_base {
+	struct task_struct *owner;
+};
+
+/* Locks of files. */
+struct list_head {
+	struct list_head *next;
+};
+
+struct file_lock_core {
+	struct file_lock_core *flc_blocker;
+	struct list_head flc_list;
+	void *flc_owner;
+	u8 flc_type;
+	int flc_pid;
+};
+
+struct file_lock {
+	struct file_lock_core c;
+	s64 fl_start;
+	s64 fl_end;
+};
+
+/* Before 6.9. */
+struct file_lock___old {
+	struct file_lock___old *fl_blocker;
+	struct list_head fl_list;
+	void *fl_owner;
+	u8 fl_type;
+	unsigned int fl_pid;
+	s64 fl_start;
+	s64 fl_end;
+};
+
+struct file_lock_context {
+	struct list_head flc_flock;
+	struct list_head flc_posix;
+};
+
+/* What fsopen(2) makes, and fsconfig(2) and fsmount(2) work on. */
+struct fs_context {
+	const char *source;
+	struct dentry *root;
+};
+
+struct sock_common {
+	unsigned short skc_family;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	u16 sk_type;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct unix_sock {
+	struct sock sk;
+	void *addr;
+	struct sock *peer;
+};
+
+struct ipv6_pinfo {
+	int mcast_oif;
+};
+
+struct inet_sock {
+	struct sock sk;
+	struct ipv6_pinfo *pinet6;
+	int mc_index;
 };
 
 struct fdtable {
@@ -87,8 +185,74 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct fs_struct {
+	struct path pwd;
+};
+
+struct cfs_rq {
+	int throttle_count;
+};
+
+/* Page cache. A bio's first page. */
+struct page {
+	unsigned long compound_head;
+	struct address_space *mapping;
+};
+
+struct bio_vec {
+	struct page *bv_page;
+};
+
+struct percpu_counter {
+	s64 count;
+};
+
+struct task_io_accounting {
+	u64 read_bytes;
+	u64 write_bytes;
+};
+
+/* A cgroup, from its part that controls block I/O. */
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct blkcg {
+	struct cgroup_subsys_state css;
+};
+
+struct blkcg_gq {
+	struct blkcg *blkcg;
+};
+
+struct sched_entity {
+	u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
+};
+
 struct mm_struct {
 	struct file *exe_file;
+	void *ioctx_table;
+	struct percpu_counter rss_stat[4];
+};
+
+/* Before 6.2. */
+struct mm_rss_stat___atomic {
+	struct {
+		s64 counter;
+	} count[4];
+};
+
+struct mm_struct___atomic {
+	struct mm_rss_stat___atomic rss_stat;
 };
 
 struct thread_info {
@@ -102,10 +266,17 @@ struct task_struct {
 	int tgid;
 	unsigned int flags;
 	unsigned int __state;
+	int on_cpu;
+	struct task_struct *real_parent;
 	void *bio_list;
 	void *worker_private;
 	struct mm_struct *mm;
 	struct files_struct *files;
+	struct fs_struct *fs;
+	struct sched_entity se;
+	_Bool throttled;	/* since 6.18 */
+	u64 start_time;
+	struct task_io_accounting ioac;
 	char comm[16];
 };
 
@@ -114,17 +285,33 @@ struct task_struct___old {
 	long state;
 };
 
+/* Before 5.17: where a kernel thread's own structure is. */
+struct task_struct___early {
+	int *set_child_tid;
+};
+
 struct kthread {
 	void *data;
 };
 
+struct workqueue_struct {
+	char name[32];
+};
+
+struct pool_workqueue {
+	struct workqueue_struct *wq;
+};
+
 struct worker {
 	void *current_func;
+	void *current_work;
+	struct pool_workqueue *current_pwq;
 };
 
 struct gendisk {
 	int major;
 	int first_minor;
+	void *private_data;
 };
 
 struct request_queue {
@@ -132,13 +319,86 @@ struct request_queue {
 	int id;
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
 struct bio {
 	struct bio *bi_next;
+	unsigned int bi_opf;
+	void *bi_end_io;
+	void *bi_private;
+	struct blkcg_gq *bi_blkg;
+	struct bio_vec *bi_io_vec;
+	atomic_t __bi_remaining;
+};
+
+/* Direct I/O: of file systems, and of block devices. */
+struct iomap_dio {
+	struct kiocb *iocb;
+	atomic_t ref;
+	struct {
+		struct task_struct *waiter;
+	} submit;
+};
+
+struct blkdev_dio {
+	struct kiocb *iocb;
+	atomic_t ref;
+	struct bio bio;
+};
+
+struct io_sq_data {
+	int task_tgid;
+};
+
+struct io_ring_ctx {
+	struct io_sq_data *sq_data;
+};
+
+struct io_wq_work {
+	int cancel_seq;
+};
+
+struct io_kiocb {
+	struct file *file;
+	u8 opcode;
+	struct io_ring_ctx *ctx;
+	struct io_wq_work work;
+};
+
+struct io_worker {
+	struct io_wq_work *cur_work;
+};
+
+struct io_uring_cqe {
+	s32 res;
+};
+
+struct io_event {
+	u64 obj;
+	s64 res;
+};
+
+struct kioctx {
+	unsigned long user_id;
+};
+
+struct aio_kiocb {
+	struct kiocb rw;
+	struct kioctx *ki_ctx;
+	struct io_event ki_res;
+};
+
+struct kioctx_table {
+	unsigned int nr;
+	struct kioctx *table[];
 };
 
 struct request {
 	struct request_queue *q;
 	unsigned int cmd_flags;
+	unsigned int rq_flags;
 	unsigned int __data_len;
 	u64 __sector;
 	struct bio *bio;
@@ -146,6 +406,16 @@ struct request {
 	u64 start_time_ns;
 	u64 io_start_time_ns;
 	void *end_io;
+};
+
+/* Before 5.17. */
+struct request___early {
+	struct gendisk *rq_disk;
+};
+
+/* Since 6.10 or so; bits before. */
+enum rqf_flags___enumerated {
+	__RQF_FLUSH_SEQ___enumerated = 1,
 };
 
 struct shrinker {
@@ -175,6 +445,16 @@ struct dirty_throttle_control {
 
 struct block_device {
 	u32 bd_dev;
+	struct gendisk *bd_disk;
+};
+
+/* Of a driver that may be a module: then its types are unknown. */
+struct loop_device {
+	struct file *lo_backing_file;
+};
+
+struct loop_cmd {
+	struct kiocb iocb;
 };
 
 struct journal_s {
@@ -219,9 +499,18 @@ struct extent_buffer {
 	struct btrfs_fs_info *fs_info;
 };
 
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-	unsigned long di, si, orig_ax;
+	unsigned long di, si, dx, r10, orig_ax;
 #else
 	u64 regs[31];
 	s32 syscallno;
@@ -233,18 +522,33 @@ struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
 #define FIRST_ARGUMENT(regs) ((regs)->di)
 #define SECOND_ARGUMENT(regs) ((regs)->si)
+#define THIRD_ARGUMENT(regs) ((regs)->dx)
+#define FOURTH_ARGUMENT(regs) ((regs)->r10)
 #define CALL_NUMBER(regs) ((regs)->orig_ax)
 /* TS_COMPAT: a 32-bit system call, which has another number. */
 #define IS_COMPAT(task) ((task)->thread_info.status & 2)
+#define IS_COMPAT_UNTYPED(task) (BPF_CORE_READ((struct task_struct *)(task), thread_info.status) & 2)
 #else
 #define FIRST_ARGUMENT(regs) ((regs)->regs[0])
 #define SECOND_ARGUMENT(regs) ((regs)->regs[1])
+#define THIRD_ARGUMENT(regs) ((regs)->regs[2])
+#define FOURTH_ARGUMENT(regs) ((regs)->regs[3])
 #define CALL_NUMBER(regs) ((u64)(s64)(regs)->syscallno)
 /* TIF_32BIT */
 #define IS_COMPAT(task) ((task)->thread_info.flags & 1ul << 22)
+#define IS_COMPAT_UNTYPED(task) (BPF_CORE_READ((struct task_struct *)(task), thread_info.flags) & 1ul << 22)
 #endif
 
+#define TASK_INTERRUPTIBLE 1
 #define TASK_UNINTERRUPTIBLE 2
+#define TASK_STOPPED_OR_TRACED 0xc
+#define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400
+/* Since 6.1; 0x8000 meant nothing before. */
+#define TASK_FROZEN 0x8000
+#define PF_EXITING 0x4
+#define PF_IO_WORKER 0x10
 #define PF_WQ_WORKER 0x20
+#define PF_USER_WORKER 0x4000
 #define PF_KTHREAD 0x200000
+#define AT_FDCWD (-100)

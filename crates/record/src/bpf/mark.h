@@ -1,9 +1,6 @@
 /* Marks: tracepoints that announce a wait. The task's next time off the CPU is that wait. */
 #pragma once
 
-/* LCB_F_SPIN of <trace/events/lock.h> */
-#define LOCK_SPINS 1
-
 static __always_inline struct task_note *announce(u32 mark)
 {
 	struct task_note *note = current_note(bpf_get_current_task_btf());
@@ -75,6 +72,7 @@ int BPF_PROG(contention_begin, void *lock, unsigned int flags)
 	if (!note->lock)
 		__sync_fetch_and_add(&waiting_locks, 1);
 	note->lock = flags | LOCKED;
+	note->lock_address = (u64)lock;
 	return 0;
 }
 

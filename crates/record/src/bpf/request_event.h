@@ -1,8 +1,6 @@
 /* Completed requests: what wakeups and the rings take from them. */
 #pragma once
 
-/* A completion wakes the waiting task at once. Later wakeups from the same context have another reason. */
-#define WAKE_WINDOW_NS 100000ull
 #define MOST_MERGES 64
 #define NUMBERS 64
 
@@ -26,6 +24,14 @@ struct {
 	__uint(max_entries, 4096);
 } each_request SEC(".maps");
 
+/* The request of the disk beneath that completed a loop device's. */
+struct lower {
+	u64 key;	/* 0: unknown */
+	u64 completed_ns;
+	u32 number;
+	u32 unused;
+};
+
 u32 next_numbers SEC(".data.numbers") = 0;
 
 static __always_inline struct on_cpu *this_cpu(void)
@@ -35,33 +41,51 @@ static __always_inline struct on_cpu *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &zero);
 }
 
-static __always_inline u32 merges_of(struct request *request)
+/* The bios of a request beyond its first. */
+__noinline int count_merges(u64 key)
 {
-	struct bio *bio = request->bio;
-	u32 merges = 0;
+	struct request *request = (struct request *)key;
+	struct bio *bio = BPF_CORE_READ(request, bio), *last = BPF_CORE_READ(request, biotail);
+	int merges;
 
-	if (bio == request->biotail)
-		return 0;
-	while (merges < MOST_MERGES && bio && bio != request->biotail) {
-		bio = bio->bi_next;
-		merges++;
-	}
+	for (merges = 0; merges < MOST_MERGES && bio && bio != last; merges++)
+		bio = BPF_CORE_READ(bio, bi_next);
 	return merges;
 }
 
-static __always_inline void emit_request(struct request_note *note, struct slot *slot, struct device *device,
-					 struct request_queue *queue)
+static __always_inline u32 merges_of(struct view *view)
 {
-	struct event *event = begin_event(REQUEST, BARE);
+	return view->is_merged ? count_merges(view->key) : 0;
+}
+
+/* A request without the traffic around it. */
+__noinline int emit_request(struct request_note *note)
+{
+	struct event *event = note ? begin_event(REQUEST, BARE) : 0;
 
 	if (!event)
-		return;
+		return 0;
 	event->tid = note->tid;
 	event->end_ns = note->completed_ns;
 	event->request = *note;
-	if (device)
+	end_event(event);
+	return 0;
+}
+
+__noinline int emit_slow_request(struct request_note *note, struct slot *slot, u32 queue)
+{
+	struct device *device = counters_of(queue);
+	struct event *event = note && slot ? begin_event(REQUEST, BARE) : 0;
+
+	if (!event)
+		return 0;
+	event->tid = note->tid;
+	event->end_ns = note->completed_ns;
+	event->request = *note;
+	if (device && device->number == note->device)
 		add_overtaken(event, slot, device, queue);
 	end_event(event);
+	return 0;
 }
 
 static __always_inline u32 before(u64 ns, u64 completed_ns)
@@ -69,13 +93,16 @@ static __always_inline u32 before(u64 ns, u64 completed_ns)
 	return ns && ns <= completed_ns && completed_ns - ns < UNSEEN ? completed_ns - ns : UNSEEN;
 }
 
-static __always_inline void emit_each_request(struct request_note *note)
+__noinline int emit_each_request(struct request_note *note)
 {
-	struct compact_request *compact = bpf_ringbuf_reserve(&each_request, sizeof(*compact), 0);
+	struct compact_request *compact;
 
+	if (!note)
+		return 0;
+	compact = bpf_ringbuf_reserve(&each_request, sizeof(*compact), 0);
 	if (!compact) {
 		count_loss(EACH_REQUEST);
-		return;
+		return 0;
 	}
 	compact->sector = note->sector;
 	compact->completed_ns = note->completed_ns;
@@ -92,6 +119,7 @@ static __always_inline void emit_each_request(struct request_note *note)
 	compact->throttled = note->throttled;
 	compact->status = note->status;
 	bpf_ringbuf_submit(compact, BPF_RB_NO_WAKEUP);
+	return 0;
 }
 
 /* Each CPU reserves NUMBERS numbers at a time, as a counter shared by all CPUs is expensive. From 1 on. */
@@ -103,17 +131,25 @@ static __always_inline u32 next_number(struct on_cpu *cpu)
 }
 
 /* An interrupt may read the note while it is written: its key is 0 until it is complete. */
-static __always_inline void fill_note(struct request_note *note, struct slot *slot, struct request *request, u64 now)
+static __always_inline void fill_note(struct request_note *note, struct slot *slot, struct view *view, struct lower *lower)
 {
 	*(volatile u64 *)&note->key = 0;
-	note->sector = request->__sector;
+	note->sector = view->sector;
 	note->queued_ns = slot->queued_ns;
 	note->got_ns = slot->got_ns;
 	note->inserted_ns = slot->inserted_ns;
 	note->issued_ns = slot->issued_ns;
-	note->completed_ns = now;
+	note->completed_ns = view->now_ns;
 	note->device = slot->device;
-	note->flags = request->cmd_flags;
+	note->bytes = view->bytes;
+	note->flags = view->flags;
 	note->tid = slot->tid;
 	note->throttled = slot->throttled;
+	note->status = view->status;
+	note->preflush_ns = 0;
+	note->data_ns = 0;
+	note->postflush_ns = 0;
+	note->lower_key = lower->key;
+	note->lower_completed_ns = lower->completed_ns;
+	note->lower_number = lower->number;
 }

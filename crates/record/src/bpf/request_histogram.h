@@ -44,11 +44,18 @@ static __always_inline u32 bucket_of(u64 ns)
 	return index < BUCKETS ? index : BUCKETS - 1;
 }
 
-static __always_inline void add_to_histogram(struct device *device, u32 class, struct request_note *note)
+__noinline int add_to_histogram(u32 queue, struct request_note *note)
 {
+	struct device *device = counters_of(queue);
 	struct histogram *histogram;
-	u32 at = device->histogram[class], bucket;
+	u32 at, bucket, class;
 
+	if (!note || !device || device->number != note->device)
+		return 0;
+	class = class_of(note->flags);
+	if (class >= CLASSES)
+		return 0;
+	at = device->histogram[class];
 	if (!at) {
 		at = __sync_fetch_and_add(&next_histogram, 1) + 1;
 		if (__sync_val_compare_and_swap(&device->histogram[class], 0, at))
@@ -58,18 +65,19 @@ static __always_inline void add_to_histogram(struct device *device, u32 class, s
 	histogram = bpf_map_lookup_elem(&histograms, &at);
 	if (!histogram) {
 		count_loss(DEVICES_BEYOND);
-		return;
+		return 0;
 	}
 	histogram->count++;
 	histogram->bytes += note->bytes;
 	if (!note->issued_ns)
-		return;
+		return 0;
 	if (note->inserted_ns && note->inserted_ns <= note->issued_ns) {
 		bucket = bucket_of(note->issued_ns - note->inserted_ns);
 		if (bucket < BUCKETS)
 			histogram->queue[bucket]++;
 	}
-	bucket = bucket_of(note->completed_ns - note->issued_ns);
+	bucket = bucket_of((note->data_ns ? note->data_ns : note->completed_ns) - note->issued_ns);
 	if (bucket < BUCKETS)
 		histogram->device[bucket]++;
+	return 0;
 }

@@ -5,6 +5,10 @@
 #include "request_traffic.h"
 #include "request_histogram.h"
 #include "request_event.h"
+#include "request_flush.h"
+#include "completion.h"
+#include "request_lower.h"
+#include "usage.h"
 
 /* Whether issues must be traced: `Issues` of `trace/issues.rs`. */
 struct issues {
@@ -20,14 +24,14 @@ struct {
 } issues SEC(".maps");
 
 /* Whether the request was allocated while all programs were attached, and thus shows that issues must be traced. */
-static __always_inline int want_issue_of(struct request *request)
+static __always_inline int want_issue_of(struct view *view)
 {
 	u32 zero = 0;
 	struct issues *known = bpf_map_lookup_elem(&issues, &zero);
 
-	if (!known || !known->since_ns || made_at(request) < known->since_ns)
+	if (!known || !known->since_ns || view->made_ns < known->since_ns)
 		return 0;
-	if (!bypasses_scheduler(request))
+	if (!bypasses_scheduler(view))
 		known->wanted++;
 	return 1;
 }
@@ -64,147 +68,153 @@ static __always_inline u64 queued_at(struct task_struct *task, u64 got)
 }
 
 /* The request's times before the I/O scheduler. */
-static __always_inline void note_start(struct slot *slot, struct request *request, u64 got)
+static __always_inline void note_start(struct slot *slot, u64 got)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	slot->tid = task->pid;
 	slot->throttled = is_throttle_worker(task);
+	slot->by_worker = (task->flags & PF_KTHREAD) != 0;
 	slot->queued_ns = queued_at(task, got);
 	slot->got_ns = got;
 }
 
-/* A program reads `request->q` once and passes it on: for each pointer that a path follows, the verifier searches all of the
- * kernel's types by name. With one read on every path, loading took 2.6 seconds of a CPU instead of 0.2.
- *
- * `made`: the kernel's allocation time, which is not set yet at block_io_start. */
-static __always_inline struct slot *start(struct slot *slot, struct request *request, struct request_queue *queue, u64 now,
-					   u64 made)
+__noinline int start(struct slot *slot, struct view *view)
 {
+	u64 made, now;
+
+	if (!slot || !view)
+		return 0;
+	made = view->made_ns;
+	now = view->now_ns;
 	slot->inserted_ns = 0;
 	slot->issued_ns = 0;
 	slot->made_ns = made;
-	note_start(slot, request, settings.all_requests ? now : made <= now ? made : 0);
-	count_arrival(slot, request, queue, now);
+	note_start(slot, settings.all_requests ? now : made <= now ? made : 0);
+	count_arrival(slot, view);
+	return 0;
+}
+
+static __always_inline struct slot *new_slot(struct view *view)
+{
+	struct slot *slot = claim(view->key);
+
+	if (slot)
+		start(slot, view);
 	return slot;
 }
 
-static __always_inline struct slot *new_slot(struct set *set, struct request *request, struct request_queue *queue, u64 now,
-					      u64 made)
+/* The completion of the request's previous use was missed: the kernel skips a program that interrupts itself. */
+static __always_inline void restart(struct slot *slot, struct view *view)
 {
-	struct slot *slot = claim(set, (u64)request);
-
-	return slot ? start(slot, request, queue, now, made) : 0;
+	count_done(view->queue, slot->class);
+	start(slot, view);
 }
 
-/* The completion of the request's previous use was missed: the kernel skips a program that interrupts itself. */
-static __always_inline struct slot *restart(struct slot *slot, struct request *request, struct request_queue *queue, u64 now,
-					     u64 made)
+/* A request that is allocated. The kernel has not set its allocation time yet. */
+__noinline int arrive_plugged(struct view *view)
 {
-	count_done(queue, slot->class);
-	return start(slot, request, queue, now, made);
+	struct slot *slot = view ? find(view->key) : 0;
+
+	if (!view)
+		return 0;
+	view->made_ns = 0;
+	if (slot)
+		restart(slot, view);
+	else
+		new_slot(view);
+	return 0;
 }
 
 /* Only with all requests recorded: the request before it is plugged. */
 SEC("tp_btf/block_io_start")
 int BPF_PROG(block_io_start, struct request *request)
 {
-	struct request_queue *queue = request->q;
-	u64 now = bpf_ktime_get_ns();
-	struct set *set = set_of(request);
-	struct slot *slot = set ? find(set, (u64)request) : 0;
+	struct view view;
 
-	if (slot)
-		restart(slot, request, queue, now, 0);
-	else if (set)
-		new_slot(set, request, queue, now, 0);
+	view_of_arrival(&view, request);
+	arrive_plugged(&view);
 	return 0;
 }
 
-static __always_inline struct slot *slot_at(struct request *request, u64 now)
+/* A request that is inserted or issued. */
+__noinline int arrive(struct view *view, u32 is_issue)
 {
-	struct request_queue *queue = request->q;
-	struct set *set = set_of(request);
-	struct slot *slot;
+	struct slot *slot = view ? find(view->key) : 0;
 	u64 made;
 
-	if (!set)
+	if (!view)
 		return 0;
-	slot = find(set, (u64)request);
+	made = view->made_ns;
 	/* This is the request's first event, unless all requests are recorded. */
-	made = made_at(request);
 	if (!slot)
-		return new_slot(set, request, queue, now, made);
-	if (!slot->made_ns && !slot->issued_ns)
+		slot = new_slot(view);
+	else if (!slot->made_ns && !slot->issued_ns)
 		slot->made_ns = made;
 	/* A request that another was merged into takes the earlier of their times. */
 	else if (made > slot->made_ns || !made)
-		return restart(slot, request, queue, now, made);
-	return slot;
+		restart(slot, view);
+	if (!slot)
+		return 0;
+	if (is_issue)
+		slot->issued_ns = view->now_ns;
+	else if (!slot->inserted_ns)
+		slot->inserted_ns = view->now_ns;
+	if (is_before_data(view))
+		note_preflush(slot, view);
+	return 0;
 }
 
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(block_rq_insert, struct request *request)
 {
-	u64 now = bpf_ktime_get_ns();
-	struct slot *slot = slot_at(request, now);
+	struct view view;
 
-	if (slot && !slot->inserted_ns)
-		slot->inserted_ns = now;
+	view_of_arrival(&view, request);
+	arrive(&view, 0);
 	return 0;
 }
 
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(block_rq_issue, struct request *request)
 {
-	u64 now = bpf_ktime_get_ns();
-	struct slot *slot = slot_at(request, now);
+	struct view view;
 
-	if (slot)
-		slot->issued_ns = now;
+	view_of_arrival(&view, request);
+	arrive(&view, 1);
 	return 0;
 }
 
-/* The request was merged into another one and has no further events. */
-SEC("tp_btf/block_rq_merge")
-int BPF_PROG(block_rq_merge, struct request *request)
+/* A request that was merged into another one has no further events. */
+__noinline int leave(struct view *view)
 {
-	struct request_queue *queue = request->q;
-	struct set *set = set_of(request);
-	struct slot *slot = set ? find(set, (u64)request) : 0;
+	struct slot *slot = view ? find(view->key) : 0;
 
 	if (!slot)
 		return 0;
-	count_done(queue, class_of(request->cmd_flags));
+	count_done(view->queue, class_of(view->flags));
 	slot->key = 0;
 	return 0;
 }
 
-/* The slot of a completed request. Where issues are not traced, this is the first event of a request that was not inserted:
- * a flush, or any request of a device without a scheduler. Its submitter is then unknown. */
-static __always_inline struct slot *slot_of_done(struct request *request, struct request_queue *queue, unsigned int bytes,
-						  u64 now)
+SEC("tp_btf/block_rq_merge")
+int BPF_PROG(block_rq_merge, struct request *request)
 {
-	struct set *set = set_of(request);
-	u64 made = made_at(request);
-	struct slot *slot;
+	struct view view;
 
-	if (!set)
+	view_of(&view, request, request->q);
+	leave(&view);
+	return 0;
+}
+
+/* A request whose arrival was not seen. */
+__noinline int start_at_completion(struct slot *slot, struct view *view)
+{
+	u64 made;
+
+	if (!slot || !view)
 		return 0;
-	slot = find(set, (u64)request);
-	if (slot && (!slot->made_ns || made <= slot->made_ns))
-		return slot;
-	/* A durable write completed earlier, and a bare flush completes by the request of the flush. */
-	if (!bytes && (request->cmd_flags & 0xff) != 2)
-		return 0;
-	if (made && !want_issue_of(request))
-		return 0;
-	if (slot)
-		count_done(queue, slot->class);
-	else
-		slot = claim(set, (u64)request);
-	if (!slot)
-		return 0;
+	made = view->made_ns;
 	slot->made_ns = made;
 	slot->queued_ns = made;
 	slot->got_ns = made;
@@ -212,20 +222,51 @@ static __always_inline struct slot *slot_of_done(struct request *request, struct
 	slot->issued_ns = 0;
 	slot->tid = 0;
 	slot->throttled = 0;
-	count_arrival(slot, request, queue, now);
-	if (made && now - made >= settings.slow_ns)
-		slot->epoch = epoch_at(queue, made);
-	return slot;
+	slot->by_worker = 0;
+	view->device = device_of(view->key);
+	count_arrival(slot, view);
+	if (made && view->now_ns - made >= settings.slow_ns)
+		slot->epoch = epoch_at(view->queue, made);
+	return 0;
+}
+
+/* The way of a completed request in its set, from 1 on. Where issues are not traced, this is the first event of a request
+ * that was not inserted: a flush, or any request of a device without a scheduler. Its submitter is then unknown. */
+__noinline int way_of_done(struct view *view)
+{
+	u32 way = view ? find_way(view->key) : 0;
+	struct slot *slot;
+
+	if (!view)
+		return 0;
+	slot = slot_in(view->key, way);
+	if (slot && (!slot->made_ns || view->made_ns <= slot->made_ns))
+		return way;
+	/* A durable write completed earlier, and a bare flush completes by the request of the flush. */
+	if (!view->bytes && (view->flags & OPERATION) != FLUSH)
+		return 0;
+	if (view->made_ns && !want_issue_of(view))
+		return 0;
+	if (slot) {
+		count_done(view->queue, slot->class);
+	} else {
+		way = claim_way(view->key);
+		slot = slot_in(view->key, way);
+	}
+	if (!slot)
+		return 0;
+	start_at_completion(slot, view);
+	return way;
 }
 
 /* Where issues are not traced: the kernel's timestamp, if it takes one. The kernel may have read its clock at the start of
  * the request's batch, but it issues a request after inserting it. */
-static __always_inline u64 issued_at(struct slot *slot, struct request *request)
+static __always_inline u64 issued_at(struct slot *slot, struct view *view)
 {
-	u64 issued = request->io_start_time_ns;
+	u64 issued = view->issued_ns;
 
 	if (!issued) {
-		want_issue_of(request);
+		want_issue_of(view);
 		return 0;
 	}
 	if (issued < slot->got_ns)
@@ -233,54 +274,104 @@ static __always_inline u64 issued_at(struct slot *slot, struct request *request)
 	return issued < slot->inserted_ns ? slot->inserted_ns : issued;
 }
 
-static __always_inline u64 began_at(struct slot *slot)
+/* Whether the request is emitted as a slow one. One with too much for the compact form is, too. */
+static __always_inline int is_slow_request(struct request_note *note, u64 began)
 {
-	return slot->queued_ns ? slot->queued_ns : slot->inserted_ns ? slot->inserted_ns : slot->issued_ns;
+	u64 lasted = note->completed_ns - began;
+
+	if (began && lasted >= settings.slow_ns)
+		return 1;
+	return settings.all_requests && (note->data_ns || note->lower_key || (began && lasted >= UNSEEN));
+}
+
+/* Fills the CPU's note of its last request. */
+__noinline int describe_done(struct slot *slot, struct view *view)
+{
+	struct on_cpu *cpu = this_cpu();
+	struct request_note *note;
+	struct lower lower = {};
+	struct device *device;
+	u64 began;
+
+	if (!cpu || !slot || !view)
+		return 0;
+	note = &cpu->done;
+	began = began_at(slot);
+	if (is_loop(slot) && began && view->now_ns - began >= settings.interval_ns)
+		find_lower(&lower, slot);
+	fill_note(note, slot, view, &lower);
+	note->number = settings.all_requests ? next_number(cpu) : 0;
+	device = counters_of(view->queue);
+	if (is_after_data(view))
+		add_sequence(note, view);
+	else if (device && device->number == note->device && (note->flags & OPERATION) == FLUSH)
+		note_flush(device, note->issued_ns, view->now_ns);
+	note->merges = settings.all_requests || is_slow_request(note, began) ? merges_of(view) : 0;
+	return 0;
+}
+
+/* Links the request with what waited for it, and emits it. */
+__noinline int emit_done(struct request_note *note, struct slot *slot, struct view *view)
+{
+	u64 began;
+	u32 slow;
+
+	if (!note || !slot || !view)
+		return 0;
+	began = began_at(slot);
+	slow = is_slow_request(note, began);
+	if (any_operation && (slow || note->throttled || note->completed_ns - began >= settings.slow_ns / 4))
+		link_operations(note);
+	if (any_loop)
+		serve_upper(note, view, slow || settings.all_requests);
+	if (slow)
+		emit_slow_request(note, slot, view->queue);
+	else if (settings.all_requests)
+		emit_each_request(note);
+	return 0;
+}
+
+/* Other uses of a completed request are calls of global functions beside `emit_done`. */
+__noinline int complete(struct view *view)
+{
+	struct on_cpu *cpu = this_cpu();
+	struct slot *slot;
+
+	if (!cpu || !view)
+		return 0;
+	slot = slot_in(view->key, way_of_done(view));
+	if (!slot && is_after_data(view))
+		complete_bare_flush(view);
+	if (!slot)
+		return 0;
+	if (!slot->issued_ns)
+		slot->issued_ns = issued_at(slot, view);
+	if (is_before_data(view)) {
+		note_data(view);
+		return 0;
+	}
+	describe_done(slot, view);
+	cpu->tid = (u32)bpf_get_current_pid_tgid();
+	*(volatile u64 *)&cpu->done.key = view->key;
+	use_of(slot, &cpu->done, view);
+	emit_done(&cpu->done, slot, view);
+	count_done(view->queue, class_of(view->flags));
+	add_to_histogram(view->queue, &cpu->done);
+	slot->key = 0;
+	return 0;
 }
 
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(block_rq_complete, struct request *request, u8 status, unsigned int bytes)
 {
-	struct request_queue *queue = request->q;
-	struct on_cpu *cpu = this_cpu();
-	struct request_note *note;
-	struct device *device;
-	struct slot *slot;
-	u64 began, now;
-	u32 class;
-	bool slow;
+	struct view view;
 
 	/* A partial completion: the rest follows. */
-	if (!cpu || (bytes < request->__data_len && !status))
+	if (bytes < request->__data_len && !status)
 		return 0;
-	now = bpf_ktime_get_ns();
-	slot = slot_of_done(request, queue, bytes, now);
-	if (!slot)
-		return 0;
-	if (!slot->issued_ns)
-		slot->issued_ns = issued_at(slot, request);
-	note = &cpu->done;
-	fill_note(note, slot, request, now);
-	note->bytes = bytes;
-	note->status = status;
-	note->number = settings.all_requests ? next_number(cpu) : 0;
-	began = began_at(slot);
-	/* A request too long for the compact form is emitted as a slow one. */
-	slow = began && (now - began >= settings.slow_ns || (settings.all_requests && now - began >= UNSEEN));
-	note->merges = settings.all_requests || slow ? merges_of(request) : 0;
-	class = class_of(note->flags);
-	device = counters_of(queue);
-	if (device && device->number != note->device)
-		device = 0;
-	cpu->tid = (u32)bpf_get_current_pid_tgid();
-	*(volatile u64 *)&note->key = (u64)request;
-	if (slow)
-		emit_request(note, slot, device, queue);
-	else if (settings.all_requests)
-		emit_each_request(note);
-	count_done(queue, class);
-	if (device && class < CLASSES)
-		add_to_histogram(device, class, note);
-	slot->key = 0;
+	view_of_completion(&view, request);
+	view.bytes = bytes;
+	view.status = status;
+	complete(&view);
 	return 0;
 }

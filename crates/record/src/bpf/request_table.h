@@ -17,7 +17,8 @@ struct slot {
 	u32 tid;
 	u8 class;
 	u8 throttled;
-	u16 unused;
+	u8 by_worker;		/* submitted by a kernel thread, for another task */
+	u8 unused;
 };
 
 /* A table: a hash map costs several times as much for each request. */
@@ -34,63 +35,162 @@ struct {
 	__type(value, struct set);
 } requests SEC(".maps");
 
+/* The end of a bio. */
+struct bio_end {
+	u64 function;
+	u64 private;
+};
+
+/* What the programs read of a request, once. For each pointer that a path follows, the verifier searches all of the kernel's
+ * types by name: nothing but `view_of_...` follows one, and all other functions take the address of a view. Those that are not
+ * static are verified separately and once, not for each path of each caller. */
+struct view {
+	u64 key;		/* the request's address */
+	u64 now_ns;
+	u64 made_ns;		/* allocation time; 0: unknown */
+	u64 issued_ns;		/* issue time, if the kernel takes it; else 0 */
+	u64 sector;
+	u64 end_io;
+	u32 flags;
+	u32 rq_flags;
+	u32 queue;		/* id of its queue */
+	u32 device;		/* of a request that arrives; else `device_of` */
+	/* Of a completion. */
+	u32 bytes;
+	u32 status;
+	u32 is_merged;
+	u32 unused;
+	struct bio_end first, last;	/* of its bios */
+};
+
 /* Flushes, writes with a flush before or after them, and commands: they always bypass the scheduler. */
-static __always_inline int bypasses_scheduler(struct request *request)
+static __always_inline int bypasses_scheduler(struct view *view)
 {
-	return (request->cmd_flags & 0xff) == 2 || request->cmd_flags & 1 << 18 || request->end_io;
+	return (view->flags & 0xff) == 2 || view->flags & 1 << 18 || view->end_io;
 }
 
-static __always_inline int is_command(struct request *request)
+/* Call this in a program, once. The kernel's allocation time is 0 where it has none: it takes none for commands
+ * (REQ_OP_DRV_IN and beyond), and since 6.13 leaves the time of the request's previous use there. */
+static __always_inline void view_of(struct view *view, struct request *request, struct request_queue *queue)
 {
-	return (request->cmd_flags & 0xff) >= 32;
+	u32 flags = request->cmd_flags;
+
+	view->key = (u64)request;
+	view->now_ns = bpf_ktime_get_ns();
+	view->made_ns = (flags & 0xff) >= 32 ? 0 : request->start_time_ns;
+	view->issued_ns = request->io_start_time_ns;
+	view->sector = request->__sector;
+	view->end_io = (u64)request->end_io;
+	view->flags = flags;
+	view->rq_flags = request->rq_flags;
+	view->queue = queue->id;
+	view->device = 0;
+	view->bytes = 0;
+	view->status = 0;
+	view->is_merged = 0;
+	__builtin_memset(&view->first, 0, sizeof(view->first));
+	__builtin_memset(&view->last, 0, sizeof(view->last));
 }
 
-/* The kernel's allocation time, 0 where it has none: it takes none for commands (REQ_OP_DRV_IN and beyond), and since 6.13
- * leaves the time of the request's previous use there. */
-static __always_inline u64 made_at(struct request *request)
+static __always_inline void view_of_arrival(struct view *view, struct request *request)
 {
-	return is_command(request) ? 0 : request->start_time_ns;
+	struct request_queue *queue = request->q;
+	struct gendisk *disk = queue->disk;
+
+	view_of(view, request, queue);
+	view->device = disk ? disk->major << 20 | disk->first_minor : 0;
 }
 
-/* By the lower half of its address, copied to a scalar: the verifier allows no arithmetic on pointers. */
-static __always_inline struct set *set_of(struct request *request)
+/* The verifier allows reading through pointers that are null. */
+static __always_inline void view_of_completion(struct view *view, struct request *request)
 {
-	u32 at;
+	struct bio *first = request->bio, *last = request->biotail;
 
-	asm volatile("%0 = %1" : "=w"(at) : "w"((u32)(u64)request));
-	at = at * 0x9e3779b1u >> 19;
+	view_of(view, request, request->q);
+	view->is_merged = first != last;
+	view->first.function = (u64)first->bi_end_io;
+	view->first.private = (u64)first->bi_private;
+	view->last.function = (u64)last->bi_end_io;
+	view->last.private = (u64)last->bi_private;
+}
+
+static __always_inline u32 device_of(u64 key)
+{
+	struct request *request = (struct request *)key;
+	struct gendisk *disk = BPF_CORE_READ(request, q, disk);
+
+	return disk ? BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor) : 0;
+}
+
+static __always_inline struct set *set_of(u64 key)
+{
+	u32 at = (u32)key * 0x9e3779b1u >> 19;
+
 	return bpf_map_lookup_elem(&requests, &at);
 }
 
-static __always_inline struct slot *find(struct set *set, u64 key)
+/* The way that a request has in its set, from 1 on; 0: none. */
+__noinline int find_way(u64 key)
 {
+	struct set *set = set_of(key);
 	int way;
 
+	if (!set)
+		return 0;
 #pragma unroll
 	for (way = 0; way < WAYS; way++)
 		if (set->way[way].key == key)
-			return &set->way[way];
+			return way + 1;
 	return 0;
 }
 
-static __always_inline struct slot *claim(struct set *set, u64 key)
+__noinline int claim_way(u64 key)
 {
+	struct set *set = set_of(key);
 	int way;
 
+	if (!set)
+		return 0;
 #pragma unroll
 	for (way = 0; way < WAYS; way++)
 		if (!__sync_val_compare_and_swap(&set->way[way].key, 0, key))
-			return &set->way[way];
+			return way + 1;
 	count_loss(REQUEST_NOTES);
 	return 0;
 }
 
-static __always_inline u32 device_of(struct request_queue *queue)
+static __always_inline struct slot *slot_in(u64 key, u32 way)
 {
-	struct gendisk *disk = queue->disk;
+	struct set *set = set_of(key);
+	u64 at = way - 1;
 
-	return disk ? disk->major << 20 | disk->first_minor : 0;
+	if (!set || at >= WAYS)
+		return 0;
+	/* Keeps the compiler from computing the address before it checks, and from leaving out the mask: the verifier of
+	 * Linux 6.12 forgets what was checked of another register. */
+	asm volatile("" : "+r"(set), "+r"(at));
+	return &set->way[at & (WAYS - 1)];
 }
+
+static __always_inline struct slot *find(u64 key)
+{
+	return slot_in(key, find_way(key));
+}
+
+static __always_inline struct slot *claim(u64 key)
+{
+	return slot_in(key, claim_way(key));
+}
+
+static __always_inline u64 began_at(struct slot *slot)
+{
+	return slot->queued_ns ? slot->queued_ns : slot->inserted_ns ? slot->inserted_ns : slot->issued_ns;
+}
+
+/* Whether any request of a loop device was seen. */
+u32 any_loop SEC(".data.loop") = 0;
+
+#define LOOP_MAJOR 7
 
 /* R, RA, RM, W, WS, WM, D, others: `CLASSES` of `trace/requests.rs`. */
 static __always_inline u32 class_of(u32 flags)

@@ -27,6 +27,10 @@ struct device {
 	u32 histogram[CLASSES];	/* + 1; 0: none yet */
 	struct counts epochs[EPOCHS];
 	u64 epoch_ns[EPOCHS];	/* start of each */
+	/* The last flush of its cache, and the one before it. */
+	u64 flush_issued_ns[2];
+	u64 flushed_ns[2];
+	u64 last_done_ns;	/* the last completion */
 };
 
 /* By queue id. */
@@ -37,81 +41,96 @@ struct {
 	__type(value, struct device);
 } devices SEC(".maps");
 
-static __always_inline struct device *counters_of(struct request_queue *queue)
+static __always_inline struct device *counters_of(u32 queue)
 {
-	u32 at = queue->id;
-
-	return bpf_map_lookup_elem(&devices, &at);
+	return bpf_map_lookup_elem(&devices, &queue);
 }
 
-static __always_inline struct counts *counts_of(struct request_queue *queue, u32 cpu)
+static __always_inline struct counts *counts_of(u32 queue, u32 cpu)
 {
-	u32 id = queue->id, at = cpu * QUEUES + id;
+	u32 at = cpu * QUEUES + queue;
 
-	return id < QUEUES ? bpf_map_lookup_elem(&counts, &at) : 0;
+	return queue < QUEUES ? bpf_map_lookup_elem(&counts, &at) : 0;
 }
 
-/* Sums over all CPUs. Completions are read first, so that none is counted without its arrival. */
-static __always_inline void sum_up(struct request_queue *queue, struct counts *sum)
+/* Adds up all CPUs. Completions are read first, so that none is counted without its arrival. */
+__noinline int sum_up(u32 queue, struct counts *sum)
 {
 	struct counts *of_cpu;
 	u32 cpu, at;
 
-	__builtin_memset(sum, 0, sizeof(*sum));
+	if (!sum)
+		return 0;
 	for (cpu = 0; cpu < settings.cpus && cpu < MOST_CPUS; cpu++) {
 		of_cpu = counts_of(queue, cpu);
 		if (!of_cpu)
-			return;
+			return 0;
 		for (at = 0; at < CLASSES; at++)
 			sum->completed[at] += of_cpu->completed[at];
 	}
 	for (cpu = 0; cpu < settings.cpus && cpu < MOST_CPUS; cpu++) {
 		of_cpu = counts_of(queue, cpu);
 		if (!of_cpu)
-			return;
+			return 0;
 		for (at = 0; at < CLASSES; at++)
 			sum->queued[at] += of_cpu->queued[at];
 	}
+	return 0;
 }
 
-static __always_inline void begin_epoch(struct device *device, struct request_queue *queue, u64 now)
+__noinline int begin_epoch(u32 queue, u64 now)
 {
-	u64 due = device->next_epoch_ns;
-	u32 next = device->epoch + 1;
-	struct counts sum;
+	struct device *device = counters_of(queue);
+	struct counts sum = {};
+	u32 next;
+	u64 due;
 
-	if (__sync_val_compare_and_swap(&device->next_epoch_ns, due, now + settings.epoch_ns) != due)
-		return;
+	if (!device)
+		return 0;
+	due = device->next_epoch_ns;
+	next = device->epoch + 1;
+	if (now < due || __sync_val_compare_and_swap(&device->next_epoch_ns, due, now + settings.epoch_ns) != due)
+		return 0;
 	sum_up(queue, &sum);
 	device->epochs[next % EPOCHS] = sum;
 	device->epoch_ns[next % EPOCHS] = now;
 	device->epoch = next;
+	return 0;
 }
 
-static __always_inline void count_arrival(struct slot *slot, struct request *request, struct request_queue *queue, u64 now)
+__noinline int count_arrival(struct slot *slot, struct view *view)
 {
-	u32 number = device_of(queue), class = class_of(request->cmd_flags), before;
-	struct counts *counts = counts_of(queue, bpf_get_smp_processor_id());
-	struct device *device = counters_of(queue);
+	struct counts *counts;
+	struct device *device;
+	u32 number, class, before;
 
+	if (!slot || !view)
+		return 0;
+	number = view->device;
+	class = class_of(view->flags);
+	counts = counts_of(view->queue, bpf_get_smp_processor_id());
+	device = counters_of(view->queue);
 	slot->device = number;
+	if (number >> 20 == LOOP_MAJOR && !any_loop)
+		any_loop = 1;
 	if (!device || !counts) {
 		count_loss(DEVICES_BEYOND);
-		return;
+		return 0;
 	}
 	before = device->number;
 	/* Another disk has the queue id now and gets separate sums. Two CPUs may see this at once. */
 	if (before != number && __sync_val_compare_and_swap(&device->number, before, number) == before && before)
 		__builtin_memset(device->histogram, 0, sizeof(device->histogram));
-	if (now >= device->next_epoch_ns)
-		begin_epoch(device, queue, now);
+	if (view->now_ns >= device->next_epoch_ns)
+		begin_epoch(view->queue, view->now_ns);
 	slot->epoch = device->epoch;
 	slot->class = class;
 	if (class < CLASSES)
 		__sync_fetch_and_add(&counts->queued[class], 1);
+	return 0;
 }
 
-static __always_inline void count_done(struct request_queue *queue, u32 class)
+static __always_inline void count_done(u32 queue, u32 class)
 {
 	struct counts *counts = counts_of(queue, bpf_get_smp_processor_id());
 
@@ -120,7 +139,7 @@ static __always_inline void count_done(struct request_queue *queue, u32 class)
 }
 
 /* The epoch in which a request was allocated that was not seen then; an expired epoch if unknown. */
-static __always_inline u32 epoch_at(struct request_queue *queue, u64 made)
+__noinline int epoch_at(u32 queue, u64 made)
 {
 	struct device *device = counters_of(queue);
 	u32 back, epoch;
@@ -136,11 +155,10 @@ static __always_inline u32 epoch_at(struct request_queue *queue, u64 made)
 
 /* A lower bound of the requests that overtook this one: completions since the first epoch that began after its arrival,
  * minus all requests in flight at that epoch. */
-static __always_inline void add_overtaken(struct event *event, struct slot *slot, struct device *device,
-					struct request_queue *queue)
+static __always_inline void add_overtaken(struct event *event, struct slot *slot, struct device *device, u32 queue)
 {
 	u32 now = device->epoch, came = slot->epoch, after = came + 1, at;
-	struct counts sum;
+	struct counts sum = {};
 
 	if (now - came < EPOCHS - 1)
 		for (at = 0; at < CLASSES; at++)

@@ -1,51 +1,9 @@
-/* The state of each task, losses, and sums of short waits. */
+/* The state of each task, and sums of short waits. */
 #pragma once
 
-#define CALLS 512
 /* Short waits are emitted as sums over at least this time, if they come to a 64th of it. */
 #define GATHER_NS 100000000ull
 #define SUMS (SHORT_REQUEST_WAITS - SHORT_SLEEPS + 1)
-
-/* How a system call names its file: `Names` of `trace/system_calls.rs`. */
-enum names_file {
-	NO_CALL = 0,
-	BY_NOTHING = 1,
-	BY_FD = 2,
-	BY_FIRST = 3,
-	BY_SECOND = 4,
-	BY_RESULT = 5,		/* the path is the second argument, the descriptor the result */
-	BY_WAITS = 6,		/* by nothing; only its waits for storage count */
-	BY_PROGRAM = 7,		/* it executes another program: on success, by the program's file */
-};
-
-struct settings {
-	u64 slow_ns;		/* threshold of system calls and requests */
-	u64 interval_ns;	/* waits from this length on are recorded individually */
-	u64 throttle_function;	/* address of blk_throtl_dispatch_work_fn; 0: unknown */
-	u64 shrink_function;	/* address of super_cache_scan; 0: unknown */
-	u64 epoch_ns;		/* interval between sums of a device's counts */
-	u32 recorder;		/* the recorder's process: not traced; its descendants are watched closely */
-	u8 all_requests;
-	u8 has_prev_state;	/* sched_switch's fourth argument */
-	u16 cpus;
-	u8 calls[CALLS];	/* enum names_file by number of system call */
-};
-
-/* Set before loading: the verifier removes code that the settings disable. */
-const volatile struct settings settings SEC(".rodata.settings") = {};
-
-/* Losses, by enum kind. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, LOSSES);
-	__type(key, u32);
-	__type(value, u64);
-} lost SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 8 << 20);
-} ring SEC(".maps");
 
 struct gathered {
 	u64 since_ns;
@@ -54,33 +12,84 @@ struct gathered {
 	u64 count;
 };
 
+/* Who held a lock when the task went to sleep for it. */
+struct holder {
+	u64 lock;
+	u32 tid;
+	u32 pid;
+	u32 is_hint;
+	u32 was_tried;		/* the task did not wait for the lock: it sleeps before it tries again */
+	char comm[NAME_BYTES];
+};
+
 /* Fields that each context switch reads come first. */
 struct task_note {
 	u64 out_ns;
 	u64 woken_ns;
 	u32 out_state;
+	u32 out_cpu;
 	s32 call;		/* number + 1; 0: in no followed call */
+	u32 adopted;		/* enum adopted: why the call's end is looked for at each system call */
 	u32 watched;
+	u32 serves;		/* a FUSE server */
+	u32 served;		/* by one, outside of system calls: a page fault, a loop device's worker */
 	u32 spans;		/* bits of the spans that the task is in */
 	u32 mark;		/* announces the next wait, */
 	u32 lock;		/* flags of contention_begin + LOCKED; 0: waits for no lock */
 	u32 out_mark;
 	u32 waker_frames;
+	u32 awaits;		/* enum awaits of the wait that ends now */
+	u32 held;		/* by the CPU quota of its cgroup, since it is runnable */
+	u32 asked_pairs;	/* it sent something through a pipe, and received nothing since */
+	u64 asked;		/* client sockets on which it sent a request and received nothing since: bits, by descriptor */
+	u64 answered;		/* those on which it received something since */
+	u64 asked_ns;		/* its last request */
+	u64 owed;		/* accepted sockets on which it received a request and answered nothing since: bits, by descriptor */
+	u64 owed_ns;		/* since when */
+	u64 took;		/* the semaphore of System V that it decremented last: `semaphore_of`; 0: none, or given back */
+	u64 looked_ns;		/* when its wait was reported last, while it lasted */
+	u64 slept_ns, awoke_ns;	/* its last long sleep that was not emitted */
+	u64 slept_cpu_ns;
+	s32 slept_call;
+	u32 slept_state;
 	u64 queued_ns;		/* when it left the CPU with a submitted bio that had no request yet; 0: no such bio */
 	struct request_note request;	/* whose completion woke it */
 	u64 entered_ns;
-	u64 first, second;
+	u64 reaps_ns;		/* when it entered io_getevents */
+	u64 first, second;	/* arguments; `second` of a close: its file, until its path is saved */
+	/* Over the call: what it waited for, time off the CPU by that, and the end of the last such wait. */
+	u32 waited;		/* enum waited */
+	s32 last_call;		/* the timed call that ended last: its work may go on until the return to user space */
+	u64 waited_ns;
+	u64 stopped_ns;
+	u64 waited_until_ns;
+	s64 result;
 	u32 waker_tid;
 	u32 waker_pid;
 	struct gathered gathered[SUMS + SPANS];
+	u64 lock_address;
+	struct holder holder;	/* if out_mark is that of a lock */
 	u64 mark_ns;		/* if the wait begins soon after */
 	struct detail detail;	/* of mark or out_mark */
 	u64 span_ns[PAIRED];
 	char waker[NAME_BYTES];
+	char path[SAVED_PATH];	/* argument of a call that is adopted after its exit: the program may overwrite it */
 	u64 waker_stack[WAKER_FRAMES];
 };
 
 #define LOCKED 0x80000000u
+
+/* Calls that are followed though sys_enter did not begin them. */
+enum adopted {
+	FROM_ENTRY = 0,
+	FROM_WAIT = 1,		/* from its first wait for storage */
+	AFTER_EXIT = 2,		/* work after sys_exit, on the way back to user space: umount, fput, signals */
+};
+
+enum waited {
+	FOR_STORAGE = 1,
+	STOPPED = 2,
+};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -92,14 +101,10 @@ struct {
 /* Tasks with a waiting bio, and tasks that wait for a lock. Mostly 0, which saves a lookup of the task. */
 s32 waiting_bios SEC(".data") = 0;
 s32 waiting_locks SEC(".data") = 0;
-
-static __always_inline void count_loss(u32 kind)
-{
-	u64 *count = bpf_map_lookup_elem(&lost, &kind);
-
-	if (count)
-		__sync_fetch_and_add(count, 1);
-}
+/* Waits and calls that had begun before the recording are taken to begin then. */
+u64 began_ns SEC(".data.began") = 0;
+/* Tasks whose call is adopted. */
+s32 adopted_calls SEC(".data") = 0;
 
 static __always_inline struct task_note *note_of(struct task_struct *task)
 {
@@ -133,32 +138,6 @@ static __always_inline void forget_lock(struct task_note *note)
 	__sync_fetch_and_add(&waiting_locks, -1);
 }
 
-/* Size of an event: without stacks, without the waker's stack, or whole. */
-#define BARE __builtin_offsetof(struct event, stack)
-#define WITH_STACK __builtin_offsetof(struct event, waker_stack)
-#define WHOLE sizeof(struct event)
-
-/* An event of `bytes`; 0 if the ring is full, after counting the loss. */
-static __always_inline struct event *begin_event(u32 kind, const u64 bytes)
-{
-	struct event *event = bpf_ringbuf_reserve(&ring, bytes, 0);
-
-	if (!event) {
-		count_loss(kind);
-		return 0;
-	}
-	__builtin_memset(event, 0, BARE);
-	event->kind = kind;
-	event->call = -1;
-	event->count = 1;
-	return event;
-}
-
-static __always_inline void end_event(struct event *event)
-{
-	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
-}
-
 static __always_inline void describe(struct event *event, struct task_struct *task, struct task_note *note, u64 from,
 				     u64 until)
 {
@@ -169,6 +148,10 @@ static __always_inline void describe(struct event *event, struct task_struct *ta
 	event->end_ns = until;
 	event->busy_ns = until - from;
 	event->call = note->call - 1;
+	if (note->watched)
+		event->flags |= WATCHED;
+	if (note->call && note->entered_ns == began_ns)
+		event->flags |= CALL_CUT;
 }
 
 static __always_inline void add_stack(struct event *event, struct task_struct *task)
@@ -228,11 +211,13 @@ static __always_inline void gather(struct task_struct *task, struct task_note *n
 	gathered->count++;
 }
 
-static __noinline int emit_all_gathered(struct task_struct *task, struct task_note *note)
+/* Those of the current task: not static, and thus verified once, which passes no typed pointer to it. */
+__noinline int emit_all_gathered(struct task_note *note)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	u32 sum;
 
-	if (!note || !task)
+	if (!note)
 		return 0;
 	for (sum = SHORT_SLEEPS; sum < SHORT_SLEEPS + SUMS + SPANS; sum++)
 		emit_gathered(task, note, sum, 0);

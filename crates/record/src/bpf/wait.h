@@ -1,24 +1,19 @@
 /* Time off the CPU: from the switch away from a task to the switch back, and the task's waker. */
 #pragma once
 
+#include "awaits.h"
+
 /* An announced wait begins at once, or not at all. */
 #define MARK_WINDOW_NS 1000000ull
-
-static __always_inline u32 state_of(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return task->__state;
-	return BPF_CORE_READ((struct task_struct___old *)task, state);
-}
-
-static __always_inline int is_blocked(u32 state)
-{
-	return (state & TASK_UNINTERRUPTIBLE) && !(state & TASK_NOLOAD);
-}
+/* A program that was refused a lock has something to do before it sleeps and tries again. */
+#define TRY_WINDOW_NS 20000000ull
 
 static __always_inline int is_of_interest(struct task_note *note)
 {
-	if (note->call || is_blocked(note->out_state) || note->watched || note->out_mark || note->spans)
+	if (note->call || is_blocked(note->out_state) || note->watched || note->serves || note->served ||
+	    note->out_mark || note->spans)
+		return 1;
+	if (is_stopped(note->out_state))
 		return 1;
 	/* Tasks that waited for a request, except idle workers. */
 	return note->request.key && !(note->out_state & TASK_NOLOAD);
@@ -37,6 +32,22 @@ static __always_inline void note_bio(struct task_struct *task, struct task_note 
 	}
 }
 
+/* Whether the sleep that begins is the one that a mark announced. */
+static __always_inline int is_announced(struct task_struct *task, struct task_note *note, u32 state, u64 now)
+{
+	s32 call;
+
+	if (!note->mark)
+		return 0;
+	if (is_file_lock(note->mark) && note->holder.was_tried) {
+		call = call_in_registers(task);
+		return now - note->mark_ns < TRY_WINDOW_NS && call >= 0 &&
+		       (call == settings.nanosleep || call == settings.clock_nanosleep ||
+			(call < CALLS && settings.others[call] & WAITS));
+	}
+	return now - note->mark_ns < MARK_WINDOW_NS && (is_blocked(state) || is_file_lock(note->mark));
+}
+
 static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 now)
 {
 	struct task_note *note;
@@ -48,35 +59,33 @@ static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 no
 		return;
 	note->out_ns = now;
 	note->out_state = state;
+	note->out_cpu = bpf_get_smp_processor_id();
 	note->woken_ns = 0;
 	note->waker_frames = 0;
+	note->awaits = NOBODY;
+	note->served = 0;
 	note->request.key = 0;
 	note->out_mark = 0;
 	note_bio(task, note, now);
-	if (!state)
+	note->held = state ? 0 : is_held(task);
+	if (!state) {
+		/* The quota was used up in a call, whose return to user space is late. */
+		if (note->held && !note->call)
+			follow_call(note, state, now);
 		return;
-	if (note->mark && is_blocked(state) && now - note->mark_ns < MARK_WINDOW_NS) {
+	}
+	if (note->call ? note->adopted || state & TASK_DEAD : is_blocked(state) || is_stopped(state))
+		follow_call(note, state, now);
+	if (note->call && note->second && (how_followed(note->call) & NAMES) == BY_CLOSED)
+		save_closing(note);
+	if (is_announced(task, note, state, now)) {
 		note->out_mark = note->mark;
 	} else if (note->lock) {
 		note->out_mark = CONTENTION_BEGIN;
 		note->detail.word[0] = note->lock & ~LOCKED;
+		note_owner(note);
 	}
 	note->mark = NO_MARK;
-}
-
-/* The current call if only its waits are followed, because it is very frequent: its number, or -1. */
-static __always_inline s32 waiting_call(struct task_struct *task)
-{
-	struct pt_regs *regs;
-	u64 id;
-
-	if ((task->flags & PF_KTHREAD) || IS_COMPAT(task))
-		return -1;
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if (!regs)
-		return -1;
-	id = CALL_NUMBER(regs);
-	return id < CALLS && settings.calls[id] == BY_WAITS ? id : -1;
 }
 
 /* The task that was running before. The idle task has tid 0: none. */
@@ -95,22 +104,51 @@ static __always_inline u64 runnable_at(struct task_note *note, u64 out_ns, u64 n
 	return note->woken_ns > out_ns ? note->woken_ns : now;
 }
 
-static __always_inline void emit_off_cpu(struct task_struct *task, struct task_note *note, struct task_struct *before,
-					 u64 out_ns, u64 now)
+/* The workqueue whose work a worker does. */
+static __always_inline void add_work(struct event *event, struct task_struct *task)
 {
-	s32 call = note->call ? -1 : waiting_call(task);
-	struct event *event = begin_event(OFF_CPU, WHOLE);
+	struct kthread *thread = BPF_CORE_READ(task, worker_private);
+	struct worker *worker = BPF_CORE_READ(thread, data);
+	struct workqueue_struct *queue = BPF_CORE_READ(worker, current_pwq, wq);
 
-	if (!event)
-		return;
+	if (queue)
+		bpf_probe_read_kernel_str(event->work, NAME_BYTES, &queue->name);
+}
+
+static __always_inline void describe_wait(struct event *event, struct task_struct *task, struct task_note *note,
+					  u64 out_ns, u64 now)
+{
 	describe(event, task, note, out_ns, now);
-	if (call >= 0)
-		event->call = call;
+	if (note->call)
+		event->call_start_ns = note->entered_ns;
+	else
+		event->call = call_in_registers(task);
+	event->cpu_ns = task->se.sum_exec_runtime;
+	if (note->awaits)
+		add_awaited(event, note);
 	event->state = note->out_state;
 	event->argument = note->first;
+	event->cpu = note->out_cpu;
 	event->source = note->out_mark;
 	if (note->out_mark)
 		event->detail = note->detail;
+	if (is_lock(note->out_mark))
+		add_holder(event, note);
+	if (out_ns == began_ns)
+		event->flags |= CUT;
+	if (note->held)
+		event->flags |= HELD;
+}
+
+static __always_inline void emit_off_cpu(struct task_struct *task, struct task_note *note, struct task_struct *before,
+					 u64 out_ns, u64 now)
+{
+	struct event *event = begin_event(OFF_CPU, WHOLE);
+	u64 runnable;
+
+	if (!event)
+		return;
+	describe_wait(event, task, note, out_ns, now);
 	if (note->woken_ns) {
 		event->woken_ns = note->woken_ns;
 		event->waker_tid = note->waker_tid;
@@ -122,18 +160,33 @@ static __always_inline void emit_off_cpu(struct task_struct *task, struct task_n
 	}
 	if (note->request.key)
 		event->request = note->request;
-	if (now - runnable_at(note, out_ns, now) >= settings.interval_ns)
+	runnable = runnable_at(note, out_ns, now);
+	if (now - runnable >= settings.interval_ns) {
 		add_behind(event, before);
+		add_longest_run(event, bpf_get_smp_processor_id(), runnable, now);
+		if (note->out_cpu != bpf_get_smp_processor_id())
+			add_longest_run(event, note->out_cpu, runnable, now);
+	}
+	if ((task->flags & PF_WQ_WORKER) && !(note->out_state & TASK_NOLOAD))
+		add_work(event, task);
 	add_stack(event, task);
 	end_event(event);
-	if (call < 0 || now - out_ns < settings.slow_ns || (!note->request.key && !is_blocked(note->out_state)))
-		return;
-	event = begin_event(SYSTEM_CALL, BARE);
-	if (!event)
-		return;
-	describe(event, task, note, out_ns, now);
-	event->call = call;
-	end_event(event);
+}
+
+/* The operation that a worker of io_uring is executing, if any; from now on the worker is known. */
+static __always_inline struct operation *executed_by(struct task_struct *task)
+{
+	struct io_worker *worker = BPF_CORE_READ(task, worker_private);
+	struct io_wq_work *work = worker ? BPF_CORE_READ(worker, cur_work) : 0;
+	struct operation *operation = 0;
+
+	if (work)
+		operation = operation_of((u64)work - bpf_core_field_offset(struct io_kiocb, work));
+	if (operation) {
+		operation->worker_tid = task->pid;
+		operation->worker_pid = task->tgid;
+	}
+	return operation;
 }
 
 static __always_inline void came_to_cpu(struct task_struct *task, struct task_struct *before, u64 now)
@@ -149,18 +202,27 @@ static __always_inline void came_to_cpu(struct task_struct *task, struct task_st
 	out_ns = note->out_ns;
 	note->out_ns = 0;
 	runnable_ns = runnable_at(note, out_ns, now);
+	if (note->call && (note->out_state || note->held))
+		add_to_call(note, out_ns, now);
+	if ((task->flags & PF_IO_WORKER) && now - out_ns >= settings.interval_ns && executed_by(task)) {
+		emit_off_cpu(task, note, before, out_ns, now);
+		return;
+	}
 	if (!is_of_interest(note)) {
-		/* Other tasks may wait for the work of a kernel thread. */
-		if ((task->flags & PF_KTHREAD) && now - runnable_ns >= settings.interval_ns)
+		/* Other tasks may wait for the work of a kernel thread, and for a server that is held. */
+		if (note->awaits ||
+		    (((task->flags & PF_KTHREAD) || note->held) && now - runnable_ns >= settings.interval_ns))
 			emit_off_cpu(task, note, before, out_ns, now);
+		else if (note->out_state && now - out_ns >= settings.interval_ns)
+			remember_sleep(task, note, out_ns, now);
 		return;
 	}
 	if (now - out_ns >= settings.interval_ns) {
 		emit_off_cpu(task, note, before, out_ns, now);
 		return;
 	}
-	/* Within a span, the span is emitted. */
-	if (note->spans)
+	/* Within a span, the span is emitted. Short stops are a debugger's. */
+	if (note->spans || is_stopped(note->out_state))
 		return;
 	gather(task, note, SHORT_CPU_WAITS, runnable_ns, now - runnable_ns, now, 0);
 	if (note->request.key)
@@ -177,20 +239,22 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 
 	if (!preempt)
 		state = settings.has_prev_state ? prev_state : state_of(prev);
+	switch_run(prev, next, now);
 	left_cpu(prev, state, now);
 	came_to_cpu(next, prev, now);
 	return 0;
 }
 
 /* The request whose completion wakes the task: the last one completed on this CPU, or the one whose completion woke the
- * worker that is running now. */
-static __always_inline void link_request(struct task_note *note, u32 waker, u64 now)
+ * worker that is running now, or gave it its work. */
+static __always_inline void link_request(void *ctx, struct task_note *note, u32 waker, u64 now)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct on_cpu *cpu = this_cpu();
+	struct request_note *served;
 	struct task_note *mine;
 
-	if (cpu && cpu->tid == waker && now - cpu->done.completed_ns < WAKE_WINDOW_NS && cpu->done.key) {
+	if (cpu && is_completing(ctx, cpu, waker, now)) {
 		note->request = cpu->done;
 		return;
 	}
@@ -199,6 +263,24 @@ static __always_inline void link_request(struct task_note *note, u32 waker, u64 
 	mine = note_of(current);
 	if (mine && mine->request.key && mine->request.completed_ns >= note->out_ns)
 		note->request = mine->request;
+	else if ((served = request_of_work(current)) && served->completed_ns >= note->out_ns)
+		note->request = *served;
+}
+
+/* Whether the current task is the server of a FUSE file system that a task waits for in a sleep that a signal may end: outside of
+ * system calls, for a page, or in a call that seldom waits for storage, such as close. */
+static __always_inline u32 is_served(struct task_struct *task, struct task_note *note)
+{
+	struct task_note *server;
+	s32 call;
+
+	if (!(note->out_state & TASK_INTERRUPTIBLE))
+		return 0;
+	call = call_in_registers(task);
+	if (call >= 0 && !(how_followed(call + 1) & IF_WAITED))
+		return 0;
+	server = note_of(bpf_get_current_task_btf());
+	return server && server->serves;
 }
 
 SEC("tp_btf/sched_waking")
@@ -212,14 +294,23 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 		return 0;
 	now = bpf_ktime_get_ns();
 	id = bpf_get_current_pid_tgid();
+	note->held = is_held(task);
 	note->woken_ns = now;
 	note->waker_tid = id;
 	note->waker_pid = id >> 32;
 	/* Do not report the name of an earlier waker. */
 	note->waker[0] = 0;
-	link_request(note, id, now);
-	if (now - note->out_ns < settings.interval_ns || !is_of_interest(note))
+	link_request(ctx, note, id, now);
+	if (now - note->out_ns < settings.interval_ns)
 		return 0;
+	note->served = is_served(task, note);
+	if (is_of_interest(note))
+		note->awaits = awaited_by(task, note);
+	else if (now - note->out_ns < settings.await_ns || !(note->awaits = awaited_by(task, note)))
+		return 0;
+	/* An idle server need not know how busy its clients are. The holder of a lock may have slept. A timer has not. */
+	if (note->awaits ? note->awaits != MESSAGE : is_lock(note->out_mark) && !note->holder.was_tried)
+		emit_waker(now);
 	bpf_get_current_comm(note->waker, NAME_BYTES);
 	bytes = bpf_get_stack(ctx, note->waker_stack, sizeof(note->waker_stack), 0);
 	note->waker_frames = bytes > 0 ? (u64)bytes / 8 : 0;
@@ -245,12 +336,13 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 {
 	struct task_note *note = note_of(task);
 
+	remember_exited(task);
 	if (!note)
 		return 0;
 	if (note->queued_ns)
 		forget_bio(note);
 	if (note->lock)
 		forget_lock(note);
-	emit_all_gathered(task, note);
+	emit_all_gathered(note);
 	return 0;
 }

@@ -12,6 +12,7 @@ use crate::roots::Roots;
 use crate::rows::Table;
 use crate::source::bdi::Bdi;
 use crate::source::buddyinfo::BuddyinfoTable;
+use crate::source::cgroups::Cgroups;
 use crate::source::diskstats::Diskstats;
 use crate::source::ext4::Ext4;
 use crate::source::jbd2::Jbd2;
@@ -27,6 +28,7 @@ use crate::source::{MetricSource, TableFile, xfs};
 use crate::source_error::SourceError;
 
 const AS_ROOT: &str = "run as root";
+const CGROUPS: &str = "CPU time, memory and I/O of the busiest cgroups, and their throttling";
 const MOUNT_PROC: &str = "mount procfs";
 
 /// A source and its name.
@@ -50,6 +52,7 @@ pub(super) fn discover(roots: &Roots, options: &SamplerOptions, archived_bytes: 
     let mut discovery = Discovery { roots, options, found: Discovered::default() };
     discovery.memory();
     discovery.machine();
+    discovery.cgroups();
     discovery.devices();
     discovery.file_systems();
     discovery.tracepoints();
@@ -90,6 +93,31 @@ impl Discovery<'_> {
                 ),
             }
         }
+    }
+
+    fn cgroups(&mut self) {
+        if !self.wanted("cgroups") {
+            return;
+        }
+        let cgroups = Cgroups::open(&self.roots.cgroup);
+        if cgroups.is_empty() {
+            self.found.findings.push(Finding::missing(
+                "cgroups",
+                CGROUPS,
+                format!("no hierarchy at {} has controllers that are read", self.roots.cgroup.display()),
+                "mount one with the controllers cpu, memory and io (v1: blkio)",
+            ));
+            return;
+        }
+        for controller in cgroups.missing() {
+            self.found.findings.push(Finding::missing(
+                format!("cgroups: {controller}"),
+                CGROUPS,
+                format!("no hierarchy at {} has the controller '{controller}'", self.roots.cgroup.display()),
+                "mount it, or enable it in cgroup.subtree_control",
+            ));
+        }
+        self.add("cgroups", cgroups);
     }
 
     fn devices(&mut self) {

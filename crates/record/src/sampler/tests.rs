@@ -69,6 +69,7 @@ fn a_machine_without_anything_is_recorded_all_the_same() {
             "slabinfo",
             "stat",
             "pressure",
+            "cgroups",
             "diskstats",
             "bdi",
             "mountstats",
@@ -80,7 +81,8 @@ fn a_machine_without_anything_is_recorded_all_the_same() {
 
 #[test]
 fn unwanted_sources_are_neither_read_nor_missed() {
-    let all = ["vmstat", "meminfo", "buddyinfo", "slabinfo", "stat", "pressure", "diskstats", "bdi", "mountstats"];
+    let all =
+        ["vmstat", "meminfo", "buddyinfo", "slabinfo", "stat", "pressure", "cgroups", "diskstats", "bdi", "mountstats"];
     let others = ["ext4", "jbd2", "xfs", "tracepoint", "recorder"];
     let disabled = all.into_iter().chain(others).map(str::to_owned).collect();
     let kernel = kernel();

@@ -12,7 +12,7 @@ use crate::source::single::SingleTable;
 use crate::source::{MetricSource, TableFile, sample_all};
 use crate::source_error::SourceError;
 
-mod io_stat;
+pub(super) mod io_stat;
 
 /// Folders of the cgroup that the load runs in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct LoadCgroup {
     pub v2: Option<PathBuf>,
 }
 
-type Meaning = fn(&str) -> Option<(Unit, Semantics)>;
+pub(super) type Meaning = fn(&str) -> Option<(Unit, Semantics)>;
 
 const SINGLE_V1: [(&str, Unit, Semantics); 4] = [
     ("memory.usage_in_bytes", Unit::Bytes, Semantics::Gauge),
@@ -71,15 +71,21 @@ fn memory_stat_v2(name: &str) -> Option<(Unit, Semantics)> {
     })
 }
 
-fn cpu_stat(name: &str) -> Option<(Unit, Semantics)> {
-    Some((if name.ends_with("_usec") { Unit::Microseconds } else { Unit::Count }, Semantics::Counter))
+/// cpu.stat of v2 has microseconds, that of v1 nanoseconds.
+pub(super) fn cpu_stat(name: &str) -> Option<(Unit, Semantics)> {
+    let unit = match name {
+        name if name.ends_with("_usec") => Unit::Microseconds,
+        name if name.ends_with("_time") => Unit::Nanoseconds,
+        _ => Unit::Count,
+    };
+    Some((unit, Semantics::Counter))
 }
 
 /// Files of `name number` lines.
-struct FlatTable {
-    prefix: String,
-    instance: String,
-    meaning: Meaning,
+pub(super) struct FlatTable {
+    pub(super) prefix: String,
+    pub(super) instance: String,
+    pub(super) meaning: Meaning,
 }
 
 impl Table for FlatTable {
@@ -95,10 +101,12 @@ impl Table for FlatTable {
 }
 
 /// blkio files of v1: lines `254:0 Read 4096`. The grand total at the end names no device and is left out.
-struct BlkioTable {
-    prefix: String,
-    label: String,
-    unit: Unit,
+pub(super) struct BlkioTable {
+    pub(super) prefix: String,
+    pub(super) label: String,
+    pub(super) unit: Unit,
+    /// Only reads and writes, not also the parts of each that are synchronous.
+    pub(super) brief: bool,
 }
 
 impl Table for BlkioTable {
@@ -109,7 +117,8 @@ impl Table for BlkioTable {
     fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let mut names = words(key);
         let (Some(number), Some(direction)) = (names.next(), names.next()) else { return Vec::new() };
-        if words(values).next().is_none() || direction == b"Total" {
+        let is_extra = self.brief && direction != b"Read" && direction != b"Write";
+        if words(values).next().is_none() || direction == b"Total" || is_extra {
             return Vec::new();
         }
         let instance = format!("{}:{}", self.label, writer.devices.identity_of_number(&lossy(number)));
@@ -180,7 +189,7 @@ impl Files<'_> {
     fn blkio(&mut self, folder: &Path) {
         for (file, unit) in BLKIO {
             let (prefix, label) = (format!("cgroup.{file}"), self.label.to_owned());
-            self.add(folder, file, BlkioTable { prefix, label, unit });
+            self.add(folder, file, BlkioTable { prefix, label, unit, brief: false });
         }
     }
 
@@ -194,7 +203,7 @@ impl Files<'_> {
     fn io_stat(&mut self, folder: &Path) {
         let path = folder.join("io.stat");
         if path.is_file() {
-            self.sources.push(Box::new(io_stat::IoStat::new(path, self.label)));
+            self.sources.push(Box::new(io_stat::IoStat::new(path, "cgroup.io.stat", self.label)));
         }
     }
 }

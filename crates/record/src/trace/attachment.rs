@@ -4,15 +4,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
 use model::preflight::Finding;
-use model::stall::RequestIntervalRecord;
+use model::stall::{RequestIntervalRecord, Traced};
 
 use super::cost::{self, CostMeter, Measured};
 use super::event::{LOSSES, RequestNote, SKIPPED, TraceEvent};
 use super::issues::Issues;
 use super::programs;
 use super::requests::RequestHistograms;
+use super::row_builder::RowBuilder;
 use super::settings::ProgramSettings;
-use super::tracepoints::{TraceSource, When};
+use super::tracepoints::{FIRST_LOOK, FOLLOW, FOLLOWED, LAST_LOOK, LOOK, TraceSource, When};
+use super::usage::UsageReader;
 use crate::clock::monotonic_ns;
 use crate::roots::Roots;
 
@@ -44,6 +46,7 @@ pub(super) struct Attachment {
     skipped: u64,
     histograms: RequestHistograms,
     meter: CostMeter,
+    usage: UsageReader,
 }
 
 impl Attachment {
@@ -59,6 +62,9 @@ impl Attachment {
         let arrived = Arc::new(Mutex::new(Arrived::default()));
         let ring = rings(&loaded.object, &arrived)?;
         let links = programs::attach(&mut loaded, &sources, findings)?;
+        let sources = loaded.sources;
+        // Where the kernel has no such programs, a finding says so.
+        let _ = programs::visit_tasks(&loaded.object, FIRST_LOOK);
         let issues = Issues::new(&loaded.object, &sources, &roots.sys);
         let now_ns = monotonic_ns();
         let (histograms, mut meter) = (RequestHistograms::new(now_ns), CostMeter::new(now_ns));
@@ -74,6 +80,7 @@ impl Attachment {
             skipped: 0,
             histograms,
             meter,
+            usage: UsageReader::new(roots, now_ns),
         })
     }
 
@@ -81,7 +88,11 @@ impl Attachment {
         self.links.clear();
         self.issues.detach();
         if attached {
-            let wanted = |source: &&TraceSource| source.when != When::Wanted || self.issues.are_traced();
+            let wanted = |source: &&TraceSource| match source.when {
+                When::Wanted => self.issues.are_traced(),
+                When::Asked => false,
+                When::Always | When::EachRequest => true,
+            };
             let attach = |source| programs::attach_source(&self.object, source).unwrap_or_default();
             self.links = self.sources.iter().filter(wanted).flat_map(attach).collect();
         }
@@ -98,10 +109,42 @@ impl Attachment {
         arrived.requests.clear();
     }
 
+    /// Makes the kernel emit the waits that last for long, each after ever longer pauses.
+    pub(super) fn look_for_long_waits(&self) {
+        let _ = programs::visit_tasks(&self.object, LOOK);
+    }
+
+    /// Makes the kernel emit the waits that have not ended.
+    pub(super) fn look_for_waits(&self) {
+        let _ = programs::visit_tasks(&self.object, LAST_LOOK);
+    }
+
+    /// Watches these processes like the recorded command, from now on.
+    pub(super) fn follow(&self, pids: &[u32]) {
+        let Ok(map) = programs::map(&self.object, FOLLOWED) else { return };
+        // The map holds one part of very many at a time.
+        for part in pids.chunks(map.max_entries() as usize) {
+            part.iter().for_each(|pid| _ = map.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY));
+            // Where the kernel has no such program, a finding says so.
+            let _ = programs::visit_tasks(&self.object, FOLLOW);
+            // Another process may get the same id.
+            part.iter().for_each(|pid| _ = map.delete(&pid.to_ne_bytes()));
+        }
+    }
+
     /// Adds the sums of block requests since the last interval, and measures the programs' cost from time to time.
     pub(super) fn interval(&mut self, now_ns: u64, rows: &mut Vec<RequestIntervalRecord>) {
         self.histograms.take(&self.object, now_ns, rows);
         self.meter.tick(&self.object, now_ns);
+    }
+
+    /// Adds who used what since this was called last, where enough time has passed or it is the `last` time. Reads the clock
+    /// itself: an older moment of the caller would end an interval before it began.
+    pub(super) fn usage(&mut self, last: bool, rows: &mut RowBuilder, traced: &mut Traced) {
+        let now_ns = monotonic_ns();
+        if last || self.usage.is_due(now_ns) {
+            self.usage.take(&self.object, now_ns, rows, traced);
+        }
     }
 
     /// What the programs cost since this was called last.
@@ -129,9 +172,10 @@ impl Attachment {
     }
 }
 
-/// Both rings, parsed as they are read.
+/// Both rings, parsed as they are read; the programs for early kernels have one.
 fn rings(object: &Object, arrived: &Arc<Mutex<Arrived>>) -> Result<RingBuffer<'static>, libbpf_rs::Error> {
-    let (events, each) = (programs::map(object, "ring")?, programs::map(object, "each_request")?);
+    let events = programs::map(object, "ring")?;
+    let each = programs::map(object, "each_request").ok();
     let mut builder = RingBufferBuilder::new();
     let sink = Arc::clone(arrived);
     builder.add(&events, move |bytes: &[u8]| {
@@ -139,11 +183,13 @@ fn rings(object: &Object, arrived: &Arc<Mutex<Arrived>>) -> Result<RingBuffer<'s
         sink.events.extend(TraceEvent::parse(bytes));
         0
     })?;
-    let sink = Arc::clone(arrived);
-    builder.add(&each, move |bytes: &[u8]| {
-        let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
-        sink.requests.extend(RequestNote::parse(bytes));
-        0
-    })?;
+    if let Some(each) = &each {
+        let sink = Arc::clone(arrived);
+        builder.add(each, move |bytes: &[u8]| {
+            let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
+            sink.requests.extend(RequestNote::parse(bytes));
+            0
+        })?;
+    }
     builder.build()
 }

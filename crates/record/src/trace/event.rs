@@ -1,7 +1,9 @@
 //! An event of the ring: `struct event` of `bpf/event.h`.
 
-/// Names of losses, numbered by `enum kind`. All but the last three did not fit into the kernel's ring.
-pub(super) const LOSSES: [&str; 12] = [
+use model::stall::stall_flags;
+
+/// Names of losses, numbered by `enum kind`. Those named so did not fit into the kernel's ring.
+pub(super) const LOSSES: [&str; 16] = [
     "slow system calls (the kernel's ring was full)",
     "off-CPU intervals (the kernel's ring was full)",
     "spans (the kernel's ring was full)",
@@ -14,6 +16,10 @@ pub(super) const LOSSES: [&str; 12] = [
     "tasks (no memory for their state)",
     "requests (too many in flight at once)",
     "requests in sums (too many devices)",
+    "waits that have not ended (the kernel's ring was full)",
+    "asynchronous operations (the kernel's ring was full)",
+    "asynchronous operations (too many in flight at once)",
+    "sums of usage (too many processes and devices)",
 ];
 
 /// A loss that the programs cannot count: mostly a request's completion that interrupts another one's.
@@ -23,12 +29,19 @@ pub(super) const SKIPPED: &str = "events (the kernel skips a program that interr
 const PASSED_KNOWN: u32 = 1;
 const PATH_UPWARDS: u32 = 2;
 const PATH_WHOLE: u32 = 4;
+pub(super) const WATCHED: u32 = 8;
+pub(super) const CUT: u32 = 16;
+pub(super) const CALL_CUT: u32 = 32;
+pub(super) const HELD: u32 = 64;
+pub(super) const HOLDER_IS_HINT: u32 = 128;
 
 pub(super) const SYSTEM_CALL: u32 = 0;
 pub(super) const OFF_CPU: u32 = 1;
 pub(super) const SPAN: u32 = 2;
 pub(super) const REQUEST: u32 = 3;
 pub(super) const SHORT_SPANS: u32 = 7;
+pub(super) const STILL_OFF_CPU: u32 = 12;
+pub(super) const ASYNCHRONOUS: u32 = 13;
 
 /// Classes of requests that are counted separately: `CLASSES` of the programs.
 pub(super) const CLASSES: usize = 8;
@@ -51,6 +64,13 @@ pub(super) struct RequestNote {
     pub(super) merges: u16,
     pub(super) throttled: bool,
     pub(super) status: u8,
+    pub(super) preflush_ns: u64,
+    pub(super) data_ns: u64,
+    pub(super) postflush_ns: u64,
+    /// The request of the disk beneath that completed it. 0: unknown.
+    pub(super) lower_key: u64,
+    pub(super) lower_completed_ns: u64,
+    pub(super) lower_number: u32,
 }
 
 /// The fields of a tracepoint.
@@ -86,17 +106,31 @@ pub(super) struct TraceEvent {
     pub(super) call: i32,
     pub(super) result: i64,
     pub(super) argument: u64,
+    pub(super) call_start_ns: u64,
+    pub(super) cpu_ns: u64,
     pub(super) waker_tid: u32,
     pub(super) waker_pid: u32,
     pub(super) behind_tid: u32,
     pub(super) behind_pid: u32,
     pub(super) source: u32,
+    pub(super) flags: u32,
     /// Requests of each class in flight when this one arrived, and those that overtook it.
     pub(super) passed: Option<([u32; CLASSES], [u32; CLASSES])>,
     pub(super) comm: String,
     pub(super) waker: String,
     pub(super) behind: String,
+    /// Whom a sleep waits for: `enum awaits`.
+    pub(super) awaits: u32,
+    pub(super) asked_ns: u64,
+    pub(super) cpu: u32,
+    /// The lock that a task waited for, by its address, and who held it; 0: unknown.
+    pub(super) lock: u64,
+    pub(super) holder_tid: u32,
+    pub(super) holder_pid: u32,
+    pub(super) holder: String,
     pub(super) detail: EventDetail,
+    /// The workqueue whose work a kernel worker did.
+    pub(super) work: String,
     pub(super) request: RequestNote,
     pub(super) stack: Vec<u64>,
     pub(super) waker_stack: Vec<u64>,
@@ -141,7 +175,7 @@ impl Fields<'_> {
     }
 
     fn request(&mut self) -> Option<RequestNote> {
-        Some(RequestNote {
+        let note = RequestNote {
             key: self.u64()?,
             sector: self.u64()?,
             queued_ns: self.u64()?,
@@ -157,7 +191,14 @@ impl Fields<'_> {
             merges: self.u16()?,
             throttled: self.take::<1>()? != [0],
             status: self.take::<1>()?[0],
-        })
+            preflush_ns: self.u64()?,
+            data_ns: self.u64()?,
+            postflush_ns: self.u64()?,
+            lower_key: self.u64()?,
+            lower_completed_ns: self.u64()?,
+            lower_number: self.u32()?,
+        };
+        self.u32().map(|_| note)
     }
 
     fn detail(&mut self) -> Option<EventDetail> {
@@ -207,8 +248,21 @@ impl RequestNote {
             merges: fields.u16()?,
             throttled: fields.take::<1>()? != [0],
             status: fields.take::<1>()?[0],
+            ..RequestNote::default()
         })
     }
+}
+
+/// As the archive has them.
+pub(super) fn row_flags(flags: u32) -> u32 {
+    let known = [
+        (WATCHED, stall_flags::WATCHED),
+        (CUT, stall_flags::CUT),
+        (CALL_CUT, stall_flags::CALL_CUT),
+        (HELD, stall_flags::CPU_QUOTA),
+        (HOLDER_IS_HINT, stall_flags::HOLDER_IS_HINT),
+    ];
+    known.into_iter().filter(|(of_event, _)| flags & of_event != 0).map(|(_, of_row)| of_row).sum()
 }
 
 impl TraceEvent {
@@ -228,6 +282,8 @@ impl TraceEvent {
             call: fields.u32()? as i32,
             result: fields.u64()? as i64,
             argument: fields.u64()?,
+            call_start_ns: fields.u64()?,
+            cpu_ns: fields.u64()?,
             waker_tid: fields.u32()?,
             waker_pid: fields.u32()?,
             behind_tid: fields.u32()?,
@@ -235,11 +291,15 @@ impl TraceEvent {
             ..TraceEvent::default()
         };
         let [frames, waker_frames, source, flags] = fields.u32s()?;
-        event.source = source;
+        (event.source, event.flags) = (source, flags);
         let passed = (fields.u32s()?, fields.u32s()?);
         event.passed = (flags & PASSED_KNOWN != 0).then_some(passed);
         (event.comm, event.waker, event.behind) = (fields.name()?, fields.name()?, fields.name()?);
-        (event.detail, event.request) = (fields.detail()?, fields.request()?);
+        [event.awaits, event.cpu] = fields.u32s()?;
+        (event.asked_ns, event.lock) = (fields.u64()?, fields.u64()?);
+        [event.holder_tid, event.holder_pid] = fields.u32s()?;
+        event.holder = fields.name()?;
+        (event.detail, event.work, event.request) = (fields.detail()?, fields.name()?, fields.request()?);
         event.take_rest(fields, frames, waker_frames, flags);
         Some(event)
     }
@@ -247,11 +307,11 @@ impl TraceEvent {
     /// The stacks, or the texts instead of them.
     fn take_rest(&mut self, mut fields: Fields<'_>, frames: u32, waker_frames: u32, flags: u32) {
         match self.kind {
-            SYSTEM_CALL if flags & PATH_UPWARDS != 0 => {
+            SYSTEM_CALL | ASYNCHRONOUS if flags & PATH_UPWARDS != 0 => {
                 let (device, whole) = (self.state, flags & PATH_WHOLE != 0);
                 self.file = Some(OpenFile { device, names: names(fields.0), whole });
             }
-            SYSTEM_CALL => self.texts[0] = text(fields.0),
+            SYSTEM_CALL | ASYNCHRONOUS => self.texts[0] = text(fields.0),
             SPAN => {
                 for place in &mut self.texts {
                     *place = fields.take::<32>().map(|bytes| text(&bytes)).unwrap_or_default();

@@ -2,6 +2,8 @@
 
 use model::stall::TraceSettings;
 
+use super::follow::Followed;
+
 /// What to trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceOptions {
@@ -9,6 +11,8 @@ pub struct TraceOptions {
     pub settings: TraceSettings,
     /// A task that has been blocked for this long is reported while it is still blocked.
     pub blocked_ns: u64,
+    /// Tasks that are watched like the recorded command.
+    pub follow: Vec<Followed>,
 }
 
 impl TraceOptions {
@@ -20,6 +24,7 @@ impl TraceOptions {
         TraceOptions {
             settings: TraceSettings { slow_ns, interval_ns, all_requests },
             blocked_ns: slow_ns.max(100_000_000),
+            follow: Vec::new(),
         }
     }
 }

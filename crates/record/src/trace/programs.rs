@@ -1,26 +1,34 @@
 //! Loading and attaching the programs. Sources are independent: one that this kernel lacks or refuses costs only itself.
 
 use std::collections::{HashMap, HashSet};
+use std::io::Read;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
-use libbpf_rs::{Btf, Error, ErrorKind, Link, Map, MapCore, Object, ObjectBuilder, OpenObject, PrintLevel};
+use libbpf_rs::btf::types::{FuncProto, Ptr, Struct, Typedef};
+use libbpf_rs::{Btf, Error, ErrorKind, Iter, Link, Map, MapCore, Object, ObjectBuilder, OpenObject, PrintLevel};
 use model::preflight::Finding;
 use model::signal::TracepointProgram;
 
 use super::settings::ProgramSettings;
-use super::tracepoints::{TraceSource, When};
+use super::tracepoints::{self, TraceSource, When};
 
 /// Compiled by `build.rs` from `bpf/stall.bpf.c`.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stall.bpf.o"));
+/// The core of it for earlier kernels, from `bpf/early.bpf.c`.
+const EARLY_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/early.bpf.o"));
 
 /// Name of the finding that says whether the kernel can be traced at all.
 pub const CAPABILITY: &str = "kernel tracing (BPF)";
 const PURPOSE: &str = "What tasks wait for: the evidence for the causes of stalls";
+/// Why an earlier kernel lacks a source.
+const EARLY: &str = "this kernel is older than Linux 5.17: only system calls, waits and block requests are traced";
+/// The newest member of `struct task_struct` that the full programs read.
+const LATE_MEMBER: &str = "worker_private";
 const SETTINGS_MAP: &str = ".rodata.settings";
 const EACH_REQUEST_RING: &str = "each_request";
 const COUNTS_MAP: &str = "counts";
+const RUNS_MAP: &str = "runs";
 /// `QUEUES` of the programs.
 pub(super) const QUEUES: u32 = 256;
 /// 256 thousand requests of 64 bytes, a second at the rate of a fast disk. A larger ring would cost each request more,
@@ -38,6 +46,8 @@ fn log(_: PrintLevel, text: String) {
 /// The loaded programs.
 pub(super) struct Loaded {
     pub(super) object: Object,
+    /// Their sources.
+    pub(super) sources: Vec<TraceSource>,
     /// Why sources are missing, by name.
     pub(super) missing: HashMap<&'static str, (String, &'static str)>,
 }
@@ -56,7 +66,10 @@ fn load_all(sources: &[TraceSource], modules: &Path, settings: &ProgramSettings)
     let switch = arguments(&kernel, None, modules, "sched_switch");
     let settings = &settings.clone().with_prev_state(matches!(switch, Some(Arguments::Count(4..))));
     let (mut missing, mut wanted) = (HashMap::new(), HashSet::new());
-    for source in sources {
+    let is_early = is_early(&kernel);
+    let (sources, lacked) = if is_early { tracepoints::early(sources) } else { (sources.to_vec(), Vec::new()) };
+    missing.extend(lacked.iter().map(|source| (source.name, (EARLY.to_owned(), "use Linux 5.17 or newer"))));
+    for source in &sources {
         match chosen(source, |tracepoint| arguments(&kernel, source.module, modules, tracepoint)) {
             Ok(programs) => wanted.extend(programs),
             Err(why) => {
@@ -66,13 +79,14 @@ fn load_all(sources: &[TraceSource], modules: &Path, settings: &ProgramSettings)
     }
     loop {
         LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        let error = match prepared(&wanted, settings)?.load() {
-            Ok(object) => return Ok(Loaded { object, missing }),
+        let object = if is_early { EARLY_OBJECT } else { OBJECT };
+        let error = match prepared(object, &wanted, settings)?.load() {
+            Ok(object) => return Ok(Loaded { object, sources, missing }),
             Err(error) => error,
         };
         let log_text = std::mem::take(&mut *LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner)).concat();
         // A refused program removes its source; the others are loaded again.
-        let refused = refused_program(&log_text).and_then(|name| source_of(sources, name));
+        let refused = refused_program(&log_text).and_then(|name| source_of(&sources, name));
         let Some((source, name)) = refused.filter(|(_, name)| wanted.contains(name)) else { return Err(error) };
         let why = format!("the kernel refuses its program {name}: {}", tail_of_log(&log_text));
         missing.insert(source.name, (why, "unknown kernel version: please report it"));
@@ -82,8 +96,14 @@ fn load_all(sources: &[TraceSource], modules: &Path, settings: &ProgramSettings)
     }
 }
 
-fn prepared(wanted: &HashSet<&'static str>, settings: &ProgramSettings) -> Result<OpenObject, Error> {
-    let mut object = ObjectBuilder::default().open_memory(OBJECT)?;
+/// Whether the kernel is older than Linux 5.17, and lacks what the full programs need.
+fn is_early(kernel: &Btf<'_>) -> bool {
+    let members = |task: Struct<'_>| task.iter().any(|member| member.name.is_some_and(|name| name == LATE_MEMBER));
+    kernel.type_by_name::<Struct<'_>>("task_struct").is_some_and(|task| !members(task))
+}
+
+fn prepared(object: &[u8], wanted: &HashSet<&'static str>, settings: &ProgramSettings) -> Result<OpenObject, Error> {
+    let mut object = ObjectBuilder::default().open_memory(object)?;
     for mut program in object.progs_mut() {
         let is_wanted = program.name().to_str().is_some_and(|name| wanted.contains(name));
         program.set_autoload(is_wanted);
@@ -95,6 +115,8 @@ fn prepared(wanted: &HashSet<&'static str>, settings: &ProgramSettings) -> Resul
             map.set_max_entries(EACH_REQUEST_BYTES)?;
         } else if map.name() == COUNTS_MAP {
             map.set_max_entries(u32::from(settings.cpus) * QUEUES)?;
+        } else if map.name() == RUNS_MAP {
+            map.set_max_entries(u32::from(settings.cpus))?;
         }
     }
     Ok(object)
@@ -105,6 +127,9 @@ pub(super) fn chosen(
     source: &TraceSource,
     arguments: impl Fn(&str) -> Option<Arguments>,
 ) -> Result<Vec<&'static str>, (String, &'static str)> {
+    if source.when == When::Asked {
+        return Ok(source.programs.iter().map(|program| program.name).collect());
+    }
     let mut chosen: Vec<&TracepointProgram> = Vec::new();
     for program in source.programs {
         if chosen.iter().any(|other| other.tracepoint == program.tracepoint) {
@@ -175,8 +200,10 @@ pub(super) fn attach(
 ) -> Result<Vec<Link>, Error> {
     let mut links: Vec<Link> = Vec::new();
     for source in sources {
-        if !loaded.missing.contains_key(source.name) && source.when != When::Wanted {
-            match attach_source(&loaded.object, source) {
+        let known = loaded.sources.iter().find(|known| known.name == source.name);
+        let known = known.filter(|known| !loaded.missing.contains_key(known.name));
+        if let Some(known) = known.filter(|known| !matches!(known.when, When::Wanted | When::Asked)) {
+            match attach_source(&loaded.object, known) {
                 Ok(attached) => links.extend(attached),
                 Err(error) => {
                     let why = format!("it cannot be attached: {error}");
@@ -203,6 +230,21 @@ pub(super) fn attach_source(object: &Object, source: &TraceSource) -> Result<Vec
         .filter(|program| program.name().to_str().is_some_and(is_ours))
         .map(|program| program.attach_trace())
         .collect()
+}
+
+/// Runs a program once for each task.
+pub(super) fn visit_tasks(object: &Object, name: &str) -> Result<(), Error> {
+    // It runs while it is read, and writes nothing.
+    output_of_tasks(object, name).map(drop)
+}
+
+/// Runs a program once for each task, and returns what it writes.
+pub(super) fn output_of_tasks(object: &Object, name: &str) -> Result<Vec<u8>, Error> {
+    let found = object.progs_mut().find(|program| program.name() == name && program.autoload());
+    let link = found.ok_or_else(|| Error::from_raw_os_error(libc::ENOENT))?.attach()?;
+    let mut output = Vec::new();
+    Iter::new(&link)?.read_to_end(&mut output)?;
+    Ok(output)
 }
 
 /// A map of the object.
@@ -242,7 +284,7 @@ pub(super) fn refused(error: &Error) -> Finding {
             format!("the kernel's types (BTF) are missing: {error}"),
             "use a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_SYSCALL (/sys/kernel/btf/vmlinux)",
         ),
-        _ => (format!("the BPF programs cannot be loaded: {error}"), "use Linux 5.15 or newer with BTF"),
+        _ => (format!("the BPF programs cannot be loaded: {error}"), "use Linux 5.9 or newer with BTF"),
     };
     Finding::missing(CAPABILITY, PURPOSE, why, remedy)
 }

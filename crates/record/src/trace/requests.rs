@@ -98,6 +98,7 @@ pub(super) fn record(request: u32, note: &RequestNote) -> RequestRecord {
         completed_ns: note.completed_ns,
         errno: errno_of(note.status),
         throttled: note.throttled,
+        parts: None,
         in_flight: Vec::new(),
         overtaken_by: Vec::new(),
     }

@@ -1,17 +1,22 @@
 //! Builds rows from events: names of stacks, system calls, files and devices.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use model::signal::{Signal, SignalDetail};
-use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced};
+use model::stall::{RequestParts, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced};
 
 use super::blocked::BlockedWait;
 use super::bounded_cache::BoundedCache;
-use super::event::{OFF_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, SYSTEM_CALL, TraceEvent};
+use super::cpu_quota::CpuQuotas;
+use super::event::{
+    ASYNCHRONOUS, HELD, OFF_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, STILL_OFF_CPU, SYSTEM_CALL, TraceEvent,
+    row_flags,
+};
+use super::lock_numbers::LockNumbers;
 use super::paths::Paths;
 use super::requests::{by_kind, record};
 use super::symbols::Symbols;
-use super::{detail, system_calls};
+use super::{asynchronous, awaits, detail, system_calls};
 
 /// Requests that several waits may refer to; older ones are forgotten.
 const REQUESTS: usize = 4096;
@@ -40,6 +45,7 @@ struct EmittedTask {
 pub(super) struct RowBuilder {
     proc: PathBuf,
     paths: Paths,
+    quotas: CpuQuotas,
     symbols: Symbols,
     all_requests: bool,
     /// Number, and whether it was emitted since the last [`RowBuilder::reset_emitted`].
@@ -51,13 +57,15 @@ pub(super) struct RowBuilder {
     /// By address and completion time.
     requests: BoundedCache<(u64, u64), u32>,
     next_request: u32,
+    locks: LockNumbers,
     /// Submitter of the last request: most requests come from few.
     last_submitter: u32,
 }
 
 impl RowBuilder {
-    pub(super) fn new(proc: PathBuf, symbols: Symbols, all_requests: bool) -> RowBuilder {
+    pub(super) fn new(proc: PathBuf, cgroup: &Path, symbols: Symbols, all_requests: bool) -> RowBuilder {
         RowBuilder {
+            quotas: CpuQuotas::new(proc.clone(), cgroup),
             paths: Paths::new(proc.clone()),
             proc,
             symbols,
@@ -68,6 +76,7 @@ impl RowBuilder {
             tasks: BoundedCache::new(TASKS),
             requests: BoundedCache::new(REQUESTS),
             next_request: 0,
+            locks: LockNumbers::new(),
             last_submitter: 0,
         }
     }
@@ -87,8 +96,11 @@ impl RowBuilder {
         if event.kind == REQUEST {
             return;
         }
-        let Some(kind) = KINDS.get(event.kind as usize).copied().flatten() else { return };
-        self.task(event.tid, event.pid, Some(&event.comm), event.end_ns, traced);
+        let Some(kind) = kind_of(event.kind) else { return };
+        // An asynchronous operation may complete in any context.
+        let by_other = event.kind == ASYNCHRONOUS && event.comm.is_empty();
+        let comm = if by_other { self.name_in_proc(event.tid) } else { Some(event.comm.clone()) };
+        self.task(event.tid, event.pid, comm.as_deref(), event.end_ns, traced);
         if event.waker_tid != 0 {
             let name = Some(&event.waker).filter(|name| !name.is_empty());
             // The waker's name dates from the wakeup; the woken task may have run much later.
@@ -101,11 +113,17 @@ impl RowBuilder {
             stack: self.stack(&event.stack, traced),
             request,
             call: system_calls::of(event.call).map(|call| call.name.to_owned()),
+            flags: Some(row_flags(event.flags)),
             ..StallRecord::new(kind, event.tid, event.start_ns, event.end_ns)
         };
         match event.kind {
             SYSTEM_CALL => self.ended_call(event, &mut row),
+            ASYNCHRONOUS => self.ended_operation(event, &mut row),
             OFF_CPU => self.off_cpu(event, &mut row, traced),
+            STILL_OFF_CPU => {
+                self.off_cpu(event, &mut row, traced);
+                row.path = self.path_of_descriptor(event);
+            }
             SPAN | SHORT_SPANS => self.span(event, &mut row),
             _ => (),
         }
@@ -119,20 +137,55 @@ impl RowBuilder {
         row.errno = (event.result < 0).then(|| i32::try_from(-event.result).unwrap_or(i32::MAX));
     }
 
+    fn ended_operation(&mut self, event: &TraceEvent, row: &mut StallRecord) {
+        let operation = asynchronous::of(event.source);
+        row.call = operation.as_ref().map(|operation| operation.name.to_owned());
+        row.path = self.path(event);
+        row.bytes = u64::try_from(event.result).ok().filter(|_| operation.is_some_and(|known| known.returns_bytes));
+        row.errno = (event.result < 0).then(|| i32::try_from(-event.result).unwrap_or(i32::MAX));
+        row.worker_tid = Some(event.waker_tid).filter(|worker| *worker != 0);
+    }
+
     fn off_cpu(&mut self, event: &TraceEvent, row: &mut StallRecord, traced: &mut Traced) {
         row.state = Some(event.state);
+        row.call_start_ns = Some(event.call_start_ns).filter(|&ns| ns > 0);
+        row.cpu_ns = Some(event.cpu_ns).filter(|&ns| ns > 0);
+        row.cpu = Some(event.cpu);
         if event.woken_ns != 0 {
             row.woken_ns = Some(event.woken_ns);
             row.waker_tid = Some(event.waker_tid);
             row.waker_stack = self.stack(&event.waker_stack, traced);
         }
+        row.awaits = awaits::of(event.awaits);
+        row.asked_ns = Some(event.asked_ns).filter(|asked_ns| *asked_ns != 0);
         if event.behind_tid != 0 {
             row.behind_tid = Some(event.behind_tid);
-            self.task(event.behind_tid, event.behind_pid, Some(&event.behind), event.end_ns, traced);
+            // The name may be older than one that is known.
+            let is_new = self.tasks.get(&event.behind_tid).is_none();
+            let name = Some(event.behind.as_str()).filter(|name| is_new && !name.is_empty());
+            self.task(event.behind_tid, event.behind_pid, name, event.end_ns, traced);
         }
+        self.lock(event, row, traced);
         let announced = Signal::from_mark(event.source);
         row.tracepoint = announced.map(|mark| mark.definition().name.to_owned());
         row.detail = announced.and_then(|mark| detail::of_mark(mark, &event.detail));
+        if event.flags & HELD != 0 && row.detail.is_none() {
+            row.detail = self.quotas.of_task(event.tid);
+        }
+        row.work = Some(event.work.clone()).filter(|work| !work.is_empty());
+    }
+
+    /// Which lock the task waited for, and who held it then.
+    fn lock(&mut self, event: &TraceEvent, row: &mut StallRecord, traced: &mut Traced) {
+        if event.lock == 0 {
+            return;
+        }
+        row.lock = Some(self.locks.number(event.lock));
+        if event.holder_tid != 0 {
+            row.holder_tid = Some(event.holder_tid);
+            let name = Some(event.holder.as_str()).filter(|name| !name.is_empty());
+            self.task(event.holder_tid, event.holder_pid, name, event.start_ns, traced);
+        }
     }
 
     fn span(&mut self, event: &TraceEvent, row: &mut StallRecord) {
@@ -152,18 +205,22 @@ impl RowBuilder {
         row.detail = detail::of_span(span, &event.detail, event.state, &event.texts, name);
     }
 
+    fn name_in_proc(&self, tid: u32) -> Option<String> {
+        let name = std::fs::read_to_string(self.proc.join(format!("{tid}/comm"))).ok()?;
+        Some(name.trim_end().to_owned())
+    }
+
     /// Emits a thread that was not emitted under this name before. A missing name is read from /proc.
     pub(super) fn task(&mut self, tid: u32, pid: u32, name: Option<&str>, seen_ns: u64, traced: &mut Traced) {
         let known = self.tasks.get(&tid);
         if known.as_ref().is_some_and(|known| known.emitted && name.is_none_or(|name| known.name == name)) {
             return;
         }
-        let from_proc = || std::fs::read_to_string(self.proc.join(format!("{tid}/comm"))).ok();
         let name = match (name, known) {
             (Some(name), _) => name.to_owned(),
             (None, Some(known)) => known.name.clone(),
-            (None, None) => match from_proc() {
-                Some(name) => name.trim_end().to_owned(),
+            (None, None) => match self.name_in_proc(tid) {
+                Some(name) => name,
                 // The thread is gone and its name unknown: no row.
                 None => return,
             },
@@ -260,10 +317,24 @@ impl RowBuilder {
     fn emit_request(&mut self, number: u32, event: &TraceEvent, traced: &mut Traced) {
         self.add_submitter(&event.request, traced);
         let mut row: RequestRecord = record(number, &event.request);
+        row.parts = self.parts(&event.request);
         if let Some((in_flight, overtaken_by)) = &event.passed {
             (row.in_flight, row.overtaken_by) = (by_kind(in_flight), by_kind(overtaken_by));
         }
         traced.requests.push(row);
+    }
+
+    fn parts(&mut self, note: &RequestNote) -> Option<Box<RequestParts>> {
+        let lower = match self.all_requests {
+            true => note.lower_number.checked_sub(1),
+            false => self.requests.get(&(note.lower_key, note.lower_completed_ns)).copied(),
+        };
+        let lower = lower.filter(|_| note.lower_key != 0);
+        let seen = |ns: u64| (ns != 0 && ns <= note.completed_ns).then_some(ns);
+        let (preflush_ns, data_ns, postflush_ns) =
+            (seen(note.preflush_ns), seen(note.data_ns), seen(note.postflush_ns));
+        let parts = RequestParts { preflush_ns, data_ns, postflush_ns, lower };
+        (parts != RequestParts::default()).then(|| Box::new(parts))
     }
 
     /// The whole path, if the descriptor still refers to that file; else from the file's names, or the call's argument.
@@ -281,9 +352,25 @@ impl RowBuilder {
         whole().or_else(|| self.paths.of(file))
     }
 
+    /// The file of a call that has not ended, if the call names it by a descriptor.
+    fn path_of_descriptor(&self, event: &TraceEvent) -> Option<String> {
+        system_calls::of(event.call).filter(|call| call.is_on_descriptor && event.call_start_ns > 0)?;
+        let link = self.proc.join(format!("{}/fd/{}", event.tid, event.argument));
+        Some(std::fs::read_link(link).ok()?.to_string_lossy().into_owned())
+    }
+
     /// Call this every second or so.
     pub(super) fn age(&mut self) {
         self.paths.age();
+        self.quotas.age();
+    }
+}
+
+fn kind_of(kind: u32) -> Option<StallKind> {
+    match kind {
+        STILL_OFF_CPU => Some(StallKind::StillBlocked),
+        ASYNCHRONOUS => Some(StallKind::Asynchronous),
+        _ => KINDS.get(kind as usize).copied().flatten(),
     }
 }
 

@@ -1,37 +1,66 @@
 //! The settings of the programs, which are fixed before loading: `struct settings`.
 
-use model::stall::TraceSettings;
-
+use super::options::TraceOptions;
 use super::symbols::Symbols;
-use super::system_calls;
+use super::{asynchronous, awaits, system_calls};
 
 /// The worker function that dispatches I/O throttled by a cgroup (Linux 3.1 to 6.18).
 const THROTTLE_FUNCTION: &str = "blk_throtl_dispatch_work_fn";
 /// The shrinker function of a file system's caches (Linux 3.12 to 6.18).
 const SHRINK_FUNCTION: &str = "super_cache_scan";
 
+/// The ends of direct I/O of file systems, of block devices (twice), of libaio, and of bios split off (Linux 5.12 to 6.18).
+const COMPLETIONS: [&str; 5] =
+    ["iomap_dio_bio_end_io", "blkdev_bio_end_io", "blkdev_bio_end_io_async", "aio_complete_rw", "bio_chain_endio"];
+/// Calls that submit to libaio, and that wait for its completions.
+const AIO_CALLS: [libc::c_long; 3] = [libc::SYS_io_submit, libc::SYS_io_getevents, IO_PGETEVENTS];
+/// Calls that sleep on a timer alone.
+const SLEEPING_CALLS: [libc::c_long; 2] = [libc::SYS_nanosleep, libc::SYS_clock_nanosleep];
+/// Up to a multiple of eight bytes.
+const UNUSED: [libc::c_long; 3] = [0; 3];
+/// The crate libc lacks it.
+const IO_PGETEVENTS: libc::c_long = if cfg!(target_arch = "x86_64") { 333 } else { 292 };
+/// The end of the data of a request with flushes (Linux 3.13 to 6.18).
+const FLUSH_FUNCTION: &str = "mq_flush_data_end_io";
+/// Whatever a request's completion wakes, this function is on the stack (Linux 2.6.31 to 6.18).
+const COMPLETE_FUNCTION: &str = "blk_update_request";
+
+/// The end of a loop device's direct I/O (Linux 4.4 to 6.18).
+const LOOP_FUNCTION: &str = "lo_rw_aio_complete";
+
 /// The settings.
 #[derive(Debug, Clone)]
 pub(super) struct ProgramSettings {
     pub(super) slow_ns: u64,
     pub(super) interval_ns: u64,
+    look_ns: u64,
     pub(super) all_requests: bool,
     throttle_function: u64,
     shrink_function: u64,
+    completions: [u64; 5],
+    flush_function: u64,
+    loop_function: u64,
+    complete_function: (u64, u64),
     has_prev_state: bool,
     /// Possible CPUs of this machine.
     pub(super) cpus: u16,
 }
 
 impl ProgramSettings {
-    pub(super) fn new(settings: &TraceSettings, symbols: &Symbols, cpus: u16) -> ProgramSettings {
+    pub(super) fn new(options: &TraceOptions, symbols: &Symbols, cpus: u16) -> ProgramSettings {
         let address = |name| symbols.address(name).unwrap_or(0);
+        let settings = &options.settings;
         ProgramSettings {
             slow_ns: settings.slow_ns,
             interval_ns: settings.interval_ns,
+            look_ns: options.blocked_ns,
             all_requests: settings.all_requests,
             throttle_function: address(THROTTLE_FUNCTION),
             shrink_function: address(SHRINK_FUNCTION),
+            completions: COMPLETIONS.map(address),
+            flush_function: address(FLUSH_FUNCTION),
+            loop_function: address(LOOP_FUNCTION),
+            complete_function: symbols.range(COMPLETE_FUNCTION).unwrap_or_default(),
             has_prev_state: false,
             cpus,
         }
@@ -42,6 +71,11 @@ impl ProgramSettings {
         (self.slow_ns / 32).clamp(200_000, 50_000_000)
     }
 
+    /// Servers and event loops sleep very often. An eighth of a slow operation is the least that a chain of waits follows.
+    fn await_ns(&self) -> u64 {
+        (self.slow_ns / 8).max(self.interval_ns)
+    }
+
     /// `sched_switch` has the state of the task that leaves (Linux 5.18 and newer).
     pub(super) fn with_prev_state(self, has_prev_state: bool) -> ProgramSettings {
         ProgramSettings { has_prev_state, ..self }
@@ -50,13 +84,20 @@ impl ProgramSettings {
     /// As `struct settings` of `bpf/task.h`.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for word in [self.slow_ns, self.interval_ns, self.throttle_function, self.shrink_function, self.epoch_ns()] {
-            bytes.extend(word.to_ne_bytes());
-        }
+        let (complete, complete_bytes) = self.complete_function;
+        let waits = [self.slow_ns, self.interval_ns, self.await_ns(), self.look_ns];
+        let words = [self.throttle_function, self.shrink_function, self.epoch_ns()];
+        let more = [self.flush_function, self.loop_function, complete, complete_bytes];
+        let all = waits.into_iter().chain(words).chain(self.completions).chain(more);
+        bytes.extend(all.flat_map(u64::to_ne_bytes));
         bytes.extend(std::process::id().to_ne_bytes());
         bytes.extend([u8::from(self.all_requests), u8::from(self.has_prev_state)]);
         bytes.extend(self.cpus.to_ne_bytes());
+        let numbers = AIO_CALLS.into_iter().chain(SLEEPING_CALLS).chain(UNUSED);
+        bytes.extend(numbers.flat_map(|number| (number as u16).to_ne_bytes()));
         bytes.extend(system_calls::table());
+        bytes.extend(asynchronous::table());
+        bytes.extend(awaits::table());
         bytes
     }
 }

@@ -46,8 +46,15 @@ impl Symbols {
 
     /// The address of a function.
     pub(super) fn address(&self, name: &str) -> Option<u64> {
+        self.range(name).map(|(address, _)| address)
+    }
+
+    /// The address of a function, and the distance to the next one; 0 for the last.
+    pub(super) fn range(&self, name: &str) -> Option<(u64, u64)> {
         let index = (0..self.functions.len()).find(|index| self.name_at(*index) == Some(name))?;
-        Some(self.functions[index].0)
+        let address = self.functions[index].0;
+        let next = self.functions[index..].iter().find(|function| function.0 > address);
+        Some((address, next.map_or(0, |next| next.0 - address)))
     }
 
     /// The function that an address of a stack lies in, without a compiler's suffix; the address where it is unknown.

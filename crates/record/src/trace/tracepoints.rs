@@ -22,6 +22,8 @@ pub(super) enum When {
     EachRequest,
     /// Once a device needs it.
     Wanted,
+    /// Never: its programs visit all tasks when asked to.
+    Asked,
 }
 
 impl TraceSource {
@@ -39,10 +41,26 @@ const fn program(name: &'static str, tracepoint: &'static str, arguments: usize)
     TracepointProgram::at_least(name, tracepoint, arguments)
 }
 
+const fn exactly(name: &'static str, tracepoint: &'static str, arguments: usize) -> TracepointProgram {
+    TracepointProgram::exactly(name, tracepoint, arguments)
+}
+
+/// Sources that every kernel has which can be traced.
+const SCHEDULER: &str = "tracing: scheduler";
+const SYSTEM_CALLS: &str = "tracing: system calls";
+const LOOKS: &str = "tracing: waits at the begin and the end";
+const BLOCK_REQUESTS: &str = "tracing: block requests";
+const ISSUES: &str = "tracing: block request issues";
+
 /// What tasks do: time off the CPU, and system calls.
-const TASKS: [TraceSource; 2] = [
+const TASKS: [TraceSource; 6] = [
     TraceSource::always(
-        "tracing: scheduler",
+        "tracing: workqueues",
+        "The requests that kernel workers complete for others",
+        &[program("workqueue_queue_work", "workqueue_queue_work", 3)],
+    ),
+    TraceSource::always(
+        SCHEDULER,
         "Sleeps and run-queue waits of tasks, with stacks and wakers",
         &[
             program("sched_switch", "sched_switch", 3),
@@ -52,16 +70,74 @@ const TASKS: [TraceSource; 2] = [
         ],
     ),
     TraceSource::always(
-        "tracing: system calls",
+        SYSTEM_CALLS,
         "Slow operations of every program",
         &[program("sys_enter", "sys_enter", 2), program("sys_exit", "sys_exit", 2)],
     ),
+    TraceSource {
+        when: When::Asked,
+        ..TraceSource::always(
+            LOOKS,
+            "Waits that began before the recording, and those that had not ended with it",
+            &[program(FIRST_LOOK, FIRST_LOOK, 0), program(LOOK, LOOK, 0), program(LAST_LOOK, LAST_LOOK, 0)],
+        )
+    },
+    TraceSource {
+        when: When::Asked,
+        ..TraceSource::always(
+            "tracing: use by processes",
+            "What each process read, made dirty and has in memory",
+            &[program("look_at_usage", "look_at_usage", 0)],
+        )
+    },
+    TraceSource {
+        when: When::Asked,
+        ..TraceSource::always(
+            "tracing: followed tasks",
+            "Every wait of the tasks that --follow names",
+            &[program(FOLLOW, FOLLOW, 0)],
+        )
+    },
 ];
 
+/// The programs that visit all tasks, at the begin and at the end.
+pub(super) const FIRST_LOOK: &str = "first_look";
+pub(super) const LOOK: &str = "look";
+pub(super) const LAST_LOOK: &str = "last_look";
+/// The program that marks the processes in the map of that name.
+pub(super) const FOLLOW: &str = "follow_tasks";
+pub(super) const FOLLOWED: &str = "followed";
+/// Operations that one system call submits, and that complete separately.
+const IO_URING: [TraceSource; 1] = [TraceSource::always(
+    "tracing: io_uring",
+    "Slow operations of io_uring, from submission to completion",
+    &[program("io_uring_submit_req", "io_uring_submit_req", 1), program("io_uring_complete", "io_uring_complete", 3)],
+)];
+
+/// Servers in user space.
+const SERVERS: [TraceSource; 1] = [TraceSource {
+    module: Some("fuse"),
+    ..TraceSource::always(
+        "tracing: FUSE servers",
+        "What the servers of FUSE file systems wait for",
+        &[program("fuse_request_end", "fuse_request_end", 1)],
+    )
+}];
+
+/// Journals of file systems, which may be modules.
+const JOURNALS: [TraceSource; 1] = [TraceSource {
+    module: Some("jbd2"),
+    ..TraceSource::always(
+        "tracing: jbd2 handles",
+        "Who fills the journal of ext4",
+        &[program("jbd2_handle_stats", "jbd2_handle_stats", 8)],
+    )
+}];
+
 /// Block requests. Tracepoints that only add a moment are sources of their own.
-const REQUESTS: [TraceSource; 3] = [
+const REQUESTS: [TraceSource; 4] = [
     TraceSource::always(
-        "tracing: block requests",
+        BLOCK_REQUESTS,
         "Block requests that tasks wait for, by stage",
         &[
             program("block_rq_insert", "block_rq_insert", 1),
@@ -72,7 +148,7 @@ const REQUESTS: [TraceSource; 3] = [
     TraceSource {
         when: When::Wanted,
         ..TraceSource::always(
-            "tracing: block request issues",
+            ISSUES,
             "Issue times of requests, for devices without a scheduler or without the kernel's own timestamps",
             &[program("block_rq_issue", "block_rq_issue", 1)],
         )
@@ -85,11 +161,54 @@ const REQUESTS: [TraceSource; 3] = [
             &[program("block_io_start", "block_io_start", 1)],
         )
     },
+    TraceSource::always(
+        "tracing: dirty inodes",
+        "The tasks that writeback works for",
+        &[program("dirty_inode", "writeback_dirty_inode_enqueue", 1)],
+    ),
 ];
 
 /// All sources, in the order of findings: file systems, which may be modules, come last.
 pub(super) fn all() -> Vec<TraceSource> {
     let (modules, kernel): (Vec<&SignalSource>, Vec<_>) = SOURCES.iter().partition(|source| source.module.is_some());
     let of_signals = |sources: Vec<&SignalSource>| sources.into_iter().map(TraceSource::of_signals).collect::<Vec<_>>();
-    [TASKS.to_vec(), of_signals(kernel), REQUESTS.to_vec(), of_signals(modules)].concat()
+    let modules = [of_signals(modules), JOURNALS.to_vec(), SERVERS.to_vec()].concat();
+    [TASKS.to_vec(), IO_URING.to_vec(), of_signals(kernel), REQUESTS.to_vec(), modules].concat()
+}
+
+/// The programs of `bpf/early.bpf.c`, by the name of the source that they stand for. They need no more of the kernel than Linux 5.8
+/// and 5.9 brought.
+const EARLY: [(&str, &[TracepointProgram]); 5] = [
+    (
+        SCHEDULER,
+        &[
+            program("sched_switch", "sched_switch", 3),
+            program("sched_waking", "sched_waking", 1),
+            program("sched_process_fork", "sched_process_fork", 2),
+            program("sched_process_exit", "sched_process_exit", 1),
+        ],
+    ),
+    (SYSTEM_CALLS, &[program("sys_enter", "sys_enter", 2), program("sys_exit", "sys_exit", 2)]),
+    (LOOKS, &[program(FIRST_LOOK, FIRST_LOOK, 0), program(LAST_LOOK, LAST_LOOK, 0)]),
+    (
+        BLOCK_REQUESTS,
+        &[
+            exactly("block_rq_insert", "block_rq_insert", 1),
+            exactly("block_rq_insert_2", "block_rq_insert", 2),
+            program("block_rq_complete", "block_rq_complete", 3),
+        ],
+    ),
+    (ISSUES, &[exactly("block_rq_issue", "block_rq_issue", 1), exactly("block_rq_issue_2", "block_rq_issue", 2)]),
+];
+
+/// The sources that an early kernel has, and those that it lacks.
+pub(super) fn early(sources: &[TraceSource]) -> (Vec<TraceSource>, Vec<TraceSource>) {
+    let programs_of = |source: &TraceSource| EARLY.iter().find(|(name, _)| *name == source.name);
+    let (had, lacked): (Vec<TraceSource>, Vec<_>) = sources.iter().partition(|source| programs_of(source).is_some());
+    // These programs count nothing that shows whether issues are needed.
+    let when = |source: &TraceSource| if source.when == When::Wanted { When::Always } else { source.when };
+    let with_programs = |source: TraceSource| {
+        programs_of(&source).map(|(_, programs)| TraceSource { programs, when: when(&source), ..source })
+    };
+    (had.into_iter().filter_map(with_programs).collect(), lacked)
 }

@@ -27,7 +27,7 @@ impl Stage {
         }
         run("mount", &["-t", "tmpfs", "-o", "size=2g", "none", &stage.name("memory")]);
         let image = stage.name("memory/image");
-        run("truncate", &["-s", &format!("{mebibytes}m"), &image]);
+        run("truncate", &["-s", &(mebibytes << 20).to_string(), &image]);
         if let [program, options @ ..] = make {
             run(program, &[options, &[image.as_str()]].concat());
         }
@@ -146,7 +146,11 @@ pub(crate) struct Seen {
 
 /// Everything, however short.
 pub(crate) fn all_of_it(all_requests: bool) -> TraceOptions {
-    TraceOptions { settings: TraceSettings { slow_ns: 1, interval_ns: 1, all_requests }, blocked_ns: 1_000_000_000 }
+    TraceOptions {
+        settings: TraceSettings { slow_ns: 1, interval_ns: 1, all_requests },
+        blocked_ns: 1_000_000_000,
+        follow: Vec::new(),
+    }
 }
 
 /// Waits of at least 20 us: shorter ones would fill the ring on a slow machine.
@@ -171,7 +175,12 @@ pub(crate) fn trace_and_look(
         println!("skipped: {}", findings.last().and_then(|finding| finding.why.clone()).unwrap_or_default());
         return None;
     }
-    let missing: Vec<_> = findings.iter().filter(|finding| !finding.available).collect();
+    // The kernels of `make test-vm` lack some sources; suite `vm` has a test of how that is said.
+    let may_lack = |why: &Option<String>| {
+        let of_kernel = why.as_deref().is_some_and(|why| why.contains("no tracepoint") || why.contains("older than"));
+        of_kernel && std::env::var_os("STALLSCOPE_VM").is_some()
+    };
+    let missing: Vec<_> = findings.iter().filter(|finding| !finding.available && !may_lack(&finding.why)).collect();
     assert!(missing.is_empty() || !rustix::process::geteuid().is_root(), "{missing:?}");
     let mut traced = Traced::default();
     let (mut blocked, mut polls) = (Vec::new(), 0u32);

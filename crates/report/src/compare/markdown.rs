@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use compare::{Compared, ComparedStalls, Comparison, Difference};
 
-use super::value::{change, digits, interval, probability, value, verdict};
+use super::text::{per_what, stalls_of};
+use super::value::{change, interval, probability, value, verdict};
 use super::words;
 
 /// All differences, metrics and stalls.
@@ -22,7 +23,8 @@ pub fn markdown(found: &[Comparison]) -> String {
         let _ = writeln!(text, "|---|---:|---:|---:|---:|---:|---:|---|");
         comparison.metrics.iter().for_each(|found| metric(&mut text, found));
         if !comparison.stalls.is_empty() {
-            let _ = writeln!(text, "\n| stalls per run | {a} | {b} | change | 95 % interval | verdict |");
+            let per = per_what(comparison);
+            let _ = writeln!(text, "\n| stalls per {per} | {a} | {b} | change | 95 % interval | verdict |");
             let _ = writeln!(text, "|---|---:|---:|---:|---:|---|");
         }
         comparison.stalls.iter().for_each(|found| stalls(&mut text, found));
@@ -60,8 +62,8 @@ fn stalls(text: &mut String, stalls: &ComparedStalls) {
     let of_count = |cell: fn(&Compared) -> String| stalls.count.as_ref().map_or_else(|| "-".to_owned(), cell);
     let cells = [
         stalls.cause.to_owned(),
-        digits(stalls.per_run.0),
-        digits(stalls.per_run.1),
+        stalls_of(stalls, Compared::typical_a, stalls.per_run.0),
+        stalls_of(stalls, Compared::typical_b, stalls.per_run.1),
         of_count(|count| change(count.ratio.ratio)),
         of_count(|count| interval(&count.ratio)),
         words(stalls.verdict()).to_owned(),

@@ -22,7 +22,7 @@ fn run(kernel: &str, factor: f64, work: f64, stalls: u64) -> RunFigures {
         ],
         counters: vec![figure("vmstat.pgscan_direct", "pages/round", Better::Neither, 1000.0 / work)],
         stalls: Some(vec![StallFigure { cause: "direct_reclaim", operations: stalls, time_ns: stalls * 70_000_000 }]),
-        facts: vec![Fact { what: "kernel".into(), value: kernel.into() }],
+        facts: vec![Fact::new("kernel", kernel)],
         ..RunFigures::default()
     }
 }

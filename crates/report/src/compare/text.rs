@@ -19,6 +19,8 @@ const METRICS: usize = 14;
 const CAUSES: usize = 6;
 const COUNTERS: usize = 6;
 const DIFFERENCES: usize = 8;
+/// The unit of time lost where runs last differently.
+const PER_SECOND: &str = "ns/s";
 /// Longer values are cut: a kernel command line would fill the screen.
 const LONGEST: usize = 40;
 
@@ -40,7 +42,7 @@ pub fn text(found: &Comparison, all: bool, style: Style) -> String {
 }
 
 /// Writes a table; its rows (after the headings) are coloured by their verdicts.
-pub(super) fn push(text: &mut String, table: &Table, style: Style, verdicts: &[Verdict]) {
+pub(crate) fn push(text: &mut String, table: &Table, style: Style, verdicts: &[Verdict]) {
     for (at, line) in table.lines().enumerate() {
         let line = format!(" {}", line.trim_end());
         let verdict = at.checked_sub(1).and_then(|row| verdicts.get(row));
@@ -155,7 +157,7 @@ fn stalls(text: &mut String, found: &Comparison, all: bool, style: Style) {
     if found.stalls.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{}", style.heading("Stalls per run, by main cause"));
+    let _ = writeln!(text, "\n{}", style.heading(&format!("Stalls per {}, by main cause", per_what(found))));
     let [a, b] = sides(found);
     let mut rows = table(&["", &a, &b, "change", "95 % interval", "q", "", "time lost"], 1);
     if let Some(column) = rows.column_mut(6) {
@@ -176,18 +178,36 @@ fn stall_row(stall: &ComparedStalls) -> Vec<String> {
     let cause = Cause::ALL.into_iter().find(|cause| cause.name() == stall.cause);
     let said =
         if stall.time.verdict.is_decided() { format!(" ({})", words(stall.time.verdict)) } else { String::new() };
-    let (a, b) = stall.time_per_run_ns;
-    let time = format!("{} -> {}{said}", Nanoseconds(a as u64), Nanoseconds(b as u64));
+    let (a, b) = match stall.time.unit.as_str() {
+        unit @ PER_SECOND => (value(stall.time.typical_a(), unit), value(stall.time.typical_b(), unit)),
+        _ => (of_run(stall.time_per_run_ns.0), of_run(stall.time_per_run_ns.1)),
+    };
+    let time = format!("{a} -> {b}{said}");
     vec![
         cause.map_or(stall.cause, crate::explain::words).to_owned(),
-        digits(stall.per_run.0),
-        digits(stall.per_run.1),
+        stalls_of(stall, Compared::typical_a, stall.per_run.0),
+        stalls_of(stall, Compared::typical_b, stall.per_run.1),
         of_count(|count| change(count.ratio.ratio)),
         of_count(|count| interval(&count.ratio)),
         of_count(|count| probability(count.q)),
         of_count(verdict),
         time,
     ]
+}
+
+fn of_run(ns: f64) -> String {
+    Nanoseconds(ns as u64).to_string()
+}
+
+/// What the stalls are counted by.
+pub(super) fn per_what(found: &Comparison) -> &'static str {
+    if found.stalls.first().is_some_and(|stall| stall.time.unit == PER_SECOND) { "second" } else { "run" }
+}
+
+/// The number of stalls in the unit of their ratio.
+pub(super) fn stalls_of(stall: &ComparedStalls, side: fn(&Compared) -> f64, per_run: f64) -> String {
+    let of_second = stall.count.as_ref().filter(|_| stall.time.unit == PER_SECOND);
+    of_second.map_or_else(|| digits(per_run), |count| value(side(count), &count.unit))
 }
 
 fn counters(text: &mut String, found: &Comparison, all: bool, style: Style) {

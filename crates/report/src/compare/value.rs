@@ -5,7 +5,7 @@ use model::quantity::{Bytes, Nanoseconds};
 use statistics::Ratio;
 
 /// A value with its unit.
-pub(super) fn value(value: f64, unit: &str) -> String {
+pub(crate) fn value(value: f64, unit: &str) -> String {
     match unit {
         "ns" => Nanoseconds(value.round() as u64).to_string(),
         "ns/s" => format!("{}/s", Nanoseconds(value.round() as u64)),
@@ -27,7 +27,7 @@ pub(super) fn digits(value: f64) -> String {
 }
 
 /// A ratio as a change: `+27.2 %`, or `x 4.1` from a factor of 3 on.
-pub(super) fn change(ratio: f64) -> String {
+pub(crate) fn change(ratio: f64) -> String {
     match ratio {
         ratio if ratio.is_infinite() => "from 0".to_owned(),
         ratio if ratio >= 3.0 => format!("x {}", digits(ratio)),
@@ -36,7 +36,7 @@ pub(super) fn change(ratio: f64) -> String {
 }
 
 /// An interval of ratios as changes.
-pub(super) fn interval(ratio: &Ratio) -> String {
+pub(crate) fn interval(ratio: &Ratio) -> String {
     match ratio.interval {
         None => "-".to_owned(),
         Some((low, _)) if low.is_infinite() => "from 0".to_owned(),
@@ -50,7 +50,7 @@ fn bound(value: f64) -> String {
 }
 
 /// `p` or `q` with two significant digits.
-pub(super) fn probability(p: f64) -> String {
+pub(crate) fn probability(p: f64) -> String {
     match p {
         p if p < 0.0001 => "<0.0001".to_owned(),
         p if p < 0.01 => format!("{p:.4}"),

@@ -2,17 +2,19 @@
 
 use std::fmt::Write as _;
 
-use explain::blame::{Explanation, Link, Stall, StallCause};
+use explain::blame::{Explanation, Holds, Link, Served, Stall, StallCause};
 use model::quantity::Nanoseconds;
 
 use super::wording::words;
-use crate::number::share;
+use crate::number::{counted, share};
 use crate::style::{Style, printable};
 
 /// Causes shown for one stall.
 const CAUSES: usize = 4;
 /// Least share of the stall of a cause that is shown.
 const LEAST: f64 = 0.01;
+/// Least share of what a disk did of a process that is named.
+const LEAST_SERVED: f64 = 0.1;
 
 pub(super) fn stalls(text: &mut String, explanation: &Explanation, limit: usize, style: Style) {
     let shown = &explanation.stalls[..limit.min(explanation.stalls.len())];
@@ -45,7 +47,8 @@ pub(super) fn one(text: &mut String, stall: &Stall, style: Style) {
     let took = Nanoseconds(stall.duration_ns);
     let (who, what) = (printable(&stall.task.to_string()), printable(&stall.operation));
     let lasted = if stall.finished { format!("took {took}") } else { format!("had not finished after {took}") };
-    let _ = writeln!(text, " {}", style.heading(&format!("{what}{path} by {who} {lasted}")));
+    let before = if stall.cut { ", having begun before the recording" } else { "" };
+    let _ = writeln!(text, " {}", style.heading(&format!("{what}{path} by {who} {lasted}{before}")));
     let part = |cause: &StallCause| cause.time_ns as f64 / stall.duration_ns.max(1) as f64;
     for cause in stall.causes.iter().take(CAUSES).filter(|cause| part(cause) >= LEAST) {
         let time = Nanoseconds(cause.time_ns).to_string();
@@ -60,13 +63,31 @@ fn chain(text: &mut String, stall: &Stall) {
         let indent = " ".repeat(5 + depth * 2);
         let _ = writeln!(text, "{indent}{}", link_words(&pair[0], &pair[1]));
     }
-    let submitter = stall.request.as_ref().filter(|request| !request.throttled).map(|request| &request.task);
+    let request = stall.request.as_ref().filter(|request| !request.throttled);
+    let submitter = request.and_then(|request| request.task.as_ref());
     // The submitter matters only if it is not the last waiter of the chain.
     let waited = stall.chain.last().and_then(|last| last.task.as_ref());
     if let Some(submitter) = submitter.filter(|submitter| waited.is_none_or(|waited| waited.tid != submitter.tid)) {
         let indent = " ".repeat(3 + stall.chain.len() * 2);
         let _ = writeln!(text, "{indent}for a request by {}", printable(&submitter.to_string()));
     }
+    if let Some(words) = stall.served.as_ref().and_then(others_served) {
+        let _ = writeln!(text, "     {words}");
+    }
+}
+
+/// Whom the disk served most while the task waited, if that was somebody else with a share that matters.
+fn others_served(served: &Served) -> Option<String> {
+    let most = served.by.iter().find(|one| !one.is_own)?;
+    let (what, part) = match served.bytes {
+        0 => ("requests", most.requests as f64 / served.requests.max(1) as f64),
+        bytes => ("bytes", most.bytes as f64 / bytes as f64),
+    };
+    let who = most.task.as_ref().map(|task| printable(&task.to_string())).filter(|_| part >= LEAST_SERVED)?;
+    let cgroup = most.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
+    let cgroup = cgroup.map_or_else(String::new, |cgroup| format!(" in {}", printable(cgroup)));
+    let requests = counted(most.requests, "request");
+    Some(format!("while it waited, about {requests} of {who}{cgroup} ({} of the {what}) were served", share(part)))
 }
 
 fn cause_words(cause: &StallCause) -> String {
@@ -77,6 +98,11 @@ fn cause_words(cause: &StallCause) -> String {
 fn link_words(before: &Link, link: &Link) -> String {
     let who = link.task.as_ref().map_or_else(|| "an unknown task".to_owned(), |task| printable(&task.to_string()));
     let detail = link.detail.as_deref().map_or_else(String::new, |detail| format!(": {}", printable(detail)));
-    let begin = if before.task == link.task { "that is".to_owned() } else { format!("woken by {who}:") };
+    let begin = match link.holds {
+        Some(Holds::Exactly) => format!("held by {who}:"),
+        Some(Holds::Perhaps) => format!("held by readers, such as {who}:"),
+        None if before.task == link.task => "that is".to_owned(),
+        None => format!("woken by {who}:"),
+    };
     format!("{begin} {} {}{detail}", Nanoseconds(link.time_ns), words(link.cause))
 }

@@ -1,8 +1,9 @@
 //! Causes of all slow operations, by class, and culprits.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use explain::blame::{CauseTime, Culprit, Evidence, Explanation};
+use explain::blame::{CauseTime, Culprit, Evidence, Explanation, Who};
 use model::quantity::Nanoseconds;
 
 use super::wording::words;
@@ -18,6 +19,8 @@ const COLUMNS: usize = 4;
 const CLASSES: usize = 8;
 /// Culprits shown.
 const CULPRITS: usize = 5;
+/// Names of their victims shown.
+const VICTIMS: usize = 3;
 
 /// Causes with a smaller share are summed up in one row.
 const LEAST: f64 = 0.005;
@@ -92,43 +95,53 @@ pub(super) fn classes(text: &mut String, explanation: &Explanation, style: Style
     push_section(text, "By operation", &rows, style);
 }
 
-/// Threads of one name share a line.
+/// In the order of the document: the largest is never hidden.
 pub(super) fn culprits(text: &mut String, explanation: &Explanation, style: Style) {
-    let mut groups: Vec<(Culprit, u64)> = Vec::new();
-    for culprit in explanation.culprits.iter().filter(|culprit| culprit.task.is_some() || culprit.device.is_some()) {
-        match groups.iter_mut().find(|(first, _)| differ_in_thread_only(first, culprit)) {
-            Some((first, count)) => (first.time_ns, *count) = (first.time_ns + culprit.time_ns, *count + 1),
-            None => groups.push((culprit.clone(), 1)),
-        }
-    }
-    groups.sort_by_key(|(culprit, _)| std::cmp::Reverse(culprit.time_ns));
-    if groups.is_empty() {
+    if explanation.culprits.is_empty() {
         return;
     }
     push_heading(text, "Root blockers", style);
-    for (culprit, count) in groups.iter().take(CULPRITS) {
+    for culprit in explanation.culprits.iter().take(CULPRITS) {
         let time = Nanoseconds(culprit.time_ns).to_string();
-        let _ = writeln!(text, " {time:>9}  {:<24}  {}", words(culprit.cause), who(culprit, *count));
+        let _ = writeln!(text, " {time:>9}  {:<24}  {}{}", words(culprit.cause), who(culprit), delayed(culprit));
     }
 }
 
-fn differ_in_thread_only(a: &Culprit, b: &Culprit) -> bool {
-    let name = |culprit: &Culprit| culprit.task.as_ref().and_then(|task| task.name.clone());
-    let named = a.task.is_none() && b.task.is_none() || name(a).is_some() && name(a) == name(b);
-    named && (&a.cgroup, a.device, &a.file_system, a.cause) == (&b.cgroup, b.device, &b.file_system, b.cause)
-}
-
-fn who(culprit: &Culprit, count: u64) -> String {
+/// A root blocker in words.
+pub(super) fn who(culprit: &Culprit) -> String {
     let mut parts = Vec::new();
     parts.extend(culprit.task.as_ref().map(|task| match &task.name {
-        Some(name) if count > 1 => format!("{} {} tasks", grouped(count), printable(name)),
+        Some(name) if culprit.tasks > 1 => format!("{} {} tasks", grouped(culprit.tasks), printable(name)),
         _ => printable(&task.to_string()),
     }));
     let cgroup = culprit.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
     parts.extend(cgroup.map(|cgroup| format!("of {}", printable(&last_name(cgroup)))));
     parts.extend(culprit.device.map(|device| format!("on {device}")));
     parts.extend(culprit.file_system.as_ref().map(|name| format!("({})", printable(name))));
+    if culprit.task.is_none() && culprit.device.is_none() {
+        parts.insert(0, "unknown".to_owned());
+    }
     parts.join(" ")
+}
+
+/// Whose time it cost: the processes that lost the most; nothing where the culprit is unknown.
+fn delayed(culprit: &Culprit) -> String {
+    if culprit.task.is_none() || culprit.victims.is_empty() {
+        return String::new();
+    }
+    if culprit.own_ns == culprit.time_ns {
+        return ": itself".to_owned();
+    }
+    let is_other = |task: &&Who| culprit.tasks > 1 || culprit.task.as_ref() != Some(task);
+    let mut names: Vec<String> = culprit.victims.iter().map(|(task, _)| task).filter(is_other).map(name).collect();
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names.truncate(VICTIMS);
+    format!(": delayed {}", names.join(", "))
+}
+
+fn name(task: &Who) -> String {
+    printable(task.name.as_deref().unwrap_or("unknown"))
 }
 
 /// `/box` as it is, `/a/b/box` as `.../box`.

@@ -106,6 +106,7 @@ fn rows(run: &RunDescription, slower_than_ns: Option<u64>) -> Explanation {
         completed_ns: 940 * MS,
         errno: None,
         throttled: false,
+        parts: None,
         in_flight: Vec::new(),
         overtaken_by: vec![(Kind::from_rwbs(b"R").unwrap(), 445)],
     }]);
@@ -115,7 +116,7 @@ fn rows(run: &RunDescription, slower_than_ns: Option<u64>) -> Explanation {
 
 #[test]
 fn text_of_a_traced_run() {
-    let text = text("runs/a", &rows(&description(true), Some(10 * MS)), 1, Style::PLAIN);
+    let text = text("runs/a", &rows(&description(true), Some(10 * MS)), "", 1, Style::PLAIN);
     insta::assert_snapshot!(text);
 }
 
@@ -123,7 +124,7 @@ fn text_of_a_traced_run() {
 fn text_of_an_untraced_run_has_the_remedy() {
     let mut run = description(false);
     run.preflight.clear();
-    let text = text("runs/a", &Blame::new(None, &run).finish(), 5, Style::PLAIN);
+    let text = text("runs/a", &Blame::new(None, &run).finish(), "", 5, Style::PLAIN);
     insta::assert_snapshot!(text);
 }
 
@@ -139,7 +140,7 @@ fn without_slow_operations_the_slowest_is_shown() {
         max_ns: Some(31 * MS),
         ..IntervalRecord::default()
     }]);
-    let text = text("runs/a", &blame.finish(), 5, Style::PLAIN);
+    let text = text("runs/a", &blame.finish(), "", 5, Style::PLAIN);
     assert!(text.contains("No operation of 4,000 was that slow; the slowest was a read of 31.0 ms."), "{text}");
 }
 
@@ -150,7 +151,7 @@ fn a_large_unexplained_share_is_reported() {
         blame.operations(&[operation("read", 7, 0, 1000, "/mnt/a/f")]);
         let off = StallRecord::new(StallKind::OffCpu, 7, 0, asleep_ms * MS);
         blame.stalls(&[StallRecord { state: Some(2), ..off }]);
-        text("runs/a", &blame.finish(), 5, Style::PLAIN)
+        text("runs/a", &blame.finish(), "", 5, Style::PLAIN)
     };
     assert!(text_of(200).contains(" 20 % is unexplained; 'stalls'"), "{}", text_of(200));
     assert!(!text_of(90).contains("is unexplained;"), "{}", text_of(90));

@@ -3,7 +3,7 @@
 use explain::glance::{DeviceLoad, Glance, Stuck, Work};
 use serde_json::{Value, json};
 
-use crate::json::{causes, culprit, stall};
+use crate::json::{causes, culprit, scoped, stall};
 
 /// The whole moment. Times are monotonic, in ns; unknown values are null.
 pub fn json(run: Option<&str>, glance: &Glance) -> Value {
@@ -26,6 +26,7 @@ pub fn json(run: Option<&str>, glance: &Glance) -> Value {
         "wall_ns": explanation.wall_ns,
         "slow_operations": explanation.slow_operations,
         "causes": causes(&explanation.causes, explanation.wall_ns),
+        "scope": explanation.scoped.as_ref().map(scoped),
         "culprits": explanation.culprits.iter().map(culprit).collect::<Vec<_>>(),
         "stalls": stalls.collect::<Vec<_>>(),
         "stuck": glance.stuck.iter().map(stuck).collect::<Vec<_>>(),
@@ -65,6 +66,7 @@ fn stuck(stuck: &Stuck) -> Value {
         "path": stuck.path,
         "since_ns": stuck.since_ns,
         "lasts_ns": stuck.lasts_ns,
+        "holder": stuck.holder.as_ref().map(ToString::to_string),
         "frames": stuck.frames,
     })
 }
@@ -74,6 +76,7 @@ fn device(device: &DeviceLoad) -> Value {
         "name": device.name,
         "device": device.number,
         "mount": device.mount,
+        "under_test": device.under_test,
         "in_flight": device.in_flight,
         "reads_per_s": device.reads_per_s,
         "writes_per_s": device.writes_per_s,

@@ -15,24 +15,24 @@ const BAR: usize = 20;
 /// The subject of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Panel {
-    /// Rates and latencies.
-    Work,
-    /// Lost time by cause.
-    Causes,
     /// Tasks stuck now.
     Stuck,
+    /// Lost time by cause.
+    Causes,
     /// Root blockers.
     Culprits,
     /// The longest stalls, individually.
     Stalls,
     /// Disks.
     Devices,
+    /// Rates and latencies.
+    Work,
 }
 
 impl Panel {
     /// All panels, from top to bottom.
     pub const ALL: [Panel; 6] =
-        [Panel::Work, Panel::Causes, Panel::Stuck, Panel::Culprits, Panel::Stalls, Panel::Devices];
+        [Panel::Stuck, Panel::Causes, Panel::Culprits, Panel::Stalls, Panel::Devices, Panel::Work];
 
     /// Title.
     pub fn title(self) -> &'static str {
@@ -247,10 +247,20 @@ fn stuck(one: &Stuck) -> RowParts {
         printable(&one.task.to_string()),
         Nanoseconds(one.lasts_ns).to_string(),
         dash(one.operation.as_deref().map(printable)),
-        dash((!one.frames.is_empty()).then(|| printable(&place(&one.frames)))),
+        dash(waits_for(one)),
         one.path.as_deref().map(printable).unwrap_or_default(),
     ];
     (cells, Vec::new(), one.cgroup.clone().unwrap_or_default())
+}
+
+/// The holder of the lock, if it is known, and the place.
+fn waits_for(one: &Stuck) -> Option<String> {
+    let place = Some(printable(&place(&one.frames))).filter(|place| !place.is_empty());
+    let held = one.holder.as_ref().map(|holder| format!("held by {}", printable(&holder.to_string())));
+    match (held, place) {
+        (Some(held), Some(place)) => Some(format!("{held}: {place}")),
+        (held, place) => held.or(place),
+    }
 }
 
 /// Where a task sleeps: the stack without the frames of the scheduler.
@@ -262,7 +272,13 @@ fn place(frames: &[String]) -> String {
 
 fn culprit(one: &Culprit) -> RowParts {
     let cells = vec![
-        one.task.as_ref().map_or_else(|| "unknown".to_owned(), |task| printable(&task.to_string())),
+        one.task.as_ref().map_or_else(
+            || "unknown".to_owned(),
+            |task| match &task.name {
+                Some(name) if one.tasks > 1 => format!("{} {} tasks", grouped(one.tasks), printable(name)),
+                _ => printable(&task.to_string()),
+            },
+        ),
         Nanoseconds(one.time_ns).to_string(),
         words(one.cause).to_owned(),
         dash(one.device.map(|device| device.to_string())),

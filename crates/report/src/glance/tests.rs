@@ -2,9 +2,10 @@ use explain::blame::Who;
 use explain::glance::{Glance, Glancer, Stuck, Window};
 use explain::series::SeriesSet;
 use model::run::RunDescription;
+use model::stall::{StackRecord, StallKind, StallRecord, TraceSettings};
 use model::time::Moment;
 
-use super::{Panel, details, json, table, text};
+use super::{Panel, details, json, slowest, table, text};
 use crate::style::Style;
 
 fn stuck(tid: u32, name: &str, lasts_ns: u64) -> Stuck {
@@ -15,6 +16,7 @@ fn stuck(tid: u32, name: &str, lasts_ns: u64) -> Stuck {
         path: Some("/mnt/a\x1b]0;owned\x07".into()),
         since_ns: 1,
         lasts_ns,
+        holder: None,
         frames: ["io_schedule", "folio_wait_bit", "do_fsync"].map(str::to_owned).into(),
     }
 }
@@ -28,7 +30,7 @@ fn glance() -> Glance {
 #[test]
 fn names_that_came_from_the_machine_cannot_steer_the_terminal() {
     let glance = glance();
-    let shown = text("run", &glance, "", Style::PLAIN);
+    let shown = text("run", &glance, &[], "", Style::PLAIN);
     let full = details(Panel::Stuck, 1, &glance, Style::PLAIN).join("\n");
     assert!(shown.contains("a\\u{1b}[2Jb/2") && full.contains("a\\u{1b}[2Jb/2"), "{shown}{full}");
     assert!([shown, full].iter().all(|text| !text.contains(['\x1b', '\x07'])));
@@ -57,4 +59,30 @@ fn what_is_not_known_is_null() {
     let document = json(None, &glance());
     assert!(document["run"].is_null() && document["memory"]["dirty_bytes"].is_null());
     assert_eq!(document["stuck"][0]["operation"], "fsync");
+}
+
+#[test]
+fn the_slowest_now_is_the_longest_whether_it_ended_or_not() {
+    let mut glance = glance();
+    assert_eq!(
+        slowest(&glance).unwrap(),
+        "slowest now: fsync by dd/1 of /mnt/a\\u{1b}]0;owned\\u{7}, 3.00 s so far: in folio_wait_bit"
+    );
+    let call =
+        StallRecord { call: Some("read".into()), ..StallRecord::new(StallKind::SystemCall, 7, 0, 5 * 1_000_000_000) };
+    let wait =
+        StallRecord { stack: Some(1), state: Some(2), ..StallRecord::new(StallKind::OffCpu, 7, 0, 4_000_000_000) };
+    let run = RunDescription {
+        trace: Some(TraceSettings { slow_ns: 1_000_000, interval_ns: 1_000_000, all_requests: false }),
+        ..RunDescription::new("test", Moment::default())
+    };
+    let mut glancer = Glancer::new(&run, Window { from_ns: 0, to_ns: 6_000_000_000 });
+    glancer.stalls(&[wait, call]);
+    glancer.stacks([StackRecord { stack: 1, frames: vec!["jbd2_log_wait_commit".into()] }].iter());
+    let ended = glancer.finish(&SeriesSet::default());
+    (glance.explanation, glance.whole) = (ended.explanation, ended.whole);
+    assert_eq!(slowest(&glance).unwrap(), "slowest now: read by thread 7, 5.00 s: 80 % journal");
+    glance.stuck.clear();
+    glance.explanation.stalls.clear();
+    assert_eq!(slowest(&glance), None);
 }

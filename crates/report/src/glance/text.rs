@@ -5,14 +5,24 @@ use std::fmt::Write as _;
 use explain::glance::{Glance, Memory};
 use model::quantity::{Bytes, Nanoseconds};
 
-use super::tables::{Align, Panel, Table, table};
-use crate::explain::one_stall;
+use super::tables::{Align, Column, Panel, Table, table};
+use crate::explain::{one_stall, scope};
+use crate::findings::Sentence;
 use crate::number::share;
 use crate::style::{Style, printable};
 
-/// The whole moment; `title` names the run and the time.
-pub fn text(title: &str, glance: &Glance, filter: &str, style: Style) -> String {
+/// Blanks between two columns.
+const GAP: usize = 2;
+/// Least width of a text column.
+const LEAST: usize = 8;
+
+/// The whole moment; `title` names the run and the time, `findings` are its sentences.
+pub fn text(title: &str, glance: &Glance, findings: &[Sentence], filter: &str, style: Style) -> String {
     let mut text = format!("{}\n{}\n", style.heading(title), memory_line(&glance.memory));
+    if !findings.is_empty() {
+        let _ = write!(text, "\n{}", crate::findings::text(findings, style));
+    }
+    scope(&mut text, &glance.explanation, style);
     for panel in Panel::ALL {
         text.push('\n');
         write_table(&mut text, &table(panel, glance, 0, filter, style), style);
@@ -29,10 +39,12 @@ fn write_table(text: &mut String, table: &Table, style: Style) {
         let cells = table.rows.iter().map(|row| row.cells[at].chars().count());
         cells.chain([table.columns[at].name.chars().count()]).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
+    let mut widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
+    fit(&mut widths, &table.columns, style.width);
     let line = |cells: Vec<&str>| {
         let mut line = String::new();
-        for ((cell, column), width) in cells.into_iter().zip(&table.columns).zip(&widths) {
+        for ((cell, column), &width) in cells.into_iter().zip(&table.columns).zip(&widths) {
+            let cell = cut(cell, column.align, width, style);
             let _ = match column.align {
                 Align::Right => write!(line, "{cell:>width$}  "),
                 Align::Left | Align::Tail => write!(line, "{cell:<width$}  "),
@@ -47,6 +59,29 @@ fn write_table(text: &mut String, table: &Table, style: Style) {
     }
     if table.rows.is_empty() {
         let _ = writeln!(text, "{}", style.faint(table.empty));
+    }
+}
+
+/// Narrows text, the widest column first; numbers are never cut. Tasks, paths and cgroups can be of any length.
+fn fit(widths: &mut [usize], columns: &[Column], width: usize) {
+    let gaps = GAP * widths.len().saturating_sub(1);
+    while widths.iter().sum::<usize>() + gaps > width {
+        let text = (0..widths.len()).filter(|&at| columns[at].align != Align::Right && widths[at] > LEAST);
+        let Some(widest) = text.max_by_key(|&at| widths[at]) else { return };
+        widths[widest] -= 1;
+    }
+}
+
+/// A sparkline loses its begin, a text its end.
+fn cut(cell: &str, align: Align, width: usize, style: Style) -> String {
+    let over = cell.chars().count().saturating_sub(width);
+    match align {
+        _ if over == 0 => cell.to_owned(),
+        Align::Tail => cell.chars().skip(over).collect(),
+        Align::Left | Align::Right => {
+            let mark = if style.unicode { '…' } else { '~' };
+            cell.chars().take(width.saturating_sub(1)).chain([mark]).collect()
+        }
     }
 }
 

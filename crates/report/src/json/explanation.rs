@@ -1,6 +1,9 @@
 //! The document of `explain --json`.
 
-use explain::blame::{Cause, CauseTime, ClassTimes, Culprit, Evidence, EvidenceTimes, Explanation, Link, Stall};
+use explain::blame::{
+    Cause, CauseTime, ClassTimes, Convoy, Culprit, Evidence, EvidenceTimes, Explanation, Holds, Link, Part, Party,
+    Scope, Scoped, Served, Sleep, Sleeps, Stall, Who,
+};
 use model::stall::KindCounts;
 use serde_json::{Map, Value, json};
 
@@ -24,8 +27,79 @@ pub fn explanation(run: &str, explanation: &Explanation) -> Value {
         "causes": causes(&explanation.causes, explanation.wall_ns),
         "classes": explanation.classes.iter().map(class).collect::<Vec<_>>(),
         "culprits": explanation.culprits.iter().map(culprit).collect::<Vec<_>>(),
+        "scope": explanation.scoped.as_ref().map(scoped),
+        "command": explanation.command.as_ref().map(part),
+        "neighbours": explanation.neighbours.as_ref().map(part),
+        "processes": explanation.processes.iter().map(|process| party("process", process)).collect::<Vec<_>>(),
+        "cgroups": explanation.cgroups.iter().map(|cgroup| party("cgroup", cgroup)).collect::<Vec<_>>(),
+        "convoys": explanation.convoys.iter().map(convoy).collect::<Vec<_>>(),
+        "stalls_total": explanation.slow_operations,
+        "stalls_listed": explanation.stalls.len(),
         "stalls": explanation.stalls.iter().map(stall).collect::<Vec<_>>(),
+        "sleeps": sleeps(&explanation.sleeps),
         "losses": losses(explanation),
+    })
+}
+
+/// The scope of an explanation.
+pub(crate) fn scoped(scoped: &Scoped) -> Value {
+    let Scope { devices, cgroups, comms, pids, paths } = &scoped.scope;
+    json!({
+        "devices": devices,
+        "cgroups": cgroups,
+        "comms": comms,
+        "pids": pids,
+        "paths": paths,
+        "outside_operations": scoped.outside,
+        "outside_ns": scoped.outside_ns,
+        "present": scoped.present.iter().map(|(kind, names)| ((*kind).to_owned(), json!(names))).collect::<Map<_, _>>(),
+    })
+}
+
+/// The operations of the recorded command, or of its neighbours.
+fn part(part: &Part) -> Value {
+    json!({
+        "operations": part.operations,
+        "wall_ns": part.wall_ns,
+        "causes": causes(&part.causes, part.wall_ns),
+        "classes": part.classes.iter().map(class).collect::<Vec<_>>(),
+        "culprits": part.culprits.iter().map(culprit).collect::<Vec<_>>(),
+    })
+}
+
+fn party(kind: &str, party: &Party) -> Value {
+    json!({
+        kind: party.name,
+        "pid": party.pid,
+        "processes": party.processes,
+        "neighbour": party.of_command.map(|of_command| !of_command),
+        "operations": party.operations,
+        "wall_ns": party.wall_ns,
+        "lost_ns": party.lost_ns,
+        "cause": party.cause.map(Cause::name),
+        "cause_ns": party.cause_ns,
+        "culprit": party.culprit.as_ref().map(culprit),
+    })
+}
+
+fn sleeps(sleeps: &Sleeps) -> Value {
+    let sleep = |sleep: &Sleep| {
+        json!({
+            "task": sleep.task.to_string(),
+            "tid": sleep.task.tid,
+            "call": sleep.call,
+            "start_ns": sleep.start_ns,
+            "duration_ns": sleep.duration_ns,
+            "cpu_quota": sleep.cpu_quota,
+            "stack": sleep.stack,
+            "waker": sleep.waker.as_ref().map(ToString::to_string),
+        })
+    };
+    json!({
+        "count": sleeps.count,
+        "total_ns": sleeps.total_ns,
+        "longest": sleeps.longest.iter().map(sleep).collect::<Vec<_>>(),
+        "idle": {"count": sleeps.idle_count, "total_ns": sleeps.idle_ns, "calls": sleeps.idle_calls},
     })
 }
 
@@ -62,11 +136,33 @@ fn class(class: &ClassTimes) -> Value {
 pub(crate) fn culprit(culprit: &Culprit) -> Value {
     json!({
         "task": culprit.task.as_ref().map(ToString::to_string),
+        "tasks": culprit.tasks,
         "cgroup": culprit.cgroup,
         "device": culprit.device.map(|device| device.to_string()),
         "file_system": culprit.file_system,
         "cause": culprit.cause.name(),
         "time_ns": culprit.time_ns,
+        "own_ns": culprit.own_ns,
+        "victims": culprit.victims.iter().map(|(task, ns)| json!({"task": task.to_string(), "time_ns": ns})).collect::<Vec<_>>(),
+        "victims_total": culprit.victims_count,
+    })
+}
+
+fn convoy(convoy: &Convoy) -> Value {
+    let victim = |(who, ns): &(Who, u64)| json!({"task": who.to_string(), "time_ns": ns});
+    json!({
+        "cause": convoy.cause.name(),
+        "holder": convoy.holder.as_ref().map(ToString::to_string),
+        "device": convoy.device.map(|device| device.to_string()),
+        "detail": convoy.detail,
+        "lock": convoy.lock,
+        "start_ns": convoy.start_ns,
+        "end_ns": convoy.end_ns,
+        "victims": convoy.victims,
+        "processes": convoy.processes,
+        "time_ns": convoy.time_ns,
+        "longest_ns": convoy.longest_ns,
+        "longest": convoy.named.iter().map(victim).collect::<Vec<_>>(),
     })
 }
 
@@ -85,11 +181,13 @@ pub fn stall(stall: &Stall) -> Value {
         "task": stall.task.to_string(),
         "tid": stall.task.tid,
         "cgroup": stall.cgroup,
+        "neighbour": stall.of_command.map(|of_command| !of_command),
         "operation": stall.operation,
         "path": stall.path,
         "start_ns": stall.start_ns,
         "duration_ns": stall.duration_ns,
         "finished": stall.finished,
+        "began_before": stall.cut,
         "causes": causes.collect::<Vec<_>>(),
         "chain": stall.chain.iter().map(link).collect::<Vec<_>>(),
         "request": stall.request.as_ref().map(|request| json!({
@@ -97,14 +195,28 @@ pub fn stall(stall: &Stall) -> Value {
             "sector": request.sector,
             "bytes": request.bytes,
             "rwbs": request.kind.to_string(),
-            "task": request.task.to_string(),
+            "task": request.task.as_ref().map(ToString::to_string),
             "queue_ns": request.queue_ns,
             "device_ns": request.device_ns,
             "throttled": request.throttled,
             "in_flight": kinds(&request.in_flight),
             "overtaken_by": kinds(&request.overtaken_by),
         })),
+        "served": stall.served.as_ref().map(served),
     })
+}
+
+fn served(served: &Served) -> Value {
+    let by = served.by.iter().map(|one| {
+        json!({
+            "task": one.task.as_ref().map(ToString::to_string),
+            "cgroup": one.cgroup,
+            "own": one.is_own,
+            "requests": one.requests,
+            "bytes": one.bytes,
+        })
+    });
+    json!({"requests": served.requests, "bytes": served.bytes, "by": by.collect::<Vec<_>>()})
 }
 
 fn link(link: &Link) -> Value {
@@ -113,6 +225,10 @@ fn link(link: &Link) -> Value {
         "waits_for": link.cause.name(),
         "detail": link.detail,
         "time_ns": link.time_ns,
+        "holds_lock": link.holds.map(|holds| match holds {
+            Holds::Exactly => "yes",
+            Holds::Perhaps => "perhaps",
+        }),
     })
 }
 
@@ -127,6 +243,7 @@ fn losses(explanation: &Explanation) -> Value {
         "tables": losses.tables.iter().map(|(table, why)| json!({"table": table, "why": why})).collect::<Vec<_>>(),
         "missing": losses.missing.iter().map(|(what, why, remedy)| json!({"what": what, "why": why, "remedy": remedy})).collect::<Vec<_>>(),
         "damaged_rows": losses.damaged,
+        "damaged_parts": losses.parts,
         "unknown_requests": losses.unknown_requests,
     })
 }

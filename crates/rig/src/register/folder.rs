@@ -88,6 +88,25 @@ impl RegisterFolder {
         journals.any(|path| matches!(Journal::take(&path), Ok(None)))
     }
 
+    /// Removes what that dead owner left. Does not wait for the lock of its file: the kernel frees it only after it has closed
+    /// the owner's files, which takes seconds where BPF programs are among them.
+    pub(super) fn sweep_dead(&self, roots: &Roots, owner: &Owner) -> Result<Vec<Removed>, RigError> {
+        let mut removed = Vec::new();
+        let own = format!("{}-{}-", owner.pid, owner.start_ticks);
+        for entry in fs::read_dir(&self.path).map_err(RigError::io("list", &self.path))?.flatten() {
+            let path = entry.path();
+            let is_journal = path.extension().is_some_and(|extension| extension == "json");
+            // The files of the living must not be touched.
+            if !is_journal || !entry.file_name().to_string_lossy().starts_with(&own) {
+                continue;
+            }
+            if let Some(journal) = Journal::take_from_dead(&path)?.filter(|journal| journal.owner() == Some(owner)) {
+                sweep_one(journal, roots, true, &mut removed);
+            }
+        }
+        Ok(removed)
+    }
+
     /// Removes what dead owners left.
     pub(super) fn sweep(&self, roots: &Roots) -> Result<Vec<Removed>, RigError> {
         let mut removed = Vec::new();

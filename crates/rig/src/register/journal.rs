@@ -50,16 +50,26 @@ impl Journal {
 
     /// Another program's file, or `None` if it is locked or was just swept by another program.
     pub(super) fn take(path: &Path) -> Result<Option<Journal>, RigError> {
-        let Ok(mut file) = OpenOptions::new().read(true).append(true).open(path) else { return Ok(None) };
+        let Ok(file) = OpenOptions::new().read(true).append(true).open(path) else { return Ok(None) };
         if lock(&file).is_err() || file.metadata().map_or(0, |metadata| metadata.nlink()) == 0 {
             return Ok(None);
         }
+        Journal::read(path, file).map(Some)
+    }
+
+    /// The file of a program that is dead, also while the kernel still closes its files, of which it is one.
+    pub(super) fn take_from_dead(path: &Path) -> Result<Option<Journal>, RigError> {
+        let Ok(file) = OpenOptions::new().read(true).append(true).open(path) else { return Ok(None) };
+        Journal::read(path, file).map(Some)
+    }
+
+    fn read(path: &Path, mut file: File) -> Result<Journal, RigError> {
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(RigError::io("read", path))?;
         let mut journal = Journal { path: path.to_owned(), file, owner: None, present: BTreeMap::new(), next_id: 0 };
         let whole = journal.drop_cut_line(&text)?;
         whole.lines().filter_map(|line| serde_json::from_str(line).ok()).for_each(|line| journal.replay(line));
-        Ok(Some(journal))
+        Ok(journal)
     }
 
     pub(super) fn owner(&self) -> Option<&Owner> {

@@ -36,6 +36,39 @@ fn each_kind_is_made_used_and_removed() {
 }
 
 #[test]
+fn the_queue_of_an_earlier_user_is_not_kept() {
+    if !is_root("a loop device") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (register, _) = register(folder.path());
+    let make = || TemporaryFileSystem::make(FsKind::Ext4, 32 << 20, folder.path(), &register).unwrap();
+    let queue = |made: &TemporaryFileSystem| {
+        std::path::PathBuf::from(format!("/sys/dev/block/{}/queue", made.device().unwrap()))
+    };
+    // Another test may take the device in between: try again.
+    for _ in 0..10 {
+        let earlier = make();
+        let number = earlier.device().unwrap().to_owned();
+        std::fs::write(queue(&earlier).join("nr_requests"), "77").unwrap();
+        std::fs::write(queue(&earlier).join("scheduler"), "mq-deadline").unwrap();
+        earlier.remove();
+        let later = make();
+        if later.device() != Some(&number) {
+            continue;
+        }
+        assert!(std::fs::read_to_string(queue(&later).join("scheduler")).unwrap().contains("[none]"));
+        assert_eq!(std::fs::read_to_string(queue(&later).join("nr_requests")).unwrap().trim(), "128");
+        let tags = format!("/sys/kernel/debug/block/loop{}/hctx0/tags", number.trim_start_matches("7:"));
+        if let Ok(tags) = std::fs::read_to_string(tags) {
+            assert!(tags.contains("depth=128\n"), "{tags}");
+        }
+        return;
+    }
+    println!("skipped: other tests took the loop device ten times");
+}
+
+#[test]
 fn a_busy_file_system_is_released_with_its_user() {
     if !is_root("a loop device") {
         return;

@@ -169,6 +169,7 @@ impl Engine<'_> {
             completed_ns: now_ns,
             errno: None,
             throttled: false,
+            parts: None,
             in_flight: before.into_iter().filter(|(_, count)| *count > 0).collect(),
             overtaken_by: Vec::new(),
         });

@@ -149,6 +149,7 @@ impl World<'_> {
             completed_ns: self.agenda.now_ns(),
             errno: None,
             throttled: false,
+            parts: None,
             in_flight: Vec::new(),
             overtaken_by: Vec::new(),
         });

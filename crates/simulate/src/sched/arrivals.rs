@@ -154,6 +154,7 @@ mod tests {
             completed_ns,
             errno: None,
             throttled: false,
+            parts: None,
             in_flight: Vec::new(),
             overtaken_by: Vec::new(),
         }

@@ -309,11 +309,7 @@ impl Layer {
         }
         self.free.push(id);
         self.pool.give_back(request.pooled_sync);
-        match self.shape.wake_ns {
-            0 => self.grant(),
-            wake_ns if self.pool.waiters().next().is_some() => self.agenda.after(wake_ns, Due::Look),
-            _ => {}
-        }
+        self.wake();
         let record = RequestRecord {
             request: request.number,
             device: DEVICE,
@@ -329,10 +325,20 @@ impl Layer {
             completed_ns: now_ns,
             errno: None,
             throttled: false,
+            parts: None,
             in_flight: passed.in_flight,
             overtaken_by: passed.overtaken_by,
         };
         CompletedRequest { record, done_since: passed.done_since, bios: request.bios }
+    }
+
+    /// Tasks that wait for a request may get one.
+    fn wake(&mut self) {
+        match self.shape.wake_ns {
+            0 => self.grant(),
+            wake_ns if self.pool.waiters().next().is_some() => self.agenda.after(wake_ns, Due::Look),
+            _ => {}
+        }
     }
 
     /// The overtaking of a slow request that has just completed; nothing of a fast one.

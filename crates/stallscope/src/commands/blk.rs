@@ -9,6 +9,7 @@ use model::quantity::{Bytes, parse_duration};
 use report::blk::{BlkFindings, Reading};
 
 use crate::reading::block_trace;
+use crate::ui::args::positive_duration;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
@@ -22,7 +23,7 @@ pub struct BlkArgs {
     #[arg(value_name = "TRACE", required = true)]
     pub traces: Vec<PathBuf>,
     /// Report bios slower than T individually.
-    #[arg(long, value_name = "T", default_value = "1s", value_parser = parse_duration)]
+    #[arg(long, value_name = "T", default_value = "1s", value_parser = positive_duration)]
     pub slower_than: u64,
     /// Treat a gap of T with I/O in flight as a clock jump.
     #[arg(long, value_name = "T", default_value = "5m", value_parser = parse_duration)]
@@ -42,6 +43,10 @@ pub struct BlkArgs {
 pub fn blk(args: &BlkArgs, screen: &Screen) -> Result<Exit, Failure> {
     let mut trace = block_trace::open(&args.traces)?;
     let report = follow(&mut trace, args, screen)?;
+    if trace.notes().bytes == 0 {
+        let names: Vec<String> = args.traces.iter().map(|path| path.display().to_string()).collect();
+        return Err(Failure::usage(format_args!("{}: empty, not a block trace", names.join(", "))));
+    }
     let findings = BlkFindings {
         report: &report,
         names: trace.notes().names(),
@@ -101,7 +106,8 @@ fn reading(trace: &Trace) -> Reading {
 }
 
 fn write_series(directory: &Path, findings: &BlkFindings<'_>) -> Result<(), Failure> {
-    let failed = |path: &Path, error: std::io::Error| Failure::machine(format!("{}: {error}", path.display()));
+    let failed =
+        |path: &Path, error: std::io::Error| Failure::path(&error, format_args!("{}: {error}", path.display()));
     std::fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
     for (name, content) in report::blk::csv::files(findings) {
         let path = directory.join(name);

@@ -1,6 +1,7 @@
 //! `check`: integrity of an archive, and losses.
 
 use archive::{CheckReport, RunState};
+use report::damage::{OfRun, values};
 use report::number::grouped;
 use report::style::printable;
 
@@ -15,6 +16,7 @@ pub fn check(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let report = run.check();
     if args.json {
         let mut document = serde_json::to_value(&report).map_err(Failure::machine)?;
+        document["damage"] = values(&[OfRun { run: &args.run.display().to_string(), damage: &report.damage }]);
         document["simulated"] = serde_json::to_value(run.description().origin()).map_err(Failure::machine)?;
         screen.json(&document);
     } else {

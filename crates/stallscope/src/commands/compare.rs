@@ -9,14 +9,19 @@ use clap::{Args, ValueEnum};
 use compare::{Comparison, Group, MARGIN, Options, Plane, compare as compare_groups, plane as plane_of, scaling};
 
 use crate::commands::compare::sides::Sides;
+use crate::reading::integrity::Integrity;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
 /// Options of `compare`.
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "stallscope compare [OPTIONS] --a <RUN>... --b <RUN>...\n       stallscope compare [OPTIONS] <DIR>"
+)]
 pub struct CompareArgs {
     /// Directory of runs, grouped by --configuration, or else by subdirectory.
-    #[arg(value_name = "DIR", conflicts_with_all = ["a", "b"])]
+    // Not `conflicts_with`: clap waives a `requires` whose target conflicts with something given.
+    #[arg(value_name = "DIR")]
     pub folder: Option<PathBuf>,
     /// Baseline runs: run directories, output files of fio (JSON), fs_mark, simoop or bonnie++, or directories of these.
     #[arg(long, value_name = "RUN", num_args = 1.., required_unless_present = "folder", requires = "b")]
@@ -25,7 +30,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "RUN", num_args = 1.., requires = "a")]
     pub b: Vec<PathBuf>,
     /// Extra baseline runs (A/A) that set the noise floor.
-    #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "folder")]
+    #[arg(long, value_name = "RUN", num_args = 1.., requires = "a")]
     pub again: Vec<PathBuf>,
     /// Baseline configuration of DIR [default: 'baseline', or that of the first run].
     #[arg(long, value_name = "NAME", requires = "folder")]
@@ -73,6 +78,14 @@ pub enum Format {
 
 /// Compares.
 pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
+    if let (Some(folder), Some(side)) = (&args.folder, args.a.first()) {
+        return Err(Failure::usage(format_args!(
+            "{} and {}: compare a directory of runs by configuration (compare DIR), or two sides (compare --a RUN... --b \
+             RUN...)",
+            folder.display(),
+            side.display()
+        )));
+    }
     let sides = match &args.folder {
         Some(folder) => Sides::of_folder(folder, args.baseline.as_deref(), screen)?,
         None => Sides::given(&args.a, &args.b, &args.again, screen)?,
@@ -98,8 +111,9 @@ pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let Some(path) = &args.svg {
         write_chart(path, &report::compare::svg(&found))?;
     }
-    show(args, &sides.baseline.name, &found, screen);
-    Ok(Exit::Done)
+    let integrity = sides.integrity();
+    show(args, (&sides.baseline.name, &found), &integrity, screen);
+    Ok(integrity.exit())
 }
 
 /// Warns first: simulated results are not measurements.
@@ -124,7 +138,10 @@ fn show_table(metric: &str, sides: &Sides, args: &CompareArgs, screen: &Screen) 
     let of_model = format!("model.{metric}");
     let metric = if !has(metric) && has(&of_model) { &of_model } else { metric };
     match &args.plane {
-        Some((x, y)) => show_plane(&plane_of(&groups, metric, x, y).map_err(Failure::usage)?, args, screen),
+        Some((x, y)) => {
+            let plane = plane_of(&groups, metric, x, y).map_err(Failure::usage)?;
+            show_plane(&plane, args, &sides.integrity(), screen)
+        }
         None if args.svg.is_some() || args.format != Format::Text => {
             Err(Failure::usage("--table needs --plane X,Y (two varied settings) for --svg and --format"))
         }
@@ -132,23 +149,27 @@ fn show_table(metric: &str, sides: &Sides, args: &CompareArgs, screen: &Screen) 
     }
 }
 
-fn show_plane(found: &Plane, args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
+fn show_plane(found: &Plane, args: &CompareArgs, integrity: &Integrity, screen: &Screen) -> Result<Exit, Failure> {
     if let Some(path) = &args.svg {
         write_chart(path, &report::compare::plane_svg(found))?;
     }
-    match (args.json, args.format) {
-        (true, _) => screen.json(&report::compare::plane_json(found)),
-        (_, Format::Text) => screen.result(&report::compare::plane_text(found, screen.style())),
-        (_, Format::Markdown) => screen.result(&report::compare::plane_markdown(found)),
-        (_, Format::Csv) => screen.result(&report::compare::plane_csv(found)),
-        _ => return Err(Failure::usage("--plane supports the formats text, markdown and csv")),
+    if args.json {
+        screen.json(&integrity.added(report::compare::plane_json(found)));
+        return Ok(integrity.exit());
     }
-    Ok(Exit::Done)
+    let text = match args.format {
+        Format::Text => report::compare::plane_text(found, screen.style()),
+        Format::Markdown => report::compare::plane_markdown(found),
+        Format::Csv => report::compare::plane_csv(found),
+        _ => return Err(Failure::usage("--plane supports the formats text, markdown and csv")),
+    };
+    screen.result(&(above(args.format, integrity, screen) + &text));
+    Ok(integrity.exit())
 }
 
 fn write_chart(path: &Path, svg: &str) -> Result<(), Failure> {
     std::fs::write(path, svg)
-        .map_err(|error| Failure::machine(format_args!("{}: cannot write the chart: {error}", path.display())))
+        .map_err(|error| Failure::path(&error, format_args!("{}: cannot write the chart: {error}", path.display())))
 }
 
 fn show_scaling(metric: &str, sides: &Sides, json: bool, screen: &Screen) -> Result<Exit, Failure> {
@@ -163,25 +184,40 @@ fn show_scaling(metric: &str, sides: &Sides, json: bool, screen: &Screen) -> Res
         let known = names.into_iter().collect::<Vec<_>>().join(", ");
         return Err(Failure::usage(format_args!("no run has the metric '{metric}'; metrics: {known}")));
     };
+    let integrity = sides.integrity();
     if json {
-        screen.json(&report::json::scaling(&found));
+        screen.json(&integrity.added(report::json::scaling(&found)));
     } else {
-        screen.result(&report::compare::scaling(&found, screen.style()));
+        let style = screen.style();
+        screen.result(&(integrity.banner(style) + &report::compare::scaling(&found, style)));
     }
-    Ok(Exit::Done)
+    Ok(integrity.exit())
 }
 
-fn show(args: &CompareArgs, baseline: &str, found: &[Comparison], screen: &Screen) {
-    match (args.json, args.format, found) {
-        (true, _, [only]) if args.folder.is_none() => screen.json(&report::json::comparison(only)),
-        (true, ..) => screen.json(&report::json::comparisons(baseline, found)),
-        (_, Format::Text, [only]) => screen.result(&report::compare::text(only, args.all, screen.style())),
-        (_, Format::Text, _) => screen.result(&report::compare::many(baseline, found, screen.style())),
-        (_, Format::Markdown, _) => screen.result(&report::compare::markdown(found)),
-        (_, Format::Csv, _) => screen.result(&report::compare::csv(found)),
-        (_, Format::Benchstat, _) => screen.result(&report::compare::benchstat(found)),
-        (_, Format::Mmtests, _) => screen.result(&report::compare::mmtests(found)),
+fn show(args: &CompareArgs, (baseline, found): (&str, &[Comparison]), integrity: &Integrity, screen: &Screen) {
+    let style = screen.style();
+    let text = match (args.json, args.format, found) {
+        (true, _, [only]) if args.folder.is_none() => {
+            return screen.json(&integrity.added(report::json::comparison(only)));
+        }
+        (true, ..) => return screen.json(&integrity.added(report::json::comparisons(baseline, found))),
+        (_, Format::Text, [only]) => report::compare::text(only, args.all, style),
+        (_, Format::Text, _) => report::compare::many(baseline, found, style),
+        (_, Format::Markdown, _) => report::compare::markdown(found),
+        (_, Format::Csv, _) => report::compare::csv(found),
+        (_, Format::Benchstat, _) => report::compare::benchstat(found),
+        (_, Format::Mmtests, _) => report::compare::mmtests(found),
+    };
+    screen.result(&(above(args.format, integrity, screen) + &text));
+}
+
+/// What is damaged, above a text for people. Programs read the other formats, so that it goes to standard error.
+fn above(format: Format, integrity: &Integrity, screen: &Screen) -> String {
+    if matches!(format, Format::Text | Format::Markdown) {
+        return integrity.banner(screen.style());
     }
+    integrity.damage().for_each(|damage| screen.warning(&format!("incomplete: {damage}")));
+    String::new()
 }
 
 fn plane(text: &str) -> Result<(String, String), String> {

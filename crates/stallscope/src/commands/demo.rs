@@ -1,11 +1,13 @@
 //! `demo`: an end-to-end run on a temporary file system.
 
+mod proof;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use model::quantity::{Bytes, Nanoseconds, parse_duration, parse_size};
-use rig::{FsKind, TemporaryFileSystem};
+use rig::{FsKind, Register, TemporaryFileSystem};
 
 use crate::commands::run;
 use crate::commands::run::request::RunRequest;
@@ -22,6 +24,9 @@ const IMAGE_BYTES: u64 = 3 << 30;
 const MEMORY: &str = "512m";
 /// The demo throttles its disk to the speed of a hard disk, so waits for it show on any machine.
 const DISK: &str = "48m";
+
+/// The load, small enough for a laptop.
+const LOAD: [&str; 6] = ["run", "simoop", "-t", "4", "-n", "10"];
 
 /// Stalls explained in detail.
 const STALLS: usize = 2;
@@ -61,7 +66,8 @@ pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
     }
     screen.remark(&introduction(&file_system, args.runtime, is_root));
 
-    let words = words(args, &file_system, is_root);
+    let proves = is_root && proof::is_possible(args.output.json, &file_system);
+    let words = words(args, &file_system, is_root, proves);
     let outcome =
         workload::command(&offers).try_get_matches_from(&words[1..]).map_err(Failure::usage).and_then(|matches| {
             if interrupt.requests() > 0 {
@@ -69,18 +75,33 @@ pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
             }
             run::perform(RunRequest::from_matches(&matches, offers)?, &screen, &interrupt, &register)
         });
+    prove(outcome.as_ref().ok().filter(|_| proves), &file_system, &register, &screen);
     for leftover in file_system.remove().iter().filter(|removed| !removed.complete) {
         screen.warning(&leftover.to_string());
     }
     let outcome = outcome?;
     if let Some(directory) = &outcome.directory {
-        if !args.output.json && outcome.exit != Exit::Interrupted {
-            screen.remark(HOW_TO_READ);
-            explanation::print_full(directory, STALLS, &screen);
+        if !proves && !args.output.json && outcome.exit != Exit::Interrupted {
+            explain(directory, &screen);
         }
         screen.remark(&what_next(directory, is_root));
     }
     Ok(outcome.exit)
+}
+
+/// Explains the run while its load can still be started again, and tries the advice.
+fn prove(outcome: Option<&run::Outcome>, file_system: &TemporaryFileSystem, register: &Register, screen: &Screen) {
+    let done = outcome.filter(|outcome| outcome.exit == Exit::Done);
+    let Some(directory) = done.and_then(|outcome| outcome.directory.as_deref()) else { return };
+    explain(directory, screen);
+    if let Some(device) = file_system.device() {
+        proof::prove(directory, &trial_words(file_system), (device, DISK), register, screen);
+    }
+}
+
+fn explain(directory: &Path, screen: &Screen) {
+    screen.remark(HOW_TO_READ);
+    explanation::print_full(directory, STALLS, screen);
 }
 
 /// The directory for the image: the user's, or the first with enough space.
@@ -119,15 +140,16 @@ fn introduction(file_system: &TemporaryFileSystem, runtime_ns: u64, is_root: boo
     )
 }
 
-/// The demo is a `run` command line that a user could type.
-fn words(args: &DemoArgs, file_system: &TemporaryFileSystem, is_root: bool) -> Vec<OsString> {
+/// The demo is a `run` command line that a user could type. `keep`: the data set is needed again.
+fn words(args: &DemoArgs, file_system: &TemporaryFileSystem, is_root: bool, keep: bool) -> Vec<OsString> {
     let runtime_s = format!("{}", args.runtime.div_ceil(1_000_000_000));
-    let mut words: Vec<OsString> =
-        ["stallscope", "run", "simoop", "-t", "4", "-n", "10", "--warmup", "5", "--report-interval", "5"]
-            .into_iter()
-            .chain(["--runtime", &runtime_s, "--slower-than", "500ms"])
-            .map(OsString::from)
-            .collect();
+    let mut words: Vec<OsString> = ["stallscope"]
+        .into_iter()
+        .chain(LOAD)
+        .chain(["--warmup", "5", "--report-interval", "5", "--runtime", &runtime_s, "--slower-than", "500ms"])
+        .chain(keep.then_some("--keep"))
+        .map(OsString::from)
+        .collect();
     if is_root {
         words.extend(["--memory", MEMORY].map(OsString::from));
         if file_system.device().is_some() {
@@ -144,6 +166,12 @@ fn words(args: &DemoArgs, file_system: &TemporaryFileSystem, is_root: bool) -> V
     }
     words.push(file_system.path().into());
     words
+}
+
+/// The same load for a trial: it is recorded by the trial, its disk is throttled already, and the trial ends it.
+fn trial_words(file_system: &TemporaryFileSystem) -> Vec<OsString> {
+    let longer = ["--warmup", "1", "--runtime", "300", "--no-trace", "--keep", "--quiet", "--memory", MEMORY];
+    LOAD.into_iter().chain(longer).map(OsString::from).chain([file_system.path().into()]).collect()
 }
 
 fn what_next(run: &Path, is_root: bool) -> String {

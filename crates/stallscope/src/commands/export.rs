@@ -2,6 +2,7 @@
 
 mod block;
 mod destination;
+mod explained;
 mod load;
 mod run_rows;
 mod samples;
@@ -10,6 +11,7 @@ mod timeline;
 
 use std::path::PathBuf;
 
+use archive::Run;
 use clap::Args;
 use export::csv::CsvTable;
 use export::parquet::ParquetTable;
@@ -90,15 +92,22 @@ pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
         }
         Err(failure) => return Err(failure),
     };
-    let damaged = source.damaged();
     destination.publish()?;
     screen.remark(&format!("{}: {}", args.output.display(), written));
-    if damaged > 0 {
-        return Err(Failure::found(format_args!(
-            "{}: written without {damaged} unreadable batches of the run; 'stallscope check {}' lists them",
-            args.output.display(),
-            args.run.display()
-        )));
+    found_whole(&run, args, screen)
+}
+
+/// An export of a damaged run lacks what the run lacks.
+fn found_whole(run: &Run, args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let damage = run.damage();
+    if damage.is_empty() {
+        return Ok(Exit::Done);
     }
-    Ok(Exit::Done)
+    damage.iter().for_each(|damage| screen.warning(&format!("incomplete: {damage}")));
+    Err(Failure::found(format_args!(
+        "{}: incomplete: {} parts of the run are damaged or missing; 'stallscope check {}' lists them",
+        args.output.display(),
+        damage.len(),
+        args.run.display()
+    )))
 }

@@ -18,7 +18,7 @@ const EPOCH: &str = "SOURCE_DATE_EPOCH";
 pub fn generate(directory: &Path, command: Command) -> Result<Exit, Failure> {
     write_all(directory, command)
         .map(|()| Exit::Done)
-        .map_err(|error| Failure::machine(format_args!("cannot write into {}: {error}", directory.display())))
+        .map_err(|error| Failure::path(&error, format_args!("cannot write into {}: {error}", directory.display())))
 }
 
 fn write_all(directory: &Path, command: Command) -> io::Result<()> {

@@ -3,26 +3,29 @@
 pub mod args;
 mod flight;
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::path::PathBuf;
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
+use explain::blame::Scope;
 use model::event::{Ending, RunEvent};
 use model::quantity::Nanoseconds;
 use record::clock;
-use rustix::process::{Pid, Signal, kill_process};
+use rig::Register;
 
 use self::args::RecordArgs;
+use crate::reading::integrity::Integrity;
 use crate::reading::{explanation, summary};
+use crate::recording::command::{self, Streams};
 use crate::recording::machine::{self, Intent};
-use crate::recording::session::Session;
+use crate::recording::output_metric::OutputReader;
+use crate::recording::session::{Observers, Session};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
 
 const POLL: Duration = Duration::from_millis(100);
-/// Time that a command has to end after SIGTERM.
+/// Time that the archive has to close.
 const GRACE: Duration = Duration::from_secs(2);
 /// The name of a run without a command.
 const NAME: &str = "record";
@@ -32,29 +35,53 @@ pub fn record(args: RecordArgs) -> Result<Exit, Failure> {
     if let Some(ring_ns) = args.flight.ring {
         return flight::fly(&args, ring_ns);
     }
-    refuse_missing(&args.command)?;
+    refuse_unusable(&args)?;
     let recording = &args.recording;
-    let screen = Screen::new(recording.output.json, recording.output.quiet);
+    let screen = match args.command.is_empty() {
+        true => Screen::new(recording.output.json, recording.output.quiet),
+        false => Screen::beside_a_command(recording.output.quiet),
+    };
     let interrupt = Interrupt::install()?;
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
-    let intent = Intent::new(&name_of(&args.command), recording);
-    let mut session = Session::open(recording, intent, &under_test(&args), &register, &screen, None)?;
+    let (mut session, scope) = open(&args, &register, &screen)?;
     if interrupt.requests() > 0 {
         // Interrupted during setup: do not start the command.
         let outcome = Outcome { ending: Ending::Interrupted, status: None };
-        return finish(outcome, session, &args, &interrupt, &screen);
+        return finish(outcome, session, (&args, scope), &interrupt, &screen);
     }
-    let child = match start(&args.command, session.cgroup_procs(), recording.output.json) {
+    let mut child = match command::start(&args.command, session.cgroup_procs(), streams(&args)) {
         Ok(child) => child,
         Err(failure) => {
-            let summarize = |directory: &Path| summary::summary(directory, |warning| screen.warning(warning));
-            let _ = session.close(Ending::LoadFailed, GRACE, summarize);
+            session.abandon(GRACE);
             return Err(failure);
         }
     };
+    let start_reader = |child: &mut Child| OutputReader::start(&args.metric, child, recording.output.json);
+    let output = child.as_mut().map(start_reader).unwrap_or_default();
     let outcome = watch(child, args.runtime, &mut session, &interrupt, &screen);
     screen.rest();
-    finish(outcome, session, &args, &interrupt, &screen)
+    let (figures, missing) = output.finish();
+    figures.into_iter().for_each(|figure| session.recorder.event(figure));
+    for metric in missing {
+        screen.warning(&format!("--metric {metric}: not found in the command's output"));
+    }
+    finish(outcome, session, (&args, scope), &interrupt, &screen)
+}
+
+/// Starts recording; the scope is that of the explanation at the end.
+fn open(args: &RecordArgs, register: &Register, screen: &Screen) -> Result<(Session, Scope), Failure> {
+    let recording = &args.recording;
+    let name = command::name_of(&args.command).unwrap_or_else(|| NAME.to_owned());
+    let intent =
+        Intent { under_test: command::likely_used(&args.command, &args.device_of), ..Intent::new(&name, recording) };
+    let session = Session::open(recording, intent, &under_test(args), register, screen, Observers::default())?;
+    match args.scope.of_recorded(&session.description) {
+        Ok(scope) => Ok((session, scope)),
+        Err(failure) => {
+            session.abandon(GRACE);
+            Err(failure)
+        }
+    }
 }
 
 /// The directories whose devices are throttled. Without throttling nothing is under test: what a command writes to is
@@ -66,49 +93,26 @@ fn under_test(args: &RecordArgs) -> Vec<PathBuf> {
     if args.device_of.is_empty() { vec![PathBuf::from(".")] } else { args.device_of.clone() }
 }
 
-fn name_of(command: &[OsString]) -> String {
-    let file_name = |program: &OsString| Some(Path::new(program).file_name()?.to_string_lossy().into_owned());
-    command.first().and_then(file_name).unwrap_or_else(|| NAME.to_owned())
-}
-
-/// Refuses a missing command before anything is set up for it.
-fn refuse_missing(command: &[OsString]) -> Result<(), Failure> {
-    let Some(program) = command.first() else { return Ok(()) };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_path = program.as_encoded_bytes().contains(&b'/');
-    let exists = match is_path {
-        true => Path::new(program).exists(),
-        false => std::env::split_paths(&path).any(|folder| folder.join(program).exists()),
-    };
-    let why = if is_path { "no such file" } else { "not found in PATH" };
-    let missing = || Failure::usage(format_args!("cannot start '{}': {why}", program.to_string_lossy()));
-    if exists { Ok(()) } else { Err(missing()) }
-}
-
-/// Starts the command, through a helper process that enters the memory cgroup first.
-fn start(command: &[OsString], cgroup_procs: &[PathBuf], json: bool) -> Result<Option<Child>, Failure> {
-    let Some(program) = command.first() else { return Ok(None) };
-    let mut starter = if cgroup_procs.is_empty() {
-        let mut starter = Command::new(program);
-        starter.args(&command[1..]);
-        starter
-    } else {
-        let mut starter = Command::new("/proc/self/exe");
-        starter.arg("__in-cgroup");
-        for file in cgroup_procs {
-            starter.arg("--cgroup-procs").arg(file);
-        }
-        starter.arg("--").args(command);
-        starter
-    };
-    if json {
-        // Standard output is reserved for the JSON document.
-        starter.stdout(std::io::stderr());
+/// Refuses directories and commands that cannot be used before anything is set up for them.
+fn refuse_unusable(args: &RecordArgs) -> Result<(), Failure> {
+    if let Some(missing) = args.device_of.iter().find(|directory| !directory.is_dir()) {
+        return Err(Failure::usage(format_args!("--device-of {}: not a directory", missing.display())));
     }
-    let started = starter.spawn();
-    started
-        .map(Some)
-        .map_err(|error| Failure::usage(format_args!("cannot start '{}': {error}", program.to_string_lossy())))
+    if args.recording.output.json && args.scope.is_given() {
+        return Err(Failure::usage(
+            "--device, --cgroup, --comm, --pid and --path limit the explanation at the end, which the document of --json does not \
+             have: 'stallscope explain RUN --json' takes them",
+        ));
+    }
+    command::refuse_unusable(&args.command)
+}
+
+fn streams(args: &RecordArgs) -> Streams {
+    match (args.metric.is_empty(), args.recording.output.json) {
+        (false, _) => Streams::Piped,
+        (true, true) => Streams::Stderr,
+        (true, false) => Streams::Own,
+    }
 }
 
 /// How the recording ended.
@@ -139,13 +143,14 @@ fn watch(
             child.iter().for_each(|_| screen.warning("the command continues without being recorded"));
         }
         if let Some(ending) = reason_to_stop(child.is_some(), time_is_up, interrupt, is_full) {
-            let status = child.as_mut().and_then(|child| end(child, interrupt));
+            let status = child.as_mut().and_then(|child| command::end(child, interrupt));
             return Outcome { ending, status: status.filter(|_| !time_is_up) };
         }
         let lasted_s = lasted_ns / 1_000_000_000;
         if shown.replace(lasted_s) != Some(lasted_s) {
             let lasted = Nanoseconds(lasted_s * 1_000_000_000);
-            screen.doing(format!("recording for {lasted}{}", session.report_blocked(screen)));
+            let blocked = session.report_blocked(screen);
+            screen.doing(format!("recording for {lasted}{blocked}{}", session.slowest_line()));
         }
         std::thread::sleep(POLL);
     }
@@ -171,36 +176,17 @@ fn reason_to_stop(has_command: bool, time_is_up: bool, interrupt: &Interrupt, ar
     }
 }
 
-/// Sends SIGTERM, then SIGKILL. A command stuck in the kernel is left behind.
-fn end(child: &mut Child, interrupt: &Interrupt) -> Option<ExitStatus> {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
-    let _ = kill_process(pid, Signal::TERM);
-    let requested = Instant::now();
-    let mut killed = false;
-    while requested.elapsed() < GRACE {
-        if let Ok(Some(status)) = child.try_wait() {
-            return Some(status);
-        }
-        if !killed && (requested.elapsed() > GRACE / 2 || interrupt.requests() > 1) {
-            killed = child.kill().is_ok();
-        }
-        std::thread::sleep(POLL);
-    }
-    None
-}
-
 fn finish(
     outcome: Outcome,
     session: Session,
-    args: &RecordArgs,
+    (args, scope): (&RecordArgs, Scope),
     interrupt: &Interrupt,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
-    let complaint = outcome
-        .status
-        .filter(|status| !status.success())
-        .map(|status| format!("'{}' ended with {status}", args.command[0].to_string_lossy()));
-    if let Some(text) = &complaint {
+    let complain =
+        |status: ExitStatus| (status, format!("'{}' ended with {status}", args.command[0].to_string_lossy()));
+    let complaint = outcome.status.filter(|status| !status.success()).map(complain);
+    if let Some((_, text)) = &complaint {
         session.recorder.event(RunEvent::Note { at_ns: clock::monotonic_ns(), text: text.clone() });
     }
     let path = session.directory.clone();
@@ -209,22 +195,33 @@ fn finish(
         .close(outcome.ending, GRACE, |directory| summary::summary(directory, |warning| screen.warning(warning)))?;
     let summary = &closed.summary;
     if args.recording.output.json {
-        screen.json(&report::json::summary(&directory, summary));
+        screen.json(&Integrity::default().added(report::json::summary(&directory, summary)));
     } else {
         screen.result(&report::summary::text(&directory, summary, screen.style()));
     }
-    if let (_, Some(failure)) = closed.take_down(GRACE, screen) {
-        return Err(failure);
-    }
+    let (_, incomplete) = closed.take_down(GRACE, screen);
     if !args.recording.output.json {
-        explanation::print_brief(&path, interrupt.requests() > 0, screen);
+        explanation::print_brief(&path, scope, interrupt.requests() > 0, screen);
     }
-    match (outcome.ending, complaint) {
-        (Ending::Interrupted, _) => Ok(Exit::Interrupted),
-        (_, Some(complaint)) => Err(Failure::found(complaint)),
-        (Ending::ArchiveFull, None) => {
-            Err(Failure::machine(format_args!("the disk of {directory} is full; what was recorded before is complete")))
-        }
-        (_, None) => Ok(Exit::Done),
+    let archive_is_full = (outcome.ending == Ending::ArchiveFull).then(|| {
+        Failure::machine(format_args!("the disk of {directory} is full; what was recorded before is complete"))
+    });
+    let is_interrupted = outcome.ending == Ending::Interrupted;
+    match (complaint, incomplete.or(archive_is_full)) {
+        (_, None) if is_interrupted => Ok(Exit::Interrupted),
+        (Some(complaint), ours) => command_failed(complaint, ours, args.recording.output.quiet, screen),
+        (None, Some(ours)) => Err(ours),
+        (None, None) => Ok(Exit::Done),
     }
+}
+
+/// The command's failure goes before ours. With -q the program is invisible beside the command.
+fn command_failed(
+    (status, complaint): (ExitStatus, String),
+    ours: Option<Failure>,
+    quiet: bool,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    ours.iter().for_each(|failure| screen.warning(&failure.to_string()));
+    if quiet { Ok(Exit::of_command(status)) } else { Err(Failure::of_command(status, complaint)) }
 }

@@ -7,6 +7,8 @@ use model::quantity::Bytes;
 use page::Limits;
 
 use crate::reading::document::{self, RunDocument};
+use crate::reading::integrity::Integrity;
+use crate::reading::scope::ScopeArgs;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
@@ -19,6 +21,9 @@ pub struct ReportArgs {
     /// Output file; self-contained HTML.
     #[arg(short, long, value_name = "FILE.html")]
     pub output: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub scope: ScopeArgs,
 }
 
 /// Writes the report.
@@ -26,12 +31,16 @@ pub fn report(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     document::refuse_twice(&args.runs)?;
     let read = |path: &PathBuf| {
         let _busy = screen.busy(&format!("reading {}", path.display()));
-        RunDocument::read(path, Limits::FILE, page::wanted_counter, screen)
+        RunDocument::read(path, (Limits::FILE, &args.scope), page::wanted_counter, screen)
     };
     let runs: Vec<RunDocument> = args.runs.iter().map(read).collect::<Result<_, _>>()?;
-    let html = page::report(&document::document(&runs.iter().collect::<Vec<_>>()));
+    let advised = |run| (run, RunDocument::prediction(run).map(|pending| pending.predict()));
+    let html = page::report(&document::document(&runs.iter().map(advised).collect::<Vec<_>>()));
     std::fs::write(&args.output, &html)
-        .map_err(|error| Failure::machine(format_args!("{}: cannot write: {error}", args.output.display())))?;
-    screen.result(&format!("{}: {}\n", args.output.display(), Bytes(html.len() as u64)));
-    Ok(Exit::Done)
+        .map_err(|error| Failure::path(&error, format_args!("{}: cannot write: {error}", args.output.display())))?;
+    let mut integrity = Integrity::default();
+    runs.iter().for_each(|run| integrity.add(run.run.dir(), run.run.damage()));
+    let banner = integrity.banner(screen.style());
+    screen.result(&format!("{banner}{}: {}\n", args.output.display(), Bytes(html.len() as u64)));
+    Ok(integrity.exit())
 }

@@ -13,6 +13,7 @@ pub mod workload;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use explain::blame::Scope;
 use explain::summary::Summary;
 use load::conductor::{Conductor, Launch};
 use load::facts::MachineFacts;
@@ -30,7 +31,7 @@ use self::showing::Showing;
 use crate::reading::form::Format;
 use crate::reading::{explanation, summary};
 use crate::recording::machine::{self, Intent};
-use crate::recording::session::Session;
+use crate::recording::session::{Observers, Session};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
@@ -59,7 +60,7 @@ pub fn run(request: RunRequest) -> Result<Exit, Failure> {
     drop(spared);
     let outcome = perform(request, &screen, &interrupt, &register)?;
     if let Some(directory) = outcome.directory.as_deref().filter(|_| !only_figures) {
-        explanation::print_brief(directory, outcome.exit == Exit::Interrupted, &screen);
+        explanation::print_brief(directory, Scope::default(), outcome.exit == Exit::Interrupted, &screen);
     }
     Ok(outcome.exit)
 }
@@ -98,7 +99,7 @@ pub fn perform(
         &plan.directories,
         register,
         screen,
-        Some(live::watched),
+        Observers { watch: Some(live::watched), tap: None },
     )?;
     crash::keep_ledger(&mut plan, &session.directory, screen)?;
     let performance = Performance { request, showing, screen, interrupt, register };

@@ -2,8 +2,10 @@
 
 use clap::Args;
 
+use crate::reading::archived_run;
 use crate::reading::args::RunArgs;
 use crate::reading::form::{self, Format};
+use crate::reading::integrity::Integrity;
 use crate::reading::summary;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
@@ -23,13 +25,18 @@ pub struct ShowArgs {
 pub fn show(args: &ShowArgs, screen: &Screen) -> Result<Exit, Failure> {
     let ShowArgs { run: args, format } = args;
     let name = args.run.display().to_string();
-    let summary = summary::summary(&args.run, |warning| screen.warning(warning))?;
+    let run = archived_run::open(&args.run)?;
+    let summary = summary::of_run(&run, |warning| screen.warning(warning));
+    let integrity = Integrity::of(&run);
     if args.json {
-        screen.json(&report::json::summary(&name, &summary));
+        screen.json(&integrity.added(report::json::summary(&name, &summary)));
     } else if *format == Format::Native {
+        // Its readers are programs.
+        integrity.damage().for_each(|damage| screen.warning(&format!("incomplete: {damage}")));
         screen.result(&form::native(&summary)?);
     } else {
-        screen.result(&report::summary::text(&name, &summary, screen.style()));
+        let style = screen.style();
+        screen.result(&(integrity.banner(style) + &report::summary::text(&name, &summary, style)));
     }
-    Ok(Exit::Done)
+    Ok(integrity.exit())
 }

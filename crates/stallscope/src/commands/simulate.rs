@@ -99,8 +99,7 @@ fn show_plan(request: &SimulationRequest, policies: &[Policy], settings: &Settin
         );
         return;
     }
-    let values: Vec<String> = values.iter().map(|(name, value)| format!("  {name} = {value}\n")).collect();
-    screen.result(&format!("{}, {}\n{}", request.model.name, names.join(", "), values.concat()));
+    screen.result(&format!("{}, {}\n{}", request.model.name, names.join(", "), table::values(settings)));
 }
 
 /// Simulates one policy into a run directory.
@@ -117,7 +116,7 @@ fn simulate_policy(
     let outcome =
         (request.model.run)(policy.name, settings, request.options.seed, &mut writer).map_err(Failure::usage)?;
     let course = course::course(outcome);
-    let state = writer.close(course.clone()).map_err(Failure::machine)?;
+    let state = writer.close(course.clone()).map_err(run_directory::not_created)?;
     let simulation = description.simulated.expect("the run is described as simulated");
     let run = directory.display().to_string();
     Ok((PolicyRun { run, simulation, course, took: began.elapsed() }, state))

@@ -1,10 +1,10 @@
 //! `top`: stalls in the terminal, live or at any moment of a run.
 
 pub mod args;
+mod findings;
 mod live;
 mod metrics;
 mod moment_source;
-mod recent_history;
 mod stored;
 mod terminal;
 
@@ -13,10 +13,12 @@ use std::time::{Duration, Instant};
 use explain::glance::Glance;
 use model::quantity::Nanoseconds;
 use model::time::Moment;
+use report::findings::Sentence;
 use report::style::{Style, printable};
 use top::{Extent, Key, Mode, Request, Scene, View};
 
 use self::args::{TopArgs, When};
+use self::findings::Findings;
 use self::live::Live;
 use self::moment_source::MomentSource;
 use self::stored::Stored;
@@ -31,6 +33,15 @@ const POLL: Duration = Duration::from_millis(100);
 /// Shows stalls until the user quits.
 pub fn top(args: &TopArgs) -> Result<Exit, Failure> {
     let screen = Screen::new(args.json, false);
+    if args.run.is_some() && args.slower_than.is_some() {
+        return Err(Failure::usage(
+            "--slower-than sets what top records live; a stored RUN has the threshold that it was recorded with",
+        ));
+    }
+    let mut stored = args.run.as_deref().map(|run| Stored::open(run, &args.scope)).transpose()?;
+    if let Some(stored) = &mut stored {
+        refuse_beyond_the_end(args.at, stored.refresh()?)?;
+    }
     if !args.once && !terminal::is_available() {
         let run = args.run.as_ref().map_or_else(|| "RUN".to_owned(), |run| run.display().to_string());
         return Err(Failure::usage(format_args!(
@@ -38,14 +49,28 @@ pub fn top(args: &TopArgs) -> Result<Exit, Failure> {
         )));
     }
     let interrupt = Interrupt::install()?;
-    let mut source: Box<dyn MomentSource> = match &args.run {
-        Some(run) => Box::new(Stored::open(run)?),
+    let mut source: Box<dyn MomentSource> = match stored {
+        Some(stored) => Box::new(stored),
         None => Box::new(Live::start(args, &screen)?),
     };
     if args.once {
         return once(args, source.as_mut(), &interrupt, &screen);
     }
     watch(args, source.as_mut(), &interrupt, screen.style())
+}
+
+/// A moment after the run's end would show the end, as if nothing more had been asked for.
+fn refuse_beyond_the_end(at: When, extent: Extent) -> Result<(), Failure> {
+    let lasted_ns = extent.last_ns.saturating_sub(extent.first_ns);
+    match at {
+        When::After(ns) if ns > lasted_ns => Err(Failure::usage(format_args!(
+            "--at {}: the run lasts {}{}",
+            Nanoseconds(ns),
+            Nanoseconds(lasted_ns),
+            if extent.live { " so far" } else { "" }
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The initial view.
@@ -60,27 +85,37 @@ fn view(args: &TopArgs, extent: Extent) -> View {
     view
 }
 
-fn once(
-    args: &TopArgs,
-    source: &mut dyn MomentSource,
-    interrupt: &Interrupt,
-    screen: &Screen,
-) -> Result<Exit, Failure> {
+/// Without a run: records for one window.
+fn fill_window(args: &TopArgs, interrupt: &Interrupt, screen: &Screen) {
     let until = Instant::now() + Duration::from_nanos(args.window);
     while args.run.is_none() && Instant::now() < until && interrupt.requests() == 0 {
         screen.doing(format!("recording for {}", Nanoseconds(args.window)));
         std::thread::sleep(POLL);
     }
     screen.rest();
+}
+
+fn once(
+    args: &TopArgs,
+    source: &mut dyn MomentSource,
+    interrupt: &Interrupt,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    fill_window(args, interrupt, screen);
     let extent = source.refresh()?;
     let window = view(args, extent).window(extent);
     let glance = source.glance(window);
+    let integrity = source.integrity();
     if let Some(remark) = source.remark() {
         screen.remark(&remark);
     }
+    let document = Findings::new().document(source.description(), &glance);
     if args.json {
         let run = args.run.as_ref().map(|run| run.display().to_string());
-        screen.json(&report::glance::json(run.as_deref(), &glance));
+        let mut value = report::glance::json(run.as_deref(), &glance);
+        value["findings"] = document["findings"].clone();
+        value["what_if"] = document["what_if"].clone();
+        screen.json(&integrity.added(value));
     } else {
         let since = Nanoseconds(window.to_ns.saturating_sub(source.started().monotonic_ns));
         let title = format!(
@@ -89,9 +124,12 @@ fn once(
             Nanoseconds(args.window),
             clock(source.started(), window.to_ns)
         );
-        screen.result(&report::glance::text(&title, &glance, &args.filter, screen.style()));
+        let style = screen.style();
+        let findings = report::findings::findings(&document);
+        let text = report::glance::text(&title, &glance, &findings, &args.filter, style);
+        screen.result(&(integrity.banner(style) + &text));
     }
-    Ok(if interrupt.requests() > 0 { Exit::Interrupted } else { Exit::Done })
+    Ok(if interrupt.requests() > 0 { Exit::Interrupted } else { integrity.exit() })
 }
 
 /// Time of day in UTC, like the names of run directories.
@@ -105,10 +143,12 @@ fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, s
     let mut extent = source.refresh()?;
     let mut view = view(args, extent);
     let mut terminal = Terminal::enter()?;
+    let writer = Findings::new();
     let mut glance = source.glance(view.window(extent));
+    let mut findings = writer.of(source.description(), &glance);
     let mut refreshed = Instant::now();
     loop {
-        let rows = draw(&mut terminal, source, (extent, &view, &glance), style)?;
+        let rows = draw(&mut terminal, source, (extent, &view, &glance, &findings), style)?;
         let Some(key) = next_key(&mut terminal, interrupt, refreshed + every)? else {
             return Ok(Exit::Interrupted);
         };
@@ -128,6 +168,7 @@ fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, s
         // A paused window does not change, but a growing run may add to it.
         if window != glance.window || (key.is_none() && extent.live) {
             glance = source.glance(window);
+            findings = writer.of(source.description(), &glance);
         }
     }
 }
@@ -136,7 +177,7 @@ fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, s
 fn draw(
     terminal: &mut Terminal,
     source: &dyn MomentSource,
-    (extent, view, glance): (Extent, &View, &Glance),
+    (extent, view, glance, findings): (Extent, &View, &Glance, &[Sentence]),
     style: Style,
 ) -> Result<usize, Failure> {
     let (title, started, remark) = (source.title(), source.started(), source.remark());
@@ -147,6 +188,7 @@ fn draw(
         extent,
         view,
         glance,
+        findings,
         remark: remark.as_deref(),
         style,
     };

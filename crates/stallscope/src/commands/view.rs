@@ -4,6 +4,7 @@
 //! only clients that know its address: the path contains a secret, and the Host header must be that of the loopback, so a web
 //! site cannot connect by DNS rebinding. Nothing in a request names a file.
 
+mod advisor;
 mod answers;
 mod http;
 

@@ -14,7 +14,7 @@ pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Trace,
 /// A missing or invalid trace is a usage error, unless the system failed.
 pub fn unreadable(error: TraceError) -> Failure {
     match &error {
-        TraceError::Io { source, .. } if source.kind() != std::io::ErrorKind::NotFound => Failure::machine(error),
+        TraceError::Io { source, .. } => Failure::path(source, &error),
         _ => Failure::usage(error),
     }
 }

@@ -1,18 +1,24 @@
 //! Run directories → the document of the HTML report.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use archive::{Batches, Run, RunState};
 use compare::{Group, Options, RunFigures, RunReader, compare};
-use explain::blame::Accounting;
+use explain::blame::{Accounting, Explanation};
 use explain::series::SeriesSet;
+use explain::whatif::{Advice, advise};
 use model::metric::MetricDescriptor;
 use model::operation::IntervalRecord;
+use model::run::RunDescription;
 use model::stall::RequestRecord;
 use page::{Limits, RunPage};
+use remedy::Remedies;
 use serde_json::Value;
 
+use crate::reading::integrity::Integrity;
 use crate::reading::request_index::RequestIndex;
+use crate::reading::scope::ScopeArgs;
 use crate::reading::{archived_run, explanation, summary};
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
@@ -21,12 +27,14 @@ use crate::ui::screen::Screen;
 pub struct RunDocument {
     /// The run.
     pub run: Run,
-    /// Its part of the document.
-    pub value: Value,
+    /// Its part of the document, without findings.
+    value: Value,
+    /// `None` if the kernel was not traced.
+    explanation: Option<Explanation>,
     /// The wanted series.
     pub series: SeriesSet,
     /// All slow operations; `None` if the kernel was not traced.
-    pub accounting: Option<Accounting>,
+    pub accounting: Option<Arc<Accounting>>,
     /// Index of the requests.
     pub requests: RequestIndex,
     figures: RunFigures,
@@ -36,11 +44,12 @@ impl RunDocument {
     /// Reads a run; it may still be recording.
     pub fn read(
         path: &Path,
-        limits: Limits,
+        (limits, scope): (Limits, &ScopeArgs),
         wanted: impl Fn(&MetricDescriptor) -> bool,
         screen: &Screen,
     ) -> Result<RunDocument, Failure> {
         let run = archived_run::open(path)?;
+        let scope = scope.of_traced(&run)?;
         let warn = |warning: &str| screen.warning(warning);
         let name = path.display().to_string();
         let mut page = RunPage::new(run.description(), limits);
@@ -56,14 +65,58 @@ impl RunDocument {
         each(run.operations(), |row| page.operation(row));
         each(run.request_intervals(), |row| page.request_interval(row));
         let requests = indexed(&run, |row| page.request(row));
-        let explained = run.has_trace().then(|| explanation::explanation_with_accounting(&run, None, warn));
+        // The findings name the longest operation.
+        let explained = run.has_trace().then(|| explanation::explanation_in(scope, &run, None, 1, warn));
         let explained_by = explained.as_ref().map(|(explanation, accounting)| (explanation, accounting));
         let explanation = explained_by.map(|(explanation, _)| explanation);
         let figures = reader.figures(&name, run.description(), &summary, &series, explanation);
-        let mut value = page.finish(&name, &summary, &series, explained_by);
+        let integrity = Integrity::of(&run);
+        let mut value = integrity.added(page.finish(&name, &summary, &series, explained_by));
+        if let Some(scope) = explained_by.and_then(|(explanation, _)| report::explain::scope_words(explanation)) {
+            let words = [value["badge"].as_str().unwrap_or_default(), &scope].join(" ");
+            value["badge"] = words.trim().into();
+        }
         value["live"] = (run.state() == RunState::Live).into();
-        let accounting = explained.map(|(_, accounting)| accounting);
-        Ok(RunDocument { run, value, series, accounting, requests, figures })
+        let (explanation, accounting) = explained.unzip();
+        Ok(RunDocument { run, value, explanation, series, accounting: accounting.map(Arc::new), requests, figures })
+    }
+
+    /// What is needed to predict what would help; `None` if the kernel was not traced.
+    pub fn prediction(&self) -> Option<PendingAdvice> {
+        Some(PendingAdvice {
+            run: self.run.description().clone(),
+            explanation: self.explanation.clone()?,
+            accounting: self.accounting.clone()?,
+        })
+    }
+
+    /// Its part of the document: with the findings, and what would help as far as that is known.
+    fn value(&self, advice: Option<&Advice>) -> Value {
+        let mut value = self.value.clone();
+        if let Some(explanation) = &self.explanation {
+            let unknown = Advice::default();
+            let mut document = report::findings::document("", explanation, advice.unwrap_or(&unknown));
+            value["findings"] = document["findings"].take();
+            if advice.is_some() {
+                value["what_if"] = document["what_if"].take();
+            }
+        }
+        value
+    }
+}
+
+/// What would help is not predicted yet: of a large run that takes a while.
+pub struct PendingAdvice {
+    run: RunDescription,
+    explanation: Explanation,
+    accounting: Arc<Accounting>,
+}
+
+impl PendingAdvice {
+    /// Predicts it.
+    pub fn predict(&self) -> Advice {
+        let waits = self.accounting.waits(self.explanation.slower_than_ns);
+        advise(&self.explanation, &waits, &Remedies::shipped(), &self.run)
     }
 }
 
@@ -83,10 +136,10 @@ fn each<Row>(batches: Batches<Row>, mut take: impl FnMut(&Row)) {
     batches.filter_map(Result::ok).flatten().for_each(|row| take(&row));
 }
 
-/// The document of these runs: the first run, or its configuration, is the baseline.
-pub fn document(runs: &[&RunDocument]) -> Value {
-    let comparisons = compared(runs);
-    page::document(runs.iter().map(|run| run.value.clone()).collect(), comparisons)
+/// The document of these runs, each with what would help: the first run, or its configuration, is the baseline.
+pub fn document(runs: &[(&RunDocument, Option<Advice>)]) -> Value {
+    let values = runs.iter().map(|(run, advice)| run.value(advice.as_ref())).collect();
+    page::document(values, compared(&runs.iter().map(|(run, _)| *run).collect::<Vec<_>>()))
 }
 
 /// Runs of one configuration are repetitions; if all have the same one, each run is a group.
@@ -137,7 +190,10 @@ pub fn refuse_twice(paths: &[PathBuf]) -> Result<(), Failure> {
     let mut real: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
     real.sort();
     match real.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(Failure::usage(format_args!("{}: named twice; name each run once", pair[0].display()))),
+        Some(pair) => Err(Failure::usage(format_args!(
+            "{}: named twice, and a run cannot be compared with itself; name each run once",
+            pair[0].display()
+        ))),
         None => Ok(()),
     }
 }

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use archive::{ArchiveError, Batches, Run};
-use explain::blame::{Accounting, Blame, Explanation};
+use explain::blame::{Accounting, Blame, Explanation, STEAL, Scope};
+use explain::series::SeriesSet;
+use explain::whatif::{Advice, advise};
+use remedy::Remedies;
 
 use crate::ui::screen::Screen;
 
@@ -12,51 +15,94 @@ const QUICK_BYTES: u64 = 4 << 20;
 
 /// Prints the causes in one sentence, and the worst stall. Nothing if the kernel was not traced, or with `hurry` if it
 /// would take long.
-pub fn print_brief(directory: &Path, hurry: bool, screen: &Screen) {
-    if let Some(explanation) = of_finished(directory, hurry, screen) {
+pub fn print_brief(directory: &Path, scope: Scope, hurry: bool, screen: &Screen) {
+    if let Some((explanation, findings)) = of_finished((directory, scope), hurry, 1, screen) {
         let name = directory.display().to_string();
-        screen.result(&report::explain::brief(&name, &explanation, screen.style()));
+        screen.result(&report::explain::brief(&name, &explanation, &findings, screen.style()));
     }
 }
 
 /// Prints the full explanation of a run that has just ended, with the `worst` stalls.
 pub fn print_full(directory: &Path, worst: usize, screen: &Screen) {
-    if let Some(explanation) = of_finished(directory, false, screen) {
+    if let Some((explanation, findings)) = of_finished((directory, Scope::default()), false, worst, screen) {
         let name = directory.display().to_string();
-        screen.result(&format!("\n{}", report::explain::text(&name, &explanation, worst, screen.style())));
+        let text = report::explain::text(&name, &explanation, &findings, worst, screen.style());
+        screen.result(&format!("\n{text}"));
     }
 }
 
-fn of_finished(directory: &Path, hurry: bool, screen: &Screen) -> Option<Explanation> {
+/// The explanation of a run that has just ended, and its findings.
+fn of_finished(
+    (directory, scope): (&Path, Scope),
+    hurry: bool,
+    worst: usize,
+    screen: &Screen,
+) -> Option<(Explanation, String)> {
     let run = Run::open(directory).ok().filter(Run::has_trace)?;
     if hurry && run.trace_bytes() > QUICK_BYTES {
         screen.remark(&format!("why operations were slow: stallscope explain {}", directory.display()));
         return None;
     }
     let _busy = screen.busy("explaining");
-    Some(explanation(&run, None, |warning| screen.warning(warning)))
+    let (explanation, accounting) = explanation_in(scope, &run, None, worst, |warning| screen.warning(warning));
+    let advice = advice(&run, &explanation, &accounting, &Remedies::shipped());
+    let document = report::findings::document("", &explanation, &advice);
+    let findings = report::findings::text(&report::findings::findings(&document), screen.style());
+    Some((explanation, findings))
 }
 
-/// Explains a run.
-pub fn explanation(run: &Run, slower_than_ns: Option<u64>, warn: impl Fn(&str)) -> Explanation {
-    explanation_with_accounting(run, slower_than_ns, warn).0
+/// Predicts what would help the explained operations.
+pub fn advice(run: &Run, explanation: &Explanation, accounting: &Accounting, remedies: &Remedies) -> Advice {
+    advise(explanation, &accounting.waits(explanation.slower_than_ns), remedies, run.description())
 }
 
-/// Explains a run, and keeps the accounting. Requests come last: of millions only those are kept that a stall refers to.
+/// Explains a run, and describes the `worst` stalls.
+pub fn explanation(run: &Run, slower_than_ns: Option<u64>, worst: usize, warn: impl Fn(&str)) -> Explanation {
+    explanation_with_accounting(run, slower_than_ns, worst, warn).0
+}
+
+/// Explains a run, and keeps the accounting.
 pub fn explanation_with_accounting(
     run: &Run,
     slower_than_ns: Option<u64>,
+    worst: usize,
     warn: impl Fn(&str),
 ) -> (Explanation, Accounting) {
-    let mut blame = Blame::new(slower_than_ns, run.description());
+    explanation_in(Scope::default(), run, slower_than_ns, worst, warn)
+}
+
+/// The same of the operations in scope. Requests come last: of millions only those are kept that a stall refers to.
+pub fn explanation_in(
+    scope: Scope,
+    run: &Run,
+    slower_than_ns: Option<u64>,
+    worst: usize,
+    warn: impl Fn(&str),
+) -> (Explanation, Accounting) {
+    let mut blame = Blame::new(slower_than_ns, run.description()).listing(worst).scoped(scope);
     blame.events(run.events());
     each(run.intervals(), &warn, |rows| blame.intervals(&rows));
     each(run.operations(), &warn, |rows| blame.operations(&rows));
     each(run.tasks(), &warn, |rows| blame.tasks(&rows));
+    each(run.usage(), &warn, |rows| blame.usage(&rows));
+    blame.steal(&steal(run, &warn));
     each(run.stacks(), &warn, |rows| blame.stacks(&rows));
     each(run.stalls(), &warn, |rows| blame.stalls(&rows));
     each(run.requests(), &warn, |rows| blame.requests(&rows));
+    blame.damage(&run.damage());
     blame.finish_with_accounting()
+}
+
+/// The counters of time that the hypervisor took.
+fn steal(run: &Run, warn: impl Fn(&str)) -> SeriesSet {
+    let mut series = SeriesSet::default();
+    each(run.descriptors(), &warn, |rows| series.describe(&rows, |metric| metric.name == STEAL));
+    if series.named(STEAL).next().is_none() {
+        return series;
+    }
+    each(run.samples(), &warn, |rows| rows.into_iter().for_each(|header| series.sample(header)));
+    each(run.changes(), &warn, |rows| series.feed(&rows));
+    series
 }
 
 /// A damaged batch is reported and skipped: the rest of the run is still worth explaining.

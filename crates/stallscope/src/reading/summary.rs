@@ -11,10 +11,14 @@ use model::operation::IntervalRecord;
 use crate::reading::archived_run;
 use crate::ui::failure::Failure;
 
-/// Summarizes a run.
+/// Summarizes the run of a directory.
 pub fn summary(directory: &Path, warn: impl Fn(&str)) -> Result<Summary, Failure> {
-    let run = archived_run::open(directory)?;
-    Ok(summary_and_series(&run, |_| false, |_| {}, warn).0)
+    Ok(of_run(&archived_run::open(directory)?, warn))
+}
+
+/// Summarizes a run.
+pub fn of_run(run: &Run, warn: impl Fn(&str)) -> Summary {
+    summary_and_series(run, |_| false, |_| {}, warn).0
 }
 
 /// Summarizes a run, passes each interval to `each_interval`, and returns the series of the wanted metrics. A damaged

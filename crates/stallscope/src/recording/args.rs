@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use model::quantity::{parse_duration, parse_size};
 use model::run::Configuration;
+use record::Followed;
 
-use crate::ui::args::OutputArgs;
+use crate::ui::args::{OutputArgs, positive_duration};
 
 /// Options common to `run` and `record`.
 #[derive(Debug, Args, Clone)]
@@ -18,7 +19,7 @@ pub struct RecordingArgs {
     #[arg(long, value_name = "T", default_value = "1s", value_parser = sample_interval, help_heading = "Recording")]
     pub interval: u64,
     /// Record operations slower than T individually.
-    #[arg(long, value_name = "T", default_value = "1s", value_parser = parse_duration, help_heading = "Recording")]
+    #[arg(long, value_name = "T", default_value = "1s", value_parser = positive_duration, help_heading = "Recording")]
     pub slower_than: u64,
     /// Do not trace the kernel; record samples only.
     #[arg(long, help_heading = "Recording")]
@@ -26,6 +27,11 @@ pub struct RecordingArgs {
     /// Block requests to record individually: slow ones and those that a task waited for, or all.
     #[arg(long, value_name = "WHICH", default_value = "slow", help_heading = "Recording", conflicts_with = "no_trace")]
     pub requests: Requests,
+    /// Record every wait of a process, a thread name or a cgroup, and of their children, as of the recorded command.
+    ///
+    /// A number is a process, what begins with / a cgroup. The option may be repeated.
+    #[arg(long, value_name = "PID|COMM|CGROUP", help_heading = "Recording", conflicts_with = "no_trace")]
+    pub follow: Vec<Followed>,
     /// Configuration label; runs with the same label are repetitions.
     #[arg(long, value_name = "NAME", value_parser = configuration, help_heading = "Recording")]
     pub configuration: Option<Configuration>,

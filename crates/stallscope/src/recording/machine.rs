@@ -26,6 +26,8 @@ pub struct Intent {
     pub recipe: Option<RecipeAsRun>,
     /// Its configuration label, if any.
     pub configuration: Option<Configuration>,
+    /// Directories that a recorded command is likely to use.
+    pub under_test: Vec<String>,
 }
 
 impl Intent {
@@ -40,6 +42,7 @@ impl Intent {
             seed: None,
             recipe: None,
             configuration: args.configuration.clone(),
+            under_test: Vec::new(),
         }
     }
 }
@@ -64,6 +67,7 @@ pub fn describe(intent: Intent, is_tracing: bool, limits: Limits, preflight: Vec
         host: host::host(&roots),
         mounts: host::mounts(&roots).into_iter().filter(host::is_storage).collect(),
         devices: record::device::devices(&roots),
+        under_test: intent.under_test,
         limits,
         preflight,
     }
@@ -72,7 +76,8 @@ pub fn describe(intent: Intent, is_tracing: bool, limits: Limits, preflight: Vec
 /// What to trace by these options.
 pub fn trace_options(args: &RecordingArgs) -> Option<TraceOptions> {
     let all_requests = args.requests == Requests::All;
-    (!args.no_trace).then(|| TraceOptions::slower_than(args.slower_than, all_requests))
+    let follow = args.follow.clone();
+    (!args.no_trace).then(|| TraceOptions { follow, ..TraceOptions::slower_than(args.slower_than, all_requests) })
 }
 
 /// Opens the register. Leftovers of earlier runs have been removed; each is reported to `remark`.

@@ -3,6 +3,8 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use archive::ArchiveError;
+
 use crate::ui::failure::Failure;
 
 const RUNS: &str = "stallscope-runs";
@@ -29,20 +31,53 @@ pub fn choose(out: Option<&Path>, name: &str, under_test: &[PathBuf]) -> Result<
     let suits = |parent: &&PathBuf| {
         file_system_of(parent).is_some_and(|number| !tested.contains(&number)) && is_writable(parent)
     };
-    let Some(parent) = std::iter::once(&here).chain(&elsewhere).find(suits) else {
+    let candidates = std::iter::once(&here).chain(&elsewhere).filter(suits);
+    let Some((parent, runs)) = candidates.filter_map(|parent| Some((parent, runs_in(parent)?))).next() else {
         return Err(Failure::machine(
             "no directory outside the file systems under test can hold the run; choose one with --out DIR",
         ));
     };
-    let directory = unused(&parent.join(RUNS), name);
-    let remark = (parent != &here).then(|| {
+    let directory = unused(&runs, name);
+    let belongs_to_another = || {
+        let usual = parent.join(RUNS);
+        let (usual, directory) = (usual.display(), directory.display());
+        (runs != parent.join(RUNS))
+            .then(|| format!("the run goes to {directory}, because {usual} belongs to another user"))
+    };
+    let is_elsewhere = (parent != &here).then(|| {
         let lost = if parent.starts_with("/dev/shm") { ", which is memory: copy it before a reboot" } else { "" };
         format!(
             "the run goes to {}{lost}, because the current directory is under test or read-only",
             directory.display()
         )
     });
+    let remark = belongs_to_another().or(is_elsewhere);
     Ok(ChosenDirectory { directory, remark })
+}
+
+/// The default directory of the flight recorder.
+pub fn of_flight() -> Result<PathBuf, Failure> {
+    let runs = runs_in(Path::new("")).ok_or_else(|| {
+        Failure::machine(format_args!("./{RUNS} belongs to another user; choose a directory with --out DIR"))
+    })?;
+    Ok(runs.join("flight"))
+}
+
+/// The directory of runs below a parent: the usual one, or one of this user's own if that is another user's.
+fn runs_in(parent: &Path) -> Option<PathBuf> {
+    let own = format!("{RUNS}-{}", rustix::process::geteuid().as_raw());
+    let is_usable = |path: &PathBuf| !belongs_to_another(path) && (is_writable(path) || !path.exists());
+    [parent.join(RUNS), parent.join(own)].into_iter().find(is_usable)
+}
+
+/// Whether a path belongs to another ordinary user, who could replace what we write below it, and make root write elsewhere by a
+/// link. A path that does not exist belongs to nobody.
+pub fn belongs_to_another(path: &Path) -> bool {
+    let is_foreign = |metadata: std::fs::Metadata| {
+        let owner = metadata.uid();
+        owner != 0 && owner != rustix::process::geteuid().as_raw()
+    };
+    path.symlink_metadata().is_ok_and(is_foreign) || path.metadata().is_ok_and(is_foreign)
 }
 
 /// Device number of the file system of a path, or of its nearest ancestor that exists.
@@ -65,11 +100,28 @@ pub fn unused(parent: &Path, name: &str) -> PathBuf {
     (1..).map(candidate).find(|path| !path.exists()).expect("some number is unused")
 }
 
+/// A run directory that cannot be created: its path is wrong, unless the system failed.
+pub fn not_created(error: ArchiveError) -> Failure {
+    match &error {
+        ArchiveError::Io { source, .. } => Failure::path(source, &error),
+        ArchiveError::NotEmpty { .. } => Failure::usage(error),
+        _ => Failure::machine(error),
+    }
+}
+
 /// Creates the parent of a run directory.
 pub fn create_parent(directory: &Path) -> Result<(), Failure> {
     let Some(parent) = directory.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
     std::fs::create_dir_all(parent)
-        .map_err(|error| Failure::machine(format_args!("{}: cannot create: {error}", parent.display())))
+        .map_err(|error| Failure::path(&error, format_args!("{}: cannot create: {error}", parent.display())))
+}
+
+/// Removes a run directory, and the default parent if nothing else is in it.
+pub fn remove(directory: &Path) {
+    let _ = std::fs::remove_dir_all(directory);
+    if let Some(parent) = directory.parent().filter(|parent| parent.ends_with(RUNS)) {
+        let _ = std::fs::remove_dir(parent);
+    }
 }
 
 #[cfg(test)]

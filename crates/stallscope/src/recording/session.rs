@@ -1,12 +1,14 @@
 //! What `run` and `record` have in common: the rig and the recording around a load.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use archive::{FlushState, Writer, WriterOptions};
 use explain::summary::Summary;
 use model::event::{Ending, RunEvent};
 use model::metric::MetricDescriptor;
+use model::operation::OperationRecord;
 use model::run::RunDescription;
 use record::{LoadCgroup, clock};
 use rig::{KernelFiles, Register, Rig};
@@ -18,6 +20,8 @@ use crate::recording::probes::Probes;
 use crate::recording::recorder::{Recorder, Start};
 use crate::recording::run_directory;
 use crate::recording::sink::OneRun;
+use crate::recording::slowest::Slowest;
+use crate::recording::tap::Tap;
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
 
@@ -34,6 +38,23 @@ pub struct Session {
     /// The archive state that was reported last.
     reported_state: FlushState,
     blocked_remarks: BlockedRemarks,
+    slowest: Option<Slowest>,
+}
+
+/// Who else sees what is recorded.
+#[derive(Default)]
+pub struct Observers {
+    /// Selects metrics whose values are also kept in memory.
+    pub watch: Option<fn(&MetricDescriptor) -> bool>,
+    /// Observes every row.
+    pub tap: Option<Arc<dyn Tap>>,
+}
+
+impl Observers {
+    /// Looks for the slowest operation, if nobody else sees the rows.
+    fn slowest(&self, screen: &Screen) -> Option<Slowest> {
+        Slowest::new(screen).filter(|_| self.tap.is_none())
+    }
 }
 
 impl Session {
@@ -44,25 +65,24 @@ impl Session {
         under_test: &[PathBuf],
         register: &Register,
         screen: &Screen,
-        watch: Option<fn(&MetricDescriptor) -> bool>,
+        observers: Observers,
     ) -> Result<Session, Failure> {
         let chosen = run_directory::choose(args.out.as_deref(), &intent.workload, under_test)?;
         if let Some(remark) = chosen.remark {
             screen.remark(&remark);
         }
         let rig = Rig::build(&rig_request(args, under_test), register).map_err(Failure::machine)?;
-        for note in &rig.notes {
-            screen.warning(note);
-        }
+        rig.notes.iter().for_each(|note| screen.warning(note));
         let kernel_files = KernelFiles::mount(register);
         let probes = Probes::open(load_cgroup(&rig).as_ref(), intent.trace.as_ref());
         probes.remark_untraced(screen);
-        let interval_ns = intent.sample_interval_ns;
-        let is_tracing = probes.is_tracing();
+        let (interval_ns, is_tracing) = (intent.sample_interval_ns, probes.is_tracing());
         let Probes { samplers, tracing, findings } = probes;
         let description = machine::describe(intent, is_tracing, rig.limits.clone(), findings);
-        let archive = create_archive(&chosen.directory, &description)?;
-        let start = Start { samplers, renew: None, interval_ns, tracing, watch, tap: None };
+        let archive = create_archive(&chosen.directory, &description, tracing.is_some())?;
+        let slowest = observers.slowest(screen);
+        let tap = observers.tap.or_else(|| slowest.as_ref().map(Slowest::tap));
+        let start = Start { samplers, renew: None, interval_ns, tracing, watch: observers.watch, tap };
         let recorder = Recorder::start(start, Box::new(OneRun(archive)))?;
         for note in &rig.notes {
             recorder.event(RunEvent::Note { at_ns: clock::monotonic_ns(), text: note.clone() });
@@ -75,6 +95,7 @@ impl Session {
             kernel_files,
             reported_state: FlushState::Whole,
             blocked_remarks: BlockedRemarks::default(),
+            slowest,
         })
     }
 
@@ -98,6 +119,25 @@ impl Session {
         let blocked = self.recorder.blocked();
         self.blocked_remarks.remark(&blocked, screen);
         blocked::summary(&blocked)
+    }
+
+    /// Shows slow operations of a load in the line of the slowest one.
+    pub fn note_operations(&self, records: &[OperationRecord]) {
+        self.slowest.iter().for_each(|slowest| slowest.operations(records));
+    }
+
+    /// The line that says which operation is the slowest now, and why.
+    pub fn slowest_line(&mut self) -> &str {
+        let Session { slowest, description, .. } = self;
+        slowest.as_mut().map_or("", |slowest| slowest.line(description, clock::monotonic_ns()))
+    }
+
+    /// Ends a recording that recorded nothing, and removes its run directory.
+    pub fn abandon(self, patience: Duration) {
+        let _ = self.recorder.finish(Ending::LoadFailed, patience);
+        run_directory::remove(&self.directory);
+        self.rig.remove_within(patience);
+        self.kernel_files.remove();
     }
 
     /// Ends the recording and summarizes the run from what is on disk. The rig stands until the result is dropped or
@@ -156,7 +196,9 @@ fn load_cgroup(rig: &Rig) -> Option<LoadCgroup> {
     exists.then(|| LoadCgroup { label: "box".to_owned(), memory_v1, blkio_v1, v2 })
 }
 
-fn create_archive(directory: &Path, description: &RunDescription) -> Result<Writer, Failure> {
+/// `is_polled`: blocked tasks are polled, also where the kernel is not traced.
+fn create_archive(directory: &Path, description: &RunDescription, is_polled: bool) -> Result<Writer, Failure> {
     run_directory::create_parent(directory)?;
-    Writer::create(directory, description, WriterOptions::default()).map_err(Failure::machine)
+    Writer::create(directory, description, WriterOptions { is_polled, ..WriterOptions::default() })
+        .map_err(run_directory::not_created)
 }

@@ -1,26 +1,50 @@
 //! Exit codes, and errors that end the program.
 
 use std::fmt;
-use std::process::ExitCode;
+use std::io;
+use std::process::{ExitCode, ExitStatus};
 
 /// Exit codes, as documented in the manual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// Success.
-    Done = 0,
-    /// The run found errors: failed operations, a failed command, an incomplete archive.
-    FoundErrors = 1,
-    /// The command line or a file given by the user is wrong.
-    Usage = 2,
+    Done,
+    /// The run found errors (failed operations, a failed command), or its archive is damaged.
+    FoundErrors,
+    /// The command line, or a path or file that it names, is wrong.
+    Usage,
     /// The machine cannot do it: permission, space, a missing kernel feature.
-    Machine = 3,
+    Machine,
     /// Interrupted, and stopped cleanly.
-    Interrupted = 130,
+    Interrupted,
+    /// That of the recorded command.
+    Command(u8),
+}
+
+impl Exit {
+    /// A command's exit code as a shell reports it: 128 and the signal that killed it.
+    pub fn of_command(status: ExitStatus) -> Exit {
+        use std::os::unix::process::ExitStatusExt;
+        let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+        Exit::Command(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+    }
+
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::FoundErrors => 1,
+            Exit::Usage => 2,
+            Exit::Machine => 3,
+            Exit::Interrupted => 130,
+            Exit::Command(code) => code,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
+        ExitCode::from(exit.code())
     }
 }
 
@@ -43,10 +67,27 @@ impl Failure {
         Failure { exit: Exit::Machine, message: message.to_string() }
     }
 
+    /// A path that the command line names. It is wrong (missing, of another type, in the way) or unreadable as what it should
+    /// be: a usage error. Anything else the system refused: permission, space, an I/O error.
+    pub fn path(error: &io::Error, message: impl fmt::Display) -> Failure {
+        use io::ErrorKind as Kind;
+        let exit = match error.kind() {
+            Kind::NotFound | Kind::NotADirectory | Kind::IsADirectory | Kind::AlreadyExists => Exit::Usage,
+            Kind::InvalidData | Kind::InvalidFilename => Exit::Usage,
+            _ => Exit::Machine,
+        };
+        Failure { exit, message: message.to_string() }
+    }
+
     /// The failure of a child process; its exit code decides ours.
     pub fn like(exit_code: Option<i32>, message: impl fmt::Display) -> Failure {
-        let exit = if exit_code == Some(Exit::Usage as i32) { Exit::Usage } else { Exit::Machine };
+        let exit = if exit_code == Some(Exit::Usage.code().into()) { Exit::Usage } else { Exit::Machine };
         Failure { exit, message: message.to_string() }
+    }
+
+    /// The recorded command failed; its exit code is ours.
+    pub fn of_command(status: ExitStatus, message: impl fmt::Display) -> Failure {
+        Failure { exit: Exit::of_command(status), message: message.to_string() }
     }
 
     /// The command completed and found errors.

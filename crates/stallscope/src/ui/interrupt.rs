@@ -31,7 +31,7 @@ impl Interrupt {
                 for _ in signals.forever() {
                     if count.fetch_add(1, Ordering::Relaxed) + 1 >= LAST_REQUEST {
                         eprintln!("stallscope: aborted; the next run removes the leftovers");
-                        std::process::exit(Exit::Interrupted as i32);
+                        std::process::exit(Exit::Interrupted.code().into());
                     }
                 }
             })

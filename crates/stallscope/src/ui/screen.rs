@@ -1,6 +1,7 @@
 //! Output streams, and what they can show.
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -18,15 +19,30 @@ pub struct Screen {
 impl Screen {
     /// With `json`, standard output is reserved for the JSON document; with `quiet`, only results and errors are shown.
     pub fn new(json: bool, quiet: bool) -> Screen {
+        Screen::on(json, quiet)
+    }
+
+    /// For a command that shares our streams: standard output is the command's (or the JSON document's), ours is standard
+    /// error, and nothing of ours is shown with `quiet`.
+    pub fn beside_a_command(quiet: bool) -> Screen {
+        Screen::on(true, quiet)
+    }
+
+    fn on(results_to_stderr: bool, quiet: bool) -> Screen {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(8) };
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("the template is valid"));
-        Screen { results_to_stderr: json, quiet, bar }
+        Screen { results_to_stderr, quiet, bar }
     }
 
     /// Capabilities of the stream for results.
     pub fn style(&self) -> Style {
         if self.results_to_stderr { style_of(&io::stderr()) } else { style_of(&io::stdout()) }
+    }
+
+    /// Whether progress is seen: not with `quiet`, nor where standard error is no terminal.
+    pub fn is_live(&self) -> bool {
+        !self.bar.is_hidden()
     }
 
     /// Prints a result.
@@ -118,7 +134,7 @@ fn print_to(mut stream: impl Write, text: &str) -> io::Result<()> {
     stream.write_all(text.as_bytes()).and_then(|()| stream.flush())
 }
 
-fn style_of(stream: &impl IsTerminal) -> Style {
+fn style_of(stream: &(impl IsTerminal + AsFd)) -> Style {
     if !stream.is_terminal() {
         return Style::PLAIN;
     }
@@ -128,11 +144,11 @@ fn style_of(stream: &impl IsTerminal) -> Style {
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
         .is_some_and(|locale| locale.to_ascii_lowercase().replace('-', "").contains("utf8"));
-    let width = terminal_width().unwrap_or(Style::PLAIN.width);
+    let width = terminal_width(stream).unwrap_or(Style::PLAIN.width);
     Style { color: !set("NO_COLOR") && !dumb, unicode: utf8 && !dumb, width }
 }
 
-fn terminal_width() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+fn terminal_width(stream: &impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }

@@ -86,7 +86,7 @@ fn a_run_continues_without_its_trace_while_its_figures_can_be_written() {
     });
     assert_eq!(ended.code, Some(0));
     assert!(ended.stderr.contains("no longer recorded: stalls, stacks, requests"), "{}", ended.stderr);
-    assert_eq!(dropped(&out), ["stalls", "stacks", "requests", "request_intervals", "tasks"]);
+    assert_eq!(dropped(&out), ["stalls", "stacks", "requests", "request_intervals", "tasks", "usage"]);
 }
 
 #[test]

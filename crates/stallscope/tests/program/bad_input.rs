@@ -22,11 +22,93 @@ fn unreadable_runs_are_refused() {
     fs::write(&file, "x").unwrap();
     let empty = folder.path().join("empty");
     fs::create_dir(&empty).unwrap();
-    for verb in ["show", "check"] {
-        assert!(run(&format!("{verb} /nonexistent/run")).error().contains("/nonexistent/run"));
-        refused(&format!("{verb} /nonexistent/run"), 2, &["/nonexistent/run"]);
-        refused(&format!("{verb} {}", file.display()), 2, &["file"]).error();
-        refused(&format!("{verb} {}", empty.display()), 2, &["empty"]).error();
+    let garbage = folder.path().join("garbage");
+    fs::create_dir(&garbage).unwrap();
+    for verb in ["show", "check", "explain", "top", "top --once", "view", "compare --b /nonexistent/b --a"] {
+        refused(&format!("{verb} /nonexistent/run"), 2, &["/nonexistent/run: no such directory"]).error();
+        if !verb.starts_with("compare") {
+            refused(&format!("{verb} {}", file.display()), 2, &["file: is a file"]).error();
+            refused(&format!("{verb} {}", empty.display()), 2, &["empty"]).error();
+        }
+        for bytes in [&b"garbage"[..], b"\xff\xfe", b"", b"{}"] {
+            fs::write(garbage.join("run.json"), bytes).unwrap();
+            refused(&format!("{verb} {}", garbage.display()), 2, &["garbage/run.json"]).error();
+        }
+    }
+}
+
+/// A path that is wrong is a usage error, whichever command it is given to; what the system refuses is not.
+#[test]
+fn wrong_paths_have_one_exit_code() {
+    let folder = folder();
+    let run_directory = folder.path().join("run");
+    let made = run_directory.display();
+    run(&format!("record --runtime 100ms --no-trace -q --out {made}")).expect_code(0);
+    for words in [
+        format!("report {made} -o /nonexistent/x.html"),
+        format!("report {made} -o /tmp"),
+        format!("export {made} --to csv -o /nonexistent/x"),
+        format!("export {made} --to csv -o /etc/passwd/x"),
+        format!("blk --series /etc/passwd/x {made}"),
+        "blk /nonexistent".to_owned(),
+        "blk /dev/null".to_owned(),
+        "record --runtime 100ms --no-trace --out /etc/passwd".to_owned(),
+        "record --runtime 100ms --no-trace --out /etc/passwd/x".to_owned(),
+        format!("record --runtime 100ms --no-trace --out {made}"),
+        "record --ring 10s --runtime 100ms --out /etc/passwd".to_owned(),
+        "record --runtime 100ms --device-of /nonexistent --disk-bps 1m".to_owned(),
+        "simulate bufcache --out /etc/passwd/x".to_owned(),
+        "compare /nonexistent".to_owned(),
+        "compare /etc/passwd".to_owned(),
+        "sweep /nonexistent.toml".to_owned(),
+        "generate /etc/passwd/x".to_owned(),
+    ] {
+        refused(&words, 2, &[]).error();
+    }
+    refused("record --runtime 100ms --no-trace --out /sys/x", 3, &["/sys/x"]).error();
+}
+
+/// clap waives a requirement that conflicts with something given; such a flag would be without effect.
+#[test]
+fn flags_without_effect_are_refused() {
+    for words in ["--on-stall 5s", "--on-stall-exec true", "--keep-last", "--keep-every 1m", "--ring-size 64m"] {
+        refused(&format!("record --no-trace {words} -- true"), 2, &["--ring"]);
+        refused(&format!("record --no-trace {words} --memory 1g"), 2, &["--ring"]);
+    }
+    refused("record --ring 10s -- true", 2, &["cannot be used with a command"]).error();
+    refused("record --metric x=([0-9])", 2, &["COMMAND"]);
+    refused("top --once --at 5s --slower-than 1s", 2, &["RUN"]);
+    for words in ["--baseline x", "--only x", "--table x", "--table x --plane a,b"] {
+        refused(&format!("compare --a x --b y {words}"), 2, &["DIR"]);
+    }
+    refused("compare dir --a x --b y", 2, &["compare DIR"]).error();
+}
+
+#[test]
+fn values_that_make_no_sense_are_refused() {
+    let folder = folder();
+    let made = folder.path().join("run");
+    run(&format!("record --runtime 300ms --interval 100ms --no-trace -q --out {}", made.display())).expect_code(0);
+    let made = made.display();
+    for words in ["record", &format!("explain {made}"), "blk x", "simulate sched", "top --once"] {
+        refused(&format!("{words} --slower-than 0"), 2, &["--slower-than", "must be greater than 0"]);
+    }
+    refused(&format!("explain {made} --worst -1"), 2, &["invalid value '-1' for '--worst': must not be negative"]);
+    refused(&format!("explain {made} --slower-than -1s"), 2, &["'-1s' for '--slower-than'"]);
+    refused(&format!("top --once --at 99h {made}"), 2, &["--at 99.0 h: the run lasts"]).error();
+    refused(&format!("compare --a {made} --b {made}"), 2, &["cannot be compared with itself"]).error();
+    let below = folder.path().display();
+    refused(&format!("compare --a {below} --b {made}"), 2, &["cannot be compared with itself"]).error();
+}
+
+#[test]
+fn frequent_mistakes_get_the_remedy() {
+    refused("record ls -l", 2, &["write it after '--': stallscope record -- ls"]);
+    refused("record --no-trace fio --name=x", 2, &["stallscope record -- fio"]);
+    refused("compare", 2, &["--a RUN... --b RUN...", "compare [OPTIONS] <DIR>"]);
+    refused("compare before after", 2, &["--a RUN... --b RUN..."]);
+    for words in ["help --help", "help -h", "help record --help", "run help --help", "simulate help -h"] {
+        assert!(run(words).expect_code(0).stdout.contains("Usage: stallscope"), "{words}");
     }
 }
 

@@ -74,16 +74,20 @@ fn the_same_is_not_different_and_a_disk_of_80_percent_is_worse() {
 fn disks_are_distinguished() -> Result<(), String> {
     // In memory, and slow by its limit alone: other activity on the machine's disk must not be a difference.
     let folder = folder();
-    let disk = Disk::ext4_in(folder.path(), 96 << 20);
     let recipe = folder.path().join("durable.toml");
     fs::write(&recipe, WRITER).unwrap();
-    for round in 0..5 {
+    // Each round has its own disk.
+    let round = |number: u32| {
+        let place = folder.path().join(format!("disk-{number}"));
+        fs::create_dir(&place).unwrap();
+        let disk = Disk::ext4_in(&place, 96 << 20);
         for (side, limit) in [("a", 5_000_000), ("b", 4_000_000), ("again", 5_000_000)] {
-            let out = folder.path().join(side).join(round.to_string());
+            let out = folder.path().join(side).join(number.to_string());
             let how = format!("-q --no-trace --keep --disk-bps {limit}b --out {}", out.display());
             run(&format!("run {} {how} {}", recipe.display(), disk.path().display())).expect_code(0);
         }
-    }
+    };
+    std::thread::scope(|scope| (0..5).for_each(|number| drop(scope.spawn(move || round(number)))));
     let compared = |b: &str| {
         let sides = format!("--a {0}/a --b {0}/{b}", folder.path().display());
         run(&format!("compare --json {sides}")).expect_code(0).document()
@@ -309,8 +313,10 @@ fn results_of_other_tools_are_compared() {
     let job = "--name=t --size=1m --bs=4k --rw=randread --ioengine=psync --time_based --runtime=1 --output-format=json";
     let fio = std::process::Command::new("fio").args(job.split(' ')).current_dir(folder.path()).output();
     let Ok(fio) = fio else { return println!("skipped: fio is not installed") };
-    fs::write(folder.path().join("fio.json"), fio.stdout).unwrap();
-    let document = run(&format!("compare --json --a {at}/fio.json --b {at}/fio.json")).expect_code(0).document();
+    for name in ["before.json", "after.json"] {
+        fs::write(folder.path().join(name), &fio.stdout).unwrap();
+    }
+    let document = run(&format!("compare --json --a {at}/before.json --b {at}/after.json")).expect_code(0).document();
     assert!(number(metric(&document, "read.p99"), "/a") > 0.0 && number(metric(&document, "read.per_s"), "/b") > 0.0);
 }
 
@@ -331,8 +337,12 @@ fn incomparable_runs_are_reported() {
     refused(format!("compare --a {at} --b {at} --margin 0.05"), "write 0.05%");
     refused(format!("compare --a {at} --b {at} --margin 0%"), "percentage");
     refused("compare".to_owned(), "--a");
+    refused(format!("compare --a {at} --b {at}"), "cannot be compared with itself");
+    refused(format!("compare --a {at}/1 {at}/1 --b /nonexistent"), "named twice");
     // One run per side can be read, but gives no verdict.
-    let document = run(&format!("compare --json --a {at} --b {at}")).expect_code(0).document();
+    let again = folder.path().join("again");
+    write_run(&again, 100, 1000, 1_000_000, |_| {});
+    let document = run(&format!("compare --json --a {at} --b {}", again.display())).expect_code(0).document();
     let rate = metric(&document, "write.per_s");
     assert_eq!(
         (&rate["verdict"], &rate["ci95"], &rate["need_runs"]),

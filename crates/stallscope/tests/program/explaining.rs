@@ -32,6 +32,24 @@ fn with_closed_books(document: &Value) -> Vec<String> {
     causes.iter().map(|cause| cause["cause"].as_str().unwrap().to_owned()).collect()
 }
 
+/// Without the limit less time is lost, with four times the limit more than without it, and the findings say so.
+fn advises_a_higher_limit(document: &Value) {
+    let choices = document["what_if"]["choices"].as_array().unwrap();
+    let total_ns = |factor: Value| {
+        let is_of = |change: &Value| change["edge"] == "io_limit" && change["factor"] == factor;
+        let choice = choices.iter().find(|choice| is_of(&choice["change"])).unwrap_or_else(|| panic!("{choices:#?}"));
+        assert!(!choice["remedies"].as_array().unwrap().is_empty(), "{choice:#}");
+        number(choice, "/predicted/total_ns/value")
+    };
+    let recorded_ns = number(document, "/what_if/recorded/total_ns");
+    let (lifted_ns, raised_ns) = (total_ns(Value::Null), total_ns(4.0.into()));
+    assert!(lifted_ns <= raised_ns && raised_ns < recorded_ns, "{lifted_ns}, {raised_ns}, {recorded_ns}");
+    let findings = document["findings"].as_array().unwrap();
+    assert!((3..=5).contains(&findings.len()), "{findings:#?}");
+    let values = findings.iter().flat_map(|sentence| sentence["values"].as_array().unwrap());
+    values.for_each(|value| assert!(document.pointer(value["path"].as_str().unwrap()).is_some(), "{value}"));
+}
+
 #[test]
 fn a_run_on_a_slowed_disk_is_explained_by_its_limit() {
     if !is_root("tracing") {
@@ -45,6 +63,8 @@ fn a_run_on_a_slowed_disk_is_explained_by_its_limit() {
     println!("{brief}");
     assert!(brief.contains(&format!("more: stallscope explain {}", out.display())), "{brief}");
     let document = explained(&out);
+    advises_a_higher_limit(&document);
+    assert!(brief.contains("What would"), "{brief}");
     let causes = with_closed_books(&document);
     assert!(causes.contains(&"io_throttle".to_owned()), "{:#}", document["causes"]);
     assert!(number(&document, "/slow_operations") > 0.0);
@@ -55,6 +75,13 @@ fn a_run_on_a_slowed_disk_is_explained_by_its_limit() {
     assert!(printed.contains("cgroup I/O throttling") && printed.contains("Worst stall"), "{printed}");
     let few = run(&format!("explain --json --worst 1 {}", out.display())).expect_code(0).document();
     assert_eq!(few["stalls"].as_array().unwrap().len(), 1);
+    // Only the disk of the load is in scope, and nothing of another program.
+    let scoped = |flags: &str| run(&format!("explain --json {flags} {}", out.display())).expect_code(0).document();
+    let own = scoped(&format!("--path {}", disk.path().display()));
+    assert!(number(&own, "/slow_operations") > 0.0 && own["neighbours"].is_null(), "{:#}", own["processes"]);
+    let none = scoped("--comm no-such-name");
+    assert!(none["slow_operations"] == 0 && none["scope"]["present"]["comm"][0].is_string(), "{:#}", none["scope"]);
+    run(&format!("explain --device no-such-disk {}", out.display())).expect_code(2);
     // The run holds the cost of tracing, and nothing is lost at this rate.
     let recording = &shown(&out)["recording"];
     assert!(recording["trace"]["events"].as_u64() > Some(0), "{recording:#}");
@@ -156,9 +183,11 @@ fn a_truncated_trace_is_explained_up_to_its_end() {
         let length = std::fs::metadata(&path).unwrap().len();
         std::fs::File::options().write(true).open(&path).unwrap().set_len(length - 64).unwrap();
     }
-    let ended = run(&format!("explain --json {}", out.display())).expect_code(0);
+    let ended = run(&format!("explain --json {}", out.display())).expect_code(1);
     assert!(ended.stderr.contains("rows of stalls at offset"), "{}", ended.stderr);
     with_closed_books(&ended.document());
+    let text = run(&format!("explain {}", out.display())).expect_code(1).stdout;
+    assert!(text.starts_with("INCOMPLETE: ") && !text.contains("No operation was that slow"), "{text}");
     assert_eq!(run(&format!("check --json {}", out.display())).expect_code(1).document()["whole"], false);
 }
 

@@ -47,6 +47,7 @@ fn request(number: u32) -> RequestRecord {
         completed_ns,
         errno: None,
         throttled: false,
+        parts: None,
         in_flight: Vec::new(),
         overtaken_by: Vec::new(),
     }

@@ -96,6 +96,29 @@ fn a_memory_cgroup_needs_root_and_the_error_says_so() {
     }
 }
 
+/// Its owner could put a link there, and root would write wherever it leads.
+#[test]
+fn root_does_not_write_into_another_users_directory_of_runs() {
+    if !is_root() {
+        return;
+    }
+    let home = Home::new();
+    let theirs = home.mkdir("stallscope-runs");
+    let record = |words: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
+        command.args(["record", "--no-trace", "--runtime", "100ms"]).args(words.split_whitespace());
+        command.current_dir(home.0.path());
+        Running::spawn(command).wait()
+    };
+    let ended = record("").expect_code(0);
+    println!("{}", ended.stderr);
+    assert!(ended.stderr.contains("stallscope-runs belongs to another user"), "{}", ended.stderr);
+    assert!(is_empty(&theirs) && home.path("stallscope-runs-0").is_dir());
+    let refused = record(&format!("--ring 10s --out {}", theirs.display())).expect_code(2);
+    assert!(refused.error().contains("belongs to another user"), "{}", refused.error());
+    assert!(is_empty(&theirs));
+}
+
 #[test]
 fn a_directory_that_is_not_writable_is_one_clear_error() {
     let home = Home::new();

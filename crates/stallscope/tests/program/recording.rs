@@ -1,6 +1,10 @@
 //! `record`: any command, in a memory cgroup or not, or the machine alone.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use archive::Run;
@@ -15,7 +19,7 @@ fn a_failing_command_is_reported_and_its_output_stays_out_of_the_document() {
     let out = folder.path().join("run");
     let out_text = out.display().to_string();
     let words = ["record", "--json", "--out", &out_text, "--", "sh", "-c", "echo hello; sleep 0.3; exit 7"];
-    let ended = Running::start_with(&words).wait().expect_code(1);
+    let ended = Running::start_with(&words).wait().expect_code(7);
     assert_eq!(ended.document()["workload"], "sh");
     assert!(ended.stderr.contains("hello"), "{}", ended.stderr);
     println!("{}", ended.error());
@@ -24,12 +28,75 @@ fn a_failing_command_is_reported_and_its_output_stays_out_of_the_document() {
 }
 
 #[test]
-fn a_command_that_does_not_exist_is_one_clear_error() {
+fn a_command_keeps_its_standard_output_and_its_exit_code() {
     let folder = folder();
-    let out = folder.path().join("run");
-    let ended = run(&format!("record --out {} -- /nonexistent/program", out.display())).expect_code(2);
-    println!("{}", ended.error());
-    assert!(ended.error().contains("/nonexistent/program"));
+    let out = |name: &str| folder.path().join(name).display().to_string();
+    let record = |options: &[&str], name: &str, script: &str| {
+        let out = out(name);
+        let words = [&["record", "--no-trace", "--out", &out], options, &["--", "sh", "-c", script]].concat();
+        Running::start_with(&words).wait()
+    };
+    let ended = record(&[], "fine", "echo hello").expect_code(0);
+    assert_eq!(ended.stdout, "hello\n");
+    assert!(ended.stderr.contains("Recording"), "{}", ended.stderr);
+    let ended = record(&[], "failed", "echo hello; exit 7").expect_code(7);
+    assert_eq!(ended.stdout, "hello\n");
+    record(&[], "killed", "kill -TERM $$").expect_code(128 + 15);
+    // With -q there is nothing of ours.
+    let ended = record(&["-q"], "quiet", "echo hello; echo complaint >&2; exit 3").expect_code(3);
+    assert_eq!((&*ended.stdout, &*ended.stderr), ("hello\n", "complaint\n"));
+    // Ending the command is what --runtime asks for.
+    record(&["--runtime", "200ms"], "limited", "sleep 60").expect_code(0);
+}
+
+#[test]
+fn figures_are_taken_from_a_commands_output_which_passes_unchanged() {
+    let folder = folder();
+    let out = |name: &str| folder.path().join(name).display().to_string();
+    let record = |name: &str, tps: u32| {
+        let script = format!("printf 'progress tps = 1\\rtps = {tps}.5 (without)\\n'; echo complaint >&2");
+        let metric = r"tps=tps = ([\d.]+)";
+        let words = ["record", "--no-trace", "--metric", metric, "--metric", "errors=errors: ([0-9]+)", "--out"];
+        Running::start_with(&[&words[..], &[&out(name), "--", "sh", "-c", &script]].concat()).wait().expect_code(0)
+    };
+    let ended = record("a", 80);
+    assert_eq!(ended.stdout, "progress tps = 1\rtps = 80.5 (without)\n");
+    assert!(ended.stderr.contains("complaint\n") && ended.stderr.contains("  tps  80.5\n"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("--metric errors=errors: ([0-9]+): not found"), "{}", ended.stderr);
+    record("b", 161);
+    assert_eq!(number(&shown(&folder.path().join("a")), "/printed/tps"), 80.5);
+    let compared = run(&format!("compare --json --a {} --b {}", out("a"), out("b"))).expect_code(0).document();
+    let metrics = compared["metrics"].as_array().unwrap();
+    let tps = metrics.iter().find(|metric| metric["name"] == "tps").unwrap();
+    assert_eq!((number(tps, "/a"), number(tps, "/b")), (80.5, 161.5), "{tps:#}");
+}
+
+#[test]
+fn a_command_that_cannot_start_is_one_clear_error_and_leaves_nothing_behind() {
+    let folder = folder();
+    let file = |name: &str, text: &str, mode: u32| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path.display().to_string()
+    };
+    let (text, broken) = (file("text", "x", 0o644), file("broken", "\x7fELFx", 0o755));
+    let place = folder.path().join("place");
+    fs::create_dir(&place).unwrap();
+    for (program, why) in [
+        ("/nonexistent/program", "no such file"),
+        ("no-such-program", "not found in PATH"),
+        ("/tmp", "is a directory"),
+        (&*text, "is not executable"),
+        (&*broken, "Exec format error"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
+        command.args(["record", "--no-trace", "--", program]).current_dir(&place);
+        let ended = Running::spawn(command).wait().expect_code(2);
+        println!("{}", ended.error());
+        assert!(ended.error().contains(program) && ended.error().contains(why), "{}", ended.error());
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "{program}");
+    }
 }
 
 #[test]
@@ -121,4 +188,56 @@ fn ctrl_c_ends_a_command_too() {
     let ended = program.wait().expect_code(130);
     assert_eq!(ended.document()["ended"], "interrupted");
     assert!(sleep.into_iter().all(crate::stage::kernel::is_gone));
+}
+
+/// A `flock` that waits half a second for another one, and then some time in which the program may speak.
+fn waits_for_a_lock(folder: &Path, rest: &str) -> String {
+    let file = folder.join("lock").display().to_string();
+    format!("flock {file} sleep 0.8 & sleep 0.3; flock {file} true; wait; {rest}")
+}
+
+#[test]
+fn the_end_explains_only_what_is_in_scope() {
+    if !is_root("tracing") {
+        return;
+    }
+    let folder = folder();
+    let record = |scope: &[&str], name: &str| {
+        let (out, script) = (folder.path().join(name).display().to_string(), waits_for_a_lock(folder.path(), "true"));
+        let words =
+            [&["record", "--slower-than", "100ms", "--out", &out], scope, &["--", "sh", "-c", &script]].concat();
+        Running::start_with(&words).wait()
+    };
+    let inside = record(&["--comm", "flock"], "inside").expect_code(0);
+    assert!(inside.stderr.contains("--comm flock") && inside.stderr.contains("flock by flock/"), "{}", inside.stderr);
+    let outside = record(&["--comm", "nobody"], "outside").expect_code(0);
+    assert!(outside.stderr.contains("--comm nobody") && !outside.stderr.contains("flock by"), "{}", outside.stderr);
+    // All is recorded: another scope is explained later.
+    let later = run(&format!("explain {} --comm flock", folder.path().join("outside").display())).expect_code(0);
+    assert!(later.stdout.contains("flock by flock/"), "{}", later.stdout);
+    let unknown = record(&["--device", "nosuchdisk"], "unknown").expect_code(2);
+    assert!(unknown.error().contains("nosuchdisk"), "{}", unknown.error());
+    assert!(record(&["--comm", "flock", "--json"], "json").expect_code(2).error().contains("explain"));
+    assert!(run("record --ring 1m --comm flock").expect_code(2).error().contains("--ring"));
+}
+
+/// `script` gives the program a terminal.
+#[test]
+fn the_slowest_operation_is_named_while_it_records() {
+    if !is_root("tracing") {
+        return;
+    }
+    let folder = folder();
+    let script = folder.path().join("stall.sh");
+    fs::write(&script, waits_for_a_lock(folder.path(), "sleep 60")).unwrap();
+    let words = format!(
+        "{} record --slower-than 100ms --out {} -- sh {}",
+        env!("CARGO_BIN_EXE_stallscope"),
+        folder.path().join("run").display(),
+        script.display()
+    );
+    let mut command = Command::new("script");
+    command.args(["-q", "-e", "-f", "-c", &words, "/dev/null"]).env("TERM", "xterm").env("COLUMNS", "200");
+    let mut program = Running::spawn(command);
+    program.wait_until("the line", |program| program.stdout().contains("slowest now: flock by flock/"));
 }

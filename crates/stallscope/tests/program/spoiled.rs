@@ -44,7 +44,7 @@ fn a_full_disk_fails_each_workload_with_file_and_offset() {
         ("sequential-write --size 64m", "write", "file/0000/000"),
         ("fsmark -s 65536 -n 800 -S 0", "write", "files/"),
         (
-            "multi-source --drop none --files 300 --mails 3000 --mail-size 64k --pack 1m -t 1 --revisions 2",
+            "multi-source --drop none --files 30 --mails 150 --mail-size 512k --pack 1m -t 1 --revisions 2",
             "write",
             "mails/cur/",
         ),

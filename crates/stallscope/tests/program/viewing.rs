@@ -143,7 +143,7 @@ fn any_counter_of_a_run_can_be_charted() {
         );
         browser.wait_for("document.querySelector('.found button') !== null");
         browser.evaluate("document.querySelector('.found button').click()");
-        browser.wait_for("document.querySelector('figure').dataset.chart.startsWith('metric.')");
+        browser.wait_for("document.querySelector('.charts figure').dataset.chart.startsWith('metric.')");
         assert_eq!(browser.errors, [""; 0]);
     }
     drop(server);
@@ -185,12 +185,12 @@ fn the_view_survives_the_growth_of_its_run() {
     );
     browser.wait_for("document.querySelector('.found button') !== null");
     browser.evaluate("document.querySelector('.found button').click()");
-    browser.wait_for("document.querySelector('figure').dataset.chart.startsWith('metric.')");
-    browser.evaluate("old = document.querySelector('figure')");
-    browser.wait_for("!old.isConnected && document.querySelector('figure') !== null");
+    browser.wait_for("document.querySelector('.charts figure').dataset.chart.startsWith('metric.')");
+    browser.evaluate("old = document.querySelector('.charts figure')");
+    browser.wait_for("!old.isConnected && document.querySelector('.charts figure') !== null");
     assert_eq!(browser.evaluate("find.isConnected && document.activeElement === find && find.value"), "memfree");
     assert_eq!(browser.evaluate("document.querySelectorAll('.found button').length > 0"), true);
-    assert_eq!(browser.evaluate("document.querySelector('figure').dataset.chart.startsWith('metric.')"), true);
+    assert_eq!(browser.evaluate("document.querySelector('.charts figure').dataset.chart.startsWith('metric.')"), true);
     assert_eq!(browser.errors, [""; 0]);
     drop((server, recording));
 }

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -14,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
-use crate::sys;
+use crate::sys::{self, Aio, Ring};
+use crate::{locks, talk};
 
 /// Direct I/O needs aligned memory.
 const ALIGNMENT: usize = 4096;
@@ -61,13 +63,29 @@ pub fn run(arguments: &[String]) {
 struct Actor {
     thread: u32,
     files: HashMap<String, File>,
+    maps: HashMap<String, memmap2::MmapMut>,
+    /// How they were opened, for threads that open them, too.
+    opened: Vec<(String, Vec<String>)>,
+    client: talk::Client,
     memory: Vec<u8>,
+    ring: Option<Ring>,
+    aio: Option<Aio>,
     done: Vec<Done>,
 }
 
 impl Actor {
     fn new(thread: u32) -> Actor {
-        Actor { thread, files: HashMap::new(), memory: Vec::new(), done: Vec::new() }
+        Actor {
+            thread,
+            files: HashMap::new(),
+            maps: HashMap::new(),
+            opened: Vec::new(),
+            client: talk::Client::default(),
+            memory: Vec::new(),
+            ring: None,
+            aio: None,
+            done: Vec::new(),
+        }
     }
 
     fn run(mut self, lines: &[&str], report: &Path) {
@@ -129,6 +147,41 @@ impl Actor {
                 self.done.clear();
                 return false;
             }
+            ["ring", ref how @ ..] => {
+                self.ring = Some(Ring::new(how));
+                return false;
+            }
+            ["ring-memory", bytes] => {
+                let range = self.memory(size(bytes) as usize);
+                let memory = &mut self.memory[range];
+                self.ring.get_or_insert_with(|| Ring::new(&[])).register(memory);
+                return false;
+            }
+            ["serve", point, "sleep", ms] => {
+                let pause = Duration::from_millis(ms.parse().unwrap());
+                crate::fuse::serve(Path::new(point), || std::thread::sleep(pause));
+            }
+            ["serve", point, "read", path] => {
+                self.open(path, &["direct"]);
+                self.write(path, 0, 1 << 20);
+                crate::fuse::serve(Path::new(point), || self.read(path, 0, 1 << 20));
+            }
+            ["listen", path, ms, ready] => {
+                sys::listen(path, Duration::from_millis(ms.parse().unwrap()), || fs::write(ready, "").unwrap());
+            }
+            // Writes where the file's open description is.
+            ["append", path, bytes] => self.append(path, size(bytes)),
+            // Other processes may use the open file.
+            ["lend", path, to] => {
+                let words = format!("{} {}", std::process::id(), self.files[path].as_raw_fd());
+                fs::write(format!("{to}.new"), words).unwrap();
+                fs::rename(format!("{to}.new"), to).unwrap();
+                return false;
+            }
+            ["borrow", path, from] => {
+                self.files.insert(path.to_owned(), borrowed(from));
+                return false;
+            }
             ["signal", path] => {
                 fs::write(path, "").unwrap();
                 return false;
@@ -165,13 +218,56 @@ impl Actor {
             }
             ["write", path, offset, bytes] => self.write(path, size(offset), size(bytes)),
             ["read", path, offset, bytes] => self.read(path, size(offset), size(bytes)),
+            // By read(2), as a server reads a message.
+            ["readon", path, bytes] => {
+                let range = self.memory(size(bytes) as usize);
+                (&self.files[path]).read_exact(&mut self.memory[range]).unwrap();
+            }
             ["fsync", path] => self.files[path].sync_all().unwrap(),
             ["fdatasync", path] => self.files[path].sync_data().unwrap(),
             ["syncfs", path] => rustix::fs::syncfs(&self.files[path]).unwrap(),
             ["writeback", path] => {
                 rustix::fs::fadvise(&self.files[path], 0, None, rustix::fs::Advice::DontNeed).unwrap();
             }
+            ["uring", what, path, offset, bytes] => self.uring(what, path, size(offset), size(bytes)),
+            ["uring-timer", ms] => self.ring().timer(ms.parse().unwrap()),
+            ["aio", what, path, offset, bytes] => self.aio(what, path, size(offset), size(bytes)),
+            ["aio-idle", ms] => self.aio.get_or_insert_with(Aio::new).idle(ms.parse().unwrap()),
             ["fault", path, pages] => self.fault(path, pages.parse().unwrap()),
+            ["close", path] => drop(self.files.remove(path)),
+            ["unmount", point] => rustix::mount::unmount(point, rustix::mount::UnmountFlags::empty()).unwrap(),
+            // As mount(8) does since util-linux 2.39.
+            ["mount", device, point, kind] => {
+                mount(device, point, kind);
+                return true;
+            }
+            // By a name in an open folder.
+            ["unlink", folder, name] => {
+                rustix::fs::unlinkat(&self.files[folder], name, rustix::fs::AtFlags::empty()).unwrap()
+            }
+            ["rename", folder, from, to] => {
+                rustix::fs::renameat(&self.files[folder], from, &self.files[folder], to).unwrap()
+            }
+            ["flock", path] => rustix::fs::flock(&self.files[path], rustix::fs::FlockOperation::LockExclusive).unwrap(),
+            ["reopen", path] => drop(File::open(path).unwrap()),
+            ["grow", bytes] => drop(vec![1u8; size(bytes) as usize]),
+            ["writeout", path] => sys::write_out(&self.files[path]),
+            // Makes the pages of a mapping dirty.
+            ["dirty", path] => {
+                let map = self.maps.entry(path.to_owned()).or_insert_with(|| sys::map_shared(&self.files[path]));
+                map.iter_mut().step_by(4096).for_each(|byte| *byte += 1);
+                return false;
+            }
+            ["msync", path] => self.maps[path].flush().unwrap(),
+            ["syncrange", path] => sys::sync_file_range(&self.files[path]).unwrap(),
+            // Starts read-ahead, and does not wait for it.
+            ["willneed", path] => {
+                rustix::fs::fadvise(&self.files[path], 0, None, rustix::fs::Advice::WillNeed).unwrap();
+                return false;
+            }
+            ["list", path] => {
+                let _ = fs::read_dir(path).unwrap().filter(|entry| entry.as_ref().unwrap().metadata().is_ok()).count();
+            }
             ["create", path] => drop(File::create_new(path).unwrap()),
             ["resize", path, bytes] => OpenOptions::new().write(true).open(path).unwrap().set_len(size(bytes)).unwrap(),
             // The other program replaces this process.
@@ -181,6 +277,79 @@ impl Actor {
             }
             ["put", path, text] => {
                 OpenOptions::new().write(true).open(path).unwrap().write_all(text.as_bytes()).unwrap()
+            }
+            _ => return self.talk(words),
+        }
+        true
+    }
+
+    /// The steps with other actors.
+    fn talk(&mut self, words: &[&str]) -> bool {
+        match *words {
+            ["shell", ref command @ ..] => {
+                // It is the shell that waits, under this process's id.
+                let error = Command::new("sh").args(["-c", &command.join(" ")]).exec();
+                panic!("sh: {error}");
+            }
+            ["connect", address] => {
+                self.client.connect(address);
+                return false;
+            }
+            ["ask", address, how] => self.client.ask(address, how),
+            ["ask_for_parts", parts, address] => self.client.ask_for_parts(address, parts.parse().unwrap()),
+            ["ask_for_two", address, how] => self.client.ask_for_two(address, how),
+            // The lines of its script end with a semicolon.
+            ["child", report, ref work @ ..] => {
+                let opened: String =
+                    self.opened.iter().map(|(path, how)| format!("open {path} {}\n", how.join(" "))).collect();
+                self.client.start_child(report, &format!("{opened}{}", work.join(" ").replace(';', "\n")));
+                return false;
+            }
+            ["await_child"] => self.client.await_child(),
+            ["fill_child"] => self.client.fill_child(),
+            ["spawn", path] => {
+                // posix_spawn: the parent waits until the child executes the program.
+                drop(Command::new(path).spawn().unwrap());
+            }
+            ["ask_child"] => self.client.ask_child(),
+            ["answer", address, ref work @ ..] => talk::serve(address, 1, || _ = self.step(work)),
+            ["answer_in_two", address, ref work @ ..] => talk::serve(address, 2, || _ = self.step(work)),
+            ["answer_in_parts", parts, address, ref work @ ..] => {
+                talk::serve_slowly(address, parts.parse().unwrap(), || _ = self.step(work));
+            }
+            ["answer_with_pool", address, ref work @ ..] => {
+                let opened = &self.opened;
+                talk::serve_with_pool(address, |number| {
+                    let mut actor = Actor::new(number);
+                    opened.iter().for_each(|(path, how)| {
+                        actor.open(path, &how.iter().map(String::as_str).collect::<Vec<_>>());
+                    });
+                    move || _ = actor.step(work)
+                });
+            }
+            ["answer_by_thread", address, ref work @ ..] => {
+                let mut actor = Actor::new(1);
+                self.opened.iter().for_each(|(path, how)| {
+                    actor.open(path, &how.iter().map(String::as_str).collect::<Vec<_>>());
+                });
+                talk::serve_by_thread(address, move || _ = actor.step(work));
+            }
+            ["drain_parent", ref work @ ..] => talk::drain_parent(|| _ = self.step(work)),
+            ["hand_out", worker, times, ref work @ ..] => {
+                talk::hand_out(worker, times.parse().unwrap(), || _ = self.step(work));
+            }
+            ["answer_parent", ref work @ ..] => talk::serve_parent(|| _ = self.step(work)),
+            ["think", ms] => {
+                let (began, enough) = (Instant::now(), Duration::from_millis(ms.parse().unwrap()));
+                while began.elapsed() < enough {
+                    std::hint::spin_loop();
+                }
+            }
+            ["lock", how, path] => locks::take(how, &self.files[path]),
+            ["try", path] => _ = locks::is_taken(&self.files[path]),
+            ["unlock", how, path] => {
+                locks::release(how, &self.files[path]);
+                return false;
             }
             _ => panic!("no such step: {words:?}"),
         }
@@ -192,12 +361,14 @@ impl Actor {
             "direct" => OFlags::DIRECT,
             "sync" => OFlags::DSYNC,
             "fresh" => OFlags::TRUNC,
+            "" => OFlags::empty(),
             word => panic!("no such way to open a file: {word}"),
         };
         let flags: OFlags = how.iter().map(flag).collect();
         let is_directory = Path::new(path).is_dir();
         let mut options = OpenOptions::new();
         options.read(true).write(!is_directory).create(!is_directory).custom_flags(flags.bits() as i32);
+        self.opened.push((path.to_owned(), how.iter().map(|word| (*word).to_owned()).collect()));
         self.files.insert(path.to_owned(), options.open(path).unwrap_or_else(|error| panic!("{path}: {error}")));
     }
 
@@ -216,6 +387,37 @@ impl Actor {
         assert_eq!(written as u64, bytes, "{path}");
     }
 
+    fn ring(&mut self) -> &mut Ring {
+        self.ring.get_or_insert_with(|| Ring::new(&[]))
+    }
+
+    /// Submits with one system call, and takes the completion with another.
+    fn uring(&mut self, what: &str, path: &str, offset: u64, bytes: u64) {
+        let range = self.memory(bytes as usize);
+        let ring = self.ring.get_or_insert_with(|| Ring::new(&[]));
+        let memory = &mut self.memory[range];
+        match what {
+            "read" => assert_eq!(ring.read(&self.files[path], memory, offset), bytes as i32),
+            "write" => assert_eq!(ring.write(&self.files[path], memory, offset), bytes as i32),
+            "fsync" => assert_eq!(ring.fsync(&self.files[path]), 0),
+            "writes" => ring.write_linked(&self.files[path], memory, offset),
+            "create" => assert!(ring.create(path) >= 0),
+            _ => panic!("no such operation: {what}"),
+        }
+    }
+
+    fn aio(&mut self, what: &str, path: &str, offset: u64, bytes: u64) {
+        let range = self.memory(bytes as usize);
+        let aio = self.aio.get_or_insert_with(Aio::new);
+        let expected = if what == "fsync" { 0 } else { bytes as i64 };
+        assert_eq!(aio.run(what, &self.files[path], &mut self.memory[range], offset), expected, "{path}");
+    }
+
+    fn append(&mut self, path: &str, bytes: u64) {
+        let range = self.memory(bytes as usize);
+        (&self.files[path]).write_all(&self.memory[range]).unwrap();
+    }
+
     fn read(&mut self, path: &str, offset: u64, bytes: u64) {
         let range = self.memory(bytes as usize);
         let read = self.files[path].read_at(&mut self.memory[range], offset).unwrap();
@@ -231,6 +433,27 @@ impl Actor {
             std::hint::black_box(map[page as usize * 4096]);
         }
     }
+}
+
+fn mount(device: &str, point: &str, kind: &str) {
+    use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags};
+    let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC).unwrap();
+    rustix::mount::fsconfig_set_string(context.as_fd(), "source", device).unwrap();
+    rustix::mount::fsconfig_create(context.as_fd()).unwrap();
+    let flags = (FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty());
+    let mounted = rustix::mount::fsmount(context.as_fd(), flags.0, flags.1).unwrap();
+    let move_flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    rustix::mount::move_mount(mounted.as_fd(), "", rustix::fs::CWD, point, move_flags).unwrap();
+}
+
+/// The open file of another process that `lend` made known.
+fn borrowed(from: &str) -> File {
+    let text = fs::read_to_string(from).unwrap();
+    let (pid, fd) = text.split_once(' ').expect("a process and a descriptor");
+    let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).expect("a process");
+    let process = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).unwrap();
+    let flags = rustix::process::PidfdGetfdFlags::empty();
+    rustix::process::pidfd_getfd(process, fd.parse().unwrap(), flags).unwrap().into()
 }
 
 /// All pinned tasks share the last CPU.

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use rig::{Entry, Hierarchies, Register, TemporaryFileSystem, Thing};
+use rig::{Entry, Hierarchies, Register, Setting, TemporaryFileSystem, Thing};
 
 /// Without lazy initialization in the background.
 pub const EXT4: &str = "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0";
@@ -21,7 +21,6 @@ pub struct Ground {
     register: Register,
     entries: RefCell<Vec<Entry>>,
     rules: RefCell<Vec<Entry>>,
-    settings: RefCell<Vec<(PathBuf, String)>>,
     neighbours: RefCell<Vec<Child>>,
     home: TemporaryFileSystem,
 }
@@ -39,6 +38,15 @@ pub struct Disk {
 impl Disk {
     pub fn file(&self, name: &str) -> String {
         self.path.join(name).display().to_string()
+    }
+
+    /// A loop device keeps what its last user set: with 77 requests no queue forms in a scheduler.
+    fn set_defaults(&self) {
+        rig::set_default_queue(&self.name, &rig::Roots::default());
+        fs::write(format!("/sys/block/{}/queue/write_cache", self.name), "write back").unwrap();
+        for (setting, value) in [("strict_limit", "0"), ("max_ratio", "100")] {
+            fs::write(format!("/sys/class/bdi/{}/{setting}", self.number), value).unwrap();
+        }
     }
 
     /// Reads in flight.
@@ -64,7 +72,6 @@ impl Ground {
             register,
             entries: RefCell::default(),
             rules: RefCell::default(),
-            settings: RefCell::default(),
             neighbours: RefCell::default(),
             home,
         }
@@ -91,11 +98,18 @@ impl Ground {
             (0..megabytes).for_each(|_| (&file).write_all(&[0; 1 << 20]).unwrap());
             file.sync_all().unwrap();
         }
-        self.enter(Thing::LoopDevice { backing: image.clone() });
-        let path = PathBuf::from(tool("losetup", &["--find", "--show", "--direct-io=on", text(&image)]).trim());
+        self.loop_device(&image, "--direct-io=on")
+    }
+
+    /// A new loop device over a file.
+    pub fn loop_device(&self, image: &Path, direct: &str) -> Disk {
+        self.enter(Thing::LoopDevice { backing: image.to_owned() });
+        let path = PathBuf::from(tool("losetup", &["--find", "--show", direct, text(image)]).trim());
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let number = fs::read_to_string(format!("/sys/block/{name}/dev")).unwrap().trim().to_owned();
-        Disk { name, number, path }
+        let disk = Disk { name, number, path };
+        disk.set_defaults();
+        disk
     }
 
     /// A file system on a new loop device, made by that command and mounted with those options.
@@ -151,13 +165,43 @@ impl Ground {
         path
     }
 
+    /// An empty cgroup of the controller `cpu`.
+    pub fn cpu_cgroup(&self) -> PathBuf {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let name = format!("stallscope-{}-truth-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let path = Path::new("/sys/fs/cgroup/cpu").join(name);
+        self.cgroup(&path);
+        path
+    }
+
+    /// An empty cgroup there.
+    pub fn cgroup(&self, path: &Path) {
+        self.enter(Thing::Cgroup { path: path.to_owned() });
+        fs::create_dir(path).unwrap();
+    }
+
+    /// Where a FUSE server will be mounted.
+    pub fn fuse_point(&self) -> PathBuf {
+        let point = self.home().join("fuse");
+        fs::create_dir(&point).unwrap();
+        let source = "stallscope-truth".to_owned();
+        self.enter(Thing::Mount { point: point.clone(), source, fs_type: "fuse".to_owned() });
+        point
+    }
+
     /// Changes a setting of the kernel for as long as this lives.
     pub fn set(&self, file: &str, value: &str) {
-        let before = fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
-        // Schedulers: `none [mq-deadline] bfq`.
-        let chosen = before.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-        self.settings.borrow_mut().push((file.into(), chosen.unwrap_or(before.trim()).to_owned()));
-        fs::write(file, value).unwrap_or_else(|error| panic!("{value} to {file}: {error}"));
+        let changed = Setting::named(file, value).and_then(|setting| setting.change(&self.register));
+        self.entries.borrow_mut().extend(changed.unwrap_or_else(|error| panic!("{error}")));
+    }
+
+    /// Freezes a file system until the result is dropped. What is mounted on it cannot be unmounted before that.
+    pub fn freeze(&self, disk: &Disk) -> Frozen {
+        let point = disk.path.display();
+        // Fails where it is not frozen, or no longer.
+        let thaw = format!("fsfreeze -u {point} 2>/dev/null || true");
+        let entry = self.register.change_by(&format!("fsfreeze -f {point}"), &thaw).unwrap();
+        Frozen { register: self.register.clone(), entry: Some(entry) }
     }
 
     /// Starts another program that does what the script says.
@@ -218,9 +262,6 @@ impl Drop for Ground {
         for child in self.neighbours.get_mut() {
             let _ = child.wait();
         }
-        for (file, value) in self.settings.get_mut().drain(..).rev() {
-            let _ = fs::write(file, value);
-        }
         for removed in self.register.undo_all(std::mem::take(self.entries.get_mut())) {
             if !removed.complete {
                 println!("{}", removed.sentence);
@@ -252,4 +293,16 @@ pub fn tool(program: &str, arguments: &[&str]) -> String {
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
+}
+
+/// A frozen file system, which is thawed also when the scenario fails.
+pub struct Frozen {
+    register: Register,
+    entry: Option<Entry>,
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        self.entry.take().map(|entry| self.register.undo(entry));
+    }
 }

@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 
-use crate::victim::Truth;
+use crate::victim::{ANY, Truth};
 
 /// Minimum share of the slow time for the right cause.
 const ENOUGH: f64 = 0.8;
+/// Minimum share of a victim's time for the right culprit.
+const BLAMED: f64 = 0.8;
 /// Maximum share of the slow time that may stay unexplained.
 const TOO_MUCH_UNEXPLAINED: f64 = 0.1;
 /// Minimum share of the victim's measured time that must be found. Its clock includes time before and after the call: on busy
@@ -17,7 +19,7 @@ const APART: f64 = 1.25;
 const SLACK_NS: u64 = 2_000_000;
 
 /// One cause of one test: true and explained time.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Line {
     pub cause: &'static str,
     /// Time measured by the victims.
@@ -27,7 +29,7 @@ pub struct Line {
 }
 
 /// The result of one test.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Verdict {
     pub lines: Vec<Line>,
     /// Time of the victims' slow operations in the explanation.
@@ -47,7 +49,7 @@ impl Verdict {
         let causes = sums(&stalls);
         let mut lines: Vec<Line> = Vec::new();
         for &(cause, true_ns) in truths.iter().flat_map(|truth| &truth.parts) {
-            let explained_ns = time_of(&causes, cause);
+            let explained_ns = if cause == ANY { waits(&causes) } else { time_of(&causes, cause) };
             match lines.iter_mut().find(|line| line.cause == cause) {
                 Some(line) => line.true_ns += true_ns,
                 None => lines.push(Line { cause, true_ns, explained_ns }),
@@ -60,7 +62,13 @@ impl Verdict {
         for truth in truths {
             verdict.complaints.extend(named(&stalls, truth));
             verdict.complaints.extend(overtaken(&stalls, truth));
+            verdict.complaints.extend(blamed(explanation, truth));
             verdict.complaints.extend(followed(&stalls, truth));
+            verdict.complaints.extend(held(&stalls, truth));
+            verdict.complaints.extend(folded(explanation, truth));
+            verdict.complaints.extend(said(&stalls, truth));
+            verdict.complaints.extend(called(&stalls, truth));
+            verdict.complaints.extend(false_alarms(&stalls, truth));
         }
         verdict
     }
@@ -80,7 +88,7 @@ impl Verdict {
             }
         }
         let least_ns = self.lines.iter().map(|line| line.explained_ns).min().unwrap_or(0);
-        let is_true = |cause: &str| self.lines.iter().any(|line| line.cause == cause);
+        let is_true = |cause: &str| self.lines.iter().any(|line| line.cause == cause || line.cause == ANY);
         let others = self.causes.iter().filter(|(cause, ns)| !is_true(cause) && *ns >= least_ns);
         disorder.extend(others.map(|(cause, _)| format!("{cause} ranks above a true cause")));
         disorder
@@ -119,9 +127,26 @@ fn sums_that_differ(stalls: &[&Value]) -> Vec<String> {
 
 /// A victim has the name that it gave itself.
 fn named(stalls: &[&Value], truth: &Truth) -> Option<String> {
-    let name = format!("victim/{}", truth.tid);
+    let name = format!("{}/{}", truth.name.unwrap_or("victim"), truth.tid);
     let other = stalls.iter().find(|stall| is_of(stall, truth) && stall["task"] != name.as_str())?;
     Some(format!("the victim is called {}", other["task"]))
+}
+
+/// Most of the time that the victim lost to its cause is blamed on the process that used what it lacked.
+fn blamed(explanation: &Value, truth: &Truth) -> Option<String> {
+    let (whom, victim) = (truth.culprit?, format!("victim/{}", truth.tid));
+    let (mut by_culprit_ns, mut all_ns) = (0, 0);
+    let culprits = explanation["culprits"].as_array().expect("culprits is an array");
+    let is_of_it = |culprit: &&Value| truth.parts.iter().any(|part| part.0 == ANY || culprit["cause"] == part.0);
+    for culprit in culprits.iter().filter(is_of_it) {
+        let victims = culprit["victims"].as_array().expect("victims is an array");
+        let ns: u64 = victims.iter().filter(|one| one["task"] == *victim).map(|one| nanoseconds(&one["time_ns"])).sum();
+        all_ns += ns;
+        by_culprit_ns += if culprit["task"].as_str().is_some_and(|task| task.starts_with(whom)) { ns } else { 0 };
+    }
+    let share = by_culprit_ns as f64 / all_ns.max(1) as f64;
+    println!("        {whom} is blamed for {:.1} % of the time of {victim}", share * 100.0);
+    (share < BLAMED).then(|| format!("{whom} is blamed for {:.1} % only", share * 100.0))
 }
 
 /// The chain of the longest stall leads to the task that the victim waited for.
@@ -131,6 +156,55 @@ fn followed(stalls: &[&Value], truth: &Truth) -> Option<String> {
     let tasks = longest["chain"].as_array().expect("chain is an array").iter().map(|link| &link["task"]);
     let is_followed = tasks.skip(1).any(|task| task.as_str().is_some_and(|task| task.starts_with(whom)));
     (!is_followed).then(|| format!("the chain does not lead to {whom}: {:#}", longest["chain"]))
+}
+
+/// The longest stall names the holder of the lock, and says that it is the holder.
+fn held(stalls: &[&Value], truth: &Truth) -> Option<String> {
+    let holder = format!("/{}", truth.held_by?);
+    let chain = &longest(stalls, truth)?["chain"];
+    let is_holder = chain[1]["task"].as_str().is_some_and(|task| task.ends_with(&holder));
+    let is_right = is_holder && chain[1]["holds_lock"] == "yes";
+    (!is_right).then(|| format!("the holder is not said to be {holder}: {chain:#}"))
+}
+
+/// One finding holds that many tasks that waited for the holder.
+fn folded(explanation: &Value, truth: &Truth) -> Option<String> {
+    let (least, holder) = (truth.convoy?, format!("/{}", truth.held_by?));
+    let is_it = |convoy: &&Value| convoy["holder"].as_str().is_some_and(|task| task.ends_with(&holder));
+    let convoys = explanation["convoys"].as_array().into_iter().flatten();
+    let victims = convoys.filter(is_it).filter_map(|convoy| convoy["victims"].as_u64()).max();
+    (victims < Some(least)).then(|| format!("{victims:?} of {least} victims: {:#}", explanation["convoys"]))
+}
+
+/// The details of the longest stall, or the causes of its chain, say it.
+fn said(stalls: &[&Value], truth: &Truth) -> Option<String> {
+    let words = truth.says?;
+    let longest = longest(stalls, truth)?;
+    let of = |part: &str, key: &str| {
+        longest[part].as_array().into_iter().flatten().map(|step| step[key].clone()).collect::<Vec<_>>()
+    };
+    let details = [of("causes", "detail"), of("chain", "detail"), of("chain", "waits_for")].concat();
+    let is_said = details.iter().any(|detail| detail.as_str().is_some_and(|detail| detail.contains(words)));
+    (!is_said).then(|| format!("nothing says {words:?}: {longest:#}"))
+}
+
+/// The longest stall has the name of its call and of its file.
+fn called(stalls: &[&Value], truth: &Truth) -> Option<String> {
+    let longest = longest(stalls, truth)?;
+    let is_it = |key: &str, end: Option<&str>| {
+        end.is_none_or(|end| longest[key].as_str().is_some_and(|text| text.ends_with(end)))
+    };
+    let is_right = is_it("operation", truth.operation) && is_it("path", truth.path);
+    let has_ended = truth.finished.is_none_or(|finished| longest["finished"] == finished);
+    let has_ended = has_ended && truth.cut.is_none_or(|cut| longest["began_before"] == cut);
+    let (operation, path, finished) = (&longest["operation"], &longest["path"], &longest["finished"]);
+    (!is_right || !has_ended).then(|| format!("it is {operation} of {path}, finished: {finished}"))
+}
+
+/// Stalls reported of a task that had none.
+fn false_alarms(stalls: &[&Value], truth: &Truth) -> Option<String> {
+    let reported = stalls.iter().find(|stall| truth.quiet && is_of(stall, truth))?;
+    Some(format!("reported without a stall: {reported:#}"))
 }
 
 fn longest<'a>(stalls: &[&'a Value], truth: &Truth) -> Option<&'a Value> {
@@ -168,6 +242,11 @@ fn sums(stalls: &[&Value]) -> Vec<(String, u64)> {
     }
     sums.sort_by_key(|&(_, sum)| std::cmp::Reverse(sum));
     sums
+}
+
+fn waits(causes: &[(String, u64)]) -> u64 {
+    let waits = causes.iter().filter(|(cause, _)| cause != "running" && cause != "unexplained");
+    waits.map(|(_, sum)| sum).sum()
 }
 
 fn time_of(causes: &[(String, u64)], name: &str) -> u64 {

@@ -1,28 +1,34 @@
 //! Ground truth: each test causes a known stall, and the explanation must name it.
 //!
 //! `cargo test -p stallscope --test truth` prints the table of docs/BLAME.md; a word behind `--` chooses among the tests.
-//! With `STALLSCOPE_TRUTH=FOLDER` the recordings are kept there. The tests run serially, because each needs the
-//! whole machine, and this program is also the victim and its neighbours: hence no test harness.
+//! With `STALLSCOPE_TRUTH=FOLDER` the recordings are kept there. Many tests share one recording, the others need the whole
+//! machine, and this program is also the victim and its neighbours: hence no test harness.
 #![allow(unreachable_pub)]
 #![deny(unsafe_code)]
 
 mod actor;
+mod fuse;
 mod ground;
 mod judge;
+mod locks;
 #[path = "../program/stage/program.rs"]
 #[allow(dead_code)]
 mod program;
 mod scenarios;
 #[allow(unsafe_code)]
 mod sys;
+mod talk;
 mod victim;
 
-use std::panic::catch_unwind;
+use std::panic::{UnwindSafe, catch_unwind, resume_unwind};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 use judge::{Verdict, percent};
-use scenarios::Scenario;
+use scenarios::Test;
 use victim::{Recording, Truth};
 
 /// Options of cargo's own test harness that have a value.
@@ -40,10 +46,9 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let wanted = wanted(&arguments);
-    let tests: Vec<&(&str, &[Scenario])> =
-        scenarios::TESTS.iter().filter(|(name, _)| is_wanted(name, &wanted)).collect();
+    let tests: Vec<&Test> = scenarios::tests().filter(|test| is_wanted(test.name, &wanted)).collect();
     if arguments.iter().any(|word| word == "--list") {
-        tests.iter().for_each(|(name, _)| println!("{name}: test"));
+        tests.iter().for_each(|test| println!("{}: test", test.name));
         return ExitCode::SUCCESS;
     }
     run_all(&tests)
@@ -79,51 +84,169 @@ fn is_wanted(name: &str, wanted: &[&str]) -> bool {
     wanted.is_empty() || wanted.iter().any(|word| name.contains(word))
 }
 
-fn run_all(tests: &[&(&str, &[Scenario])]) -> ExitCode {
-    println!("\nrunning {} tests", tests.len());
-    let mut table = Vec::new();
-    let mut failed = 0;
-    for (name, scenarios) in tests {
-        let began = Instant::now();
-        let (mut verdict, mut complaints) = attempt(scenarios);
-        if !complaints.is_empty() {
-            println!("test {name}: the first attempt failed");
-            complaints.iter().for_each(|complaint| println!("    {complaint}"));
-            (verdict, complaints) = attempt(scenarios);
-        }
-        let outcome = if complaints.is_empty() { "ok" } else { "FAILED" };
-        println!("test {name} ... {outcome} ({:.1} s)", began.elapsed().as_secs_f64());
-        complaints.iter().for_each(|complaint| println!("    {complaint}"));
-        failed += usize::from(!complaints.is_empty());
-        table.extend(verdict.iter().flat_map(|verdict| rows(name, verdict)));
+/// Tests in one recording at most, and how many of them run at the same time.
+const TOGETHER: usize = 24;
+const AT_ONCE: usize = 8;
+/// From then on a test is said to take long.
+const LONG: Duration = Duration::from_secs(60);
+
+/// What came of all attempts.
+#[derive(Default)]
+struct Outcome {
+    table: Vec<String>,
+    passed: usize,
+    /// Names and complaints.
+    failed: Vec<(&'static str, Vec<String>)>,
+}
+
+/// `STALLSCOPE_TRUTH_REPEAT=5` runs all of them five times.
+fn run_all(tests: &[&Test]) -> ExitCode {
+    let times = std::env::var("STALLSCOPE_TRUTH_REPEAT").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
+    println!("\nrunning {} tests", tests.len() * times);
+    let mut outcome = Outcome::default();
+    for _ in 0..times {
+        let (recorded, others): (Vec<&Test>, Vec<&Test>) = tests.iter().partition(|test| test.recorded.is_some());
+        let (sharing, single): (Vec<&Test>, Vec<&Test>) = others.iter().partition(|test| test.shares);
+        single.into_iter().for_each(|test| conclude(test, alone(test), &mut outcome));
+        let attempts = a_few_at_a_time(&recorded, alone);
+        recorded.into_iter().zip(attempts).for_each(|(test, attempt)| conclude(test, attempt, &mut outcome));
+        sharing.chunks(TOGETHER).for_each(|tests| run_together(tests, &mut outcome));
     }
+    let Outcome { table, passed, failed } = outcome;
     println!("\n{HEADER}");
     table.iter().for_each(|row| println!("{row}"));
-    let (word, passed) = (if failed == 0 { "ok" } else { "FAILED" }, tests.len() - failed);
+    println!("\nfailures:\n");
+    for (name, complaints) in &failed {
+        println!("---- {name} stdout ----\n{}\n", complaints.join("\n"));
+    }
+    let (word, failed) = (if failed.is_empty() { "ok" } else { "FAILED" }, failed.len());
     println!("\ntest result: {word}. {passed} passed; {failed} failed; 0 ignored; 0 measured; 0 filtered out\n");
     ExitCode::from(u8::from(failed > 0))
 }
 
-/// A test and its complaints. A failing test is repeated once: other load can prevent a victim's stall or cause another, and a
-/// wrong rule fails twice.
-fn attempt(scenarios: &[Scenario]) -> (Option<Verdict>, Vec<String>) {
-    match catch_unwind(|| run(scenarios)) {
-        Ok(verdict) => {
-            let complaints = verdict.complaints.clone();
-            (Some(verdict), complaints)
-        }
-        Err(_) => (None, vec!["panicked".to_owned()]),
+/// In one recording, each judged by its own truths.
+fn run_together(tests: &[&Test], outcome: &mut Outcome) {
+    let began = Instant::now();
+    let attempts = together(tests);
+    println!("{} tests in one recording of {:.1} s", tests.len(), began.elapsed().as_secs_f64());
+    for (test, attempt) in tests.iter().zip(attempts) {
+        conclude(test, attempt, outcome);
     }
 }
 
-/// The scenarios of one test, all at the same time and in the same recording.
-fn run(scenarios: &[Scenario]) -> Verdict {
+/// A failing test is repeated once, alone: other load can prevent a victim's stall or cause another, and a wrong rule fails
+/// twice.
+fn conclude(test: &Test, mut attempt: Attempt, outcome: &mut Outcome) {
+    let name = test.name;
+    let first_s = attempt.seconds;
+    if !attempt.complaints.is_empty() {
+        println!("test {name}: the first attempt failed");
+        attempt.complaints.iter().for_each(|complaint| println!("    {complaint}"));
+        attempt = Attempt { seconds: first_s, ..alone(test) };
+    }
+    let Attempt { verdict, complaints, seconds } = attempt;
+    let word = if complaints.is_empty() { "ok" } else { "FAILED" };
+    println!("test {name} ... {word} ({seconds:.1} s)");
+    complaints.iter().for_each(|complaint| println!("    {complaint}"));
+    outcome.table.extend(verdict.iter().flat_map(|verdict| rows(name, verdict)));
+    if complaints.is_empty() {
+        outcome.passed += 1;
+    } else {
+        outcome.failed.push((name, complaints));
+    }
+}
+
+/// A test's verdict, if it came to one, its complaints, and how long it took.
+struct Attempt {
+    verdict: Option<Verdict>,
+    complaints: Vec<String>,
+    seconds: f64,
+}
+
+impl Attempt {
+    fn new(verdict: Result<Verdict, String>, seconds: f64) -> Attempt {
+        match verdict {
+            Ok(verdict) => Attempt { complaints: verdict.complaints.clone(), verdict: Some(verdict), seconds },
+            Err(panicked) => Attempt { verdict: None, complaints: vec![panicked], seconds },
+        }
+    }
+}
+
+/// Runs a part of a test: its result, or why it panicked. A part that takes long is announced as by cargo's own harness: should it
+/// never end, scripts/run-test knows its name.
+fn attempt<T>(name: &str, run: impl FnOnce() -> T + UnwindSafe) -> Result<T, String> {
+    let (ended, ending) = channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if ending.recv_timeout(LONG) == Err(RecvTimeoutError::Timeout) {
+                println!("test {name} has been running for over {} seconds", LONG.as_secs());
+            }
+        });
+        let result = catch_unwind(run);
+        drop(ended);
+        result.map_err(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            format!("panicked: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("without a message"))
+        })
+    })
+}
+
+/// In a recording of its own; all scenarios at the same time.
+fn alone(test: &Test) -> Attempt {
+    let began = Instant::now();
+    let run = || match test.recorded {
+        Some(recorded) => {
+            let (explained, truth) = recorded();
+            Verdict::new(&explained, &[truth])
+        }
+        None => {
+            let recording = Recording::start();
+            let truths = truths(test);
+            Verdict::new(&recording.explained(), &truths)
+        }
+    };
+    let verdict = attempt(test.name, run);
+    Attempt::new(verdict, began.elapsed().as_secs_f64())
+}
+
+/// In one recording, a few at a time.
+fn together(tests: &[&Test]) -> Vec<Attempt> {
     let recording = Recording::start();
-    let truths: Vec<Truth> = std::thread::scope(|scope| {
-        let running: Vec<_> = scenarios.iter().map(|scenario| scope.spawn(scenario)).collect();
-        running.into_iter().map(|thread| thread.join().expect("the scenario")).collect()
+    let ended = a_few_at_a_time(tests, |test| {
+        let began = Instant::now();
+        (attempt(test.name, || truths(test)), began.elapsed().as_secs_f64())
     });
-    Verdict::new(&recording.explained(), &truths)
+    let explained = recording.explained();
+    let judged = |(truths, seconds): (Result<Vec<Truth>, String>, f64)| {
+        Attempt::new(truths.map(|truths| Verdict::new(&explained, &truths)), seconds)
+    };
+    ended.into_iter().map(judged).collect()
+}
+
+/// What came of each, in their order.
+fn a_few_at_a_time<T: Send>(tests: &[&Test], run: impl Fn(&Test) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let ended: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(test) = tests.get(at) else { return };
+            let result = run(test);
+            ended.lock().expect("no other thread panics with it").push((at, result));
+        }
+    };
+    std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
+    let mut ended = ended.into_inner().expect("no other thread panics with it");
+    ended.sort_by_key(|&(at, _)| at);
+    ended.into_iter().map(|(_, result)| result).collect()
+}
+
+/// All scenarios of a test, at the same time.
+fn truths(test: &Test) -> Vec<Truth> {
+    std::thread::scope(|scope| {
+        let running: Vec<_> = test.scenarios.iter().map(|scenario| scope.spawn(scenario)).collect();
+        running.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
 }
 
 const HEADER: &str = "\

@@ -6,17 +6,12 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::scenes::tool;
 use crate::stage::{folder, number, run};
 
 /// What each read is delayed by.
-const DELAY_MS: u64 = 50;
-const READS: u64 = 10;
-
-fn tool(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
+pub const DELAY_MS: u64 = 100;
+const READS: u64 = 5;
 
 /// Reads from the device past the page cache, recorded; gives the explanation.
 fn explained_reads(device: &Path) -> Value {
@@ -52,14 +47,14 @@ fn read_time(document: &Value, cause: &str) -> (f64, f64) {
 }
 
 /// A null_blk whose requests are completed by a timer; removed when dropped.
-struct SlowNull(PathBuf);
+pub struct SlowNull(PathBuf);
 
 impl SlowNull {
-    fn new() -> SlowNull {
+    pub fn new(name: &str, delay_ms: u64) -> SlowNull {
         let _ = Command::new("mount").args(["-t", "configfs", "none", "/sys/kernel/config"]).status();
-        let made = SlowNull(PathBuf::from("/sys/kernel/config/nullb/slow"));
+        let made = SlowNull(Path::new("/sys/kernel/config/nullb").join(name));
         fs::create_dir(&made.0).unwrap();
-        let delay_ns = (DELAY_MS * 1_000_000).to_string();
+        let delay_ns = (delay_ms * 1_000_000).to_string();
         for (name, value) in [("irqmode", "2"), ("completion_nsec", &delay_ns), ("size", "64"), ("power", "1")] {
             fs::write(made.0.join(name), value).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
@@ -67,9 +62,10 @@ impl SlowNull {
     }
 
     /// Named like its folder, or by its number, as older kernels do.
-    fn device(&self) -> PathBuf {
+    pub fn device(&self) -> PathBuf {
         let index = fs::read_to_string(self.0.join("index")).unwrap();
-        let names = [PathBuf::from("/dev/slow"), PathBuf::from(format!("/dev/nullb{}", index.trim()))];
+        let named = Path::new("/dev").join(self.0.file_name().unwrap());
+        let names = [named, PathBuf::from(format!("/dev/nullb{}", index.trim()))];
         names.into_iter().find(|name| name.exists()).expect("the device has a name")
     }
 }
@@ -83,7 +79,7 @@ impl Drop for SlowNull {
 
 #[test]
 fn a_read_from_a_slow_null_blk_is_explained_by_the_device() {
-    let disk = SlowNull::new();
+    let disk = SlowNull::new("slow", DELAY_MS);
     let (device, all) = read_time(&explained_reads(&disk.device()), "device");
     println!("device: {:.1} % of {:.1} ms", device / all * 100.0, all / 1e6);
     assert!(device >= 0.8 * all, "{device} of {all}");

@@ -11,4 +11,7 @@ mod blktrace;
 mod cgroup_v2;
 mod devices;
 mod funclat;
+mod scenes;
+mod stacks;
+mod stalls;
 mod tracer;

@@ -53,13 +53,13 @@ fn windows_panels_rows_and_orders_are_chosen() {
     press(&mut view, LIVE, &[Key::Char('-'); 20]);
     assert_eq!(view.window_ns, S);
     press(&mut view, LIVE, &[Key::Tab, Key::Tab, Key::Down, Key::Down]);
-    assert_eq!((view.panel, view.row), (Panel::Stuck, 2));
+    assert_eq!((view.panel, view.row), (Panel::Culprits, 2));
     press(&mut view, LIVE, &[Key::Down; 20]);
     assert_eq!(view.row, 9);
     press(&mut view, LIVE, &[Key::Char('s')]);
-    assert_eq!((view.order(Panel::Stuck), view.order(Panel::Work), view.row), (1, 0, 0));
+    assert_eq!((view.order(Panel::Culprits), view.order(Panel::Stuck), view.row), (1, 0, 0));
     press(&mut view, LIVE, &[Key::Char('s'), Key::BackTab, Key::BackTab, Key::BackTab]);
-    assert_eq!((view.order(Panel::Stuck), view.panel), (0, Panel::Devices));
+    assert_eq!((view.order(Panel::Culprits), view.panel), (2, Panel::Work));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use explain::blame::Who;
 use explain::glance::{DeviceLoad, Glance, Glancer, Memory, PressureShare, Stuck, Window, Work};
 use explain::series::SeriesSet;
+use explain::whatif::Advice;
 use model::run::RunDescription;
 use model::stall::{StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings};
 use model::time::Moment;
@@ -64,6 +65,7 @@ fn glance() -> Glance {
     };
     let device = DeviceLoad {
         name: "loop0".into(),
+        under_test: true,
         number: Some("7:0".into()),
         mount: Some("xfs on /mnt/xfs".into()),
         in_flight: Some(64),
@@ -90,6 +92,7 @@ fn glance() -> Glance {
         path: None,
         since_ns: 159 * S,
         lasts_ns: S,
+        holder: Some(Who { tid: 7, name: Some("dd".into()) }),
         frames: Vec::new(),
     };
     let mut stuck = seen.stuck.clone();
@@ -99,6 +102,8 @@ fn glance() -> Glance {
 
 fn screen(view: &View, size: (u16, u16), style: Style) -> String {
     let glance = glance();
+    let document = report::findings::document("", &glance.explanation, &Advice::default());
+    let findings = report::findings::findings(&document);
     let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
     let scene = Scene {
         title: "stallscope-runs/2026-11-21T1400-simoop",
@@ -107,6 +112,7 @@ fn screen(view: &View, size: (u16, u16), style: Style) -> String {
         extent: EXTENT,
         view,
         glance: &glance,
+        findings: &findings,
         remark: None,
         style,
     };

@@ -95,6 +95,35 @@ impl Cell for DeviceNumber {
     }
 }
 
+impl Cell for Option<DeviceNumber> {
+    type Field = Option<DeviceNumber>;
+    type Written<'a> = Option<DeviceNumber>;
+    type Opened<'a> = &'a StringArray;
+    type Read<'a> = Option<DeviceNumber>;
+
+    const NULLABLE: bool = true;
+
+    fn data_type() -> DataType {
+        DataType::Utf8
+    }
+
+    fn of(field: &Option<DeviceNumber>) -> Option<DeviceNumber> {
+        *field
+    }
+
+    fn write<'a, R>(rows: &'a [R], cell: impl Fn(&'a R) -> Option<DeviceNumber>) -> ArrayRef {
+        Arc::new(rows.iter().map(|row| cell(row).map(|device| device.to_string())).collect::<StringArray>())
+    }
+
+    fn open<'a>(columns: &Columns<'a>, name: &'static str) -> Result<Self::Opened<'a>, ColumnError> {
+        columns.of_type(name)
+    }
+
+    fn read<'a>(column: &Self::Opened<'a>, row: usize) -> Result<Self::Read<'a>, ColumnError> {
+        Ok(column.is_valid(row).then(|| column.value(row)).and_then(rwbs::device))
+    }
+}
+
 impl Cell for KindCounts {
     type Field = KindCounts;
     type Written<'a> = &'a KindCounts;

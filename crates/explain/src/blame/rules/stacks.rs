@@ -33,8 +33,19 @@ pub(in crate::blame) const RANKS: &[Rank] = &[MEMORY, FAULTS, MECHANISMS, LOCKS,
 
 /// Memory was short: any wait in these functions is a wait for memory.
 const MEMORY: Rank = &[
+    rule(
+        &["mem_cgroup_oom_synchronize", "mem_cgroup_oom", "pagefault_out_of_memory"],
+        Cause::OutOfMemory,
+        "room in its memory cgroup, without the OOM killer",
+    )
+    .seen_on(ON_6_18),
     rule(&["reclaim_throttle", "throttle_direct_reclaim"], Cause::ReclaimThrottle, "reclaim throttling")
         .seen_on(ON_6_18),
+    rule(
+        &["mem_cgroup_handle_over_high", "__mem_cgroup_handle_over_high"],
+        Cause::ReclaimThrottle,
+        "throttled above memory.high of its cgroup",
+    ),
     rule(&["do_shrink_slab", "shrink_slab*", "super_cache_scan"], Cause::Shrinker, "slab shrinker"),
     rule(&["try_to_compact_pages", "compact_zone*"], Cause::Compaction, "compaction for a high-order allocation"),
     rule(&["shrink_node*", "shrink_lruvec", "try_to_free_*"], Cause::DirectReclaim, "direct reclaim").seen_on(ON_6_18),
@@ -42,7 +53,18 @@ const MEMORY: Rank = &[
 
 /// A page fault that reads.
 const FAULTS: Rank = &[
-    rule(&["do_swap_page", "swap_read_folio*", "swapin_readahead"], Cause::Swap, "page from swap"),
+    rule(
+        &[
+            "do_swap_page",
+            "shmem_swapin*",
+            "swap_read_folio*",
+            "swapin_*",
+            "swap_cluster_readahead",
+            "swap_vma_readahead",
+        ],
+        Cause::Swap,
+        "page from swap",
+    ),
     rule(&["filemap_fault", "__do_fault"], Cause::PageFault, "page of a mapped file").seen_on(ON_6_18),
 ];
 
@@ -66,11 +88,15 @@ const WRITERS: &[&str] = &[
     "do_page_mkwrite",
     "iomap_page_mkwrite",
     "loop_*",
+    "lo_*",
     "ovl_*",
 ];
 
 /// Waits within one subsystem that no request of the waiting task ends.
 const MECHANISMS: Rank = &[
+    rule(&["__refrigerator", "do_freezer_trap"], Cause::Stopped, "frozen with its cgroup").seen_on(ON_6_18),
+    rule(&["ptrace_stop"], Cause::Stopped, "by a debugger"),
+    rule(&["do_signal_stop"], Cause::Stopped, "by a signal").seen_on(ON_6_18),
     rule(&["balance_dirty_pages*"], Cause::DirtyThrottle, "dirty-page throttling").seen_on(ON_6_18),
     rule(&["bwillwrite"], Cause::DirtyThrottle, "too many dirty buffers (FreeBSD)"),
     rule(&["waitrunningbufspace"], Cause::DirtyThrottle, "buffer writes in flight (FreeBSD)"),
@@ -118,14 +144,22 @@ const MECHANISMS: Rank = &[
     rule(&["inode_wait_for_writeback", "inode_sleep_on_writeback"], Cause::WritebackWait, "inode under writeback")
         .seen_on(ON_6_18),
     rule(&["wb_wait_for_completion"], Cause::WritebackWait, "the flusher to write dirty pages").seen_on(ON_6_18),
-    rule(&["blk_mq_get_tag", "rq_qos_wait", "wbt_wait"], Cause::RequestWait, "request (tag)").seen_on(ON_6_18),
+    rule(&["rq_qos_wait", "__wbt_wait"], Cause::RequestWait, "block writeback throttling (wbt)")
+        .called_by(&["wbt_wait"]),
+    rule(&["wbt_wait"], Cause::RequestWait, "block writeback throttling (wbt)"),
+    rule(&["rq_qos_wait"], Cause::IoThrottle, "io.latency of its cgroup").called_by(&["blkcg_iolatency_throttle"]),
+    rule(&["blkcg_iolatency_throttle", "blkcg_maybe_throttle_*"], Cause::IoThrottle, "io.latency of its cgroup"),
+    rule(&["ioc_rqos_throttle"], Cause::IoThrottle, "io.cost of its cgroup"),
+    rule(&["blk_mq_get_tag", "rq_qos_wait"], Cause::RequestWait, "request (tag)").seen_on(ON_6_18),
     rule(&["blk_queue_enter", "__bio_queue_enter"], Cause::RequestWait, "frozen request queue"),
     rule(&["blk_mq_freeze_queue_wait"], Cause::RequestWait, "request queue to drain").seen_on(ON_6_18),
     rule(&["rpc_wait_bit_killable", "nfs_*", "nfs4_*", "cifs_*", "smb2_*", "ceph_*"], Cause::NetworkFs, "server"),
     rule(&["osc_enter_cache"], Cause::DirtyThrottle, "Lustre grant, or room for dirty pages"),
     rule(&["ldlm_completion_ast"], Cause::Lock, "Lustre lock, possibly held by another client"),
     rule(&["osc_extent_wait", "cl_sync_io_wait", "ptlrpc_*"], Cause::NetworkFs, "Lustre server"),
-    rule(&["request_wait_answer", "fuse_*"], Cause::NetworkFs, "FUSE server"),
+    rule(&["fanotify_get_response", "fanotify_handle_event"], Cause::Fanotify, "answer of a fanotify listener")
+        .seen_on(ON_6_18),
+    rule(&["request_wait_answer", "fuse_*"], Cause::NetworkFs, "FUSE server").seen_on(ON_6_18),
 ];
 
 /// Locks. Stacks omit the functions that sleep on them, so their callers are listed. With the tracer, the kernel
@@ -166,6 +200,9 @@ const LOCKS: Rank = &[
     innermost(&["d_alloc_parallel"], Cause::Lock, "lookup of the same name by another task"),
     innermost(&["sync_inodes_sb"], Cause::Lock, "another sync of the same file system").seen_on(ON_6_18),
     rule(&["__wait_on_freeing_inode"], Cause::Lock, "inode being freed"),
+    rule(&["flock_lock_inode_wait", "locks_lock_inode_wait", "__do_sys_flock"], Cause::Lock, "file lock (flock)"),
+    rule(&["do_lock_file_wait", "fcntl_setlk", "posix_lock_inode_wait"], Cause::Lock, "file lock (fcntl)"),
+    rule(&["__break_lease"], Cause::Lock, "file lease"),
     rule(&["futex_*", "do_futex"], Cause::Lock, "another thread").seen_on(ON_6_18),
     rule(&["_vn_lock"], Cause::Lock, "vnode lock (FreeBSD)"),
     // It sleeps here when the vnodes of all buffers that it could flush are locked.

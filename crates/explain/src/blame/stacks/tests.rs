@@ -16,6 +16,20 @@ fn check(frames: &str, expected: &str) {
     assert_eq!(found, expected, "of {frames}");
 }
 
+/// From the kernel's sources.
+#[test]
+fn pages_come_from_swap_by_a_fault_or_a_read_of_shared_memory() {
+    for frames in [
+        "__folio_lock_or_retry < do_swap_page < __handle_mm_fault < handle_mm_fault < exc_page_fault",
+        "__folio_lock < shmem_swapin_folio < shmem_get_folio_gfp < shmem_fault < __do_fault < exc_page_fault",
+        "shmem_swapin_folio < shmem_get_folio_gfp < shmem_file_read_iter < vfs_read < ksys_read",
+        "blk_mq_get_tag < submit_bio < swap_read_folio < swap_cluster_readahead < swapin_readahead < do_swap_page",
+        "submit_bio_wait < swap_read_folio_bdev_sync < swapin_folio < do_swap_page < exc_page_fault",
+    ] {
+        check(frames, "swap: page from swap");
+    }
+}
+
 /// Recorded stacks, without the system call entry that all share.
 #[test]
 fn real_stacks_of_6_18() {
@@ -35,6 +49,23 @@ fn real_stacks_of_6_18() {
         (
             "wait_for_commit < btrfs_wait_for_commit < btrfs_attach_transaction_barrier < btrfs_sync_fs",
             "fs_transaction: btrfs transaction commit",
+        ),
+        (
+            "rq_qos_wait < wbt_wait < __rq_qos_throttle < blk_mq_submit_bio < __submit_bio < __block_write_full_folio \
+             < blkdev_writepages < do_writepages < sync_file_range",
+            "request_wait: block writeback throttling (wbt)",
+        ),
+        (
+            "mem_cgroup_oom_synchronize < pagefault_out_of_memory < exc_page_fault < asm_exc_page_fault",
+            "out_of_memory: room in its memory cgroup, without the OOM killer",
+        ),
+        (
+            "fanotify_handle_event < fsnotify < __fsnotify_parent < do_dentry_open < vfs_open < path_openat",
+            "fanotify: answer of a fanotify listener",
+        ),
+        (
+            "request_wait_answer < __fuse_simple_request < fuse_direct_io < fuse_file_read_iter < vfs_read",
+            "network_fs: FUSE server",
         ),
         ("write_all_supers < btrfs_sync_log < btrfs_sync_file", "fs_transaction: btrfs log tree"),
         (
@@ -123,6 +154,10 @@ fn real_stacks_of_6_18() {
             "reclaim_throttle: reclaim throttling",
         ),
         (
+            "schedule_timeout_killable < mem_cgroup_handle_over_high < exit_to_user_mode_prepare < do_syscall_64",
+            "reclaim_throttle: throttled above memory.high of its cgroup",
+        ),
+        (
             "blk_mq_get_tag < __blk_mq_alloc_requests < blk_mq_submit_bio < __submit_bio < read_pages < filemap_fault",
             "page_fault: page of a mapped file",
         ),
@@ -132,6 +167,19 @@ fn real_stacks_of_6_18() {
     ] {
         check(frames, expected);
     }
+}
+
+/// From the kernel's sources: these controllers need cgroup v2.
+#[test]
+fn throttling_of_cgroup_v2_is_named_by_mechanism() {
+    let below = "__rq_qos_throttle < blk_mq_submit_bio < __submit_bio";
+    check(&format!("rq_qos_wait < blkcg_iolatency_throttle < {below}"), "io_throttle: io.latency of its cgroup");
+    check(&format!("ioc_rqos_throttle < {below}"), "io_throttle: io.cost of its cgroup");
+    check(
+        "blkcg_maybe_throttle_blkg < blkcg_maybe_throttle_current < resume_user_mode_work",
+        "io_throttle: io.latency of its cgroup",
+    );
+    check(&format!("rq_qos_wait < {below}"), "request_wait: request (tag)");
 }
 
 #[test]

@@ -3,13 +3,14 @@
 use model::block::{DeviceNumber, Kind};
 use model::event::RunEvent;
 use model::operation::{OperationKind, OperationRecord};
-use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
+use model::stall::{Awaits, RequestParts, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
+use model::usage::{Resource, UsageRecord};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
 use super::stage::{Stage, description};
-use crate::blame::{CauseTime, EvidenceTimes, Explanation};
+use crate::blame::{Accounting, CauseTime, EvidenceTimes, Explanation, Piece};
 
 /// Mostly overlapping times, some beyond the range of any clock.
 fn time() -> impl Strategy<Value = u64> {
@@ -20,6 +21,8 @@ fn tid() -> impl Strategy<Value = u32> {
     0..5_u32
 }
 
+const AWAITS: &[Awaits] =
+    &[Awaits::Answer, Awaits::AnswerOfChild, Awaits::Message, Awaits::Thread, Awaits::Interrupt, Awaits::Lock];
 const TRACEPOINTS: &[&str] = &[
     "mm_vmscan_direct_reclaim",
     "mm_shrink_slab",
@@ -47,10 +50,15 @@ prop_compose! {
         tracepoint in option::of(proptest::sample::select(TRACEPOINTS)),
         detail in option::of(prop_oneof![Just("x of xfs on 7,0".to_owned()), ".{0,5}"]),
         (count, call) in (any::<u64>(), option::of(Just("read".to_owned()))),
+        (lock, holder_tid, worker_tid) in (option::of(0..3_u32), option::of(tid()), option::of(tid())),
+        (cpu, cpu_ns, flags) in (option::of(0..3_u32), option::of(time()), option::of(any::<u32>())),
+        (awaits, asked_ns, call_start_ns) in (option::of(proptest::sample::select(AWAITS)), option::of(time()), option::of(time())),
+        work in option::of(prop_oneof![Just("loop0".to_owned()), ".{0,5}"]),
     ) -> StallRecord {
         StallRecord {
             duration_ns, busy_ns, count, state, woken_ns, waker_tid, behind_tid, stack, waker_stack, request,
-            tracepoint: tracepoint.map(str::to_owned), detail, call,
+            tracepoint: tracepoint.map(str::to_owned), detail, call, lock, holder_tid, worker_tid, cpu, cpu_ns, flags,
+            awaits, asked_ns, call_start_ns, work,
             ..StallRecord::new(kind, tid, start_ns, start_ns)
         }
     }
@@ -69,13 +77,29 @@ prop_compose! {
 prop_compose! {
     fn request()(
         request in 0..6_u32, tid in tid(), times in vec(option::of(time()), 4), completed_ns in time(),
-        throttled in any::<bool>(), overtaken in any::<u32>(),
+        throttled in any::<bool>(), overtaken in any::<u32>(), parts in option::of(vec(option::of(time()), 3)),
+        lower in option::of(0..6_u32), kind in proptest::sample::select(vec!["R", "FWFS", "FN"]),
     ) -> RequestRecord {
         RequestRecord {
-            request, device: DeviceNumber::new(7, 0), sector: 0, bytes: 0, kind: Kind::default(), tid, merges: 0,
+            request, device: DeviceNumber::new(7, 0), sector: 0, bytes: 0, kind: Kind::from_rwbs(kind.as_bytes()).unwrap(), tid, merges: 0,
             queued_ns: times[0], got_ns: times[1], inserted_ns: times[2], issued_ns: times[3], completed_ns,
-            errno: None, throttled, in_flight: Vec::new(), overtaken_by: vec![(Kind::default(), overtaken)],
+            errno: None, throttled,
+            parts: parts.map(|times| {
+                Box::new(RequestParts { preflush_ns: times[0], data_ns: times[1], postflush_ns: times[2], lower })
+            }),
+            in_flight: Vec::new(), overtaken_by: vec![(Kind::default(), overtaken)],
         }
+    }
+}
+
+prop_compose! {
+    fn usage()(
+        resource in proptest::sample::select(&Resource::ALL[..]), device in option::of(Just(DeviceNumber::new(7, 0))),
+        (cpu, pid) in (option::of(0..3_u32), option::of(tid())), (start_ns, end_ns) in (time(), time()),
+        (count, bytes, busy_ns, throttled) in (time(), time(), time(), time()),
+        (cgroup, limit) in (option::of(Just("/a".to_owned())), option::of(Just("/".to_owned()))),
+    ) -> UsageRecord {
+        UsageRecord { resource, device, cpu, pid, start_ns, end_ns, count, bytes, busy_ns, throttled, cgroup, limit }
     }
 }
 
@@ -93,7 +117,7 @@ prop_compose! {
 prop_compose! {
     fn any_stage()(
         stalls in vec(row(), 0..40), operations in vec(operation(), 0..12), requests in vec(request(), 0..6),
-        events in vec(event(), 0..3), seen in vec((tid(), tid(), time()), 0..5),
+        events in vec(event(), 0..3), seen in vec((tid(), tid(), time()), 0..5), usage in vec(usage(), 0..12),
     ) -> Stage {
         let stacks = STACKS.iter().zip(0..).map(|(frames, stack)| StackRecord {
             stack, frames: frames.iter().map(|frame| (*frame).to_owned()).collect(),
@@ -101,7 +125,7 @@ prop_compose! {
         let tasks = seen.into_iter().map(|(tid, pid, seen_ns)| TaskRecord {
             tid, pid, name: format!("task{pid}"), cgroup: None, seen_ns,
         });
-        Stage { stalls, operations, requests, tasks: tasks.collect(), stacks: stacks.collect(), events }
+        Stage { stalls, operations, requests, tasks: tasks.collect(), stacks: stacks.collect(), events, usage }
     }
 }
 
@@ -134,6 +158,25 @@ fn check_sums(explanation: &Explanation) {
     assert_eq!(blamed, waited);
 }
 
+/// The lane of an operation's own task has all of its time; root blockers of the classes cost what those of all do.
+fn check_accounting(explanation: &Explanation, accounting: &Accounting) {
+    let numbers: Vec<usize> = (0..accounting.len()).collect();
+    for (_, stall, lanes) in accounting.stalls_with_lanes(&numbers) {
+        let end_ns = stall.start_ns + stall.duration_ns;
+        let tasks = lanes.tasks.iter().map(|lane| &lane.pieces);
+        for pieces in tasks.chain(lanes.requests.iter().map(|lane| &lane.pieces)) {
+            let is_ordered = |pair: &[Piece]| pair[0].end_ns <= pair[1].start_ns;
+            assert!(pieces.iter().all(|piece| piece.start_ns < piece.end_ns) && pieces.windows(2).all(is_ordered));
+            assert!(pieces.iter().all(|piece| stall.start_ns <= piece.start_ns && piece.end_ns <= end_ns));
+        }
+        let own = &lanes.tasks[0];
+        assert_eq!(own.task.tid, stall.task.tid);
+        assert_eq!(own.pieces.iter().map(|piece| piece.end_ns - piece.start_ns).sum::<u64>(), stall.duration_ns);
+    }
+    let of_classes = accounting.culprits_by_class().into_values().flatten().map(|culprit| culprit.time_ns).sum::<u64>();
+    assert_eq!(of_classes, explanation.culprits.iter().map(|culprit| culprit.time_ns).sum::<u64>());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
@@ -142,7 +185,9 @@ proptest! {
         let mut run = description(traced);
         run.slower_than_ns = slower_than_ns;
         run.sample_interval_ns = 10;
-        check_sums(&stage.explain_run(&run, None));
+        let (explanation, accounting) = stage.account_run(&run, None);
+        check_sums(&explanation);
+        check_accounting(&explanation, &accounting);
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn a_worker_that_acts_on_a_completion_did_not_make_others_wait() {
         request   1 |   D              C | tid=7";
     assert_eq!(first_chain(drawing), "app/7: journal 18 < app/7: device 15");
     let quick = drawing.replace("   D              C", "                 DC");
-    assert_eq!(first_chain(&quick), "app/7: journal 18 < kworker/u4:1/9: running 18");
+    assert_eq!(first_chain(&quick), "app/7: journal 18 < kworker/u4:1/9: unexplained 18");
 }
 
 #[test]
@@ -100,10 +100,10 @@ fn the_task_that_ran_before_is_named() {
         off      7 | ssswwwww | stack=jbd2_log_wait_commit behind=9";
     let explanation = stage(drawing).explain();
     let detail = explanation.stalls[0].causes[0].detail.as_deref();
-    assert_eq!(detail, Some("woken, on the run queue for 5.00 ms; spin-2/9 ran before it"));
+    assert_eq!(detail, Some("woken, on the run queue for 5.00 ms behind spin-2/9"));
     assert_eq!(culprit(&explanation), "cpu_wait spin/8");
     let preempted = stage("op:write 7 |==========|\noff 7 | pppppppp | behind=9").explain();
-    assert_eq!(preempted.stalls[0].causes[0].detail.as_deref(), Some("preempted for 8.00 ms; thread 9 ran before it"));
+    assert_eq!(preempted.stalls[0].causes[0].detail.as_deref(), Some("preempted for 8.00 ms behind thread 9"));
 }
 
 #[test]
@@ -114,8 +114,24 @@ fn a_lock_ends_at_the_holder_that_ran() {
         op:write 7 |==========|
         off      7 | ssssssss | tp=contention_begin waker=9";
     let explanation = stage(drawing).explain();
-    assert_eq!(chain(&explanation.stalls[0]), "app/7: lock 8 < writer/9: running 8");
+    assert_eq!(chain(&explanation.stalls[0]), "app/7: lock 8 < writer/9: unexplained 8");
     assert_eq!(culprit(&explanation), "lock writer/9");
+    // Its CPU time before and after, or the call that it was in, shows that it ran.
+    let off = |cpu| format!("off 9 |p         | cpu={cpu}\noff 9 |         p| cpu=10");
+    for (cpu, cause) in [(3, "running"), (7, "unexplained")] {
+        let explanation = stage(&format!("{drawing}\n{}", off(cpu))).explain();
+        assert_eq!(chain(&explanation.stalls[0]), format!("app/7: lock 8 < writer/9: {cause} 8"));
+    }
+    let in_call = stage(&format!("{drawing}\noff 9 |         p| since=0")).explain();
+    assert_eq!(chain(&in_call.stalls[0]), "app/7: lock 8 < writer/9: running 8");
+}
+
+#[test]
+fn a_cause_that_hardly_matters_has_no_chain() {
+    let drawing = "
+        op:write 7 |====================| stuck
+        off      7 | p                  | behind=9";
+    assert_eq!(chain(&stage(drawing).explain().stalls[0]), "");
 }
 
 #[test]
@@ -161,8 +177,8 @@ fn a_thread_that_waits_for_its_workers_takes_their_causes() {
         off           8 |  sssss     | stack=xfs_log_force waker=3
         off           9 |   ssssswww | stack=jbd2_log_wait_commit waker=3";
     let explanation = stage(drawing).explain();
-    assert_eq!(shares(&explanation), "fs_log 5, running 5, cpu_wait 2");
-    assert_eq!(chain(&explanation.stalls[0]), "thread 7: fs_log 5 < thread 8: fs_log 5 < thread 3: running 5");
+    assert_eq!(shares(&explanation), "fs_log 5, running 4, cpu_wait 2, unexplained 1");
+    assert_eq!(chain(&explanation.stalls[0]), "thread 7: fs_log 5 < thread 8: fs_log 5 < thread 3: unexplained 5");
 }
 
 #[test]

@@ -84,6 +84,53 @@ fn a_polled_wait_has_the_name_of_its_call() {
 }
 
 #[test]
+fn a_polled_wait_that_ended_is_as_long_as_it_was() {
+    let drawing = "
+        off      7 |==========          | stack=percpu_rwsem_wait,vfs_write
+        blocked  7 |   =======          | stack=percpu_rwsem_wait,vfs_write
+        off      8 |===                 | stack=percpu_rwsem_wait,vfs_write
+        blocked  8 |       ========     | stack=percpu_rwsem_wait,vfs_write";
+    check(&drawing.replace("off      7 |==========", "off      7 |ssssssssss"), "blocked 7: 10, blocked 8: 8");
+    let explanation = stage(&drawing.replace("off      7 |==========", "off      7 |ssssssssss")).explain();
+    assert_eq!(explanation.stalls.iter().map(|stall| stall.finished).collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn a_wait_that_had_not_ended_lasts_since_the_begin_of_its_call() {
+    let mut drawing = stage(
+        "off      7 |  ssss              | stack=jbd2_log_wait_commit call=fsync since=1
+         blocked  7 |        ============| stack=jbd2_log_wait_commit call=fsync since=1
+         blocked  8 |        ============| stack=pipe_read
+         blocked  9 |        ============| stack=request_wait_answer call=read",
+    );
+    // The last look of the tracer, which knows the state.
+    let states = [2, 1, 1];
+    drawing.stalls[1..].iter_mut().zip(states).for_each(|(row, state)| row.state = Some(state));
+    let explanation = drawing.explain();
+    assert_eq!(operations(&explanation), "fsync 7: 18, read 9: 12");
+    assert_eq!(shares(&explanation), "journal 16, network_fs 12, running 2999999ns");
+}
+
+#[test]
+fn sleeps_of_the_command_that_no_operation_holds_are_listed() {
+    let drawing = stage(
+        "call:read 7 |=======                | path=/mnt/f
+         off       7 | sssss                 | stack=io_schedule call=read watched
+         off       7 |        ssssssw        | stack=locks_lock_inode_wait,flock_lock call=flock waker=9 state=1 watched
+         off       8 |ssssssssssssssss       | stack=do_wait call=wait4 state=1 watched
+         off       8 |                sss    | call=flock watched
+         off       6 |sssssssssss            | call=flock state=1",
+    );
+    let sleeps = drawing.explain().sleeps;
+    assert_eq!((sleeps.count, sleeps.total_ns, sleeps.idle_count, sleeps.idle_ns), (1, 6 * MS, 1, 16 * MS));
+    assert_eq!(sleeps.idle_calls, ["wait4"]);
+    let sleep = &sleeps.longest[0];
+    assert_eq!((sleep.task.tid, sleep.call.as_deref(), sleep.duration_ns), (7, Some("flock"), 6 * MS));
+    assert_eq!(sleep.stack.as_deref(), Some("locks_lock_inode_wait < flock_lock"));
+    assert_eq!(sleep.waker.as_ref().map(|waker| waker.tid), Some(9));
+}
+
+#[test]
 fn an_operation_seen_stuck_repeatedly_is_one() {
     let drawing = "
         op:fsync 7 |==========          | stuck

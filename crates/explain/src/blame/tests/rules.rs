@@ -1,6 +1,7 @@
 //! Precedence: which cause a moment gets.
 
-use super::stage::{check, description, shares, stage};
+use super::stage::{MS, check, description, shares, stage};
+use crate::blame::Cause;
 
 #[test]
 fn off_cpu_and_runnable_is_run_queue_wait_anywhere() {
@@ -178,10 +179,14 @@ fn without_a_tracer_time_without_a_poll_is_unexplained() {
 }
 
 #[test]
-fn the_wait_of_a_stopped_task_is_unexplained() {
+fn a_stopped_task_waits_for_nothing() {
     let mut drawing = stage("op:read 7 |==========|\n off 7 | ssssssss | stack=__iomap_dio_rw");
-    drawing.stalls[0].state = Some(4);
-    assert_eq!(shares(&drawing.explain()), "unexplained 8, running 2");
+    for state in [4, 8, 0x8000] {
+        drawing.stalls[0].state = Some(state);
+        assert_eq!(shares(&drawing.explain()), "stopped 8, running 2");
+    }
+    let thawed = "waker=9 waker_stack=try_to_wake_up,__thaw_task,freezer_write";
+    check(&format!("op:read 7 |==========|\n off 7 | ssssssss | {thawed}"), "stopped 8, running 2");
 }
 
 #[test]
@@ -214,4 +219,21 @@ fn without_scheduler_tracepoints_running_is_unexplained() {
     assert_eq!(shares(&drawing.explain_run(&run, None)), "direct_reclaim 5, running 5");
     run.preflight = vec![missing("tracing: scheduler")];
     assert_eq!(shares(&drawing.explain_run(&run, None)), "direct_reclaim 5, unexplained 5");
+}
+
+/// A read that its cgroup's CPU quota holds back on the return to user space, and a client of a server that is held.
+#[test]
+fn time_without_cpu_quota_is_not_a_run_queue_wait() {
+    let explanation = stage(
+        "
+call:read  7 | ==================== |
+off        7 |  pppppppp   ppppp   | held detail=/x:~20~ms~of~100~ms
+",
+    );
+    let explanation = explanation.explain();
+    assert_eq!(explanation.time_ns(Cause::CpuThrottle), 13 * MS);
+    assert_eq!(explanation.time_ns(Cause::CpuWait), 0);
+    let detail = explanation.stalls[0].causes[0].detail.as_deref();
+    assert_eq!(detail, Some("held for 8.00 ms by the CPU quota of its cgroup (/x: 20 ms of 100 ms)"));
+    assert_eq!(explanation.culprits[0].task.as_ref().map(|task| task.tid), Some(7));
 }

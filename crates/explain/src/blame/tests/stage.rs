@@ -2,14 +2,18 @@
 //!
 //!     op:read    7 |======================|                  an operation of the load
 //!     call:fsync 7 | ==================== | path=/mnt/f      a system call
+//!     async:read 7 |    ========          | worker=9             an asynchronous operation
 //!     off        7 |  sssssww   ppp       | stack=a,b        asleep, then runnable; preempted
 //!     span       7 |   =====              | tp=mm_shrink_slab
 //!     blocked    7 |    ====              | stack=a
 //!     sleeps     7 | =======              | busy=3           short ones; also cpu_waits, spans, request_waits
-//!     request    3 |  Q I D   C           | tid=7            request number 3; its stages
+//!     request    3 |  Q I D   C           | tid=7            request number 3; its stages, as in `request.rs`
 //!     task       7 |   n                  | name=fio pid=5 cgroup=/a; `n`: time seen, default the start
 //!
-//! More words: `waker=9`, `waker_stack=a`, `request=3`, `detail=x`, `call=read`, `stuck`.
+//! More words: `waker=9`, `waker_stack=a`, `request=3`, `detail=x`, `call=read`, `awaits=answer`, `stuck`, `cpu=5` (CPU time
+//! until then), `since=2` (in its call since then), `state=1` (asleep interruptibly), `watched` (of the recorded command),
+//! `held` (by a CPU quota), `lock=1`, `holder=9`, `hint` (a lock, who held it when the wait began, one of its readers),
+//! `asked=1` (when its request was sent or received), `work=loop1` (of a worker), and of a request `device=7,1`, `kind=WS`, `lower=2`.
 
 use std::collections::HashMap;
 
@@ -17,10 +21,13 @@ use model::block::{DeviceNumber, Kind};
 use model::event::RunEvent;
 use model::operation::{OperationKind, OperationRecord};
 use model::run::RunDescription;
-use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings};
+use model::stall::{
+    Awaits, RequestParts, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings, stall_flags,
+};
 use model::time::Moment;
+use model::usage::UsageRecord;
 
-use crate::blame::{Blame, Cause, CauseTime, Explanation, Stall};
+use crate::blame::{Accounting, Blame, Cause, CauseTime, Explanation, Stall};
 
 pub(super) const MS: u64 = 1_000_000;
 
@@ -33,6 +40,7 @@ pub(super) struct Stage {
     pub(super) tasks: Vec<TaskRecord>,
     pub(super) stacks: Vec<StackRecord>,
     pub(super) events: Vec<RunEvent>,
+    pub(super) usage: Vec<UsageRecord>,
 }
 
 /// A run description with only the fields that blame reads.
@@ -55,14 +63,19 @@ impl Stage {
     }
 
     pub(super) fn explain_run(&self, run: &RunDescription, slower_than_ns: Option<u64>) -> Explanation {
+        self.account_run(run, slower_than_ns).0
+    }
+
+    pub(super) fn account_run(&self, run: &RunDescription, slower_than_ns: Option<u64>) -> (Explanation, Accounting) {
         let mut blame = Blame::new(slower_than_ns, run);
         blame.events(&self.events);
         blame.stalls(&self.stalls);
         blame.operations(&self.operations);
         blame.tasks(&self.tasks);
         blame.stacks(&self.stacks);
+        blame.usage(&self.usage);
         blame.requests(&self.requests);
-        blame.finish()
+        blame.finish_with_accounting()
     }
 }
 
@@ -74,6 +87,13 @@ pub(super) fn stage(drawing: &str) -> Stage {
         stage.draw(line, &mut stacks);
     }
     stage
+}
+
+fn flags(words: &HashMap<&str, &str>) -> Option<u32> {
+    let known =
+        [("watched", stall_flags::WATCHED), ("held", stall_flags::CPU_QUOTA), ("hint", stall_flags::HOLDER_IS_HINT)];
+    let flags = known.into_iter().filter(|(word, _)| words.contains_key(word)).map(|(_, flag)| flag).sum();
+    Some(flags).filter(|&flags: &u32| flags > 0)
 }
 
 /// Runs of the same letter in a drawing: letter, begin, end.
@@ -112,11 +132,21 @@ impl Stage {
             waker_stack,
             waker_tid: figure("waker"),
             behind_tid: figure("behind"),
+            worker_tid: figure("worker"),
             request: figure("request"),
             tracepoint: text("tp"),
             detail: text("detail"),
+            cpu_ns: figure("cpu").map(|ms| u64::from(ms) * MS),
+            // From the moment 1 on: 0 is unknown.
+            call_start_ns: figure("since").map(|ms| u64::from(ms) * MS + 1),
             call: text("call"),
+            flags: flags(&words),
+            work: text("work"),
             path: text("path"),
+            lock: figure("lock"),
+            holder_tid: figure("holder"),
+            awaits: words.get("awaits").map(|name| Awaits::from_name(name).expect("a name")),
+            asked_ns: figure("asked").map(|ms| u64::from(ms) * MS),
             ..StallRecord::new(kind, number, start_ns, end_ns)
         };
         let bars = bars(drawing);
@@ -141,9 +171,13 @@ impl Stage {
                 call: Some(call.to_owned()),
                 ..row(StallKind::SystemCall, from, to)
             })),
+            ("async", call) => self.stalls.extend(bars.iter().map(|&(_, from, to)| StallRecord {
+                call: Some(call.to_owned()),
+                ..row(StallKind::Asynchronous, from, to)
+            })),
             ("off", _) => {
                 self.stalls.extend(off_cpu(&bars).into_iter().map(|(from, woken, to, preempted)| StallRecord {
-                    state: Some(if preempted { 0 } else { 2 }),
+                    state: Some(if preempted { 0 } else { figure("state").unwrap_or(2) }),
                     woken_ns: woken,
                     ..row(StallKind::OffCpu, from, to)
                 }))
@@ -166,10 +200,13 @@ impl Stage {
                 let passed = text("overtaken").map(|count| vec![(Kind::default(), count.parse().expect("a number"))]);
                 self.requests.push(RequestRecord {
                     request: number,
-                    device: DeviceNumber::new(8, 0),
+                    device: words.get("device").map_or(DeviceNumber::new(8, 0), |words| {
+                        let (major, minor) = words.split_once(',').expect("major,minor");
+                        DeviceNumber::new(major.parse().expect("a number"), minor.parse().expect("a number"))
+                    }),
                     sector: 0,
                     bytes: 4096,
-                    kind: Kind::from_rwbs(b"R").expect("letters"),
+                    kind: Kind::from_rwbs(words.get("kind").unwrap_or(&"R").as_bytes()).expect("letters"),
                     tid: figure("tid").unwrap_or(0),
                     merges: 0,
                     queued_ns: at('Q'),
@@ -179,6 +216,12 @@ impl Stage {
                     completed_ns: at('C').expect("a completion"),
                     errno: None,
                     throttled: words.contains_key("throttled"),
+                    parts: Some(Box::new(RequestParts {
+                        preflush_ns: at('P'),
+                        data_ns: at('T'),
+                        postflush_ns: at('F'),
+                        lower: figure("lower"),
+                    })),
                     in_flight: Vec::new(),
                     overtaken_by: passed.unwrap_or_default(),
                 });

@@ -13,6 +13,7 @@ use crate::source::MetricSource;
 use crate::source_error::SourceError;
 
 struct IoStatTable {
+    prefix: &'static str,
     label: String,
 }
 
@@ -30,12 +31,12 @@ impl Table for IoStatTable {
             _ => return Vec::new(),
         };
         let instance = format!("{}:{}", self.label, writer.devices.identity_of_number(&lossy(number)));
-        let name = format!("cgroup.io.stat.{}", lossy(field));
+        let name = format!("{}.{}", self.prefix, lossy(field));
         vec![writer.column(0, name, &instance, unit, Semantics::Counter)]
     }
 }
 
-pub(super) struct IoStat {
+pub(crate) struct IoStat {
     file: TextFile,
     rows: Rows,
     table: IoStatTable,
@@ -43,9 +44,16 @@ pub(super) struct IoStat {
 }
 
 impl IoStat {
-    pub(super) fn new(path: PathBuf, label: &str) -> IoStat {
-        let table = IoStatTable { label: label.to_owned() };
+    pub(crate) fn new(path: PathBuf, prefix: &'static str, label: &str) -> IoStat {
+        let table = IoStatTable { prefix, label: label.to_owned() };
         IoStat { file: TextFile::new(path), rows: Rows::default(), table, row: Vec::new() }
+    }
+}
+
+impl IoStat {
+    /// Makes its metrics absent.
+    pub(crate) fn vanish(&mut self, writer: &mut SampleWriter<'_>) {
+        self.rows.vanish(writer);
     }
 }
 

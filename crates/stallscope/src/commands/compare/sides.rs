@@ -8,7 +8,8 @@ use compare::{ForeignError, Group, RunFigures, RunReader, foreign_runs, wanted_c
 use model::event::{Ending, RunEvent};
 use model::run::Configuration;
 
-use crate::reading::{archived_run, explanation, summary};
+use crate::reading::integrity::Integrity;
+use crate::reading::{archived_run, document, explanation, summary};
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
 
@@ -34,11 +35,23 @@ pub struct Sides {
 }
 
 impl Sides {
+    /// What of the runs is damaged.
+    pub fn integrity(&self) -> Integrity {
+        let mut integrity = Integrity::default();
+        for run in std::iter::once(&self.baseline).chain(&self.others).chain(&self.again).flat_map(|group| &group.runs)
+        {
+            integrity.add(Path::new(&run.name), run.damage.clone());
+        }
+        integrity
+    }
+
     /// The sides named by the user.
     pub fn given(a: &[PathBuf], b: &[PathBuf], again: &[PathBuf], screen: &Screen) -> Result<Sides, Failure> {
+        document::refuse_twice(&[a, b, again].concat())?;
         let side = |name: &str, paths: &[PathBuf]| group(name, paths, screen);
         let (mut a, mut b) = (side("a", a)?, side("b", b)?);
         let again = if again.is_empty() { None } else { Some(side("a again", again)?.0) };
+        refuse_shared(&[Some(&a.0), Some(&b.0), again.as_ref()])?;
         // Use the configuration labels as names if they differ.
         if let (Some(of_a), Some(of_b)) = (a.1.take(), b.1.take())
             && of_a.name != of_b.name
@@ -130,6 +143,16 @@ fn entitle(group: &mut Group, configuration: Configuration) {
     group.varied = configuration.varied;
 }
 
+/// Refuses a run that two sides have found: it would be compared with itself. A file of another tool may hold several runs.
+fn refuse_shared(sides: &[Option<&Group>]) -> Result<(), Failure> {
+    let of_side = |group: &&Group| {
+        let mut paths: Vec<PathBuf> = group.runs.iter().map(|run| PathBuf::from(&run.name)).collect();
+        paths.dedup();
+        paths
+    };
+    document::refuse_twice(&sides.iter().flatten().flat_map(of_side).collect::<Vec<_>>())
+}
+
 /// The runs of a side, and their common configuration, if any.
 fn group(name: &str, paths: &[PathBuf], screen: &Screen) -> Result<(Group, Option<Configuration>), Failure> {
     let mut side = Group { name: name.to_owned(), ..Group::default() };
@@ -169,7 +192,7 @@ fn is_run(path: &Path) -> bool {
 /// Run directories and files below a folder, by name. Files in a run belong to it, and unfinished runs of a sweep are
 /// excluded.
 fn runs_below(folder: &Path, depth: usize) -> Result<Vec<PathBuf>, Failure> {
-    let unreadable = |error| Failure::usage(format_args!("{}: cannot read: {error}", folder.display()));
+    let unreadable = |error| Failure::path(&error, format_args!("{}: cannot read: {error}", folder.display()));
     let entries = std::fs::read_dir(folder).map_err(unreadable)?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
@@ -197,7 +220,10 @@ struct Found {
 fn read_found(path: &Path, unfinished: &mut Vec<PathBuf>, screen: &Screen) -> Result<Option<Found>, Failure> {
     if path.is_dir() {
         return match Run::open(path) {
-            Ok(run) if is_finished(&run) => Ok(Some(read_run(&run, screen))),
+            Ok(run) if is_finished(&run) => {
+                run.verify();
+                Ok(Some(read_run(&run, screen)))
+            }
             Ok(_) | Err(ArchiveError::NotARun { .. }) => {
                 unfinished.push(path.to_owned());
                 Ok(None)
@@ -252,14 +278,15 @@ fn read_run(run: &Run, screen: &Screen) -> Found {
     let mut reader = RunReader::default();
     let (summary, series) =
         summary::summary_and_series(run, wanted_counter, |interval| reader.interval(interval), warn);
-    let explanation = run.has_trace().then(|| explanation::explanation(run, None, warn));
-    let figures = reader.figures(&text(run.dir()), run.description(), &summary, &series, explanation.as_ref());
+    let explanation = run.has_trace().then(|| explanation::explanation(run, None, 0, warn));
+    let mut figures = reader.figures(&text(run.dir()), run.description(), &summary, &series, explanation.as_ref());
+    figures.damage = run.damage();
     Found { figures: vec![figures], configuration: run.description().configuration.clone() }
 }
 
 /// The text of a file; `None` if it is too large or not text.
 fn file_text(path: &Path) -> Result<Option<String>, Failure> {
-    let unreadable = |error| Failure::machine(format_args!("{}: cannot read: {error}", path.display()));
+    let unreadable = |error| Failure::path(&error, format_args!("{}: cannot read: {error}", path.display()));
     if !path.is_file() || std::fs::metadata(path).map_err(unreadable)?.len() > MAX_FILE {
         return Ok(None);
     }

@@ -30,7 +30,7 @@ impl Destination {
         match fs::create_dir(&staging) {
             Ok(()) => Ok(Destination { output: output.to_owned(), staging }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(wrong("its directory does not exist")),
-            Err(error) => Err(Failure::machine(format_args!("{}: {error}", staging.display()))),
+            Err(error) => Err(Failure::path(&error, format_args!("{}: cannot create: {error}", output.display()))),
         }
     }
 

@@ -1,6 +1,5 @@
-//! The rows of a run for an export: damaged batches are reported and skipped, Ctrl-C is checked, progress is shown.
+//! The rows of a run for an export: damaged batches are skipped, Ctrl-C is checked, progress is shown.
 
-use std::fmt::Display;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -24,13 +23,12 @@ pub struct RunRows<'a> {
     interrupt: &'a Interrupt,
     began: Instant,
     rows: u64,
-    damaged: Vec<String>,
 }
 
 impl<'a> RunRows<'a> {
     /// A run of which nothing has been read.
     pub fn new(run: &'a Run, screen: &'a Screen, interrupt: &'a Interrupt) -> RunRows<'a> {
-        RunRows { run, screen, interrupt, began: Instant::now(), rows: 0, damaged: Vec::new() }
+        RunRows { run, screen, interrupt, began: Instant::now(), rows: 0 }
     }
 
     /// Passes each batch to `take`. Returns the number of rows; `count` counts the rows of a batch.
@@ -46,31 +44,15 @@ impl<'a> RunRows<'a> {
             if self.interrupt.requests() > 0 {
                 return Err(Failure::machine("interrupted"));
             }
-            match batch {
-                Ok(batch) => {
-                    self.rows += count(&batch) as u64;
-                    take(batch).map_err(|error| destination.failed(error))?;
-                }
-                Err(error) => self.skip(&error),
+            // A run notes its own damage.
+            if let Ok(batch) = batch {
+                self.rows += count(&batch) as u64;
+                take(batch).map_err(|error| destination.failed(error))?;
             }
             if self.began.elapsed() > PATIENCE {
                 self.screen.doing(format!("{} rows", grouped(self.rows)));
             }
         }
         Ok(self.rows - before)
-    }
-
-    /// Reports a batch that cannot be read, once: a format may read a run several times.
-    pub fn skip(&mut self, error: &impl Display) {
-        let error = error.to_string();
-        if !self.damaged.contains(&error) {
-            self.screen.warning(&format!("{error}; skipped in the export"));
-            self.damaged.push(error);
-        }
-    }
-
-    /// The number of unreadable batches.
-    pub fn damaged(&self) -> usize {
-        self.damaged.len()
     }
 }

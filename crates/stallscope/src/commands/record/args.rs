@@ -6,11 +6,20 @@ use std::path::PathBuf;
 use clap::Args;
 use model::quantity::parse_duration;
 
+use crate::reading::scope::ScopeArgs;
 use crate::recording::args::RecordingArgs;
 use crate::recording::flight::args::FlightArgs;
+use crate::recording::output_metric::OutputMetric;
+
+const STREAMS: &str = "--device, --cgroup, --comm, --pid and --path limit the explanation at the end. The whole machine is recorded all the same, \
+neighbours included: 'stallscope explain RUN' takes any other scope later.\n\nWith a COMMAND, its standard output stays its own: the summary goes to standard error, and with \
+-q nothing is printed. With --json the document has standard output, and the command's goes to standard error.\n\n\
+Exit code: the COMMAND's, 128 + N if signal N killed it. If the command succeeds or --runtime ends it: 0, 1 or 3 as \
+'stallscope help' lists them. 2 and 3 before the command has started; 130 if interrupted.";
 
 /// Options of `record`.
 #[derive(Debug, Args)]
+#[command(after_help = STREAMS)]
 pub struct RecordArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -18,13 +27,20 @@ pub struct RecordArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub flight: FlightArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub scope: ScopeArgs,
     /// Stop after this time [default: when the command ends, or at Ctrl-C].
     #[arg(long, value_name = "T", value_parser = parse_duration)]
     pub runtime: Option<u64>,
     /// Directory whose device --disk-bps and --disk-iops throttle [default: the current directory].
     #[arg(long, value_name = "DIR")]
     pub device_of: Vec<PathBuf>,
-    /// Command to run and record, after `--`.
+    /// Take a figure of the command from its output, for `show` and `compare`: NAME=REGEX, whose first group is the number;
+    /// the last match counts. Example: 'tps=tps = ([\d.]+)'. The command's output passes through a pipe. May be repeated.
+    #[arg(long, value_name = "NAME=REGEX", requires = "command")]
+    pub metric: Vec<OutputMetric>,
+    /// Command to run and record, after `--`. Its standard output is left to it, and its exit code is passed on.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }

@@ -31,6 +31,7 @@ use crate::recording::flight::watcher::Watcher;
 use crate::recording::machine::{self, Intent};
 use crate::recording::probes::{self, Probes};
 use crate::recording::recorder::{Recorder, Start};
+use crate::recording::run_directory;
 use crate::recording::tap::Tap;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
@@ -47,7 +48,6 @@ const CHECK_CONDITIONS_AFTER: Duration = Duration::from_secs(3);
 const MAX_INTERVAL_NS: u64 = 2_500_000_000;
 /// Tasks blocked this long are recorded if no condition asks for a shorter time.
 const DEFAULT_BLOCKED_NS: u64 = 5_000_000_000;
-const DIRECTORY: &str = "stallscope-runs/flight";
 
 /// Records until Ctrl-C, or for `--runtime`.
 pub fn fly(args: &RecordArgs, ring_ns: u64) -> Result<Exit, Failure> {
@@ -60,7 +60,7 @@ pub fn fly(args: &RecordArgs, ring_ns: u64) -> Result<Exit, Failure> {
         .map_err(|error| Failure::machine(format_args!("cannot handle signals: {error}")))?;
     let interrupt = Interrupt::install()?;
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
-    let path = recording.out.clone().unwrap_or_else(|| PathBuf::from(DIRECTORY));
+    let path = recording.out.clone().map_or_else(run_directory::of_flight, Ok)?;
     let directory = Arc::new(FlightDirectory::take(&path)?);
     let leftovers = directory.left_rings()?;
     let mut keeper = Keeper::start(Arc::clone(&directory), flight.keep_size)?;
@@ -81,6 +81,21 @@ pub fn fly(args: &RecordArgs, ring_ns: u64) -> Result<Exit, Failure> {
 }
 
 fn check_options(args: &RecordArgs) -> Result<(), Failure> {
+    let recording = &args.recording;
+    let of_a_command = [
+        ("--memory", recording.memory.is_some()),
+        ("--disk-bps", recording.disk_bps.is_some()),
+        ("--disk-iops", recording.disk_iops.is_some()),
+        ("--device-of", !args.device_of.is_empty()),
+        ("--metric", !args.metric.is_empty()),
+        ("--device, --cgroup, --comm, --pid or --path", args.scope.is_given()),
+        ("a command", !args.command.is_empty()),
+    ];
+    if let Some((what, _)) = of_a_command.iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(format_args!(
+            "--ring records the machine, without a load: it cannot be used with {what}"
+        )));
+    }
     if args.recording.interval > MAX_INTERVAL_NS {
         return Err(Failure::usage("--ring needs a sampling interval of at most 2.5s; use a smaller --interval"));
     }
@@ -134,7 +149,9 @@ fn thresholds(args: &RecordArgs, watcher: &Watcher) -> (u64, Option<TraceOptions
     let slower_than_ns = shortest_ns.unwrap_or(u64::MAX).min(args.recording.slower_than);
     let mut trace = machine::trace_options(&args.recording);
     if let Some(options) = &mut trace {
-        *options = TraceOptions::slower_than(slower_than_ns, options.settings.all_requests);
+        let follow = std::mem::take(&mut options.follow);
+        let all_requests = options.settings.all_requests;
+        *options = TraceOptions { follow, ..TraceOptions::slower_than(slower_than_ns, all_requests) };
         // Polling blocked tasks is most of the cost on an idle machine: poll no more often than needed.
         options.blocked_ns = options.blocked_ns.max(shortest_ns.unwrap_or(DEFAULT_BLOCKED_NS));
     }

@@ -46,7 +46,7 @@ pub fn drive(
                 LoadEvent::Died { message, .. } => Some(Some(message.clone())),
                 _ => None,
             };
-            live.take(event, &session.recorder, screen);
+            live.take(event, session, screen);
             if let Some(complaint) = ended {
                 return (ending_of(&live, stop.as_ref(), complaint.as_ref()), complaint);
             }

@@ -67,7 +67,8 @@ impl Live {
     }
 
     /// Records an event and shows what the user should see.
-    pub fn take(&mut self, event: LoadEvent, recorder: &Recorder, screen: &Screen) {
+    pub fn take(&mut self, event: LoadEvent, session: &Session, screen: &Screen) {
+        let recorder = &session.recorder;
         match event {
             LoadEvent::PhaseStarted { phase, kind, measured, at_ns } => {
                 self.begin(phase.clone(), kind, screen);
@@ -91,6 +92,7 @@ impl Live {
             }
             LoadEvent::Operations(records) => {
                 records.iter().for_each(|record| self.figures.operation(record));
+                session.note_operations(&records);
                 recorder.operations(records);
             }
             LoadEvent::Lost { count } => {
@@ -145,7 +147,7 @@ impl Live {
                 format!("{}: {lasted}{of}{stuck}{}{blocked}", phase.name, self.pressure_now(&session.recorder))
             }
         };
-        screen.doing(text);
+        screen.doing(text + session.slowest_line());
     }
 
     /// Reclaims per second over the last few samples.

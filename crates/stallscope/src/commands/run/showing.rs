@@ -8,6 +8,7 @@ use explain::summary::Summary;
 
 use crate::commands::run::request::RunRequest;
 use crate::reading::form::{Format, no_native};
+use crate::reading::integrity::Integrity;
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
 
@@ -48,7 +49,7 @@ impl Showing {
         }
         match native.filter(|_| self.format == Format::Native && summary.workload != "simoop") {
             Some(native) => screen.result(&native),
-            None if self.json => screen.json(&report::json::summary(&name, summary)),
+            None if self.json => screen.json(&Integrity::default().added(report::json::summary(&name, summary))),
             None => screen.result(&report::summary::text(&name, summary, screen.style())),
         }
     }

@@ -11,7 +11,7 @@ use simulate::policy::{Model, Policy};
 
 use super::table;
 use crate::recording::args::{Requests, configuration};
-use crate::ui::args::OutputArgs;
+use crate::ui::args::{OutputArgs, positive_duration};
 use crate::ui::failure::Failure;
 
 /// A request to simulate a model.
@@ -43,7 +43,7 @@ pub struct Options {
     #[arg(long, value_name = "T", default_value = "100ms", value_parser = interval)]
     pub interval: u64,
     /// Record operations slower than T individually.
-    #[arg(long, value_name = "T", default_value = "100ms", value_parser = parse_duration)]
+    #[arg(long, value_name = "T", default_value = "100ms", value_parser = positive_duration)]
     pub slower_than: u64,
     /// Block requests to record individually: slow ones and those that a task waits for, or all.
     #[arg(long, value_name = "WHICH", default_value = "slow")]

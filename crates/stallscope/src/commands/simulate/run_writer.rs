@@ -280,6 +280,7 @@ impl Observer for RunWriter<'_> {
             instance: metric.instance.to_owned(),
             unit: metric.unit,
             semantics: metric.semantics,
+            device: None,
         };
         let descriptors: Vec<MetricDescriptor> = (0..).zip(metrics).map(describe).collect();
         if let Some(archive) = self.archive() {

@@ -1,6 +1,8 @@
 //! The policies and parameters of a model, as text.
 
-use simulate::parameter::Kind;
+use model::quantity::{Bytes, Nanoseconds};
+use report::number::grouped;
+use simulate::parameter::{Kind, Settings};
 use simulate::policy::Model;
 
 /// The policies and parameters of a model.
@@ -24,6 +26,21 @@ pub(super) fn of(model: &Model) -> String {
         ));
     }
     text
+}
+
+/// The value of each parameter with its unit.
+pub(super) fn values(settings: &Settings) -> String {
+    let line = |(parameter, value): (&simulate::parameter::Parameter, Result<f64, &str>)| {
+        let value = match (parameter.kind, value) {
+            (_, Err(word)) => word.to_owned(),
+            (Kind::Size, Ok(bytes)) => Bytes(bytes as u64).to_string(),
+            (Kind::Duration, Ok(ns)) => Nanoseconds(ns as u64).to_string(),
+            (Kind::Count, Ok(count)) => grouped(count as u64),
+            (Kind::Share | Kind::Word(_), Ok(number)) => number.to_string(),
+        };
+        format!("  {} = {value}\n", parameter.name)
+    };
+    settings.all().map(line).collect()
 }
 
 fn kind(kind: Kind) -> String {

@@ -88,6 +88,7 @@ fn request(request: u32, queued_ns: u64, completed_ns: u64) -> RequestRecord {
         completed_ns,
         errno: None,
         throttled: false,
+        parts: None,
         in_flight: Vec::new(),
         overtaken_by: Vec::new(),
     }
@@ -147,7 +148,7 @@ fn a_simulated_run_reads_like_any_other() {
     assert_eq!(rows(run.requests()).len(), 40, "slow ones, and those that a wait refers to");
     assert_eq!(rows(run.request_intervals()).iter().map(|sum| sum.count).sum::<u64>(), 40);
     assert_eq!(rows(run.samples()).len(), 40);
-    let explanation = crate::reading::explanation::explanation(&run, None, |warning| panic!("{warning}"));
+    let explanation = crate::reading::explanation::explanation(&run, None, 200, |warning| panic!("{warning}"));
     assert_eq!(explanation.slow_operations as usize, slow);
     let course = run.events().iter().find_map(|event| match event {
         RunEvent::Simulated { course, .. } => Some(course.clone()),

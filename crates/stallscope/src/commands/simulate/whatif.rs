@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use archive::Run;
+use archive::{ArchiveError, Run};
 use lifecycle::{FinishedBio, Lifecycle, Phase, Settings as LifecycleSettings};
 use model::block::{DeviceNumber, SECTOR_BYTES};
 use model::simulation::Origin;
@@ -11,6 +11,7 @@ use simulate::parameter::Settings;
 use simulate::sched::predict::{Question, predict};
 
 use super::request::SimulationRequest;
+use crate::reading::integrity::Integrity;
 use crate::reading::{archived_run, block_trace};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
@@ -27,6 +28,8 @@ struct Load {
     /// The device's scheduler by the model's name, and its number of requests, if recorded.
     scheduler: Option<&'static str>,
     nr_requests: Option<u32>,
+    /// What of the run is damaged.
+    integrity: Integrity,
 }
 
 /// What a block trace lacks; a run reports its losses itself.
@@ -52,6 +55,7 @@ pub(super) fn what_if(request: &SimulationRequest, path: &Path) -> Result<Exit, 
     screen.doing(format!("{} requests", report::number::grouped(load.requests.len() as u64)));
     let prediction = predict(&load.requests, &question);
     screen.rest();
+    let integrity = load.integrity;
     let source = report::whatif::Recording {
         path: path.display().to_string(),
         device: load.device.to_string(),
@@ -62,11 +66,12 @@ pub(super) fn what_if(request: &SimulationRequest, path: &Path) -> Result<Exit, 
         lost_events: load.loss.events,
     };
     if options.output.json {
-        screen.json(&report::whatif::json(&source, &prediction));
+        screen.json(&integrity.added(report::whatif::json(&source, &prediction)));
     } else {
-        screen.result(&report::whatif::text(&source, &prediction, screen.style()));
+        let style = screen.style();
+        screen.result(&(integrity.banner(style) + &report::whatif::text(&source, &prediction, style)));
     }
-    Ok(Exit::Done)
+    Ok(integrity.exit())
 }
 
 /// What to predict: only parameters that the user set override what was recorded.
@@ -119,14 +124,19 @@ fn read(path: &Path, device: Option<&str>, screen: &Screen) -> Result<Load, Fail
         );
     }
     let made_by = run.as_ref().and_then(|run| run.description().origin());
-    Ok(Load { device, requests, others, loss, made_by, scheduler, nr_requests })
+    let integrity = run.as_ref().map_or_else(Integrity::default, Integrity::of);
+    Ok(Load { device, requests, others, loss, made_by, scheduler, nr_requests, integrity })
 }
 
 fn of_run(path: &Path) -> Result<(Vec<RequestRecord>, Loss, Option<Run>), Failure> {
     let run = archived_run::open(path)?;
     let mut requests = Vec::new();
     for batch in run.requests() {
-        requests.extend(batch.map_err(archived_run::unreadable)?);
+        match batch {
+            Ok(rows) => requests.extend(rows),
+            Err(ArchiveError::Damaged { .. }) => {}
+            Err(error) => return Err(archived_run::unreadable(error)),
+        }
     }
     Ok((requests, Loss::default(), Some(run)))
 }
@@ -163,6 +173,7 @@ fn request(number: u32, bio: &FinishedBio) -> RequestRecord {
         completed_ns: bio.completed_ns,
         errno: None,
         throttled: false,
+        parts: None,
         in_flight: Vec::new(),
         overtaken_by: Vec::new(),
     }

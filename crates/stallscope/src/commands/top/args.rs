@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use model::quantity::parse_duration;
 
+use crate::reading::scope::ScopeArgs;
+use crate::ui::args::positive_duration;
+
 /// Options of `top`.
 #[derive(Debug, Args)]
 pub struct TopArgs {
@@ -15,7 +18,7 @@ pub struct TopArgs {
     #[arg(long, value_name = "T", default_value = "1s", value_parser = refresh_interval)]
     pub interval: u64,
     /// Time window that each refresh covers.
-    #[arg(long, value_name = "T", default_value = "10s", value_parser = parse_duration)]
+    #[arg(long, value_name = "T", default_value = "10s", value_parser = positive_duration)]
     pub window: u64,
     /// Moment of the run to start at: start, end, or the time since its start.
     #[arg(long, value_name = "WHEN", default_value = "end", value_parser = when, requires = "run")]
@@ -24,7 +27,8 @@ pub struct TopArgs {
     #[arg(long, value_name = "WORD", default_value = "", hide_default_value = true)]
     pub filter: String,
     /// Without RUN: operations and waits of at least T are stalls [default: 100ms].
-    #[arg(long, value_name = "T", value_parser = parse_duration, conflicts_with = "run")]
+    // Not `conflicts_with`: clap waives a `requires` whose target conflicts with something given.
+    #[arg(long, value_name = "T", value_parser = positive_duration)]
     pub slower_than: Option<u64>,
     /// Print one window as text and exit; without RUN, record for one window first.
     #[arg(long)]
@@ -32,6 +36,9 @@ pub struct TopArgs {
     /// With --once: print a single JSON document to standard output.
     #[arg(long, requires = "once")]
     pub json: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub scope: ScopeArgs,
 }
 
 /// A moment of a run.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use archive::{ArchiveError, FlushState, Writer};
+use explain::blame::Scope;
 use explain::glance::{Glance, Window};
 use model::event::Ending;
 use model::preflight::Finding;
@@ -15,9 +16,9 @@ use top::Extent;
 
 use super::args::TopArgs;
 use super::moment_source::MomentSource;
-use super::recent_history::{HISTORY_NS, RecentHistory};
 use crate::recording::machine::{self, Intent};
 use crate::recording::probes::Probes;
+use crate::recording::recent_history::{HISTORY_NS, RecentHistory};
 use crate::recording::recorder::{Recorder, Start};
 use crate::recording::sink::Sink;
 use crate::recording::tap::Tap;
@@ -35,6 +36,7 @@ pub struct Live {
     kernel_files: Option<KernelFiles>,
     history: Arc<RecentHistory>,
     description: RunDescription,
+    scope: Scope,
     rotated: Instant,
     rotations: u64,
     _register: Register,
@@ -59,8 +61,10 @@ impl Live {
             seed: None,
             recipe: None,
             configuration: None,
+            under_test: Vec::new(),
         };
         let description = machine::describe(intent, is_tracing, Limits::default(), findings);
+        let scope = args.scope.of(&description)?;
         let history = Arc::new(RecentHistory::default());
         let tap: Option<Arc<dyn Tap>> = Some(history.clone());
         let start = Start { samplers, renew: None, interval_ns: args.interval, tracing, watch: None, tap };
@@ -70,6 +74,7 @@ impl Live {
             kernel_files: Some(kernel_files),
             history,
             description,
+            scope,
             rotated: Instant::now(),
             rotations: 0,
             _register: register,
@@ -82,8 +87,8 @@ impl MomentSource for Live {
         format!("stallscope top: {}", self.description.host.hostname)
     }
 
-    fn started(&self) -> Moment {
-        self.description.started
+    fn description(&self) -> &RunDescription {
+        &self.description
     }
 
     fn refresh(&mut self) -> Result<Extent, Failure> {
@@ -104,7 +109,7 @@ impl MomentSource for Live {
     }
 
     fn glance(&mut self, window: Window) -> Glance {
-        self.history.glance(&self.description, window)
+        self.history.glance(&self.description, &self.scope, window)
     }
 
     fn remark(&self) -> Option<String> {

@@ -33,9 +33,9 @@ struct Values {
 
 impl Metrics {
     /// The series in a window. Reads what has not been read yet, one batch at a time.
-    pub fn series(&mut self, run: &Run, window: Window, damaged: &mut u64) -> SeriesSet {
-        self.describe(run, damaged);
-        self.read(run, damaged);
+    pub fn series(&mut self, run: &Run, window: Window) -> SeriesSet {
+        self.describe(run);
+        self.read(run);
         let mut series = SeriesSet::default();
         let all: Vec<MetricDescriptor> = self.descriptors.values().cloned().collect();
         series.describe(&all, |_| true);
@@ -61,28 +61,24 @@ impl Metrics {
         series
     }
 
-    fn describe(&mut self, run: &Run, damaged: &mut u64) {
+    fn describe(&mut self, run: &Run) {
         let batches = run.descriptors();
         let count = batches.locations().len();
         if count == self.described {
             return;
         }
         self.described = count;
-        for batch in batches {
-            match batch {
-                Ok(rows) => {
-                    let wanted = rows.into_iter().filter(wanted_metric);
-                    self.descriptors.extend(wanted.map(|metric| (metric.id, metric)));
-                }
-                Err(_) => *damaged += 1,
-            }
+        // A run notes its own damage.
+        for rows in batches.filter_map(Result::ok) {
+            let wanted = rows.into_iter().filter(wanted_metric);
+            self.descriptors.extend(wanted.map(|metric| (metric.id, metric)));
         }
         // Values of metrics that were unknown so far were skipped: read again.
         self.places.clear();
         self.batches.clear();
     }
 
-    fn read(&mut self, run: &Run, damaged: &mut u64) {
+    fn read(&mut self, run: &Run) {
         let changes = run.changes();
         let places = changes.locations();
         let same = places.iter().zip(&self.places).take_while(|(new, old)| new == old).count();
@@ -90,10 +86,7 @@ impl Metrics {
         let last = self.batches.last().map(|batch| batch.after.as_slice()).unwrap_or_default();
         let mut now: HashMap<MetricId, Option<i64>> = last.iter().copied().collect();
         for batch in changes.skip(same) {
-            let rows = batch.unwrap_or_else(|_| {
-                *damaged += 1;
-                Vec::new()
-            });
+            let rows = batch.unwrap_or_default();
             let samples = rows.iter().map(|row| (row.sample, row.sample));
             let samples = samples.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
             for row in rows.iter().filter(|row| self.descriptors.contains_key(&row.metric)) {

@@ -1,21 +1,31 @@
 //! Sources of moments: a live recording, or a run.
 
 use explain::glance::{Glance, Window};
+use model::run::RunDescription;
 use model::time::Moment;
 use top::Extent;
 
+use crate::reading::integrity::Integrity;
 use crate::ui::failure::Failure;
 
 /// A source of moments.
 pub(super) trait MomentSource {
     /// Its title.
     fn title(&self) -> String;
+    /// What was recorded, and where.
+    fn description(&self) -> &RunDescription;
     /// Its start, on both clocks.
-    fn started(&self) -> Moment;
+    fn started(&self) -> Moment {
+        self.description().started
+    }
     /// Reads new data, and returns the available time.
     fn refresh(&mut self) -> Result<Extent, Failure>;
     /// What happened in a window.
     fn glance(&mut self, window: Window) -> Glance;
+    /// What of it is damaged.
+    fn integrity(&self) -> Integrity {
+        Integrity::default()
+    }
     /// A remark for the user.
     fn remark(&self) -> Option<String>;
 }

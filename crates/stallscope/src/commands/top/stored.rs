@@ -6,14 +6,18 @@
 use std::path::{Path, PathBuf};
 
 use archive::{BatchLocation, Batches, Run, RunState};
+use explain::blame::Scope;
 use explain::glance::{Glance, Glancer, Window};
+use model::damage::Damage;
+use model::run::RunDescription;
 use model::stall::{StackRecord, TaskRecord};
-use model::time::Moment;
 use top::Extent;
 
 use super::metrics::Metrics;
 use super::moment_source::MomentSource;
 use crate::reading::archived_run;
+use crate::reading::integrity::Integrity;
+use crate::reading::scope::ScopeArgs;
 use crate::ui::failure::Failure;
 
 /// A request that ends a stall is recorded at most this long after it.
@@ -29,7 +33,9 @@ pub struct Stored {
     metrics: Metrics,
     tasks: SmallTable<TaskRecord>,
     stacks: SmallTable<StackRecord>,
-    damaged: u64,
+    scope: Scope,
+    /// Of this and earlier openings: only the first compares all checksums.
+    damage: Vec<Damage>,
 }
 
 /// A small table, read once.
@@ -46,16 +52,13 @@ impl<Row> SmallTable<Row> {
     }
 
     /// Reads new rows. If batches were merged, their rows are read again.
-    fn read(&mut self, batches: Batches<Row>, damaged: &mut u64) {
+    fn read(&mut self, batches: Batches<Row>) {
         let places = batches.locations();
         let same = places.iter().zip(&self.places).take_while(|(new, old)| new == old).count();
         self.counts.truncate(same);
         self.rows.truncate(self.counts.last().copied().unwrap_or(0));
         for batch in batches.skip(same) {
-            match batch {
-                Ok(rows) => self.rows.extend(rows),
-                Err(_) => *damaged += 1,
-            }
+            self.rows.extend(batch.unwrap_or_default());
             self.counts.push(self.rows.len());
         }
         self.places = places;
@@ -64,9 +67,10 @@ impl<Row> SmallTable<Row> {
 
 impl Stored {
     /// Opens a run.
-    pub fn open(path: &Path) -> Result<Stored, Failure> {
+    pub fn open(path: &Path, scope: &ScopeArgs) -> Result<Stored, Failure> {
         let files = files(path);
         let run = archived_run::open(path)?;
+        let scope = scope.of_traced(&run)?;
         Ok(Stored {
             path: path.to_owned(),
             live: run.state() == RunState::Live,
@@ -75,8 +79,14 @@ impl Stored {
             metrics: Metrics::default(),
             tasks: SmallTable::new(),
             stacks: SmallTable::new(),
-            damaged: 0,
+            scope,
+            damage: Vec::new(),
         })
+    }
+
+    fn note_damage(&mut self) {
+        let new: Vec<Damage> = self.run.damage().into_iter().filter(|damage| !self.damage.contains(damage)).collect();
+        self.damage.extend(new);
     }
 
     fn last_ns(&self) -> u64 {
@@ -102,15 +112,16 @@ impl MomentSource for Stored {
         format!("{}{made}", self.path.display())
     }
 
-    fn started(&self) -> Moment {
-        self.run.description().started
+    fn description(&self) -> &RunDescription {
+        self.run.description()
     }
 
     fn refresh(&mut self) -> Result<Extent, Failure> {
         if self.live {
             let files = files(&self.path);
             if files != self.files {
-                self.run = archived_run::open(&self.path)?;
+                self.note_damage();
+                self.run = archived_run::open_again(&self.path)?;
                 self.files = files;
             }
             self.live = self.run.state() == RunState::Live;
@@ -119,48 +130,50 @@ impl MomentSource for Stored {
     }
 
     fn glance(&mut self, window: Window) -> Glance {
-        let Stored { run, metrics, tasks, stacks, .. } = self;
-        let mut damaged = 0;
+        let Stored { run, metrics, tasks, stacks, scope, .. } = self;
         let Window { from_ns, to_ns } = window;
-        let mut glancer = Glancer::new(run.description(), window);
+        let mut glancer = Glancer::new(run.description(), window).scoped(scope.clone());
         glancer.events(run.events());
         let (history_ns, reach_ns) = (window.history_from_ns(), window.reach_from_ns());
-        each(run.intervals().within(history_ns, to_ns), &mut damaged, |rows| glancer.intervals(rows));
-        each(run.request_intervals().within(history_ns, to_ns), &mut damaged, |rows| glancer.request_intervals(rows));
-        each(run.operations().within(reach_ns, to_ns), &mut damaged, |rows| glancer.operations(rows));
+        each(run.intervals().within(history_ns, to_ns), |rows| glancer.intervals(rows));
+        each(run.request_intervals().within(history_ns, to_ns), |rows| glancer.request_intervals(rows));
+        each(run.operations().within(reach_ns, to_ns), |rows| glancer.operations(rows));
         let mut until_ns = to_ns;
-        each(run.stalls().within(reach_ns, to_ns), &mut damaged, |rows| {
+        each(run.stalls().within(reach_ns, to_ns), |rows| {
             let overlapping = rows.iter().filter(|row| row.start_ns < to_ns && row.request.is_some());
             until_ns = overlapping.map(model::stall::StallRecord::end_ns).max().unwrap_or(0).max(until_ns);
             glancer.stalls(rows);
         });
         let ended = run.requests().within(from_ns.saturating_sub(LATE_NS), until_ns.saturating_add(LATE_NS));
-        each(ended, &mut damaged, |rows| glancer.requests(rows));
-        tasks.read(run.tasks(), &mut damaged);
-        stacks.read(run.stacks(), &mut damaged);
+        each(ended, |rows| glancer.requests(rows));
+        tasks.read(run.tasks());
+        stacks.read(run.stacks());
         glancer.tasks(tasks.rows.iter());
         glancer.stacks(stacks.rows.iter());
-        let series = metrics.series(run, window, &mut damaged);
-        self.damaged = self.damaged.max(damaged);
+        let series = metrics.series(run, window);
+        self.note_damage();
+        glancer.damage(&self.damage);
         glancer.finish(&series)
+    }
+
+    fn integrity(&self) -> Integrity {
+        let mut integrity = Integrity::default();
+        integrity.add(&self.path, self.damage.clone());
+        integrity
     }
 
     fn remark(&self) -> Option<String> {
         let damaged =
-            || (self.damaged > 0).then(|| "damaged rows are left out: 'stallscope check' names them".to_owned());
-        let untraced = || (!self.run.has_trace()).then(|| "recorded without kernel tracing".to_owned());
+            || (!self.damage.is_empty()).then(|| "INCOMPLETE: 'stallscope check' names what is damaged".to_owned());
+        let untraced = || self.run.description().trace.is_none().then(|| "recorded without kernel tracing".to_owned());
         let cut_off = || (!self.live && self.run.state() == RunState::CutOff).then(|| "the run was cut off".to_owned());
         damaged().or_else(untraced).or_else(cut_off)
     }
 }
 
-fn each<Row>(batches: Batches<Row>, damaged: &mut u64, mut take: impl FnMut(&[Row])) {
-    for batch in batches {
-        match batch {
-            Ok(rows) => take(&rows),
-            Err(_) => *damaged += 1,
-        }
-    }
+/// A run notes its own damage.
+fn each<Row>(batches: Batches<Row>, mut take: impl FnMut(&[Row])) {
+    batches.filter_map(Result::ok).for_each(|rows| take(&rows));
 }
 
 fn files(path: &Path) -> Vec<(std::ffi::OsString, u64)> {

@@ -7,9 +7,11 @@ use archive::RunState;
 use page::Limits;
 use serde_json::{Value, json};
 
+use super::advisor::Advisor;
 use super::http::{Answer, Request};
 use crate::reading::document::{self, RunDocument};
 use crate::reading::request_index::RequestQuery;
+use crate::reading::scope::ScopeArgs;
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
 
@@ -20,6 +22,8 @@ const MAX_REQUESTS: usize = 2_000;
 pub struct Answers {
     paths: Vec<PathBuf>,
     runs: Vec<RunDocument>,
+    /// One for each run.
+    advisors: Vec<Advisor>,
     state: String,
     screen: Screen,
 }
@@ -28,7 +32,13 @@ type Answered = Result<Value, Answer>;
 
 impl Answers {
     pub fn new(paths: &[PathBuf], screen: Screen) -> Result<Answers, Failure> {
-        let mut answers = Answers { paths: paths.to_vec(), runs: Vec::new(), state: String::new(), screen };
+        let mut answers = Answers {
+            paths: paths.to_vec(),
+            runs: Vec::new(),
+            advisors: paths.iter().map(|_| Advisor::default()).collect(),
+            state: String::new(),
+            screen,
+        };
         answers.read()?;
         Ok(answers)
     }
@@ -36,16 +46,33 @@ impl Answers {
     fn read(&mut self) -> Result<(), Failure> {
         self.state = state(&self.paths);
         let screen = &self.screen;
-        let read = |path: &PathBuf| RunDocument::read(path, Limits::SERVER, |_| true, screen);
+        let read = |path: &PathBuf| RunDocument::read(path, (Limits::SERVER, &ScopeArgs::default()), |_| true, screen);
         self.runs = self.paths.iter().map(read).collect::<Result<_, _>>()?;
+        self.advise();
         Ok(())
+    }
+
+    fn advise(&self) {
+        for (run, advisor) in self.runs.iter().zip(&self.advisors) {
+            advisor.predict(&self.state, || run.prediction());
+        }
+    }
+
+    /// Changes when a run grows, and when more is known of what would help. `None` when neither will happen any more.
+    fn version(&self) -> Option<String> {
+        self.advise();
+        if !self.is_live() && self.advisors.iter().all(|advisor| advisor.knows(&self.state)) {
+            return None;
+        }
+        let advice: u64 = self.advisors.iter().map(|advisor| advisor.advice().1).sum();
+        Some(format!("{} {advice}", state(&self.paths)))
     }
 
     /// Answers a query by its name.
     pub fn answer(&mut self, question: &str, request: &Request) -> Answered {
         match question {
             "document" => self.document(),
-            "state" => Ok(if self.is_live() { state(&self.paths).into() } else { Value::Null }),
+            "state" => Ok(self.version().map_or(Value::Null, Value::from)),
             "stall" => self.stall(request),
             "requests" => self.requests(request),
             "metrics" => Ok(metrics(self.run(request)?)),
@@ -67,14 +94,15 @@ impl Answers {
         if state(&self.paths) != self.state {
             self.read().map_err(|failure| Answer::refused(500, &failure.to_string()))?;
         }
-        Ok(document::document(&self.runs.iter().collect::<Vec<_>>()))
+        let advised = self.runs.iter().zip(&self.advisors).map(|(run, advisor)| (run, advisor.advice().0));
+        Ok(document::document(&advised.collect::<Vec<_>>()))
     }
 
     fn stall(&self, request: &Request) -> Answered {
         let run = self.run(request)?;
         let number = usize::try_from(request.number("number")?).unwrap_or(usize::MAX);
-        let found = run.accounting.as_ref().and_then(|accounting| accounting.stalls(&[number]).pop());
-        found.map(|(_, stall)| page::stall(&stall)).ok_or_else(|| Answer::refused(404, "no stall with that number"))
+        let found = run.accounting.as_deref().and_then(|accounting| page::stall(accounting, number));
+        found.ok_or_else(|| Answer::refused(404, "no stall with that number"))
     }
 
     /// The longest requests in a time; `find` is searched for in kind, device, task and sector.
@@ -85,9 +113,9 @@ impl Answers {
         let (from_ns, to_ns) = (at(request.number("from_ms")?), at(request.number("to_ms")?));
         let text = request.value("find").unwrap_or_default().to_lowercase().into();
         let query = RequestQuery { from_ns, to_ns, text };
-        let (found, all) = run.requests.search(&run.run, run.accounting.as_ref(), &query, MAX_REQUESTS);
+        let (found, all) = run.requests.search(&run.run, run.accounting.as_deref(), &query, MAX_REQUESTS);
         let left_out = all - found.len() as u64;
-        let mut value = page::requests(found, description, run.accounting.as_ref());
+        let mut value = page::requests(found, description, run.accounting.as_deref());
         value["left_out"] = json!(left_out);
         Ok(value)
     }
@@ -105,7 +133,7 @@ impl Answers {
 /// Number and name of every counter.
 fn metrics(run: &RunDocument) -> Value {
     let named = |series: &explain::series::Series| {
-        let (name, instance) = (&series.descriptor.name, &series.descriptor.instance);
+        let (name, instance) = (&series.descriptor.name, series.descriptor.shown_instance());
         let words = if instance.is_empty() { name.clone() } else { format!("{name} {instance}") };
         json!([series.descriptor.id.0, words])
     };

@@ -26,6 +26,7 @@ fn request(number: u32) -> RequestRecord {
         completed_ns: began_ns + 1 + u64::from(number.wrapping_mul(2_654_435_761) >> 22),
         errno: None,
         throttled: false,
+        parts: None,
         in_flight: Vec::new(),
         overtaken_by: Vec::new(),
     }

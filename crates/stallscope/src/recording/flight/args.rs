@@ -16,10 +16,9 @@ const MIN_RING_BYTES: u64 = 16 << 20;
 pub struct FlightArgs {
     /// Keep only the last T in a ring buffer; see --on-stall. --out names the directory of the ring and the saved runs
     /// [default: ./stallscope-runs/flight].
-    #[arg(
-        long, value_name = "T", value_parser = ring_time,
-        conflicts_with_all = ["memory", "disk_bps", "disk_iops", "device_of", "command"]
-    )]
+    // Not `conflicts_with`: clap waives a `requires` whose target conflicts with something given, and the flags below would
+    // be accepted without a ring.
+    #[arg(long, value_name = "T", value_parser = ring_time)]
     pub ring: Option<u64>,
     /// Maximum disk space of the ring. If it is too small for T, the ring covers less time.
     #[arg(long, value_name = "SIZE", default_value = "512m", value_parser = ring_size, requires = "ring")]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
+use crate::recording::run_directory::belongs_to_another;
 use crate::ui::failure::Failure;
 
 /// The marker of a flight recorder's directory. It holds the recorder's pid.
@@ -28,10 +29,16 @@ impl FlightDirectory {
     /// Takes a directory: a flight recorder's, an empty one, or one that does not exist yet.
     pub fn take(directory: &Path) -> Result<FlightDirectory, Failure> {
         let failed = |what: &'static str| {
-            move |error: io::Error| Failure::machine(format_args!("{}: cannot {what}: {error}", directory.display()))
+            move |error: io::Error| {
+                Failure::path(&error, format_args!("{}: cannot {what}: {error}", directory.display()))
+            }
         };
         fs::create_dir_all(directory).map_err(failed("create"))?;
         let marker = directory.join(MARKER);
+        if [directory, &marker].into_iter().any(belongs_to_another) {
+            let problem = "belongs to another user, who could replace what is written there; choose another with --out";
+            return Err(Failure::usage(format_args!("{}: {problem}", directory.display())));
+        }
         let is_empty = fs::read_dir(directory).map_err(failed("list"))?.next().is_none();
         if !is_empty && !marker.exists() {
             let problem = "is neither empty nor a flight recorder's directory; choose another with --out";

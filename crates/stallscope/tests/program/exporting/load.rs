@@ -1,7 +1,5 @@
 //! The load's operations, in formats for them.
 
-use std::process::Command;
-
 use serde_json::Value;
 
 use super::{export, output_of, recorded};
@@ -70,34 +68,32 @@ fn fios_own_tool_reads_every_operation() {
     }
 }
 
+/// Its entry point parses the command line. Importing it takes seconds: all pictures are drawn by one program.
+const DRAW: &str = "
+import sys, fio_plot
+source, place, kinds = sys.argv[1], sys.argv[2], sys.argv[3:]
+for number, kind in enumerate(kinds):
+    sys.argv = ['fio-plot', '-T', 'x', '-r', 'rw', '-d', '1', '-n', '2', '-i', source, '-o', f'{place}/{number}.png', *kind.split()]
+    try:
+        fio_plot.main()
+    except SystemExit as end:
+        if end.code:
+            raise
+";
+
 #[test]
 fn fio_plot_draws_the_run() {
-    let Some(python) = super::readers::python("fio_plot", "drawing fio's files (fio-plot)") else { return };
+    let Some(mut python) = super::readers::python("fio_plot", "drawing fio's files (fio-plot)") else { return };
     let folder = folder();
     let run = recorded(folder.path());
     let output = folder.path().join("plot");
     export(&run, "fio-plot", &output).expect_code(0);
-    let python = python.get_program().to_owned();
     let kinds = ["-g -t bw iops lat -f read write", "-H -f read", "-N -f write", "-l -f read", "-L -t iops -f read"];
+    // Without a display it needs a non-interactive back end.
+    python.env("MPLBACKEND", "Agg").args(["-c", DRAW]).arg(&output).arg(folder.path()).args(kinds);
+    output_of(&mut python);
     for (number, kind) in kinds.iter().enumerate() {
-        let picture = folder.path().join(format!("{number}.png"));
-        let mut draw = Command::new(&python);
-        // Its entry point parses the command line; without a display it needs a non-interactive back end.
-        draw.env("MPLBACKEND", "Agg").args([
-            "-c",
-            "import fio_plot; fio_plot.main()",
-            "-T",
-            "x",
-            "-r",
-            "rw",
-            "-d",
-            "1",
-            "-n",
-            "2",
-        ]);
-        draw.arg("-i").arg(&output).arg("-o").arg(&picture).args(kind.split(' '));
-        output_of(&mut draw);
-        let bytes = std::fs::read(&picture).unwrap();
+        let bytes = std::fs::read(folder.path().join(format!("{number}.png"))).unwrap();
         assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000, "{kind}: {} bytes", bytes.len());
     }
 }

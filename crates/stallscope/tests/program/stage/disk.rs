@@ -34,8 +34,7 @@ impl Disk {
 
     fn make_in(kind: FsKind, bytes: u64, home: tempfile::TempDir) -> Disk {
         let (register, _) = Register::open().unwrap();
-        let made = TemporaryFileSystem::make(kind, bytes, home.path(), &register).unwrap();
-        Disk { made, home }
+        Disk { made: TemporaryFileSystem::make(kind, bytes, home.path(), &register).unwrap(), home }
     }
 
     pub fn path(&self) -> &Path {

@@ -3,9 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use explain::blame::Scope;
 use explain::glance::{Glance, Glancer, Window, wanted_metric};
 use explain::series::SeriesSet;
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader};
+use model::operation::OperationRecord;
 use model::run::RunDescription;
 use model::stall::{RequestIntervalRecord, RequestRecord, StackRecord, StallRecord, TaskRecord, Traced};
 use record::BlockedNow;
@@ -14,15 +16,23 @@ use crate::recording::tap::Tap;
 
 /// Time covered by the history.
 pub const HISTORY_NS: u64 = 600_000_000_000;
-/// Maximum rows of each kind; with more, the history covers less time.
+/// Maximum rows of each kind for a reader of the whole history; with more, it covers less time.
 const MOST_ROWS: usize = 100_000;
 /// Threads and stacks are kept for this many rotations: rows refer to those of the same rotation or, around a rotation, the
 /// one before.
 const ROTATIONS: u64 = 2;
 
 /// The last minutes of what a recorder sees.
-#[derive(Default)]
-pub struct RecentHistory(Mutex<Seen>);
+pub struct RecentHistory {
+    seen: Mutex<Seen>,
+    most_rows: usize,
+}
+
+impl Default for RecentHistory {
+    fn default() -> RecentHistory {
+        RecentHistory::bounded(MOST_ROWS)
+    }
+}
 
 #[derive(Default)]
 struct Seen {
@@ -32,6 +42,7 @@ struct Seen {
     before: HashMap<MetricId, Option<i64>>,
     /// Ordinals restart with a rotation, so samples are numbered here.
     ordinal: u32,
+    operations: VecDeque<OperationRecord>,
     stalls: VecDeque<StallRecord>,
     requests: VecDeque<RequestRecord>,
     request_intervals: VecDeque<RequestIntervalRecord>,
@@ -44,8 +55,13 @@ struct Seen {
 }
 
 impl RecentHistory {
+    /// With at most so many rows of each kind.
+    pub fn bounded(most_rows: usize) -> RecentHistory {
+        RecentHistory { seen: Mutex::default(), most_rows }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Start of the history.
@@ -68,15 +84,30 @@ impl RecentHistory {
         seen.stacks.retain(|(rotation, _)| *rotation >= oldest);
     }
 
+    /// Adds operations of a load.
+    pub fn operations(&self, records: &[OperationRecord]) {
+        let mut seen = self.lock();
+        seen.operations.extend(records.iter().cloned());
+        seen.trim(self.most_rows);
+    }
+
+    /// Whether something was slow that ended after a moment.
+    pub fn has_stalls_since(&self, at_ns: u64) -> bool {
+        let seen = self.lock();
+        let is_recent = |record: &OperationRecord| record.start_ns.saturating_add(record.duration_ns) >= at_ns;
+        seen.stalls.back().is_some_and(|row| row.end_ns() >= at_ns) || seen.operations.back().is_some_and(is_recent)
+    }
+
     /// A moment. Blocks the recorder only while the window's rows are read.
-    pub fn glance(&self, run: &RunDescription, window: Window) -> Glance {
-        let mut glancer = Glancer::new(run, window);
+    pub fn glance(&self, run: &RunDescription, scope: &Scope, window: Window) -> Glance {
+        let mut glancer = Glancer::new(run, window).scoped(scope.clone());
         let seen = self.lock();
         let Window { to_ns, .. } = window;
         let (history_ns, reach_ns) = (window.history_from_ns(), window.reach_from_ns());
         for row in seen.request_intervals.iter().filter(|row| row.end_ns > history_ns && row.start_ns < to_ns) {
             glancer.request_intervals(std::slice::from_ref(row));
         }
+        seen.operations.iter().for_each(|row| glancer.operations(std::slice::from_ref(row)));
         for row in seen.stalls.iter().filter(|row| row.end_ns() >= reach_ns && row.start_ns < to_ns) {
             glancer.stalls(std::slice::from_ref(row));
         }
@@ -108,7 +139,7 @@ impl Seen {
     }
 
     /// Drops rows that are too old or too many.
-    fn trim(&mut self) {
+    fn trim(&mut self, most_rows: usize) {
         let oldest_ns = self.last_ns.saturating_sub(HISTORY_NS);
         while self.samples.front().is_some_and(|(header, _)| header.at.monotonic_ns < oldest_ns) {
             let Some((_, changes)) = self.samples.pop_front() else { break };
@@ -116,13 +147,17 @@ impl Seen {
         }
         let mut whole_from_ns = self.whole_from_ns;
         let mut trim = |len: usize, end_ns: u64| {
-            if len > MOST_ROWS {
+            if len > most_rows {
                 whole_from_ns = end_ns.max(whole_from_ns);
             }
-            len > MOST_ROWS || end_ns < oldest_ns
+            len > most_rows || end_ns < oldest_ns
         };
         while self.stalls.front().is_some_and(|row| trim(self.stalls.len(), row.end_ns())) {
             self.stalls.pop_front();
+        }
+        let end_ns = |row: &OperationRecord| row.start_ns.saturating_add(row.duration_ns);
+        while self.operations.front().is_some_and(|row| trim(self.operations.len(), end_ns(row))) {
+            self.operations.pop_front();
         }
         while self.requests.front().is_some_and(|row| trim(self.requests.len(), row.completed_ns)) {
             self.requests.pop_front();
@@ -146,7 +181,7 @@ impl Tap for RecentHistory {
         let kept: Vec<Change> = kept.map(|change| Change { sample, ..*change }).collect();
         seen.samples.push_back((SampleHeader { sample, ..*header }, kept));
         seen.last_ns = header.at.monotonic_ns;
-        seen.trim();
+        seen.trim(self.most_rows);
     }
 
     fn traced(&self, traced: &Traced) {
@@ -157,7 +192,7 @@ impl Tap for RecentHistory {
         seen.request_intervals.extend(traced.request_intervals.iter().cloned());
         seen.tasks.extend(traced.tasks.iter().map(|task| (rotation, task.clone())));
         seen.stacks.extend(traced.stacks.iter().map(|stack| (rotation, stack.clone())));
-        seen.trim();
+        seen.trim(self.most_rows);
     }
 
     /// Blocked tasks also come as rows.

@@ -1,0 +1,353 @@
+#!/usr/bin/env python3
+"""Remedies of recorded stalls: predicted effect beside that measured by a trial; called by remedies.sh, which gives a file system.
+
+Each scenario is recorded once. Each of its remedies is then tried: periods without and with it in blocks of ABBA or BAAB. The load
+times its own calls. Compared are its slow calls (REMEDIES_SLOW) and the time lost in them, per second."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+DEVICE = os.environ["REMEDIES_DEVICE"]
+NUMBER = os.environ["REMEDIES_NUMBER"]
+MOUNT = os.environ["REMEDIES_MOUNT"]
+SCRATCH = os.environ["REMEDIES_SCRATCH"]
+PROGRAM = os.environ.get("REMEDIES_PROGRAM", "target/release/stallscope")
+SECONDS = os.environ.get("REMEDIES_SECONDS", "8")
+PERIODS = os.environ.get("REMEDIES_PERIODS", "24")
+PERIOD_MS = int(os.environ.get("REMEDIES_PERIOD_MS", "1000"))
+SHORT = os.environ.get("REMEDIES_SHORT") == "1"
+ONLY = os.environ.get("REMEDIES_ONLY", "").split()
+# Where the recordings are kept.
+RUNS = os.environ.get("REMEDIES_RUNS", SCRATCH)
+# What people notice is longer; shorter calls are noise of the machine.
+SLOW_US = int(os.environ.get("REMEDIES_SLOW_US", "1000"))
+LOAD = ["python3", "bench/remedies_load.py"]
+BLKIO = "/sys/fs/cgroup/blkio/blkio.throttle."
+BDI = f"/sys/class/bdi/{NUMBER}/"
+QUEUE = f"/sys/block/{os.path.basename(DEVICE)}/queue/"
+FLAG = f"{SCRATCH}/flag"
+
+
+def put(path, value):
+    with open(path, "w", encoding="utf8") as file:
+        file.write(value)
+
+
+def rule(name, value):
+    """A file with a line for each device, and its line."""
+    return BLKIO + name, f"{NUMBER} {value}"
+
+
+class Remedy:
+    """What is tried: a setting (file and value), or a pair of commands; and which of the predicted changes it is."""
+
+    def __init__(self, name, edge=None, factor=None, absent=None, setting=None, commands=None):
+        self.name, self.edge, self.factor, self.absent = name, edge, factor, absent
+        self.setting, self.commands = setting, commands
+
+    def words(self):
+        if self.setting:
+            return [f"--set={self.setting[0]}={self.setting[1]}"]
+        return [f"--apply={self.commands[0]}", f"--revert={self.commands[1]}"]
+
+    def predicted(self, choices):
+        for choice in choices:
+            change = choice["change"]
+            if self.absent:
+                if change.get("absent", {}).get("task") == self.absent:
+                    return choice
+            elif change.get("edge") == self.edge and change.get("factor") == self.factor:
+                return choice
+        return None
+
+
+class Scenario:
+    """A load, the settings under which it stalls, its neighbours, and what is tried."""
+
+    def __init__(self, name, job, remedies, settings=(), neighbours=(), cgroups=(), commands=None):
+        self.name, self.job, self.remedies = name, job, remedies
+        self.settings, self.neighbours, self.cgroups, self.commands = settings, neighbours, cgroups, commands
+
+
+def limited(name, job, files=("write_bps_device",), limit=2 << 20, neighbours=(), **more):
+    """Under a limit of bytes per second: four times as high, and lifted."""
+    remedies = [
+        Remedy("limit x 4", "io_limit", 4, setting=rule(files[0], 4 * limit)),
+        Remedy("limit lifted", "io_limit", setting=rule(files[0], 0)),
+    ]
+    remedies += more.pop("remedies", [])
+    return Scenario(name, job, remedies, settings=[rule(file, limit) for file in files], neighbours=neighbours, **more)
+
+
+READS = ("read_bps_device",)
+CPU, MEMORY = f"/sys/fs/cgroup/cpu/remedies-{os.getpid()}", f"/sys/fs/cgroup/memory/remedies-{os.getpid()}"
+
+
+def stopped(name):
+    return Remedy(f"without {name}", absent=name, commands=(f"touch {FLAG}; kill -STOP $(cat {SCRATCH}/{name}.pid)", f"rm -f {FLAG}; kill -CONT $(cat {SCRATCH}/{name}.pid)"))
+
+
+def gone(edge, name):
+    """What the neighbours hold while the flag is absent."""
+    return Remedy(name, edge, commands=(f"touch {FLAG}", f"rm -f {FLAG}"))
+
+
+FREEZER = f"while :; do [ -e {FLAG} ] || {{ fsfreeze -f {MOUNT}; sleep 0.2; fsfreeze -u {MOUNT}; }}; sleep 0.3; done"
+SCENARIOS = [
+    limited("direct writes of 64 KiB", "dwrite:65536"),
+    limited("direct writes of 1 MiB", "dwrite:1048576"),
+    limited("direct writes of 64 KiB, pause of 20 ms", "dwrite:65536:20"),
+    limited("direct writes of 256 KiB", "dwrite:262144"),
+    limited("direct reads of 128 KiB", "dread:131072", READS, 4 << 20),
+    limited("direct reads of 32 KiB, pause of 5 ms", "dread:32768:5", READS, 1 << 20),
+    limited("direct reads of 512 KiB, pause of 50 ms", "dread:524288:50", READS, 4 << 20),
+    limited("fsync of 64 KiB", "fsync:65536"),
+    limited("fsync of 16 KiB, pause of 10 ms", "fsync:16384:10", limit=1 << 20),
+    limited("writes that wait for the inode lock of a throttled writer", "small:4096:2", neighbours=[("append:524288", "holder")]),
+    limited("two readers under one limit", "dread:65536", READS, 4 << 20, neighbours=[("dread:262144", "neighbour")], remedies=[stopped("neighbour")]),
+    Scenario("direct writes of 4 KiB, 50 a second", "dwrite:4096", [Remedy("limit lifted", "io_limit", setting=rule("write_iops_device", 0))], settings=[rule("write_iops_device", 50)]),
+    Scenario("direct reads of 16 KiB beside a stream of writes", "dread:16384", [stopped("neighbour")], neighbours=[("dwrite:4194304", "neighbour")]),
+    Scenario("flock held for 30 ms", "flock:0:1", [gone("lock", "not held")], neighbours=[("hold:30:3", "holder")]),
+    Scenario("a file system frozen for 200 ms", "write:4096:5", [gone("frozen", "not frozen")], commands=FREEZER),
+    Scenario("a CPU quota of 20 %", "write:4194304", [Remedy("quota off", "cpu_quota", setting=(f"{CPU}/cpu.cfs_quota_us", "-1"))], settings=[(f"{CPU}/cpu.cfs_quota_us", "20000")], cgroups=[CPU]),
+    Scenario("a low share of the CPU", "read:2097152:5", [Remedy("shares of 10240", "cpu", setting=(f"{CPU}/cpu.shares", "10240"))], settings=[(f"{CPU}/cpu.shares", "16")], cgroups=[CPU], neighbours=[("spin", "spinner"), ("spin", "spinner2")]),
+    Scenario("a memory cgroup of 32 MiB", "read:1048576:2", [Remedy("limit x 4", "memory", setting=(f"{MEMORY}/memory.limit_in_bytes", str(128 << 20)))], settings=[(f"{MEMORY}/memory.limit_in_bytes", str(32 << 20))], cgroups=[MEMORY]),
+    Scenario("a strict dirty limit", "write:1048576:50", [Remedy("strict_limit off", "dirty_throttle", setting=(f"{BDI}strict_limit", "0"))], settings=[(f"{BDI}max_ratio", "1"), (f"{BDI}strict_limit", "1"), rule("write_bps_device", 8 << 20)]),
+    Scenario("page faults with read-ahead of 16 KiB", "scan:1048576", [Remedy("read ahead 64 KiB", "device", 4, setting=(f"{QUEUE}read_ahead_kb", "64"))], settings=[(f"{QUEUE}read_ahead_kb", "16")]),
+    Scenario("two that call fsync on one ext4", "fsync:4096", [Remedy("max_batch_time=0", "journal", 2, commands=(f"mount -o remount,max_batch_time=0 {MOUNT}", f"mount -o remount,max_batch_time=15000 {MOUNT}"))], neighbours=[("fsync:4096", "other")]),
+]
+# Those whose effect is too large for any machine to hide.
+OF_SHORT = ("direct writes of 256 KiB", "direct reads of 128 KiB", "flock held for 30 ms")
+
+
+def in_cgroups(cgroups, command):
+    """The command within these cgroups: the recorder stays outside."""
+    enter = "".join(f"echo $$ >{cgroup}/cgroup.procs; " for cgroup in cgroups)
+    return ["sh", "-c", f'{enter}exec "$@"', "sh", *command]
+
+
+class Stage:
+    """A scenario's settings and neighbours, while it lasts."""
+
+    def __init__(self, scenario):
+        self.scenario, self.children, self.before = scenario, [], []
+
+    def __enter__(self):
+        for cgroup in self.scenario.cgroups:
+            os.makedirs(cgroup, exist_ok=True)
+        for file, value in self.scenario.settings:
+            with open(file, encoding="utf8") as now:
+                self.before.append((file, now.read().strip()))
+            put(file, value)
+        for job, name in self.scenario.neighbours:
+            log = "/dev/null"
+            child = subprocess.Popen([*LOAD, job, MOUNT, name, log, FLAG])
+            put(f"{SCRATCH}/{name}.pid", str(child.pid))
+            self.children.append(child)
+        if self.scenario.commands:
+            self.children.append(subprocess.Popen(["sh", "-c", self.scenario.commands]))
+        return self
+
+    def __exit__(self, *_):
+        for child in self.children:
+            child.send_signal(signal.SIGCONT)
+            child.kill()
+            child.wait()
+        if os.path.exists(FLAG):
+            os.remove(FLAG)
+        subprocess.run(["fsfreeze", "-u", MOUNT], stderr=subprocess.DEVNULL, check=False)
+        for file, value in reversed(self.before):
+            put(file, f"{NUMBER} 0" if file.startswith(BLKIO) else value)
+        for cgroup in self.scenario.cgroups:
+            for _ in range(50):
+                try:
+                    os.rmdir(cgroup)
+                    break
+                except OSError:
+                    time.sleep(0.1)
+
+
+def fresh_files():
+    """Written, not only allocated."""
+    for name in ("victim", "neighbour", "holder", "other"):
+        with open(f"{MOUNT}/{name}", "wb") as file:
+            for _ in range(64):
+                file.write(os.urandom(1 << 20))
+    os.sync()
+
+
+def measure(scenario, arguments, run, log):
+    """A program of ours over the load; its JSON document."""
+    subprocess.run(["rm", "-rf", "--one-file-system", run], check=True)
+    command = [PROGRAM, *arguments, f"--slower-than={SLOW_US}us", "--interval=200ms", "--quiet", "--json", f"--out={run}", "--"]
+    command += in_cgroups(scenario.cgroups, [*LOAD, scenario.job, MOUNT, "victim", log])
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 143):
+        raise RuntimeError(f"{scenario.name}: code {done.returncode}: {done.stderr.strip()}")
+    return json.loads(done.stdout) if done.stdout.startswith("{") else {}
+
+
+def quantile(values, share):
+    return values[max(0, -(-int(share * len(values) * 1000) // 1000) - 1)] if values else 0
+
+
+def calls_of(log):
+    """Start and duration of each call."""
+    with open(log, encoding="utf8") as lines:
+        fields = [line.split() for line in lines]
+    # The last line may be incomplete.
+    return [(int(start), int(ns)) for start, ns in fields[:-1]]
+
+
+def figures(calls, spans):
+    """Of the calls within these spans: the slow ones, the time lost in them per second, and the mean of all."""
+    ended = [(start, ns) for start, ns in calls if any(a <= start + ns < b for a, b in spans)]
+    slow = sorted(ns for _, ns in ended if ns >= SLOW_US * 1000)
+    within_spans = lambda start, ns: sum(max(0, min(b, start + ns) - max(a, start)) for a, b in spans)
+    lost = sum(within_spans(start, ns) for start, ns in calls if ns >= SLOW_US * 1000)
+    mean = sum(ns for _, ns in ended) / max(len(ended), 1)
+    return {"calls": len(ended), "slow": len(slow), "p50": quantile(slow, 0.5), "p99": quantile(slow, 0.99),
+            "lost": lost / sum(b - a for a, b in spans), "mean": mean}
+
+
+def tried(scenario, remedy, recorded):
+    """One case: predicted and measured."""
+    choice = remedy.predicted(recorded["what_if"]["choices"])
+    log = f"{SCRATCH}/trial.log"
+    arguments = ["trial", *remedy.words(), f"--periods={PERIODS}", f"--period={PERIOD_MS}ms", f"--wash-out={PERIOD_MS // 5}ms"]
+    document = measure(scenario, arguments, f"{SCRATCH}/trial", log)
+    spans = {side: [(p["counted_from_ns"], p["ended_ns"]) for p in document["periods"] if p["side"] == side] for side in "AB"}
+    calls = calls_of(log)
+    a, b = figures(calls, spans["A"]), figures(calls, spans["B"])
+    verdict = next(effect["verdict"] for effect in document["effects"] if effect["figure"] == "stall_time")
+    case = {
+        "scenario": scenario.name,
+        "remedy": remedy.name,
+        "verdict": verdict,
+        "restored": document["restored"],
+        "a": a,
+        "b": b,
+    }
+    if choice:
+        same, before = choice["predicted"]["in_same_time"], choice["predicted"]["recorded"]["total_ns"]
+        lost = {key: value / max(before, 1) * a["lost"] for key, value in same["total_ns"].items()}
+        case["predicted"] = {"p50": same["p50_ns"], "p99": same["p99_ns"], "lost": lost}
+        case["predicted"]["share"] = choice["predicted"]["total_ns"]["value"] / max(before, 1)
+        case["at_most"] = choice["at_most"]
+    return case
+
+
+def explained(scenario):
+    run = f"{RUNS}/{scenario.name.replace(' ', '-')}"
+    measure(scenario, ["record", f"--runtime={SECONDS}s"], run, f"{SCRATCH}/record.log")
+    shown = subprocess.run([PROGRAM, "explain", run, "--comm=victim", "--json"], capture_output=True, text=True, check=True)
+    return json.loads(shown.stdout)
+
+
+def ms(ns):
+    return f"{ns / 1e6:.3g}" if ns else "-"
+
+
+def within(case, figure, share):
+    """Whether a predicted percentile is that close. Where no call is slow, both sides must say so."""
+    predicted, measured = case["predicted"][figure]["value"], case["b"][figure]
+    if not predicted or not measured:
+        return bool(predicted) == bool(measured)
+    return abs(predicted / measured - 1) <= share
+
+
+def holds(case, figure):
+    estimate, measured = case["predicted"][figure], case["b"][figure]
+    return estimate["low"] <= measured <= estimate["high"]
+
+
+def kendall(pairs):
+    """Tau-b."""
+    sign = lambda x: (x > 0) - (x < 0)
+    same = left = right = 0
+    for at, (a, b) in enumerate(pairs):
+        for c, d in pairs[:at]:
+            same += sign(a - c) * sign(b - d)
+            left += a != c
+            right += b != d
+    return same / (left * right) ** 0.5 if left and right else float("nan")
+
+
+def row(case):
+    name = f"| {case['scenario']} | {case['remedy']} |"
+    a, b = case["a"], case["b"]
+    if "predicted" not in case:
+        return f"{name} not advised | {ms(b['p50'])} | not advised | {ms(b['p99'])} | - | {b['lost']:.2f} ({a['lost']:.2f}) | {case['verdict']} | - |"
+    p = case["predicted"]
+    bound = "at most: " if case["at_most"] else ""
+    estimate = lambda e: f"{ms(e['value'])} ({ms(e['low'])} to {ms(e['high'])})"
+    misses = [figure for figure, share in (("p50", 0.2), ("p99", 0.35)) if not within(case, figure, share)]
+    return (
+        f"{name} {bound}{estimate(p['p50'])} | {ms(b['p50'])} | {estimate(p['p99'])} | {ms(b['p99'])} | {p['lost']['value']:.2f} | "
+        f"{b['lost']:.2f} ({a['lost']:.2f}) | {case['verdict']} | {', '.join(misses) or '-'} |"
+    )
+
+
+def summary(cases):
+    advised = [case for case in cases if "predicted" in case]
+    for name, some in (("all", advised), ("without bounds", [case for case in advised if not case["at_most"]])):
+        count = len(some)
+        if not count:
+            continue
+        good = {figure: sum(within(case, figure, share) for case in some) for figure, share in (("p50", 0.2), ("p99", 0.35))}
+        held = sum(holds(case, figure) for case in some for figure in ("p50", "p99", "lost"))
+        tau = kendall([(c["predicted"]["share"], c["b"]["mean"] / max(c["a"]["mean"], 1)) for c in some])
+        print(f"{name}: {count} cases; p50 within 20 %: {good['p50']}; p99 within 35 %: {good['p99']}; intervals held {held} of {3 * count}; "
+              f"Kendall's tau of the time of a call: {tau:.2f}")
+    helps = [c for c in advised if c["predicted"]["lost"]["value"] < 0.9 * c["a"]["lost"] and c["verdict"] in ("worse", "equivalent")]
+    print(f"not advised: {len(cases) - len(advised)}; said to save a tenth of the time, and measured worse or equivalent: "
+          f"{len(helps)} {[c['scenario'] + ': ' + c['remedy'] for c in helps]}", flush=True)
+
+
+def check(cases):
+    """What holds on any machine."""
+    for case in cases:
+        name = f"{case['scenario']}: {case['remedy']}"
+        assert case["restored"], f"{name}: not restored"
+        assert "predicted" in case, f"{name}: not advised"
+        assert case["b"]["lost"] < case["a"]["lost"] or case["b"]["mean"] < case["a"]["mean"], f"{name}: no effect: {case}"
+    print(f"{len(cases)} remedies were advised, tried, reverted, and shortened the stalls")
+
+
+def main():
+    # So that what was changed is changed back.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    cases = []
+    fresh_files()
+    print("| load | remedy | p50 of slow calls, predicted, ms | measured | p99, predicted, ms | measured | time lost per second, predicted, s "
+          "| measured (without) | verdict | misses |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|---|---|", flush=True)
+    for scenario in SCENARIOS:
+        if (SHORT and scenario.name not in OF_SHORT) or (ONLY and not any(word in scenario.name for word in ONLY)):
+            continue
+        try:
+            with Stage(scenario):
+                recorded = explained(scenario)
+                for remedy in scenario.remedies:
+                    case = tried(scenario, remedy, recorded)
+                    cases.append(case)
+                    print(row(case), flush=True)
+        except (RuntimeError, OSError, KeyError) as error:
+            print(f"| {scenario.name} | not measured: {error} |", flush=True)
+            if SHORT:
+                raise
+    print()
+    summary(cases)
+    if "REMEDIES_OUT" in os.environ:
+        with open(os.environ["REMEDIES_OUT"], "w", encoding="utf8") as out:
+            json.dump(cases, out, indent=1)
+    if SHORT:
+        check(cases)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""A load with its own clock, for remedies.py: JOB FOLDER NAME LOG [FLAG]. Every call is a line of LOG: start and duration, ns.
+
+While the file FLAG exists, holders hold nothing."""
+import fcntl
+import mmap
+import os
+import signal
+import sys
+import time
+
+now = time.monotonic_ns
+SIZE = 64 << 20
+
+
+def opened(path, flags=0):
+    return os.open(path, os.O_RDWR | os.O_CREAT | flags)
+
+
+def block(size):
+    """Memory that O_DIRECT takes."""
+    memory = mmap.mmap(-1, size)
+    memory.write(b"x" * size)
+    return memory
+
+
+def calls(job, folder, name, flag):
+    """Yields pairs: a call to be timed, and the pause after it in seconds."""
+    kind, *rest = job.split(":")
+    size = int(rest[0]) if rest else 0
+    pause = float(rest[1]) if len(rest) > 1 else 0
+    path = f"{folder}/{name}"
+    at = 0
+
+    def step():
+        nonlocal at
+        at = (at + size) % (SIZE - size) // 4096 * 4096
+        return at
+
+    if kind in ("dwrite", "dread"):
+        file, data = opened(path, os.O_DIRECT), block(size)
+        call = (lambda: os.pwrite(file, data, step())) if kind == "dwrite" else (lambda: os.preadv(file, [data], step()))
+    elif kind == "append":
+        # Each write extends the file, for which it holds the inode's lock alone.
+        file, data = opened(f"{folder}/shared", os.O_DIRECT), block(size)
+
+        def call():
+            end = os.fstat(file).st_size
+            os.pwrite(file, data, end if end < SIZE else os.ftruncate(file, 0) or 0)
+    elif kind == "small":
+        file, data = opened(f"{folder}/shared"), b"x" * size
+        call = lambda: os.pwrite(file, data, 0)
+    elif kind == "write":
+        file, data = opened(path), b"x" * size
+        call = lambda: os.pwrite(file, data, step())
+    elif kind == "fsync":
+        file, data = opened(path), b"x" * size
+
+        def call():
+            os.pwrite(file, data, step())
+            os.fsync(file)
+    elif kind == "read":
+        file = opened(path)
+        call = lambda: os.pread(file, size, step())
+    elif kind == "scan":
+        # Page faults of a mapping that is not in the page cache.
+        file = opened(path)
+
+        def call():
+            if step() < size:
+                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+            with mmap.mmap(file, size, prot=mmap.PROT_READ, offset=at) as mapped:
+                for page in range(0, size, 4096):
+                    mapped[page]
+    elif kind == "flock":
+        file = opened(f"{folder}/lock")
+
+        def call():
+            fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.flock(file, fcntl.LOCK_UN)
+    elif kind == "hold":
+        file = opened(f"{folder}/lock")
+
+        def call():
+            if not os.path.exists(flag):
+                fcntl.flock(file, fcntl.LOCK_EX)
+                time.sleep(size / 1000)
+                fcntl.flock(file, fcntl.LOCK_UN)
+    elif kind == "spin":
+        def call():
+            end = time.monotonic() + 0.01
+            while time.monotonic() < end:
+                pass
+    else:
+        raise SystemExit(f"unknown job {job}")
+    while True:
+        yield call, pause
+
+
+def main():
+    job, folder, name, log, *flag = sys.argv[1:]
+    with open("/proc/self/comm", "w", encoding="utf8") as comm:
+        comm.write(name)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with open(log, "w", encoding="utf8", buffering=1 << 16) as lines:
+        for call, pause in calls(job, folder, name, flag[0] if flag else ""):
+            start = now()
+            call()
+            lines.write(f"{start} {now() - start}\n")
+            if pause:
+                time.sleep(pause / 1000)
+
+
+if __name__ == "__main__":
+    main()

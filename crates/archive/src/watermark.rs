@@ -1,0 +1,69 @@
+//! The watermark: how far the journal and the recent file had been written.
+//!
+//! A journal or recent file that was shortened looks like that of a writer killed earlier. The watermark tells them apart:
+//! it is overwritten in place after each flush, and thus never ahead of the files.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::append::AppendFile;
+use crate::directory::WATERMARK_FILE;
+use crate::journal::Extent;
+use crate::line;
+use crate::space::Space;
+
+/// Length of the file. Less than a sector, so that it is overwritten as a whole.
+const LENGTH: usize = 256;
+
+/// The least that the files of a run hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Watermark {
+    /// The journal.
+    pub(crate) journal: Extent,
+    /// The recent file in use, and its length.
+    pub(crate) recent: Option<(String, u64)>,
+}
+
+/// The file, open for writing.
+#[derive(Debug)]
+pub(crate) struct WatermarkFile {
+    file: AppendFile,
+    written: Watermark,
+}
+
+impl WatermarkFile {
+    /// Creates the file for a journal that was just begun.
+    pub(crate) fn create(dir: &Path, space: &mut Space) -> io::Result<WatermarkFile> {
+        let mut file = AppendFile::create(&dir.join(WATERMARK_FILE))?;
+        file.append(&encode(&Watermark::default())?, space)?;
+        Ok(WatermarkFile { file, written: Watermark::default() })
+    }
+
+    /// Raises the watermark. A failure leaves the earlier one, which is still true.
+    pub(crate) fn raise(&mut self, watermark: Watermark) {
+        if self.written == watermark {
+            return;
+        }
+        if let Ok(bytes) = encode(&watermark)
+            && self.file.file().write_all_at(&bytes, 0).is_ok()
+        {
+            self.written = watermark;
+        }
+    }
+}
+
+fn encode(watermark: &Watermark) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(LENGTH);
+    line::push(&mut bytes, watermark)?;
+    bytes.resize(LENGTH.max(bytes.len()), b'\n');
+    Ok(bytes)
+}
+
+/// The watermark of a run; `None` if it is missing or damaged.
+pub(crate) fn read(dir: &Path) -> Option<Watermark> {
+    let bytes = std::fs::read(dir.join(WATERMARK_FILE)).ok()?;
+    line::parse(bytes.split(|byte| *byte == b'\n').next()?)
+}

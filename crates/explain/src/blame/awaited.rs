@@ -1,0 +1,30 @@
+//! Waits for other tasks: which of them are stalls, and which are idle.
+
+use std::collections::HashMap;
+
+use model::stall::Awaits;
+
+use super::cause::Cause;
+use super::operations::Operation;
+use super::run_index::RunIndex;
+use super::timeline::{NO_ROW, Segment};
+use super::timelines::TaskTimelines;
+
+/// Drops those in which nothing was slow. A client waits for its server, unless that was idle: it ran or was stalled for at
+/// least a quarter of the time. What a thread does before it wakes another one may be for itself: only where it was stalled for
+/// at least half of the time did the other one wait for it.
+pub(super) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>) {
+    let mut timelines = TaskTimelines::new(index, HashMap::new(), HashMap::new());
+    operations.retain(|operation| {
+        let Some(awaits) = operation.awaits.filter(|awaits| *awaits != Awaits::Lock) else { return true };
+        let timeline = timelines.get(operation.tid);
+        let counts = |segment: &Segment| match segment.cause {
+            Cause::Unexplained => false,
+            Cause::Running | Cause::CpuWait => awaits == Awaits::Answer,
+            _ => segment.by != NO_ROW,
+        };
+        let segments = timeline.between(operation.start_ns, operation.end_ns).filter(counts);
+        let least_ns = operation.ns() / if awaits == Awaits::Answer { 4 } else { 2 };
+        segments.map(|segment| segment.ns()).sum::<u64>() >= least_ns
+    });
+}

@@ -1,0 +1,106 @@
+//! What is beneath a loop device: the worker that serves it, and the file system and the disk that hold its file.
+
+use model::stall::RequestRecord;
+
+use super::cause::Cause;
+use super::disks::LOOP_MAJOR;
+use super::request::cause_at;
+use super::run_index::RunIndex;
+
+/// Loop devices on loop devices that are followed.
+const DEPTH: usize = 8;
+
+/// What served a request at a loop device for a time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
+    pub(super) by: Served<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Served<'a> {
+    /// The device's worker, which slept: its row.
+    Worker(u32),
+    /// A request of the disk beneath, in this stage.
+    Lower(Cause, &'a RequestRecord),
+    /// Neither is known.
+    Device,
+}
+
+/// What served a request between two moments at which it was at its device. The parts are in order of time and without gaps.
+/// Empty where nothing beneath is known.
+pub(super) fn parts<'a>(index: &'a RunIndex, request: &'a RequestRecord, from_ns: u64, to_ns: u64) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
+    if request.device.major() == LOOP_MAJOR {
+        add_parts(index, request, (from_ns, to_ns), DEPTH, &mut parts);
+    }
+    let is_known = parts.iter().any(|part| !matches!(part.by, Served::Device));
+    if is_known { parts } else { Vec::new() }
+}
+
+fn add_parts<'a>(
+    index: &'a RunIndex,
+    request: &'a RequestRecord,
+    (from_ns, to_ns): (u64, u64),
+    depth: usize,
+    parts: &mut Vec<Part<'a>>,
+) {
+    let lower = index.lower(request);
+    let workers = index.workers_between(request.device, from_ns, to_ns);
+    let mut borders = vec![from_ns, to_ns];
+    borders.extend(workers.iter().flat_map(|&(start_ns, end_ns, _)| [start_ns, end_ns]));
+    borders.extend(lower.into_iter().flat_map(|lower| lower.moments().chain([lower.completed_ns])));
+    borders.retain(|at| (from_ns..=to_ns).contains(at));
+    borders.sort_unstable();
+    borders.dedup();
+    for pair in borders.windows(2) {
+        let (from_ns, to_ns) = (pair[0], pair[1]);
+        let asleep = workers.iter().find(|&&(start_ns, end_ns, _)| start_ns <= from_ns && to_ns <= end_ns);
+        let by = served_at(lower, asleep.map(|&(.., row)| row), from_ns);
+        match by {
+            Served::Lower(Cause::Device, lower) if depth > 0 && lower.device.major() == LOOP_MAJOR => {
+                add_parts(index, lower, (from_ns, to_ns), depth - 1, parts);
+            }
+            by => parts.push(Part { from_ns, to_ns, by }),
+        }
+    }
+}
+
+/// The request beneath knows more than the worker, which may sleep for another request by then. Before the request beneath
+/// existed, the worker had not submitted it, or a limit held it.
+fn served_at(lower: Option<&RequestRecord>, asleep: Option<u32>, at_ns: u64) -> Served<'_> {
+    let began = lower.filter(|lower| (lower.began_ns()..lower.completed_ns).contains(&at_ns));
+    let held = lower.filter(|lower| lower.throttled && at_ns < lower.began_ns());
+    match (began, asleep, held) {
+        (Some(lower), ..) | (None, None, Some(lower)) => {
+            Served::Lower(cause_at(lower, at_ns).unwrap_or(Cause::Device), lower)
+        }
+        (None, Some(row), _) => Served::Worker(row),
+        (None, None, None) => Served::Device,
+    }
+}
+
+/// The request whose stages had that cause: this one, or one beneath it.
+pub(super) fn with_cause<'a>(index: &'a RunIndex, request: &'a RequestRecord, cause: Cause) -> &'a RequestRecord {
+    let mut beneath = request;
+    for _ in 0..DEPTH {
+        if cause == Cause::Device || (cause == Cause::IoThrottle && beneath.throttled) {
+            return beneath;
+        }
+        let Some(lower) = index.lower(beneath) else { break };
+        beneath = lower;
+    }
+    request
+}
+
+/// What served a request for most of the time between two moments.
+pub(super) fn longest<'a>(
+    index: &'a RunIndex,
+    request: &'a RequestRecord,
+    from_ns: u64,
+    to_ns: u64,
+) -> Option<Part<'a>> {
+    let known = parts(index, request, from_ns, to_ns).into_iter().filter(|part| !matches!(part.by, Served::Device));
+    known.max_by_key(|part| part.to_ns - part.from_ns)
+}

@@ -1,0 +1,31 @@
+//! Waits for children whose own stalls are listed.
+
+use super::operations::{BusyTimes, Operation};
+use super::run_index::RunIndex;
+use super::timeline::{NO_ROW, Segment};
+use super::timelines::TaskTimelines;
+use model::stall::Awaits;
+
+/// Drops waits for a child at least half of whose stalled time is that of other operations in the list: of the child itself, or
+/// of one that waited for it. No time counts twice. The innermost wait stays: it begins last.
+pub(super) fn drop_listed(index: &RunIndex, timelines: &mut TaskTimelines<'_>, operations: &mut Vec<Operation>) {
+    let (mut parents, mut others): (Vec<Operation>, Vec<Operation>) =
+        operations.drain(..).partition(|operation| operation.awaits == Some(Awaits::Child));
+    parents.sort_by_key(|parent| (std::cmp::Reverse(parent.start_ns), parent.end_ns, parent.tid));
+    let mut listed = BusyTimes::of(others.iter().map(|other| (other.tid, other.start_ns, other.end_ns)));
+    for parent in parents {
+        let timeline = timelines.get(parent.tid);
+        let stalled: Vec<Segment> =
+            timeline.between(parent.start_ns, parent.end_ns).filter(|segment| segment.by != NO_ROW).collect();
+        let of = |segment: &&Segment| listed.overlaps(index.row(segment.by).tid, segment.start_ns, segment.end_ns);
+        let all_ns: u64 = stalled.iter().map(Segment::ns).sum();
+        let listed_ns: u64 = stalled.iter().filter(of).map(Segment::ns).sum();
+        if listed_ns < all_ns - all_ns / 2 {
+            stalled.iter().for_each(|segment| {
+                listed.insert(index.row(segment.by).tid, segment.start_ns, segment.end_ns);
+            });
+            others.push(parent);
+        }
+    }
+    *operations = others;
+}

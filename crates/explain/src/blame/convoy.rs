@@ -1,0 +1,128 @@
+//! Convoys: tasks that waited at the same time for one holder of one lock, one journal commit, one freeze, one server.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+
+use super::cause::Cause;
+use super::chain::{chain_row, end};
+use super::explanation::Convoy;
+use super::operations::Operation;
+use super::run_index::RunIndex;
+use super::timelines::TaskTimelines;
+use super::wording::describe;
+
+/// Tasks that are a convoy at least.
+const LEAST: usize = 3;
+/// Convoys listed: those with the most time.
+const LISTED: usize = 20;
+/// Victims named: those that waited longest.
+const NAMED: usize = 100;
+/// Segments of one operation that are read at most.
+const SEGMENTS: usize = 4096;
+
+/// What a convoy's tasks wait for: the cause, the lock where it is known, and who holds it or is to end the wait.
+type Key = (Cause, Option<u32>, Option<u32>);
+
+/// A time in which a task waited.
+#[derive(Debug, Clone, Copy)]
+struct Wait {
+    start_ns: u64,
+    end_ns: u64,
+    tid: u32,
+    row: u32,
+}
+
+fn is_shared(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Lock | Cause::Journal | Cause::FsLog | Cause::FsTransaction | Cause::Frozen | Cause::NetworkFs
+    )
+}
+
+/// The convoys among the operations, those with the most time first.
+pub(super) fn convoys(
+    index: &RunIndex,
+    operations: &[Operation],
+    timelines: &mut TaskTimelines<'_>,
+    slower_than_ns: u64,
+) -> Vec<Convoy> {
+    let mut waits: HashMap<Key, Vec<Wait>> = HashMap::new();
+    let mut keys: HashMap<(u32, Cause), Key> = HashMap::new();
+    for operation in operations {
+        let timeline = timelines.of(operation);
+        for segment in timeline.between(operation.start_ns, operation.end_ns).take(SEGMENTS) {
+            if !is_shared(segment.cause) || segment.ns() < slower_than_ns / 2 {
+                continue;
+            }
+            let Some(row) = chain_row(index, &segment) else { continue };
+            let key = *keys.entry((row, segment.cause)).or_insert_with(|| key(index, row, segment.cause));
+            let (start_ns, end_ns, tid) = (segment.start_ns, segment.end_ns, operation.tid);
+            waits.entry(key).or_default().push(Wait { start_ns, end_ns, tid, row });
+        }
+    }
+    let convoys =
+        waits.into_iter().flat_map(|(key, waits)| overlapping(waits).into_iter().map(move |wait| (key, wait)));
+    let mut convoys: Vec<Convoy> = convoys.filter_map(|(key, waits)| convoy(index, key, &waits)).collect();
+    convoys.sort_by_key(|convoy| (Reverse(convoy.time_ns), convoy.start_ns));
+    convoys.truncate(LISTED);
+    convoys
+}
+
+fn key(index: &RunIndex, row: u32, cause: Cause) -> Key {
+    let end = end(index, row, cause);
+    let holder = end.tid.map(|tid| index.tasks.pid(tid, end.at_ns).unwrap_or(tid));
+    // Those that the convoy's own members hold up come one after the other: the lock is what they share.
+    (cause, index.row(row).lock, holder)
+}
+
+/// Groups of waits that overlap, directly or through others.
+fn overlapping(mut waits: Vec<Wait>) -> Vec<Vec<Wait>> {
+    waits.sort_by_key(|wait| (wait.start_ns, wait.end_ns, wait.tid));
+    let mut groups: Vec<Vec<Wait>> = Vec::new();
+    let mut until_ns = 0;
+    for wait in waits {
+        match groups.last_mut() {
+            Some(group) if wait.start_ns < until_ns => {
+                group.push(wait);
+                until_ns = wait.end_ns.max(until_ns);
+            }
+            _ => {
+                groups.push(vec![wait]);
+                until_ns = wait.end_ns;
+            }
+        }
+    }
+    groups
+}
+
+fn convoy(index: &RunIndex, (cause, ..): Key, waits: &[Wait]) -> Option<Convoy> {
+    let mut times: HashMap<u32, u64> = HashMap::new();
+    for wait in waits {
+        *times.entry(wait.tid).or_default() += wait.end_ns - wait.start_ns;
+    }
+    if times.len() < LEAST {
+        return None;
+    }
+    let longest = waits.iter().max_by_key(|wait| (wait.end_ns - wait.start_ns, Reverse(wait.tid)))?;
+    let row = index.row(longest.row);
+    let end = end(index, longest.row, cause);
+    let mut victims: Vec<(u32, u64)> = times.iter().map(|(&tid, &ns)| (tid, ns)).collect();
+    victims.sort_by_key(|&(tid, ns)| (Reverse(ns), tid));
+    let who = |tid: u32| index.tasks.who(tid, row.end_ns, &index.names);
+    let processes: BTreeSet<u32> =
+        victims.iter().map(|&(tid, _)| index.tasks.pid(tid, row.end_ns).unwrap_or(tid)).collect();
+    Some(Convoy {
+        cause,
+        holder: end.tid.map(|tid| index.tasks.who(tid, end.at_ns, &index.names)),
+        device: end.request.map(|request| request.device),
+        detail: describe(index, row, cause),
+        lock: row.lock,
+        start_ns: waits.iter().map(|wait| wait.start_ns).min()?,
+        end_ns: waits.iter().map(|wait| wait.end_ns).max()?,
+        victims: victims.len() as u64,
+        processes: processes.len() as u64,
+        time_ns: victims.iter().map(|&(_, ns)| ns).sum(),
+        longest_ns: victims.first()?.1,
+        named: victims.iter().take(NAMED).map(|&(tid, ns)| (who(tid), ns)).collect(),
+    })
+}

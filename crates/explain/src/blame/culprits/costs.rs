@@ -1,0 +1,197 @@
+//! Time by root blocker and victims.
+
+use std::collections::HashMap;
+
+use model::block::DeviceNumber;
+
+use super::super::cause::Cause;
+use super::super::chain::{End, chain_row, end};
+use super::super::disks::Disks;
+use super::super::explanation::Who;
+use super::super::names::Name;
+use super::super::operations::Operation;
+use super::super::run_index::RunIndex;
+use super::super::timeline::{Segment, TaskTimeline};
+use super::need::{Need, need};
+use super::users::users;
+use super::victims::Victims;
+use super::weights::{Users, divided};
+
+/// A root blocker.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub(super) process: Option<Who>,
+    pub(super) cgroup: Option<Name>,
+    pub(super) device: Option<DeviceNumber>,
+    pub(super) cause: Cause,
+}
+
+/// The time that a root blocker cost.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Cost {
+    pub(super) processes: u64,
+    pub(super) total_ns: u64,
+    /// Of that, the time of its own operations.
+    pub(super) own_ns: u64,
+    /// By process.
+    pub(super) victims: HashMap<u32, u64>,
+}
+
+impl Cost {
+    /// Of another process.
+    pub(super) fn add(&mut self, other: &Cost) {
+        self.processes += other.processes;
+        self.add_time(other);
+    }
+
+    pub(super) fn add_time(&mut self, other: &Cost) {
+        self.total_ns += other.total_ns;
+        self.own_ns += other.own_ns;
+        other.victims.iter().for_each(|(pid, ns)| *self.victims.entry(*pid).or_default() += ns);
+    }
+}
+
+/// What a piece of lost time leads to: the end of its chain, and the resource whose users share the blame.
+#[derive(Debug, Clone)]
+struct Blamed {
+    key: Key,
+    need: Option<Need>,
+}
+
+/// Victims, and the process among them that lost the time.
+pub(super) type Victim = (Victims, u32);
+
+/// An interval of the usage.
+type Interval = (u64, u64);
+/// The end of a chain, and the victim.
+type Piece = (Key, Victim);
+
+/// Time by root blocker.
+pub(super) struct Costs<'a> {
+    index: &'a RunIndex,
+    disks: &'a Disks,
+    pub(super) times: HashMap<Victims, HashMap<Key, Cost>>,
+    /// For each row and cause, found once.
+    ends: HashMap<(u32, Option<u32>, Cause), Blamed>,
+    /// Pieces within one interval of the usage are divided together: by need and interval, then by end of chain and victim.
+    pending: HashMap<(Need, Interval), HashMap<Piece, u64>>,
+}
+
+impl<'a> Costs<'a> {
+    pub(super) fn new(index: &'a RunIndex, disks: &'a Disks) -> Costs<'a> {
+        Costs { index, disks, times: HashMap::new(), ends: HashMap::new(), pending: HashMap::new() }
+    }
+
+    /// Adds the waits of one task's operations. Time within several operations counts for each.
+    pub(super) fn add_task(&mut self, victim: Victim, operations: &[Operation], timeline: &TaskTimeline) {
+        let mut borders: Vec<(u64, i64)> =
+            operations.iter().flat_map(|operation| [(operation.start_ns, 1), (operation.end_ns, -1)]).collect();
+        borders.sort_unstable();
+        let (Some(&(from_ns, _)), Some(&(to_ns, _))) = (borders.first(), borders.last()) else { return };
+        let mut borders = borders.into_iter().peekable();
+        let mut covered: i64 = 0;
+        // Segments are cut at operations' borders when they are made, then joined again; cut them here once more.
+        for segment in timeline.between(from_ns, to_ns) {
+            let mut from_ns = segment.start_ns;
+            loop {
+                while let Some((_, change)) = borders.next_if(|&(at_ns, _)| at_ns <= from_ns) {
+                    covered += change;
+                }
+                let to_ns = borders.peek().map_or(segment.end_ns, |&(at_ns, _)| at_ns.min(segment.end_ns));
+                if covered > 0 && segment.cause.is_wait() {
+                    self.add(victim, &segment, (from_ns, to_ns), covered.unsigned_abs());
+                }
+                from_ns = to_ns;
+                if from_ns >= segment.end_ns {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, victim: Victim, segment: &Segment, (from_ns, to_ns): (u64, u64), times: u64) {
+        let (index, disks) = (self.index, self.disks);
+        let row = chain_row(index, segment).unwrap_or_default();
+        let by = segment.row().filter(|by| *by != row);
+        let found = self.ends.entry((row, by, segment.cause));
+        let blamed = found.or_insert_with(|| blamed(index, disks, (row, by), segment.cause));
+        let ns = (to_ns - from_ns) * times;
+        match (&blamed.need, index.usage.span_of(from_ns, to_ns)) {
+            (None, _) => add_cost(&mut self.times, blamed.key.clone(), victim, ns),
+            (Some(need), Some(span)) => {
+                let pieces = self.pending.entry((need.clone(), span)).or_default();
+                *pieces.entry((blamed.key.clone(), victim)).or_default() += ns;
+            }
+            (Some(need), None) => {
+                let (key, need) = (blamed.key.clone(), need.clone());
+                let users = users(index, &need, (from_ns, to_ns));
+                self.divide(&key, (&need, &users), victim, to_ns, ns);
+            }
+        }
+    }
+
+    pub(super) fn divide_pending(&mut self) {
+        for ((need, span), pieces) in std::mem::take(&mut self.pending) {
+            let users = users(self.index, &need, span);
+            for ((key, victim), ns) in pieces {
+                self.divide(&key, (&need, &users), victim, span.1, ns);
+            }
+        }
+    }
+
+    /// Divides a victim's time among the users of what it lacked. Where none is known, the end of the chain is to blame.
+    fn divide(&mut self, key: &Key, (need, users): (&Need, &Users), victim: Victim, at_ns: u64, ns: u64) {
+        if users.is_empty() {
+            return add_cost(&mut self.times, key.clone(), victim, ns);
+        }
+        let device = match need {
+            Need::Device(device) | Need::Limit { device, .. } => Some(*device),
+            _ => key.device,
+        };
+        for (pid, ns) in divided(ns, users).into_iter().filter(|(_, ns)| *ns > 0) {
+            let process = pid.map(|pid| self.index.tasks.process(pid, at_ns, &self.index.names));
+            let cgroup = pid.and_then(|pid| self.index.tasks.cgroup(pid, at_ns));
+            add_cost(&mut self.times, Key { process, cgroup, device, cause: key.cause }, victim, ns);
+        }
+    }
+}
+
+fn add_cost(times: &mut HashMap<Victims, HashMap<Key, Cost>>, key: Key, (victims, victim): Victim, ns: u64) {
+    let is_own = key.process.as_ref().is_some_and(|process| process.tid == victim);
+    let cost = times.entry(victims).or_default().entry(key).or_insert_with(|| Cost { processes: 1, ..Cost::default() });
+    cost.total_ns += ns;
+    cost.own_ns += if is_own { ns } else { 0 };
+    *cost.victims.entry(victim).or_default() += ns;
+}
+
+fn blamed(index: &RunIndex, disks: &Disks, (row, by): (u32, Option<u32>), cause: Cause) -> Blamed {
+    let end = (cause != Cause::CpuWait).then(|| end(index, row, cause));
+    let need =
+        Some(()).filter(|()| !index.usage.is_empty()).and_then(|()| need(index, disks, (row, by), cause, end.as_ref()));
+    Blamed { key: key(index, disks, row, cause, end), need }
+}
+
+fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<'_>>) -> Key {
+    let Some(end) = end else {
+        // The last task that ran on the CPU before it is known; for short waits, none is.
+        let (row, tid) = (index.row(row), index.row(row).behind_tid);
+        let process = tid.map(|tid| index.tasks.process(tid, row.end_ns, &index.names));
+        let cgroup = tid.and_then(|tid| index.tasks.cgroup(tid, row.end_ns));
+        return Key { process, cgroup, device: None, cause };
+    };
+    let last = index.row(end.row);
+    // A task that reclaims memory for itself, or has used up its quota, is its own culprit.
+    let own = matches!(
+        cause,
+        Cause::DirectReclaim | Cause::Shrinker | Cause::Compaction | Cause::ReclaimThrottle | Cause::CpuThrottle
+    );
+    let tid = if own { Some(index.row(row).tid) } else { end.tid };
+    let process = tid.map(|tid| index.tasks.process(tid, end.at_ns, &index.names));
+    let in_detail = || disks.device_in(index.names.get(last.detail?));
+    Key {
+        process,
+        cgroup: tid.and_then(|tid| index.tasks.cgroup(tid, end.at_ns)),
+        device: end.request.map(|request| request.device).or_else(in_detail),
+        cause,
+    }
+}

@@ -1,0 +1,117 @@
+//! What a victim lacked: the resource whose users are to blame for a piece of its time.
+
+use model::block::{DeviceNumber, Operation as BlockOperation};
+use model::stall::RequestRecord;
+
+use super::super::cause::Cause;
+use super::super::chain::End;
+use super::super::disks::Disks;
+use super::super::names::Name;
+use super::super::run_index::RunIndex;
+use super::super::usage::Target;
+
+/// A scarce resource.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Need {
+    /// Time of a device: its queue, or the device itself.
+    Device(DeviceNumber),
+    /// Bytes of a device within a limit; `writes`: the limit is one on writes, or one on reads.
+    Limit { device: DeviceNumber, writes: Option<bool>, domain: Domain },
+    /// A CPU, or any where the CPU is not known. The victim did not run while it waited.
+    Cpu { cpu: Option<u32>, except: Option<u32> },
+    /// Room for dirty pages, of a device or of the machine.
+    Dirty(Option<DeviceNumber>),
+    /// Memory.
+    Memory(Domain),
+}
+
+/// Whose use counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Domain {
+    Everybody,
+    /// Those for whom the same cgroup's limit holds.
+    Limit(Name),
+    Cgroup(Name),
+}
+
+/// A machine-wide reclaim: not that of a memory cgroup.
+const GLOBAL_RECLAIM: &str = "mm_vmscan_direct_reclaim";
+
+/// What a task lacked in a row that is attributed to a cause; `None` where no resource is known.
+pub(super) fn need(
+    index: &RunIndex,
+    disks: &Disks,
+    (row, by): (u32, Option<u32>),
+    cause: Cause,
+    end: Option<&End<'_>>,
+) -> Option<Need> {
+    use Cause::{Compaction, CpuWait, DirectReclaim, DirtyThrottle, OutOfMemory, ReclaimThrottle, Shrinker};
+    let waited = index.row(row);
+    let pid = index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid);
+    match cause {
+        CpuWait => {
+            let behind = waited.behind_tid.and_then(|tid| index.tasks.pid(tid, waited.end_ns));
+            Some(Need::Cpu { cpu: waited.cpu, except: Some(pid).filter(|pid| behind != Some(*pid)) })
+        }
+        DirectReclaim | ReclaimThrottle | Shrinker | Compaction | OutOfMemory => {
+            let announced = by.and_then(|by| index.row(by).announced).or(waited.announced);
+            let is_global = announced.is_some_and(|announced| announced.signal.definition().name == GLOBAL_RECLAIM);
+            let domain = domain(index, Target::Memory, pid, waited.start_ns, true);
+            Some(Need::Memory(if is_global { Domain::Everybody } else { domain }))
+        }
+        DirtyThrottle => Some(Need::Dirty(device_of(index, disks, row))),
+        _ => of_request(index, disks, cause, end?).or_else(|| of_journal(index, disks, row, cause)),
+    }
+}
+
+/// A wait for a journal that leads to no request: its commits and checkpoints need the device.
+fn of_journal(index: &RunIndex, disks: &Disks, row: u32, cause: Cause) -> Option<Need> {
+    let waited = index.row(row);
+    let is_for_room = index.stack(waited.stack).is_some_and(|stack| stack.makes_room);
+    if cause != Cause::Journal && !is_for_room {
+        return None;
+    }
+    let pid = index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid);
+    // Where the device is unknown: a journal that the task uses, too.
+    let used = || index.usage.journals().filter(|journal| index.usage.knows(*journal, pid)).min();
+    device_of(index, disks, row).or_else(used).map(Need::Device)
+}
+
+fn device_of(index: &RunIndex, disks: &Disks, row: u32) -> Option<DeviceNumber> {
+    disks.device_in(index.names.get(index.row(row).detail?))
+}
+
+/// What the request at the end of a chain lacked.
+fn of_request(index: &RunIndex, disks: &Disks, cause: Cause, end: &End<'_>) -> Option<Need> {
+    let Some(request) = end.request else {
+        let is_of_device = matches!(cause, Cause::WritebackWait | Cause::Device | Cause::SchedulerQueue);
+        return device_of(index, disks, end.row).filter(|_| is_of_device).map(Need::Device);
+    };
+    if !request.throttled && cause != Cause::IoThrottle {
+        return Some(Need::Device(request.device));
+    }
+    // The limit is that of the task that waited for the request.
+    let last = index.row(end.row);
+    let pid = index.tasks.pid(last.tid, last.end_ns).unwrap_or(last.tid);
+    let domain = domain(index, Target::Device(request.device), pid, last.start_ns, false);
+    Some(Need::Limit { device: request.device, writes: is_write(request), domain })
+}
+
+/// Limits on reads and writes are separate.
+fn is_write(request: &RequestRecord) -> Option<bool> {
+    match request.kind.operation() {
+        BlockOperation::Read => Some(false),
+        BlockOperation::Write => Some(true),
+        _ => None,
+    }
+}
+
+/// `unlimited`: without a limit, everybody on the machine competes.
+fn domain(index: &RunIndex, target: Target, pid: u32, at_ns: u64, unlimited: bool) -> Domain {
+    let Some(used) = index.usage.latest(target, pid, at_ns) else { return Domain::Everybody };
+    match (used.limit, used.cgroup) {
+        (Some(limit), _) => Domain::Limit(limit),
+        (None, Some(cgroup)) if !unlimited => Domain::Cgroup(cgroup),
+        _ => Domain::Everybody,
+    }
+}

@@ -1,0 +1,77 @@
+//! Who shares the blame for what was used, from rows of the table `usage`.
+
+use model::block::DeviceNumber;
+use model::stall::TaskRecord;
+use model::usage::{Resource, UsageRecord};
+
+use super::need::{Domain, Need};
+use super::users::users;
+use crate::blame::run_index::RunIndex;
+
+const BASE: DeviceNumber = DeviceNumber::new(7, 0);
+const LOOP: DeviceNumber = DeviceNumber::new(7, 1);
+const S: u64 = 1_000_000_000;
+const KWORKER: u32 = 50;
+
+/// Amounts used: resource, device, process, bytes or a count, and the second in which it was used.
+type Use = (Resource, DeviceNumber, u32, u64, u64);
+
+/// The parts in percent of what was used in second 20.
+fn check(need: &Need, used: &[Use], expected: &[(u32, u128)]) {
+    let mut index = RunIndex::default();
+    let worker = TaskRecord { tid: KWORKER, pid: KWORKER, name: "kworker/u8:1".into(), cgroup: None, seen_ns: 0 };
+    index.tasks.insert(&worker, &mut index.names);
+    for &(resource, device, pid, amount, second) in used {
+        let record = UsageRecord {
+            device: Some(device),
+            pid: Some(pid),
+            count: amount,
+            bytes: amount,
+            busy_ns: amount,
+            ..UsageRecord::new(resource, second * S, (second + 1) * S)
+        };
+        assert!(index.usage.insert(&record, &mut index.names));
+    }
+    index.usage.sort();
+    index.usage.put_above(LOOP, BASE);
+    let users = users(&index, need, (20 * S, 21 * S));
+    let sum: u128 = users.values().sum();
+    let parts: Vec<(u32, u128)> =
+        users.iter().map(|(pid, part)| (pid.unwrap(), (part * 100 + sum / 2) / sum)).collect();
+    assert_eq!(parts, expected, "{need:?}: {used:?}");
+}
+
+#[test]
+fn metadata_is_of_those_who_filled_the_journal() {
+    use Resource::{DeviceMetadata, DeviceWrite, Journal};
+    // A task that makes room submits the writes, beneath the loop device too.
+    let filled = [(Journal, LOOP, 9, 90, 18), (Journal, LOOP, 7, 10, 20)];
+    let writes = [(DeviceMetadata, BASE, 7, 80, 20), (DeviceWrite, BASE, 8, 20, 20)];
+    check(&Need::Device(BASE), &[&filled[..], &writes].concat(), &[(7, 8), (8, 20), (9, 72)]);
+    // A journal on another disk, or of long ago, is not meant.
+    let other = [(Journal, DeviceNumber::new(8, 0), 9, 90, 20), (Journal, LOOP, 6, 90, 3), (Journal, LOOP, 7, 10, 20)];
+    check(&Need::Device(LOOP), &[&other[..], &[(DeviceMetadata, LOOP, 5, 80, 20)]].concat(), &[(7, 100)]);
+}
+
+#[test]
+fn a_worker_writes_what_others_made_dirty_before() {
+    use Resource::{DeviceWrite, Dirtied};
+    let used = [(DeviceWrite, BASE, KWORKER, 100, 20), (DeviceWrite, BASE, 9, 1, 2), (Dirtied, BASE, 9, 5, 16)];
+    // Another process, which is not known on the disk, is innocent.
+    check(&Need::Dirty(Some(BASE)), &[&used[..], &[(Dirtied, BASE, 8, 500, 20)]].concat(), &[(9, 100)]);
+}
+
+#[test]
+fn what_was_used_up_before_counts_where_nobody_used_it_during_the_wait() {
+    let need = Need::Limit { device: BASE, writes: Some(true), domain: Domain::Everybody };
+    let before = (Resource::DeviceWrite, BASE, 9, 100, 17);
+    check(&need, &[before], &[(9, 100)]);
+    check(&need, &[before, (Resource::DeviceWrite, BASE, 7, 1, 20)], &[(7, 100)]);
+    check(&need, &[(Resource::DeviceWrite, BASE, 9, 100, 3)], &[]);
+}
+
+#[test]
+fn inodes_fill_memory() {
+    let used = [(Resource::Inodes, BASE, 9, 3, 14), (Resource::Memory, BASE, 7, 1024, 20)];
+    check(&Need::Memory(Domain::Everybody), &used, &[(7, 25), (9, 75)]);
+}

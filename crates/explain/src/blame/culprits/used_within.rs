@@ -1,0 +1,175 @@
+//! Use of resources within a time.
+
+use model::block::DeviceNumber;
+use model::usage::Resource;
+
+use super::super::run_index::RunIndex;
+use super::super::usage::{Target, Used};
+use super::need::{Domain, Need};
+use super::weights::{Users, WEIGHT, add, share};
+
+/// Memory of an inode and its name: about that of ext4's or XFS's.
+const INODE_BYTES: u64 = 1024;
+
+/// A journal holds what was added since its last commit: 5 s by default.
+const COMMIT_NS: u64 = 5_000_000_000;
+/// Pages are written some time after they were made dirty.
+const DIRTY_NS: u64 = 5_000_000_000;
+/// Memory is filled before it is short.
+const FILLED_NS: u64 = 10_000_000_000;
+
+/// A time in a run.
+pub(super) struct UsedWithin<'a> {
+    pub(super) index: &'a RunIndex,
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
+}
+
+impl UsedWithin<'_> {
+    /// The users of a resource.
+    pub(super) fn users(&self, need: &Need) -> Users {
+        match need {
+            Need::Device(device) => self.of_device(*device, None, |used| used.busy_ns, Domain::Everybody),
+            Need::Limit { device, writes, domain } => self.of_device(*device, *writes, |used| used.bytes, *domain),
+            Need::Cpu { cpu, except } => self.of_cpu(*cpu, *except),
+            Need::Dirty(device) => self.of_dirty_pages(*device),
+            Need::Memory(domain) => {
+                let filled = self.also_before(FILLED_NS);
+                let mut users = filled.of(Target::Memory, |used| used.bytes, *domain);
+                add(&mut users, filled.of(Target::Inodes, |used| used.count.saturating_mul(INODE_BYTES), *domain));
+                users
+            }
+        }
+    }
+
+    fn also_before(&self, ns: u64) -> UsedWithin<'_> {
+        UsedWithin { from_ns: self.from_ns.saturating_sub(ns), ..*self }
+    }
+
+    fn of_cpu(&self, cpu: Option<u32>, except: Option<u32>) -> Users {
+        let of = |cpu: Target| self.of(cpu, |used| used.busy_ns, Domain::Everybody);
+        let mut users = cpu.map(|cpu| of(Target::Cpu(cpu))).unwrap_or_default();
+        if users.is_empty() {
+            self.index.usage.cpus().for_each(|cpu| add(&mut users, of(cpu)));
+        }
+        users.retain(|pid, _| except.is_none() || *pid != except);
+        users
+    }
+
+    /// What is written back to a device was made dirty there.
+    fn of_dirty_pages(&self, device: Option<DeviceNumber>) -> Users {
+        let dirtied = || self.of(Target::Dirtied, |used| used.bytes, Domain::Everybody);
+        let Some(device) = device else { return dirtied() };
+        let written = self.of_device(device, Some(true), |used| used.bytes, Domain::Everybody);
+        if written.is_empty() { known_on(self.index, device, &dirtied()) } else { written }
+    }
+
+    fn of(&self, target: Target, amount: impl Fn(&Used) -> u64, domain: Domain) -> Users {
+        let mut users = Users::new();
+        for (used, overlap_ns) in self.index.usage.between(target, self.from_ns, self.to_ns) {
+            if is_in(domain, used) {
+                *users.entry(used.pid).or_default() += weight(used, amount(used), overlap_ns);
+            }
+        }
+        users.retain(|_, weight| *weight > 0);
+        users
+    }
+
+    /// Users of a device. What workers did is divided among those that they may have worked for.
+    pub(super) fn of_device(
+        &self,
+        device: DeviceNumber,
+        writes: Option<bool>,
+        amount: impl Fn(&Used) -> u64,
+        domain: Domain,
+    ) -> Users {
+        let (mut users, mut reads) = (Users::new(), Users::new());
+        let (mut written, mut metadata) = (Users::new(), Users::new());
+        for (used, overlap_ns) in self.index.usage.between(Target::Device(device), self.from_ns, self.to_ns) {
+            let is_read = used.resource == Resource::DeviceRead;
+            let is_other = used.resource == Resource::DeviceOther;
+            if !is_in(domain, used) || writes.is_some_and(|writes| writes == is_read) {
+                continue;
+            }
+            let is_worker = used.pid.is_some_and(|pid| self.is_worker(pid)) || (is_other && used.pid.is_none());
+            let users = match (is_worker, used.resource) {
+                (_, Resource::DeviceMetadata) => &mut metadata,
+                (false, _) => &mut users,
+                (true, Resource::DeviceRead) => &mut reads,
+                (true, _) => &mut written,
+            };
+            *users.entry(used.pid).or_default() += weight(used, amount(used), overlap_ns);
+        }
+        let journals = self.of_journals(device);
+        if journals.is_empty() {
+            add(&mut written, metadata);
+        } else {
+            share(&mut users, metadata.values().sum(), &journals);
+        }
+        self.divide(&mut users, reads, Target::Reads, device);
+        self.also_before(DIRTY_NS).divide(&mut users, written, Target::Dirtied, device);
+        users.retain(|_, weight| *weight > 0);
+        users
+    }
+
+    /// Those who filled the journals of file systems on a disk, also just before.
+    fn of_journals(&self, device: DeviceNumber) -> Users {
+        let before = self.also_before(COMMIT_NS);
+        let (mut users, mut by_workers) = (Users::new(), Users::new());
+        for journal in self.index.usage.journals() {
+            if !self.index.usage.is_on(journal, device) {
+                continue;
+            }
+            for (pid, weight) in before.of(Target::Journal(journal), |used| used.count, Domain::Everybody) {
+                let is_worker = pid.is_some_and(|pid| self.is_worker(pid));
+                let users = if is_worker { &mut by_workers } else { &mut users };
+                *users.entry(pid).or_default() += weight;
+            }
+        }
+        before.divide(&mut users, by_workers, Target::Dirtied, device);
+        users
+    }
+
+    fn is_worker(&self, pid: u32) -> bool {
+        self.index.tasks.is_worker(pid, self.to_ns, &self.index.names)
+    }
+
+    /// Adds what workers did to the users that read, or made dirty, of those that used the device at any time. Processes that are not
+    /// known on the device are innocent: what is left is of unknown ones.
+    fn divide(&self, users: &mut Users, work: Users, target: Target, device: DeviceNumber) {
+        let total: u128 = work.values().sum();
+        if total == 0 {
+            return;
+        }
+        let mut all = self.of(target, |used| used.bytes, Domain::Everybody);
+        all.remove(&None);
+        let causes = known_on(self.index, device, &all);
+        if causes.values().sum::<u128>() == 0 {
+            // In the proportion of what the known users used themselves, if there are any.
+            if users.is_empty() {
+                users.insert(None, total);
+            }
+            return;
+        }
+        share(users, total, &causes);
+    }
+}
+
+/// Those that used a device at any time.
+fn known_on(index: &RunIndex, device: DeviceNumber, users: &Users) -> Users {
+    let known = users.iter().filter(|(pid, _)| pid.is_some_and(|pid| index.usage.knows(device, pid)));
+    known.map(|(pid, weight)| (*pid, *weight)).collect()
+}
+
+/// The part of a use that is within the time: it is taken to be even.
+fn weight(used: &Used, amount: u64, overlap_ns: u64) -> u128 {
+    u128::from(amount) * u128::from(overlap_ns) * WEIGHT / u128::from(used.end_ns - used.start_ns)
+}
+
+fn is_in(domain: Domain, used: &Used) -> bool {
+    match domain {
+        Domain::Everybody => true,
+        Domain::Limit(limit) => used.limit == Some(limit),
+        Domain::Cgroup(cgroup) => used.cgroup == Some(cgroup),
+    }
+}

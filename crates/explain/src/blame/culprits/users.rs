@@ -1,0 +1,50 @@
+//! Who used what a victim lacked.
+
+use std::collections::BTreeMap;
+
+use model::block::DeviceNumber;
+
+use super::super::run_index::RunIndex;
+use super::need::{Domain, Need};
+use super::used_within::UsedWithin;
+use super::weights::{Users, WEIGHT};
+
+/// Where nobody used a resource while somebody lacked it, it was used up before: a limit's budget, room for dirty pages.
+const BEFORE_NS: u64 = 5_000_000_000;
+
+/// The users of a resource within a time, or before it. Empty where nothing is known.
+pub(super) fn users(index: &RunIndex, need: &Need, (from_ns, to_ns): (u64, u64)) -> Users {
+    let since = |from_ns: u64| {
+        let users = UsedWithin { index, from_ns, to_ns }.users(need);
+        // The end of the chain says more than that somebody used it.
+        Some(users).filter(|users| users.keys().any(Option::is_some))
+    };
+    since(from_ns).or_else(|| since(from_ns.saturating_sub(BEFORE_NS))).unwrap_or_default()
+}
+
+/// What a disk completed for somebody.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::blame) struct Amounts {
+    pub(in crate::blame) requests: u64,
+    pub(in crate::blame) bytes: u64,
+}
+
+/// What a disk completed within a time, by process; `None`: for processes that are not known.
+pub(in crate::blame) fn amounts(
+    index: &RunIndex,
+    device: DeviceNumber,
+    from_ns: u64,
+    to_ns: u64,
+) -> BTreeMap<Option<u32>, Amounts> {
+    let time = UsedWithin { index, from_ns, to_ns };
+    let whole = |weight: u128| u64::try_from(weight / WEIGHT).unwrap_or(u64::MAX);
+    let mut amounts: BTreeMap<Option<u32>, Amounts> = BTreeMap::new();
+    for (pid, weight) in time.of_device(device, None, |used| used.count, Domain::Everybody) {
+        amounts.entry(pid).or_default().requests = whole(weight);
+    }
+    for (pid, weight) in time.of_device(device, None, |used| used.bytes, Domain::Everybody) {
+        amounts.entry(pid).or_default().bytes = whole(weight);
+    }
+    amounts.retain(|_, amounts| amounts.requests > 0);
+    amounts
+}

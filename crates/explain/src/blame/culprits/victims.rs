@@ -1,0 +1,27 @@
+//! Whose time is lost.
+
+use super::super::names::Name;
+use super::super::operations::Operation;
+use super::super::run_index::RunIndex;
+
+/// Whose operations a time is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::blame) struct Victims {
+    /// Not of the recorded command, nor of the load.
+    pub(in crate::blame) are_others: bool,
+    /// The name of the process, and the cgroup.
+    pub(in crate::blame) process: Option<Name>,
+    pub(in crate::blame) cgroup: Option<Name>,
+}
+
+impl Victims {
+    pub(in crate::blame) fn of(index: &RunIndex, operation: &Operation) -> Victims {
+        let (tid, at_ns) = (operation.tid, operation.end_ns);
+        let of_process = index.tasks.pid(tid, at_ns).and_then(|pid| index.tasks.name(pid, at_ns));
+        Victims {
+            are_others: operation.is_of_command(index) == Some(false),
+            process: of_process.or_else(|| index.tasks.name(tid, at_ns)),
+            cgroup: index.tasks.cgroup(tid, at_ns),
+        }
+    }
+}

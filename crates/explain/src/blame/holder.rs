@@ -1,0 +1,56 @@
+//! Who held a lock while a task slept for it.
+
+use std::collections::HashMap;
+
+use model::stall::Awaits;
+
+use super::lock_turns::Held;
+use super::rows::Row;
+use super::run_index::RunIndex;
+
+/// Tasks that a lock without a known owner is followed through: from each to the one that released it before.
+const RELEASES: usize = 64;
+
+/// Whether a row is a wait for a lock whose holder may be known.
+pub(super) fn is_for_lock(row: &Row) -> bool {
+    row.lock.is_some() || row.awaits == Some(Awaits::Lock)
+}
+
+/// The task that held the lock for most of a wait, and its longest turn in that time; `None` where no holder is known.
+pub(super) fn longest(index: &RunIndex, row: &Row) -> Option<Held> {
+    let held = if row.awaits == Some(Awaits::Lock) { by_releases(index, row) } else { index.lock_turns.during(row) };
+    let mut sums: HashMap<u32, (u64, Held)> = HashMap::new();
+    for turn in held.into_iter().filter(|turn| turn.from_ns < turn.to_ns) {
+        let (sum_ns, longest) = sums.entry(turn.tid).or_insert((0, turn));
+        *sum_ns += turn.ns();
+        if turn.ns() > longest.ns() {
+            *longest = turn;
+        }
+    }
+    let most = sums.into_values().max_by_key(|(sum_ns, held)| (*sum_ns, held.from_ns))?.1;
+    Some(Held { tid: thread(index, row, most.tid), ..most })
+}
+
+/// Only the process is known of the holder of a file's lock: the thread that released it was one of its threads.
+fn thread(index: &RunIndex, row: &Row, holder: u32) -> u32 {
+    let of_holder = |&waker: &u32| index.tasks.pid(waker, row.runnable_ns) == Some(holder);
+    index.waker(row).filter(of_holder).unwrap_or(holder)
+}
+
+/// Only its holder releases a lock of user space. Before, it was with the task that woke
+/// that one out of its own wait for a lock.
+fn by_releases(index: &RunIndex, row: &Row) -> Vec<Held> {
+    let mut held = Vec::new();
+    let (mut holder, mut to_ns) = (index.waker(row), row.runnable_ns);
+    for _ in 0..RELEASES {
+        let Some(tid) = holder.filter(|&tid| tid != row.tid) else { break };
+        let waits = index.rows_between(tid, row.start_ns, to_ns).map(|(_, row)| row);
+        let mut for_lock = waits.filter(|other| other.awaits == Some(Awaits::Lock) && other.runnable_ns < to_ns);
+        let before = for_lock.next();
+        let from_ns = before.map_or(row.start_ns, |before| before.runnable_ns.max(row.start_ns));
+        held.push(Held { tid, from_ns, to_ns, is_hint: false });
+        to_ns = from_ns;
+        holder = before.and_then(|before| index.waker(before));
+    }
+    held
+}

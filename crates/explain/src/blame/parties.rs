@@ -1,0 +1,106 @@
+//! Who lost the time: slow operations by process and by cgroup.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashSet};
+
+use super::cause::Cause;
+use super::culprits::{RootBlockers, Victims};
+use super::explanation::Party;
+use super::names::Name;
+use super::operations::Operation;
+use super::part::Totals;
+use super::run_index::RunIndex;
+use super::timelines::TaskTimelines;
+
+/// Parties kept: those with the most lost time, of the command and of the others each.
+const KEPT: usize = 100;
+/// Parties whose root blocker is looked for.
+const DETAILED: usize = 16;
+
+/// Operations of one party.
+#[derive(Default)]
+struct Group {
+    processes: HashSet<u32>,
+    totals: Totals,
+}
+
+/// By name of the process; processes of one name are one party.
+pub(super) fn processes(
+    index: &RunIndex,
+    operations: &[Operation],
+    timelines: &mut TaskTimelines<'_>,
+    blockers: &RootBlockers<'_>,
+) -> Vec<Party> {
+    parties(index, operations, |victims| victims.process, timelines, blockers)
+}
+
+/// By cgroup.
+pub(super) fn cgroups(
+    index: &RunIndex,
+    operations: &[Operation],
+    timelines: &mut TaskTimelines<'_>,
+    blockers: &RootBlockers<'_>,
+) -> Vec<Party> {
+    parties(index, operations, |victims| victims.cgroup, timelines, blockers)
+}
+
+/// Whether it is of the others, and its name.
+type Key = (bool, Option<Name>);
+
+fn parties(
+    index: &RunIndex,
+    operations: &[Operation],
+    name: impl Fn(&Victims) -> Option<Name>,
+    timelines: &mut TaskTimelines<'_>,
+    blockers: &RootBlockers<'_>,
+) -> Vec<Party> {
+    let mut groups: BTreeMap<Key, Group> = BTreeMap::new();
+    let key = |victims: &Victims| (victims.are_others, name(victims));
+    for operation in operations {
+        let group = groups.entry(key(&Victims::of(index, operation))).or_default();
+        let sums = timelines.of(operation).sums(operation.start_ns, operation.end_ns);
+        group.totals.add(operation.ns(), &sums);
+        group.processes.insert(index.tasks.pid(operation.tid, operation.end_ns).unwrap_or(operation.tid));
+    }
+    let party_of = |(is_others, name): Key, group| {
+        let name = name.map(|name| index.names.get(name).to_owned());
+        party(name, index.has_command.then_some(!is_others), group)
+    };
+    let mut found: Vec<(Key, Party)> = groups.into_iter().map(|(key, group)| (key, party_of(key, group))).collect();
+    found.sort_by_key(|(_, party)| order(party));
+    let mut parties: Vec<Party> = Vec::new();
+    for of_command in [Some(true), None, Some(false)] {
+        let same = found.iter_mut().filter(|(_, party)| party.of_command == of_command).take(KEPT).enumerate();
+        for (at, (own, party)) in same {
+            if at < DETAILED {
+                let culprits = blockers.of(|victims| key(victims) == *own);
+                party.culprit = culprits.into_iter().find(|culprit| Some(culprit.cause) == party.cause);
+            }
+            parties.push(party.clone());
+        }
+    }
+    parties
+}
+
+fn order(party: &Party) -> impl Ord + use<> {
+    (Reverse(party.lost_ns), Reverse(party.wall_ns), party.name.clone())
+}
+
+fn party(name: Option<String>, of_command: Option<bool>, group: Group) -> Party {
+    let causes = group.totals.causes();
+    let running_ns = causes.iter().find(|time| time.cause == Cause::Running).map_or(0, |time| time.time_ns);
+    let most = causes.iter().find(|time| time.cause != Cause::Running);
+    let processes = group.processes.len() as u64;
+    Party {
+        name,
+        pid: group.processes.into_iter().next().filter(|_| processes == 1),
+        processes,
+        of_command,
+        operations: group.totals.operations,
+        wall_ns: group.totals.wall_ns,
+        lost_ns: group.totals.wall_ns - running_ns,
+        cause: most.map(|time| time.cause),
+        cause_ns: most.map_or(0, |time| time.time_ns),
+        culprit: None,
+    }
+}

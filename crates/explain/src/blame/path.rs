@@ -1,0 +1,85 @@
+//! The path of a wait that another task ended: what that task did before, up to its own wait for yet another task, and so on
+//! back in time, until the wait began. A client's wait thus leads through its server, whether that hands the work over to a
+//! thread or to another server.
+
+use std::rc::Rc;
+
+use model::stall::Awaits;
+
+use super::cause::{Cause, Evidence};
+use super::run_index::RunIndex;
+use super::timeline::{NO_ROW, Segment, TaskTimeline};
+
+/// Tasks that a path leads through at most.
+const TASKS: usize = 8;
+/// Segments of one task that are read at most, the latest first.
+const SEGMENTS: usize = 4096;
+
+/// The path of that row, in order of time: it covers the row until its wakeup. `timeline_of` gives what a task did by its own
+/// rows alone. Time that no task explains has the row's own cause.
+pub(super) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) -> Rc<TaskTimeline>) -> Vec<Segment> {
+    let wait = index.row(row);
+    let mut path = Path { index, row, until_ns: wait.runnable_ns, segments: Vec::new() };
+    let mut next = index.waker(wait);
+    for _ in 0..TASKS {
+        let Some(tid) = next else { break };
+        next = path.back_through(&timeline_of(tid));
+    }
+    path.put_wait(wait.start_ns);
+    path.segments.reverse();
+    path.segments
+}
+
+/// A path that grows back in time.
+struct Path<'a> {
+    index: &'a RunIndex,
+    row: u32,
+    /// All after this is known.
+    until_ns: u64,
+    /// The latest first.
+    segments: Vec<Segment>,
+}
+
+impl Path<'_> {
+    fn put(&mut self, from_ns: u64, cause: Cause, evidence: Evidence, by: u32) {
+        if from_ns < self.until_ns {
+            let (start_ns, end_ns) = (from_ns, std::mem::replace(&mut self.until_ns, from_ns));
+            self.segments.push(Segment { start_ns, end_ns, cause, evidence, off: self.row, by });
+        }
+    }
+
+    /// Time that no task explains.
+    fn put_wait(&mut self, from_ns: u64) {
+        let (cause, evidence) = self.index.asleep(self.index.row(self.row), from_ns);
+        self.put(from_ns, cause, evidence, NO_ROW);
+    }
+
+    /// Back to where the wait began, or to where this task itself waited for another one: then that one is returned. A task
+    /// that waited for this very wait's task had no work before.
+    fn back_through(&mut self, timeline: &TaskTimeline) -> Option<u32> {
+        let index = self.index;
+        let wait = index.row(self.row);
+        for segment in timeline.latest(wait.start_ns, self.until_ns).take(SEGMENTS) {
+            if wait.awaits == Some(Awaits::Lock) {
+                self.put_wait(segment.end_ns);
+            }
+            self.put(segment.end_ns, Cause::Unexplained, Evidence::None, NO_ROW);
+            if hands_over(index, &segment) {
+                return index.waker(index.row(segment.off)).filter(|&waker| waker != wait.tid);
+            }
+            // Whatever else the holder of a lock did, the wait was for the lock.
+            if wait.awaits == Some(Awaits::Lock) && !segment.cause.is_wait() {
+                self.put_wait(segment.start_ns);
+            }
+            self.put(segment.start_ns, segment.cause, segment.evidence, segment.row().unwrap_or(NO_ROW));
+        }
+        None
+    }
+}
+
+/// Whether a task did nothing there but wait for another one.
+pub(super) fn hands_over(index: &RunIndex, segment: &Segment) -> bool {
+    let sleeps =
+        segment.off != NO_ROW && segment.by == NO_ROW && !matches!(segment.cause, Cause::CpuWait | Cause::CpuThrottle);
+    sleeps && index.awaits_task(index.row(segment.off))
+}

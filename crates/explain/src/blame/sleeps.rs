@@ -1,0 +1,100 @@
+//! Sleeps of the recorded command that no operation holds: in locks of files, for other programs, in calls that wait for no
+//! storage. Without them, "no operation was slow" would read as if nothing had waited.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use model::stall::StallKind;
+
+use super::explanation::{Sleep, Sleeps};
+use super::operations::{BusyTimes, Operation};
+use super::rows::Row;
+use super::run_index::RunIndex;
+
+/// Sleeps listed: the longest.
+const KEPT: usize = 20;
+/// Calls in which programs wait for their next work. Their sleeps are only summed.
+const IDLE: [&str; 23] = [
+    "accept",
+    "accept4",
+    "clock_nanosleep",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "epoll_wait",
+    "nanosleep",
+    "pause",
+    "poll",
+    "ppoll",
+    "pselect6",
+    "read",
+    "readv",
+    "recvfrom",
+    "recvmmsg",
+    "recvmsg",
+    "restart_syscall",
+    "rt_sigsuspend",
+    "rt_sigtimedwait",
+    "select",
+    "vfork",
+    "wait4",
+    "waitid",
+];
+
+/// Of at least `slower_than_ns`, outside of the operations.
+pub(super) fn sleeps(
+    index: &RunIndex,
+    operations: &[Operation],
+    slower_than_ns: u64,
+    in_scope: &dyn Fn(&Row) -> bool,
+) -> Sleeps {
+    let busy = BusyTimes::of(operations.iter().map(|operation| (operation.tid, operation.start_ns, operation.end_ns)));
+    let is_one = |row: &&Row| {
+        row.watched
+            && row.kind == StallKind::OffCpu
+            && slept_ns(row) >= slower_than_ns
+            && in_scope(row)
+            && !busy.overlaps(row.tid, row.start_ns, row.end_ns)
+    };
+    let mut sleeps = Sleeps::default();
+    let mut listed: Vec<&Row> = Vec::new();
+    let mut by_call: HashMap<&str, u64> = HashMap::new();
+    for row in index.rows.iter().filter(is_one) {
+        let call = row.call.map(|call| index.names.get(call));
+        if row.interruptible && call.is_some_and(|call| IDLE.contains(&call)) {
+            sleeps.idle_count += 1;
+            sleeps.idle_ns = sleeps.idle_ns.saturating_add(slept_ns(row));
+            *by_call.entry(call.unwrap_or_default()).or_default() += 1;
+        } else {
+            sleeps.count += 1;
+            sleeps.total_ns = sleeps.total_ns.saturating_add(slept_ns(row));
+            listed.push(row);
+        }
+    }
+    listed.sort_by_key(|row| (Reverse(slept_ns(row)), row.start_ns, row.tid));
+    listed.truncate(KEPT);
+    sleeps.longest = listed.into_iter().map(|row| sleep(index, row)).collect();
+    let mut calls: Vec<(&str, u64)> = by_call.into_iter().collect();
+    calls.sort_by_key(|&(call, count)| (Reverse(count), call));
+    sleeps.idle_calls = calls.into_iter().map(|(call, _)| call.to_owned()).collect();
+    sleeps
+}
+
+/// Time without a CPU quota counts too: a program that computes has no operation that could hold it.
+fn slept_ns(row: &Row) -> u64 {
+    if row.held { row.end_ns - row.start_ns } else { row.runnable_ns - row.start_ns }
+}
+
+fn sleep(index: &RunIndex, row: &Row) -> Sleep {
+    let by_interrupt = index.stack(row.waker_stack).is_some_and(|stack| stack.interrupt);
+    let waker = row.waker_tid.filter(|&tid| tid != 0 && !by_interrupt);
+    let stack = index.stack(row.stack).map(|stack| index.names.get(stack.top).to_owned());
+    Sleep {
+        task: index.tasks.who(row.tid, row.end_ns, &index.names),
+        call: row.call.map(|call| index.names.get(call).to_owned()),
+        start_ns: row.start_ns,
+        duration_ns: slept_ns(row),
+        cpu_quota: row.held.then(|| row.detail.map_or_else(String::new, |detail| index.names.get(detail).to_owned())),
+        stack: stack.filter(|stack| !stack.is_empty()),
+        waker: waker.map(|tid| index.tasks.who(tid, row.runnable_ns, &index.names)),
+    }
+}

@@ -1,0 +1,103 @@
+//! What is beneath a wait: flushes, and loop devices.
+
+use super::stage::{chain, check, shares, stage};
+
+const THROTTLED: &str = "
+    task      7 |                  | name=app
+    op:write  7 |==================|
+    off       7 | ssssssssssssssss | stack=submit_bio_wait request=2
+    request   1 |             DC   | tid=3 device=8,0 throttled
+    request   2 | D             C  | tid=7 device=7,0 lower=1";
+
+#[test]
+fn a_request_beneath_a_loop_device_gives_its_stages() {
+    let explanation = stage(THROTTLED).explain();
+    assert_eq!(shares(&explanation), "io_throttle 12, device 4, running 2");
+    assert_eq!(chain(&explanation.stalls[0]), "app/7: io_throttle 12 < thread 3: io_throttle 12");
+    let culprit = &explanation.culprits[0];
+    assert_eq!((culprit.task.as_ref().unwrap().tid, culprit.device.unwrap().to_string()), (7, "8,0".to_owned()));
+    // The row of a request beneath may come after the one above it, or never.
+    let after = THROTTLED.replace("request   1", "request   4").replace("lower=1", "lower=4");
+    assert_eq!(shares(&stage(&after).explain()), "io_throttle 12, device 4, running 2");
+    let never = THROTTLED.replace("lower=1", "lower=9");
+    assert_eq!(shares(&stage(&never).explain()), "device 16, running 2");
+}
+
+#[test]
+fn loop_devices_on_loop_devices_are_followed() {
+    check(
+        "
+        op:write  7 |==================|
+        off       7 | ssssssssssssssss | stack=submit_bio_wait request=3
+        request   1 |    I      D C    | device=8,0
+        request   2 |   D          C   | device=7,0 lower=1
+        request   3 | D             C  | device=7,1 lower=2",
+        "device 9, scheduler_queue 7, running 2",
+    );
+}
+
+#[test]
+fn a_worker_that_sleeps_gives_its_own_cause() {
+    let drawing = "
+        task      7 |                  | name=app
+        task      5 |                  | name=kworker
+        task      9 |                  | name=fsfreeze
+        op:write  7 |==================|
+        off       7 | ssssssssssssssss | stack=submit_bio_wait request=2
+        off       5 |  ssssssssss      | stack=percpu_rwsem_wait,lo_rw_aio,loop_process_work work=loop0 waker=9
+        request   1 |             DC   | device=8,0
+        request   2 | D             C  | device=7,0 lower=1";
+    let explanation = stage(drawing).explain();
+    assert_eq!(shares(&explanation), "frozen 10, device 6, running 2");
+    let expected = "app/7: frozen 10 < kworker/5: frozen 10 < fsfreeze/9: unexplained 10";
+    assert_eq!(chain(&explanation.stalls[0]), expected);
+    let other = drawing.replace("work=loop0", "work=loop1");
+    assert_eq!(shares(&stage(&other).explain()), "device 16, running 2");
+}
+
+#[test]
+fn flushes_before_and_after_the_data_are_at_the_device() {
+    check(
+        "
+        op:write  7 |====================|
+        off       7 | ssssssssssssssssss | stack=jbd2_journal_commit_transaction request=1
+        request   1 | Q P  I D T F     C | device=8,0 kind=FWFS",
+        "device 12, request_wait 4, scheduler_queue 2, running 2",
+    );
+}
+
+#[test]
+fn a_limit_holds_a_flush_that_its_task_submitted() {
+    let drawing = "
+        op:fsync  7 |==========|
+        off       7 | ssssssss | stack=submit_bio_wait,blkdev_issue_flush request=1
+        request   1 |      Q DC| device=8,0 kind=FWS";
+    check(drawing, "io_throttle 5, request_wait 2, running 2, device 1");
+    check(&drawing.replace("submit_bio_wait,blkdev_issue_flush", "xlog_wait_on_iclog"), "fs_log 8, running 2");
+}
+
+/// Its reader, or the worker of a loop device over its file, sleeps for a page like any other.
+#[test]
+fn pages_of_a_fuse_file_system_come_from_its_server() {
+    let drawing = "
+        task      7 |                  | name=app
+        task      4 |                  | name=server
+        op:read   7 |==================|
+        off       7 | ssssssssssssssss | stack=folio_wait_bit_common,filemap_read waker=4 waker_stack=fuse_request_end,fuse_dev_do_write
+        off       4 |  ssssssssssssss  | stack=jbd2_log_wait_commit";
+    let explanation = stage(drawing).explain();
+    assert_eq!(shares(&explanation), "network_fs 16, running 2");
+    assert_eq!(chain(&explanation.stalls[0]), "app/7: network_fs 16 < server/4: journal 14");
+    check(&drawing.replace("folio_wait_bit_common", "filemap_fault"), "network_fs 16, running 2");
+    check(&drawing.replace("folio_wait_bit_common", "try_to_free_pages"), "direct_reclaim 16, running 2");
+    let timer = drawing.replace("waker_stack=", "waker_stack=hrtimer_interrupt,");
+    check(&timer, "device 16, running 2");
+    check(
+        "
+        op:write  7 |==================|
+        off       7 | ssssssssssssssss | stack=submit_bio_wait request=2
+        off       5 |  ssssssssss      | stack=folio_wait_bit_common,loop_process_work work=loop0 waker=4 waker_stack=fuse_request_end
+        request   2 | D             C  | device=7,0",
+        "network_fs 10, device 6, running 2",
+    );
+}

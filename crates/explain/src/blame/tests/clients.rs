@@ -1,0 +1,151 @@
+//! Clients that wait for a server, and threads that wait for threads.
+
+use super::stage::{chain, shares, stage};
+
+pub(super) fn check(drawing: &str, expected_shares: &str, expected_chain: &str) {
+    let explanation = stage(drawing).explain();
+    let chains: Vec<String> = explanation.stalls.iter().filter(|stall| stall.task.tid == 7).map(chain).collect();
+    let [chain] = &chains[..] else { panic!("{} stalls of {drawing}", chains.len()) };
+    assert_eq!((shares(&explanation).as_str(), chain.as_str()), (expected_shares, expected_chain), "{drawing}");
+}
+
+pub(super) fn check_quiet(drawing: &str) {
+    assert_eq!(stage(drawing).explain().slow_operations, 0, "{drawing}");
+}
+
+#[test]
+fn a_client_waits_for_what_its_server_waits_for() {
+    check(
+        "
+        off 7 |  ssssssssssss  | call=poll awaits=answer waker=9
+        off 9 |sss             | call=recvfrom awaits=message waker=7 cpu=1
+        off 9 |    sssssssss   | stack=xfs_log_force cpu=2
+        off 9 |              ss| call=recvfrom awaits=message waker=7 cpu=3",
+        "fs_log 9, running 2, unexplained 1",
+        "thread 7: fs_log 9 < thread 9: fs_log 9",
+    );
+}
+
+/// A second thread got the id of the first, and its CPU time began again.
+#[test]
+fn cpu_time_that_decreases_is_of_another_thread() {
+    check(
+        "
+        off 7 |  ssssssssssss  | call=poll awaits=answer waker=9
+        off 9 |sss             | call=recvfrom awaits=message waker=7 cpu=8
+        off 9 |    sssssssss   | stack=xfs_log_force cpu=2
+        off 9 |              ss| call=recvfrom awaits=message waker=7 cpu=3",
+        "fs_log 9, unexplained 2, running 1",
+        "thread 7: fs_log 9 < thread 9: fs_log 9",
+    );
+}
+
+/// The event loop was woken by its worker, which it had woken before.
+#[test]
+fn the_path_leads_through_a_pool_of_threads() {
+    check(
+        "
+        off 7 |  ssssssssssss  | call=recvfrom awaits=answer waker=9
+        off 9 |ss ssssssssss ss| call=epoll_wait awaits=message waker=8
+        off 8 |sss             | call=futex stack=futex_do_wait awaits=thread waker=9
+        off 8 |    ssssssss    | stack=xfs_log_force
+        off 8 |             sss| call=futex stack=futex_do_wait awaits=thread waker=9",
+        "fs_log 8, unexplained 4",
+        "thread 7: fs_log 8 < thread 8: fs_log 8",
+    );
+}
+
+#[test]
+fn a_wait_for_more_of_an_answer_or_for_room_counts_where_storage_was_slow() {
+    for awaits in ["part_of_answer", "room"] {
+        check(
+            &format!(
+                "
+                off 7 |  ssssssssssss  | call=poll awaits={awaits} waker=9
+                off 9 |sss             | call=recvfrom awaits=message waker=7 cpu=1
+                off 9 |    sssssssss   | stack=xfs_log_force cpu=2
+                off 9 |              ss| call=recvfrom awaits=message waker=7 cpu=3"
+            ),
+            "fs_log 9, running 2, unexplained 1",
+            "thread 7: fs_log 9 < thread 9: fs_log 9",
+        );
+        // It was at work for itself.
+        check_quiet(&format!(
+            "
+            off 7 |ssssssssssssss  | call=poll awaits={awaits} waker=9
+            off 9 |        sss     | stack=xfs_log_force"
+        ));
+    }
+}
+
+/// A signal may end such a sleep. A server that waits for requests is idle.
+#[test]
+fn a_wait_for_the_program_behind_a_file_system_is_an_operation() {
+    check(
+        "
+        off 7 |  ssssssssssss  | call=close stack=request_wait_answer state=1 waker=9",
+        "network_fs 12",
+        "thread 7: network_fs 12 < thread 9: unexplained 12",
+    );
+    check_quiet("off 9 |ssssssssssssss  | call=read stack=fuse_dev_do_read state=1");
+}
+
+#[test]
+fn a_parent_waits_until_its_child_executes_its_program() {
+    check(
+        "
+        call:clone3 7 |==============  |
+        off 7 |  ssssssssssss  | call=clone3 stack=kernel_clone waker=9
+        off 9 |  sssssssssss   | call=execve stack=xfs_log_force",
+        "fs_log 11, running 2, unexplained 1",
+        "thread 7: fs_log 11 < thread 9: fs_log 11",
+    );
+}
+
+#[test]
+fn idle_waits_are_no_operations() {
+    // Nothing was asked.
+    check_quiet(
+        "
+        off 9 |ssssssssssssss  | call=recvfrom awaits=message waker=7
+        off 7 |  sssssssssss   | stack=xfs_log_force",
+    );
+    // Asked, but the server was asleep until its own timer ended.
+    check_quiet(
+        "
+        off 7 |ssssssssssssss  | call=poll awaits=answer waker=9
+        off 9 |  sssssssssss   | call=clock_nanosleep awaits=interrupt",
+    );
+    // A thread that got its work from another one.
+    check_quiet(
+        "
+        off 8 |ssssssssssssss  | call=futex stack=futex_do_wait awaits=thread waker=9
+        off 9 |        sss     | stack=xfs_log_force",
+    );
+    // Through another machine, or from nobody known.
+    check_quiet("off 7 |ssssssssssssss  | call=poll awaits=answer waker=0");
+}
+
+#[test]
+fn a_thread_waits_for_one_that_was_stalled() {
+    check(
+        "
+        off 7 | sssssssssssss  | call=futex stack=futex_do_wait awaits=thread waker=9
+        off 9 |  sssssssssss   | stack=xfs_log_force",
+        "fs_log 11, lock 1, unexplained 1",
+        "thread 7: fs_log 11 < thread 9: fs_log 11",
+    );
+}
+
+/// Two tasks that wait for each other at different times.
+#[test]
+fn waits_for_each_other_end() {
+    check(
+        "
+        off 7 |  sssss ssssss  | call=futex stack=futex_do_wait awaits=thread waker=9
+        off 9 |s ssss ss     ss| call=futex stack=futex_do_wait awaits=thread waker=7
+        off 9 |        sssss   | stack=xfs_log_force",
+        "fs_log 5, unexplained 1",
+        "thread 7: fs_log 5 < thread 9: fs_log 5",
+    );
+}

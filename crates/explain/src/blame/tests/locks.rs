@@ -1,0 +1,140 @@
+//! Locks: who held them, convoys, and waits of threads that are no waits for locks.
+
+use super::stage::{MS, chain, shares, stage};
+use crate::blame::{Explanation, Holds, Link};
+
+/// `< thread 9 holds: fs_log 9`, for each step after the first.
+fn holders(explanation: &Explanation) -> String {
+    let step = |link: &Link| {
+        let task = link.task.as_ref().map_or_else(|| "nobody".to_owned(), ToString::to_string);
+        let holds = match link.holds {
+            Some(Holds::Exactly) => " holds",
+            Some(Holds::Perhaps) => " perhaps holds",
+            None => "",
+        };
+        format!("< {task}{holds}: {} {}", link.cause.name(), link.time_ns / MS)
+    };
+    explanation.stalls[0].chain.iter().skip(1).map(step).collect::<Vec<_>>().join(" ")
+}
+
+fn check(drawing: &str, expected: &str) {
+    assert_eq!(holders(&stage(drawing).explain()), expected, "{drawing}");
+}
+
+/// The holder is known, even if another task woke this one.
+#[test]
+fn the_chain_leads_through_the_holder() {
+    check(
+        "
+        op:write 7 |==============|
+        off      7 | ssssssssssss | tp=contention_begin lock=1 holder=9 waker=3
+        off      9 |  sssssssss   | stack=xfs_log_force",
+        "< thread 9 holds: fs_log 9",
+    );
+    check(
+        "
+        op:write 7 |==============|
+        off      7 | ssssssssssss | tp=contention_begin lock=1 holder=9 hint
+        off      9 |  sssssssss   | stack=xfs_log_force",
+        "< thread 9 perhaps holds: fs_log 9",
+    );
+    // What it did is unknown.
+    check(
+        "
+        op:write 7 |==============|
+        off      7 | ssssssssssss | tp=contention_begin lock=1 holder=9 waker=3",
+        "< thread 9 holds: unexplained 12",
+    );
+    // Without a holder: the task that released it.
+    check(
+        "
+        op:write 7 |==============|
+        off      7 | ssssssssssss | tp=contention_begin lock=1 waker=3
+        off      3 |  sssssssss   | stack=xfs_log_force",
+        "< thread 3: fs_log 9",
+    );
+}
+
+/// It waits for a lock itself.
+#[test]
+fn the_chain_leads_through_several_locks() {
+    check(
+        "
+        op:write 7 |==============|
+        off      7 | ssssssssssss | tp=contention_begin lock=1 holder=9
+        off      9 |  ssssssssss  | tp=contention_begin lock=2 holder=8
+        off      8 |  sssssssss   | stack=xfs_log_force",
+        "< thread 9 holds: lock 10 < thread 8 holds: fs_log 9",
+    );
+}
+
+/// The first holder passes the lock to another waiter, which keeps it longer.
+#[test]
+fn of_several_holders_the_longest_counts() {
+    let drawing = "
+        op:write 7 |==============|
+        off      7 | ssssssssssss | tp=contention_begin lock=1 holder=9 waker=8
+        off      9 |  ss          | stack=xfs_log_force
+        off      8 |sssss         | tp=contention_begin lock=1 holder=9 waker=9
+        off      8 |     sssssss  | stack=jbd2_log_wait_commit";
+    check(drawing, "< thread 8 holds: journal 7");
+    check(
+        &drawing.replace("|sssss         |", "|sssssssss     |").replace("|     sssssss  |", "|         sss  |"),
+        "< thread 9 holds: fs_log 2",
+    );
+}
+
+/// Such a wait is a stall whatever its holder did.
+#[test]
+fn the_holder_of_a_mutex_may_sleep() {
+    let explanation = stage(
+        "
+        off 7 | sssssssssssss  | call=futex stack=futex_do_wait awaits=lock waker=9
+        off 9 |sssssssssssss   | call=clock_nanosleep awaits=interrupt",
+    )
+    .explain();
+    assert_eq!(shares(&explanation), "lock 13");
+    assert_eq!(holders(&explanation), "< thread 9 holds: unexplained 12");
+    assert_eq!(explanation.stalls[0].chain[1].detail.as_deref(), Some("asleep in clock_nanosleep"));
+}
+
+/// A mutex has no owner in the kernel: the tasks that released it lead back to its first holder.
+#[test]
+fn the_holder_of_a_mutex_is_found_by_its_releases() {
+    let explanation = stage(
+        "
+        off 7 | sssssssssssss  | call=futex stack=futex_do_wait awaits=lock waker=8
+        off 8 |ssssssssssss    | call=futex stack=futex_do_wait awaits=lock waker=9 state=1
+        off 9 | ssssssssss     | stack=xfs_log_force",
+    )
+    .explain();
+    let stall = explanation.stalls.iter().find(|stall| stall.task.tid == 7).unwrap();
+    assert_eq!(chain(stall), "thread 7: fs_log 10 < thread 9: fs_log 10");
+}
+
+#[test]
+fn a_thread_that_waits_for_work_is_no_stall() {
+    let drawing = "
+        off 7 | sssssssssssss  | call=futex stack=futex_do_wait awaits=work waker=9
+        off 9 |  sssssssssss   | stack=xfs_log_force";
+    assert_eq!(stage(drawing).explain().slow_operations, 0);
+}
+
+#[test]
+fn tasks_that_wait_for_one_holder_are_one_convoy() {
+    let drawing = "
+        op:write 5 |==============|
+        op:write 6 |==============|
+        op:write 7 |==============|
+        off      5 |   ssssssssss | tp=contention_begin lock=1 holder=9 waker=9
+        off      6 |  ssssssssss  | tp=contention_begin lock=1 holder=9 waker=9
+        off      7 | ssssssssssss | tp=contention_begin lock=1 holder=9 waker=9
+        off      9 | sssssssssss  | stack=xfs_log_force";
+    let explanation = stage(drawing).explain();
+    let [convoy] = &explanation.convoys[..] else { panic!("{:?}", explanation.convoys) };
+    assert_eq!(convoy.holder.as_ref().map(|holder| holder.tid), Some(9));
+    assert_eq!((convoy.victims, convoy.time_ns / MS, convoy.longest_ns / MS), (3, 32, 12));
+    // Another lock of the same holder, and a wait at another time, are not part of it.
+    let of_two = drawing.replacen("lock=1", "lock=2", 1);
+    assert!(stage(&of_two).explain().convoys.is_empty());
+}

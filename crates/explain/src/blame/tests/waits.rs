@@ -1,0 +1,64 @@
+//! What is behind each wait.
+
+use super::stage::{MS, description, stage};
+use crate::blame::Blame;
+use crate::waits::Waits;
+
+fn waits(drawing: &str) -> Waits {
+    let stage = stage(drawing);
+    let mut blame = Blame::new(None, &description(true));
+    blame.stalls(&stage.stalls);
+    blame.operations(&stage.operations);
+    blame.tasks(&stage.tasks);
+    blame.stacks(&stage.stacks);
+    blame.requests(&stage.requests);
+    blame.finish_with_accounting().1.waits(5 * MS)
+}
+
+/// `journal/device 8, running 2`: the steps of each path of the first operation and its ms, the most first.
+fn check(drawing: &str, expected: &str) {
+    let waits = waits(drawing);
+    let operation = &waits.operations[0];
+    let mut pieces: Vec<(u64, String)> = Vec::new();
+    for &(path, ns) in &operation.pieces {
+        let steps: Vec<&str> = waits.paths[path as usize].iter().map(|step| step.cause.name()).collect();
+        pieces.push((ns / MS, steps.join("/")));
+    }
+    pieces.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let pieces: Vec<String> = pieces.into_iter().map(|(ms, path)| format!("{path} {ms}")).collect();
+    assert_eq!(pieces.join(", "), expected, "of {drawing}");
+}
+
+#[test]
+fn a_journal_wait_leads_to_the_stages_of_the_request() {
+    let drawing = "
+        op:fsync 7 |==============|
+        off      7 | ssssssssssss | stack=jbd2_log_wait_commit waker=9
+        off      9 |  ssssssssss  | stack=folio_wait_writeback waker=3 request=1
+        request  1 |  QI   D    C | tid=9";
+    check(drawing, "journal/device 5, journal/scheduler_queue 4, journal 2, running 2, journal/request_wait 1");
+}
+
+#[test]
+fn a_lock_wait_leads_through_its_holder_to_the_limit() {
+    let drawing = "
+        op:write 7 |==============|
+        off      7 | ssssssssssss | tp=contention_begin waker=9
+        off      9 | sssssssss    | stack=blkdev_direct_IO waker=3 request=1
+        request  1 |      Q D C   | tid=9 throttled";
+    check(drawing, "lock/io_throttle 7, lock 3, lock/device 2, running 2");
+}
+
+#[test]
+fn the_time_since_the_limit_last_delayed_the_task_is_known() {
+    let drawing = "
+        op:write 7 |=========  ==========    |
+        off      7 | sssssss                 | stack=blkdev_direct_IO waker=3 request=1
+        off      7 |             ssssss      | stack=blkdev_direct_IO waker=3 request=2
+        request  1 |     D  C                | tid=7 throttled
+        request  2 |                 D C     | tid=7 throttled";
+    let waits = waits(drawing);
+    let of = |at: usize| (waits.operations[at].since_throttled_ns, waits.operations[at].duration_ns());
+    assert_eq!((of(0), of(1)), ((None, 9 * MS), (Some(8 * MS), 10 * MS)));
+    assert_eq!((waits.device_ns, waits.operations[0].unknown_requests), (Some(3 * MS), 0));
+}

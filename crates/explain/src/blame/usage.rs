@@ -1,0 +1,176 @@
+//! Who used what, indexed by resource and time.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use model::block::DeviceNumber;
+use model::usage::{Resource, UsageRecord};
+
+use super::names::{Name, Names};
+
+/// No interval is longer: the tracer ends one twice a second. A longer one would be searched for every wait.
+const LONGEST_NS: u64 = 24 * 3600 * 1_000_000_000;
+/// No interval has more bytes, requests or nanoseconds. Larger numbers come from damaged rows, and their products exceed the range.
+const MOST: u64 = 1 << 60;
+
+/// What is scarce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Target {
+    Device(DeviceNumber),
+    Cpu(u32),
+    Reads,
+    Dirtied,
+    Memory,
+    Inodes,
+    /// Blocks of the journal of the file system there.
+    Journal(DeviceNumber),
+}
+
+/// What one process used of it within one interval.
+#[derive(Debug, Clone)]
+pub(super) struct Used {
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+    pub(super) resource: Resource,
+    pub(super) pid: Option<u32>,
+    pub(super) cgroup: Option<Name>,
+    pub(super) limit: Option<Name>,
+    pub(super) count: u64,
+    pub(super) bytes: u64,
+    pub(super) busy_ns: u64,
+}
+
+/// The use of all resources.
+#[derive(Debug, Default)]
+pub(super) struct Usage {
+    /// By start.
+    rows: HashMap<Target, Vec<Used>>,
+    /// All intervals, by start.
+    spans: Vec<(u64, u64)>,
+    longest_ns: u64,
+    /// Processes that used a device at any time.
+    known: HashMap<DeviceNumber, HashSet<u32>>,
+    /// Loop devices and partitions by the disk beneath.
+    above: HashMap<DeviceNumber, BTreeSet<DeviceNumber>>,
+}
+
+impl Usage {
+    /// Adds a row; `false` for an inconsistent one.
+    pub(super) fn insert(&mut self, record: &UsageRecord, names: &mut Names) -> bool {
+        let target = match (record.resource, record.device, record.cpu) {
+            (Resource::Cpu, _, Some(cpu)) => Target::Cpu(cpu),
+            (Resource::Reads, ..) => Target::Reads,
+            (Resource::Dirtied, ..) => Target::Dirtied,
+            (Resource::Memory, ..) => Target::Memory,
+            (Resource::Inodes, ..) => Target::Inodes,
+            (Resource::Journal, Some(device), _) => Target::Journal(device),
+            (resource, Some(device), _) if resource.is_device() => Target::Device(device),
+            _ => return false,
+        };
+        let is_plausible = [record.count, record.bytes, record.busy_ns].iter().all(|amount| *amount <= MOST);
+        let ns = record.end_ns.saturating_sub(record.start_ns);
+        if !is_plausible || !(1..=LONGEST_NS).contains(&ns) {
+            return false;
+        }
+        if let (Target::Device(device) | Target::Journal(device), Some(pid)) = (target, record.pid) {
+            self.known.entry(device).or_default().insert(pid);
+        }
+        self.longest_ns = self.longest_ns.max(ns);
+        let span_ns = (record.start_ns, record.end_ns);
+        if self.spans.last() != Some(&span_ns) {
+            self.spans.push(span_ns);
+        }
+        self.rows.entry(target).or_default().push(Used {
+            start_ns: record.start_ns,
+            end_ns: record.end_ns,
+            resource: record.resource,
+            pid: record.pid,
+            cgroup: names.insert_some(record.cgroup.as_ref()),
+            limit: names.insert_some(record.limit.as_ref()),
+            count: record.count,
+            bytes: record.bytes,
+            busy_ns: record.busy_ns,
+        });
+        true
+    }
+
+    /// Call after the last insert.
+    pub(super) fn sort(&mut self) {
+        self.rows.values_mut().for_each(|rows| rows.sort_by_key(|row| (row.start_ns, row.pid, row.resource)));
+        self.spans.sort_unstable();
+        self.spans.dedup();
+    }
+
+    /// Whether nothing was recorded.
+    pub(super) fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The interval that holds all of a time; `None` where it is not within one.
+    pub(super) fn span_of(&self, from_ns: u64, to_ns: u64) -> Option<(u64, u64)> {
+        let after = self.spans.partition_point(|span| span.0 <= from_ns);
+        self.spans.get(after.checked_sub(1)?).copied().filter(|span| to_ns <= span.1)
+    }
+
+    /// The rows that overlap a time, and for how long each.
+    pub(super) fn between(&self, target: Target, from_ns: u64, to_ns: u64) -> impl Iterator<Item = (&Used, u64)> {
+        let rows = self.rows.get(&target).map_or(&[][..], Vec::as_slice);
+        let first = rows.partition_point(|row| row.start_ns.saturating_add(self.longest_ns) <= from_ns);
+        let until = rows[first..].iter().take_while(move |row| row.start_ns < to_ns);
+        until.filter_map(move |row| {
+            let overlap_ns = row.end_ns.min(to_ns).saturating_sub(row.start_ns.max(from_ns));
+            (overlap_ns > 0).then_some((row, overlap_ns))
+        })
+    }
+
+    /// The row of a process that is the latest before a moment, else its first.
+    pub(super) fn latest(&self, target: Target, pid: u32, at_ns: u64) -> Option<&Used> {
+        let rows = self.rows.get(&target)?;
+        let is_its = |row: &&Used| row.pid == Some(pid) && row.cgroup.is_some();
+        let after = rows.partition_point(|row| row.start_ns <= at_ns);
+        rows[..after].iter().rfind(is_its).or_else(|| rows[after..].iter().find(is_its))
+    }
+
+    /// The cgroup that a process's use of a device counts for, at a moment.
+    pub(super) fn cgroup_on(&self, device: DeviceNumber, pid: u32, at_ns: u64) -> Option<Name> {
+        self.latest(Target::Device(device), pid, at_ns)?.cgroup
+    }
+
+    /// A process uses a device.
+    pub(super) fn know(&mut self, device: DeviceNumber, pid: u32) {
+        self.known.entry(device).or_default().insert(pid);
+    }
+
+    /// Whether a process used a device at any time.
+    pub(super) fn knows(&self, device: DeviceNumber, pid: u32) -> bool {
+        self.known.get(&device).is_some_and(|pids| pids.contains(&pid))
+    }
+
+    /// A disk is beneath a loop device or a partition.
+    pub(super) fn put_above(&mut self, upper: DeviceNumber, lower: DeviceNumber) {
+        self.above.entry(lower).or_default().insert(upper);
+    }
+
+    /// Whether a disk is that one, or is on it.
+    pub(super) fn is_on(&self, upper: DeviceNumber, lower: DeviceNumber) -> bool {
+        let mut beneath = vec![lower];
+        let mut seen = BTreeSet::from([lower]);
+        while let Some(lower) = beneath.pop() {
+            let above = self.above.get(&lower).into_iter().flatten().copied();
+            beneath.extend(above.filter(|device| seen.insert(*device)));
+        }
+        seen.contains(&upper)
+    }
+
+    /// The file systems whose journal was used.
+    pub(super) fn journals(&self) -> impl Iterator<Item = DeviceNumber> {
+        self.rows.keys().filter_map(|target| match target {
+            Target::Journal(device) => Some(*device),
+            _ => None,
+        })
+    }
+
+    /// The CPUs with any use.
+    pub(super) fn cpus(&self) -> impl Iterator<Item = Target> {
+        self.rows.keys().copied().filter(|target| matches!(target, Target::Cpu(_)))
+    }
+}

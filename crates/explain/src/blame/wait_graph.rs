@@ -1,0 +1,199 @@
+//! The waits of slow operations with what is behind them: a wait for a lock becomes the waits of the task that held it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::block::{DeviceNumber, Operation};
+use model::stall::RequestRecord;
+
+use super::cause::Cause;
+use super::chain::chain_row;
+use super::operations::Operation as SlowOperation;
+use super::request;
+use super::run_index::RunIndex;
+use super::timeline::Segment;
+use super::timelines::TaskTimelines;
+use super::wording;
+use crate::waits::{Numbers, Path, Step, Waiting, Waits};
+
+/// Operations that are kept; of more, every n-th.
+const KEPT: usize = 20_000;
+/// Steps of a path at most.
+const LENGTH: usize = 6;
+/// Pieces of one task that are followed within one wait.
+const PIECES: usize = 1024;
+/// A throttled wait this long before another belongs to the same closed loop: ten slices of blk-throttle.
+const LOOP_NS: u64 = 1_000_000_000;
+
+/// The waits of these operations, which are ordered by start.
+pub(super) fn waits<'a>(
+    index: &'a RunIndex,
+    operations: &[SlowOperation],
+    timelines: &mut TaskTimelines<'a>,
+    slower_than_ns: u64,
+) -> Waits {
+    let stands_for = operations.len().div_ceil(KEPT).max(1);
+    let mut graph = Graph { index, timelines, paths: Numbers::new(), names: Numbers::new() };
+    let operations: Vec<Waiting> =
+        operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
+    Waits {
+        operations,
+        stands_for: stands_for as u64,
+        slower_than_ns,
+        paths: graph.paths.into_values(),
+        names: graph.names.into_values(),
+        command: command(index),
+        device_ns: device_ns(index),
+    }
+}
+
+fn command(index: &RunIndex) -> BTreeSet<u32> {
+    index.of_command.iter().map(|tid| index.tasks.pid(*tid, u64::MAX).unwrap_or(*tid)).collect()
+}
+
+/// Median time of requests at their device.
+fn device_ns(index: &RunIndex) -> Option<u64> {
+    let requests = index.requests.values().flatten();
+    let mut times: Vec<u64> = requests.filter_map(|request| request::device_ns(request)).collect();
+    times.sort_unstable();
+    times.get(times.len() / 2).copied()
+}
+
+struct Graph<'a, 'b> {
+    index: &'a RunIndex,
+    timelines: &'b mut TaskTimelines<'a>,
+    paths: Numbers<Path>,
+    names: Numbers<String>,
+}
+
+impl Graph<'_, '_> {
+    fn waiting(&mut self, operation: &SlowOperation) -> Waiting {
+        let (from_ns, to_ns) = (operation.start_ns, operation.end_ns);
+        let timeline = self.timelines.of(operation);
+        let mut pieces = BTreeMap::new();
+        let (mut first_throttled_ns, mut unknown_requests) = (None, 0);
+        for segment in timeline.between(from_ns, to_ns) {
+            if segment.cause == Cause::IoThrottle {
+                first_throttled_ns.get_or_insert(segment.start_ns);
+                unknown_requests += u32::from(self.device_time_is_unknown(&segment));
+            }
+            let mut path = Vec::with_capacity(LENGTH);
+            self.follow(&segment, operation.tid, &mut path, &mut pieces);
+        }
+        let since_throttled_ns = first_throttled_ns.and_then(|first_ns| {
+            let mut before = timeline.latest(first_ns.saturating_sub(LOOP_NS), first_ns);
+            let last = before.find(|segment| segment.cause == Cause::IoThrottle)?;
+            Some(first_ns - last.end_ns)
+        });
+        let names = &self.index.names;
+        let name = self.index.tasks.process(operation.tid, to_ns, names).name;
+        let cgroup = self.index.tasks.cgroup(operation.tid, to_ns).map(|name| names.get(name).to_owned());
+        Waiting {
+            tid: operation.tid,
+            start_ns: from_ns,
+            class: self.names.of(&names.get(operation.class).to_owned()),
+            task: name.map(|name| self.names.of(&name)),
+            cgroup: cgroup.map(|cgroup| self.names.of(&cgroup)),
+            pieces: pieces.into_iter().collect(),
+            since_throttled_ns,
+            unknown_requests,
+        }
+    }
+
+    fn device_time_is_unknown(&self, segment: &Segment) -> bool {
+        let request = segment.row().and_then(|row| self.index.request(self.index.row(row)));
+        request.is_none_or(|request| request.issued_ns.is_none())
+    }
+
+    /// Adds the pieces of a segment: its own, or those of the task that it was for.
+    fn follow(&mut self, segment: &Segment, tid: u32, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) {
+        path.push(Step { cause: segment.cause, kind: self.kind(segment), device: self.device(segment), tid });
+        let mut now_ns = segment.start_ns;
+        if path.len() < LENGTH {
+            now_ns = self.follow_request(segment, path, pieces);
+            if now_ns == segment.start_ns {
+                now_ns = self.follow_waker(segment, path, pieces);
+            }
+        }
+        if segment.end_ns > now_ns {
+            *pieces.entry(self.paths.of(path)).or_default() += segment.end_ns - now_ns;
+        }
+        path.pop();
+    }
+
+    /// Where a request ends the wait, its stages are what the time went to. Returns until when that is known.
+    fn follow_request(&mut self, segment: &Segment, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) -> u64 {
+        let index = self.index;
+        let Some(row) = chain_row(index, segment).filter(|_| ends_with_request(segment.cause)) else {
+            return segment.start_ns;
+        };
+        let Some(record) = index.request(index.row(row)) else { return segment.start_ns };
+        let mut borders = vec![segment.start_ns, segment.end_ns];
+        borders.extend(record.moments().filter(|at| (segment.start_ns..segment.end_ns).contains(at)));
+        borders.sort_unstable();
+        let tid = record.submitter().unwrap_or(index.row(row).tid);
+        for pair in borders.windows(2).filter(|pair| pair[0] < pair[1]) {
+            let stage = request::cause_at(record, pair[0]).filter(|_| pair[0] < record.completed_ns);
+            let steps =
+                stage.map(|cause| Step { cause, kind: direction(record, cause), device: Some(record.device), tid });
+            path.extend(steps);
+            *pieces.entry(self.paths.of(path)).or_default() += pair[1] - pair[0];
+            path.truncate(path.len() - usize::from(steps.is_some()));
+        }
+        segment.end_ns
+    }
+
+    /// Where another task ends the wait, what that task did is what the time went to. Returns until when that is known.
+    fn follow_waker(&mut self, segment: &Segment, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) -> u64 {
+        let index = self.index;
+        let row = chain_row(index, segment).filter(|_| is_for_task(segment.cause));
+        let waker = row.and_then(|row| index.waker(index.row(row)));
+        let Some(waker) = waker.filter(|waker| path.iter().all(|step| step.tid != *waker)) else {
+            return segment.start_ns;
+        };
+        let timeline = self.timelines.get(waker);
+        let mut now_ns = segment.start_ns;
+        for piece in timeline.between(segment.start_ns, segment.end_ns).take(PIECES) {
+            if piece.start_ns > now_ns {
+                // What the other task did then is unknown: it stays the wait's own time.
+                *pieces.entry(self.paths.of(path)).or_default() += piece.start_ns - now_ns;
+            }
+            self.follow(&piece, waker, path, pieces);
+            now_ns = piece.end_ns;
+        }
+        now_ns
+    }
+
+    /// What kind of wait of its cause a segment is.
+    fn kind(&self, segment: &Segment) -> &'static str {
+        let Some(row) = segment.row().map(|row| self.index.row(row)) else { return "" };
+        match segment.cause {
+            cause @ Cause::Lock => wording::words(self.index, row, cause),
+            cause => self.index.request(row).map_or("", |request| direction(request, cause)),
+        }
+    }
+
+    fn device(&self, segment: &Segment) -> Option<DeviceNumber> {
+        let row = self.index.row(chain_row(self.index, segment)?);
+        self.index.request(row).filter(|_| self.index.is_of_request(row, segment.cause)).map(|request| request.device)
+    }
+}
+
+/// The direction of a request that a limit delays: limits on reads and writes are separate.
+fn direction(request: &RequestRecord, cause: Cause) -> &'static str {
+    match (cause, request.kind.operation()) {
+        (Cause::IoThrottle, Operation::Read) => "read",
+        (Cause::IoThrottle, Operation::Write) => "write",
+        _ => "",
+    }
+}
+
+/// Waits that a request may end, and whose cause is not one of its stages.
+fn ends_with_request(cause: Cause) -> bool {
+    matches!(cause, Cause::PageFault | Cause::Swap | Cause::WritebackWait)
+}
+
+/// Waits that end when another task goes on.
+fn is_for_task(cause: Cause) -> bool {
+    use Cause::{Fanotify, Frozen, FsLog, FsTransaction, Journal, Lock, NetworkFs, WritebackWait};
+    matches!(cause, Lock | Journal | FsLog | FsTransaction | WritebackWait | NetworkFs | Fanotify | Frozen)
+}

@@ -1,0 +1,97 @@
+//! What the time of slow operations consists of, through all tasks that they waited for. [`crate::whatif`] changes it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use model::block::DeviceNumber;
+use model::cause::Cause;
+
+/// One step of a path: a wait, and who it was for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Step {
+    /// What the task of this step waited for, or did.
+    pub cause: Cause,
+    /// Of a lock, what it is; of a limit, the direction of the throttled request; else, or where unknown, empty.
+    pub kind: &'static str,
+    /// The disk, of waits for requests.
+    pub device: Option<DeviceNumber>,
+    /// The thread that this step is the time of: the operation's own in the first step.
+    pub tid: u32,
+}
+
+/// The waits that a piece of time consists of: the operation's own wait, that of the task which it waited for, and so on.
+/// Never empty.
+pub type Path = Vec<Step>;
+
+/// One slow operation.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Waiting {
+    /// The thread.
+    pub tid: u32,
+    /// Start on the monotonic clock.
+    pub start_ns: u64,
+    /// Class of the load, or system call: number in [`Waits::names`].
+    pub class: u32,
+    /// Name of the process and its cgroup: numbers in [`Waits::names`].
+    pub task: Option<u32>,
+    /// See `task`.
+    pub cgroup: Option<u32>,
+    /// Number of a path and the time spent on it, ns; each path once. They sum exactly to the duration.
+    pub pieces: Vec<(u32, u64)>,
+    /// Time from the end of the task's previous throttled wait to the first of this operation, ns; `None` where none was
+    /// close. A limit that is always used up lets the next operation wait for as much longer as the task spent elsewhere.
+    pub since_throttled_ns: Option<u64>,
+    /// Throttled requests whose time at the device is unknown.
+    pub unknown_requests: u32,
+}
+
+impl Waiting {
+    /// Duration, ns.
+    pub fn duration_ns(&self) -> u64 {
+        self.pieces.iter().map(|(_, ns)| ns).sum()
+    }
+}
+
+/// The slow operations of a run, ordered by start.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Waits {
+    /// The operations: all, or every n-th.
+    pub operations: Vec<Waiting>,
+    /// n: how many slow operations each of them stands for.
+    pub stands_for: u64,
+    /// Operations are slow from here on.
+    pub slower_than_ns: u64,
+    /// Paths by number.
+    pub paths: Vec<Path>,
+    /// Names of classes, threads and cgroups by number.
+    pub names: Vec<String>,
+    /// Processes of the recorded command or of the load.
+    pub command: BTreeSet<u32>,
+    /// Median time at the device of requests of which it is known, ns.
+    pub device_ns: Option<u64>,
+}
+
+/// Gives each value a number.
+#[derive(Debug)]
+pub(crate) struct Numbers<T>(HashMap<T, u32>);
+
+impl<T: Eq + std::hash::Hash + Clone> Numbers<T> {
+    pub(crate) fn new() -> Numbers<T> {
+        Numbers(HashMap::new())
+    }
+
+    pub(crate) fn of(&mut self, value: &T) -> u32 {
+        if let Some(number) = self.0.get(value) {
+            return *number;
+        }
+        let number = self.0.len() as u32;
+        self.0.insert(value.clone(), number);
+        number
+    }
+
+    /// The values by number.
+    pub(crate) fn into_values(self) -> Vec<T> {
+        let mut values: Vec<(u32, T)> = self.0.into_iter().map(|(value, number)| (number, value)).collect();
+        values.sort_by_key(|(number, _)| *number);
+        values.into_iter().map(|(_, value)| value).collect()
+    }
+}

@@ -1,0 +1,16 @@
+//! What slow operations would have taken if one kind of wait had been changed. docs/WHATIF.md gives the method.
+
+mod advice;
+mod change;
+mod random;
+mod replay;
+mod same_time;
+mod spread;
+
+#[cfg(test)]
+mod tests;
+
+pub use advice::{Advice, Choice, advise};
+pub use change::{Absence, Change};
+pub use replay::{Replayed, replay};
+pub use spread::{Estimate, Prediction, SameTime, Spread, predict, recorded};

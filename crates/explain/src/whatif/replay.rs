@@ -1,0 +1,148 @@
+//! The recorded waits once more, with one kind of them changed.
+
+use std::collections::HashMap;
+
+use model::cause::Cause;
+use model::effect::Edge;
+
+use super::change::{Absence, Change, is_absorbed_by_limit, is_changed, remains};
+use crate::waits::{Waiting, Waits};
+
+/// The slice of blk-throttle (DFL_THROTL_SLICE), ns.
+const SLICE_NS: f64 = 100e6;
+
+/// An operation after a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Replayed {
+    /// Its number in [`Waits::operations`].
+    pub operation: usize,
+    /// Start: earlier by what the thread's operations before it no longer take.
+    pub start_ns: u64,
+    /// Duration, ns.
+    pub duration_ns: u64,
+    /// The same if all unexplained time were of the changed kind, ns.
+    pub at_least_ns: u64,
+    /// Whether the time at the device of a throttled request had to be assumed.
+    pub assumed: bool,
+}
+
+/// The operations after a change, in the same order. Those of an absent process or cgroup are left out.
+pub fn replay(waits: &Waits, change: &Change) -> Vec<Replayed> {
+    let remaining: Vec<f64> = waits.paths.iter().map(|path| remains(change, path)).collect();
+    let mut saved_ns: HashMap<u32, Saved> = HashMap::new();
+    let mut owed: HashMap<u32, Option<f64>> = HashMap::new();
+    let mut replayed = Vec::with_capacity(waits.operations.len());
+    for (number, operation) in waits.operations.iter().enumerate() {
+        if is_absent(waits, operation, change) {
+            continue;
+        }
+        let owed = owed.entry(operation.tid).or_default();
+        let (duration_ns, assumed) = duration(waits, operation, change, (&remaining, owed));
+        let saved = saved_ns.entry(operation.tid).or_default();
+        let before_ns = operation.duration_ns();
+        replayed.push(Replayed {
+            operation: number,
+            start_ns: operation.start_ns.saturating_sub(saved.until(operation.start_ns)),
+            duration_ns,
+            at_least_ns: duration_ns - unexplained(waits, operation).min(duration_ns),
+            assumed,
+        });
+        saved.add(operation.start_ns + before_ns, before_ns.saturating_sub(duration_ns));
+    }
+    replayed
+}
+
+/// Time that a thread saved. Operations that overlap (asynchronous ones) do not move one another.
+#[derive(Debug, Default)]
+struct Saved {
+    total_ns: u64,
+    end_ns: u64,
+    last_ns: u64,
+}
+
+impl Saved {
+    fn until(&self, start_ns: u64) -> u64 {
+        if start_ns >= self.end_ns { self.total_ns } else { self.total_ns - self.last_ns }
+    }
+
+    fn add(&mut self, end_ns: u64, ns: u64) {
+        if end_ns > self.end_ns {
+            (self.end_ns, self.last_ns) = (end_ns, ns);
+            self.total_ns += ns;
+        }
+    }
+}
+
+fn is_absent(waits: &Waits, operation: &Waiting, change: &Change) -> bool {
+    let Change::Absent(Absence { task, cgroup, .. }) = change else { return false };
+    let name = |number: Option<u32>| number.and_then(|number| waits.names.get(number as usize));
+    let is = |wanted: &Option<String>, number| wanted.as_ref().is_none_or(|wanted| name(number) == Some(wanted));
+    (task.is_some() || cgroup.is_some()) && is(task, operation.task) && is(cgroup, operation.cgroup)
+}
+
+fn unexplained(waits: &Waits, operation: &Waiting) -> u64 {
+    let is_unexplained = |path: u32| waits.paths[path as usize].iter().any(|step| step.cause == Cause::Unexplained);
+    operation.pieces.iter().filter(|(path, _)| is_unexplained(*path)).map(|(_, ns)| ns).sum()
+}
+
+/// An operation's duration after a change, and whether part of it is assumed.
+fn duration(
+    waits: &Waits,
+    operation: &Waiting,
+    change: &Change,
+    (remaining, owed): (&[f64], &mut Option<f64>),
+) -> (u64, bool) {
+    if operation.since_throttled_ns.is_some() && is_absorbed_by_limit(change) {
+        return (operation.duration_ns(), false);
+    }
+    let limit = match change {
+        Change::Edge { effect, of } if effect.edge == Edge::IoLimit => Some((*effect, of)),
+        _ => None,
+    };
+    let scaled_limit = limit.and_then(|(effect, _)| effect.factor);
+    let is_own_limit = |path: u32| match (waits.paths[path as usize].as_slice(), limit) {
+        ([only], Some((effect, of))) => is_changed(effect, of, only),
+        _ => false,
+    };
+    let (mut total_ns, mut throttled_ns) = (0.0, 0);
+    for &(path, ns) in &operation.pieces {
+        if is_own_limit(path) && scaled_limit.is_some() {
+            throttled_ns += ns;
+        } else {
+            total_ns += ns as f64 * remaining[path as usize];
+        }
+    }
+    if let Some(factor) = scaled_limit {
+        total_ns += throttled((throttled_ns, operation.since_throttled_ns.unwrap_or(0)), factor, owed);
+    }
+    let assumed_ns =
+        if limit.is_some() { u64::from(operation.unknown_requests) * waits.device_ns.unwrap_or(0) } else { 0 };
+    let now_ns = (total_ns.round() as u64 + assumed_ns).min(operation.duration_ns());
+    (now_ns, limit.is_some() && operation.unknown_requests > 0)
+}
+
+/// A limit that is used up serves at its rate: from one throttled wait to the end of the next passes a time that its size
+/// and the rate give. At `factor` times the rate that time is shorter; what the task spends elsewhere is not.
+///
+/// blk-throttle serves in slices: an operation that fits into the budget does not wait, one that does not waits for the next
+/// slice. With a higher limit fewer of such operations wait, each as long as before: `owed` is the time to be waited.
+fn throttled((wait_ns, elsewhere_ns): (u64, u64), factor: f64, owed: &mut Option<f64>) -> f64 {
+    let (wait, mut elsewhere) = (wait_ns as f64, elsewhere_ns as f64);
+    if wait > SLICE_NS {
+        // A large request waits for its own size. The limit keeps what was not used before for a slice.
+        elsewhere = elsewhere.min(SLICE_NS);
+    }
+    let share = ((wait + elsewhere) / factor - elsewhere).max(0.0);
+    if wait_ns == 0 || share >= SLICE_NS {
+        return share;
+    }
+    let whole = wait.min(SLICE_NS);
+    // At first half a wait is owed: of all moments of a slice at which a recording can begin, the mean.
+    let owed = owed.get_or_insert(whole / 2.0);
+    *owed += share;
+    if *owed < whole {
+        return 0.0;
+    }
+    *owed -= whole;
+    whole
+}

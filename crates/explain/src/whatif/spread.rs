@@ -1,0 +1,206 @@
+//! Distributions of slow operations, recorded and predicted, with intervals.
+
+use super::change::Change;
+use super::random::Random;
+use super::replay::{Replayed, replay};
+use super::same_time::Multiples;
+use crate::waits::Waits;
+
+/// Blocks of time that are drawn with repetition.
+const BLOCKS: usize = 20;
+/// Draws.
+const DRAWS: usize = 200;
+/// Another recording differs by more than its blocks: the ends of intervals of percentiles are off by this factor, as measured
+/// (docs/WHATIF.md).
+const ASSUMED: f64 = 2.0;
+/// An interval leaves out this share at each side.
+const OUTSIDE: f64 = 0.05;
+
+/// The distribution of some operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spread {
+    /// Operations that are slow.
+    pub slow: u64,
+    /// Sum of all durations, ns.
+    pub total_ns: u64,
+    /// Half of the operations took at most this, ns.
+    pub p50_ns: u64,
+    /// 99 of 100 took at most this, ns.
+    pub p99_ns: u64,
+    /// The longest, ns.
+    pub max_ns: u64,
+}
+
+/// A predicted figure with a 90 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Estimate {
+    /// The prediction.
+    pub value: u64,
+    /// Lower end.
+    pub low: u64,
+    /// Upper end.
+    pub high: u64,
+}
+
+impl Estimate {
+    fn widened(self, factor: f64) -> Estimate {
+        let (low, high) = (self.low as f64 / factor, self.high as f64 * factor);
+        Estimate { low: low.round() as u64, high: high.round() as u64, ..self }
+    }
+}
+
+/// What the recorded slow operations would have taken. Percentiles are over the same operations, slow or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Prediction {
+    /// As recorded; without the operations of an absent process or cgroup.
+    pub recorded: Spread,
+    /// Operations that are still slow.
+    pub slow: Estimate,
+    /// Sum of all durations, ns.
+    pub total_ns: Estimate,
+    /// Half of the operations took at most this, ns.
+    pub p50_ns: Estimate,
+    /// 99 of 100 took at most this, ns.
+    pub p99_ns: Estimate,
+    /// The longest, ns.
+    pub max_ns: Estimate,
+    /// Operations that take less time.
+    pub changed: u64,
+    /// Operations for which the time of a request at its device had to be assumed.
+    pub assumed: u64,
+    /// What a recording of the same length would hold, where each thread does its operations over again: count and total of
+    /// those that are slow, percentiles of them.
+    pub in_same_time: SameTime,
+    /// From the first start to the last end, ns, where each thread starts its next operation as soon as it can.
+    pub elapsed_ns: u64,
+}
+
+/// The slow operations of the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SameTime {
+    /// How many.
+    pub slow: Estimate,
+    /// Sum of their durations, ns.
+    pub total_ns: Estimate,
+    /// Half of them took at most this, ns.
+    pub p50_ns: Estimate,
+    /// 99 of 100 took at most this, ns.
+    pub p99_ns: Estimate,
+}
+
+/// The operations as recorded.
+pub fn recorded(waits: &Waits) -> Spread {
+    let durations: Vec<u64> = waits.operations.iter().map(|operation| operation.duration_ns()).collect();
+    Spread::of(waits, durations)
+}
+
+/// The operations after a change.
+pub fn predict(waits: &Waits, change: &Change) -> Prediction {
+    let replayed = replay(waits, change);
+    let before = |of: &Replayed| waits.operations[of.operation].duration_ns();
+    let now = Spread::of(waits, replayed.iter().map(|of| of.duration_ns).collect());
+    let changed = replayed.iter().filter(|of| of.duration_ns < before(of)).count() as u64;
+    let assumed = replayed.iter().filter(|of| of.assumed).count() as u64;
+    let ends = replayed.iter().map(|of| of.start_ns + of.duration_ns);
+    let starts = replayed.iter().map(|of| of.start_ns);
+    let draws = Draws::of(&replayed, |taken| Spread::of(waits, taken.iter().map(|(_, ns)| *ns).collect()));
+    Prediction {
+        recorded: Spread::of(waits, replayed.iter().map(before).collect()),
+        slow: draws.estimate(now.slow, |spread| spread.slow),
+        total_ns: draws.estimate(now.total_ns, |spread| spread.total_ns),
+        p50_ns: draws.estimate(now.p50_ns, |spread| spread.p50_ns),
+        p99_ns: draws.estimate(now.p99_ns, |spread| spread.p99_ns),
+        max_ns: draws.estimate(now.max_ns, |spread| spread.max_ns),
+        changed: changed * waits.stands_for,
+        assumed: assumed * waits.stands_for,
+        in_same_time: in_same_time(waits, &replayed),
+        elapsed_ns: ends.max().unwrap_or(0) - starts.min().unwrap_or(0),
+    }
+}
+
+fn in_same_time(waits: &Waits, replayed: &[Replayed]) -> SameTime {
+    let multiples = Multiples::of(waits, replayed);
+    let all: Vec<(&Replayed, u64)> = replayed.iter().map(|of| (of, of.duration_ns)).collect();
+    let now = slow(waits, &multiples, &all);
+    let draws = Draws::of(replayed, |taken| slow(waits, &multiples, taken));
+    SameTime {
+        slow: draws.estimate(now.slow, |spread| spread.slow),
+        total_ns: draws.estimate(now.total_ns, |spread| spread.total_ns),
+        p50_ns: draws.estimate(now.p50_ns, |spread| spread.p50_ns).widened(ASSUMED),
+        p99_ns: draws.estimate(now.p99_ns, |spread| spread.p99_ns).widened(ASSUMED),
+    }
+}
+
+/// The distribution of those that are slow, given operations and what they take.
+fn slow(waits: &Waits, multiples: &Multiples, taken: &[(&Replayed, u64)]) -> Spread {
+    let slow: Vec<&(&Replayed, u64)> = taken.iter().filter(|(_, ns)| *ns >= waits.slower_than_ns).collect();
+    let stands_for = waits.stands_for as f64;
+    let count: f64 = slow.iter().map(|(of, _)| multiples.times(waits, of)).sum();
+    let total_ns: f64 = slow.iter().map(|(of, ns)| multiples.times(waits, of) * *ns as f64).sum();
+    Spread {
+        slow: (count * stands_for).round() as u64,
+        total_ns: (total_ns * stands_for).round() as u64,
+        ..Spread::of(waits, slow.into_iter().map(|(_, ns)| *ns).collect())
+    }
+}
+
+impl Spread {
+    /// Of operations that took this long.
+    pub(super) fn of(waits: &Waits, mut durations: Vec<u64>) -> Spread {
+        durations.sort_unstable();
+        let quantile = |share: f64| {
+            let rank = (share * durations.len() as f64).ceil() as usize;
+            durations.get(rank.saturating_sub(1)).copied().unwrap_or(0)
+        };
+        let slow = durations.len() - durations.partition_point(|ns| *ns < waits.slower_than_ns);
+        Spread {
+            slow: slow as u64 * waits.stands_for,
+            total_ns: durations.iter().fold(0_u64, |sum, ns| sum.saturating_add(*ns)).saturating_mul(waits.stands_for),
+            p50_ns: quantile(0.5),
+            p99_ns: quantile(0.99),
+            max_ns: durations.last().copied().unwrap_or(0),
+        }
+    }
+}
+
+/// What the run might have recorded: blocks of its time, drawn with repetition. Stalls come in bursts, so operations are
+/// not drawn individually.
+struct Draws {
+    /// As predicted.
+    spreads: Vec<Spread>,
+    /// If unexplained time were of the changed kind.
+    least: Vec<Spread>,
+}
+
+impl Draws {
+    /// `spread`: the distribution of operations and what they take.
+    fn of(replayed: &[Replayed], spread: impl Fn(&[(&Replayed, u64)]) -> Spread) -> Draws {
+        let blocks: Vec<&[Replayed]> = replayed.chunks(replayed.len().div_ceil(BLOCKS).max(1)).collect();
+        let (mut spreads, mut least) = (Vec::new(), Vec::new());
+        if blocks.is_empty() {
+            return Draws { spreads, least };
+        }
+        let mut random = Random(blocks.len() as u64);
+        for _ in 0..DRAWS {
+            let drawn: Vec<&[Replayed]> = blocks.iter().map(|_| blocks[random.below(blocks.len())]).collect();
+            let taken = |ns: fn(&Replayed) -> u64| -> Vec<(&Replayed, u64)> {
+                drawn.iter().copied().flatten().map(|of| (of, ns(of))).collect()
+            };
+            spreads.push(spread(&taken(|of| of.duration_ns)));
+            least.push(spread(&taken(|of| of.at_least_ns)));
+        }
+        Draws { spreads, least }
+    }
+
+    fn estimate(&self, value: u64, figure: impl Fn(&Spread) -> u64) -> Estimate {
+        let sorted = |spreads: &[Spread]| {
+            let mut figures: Vec<u64> = spreads.iter().map(&figure).collect();
+            figures.sort_unstable();
+            figures
+        };
+        let (high, low) = (sorted(&self.spreads), sorted(&self.least));
+        let outside = (DRAWS as f64 * OUTSIDE) as usize;
+        let at = |figures: &[u64], at: usize| figures.get(at).copied().unwrap_or(value);
+        Estimate { value, low: at(&low, outside).min(value), high: at(&high, DRAWS - 1 - outside).max(value) }
+    }
+}

@@ -1,0 +1,21 @@
+//! Who cost each class of operations its time: the wait graph's data.
+
+use explain::blame::{Accounting, Culprit};
+use serde_json::{Map, Value, json};
+
+/// Root blockers by class of operation.
+pub(crate) fn blamed(accounting: &Accounting) -> Value {
+    let classes = accounting.culprits_by_class().into_iter();
+    classes.map(|(class, culprits)| (class, culprits.iter().map(culprit).collect())).collect::<Map<_, _>>().into()
+}
+
+fn culprit(one: &Culprit) -> Value {
+    json!({
+        "cause": one.cause.name(),
+        "task": one.task.as_ref().and_then(|task| task.name.clone()),
+        "cgroup": one.cgroup,
+        "device": one.device.map(|device| device.to_string()),
+        "file_system": one.file_system,
+        "time_ns": one.time_ns,
+    })
+}

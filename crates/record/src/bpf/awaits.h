@@ -1,0 +1,237 @@
+/* Whom a task waits for in a system call that ends when another task acts: the answer of its server, a thread. */
+#pragma once
+
+/* Generations of descendants that are searched. */
+#define GENERATIONS 4
+
+static __always_inline int is_below(struct task_struct *task, struct task_struct *ancestor)
+{
+	u32 generation;
+
+	for (generation = 0; generation < GENERATIONS; generation++) {
+		task = task->real_parent;
+		if (!task)
+			return 0;
+		if (task->tgid == ancestor->tgid)
+			return 1;
+	}
+	return 0;
+}
+
+/* Whether the current task itself wakes another: not a timer, or a message from another machine, that interrupted it. While
+ * a program runs in user mode, it is in no call. */
+static __always_inline int is_by_task(struct task_struct *waker)
+{
+	s32 call = call_in_registers(waker);
+
+	return call >= 0 && call < CALLS &&
+	       (settings.others[call] & (SENDS | RECEIVES | CLOSES | WAITS_FOR_THREAD | SIGNALS | SEMAPHORE));
+}
+
+/* Whether the call works on a file, which a FUSE server may serve. */
+static __always_inline int is_on_file(struct task_struct *task, u32 what)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct file *file;
+
+	if (!(what & (SENDS | RECEIVES)) || !regs)
+		return 0;
+	file = file_of(task, FIRST_ARGUMENT(regs));
+	return file && is_storage(file);
+}
+
+/* Commands of futex(2). */
+#define FUTEX_COMMANDS 0x7f
+#define FUTEX_WAIT 0
+#define FUTEX_LOCK_PI 6
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_LOCK_PI2 13
+#define FUTEX_PRIVATE 0x80
+/* FUTEX_WAITERS: the rest of the word is the holder's thread id (robust and PI mutexes, those of musl). */
+#define FUTEX_HELD 0x80000000u
+#define FUTEX_HOLDER 0x3fffffffu
+/* PID_MAX_LIMIT. A thread of Rust that is parked has a word of all bits. */
+#define MOST_TIDS (4u << 20)
+/* A contended mutex of glibc, bionic, Rust, Go. */
+#define MUTEX_CONTENDED 2
+
+/* Whether the futex that the current task wakes another one by is free, or taken again: a counter goes on counting. */
+static __always_inline int is_mutex(struct task_struct *waker)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(waker);
+	u32 value = 0;
+
+	if (!regs)
+		return 0;
+	bpf_probe_read_user(&value, sizeof(value), (void *)FIRST_ARGUMENT(regs));
+	return value <= MUTEX_CONTENDED;
+}
+
+static __always_inline int names_holder(u32 value)
+{
+	u32 holder = value & FUTEX_HOLDER;
+
+	return value & FUTEX_HELD && holder && holder < MOST_TIDS;
+}
+
+/* Whether a sleeping task waits for a lock, by the value that the futex had: what else a thread waits for has counters, or 0. */
+static __always_inline u32 awaited_by_futex(struct task_struct *task, struct task_struct *waker)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u32 how, command, value;
+
+	if (!regs)
+		return THREAD;
+	how = SECOND_ARGUMENT(regs);
+	value = THIRD_ARGUMENT(regs);
+	command = how & FUTEX_COMMANDS;
+	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
+		return LOCK;
+	if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
+		return THREAD;
+	if (names_holder(value) || (value == MUTEX_CONTENDED && is_mutex(waker)))
+		return LOCK;
+	return how & FUTEX_PRIVATE ? WORK : THREAD;
+}
+
+/* A semaphore that the current task gives back is a lock that it held. One that another task took is a counter of work. */
+static __noinline u32 awaited_by_semaphore(void)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(waker);
+	struct task_note *mine = note_of(waker);
+	struct semaphore_change change = {};
+
+	if (!mine || !mine->took || !regs || first_change(regs, &change))
+		return THREAD;
+	return mine->took == semaphore_of(FIRST_ARGUMENT(regs), change.number) ? LOCK : THREAD;
+}
+
+/* --- Waits of a task that works on a client's request. --- */
+
+/* What it waits for, by what the current task does. That may be the client, which sends the rest of its request: then the
+ * server has nothing to do. A signal comes from a process that works for a client, too: it gives back what both need, such as a
+ * row of a database. */
+static __noinline u32 awaited_for_client(void)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(waker);
+	s32 call = call_in_registers(waker);
+	struct task_note *mine;
+	struct file *file;
+
+	if (!regs || call < 0 || call >= CALLS)
+		return FOR_CLIENT;
+	if (settings.others[call] & SIGNALS) {
+		mine = note_of(waker);
+		return mine && mine->owed ? LOCK : FOR_CLIENT;
+	}
+	if (!(settings.others[call] & (SENDS | RECEIVES | CLOSES)))
+		return FOR_CLIENT;
+	file = file_of(waker, FIRST_ARGUMENT(regs));
+	return file && side_of(file) == CLIENT ? MESSAGE : FOR_CLIENT;
+}
+
+/* Whether the current task is a child of that one, and ends. */
+static __always_inline int is_ending_child(struct task_struct *task)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+
+	return waker->flags & PF_EXITING && waker->real_parent && waker->real_parent->tgid == task->tgid;
+}
+
+/* Call this for the task that is about to be woken by the current one. */
+static __always_inline u32 awaited_by(struct task_struct *task, struct task_note *note)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	u32 what, by_task, awaits;
+	s32 call;
+
+	if (!note->out_state || (note->out_state & TASK_UNINTERRUPTIBLE))
+		return NOBODY;
+	call = call_in_registers(task);
+	if (call < 0 || call >= CALLS)
+		return NOBODY;
+	what = settings.others[call];
+	if (what & WAITS_FOR_CHILD)
+		return is_ending_child(task) ? CHILD : NOBODY;
+	if (!(what & (WAITS | WAITS_FOR_THREAD | SENDS | SEMAPHORE)))
+		return NOBODY;
+	by_task = is_by_task(waker);
+	if (!by_task && (!(note->asked || note->owed) || !(what & WAITS)))
+		return NOBODY;
+	if (is_on_file(task, what))
+		return NOBODY;
+	if (!by_task)
+		note->waker_tid = 0;
+	if (what & SEMAPHORE)
+		return awaited_by_semaphore();
+	if (what & WAITS_FOR_THREAD) {
+		awaits = awaited_by_futex(task, waker);
+		return awaits == WORK && note->owed ? FOR_CLIENT : awaits;
+	}
+	if (what & SENDS)
+		return ROOM;
+	if (note->asked)
+		return ANSWER;
+	if (note->answered)
+		return PART;
+	if (note->owed)
+		return by_task ? awaited_for_client() : FOR_CLIENT;
+	return note->asked_pairs && is_below(waker, task) ? ANSWER_OF_CHILD : MESSAGE;
+}
+
+static __always_inline void add_awaited(struct event *event, struct task_note *note)
+{
+	event->awaits = note->awaits;
+	if (note->awaits == ANSWER || note->awaits == PART || note->awaits == ANSWER_OF_CHILD)
+		event->asked_ns = note->asked_ns;
+	else if (note->owed && (note->awaits == FOR_CLIENT || note->awaits == LOCK))
+		event->asked_ns = note->owed_ns;
+}
+
+/* A sleep that nobody may have to know of: a timer ended it. */
+static __always_inline void remember_sleep(struct task_struct *task, struct task_note *note, u64 out_ns, u64 now)
+{
+	note->slept_ns = out_ns;
+	note->awoke_ns = now;
+	note->slept_call = call_in_registers(task);
+	note->slept_state = note->out_state;
+	note->slept_cpu_ns = task->se.sum_exec_runtime;
+}
+
+static __always_inline struct event *begin_sleep(struct task_struct *task, struct task_note *note, u64 out_ns, u64 now)
+{
+	struct event *event = begin_event(OFF_CPU, BARE);
+
+	if (event)
+		describe(event, task, note, out_ns, now);
+	return event;
+}
+
+/* The current task wakes one that waited for it. Since its own last sleep it was awake. For how much of that time it ran, the
+ * CPU time shows that it had used until now: it comes with a preemption that takes no time. */
+static __noinline int emit_waker(u64 now)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct task_note *note = current_note(waker);
+	struct event *event;
+
+	if (!note)
+		return 0;
+	event = note->awoke_ns ? begin_sleep(waker, note, note->slept_ns, note->awoke_ns) : 0;
+	if (event) {
+		event->state = note->slept_state;
+		event->call = note->slept_call;
+		event->cpu_ns = note->slept_cpu_ns;
+		event->awaits = INTERRUPT;
+		end_event(event);
+	}
+	note->awoke_ns = 0;
+	event = begin_sleep(waker, note, now - 1, now);
+	if (!event)
+		return 0;
+	event->cpu_ns = waker->se.sum_exec_runtime;
+	end_event(event);
+	return 0;
+}

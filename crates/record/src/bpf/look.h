@@ -1,0 +1,126 @@
+/* Looks at all tasks: at the begin of the recording for waits that began before it, at its end for those that have not ended. */
+#pragma once
+
+static __always_inline int is_asleep(struct task_struct *task)
+{
+	return task->pid && task->tgid != settings.recorder && !task->on_cpu && state_of(task) &&
+	       !(state_of(task) & TASK_DEAD);
+}
+
+/* A task that is asleep is taken to have fallen asleep now. One that waits for storage, is stopped, or is in a call that
+ * sys_enter would have begun. */
+SEC("iter/task")
+int first_look(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	struct task_note *note;
+	struct pt_regs *regs;
+	s32 call;
+	u32 how;
+
+	if (!task || !is_asleep(task))
+		return 0;
+	if (!began_ns)
+		began_ns = bpf_ktime_get_ns();
+	call = call_in_registers(task) + 1;
+	how = call ? how_followed(call) : 0;
+	if (!how && !is_blocked(state_of(task)) && !is_stopped(state_of(task)))
+		return 0;
+	note = new_note_of(task);
+	if (!note || note->out_ns || note->call)
+		return 0;
+	if (call && (how || is_blocked(state_of(task)))) {
+		regs = (struct pt_regs *)bpf_task_pt_regs(task);
+		if (!regs)
+			return 0;
+		begin_call(note, call, regs, began_ns);
+		note->adopted = how ? FROM_ENTRY : FROM_WAIT;
+		if (!how)
+			__sync_fetch_and_add(&adopted_calls, 1);
+	}
+	note->out_state = state_of(task);
+	note->woken_ns = 0;
+	note->out_ns = began_ns;
+	return 0;
+}
+
+/* Whether a wait that lasts is one for storage, or may be one. */
+static __always_inline int may_be_for_storage(struct task_struct *task, struct task_note *note)
+{
+	struct file *file;
+	u32 how;
+
+	if (is_blocked(note->out_state) || is_stopped(note->out_state) || note->out_mark || note->spans)
+		return 1;
+	if (!note->call)
+		return 0;
+	how = how_followed(note->call);
+	if ((how & NAMES) != BY_FD)
+		return how && !(how & IF_WAITED);
+	file = file_of(task, note->first);
+	return file && is_storage(file);
+}
+
+/* Reports a wait that lasts. */
+static __always_inline int report_wait(struct task_struct *task, struct task_note *note, u64 now)
+{
+	struct event *event = begin_event(STILL_OFF_CPU, WITH_STACK);
+
+	if (!event)
+		return 0;
+	describe_wait(event, task, note, note->out_ns, now);
+	add_stack(event, task);
+	end_event(event);
+	return 0;
+}
+
+SEC("iter/task")
+int last_look(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	struct task_note *note;
+	u64 now;
+
+	if (!task || !is_asleep(task))
+		return 0;
+	note = note_of(task);
+	now = bpf_ktime_get_ns();
+	if (!note || !note->out_ns || now - note->out_ns < settings.interval_ns || !may_be_for_storage(task, note))
+		return 0;
+	return report_wait(task, note, now);
+}
+
+/* A long wait is reported again after a second, and ever less often: `REPEAT_NS` of `trace/blocked.rs`. */
+#define REPEAT_NS 1000000000ull
+#define LONGEST_REPEAT_NS 30000000000ull
+
+static __always_inline int is_report_due(struct task_note *note, u64 now)
+{
+	u64 lasted = now - note->out_ns, pause = lasted / 8;
+
+	if (lasted < settings.look_ns || (s64)lasted < 0)
+		return 0;
+	if (pause < REPEAT_NS)
+		pause = REPEAT_NS;
+	if (pause > LONGEST_REPEAT_NS)
+		pause = LONGEST_REPEAT_NS;
+	return note->looked_ns < note->out_ns || now - note->looked_ns >= pause;
+}
+
+/* While the recording lasts: from their begin, and with the holders of locks. */
+SEC("iter/task")
+int look(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	struct task_note *note;
+	u64 now;
+
+	if (!task || !is_asleep(task))
+		return 0;
+	note = note_of(task);
+	now = bpf_ktime_get_ns();
+	if (!note || !note->out_ns || !is_report_due(note, now) || !may_be_for_storage(task, note))
+		return 0;
+	note->looked_ns = now;
+	return report_wait(task, note, now);
+}

@@ -1,0 +1,126 @@
+/* The task that a block request is for. Kernel threads submit requests for others: writeback, throttled bios, loop devices. */
+#pragma once
+
+#define DIRTY_INODES 16384
+/* Loop devices on loop devices. */
+#define MOST_LEVELS 3
+#define METADATA (1u << 12)
+#define FILE_TYPE 0170000
+#define BLOCK_DEVICE 0060000
+/* In place of a task. */
+#define OF_ALL (~0u)
+
+/* The tasks that made inodes dirty, by inode. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, DIRTY_INODES);
+	__type(key, u64);
+	__type(value, u32);
+} dirtiers SEC(".maps");
+
+static __always_inline void note_dirtier(struct inode *inode)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	u64 key = (u64)inode;
+
+	bpf_map_update_elem(&dirtiers, &key, &tid, BPF_ANY);
+}
+
+static __always_inline u32 dirtier_of(struct bio *bio)
+{
+	struct page *page = BPF_CORE_READ(bio, bi_io_vec, bv_page);
+	u64 head = BPF_CORE_READ(page, compound_head), mapping, inode;
+	u32 *tid;
+
+	if (head & 1)
+		page = (struct page *)(head - 1);
+	mapping = (u64)BPF_CORE_READ(page, mapping);
+	/* The low bits mark anonymous pages. */
+	if (!mapping || mapping & 3)
+		return 0;
+	inode = (u64)BPF_CORE_READ((struct address_space *)mapping, host);
+	/* A block device's pages are the metadata of a file system: of all who use it. */
+	if ((BPF_CORE_READ((struct inode *)inode, i_mode) & FILE_TYPE) == BLOCK_DEVICE)
+		return 0;
+	tid = bpf_map_lookup_elem(&dirtiers, &inode);
+	return tid ? *tid : 0;
+}
+
+/* Direct I/O: the task that waits for it, or that submitted it. */
+static __always_inline u32 owner_of_direct(struct bio *bio)
+{
+	u64 end_io = (u64)BPF_CORE_READ(bio, bi_end_io), key;
+	void *dio = BPF_CORE_READ(bio, bi_private);
+	struct operation *operation;
+	struct kiocb *call;
+
+	if (end_io == settings.iomap_end_io)
+		call = BPF_CORE_READ((struct iomap_dio *)dio, iocb);
+	else if (end_io == settings.device_end_io)
+		call = BPF_CORE_READ((struct blkdev_dio *)dio, iocb);
+	else
+		return 0;
+	if (end_io == settings.iomap_end_io && !BPF_CORE_READ(call, ki_complete))
+		return BPF_CORE_READ((struct iomap_dio *)dio, submit.waiter, pid);
+	key = any_operation ? key_of(call) : 0;
+	operation = key ? operation_of(key) : 0;
+	return operation ? operation->tid : 0;
+}
+
+/* The request of a loop device that a bio serves by direct I/O; 0: none. */
+static __always_inline u64 request_above(struct bio *bio)
+{
+	struct bio_end end = {};
+
+	if (!any_loop)
+		return 0;
+	end.function = (u64)BPF_CORE_READ(bio, bi_end_io);
+	end.private = (u64)BPF_CORE_READ(bio, bi_private);
+	return upper_of(&end);
+}
+
+static __always_inline u32 owner_of_bio(struct bio *bio)
+{
+	u32 owner = owner_of_direct(bio);
+
+	/* Who made an inode dirty does not say who reads it. */
+	if (owner || (BPF_CORE_READ(bio, bi_opf) & OPERATION) != WRITE)
+		return owner;
+	return dirtier_of(bio);
+}
+
+/* Whether a request writes metadata, or a journal: for all who changed it. */
+static __always_inline int writes_metadata(u64 request)
+{
+	u32 flags = BPF_CORE_READ((struct request *)request, cmd_flags);
+
+	return (flags & OPERATION) == WRITE && flags & METADATA;
+}
+
+/* The task that a request is for, by what its bio serves; 0: unknown; OF_ALL: those who changed metadata. */
+__noinline u32 owner_of(u64 request)
+{
+	struct slot *slot;
+	struct bio *bio;
+	u64 above;
+	u32 level;
+
+	for (level = 0; level < MOST_LEVELS; level++) {
+		if (writes_metadata(request))
+			return OF_ALL;
+		bio = BPF_CORE_READ((struct request *)request, bio);
+		if (!bio)
+			return 0;
+		bio = whole_bio(bio);
+		above = request_above(bio);
+		if (!above)
+			return owner_of_bio(bio);
+		if (writes_metadata(above))
+			return OF_ALL;
+		slot = find(above);
+		if (slot && slot->tid && !slot->by_worker)
+			return slot->tid;
+		request = above;
+	}
+	return 0;
+}

@@ -1,0 +1,125 @@
+/* Requests that a task sends to a server, and their answers. A client waits for its server only between the two: a server
+ * that has answered, an event loop, a shell wait for nothing that they asked for. */
+#pragma once
+
+#define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
+#define SOCK_STREAM 1
+#define SOCK_SEQPACKET 5
+
+/* A task's side of a connection. */
+enum side {
+	NO_SIDE = 0,
+	CLIENT = 1,
+	SERVER = 2,
+	EITHER = 3,	/* of a pipe or a socket pair */
+};
+
+/* An accepted socket inherits the address of the one that listened; that of the client mostly has none. */
+static __always_inline u32 unix_side(struct unix_sock *socket)
+{
+	struct unix_sock *peer = (struct unix_sock *)BPF_CORE_READ(socket, peer);
+	void *own = BPF_CORE_READ(socket, addr), *theirs;
+
+	if (!peer)
+		return NO_SIDE;
+	theirs = BPF_CORE_READ(peer, addr);
+	if (!own == !theirs)
+		return EITHER;
+	return own ? SERVER : CLIENT;
+}
+
+static __always_inline u32 side_of_socket(struct sock *sock)
+{
+	u16 family = BPF_CORE_READ(sock, __sk_common.skc_family), type = BPF_CORE_READ(sock, sk_type);
+	struct inet_sock *inet = (struct inet_sock *)sock;
+
+	if (type != SOCK_STREAM && type != SOCK_SEQPACKET)
+		return NO_SIDE;
+	if (family == AF_UNIX)
+		return unix_side((struct unix_sock *)sock);
+	/* The kernel notes the interface that a connection was accepted on where that of multicasts belongs. */
+	if (family == AF_INET)
+		return BPF_CORE_READ(inet, mc_index) ? SERVER : CLIENT;
+	if (family == AF_INET6 && bpf_core_field_exists(inet->pinet6))
+		return BPF_CORE_READ(inet, pinet6, mcast_oif) ? SERVER : CLIENT;
+	return NO_SIDE;
+}
+
+static __always_inline u32 side_of(struct file *file)
+{
+	u16 type = BPF_CORE_READ(file, f_inode, i_mode) & 0170000;
+	struct socket *socket;
+
+	if (type == 0010000)
+		return EITHER;
+	if (type != 0140000)
+		return NO_SIDE;
+	socket = BPF_CORE_READ(file, private_data);
+	return side_of_socket(BPF_CORE_READ(socket, sk));
+}
+
+/* A server works on a request from the moment it receives it until it sends something back. */
+static __always_inline void note_served(u32 what, u64 bit, long result)
+{
+	struct task_note *note = current_note(bpf_get_current_task_btf());
+
+	if (!note)
+		return;
+	if ((what & SENDS) || !result) {
+		note->owed &= ~bit;
+		return;
+	}
+	if (!note->owed)
+		note->owed_ns = bpf_ktime_get_ns();
+	note->owed |= bit;
+}
+
+static __always_inline void note_asked(u32 what, u64 bit, u32 side)
+{
+	struct task_note *note = current_note(bpf_get_current_task_btf());
+
+	if (!note)
+		return;
+	if (what & SENDS)
+		note->asked_ns = bpf_ktime_get_ns();
+	if (side == EITHER) {
+		note->asked_pairs = what & SENDS;
+	} else if (what & SENDS) {
+		note->asked |= bit;
+		note->answered &= ~bit;
+	} else {
+		note->answered |= note->asked & bit;
+		note->asked &= ~bit;
+	}
+}
+
+/* A call that sends, receives or closes has returned. */
+static __always_inline void note_message(u32 what, u64 fd, long result)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_note *note;
+	struct file *file;
+	u64 bit = 1ull << (fd & 63);
+	u32 side;
+
+	if (what & CLOSES) {
+		note = note_of(task);
+		if (note) {
+			note->asked &= ~bit;
+			note->answered &= ~bit;
+			note->owed &= ~bit;
+		}
+		return;
+	}
+	/* At the end of what it receives there are no more answers. */
+	if ((what & SENDS) ? result <= 0 : result < 0)
+		return;
+	file = file_of(task, fd);
+	side = file ? side_of(file) : NO_SIDE;
+	if (side == SERVER)
+		note_served(what, bit, result);
+	else if (side)
+		note_asked(what, bit, side);
+}

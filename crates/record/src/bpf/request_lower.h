@@ -1,0 +1,123 @@
+/* Requests of loop devices, and the requests of the disk beneath that complete them. */
+#pragma once
+
+#define LOWERS 1024
+
+/* By request of a loop device: the one beneath that completed last for it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LOWERS);
+	__type(key, u64);
+	__type(value, struct lower);
+} lowers SEC(".maps");
+
+/* The request of a loop device that a bio beneath serves by direct I/O; 0: none. */
+static __always_inline u64 upper_of(struct bio_end *end)
+{
+	struct iomap_dio *dio = (struct iomap_dio *)end->private;
+	struct kiocb *call;
+
+	if (end->function != settings.iomap_end_io || !bpf_core_type_exists(struct loop_cmd))
+		return 0;
+	call = BPF_CORE_READ(dio, iocb);
+	if (!call || (u64)BPF_CORE_READ(call, ki_complete) != settings.loop_function)
+		return 0;
+	return (u64)call - bpf_core_field_offset(struct loop_cmd, iocb) - bpf_core_type_size(struct request);
+}
+
+__noinline int serve_upper(struct request_note *note, struct view *view, u32 is_emitted)
+{
+	struct lower lower = {};
+	struct slot *slot;
+	u64 key;
+
+	if (!note || !view)
+		return 0;
+	key = upper_of(&view->first);
+	if (!key && view->is_merged)
+		key = upper_of(&view->last);
+	slot = key ? find(key) : 0;
+	if (!slot || note->completed_ns - began_at(slot) < settings.interval_ns)
+		return 0;
+	lower.key = note->key;
+	lower.completed_ns = note->completed_ns;
+	lower.number = note->number;
+	bpf_map_update_elem(&lowers, &key, &lower, BPF_ANY);
+	/* The event of the upper request refers to it. */
+	if (!is_emitted)
+		emit_request(note);
+	return 0;
+}
+
+static __always_inline int is_loop(struct slot *slot)
+{
+	return slot->device >> 20 == LOOP_MAJOR;
+}
+
+/* <linux/magic.h>: file systems in memory, or of a server, which no disk of this machine serves. */
+#define TMPFS_MAGIC 0x01021994
+#define FUSE_SUPER_MAGIC 0x65735546
+#define NFS_SUPER_MAGIC 0x6969
+#define NO_DISK 0xffffffffu
+
+/* The disk of the file system that holds a loop device's file; 0: unknown. */
+static __always_inline u32 disk_beneath(u64 key)
+{
+	struct request *request = (struct request *)key;
+	struct loop_device *loop = BPF_CORE_READ(request, q, disk, private_data);
+	struct super_block *super;
+	struct gendisk *disk;
+	unsigned long magic;
+
+	if (!bpf_core_field_exists(loop->lo_backing_file))
+		return 0;
+	super = BPF_CORE_READ(loop, lo_backing_file, f_inode, i_sb);
+	magic = BPF_CORE_READ(super, s_magic);
+	if (magic == TMPFS_MAGIC || magic == FUSE_SUPER_MAGIC || magic == NFS_SUPER_MAGIC)
+		return NO_DISK;
+	disk = BPF_CORE_READ(super, s_bdev, bd_disk);
+	return disk ? BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor) : 0;
+}
+
+/* Where the kernel's types do not lead from one to the other. */
+static __always_inline int may_serve(struct request_note *note, struct slot *slot, u32 beneath)
+{
+	return note->key && note->completed_ns >= slot->issued_ns && note->device != slot->device &&
+	       (!beneath || note->device == beneath);
+}
+
+static __always_inline void take_lower(struct lower *lower, struct request_note *note)
+{
+	lower->key = note->key;
+	lower->completed_ns = note->completed_ns;
+	lower->number = note->number;
+	/* The event of the upper request refers to it. */
+	if (!settings.all_requests)
+		emit_request(note);
+}
+
+/* The request beneath that was completed last, here or by the worker that runs here. */
+__noinline int find_lower(struct lower *lower, struct slot *slot)
+{
+	struct on_cpu *cpu = this_cpu();
+	struct request_note *served;
+	struct lower *known;
+	u32 beneath;
+	u64 key;
+
+	if (!cpu || !lower || !slot)
+		return 0;
+	key = slot->key;
+	known = bpf_map_lookup_elem(&lowers, &key);
+	if (known && known->completed_ns >= slot->issued_ns) {
+		*lower = *known;
+		return 0;
+	}
+	beneath = disk_beneath(key);
+	served = request_of_work(bpf_get_current_task_btf());
+	if (served && may_serve(served, slot, beneath))
+		take_lower(lower, served);
+	else if (may_serve(&cpu->done, slot, beneath))
+		take_lower(lower, &cpu->done);
+	return 0;
+}

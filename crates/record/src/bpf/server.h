@@ -1,0 +1,17 @@
+/* Servers in user space that the kernel calls: their own waits explain those of their clients. */
+#pragma once
+
+/* It runs in the server's task. The first answer shows that the task is one. */
+SEC("tp_btf/fuse_request_end")
+int BPF_PROG(fuse_request_end)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_note *note;
+
+	if (task->flags & PF_KTHREAD)
+		return 0;
+	note = current_note(task);
+	if (note)
+		note->serves = 1;
+	return 0;
+}

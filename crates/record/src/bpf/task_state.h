@@ -1,0 +1,31 @@
+/* What a task that leaves the CPU goes on to do. */
+#pragma once
+
+static __always_inline u32 state_of(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return BPF_CORE_READ((struct task_struct___old *)task, state);
+}
+
+static __always_inline int is_blocked(u32 state)
+{
+	return (state & TASK_UNINTERRUPTIBLE) && !(state & TASK_NOLOAD);
+}
+
+/* Stopped by a signal, by a debugger, or frozen with its cgroup. */
+static __always_inline int is_stopped(u32 state)
+{
+	return state & (TASK_STOPPED_OR_TRACED | TASK_FROZEN);
+}
+
+/* Its cgroup has used up its CPU quota. Since 6.18 the kernel holds back the task, on its return to user space; before that, the
+ * run queue of its cgroup on this CPU. */
+static __always_inline u32 is_held(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->throttled))
+		return task->throttled;
+	if (bpf_core_field_exists(struct cfs_rq, throttle_count))
+		return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+	return 0;
+}

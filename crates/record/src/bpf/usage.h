@@ -1,0 +1,220 @@
+/* Who used the devices and CPUs, and how much: sums that the tracer takes twice a second. */
+#pragma once
+
+#include "owner.h"
+
+#define BPF_MAP_TYPE_PERCPU_HASH 5
+#define USAGES 4096
+#define EXITED 4096
+/* Shorter runs on a CPU are not attributed to a process: their sum is small, and there are many. */
+#define SHORT_RUN_NS 100000ull
+
+/* What was used. Of devices: READ and beyond. */
+enum use {
+	CPU_TIME = 0,
+	READ_USE = 1,
+	WRITE_USE = 2,
+	OTHER_USE = 3,
+	METADATA_USE = 4,
+	JOURNAL_USE = 5,	/* target: its file system */
+	INODE_USE = 6,		/* no target */
+};
+
+struct usage_key {
+	u64 cgroup;	/* number of the bio's cgroup; 0: unknown, or none */
+	u32 target;	/* device, file system or CPU */
+	u32 tid;	/* of a CPU, journal or inode: the process; 0: unknown */
+	u32 use;
+	u32 unused;
+};
+
+struct usage {
+	u64 count;
+	u64 bytes;
+	u64 busy_ns;
+	u64 throttled;	/* requests of the count that a limit of their cgroup delayed */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, USAGES);
+	__type(key, struct usage_key);
+	__type(value, struct usage);
+} usages SEC(".maps");
+
+struct exited_task {
+	u32 pid;
+	char comm[NAME_BYTES];
+};
+
+/* Tasks that exited, by thread id: /proc has no name of them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, EXITED);
+	__type(key, u32);
+	__type(value, struct exited_task);
+} exited SEC(".maps");
+
+static __always_inline void remember_exited(struct task_struct *task)
+{
+	struct exited_task exiting = {.pid = task->tgid};
+	u32 tid = task->pid;
+
+	bpf_get_current_comm(exiting.comm, NAME_BYTES);
+	bpf_map_update_elem(&exited, &tid, &exiting, BPF_ANY);
+}
+
+static __always_inline void add_usage(struct usage_key *key, struct usage *more)
+{
+	struct usage *sum = bpf_map_lookup_elem(&usages, key);
+
+	if (sum) {
+		sum->count += more->count;
+		sum->bytes += more->bytes;
+		sum->busy_ns += more->busy_ns;
+		sum->throttled += more->throttled;
+	} else if (bpf_map_update_elem(&usages, key, more, BPF_ANY)) {
+		count_loss(USAGE_SUMS);
+	}
+}
+
+__noinline int use_cpu(u32 cpu, u32 pid, u64 ns)
+{
+	struct usage_key key = {.target = cpu, .tid = pid, .use = CPU_TIME};
+	struct usage more = {.count = 1, .busy_ns = ns};
+
+	add_usage(&key, &more);
+	return 0;
+}
+
+/* A handle was stopped: the blocks that its task added to the journal. */
+SEC("tp_btf/jbd2_handle_stats")
+int BPF_PROG(jbd2_handle_stats, u32 device, u32 transaction, u32 type, u32 line, int interval, int sync, int requested,
+	     int dirtied)
+{
+	struct usage_key key = {.target = device, .use = JOURNAL_USE};
+	struct usage more = {.count = dirtied};
+
+	if (dirtied <= 0)
+		return 0;
+	key.tid = bpf_get_current_pid_tgid() >> 32;
+	add_usage(&key, &more);
+	return 0;
+}
+
+/* A clean inode becomes dirty: rare beside the pages that become dirty. */
+SEC("tp_btf/writeback_dirty_inode_enqueue")
+int BPF_PROG(dirty_inode, struct inode *inode)
+{
+	struct usage_key key = {.use = INODE_USE};
+	struct usage more = {.count = 1};
+
+	note_dirtier(inode);
+	key.tid = bpf_get_current_pid_tgid() >> 32;
+	add_usage(&key, &more);
+	return 0;
+}
+
+/* The number of the cgroup that a bio counts for. */
+static __always_inline u64 cgroup_of(struct bio *bio)
+{
+	if (!bio || !bpf_core_field_exists(bio->bi_blkg))
+		return 0;
+	return BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup, kn, id);
+}
+
+/* A completed request. */
+__noinline int use_device(struct request_note *note, u64 busy_ns, u32 by_worker)
+{
+	struct usage_key key = {};
+	struct usage more = {.count = 1, .busy_ns = busy_ns};
+	struct bio *bio;
+	u32 operation;
+	u64 address;
+
+	if (!note)
+		return 0;
+	address = note->key;
+	bio = BPF_CORE_READ((struct request *)address, bio);
+	operation = note->flags & OPERATION;
+	key.cgroup = cgroup_of(bio);
+	key.target = note->device;
+	key.use = operation == 0 ? READ_USE : operation == WRITE ? WRITE_USE : OTHER_USE;
+	key.tid = by_worker || note->flags & METADATA ? 0 : note->tid;
+	if (!key.tid)
+		key.tid = owner_of(address);
+	if (key.tid == OF_ALL)
+		key.use = METADATA_USE;
+	if (!key.tid || key.tid == OF_ALL)
+		key.tid = note->tid;
+	more.bytes = note->bytes;
+	more.throttled = note->throttled;
+	add_usage(&key, &more);
+	return 0;
+}
+
+/* The time that a device worked on a request: since its issue, or since the device completed another request, if that was later.
+ * Over all requests this sums to the time in which the device was busy, however many it had in flight. */
+static __always_inline void use_of(struct slot *slot, struct request_note *note, struct view *view)
+{
+	u64 from = note->issued_ns ? note->issued_ns : note->got_ns, now = view->now_ns;
+	struct device *device = counters_of(view->queue);
+
+	if (device && device->number == note->device) {
+		if (device->last_done_ns > from)
+			from = device->last_done_ns;
+		device->last_done_ns = now;
+	}
+	use_device(note, from && now > from ? now - from : 0, slot->by_worker);
+}
+
+/* --- What each process read, made dirty, and has in memory: its own sums, which the tracer compares with those before. --- */
+
+struct task_usage {
+	u32 pid;
+	u32 tid;
+	u64 start_ns;
+	u64 read_bytes;
+	u64 written_bytes;	/* made dirty in the page cache, or written by direct I/O */
+	s64 pages;		/* anonymous and shared memory, of the process */
+	char comm[NAME_BYTES];
+	u64 unused;
+};
+
+#define ANONYMOUS_PAGES 1
+#define SHARED_PAGES 3
+
+static __always_inline s64 pages_of(struct mm_struct *mm)
+{
+	struct mm_struct___atomic *atomic = (struct mm_struct___atomic *)mm;
+
+	if (bpf_core_field_exists(atomic->rss_stat.count))
+		return BPF_CORE_READ(atomic, rss_stat.count[ANONYMOUS_PAGES].counter) +
+		       BPF_CORE_READ(atomic, rss_stat.count[SHARED_PAGES].counter);
+	if (bpf_core_field_exists(mm->rss_stat))
+		return BPF_CORE_READ(mm, rss_stat[ANONYMOUS_PAGES].count) + BPF_CORE_READ(mm, rss_stat[SHARED_PAGES].count);
+	return 0;
+}
+
+SEC("iter/task")
+int look_at_usage(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	struct task_usage usage = {};
+
+	/* Kernel threads act for others. */
+	if (!task || !task->mm || task->tgid == settings.recorder)
+		return 0;
+	usage.pid = task->tgid;
+	usage.tid = task->pid;
+	usage.start_ns = BPF_CORE_READ(task, start_time);
+	if (bpf_core_field_exists(task->ioac.read_bytes)) {
+		usage.read_bytes = BPF_CORE_READ(task, ioac.read_bytes);
+		usage.written_bytes = BPF_CORE_READ(task, ioac.write_bytes);
+	}
+	if (usage.pid == usage.tid)
+		usage.pages = pages_of(task->mm);
+	bpf_probe_read_kernel_str(usage.comm, NAME_BYTES, &task->comm);
+	bpf_seq_write(context->meta->seq, &usage, sizeof(usage));
+	return 0;
+}

@@ -1,0 +1,117 @@
+//! The counters of one cgroup that is read in full.
+
+use std::path::Path;
+
+use model::metric::{Semantics, Unit};
+
+use super::hierarchy::{Hierarchy, Kind};
+use crate::last_values::SampleWriter;
+use crate::rows::Table;
+use crate::source::cgroup::io_stat::IoStat;
+use crate::source::cgroup::{BlkioTable, FlatTable, cpu_stat};
+use crate::source::pressure::PressureTable;
+use crate::source::single::SingleTable;
+use crate::source::{MetricSource, TableFile, sample_all};
+use crate::source_error::SourceError;
+
+/// A cgroup: its files in all hierarchies, which stay open.
+pub(super) struct Group {
+    pub(super) path: String,
+    files: Vec<Box<dyn File>>,
+    io: Vec<IoStat>,
+}
+
+/// A file whose metrics can be given up.
+trait File: Send {
+    fn read(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError>;
+    fn vanish(&mut self, writer: &mut SampleWriter<'_>);
+}
+
+impl<T: Table + Send> File for TableFile<T> {
+    fn read(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
+        self.update(writer)
+    }
+
+    fn vanish(&mut self, writer: &mut SampleWriter<'_>) {
+        TableFile::vanish(self, writer);
+    }
+}
+
+impl Group {
+    pub(super) fn open(path: String, hierarchies: &[Hierarchy]) -> Group {
+        let mut group = Group { path, files: Vec::new(), io: Vec::new() };
+        for hierarchy in hierarchies {
+            let folder = hierarchy.mount.join(group.path.trim_start_matches('/'));
+            hierarchy.kinds.iter().for_each(|kind| group.add(*kind, &folder));
+        }
+        group
+    }
+
+    fn add(&mut self, kind: Kind, folder: &Path) {
+        match kind {
+            Kind::CpuacctV1 => self.single(folder, "cpuacct.usage", Unit::Nanoseconds, Semantics::Counter),
+            Kind::CpuV1 => self.cpu_stat(folder),
+            Kind::MemoryV1 => {
+                self.single(folder, "memory.usage_in_bytes", Unit::Bytes, Semantics::Gauge);
+                self.single(folder, "memory.failcnt", Unit::Count, Semantics::Counter);
+            }
+            Kind::BlkioV1 => {
+                let files =
+                    [("blkio.throttle.io_service_bytes", Unit::Bytes), ("blkio.throttle.io_serviced", Unit::Count)];
+                for (file, unit) in files {
+                    let table =
+                        BlkioTable { prefix: format!("cgroups.{file}"), label: self.path.clone(), unit, brief: true };
+                    self.table(folder, file, table);
+                }
+            }
+            Kind::V2 => {
+                self.cpu_stat(folder);
+                self.single(folder, "memory.current", Unit::Bytes, Semantics::Gauge);
+                for file in ["cpu.pressure", "io.pressure", "memory.pressure"] {
+                    let table = PressureTable { prefix: format!("cgroups.{file}"), instance: self.path.clone() };
+                    self.table(folder, file, table);
+                }
+                let file = folder.join("io.stat");
+                if file.is_file() {
+                    self.io.push(IoStat::new(file, "cgroups.io.stat", &self.path));
+                }
+            }
+        }
+    }
+
+    fn cpu_stat(&mut self, folder: &Path) {
+        let prefix = "cgroups.cpu.stat".to_owned();
+        let table = FlatTable { prefix, instance: self.path.clone(), meaning: cpu_stat };
+        self.table(folder, "cpu.stat", table);
+    }
+
+    fn single(&mut self, folder: &Path, file: &str, unit: Unit, semantics: Semantics) {
+        let table = SingleTable { name: format!("cgroups.{file}"), instance: self.path.clone(), unit, semantics };
+        self.table(folder, file, table);
+    }
+
+    fn table<T: Table + Send + 'static>(&mut self, folder: &Path, file: &str, table: T) {
+        let path = folder.join(file);
+        if path.is_file() {
+            self.files.push(Box::new(TableFile::new(path, table)));
+        }
+    }
+
+    /// Makes its metrics absent.
+    pub(super) fn vanish(&mut self, writer: &mut SampleWriter<'_>) {
+        self.files.iter_mut().for_each(|file| file.vanish(writer));
+        self.io.iter_mut().for_each(|file| file.vanish(writer));
+    }
+}
+
+impl MetricSource for Group {
+    fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError> {
+        let mut first = Ok(());
+        for file in &mut self.files {
+            let result = file.read(writer);
+            first = first.and(result);
+        }
+        let io = sample_all(self.io.iter_mut(), writer);
+        first.and(io)
+    }
+}

@@ -1,0 +1,68 @@
+use crate::SamplerOptions;
+use crate::fake::Kernel;
+
+fn options() -> SamplerOptions {
+    SamplerOptions { source_budget_ns: u64::MAX, ..SamplerOptions::default() }
+}
+
+fn v2(kernel: &Kernel, path: &str, usage_usec: u64, throttled: u64) {
+    let text = format!("usage_usec {usage_usec}\nnr_throttled {throttled}\nthrottled_usec 0\n");
+    kernel.write(&format!("sys/fs/cgroup/{path}/cpu.stat"), text);
+}
+
+#[test]
+fn the_busiest_of_version_2_are_read_in_full_and_the_others_summed() {
+    let kernel = Kernel::new().with(&[("sys/fs/cgroup/cgroup.controllers", "cpu io memory\n")]);
+    for number in 0..300 {
+        v2(&kernel, &format!("idle/{number}"), 7, 0);
+    }
+    v2(&kernel, "idle", 2100, 0);
+    kernel.write("sys/fs/cgroup/busy/memory.current", "4096\n");
+    kernel.write("sys/fs/cgroup/busy/io.stat", "8:0 rbytes=512 wbytes=0 rios=1 wios=0\n");
+    kernel.write("sys/fs/cgroup/busy/io.pressure", "some avg10=0 total=9\nfull avg10=0 total=5\n");
+    let mut recording = kernel.record(&options());
+    for round in 0..40 {
+        v2(&kernel, "busy", 1000 + 1000 * round, round);
+        recording.sample();
+    }
+    let value = |name: &str, instance: &str| recording.value(name, instance);
+    assert_eq!(value("cgroups.cpu.stat.nr_throttled", "/busy"), Some(39));
+    assert_eq!(value("cgroups.memory.current", "/busy"), Some(4096));
+    assert_eq!(value("cgroups.io.stat.rbytes", "/busy:8:0"), Some(512));
+    assert_eq!(value("cgroups.io.pressure.full", "/busy"), Some(5));
+    assert_eq!(value("cgroups.cpu.stat.usage_usec", "/idle/7"), None);
+    // 300 idle ones, and the one above them.
+    assert_eq!(value("cgroups.others", ""), Some(301));
+    // What an idle one uses is in the sum.
+    v2(&kernel, "idle/7", 8, 0);
+    (0..10).for_each(|_| drop(recording.sample()));
+    assert!(
+        recording.value("cgroups.others.cpu_usage", "") >= Some(1000)
+            || recording.value("cgroups.cpu.stat.usage_usec", "/idle/7") == Some(8)
+    );
+}
+
+#[test]
+fn version_1_has_a_hierarchy_for_each_controller() {
+    let kernel = Kernel::new();
+    for folder in ["", "/a"] {
+        kernel.write(&format!("sys/fs/cgroup/cpu{folder}/cpu.shares"), "1024\n");
+        kernel.write(&format!("sys/fs/cgroup/memory{folder}/memory.usage_in_bytes"), "4096\n");
+        kernel.write(&format!("sys/fs/cgroup/cpuacct{folder}/cpuacct.usage"), "5000\n");
+    }
+    let mut recording = kernel.record(&options());
+    assert!(recording.missing.contains(&"cgroups: io".to_owned()), "{:?}", recording.missing);
+    let throttled = |ns: u64| format!("nr_periods 4\nnr_throttled 2\nthrottled_time {ns}\n");
+    for round in 0..4 {
+        kernel.write("sys/fs/cgroup/cpu/a/cpu.stat", throttled(round * 1_000_000));
+        kernel.write("sys/fs/cgroup/cpuacct/a/cpuacct.usage", format!("{}\n", 5000 + round));
+        recording.sample();
+    }
+    assert_eq!(recording.value("cgroups.cpu.stat.throttled_time", "/a"), Some(3_000_000));
+    assert_eq!(recording.value("cgroups.cpuacct.usage", "/a"), Some(5003));
+    assert_eq!(recording.value("cgroups.memory.usage_in_bytes", "/a"), Some(4096));
+    ["cpu", "memory", "cpuacct"].iter().for_each(|name| kernel.remove_folder(&format!("sys/fs/cgroup/{name}/a")));
+    (0..3).for_each(|_| drop(recording.sample()));
+    assert_eq!(recording.value("cgroups.cpu.stat.throttled_time", "/a"), None);
+    assert_eq!(recording.value("cgroups.others", ""), Some(0));
+}

@@ -1,0 +1,101 @@
+//! Finds cgroups: a walk through the hierarchies that goes on at each sample, and begins again when it is done.
+
+use std::collections::{HashSet, VecDeque};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Folders whose names are read at one step.
+const READ: usize = 8;
+/// Folders whose links are counted at one step: one without others within need not be read.
+const COUNTED: usize = 128;
+/// Cgroups known at most.
+const MOST: usize = 16_384;
+
+/// A cgroup that the walk came by.
+pub(super) struct Found {
+    pub(super) hierarchy: usize,
+    /// From the hierarchy's root, with a `/` at its begin.
+    pub(super) path: String,
+}
+
+/// The walk.
+pub(super) struct Walk {
+    mounts: Vec<PathBuf>,
+    todo: VecDeque<(usize, String)>,
+    known: HashSet<String>,
+    /// Cgroups with others below them.
+    parents: HashSet<String>,
+    refused: u64,
+}
+
+impl Walk {
+    pub(super) fn new(mounts: Vec<PathBuf>) -> Walk {
+        Walk { mounts, todo: VecDeque::new(), known: HashSet::new(), parents: HashSet::new(), refused: 0 }
+    }
+
+    /// Cgroups that were not taken because too many are known.
+    pub(super) fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// A cgroup is gone.
+    pub(super) fn forget(&mut self, path: &str) {
+        self.known.remove(path);
+        self.parents.remove(path);
+    }
+
+    pub(super) fn is_parent(&self, path: &str) -> bool {
+        self.parents.contains(path)
+    }
+
+    pub(super) fn knows(&self, path: &str) -> bool {
+        self.known.contains(path)
+    }
+
+    /// The next folders.
+    pub(super) fn step(&mut self) -> Vec<Found> {
+        if self.todo.is_empty() {
+            self.todo.extend((0..self.mounts.len()).map(|hierarchy| (hierarchy, String::new())));
+        }
+        let (mut found, mut read) = (Vec::new(), 0);
+        for _ in 0..COUNTED {
+            if read >= READ {
+                break;
+            }
+            let Some((hierarchy, path)) = self.todo.pop_front() else { break };
+            let folder = self.mounts[hierarchy].join(path.trim_start_matches('/'));
+            let Ok(about) = folder.metadata() else { continue };
+            // Each folder within has a link to it, `..`. Some file systems do not count: 1.
+            if about.nlink() != 2 {
+                read += 1;
+                self.look_into(hierarchy, &path, &folder, &mut found);
+            }
+        }
+        found
+    }
+
+    fn look_into(&mut self, hierarchy: usize, path: &str, folder: &Path, found: &mut Vec<Found>) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let below = format!("{path}/{}", entry.file_name().to_string_lossy());
+                if !self.parents.contains(path) {
+                    self.parents.insert(path.to_owned());
+                }
+                found.extend(self.take(hierarchy, &below));
+                self.todo.push_back((hierarchy, below));
+            }
+        }
+    }
+
+    fn take(&mut self, hierarchy: usize, path: &str) -> Option<Found> {
+        if self.known.contains(path) {
+            return None;
+        }
+        if self.known.len() >= MOST {
+            self.refused += 1;
+            return None;
+        }
+        self.known.insert(path.to_owned());
+        Some(Found { hierarchy, path: path.to_owned() })
+    }
+}

@@ -1,0 +1,81 @@
+//! The system calls through which tasks wait for one another: servers, clients, threads.
+
+use model::stall::Awaits;
+
+/// Higher numbers are not followed: `CALLS` of the programs.
+const CALLS: usize = 512;
+
+/// `enum with_others` of the programs.
+const SENDS: u8 = 1;
+const RECEIVES: u8 = 2;
+const CLOSES: u8 = 4;
+const WAITS: u8 = 8;
+const WAITS_FOR_THREAD: u8 = 16;
+const SIGNALS: u8 = 32;
+const SEMAPHORE: u8 = 64;
+const WAITS_FOR_CHILD: u8 = 128;
+
+/// Number, what it does with another task.
+type Call = (libc::c_long, u8);
+
+const COMMON: [Call; 30] = [
+    (libc::SYS_read, RECEIVES | WAITS),
+    (libc::SYS_readv, RECEIVES | WAITS),
+    (libc::SYS_recvfrom, RECEIVES | WAITS),
+    (libc::SYS_recvmsg, RECEIVES | WAITS),
+    (libc::SYS_recvmmsg, RECEIVES | WAITS),
+    (libc::SYS_write, SENDS),
+    (libc::SYS_writev, SENDS),
+    (libc::SYS_sendto, SENDS),
+    (libc::SYS_sendmsg, SENDS),
+    (libc::SYS_sendmmsg, SENDS),
+    (libc::SYS_sendfile, SENDS),
+    (libc::SYS_close, CLOSES),
+    // It closes all.
+    (libc::SYS_exit_group, CLOSES),
+    (libc::SYS_exit, CLOSES),
+    (libc::SYS_ppoll, WAITS),
+    (libc::SYS_pselect6, WAITS),
+    (libc::SYS_epoll_pwait, WAITS),
+    (libc::SYS_epoll_pwait2, WAITS),
+    (libc::SYS_futex, WAITS_FOR_THREAD),
+    // futex_wait(2), since Linux 6.7.
+    (455, WAITS_FOR_THREAD),
+    (libc::SYS_kill, SIGNALS),
+    (libc::SYS_tkill, SIGNALS),
+    (libc::SYS_tgkill, SIGNALS),
+    (libc::SYS_rt_sigqueueinfo, SIGNALS),
+    (libc::SYS_rt_tgsigqueueinfo, SIGNALS),
+    (libc::SYS_pidfd_send_signal, SIGNALS),
+    (libc::SYS_semop, SEMAPHORE),
+    (libc::SYS_semtimedop, SEMAPHORE),
+    (libc::SYS_wait4, WAITS_FOR_CHILD),
+    (libc::SYS_waitid, WAITS_FOR_CHILD),
+];
+
+/// Calls that newer architectures lack.
+#[cfg(target_arch = "x86_64")]
+const OLD: &[Call] = &[(libc::SYS_poll, WAITS), (libc::SYS_select, WAITS), (libc::SYS_epoll_wait, WAITS)];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD: &[Call] = &[];
+
+fn all() -> impl Iterator<Item = &'static Call> {
+    COMMON.iter().chain(OLD)
+}
+
+/// One byte for each number: what the call does with another task.
+pub(super) fn table() -> [u8; CALLS] {
+    let mut table = [0; CALLS];
+    for (number, what) in all() {
+        if let Some(place) = usize::try_from(*number).ok().and_then(|number| table.get_mut(number)) {
+            *place = *what;
+        }
+    }
+    table
+}
+
+/// By `enum awaits` of the programs: in the same order.
+pub(super) fn of(number: u32) -> Option<Awaits> {
+    let after_nobody = number.checked_sub(1)? as usize;
+    Awaits::ALL.get(after_nobody).copied()
+}

@@ -1,0 +1,107 @@
+//! Who used what: the programs' sums, and each process's own, as rows of the intervals between two looks at them.
+
+mod cgroups;
+mod processes;
+mod rows;
+mod sums;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use libbpf_rs::Object;
+use model::block::DeviceNumber;
+use model::stall::Traced;
+use model::usage::{Resource, UsageRecord};
+
+use super::row_builder::RowBuilder;
+use crate::roots::Roots;
+use cgroups::Cgroups;
+use processes::Processes;
+use rows::largest;
+use sums::{Sums, Used};
+
+/// Interval between two looks.
+const INTERVAL_NS: u64 = 500_000_000;
+
+/// The last look, with which the next one is compared.
+pub(super) struct UsageReader {
+    since_ns: u64,
+    sums: Sums,
+    processes: Processes,
+    cgroups: Cgroups,
+}
+
+impl UsageReader {
+    pub(super) fn new(roots: &Roots, now_ns: u64) -> UsageReader {
+        let cgroups = Cgroups::new(roots);
+        UsageReader { since_ns: now_ns, sums: Sums::default(), processes: Processes::default(), cgroups }
+    }
+
+    pub(super) fn is_due(&self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.since_ns) >= INTERVAL_NS
+    }
+
+    /// Adds what was used since the last look, and the tasks that used it.
+    pub(super) fn take(&mut self, object: &Object, now_ns: u64, builder: &mut RowBuilder, traced: &mut Traced) {
+        let span_ns = (std::mem::replace(&mut self.since_ns, now_ns), now_ns);
+        self.cgroups.age();
+        let processes = self.processes.take(object, span_ns);
+        let mut names: HashMap<u32, Option<String>> = HashMap::new();
+        let mut rows = Vec::new();
+        for process in processes {
+            rows.extend(self.rows_of_process(process.pid, process.amounts(), span_ns));
+        }
+        for used in self.sums.take(object) {
+            let who = self.processes.who(object, used.tid);
+            if let Some((pid, name)) = &who {
+                names.entry(*pid).or_insert_with(|| name.clone());
+            }
+            rows.push(self.row_of_sum(&used, who.map(|(pid, _)| pid), span_ns));
+        }
+        let rows = largest(rows);
+        for pid in rows.iter().filter_map(|row| row.pid) {
+            let name = names.remove(&pid).flatten().or_else(|| self.processes.name(pid));
+            builder.task(pid, pid, name.as_deref(), now_ns, traced);
+        }
+        traced.usage.extend(rows);
+    }
+
+    /// What a process read, made dirty and filled.
+    fn rows_of_process(&mut self, pid: u32, amounts: [(Resource, u64); 3], span_ns: (u64, u64)) -> Vec<UsageRecord> {
+        let some = amounts.into_iter().filter(|(_, bytes)| *bytes > 0);
+        let some: Vec<_> = some.collect();
+        if some.is_empty() {
+            return Vec::new();
+        }
+        let place = self.cgroups.of_memory(pid);
+        let row = |(resource, bytes)| UsageRecord {
+            pid: Some(pid),
+            cgroup: place.cgroup.clone(),
+            limit: place.limit.clone(),
+            bytes,
+            ..UsageRecord::new(resource, span_ns.0, span_ns.1)
+        };
+        some.into_iter().map(row).collect()
+    }
+
+    fn row_of_sum(&mut self, used: &Used, pid: Option<u32>, span_ns: (u64, u64)) -> UsageRecord {
+        let row = UsageRecord {
+            pid,
+            count: used.count,
+            bytes: used.bytes,
+            busy_ns: used.busy_ns,
+            throttled: used.throttled,
+            ..UsageRecord::new(used.resource, span_ns.0, span_ns.1)
+        };
+        let device = DeviceNumber(used.target);
+        let place = match used.resource {
+            Resource::Cpu => return UsageRecord { cpu: Some(used.target), ..row },
+            Resource::Journal => return UsageRecord { device: Some(device), ..row },
+            Resource::Inodes => pid.map(|pid| self.cgroups.of_memory(pid)).unwrap_or_default(),
+            _ => self.cgroups.of_device(used.cgroup, device, used.tid),
+        };
+        let device = used.resource.is_device().then_some(device);
+        UsageRecord { device, cgroup: place.cgroup, limit: place.limit, ..row }
+    }
+}

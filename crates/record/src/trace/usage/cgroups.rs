@@ -1,0 +1,168 @@
+//! The cgroups that a use counts for, and the limits that hold for them.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use model::block::DeviceNumber;
+
+use super::super::bounded_cache::BoundedCache;
+use crate::roots::Roots;
+
+const CACHED: usize = 4096;
+/// Limits may change: they are read again after this many looks.
+const LOOKS: u32 = 10;
+/// The numbers of the files that hold a v1 cgroup's limits on devices.
+const THROTTLE_FILES: [(&str, u64); 4] = [
+    ("blkio.throttle.read_bps_device", 1),
+    ("blkio.throttle.write_bps_device", 1),
+    ("blkio.throttle.read_iops_device", IO_BYTES),
+    ("blkio.throttle.write_iops_device", IO_BYTES),
+];
+/// A request counts as this many bytes, where limits on both are compared.
+const IO_BYTES: u64 = 4096;
+/// What is above is no limit (v1 has one of 2^63 bytes by default).
+const UNLIMITED: u64 = 1 << 60;
+
+/// A cgroup, and the cgroup at or above it with the tightest limit; paths below the hierarchy's root.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) cgroup: Option<String>,
+    pub(super) limit: Option<String>,
+}
+
+/// What was looked up lately.
+pub(super) struct Cgroups {
+    proc: PathBuf,
+    root: PathBuf,
+    looks: u32,
+    devices: BoundedCache<(u64, DeviceNumber), Place>,
+    memory: BoundedCache<u32, Place>,
+}
+
+impl Cgroups {
+    pub(super) fn new(roots: &Roots) -> Cgroups {
+        Cgroups {
+            proc: roots.proc.clone(),
+            root: roots.cgroup.clone(),
+            looks: 0,
+            devices: BoundedCache::new(CACHED),
+            memory: BoundedCache::new(CACHED),
+        }
+    }
+
+    /// Call this once a look.
+    pub(super) fn age(&mut self) {
+        self.looks += 1;
+        if self.looks.is_multiple_of(LOOKS) {
+            self.devices.clear();
+            self.memory.clear();
+        }
+    }
+
+    /// The I/O controller's cgroup of that number, in which that thread probably is.
+    pub(super) fn of_device(&mut self, number: u64, device: DeviceNumber, tid: u32) -> Place {
+        if let Some(place) = self.devices.get(&(number, device)) {
+            return place.clone();
+        }
+        let Some(folder) = self.folder(tid, "blkio", "blkio").filter(|folder| folder.has_number(number)) else {
+            return Place::default();
+        };
+        let place = folder.place(|path| folder.limit_on(path, device));
+        self.devices.insert((number, device), place.clone());
+        place
+    }
+
+    /// The memory controller's cgroup of a process.
+    pub(super) fn of_memory(&mut self, pid: u32) -> Place {
+        if let Some(place) = self.memory.get(&pid) {
+            return place.clone();
+        }
+        let Some(folder) = self.folder(pid, "memory", "memory") else { return Place::default() };
+        let place = folder.place(memory_limit);
+        self.memory.insert(pid, place.clone());
+        place
+    }
+
+    /// The cgroup of a thread in the hierarchy of a controller, v1 or v2.
+    fn folder(&self, tid: u32, controller: &str, name: &str) -> Option<Folder> {
+        let text = fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).ok()?;
+        let path = |wanted: &str| {
+            text.lines().find_map(|line| {
+                let mut fields = line.splitn(3, ':').skip(1);
+                let (controllers, path) = (fields.next()?, fields.next()?);
+                controllers.split(',').any(|name| name == wanted).then(|| path.to_owned())
+            })
+        };
+        let v1 = path(controller).map(|path| Folder { root: self.root.join(name), path, v2: false });
+        v1.or_else(|| path("").map(|path| Folder { root: self.root.clone(), path, v2: true }))
+    }
+}
+
+/// A cgroup's folder.
+struct Folder {
+    root: PathBuf,
+    path: String,
+    v2: bool,
+}
+
+impl Folder {
+    fn at(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+
+    /// The number is that of the folder's inode.
+    fn has_number(&self, number: u64) -> bool {
+        number == 0 || fs::metadata(self.at(&self.path)).is_ok_and(|folder| folder.ino() == number)
+    }
+
+    fn place(&self, limit_of: impl Fn(&Path) -> Option<u64>) -> Place {
+        let limits = self.levels().filter_map(|path| Some((limit_of(&self.at(path))?, path.to_owned())));
+        Place { cgroup: Some(self.path.clone()), limit: limits.min_by_key(|limit| limit.0).map(|limit| limit.1) }
+    }
+
+    /// The cgroup and those above it.
+    fn levels(&self) -> impl Iterator<Item = &str> {
+        std::iter::successors(Some(self.path.as_str()), |path| {
+            let above = path.rsplit_once('/')?.0;
+            (*path != "/").then_some(if above.is_empty() { "/" } else { above })
+        })
+    }
+
+    /// The tightest limit of a cgroup on a device, in bytes a second. In v1 it does not hold for the cgroups below.
+    fn limit_on(&self, folder: &Path, device: DeviceNumber) -> Option<u64> {
+        if self.v2 {
+            return fs::read_to_string(folder.join("io.max")).ok().and_then(|text| io_max(&text, device));
+        }
+        if folder != self.at(&self.path) {
+            return None;
+        }
+        let limits = THROTTLE_FILES.iter().filter_map(|(file, factor)| {
+            let text = fs::read_to_string(folder.join(file)).ok()?;
+            let line = line_of(&text, device)?;
+            line.trim().parse::<u64>().ok().map(|limit| limit.saturating_mul(*factor))
+        });
+        limits.min()
+    }
+}
+
+/// What follows a device's number in its line.
+fn line_of(text: &str, device: DeviceNumber) -> Option<&str> {
+    let number = device.to_string().replace(',', ":");
+    text.lines().find_map(|line| line.split_once(' ').filter(|(first, _)| *first == number)).map(|line| line.1)
+}
+
+/// `8:0 rbps=1048576 wbps=max riops=max wiops=100`.
+pub(super) fn io_max(text: &str, device: DeviceNumber) -> Option<u64> {
+    let limits = line_of(text, device)?.split_whitespace().filter_map(|word| {
+        let (name, limit) = word.split_once('=')?;
+        let limit: u64 = limit.parse().ok()?;
+        Some(if name.ends_with("iops") { limit.saturating_mul(IO_BYTES) } else { limit })
+    });
+    limits.min()
+}
+
+fn memory_limit(folder: &Path) -> Option<u64> {
+    let read = |file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
+    read("memory.max").or_else(|| read("memory.limit_in_bytes")).filter(|limit| *limit < UNLIMITED)
+}

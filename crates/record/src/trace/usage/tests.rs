@@ -1,0 +1,101 @@
+//! Rows, sums and limits, from data.
+
+use std::fs;
+
+use model::block::DeviceNumber;
+use model::usage::{Resource, UsageRecord};
+use tempfile::tempdir;
+
+use super::cgroups::{Cgroups, Place, io_max};
+use super::rows::largest;
+use super::sums::difference;
+use crate::roots::Roots;
+
+const DISK: DeviceNumber = DeviceNumber::new(7, 3);
+
+fn row(pid: u32, busy_ns: u64) -> UsageRecord {
+    UsageRecord {
+        device: Some(DISK),
+        pid: Some(pid),
+        count: 1,
+        busy_ns,
+        bytes: 512,
+        ..UsageRecord::new(Resource::DeviceRead, 0, 500)
+    }
+}
+
+#[test]
+fn sums_stay_whole_when_rows_are_few() {
+    let rows: Vec<UsageRecord> = (0..100).map(|pid| row(pid, 1000 + u64::from(pid))).chain([row(7, 5)]).collect();
+    let sum = |rows: &[UsageRecord]| {
+        rows.iter()
+            .map(|row| (row.count, row.bytes, row.busy_ns))
+            .fold((0, 0, 0), |sum, row| (sum.0 + row.0, sum.1 + row.1, sum.2 + row.2))
+    };
+    let kept = largest(rows.clone());
+    assert_eq!(sum(&kept), sum(&rows));
+    assert_eq!((kept.len(), kept[0].pid, kept[24].pid), (25, Some(99), None));
+}
+
+#[test]
+fn little_use_is_summed_up() {
+    let kept = largest(vec![row(1, 1_000_000), row(2, 10)]);
+    assert_eq!(kept.iter().map(|row| (row.pid, row.busy_ns)).collect::<Vec<_>>(), [(Some(1), 1_000_000), (None, 10)]);
+}
+
+#[test]
+fn a_sum_is_compared_with_the_one_before() {
+    let mut key = [0; 24];
+    key[0] = 9;
+    key[8..12].copy_from_slice(&DISK.0.to_ne_bytes());
+    key[12..16].copy_from_slice(&70u32.to_ne_bytes());
+    key[16] = 2;
+    let used = difference(&key, [1, 10, 100, 0], [3, 30, 300, 1]).unwrap();
+    assert_eq!((used.resource, used.cgroup, used.target, used.tid), (Resource::DeviceWrite, 9, DISK.0, 70));
+    assert_eq!((used.count, used.bytes, used.busy_ns, used.throttled), (2, 20, 200, 1));
+    key[16] = 200;
+    assert_eq!(difference(&key, [0; 4], [1; 4]), None);
+}
+
+#[test]
+fn limits_of_v2_hold_below() {
+    let root = tempdir().unwrap();
+    let roots = Roots::below(root.path());
+    fs::create_dir_all(roots.proc.join("5")).unwrap();
+    fs::write(roots.proc.join("5/cgroup"), "0::/a/b\n").unwrap();
+    fs::create_dir_all(roots.cgroup.join("a/b")).unwrap();
+    fs::write(roots.cgroup.join("a/io.max"), "7:3 rbps=1000 wbps=max riops=max wiops=max\n").unwrap();
+    fs::write(roots.cgroup.join("a/b/io.max"), "7:3 rbps=max wbps=9000 riops=max wiops=max\n").unwrap();
+    fs::write(roots.cgroup.join("a/b/memory.max"), "4096\n").unwrap();
+    fs::write(roots.cgroup.join("a/memory.max"), "max\n").unwrap();
+    let mut cgroups = Cgroups::new(&roots);
+    let place = |limit: &str| Place { cgroup: Some("/a/b".into()), limit: Some(limit.into()) };
+    assert_eq!(cgroups.of_device(0, DISK, 5), place("/a"));
+    assert_eq!(cgroups.of_memory(5), place("/a/b"));
+    assert_eq!(cgroups.of_device(123_456_789, DISK, 5), Place::default(), "another cgroup than the task's");
+}
+
+#[test]
+fn limits_of_v1_hold_for_their_own_cgroup() {
+    let root = tempdir().unwrap();
+    let roots = Roots::below(root.path());
+    fs::create_dir_all(roots.proc.join("5")).unwrap();
+    fs::write(roots.proc.join("5/cgroup"), "4:memory:/m\n3:blkio:/a/b\n").unwrap();
+    fs::create_dir_all(roots.cgroup.join("blkio/a/b")).unwrap();
+    fs::create_dir_all(roots.cgroup.join("memory/m")).unwrap();
+    fs::write(roots.cgroup.join("blkio/a/blkio.throttle.read_bps_device"), "7:3 1000\n").unwrap();
+    fs::write(roots.cgroup.join("memory/m/memory.limit_in_bytes"), "9223372036854771712\n").unwrap();
+    let mut cgroups = Cgroups::new(&roots);
+    assert_eq!(cgroups.of_device(0, DISK, 5), Place { cgroup: Some("/a/b".into()), limit: None });
+    assert_eq!(cgroups.of_memory(5), Place { cgroup: Some("/m".into()), limit: None });
+    fs::write(roots.cgroup.join("blkio/a/b/blkio.throttle.write_bps_device"), "7:3 1000\n").unwrap();
+    (0..10).for_each(|_| cgroups.age());
+    assert_eq!(cgroups.of_device(0, DISK, 5).limit.as_deref(), Some("/a/b"));
+}
+
+#[test]
+fn io_max_counts_requests_as_pages() {
+    let text = "8:0 rbps=1 wbps=1 riops=1 wiops=1\n7:3 rbps=max wbps=9000 riops=max wiops=2\n";
+    assert_eq!(io_max(text, DISK), Some(8192));
+    assert_eq!(io_max("7:30 rbps=1\n", DISK), None);
+}

@@ -1,0 +1,231 @@
+//! One remedy, and how an entry of a table becomes one.
+
+use model::cause::Cause;
+use model::effect::{Edge, Effect};
+use serde::Deserialize;
+
+use crate::setting::{Format, Setting, Value};
+use crate::target::{PLACEHOLDERS, placeholders};
+
+/// Something that can be changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remedy {
+    /// Unique, for flags and JSON: `scheduler-none`.
+    pub id: String,
+    /// In the imperative, without a period: `switch the I/O scheduler to none`.
+    pub title: String,
+    /// The causes that call for it.
+    pub causes: Vec<Cause>,
+    /// Of the waits of its effect's edge, it changes only those whose kind begins with one of these: the words for a lock
+    /// (`inode lock of a file`), `read` or `write` for a limit. Empty: all.
+    pub of: Vec<String>,
+    /// What must hold of the run.
+    pub requires: Requires,
+    /// What is changed, and how.
+    pub change: Change,
+    /// Whether it can be tried while the load runs, and reverted at once.
+    pub live: bool,
+    /// What it may cost.
+    pub risk: String,
+    /// The document that the claim is from.
+    pub source: String,
+    /// What that document says.
+    pub claim: String,
+    /// Whether the document was read for the claim; else it is from memory.
+    pub read: bool,
+    /// What it does to waits.
+    pub effect: Effect,
+}
+
+/// What must hold of a run; an empty list or `None` requires nothing. What a run does not know counts as met.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Requires {
+    /// The device's I/O scheduler is one of these.
+    pub scheduler: Vec<String>,
+    /// The file system's type is one of these.
+    pub file_system: Vec<String>,
+    /// The device is rotational, or not.
+    pub rotational: Option<bool>,
+    /// Version of the cgroup hierarchy.
+    pub cgroup_version: Option<u8>,
+    /// The time was lost in one of these kinds of operation (system call, or class of a load).
+    pub operation: Vec<String>,
+}
+
+/// What a run records of what remedies require.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The device's I/O scheduler.
+    pub scheduler: Option<String>,
+    /// The file system's type.
+    pub file_system: Option<String>,
+    /// Whether the device is rotational.
+    pub rotational: Option<bool>,
+    /// Version of the cgroup hierarchy.
+    pub cgroup_version: Option<u8>,
+    /// Kinds of the slow operations.
+    pub operations: Vec<String>,
+}
+
+impl Requires {
+    /// Whether it holds. What is unknown counts as met.
+    pub fn met_by(&self, facts: &Facts) -> bool {
+        let one_of = |wanted: &[String], known: &Option<String>| {
+            wanted.is_empty() || known.as_ref().is_none_or(|known| wanted.contains(known))
+        };
+        one_of(&self.scheduler, &facts.scheduler)
+            && one_of(&self.file_system, &facts.file_system)
+            && self.rotational.zip(facts.rotational).is_none_or(|(wanted, known)| wanted == known)
+            && self.cgroup_version.zip(facts.cgroup_version).is_none_or(|(wanted, known)| wanted == known)
+            && (self.operation.is_empty() || facts.operations.iter().any(|known| self.operation.contains(known)))
+    }
+}
+
+/// What a remedy changes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// A file of sysfs, /proc/sys or a cgroup.
+    Setting(Setting),
+    /// A command, with placeholders, and the one that reverts it.
+    Command {
+        /// Applies it.
+        apply: String,
+        /// Reverts it.
+        revert: String,
+    },
+    /// Something that people do: another mkfs, another program, another disk.
+    Manual {
+        /// What to do.
+        apply: String,
+        /// How to undo it.
+        revert: String,
+    },
+}
+
+/// An entry as written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Entry {
+    pub(crate) id: String,
+    title: String,
+    causes: Vec<String>,
+    #[serde(default)]
+    of: Vec<String>,
+    #[serde(default)]
+    requires: Requires,
+    changes: Kind,
+    path: Option<String>,
+    set: Option<String>,
+    multiply: Option<f64>,
+    #[serde(default)]
+    format: FormatName,
+    key: Option<String>,
+    apply: Option<String>,
+    revert: Option<String>,
+    live: bool,
+    risk: String,
+    source: String,
+    claim: String,
+    #[serde(default)]
+    read: bool,
+    effect: Effect,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Setting,
+    Command,
+    Manual,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum FormatName {
+    #[default]
+    Plain,
+    Choice,
+    PerDevice,
+    Keyed,
+}
+
+impl Entry {
+    /// The remedy; the error says what is wrong with the entry.
+    pub(crate) fn check(self) -> Result<Remedy, String> {
+        let change = self.change()?;
+        let causes: Result<Vec<Cause>, String> = self.causes.iter().map(|name| cause(name)).collect();
+        let causes = causes?;
+        if causes.is_empty() {
+            return Err("'causes' is empty; name at least one".into());
+        }
+        if self.live && matches!(change, Change::Manual { .. }) {
+            return Err("'live' is true, but changes = \"manual\" cannot be applied by the program".into());
+        }
+        check_effect(self.effect)?;
+        for (name, text) in [("title", &self.title), ("risk", &self.risk), ("source", &self.source)] {
+            if text.trim().is_empty() {
+                return Err(format!("'{name}' is empty"));
+            }
+        }
+        let Entry { id, title, of, requires, live, risk, source, claim, read, effect, .. } = self;
+        Ok(Remedy { id, title, causes, of, requires, change, live, risk, source, claim, read, effect })
+    }
+
+    fn change(&self) -> Result<Change, String> {
+        let texts = || match (&self.apply, &self.revert) {
+            (Some(apply), Some(revert)) => Ok((apply.clone(), revert.clone())),
+            _ => Err("'apply' and 'revert' are required unless changes = \"setting\"".to_owned()),
+        };
+        let change = match self.changes {
+            Kind::Setting => Change::Setting(self.setting()?),
+            Kind::Command => {
+                let (apply, revert) = texts()?;
+                Change::Command { apply, revert }
+            }
+            Kind::Manual => {
+                let (apply, revert) = texts()?;
+                Change::Manual { apply, revert }
+            }
+        };
+        let templates = [&self.path, &self.set, &self.apply, &self.revert].into_iter().flatten();
+        let unknown = templates.flat_map(|template| placeholders(template)).find(|name| !PLACEHOLDERS.contains(name));
+        match unknown {
+            Some(name) => Err(format!("unknown placeholder {{{name}}}; known: {}", PLACEHOLDERS.join(", "))),
+            None => Ok(change),
+        }
+    }
+
+    fn setting(&self) -> Result<Setting, String> {
+        let path = self.path.clone().ok_or("'path' is required with changes = \"setting\"")?;
+        if !path.starts_with('/') {
+            return Err(format!("'path' is not absolute: {path}"));
+        }
+        let value = match (&self.set, self.multiply) {
+            (Some(text), None) => Value::Set(text.clone()),
+            (None, Some(factor)) if factor.is_finite() && factor > 0.0 => Value::Multiply(factor),
+            (None, Some(factor)) => return Err(format!("'multiply' must be a positive number, not {factor}")),
+            _ => return Err("exactly one of 'set' and 'multiply' is required".into()),
+        };
+        let format = match (self.format, &self.key) {
+            (FormatName::Plain, None) => Format::Plain,
+            (FormatName::Choice, None) => Format::Choice,
+            (FormatName::PerDevice, None) => Format::PerDevice,
+            (FormatName::Keyed, Some(key)) => Format::Keyed(key.clone()),
+            _ => return Err("'key' and format = \"keyed\" belong together".into()),
+        };
+        Ok(Setting { path, value, format })
+    }
+}
+
+fn cause(name: &str) -> Result<Cause, String> {
+    Cause::from_name(name).filter(|cause| cause.is_wait()).ok_or_else(|| format!("unknown cause '{name}'"))
+}
+
+fn check_effect(effect: Effect) -> Result<(), String> {
+    match effect.factor {
+        Some(factor) if !factor.is_finite() || factor <= 1.0 => Err(format!("'factor' must exceed 1, not {factor}")),
+        _ if effect.edge == Edge::Culprit => Err("the effect of a remedy cannot be 'culprit'".into()),
+        _ => Ok(()),
+    }
+}

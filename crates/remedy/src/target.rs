@@ -1,0 +1,68 @@
+//! What a remedy is applied to.
+
+use crate::error::RemedyError;
+
+/// The values of placeholders; unknown ones are `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Target {
+    /// `{device}`: the disk's kernel name (`sda`).
+    pub device: Option<String>,
+    /// `{number}`: its `major:minor`.
+    pub number: Option<String>,
+    /// `{cgroup}`: a cgroup's path below its hierarchy's root, with a leading slash.
+    pub cgroup: Option<String>,
+    /// `{mount}`: a mount point.
+    pub mount: Option<String>,
+}
+
+/// Placeholders of templates.
+pub(crate) const PLACEHOLDERS: [&str; 4] = ["device", "number", "cgroup", "mount"];
+
+impl Target {
+    fn get(&self, placeholder: &str) -> Option<&str> {
+        match placeholder {
+            "device" => self.device.as_deref(),
+            "number" => self.number.as_deref(),
+            "cgroup" => self.cgroup.as_deref().map(|cgroup| cgroup.trim_end_matches('/')),
+            "mount" => self.mount.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The template with its placeholders replaced.
+    pub fn fill(&self, template: &str) -> Result<String, RemedyError> {
+        let mut filled = template.to_owned();
+        for placeholder in PLACEHOLDERS {
+            let name = format!("{{{placeholder}}}");
+            if !template.contains(&name) {
+                continue;
+            }
+            let value = self.get(placeholder).ok_or_else(|| RemedyError::Unknown {
+                template: template.to_owned(),
+                placeholder: placeholder.to_owned(),
+            })?;
+            filled = filled.replace(&name, value);
+        }
+        Ok(filled)
+    }
+}
+
+/// The placeholders that a template names, known ones and others.
+pub(crate) fn placeholders(template: &str) -> impl Iterator<Item = &str> {
+    template.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Target;
+
+    #[test]
+    fn placeholders_are_filled_or_named() {
+        let target = Target { cgroup: Some("/a/b".into()), number: Some("7:0".into()), ..Target::default() };
+        assert_eq!(target.fill("/sys/fs/cgroup{cgroup}/io.max").unwrap(), "/sys/fs/cgroup/a/b/io.max");
+        let error = target.fill("/sys/block/{device}/queue/scheduler").unwrap_err().to_string();
+        assert_eq!(error, "'/sys/block/{device}/queue/scheduler' needs {device}, which is unknown here");
+        let root = Target { cgroup: Some("/".into()), ..Target::default() };
+        assert_eq!(root.fill("/c{cgroup}/x").unwrap(), "/c/x");
+    }
+}

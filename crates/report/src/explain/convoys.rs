@@ -1,0 +1,42 @@
+//! Convoys: tasks that waited for one holder, as one finding each.
+
+use std::fmt::Write as _;
+
+use explain::blame::{Convoy, Explanation};
+use model::quantity::Nanoseconds;
+
+use super::wording::words;
+use crate::number::grouped;
+use crate::style::{Style, printable};
+use crate::table::push_heading;
+
+/// Convoys shown.
+const SHOWN: usize = 3;
+
+pub(super) fn convoys(text: &mut String, explanation: &Explanation, style: Style) {
+    if explanation.convoys.is_empty() {
+        return;
+    }
+    push_heading(text, "Convoys", style);
+    for convoy in explanation.convoys.iter().take(SHOWN) {
+        let _ = writeln!(text, " {:>9}  {}", Nanoseconds(convoy.time_ns).to_string(), line(convoy));
+    }
+}
+
+/// `16 tasks of 2 processes waited, the longest 1.96 s, for neighbour/123: lock: inode lock of a file (rwsem write)`.
+fn line(convoy: &Convoy) -> String {
+    let tasks = match convoy.processes {
+        one_each if one_each == convoy.victims => format!("{} processes", grouped(convoy.victims)),
+        1 => format!("{} threads of a process", grouped(convoy.victims)),
+        processes => format!("{} threads of {} processes", grouped(convoy.victims), grouped(processes)),
+    };
+    let holder = convoy.holder.as_ref().map_or_else(|| "a task that is not known".to_owned(), ToString::to_string);
+    let device = convoy.device.map_or_else(String::new, |device| format!(" on {device}"));
+    let detail = convoy.detail.as_deref().map_or_else(String::new, |detail| format!(": {}", printable(detail)));
+    let longest = Nanoseconds(convoy.longest_ns);
+    format!(
+        "{tasks} waited, at most {longest} each, for {}{device}: {}{detail}",
+        printable(&holder),
+        words(convoy.cause)
+    )
+}

@@ -1,0 +1,84 @@
+//! Who lost the time: tables by process and by cgroup, those of the recorded command apart from its neighbours.
+
+use explain::blame::{Explanation, Party};
+use model::quantity::Nanoseconds;
+
+use super::tables::who;
+use super::wording::words;
+use crate::number::{counted, grouped, share};
+use crate::style::{Style, printable};
+use crate::table::{push_section, table};
+
+/// Rows of a table.
+const SHOWN: usize = 8;
+
+/// Tables of the recorded command, or of all where none was recorded. A single row would repeat the sum of all.
+pub(super) fn of_command(text: &mut String, explanation: &Explanation, style: Style) {
+    let is_one = |party: &&Party| !is_neighbour(party) || !is_apart(explanation);
+    section(text, "By process", explanation.processes.iter().filter(is_one).collect(), 2, style);
+    section(text, "By cgroup", explanation.cgroups.iter().filter(is_one).collect(), 2, style);
+}
+
+/// Tables of the programs beside the recorded command.
+pub(super) fn neighbours(text: &mut String, explanation: &Explanation, style: Style) {
+    if !is_apart(explanation) {
+        return;
+    }
+    let neighbours = |parties: &'_ [Party]| parties.iter().filter(|party| is_neighbour(party)).cloned().collect();
+    let (processes, cgroups): (Vec<Party>, Vec<Party>) =
+        (neighbours(&explanation.processes), neighbours(&explanation.cgroups));
+    section(text, "Neighbours by process", processes.iter().collect(), 1, style);
+    section(text, "Neighbours by cgroup", cgroups.iter().collect(), 2, style);
+}
+
+fn is_neighbour(party: &Party) -> bool {
+    party.of_command == Some(false)
+}
+
+/// Whether the recorded command and its neighbours are shown apart.
+pub(super) fn is_apart(explanation: &Explanation) -> bool {
+    explanation.neighbours.is_some() && explanation.command.as_ref().is_some_and(|command| command.operations > 0)
+}
+
+fn section(text: &mut String, title: &str, parties: Vec<&Party>, least: usize, style: Style) {
+    if parties.len() < least {
+        return;
+    }
+    let mut rows = table(&["", "slow", "time", "lost", "mostly", "root blocker of this"], 1);
+    for column in rows.column_iter_mut().skip(4) {
+        column.set_cell_alignment(comfy_table::CellAlignment::Left);
+    }
+    for party in parties.iter().take(SHOWN) {
+        let part = party.cause_ns as f64 / party.lost_ns.max(1) as f64;
+        rows.add_row([
+            name(party),
+            grouped(party.operations),
+            Nanoseconds(party.wall_ns).to_string(),
+            Nanoseconds(party.lost_ns).to_string(),
+            party.cause.map_or_else(String::new, |cause| format!("{} {}", share(part), words(cause))),
+            party.culprit.as_ref().map_or_else(|| "-".to_owned(), who),
+        ]);
+    }
+    let more = parties.get(SHOWN..).unwrap_or_default();
+    if !more.is_empty() {
+        let sum = |of: fn(&Party) -> u64| more.iter().fold(0_u64, |sum, party| sum.saturating_add(of(party)));
+        rows.add_row([
+            counted(more.len() as u64, "other"),
+            grouped(sum(|party| party.operations)),
+            Nanoseconds(sum(|party| party.wall_ns)).to_string(),
+            Nanoseconds(sum(|party| party.lost_ns)).to_string(),
+        ]);
+    }
+    push_section(text, title, &rows, style);
+}
+
+/// `fio/12`, `15 postgres`, a cgroup.
+fn name(party: &Party) -> String {
+    let Some(name) = &party.name else { return "unknown".to_owned() };
+    let name = printable(name);
+    match party.pid {
+        _ if name.starts_with('/') => name,
+        Some(pid) => format!("{name}/{pid}"),
+        None => format!("{} {name}", grouped(party.processes)),
+    }
+}

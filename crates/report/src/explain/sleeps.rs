@@ -1,0 +1,62 @@
+//! Sleeps of the recorded command that no operation holds.
+
+use std::fmt::Write as _;
+
+use explain::blame::{Explanation, Sleep};
+use model::quantity::Nanoseconds;
+
+use crate::number::counted;
+use crate::style::{Style, printable};
+
+/// Sleeps shown.
+const SHOWN: usize = 5;
+/// Calls named of idle sleeps.
+const CALLS: usize = 3;
+
+pub(super) fn sleeps(text: &mut String, explanation: &Explanation, style: Style) {
+    let sleeps = &explanation.sleeps;
+    if sleeps.count == 0 {
+        return;
+    }
+    let _ = writeln!(text, "\n{}", style.heading("Sleeps of the recorded command outside of these operations"));
+    for sleep in sleeps.longest.iter().take(SHOWN) {
+        let _ = writeln!(text, " {}", one(sleep));
+    }
+    let more = sleeps.count.saturating_sub(SHOWN as u64);
+    if more > 0 {
+        let line = format!(" {more} more, {} together; see --json", Nanoseconds(sleeps.total_ns));
+        let _ = writeln!(text, "{}", style.faint(&line));
+    }
+    if sleeps.idle_count > 0 {
+        let calls: Vec<String> = sleeps.idle_calls.iter().take(CALLS).map(|call| printable(call)).collect();
+        let (count, time) = (counted(sleeps.idle_count, "idle sleep"), Nanoseconds(sleeps.idle_ns));
+        let _ =
+            writeln!(text, "{}", style.faint(&format!(" besides {count} of {time} together ({})", calls.join(", "))));
+    }
+}
+
+/// For the sentence: `; the recorded command slept 1.25 s in flock`.
+pub(super) fn instead(explanation: &Explanation) -> String {
+    let sleeps = &explanation.sleeps;
+    let Some(longest) = sleeps.longest.first() else { return String::new() };
+    let call = longest.call.as_deref().map_or_else(|| "the kernel".to_owned(), printable);
+    let call = if longest.cpu_quota.is_some() { "wait for its CPU quota".to_owned() } else { call };
+    let times = if sleeps.count == 1 { "once".to_owned() } else { format!("{} times", sleeps.count) };
+    format!(
+        "; but the recorded command slept {times} for that long, at most {} in {call}",
+        Nanoseconds(longest.duration_ns)
+    )
+}
+
+fn one(sleep: &Sleep) -> String {
+    let call = sleep.call.as_deref().map_or_else(|| "outside of a system call".to_owned(), printable);
+    if let Some(quota) = &sleep.cpu_quota {
+        let quota = if quota.is_empty() { String::new() } else { format!(" ({})", printable(quota)) };
+        let (task, time) = (printable(&sleep.task.to_string()), Nanoseconds(sleep.duration_ns));
+        return format!("{call} by {task}: held for {time} by the CPU quota of its cgroup{quota}");
+    }
+    let stack = sleep.stack.as_deref().map_or_else(String::new, |stack| format!(" in {}", printable(stack)));
+    let waker =
+        sleep.waker.as_ref().map_or_else(String::new, |waker| format!(", woken by {}", printable(&waker.to_string())));
+    format!("{call} by {}: {}{stack}{waker}", printable(&sleep.task.to_string()), Nanoseconds(sleep.duration_ns))
+}

@@ -1,0 +1,278 @@
+//! The findings in a few sentences: who stalled and how often, on what, who held it, how sure that is, and what would help.
+//!
+//! They are made from the JSON document alone: each number and name in a sentence is a value of the document, and the
+//! sentence says which.
+
+mod sentence;
+
+#[cfg(test)]
+mod tests;
+
+use explain::blame::Explanation;
+use explain::whatif::Advice;
+use serde_json::{Value, json};
+
+use crate::style::Style;
+pub use sentence::{Fact, Sentence};
+use sentence::{Kind, UNBREAKABLE, Writer};
+
+/// Causes named.
+const CAUSES: usize = 3;
+/// Least share of a cause that is named beside another.
+const LEAST: f64 = 0.05;
+/// Columns of a line.
+const COLUMNS: usize = 79;
+
+/// At most five sentences. `document` is that of `explain --json`; empty where no operation was slow.
+pub fn findings(document: &Value) -> Vec<Sentence> {
+    let part = if has_operations(document, "/command") { "/command" } else { "" };
+    if !has_operations(document, part) {
+        return Vec::new();
+    }
+    let sentences = [
+        slow(document, part),
+        causes(document, part),
+        culprit(document, part),
+        confidence(document, part),
+        help(document),
+    ];
+    sentences.into_iter().flatten().collect()
+}
+
+/// The key `findings`: each sentence with the values it is made of.
+fn json(sentences: &[Sentence]) -> Value {
+    let fact = |fact: &Fact| json!({"text": fact.text, "path": fact.path});
+    let sentence = |sentence: &Sentence| json!({"text": sentence.text, "values": sentence.facts.iter().map(fact).collect::<Vec<_>>()});
+    sentences.iter().map(sentence).collect()
+}
+
+/// As lines of a terminal.
+pub fn text(sentences: &[Sentence], style: Style) -> String {
+    let columns = COLUMNS.min(style.width.saturating_sub(1));
+    lines(sentences, columns).into_iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// As lines of so many columns.
+pub fn lines(sentences: &[Sentence], columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let texts: Vec<String> = sentences.iter().map(Sentence::with_units).collect();
+    for word in texts.iter().flat_map(|text| text.split(' ')) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(format!(" {word}")),
+        }
+    }
+    lines.iter().map(|line| line.replace(UNBREAKABLE, " ")).collect()
+}
+
+/// The command's part has `operations`; the whole document calls them `slow_operations`.
+fn count_path(part: &str) -> String {
+    if part.is_empty() { "/slow_operations".to_owned() } else { format!("{part}/operations") }
+}
+
+fn has_operations(document: &Value, part: &str) -> bool {
+    document.pointer(&count_path(part)).and_then(Value::as_u64).is_some_and(|count| count > 0)
+}
+
+/// `12 operations of the recorded command took at least 100 ms, 3.00 s together; the longest, fsync by ...`
+fn slow(document: &Value, part: &str) -> Option<Sentence> {
+    let mut writer = Writer::new(document);
+    let count = count_path(part);
+    writer.counted(&count, "operation")?;
+    match (part.is_empty(), document["operations"].is_u64()) {
+        (false, true) => writer.say(" of the load"),
+        (false, false) => writer.say(" of the recorded command"),
+        (true, _) => {}
+    }
+    writer.say(" took at least ");
+    writer.value("/slower_than_ns", Kind::Duration)?;
+    writer.say(", ");
+    writer.value(&format!("{part}/wall_ns"), Kind::Duration)?;
+    writer.say(" together");
+    if let Some(at) = longest(document, part) {
+        writer.say("; the longest, ");
+        writer.value(&format!("/stalls/{at}/operation"), Kind::Name)?;
+        writer.say(" by ");
+        writer.value(&format!("/stalls/{at}/task"), Kind::Name)?;
+        writer.say(", took ");
+        writer.value(&format!("/stalls/{at}/duration_ns"), Kind::Duration)?;
+    }
+    Some(writer.end())
+}
+
+/// The first stall of that part: neighbours' stalls are in the same list.
+fn longest(document: &Value, part: &str) -> Option<usize> {
+    let processes = || document["processes"].as_array().into_iter().flatten();
+    let is_own = |stall: &Value| {
+        let task = stall["task"].as_str().and_then(|task| task.rsplit_once('/')).map(|(name, _)| name);
+        processes().any(|process| process["neighbour"] == false && process["process"].as_str() == task)
+    };
+    document["stalls"].as_array()?.iter().position(|stall| part.is_empty() || is_own(stall))
+}
+
+/// `The causes: 80 % cgroup I/O throttling, 15 % lock.`
+fn causes(document: &Value, part: &str) -> Option<Sentence> {
+    let mut writer = Writer::new(document);
+    let list = document.pointer(&format!("{part}/causes"))?.as_array()?;
+    let is_named = |(_, cause): &(usize, &Value)| cause["cause"] != "unexplained";
+    let mut named: Vec<(usize, &Value)> = list.iter().enumerate().filter(is_named).take(CAUSES).collect();
+    let large = named.iter().filter(|(_, cause)| cause["share"].as_f64() >= Some(LEAST)).count();
+    named.truncate(large.max(1));
+    for (number, (at, _)) in named.iter().enumerate() {
+        writer.say(match (number, named.len()) {
+            (0, 1) => "The cause: ",
+            (0, _) => "The causes: ",
+            _ => ", ",
+        });
+        writer.value(&format!("{part}/causes/{at}/share"), Kind::Share)?;
+        writer.say(" ");
+        writer.value(&format!("{part}/causes/{at}/cause"), Kind::Cause)?;
+    }
+    (!named.is_empty()).then(|| writer.end())
+}
+
+/// Who or what held the operations.
+fn culprit(document: &Value, part: &str) -> Option<Sentence> {
+    let path = format!("{part}/culprits/0");
+    let culprit = document.pointer(&path)?;
+    let mut writer = Writer::new(document);
+    let limited = culprit["cause"] == "io_throttle";
+    let known = |key: &str| !culprit[key].is_null() && culprit[key] != "/";
+    if known("task") {
+        writer.say("The largest root blocker is ");
+        writer.value(&format!("{path}/task"), Kind::Name)?;
+        if known("cgroup") {
+            writer.say(" of ");
+            writer.value(&format!("{path}/cgroup"), Kind::Name)?;
+        }
+        // It used what others lacked, or is alone under its limit.
+        writer.say(if limited { ", under the I/O limit" } else { "" });
+    } else if limited && known("cgroup") {
+        writer.say("The largest root blocker is the limit of cgroup ");
+        writer.value(&format!("{path}/cgroup"), Kind::Name)?;
+    } else if known("device") {
+        writer.say(if limited {
+            "The largest root blocker is a limit"
+        } else {
+            "The largest root blocker is the disk"
+        });
+    } else {
+        return None;
+    }
+    place(&mut writer, &path, known)?;
+    writer.say(", with ");
+    writer.value(&format!("{path}/time_ns"), Kind::Duration)?;
+    writer.say(" of ");
+    writer.value(&format!("{path}/cause"), Kind::Cause)?;
+    Some(writer.end())
+}
+
+/// ` on 7,0 (ext4 on /mnt/a)`
+fn place(writer: &mut Writer<'_>, path: &str, known: impl Fn(&str) -> bool) -> Option<()> {
+    if known("device") {
+        writer.say(" on ");
+        writer.value(&format!("{path}/device"), Kind::Name)?;
+    }
+    if known("file_system") {
+        writer.say(" (");
+        writer.value(&format!("{path}/file_system"), Kind::Name)?;
+        writer.say(")");
+    }
+    Some(())
+}
+
+/// `99 % of the time rests on traced events, 0.1 % is unexplained, nothing was lost.`
+fn confidence(document: &Value, part: &str) -> Option<Sentence> {
+    let mut writer = Writer::new(document);
+    let path = format!("/confidence{}", if part.is_empty() { "/all" } else { part });
+    writer.value(&format!("{path}/traced_share"), Kind::Share)?;
+    writer.say(" of the time rests on traced events, ");
+    if document.pointer(&format!("{path}/stack_share")).and_then(Value::as_f64) >= Some(LEAST) {
+        writer.value(&format!("{path}/stack_share"), Kind::Share)?;
+        writer.say(" on stacks, ");
+    }
+    writer.value(&format!("{path}/unexplained_share"), Kind::Share)?;
+    writer.say(" is unexplained");
+    let incomplete = document.pointer("/confidence/incomplete").and_then(Value::as_bool) == Some(true);
+    let excluded = document.pointer("/losses/damaged_rows").and_then(Value::as_u64).unwrap_or(0);
+    if incomplete {
+        writer.say("; the recording is incomplete");
+    } else if excluded > 0 {
+        writer.say("; ");
+        writer.counted("/losses/damaged_rows", "inconsistent row")?;
+        writer.say(if excluded == 1 { " is excluded" } else { " are excluded" });
+    } else {
+        writer.say("; nothing was lost");
+    }
+    Some(writer.end())
+}
+
+/// The best remedy with its predicted effect: one with a known effect before one with a bound.
+fn help(document: &Value) -> Option<Sentence> {
+    let choices = document.pointer("/what_if/choices")?.as_array()?;
+    let is_large = |choice: &&Value| choice["saved_share"].as_f64() >= Some(LEAST);
+    let known = choices.iter().position(|choice| choice["at_most"] == Value::Bool(false) && is_large(&choice));
+    let at = known.or_else(|| choices.iter().position(|choice| is_large(&choice)))?;
+    let path = format!("/what_if/choices/{at}");
+    let choice = &choices[at];
+    let mut writer = Writer::new(document);
+    writer.say("What would help: ");
+    writer.value(&format!("{path}/title"), Kind::Name)?;
+    writer.say(if choice["at_most"] == Value::Bool(true) { "; predicted, at best: " } else { "; predicted: " });
+    writer.value(&format!("{path}/predicted/total_ns/value"), Kind::Duration)?;
+    writer.say(" instead of ");
+    writer.value(&format!("{path}/predicted/recorded/total_ns"), Kind::Duration)?;
+    writer.say(", ");
+    writer.counted(&format!("{path}/predicted/slow_operations/value"), "operation")?;
+    writer.say(" still slow");
+    Some(writer.end())
+}
+
+/// The document of `explain --json`, with what would help and the findings.
+pub fn document(run: &str, explanation: &Explanation, advice: &Advice) -> Value {
+    let mut document = crate::json::explanation(run, explanation);
+    document["what_if"] = crate::json::what_if(advice);
+    add(&mut document);
+    document
+}
+
+/// Adds what findings need to a document, and the findings.
+fn add(document: &mut Value) {
+    let mut confidence = json!({"incomplete": is_incomplete(document), "all": shares(document)});
+    if let Some(command) = document.get("command").filter(|command| !command.is_null()) {
+        confidence["command"] = shares(command);
+    }
+    document["confidence"] = confidence;
+    let sentences = findings(document);
+    document["findings"] = json(&sentences);
+}
+
+/// Shares of a part's time by evidence.
+fn shares(part: &Value) -> Value {
+    let wall_ns = part["wall_ns"].as_u64().unwrap_or(0).max(1) as f64;
+    let list = || part["causes"].as_array().into_iter().flatten();
+    let of = |evidence: &str| {
+        let ns: u64 = list().filter_map(|cause| cause["evidence"][evidence].as_u64()).sum();
+        ns as f64 / wall_ns
+    };
+    let unexplained = list().find(|cause| cause["cause"] == "unexplained");
+    json!({
+        "traced_share": of("event"),
+        "stack_share": of("stack"),
+        "aggregated_share": of("correlation"),
+        "unexplained_share": unexplained.and_then(|cause| cause["time_ns"].as_u64()).unwrap_or(0) as f64 / wall_ns,
+    })
+}
+
+fn is_incomplete(document: &Value) -> bool {
+    let losses = &document["losses"];
+    let has = |key: &str| match &losses[key] {
+        Value::Object(entries) => !entries.is_empty(),
+        Value::Array(entries) => !entries.is_empty(),
+        count => count.as_u64().unwrap_or(0) > 0,
+    };
+    ["lost", "tables", "damaged_parts", "unknown_requests"].into_iter().any(has)
+}

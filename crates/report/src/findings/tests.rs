@@ -1,0 +1,76 @@
+//! Sentences of documents.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{add, findings, text};
+use crate::style::Style;
+
+fn document(slow: u64, wall_ns: u64, throttled: f64) -> Value {
+    let ns = |share: f64| (wall_ns as f64 * share) as u64;
+    let cause = |name: &str, share: f64| {
+        json!({"cause": name, "time_ns": ns(share), "share": share, "operations": slow,
+               "evidence": {"event": ns(share), "stack": 0, "correlation": 0, "none": 0}})
+    };
+    let mut document = json!({
+        "slower_than_ns": 100_000_000, "slow_operations": slow, "wall_ns": wall_ns, "operations": null, "command": null,
+        "causes": [cause("io_throttle", throttled), cause("lock", 1.0 - throttled)],
+        "classes": [{"operation": "pwrite64", "operations": slow, "wall_ns": wall_ns, "causes": []}],
+        "culprits": [{"task": "dd/2010", "cgroup": "/batch7", "device": "7,0", "file_system": "ext4 on /mnt/a",
+                      "cause": "io_throttle", "time_ns": ns(throttled)}],
+        "stalls": [{"operation": "pwrite64", "task": "dd/2010", "duration_ns": wall_ns / slow.max(1)}],
+        "losses": {"lost": {}, "tables": [], "damaged_rows": 0, "damaged_parts": 0, "unknown_requests": 0},
+        "what_if": {"choices": [{
+            "title": "raise the cgroup's write limit on the disk fourfold", "at_most": false, "saved_share": 0.7,
+            "predicted": {"total_ns": {"value": ns(0.3)}, "slow_operations": {"value": slow / 4},
+                          "recorded": {"total_ns": wall_ns}}}]},
+    });
+    add(&mut document);
+    document
+}
+
+#[test]
+fn a_colleague_would_say_it_so() {
+    let text = text(&findings(&document(12, 3_000_000_000, 0.8)), Style::PLAIN);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn one_operation_is_singular() {
+    let sentences = findings(&document(1, 3_000_000_000, 0.8));
+    assert!(sentences[0].text.starts_with("1 operation took at least 100 ms, 3.00 s together;"), "{sentences:?}");
+}
+
+#[test]
+fn without_slow_operations_there_is_nothing_to_say() {
+    assert_eq!(findings(&document(0, 0, 0.0)), []);
+}
+
+#[test]
+fn a_loss_is_said() {
+    let mut document = document(2, 3_000_000_000, 1.0);
+    document["losses"]["lost"]["slow requests"] = json!(12);
+    add(&mut document);
+    assert!(findings(&document)[3].text.ends_with("; the recording is incomplete."));
+}
+
+proptest! {
+    /// Every number in a sentence, and every name, is a value of the document.
+    #[test]
+    fn every_number_is_in_the_document(slow in 1_u64..1_000_000, wall_ns in 1_u64..10_u64.pow(15), throttled in 0.0..=1.0) {
+        let document = document(slow, wall_ns, throttled);
+        let sentences = findings(&document);
+        prop_assert!((4..=5).contains(&sentences.len()));
+        for sentence in &sentences {
+            let mut rest = sentence.text.clone();
+            for fact in &sentence.facts {
+                prop_assert_eq!(Some(fact.text.clone()), fact.of(&document));
+                let (before, after) = rest.split_once(&fact.text).expect("facts are in order");
+                prop_assert!(!before.contains(|c: char| c.is_ascii_digit()), "{before}");
+                rest = after.to_owned();
+            }
+            prop_assert!(!rest.contains(|c: char| c.is_ascii_digit()), "{rest}");
+        }
+        prop_assert!(text(&sentences, Style::PLAIN).lines().all(|line| line.chars().count() <= 80));
+    }
+}

@@ -1,0 +1,93 @@
+//! The key `what_if` of `explain --json`.
+
+use explain::whatif::{Advice, Change, Choice, Estimate, Prediction, Spread};
+use remedy::{Change as Changes, Remedy};
+use serde_json::{Value, json};
+
+/// What would help, the most helpful first.
+pub fn what_if(advice: &Advice) -> Value {
+    json!({
+        "recorded": spread(&advice.recorded),
+        "choices": advice.choices.iter().map(choice).collect::<Vec<_>>(),
+        "assumptions": crate::explain::ASSUMPTIONS,
+    })
+}
+
+fn choice(choice: &Choice) -> Value {
+    let target = &choice.target;
+    json!({
+        "title": crate::explain::title(choice),
+        "change": change(&choice.change),
+        "at_most": choice.is_bound(),
+        "saved_ns": choice.saved_ns(),
+        "saved_share": choice.saved(),
+        "predicted": prediction(&choice.prediction),
+        "target": {
+            "device": target.device,
+            "number": target.number,
+            "cgroup": target.cgroup,
+            "mount": target.mount,
+        },
+        "remedies": choice.remedies.iter().map(remedy).collect::<Vec<_>>(),
+    })
+}
+
+fn change(change: &Change) -> Value {
+    match change {
+        Change::Edge { effect, of } => json!({"edge": effect.edge, "factor": effect.factor, "of": of}),
+        Change::Absent(absence) => json!({"absent": {"task": absence.task, "cgroup": absence.cgroup}}),
+    }
+}
+
+fn prediction(prediction: &Prediction) -> Value {
+    json!({
+        "recorded": spread(&prediction.recorded),
+        "slow_operations": estimate(prediction.slow),
+        "total_ns": estimate(prediction.total_ns),
+        "p50_ns": estimate(prediction.p50_ns),
+        "p99_ns": estimate(prediction.p99_ns),
+        "max_ns": estimate(prediction.max_ns),
+        "changed": prediction.changed,
+        "assumed": prediction.assumed,
+        "elapsed_ns": prediction.elapsed_ns,
+        "in_same_time": {
+            "slow_operations": estimate(prediction.in_same_time.slow),
+            "total_ns": estimate(prediction.in_same_time.total_ns),
+            "p50_ns": estimate(prediction.in_same_time.p50_ns),
+            "p99_ns": estimate(prediction.in_same_time.p99_ns),
+        },
+    })
+}
+
+fn spread(spread: &Spread) -> Value {
+    json!({
+        "slow_operations": spread.slow,
+        "total_ns": spread.total_ns,
+        "p50_ns": spread.p50_ns,
+        "p99_ns": spread.p99_ns,
+        "max_ns": spread.max_ns,
+    })
+}
+
+fn estimate(estimate: Estimate) -> Value {
+    json!({"value": estimate.value, "low": estimate.low, "high": estimate.high})
+}
+
+fn remedy(remedy: &Remedy) -> Value {
+    let apply = match &remedy.change {
+        Changes::Setting(setting) => json!({"path": setting.path}),
+        Changes::Command { apply, revert } | Changes::Manual { apply, revert } => {
+            json!({"apply": apply, "revert": revert})
+        }
+    };
+    json!({
+        "id": remedy.id,
+        "title": remedy.title,
+        "live": remedy.live,
+        "risk": remedy.risk,
+        "source": remedy.source,
+        "claim": remedy.claim,
+        "read": remedy.read,
+        "changes": apply,
+    })
+}

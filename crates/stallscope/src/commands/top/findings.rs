@@ -1,0 +1,27 @@
+//! What is said of a moment: its findings.
+
+use explain::glance::Glance;
+use explain::whatif::advise;
+use model::run::RunDescription;
+use remedy::Remedies;
+use report::findings::Sentence;
+use serde_json::Value;
+
+/// Writes the findings of moments.
+pub(super) struct Findings(Remedies);
+
+impl Findings {
+    pub(super) fn new() -> Findings {
+        Findings(Remedies::shipped())
+    }
+
+    /// The document of `explain --json` of the moment, with what would help.
+    pub(super) fn document(&self, run: &RunDescription, glance: &Glance) -> Value {
+        let advice = advise(&glance.explanation, &glance.waits, &self.0, run);
+        report::findings::document("", &glance.explanation, &advice)
+    }
+
+    pub(super) fn of(&self, run: &RunDescription, glance: &Glance) -> Vec<Sentence> {
+        report::findings::findings(&self.document(run, glance))
+    }
+}

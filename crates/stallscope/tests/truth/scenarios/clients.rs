@@ -1,0 +1,221 @@
+//! Clients that wait for a server, and locks of user space.
+
+use super::{GO, Test, sharing};
+use crate::ground::{Disk, Ground};
+use crate::victim::{Truth, Victim};
+
+pub const TESTS: &[Test] = &[
+    sharing("unix_client", &[unix_client]),
+    sharing("tcp_client_polls", &[tcp_client]),
+    sharing("event_loop_client", &[event_loop_client]),
+    sharing("pipe_client", &[pipe_client]),
+    sharing("answer_in_two", &[answer_in_two]),
+    sharing("answer_in_two_polls", &[answer_in_two_polls]),
+    sharing("full_pipe", &[full_pipe]),
+    sharing("thread_pool", &[thread_pool]),
+    sharing("two_servers", &[two_servers]),
+    sharing("thinking_server", &[thinking_server]),
+    sharing("flock", &[flock]),
+    sharing("posix_lock", &[posix_lock]),
+    sharing("description_lock", &[description_lock]),
+    sharing("lease", &[lease]),
+    sharing("futex_of_processes", &[futex]),
+    sharing("idle_server", &[idle_server]),
+    sharing("sleeping_server", &[sleeping_server]),
+    sharing("idle_pipes", &[idle_pipes]),
+    sharing("idle_fifo", &[idle_fifo]),
+];
+
+/// A disk on which direct writes of 1 MiB take half a second.
+pub(super) fn slow_disk(ground: &Ground) -> Disk {
+    let disk = ground.ext4(64);
+    ground.slow(&disk, "write_bps", 2 << 20);
+    disk
+}
+
+/// Starts that server, and returns its address.
+pub(super) fn server(ground: &Ground, kind: &str, script: &str) -> String {
+    static MADE: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let path = ground.at(&format!("address-{}", MADE.fetch_add(1, std::sync::atomic::Ordering::Relaxed)));
+    let address = format!("{kind}:{path}");
+    ground.neighbour(&script.replace("ADDRESS", &address));
+    ground.wait_for(&path);
+    address
+}
+
+/// A client that asks three times, and waits in that call.
+fn client(ground: &Ground, address: &str, how: &str) -> Victim {
+    Victim::start(ground, &format!("connect {address}\ntimes 3\nask {address} {how}\nsleep 50"))
+}
+
+fn unix_client() -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let address = server(&ground, "unix", &format!("open {file} direct\nanswer ADDRESS write {file} 0 1m"));
+    Truth { waited_for: Some("neighbour"), ..client(&ground, &address, "recv").suffered("io_throttle") }
+}
+
+fn tcp_client() -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let address = server(&ground, "tcp", &format!("open {file} direct\nanswer ADDRESS write {file} 0 1m"));
+    Truth { waited_for: Some("neighbour"), ..client(&ground, &address, "poll").suffered("io_throttle") }
+}
+
+fn event_loop_client() -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let address = server(&ground, "unix", &format!("open {file} direct\nanswer ADDRESS write {file} 0 1m"));
+    Truth { waited_for: Some("neighbour"), ..client(&ground, &address, "epoll").suffered("io_throttle") }
+}
+
+/// The child's script is one line, because it is a step of the victim's.
+fn pipe_client() -> Truth {
+    let ground = Ground::new();
+    let (file, report) = (slow_disk(&ground).file("data"), ground.at("child-report"));
+    let script = format!(
+        "open {file} direct\nchild {report} answer_parent write {file} 0 1m\nsleep 200\ntimes 3\nask_child\nsleep 50"
+    );
+    let victim = Victim::start(&ground, &script);
+    Truth { waited_for: Some("child"), ..victim.suffered("io_throttle") }
+}
+
+/// The first part of the answer comes at once: the second one waits for the disk.
+fn answer_in_two() -> Truth {
+    in_two("recv")
+}
+
+fn answer_in_two_polls() -> Truth {
+    in_two("epoll")
+}
+
+fn in_two(how: &str) -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let address = server(&ground, "unix", &format!("open {file} direct\nanswer_in_two ADDRESS write {file} 0 1m"));
+    let victim = Victim::start(&ground, &format!("connect {address}\ntimes 3\nask_for_two {address} {how}\nsleep 50"));
+    Truth { waited_for: Some("neighbour"), ..victim.suffered("io_throttle") }
+}
+
+/// Its child reads a pipeful, and then writes to a slow disk.
+fn full_pipe() -> Truth {
+    let ground = Ground::new();
+    let (file, report) = (slow_disk(&ground).file("data"), ground.at("child-report"));
+    let script = format!(
+        "open {file} direct\nrealtime\nchild {report} drain_parent write {file} 0 1m\nsleep 200\ntimes 2\nfill_child"
+    );
+    let victim = Victim::start(&ground, &script);
+    Truth { waited_for: Some("child"), ..victim.suffered("io_throttle") }
+}
+
+/// The event loop that answers has no work of its own: one of its threads does it.
+fn thread_pool() -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let address = server(&ground, "tcp", &format!("open {file} direct\nanswer_with_pool ADDRESS write {file} 0 1m"));
+    Truth { waited_for: Some("neighbour"), ..client(&ground, &address, "recv").suffered("io_throttle") }
+}
+
+fn two_servers() -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let last = server(&ground, "unix", &format!("open {file} direct\nanswer ADDRESS write {file} 0 1m"));
+    let first = server(&ground, "tcp", &format!("connect {last}\nanswer ADDRESS ask {last} recv"));
+    Truth { waited_for: Some("neighbour"), ..client(&ground, &first, "poll").suffered("io_throttle") }
+}
+
+/// No storage is involved, but the client waited.
+fn thinking_server() -> Truth {
+    let ground = Ground::new();
+    let address = server(&ground, "unix", "realtime\nanswer ADDRESS think 300");
+    client(&ground, &address, "recv").suffered("running")
+}
+
+/// A victim waits for a lock that a neighbour holds while it writes to a slow disk.
+fn lock(how: &'static str) -> Truth {
+    let ground = Ground::new();
+    let (file, lock, go) = (slow_disk(&ground).file("data"), ground.at("lock"), ground.at(GO));
+    std::fs::write(&lock, [0; 4096]).unwrap();
+    let held = ground.at("held");
+    let victim = Victim::start(&ground, &format!("open {lock}\nawait {go}\nlock {how} {lock}"));
+    ground.wait_for(&format!("{go}.awaited"));
+    ground.neighbour(&format!(
+        "open {file} direct\nopen {lock}\nlock {how} {lock}\nsignal {held}\nwrite {file} 0 3m\nunlock {how} {lock}\nsleep 3000"
+    ));
+    ground.wait_for(&held);
+    ground.go(&go);
+    let cause = if how == "futex" { "io_throttle" } else { "lock" };
+    Truth { waited_for: Some("neighbour"), ..victim.suffered(cause) }
+}
+
+fn flock() -> Truth {
+    lock("flock")
+}
+
+fn posix_lock() -> Truth {
+    lock("posix")
+}
+
+fn description_lock() -> Truth {
+    lock("description")
+}
+
+fn futex() -> Truth {
+    lock("futex")
+}
+
+/// Another program cannot open a file until its lease is given back.
+fn lease() -> Truth {
+    let ground = Ground::new();
+    let (file, leased, go) = (slow_disk(&ground).file("data"), ground.at("leased"), ground.at(GO));
+    std::fs::write(&leased, "").unwrap();
+    let held = ground.at("held");
+    let victim = Victim::start(&ground, &format!("await {go}\nresize {leased} 0"));
+    ground.wait_for(&format!("{go}.awaited"));
+    ground.neighbour(&format!(
+        "open {file} direct\nopen {leased}\nlock lease {leased}\nsignal {held}\nwrite {file} 0 3m\nunlock lease {leased}\nsleep 3000"
+    ));
+    ground.wait_for(&held);
+    ground.go(&go);
+    Truth { waited_for: Some("neighbour"), ..victim.suffered("lock") }
+}
+
+/// A server waits for requests of a client that writes to a slow disk before each.
+fn idle_server() -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let path = ground.at("address");
+    let victim = Victim::start(&ground, &format!("answer unix:{path} sleep 1"));
+    ground.wait_for(&path);
+    ground.neighbour(&format!(
+        "open {file} direct\nconnect unix:{path}\ntimes 3\nwrite {file} 0 1m\nask unix:{path} recv"
+    ));
+    ground.wait_for_neighbours();
+    victim.idled()
+}
+
+/// The server sleeps on a timer: its client waits for no stall.
+fn sleeping_server() -> Truth {
+    let ground = Ground::new();
+    let address = server(&ground, "unix", "answer ADDRESS sleep 300");
+    client(&ground, &address, "poll").idled()
+}
+
+/// What a command writes after it has waited for its disk: who reads it asked for nothing.
+fn idle_pipes() -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let command = format!(
+        "for i in 1 2; do dd if=/dev/zero of={file} bs=1M count=1 oflag=direct conv=notrunc 2>/dev/null; echo $i; done | cat | cat"
+    );
+    Victim::start(&ground, &format!("shell {command}")).idled()
+}
+
+fn idle_fifo() -> Truth {
+    let ground = Ground::new();
+    let (file, fifo) = (slow_disk(&ground).file("data"), ground.at("fifo"));
+    let command = format!(
+        "mkfifo {fifo}; (dd if=/dev/zero of={file} bs=1M count=1 oflag=direct 2>/dev/null; echo done > {fifo}) & read x < {fifo}"
+    );
+    Victim::start(&ground, &format!("shell {command}")).idled()
+}

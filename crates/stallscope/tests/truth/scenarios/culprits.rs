@@ -1,0 +1,127 @@
+//! Who used what the victim lacked.
+
+use std::path::Path;
+
+use super::storage::shrinker;
+use super::{GO, Test, alone};
+use crate::ground::{EXT4, Ground};
+use crate::victim::{ANY, Truth, Victim};
+
+pub const TESTS: &[Test] = &[
+    alone("culprit_of_limit", &[culprit_of_limit]),
+    alone("culprit_of_limit_page_cache", &[culprit_of_limit_page_cache]),
+    alone("culprit_is_victim", &[culprit_is_victim]),
+    alone("culprit_of_cpu", &[culprit_of_cpu]),
+    alone("culprit_of_dirty_pages", &[culprit_of_dirty_pages]),
+    alone("culprit_of_journal", &[culprit_of_journal]),
+    alone("culprit_of_memory", &[culprit_of_memory]),
+];
+
+const CULPRIT: Option<&str> = Some("neighbour/");
+
+/// Small reads beside a stream, on a limited device.
+fn beside_stream(stream: &str) -> Truth {
+    let ground = Ground::new();
+    let disk = ground.ext4(128);
+    let (file, streamed, go) = (disk.file("victim"), disk.file("streamed"), ground.at(GO));
+    let begin = ground.at("begin");
+    ground.neighbour(
+        &format!(
+            "open {streamed}\nwrite {streamed} 0 64m\nfsync {streamed}\nwriteback {streamed}\nclose {streamed}\n\
+         {stream}"
+        )
+        .replace("%s", &streamed)
+        .replace("%b", &begin),
+    );
+    let script = format!("open {file} direct\nwrite {file} 0 1m\nawait {go}\ntimes 12\nread {file} 0 4k");
+    let victim = Victim::start(&ground, &script);
+    ground.wait_for(&format!("{go}.awaited"));
+    ground.wait_for(&format!("{begin}.awaited"));
+    ground.slow(&disk, "read_bps", 4 << 20);
+    ground.go(&begin);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    ground.go(&go);
+    Truth { culprit: CULPRIT, ..victim.suffered("io_throttle") }
+}
+
+fn culprit_of_limit() -> Truth {
+    beside_stream("open %s direct\nawait %b\nforever\nread %s 0 2m")
+}
+
+/// A worker dispatches its throttled reads.
+fn culprit_of_limit_page_cache() -> Truth {
+    beside_stream("open %s\nawait %b\nread %s 0 64m")
+}
+
+fn culprit_is_victim() -> Truth {
+    let ground = Ground::new();
+    let disk = ground.ext4(64);
+    let (file, go) = (disk.file("victim"), ground.at(GO));
+    let victim = Victim::start(&ground, &format!("open {file} direct\nawait {go}\ntimes 3\nwrite {file} 0 2m"));
+    ground.wait_for(&format!("{go}.awaited"));
+    ground.slow(&disk, "write_bps", 2 << 20);
+    // Sums are those of half seconds: mkfs wrote just now.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    ground.go(&go);
+    Truth { culprit: Some("victim/"), ..victim.suffered("io_throttle") }
+}
+
+/// In cgroups whose weights leave nothing to other work of the machine.
+fn culprit_of_cpu() -> Truth {
+    let ground = Ground::new();
+    let (file, go) = (ground.at("victim"), ground.at(GO));
+    let (own, theirs) = (ground.cpu_cgroup(), ground.cpu_cgroup());
+    std::fs::write(theirs.join("cpu.shares"), "40960").unwrap();
+    let procs = |cgroup: &Path| cgroup.join("cgroup.procs").display().to_string();
+    let script =
+        format!("put {} 0\nopen {file}\nwrite {file} 0 32m\nawait {go}\npin\ntimes 3\nread {file} 0 32m", procs(&own));
+    let victim = Victim::start(&ground, &script);
+    for _ in 0..4 {
+        ground.neighbour(&format!("put {} 0\npin\nforever\nspin", procs(&theirs)));
+    }
+    ground.go(&go);
+    Truth { culprit: CULPRIT, ..victim.suffered("cpu_wait") }
+}
+
+/// Small writes where another task's pages fill what its device may have dirty. Without the update of the file's times, which the
+/// journal would delay.
+fn culprit_of_dirty_pages() -> Truth {
+    let ground = Ground::new();
+    let disk = ground.file_system(320, EXT4, "noatime,lazytime");
+    let (file, filled, go) = (disk.file("victim"), disk.file("filled"), ground.at(GO));
+    let bdi = format!("/sys/class/bdi/{}", disk.number);
+    ground.set(&format!("{bdi}/strict_limit"), "1");
+    ground.set(&format!("{bdi}/max_ratio"), "1");
+    ground.slow(&disk, "write_bps", 8 << 20);
+    let script =
+        format!("open {file}\nwrite {file} 0 1m\nfsync {file}\nawait {go}\ntimes 10\nsleep 50\nwrite {file} 0 4k");
+    let victim = Victim::start(&ground, &script);
+    ground.wait_for(&format!("{go}.awaited"));
+    let neighbour = ground.neighbour(&format!("open {filled}\nforever\nwrite {filled} 0 120m"));
+    ground.wait_until_in(neighbour, "balance_dirty_pages");
+    ground.go(&go);
+    Truth { culprit: CULPRIT, ..victim.suffered("dirty_throttle") }
+}
+
+/// Folders fill a small journal on a slow disk: to make a file, a task has to wait until there is room. The task that writes the oldest
+/// blocks to make room holds a lock meanwhile, and is not to blame.
+fn culprit_of_journal() -> Truth {
+    let ground = Ground::new();
+    let base = ground.base(256);
+    let disk = ground.file_system_in(&base.path, 256, &format!("{EXT4} -b 4096 -N 60000 -J size=4"), "noatime");
+    let (own, theirs, go) = (disk.folder("own").join("new"), disk.folder("theirs"), ground.at(GO));
+    ground.slow(&base, "write_iops", 200);
+    let script = format!("await {go}\nduring 6000\nsleep 50\ncreate {}-%i", own.display());
+    let victim = Victim::start(&ground, &script);
+    ground.wait_for(&format!("{go}.awaited"));
+    let fill = format!("shell cd {} && exec mkdir $(seq 40000)", theirs.display());
+    ground.neighbour(&fill);
+    ground.wait_until("a full journal", || theirs.join("3000").exists());
+    ground.go(&go);
+    Truth { culprit: Some("mkdir"), ..victim.suffered(ANY) }
+}
+
+/// Inodes that another task made fill the memory cgroup of the task that frees them.
+fn culprit_of_memory() -> Truth {
+    Truth { culprit: CULPRIT, ..shrinker() }
+}

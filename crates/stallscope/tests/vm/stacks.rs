@@ -1,0 +1,137 @@
+//! Storage stacks over a slow bottom: the stalls of what is on top lead to the device below.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::devices::{DELAY_MS, SlowNull};
+use crate::scenes::{Scene, number_of, play, tool};
+
+/// Requests of each scene.
+const REQUESTS: u64 = 5;
+/// Sectors of each slice of the slow device.
+const SLICE: u64 = 16384;
+/// 512 bits for two keys of AES-256.
+const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\
+                   ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100";
+
+/// A device of the device mapper; removed when dropped.
+struct Mapped(&'static str);
+
+impl Mapped {
+    fn new(name: &'static str, table: &str) -> Mapped {
+        tool("dmsetup", &["create", name, "--table", table]);
+        tool("dmsetup", &["mknodes"]);
+        Mapped(name)
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        let _ = Command::new("dmsetup").args(["remove", self.0]).status();
+    }
+}
+
+/// A mirror without metadata; stopped when dropped.
+struct Mirror;
+
+impl Mirror {
+    fn new(legs: [&str; 2]) -> Mirror {
+        tool(
+            "mdadm",
+            &[&["--build", "/dev/md0", "--level=1", "--raid-devices=2", "--assume-clean"], &legs[..]].concat(),
+        );
+        Mirror
+    }
+}
+
+impl Drop for Mirror {
+    fn drop(&mut self) {
+        let _ = Command::new("mdadm").args(["--stop", "/dev/md0"]).status();
+    }
+}
+
+/// A SCSI disk whose commands take [`DELAY_MS`]; its module is unloaded when dropped.
+struct SlowScsi;
+
+impl SlowScsi {
+    const DRIVER: &str = "/sys/bus/pseudo/drivers/scsi_debug";
+
+    fn new() -> SlowScsi {
+        tool("modprobe", &["scsi_debug", "dev_size_mb=8"]);
+        let disk = SlowScsi;
+        disk.name();
+        let delay_ns = (DELAY_MS * 1_000_000).to_string();
+        std::fs::write(format!("{}/ndelay", SlowScsi::DRIVER), delay_ns).unwrap();
+        disk
+    }
+
+    /// Once its disk is found, which the kernel does in the background.
+    fn name(&self) -> String {
+        let began = std::time::Instant::now();
+        loop {
+            let names = tool("find", &["/sys/devices/pseudo_0/adapter0/", "-path", "*/block/sd*", "-name", "dev"]);
+            if let Some(path) = names.lines().next() {
+                return Path::new(path).parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+            }
+            assert!(began.elapsed() < std::time::Duration::from_secs(30), "no disk of scsi_debug");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for SlowScsi {
+    fn drop(&mut self) {
+        let _ = std::fs::write(format!("{}/ndelay", SlowScsi::DRIVER), "10000");
+        let _ = Command::new("rmmod").arg("scsi_debug").status();
+    }
+}
+
+fn reads(name: &'static str, device: &str, bottom: &str) -> Scene {
+    let script = format!("dd if={device} of=/dev/null bs=4k count={REQUESTS} iflag=direct");
+    scene(name, "read", device, script, bottom)
+}
+
+fn writes(name: &'static str, device: &str, bottom: &str) -> Scene {
+    let script = format!("dd if=/dev/zero of={device} bs=4k count={REQUESTS} oflag=direct");
+    scene(name, "write", device, script, bottom)
+}
+
+fn scene(name: &'static str, operation: &'static str, device: &str, script: String, bottom: &str) -> Scene {
+    Scene {
+        name,
+        script,
+        operation,
+        path: Path::new(device).file_name().unwrap().to_str().unwrap().to_owned(),
+        cause: "device",
+        at_least_ms: REQUESTS * DELAY_MS,
+        device: Some(number_of(bottom)),
+        waited_for: None,
+    }
+}
+
+fn name_of(device: &Path) -> String {
+    device.file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+#[test]
+fn stalls_on_stacked_devices_lead_to_the_device_below() {
+    let (slow, leg, fast) = (SlowNull::new("slow", DELAY_MS), SlowNull::new("leg", DELAY_MS), SlowNull::new("fast", 0));
+    let scsi = SlowScsi::new();
+    let (below, leg, fast): (PathBuf, PathBuf, PathBuf) = (slow.device(), leg.device(), fast.device());
+    let (bottom, under) = (name_of(&below), below.display());
+    let _linear = Mapped::new("linear", &format!("0 {SLICE} linear {under} 0"));
+    let _crypt = Mapped::new("crypt", &format!("0 {SLICE} crypt aes-xts-plain64 {KEY} 0 {under} {SLICE}"));
+    let _both = Mapped::new("both", &format!("0 {} linear /dev/mapper/crypt 0", SLICE / 2));
+    let _mirror = Mirror::new([&fast, &leg].map(|device| device.to_str().unwrap()));
+    let disk = scsi.name();
+    play(&[
+        reads("null_blk", below.to_str().unwrap(), &bottom),
+        reads("dm-linear", "/dev/mapper/linear", &bottom),
+        writes("dm-linear, writes", "/dev/mapper/linear", &bottom),
+        reads("dm-crypt", "/dev/mapper/crypt", &bottom),
+        writes("dm-crypt, writes", "/dev/mapper/crypt", &bottom),
+        reads("dm-linear on dm-crypt", "/dev/mapper/both", &bottom),
+        writes("md RAID1 with a slow leg, writes", "/dev/md0", &name_of(&leg)),
+        reads("scsi_debug", &format!("/dev/{disk}"), &disk),
+    ]);
+}
