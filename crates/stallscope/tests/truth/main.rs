@@ -134,13 +134,16 @@ fn run_together(tests: &[&Test], outcome: &mut Outcome) {
     }
 }
 
-/// A failing test is repeated once, alone: other load can prevent a victim's stall or cause another, and a wrong rule fails
-/// twice.
+/// A failing test is repeated alone, twice at most: other load can prevent a victim's stall or cause another, and a wrong rule
+/// fails each time.
 fn conclude(test: &Test, mut attempt: Attempt, outcome: &mut Outcome) {
     let name = test.name;
     let first_s = attempt.seconds;
-    if !attempt.complaints.is_empty() {
-        println!("test {name}: the first attempt failed");
+    for which in ["first", "second"] {
+        if attempt.complaints.is_empty() {
+            break;
+        }
+        println!("test {name}: the {which} attempt failed");
         attempt.complaints.iter().for_each(|complaint| println!("    {complaint}"));
         attempt = Attempt { seconds: first_s, ..alone(test) };
     }

@@ -83,8 +83,8 @@ fn culprit_of_cpu() -> Truth {
     Truth { culprit: CULPRIT, ..victim.suffered("cpu_wait") }
 }
 
-/// Small writes where another task's pages fill what its device may have dirty. Without the update of the file's times, which the
-/// journal would delay.
+/// Writes where another task's pages fill what its device may have dirty: each of so many clean pages that the kernel looks at the
+/// limit. Without the update of the file's times, which the journal would delay.
 fn culprit_of_dirty_pages() -> Truth {
     let ground = Ground::new();
     let disk = ground.file_system(320, EXT4, "noatime,lazytime");
@@ -92,11 +92,11 @@ fn culprit_of_dirty_pages() -> Truth {
     let bdi = format!("/sys/class/bdi/{}", disk.number);
     ground.set(&format!("{bdi}/strict_limit"), "1");
     ground.set(&format!("{bdi}/max_ratio"), "1");
-    ground.slow(&disk, "write_bps", 8 << 20);
     let script =
-        format!("open {file}\nwrite {file} 0 1m\nfsync {file}\nawait {go}\ntimes 10\nsleep 50\nwrite {file} 0 4k");
+        format!("open {file}\nwrite {file} 0 10m\nfsync {file}\nawait {go}\ntimes 10\nsleep 50\nwrite {file} %im 512k");
     let victim = Victim::start(&ground, &script);
     ground.wait_for(&format!("{go}.awaited"));
+    ground.slow(&disk, "write_bps", 8 << 20);
     let neighbour = ground.neighbour(&format!("open {filled}\nforever\nwrite {filled} 0 120m"));
     ground.wait_until_in(neighbour, "balance_dirty_pages");
     ground.go(&go);
