@@ -49,6 +49,8 @@ pub(super) struct Usage {
     longest_ns: u64,
     /// Processes that used a device at any time.
     known: HashMap<DeviceNumber, HashSet<u32>>,
+    /// Cgroups whose limit holds for a use of memory.
+    memory_limits: BTreeSet<Name>,
     /// Loop devices and partitions by the disk beneath.
     above: HashMap<DeviceNumber, BTreeSet<DeviceNumber>>,
 }
@@ -74,18 +76,17 @@ impl Usage {
         if let (Target::Device(device) | Target::Journal(device), Some(pid)) = (target, record.pid) {
             self.known.entry(device).or_default().insert(pid);
         }
+        let limit = names.insert_some(record.limit.as_ref());
+        self.memory_limits.extend(limit.filter(|_| target == Target::Memory));
         self.longest_ns = self.longest_ns.max(ns);
-        let span_ns = (record.start_ns, record.end_ns);
-        if self.spans.last() != Some(&span_ns) {
-            self.spans.push(span_ns);
-        }
+        self.spans.extend(Some((record.start_ns, record.end_ns)).filter(|span| self.spans.last() != Some(span)));
         self.rows.entry(target).or_default().push(Used {
             start_ns: record.start_ns,
             end_ns: record.end_ns,
             resource: record.resource,
             pid: record.pid,
             cgroup: names.insert_some(record.cgroup.as_ref()),
-            limit: names.insert_some(record.limit.as_ref()),
+            limit,
             count: record.count,
             bytes: record.bytes,
             busy_ns: record.busy_ns,
@@ -143,6 +144,18 @@ impl Usage {
     /// Whether a process used a device at any time.
     pub(super) fn knows(&self, device: DeviceNumber, pid: u32) -> bool {
         self.known.get(&device).is_some_and(|pids| pids.contains(&pid))
+    }
+
+    /// The device that a process uses: the uppermost, where those that it uses lie above one another. `None` where it uses several.
+    pub(super) fn only_device_of(&self, pid: u32) -> Option<DeviceNumber> {
+        let its = |(device, pids): (&DeviceNumber, &HashSet<u32>)| pids.contains(&pid).then_some(*device);
+        let devices: Vec<DeviceNumber> = self.known.iter().filter_map(its).collect();
+        devices.iter().copied().find(|device| devices.iter().all(|other| self.is_on(*device, *other)))
+    }
+
+    /// The cgroups whose limits hold for any use of memory.
+    pub(super) fn memory_limits(&self) -> impl Iterator<Item = Name> {
+        self.memory_limits.iter().copied()
     }
 
     /// A disk is beneath a loop device or a partition.

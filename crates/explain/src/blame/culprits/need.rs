@@ -25,6 +25,13 @@ pub(super) enum Need {
     Memory(Domain),
 }
 
+impl Need {
+    /// Whether requests of a device are what used it.
+    pub(super) fn is_of_device(&self) -> bool {
+        matches!(self, Need::Device(_) | Need::Limit { .. } | Need::Dirty(_))
+    }
+}
+
 /// Whose use counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Domain {
@@ -59,7 +66,7 @@ pub(super) fn need(
             let domain = domain(index, Target::Memory, pid, waited.start_ns, true);
             Some(Need::Memory(if is_global { Domain::Everybody } else { domain }))
         }
-        DirtyThrottle => Some(Need::Dirty(device_of(index, disks, row))),
+        DirtyThrottle => Some(Need::Dirty(device_of(index, disks, row).or_else(|| index.usage.only_device_of(pid)))),
         _ => of_request(index, disks, cause, end?).or_else(|| of_journal(index, disks, row, cause)),
     }
 }
@@ -108,10 +115,20 @@ fn is_write(request: &RequestRecord) -> Option<bool> {
 
 /// `unlimited`: without a limit, everybody on the machine competes.
 fn domain(index: &RunIndex, target: Target, pid: u32, at_ns: u64, unlimited: bool) -> Domain {
-    let Some(used) = index.usage.latest(target, pid, at_ns) else { return Domain::Everybody };
+    let Some(used) = index.usage.latest(target, pid, at_ns) else { return domain_above(index, target, pid, at_ns) };
     match (used.limit, used.cgroup) {
         (Some(limit), _) => Domain::Limit(limit),
         (None, Some(cgroup)) if !unlimited => Domain::Cgroup(cgroup),
         _ => Domain::Everybody,
     }
+}
+
+/// A process that used too little to have a row: memory limits of the cgroups above it hold for it, too.
+fn domain_above(index: &RunIndex, target: Target, pid: u32, at_ns: u64) -> Domain {
+    let cgroup = index.tasks.cgroup(pid, at_ns).map(|cgroup| index.names.get(cgroup));
+    let (Target::Memory, Some(cgroup)) = (target, cgroup) else { return Domain::Everybody };
+    let holds = |limit: &str| cgroup.strip_prefix(limit).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let limits = index.usage.memory_limits().map(|limit| (index.names.get(limit), limit));
+    let nearest = limits.filter(|(path, _)| holds(path)).max_by_key(|(path, _)| path.len());
+    nearest.map_or(Domain::Everybody, |(_, limit)| Domain::Limit(limit))
 }

@@ -62,6 +62,27 @@ fn a_worker_writes_what_others_made_dirty_before() {
 }
 
 #[test]
+fn the_one_that_writes_around_is_the_writer_of_what_a_worker_writes() {
+    use Resource::{DeviceWrite, Dirtied};
+    let worker = (DeviceWrite, BASE, KWORKER, 100, 20);
+    // A small write into a large folio makes all of it dirty; 9 made its pages dirty before the recording.
+    let small = [(Dirtied, BASE, 7, 2000, 19), (DeviceWrite, BASE, 7, 1, 22)];
+    let need = Need::Dirty(Some(BASE));
+    check(&need, &[&[worker, (DeviceWrite, BASE, 9, 999, 22)][..], &small].concat(), &[(7, 0), (9, 100)]);
+    // So it is where the device completed nothing during the wait.
+    check(&need, &[&[(DeviceWrite, BASE, 9, 999, 22)][..], &small].concat(), &[(7, 0), (9, 100)]);
+    // Nothing is known of its writes: what it made dirty, if it is known on the device.
+    let known = [(Resource::DeviceRead, BASE, 9, 1, 1), (Dirtied, BASE, 9, 3, 19)];
+    check(&need, &[&[worker, (DeviceWrite, BASE, 7, 1, 22)][..], &known].concat(), &[(7, 25), (9, 75)]);
+}
+
+#[test]
+fn what_a_device_completed_soon_after_was_in_its_queue() {
+    check(&Need::Device(BASE), &[(Resource::DeviceWrite, BASE, 9, 1, 22)], &[(9, 100)]);
+    check(&Need::Device(BASE), &[(Resource::DeviceWrite, BASE, 9, 1, 24)], &[]);
+}
+
+#[test]
 fn what_was_used_up_before_counts_where_nobody_used_it_during_the_wait() {
     let need = Need::Limit { device: BASE, writes: Some(true), domain: Domain::Everybody };
     let before = (Resource::DeviceWrite, BASE, 9, 100, 17);

@@ -15,6 +15,8 @@ const INODE_BYTES: u64 = 1024;
 const COMMIT_NS: u64 = 5_000_000_000;
 /// Pages are written some time after they were made dirty.
 const DIRTY_NS: u64 = 5_000_000_000;
+/// Writes of a device this long before and after say who writes there.
+const AROUND_NS: u64 = 5_000_000_000;
 /// Memory is filled before it is short.
 const FILLED_NS: u64 = 10_000_000_000;
 
@@ -46,6 +48,10 @@ impl UsedWithin<'_> {
         UsedWithin { from_ns: self.from_ns.saturating_sub(ns), ..*self }
     }
 
+    fn around(&self) -> UsedWithin<'_> {
+        UsedWithin { to_ns: self.to_ns.saturating_add(AROUND_NS), ..self.also_before(AROUND_NS) }
+    }
+
     fn of_cpu(&self, cpu: Option<u32>, except: Option<u32>) -> Users {
         let of = |cpu: Target| self.of(cpu, |used| used.busy_ns, Domain::Everybody);
         let mut users = cpu.map(|cpu| of(Target::Cpu(cpu))).unwrap_or_default();
@@ -56,12 +62,17 @@ impl UsedWithin<'_> {
         users
     }
 
-    /// What is written back to a device was made dirty there.
+    /// What is written back to a device was made dirty there, and what is written later takes the room now. What processes made dirty
+    /// says less: a page counts as all of its large folio, and its device is not known.
     fn of_dirty_pages(&self, device: Option<DeviceNumber>) -> Users {
         let dirtied = || self.of(Target::Dirtied, |used| used.bytes, Domain::Everybody);
         let Some(device) = device else { return dirtied() };
-        let written = self.of_device(device, Some(true), |used| used.bytes, Domain::Everybody);
-        if written.is_empty() { known_on(self.index, device, &dirtied()) } else { written }
+        let written = |time: &UsedWithin<'_>| {
+            let users = time.of_device(device, Some(true), |used| used.bytes, Domain::Everybody);
+            Some(users).filter(|users| users.keys().any(Option::is_some))
+        };
+        let written = written(self).or_else(|| written(&self.around()));
+        written.unwrap_or_else(|| known_on(self.index, device, &dirtied()))
     }
 
     fn of(&self, target: Target, amount: impl Fn(&Used) -> u64, domain: Domain) -> Users {
@@ -106,8 +117,8 @@ impl UsedWithin<'_> {
         } else {
             share(&mut users, metadata.values().sum(), &journals);
         }
-        self.divide(&mut users, reads, Target::Reads, device);
-        self.also_before(DIRTY_NS).divide(&mut users, written, Target::Dirtied, device);
+        self.divide(&mut users, &reads, device, |time| time.of(Target::Reads, |used| used.bytes, Domain::Everybody));
+        self.divide(&mut users, &written, device, |time| time.writers(device));
         users.retain(|_, weight| *weight > 0);
         users
     }
@@ -126,7 +137,23 @@ impl UsedWithin<'_> {
                 *users.entry(pid).or_default() += weight;
             }
         }
-        before.divide(&mut users, by_workers, Target::Dirtied, device);
+        before.divide(&mut users, &by_workers, device, |time| time.writers(device));
+        users
+    }
+
+    /// What each process is known to have written to a device at about that time, else what it made dirty before.
+    fn writers(&self, device: DeviceNumber) -> Users {
+        let mut users = self.also_before(DIRTY_NS).of(Target::Dirtied, |used| used.bytes, Domain::Everybody);
+        let around = self.around();
+        let mut written = Users::new();
+        for (used, overlap_ns) in self.index.usage.between(Target::Device(device), around.from_ns, around.to_ns) {
+            let is_write = used.resource == Resource::DeviceWrite;
+            if is_write && used.pid.is_some_and(|pid| !self.is_worker(pid)) {
+                *written.entry(used.pid).or_default() += weight(used, used.bytes, overlap_ns);
+            }
+        }
+        written.retain(|_, weight| *weight > 0);
+        users.extend(written);
         users
     }
 
@@ -134,16 +161,14 @@ impl UsedWithin<'_> {
         self.index.tasks.is_worker(pid, self.to_ns, &self.index.names)
     }
 
-    /// Adds what workers did to the users that read, or made dirty, of those that used the device at any time. Processes that are not
+    /// Adds what workers did to the users that may have caused it, of those that used the device at any time. Processes that are not
     /// known on the device are innocent: what is left is of unknown ones.
-    fn divide(&self, users: &mut Users, work: Users, target: Target, device: DeviceNumber) {
+    fn divide(&self, users: &mut Users, work: &Users, device: DeviceNumber, causes: impl Fn(&Self) -> Users) {
         let total: u128 = work.values().sum();
         if total == 0 {
             return;
         }
-        let mut all = self.of(target, |used| used.bytes, Domain::Everybody);
-        all.remove(&None);
-        let causes = known_on(self.index, device, &all);
+        let causes = known_on(self.index, device, &causes(self));
         if causes.values().sum::<u128>() == 0 {
             // In the proportion of what the known users used themselves, if there are any.
             if users.is_empty() {

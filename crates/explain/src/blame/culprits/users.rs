@@ -11,15 +11,20 @@ use super::weights::{Users, WEIGHT};
 
 /// Where nobody used a resource while somebody lacked it, it was used up before: a limit's budget, room for dirty pages.
 const BEFORE_NS: u64 = 5_000_000_000;
+/// A recording may begin amid slow requests.
+const AFTER_NS: u64 = 2_000_000_000;
 
-/// The users of a resource within a time, or before it. Empty where nothing is known.
+/// The users of a resource within a time, or before it; of a device also after it: what it completes then was in its queue. Empty
+/// where nothing is known.
 pub(super) fn users(index: &RunIndex, need: &Need, (from_ns, to_ns): (u64, u64)) -> Users {
-    let since = |from_ns: u64| {
+    let between = |from_ns: u64, to_ns: u64| {
         let users = UsedWithin { index, from_ns, to_ns }.users(need);
         // The end of the chain says more than that somebody used it.
         Some(users).filter(|users| users.keys().any(Option::is_some))
     };
-    since(from_ns).or_else(|| since(from_ns.saturating_sub(BEFORE_NS))).unwrap_or_default()
+    let before = || between(from_ns.saturating_sub(BEFORE_NS), to_ns);
+    let after = || between(from_ns, to_ns.saturating_add(AFTER_NS)).filter(|_| need.is_of_device());
+    between(from_ns, to_ns).or_else(before).or_else(after).unwrap_or_default()
 }
 
 /// What a disk completed for somebody.

@@ -1,6 +1,8 @@
 //! Chains of waits.
 
-use super::stage::{chain, shares, stage};
+use model::usage::{Resource, UsageRecord};
+
+use super::stage::{MS, Stage, chain, shares, stage};
 use crate::blame::{Culprit, Explanation};
 
 fn first_chain(drawing: &str) -> String {
@@ -193,4 +195,22 @@ fn a_task_that_reclaims_for_itself_is_its_own_culprit() {
     assert_eq!(explanation.culprits[0].cgroup.as_deref(), Some("/limited"));
     let detail = explanation.stalls[0].causes[0].detail.as_deref();
     assert_eq!(detail, Some("slab shrinker (super_cache_scan of xfs on 7,0)"));
+}
+
+#[test]
+fn a_task_that_fills_little_shares_the_limit_of_those_around_it() {
+    let drawing = "
+        task     7 |          | name=app pid=7 cgroup=/box/small
+        task     8 |          | name=ls pid=8 cgroup=/box/large
+        task     9 |          | name=cc pid=9 cgroup=/box2
+        op:write 7 |==========|
+        span     7 | ======== | tp=mm_shrink_slab";
+    let filled = |pid, bytes, limit: Option<&str>| UsageRecord {
+        pid: Some(pid),
+        bytes,
+        limit: limit.map(str::to_owned),
+        ..UsageRecord::new(Resource::Memory, 0, 40 * MS)
+    };
+    let usage = vec![filled(8, 1, Some("/box")), filled(9, 900, None), filled(9, 900, Some("/bo"))];
+    assert_eq!(culprit(&Stage { usage, ..stage(drawing) }.explain()), "shrinker ls/8");
 }
