@@ -2,8 +2,8 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 
-use libbpf_cargo::SkeletonBuilder;
 use model::signal::{SIGNALS, SignalKind};
 use model::stall::{REQUEST_BUCKET_BITS, REQUEST_BUCKETS};
 
@@ -11,28 +11,76 @@ const FOLDER: &str = "src/bpf";
 const PROGRAMS: [&str; 4] = ["early", "floor", "funclat", "stall"];
 /// The first with the compare-and-exchange that the table of requests needs (Linux 5.12).
 const PROCESSOR: &str = "-mcpu=v3";
+/// `-g` adds the types that libbpf adapts the programs by. The kernel accepts no code of a stack protector.
+const FLAGS: [&str; 7] = ["-g", "-O2", "-target", "bpf", PROCESSOR, "-fno-stack-protector", "-c"];
+const NEEDED: &str = "It needs clang and a C compiler (Debian: apt-get install clang gcc libelf-dev zlib1g-dev)";
 
 /// What the programs share with the model, generated from it.
 const HEADER: &str = "model.h";
+/// What removes the debugger's part of an object.
+const STRIP: &str = "src/bpf/strip.c";
 
 fn main() {
     println!("cargo::rerun-if-changed={FOLDER}");
+    println!("cargo::rerun-if-env-changed=CC");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    std::fs::write(out.join(HEADER), header()).unwrap_or_else(|error| panic!("{HEADER} cannot be written: {error}"));
+    let libbpf = PathBuf::from(env::var_os("DEP_BPF_INCLUDE").expect("libbpf-sys says where its headers are"));
+    let strip = out.join("strip");
+    let mut started = vec![start(&mut compiler_of_strip(&libbpf, &strip))];
+    for name in PROGRAMS {
+        started.push(start(&mut compiler_of_program(&libbpf, name, &out)));
+    }
+    started.into_iter().for_each(finish);
+    for name in PROGRAMS {
+        finish(start(Command::new(&strip).arg(unstripped(name, &out)).arg(out.join(format!("{name}.bpf.o")))));
+    }
+}
+
+/// It is linked with the libbpf that the library is linked with, and runs here: nothing is built for another processor.
+fn compiler_of_strip(libbpf: &Path, strip: &Path) -> Command {
+    let mut command = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    let library = libbpf.parent().expect("libbpf's headers lie beside the library").join("libbpf.a");
+    command.arg("-I").arg(libbpf).arg(STRIP).arg(library).args(["-lelf", "-lz", "-o"]).arg(strip);
+    command
+}
+
+fn compiler_of_program(libbpf: &Path, name: &str, out: &Path) -> Command {
     // The programs carry the names of their sources: not where those lie here, so that they are the same wherever they are built.
     let here = env::current_dir().expect("cargo starts it in the crate's folder");
     let map = |folder: &Path| format!("-ffile-prefix-map={}=record", folder.display());
-    std::fs::write(out.join(HEADER), header()).unwrap_or_else(|error| panic!("{HEADER} cannot be written: {error}"));
-    let arguments = [PROCESSOR.to_owned(), map(&here), map(&out), format!("-I{}", out.display())];
-    for name in PROGRAMS {
-        let source = Path::new(FOLDER).join(format!("{name}.bpf.c"));
-        let object = out.join(format!("{name}.bpf.o"));
-        if let Err(error) = SkeletonBuilder::new().source(&source).clang_args(&arguments).obj(&object).build() {
-            panic!(
-                "{} cannot be compiled: {error:#}\nIt needs clang (Debian: apt-get install clang libelf-dev zlib1g-dev)",
-                source.display()
-            );
-        }
+    let mut command = Command::new("clang");
+    command.args(FLAGS).arg(format!("-D__TARGET_ARCH_{}", architecture())).arg(map(&here)).arg(map(out));
+    command.arg("-I").arg(out).arg("-I").arg(libbpf);
+    command.arg(Path::new(FOLDER).join(format!("{name}.bpf.c"))).arg("-o").arg(unstripped(name, out));
+    command
+}
+
+fn unstripped(name: &str, out: &Path) -> PathBuf {
+    out.join(format!("{name}.unstripped.o"))
+}
+
+/// The name that libbpf's headers have for the processor whose registers the programs read.
+fn architecture() -> String {
+    let name = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
+    match name.as_str() {
+        "x86_64" => "x86".to_owned(),
+        "aarch64" => "arm64".to_owned(),
+        _ => name,
     }
+}
+
+fn start(command: &mut Command) -> (String, Child) {
+    let line = format!("{command:?}");
+    match command.spawn() {
+        Ok(child) => (line, child),
+        Err(error) => panic!("{line}: {error}\n{NEEDED}"),
+    }
+}
+
+fn finish((line, mut child): (String, Child)) {
+    let status = child.wait().unwrap_or_else(|error| panic!("{line}: {error}"));
+    assert!(status.success(), "{line}: {status}\n{NEEDED}");
 }
 
 /// Numbers of spans and marks, by the names of their signals, and the layout of histograms.
