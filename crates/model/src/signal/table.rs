@@ -372,7 +372,10 @@ pub const SOURCES: &[SignalSource] = &[
         "tracing: btrfs commits",
         "Transaction commits of btrfs",
         &[Signal::BtrfsTransactionCommit],
-        &[program("btrfs_transaction_commit", "btrfs_transaction_commit", 1)],
+        &[
+            program("btrfs_transaction_commit", "btrfs_transaction_commit", 1),
+            program("btrfs_transaction_commit_of", "btrfs_transaction_commit", 1),
+        ],
     )
     .of("btrfs"),
     source(

@@ -199,6 +199,11 @@ struct page {
 	struct address_space *mapping;
 };
 
+/* Since 7.0 or so. */
+struct page___information {
+	unsigned long compound_info;
+};
+
 struct bio_vec {
 	struct page *bv_page;
 };
@@ -266,7 +271,7 @@ struct task_struct {
 	int tgid;
 	unsigned int flags;
 	unsigned int __state;
-	int on_cpu;
+	unsigned int on_cpu;	/* since 7.0 or so a byte: libbpf narrows only what has no sign */
 	struct task_struct *real_parent;
 	void *bio_list;
 	void *worker_private;
@@ -493,6 +498,10 @@ struct btrfs_commit_stats {
 struct btrfs_fs_info {
 	struct super_block *sb;
 	struct btrfs_commit_stats commit_stats;
+};
+
+struct btrfs_trans_handle {
+	struct btrfs_fs_info *fs_info;
 };
 
 struct extent_buffer {

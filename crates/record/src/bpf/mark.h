@@ -13,26 +13,26 @@ static __always_inline struct task_note *announce(u32 mark)
 	return note;
 }
 
-/* The program of a mark whose wait concerns a device, given as a `dev_t` by an expression of the tracepoint's first
- * argument. */
+/* The program of a mark whose wait concerns a device, given as a `dev_t` by a path from the tracepoint's first argument.
+ * Since 6.13 the verifier takes pointers that a module's tracepoint gives for null until they are checked. */
 #define MARK_ON_DEVICE(tracepoint, mark, argument, dev) \
 	SEC("tp_btf/" #tracepoint) \
 	int BPF_PROG(tracepoint, argument) \
 	{ \
 		struct task_note *note = announce(mark); \
 \
-		if (note) \
-			note->detail.word[0] = dev; \
+		if (note && from) \
+			note->detail.word[0] = from->dev; \
 		return 0; \
 	}
 
-MARK_ON_DEVICE(xfs_log_grant_sleep, XFS_LOG_GRANT_SLEEP, struct xlog *log, log->l_mp->m_super->s_dev)
-MARK_ON_DEVICE(xlog_iclog_wait_on, XLOG_ICLOG_WAIT_ON, struct xlog_in_core *iclog, iclog->ic_log->l_mp->m_super->s_dev)
-MARK_ON_DEVICE(xfs_log_cil_wait, XFS_LOG_CIL_WAIT, struct xlog *log, log->l_mp->m_super->s_dev)
-MARK_ON_DEVICE(xfs_log_force, XFS_LOG_FORCE, struct xfs_mount *mount, mount->m_super->s_dev)
-MARK_ON_DEVICE(xfs_buf_iowait, XFS_BUF_IOWAIT, struct xfs_buf *buffer, buffer->b_mount->m_super->s_dev)
-MARK_ON_DEVICE(xfs_buf_lock, XFS_BUF_LOCK, struct xfs_buf *buffer, buffer->b_mount->m_super->s_dev)
-MARK_ON_DEVICE(jbd2_checkpoint, JBD2_CHECKPOINT, struct journal_s *journal, journal->j_fs_dev->bd_dev)
+MARK_ON_DEVICE(xfs_log_grant_sleep, XFS_LOG_GRANT_SLEEP, struct xlog *from, l_mp->m_super->s_dev)
+MARK_ON_DEVICE(xlog_iclog_wait_on, XLOG_ICLOG_WAIT_ON, struct xlog_in_core *from, ic_log->l_mp->m_super->s_dev)
+MARK_ON_DEVICE(xfs_log_cil_wait, XFS_LOG_CIL_WAIT, struct xlog *from, l_mp->m_super->s_dev)
+MARK_ON_DEVICE(xfs_log_force, XFS_LOG_FORCE, struct xfs_mount *from, m_super->s_dev)
+MARK_ON_DEVICE(xfs_buf_iowait, XFS_BUF_IOWAIT, struct xfs_buf *from, b_mount->m_super->s_dev)
+MARK_ON_DEVICE(xfs_buf_lock, XFS_BUF_LOCK, struct xfs_buf *from, b_mount->m_super->s_dev)
+MARK_ON_DEVICE(jbd2_checkpoint, JBD2_CHECKPOINT, struct journal_s *from, j_fs_dev->bd_dev)
 
 /* The lock was free. */
 SEC("tp_btf/xfs_buf_lock_done")
@@ -48,12 +48,9 @@ int BPF_PROG(xfs_buf_lock_done)
 SEC("tp_btf/xfs_inodegc_throttle")
 int BPF_PROG(xfs_inodegc_throttle, struct xfs_mount *mount)
 {
-	struct task_note *note;
+	struct task_note *note = announce(XFS_INODEGC_THROTTLE);
 
-	if (!mount)
-		return 0;
-	note = announce(XFS_INODEGC_THROTTLE);
-	if (note)
+	if (note && mount)
 		note->detail.word[0] = mount->m_super->s_dev;
 	return 0;
 }

@@ -26,15 +26,29 @@ static __always_inline void note_dirtier(struct inode *inode)
 	bpf_map_update_elem(&dirtiers, &key, &tid, BPF_ANY);
 }
 
+/* Masks of addresses are above, pages of the kernel below. */
+#define LEAST_MASK (-(1ull << 30))
+
+/* The first of the pages that are managed together with this one. */
+static __always_inline struct page *head_of(struct page *page)
+{
+	u64 head;
+
+	if (bpf_core_field_exists(page->compound_head))
+		head = BPF_CORE_READ(page, compound_head);
+	else
+		head = BPF_CORE_READ((struct page___information *)page, compound_info);
+	if (!(head & 1))
+		return page;
+	return (struct page *)(head >= LEAST_MASK ? (u64)page & head : head - 1);
+}
+
 static __always_inline u32 dirtier_of(struct bio *bio)
 {
-	struct page *page = BPF_CORE_READ(bio, bi_io_vec, bv_page);
-	u64 head = BPF_CORE_READ(page, compound_head), mapping, inode;
+	struct page *page = head_of(BPF_CORE_READ(bio, bi_io_vec, bv_page));
+	u64 mapping = (u64)BPF_CORE_READ(page, mapping), inode;
 	u32 *tid;
 
-	if (head & 1)
-		page = (struct page *)(head - 1);
-	mapping = (u64)BPF_CORE_READ(page, mapping);
 	/* The low bits mark anonymous pages. */
 	if (!mapping || mapping & 3)
 		return 0;

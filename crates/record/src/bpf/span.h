@@ -152,7 +152,8 @@ int BPF_PROG(jbd2_run_stats, u32 dev, u32 transaction, struct transaction_run_st
 	struct task_note *note = current_note(task);
 	struct event *event;
 
-	if (!note)
+	/* A module's tracepoint: see `MARK_ON_DEVICE`. */
+	if (!note || !stats)
 		return 0;
 	event = begin_event(SPAN, BARE);
 	if (!event)
@@ -186,7 +187,7 @@ int BPF_PROG(jbd2_lock_buffer_stall, u32 dev, unsigned long stall_ms)
 
 static __always_inline int btrfs_span(u32 span, struct btrfs_fs_info *info, u64 since, u64 now)
 {
-	struct event *event = span_ended(span, since, now);
+	struct event *event = info ? span_ended(span, since, now) : 0;
 
 	if (event) {
 		event->state = info->sb->s_dev;
@@ -200,7 +201,20 @@ int BPF_PROG(btrfs_transaction_commit, struct btrfs_fs_info *info)
 {
 	u64 now = bpf_ktime_get_ns();
 
+	if (!info)
+		return 0;
 	return btrfs_span(BTRFS_TRANSACTION_COMMIT, info, now - info->commit_stats.last_commit_dur, now);
+}
+
+/* Since 7.0 or so. */
+SEC("tp_btf/btrfs_transaction_commit")
+int BPF_PROG(btrfs_transaction_commit_of, struct btrfs_trans_handle *handle)
+{
+	u64 now = bpf_ktime_get_ns();
+
+	if (!handle)
+		return 0;
+	return btrfs_span(BTRFS_TRANSACTION_COMMIT, handle->fs_info, now - handle->fs_info->commit_stats.last_commit_dur, now);
 }
 
 SEC("tp_btf/btrfs_reserve_ticket")
@@ -213,7 +227,7 @@ int BPF_PROG(btrfs_reserve_ticket, struct btrfs_fs_info *info, u64 flags, u64 by
 	SEC("tp_btf/" #tracepoint) \
 	int BPF_PROG(tracepoint, struct extent_buffer *buffer, u64 start_ns) \
 	{ \
-		return btrfs_span(span, buffer->fs_info, start_ns, bpf_ktime_get_ns()); \
+		return buffer ? btrfs_span(span, buffer->fs_info, start_ns, bpf_ktime_get_ns()) : 0; \
 	}
 
 BTRFS_TREE_SPAN(btrfs_tree_lock, BTRFS_TREE_LOCK)

@@ -85,9 +85,14 @@ fn load_all(sources: &[TraceSource], modules: &Path, settings: &ProgramSettings)
             Err(error) => error,
         };
         let log_text = std::mem::take(&mut *LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner)).concat();
-        // A refused program removes its source; the others are loaded again.
+        // A refused program gives way to the next one of its tracepoint; without any it removes its source. The others are loaded
+        // again.
         let refused = refused_program(&log_text).and_then(|name| source_of(&sources, name));
-        let Some((source, name)) = refused.filter(|(_, name)| wanted.contains(name)) else { return Err(error) };
+        let Some((source, name)) = refused.filter(|(_, name)| wanted.remove(name)) else { return Err(error) };
+        if let Some(next) = next_of(source, name, |tracepoint| arguments(&kernel, source.module, modules, tracepoint)) {
+            wanted.insert(next);
+            continue;
+        }
         let why = format!("the kernel refuses its program {name}: {}", tail_of_log(&log_text));
         missing.insert(source.name, (why, "unknown kernel version: please report it"));
         for program in source.programs {
@@ -147,11 +152,7 @@ pub(super) fn chosen(
             };
             return Err((why, remedy));
         };
-        let fits = |program: &&TracepointProgram| match given {
-            Arguments::Count(count) => (program.fewest_arguments..=program.most_arguments).contains(&count),
-            Arguments::Unknown => true,
-        };
-        match alternatives().find(fits) {
+        match alternatives().find(|program| given.fit(program)) {
             Some(fitting) => chosen.push(fitting),
             None => {
                 let why = format!("tracepoint {} has another layout in this kernel", program.tracepoint);
@@ -162,12 +163,34 @@ pub(super) fn chosen(
     Ok(chosen.into_iter().map(|program| program.name).collect())
 }
 
+/// The program of a source that takes the place of a refused one: the next that fits the same tracepoint.
+pub(super) fn next_of(
+    source: &TraceSource,
+    refused: &str,
+    arguments: impl Fn(&str) -> Option<Arguments>,
+) -> Option<&'static str> {
+    let at = source.programs.iter().position(|program| program.name == refused)?;
+    let tracepoint = source.programs[at].tracepoint;
+    let given = arguments(tracepoint)?;
+    let mut later = source.programs[at + 1..].iter();
+    later.find(|program| program.tracepoint == tracepoint && given.fit(program)).map(|program| program.name)
+}
+
 /// How many arguments a tracepoint has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arguments {
     Count(usize),
     /// A tracepoint of a module, whose types are not parsed.
     Unknown,
+}
+
+impl Arguments {
+    fn fit(self, program: &TracepointProgram) -> bool {
+        match self {
+            Arguments::Count(count) => (program.fewest_arguments..=program.most_arguments).contains(&count),
+            Arguments::Unknown => true,
+        }
+    }
 }
 
 fn arguments(kernel: &Btf<'_>, module: Option<&str>, modules: &Path, tracepoint: &str) -> Option<Arguments> {

@@ -170,6 +170,21 @@ fn the_program_that_fits_the_tracepoint_is_chosen() {
 }
 
 #[test]
+fn a_refused_program_gives_way_to_the_next_that_fits() {
+    let sources = tracepoints::all();
+    let next = |source: &str, refused: &str, arguments: Arguments| {
+        let source = sources.iter().find(|known| known.name == source).unwrap();
+        programs::next_of(source, refused, |_| Some(arguments))
+    };
+    let commits = |refused: &str| next("tracing: btrfs commits", refused, Arguments::Unknown);
+    assert_eq!(commits("btrfs_transaction_commit"), Some("btrfs_transaction_commit_of"));
+    assert_eq!(commits("btrfs_transaction_commit_of"), None);
+    let throttling =
+        |arguments: usize| next("tracing: dirty throttling", "balance_dirty_pages", Arguments::Count(arguments));
+    assert_eq!((throttling(8), throttling(12)), (None, Some("balance_dirty_pages_12")));
+}
+
+#[test]
 fn a_refusal_quotes_the_verifier() {
     let said = "libbpf: prog 'block_io_start': BPF program load failed: -EACCES
 libbpf: prog 'block_io_start': -- BEGIN PROG LOAD LOG --

@@ -68,8 +68,9 @@ const FAULTS: Rank = &[
     rule(&["filemap_fault", "__do_fault"], Cause::PageFault, "page of a mapped file").seen_on(ON_6_18),
 ];
 
-/// Callers of `sb_start_write` and similar functions, all of them inlined.
+/// `sb_start_write` and similar functions are inlined into these; before 5.12 or so they called one function.
 const WRITERS: &[&str] = &[
+    "__sb_start_write",
     "mnt_want_write*",
     "vfs_*",
     "do_iter_readv_writev",
@@ -101,7 +102,10 @@ const MECHANISMS: Rank = &[
     rule(&["bwillwrite"], Cause::DirtyThrottle, "too many dirty buffers (FreeBSD)"),
     rule(&["waitrunningbufspace"], Cause::DirtyThrottle, "buffer writes in flight (FreeBSD)"),
     rule(&["getnewbuf"], Cause::DirtyThrottle, "buffer space, all of it dirty (FreeBSD)"),
-    rule(&["percpu_rwsem_wait"], Cause::Frozen, "thaw of the file system").called_by(WRITERS).seen_on(ON_6_18),
+    // The second is among the functions that stacks omit since 5.18 or so.
+    rule(&["percpu_rwsem_wait", "__percpu_down_read"], Cause::Frozen, "thaw of the file system")
+        .called_by(WRITERS)
+        .seen_on(ON_6_18),
     innermost(&["mnt_want_write*", "vfs_write", "do_iter_readv_writev"], Cause::Frozen, "thaw of the file system"),
     rule(&["freeze_super"], Cause::Frozen, "writers to drain before a freeze").seen_on(ON_6_18),
     rule(&["jbd2_log_wait_commit", "jbd2_complete_transaction"], Cause::Journal, "journal commit").seen_on(ON_6_18),

@@ -183,6 +183,14 @@ fn throttling_of_cgroup_v2_is_named_by_mechanism() {
 }
 
 #[test]
+fn a_write_to_a_frozen_file_system_is_frozen_where_one_function_begins_all_writes() {
+    check(
+        "percpu_rwsem_wait < __percpu_down_read < __sb_start_write < mnt_want_write < path_openat",
+        "frozen: thaw of the file system",
+    );
+}
+
+#[test]
 fn a_mechanism_outranks_the_sleep_within_it() {
     check("__flush_workqueue < xlog_cil_push_now < xlog_cil_force_seq < xfs_log_force", "fs_log: XFS log (CIL) push");
     check("folio_wait_bit_common < shrink_folio_list < shrink_lruvec", "direct_reclaim: direct reclaim");
