@@ -115,6 +115,21 @@ int BPF_PROG(dirty_inode, struct inode *inode)
 	return 0;
 }
 
+/* A file's times or size change: an inode that is written to without a pause is never clean, and may have been dirty before the
+ * recording. Pages that become dirty do not get here. */
+SEC("tp_btf/writeback_dirty_inode_start")
+int BPF_PROG(changed_inode, struct inode *inode)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	u64 key = (u64)inode;
+	u32 *known = bpf_map_lookup_elem(&dirtiers, &key);
+
+	/* Kernel threads change inodes for others. */
+	if ((!known || *known != tid) && !(bpf_get_current_task_btf()->flags & PF_KTHREAD))
+		note_dirtier(inode);
+	return 0;
+}
+
 /* The number of the cgroup that a bio counts for. */
 static __always_inline u64 cgroup_of(struct bio *bio)
 {

@@ -164,7 +164,10 @@ const REQUESTS: [TraceSource; 4] = [
     TraceSource::always(
         "tracing: dirty inodes",
         "The tasks that writeback works for",
-        &[program("dirty_inode", "writeback_dirty_inode_enqueue", 1)],
+        &[
+            program("dirty_inode", "writeback_dirty_inode_enqueue", 1),
+            program("changed_inode", "writeback_dirty_inode_start", 1),
+        ],
     ),
 ];
 
