@@ -156,6 +156,15 @@ fn not_shown(groups: &[LatencyGroup]) -> String {
     format!("     and {} with {}\n", counted(rest.len() as u64, "other group"), counted(calls, "call"))
 }
 
+/// Why a function that is called may not be seen.
+fn nothing(timing: &Timing<'_>) -> &'static str {
+    let is_pair = timing.what.contains("..");
+    if is_pair || timing.counts.begun > 0 {
+        return "no calls";
+    }
+    "no calls; those that the compiler copied into the caller (inlined) are not seen"
+}
+
 /// The whole time: histograms (omitted if a single interval has shown them), and the calls that were not timed.
 pub fn summary(timing: &Timing<'_>, with_histograms: bool, style: Style) -> String {
     let heading = format!(
@@ -166,7 +175,7 @@ pub fn summary(timing: &Timing<'_>, with_histograms: bool, style: Style) -> Stri
     );
     let mut text = format!("{}\n", style.heading(&heading));
     if timing.groups.is_empty() {
-        text.push_str("     no calls\n");
+        text.push_str(&format!("     {}\n", nothing(timing)));
     } else if with_histograms {
         text.push_str(&blocks(timing.what, timing.groups, style));
     } else {
