@@ -26,6 +26,7 @@ mod parties;
 mod path;
 mod phases;
 mod piece;
+mod queues;
 mod request;
 mod rows;
 mod rules;

@@ -311,10 +311,8 @@ pub(super) fn of_operation(
 
 /// Work, as far as it is known.
 fn work_link(on_cpu: bool) -> Link {
-    let (cause, words) = match on_cpu {
-        true => (Cause::Running, "no long wait seen"),
-        false => (Cause::Unexplained, "what it did was not recorded"),
-    };
+    let unknown = (Cause::Unexplained, "what it did was not recorded");
+    let (cause, words) = if on_cpu { (Cause::Running, "no long wait seen") } else { unknown };
     Link { task: None, cause, detail: Some(words.to_owned()), time_ns: 0, holds: None }
 }
 
@@ -394,6 +392,8 @@ pub(super) fn lifecycle(index: &RunIndex, record: &RequestRecord) -> RequestLife
         throttled: record.throttled,
         in_flight: record.in_flight.clone(),
         overtaken_by: record.overtaken_by.clone(),
+        in_flight_of: None,
+        overtakers: None,
         began_ns: record.began_ns(),
         completed_ns: record.completed_ns,
     }

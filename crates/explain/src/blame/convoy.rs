@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::cause::Cause;
 use super::chain::{chain_row, end};
-use super::explanation::Convoy;
+use super::explanation::{Convoy, Culprit, Who};
 use super::operations::Operation;
 use super::run_index::RunIndex;
 use super::timelines::TaskTimelines;
@@ -66,6 +66,23 @@ pub(super) fn convoys(
     convoys.sort_by_key(|convoy| (Reverse(convoy.time_ns), convoy.start_ns));
     convoys.truncate(LISTED);
     convoys
+}
+
+/// Says of each culprit how many tasks it held up at the same time.
+pub(super) fn name_convoys<'a>(index: &RunIndex, culprits: impl Iterator<Item = &'a mut Culprit>, convoys: &[Convoy]) {
+    let holders: Vec<(Who, &Convoy)> = convoys
+        .iter()
+        .filter_map(|convoy| {
+            let process = |holder: &Who| index.tasks.process(holder.tid, convoy.end_ns, &index.names);
+            Some((convoy.holder.as_ref().map(process)?, convoy))
+        })
+        .collect();
+    for culprit in culprits {
+        let Some(task) = &culprit.task else { continue };
+        let is_it = |holder: &Who| holder.tid == task.tid || culprit.tasks > 1 && holder.name == task.name;
+        let its = holders.iter().filter(|(holder, convoy)| convoy.cause == culprit.cause && is_it(holder));
+        culprit.at_once = its.map(|(_, convoy)| convoy.victims).max().unwrap_or_default();
+    }
 }
 
 fn key(index: &RunIndex, row: u32, cause: Cause) -> Key {

@@ -106,5 +106,6 @@ fn culprit(index: &RunIndex, key: Key, cost: &Cost, disks: &Disks) -> Culprit {
         own_ns: cost.own_ns,
         victims: victims.collect(),
         victims_count: cost.victims.len() as u64,
+        at_once: 0,
     }
 }

@@ -193,6 +193,8 @@ pub struct Culprit {
     pub victims: Vec<(Who, u64)>,
     /// How many processes lost time to it.
     pub victims_count: u64,
+    /// Tasks that waited for it at the same time, at most: the victims of its largest convoy. 0: no convoy.
+    pub at_once: u64,
 }
 
 /// One slow operation.
@@ -351,6 +353,10 @@ pub struct RequestLife {
     pub in_flight: KindCounts,
     /// Requests queued later and completed earlier, by kind.
     pub overtaken_by: KindCounts,
+    /// Whose were in flight when it came, of those that a recorded wait was for; `None` where none was.
+    pub in_flight_of: Option<Vec<ServedTo>>,
+    /// Whose were queued later and completed earlier, of those that a recorded wait was for; `None` where none was.
+    pub overtakers: Option<Vec<ServedTo>>,
     /// When it was first seen, on the monotonic clock.
     pub began_ns: u64,
     /// When it completed.

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use model::block::DeviceNumber;
 use model::signal::SignalMeaning;
@@ -11,6 +12,7 @@ use super::cause::{Cause, Evidence};
 use super::disks::{Disks, loop_of};
 use super::lock_turns::LockTurns;
 use super::names::Names;
+use super::queues::Queues;
 use super::request;
 use super::rows::Row;
 use super::series::continue_waits;
@@ -30,6 +32,8 @@ pub(super) struct RunIndex {
     pub(super) stacks: Stacks,
     /// Requests that rows name; `None` until they are added.
     pub(super) requests: HashMap<u32, Option<Box<RequestRecord>>>,
+    /// Made when it is needed.
+    queues: OnceLock<Queues>,
     /// Ordered by task and start.
     pub(super) rows: Vec<Row>,
     /// For each row, its main cause, and the latest end of this and earlier rows of its task. Chains read both very often.
@@ -187,6 +191,11 @@ impl RunIndex {
 
     pub(super) fn request(&self, row: &Row) -> Option<&RequestRecord> {
         self.requests.get(&row.request?)?.as_deref()
+    }
+
+    /// The requests of each disk, by time.
+    pub(super) fn queues(&self) -> &Queues {
+        self.queues.get_or_init(|| Queues::new(self.requests.values().filter_map(Option::as_deref)))
     }
 
     /// The request of the disk beneath that completed a request.

@@ -1,8 +1,10 @@
 //! Whose requests a disk completed while a task waited for one.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use model::block::DeviceNumber;
+use model::stall::RequestRecord;
 
 use super::culprits::users::{Amounts, amounts};
 use super::explanation::{RequestLife, Served, ServedTo};
@@ -25,6 +27,39 @@ pub(super) fn served(index: &RunIndex, operation: &Operation, request: &RequestL
     by.sort_by_key(|one| Reverse((one.bytes, one.requests)));
     by.truncate(KEPT);
     (requests > 0).then_some(Served { requests, bytes, by })
+}
+
+/// Names those whose requests were in flight when a request came, and whose overtook it, as far as tasks waited for them.
+pub(super) fn name_others(index: &RunIndex, operation: &Operation, request: RequestLife) -> RequestLife {
+    let own = index.tasks.pid(operation.tid, operation.end_ns).unwrap_or(operation.tid);
+    let (device, came_ns, done_ns) = (request.device, request.began_ns, request.completed_ns);
+    let by = |numbers: Option<Vec<&RequestRecord>>| {
+        numbers.map(|requests| submitters(index, own, &requests)).filter(|by| !by.is_empty())
+    };
+    let queues = index.queues();
+    let known = |number: u32| index.requests.get(&number)?.as_deref();
+    let in_flight = queues.in_flight(device, came_ns).map(|numbers| numbers.filter_map(known));
+    let in_flight_of = by(in_flight.map(|requests| requests.filter(|one| one.completed_ns > came_ns).collect()));
+    let later = queues.after(device, came_ns, done_ns).map(|numbers| numbers.filter_map(known));
+    let overtakers = by(later.map(|requests| requests.filter(|one| one.completed_ns < done_ns).collect()));
+    RequestLife { in_flight_of, overtakers, ..request }
+}
+
+/// By process: those with the most requests first.
+fn submitters(index: &RunIndex, own: u32, requests: &[&RequestRecord]) -> Vec<ServedTo> {
+    let mut by: BTreeMap<Option<u32>, (Amounts, u64, DeviceNumber)> = BTreeMap::new();
+    for request in requests {
+        let tid = request.submitter();
+        let pid = tid.map(|tid| index.tasks.pid(tid, request.completed_ns).unwrap_or(tid));
+        let (amounts, ..) = by.entry(pid).or_insert((Amounts::default(), request.completed_ns, request.device));
+        amounts.requests += 1;
+        amounts.bytes += u64::from(request.bytes);
+    }
+    let one = |(pid, (amounts, at_ns, device))| served_to(index, device, pid, amounts, own, at_ns);
+    let mut by: Vec<ServedTo> = by.into_iter().map(one).collect();
+    by.sort_by_key(|one| Reverse((one.requests, one.bytes)));
+    by.truncate(KEPT);
+    by
 }
 
 fn served_to(

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::cause::Cause;
 use super::chain;
-use super::convoy::convoys;
+use super::convoy::{convoys, name_convoys};
 use super::culprits::RootBlockers;
 use super::disks::Disks;
 use super::explanation::{Explanation, Stall, StallCause};
@@ -12,7 +12,7 @@ use super::operations::Operation;
 use super::part::part;
 use super::parties::{cgroups, processes};
 use super::run_index::RunIndex;
-use super::served::served;
+use super::served::{name_others, served};
 use super::timeline::{Segment, TaskTimeline};
 use super::timelines::TaskTimelines;
 use super::wording::{describe, running};
@@ -45,6 +45,9 @@ pub(super) fn explain(
     explanation.wall_ns = all.wall_ns;
     (explanation.causes, explanation.classes, explanation.culprits) = (all.causes, all.classes, all.culprits);
     explanation.convoys = convoys(index, &operations, &mut timelines, explanation.slower_than_ns);
+    let parts = [&mut explanation.command, &mut explanation.neighbours].into_iter().flatten();
+    let culprits = parts.flat_map(|part| &mut part.culprits).chain(&mut explanation.culprits);
+    name_convoys(index, culprits, &explanation.convoys);
     operations
         .sort_by_key(|operation| (is_others(operation), Reverse(operation.ns()), operation.start_ns, operation.tid));
     operations.truncate(listed);
@@ -96,6 +99,7 @@ pub(super) fn stall(index: &RunIndex, operation: &Operation, timeline: &TaskTime
     causes.sort_by_key(|cause| Reverse(cause.time_ns));
     debug_assert_eq!(causes.iter().map(|cause| cause.time_ns).sum::<u64>(), operation.ns());
     let (chain, request) = chain::of_operation(index, operation, timeline);
+    let request = request.map(|request| name_others(index, operation, request));
     let served = request.as_ref().and_then(|request| served(index, operation, request));
     Stall {
         // A thread is recorded when its first row ends. By then its name may have changed.

@@ -137,7 +137,11 @@ fn delayed(culprit: &Culprit) -> String {
     let mut seen = HashSet::new();
     names.retain(|name| seen.insert(name.clone()));
     names.truncate(VICTIMS);
-    format!(": delayed {}", names.join(", "))
+    let at_once = match culprit.at_once {
+        0 => String::new(),
+        tasks => format!(" ({} tasks at once)", grouped(tasks)),
+    };
+    format!(": delayed {}{at_once}", names.join(", "))
 }
 
 fn name(task: &Who) -> String {

@@ -2,7 +2,7 @@
 
 use explain::blame::{
     Cause, CauseTime, ClassTimes, Convoy, Culprit, Evidence, EvidenceTimes, Explanation, Holds, Link, Part, Party,
-    Scope, Scoped, Served, Sleep, Sleeps, Stall, Who,
+    Scope, Scoped, Served, ServedTo, Sleep, Sleeps, Stall, Who,
 };
 use model::stall::KindCounts;
 use serde_json::{Map, Value, json};
@@ -145,6 +145,7 @@ pub(crate) fn culprit(culprit: &Culprit) -> Value {
         "own_ns": culprit.own_ns,
         "victims": culprit.victims.iter().map(|(task, ns)| json!({"task": task.to_string(), "time_ns": ns})).collect::<Vec<_>>(),
         "victims_total": culprit.victims_count,
+        "at_once": Some(culprit.at_once).filter(|tasks| *tasks > 0),
     })
 }
 
@@ -201,13 +202,19 @@ pub fn stall(stall: &Stall) -> Value {
             "throttled": request.throttled,
             "in_flight": kinds(&request.in_flight),
             "overtaken_by": kinds(&request.overtaken_by),
+            "in_flight_of": request.in_flight_of.as_deref().map(submitters),
+            "overtakers": request.overtakers.as_deref().map(submitters),
         })),
         "served": stall.served.as_ref().map(served),
     })
 }
 
 fn served(served: &Served) -> Value {
-    let by = served.by.iter().map(|one| {
+    json!({"requests": served.requests, "bytes": served.bytes, "by": submitters(&served.by)})
+}
+
+fn submitters(by: &[ServedTo]) -> Value {
+    let one = |one: &ServedTo| {
         json!({
             "task": one.task.as_ref().map(ToString::to_string),
             "cgroup": one.cgroup,
@@ -215,8 +222,8 @@ fn served(served: &Served) -> Value {
             "requests": one.requests,
             "bytes": one.bytes,
         })
-    });
-    json!({"requests": served.requests, "bytes": served.bytes, "by": by.collect::<Vec<_>>()})
+    };
+    by.iter().map(one).collect()
 }
 
 fn link(link: &Link) -> Value {

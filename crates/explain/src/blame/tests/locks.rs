@@ -134,6 +134,9 @@ fn tasks_that_wait_for_one_holder_are_one_convoy() {
     let [convoy] = &explanation.convoys[..] else { panic!("{:?}", explanation.convoys) };
     assert_eq!(convoy.holder.as_ref().map(|holder| holder.tid), Some(9));
     assert_eq!((convoy.victims, convoy.time_ns / MS, convoy.longest_ns / MS), (3, 32, 12));
+    // It is in the order of the root blockers, too.
+    let holder = explanation.culprits.iter().find(|culprit| culprit.task.as_ref().is_some_and(|task| task.tid == 9));
+    assert_eq!(holder.map(|culprit| culprit.at_once), Some(3));
     // Another lock of the same holder, and a wait at another time, are not part of it.
     let of_two = drawing.replacen("lock=1", "lock=2", 1);
     assert!(stage(&of_two).explain().convoys.is_empty());

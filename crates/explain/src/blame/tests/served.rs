@@ -45,6 +45,30 @@ fn it_is_the_part_of_an_interval_in_which_the_request_waited() {
 }
 
 #[test]
+fn those_in_flight_and_those_that_overtook_have_tasks_and_cgroups() {
+    let drawing = "
+        task      7 |                      | name=app pid=7
+        task      9 |                      | name=tar pid=9 cgroup=/backup.service
+        op:write  7 |====================  |
+        off       7 | ssssssssssssssssss   | stack=folio_wait_writeback request=1
+        off       9 |sssss                 | stack=folio_wait_writeback request=2
+        off       9 |      ssssss          | stack=folio_wait_writeback request=3
+        off       9 |              ssssssss| stack=folio_wait_writeback request=4
+        request   1 |  Q I D           C   | tid=7 device=8,0
+        request   2 |QID  C                | tid=9 device=8,0
+        request   3 |      QID  C          | tid=9 device=8,0
+        request   4 |              QID    C| tid=9 device=8,0";
+    let explanation = stage(drawing).explain();
+    let is_app = |stall: &&crate::blame::Stall| stall.task.tid == 7;
+    let request = explanation.stalls.iter().find(is_app).and_then(|stall| stall.request.clone()).unwrap();
+    for by in [request.in_flight_of, request.overtakers] {
+        let [tar] = &by.unwrap()[..] else { panic!("one process") };
+        assert_eq!((tar.requests, tar.is_own, tar.cgroup.as_deref()), (1, false, Some("/backup.service")));
+        assert_eq!(tar.task.as_ref().map(ToString::to_string).as_deref(), Some("tar/9"));
+    }
+}
+
+#[test]
 fn nothing_is_said_where_nothing_is_known() {
     assert_eq!(served(Vec::new()), None);
     let other = UsageRecord { device: Some(DeviceNumber::new(8, 16)), ..used(Some(9), 80, 8000) };

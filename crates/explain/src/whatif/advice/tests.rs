@@ -40,6 +40,7 @@ fn explanation(cause: Cause, culprit: Option<&str>) -> Explanation {
         own_ns: 0,
         victims: Vec::new(),
         victims_count: 1,
+        at_once: 0,
     });
     Explanation { wall_ns: 100 * MS, causes: vec![time], culprits: Vec::from_iter(culprit), ..Explanation::default() }
 }
