@@ -31,7 +31,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All phases.
+    /// All phases, in btt's order, then those that btt lacks.
     pub const ALL: [Phase; 11] = [
         Phase::Q2Q,
         Phase::Q2G,

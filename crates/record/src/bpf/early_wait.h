@@ -202,12 +202,6 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 	return 0;
 }
 
-static __always_inline int is_asleep(struct task_struct *task)
-{
-	return task->pid && task->tgid != settings.recorder && !task->on_cpu && state_of(task) &&
-	       !(state_of(task) & TASK_DEAD);
-}
-
 /* A task that is blocked or stopped is taken to have fallen asleep now. */
 SEC("iter/task")
 int first_look(struct bpf_iter__task *context)

@@ -1,12 +1,6 @@
 /* Looks at all tasks: at the begin of the recording for waits that began before it, at its end for those that have not ended. */
 #pragma once
 
-static __always_inline int is_asleep(struct task_struct *task)
-{
-	return task->pid && task->tgid != settings.recorder && !task->on_cpu && state_of(task) &&
-	       !(state_of(task) & TASK_DEAD);
-}
-
 /* A task that is asleep is taken to have fallen asleep now. One that waits for storage, is stopped, or is in a call that
  * sys_enter would have begun. */
 SEC("iter/task")

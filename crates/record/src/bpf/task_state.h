@@ -29,3 +29,10 @@ static __always_inline u32 is_held(struct task_struct *task)
 		return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 	return 0;
 }
+
+/* Whether a task sleeps, and is not one of the recorder. */
+static __always_inline int is_asleep(struct task_struct *task)
+{
+	return task->pid && task->tgid != settings.recorder && !task->on_cpu && state_of(task) &&
+	       !(state_of(task) & TASK_DEAD);
+}

@@ -7,21 +7,6 @@ use lifecycle::{DeviceReport, Histogram, PerPhase, Phase, Seeks};
 
 use super::{BlkFindings, merge_ratio, merged, overhead};
 
-/// Phases in btt's order, then those that btt lacks.
-const ORDER: [Phase; 11] = [
-    Phase::Q2Q,
-    Phase::Q2G,
-    Phase::G2I,
-    Phase::Q2M,
-    Phase::I2D,
-    Phase::M2D,
-    Phase::D2C,
-    Phase::Q2C,
-    Phase::G2D,
-    Phase::Q2A,
-    Phase::A2C,
-];
-
 /// The whole text.
 pub fn text(findings: &BlkFindings<'_>) -> String {
     let mut text = String::new();
@@ -52,7 +37,7 @@ fn all_devices(text: &mut String, phases: &PerPhase<Histogram>) {
     heading(text, "All Devices");
     let _ = writeln!(text, "            ALL           MIN           AVG           MAX           N");
     let _ = writeln!(text, "--------------- ------------- ------------- ------------- -----------\n");
-    for phase in ORDER {
+    for phase in Phase::ALL {
         let times = &phases[phase];
         let (Some(min), Some(max)) = (times.min(), times.max()) else { continue };
         let mean = times.sum() as f64 / times.count() as f64 / 1e9;
