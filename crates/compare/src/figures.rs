@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::damage::Damage;
+use model::lost::Lost;
 use model::run::Varied;
 use model::simulation::Origin;
 use statistics::Steadiness;
@@ -32,6 +33,8 @@ pub struct RunFigures {
     pub cautions: Vec<String>,
     /// What of the run is damaged or missing.
     pub damage: Vec<Damage>,
+    /// What its recording lost.
+    pub lost: Vec<Lost>,
 }
 
 /// One metric of one run.

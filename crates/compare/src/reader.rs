@@ -80,6 +80,7 @@ impl RunReader {
             steadiness: steadiness(&self.rates(summary)),
             cautions,
             damage: Vec::new(),
+            lost: Vec::new(),
         }
     }
 

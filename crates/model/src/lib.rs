@@ -13,6 +13,7 @@ pub mod effect;
 pub mod errno;
 pub mod event;
 pub mod latency;
+pub mod lost;
 pub mod metric;
 pub mod operation;
 pub mod prediction;

@@ -1,39 +1,50 @@
-//! What damaged runs lack: the lines above any text, and the fields of any document.
+//! What runs lack, damaged or lost by the recording: the lines above any text, and the fields of any document.
 
 use std::fmt::Write as _;
 
 use model::damage::Damage;
+use model::lost::Lost;
 use serde_json::{Value, json};
 
 use crate::number::counted;
 use crate::style::{Style, printable};
 
-/// Damaged parts named above a text.
+/// Damaged parts named above a text, and losses.
 const NAMED: usize = 5;
 
-/// A run and its damage.
+/// A run and what it lacks.
 #[derive(Debug, Clone, Copy)]
 pub struct OfRun<'a> {
     /// Its name.
     pub run: &'a str,
-    /// What it lacks; empty: nothing.
+    /// What cannot be read; empty: nothing.
     pub damage: &'a [Damage],
+    /// What was not written; empty: nothing.
+    pub lost: &'a [Lost],
 }
 
-/// The lines above a text; empty for runs without damage.
+impl OfRun<'_> {
+    /// Whether it lacks nothing.
+    pub fn is_whole(&self) -> bool {
+        self.damage.is_empty() && self.lost.is_empty()
+    }
+}
+
+/// The lines above a text; empty for runs that lack nothing.
 pub fn banner(runs: &[OfRun<'_>], style: Style) -> String {
     let mut text = String::new();
-    for OfRun { run, damage } in runs.iter().filter(|run| !run.damage.is_empty()) {
+    for OfRun { run, damage, lost } in runs.iter().filter(|run| !run.is_whole()) {
         let run = printable(run);
-        let parts = counted(damage.len() as u64, "part");
-        let title = format!("INCOMPLETE: {parts} of {run} damaged or missing; the figures lack what was lost");
-        let _ = writeln!(text, "{}", style.bad(&title));
-        for damage in damage.iter().take(NAMED) {
-            let _ = writeln!(text, " {}", style.remark(&printable(&damage.to_string())));
+        if !damage.is_empty() {
+            let parts = counted(damage.len() as u64, "part");
+            let title = format!("INCOMPLETE: {parts} of {run} damaged or missing; the figures lack what was lost");
+            let _ = writeln!(text, "{}", style.bad(&title));
+            named(&mut text, damage, &run, style);
         }
-        if damage.len() > NAMED {
-            let more = format!(" and {} more: stallscope check {run}", damage.len() - NAMED);
-            let _ = writeln!(text, "{}", style.faint(&more));
+        if !lost.is_empty() {
+            let title = format!("INCOMPLETE: the recording of {run} lost data; the figures lack it");
+            let _ = writeln!(text, "{}", style.bad(&title));
+            named(&mut text, lost, &run, style);
         }
     }
     if !text.is_empty() {
@@ -42,14 +53,30 @@ pub fn banner(runs: &[OfRun<'_>], style: Style) -> String {
     text
 }
 
-/// The document with `complete` and `damage`.
+fn named<T: ToString>(text: &mut String, all: &[T], run: &str, style: Style) {
+    for one in all.iter().take(NAMED) {
+        let _ = writeln!(text, " {}", style.remark(&printable(&one.to_string())));
+    }
+    if all.len() > NAMED {
+        let more = format!(" and {} more: stallscope check {run}", all.len() - NAMED);
+        let _ = writeln!(text, "{}", style.faint(&more));
+    }
+}
+
+/// The document with `complete`, `damage` and `lost`.
 #[must_use]
 pub fn added(mut document: Value, runs: &[OfRun<'_>]) -> Value {
     if let Some(object) = document.as_object_mut() {
-        object.insert("complete".to_owned(), runs.iter().all(|run| run.damage.is_empty()).into());
+        object.insert("complete".to_owned(), runs.iter().all(OfRun::is_whole).into());
         object.insert("damage".to_owned(), values(runs));
+        object.insert("lost".to_owned(), lost_values(runs));
     }
     document
+}
+
+fn lost_values(runs: &[OfRun<'_>]) -> Value {
+    let value = |run: &str, lost: &Lost| json!({"run": run, "what": lost.what, "count": lost.count, "at_ns": lost.at_ns, "why": lost.why});
+    runs.iter().flat_map(|of| of.lost.iter().map(move |lost| value(of.run, lost))).collect()
 }
 
 /// All damage as a list.
@@ -76,6 +103,7 @@ fn value(run: &str, damage: &Damage) -> Value {
 #[cfg(test)]
 mod tests {
     use model::damage::Damage;
+    use model::lost::Lost;
     use serde_json::json;
 
     use super::{OfRun, added, banner};
@@ -84,14 +112,29 @@ mod tests {
     #[test]
     fn a_damaged_run_is_named_and_a_whole_one_is_not() {
         let damage: Vec<Damage> = (1..=7).map(|line| Damage::of_file("journal", format!("line {line}"))).collect();
-        let [whole, damaged] = [OfRun { run: "a", damage: &[] }, OfRun { run: "b\x1b", damage: &damage }];
+        let whole = OfRun { run: "a", damage: &[], lost: &[] };
+        let damaged = OfRun { run: "b\x1b", damage: &damage, lost: &[] };
         assert_eq!(banner(&[whole], Style::PLAIN), "");
         let text = banner(&[whole, damaged], Style::PLAIN);
         assert!(text.starts_with("INCOMPLETE: 7 parts of b\\u{1b} damaged or missing"), "{text}");
         assert!(text.contains(" journal: line 5\n and 2 more: stallscope check b"), "{text}");
-        assert_eq!(added(json!({"x": 1}), &[whole]), json!({"x": 1, "complete": true, "damage": []}));
+        let expected = json!({"x": 1, "complete": true, "damage": [], "lost": []});
+        assert_eq!(added(json!({"x": 1}), &[whole]), expected);
         let document = added(json!({}), &[whole, damaged]);
         assert_eq!((&document["complete"], document["damage"].as_array().unwrap().len()), (&false.into(), 7));
         assert_eq!((&document["damage"][0]["run"], &document["damage"][0]["rows"]), (&"b\x1b".into(), &json!(null)));
+    }
+
+    #[test]
+    fn what_a_recording_lost_is_named_and_makes_it_incomplete() {
+        let spans = Lost { what: "spans".into(), count: Some(3), at_ns: Some(5), why: None };
+        let table = Lost { what: "table stalls".into(), count: None, at_ns: Some(6), why: Some("disk full".into()) };
+        let lossy = OfRun { run: "a", damage: &[], lost: &[spans, table] };
+        let text = banner(&[lossy], Style::PLAIN);
+        let says =
+            "INCOMPLETE: the recording of a lost data; the figures lack it\n 3 spans lost\n table stalls abandoned";
+        assert!(text.starts_with(says), "{text}");
+        let document = added(json!({}), &[lossy]);
+        assert_eq!((&document["complete"], &document["lost"][1]["why"]), (&false.into(), &"disk full".into()));
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use model::damage::Damage;
 use model::event::RunEvent;
+use model::lost::Lost;
 use model::metric::{Change, MetricDescriptor, SampleHeader};
 use model::operation::{IntervalRecord, OperationRecord};
 use model::run::{FORMAT_VERSION, RunDescription};
@@ -72,6 +73,11 @@ impl Run {
     /// killed writer did not finish is not damage.
     pub fn damage(&self) -> Vec<Damage> {
         self.damage.all()
+    }
+
+    /// What the recording lost before it was written.
+    pub fn lost(&self) -> Vec<Lost> {
+        Lost::of(self.events())
     }
 
     /// The description of the run.

@@ -142,14 +142,20 @@ function losses(run: Run): HTMLElement | null {
     element("ul", {}, ...lines.map((one) => element("li", {}, one))));
 }
 
-/** What of the run's archive is damaged: above all figures. */
+/** What the run lacks, damaged or lost by its recording: above all figures. */
 function incomplete(run: Run): HTMLElement | null {
   if (run.complete !== false) return null;
-  const line = (one: Run["damage"][number]) =>
+  const ofDamage = (one: Run["damage"][number]) =>
     `${one.file}: ${one.table !== null && one.rows !== null ? `${count(one.rows)} rows of ${one.table}: ` : ""}${one.why}`;
+  const ofLoss = (one: Run["lost"][number]) =>
+    `${one.count === null ? `${one.what} abandoned` : `${count(one.count)} ${one.what} lost`}${one.why === null ? "" : `: ${one.why}`}`;
+  const list = (title: string, lines: string[]) => lines.length === 0 ? [] : [
+    element("p", {}, `INCOMPLETE: ${title}`),
+    element("ul", {}, ...lines.slice(0, 20).map((line) => element("li", {}, line)))];
+  const parts = `${run.damage.length} part${run.damage.length === 1 ? "" : "s"}`;
   return element("div", { class: "incomplete", role: "alert" },
-    element("p", {}, `INCOMPLETE: ${run.damage.length} part${run.damage.length === 1 ? "" : "s"} of this run damaged or missing; the figures lack what was lost.`),
-    element("ul", {}, ...run.damage.slice(0, 20).map((one) => element("li", {}, line(one)))));
+    ...list(`${parts} of this run damaged or missing; the figures lack what was lost.`, run.damage.map(ofDamage)),
+    ...list("the recording lost data; the figures lack it.", run.lost.map(ofLoss)));
 }
 
 function findings(run: Run): HTMLElement | null {

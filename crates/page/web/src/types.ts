@@ -254,9 +254,10 @@ export interface Run {
   command: string[];
   host: string;
   badge: string | null;
-  /** Whether nothing of the run is damaged or missing. */
+  /** Whether nothing of the run is damaged, missing or was lost. */
   complete: boolean;
   damage: { file: string; table: string | null; rows: number | null; why: string }[];
+  lost: { what: string; count: number | null; why: string | null }[];
   configuration: string | null;
   started_wall_ms: number;
   span_ms: number;

@@ -1,5 +1,6 @@
 //! An event of the ring: `struct event` of `bpf/event.h`.
 
+use model::lost::SKIPPED_EVENTS;
 use model::stall::stall_flags;
 
 /// Names of losses, numbered by `enum kind`. Those named so did not fit into the kernel's ring.
@@ -23,7 +24,7 @@ pub(super) const LOSSES: [&str; 16] = [
 ];
 
 /// A loss that the programs cannot count: mostly a request's completion that interrupts another one's.
-pub(super) const SKIPPED: &str = "events (the kernel skips a program that interrupts itself)";
+pub(super) const SKIPPED: &str = SKIPPED_EVENTS;
 
 /// `enum flags`.
 const PASSED_KNOWN: u32 = 1;

@@ -16,7 +16,8 @@ pub fn check(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let report = run.check();
     if args.json {
         let mut document = serde_json::to_value(&report).map_err(Failure::machine)?;
-        document["damage"] = values(&[OfRun { run: &args.run.display().to_string(), damage: &report.damage }]);
+        document["damage"] =
+            values(&[OfRun { run: &args.run.display().to_string(), damage: &report.damage, lost: &[] }]);
         document["simulated"] = serde_json::to_value(run.description().origin()).map_err(Failure::machine)?;
         screen.json(&document);
     } else {

@@ -211,12 +211,12 @@ fn show(args: &CompareArgs, (baseline, found): (&str, &[Comparison]), integrity:
     screen.result(&(above(args.format, integrity, screen) + &text));
 }
 
-/// What is damaged, above a text for people. Programs read the other formats, so that it goes to standard error.
+/// What is lacking, above a text for people. Programs read the other formats, so that it goes to standard error.
 fn above(format: Format, integrity: &Integrity, screen: &Screen) -> String {
     if matches!(format, Format::Text | Format::Markdown) {
         return integrity.banner(screen.style());
     }
-    integrity.damage().for_each(|damage| screen.warning(&format!("incomplete: {damage}")));
+    integrity.lacks().for_each(|lack| screen.warning(&format!("incomplete: {lack}")));
     String::new()
 }
 

@@ -59,7 +59,7 @@ pub fn explain(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {
         explanation_in(scope, &run, args.slower_than, listed, |warning| screen.warning(warning));
     let advice = advice(&run, &explanation, &accounting, &remedies);
     drop(busy);
-    let integrity = Integrity::of(&run);
+    let integrity = Integrity::of(&run).explained(Some(&explanation));
     let document = report::findings::document(&name, &explanation, &advice);
     if args.json {
         screen.json(&integrity.added(document));

@@ -19,6 +19,7 @@ use export::parquet::ParquetTable;
 use self::destination::{Destination, OutputFile};
 use self::run_rows::RunRows;
 use crate::reading::archived_run;
+use crate::reading::integrity::Integrity;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
@@ -97,13 +98,17 @@ pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
     found_whole(&run, args, screen)
 }
 
-/// An export of a damaged run lacks what the run lacks.
+/// An export lacks what the run lacks.
 fn found_whole(run: &Run, args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let damage = run.damage();
-    if damage.is_empty() {
+    let integrity = Integrity::of(run);
+    if integrity.is_whole() {
         return Ok(Exit::Done);
     }
-    damage.iter().for_each(|damage| screen.warning(&format!("incomplete: {damage}")));
+    integrity.lacks().for_each(|lack| screen.warning(&format!("incomplete: {lack}")));
+    let damage = run.damage();
+    if damage.is_empty() {
+        return Err(Failure::found(format_args!("{}: incomplete: the recording lost data", args.output.display())));
+    }
     Err(Failure::found(format_args!(
         "{}: incomplete: {} parts of the run are damaged or missing; 'stallscope check {}' lists them",
         args.output.display(),

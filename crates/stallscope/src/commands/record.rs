@@ -195,9 +195,11 @@ fn finish(
         .close(outcome.ending, GRACE, |directory| summary::summary(directory, |warning| screen.warning(warning)))?;
     let summary = &closed.summary;
     if args.recording.output.json {
-        screen.json(&Integrity::default().added(report::json::summary(&directory, summary)));
+        screen.json(&Integrity::of_recorded(&path, summary).added(report::json::summary(&directory, summary)));
     } else {
-        screen.result(&report::summary::text(&directory, summary, screen.style()));
+        let style = screen.style();
+        let banner = Integrity::of_recorded(&path, summary).banner(style);
+        screen.result(&(banner + &report::summary::text(&directory, summary, style)));
     }
     let (_, incomplete) = closed.take_down(GRACE, screen);
     if !args.recording.output.json {

@@ -39,7 +39,7 @@ pub fn report(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     std::fs::write(&args.output, &html)
         .map_err(|error| Failure::path(&error, format_args!("{}: cannot write: {error}", args.output.display())))?;
     let mut integrity = Integrity::default();
-    runs.iter().for_each(|run| integrity.add(run.run.dir(), run.run.damage()));
+    runs.iter().for_each(|run| integrity.join(&run.integrity));
     let banner = integrity.banner(screen.style());
     screen.result(&format!("{banner}{}: {}\n", args.output.display(), Bytes(html.len() as u64)));
     Ok(integrity.exit())

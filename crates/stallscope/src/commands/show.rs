@@ -32,7 +32,7 @@ pub fn show(args: &ShowArgs, screen: &Screen) -> Result<Exit, Failure> {
         screen.json(&integrity.added(report::json::summary(&name, &summary)));
     } else if *format == Format::Native {
         // Its readers are programs.
-        integrity.damage().for_each(|damage| screen.warning(&format!("incomplete: {damage}")));
+        integrity.lacks().for_each(|lack| screen.warning(&format!("incomplete: {lack}")));
         screen.result(&form::native(&summary)?);
     } else {
         let style = screen.style();

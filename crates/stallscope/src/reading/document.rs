@@ -27,6 +27,8 @@ use crate::ui::screen::Screen;
 pub struct RunDocument {
     /// The run.
     pub run: Run,
+    /// What it lacks.
+    pub integrity: Integrity,
     /// Its part of the document, without findings.
     value: Value,
     /// `None` if the kernel was not traced.
@@ -70,7 +72,7 @@ impl RunDocument {
         let explained_by = explained.as_ref().map(|(explanation, accounting)| (explanation, accounting));
         let explanation = explained_by.map(|(explanation, _)| explanation);
         let figures = reader.figures(&name, run.description(), &summary, &series, explanation);
-        let integrity = Integrity::of(&run);
+        let integrity = Integrity::of(&run).explained(explanation);
         let mut value = integrity.added(page.finish(&name, &summary, &series, explained_by));
         if let Some(scope) = explained_by.and_then(|(explanation, _)| report::explain::scope_words(explanation)) {
             let words = [value["badge"].as_str().unwrap_or_default(), &scope].join(" ");
@@ -78,7 +80,8 @@ impl RunDocument {
         }
         value["live"] = (run.state() == RunState::Live).into();
         let (explanation, accounting) = explained.unzip();
-        Ok(RunDocument { run, value, explanation, series, accounting: accounting.map(Arc::new), requests, figures })
+        let accounting = accounting.map(Arc::new);
+        Ok(RunDocument { run, integrity, value, explanation, series, accounting, requests, figures })
     }
 
     /// What is needed to predict what would help; `None` if the kernel was not traced.

@@ -1,42 +1,78 @@
-//! Damage of the runs that a command reads: above its text, in its document, and in its exit code.
+//! What the runs that a command reads lack: above its text, in its document, and in its exit code.
 
 use std::path::Path;
 
 use archive::Run;
+use explain::blame::Explanation;
+use explain::summary::Summary;
 use model::damage::Damage;
+use model::lost::Lost;
 use report::damage::{OfRun, added, banner};
 use report::style::Style;
 use serde_json::Value;
 
 use crate::ui::failure::Exit;
 
-/// The runs that were read, and their damage.
+/// What one run lacks.
+#[derive(Debug, Clone, Default)]
+struct Lack {
+    run: String,
+    damage: Vec<Damage>,
+    lost: Vec<Lost>,
+}
+
+/// The runs that were read, and what they lack.
 #[derive(Debug, Clone, Default)]
 pub struct Integrity {
-    runs: Vec<(String, Vec<Damage>)>,
+    runs: Vec<Lack>,
 }
 
 impl Integrity {
     /// A run, after it was read.
     pub fn of(run: &Run) -> Integrity {
         let mut integrity = Integrity::default();
-        integrity.add(run.dir(), run.damage());
+        integrity.add(run.dir(), run.damage(), run.lost());
+        integrity
+    }
+
+    /// A run that was just recorded.
+    pub fn of_recorded(run: &Path, summary: &Summary) -> Integrity {
+        let mut integrity = Integrity::default();
+        integrity.add(run, Vec::new(), Lost::of(&summary.remarks));
         integrity
     }
 
     /// Adds a run.
-    pub fn add(&mut self, run: &Path, damage: Vec<Damage>) {
-        self.runs.push((run.display().to_string(), damage));
+    pub fn add(&mut self, run: &Path, damage: Vec<Damage>, lost: Vec<Lost>) {
+        self.runs.push(Lack { run: run.display().to_string(), damage, lost });
     }
 
-    /// The damage of all runs.
-    pub fn damage(&self) -> impl Iterator<Item = &Damage> {
-        self.runs.iter().flat_map(|(_, damage)| damage)
+    /// Adds the runs of another one.
+    pub fn join(&mut self, other: &Integrity) {
+        self.runs.extend(other.runs.iter().cloned());
     }
 
-    /// Whether nothing is damaged.
+    /// With the rows of the last run that its explanation excludes.
+    #[must_use]
+    pub fn explained(mut self, explanation: Option<&Explanation>) -> Integrity {
+        if let Some(run) = self.runs.last_mut() {
+            run.lost.extend(explanation.and_then(excluded));
+        }
+        self
+    }
+
+    /// What is lacking, one sentence each.
+    pub fn lacks(&self) -> impl Iterator<Item = String> {
+        let of_run = |run: &Lack| {
+            let damage = run.damage.iter().map(ToString::to_string);
+            damage.chain(run.lost.iter().map(ToString::to_string)).collect::<Vec<_>>()
+        };
+        self.runs.iter().flat_map(of_run)
+    }
+
+    /// Whether nothing is lacking.
     pub fn is_whole(&self) -> bool {
-        self.damage().next().is_none()
+        self.of_runs().iter().all(OfRun::is_whole)
     }
 
     /// The lines above a text.
@@ -44,7 +80,7 @@ impl Integrity {
         banner(&self.of_runs(), style)
     }
 
-    /// The document with `complete` and `damage`.
+    /// The document with `complete`, `damage` and `lost`.
     pub fn added(&self, document: Value) -> Value {
         added(document, &self.of_runs())
     }
@@ -55,6 +91,14 @@ impl Integrity {
     }
 
     fn of_runs(&self) -> Vec<OfRun<'_>> {
-        self.runs.iter().map(|(run, damage)| OfRun { run, damage }).collect()
+        self.runs.iter().map(|Lack { run, damage, lost }| OfRun { run, damage, lost }).collect()
     }
+}
+
+/// Rows that contradict themselves: the explanation is without them.
+pub fn excluded(explanation: &Explanation) -> Option<Lost> {
+    let count = explanation.losses.damaged;
+    let lost =
+        || Lost { what: "rows with impossible timestamps".to_owned(), count: Some(count), at_ns: None, why: None };
+    (count > 0).then(lost)
 }

@@ -32,6 +32,7 @@ mod interrupts;
 mod ior;
 mod killed;
 mod live;
+mod lossy;
 mod many_requests;
 mod memory_cgroups;
 mod ordinary_user;

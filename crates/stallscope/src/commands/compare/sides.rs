@@ -8,7 +8,7 @@ use compare::{ForeignError, Group, RunFigures, RunReader, foreign_runs, wanted_c
 use model::event::{Ending, RunEvent};
 use model::run::Configuration;
 
-use crate::reading::integrity::Integrity;
+use crate::reading::integrity::{Integrity, excluded};
 use crate::reading::{archived_run, document, explanation, summary};
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
@@ -35,12 +35,12 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// What of the runs is damaged.
+    /// What the runs lack.
     pub fn integrity(&self) -> Integrity {
         let mut integrity = Integrity::default();
         for run in std::iter::once(&self.baseline).chain(&self.others).chain(&self.again).flat_map(|group| &group.runs)
         {
-            integrity.add(Path::new(&run.name), run.damage.clone());
+            integrity.add(Path::new(&run.name), run.damage.clone(), run.lost.clone());
         }
         integrity
     }
@@ -281,6 +281,8 @@ fn read_run(run: &Run, screen: &Screen) -> Found {
     let explanation = run.has_trace().then(|| explanation::explanation(run, None, 0, warn));
     let mut figures = reader.figures(&text(run.dir()), run.description(), &summary, &series, explanation.as_ref());
     figures.damage = run.damage();
+    figures.lost = run.lost();
+    figures.lost.extend(explanation.as_ref().and_then(excluded));
     Found { figures: vec![figures], configuration: run.description().configuration.clone() }
 }
 

@@ -41,6 +41,7 @@ impl Showing {
         if summary.workload == "simoop" {
             screen.result(&format!("{}\n{}\n", report::simoop::FINAL_STATS, report::simoop::report(summary)));
         }
+        let (integrity, style) = (Integrity::of_recorded(directory, summary), screen.style());
         let native = report::native::text(summary);
         if let (Some((path, file)), Some(native)) = (&self.log, &native)
             && let Err(error) = (&mut &*file).write_all(native.as_bytes())
@@ -49,8 +50,8 @@ impl Showing {
         }
         match native.filter(|_| self.format == Format::Native && summary.workload != "simoop") {
             Some(native) => screen.result(&native),
-            None if self.json => screen.json(&Integrity::default().added(report::json::summary(&name, summary))),
-            None => screen.result(&report::summary::text(&name, summary, screen.style())),
+            None if self.json => screen.json(&integrity.added(report::json::summary(&name, summary))),
+            None => screen.result(&(integrity.banner(style) + &report::summary::text(&name, summary, style))),
         }
     }
 }

@@ -158,16 +158,17 @@ impl MomentSource for Stored {
 
     fn integrity(&self) -> Integrity {
         let mut integrity = Integrity::default();
-        integrity.add(&self.path, self.damage.clone());
+        integrity.add(&self.path, self.damage.clone(), self.run.lost());
         integrity
     }
 
     fn remark(&self) -> Option<String> {
         let damaged =
             || (!self.damage.is_empty()).then(|| "INCOMPLETE: 'stallscope check' names what is damaged".to_owned());
+        let lossy = || (!self.run.lost().is_empty()).then(|| "INCOMPLETE: the recording lost data".to_owned());
         let untraced = || self.run.description().trace.is_none().then(|| "recorded without kernel tracing".to_owned());
         let cut_off = || (!self.live && self.run.state() == RunState::CutOff).then(|| "the run was cut off".to_owned());
-        damaged().or_else(untraced).or_else(cut_off)
+        damaged().or_else(lossy).or_else(untraced).or_else(cut_off)
     }
 }
 

@@ -1,0 +1,81 @@
+//! What a recording lost before it was written.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::RunEvent;
+
+/// Events that the kernel skips, because a program of the tracer interrupts itself: a few of many thousands on a busy
+/// machine. A run that lacks nothing else is whole.
+pub const SKIPPED_EVENTS: &str = "events (the kernel skips a program that interrupts itself)";
+
+/// Something that the recording lost before it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// What: `slow system calls (the kernel's ring was full)`, `table stalls`, ...
+    pub what: String,
+    /// How many; `None`: everything from `at_ns` on.
+    pub count: Option<u64>,
+    /// When it was noticed last, on the monotonic clock; `None`: unknown.
+    pub at_ns: Option<u64>,
+    /// Why, where known.
+    pub why: Option<String>,
+}
+
+impl Lost {
+    /// What a run lost by its events. Losses of one kind are one.
+    pub fn of(events: &[RunEvent]) -> Vec<Lost> {
+        let mut all: Vec<Lost> = Vec::new();
+        for event in events {
+            match event {
+                RunEvent::Loss { what, .. } if what == SKIPPED_EVENTS => {}
+                RunEvent::Loss { what, count, at_ns } => {
+                    let known = all.iter_mut().find(|lost| lost.what == *what && lost.count.is_some());
+                    match known {
+                        Some(lost) => {
+                            lost.count = lost.count.map(|before| before.saturating_add(*count));
+                            lost.at_ns = Some(*at_ns);
+                        }
+                        None => {
+                            all.push(Lost { what: what.clone(), count: Some(*count), at_ns: Some(*at_ns), why: None });
+                        }
+                    }
+                }
+                RunEvent::TableDropped { table, why, at_ns } => {
+                    let what = format!("table {table}");
+                    all.push(Lost { what, count: None, at_ns: Some(*at_ns), why: Some(why.clone()) });
+                }
+                _ => {}
+            }
+        }
+        all
+    }
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.count {
+            Some(count) => write!(f, "{count} {} lost", self.what)?,
+            None => write!(f, "{} abandoned", self.what)?,
+        }
+        self.why.as_ref().map_or(Ok(()), |why| write!(f, ": {why}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lost, SKIPPED_EVENTS};
+    use crate::event::RunEvent;
+
+    #[test]
+    fn losses_of_one_kind_are_one_and_skipped_events_are_none() {
+        let loss = |what: &str, count, at_ns| RunEvent::Loss { what: what.into(), count, at_ns };
+        let dropped = RunEvent::TableDropped { table: "stalls".into(), why: "disk full".into(), at_ns: 9 };
+        let events = [loss("spans", 2, 5), loss(SKIPPED_EVENTS, 7, 6), loss("spans", 3, 7), dropped];
+        let lost = Lost::of(&events);
+        let said: Vec<String> = lost.iter().map(ToString::to_string).collect();
+        assert_eq!(said, ["5 spans lost", "table stalls abandoned: disk full"]);
+        assert_eq!((lost[0].at_ns, lost[1].count), (Some(7), None));
+    }
+}
