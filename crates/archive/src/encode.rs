@@ -11,7 +11,7 @@ use arrow_schema::{ArrowError, Schema};
 pub(crate) const END_OF_STREAM: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
 /// Buffers in a file begin at multiples of this.
-const ALIGNMENT: usize = 8;
+pub(crate) const ALIGNMENT: usize = 8;
 
 /// Encodes messages, keeping the zstd context from one to the next.
 pub(crate) struct Encoder {

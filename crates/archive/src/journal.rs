@@ -3,12 +3,13 @@
 mod chain;
 mod entry;
 
+use std::io;
 use std::path::Path;
-use std::{fs, io};
 
 use model::damage::Damage;
 
 use crate::append::AppendFile;
+use crate::input::{MAX_WHOLE_BYTES, open, read_whole};
 use crate::line;
 use crate::space::Space;
 use chain::ChainCheck;
@@ -76,7 +77,9 @@ pub(crate) struct JournalContents {
 impl JournalContents {
     /// Reads a journal, which may be in the middle of being written.
     pub(crate) fn read(path: &Path) -> io::Result<JournalContents> {
-        Ok(JournalContents::parse(&fs::read(path)?))
+        let dir = path.parent().unwrap_or(Path::new("."));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Ok(JournalContents::parse(&read_whole(&open(dir, &name)?.file, MAX_WHOLE_BYTES)?))
     }
 
     fn parse(bytes: &[u8]) -> JournalContents {

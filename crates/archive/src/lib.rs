@@ -14,6 +14,7 @@ mod append;
 mod directory;
 mod encode;
 mod error;
+mod input;
 mod journal;
 mod line;
 mod merge;

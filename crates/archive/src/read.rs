@@ -1,8 +1,10 @@
 //! Reading a run.
 
+mod batch;
 pub(crate) mod check;
 pub(crate) mod damage_log;
 mod inventory;
+mod message;
 pub(crate) mod rows;
 pub(crate) mod run;
 pub(crate) mod stored;

@@ -11,12 +11,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::append::AppendFile;
 use crate::directory::WATERMARK_FILE;
+use crate::input::{open, read_whole};
 use crate::journal::Extent;
 use crate::line;
 use crate::space::Space;
 
 /// Length of the file. Less than a sector, so that it is overwritten as a whole.
 const LENGTH: usize = 256;
+/// A long name of the recent file would need more than that.
+const MAX_BYTES: u64 = 64 << 10;
 
 /// The least that the files of a run hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -64,6 +67,6 @@ fn encode(watermark: &Watermark) -> io::Result<Vec<u8>> {
 
 /// The watermark of a run; `None` if it is missing or damaged.
 pub(crate) fn read(dir: &Path) -> Option<Watermark> {
-    let bytes = std::fs::read(dir.join(WATERMARK_FILE)).ok()?;
+    let bytes = read_whole(&open(dir, WATERMARK_FILE).ok()?.file, MAX_BYTES).ok()?;
     line::parse(bytes.split(|byte| *byte == b'\n').next()?)
 }

@@ -9,7 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::Serialize;
 
-use super::inventory::Batch;
+use super::batch::{Batch, SegmentSchema};
 use super::run::Run;
 use crate::directory::JOURNAL_FILE;
 use crate::encode::END_OF_STREAM;
@@ -93,7 +93,7 @@ impl Run {
     /// Bytes of segments after the last live batch, without the end-of-stream marker.
     fn torn_segment_bytes(&self) -> u64 {
         let batches: Vec<&Batch> = self.inventory.batches.values().flatten().collect();
-        let torn = |segment: &std::sync::Arc<super::inventory::SegmentSchema>| {
+        let torn = |segment: &std::sync::Arc<SegmentSchema>| {
             let of_it = batches.iter().filter(|batch| std::sync::Arc::ptr_eq(&batch.file, &segment.file));
             let end = of_it.map(|batch| batch.offset + batch.length).max().unwrap_or(segment.entry.length);
             let end = if self.inventory.closed { end + END_OF_STREAM.len() as u64 } else { end };

@@ -1,5 +1,6 @@
 //! Which bytes of a run directory are live.
 
+mod claims;
 mod files;
 
 use std::collections::{HashMap, HashSet};
@@ -11,41 +12,13 @@ use model::damage::Damage;
 use model::event::RunEvent;
 use model::time::Moment;
 
+use super::batch::{Batch, SegmentSchema};
 use crate::directory::{DESCRIPTION_FILE, JOURNAL_FILE, WATERMARK_FILE};
 use crate::error::ArchiveError;
 use crate::journal::{BatchEntry, Entry, JournalContents, SegmentEntry};
 use crate::recent;
 use crate::watermark::{self, Watermark};
-pub(crate) use files::OpenFile;
 use files::{Recent, open_recent, open_segment};
-
-/// A live batch.
-#[derive(Debug, Clone)]
-pub(crate) struct Batch {
-    /// The file it is in.
-    pub(crate) file: Arc<OpenFile>,
-    /// The segment whose schema it has.
-    pub(crate) schema: Arc<SegmentSchema>,
-    /// First byte.
-    pub(crate) offset: u64,
-    /// Bytes.
-    pub(crate) length: u64,
-    /// Checksum of those bytes.
-    pub(crate) crc32c: u32,
-    /// Rows in it.
-    pub(crate) rows: u64,
-    /// The time that they cover; `None`: unknown.
-    pub(crate) span_ns: Option<(u64, u64)>,
-}
-
-/// The schema message at the beginning of a segment.
-#[derive(Debug)]
-pub(crate) struct SegmentSchema {
-    /// The segment.
-    pub(crate) file: Arc<OpenFile>,
-    /// Its entry in the journal.
-    pub(crate) entry: SegmentEntry,
-}
 
 /// Everything that is live, and what is missing.
 #[derive(Debug, Default)]
@@ -135,11 +108,17 @@ impl Inventory {
         if is_chained {
             inventory.compare(&journal, &lengths, watermark);
         }
+        inventory.sort(parts);
+        inventory
+    }
+
+    /// Batches by table, in the order of time.
+    fn sort(&mut self, mut parts: Vec<(u32, Batch)>) {
+        self.damage.extend(claims::take_impossible(&mut parts));
         parts.sort_by_key(|(generation, _)| *generation);
         for (_, batch) in parts {
-            inventory.batches.entry(batch.schema.entry.table.clone()).or_default().push(batch);
+            self.batches.entry(batch.schema.entry.table.clone()).or_default().push(batch);
         }
-        inventory
     }
 
     fn entry(&mut self, dir: &Path, description: &[u8], entry: Entry, parts: &mut Vec<(u32, Batch)>) {

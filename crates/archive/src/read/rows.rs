@@ -1,17 +1,11 @@
 //! Batches → typed rows, one batch in memory at a time.
 
 use std::marker::PhantomData;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::vec;
 
-use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
-use arrow_ipc::reader::StreamDecoder;
-use model::damage::Damage;
-
+use super::batch::Batch;
 use super::damage_log::DamageLog;
-use super::inventory::{Batch, OpenFile, SegmentSchema};
 use crate::error::ArchiveError;
 use crate::table::{Columns, Table};
 
@@ -88,63 +82,4 @@ impl<Row> Iterator for Batches<Row> {
             batch.damaged(why)
         }))
     }
-}
-
-impl Batch {
-    /// Whether its bytes are as they were written.
-    pub(super) fn verify(&self) -> Result<(), String> {
-        read_exactly(&self.file, self.offset, self.length, self.crc32c).map(drop)
-    }
-
-    /// The batch's columns, if its checksum matches.
-    pub(super) fn read(&self) -> Result<RecordBatch, String> {
-        let schema = schema_message(&self.schema)?;
-        let message = read_exactly(&self.file, self.offset, self.length, self.crc32c)?;
-        let mut decoder = StreamDecoder::new();
-        for bytes in [schema, message] {
-            let decoded = decoder.decode(&mut Buffer::from_vec(bytes)).map_err(|error| error.to_string())?;
-            if let Some(batch) = decoded {
-                return Ok(batch);
-            }
-        }
-        Err("it is not a record batch".to_owned())
-    }
-
-    /// The record of a damaged batch.
-    pub(super) fn damage(&self, why: &str) -> Damage {
-        let file = self.file.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Damage {
-            table: Some(self.schema.entry.table.clone()),
-            offset: Some(self.offset),
-            bytes: Some(self.length),
-            rows: Some(self.rows),
-            span_ns: self.span_ns,
-            ..Damage::of_file(&file, why)
-        }
-    }
-
-    /// The error for a damaged batch.
-    pub(super) fn damaged(&self, why: String) -> ArchiveError {
-        let table = self.schema.entry.table.clone();
-        ArchiveError::Damaged { path: self.file.path.clone(), table, offset: self.offset, rows: self.rows, why }
-    }
-}
-
-/// The Arrow schema message of a segment.
-pub(super) fn schema_message(segment: &SegmentSchema) -> Result<Vec<u8>, String> {
-    read_exactly(&segment.file, 0, segment.entry.length, segment.entry.crc32c)
-        .map_err(|why| format!("its segment's schema: {why}"))
-}
-
-fn read_exactly(file: &OpenFile, offset: u64, length: u64, crc32c: u32) -> Result<Vec<u8>, String> {
-    let size = file.file.metadata().map_err(|error| error.to_string())?.len();
-    if offset.checked_add(length).is_none_or(|end| end > size) {
-        return Err(format!("the file ends at {size}"));
-    }
-    let mut bytes = vec![0; length as usize];
-    file.file.read_exact_at(&mut bytes, offset).map_err(|error| error.to_string())?;
-    if crc32c::crc32c(&bytes) != crc32c {
-        return Err("its checksum differs".to_owned());
-    }
-    Ok(bytes)
 }

@@ -1,7 +1,6 @@
 //! A run, open for reading.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use model::damage::Damage;
@@ -14,11 +13,13 @@ use model::stall::{RequestIntervalRecord, RequestRecord, StackRecord, StallRecor
 use model::usage::UsageRecord;
 use serde::Deserialize;
 
+use super::batch::schema_message;
 use super::damage_log::DamageLog;
 use super::inventory::Inventory;
-use super::rows::{Batches, schema_message};
+use super::rows::Batches;
 use crate::directory::{DESCRIPTION_FILE, JOURNAL_FILE};
 use crate::error::ArchiveError;
+use crate::input::{MAX_WHOLE_BYTES, open, read_whole};
 use crate::table::{
     DescriptorTable, IntervalTable, MetricTable, OperationTable, RequestIntervalTable, RequestTable, SampleTable,
     StackTable, StallTable, TRACED, Table, TaskTable, UsageTable,
@@ -177,7 +178,10 @@ fn read_description(dir: &Path) -> Result<(RunDescription, String), ArchiveError
     }
 
     let path = dir.join(DESCRIPTION_FILE);
-    let text = fs::read_to_string(&path).map_err(|source| match source.kind() {
+    let read = || {
+        String::from_utf8(read_whole(&open(dir, DESCRIPTION_FILE)?.file, MAX_WHOLE_BYTES)?).map_err(io::Error::other)
+    };
+    let text = read().map_err(|source| match source.kind() {
         ErrorKind::NotFound if dir.is_dir() => {
             ArchiveError::NotARun { path: dir.to_owned(), missing: DESCRIPTION_FILE }
         }

@@ -1,14 +1,12 @@
 //! Tables as stored, for copies into other formats without decoding rows.
 
 use arrow_array::RecordBatch;
-use arrow_ipc::reader::StreamDecoder;
 use arrow_schema::SchemaRef;
 
+use super::batch::{Batch, SegmentSchema, schema_message};
 use super::damage_log::DamageLog;
-use super::inventory::{Batch, SegmentSchema};
-use super::rows::schema_message;
+use super::message;
 use super::run::Run;
-use crate::encode::END_OF_STREAM;
 use crate::error::ArchiveError;
 
 /// A table of a run, with the columns as stored.
@@ -56,13 +54,6 @@ impl Run {
 }
 
 fn schema_of(segment: &SegmentSchema) -> Result<SchemaRef, ArchiveError> {
-    let read = || {
-        let mut decoder = StreamDecoder::new();
-        // The decoder parses a message once the next one begins.
-        let stream = [schema_message(segment)?.as_slice(), &END_OF_STREAM].concat();
-        decoder.decode(&mut stream.into()).map_err(|error| error.to_string())?;
-        decoder.schema().ok_or_else(|| "it has no schema".to_owned())
-    };
     let damaged = |why| ArchiveError::Damaged {
         path: segment.file.path.clone(),
         table: segment.entry.table.clone(),
@@ -70,5 +61,5 @@ fn schema_of(segment: &SegmentSchema) -> Result<SchemaRef, ArchiveError> {
         rows: 0,
         why,
     };
-    read().map_err(damaged)
+    schema_message(segment).and_then(|message| message::decode_schema(&message)).map_err(damaged)
 }
