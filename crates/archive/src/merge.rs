@@ -16,6 +16,7 @@ use model::event::{Ending, RunEvent};
 use model::run::RunDescription;
 use model::stall::{StackRecord, TaskRecord, Traced};
 use model::time::Moment;
+use model::user_stack::UserFrameRecord;
 
 use crate::directory::sync_directory;
 use crate::error::ArchiveError;
@@ -72,11 +73,17 @@ struct Copy {
 struct WrittenOnce {
     stacks: HashSet<u32>,
     tasks: HashMap<u32, TaskRecord>,
+    /// With and without names.
+    user_frames: HashSet<(u32, bool)>,
 }
 
 impl WrittenOnce {
     fn is_new_stack(&mut self, stack: &StackRecord) -> bool {
         self.stacks.insert(stack.stack)
+    }
+
+    fn is_new_frame(&mut self, frame: &UserFrameRecord) -> bool {
+        self.user_frames.insert((frame.frame, frame.functions.is_empty()))
     }
 
     /// A thread id may be reused, and a thread may change its name or cgroup.
@@ -139,6 +146,9 @@ impl Copy {
             writer.traced(&mut Traced { request_intervals, ..Traced::default() });
         });
         self.rows(slice.usage(), |writer, usage| writer.traced(&mut Traced { usage, ..Traced::default() }));
+        self.rows(slice.user_stacks(), |writer, user_stacks| {
+            writer.traced(&mut Traced { user_stacks, ..Traced::default() });
+        });
         let mut written = mem::take(&mut self.written);
         self.rows(slice.stacks(), |writer, mut stacks| {
             stacks.retain(|stack| written.is_new_stack(stack));
@@ -147,6 +157,10 @@ impl Copy {
         self.rows(slice.tasks(), |writer, mut tasks| {
             tasks.retain(|task| written.is_new_task(task));
             writer.traced(&mut Traced { tasks, ..Traced::default() });
+        });
+        self.rows(slice.user_frames(), |writer, mut user_frames| {
+            user_frames.retain(|frame| written.is_new_frame(frame));
+            writer.traced(&mut Traced { user_frames, ..Traced::default() });
         });
         self.written = written;
     }

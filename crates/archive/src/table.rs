@@ -21,6 +21,8 @@ mod stacks;
 mod stalls;
 mod tasks;
 mod usage;
+mod user_frames;
+mod user_stacks;
 
 pub(crate) use definition::{Priority, Table, batch, schema};
 pub(crate) use descriptors::DescriptorTable;
@@ -35,15 +37,19 @@ pub(crate) use stacks::StackTable;
 pub(crate) use stalls::StallTable;
 pub(crate) use tasks::TaskTable;
 pub(crate) use usage::UsageTable;
+pub(crate) use user_frames::UserFrameTable;
+pub(crate) use user_stacks::UserStackTable;
 
 /// The tables that a tracer fills.
-pub(crate) const TRACED: [&str; 6] = [
+pub(crate) const TRACED: [&str; 8] = [
     StallTable::NAME,
     StackTable::NAME,
     RequestTable::NAME,
     RequestIntervalTable::NAME,
     TaskTable::NAME,
     UsageTable::NAME,
+    UserStackTable::NAME,
+    UserFrameTable::NAME,
 ];
 
 #[cfg(test)]
@@ -70,6 +76,8 @@ mod tests {
         every_column_has_a_unit::<RequestIntervalTable>();
         every_column_has_a_unit::<TaskTable>();
         every_column_has_a_unit::<UsageTable>();
+        every_column_has_a_unit::<UserStackTable>();
+        every_column_has_a_unit::<UserFrameTable>();
     }
 
     #[test]

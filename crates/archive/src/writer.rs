@@ -29,7 +29,7 @@ use crate::options::{FlushState, WriterOptions};
 use crate::space::Space;
 use crate::table::{
     DescriptorTable, IntervalTable, MetricTable, OperationTable, Priority, RequestIntervalTable, RequestTable,
-    SampleTable, StackTable, StallTable, TaskTable, UsageTable,
+    SampleTable, StackTable, StallTable, TaskTable, UsageTable, UserFrameTable, UserStackTable,
 };
 use crate::watermark::{Watermark, WatermarkFile};
 use segment::Segments;
@@ -41,7 +41,7 @@ const RECENT_LEVEL: i32 = 1;
 /// zstd level of segments' batches: written once a minute, kept for good.
 const SEGMENT_LEVEL: i32 = 6;
 /// Number of tables of a run.
-const TABLES: usize = 11;
+const TABLES: usize = 13;
 /// Maximum events between two flushes; more are counted as lost.
 const PENDING_EVENTS: usize = 4096;
 
@@ -87,6 +87,8 @@ struct Tables {
     request_intervals: TableRows<RequestIntervalTable>,
     tasks: TableRows<TaskTable>,
     usage: TableRows<UsageTable>,
+    user_stacks: TableRows<UserStackTable>,
+    user_frames: TableRows<UserFrameTable>,
 }
 
 impl Tables {
@@ -104,6 +106,8 @@ impl Tables {
             request_intervals: TableRows::new(trace_limit),
             tasks: TableRows::new(trace_limit),
             usage: TableRows::new(trace_limit),
+            user_stacks: TableRows::new(trace_limit),
+            user_frames: TableRows::new(trace_limit),
         }
     }
 
@@ -120,6 +124,8 @@ impl Tables {
             &self.request_intervals,
             &self.tasks,
             &self.usage,
+            &self.user_stacks,
+            &self.user_frames,
         ]
     }
 
@@ -136,6 +142,8 @@ impl Tables {
             &mut self.request_intervals,
             &mut self.tasks,
             &mut self.usage,
+            &mut self.user_stacks,
+            &mut self.user_frames,
         ]
     }
 }
@@ -233,6 +241,8 @@ impl Writer {
         self.tables.request_intervals.extend(traced.request_intervals.drain(..));
         self.tables.tasks.extend(traced.tasks.drain(..));
         self.tables.usage.extend(traced.usage.drain(..));
+        self.tables.user_stacks.extend(traced.user_stacks.drain(..));
+        self.tables.user_frames.extend(traced.user_frames.drain(..));
     }
 
     /// Memory of the rows that no flush has written yet. A caller that adds many rows per second flushes when it is large.

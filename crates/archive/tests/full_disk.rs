@@ -89,8 +89,9 @@ fn check_order(states: &[FlushState]) {
         })
         .collect();
     assert_eq!(states.first(), Some(&FlushState::Whole));
-    let in_order = ["stalls", "stacks", "requests", "request_intervals", "tasks", "usage", "operations", "intervals"];
-    assert_eq!(dropped, [&in_order[..6], &in_order[..7], &in_order[..8]], "{states:?}");
+    let traced = ["stalls", "stacks", "requests", "request_intervals", "tasks", "usage", "user_stacks", "user_frames"];
+    let in_order = [&traced[..], &["operations", "intervals"]].concat();
+    assert_eq!(dropped, [&in_order[..8], &in_order[..9], &in_order[..10]], "{states:?}");
 }
 
 fn check_rows(dir: &Path, steps: u32) {
@@ -113,7 +114,7 @@ fn check_rows(dir: &Path, steps: u32) {
     assert_eq!(report.state, RunState::Closed);
     let dropped = run.events().iter().filter(|event| matches!(event, RunEvent::TableDropped { .. })).count();
     let losses = run.events().iter().filter(|event| matches!(event, RunEvent::Loss { .. })).count();
-    assert!(dropped == 11 && losses >= 2, "{:?}", run.events());
+    assert!(dropped == 13 && losses >= 2, "{:?}", run.events());
     assert!(run.events().contains(&RunEvent::Ended { at_ns: 1, how: Ending::ArchiveFull }));
     assert!(!dir.join("reserve").exists());
 }

@@ -70,6 +70,7 @@ fn python_reads_a_cut_off_run_and_a_closed_one_alike() {
         "stalls": expected.stalls.len(), "stacks": expected.stacks.len(), "requests": expected.requests.len(),
         "request_intervals": expected.request_intervals.len(), "tasks": expected.tasks.len(),
         "usage": expected.usage.len(),
+        "user_stacks": expected.user_stacks.len(), "user_frames": expected.user_frames.len(),
     });
     let cut_off = dir.path().join("cut-off");
     drop(write_steps(&cut_off, STEPS, options(4)));

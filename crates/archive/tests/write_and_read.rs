@@ -27,13 +27,13 @@ fn a_closed_run_is_whole_and_holds_one_plain_stream_for_each_table() {
     assert_eq!(run.events().len(), 2);
     let report = run.check();
     assert!(report.whole, "{report:?}");
-    assert_eq!((report.state, report.segments, report.rows["samples"]), (RunState::Closed, 11, 23));
+    assert_eq!((report.state, report.segments, report.rows["samples"]), (RunState::Closed, 13, 23));
     let mut names: Vec<String> =
         fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     let tables = ["descriptors", "intervals", "metrics", "operations", "request_intervals", "requests", "samples"];
-    let tables =
-        tables.into_iter().chain(["stacks", "stalls", "tasks", "usage"]).map(|table| format!("{table}-0000.arrows"));
+    let more = ["stacks", "stalls", "tasks", "usage", "user_frames", "user_stacks"];
+    let tables = tables.into_iter().chain(more).map(|table| format!("{table}-0000.arrows"));
     let mut expected: Vec<String> = tables.chain(["journal".into(), "run.json".into(), "watermark".into()]).collect();
     expected.sort();
     assert_eq!(names, expected);

@@ -26,3 +26,4 @@ pub mod stall;
 pub mod time;
 pub mod trial;
 pub mod usage;
+pub mod user_stack;

@@ -28,6 +28,7 @@ mod system_calls;
 mod threads;
 mod tracepoints;
 mod usage;
+mod user_stacks;
 
 #[cfg(test)]
 mod tests;
@@ -50,6 +51,7 @@ use row_builder::RowBuilder;
 use settings::ProgramSettings;
 use symbols::Symbols;
 use tracepoints::TraceSource;
+use user_stacks::UserStacks;
 
 /// The tracer. Dropping it detaches all programs.
 pub struct Tracing {
@@ -57,6 +59,7 @@ pub struct Tracing {
     rows: RowBuilder,
     blocked: BlockedPoller,
     follower: Follower,
+    user_stacks: UserStacks,
     events: u64,
     consumer_cpu_ns: u64,
 }
@@ -76,7 +79,8 @@ impl Tracing {
         let rows = RowBuilder::new(roots.proc.clone(), &roots.cgroup, symbols, settings.all_requests);
         let blocked = BlockedPoller::new(roots.proc.clone(), std::process::id(), options.blocked_ns);
         let follower = Follower::new(roots.proc.clone(), options.follow.clone());
-        let mut tracing = Tracing { attachment, rows, blocked, follower, events: 0, consumer_cpu_ns: 0 };
+        let user_stacks = UserStacks::new(roots.proc.clone());
+        let mut tracing = Tracing { attachment, rows, blocked, follower, user_stacks, events: 0, consumer_cpu_ns: 0 };
         tracing.follow(monotonic_ns());
         (tracing, findings)
     }
@@ -96,10 +100,12 @@ impl Tracing {
 
     /// Takes the events since the last poll. The kernel wakes no reader: call this every 20 ms or so.
     pub fn poll(&mut self, traced: &mut Traced) {
-        let Tracing { attachment: Some(attachment), rows, events, .. } = self else { return };
+        let Tracing { attachment: Some(attachment), rows, user_stacks, events, .. } = self else { return };
         let began_ns = thread_cpu_ns();
-        attachment.consume(|Arrived { events: arrived, requests }| {
-            *events += (arrived.len() + requests.len()) as u64;
+        user_stacks.begin_poll();
+        attachment.consume(|Arrived { events: arrived, requests, user_stacks: stacks }| {
+            *events += (arrived.len() + requests.len() + stacks.len()) as u64;
+            stacks.iter_mut().for_each(|stack| user_stacks.add(stack, traced));
             arrived.iter().for_each(|event| rows.add_event(event, traced));
             requests.iter().for_each(|request| rows.add_each_request(request, traced));
         });
@@ -112,6 +118,7 @@ impl Tracing {
     pub fn interval(&mut self, now_ns: u64, traced: &mut Traced) -> Vec<BlockedNow> {
         let began_ns = thread_cpu_ns();
         self.rows.age();
+        self.user_stacks.interval(traced);
         if let Some(attachment) = &mut self.attachment {
             attachment.interval(now_ns, &mut traced.request_intervals);
         }
@@ -151,11 +158,15 @@ impl Tracing {
         for wait in self.blocked.finish() {
             self.rows.add_blocked(wait, traced);
         }
+        self.user_stacks.finish(traced);
     }
 
     /// What was lost since this was called last.
     pub fn lost(&mut self) -> Vec<LostEvents> {
-        self.attachment.as_mut().map(Attachment::lost).unwrap_or_default()
+        let mut lost = self.attachment.as_mut().map(Attachment::lost).unwrap_or_default();
+        let count = self.user_stacks.take_lost();
+        lost.extend((count > 0).then_some(LostEvents { what: "user stacks (too many at once)", count }));
+        lost
     }
 
     /// What tracing cost since this was called last; `None` where nothing is traced.
@@ -173,6 +184,7 @@ impl Tracing {
     /// what came before.
     pub fn reset_emitted(&mut self) {
         self.rows.reset_emitted();
+        self.user_stacks.reset_emitted();
     }
 }
 

@@ -21,6 +21,7 @@ fn open(options: &TraceOptions) -> Option<Tracing> {
 fn a_slow_synchronous_write_has_its_file_its_waits_and_its_requests() {
     let options = TraceOptions {
         settings: TraceSettings { slow_ns: 1, interval_ns: 1, all_requests: false },
+        user_stacks: false,
         blocked_ns: 1_000_000_000,
         follow: Vec::new(),
     };

@@ -132,7 +132,7 @@ fn class(kind: Kind) -> Kind {
 fn a_quick_request_is_summed_up_and_not_emitted() {
     let Some(stage) = Stage::new(&[], 64) else { return };
     let settings = TraceSettings { slow_ns: 10_000_000_000, interval_ns: 10_000_000_000, all_requests: false };
-    let options = TraceOptions { settings, blocked_ns: 10_000_000_000, follow: Vec::new() };
+    let options = TraceOptions { settings, blocked_ns: 10_000_000_000, follow: Vec::new(), user_stacks: false };
     let Some(seen) = trace(&options, &format!("{FIO} --iodepth=32 --rw=randread --filename={}", stage.device())) else {
         return;
     };

@@ -7,6 +7,7 @@ mod sentence;
 mod sleeps;
 mod stalls;
 mod tables;
+mod user_stack;
 mod whatif;
 mod wording;
 

@@ -7,6 +7,7 @@ pub mod document;
 pub mod explanation;
 pub mod form;
 pub mod integrity;
+pub mod names_of_frames;
 pub mod request_index;
 pub mod scope;
 pub mod summary;

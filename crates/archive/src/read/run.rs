@@ -11,6 +11,7 @@ use model::operation::{IntervalRecord, OperationRecord};
 use model::run::{FORMAT_VERSION, RunDescription};
 use model::stall::{RequestIntervalRecord, RequestRecord, StackRecord, StallRecord, TaskRecord};
 use model::usage::UsageRecord;
+use model::user_stack::{UserFrameRecord, UserStackRecord};
 use serde::Deserialize;
 
 use super::batch::schema_message;
@@ -22,7 +23,7 @@ use crate::error::ArchiveError;
 use crate::input::{MAX_WHOLE_BYTES, open, read_whole};
 use crate::table::{
     DescriptorTable, IntervalTable, MetricTable, OperationTable, RequestIntervalTable, RequestTable, SampleTable,
-    StackTable, StallTable, TRACED, Table, TaskTable, UsageTable,
+    StackTable, StallTable, TRACED, Table, TaskTable, UsageTable, UserFrameTable, UserStackTable,
 };
 
 /// A run directory at the moment it was opened. Open a live run again to see newer rows.
@@ -161,6 +162,16 @@ impl Run {
     /// Who used what.
     pub fn usage(&self) -> Batches<UsageRecord> {
         self.batches::<UsageTable>()
+    }
+
+    /// Where programs were in their own code.
+    pub fn user_stacks(&self) -> Batches<UserStackRecord> {
+        self.batches::<UserStackTable>()
+    }
+
+    /// The places that these refer to. A place whose names were found has a second row.
+    pub fn user_frames(&self) -> Batches<UserFrameRecord> {
+        self.batches::<UserFrameTable>()
     }
 
     fn batches<T: Table>(&self) -> Batches<T::Row> {

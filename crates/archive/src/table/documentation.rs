@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 use super::definition::{Column, Table};
 use super::{
     DescriptorTable, IntervalTable, MetricTable, OperationTable, RequestIntervalTable, RequestTable, SampleTable,
-    StackTable, StallTable, TaskTable, UsageTable,
+    StackTable, StallTable, TaskTable, UsageTable, UserFrameTable, UserStackTable,
 };
 
 #[test]
@@ -28,6 +28,8 @@ fn format_md_is_generated() {
         (RequestIntervalTable::NAME, RequestIntervalTable::COLUMNS),
         (TaskTable::NAME, TaskTable::COLUMNS),
         (UsageTable::NAME, UsageTable::COLUMNS),
+        (UserStackTable::NAME, UserStackTable::COLUMNS),
+        (UserFrameTable::NAME, UserFrameTable::COLUMNS),
     ] {
         generated = replaced(&generated, name, &table(columns));
     }

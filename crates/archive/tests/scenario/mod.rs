@@ -54,6 +54,8 @@ pub struct Rows {
     pub request_intervals: BTreeSet<String>,
     pub tasks: BTreeSet<String>,
     pub usage: BTreeSet<String>,
+    pub user_stacks: BTreeSet<String>,
+    pub user_frames: BTreeSet<String>,
 }
 
 /// What one flush writes.
@@ -162,6 +164,8 @@ pub fn rows_in(run: &Run) -> Rows {
         request_intervals: set(run.request_intervals()),
         tasks: set(run.tasks()),
         usage: set(run.usage()),
+        user_stacks: set(run.user_stacks()),
+        user_frames: set(run.user_frames()),
     }
 }
 
@@ -174,9 +178,11 @@ impl Rows {
         self.request_intervals.extend(traced.request_intervals.iter().map(text));
         self.tasks.extend(traced.tasks.iter().map(text));
         self.usage.extend(traced.usage.iter().map(text));
+        self.user_stacks.extend(traced.user_stacks.iter().map(text));
+        self.user_frames.extend(traced.user_frames.iter().map(text));
     }
 
-    fn tables(&self) -> [&BTreeSet<String>; 11] {
+    fn tables(&self) -> [&BTreeSet<String>; 13] {
         [
             &self.descriptors,
             &self.samples,
@@ -189,6 +195,8 @@ impl Rows {
             &self.request_intervals,
             &self.tasks,
             &self.usage,
+            &self.user_stacks,
+            &self.user_frames,
         ]
     }
 

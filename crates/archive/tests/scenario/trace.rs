@@ -8,6 +8,7 @@ use model::stall::{
 };
 
 use model::usage::{Resource, UsageRecord};
+use model::user_stack::{UserFrameRecord, UserStackRecord};
 
 use super::SECOND;
 
@@ -23,6 +24,39 @@ pub fn traced(step: u32) -> Traced {
         request_intervals: vec![request_interval(step)],
         tasks: vec![task(step)],
         usage: vec![bare_usage(step), full_usage(step)],
+        user_stacks: vec![user_stack(step)],
+        user_frames: vec![bare_frame(2 * step), full_frame(2 * step + 1)],
+    }
+}
+
+fn user_stack(step: u32) -> UserStackRecord {
+    let frames = (0..step % 4).collect();
+    UserStackRecord { tid: 70, start_ns: at(step), end_ns: at(step) + 5, frames, whole: step % 2 == 0 }
+}
+
+fn bare_frame(frame: u32) -> UserFrameRecord {
+    UserFrameRecord {
+        frame,
+        module: None,
+        build_id: None,
+        offset: 0x7fff_1234_5678,
+        is_innermost: true,
+        functions: Vec::new(),
+        files: Vec::new(),
+        lines: Vec::new(),
+    }
+}
+
+fn full_frame(frame: u32) -> UserFrameRecord {
+    UserFrameRecord {
+        module: Some("/usr/bin/db".into()),
+        build_id: Some("c0ffee".into()),
+        offset: 0x1234,
+        is_innermost: false,
+        functions: vec!["flush".into(), "commit".into()],
+        files: vec!["log.c".into(), String::new()],
+        lines: vec![12, 0],
+        ..bare_frame(frame)
     }
 }
 

@@ -8,6 +8,7 @@ use model::operation::{IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
 use model::usage::UsageRecord;
+use model::user_stack::{UserFrameRecord, UserStackRecord};
 
 use super::accounting::Accounting;
 use super::awaited::drop_idle;
@@ -182,6 +183,16 @@ impl Blame {
             let stack = Stack::new(record, &mut self.index.names);
             self.index.stacks.insert(record.stack, stack);
         }
+    }
+
+    /// Adds rows of the table `user_stacks`.
+    pub fn user_stacks(&mut self, records: &[UserStackRecord]) {
+        records.iter().for_each(|record| self.index.user_stacks.insert(record));
+    }
+
+    /// Adds rows of the table `user_frames`.
+    pub fn user_frames(&mut self, records: &[UserFrameRecord]) {
+        records.iter().for_each(|record| self.index.user_stacks.insert_frame(record));
     }
 
     /// Adds rows of the table `requests`, after all of the table `stalls`, in any number of parts.

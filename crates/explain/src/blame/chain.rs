@@ -6,12 +6,13 @@ use model::stall::{Awaits, RequestRecord, StallKind};
 
 use super::beneath::{self, Served};
 use super::cause::Cause;
-use super::explanation::{Holds, Link, RequestLife};
+use super::explanation::{Link, RequestLife};
 use super::holder;
 use super::known::KnownTime;
 use super::lock_turns::Held;
 use super::operations::Operation;
 use super::request;
+use super::request_life::lifecycle;
 use super::rows::Row;
 use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment, TaskTimeline, innermost};
@@ -284,6 +285,8 @@ pub(super) fn of_operation(
         detail: describe(index, index.row(row), cause),
         time_ns,
         holds: None,
+        kernel_stack: Vec::new(),
+        user_stack: None,
     };
     let mut chain = vec![Link {
         task: Some(index.tasks.who(operation.tid, operation.end_ns, &index.names)),
@@ -294,7 +297,7 @@ pub(super) fn of_operation(
     }
     let mut last = None;
     walk(index, first, cause, |step| match step {
-        Step::Waits { row, cause, ns, held } => chain.push(Link { holds: holds(held), ..link(row, cause, ns) }),
+        Step::Waits { row, cause, ns, held } => chain.push(holder::link(index, held, Some(row), link(row, cause, ns))),
         Step::Request { request, described } => {
             last = Some(lifecycle(index, request));
             if !described {
@@ -303,7 +306,7 @@ pub(super) fn of_operation(
         }
         Step::Works { tid, at_ns, ns, on_cpu, held } => {
             let task = index.tasks.who(tid, at_ns, &index.names);
-            chain.push(Link { task: Some(task), time_ns: ns, holds: holds(held), ..work_link(on_cpu) });
+            chain.push(holder::link(index, held, None, Link { task: Some(task), time_ns: ns, ..work_link(on_cpu) }));
         }
     });
     (chain, last)
@@ -313,11 +316,8 @@ pub(super) fn of_operation(
 fn work_link(on_cpu: bool) -> Link {
     let unknown = (Cause::Unexplained, "what it did was not recorded");
     let (cause, words) = if on_cpu { (Cause::Running, "no long wait seen") } else { unknown };
-    Link { task: None, cause, detail: Some(words.to_owned()), time_ns: 0, holds: None }
-}
-
-fn holds(held: Option<Held>) -> Option<Holds> {
-    held.map(|held| if held.is_hint { Holds::Perhaps } else { Holds::Exactly })
+    let detail = Some(words.to_owned());
+    Link { task: None, cause, detail, time_ns: 0, holds: None, kernel_stack: Vec::new(), user_stack: None }
 }
 
 /// A request as a step, within the time of the wait for it.
@@ -328,6 +328,8 @@ fn request_link(index: &RunIndex, request: &RequestRecord, waited_ns: u64) -> Li
         detail: Some(request_words(request)),
         time_ns: if request.throttled { waited_ns } else { request.lived_ns().min(waited_ns) },
         holds: None,
+        kernel_stack: Vec::new(),
+        user_stack: None,
     }
 }
 
@@ -377,24 +379,4 @@ pub(super) fn chain_row(index: &RunIndex, segment: &Segment) -> Option<u32> {
     let is_other_thread =
         segment.off != NO_ROW && segment.by != NO_ROW && index.row(segment.by).tid != index.row(segment.off).tid;
     if is_other_thread || segment.off == NO_ROW { segment.row() } else { Some(segment.off) }
-}
-
-/// A request for display.
-pub(super) fn lifecycle(index: &RunIndex, record: &RequestRecord) -> RequestLife {
-    RequestLife {
-        device: record.device,
-        sector: record.sector,
-        bytes: record.bytes,
-        kind: record.kind,
-        task: record.submitter().map(|tid| index.tasks.who(tid, record.completed_ns, &index.names)),
-        queue_ns: request::queue_ns(record),
-        device_ns: request::device_ns(record),
-        throttled: record.throttled,
-        in_flight: record.in_flight.clone(),
-        overtaken_by: record.overtaken_by.clone(),
-        in_flight_of: None,
-        overtakers: None,
-        began_ns: record.began_ns(),
-        completed_ns: record.completed_ns,
-    }
 }

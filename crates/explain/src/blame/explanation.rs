@@ -7,6 +7,7 @@ use model::stall::{KindCounts, TraceSettings};
 use super::cause::{Cause, EvidenceTimes};
 use super::missing::Losses;
 use super::scope::Scope;
+use super::user_stacks::UserStack;
 
 /// Why a run's slow operations were slow.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -226,6 +227,8 @@ pub struct Stall {
     pub request: Option<RequestLife>,
     /// What its disk did in that time; `None` where that is unknown.
     pub served: Option<Served>,
+    /// Where its program was; `None` where that was not recorded.
+    pub user_stack: Option<UserStack>,
 }
 
 /// Time that one operation lost to one cause.
@@ -290,6 +293,10 @@ pub struct Link {
     pub time_ns: u64,
     /// It held the lock that the previous step waited for; else it woke that task.
     pub holds: Option<Holds>,
+    /// Innermost functions of its kernel stack while it waited with the lock; empty where it ran or none was recorded.
+    pub kernel_stack: Vec<String>,
+    /// Where its program was meanwhile; `None` where that was not recorded.
+    pub user_stack: Option<UserStack>,
 }
 
 /// Tasks that waited at the same time for one holder of a lock, one journal commit, one freeze, one server.

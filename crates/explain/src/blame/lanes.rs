@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use model::stall::RequestRecord;
 
 use super::cause::Cause;
-use super::chain::lifecycle;
 use super::explanation::{Link, RequestLife, Who};
 use super::operations::Operation;
 use super::piece::Piece;
 use super::request::cause_at;
+use super::request_life::lifecycle;
 use super::run_index::RunIndex;
 use super::timelines::TaskTimelines;
 

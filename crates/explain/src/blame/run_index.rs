@@ -21,6 +21,7 @@ use super::steal::Steal;
 use super::tasks::Tasks;
 use super::timeline::{Covered, innermost};
 use super::usage::Usage;
+use super::user_stacks::UserStacks;
 
 /// The rows of a run and what they refer to.
 #[derive(Debug, Default)]
@@ -30,6 +31,7 @@ pub(super) struct RunIndex {
     pub(super) usage: Usage,
     pub(super) steal: Steal,
     pub(super) stacks: Stacks,
+    pub(super) user_stacks: UserStacks,
     /// Requests that rows name; `None` until they are added.
     pub(super) requests: HashMap<u32, Option<Box<RequestRecord>>>,
     /// Made when it is needed.
@@ -77,6 +79,7 @@ impl RunIndex {
         continue_waits(&mut self.rows);
         self.tasks.sort();
         self.usage.sort();
+        self.user_stacks.sort();
         self.of_command = self.rows.iter().filter(|row| row.watched).map(|row| row.tid).collect();
         self.has_command = !self.of_command.is_empty();
         let mut from = 0;

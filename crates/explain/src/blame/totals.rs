@@ -100,7 +100,6 @@ pub(super) fn stall(index: &RunIndex, operation: &Operation, timeline: &TaskTime
     debug_assert_eq!(causes.iter().map(|cause| cause.time_ns).sum::<u64>(), operation.ns());
     let (chain, request) = chain::of_operation(index, operation, timeline);
     let request = request.map(|request| name_others(index, operation, request));
-    let served = request.as_ref().and_then(|request| served(index, operation, request));
     Stall {
         // A thread is recorded when its first row ends. By then its name may have changed.
         task: index.tasks.who(operation.tid, operation.end_ns, &index.names),
@@ -114,7 +113,8 @@ pub(super) fn stall(index: &RunIndex, operation: &Operation, timeline: &TaskTime
         cut: operation.cut,
         causes,
         chain,
+        served: request.as_ref().and_then(|request| served(index, operation, request)),
         request,
-        served,
+        user_stack: index.user_stacks.within(operation.tid, operation.start_ns, operation.end_ns),
     }
 }

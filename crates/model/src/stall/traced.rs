@@ -2,6 +2,7 @@
 
 use super::{RequestIntervalRecord, RequestRecord, StackRecord, StallRecord, TaskRecord};
 use crate::usage::UsageRecord;
+use crate::user_stack::{UserFrameRecord, UserStackRecord};
 
 /// The rows of a tracer since the last poll.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -18,6 +19,10 @@ pub struct Traced {
     pub tasks: Vec<TaskRecord>,
     /// Who used what.
     pub usage: Vec<UsageRecord>,
+    /// Where programs were.
+    pub user_stacks: Vec<UserStackRecord>,
+    /// Places in programs that were not emitted before.
+    pub user_frames: Vec<UserFrameRecord>,
 }
 
 impl Traced {
@@ -29,16 +34,20 @@ impl Traced {
             && self.request_intervals.is_empty()
             && self.tasks.is_empty()
             && self.usage.is_empty()
+            && self.user_stacks.is_empty()
+            && self.user_frames.is_empty()
     }
 
     /// Drops all rows, and keeps the lists' memory.
     pub fn clear(&mut self) {
-        let Traced { stalls, stacks, requests, request_intervals, tasks, usage } = self;
+        let Traced { stalls, stacks, requests, request_intervals, tasks, usage, user_stacks, user_frames } = self;
         stalls.clear();
         stacks.clear();
         requests.clear();
         request_intervals.clear();
         tasks.clear();
         usage.clear();
+        user_stacks.clear();
+        user_frames.clear();
     }
 }

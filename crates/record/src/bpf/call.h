@@ -87,6 +87,8 @@ static __always_inline s32 call_in_registers(struct task_struct *task)
 	return id < CALLS ? (s32)id : -1;
 }
 
+#include "user_stack.h"
+
 static __always_inline void begin_call(struct task_note *note, s32 call, struct pt_regs *regs, u64 now)
 {
 	note->entered_ns = now;
@@ -196,11 +198,14 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	else if (settings.others[id] & SEMAPHORE && !result)
 		note_semaphore(regs);
 	how = settings.calls[id];
-	if (!how && !adopted_calls)
+	if (!how && !adopted_calls && !owed_user_stacks)
 		return 0;
 	task = bpf_get_current_task_btf();
 	note = note_of(task);
-	if (!note || note->call != (s32)id + 1)
+	if (!note)
+		return 0;
+	end_call_of_user(note, how, result);
+	if (note->call != (s32)id + 1)
 		return 0;
 	note->result = result;
 	if (note->adopted) {

@@ -5,6 +5,8 @@
 
 #define STACK_FRAMES 40
 #define WAKER_FRAMES 24
+/* Innermost part of a program's own stack. */
+#define USER_WORDS 256
 #define NAME_BYTES 16
 #define WORDS 5
 #define CLASSES 8
@@ -28,7 +30,8 @@ enum kind {
 	ASYNCHRONOUS = 13,
 	OPERATION_NOTES = 14,
 	USAGE_SUMS = 15,
-	LOSSES = 16,
+	USER_STACK = 16,	/* struct user_stack */
+	LOSSES = 17,
 };
 
 enum flags {
@@ -157,4 +160,22 @@ struct event {
 		char names[2][32];
 	};
 	u64 waker_stack[WAKER_FRAMES];
+};
+
+/* Where a program was in its own code, while its task waited from `start_ns` to `end_ns`, or woke another one. */
+struct user_stack {
+	u32 kind;
+	u32 tid;
+	u32 pid;
+	u32 frames;	/* by frame pointers */
+	u64 start_ns;
+	u64 end_ns;
+	u64 memory;	/* address of its mm_struct: another one after exec */
+	u64 instruction;
+	u64 stack_pointer;
+	u64 frame_pointer;
+	u32 words;	/* of its stack; 0 while it sleeps: the recorder reads them */
+	u32 is_asleep;
+	u64 frame[STACK_FRAMES];
+	u64 word[USER_WORDS];
 };

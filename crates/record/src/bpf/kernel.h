@@ -519,9 +519,9 @@ struct bpf_iter__task {
 
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-	unsigned long di, si, dx, r10, orig_ax;
+	unsigned long bp, r10, dx, si, di, orig_ax, ip, sp;
 #else
-	u64 regs[31];
+	u64 regs[31], sp, pc;
 	s32 syscallno;
 #endif
 };
@@ -534,6 +534,9 @@ struct pt_regs {
 #define THIRD_ARGUMENT(regs) ((regs)->dx)
 #define FOURTH_ARGUMENT(regs) ((regs)->r10)
 #define CALL_NUMBER(regs) ((regs)->orig_ax)
+#define INSTRUCTION(regs) ((regs)->ip)
+#define STACK_POINTER(regs) ((regs)->sp)
+#define FRAME_POINTER(regs) ((regs)->bp)
 /* TS_COMPAT: a 32-bit system call, which has another number. */
 #define IS_COMPAT(task) ((task)->thread_info.status & 2)
 #define IS_COMPAT_UNTYPED(task) (BPF_CORE_READ((struct task_struct *)(task), thread_info.status) & 2)
@@ -543,6 +546,9 @@ struct pt_regs {
 #define THIRD_ARGUMENT(regs) ((regs)->regs[2])
 #define FOURTH_ARGUMENT(regs) ((regs)->regs[3])
 #define CALL_NUMBER(regs) ((u64)(s64)(regs)->syscallno)
+#define INSTRUCTION(regs) ((regs)->pc)
+#define STACK_POINTER(regs) ((regs)->sp)
+#define FRAME_POINTER(regs) ((regs)->regs[29])
 /* TIF_32BIT */
 #define IS_COMPAT(task) ((task)->thread_info.flags & 1ul << 22)
 #define IS_COMPAT_UNTYPED(task) (BPF_CORE_READ((struct task_struct *)(task), thread_info.flags) & 1ul << 22)

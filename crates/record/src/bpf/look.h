@@ -65,6 +65,7 @@ static __always_inline int report_wait(struct task_struct *task, struct task_not
 	describe_wait(event, task, note, note->out_ns, now);
 	add_stack(event, task);
 	end_event(event);
+	emit_sleeping_user(task, note->out_ns, now);
 	return 0;
 }
 

@@ -171,6 +171,8 @@ static __always_inline void emit_off_cpu(struct task_struct *task, struct task_n
 		add_work(event, task);
 	add_stack(event, task);
 	end_event(event);
+	if (note->out_state)
+		owe_user_stack(task, note, out_ns);
 }
 
 /* The operation that a worker of io_uring is executing, if any; from now on the worker is known. */
@@ -311,6 +313,8 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	/* An idle server need not know how busy its clients are. The holder of a lock may have slept. A timer has not. */
 	if (note->awaits ? note->awaits != MESSAGE : is_lock(note->out_mark) && !note->holder.was_tried)
 		emit_waker(now);
+	if (is_lock(note->out_mark) || note->awaits == LOCK)
+		emit_user_stack(now, now);
 	bpf_get_current_comm(note->waker, NAME_BYTES);
 	bytes = bpf_get_stack(ctx, note->waker_stack, sizeof(note->waker_stack), 0);
 	note->waker_frames = bytes > 0 ? (u64)bytes / 8 : 0;
@@ -343,6 +347,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 		forget_bio(note);
 	if (note->lock)
 		forget_lock(note);
+	forget_user_stack(note);
 	emit_all_gathered(note);
 	return 0;
 }

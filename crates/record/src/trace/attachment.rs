@@ -15,6 +15,7 @@ use super::row_builder::RowBuilder;
 use super::settings::ProgramSettings;
 use super::tracepoints::{FIRST_LOOK, FOLLOW, FOLLOWED, LAST_LOOK, LOOK, TraceSource, When};
 use super::usage::UsageReader;
+use super::user_stacks::UserStackEvent;
 use crate::clock::monotonic_ns;
 use crate::roots::Roots;
 
@@ -32,6 +33,7 @@ pub struct LostEvents {
 pub(super) struct Arrived {
     pub(super) events: Vec<TraceEvent>,
     pub(super) requests: Vec<RequestNote>,
+    pub(super) user_stacks: Vec<UserStackEvent>,
 }
 
 /// The programs, attached.
@@ -62,6 +64,7 @@ impl Attachment {
         let arrived = Arc::new(Mutex::new(Arrived::default()));
         let ring = rings(&loaded.object, &arrived)?;
         let links = programs::attach(&mut loaded, &sources, findings)?;
+        findings.extend(settings.user_stacks.then(|| user_stacks_finding(&loaded.object)));
         let sources = loaded.sources;
         // Where the kernel has no such programs, a finding says so.
         let _ = programs::visit_tasks(&loaded.object, FIRST_LOOK);
@@ -107,6 +110,7 @@ impl Attachment {
         visit(&mut arrived);
         arrived.events.clear();
         arrived.requests.clear();
+        arrived.user_stacks.clear();
     }
 
     /// Makes the kernel emit the waits that last for long, each after ever longer pauses.
@@ -172,6 +176,15 @@ impl Attachment {
     }
 }
 
+/// The programs for early kernels take no stacks of programs.
+fn user_stacks_finding(object: &Object) -> Finding {
+    let (name, purpose) = ("tracing: user stacks", "Where programs are in their own code when they wait");
+    match programs::map(object, "each_request") {
+        Ok(_) => Finding::available(name, purpose),
+        Err(_) => Finding::missing(name, purpose, programs::EARLY.to_owned(), "use Linux 5.17 or newer"),
+    }
+}
+
 /// Both rings, parsed as they are read; the programs for early kernels have one.
 fn rings(object: &Object, arrived: &Arc<Mutex<Arrived>>) -> Result<RingBuffer<'static>, libbpf_rs::Error> {
     let events = programs::map(object, "ring")?;
@@ -180,7 +193,10 @@ fn rings(object: &Object, arrived: &Arc<Mutex<Arrived>>) -> Result<RingBuffer<'s
     let sink = Arc::clone(arrived);
     builder.add(&events, move |bytes: &[u8]| {
         let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
-        sink.events.extend(TraceEvent::parse(bytes));
+        match UserStackEvent::parse(bytes) {
+            Some(stack) => sink.user_stacks.push(stack),
+            None => sink.events.extend(TraceEvent::parse(bytes)),
+        }
         0
     })?;
     if let Some(each) = &each {

@@ -4,7 +4,7 @@ use model::lost::SKIPPED_EVENTS;
 use model::stall::stall_flags;
 
 /// Names of losses, numbered by `enum kind`. Those named so did not fit into the kernel's ring.
-pub(super) const LOSSES: [&str; 16] = [
+pub(super) const LOSSES: [&str; 17] = [
     "slow system calls (the kernel's ring was full)",
     "off-CPU intervals (the kernel's ring was full)",
     "spans (the kernel's ring was full)",
@@ -21,6 +21,7 @@ pub(super) const LOSSES: [&str; 16] = [
     "asynchronous operations (the kernel's ring was full)",
     "asynchronous operations (too many in flight at once)",
     "sums of usage (too many processes and devices)",
+    "user stacks (the kernel's ring was full)",
 ];
 
 /// A loss that the programs cannot count: mostly a request's completion that interrupts another one's.

@@ -13,6 +13,8 @@ pub struct TraceOptions {
     pub blocked_ns: u64,
     /// Tasks that are watched like the recorded command.
     pub follow: Vec<Followed>,
+    /// Whether stacks of the programs themselves are recorded.
+    pub user_stacks: bool,
 }
 
 impl TraceOptions {
@@ -25,6 +27,7 @@ impl TraceOptions {
             settings: TraceSettings { slow_ns, interval_ns, all_requests },
             blocked_ns: slow_ns.max(100_000_000),
             follow: Vec::new(),
+            user_stacks: false,
         }
     }
 }

@@ -22,7 +22,8 @@ const EARLY_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/early.bpf.
 pub const CAPABILITY: &str = "kernel tracing (BPF)";
 const PURPOSE: &str = "What tasks wait for: the evidence for the causes of stalls";
 /// Why an earlier kernel lacks a source.
-const EARLY: &str = "this kernel is older than Linux 5.17: only system calls, waits and block requests are traced";
+pub(super) const EARLY: &str =
+    "this kernel is older than Linux 5.17: only system calls, waits and block requests are traced";
 /// The newest member of `struct task_struct` that the full programs read.
 const LATE_MEMBER: &str = "worker_private";
 const SETTINGS_MAP: &str = ".rodata.settings";

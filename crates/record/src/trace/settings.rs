@@ -16,8 +16,6 @@ const COMPLETIONS: [&str; 5] =
 const AIO_CALLS: [libc::c_long; 3] = [libc::SYS_io_submit, libc::SYS_io_getevents, IO_PGETEVENTS];
 /// Calls that sleep on a timer alone.
 const SLEEPING_CALLS: [libc::c_long; 2] = [libc::SYS_nanosleep, libc::SYS_clock_nanosleep];
-/// Up to a multiple of eight bytes.
-const UNUSED: [libc::c_long; 3] = [0; 3];
 /// The crate libc lacks it.
 const IO_PGETEVENTS: libc::c_long = if cfg!(target_arch = "x86_64") { 333 } else { 292 };
 /// The end of the data of a request with flushes (Linux 3.13 to 6.18).
@@ -42,6 +40,7 @@ pub(super) struct ProgramSettings {
     loop_function: u64,
     complete_function: (u64, u64),
     has_prev_state: bool,
+    pub(super) user_stacks: bool,
     /// Possible CPUs of this machine.
     pub(super) cpus: u16,
 }
@@ -62,6 +61,7 @@ impl ProgramSettings {
             loop_function: address(LOOP_FUNCTION),
             complete_function: symbols.range(COMPLETE_FUNCTION).unwrap_or_default(),
             has_prev_state: false,
+            user_stacks: options.user_stacks,
             cpus,
         }
     }
@@ -93,8 +93,10 @@ impl ProgramSettings {
         bytes.extend(std::process::id().to_ne_bytes());
         bytes.extend([u8::from(self.all_requests), u8::from(self.has_prev_state)]);
         bytes.extend(self.cpus.to_ne_bytes());
-        let numbers = AIO_CALLS.into_iter().chain(SLEEPING_CALLS).chain(UNUSED);
+        let numbers = AIO_CALLS.into_iter().chain(SLEEPING_CALLS);
         bytes.extend(numbers.flat_map(|number| (number as u16).to_ne_bytes()));
+        // Up to a multiple of eight bytes.
+        bytes.extend([u8::from(self.user_stacks), 0, 0, 0, 0, 0]);
         bytes.extend(system_calls::table());
         bytes.extend(asynchronous::table());
         bytes.extend(awaits::table());

@@ -148,6 +148,7 @@ pub(crate) struct Seen {
 pub(crate) fn all_of_it(all_requests: bool) -> TraceOptions {
     TraceOptions {
         settings: TraceSettings { slow_ns: 1, interval_ns: 1, all_requests },
+        user_stacks: false,
         blocked_ns: 1_000_000_000,
         follow: Vec::new(),
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use explain::blame::{Explanation, Holds, Link, Served, Stall, StallCause};
 use model::quantity::Nanoseconds;
 
-use super::wording::words;
+use super::{user_stack, wording::words};
 use crate::number::{counted, share};
 use crate::style::{Style, printable};
 
@@ -54,6 +54,9 @@ pub(super) fn one(text: &mut String, stall: &Stall, style: Style) {
         let time = Nanoseconds(cause.time_ns).to_string();
         let _ = writeln!(text, "   {time:>9}  {:>6}  {}", share(part(cause)), cause_words(cause));
     }
+    if let Some(words) = stall.user_stack.as_ref().and_then(user_stack::words) {
+        let _ = writeln!(text, "   {words}");
+    }
     chain(text, stall);
 }
 
@@ -62,6 +65,7 @@ fn chain(text: &mut String, stall: &Stall) {
     for (depth, pair) in stall.chain.windows(2).enumerate() {
         let indent = " ".repeat(5 + depth * 2);
         let _ = writeln!(text, "{indent}{}", link_words(&pair[0], &pair[1]));
+        holder(text, &indent, &pair[1]);
     }
     let request = stall.request.as_ref().filter(|request| !request.throttled);
     let submitter = request.and_then(|request| request.task.as_ref());
@@ -73,6 +77,19 @@ fn chain(text: &mut String, stall: &Stall) {
     }
     if let Some(words) = stall.served.as_ref().and_then(others_served) {
         let _ = writeln!(text, "     {words}");
+    }
+}
+
+/// Where the holder of a lock was.
+fn holder(text: &mut String, indent: &str, link: &Link) {
+    let stack = link.kernel_stack.join(" < ");
+    // Where the cause is unknown, the detail is the stack.
+    let is_new = !stack.is_empty() && link.detail.as_ref().is_none_or(|detail| !detail.contains(&stack));
+    if is_new {
+        let _ = writeln!(text, "{indent}  asleep in {stack}");
+    }
+    if let Some(words) = link.user_stack.as_ref().and_then(user_stack::words) {
+        let _ = writeln!(text, "{indent}  {words}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use explain::blame::{
     Cause, CauseTime, ClassTimes, Convoy, Culprit, Evidence, EvidenceTimes, Explanation, Holds, Link, Part, Party,
-    Scope, Scoped, Served, ServedTo, Sleep, Sleeps, Stall, Who,
+    Scope, Scoped, Served, ServedTo, Sleep, Sleeps, Stall, StallCause, UserFrame, UserStack, Who,
 };
 use model::stall::KindCounts;
 use serde_json::{Map, Value, json};
@@ -169,15 +169,6 @@ fn convoy(convoy: &Convoy) -> Value {
 
 /// One stall in the form of `explain --json`.
 pub fn stall(stall: &Stall) -> Value {
-    let causes = stall.causes.iter().map(|cause| {
-        json!({
-            "cause": cause.cause.name(),
-            "time_ns": cause.time_ns,
-            "evidence": cause.evidence.main().name(),
-            "evidence_ns": evidence(&cause.evidence),
-            "detail": cause.detail,
-        })
-    });
     json!({
         "task": stall.task.to_string(),
         "tid": stall.task.tid,
@@ -189,7 +180,7 @@ pub fn stall(stall: &Stall) -> Value {
         "duration_ns": stall.duration_ns,
         "finished": stall.finished,
         "began_before": stall.cut,
-        "causes": causes.collect::<Vec<_>>(),
+        "causes": stall.causes.iter().map(stall_cause).collect::<Vec<_>>(),
         "chain": stall.chain.iter().map(link).collect::<Vec<_>>(),
         "request": stall.request.as_ref().map(|request| json!({
             "device": request.device.to_string(),
@@ -206,6 +197,17 @@ pub fn stall(stall: &Stall) -> Value {
             "overtakers": request.overtakers.as_deref().map(submitters),
         })),
         "served": stall.served.as_ref().map(served),
+        "user_stack": stall.user_stack.as_ref().map(user_stack),
+    })
+}
+
+fn stall_cause(cause: &StallCause) -> Value {
+    json!({
+        "cause": cause.cause.name(),
+        "time_ns": cause.time_ns,
+        "evidence": cause.evidence.main().name(),
+        "evidence_ns": evidence(&cause.evidence),
+        "detail": cause.detail,
     })
 }
 
@@ -236,7 +238,26 @@ fn link(link: &Link) -> Value {
             Holds::Exactly => "yes",
             Holds::Perhaps => "perhaps",
         }),
+        "kernel_stack": (!link.kernel_stack.is_empty()).then_some(&link.kernel_stack),
+        "user_stack": link.user_stack.as_ref().map(user_stack),
+        "user_stack_at": link.user_stack.as_ref().map(|stack| if stack.released { "release" } else { "wait" }),
     })
+}
+
+/// Callers that are unknown are one `null` at the end.
+fn user_stack(stack: &UserStack) -> Value {
+    let frame = |frame: &UserFrame| {
+        json!({
+            "function": frame.function,
+            "file": frame.file,
+            "line": frame.line,
+            "module": frame.module,
+            "build_id": frame.build_id,
+            "offset": frame.offset,
+        })
+    };
+    let missing = (!stack.whole).then_some(Value::Null);
+    stack.frames.iter().map(frame).chain(missing).collect::<Vec<_>>().into()
 }
 
 fn kinds(counts: &KindCounts) -> Value {

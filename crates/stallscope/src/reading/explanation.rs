@@ -6,8 +6,10 @@ use archive::{ArchiveError, Batches, Run};
 use explain::blame::{Accounting, Blame, Explanation, STEAL, Scope};
 use explain::series::SeriesSet;
 use explain::whatif::{Advice, advise};
+use model::user_stack::UserFrameRecord;
 use remedy::Remedies;
 
+use crate::reading::names_of_frames;
 use crate::ui::screen::Screen;
 
 /// A trace of at most this size is explained in well under a second.
@@ -87,10 +89,20 @@ pub fn explanation_in(
     each(run.usage(), &warn, |rows| blame.usage(&rows));
     blame.steal(&steal(run, &warn));
     each(run.stacks(), &warn, |rows| blame.stacks(&rows));
+    each(run.user_stacks(), &warn, |rows| blame.user_stacks(&rows));
+    blame.user_frames(&user_frames(run, &warn));
     each(run.stalls(), &warn, |rows| blame.stalls(&rows));
     each(run.requests(), &warn, |rows| blame.requests(&rows));
     blame.damage(&run.damage());
     blame.finish_with_accounting()
+}
+
+/// The places in programs, with the names that can be found here.
+fn user_frames(run: &Run, warn: impl Fn(&str)) -> Vec<UserFrameRecord> {
+    let mut frames = Vec::new();
+    each(run.user_frames(), &warn, |rows| frames.extend(rows));
+    frames.extend(names_of_frames::found_here(&frames, warn));
+    frames
 }
 
 /// The counters of time that the hypervisor took.

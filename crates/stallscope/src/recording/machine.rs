@@ -76,8 +76,9 @@ pub fn describe(intent: Intent, is_tracing: bool, limits: Limits, preflight: Vec
 /// What to trace by these options.
 pub fn trace_options(args: &RecordingArgs) -> Option<TraceOptions> {
     let all_requests = args.requests == Requests::All;
-    let follow = args.follow.clone();
-    (!args.no_trace).then(|| TraceOptions { follow, ..TraceOptions::slower_than(args.slower_than, all_requests) })
+    let (follow, user_stacks) = (args.follow.clone(), args.user_stacks);
+    let options = || TraceOptions { follow, user_stacks, ..TraceOptions::slower_than(args.slower_than, all_requests) };
+    (!args.no_trace).then(options)
 }
 
 /// Opens the register. Leftovers of earlier runs have been removed; each is reported to `remark`.

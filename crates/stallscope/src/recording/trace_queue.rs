@@ -113,9 +113,10 @@ impl TraceQueue {
 pub(super) fn weight(traced: &Traced) -> usize {
     /// Texts of a stall, frames of a stack, buckets of an interval: none is longer than this on average.
     const OWNED_BYTES: usize = 256;
-    let few = traced.stacks.len() + traced.request_intervals.len() + traced.tasks.len();
+    let few = traced.stacks.len() + traced.request_intervals.len() + traced.tasks.len() + traced.user_frames.len();
     traced.requests.len() * size_of::<RequestRecord>()
         + traced.stalls.len() * (size_of::<StallRecord>() + OWNED_BYTES / 4)
+        + traced.user_stacks.len() * OWNED_BYTES
         + few * 4 * OWNED_BYTES
 }
 

@@ -150,8 +150,8 @@ fn thresholds(args: &RecordArgs, watcher: &Watcher) -> (u64, Option<TraceOptions
     let mut trace = machine::trace_options(&args.recording);
     if let Some(options) = &mut trace {
         let follow = std::mem::take(&mut options.follow);
-        let all_requests = options.settings.all_requests;
-        *options = TraceOptions { follow, ..TraceOptions::slower_than(slower_than_ns, all_requests) };
+        let (all_requests, user_stacks) = (options.settings.all_requests, options.user_stacks);
+        *options = TraceOptions { follow, user_stacks, ..TraceOptions::slower_than(slower_than_ns, all_requests) };
         // Polling blocked tasks is most of the cost on an idle machine: poll no more often than needed.
         options.blocked_ns = options.blocked_ns.max(shortest_ns.unwrap_or(DEFAULT_BLOCKED_NS));
     }

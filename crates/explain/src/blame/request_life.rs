@@ -1,0 +1,27 @@
+//! A request as its victims see it.
+
+use model::stall::RequestRecord;
+
+use super::explanation::RequestLife;
+use super::request;
+use super::run_index::RunIndex;
+
+/// A request for display.
+pub(super) fn lifecycle(index: &RunIndex, record: &RequestRecord) -> RequestLife {
+    RequestLife {
+        device: record.device,
+        sector: record.sector,
+        bytes: record.bytes,
+        kind: record.kind,
+        task: record.submitter().map(|tid| index.tasks.who(tid, record.completed_ns, &index.names)),
+        queue_ns: request::queue_ns(record),
+        device_ns: request::device_ns(record),
+        throttled: record.throttled,
+        in_flight: record.in_flight.clone(),
+        overtaken_by: record.overtaken_by.clone(),
+        in_flight_of: None,
+        overtakers: None,
+        began_ns: record.began_ns(),
+        completed_ns: record.completed_ns,
+    }
+}

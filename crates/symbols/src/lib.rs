@@ -1,0 +1,19 @@
+//! Reads programs and libraries (ELF files): which function and line an address lies in, and who called it.
+//!
+//! Files are read in parts and never mapped: one that is overwritten meanwhile gives wrong names, but ends no process.
+#![forbid(unsafe_code)]
+
+mod binary;
+mod debug_file;
+mod names;
+mod registers;
+mod unwind;
+
+pub use binary::Binary;
+pub use debug_file::debug_file;
+pub use names::{Place, Question};
+pub use registers::Registers;
+pub use unwind::{Caller, by_frame_pointer};
+
+#[cfg(test)]
+mod tests;

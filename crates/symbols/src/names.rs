@@ -1,0 +1,134 @@
+//! Function, source file and line of addresses.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use addr2line::{Context, demangle_auto};
+use gimli::{EndianArcSlice, RunTimeEndian};
+use object::{CompressionFormat, Object, ObjectSection, ObjectSymbol, ReadCache, SymbolKind};
+
+use crate::binary::{Binary, endian};
+
+/// Larger debug information is not read: it takes seconds and gigabytes.
+const MOST_DEBUG_BYTES: u64 = 256 << 20;
+
+type Bytes = EndianArcSlice<RunTimeEndian>;
+
+/// A function, and where in its source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Its name as in the source, if known.
+    pub function: Option<String>,
+    /// Source file.
+    pub file: Option<String>,
+    /// Line.
+    pub line: Option<u32>,
+}
+
+/// An address whose names are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Question {
+    /// Offset in the file.
+    pub offset: u64,
+    /// It is where a call returns to: the call itself is before.
+    pub is_after_call: bool,
+}
+
+impl Binary {
+    /// The functions at each place, of inlined ones the innermost first; none where they are unknown. Debug information may be in
+    /// a file of its own.
+    pub fn places(&self, file: &File, questions: &[Question], debug: Option<File>) -> io::Result<Vec<Vec<Place>>> {
+        let cache = ReadCache::new(file.try_clone()?);
+        let object = object::File::parse(&cache).map_err(io::Error::other)?;
+        let debug_cache = debug.map(ReadCache::new);
+        let debug = debug_cache.as_ref().and_then(|cache| object::File::parse(cache).ok());
+        let lines = lines(&object).or_else(|| lines(debug.as_ref()?));
+        let mut functions = functions(&object);
+        if let Some(debug) = &debug {
+            functions.append(&mut self::functions(debug));
+        }
+        let place = |question: &Question| {
+            let address = self.address(question.offset)?.checked_sub(u64::from(question.is_after_call))?;
+            let found = lines.as_ref().map(|lines| places(lines, address)).filter(|found| !found.is_empty());
+            let mut found = found.unwrap_or_else(|| vec![Place::default()]);
+            // The outermost of them is the one that the symbol is of.
+            if let Some(last) = found.last_mut().filter(|last| last.function.is_none()) {
+                last.function = function(&functions, address);
+            }
+            Some(found.into_iter().filter(|place| *place != Place::default()).collect())
+        };
+        Ok(questions.iter().map(|question| place(question).unwrap_or_default()).collect())
+    }
+}
+
+fn places(lines: &Context<Bytes>, address: u64) -> Vec<Place> {
+    let mut places = Vec::new();
+    let Ok(mut frames) = lines.find_frames(address).skip_all_loads() else { return places };
+    while let Ok(Some(frame)) = frames.next() {
+        let name = frame.function.as_ref().and_then(|function| Some(function.demangle().ok()?.into_owned()));
+        let location = frame.location.as_ref();
+        let file = location.and_then(|location| location.file).map(str::to_owned);
+        let line = location.and_then(|location| location.line).filter(|line| *line > 0);
+        places.push(Place { function: name, file, line });
+    }
+    places
+}
+
+/// Debug information, if the file has any.
+fn lines<'data>(object: &impl Object<'data>) -> Option<Context<Bytes>> {
+    let endian = endian(object);
+    object.section_by_name(".debug_info")?;
+    let bytes: u64 = object.sections().filter(is_debug).map(|section| section.size()).sum();
+    if bytes > MOST_DEBUG_BYTES {
+        return None;
+    }
+    let section = |id: gimli::SectionId| -> Result<Bytes, gimli::Error> {
+        let bytes = object.section_by_name(id.name()).and_then(|section| contents(&section));
+        Ok(EndianArcSlice::new(bytes.unwrap_or_else(|| Arc::from([])), endian))
+    };
+    Context::from_dwarf(gimli::Dwarf::load(section).ok()?).ok()
+}
+
+fn is_debug<'data>(section: &impl ObjectSection<'data>) -> bool {
+    section.name().is_ok_and(|name| name.starts_with(".debug_"))
+}
+
+/// A section's bytes, as they were before a linker compressed them.
+fn contents<'data>(section: &impl ObjectSection<'data>) -> Option<Arc<[u8]>> {
+    let stored = section.compressed_data().ok()?;
+    match stored.format {
+        CompressionFormat::None => Some(stored.data.into()),
+        CompressionFormat::Zlib if stored.uncompressed_size <= MOST_DEBUG_BYTES => {
+            let mut bytes = Vec::with_capacity(stored.uncompressed_size as usize);
+            let decoder = flate2::read::ZlibDecoder::new(stored.data);
+            decoder.take(MOST_DEBUG_BYTES).read_to_end(&mut bytes).ok()?;
+            Some(bytes.into())
+        }
+        _ => None,
+    }
+}
+
+/// Names by first address, with the end of each.
+type Functions = BTreeMap<u64, (u64, String)>;
+
+fn functions<'data>(object: &impl Object<'data>) -> Functions {
+    let symbols = object.symbols().chain(object.dynamic_symbols());
+    let code = symbols.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
+    code.filter_map(|symbol| named(&symbol)).collect()
+}
+
+fn named<'data>(symbol: &impl ObjectSymbol<'data>) -> Option<(u64, (u64, String))> {
+    let name = symbol.name().ok().filter(|name| !name.is_empty())?;
+    // `fsync@@GLIBC_2.2.5` in a table of symbols.
+    let name = name.split_once('@').map_or(name, |(name, _)| name);
+    let name = demangle_auto(Cow::Borrowed(name), None).into_owned();
+    Some((symbol.address(), (symbol.address().checked_add(symbol.size())?, name)))
+}
+
+fn function(functions: &Functions, address: u64) -> Option<String> {
+    let (_, (end, name)) = functions.range(..=address).next_back()?;
+    (address < *end).then(|| name.clone())
+}

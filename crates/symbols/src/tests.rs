@@ -1,0 +1,78 @@
+//! This very program is read: its functions, lines and frames.
+
+use std::fs::File;
+
+use super::{Binary, Caller, Place, Question, Registers, by_frame_pointer, debug_file};
+
+/// Where this function lies in the program's file.
+fn offset_of(address: u64) -> u64 {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+    let offset = maps.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let (start, end) = words[0].split_once('-')?;
+        (number(start)..number(end)).contains(&address).then(|| address - number(start) + number(words[2]))
+    });
+    offset.expect("it is mapped")
+}
+
+#[inline(never)]
+fn marked(value: u64) -> u64 {
+    std::hint::black_box(value).wrapping_mul(3)
+}
+
+fn this_program() -> (File, Binary) {
+    let file = File::open("/proc/self/exe").unwrap();
+    let binary = Binary::open(&file).unwrap();
+    (file, binary)
+}
+
+#[test]
+fn a_function_has_its_name_file_and_line() {
+    let (file, binary) = this_program();
+    let offset = offset_of(marked as fn(u64) -> u64 as usize as u64);
+    let asked = [Question { offset, is_after_call: false }, Question { offset: u64::MAX, is_after_call: true }];
+    let places = binary.places(&file, &asked, None).unwrap();
+    let Place { function, file, line } = places[0].last().unwrap().clone();
+    assert!(function.as_deref().unwrap().ends_with("marked"), "{places:?}");
+    assert!(file.unwrap().ends_with("symbols/src/tests.rs"), "{places:?}");
+    let expected = include_str!("tests.rs").lines().position(|line| line.starts_with("fn marked")).unwrap() as u32 + 1;
+    assert_eq!(line, Some(expected), "{places:?}");
+    assert_eq!(places[1], []);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn at_its_first_instruction_a_function_has_its_return_address_on_top_of_the_stack() {
+    let (_, binary) = this_program();
+    let address = binary.address(offset_of(marked as fn(u64) -> u64 as usize as u64)).unwrap();
+    let registers = Registers { instruction: 1, stack: 0x1000, frame: 0x2000 };
+    let caller = binary.caller(address, registers, |at| (at == 0x1000).then_some(0x7777));
+    assert_eq!(caller, Caller::At(Registers { instruction: 0x7777, stack: 0x1008, frame: 0x2000 }));
+    assert_eq!(binary.caller(address, registers, |_| None), Caller::Unknown);
+    assert_eq!(binary.caller(u64::MAX, registers, |_| Some(1)), Caller::Unknown);
+}
+
+#[test]
+fn a_frame_pointer_leads_to_the_caller() {
+    let registers = Registers { instruction: 1, stack: 0x1000, frame: 0x1010 };
+    let read = |at: u64| [(0x1010, 0x1100), (0x1018, 0x7777)].into_iter().find(|word| word.0 == at).map(|word| word.1);
+    let above = Registers { instruction: 0x7777, stack: 0x1020, frame: 0x1100 };
+    assert_eq!(by_frame_pointer(registers, read), Some(above));
+    for frame in [0, 0xff8, 0x1011, 0x2000, u64::MAX] {
+        assert_eq!(by_frame_pointer(Registers { frame, ..registers }, read), None, "{frame:#x}");
+    }
+}
+
+#[test]
+fn what_is_no_program_is_refused() {
+    let file = tempfile::tempfile().unwrap();
+    assert!(Binary::open(&file).is_err());
+}
+
+#[test]
+fn debug_information_is_found_by_build_id() {
+    let path = |id: &str| debug_file("/".as_ref(), id).map(|path| path.display().to_string());
+    assert_eq!(path("c0ffee").as_deref(), Some("/usr/lib/debug/.build-id/c0/ffee.debug"));
+    assert_eq!([path(""), path("../../x")], [None, None]);
+}
