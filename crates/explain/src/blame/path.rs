@@ -19,12 +19,13 @@ const SEGMENTS: usize = 4096;
 /// rows alone. Time that no task explains has the row's own cause.
 pub(super) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) -> Rc<TaskTimeline>) -> Vec<Segment> {
     let wait = index.row(row);
-    let mut path = Path { index, row, until_ns: wait.runnable_ns, segments: Vec::new() };
+    let mut path = Path { index, row, lock: None, until_ns: wait.runnable_ns, segments: Vec::new() };
     let mut next = index.waker(wait);
     for _ in 0..TASKS {
         let Some(tid) = next else { break };
         next = path.back_through(&timeline_of(tid));
     }
+    path.put_lock(wait.start_ns);
     path.put_wait(wait.start_ns);
     path.segments.reverse();
     path.segments
@@ -34,6 +35,9 @@ pub(super) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) 
 struct Path<'a> {
     index: &'a RunIndex,
     row: u32,
+    /// The wait for a lock of user space that the path leads through: a server that waits for one is not idle, whatever the
+    /// holder does.
+    lock: Option<u32>,
     /// All after this is known.
     until_ns: u64,
     /// The latest first.
@@ -54,6 +58,15 @@ impl Path<'_> {
         self.put(from_ns, cause, evidence, NO_ROW);
     }
 
+    /// Time of the wait for a lock in which its holder did not wait for anything known.
+    fn put_lock(&mut self, from_ns: u64) {
+        if let Some(lock) = self.lock {
+            let row = self.index.row(lock);
+            let (cause, evidence) = self.index.asleep(row, from_ns);
+            self.put(from_ns.max(row.start_ns), cause, evidence, lock);
+        }
+    }
+
     /// Back to where the wait began, or to where this task itself waited for another one: then that one is returned. A task
     /// that waited for this very wait's task had no work before.
     fn back_through(&mut self, timeline: &TaskTimeline) -> Option<u32> {
@@ -63,13 +76,20 @@ impl Path<'_> {
             if wait.awaits == Some(Awaits::Lock) {
                 self.put_wait(segment.end_ns);
             }
+            self.put_lock(segment.end_ns);
             self.put(segment.end_ns, Cause::Unexplained, Evidence::None, NO_ROW);
             if hands_over(index, &segment) {
+                if index.row(segment.off).awaits == Some(Awaits::Lock) {
+                    self.lock = Some(segment.off);
+                }
                 return index.waker(index.row(segment.off)).filter(|&waker| waker != wait.tid);
             }
             // Whatever else the holder of a lock did, the wait was for the lock.
             if wait.awaits == Some(Awaits::Lock) && !segment.cause.is_wait() {
                 self.put_wait(segment.start_ns);
+            }
+            if !segment.cause.is_wait() {
+                self.put_lock(segment.start_ns);
             }
             self.put(segment.start_ns, segment.cause, segment.evidence, segment.row().unwrap_or(NO_ROW));
         }

@@ -40,6 +40,35 @@ fn cpu_time_that_decreases_is_of_another_thread() {
     );
 }
 
+/// The server's thread waits for a lock (PostgreSQL: a row), whose holder waits for its own client.
+#[test]
+fn a_client_of_a_server_that_waits_for_a_lock_is_not_idle() {
+    check(
+        "
+        off 7 |  ssssssssssss  | call=poll awaits=answer waker=9
+        off 9 |   ssssssssss   | call=epoll_wait awaits=lock waker=8
+        off 8 |sssssssssssss   | call=recvfrom awaits=message waker=6
+        off 6 |ssssssssssss    | call=clock_nanosleep awaits=interrupt",
+        "lock 20, unexplained 2",
+        "thread 7: lock 10 < thread 9: lock 10 < thread 8: unexplained 10 < thread 6: unexplained 10",
+    );
+    // The holder of the lock waits for its disk.
+    check(
+        "
+        off 7 |  ssssssssssss  | call=poll awaits=answer waker=9
+        off 9 |   ssssssssss   | call=epoll_wait awaits=lock waker=8
+        off 8 |   sssssssss    | stack=xfs_log_force",
+        "fs_log 18, lock 2, unexplained 2",
+        "thread 7: fs_log 9 < thread 8: fs_log 9",
+    );
+    // A server that sleeps, and does not wait for a lock, is idle.
+    check_quiet(
+        "
+        off 7 |  ssssssssssss  | call=poll awaits=answer waker=9
+        off 9 |   ssssssssss   | call=clock_nanosleep awaits=interrupt",
+    );
+}
+
 /// The event loop was woken by its worker, which it had woken before.
 #[test]
 fn the_path_leads_through_a_pool_of_threads() {
