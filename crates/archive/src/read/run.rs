@@ -190,7 +190,8 @@ fn read_description(dir: &Path) -> Result<(RunDescription, String), ArchiveError
 
     let path = dir.join(DESCRIPTION_FILE);
     let read = || {
-        String::from_utf8(read_whole(&open(dir, DESCRIPTION_FILE)?.file, MAX_WHOLE_BYTES)?).map_err(io::Error::other)
+        let bytes = read_whole(&open(dir, DESCRIPTION_FILE)?.file, MAX_WHOLE_BYTES)?;
+        String::from_utf8(bytes).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
     };
     let text = read().map_err(|source| match source.kind() {
         ErrorKind::NotFound if dir.is_dir() => {

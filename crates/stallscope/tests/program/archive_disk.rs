@@ -86,7 +86,10 @@ fn a_run_continues_without_its_trace_while_its_figures_can_be_written() {
     });
     assert_eq!(ended.code, Some(0));
     assert!(ended.stderr.contains("no longer recorded: stalls, stacks, requests"), "{}", ended.stderr);
-    assert_eq!(dropped(&out), ["stalls", "stacks", "requests", "request_intervals", "tasks", "usage"]);
+    assert_eq!(
+        dropped(&out),
+        ["stalls", "stacks", "requests", "request_intervals", "tasks", "usage", "user_stacks", "user_frames"]
+    );
 }
 
 #[test]

@@ -195,7 +195,7 @@ fn a_tree_that_does_not_fit_is_an_error_of_the_preparation() {
     // ext4 takes 10 ms to find that it is full: only the last of the files may not fit.
     let (folder, disk) = (folder(), Disk::ext4(8 << 20));
     let words = format!(
-        "run multi-source --force --no-trace --drop none --files 440 --mails 10 --pack 1m -t 1 --revisions 2 --json --out {} {}",
+        "run multi-source --force --no-trace --drop none --seed 1 --files 450 --mails 10 --pack 1m -t 1 --revisions 2 --json --out {} {}",
         folder.path().join("run").display(),
         disk.path().display()
     );

@@ -51,4 +51,5 @@ mod top;
 mod trial;
 mod trial_limits;
 mod untraceable;
+mod user_stacks;
 mod viewing;
