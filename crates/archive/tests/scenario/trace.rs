@@ -31,7 +31,7 @@ pub fn traced(step: u32) -> Traced {
 
 fn user_stack(step: u32) -> UserStackRecord {
     let frames = (0..step % 4).collect();
-    UserStackRecord { tid: 70, start_ns: at(step), end_ns: at(step) + 5, frames, whole: step % 2 == 0 }
+    UserStackRecord { tid: 70, start_ns: at(step), end_ns: at(step) + 5, frames, whole: step.is_multiple_of(2) }
 }
 
 fn bare_frame(frame: u32) -> UserFrameRecord {
