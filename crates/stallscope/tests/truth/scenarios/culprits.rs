@@ -33,7 +33,7 @@ fn beside_stream(stream: &str) -> Truth {
         .replace("%s", &streamed)
         .replace("%b", &begin),
     );
-    let script = format!("open {file} direct\nwrite {file} 0 1m\nawait {go}\ntimes 12\nread {file} 0 4k");
+    let script = format!("open {file} direct\nwrite {file} 0 1m\nawait {go}\nduring 4000\nsleep 20\nread {file} 0 4k");
     let victim = Victim::start(&ground, &script);
     ground.wait_for(&format!("{go}.awaited"));
     ground.wait_for(&format!("{begin}.awaited"));
