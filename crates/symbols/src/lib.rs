@@ -6,12 +6,14 @@
 mod binary;
 mod debug_file;
 mod names;
+mod program_file;
 mod registers;
 mod unwind;
 
 pub use binary::Binary;
 pub use debug_file::debug_file;
 pub use names::{Place, Question};
+pub use program_file::open;
 pub use registers::Registers;
 pub use unwind::{Caller, by_frame_pointer};
 

@@ -76,3 +76,14 @@ fn debug_information_is_found_by_build_id() {
     assert_eq!(path("c0ffee").as_deref(), Some("/usr/lib/debug/.build-id/c0/ffee.debug"));
     assert_eq!([path(""), path("../../x")], [None, None]);
 }
+
+/// A run directory may name a pipe as a program: opening it would wait for a writer.
+#[test]
+fn a_pipe_or_device_is_no_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(crate::open(&pipe).is_err());
+    assert!(crate::open(std::path::Path::new("/dev/null")).is_err());
+    assert!(crate::open(&std::env::current_exe().unwrap()).is_ok());
+}

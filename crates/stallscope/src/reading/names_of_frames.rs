@@ -1,7 +1,6 @@
 //! Names of places in programs that the recording did not find: from the same programs on this machine.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
 use std::path::Path;
 
 use model::user_stack::UserFrameRecord;
@@ -19,13 +18,13 @@ pub fn found_here(frames: &[UserFrameRecord], warn: impl Fn(&str)) -> Vec<UserFr
     }
     let mut named = Vec::new();
     for ((module, build_id), frames) in missing {
-        let opened = File::open(module).ok().and_then(|file| Some((Binary::open(&file).ok()?, file)));
+        let opened = symbols::open(Path::new(module)).ok().and_then(|file| Some((Binary::open(&file).ok()?, file)));
         let Some((binary, file)) = opened else { continue };
         if binary.build_id() != Some(build_id) {
             warn(&format!("user stacks: {module} is not the build that ran ({build_id}): its functions stay unknown"));
             continue;
         }
-        let debug = debug_file(Path::new("/"), build_id).and_then(|path| File::open(path).ok());
+        let debug = debug_file(Path::new("/"), build_id).and_then(|path| symbols::open(&path).ok());
         let question = |frame: &&UserFrameRecord| Question { offset: frame.offset, is_after_call: !frame.is_innermost };
         let questions: Vec<Question> = frames.iter().map(question).collect();
         let places = binary.places(&file, &questions, debug).unwrap_or_default();

@@ -1,7 +1,6 @@
 //! The programs and libraries of processes, as their own mount namespaces show them.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -90,7 +89,7 @@ impl Modules {
         let places = [below_root, PathBuf::from(&mapping.path)];
         // The link to a mapped file leads to it even if it was deleted; only a privileged process may follow it.
         let link = self.proc.join(format!("{pid}/map_files/{:x}-{:x}", mapping.start, mapping.end));
-        let opened = File::open(link).or_else(|_| File::open(&places[0]));
+        let opened = symbols::open(&link).or_else(|_| symbols::open(&places[0]));
         let binary = opened.and_then(|file| Binary::open(&file)).ok();
         self.files.push(Arc::new(ModuleFile { path: mapping.path.clone(), places, binary }));
         self.by_identity.insert(key, self.files.len() - 1);

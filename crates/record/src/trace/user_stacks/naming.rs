@@ -1,7 +1,6 @@
 //! Names of places, looked up by a thread of its own: reading debug information may take long.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -89,13 +88,14 @@ fn look_up_all(batches: &Receiver<Batch>, named: &Sender<Vec<UserFrameRecord>>) 
 
 fn look_up(batch: &Batch) -> Option<Vec<UserFrameRecord>> {
     let opened = batch.file.places.iter().find_map(|place| {
-        let file = File::open(place).ok()?;
+        let file = symbols::open(place).ok()?;
         let binary = Binary::open(&file).ok()?;
         let same = batch.file.binary.as_ref().is_some_and(|known| known.build_id() == binary.build_id());
         same.then_some((file, binary))
     });
     let (file, binary) = opened?;
-    let debug = binary.build_id().and_then(|id| debug_file(Path::new("/"), id)).and_then(|path| File::open(path).ok());
+    let debug =
+        binary.build_id().and_then(|id| debug_file(Path::new("/"), id)).and_then(|path| symbols::open(&path).ok());
     let question = |record: &UserFrameRecord| Question { offset: record.offset, is_after_call: !record.is_innermost };
     let questions: Vec<Question> = batch.records.iter().map(question).collect();
     let places = binary.places(&file, &questions, debug).ok()?;
