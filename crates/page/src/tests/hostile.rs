@@ -1,7 +1,7 @@
 //! Names come from the machine that was recorded, and may hold anything.
 
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::browser::Browser;
 use super::{Rows, S, START};
@@ -78,11 +78,29 @@ fn the_program_itself_cannot_end_its_script_or_style() {
     assert!(!crate::SCRIPT.contains("innerHTML="), "names never become HTML");
 }
 
+/// The document of a run whose stall has a request, its users, a lock's holder, user stacks and a convoy of that name.
+fn hostile_in_full(name: &str) -> Value {
+    let mut page = hostile(name).page(Limits::FILE);
+    let user = json!([{ "task": name, "cgroup": name, "own": false, "requests": 41, "bytes": 4096 }]);
+    let frame = json!({ "function": name, "file": name, "line": 7, "module": name, "build_id": null, "offset": 16 });
+    let stall = &mut page["stalls"]["full"]["0"];
+    stall["user_stack"] = json!([frame, { "function": null, "file": null, "module": name, "offset": 16 }, null]);
+    stall["chain"] = json!([{ "task": name, "waits_for": "lock", "detail": name, "time_ns": S, "holds_lock": "yes",
+        "kernel_stack": [name], "user_stack": [frame], "user_stack_at": "release" }]);
+    stall["request"] = json!({ "device": "8,0", "sector": 0, "bytes": 4096, "rwbs": "W", "task": name, "queue_ns": null,
+        "device_ns": null, "throttled": false, "in_flight": {}, "overtaken_by": {}, "in_flight_of": user, "overtakers": user });
+    stall["served"] = json!({ "requests": 41, "bytes": 4096, "by": user });
+    let (task, cause) = (stall["task"].clone(), stall["causes"][0]["cause"].clone());
+    page["explanation"]["convoys"] = json!([{ "cause": cause, "holder": name, "start_ns": START, "end_ns": START + 3 * S,
+        "victims": 5, "time_ns": S, "longest_ns": S, "longest": [{ "task": task, "time_ns": S }] }]);
+    page
+}
+
 /// All of them at once, in a real browser: none becomes an element or runs.
 #[test]
 fn hostile_names_are_shown_as_text_in_a_browser() {
     let folder = tempfile::tempdir().unwrap();
-    let runs: Vec<Value> = HOSTILE.into_iter().map(|name| hostile(name).page(Limits::FILE)).collect();
+    let runs: Vec<Value> = HOSTILE.into_iter().map(hostile_in_full).collect();
     let file = folder.path().join("hostile.html");
     std::fs::write(&file, report(&document(runs, Vec::new()))).unwrap();
     let Some(mut browser) = Browser::start() else { return };
@@ -92,5 +110,12 @@ fn hostile_names_are_shown_as_text_in_a_browser() {
     assert_eq!(browser.evaluate("document.querySelectorAll('img, #app script').length"), 0);
     let shown = browser.evaluate("document.querySelector('.tall .row .path').textContent");
     assert_eq!(shown, HOSTILE[0], "as it is, and as text");
+    let detail = browser.evaluate("document.querySelector('.detail').textContent");
+    let detail = detail.as_str().unwrap();
+    for part in
+        ["5 tasks waited at once for", "overtook it", "41, 4 KiB (100 %)", ":7", "+0x10", "where it released the lock"]
+    {
+        assert!(detail.contains(part), "{part}: {detail}");
+    }
     assert_eq!(browser.errors, [""; 0]);
 }

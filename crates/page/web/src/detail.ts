@@ -3,7 +3,9 @@ import { element, table } from "./element";
 import { bytes, count, duration, moment, share } from "./format";
 import { lanesOf } from "./lanes";
 import { words } from "./overview";
-import type { Requests, Run, Stall } from "./types";
+import { frames } from "./stack";
+import type { Link, Requests, Run, Stall } from "./types";
+import { convoy, users } from "./users";
 
 /** Kinds of evidence in the words of the text output. */
 const EVIDENCE: Record<string, string> = { event: "traced", stack: "stack", correlation: "aggregated", none: "-" };
@@ -21,10 +23,11 @@ export function detail(run: Run, stall: Stall, from: number): HTMLElement[] {
     lanesOf(run, stall),
     table(["cause", "time", "share", "evidence", "longest"], causes, "wide"),
   ];
+  parts.push(...convoy(run, stall));
+  if (stall.user_stack !== null) parts.push(element("h4", {}, "Where the program waited"), frames(stall.user_stack));
   if (stall.chain.length > 0) {
     const links = stall.chain.map((link, at) => {
-      const text = `${at === 0 ? "" : "← "}${link.task ?? "unknown task"}: ${duration(link.time_ns)} ${words(run, link.waits_for)}${link.detail === null ? "" : `: ${link.detail}`}`;
-      const item = element("li", {}, text);
+      const item = element("li", {}, linkWords(run, link, at), ...holderAt(link));
       item.style.marginLeft = `${at * 1.2}em`;
       return item;
     });
@@ -41,7 +44,25 @@ export function detail(run: Run, stall: Stall, from: number): HTMLElement[] {
       kinds(request.in_flight) === "" ? "" : `in flight on arrival: ${kinds(request.in_flight)}`,
       kinds(request.overtaken_by) === "" ? "" : `overtaken by ${kinds(request.overtaken_by)}`,
     ];
-    parts.push(element("h4", {}, "Request that ended the wait"), element("p", {}, facts.filter((one) => one !== "").join("; ")));
+    parts.push(element("h4", {}, "Request that ended the wait"), element("p", {}, facts.filter((one) => one !== "").join("; ")), ...users(stall));
+  }
+  return parts;
+}
+
+function linkWords(run: Run, link: Link, at: number): string {
+  const holds: Record<string, string> = { yes: "held by ", perhaps: "held by readers, such as " };
+  const who = `${at === 0 ? "" : "← "}${holds[link.holds_lock ?? ""] ?? ""}${link.task ?? "unknown task"}`;
+  return `${who}: ${duration(link.time_ns)} ${words(run, link.waits_for)}${link.detail === null ? "" : `: ${link.detail}`}`;
+}
+
+/** Where the holder of a lock was. */
+function holderAt(link: Link): HTMLElement[] {
+  const kernel = (link.kernel_stack ?? []).join(" < ");
+  const parts: HTMLElement[] = [];
+  if (kernel !== "" && !(link.detail ?? "").includes(kernel)) parts.push(element("div", { class: "faint" }, `asleep in ${kernel}`));
+  if (link.user_stack !== null) {
+    const place = link.user_stack_at === "release" ? "where it released the lock" : "where it was in its own code";
+    parts.push(element("div", { class: "faint" }, place), frames(link.user_stack));
   }
   return parts;
 }

@@ -8,6 +8,8 @@ import type { CauseTime, Comparison, Run } from "./types";
 const CAUSES = 8;
 /** Sleeps outside of operations that are shown. */
 const SLEEPS = 5;
+/** Victims named of a root blocker. */
+const DELAYED = 3;
 /** Choices of what would help. */
 const HELPS = 5;
 
@@ -108,9 +110,18 @@ function culprits(run: Run): HTMLElement | null {
   if (worst.length === 0) return null;
   const rows = worst.map((one) => [
     `${one.tasks > 1 ? `${count(one.tasks)} ${(one.task ?? "").replace(/\/\d+$/, "")} tasks` : one.task ?? (one.device === null ? "unknown" : "–")}${one.device === null ? "" : ` on ${one.device}`}${one.file_system === null ? "" : ` (${one.file_system})`}`,
-    words(run, one.cause), duration(one.time_ns),
+    words(run, one.cause), duration(one.time_ns), delayed(one),
   ]);
-  return element("section", {}, element("h3", {}, "Root blockers"), table(["task", "cause", "time"], rows));
+  return element("section", {}, element("h3", {}, "Root blockers"), table(["task", "cause", "time", "delayed"], rows, "wide"));
+}
+
+/** Whose time a root blocker cost: by name, those that lost the most first. */
+function delayed(one: NonNullable<Run["explanation"]>["culprits"][0]): string {
+  if (one.task === null || one.victims.length === 0) return "";
+  if (one.own_ns === one.time_ns) return "itself";
+  const others = one.victims.filter((victim) => one.tasks > 1 || victim.task !== one.task);
+  const names = [...new Set(others.map((victim) => victim.task.replace(/\/\d+$/, "")))].slice(0, DELAYED);
+  return names.join(", ") + (one.at_once === null ? "" : ` (${count(one.at_once)} tasks at once)`);
 }
 
 /** Without these, a command that only slept would seem fine. */

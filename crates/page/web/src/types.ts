@@ -93,7 +93,7 @@ export interface Stall {
   /** It began before the recording, and took longer. */
   began_before: boolean;
   causes: { cause: string; time_ns: number; evidence: string; detail: string | null }[];
-  chain: { task: string | null; waits_for: string; detail: string | null; time_ns: number }[];
+  chain: Link[];
   request: null | {
     device: string;
     sector: number;
@@ -105,8 +105,59 @@ export interface Stall {
     throttled: boolean;
     in_flight: Record<string, number>;
     overtaken_by: Record<string, number>;
+    in_flight_of: Submitter[] | null;
+    overtakers: Submitter[] | null;
   };
+  /** What the request's disk completed meanwhile. */
+  served: null | { requests: number; bytes: number; by: Submitter[] };
+  user_stack: UserFrame[] | null;
   lanes: Lanes;
+}
+
+/** A step of a chain of waits. */
+export interface Link {
+  task: string | null;
+  waits_for: string;
+  detail: string | null;
+  time_ns: number;
+  /** `yes` or `perhaps`; null: it holds no lock. */
+  holds_lock: string | null;
+  kernel_stack: string[] | null;
+  user_stack: UserFrame[] | null;
+  /** Of a lock's holder: in its own `wait` with the lock, or at its `release`. */
+  user_stack_at: string | null;
+}
+
+/** A function of a program, innermost first; a last null: its callers are unknown. */
+export type UserFrame = null | {
+  function: string | null;
+  file: string | null;
+  line: number | null;
+  module: string | null;
+  build_id: string | null;
+  offset: number;
+};
+
+/** Requests of one process. */
+export interface Submitter {
+  task: string | null;
+  cgroup: string | null;
+  /** They are the stalled process's own. */
+  own: boolean;
+  requests: number;
+  bytes: number;
+}
+
+/** Tasks that waited at the same time for one holder. */
+export interface Convoy {
+  cause: string;
+  holder: string | null;
+  start_ns: number;
+  end_ns: number;
+  victims: number;
+  time_ns: number;
+  longest_ns: number;
+  longest: { task: string; time_ns: number }[];
 }
 
 /** Begin and end since the stall's start, ns, and index in the run's causes. */
@@ -186,7 +237,14 @@ export interface Explanation {
     file_system: string | null;
     cause: string;
     time_ns: number;
+    /** What it cost itself. */
+    own_ns: number;
+    /** Those that lost the most. */
+    victims: { task: string; time_ns: number }[];
+    /** Tasks that it held up at the same time, if they were a convoy. */
+    at_once: number | null;
   }[];
+  convoys: Convoy[];
   sleeps: Sleeps;
   losses: { lost: Record<string, number>; tables: { table: string; why: string }[]; missing: { what: string; why: string | null; remedy: string | null }[] };
 }
