@@ -1,12 +1,10 @@
 //! Reader of binary records.
 
-use std::io;
-
 use model::block::{Action, BlockEvent, DeviceNumber};
 
-use crate::marks::Marks;
 use crate::notes::{Anomaly, AnomalyKind, Notes};
 use crate::record::{HEADER_V7, HEADER_V8, Header, header_length};
+use crate::records::{Records, Sink};
 use crate::sequence::{Continuity, Sequences};
 use crate::window::Window;
 
@@ -34,62 +32,6 @@ impl<const BIG: bool> BinaryReader<BIG> {
         BinaryReader { window, input, sequences: Sequences::new(), last_time_ns: 0, garbage: 0 }
     }
 
-    /// Appends events until `out` holds `limit` or a few more. False at the end of the stream.
-    pub(crate) fn read(
-        &mut self,
-        out: &mut Vec<BlockEvent>,
-        limit: usize,
-        marks: &mut Marks,
-        notes: &mut Notes,
-    ) -> io::Result<bool> {
-        let before = self.window.offset();
-        let more = loop {
-            self.read_whole_records(out, limit, marks, notes);
-            if out.len() >= limit {
-                break true;
-            }
-            if !self.window.fill()? {
-                self.end(notes);
-                break false;
-            }
-        };
-        notes.bytes += self.window.offset() - before;
-        Ok(more)
-    }
-
-    /// Whether the stream has several CPUs.
-    pub(crate) fn several(&self) -> bool {
-        self.sequences.several()
-    }
-
-    /// Consumes the complete records in the window.
-    fn read_whole_records(&mut self, out: &mut Vec<BlockEvent>, limit: usize, marks: &mut Marks, notes: &mut Notes) {
-        let mut at = 0;
-        while out.len() < limit {
-            let bytes = &self.window.bytes()[at..];
-            if bytes.len() < HEADER_V7 {
-                break;
-            }
-            let Some(header_len) = header_length::<BIG>(bytes) else {
-                at += self.skip_garbage(at);
-                continue;
-            };
-            if bytes.len() < header_len {
-                break;
-            }
-            let header = if header_len == HEADER_V8 { Header::v8::<BIG>(bytes) } else { Header::v7::<BIG>(bytes) };
-            let length = match self.record_length(at, header_len, &header) {
-                Some(length) => length,
-                None => break,
-            };
-            let payload_at = (at + header_len, at + length);
-            self.end_garbage(at, notes);
-            self.take(&header, payload_at, at, out, marks, notes);
-            at += length;
-        }
-        self.window.consume(at);
-    }
-
     /// Length of the record with its payload; `None` if it is not completely in the window. A payload longer than the kernel
     /// ever writes is a damaged length: the record then ends after its header.
     fn record_length(&self, at: usize, header_len: usize, header: &Header) -> Option<usize> {
@@ -98,53 +40,43 @@ impl<const BIG: bool> BinaryReader<BIG> {
         (self.window.bytes()[at..].len() >= length).then_some(length)
     }
 
-    fn take(
-        &mut self,
-        header: &Header,
-        payload: (usize, usize),
-        at: usize,
-        out: &mut Vec<BlockEvent>,
-        marks: &mut Marks,
-        notes: &mut Notes,
-    ) {
+    fn take(&mut self, header: &Header, payload: (usize, usize), at: usize, sink: &mut Sink) {
         if header.is_notify() {
             let payload = &self.window.bytes()[payload.0..payload.1];
-            take_notification(header, payload, notes);
+            take_notification(header, payload, sink.notes);
             return;
         }
         if header.sequence != 0 {
-            self.check_sequence(header, at, marks.place(out.len() + 1), marks, notes);
+            self.check_sequence(header, at, sink);
         }
         if header.time_ns < self.last_time_ns {
-            self.note(AnomalyKind::ClockBackward, at, self.last_time_ns - header.time_ns, notes);
+            self.note(AnomalyKind::ClockBackward, at, self.last_time_ns - header.time_ns, sink.notes);
         }
         self.last_time_ns = header.time_ns;
         match header.event::<BIG>(&self.window.bytes()[payload.0..payload.1]) {
-            Some(event) => {
-                out.push(event);
-                notes.events += 1;
-            }
+            Some(event) => sink.push(event),
             None => {
-                self.sequences.replace(header.device, header.cpu, marks.place(out.len()));
-                self.note(AnomalyKind::UnknownAction, at, header.action, notes);
+                self.sequences.replace(header.device, header.cpu, sink.marks.place(sink.events.len()));
+                self.note(AnomalyKind::UnknownAction, at, header.action, sink.notes);
             }
         }
     }
 
-    fn check_sequence(&mut self, header: &Header, at: usize, place: u64, marks: &mut Marks, notes: &mut Notes) {
+    fn check_sequence(&mut self, header: &Header, at: usize, sink: &mut Sink) {
+        let place = sink.marks.place(sink.events.len() + 1);
         match self.sequences.see(header.device, header.cpu, header.sequence, place) {
             Continuity::Whole => {}
-            Continuity::First(missing) => notes.missing_at_start += u64::from(missing),
-            Continuity::Back(by) => self.note(AnomalyKind::OutOfOrder, at, u64::from(by), notes),
+            Continuity::First(missing) => sink.notes.missing_at_start += u64::from(missing),
+            Continuity::Back(by) => self.note(AnomalyKind::OutOfOrder, at, u64::from(by), sink.notes),
             Continuity::Gap { missing, since } => {
-                self.note(AnomalyKind::Gap, at, u64::from(missing), notes);
+                self.note(AnomalyKind::Gap, at, u64::from(missing), sink.notes);
                 let mark = BlockEvent {
                     sector: u64::from(missing),
                     argument: header.time_ns,
                     cpu: header.cpu,
                     ..BlockEvent::new(self.last_time_ns, Action::Lost, DeviceNumber(header.device))
                 };
-                marks.add(since, mark, notes);
+                sink.marks.add(since, mark, sink.notes);
             }
         }
     }
@@ -170,13 +102,50 @@ impl<const BIG: bool> BinaryReader<BIG> {
             self.garbage = 0;
         }
     }
+}
+
+impl<const BIG: bool> Records for BinaryReader<BIG> {
+    fn window(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    fn several(&self) -> bool {
+        self.sequences.several()
+    }
+
+    fn read_whole(&mut self, sink: &mut Sink) {
+        let mut at = 0;
+        while !sink.full() {
+            let bytes = &self.window.bytes()[at..];
+            if bytes.len() < HEADER_V7 {
+                break;
+            }
+            let Some(header_len) = header_length::<BIG>(bytes) else {
+                at += self.skip_garbage(at);
+                continue;
+            };
+            if bytes.len() < header_len {
+                break;
+            }
+            let header = if header_len == HEADER_V8 { Header::v8::<BIG>(bytes) } else { Header::v7::<BIG>(bytes) };
+            let length = match self.record_length(at, header_len, &header) {
+                Some(length) => length,
+                None => break,
+            };
+            let payload_at = (at + header_len, at + length);
+            self.end_garbage(at, sink.notes);
+            self.take(&header, payload_at, at, sink);
+            at += length;
+        }
+        self.window.consume(at);
+    }
 
     /// The rest at the end of the source is a truncated record, or garbage shorter than a record.
-    fn end(&mut self, notes: &mut Notes) {
-        self.end_garbage(0, notes);
+    fn end(&mut self, sink: &mut Sink) {
+        self.end_garbage(0, sink.notes);
         let rest = self.window.bytes().len();
         if rest > 0 {
-            self.note(AnomalyKind::Truncated, 0, rest as u64, notes);
+            self.note(AnomalyKind::Truncated, 0, rest as u64, sink.notes);
             self.window.consume(rest);
         }
     }

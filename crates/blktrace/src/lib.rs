@@ -28,6 +28,7 @@ mod error;
 mod marks;
 mod notes;
 mod record;
+mod records;
 mod sequence;
 mod source;
 mod stream;

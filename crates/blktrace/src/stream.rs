@@ -8,6 +8,7 @@ use crate::binary::BinaryReader;
 use crate::marks::Marks;
 use crate::notes::Notes;
 use crate::record::{LONGEST, header_length};
+use crate::records::{Records, Sink};
 use crate::text::TextReader;
 use crate::window::Window;
 
@@ -42,9 +43,11 @@ impl Stream {
 
     /// Puts the next events, `limit` or a few more, into `out`, which must be empty. False at the end of the input.
     pub(crate) fn read(&mut self, out: &mut Vec<BlockEvent>, limit: usize, notes: &mut Notes) -> io::Result<bool> {
+        let Some(records) = self.reader.records() else { return Ok(false) };
         while out.is_empty() {
-            self.ended = self.ended || !self.reader.read(out, limit, &mut self.marks, notes)?;
-            self.marks.exchange(out, self.reader.several(), self.ended);
+            let mut sink = Sink { events: out, limit, marks: &mut self.marks, notes };
+            self.ended = self.ended || !records.read(&mut sink)?;
+            self.marks.exchange(out, records.several(), self.ended);
             if self.ended {
                 return Ok(!self.marks.is_empty());
             }
@@ -82,28 +85,12 @@ impl Reader {
         }
     }
 
-    /// Appends events until `out` holds about `limit`; false at the end of the input.
-    fn read(
-        &mut self,
-        out: &mut Vec<BlockEvent>,
-        limit: usize,
-        marks: &mut Marks,
-        notes: &mut Notes,
-    ) -> io::Result<bool> {
+    fn records(&mut self) -> Option<&mut dyn Records> {
         match self {
-            Reader::Little(reader) => reader.read(out, limit, marks, notes),
-            Reader::Big(reader) => reader.read(out, limit, marks, notes),
-            Reader::Text(reader) => reader.read(out, limit, marks, notes),
-            Reader::Empty => Ok(false),
-        }
-    }
-
-    fn several(&self) -> bool {
-        match self {
-            Reader::Little(reader) => reader.several(),
-            Reader::Big(reader) => reader.several(),
-            Reader::Text(reader) => reader.several(),
-            Reader::Empty => false,
+            Reader::Little(reader) => Some(reader),
+            Reader::Big(reader) => Some(reader),
+            Reader::Text(reader) => Some(reader),
+            Reader::Empty => None,
         }
     }
 }

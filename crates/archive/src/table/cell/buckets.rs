@@ -47,40 +47,36 @@ impl BucketScale for RequestBuckets {
     }
 }
 
-/// The smallest value of each bucket.
-pub(in crate::table) struct BucketFloors<S>(PhantomData<S>);
+/// A number of a bucket.
+pub(in crate::table) trait BucketNumber {
+    fn of(bucket: &Bucket) -> u64;
+}
 
-/// The count of each bucket.
-pub(in crate::table) struct BucketCounts;
+/// The smallest value of a bucket.
+pub(in crate::table) struct Floor<S>(PhantomData<S>);
 
-impl<S: BucketScale> Cell for BucketFloors<S> {
-    type Field = Vec<Bucket>;
-    type Written<'a> = &'a [Bucket];
-    type Opened<'a> = Lists<'a, UInt64Array>;
-    type Read<'a> = &'a [u64];
-
-    fn data_type() -> DataType {
-        DataType::List(list_item(DataType::UInt64))
-    }
-
-    fn of(field: &Vec<Bucket>) -> &[Bucket] {
-        field
-    }
-
-    fn write<'a, R>(rows: &'a [R], cell: impl Fn(&'a R) -> &'a [Bucket]) -> ArrayRef {
-        lists(rows, cell, |bucket| S::floor_ns(bucket.index))
-    }
-
-    fn open<'a>(columns: &Columns<'a>, name: &'static str) -> Result<Self::Opened<'a>, ColumnError> {
-        columns.lists(name)
-    }
-
-    fn read<'a>(column: &Self::Opened<'a>, row: usize) -> Result<Self::Read<'a>, ColumnError> {
-        Ok(&column.items.values()[column.range(row)])
+impl<S: BucketScale> BucketNumber for Floor<S> {
+    fn of(bucket: &Bucket) -> u64 {
+        S::floor_ns(bucket.index)
     }
 }
 
-impl Cell for BucketCounts {
+/// The count of a bucket.
+pub(in crate::table) struct Count;
+
+impl BucketNumber for Count {
+    fn of(bucket: &Bucket) -> u64 {
+        bucket.count
+    }
+}
+
+/// That number of each bucket.
+pub(in crate::table) struct EachBucket<N>(PhantomData<N>);
+
+pub(in crate::table) type BucketFloors<S> = EachBucket<Floor<S>>;
+pub(in crate::table) type BucketCounts = EachBucket<Count>;
+
+impl<N: BucketNumber> Cell for EachBucket<N> {
     type Field = Vec<Bucket>;
     type Written<'a> = &'a [Bucket];
     type Opened<'a> = Lists<'a, UInt64Array>;
@@ -95,7 +91,7 @@ impl Cell for BucketCounts {
     }
 
     fn write<'a, R>(rows: &'a [R], cell: impl Fn(&'a R) -> &'a [Bucket]) -> ArrayRef {
-        lists(rows, cell, |bucket| bucket.count)
+        lists(rows, cell, N::of)
     }
 
     fn open<'a>(columns: &Columns<'a>, name: &'static str) -> Result<Self::Opened<'a>, ColumnError> {

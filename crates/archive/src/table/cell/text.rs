@@ -68,31 +68,41 @@ impl Cell for Option<String> {
     }
 }
 
-impl Cell for DeviceNumber {
-    type Field = DeviceNumber;
-    type Written<'a> = &'a DeviceNumber;
-    type Opened<'a> = Texts<'a>;
-    type Read<'a> = DeviceNumber;
+/// Stores values as text that is formatted from them, and parsed.
+macro_rules! stored_as_text {
+    ($($value:ty: $format:expr, $parse:expr;)+) => {$(
+        impl Cell for $value {
+            type Field = $value;
+            type Written<'a> = &'a $value;
+            type Opened<'a> = Texts<'a>;
+            type Read<'a> = $value;
 
-    fn data_type() -> DataType {
-        DataType::Utf8
-    }
+            fn data_type() -> DataType {
+                DataType::Utf8
+            }
 
-    fn of(field: &DeviceNumber) -> &DeviceNumber {
-        field
-    }
+            fn of(field: &$value) -> &$value {
+                field
+            }
 
-    fn write<'a, R>(rows: &'a [R], cell: impl Fn(&'a R) -> &'a DeviceNumber) -> ArrayRef {
-        formatted(rows, cell, rwbs::write_device)
-    }
+            fn write<'a, R>(rows: &'a [R], cell: impl Fn(&'a R) -> &'a $value) -> ArrayRef {
+                formatted(rows, cell, $format)
+            }
 
-    fn open<'a>(columns: &Columns<'a>, name: &'static str) -> Result<Texts<'a>, ColumnError> {
-        columns.texts(name)
-    }
+            fn open<'a>(columns: &Columns<'a>, name: &'static str) -> Result<Texts<'a>, ColumnError> {
+                columns.texts(name)
+            }
 
-    fn read<'a>(column: &Self::Opened<'a>, row: usize) -> Result<Self::Read<'a>, ColumnError> {
-        column.parsed(row, rwbs::device)
-    }
+            fn read<'a>(column: &Self::Opened<'a>, row: usize) -> Result<Self::Read<'a>, ColumnError> {
+                column.parsed(row, $parse)
+            }
+        }
+    )+};
+}
+
+stored_as_text! {
+    DeviceNumber: rwbs::write_device, rwbs::device;
+    KindCounts: rwbs::write_counts, rwbs::counts;
 }
 
 impl Cell for Option<DeviceNumber> {
@@ -121,33 +131,6 @@ impl Cell for Option<DeviceNumber> {
 
     fn read<'a>(column: &Self::Opened<'a>, row: usize) -> Result<Self::Read<'a>, ColumnError> {
         Ok(column.is_valid(row).then(|| column.value(row)).and_then(rwbs::device))
-    }
-}
-
-impl Cell for KindCounts {
-    type Field = KindCounts;
-    type Written<'a> = &'a KindCounts;
-    type Opened<'a> = Texts<'a>;
-    type Read<'a> = KindCounts;
-
-    fn data_type() -> DataType {
-        DataType::Utf8
-    }
-
-    fn of(field: &KindCounts) -> &KindCounts {
-        field
-    }
-
-    fn write<'a, R>(rows: &'a [R], cell: impl Fn(&'a R) -> &'a KindCounts) -> ArrayRef {
-        formatted(rows, cell, rwbs::write_counts)
-    }
-
-    fn open<'a>(columns: &Columns<'a>, name: &'static str) -> Result<Texts<'a>, ColumnError> {
-        columns.texts(name)
-    }
-
-    fn read<'a>(column: &Self::Opened<'a>, row: usize) -> Result<Self::Read<'a>, ColumnError> {
-        column.parsed(row, rwbs::counts)
     }
 }
 
