@@ -1,9 +1,11 @@
 //! Reads programs and libraries (ELF files): which function and line an address lies in, and who called it.
 //!
-//! Files are read in parts and never mapped: one that is overwritten meanwhile gives wrong names, but ends no process.
+//! Files are read in parts and never mapped: one that is overwritten meanwhile gives wrong names, but ends no process. Of a crafted
+//! one no more is read than a real one has.
 #![forbid(unsafe_code)]
 
 mod binary;
+mod budget;
 mod debug_file;
 mod names;
 mod program_file;

@@ -8,12 +8,15 @@ use std::sync::Arc;
 
 use addr2line::{Context, demangle_auto};
 use gimli::{EndianArcSlice, RunTimeEndian};
-use object::{CompressionFormat, Object, ObjectSection, ObjectSymbol, ReadCache, SymbolKind};
+use object::{CompressionFormat, Object, ObjectSection, ObjectSymbol, SymbolKind};
 
 use crate::binary::{Binary, endian};
+use crate::budget::Budget;
 
 /// Larger debug information is not read: it takes seconds and gigabytes.
 const MOST_DEBUG_BYTES: u64 = 256 << 20;
+/// What is read of a file: its debug information and its symbols.
+const MOST_BYTES: u64 = 2 * MOST_DEBUG_BYTES;
 
 type Bytes = EndianArcSlice<RunTimeEndian>;
 
@@ -41,10 +44,10 @@ impl Binary {
     /// The functions at each place, of inlined ones the innermost first; none where they are unknown. Debug information may be in
     /// a file of its own.
     pub fn places(&self, file: &File, questions: &[Question], debug: Option<File>) -> io::Result<Vec<Vec<Place>>> {
-        let cache = ReadCache::new(file.try_clone()?);
-        let object = object::File::parse(&cache).map_err(io::Error::other)?;
-        let debug_cache = debug.map(ReadCache::new);
-        let debug = debug_cache.as_ref().and_then(|cache| object::File::parse(cache).ok());
+        let budget = Budget::new(file.try_clone()?, MOST_BYTES);
+        let object = object::File::parse(&budget).map_err(io::Error::other)?;
+        let debug_budget = debug.map(|file| Budget::new(file, MOST_BYTES));
+        let debug = debug_budget.as_ref().and_then(|budget| object::File::parse(budget).ok());
         let lines = lines(&object).or_else(|| lines(debug.as_ref()?));
         let mut functions = functions(&object);
         if let Some(debug) = &debug {
@@ -81,7 +84,8 @@ fn places(lines: &Context<Bytes>, address: u64) -> Vec<Place> {
 fn lines<'data>(object: &impl Object<'data>) -> Option<Context<Bytes>> {
     let endian = endian(object);
     object.section_by_name(".debug_info")?;
-    let bytes: u64 = object.sections().filter(is_debug).map(|section| section.size()).sum();
+    let bytes =
+        object.sections().filter(is_debug).map(|section| uncompressed_bytes(&section)).fold(0, u64::saturating_add);
     if bytes > MOST_DEBUG_BYTES {
         return None;
     }
@@ -93,7 +97,12 @@ fn lines<'data>(object: &impl Object<'data>) -> Option<Context<Bytes>> {
 }
 
 fn is_debug<'data>(section: &impl ObjectSection<'data>) -> bool {
-    section.name().is_ok_and(|name| name.starts_with(".debug_"))
+    // The second is how older linkers call compressed ones.
+    section.name().is_ok_and(|name| name.starts_with(".debug_") || name.starts_with(".zdebug_"))
+}
+
+fn uncompressed_bytes<'data>(section: &impl ObjectSection<'data>) -> u64 {
+    section.compressed_file_range().map_or(u64::MAX, |range| range.uncompressed_size.max(section.size()))
 }
 
 /// A section's bytes, as they were before a linker compressed them.

@@ -87,3 +87,64 @@ fn a_pipe_or_device_is_no_program() {
     assert!(crate::open(std::path::Path::new("/dev/null")).is_err());
     assert!(crate::open(&std::env::current_exe().unwrap()).is_ok());
 }
+
+/// A sparse file with one section of that name, type and size.
+fn crafted(name: &str, kind: u32, bytes: u64) -> File {
+    use std::io::Write;
+    let word = |values: &[u64]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let half = |values: &[u16]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let names = format!("\0.shstrtab\0{name}\0");
+    let section = |at: u32, kind: u32, offset: u64, bytes: u64| {
+        let (link, entry) = (1u32.to_le_bytes(), if kind == 2 { 24 } else { 0 });
+        [
+            [at.to_le_bytes(), kind.to_le_bytes()].concat(),
+            word(&[0, 0, offset, bytes]),
+            [link, [0; 4]].concat(),
+            word(&[1, entry]),
+        ]
+        .concat()
+    };
+    let parts = [
+        [b"\x7fELF\x02\x01\x01\0".as_slice(), &[0; 8]].concat(),
+        half(&[2, 62, 1, 0]),
+        word(&[0, 0, 64]),
+        half(&[0, 0, 64, 56, 0, 64, 3, 1]),
+        vec![0; 64],
+        section(1, 3, 256, names.len() as u64),
+        section(11, kind, 4096, bytes),
+        names.into_bytes(),
+    ];
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&parts.concat()).unwrap();
+    file.set_len(4096 + bytes).unwrap();
+    file
+}
+
+/// A program that a stranger made may claim any size: nothing of that size is allocated.
+#[test]
+fn of_a_crafted_program_no_more_is_read_than_a_real_one_has() {
+    const PROGRAM_DATA: u32 = 1;
+    const SYMBOLS: u32 = 2;
+    const HUGE: u64 = 1 << 30;
+    for (name, most) in [(".eh_frame", 4 << 20), (".eh_frame_hdr", 0)] {
+        assert!(Binary::open(&crafted(name, PROGRAM_DATA, HUGE)).unwrap().unwind.is_none(), "{name}");
+        let small = Binary::open(&crafted(name, PROGRAM_DATA, most)).unwrap();
+        assert_eq!(small.unwind.is_some(), most > 0, "{name}");
+    }
+    assert!(Binary::open(&crafted(".symtab", SYMBOLS, 24 * (HUGE / 24))).is_err());
+    let asked = [Question { offset: 0, is_after_call: false }];
+    for name in [".debug_info", ".zdebug_info"] {
+        let file = crafted(name, PROGRAM_DATA, HUGE);
+        let binary = Binary::open(&file).unwrap();
+        assert_eq!(binary.places(&file, &asked, Some(file.try_clone().unwrap())).unwrap(), [[]], "{name}");
+    }
+}
+
+#[test]
+fn tables_beyond_what_is_left_are_dropped() {
+    let (_, binary) = this_program();
+    let mut left = u64::MAX;
+    let binary = binary.within(&mut left);
+    assert!(left < u64::MAX && binary.unwind.is_some());
+    assert!(binary.within(&mut 7).unwind.is_none());
+}

@@ -5,6 +5,9 @@ use gimli::{CfaRule, Register, RegisterRule, UnwindContext, UnwindSection};
 use crate::binary::{Binary, UnwindTables};
 use crate::registers::Registers;
 
+/// Bytes of what the tables say of one function, all of which is executed.
+const LONGEST_ENTRY: usize = 256 << 10;
+
 /// Numbers of registers in the tables.
 #[cfg(target_arch = "x86_64")]
 mod number {
@@ -70,13 +73,12 @@ fn caller(rules: &Rules, registers: Registers, read: impl Fn(u64) -> Option<u64>
 fn rules(tables: &UnwindTables, address: u64) -> Option<Rules> {
     let mut context = UnwindContext::new();
     let (frames, bases) = (&tables.frames, &tables.bases);
-    let row = match tables.index.as_ref().and_then(|index| index.table()) {
-        Some(table) => {
-            table.unwind_info_for_address(frames, bases, &mut context, address, UnwindSection::cie_from_offset)
-        }
-        None => frames.unwind_info_for_address(bases, &mut context, address, UnwindSection::cie_from_offset),
+    let entry = match tables.index.as_ref().and_then(|index| index.table()) {
+        Some(table) => table.fde_for_address(frames, bases, address, UnwindSection::cie_from_offset),
+        None => frames.fde_for_address(bases, address, UnwindSection::cie_from_offset),
     };
-    let row = row.ok()?;
+    let entry = entry.ok().filter(|entry| entry.entry_len().max(entry.cie().entry_len()) <= LONGEST_ENTRY)?;
+    let row = entry.unwind_info_for_address(frames, bases, &mut context, address).ok()?;
     let CfaRule::RegisterAndOffset { register, offset } = row.cfa() else { return None };
     let saved = |number| match row.register(Register(number)) {
         Some(RegisterRule::Offset(offset)) => Some(offset),

@@ -13,6 +13,8 @@ use super::memory_map::{self, Mapping};
 /// Processes whose memory maps are known at once, and files that are known.
 const PROCESSES: usize = 1024;
 const FILES: usize = 1024;
+/// Tables for unwinding that are kept of all files: of those beyond, functions are unwound by frame pointers.
+const UNWIND_BYTES: u64 = 512 << 20;
 
 /// A program or library.
 #[derive(Debug)]
@@ -54,11 +56,13 @@ pub(super) struct Modules {
     /// By device, inode and path.
     by_identity: HashMap<(String, String), usize>,
     files: Vec<Arc<ModuleFile>>,
+    unwind_left: u64,
 }
 
 impl Modules {
     pub(super) fn new(proc: PathBuf) -> Modules {
-        Modules { proc, maps: BoundedCache::new(PROCESSES), by_identity: HashMap::new(), files: Vec::new() }
+        let maps = BoundedCache::new(PROCESSES);
+        Modules { proc, maps, by_identity: HashMap::new(), files: Vec::new(), unwind_left: UNWIND_BYTES }
     }
 
     /// The memory map of a process in which that address is known, as far as it can be read.
@@ -91,6 +95,7 @@ impl Modules {
         let link = self.proc.join(format!("{pid}/map_files/{:x}-{:x}", mapping.start, mapping.end));
         let opened = symbols::open(&link).or_else(|_| symbols::open(&places[0]));
         let binary = opened.and_then(|file| Binary::open(&file)).ok();
+        let binary = binary.map(|binary| binary.within(&mut self.unwind_left));
         self.files.push(Arc::new(ModuleFile { path: mapping.path.clone(), places, binary }));
         self.by_identity.insert(key, self.files.len() - 1);
         (mapping, Some(self.files.len() - 1))
