@@ -2,6 +2,7 @@
 
 mod advice;
 mod change;
+mod level;
 mod random;
 mod replay;
 mod same_time;

@@ -45,6 +45,19 @@ pub(super) fn remains(change: &Change, path: &Path) -> f64 {
     }
 }
 
+/// How many times as high the limit becomes that an operation itself waited for. Where one who used a part of a limit is absent, that
+/// part is left to others.
+pub(super) fn raised_limit(change: &Change, path: &Path) -> Option<f64> {
+    let [only] = path.as_slice() else { return None };
+    match change {
+        Change::Edge { effect, of } if effect.edge == Edge::IoLimit && is_changed(*effect, of, only) => effect.factor,
+        Change::Absent(absence) if only.cause == Cause::IoThrottle => {
+            Some(1.0 / (1.0 - absence.share(path))).filter(|factor| *factor > 1.0 && factor.is_finite())
+        }
+        _ => None,
+    }
+}
+
 /// Whether a step is one of the waits that are changed. One of an unknown kind counts as such.
 pub(super) fn is_changed(effect: Effect, of: &[String], step: &Step) -> bool {
     let is_of = |kind: &String| step.kind.starts_with(kind.as_str());

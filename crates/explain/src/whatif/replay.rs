@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use model::cause::Cause;
 use model::effect::Edge;
 
-use super::change::{Absence, Change, is_absorbed_by_limit, is_changed, remains};
+use super::change::{Absence, Change, is_absorbed_by_limit, raised_limit, remains};
+use super::level::Levels;
 use crate::waits::{Waiting, Waits};
 
 /// The slice of blk-throttle (DFL_THROTL_SLICE), ns.
@@ -29,15 +30,17 @@ pub struct Replayed {
 /// The operations after a change, in the same order. Those of an absent process or cgroup are left out.
 pub fn replay(waits: &Waits, change: &Change) -> Vec<Replayed> {
     let remaining: Vec<f64> = waits.paths.iter().map(|path| remains(change, path)).collect();
+    let present = waits.operations.iter().filter(|operation| !is_absent(waits, operation, change));
+    let levels = Levels::of(waits, change, &remaining, present);
     let mut saved_ns: HashMap<u32, Saved> = HashMap::new();
-    let mut owed: HashMap<u32, Option<f64>> = HashMap::new();
+    let mut slices: HashMap<u32, Slices> = HashMap::new();
     let mut replayed = Vec::with_capacity(waits.operations.len());
     for (number, operation) in waits.operations.iter().enumerate() {
         if is_absent(waits, operation, change) {
             continue;
         }
-        let owed = owed.entry(operation.tid).or_default();
-        let (duration_ns, assumed) = duration(waits, operation, change, (&remaining, owed));
+        let slices = slices.entry(operation.tid).or_default();
+        let (duration_ns, assumed) = duration(waits, operation, change, (&remaining, &levels, slices));
         let saved = saved_ns.entry(operation.tid).or_default();
         let before_ns = operation.duration_ns();
         replayed.push(Replayed {
@@ -90,59 +93,55 @@ fn duration(
     waits: &Waits,
     operation: &Waiting,
     change: &Change,
-    (remaining, owed): (&[f64], &mut Option<f64>),
+    (remaining, levels, slices): (&[f64], &Levels, &mut Slices),
 ) -> (u64, bool) {
     if operation.since_throttled_ns.is_some() && is_absorbed_by_limit(change) {
         return (operation.duration_ns(), false);
     }
-    let limit = match change {
-        Change::Edge { effect, of } if effect.edge == Edge::IoLimit => Some((*effect, of)),
-        _ => None,
-    };
-    let scaled_limit = limit.and_then(|(effect, _)| effect.factor);
-    let is_own_limit = |path: u32| match (waits.paths[path as usize].as_slice(), limit) {
-        ([only], Some((effect, of))) => is_changed(effect, of, only),
-        _ => false,
-    };
-    let (mut total_ns, mut throttled_ns) = (0.0, 0);
-    for &(path, ns) in &operation.pieces {
-        if is_own_limit(path) && scaled_limit.is_some() {
-            throttled_ns += ns;
-        } else {
-            total_ns += ns as f64 * remaining[path as usize];
+    let (mut total_ns, mut throttled_ns, mut factor) = (levels.left(operation), 0, None);
+    for &(path, ns) in operation.pieces.iter().filter(|(path, _)| !levels.has(*path)) {
+        match raised_limit(change, &waits.paths[path as usize]) {
+            Some(raised) => (throttled_ns, factor) = (throttled_ns + ns, Some(raised)),
+            None => total_ns += ns as f64 * remaining[path as usize],
         }
     }
-    if let Some(factor) = scaled_limit {
-        total_ns += throttled((throttled_ns, operation.since_throttled_ns.unwrap_or(0)), factor, owed);
+    let is_of_limit = matches!(change, Change::Edge { effect, .. } if effect.edge == Edge::IoLimit);
+    if let Some(factor) = factor {
+        total_ns += slices.wait((throttled_ns, operation.since_throttled_ns.unwrap_or(0)), factor);
     }
-    let assumed_ns =
-        if limit.is_some() { u64::from(operation.unknown_requests) * waits.device_ns.unwrap_or(0) } else { 0 };
+    let assumed_ns = if is_of_limit { u64::from(operation.unknown_requests) * waits.device_ns.unwrap_or(0) } else { 0 };
     let now_ns = (total_ns.round() as u64 + assumed_ns).min(operation.duration_ns());
-    (now_ns, limit.is_some() && operation.unknown_requests > 0)
+    (now_ns, is_of_limit && operation.unknown_requests > 0)
 }
 
-/// A limit that is used up serves at its rate: from one throttled wait to the end of the next passes a time that its size
-/// and the rate give. At `factor` times the rate that time is shorter; what the task spends elsewhere is not.
-///
-/// blk-throttle serves in slices: an operation that fits into the budget does not wait, one that does not waits for the next
-/// slice. With a higher limit fewer of such operations wait, each as long as before: `owed` is the time to be waited.
-fn throttled((wait_ns, elsewhere_ns): (u64, u64), factor: f64, owed: &mut Option<f64>) -> f64 {
-    let (wait, mut elsewhere) = (wait_ns as f64, elsewhere_ns as f64);
-    if wait > SLICE_NS {
-        // A large request waits for its own size. The limit keeps what was not used before for a slice.
-        elsewhere = elsewhere.min(SLICE_NS);
+/// What a limit lets a task wait for at a higher rate, from one operation to the next.
+#[derive(Debug, Default)]
+struct Slices {
+    /// Throttled operations since the last that waits, and what they would wait for, ns.
+    since: Option<(f64, f64)>,
+}
+
+impl Slices {
+    /// A limit that is used up serves at its rate: from one throttled wait to the end of the next passes a time that its size
+    /// and the rate give. At `factor` times the rate that time is shorter; what the task spends elsewhere is not.
+    ///
+    /// blk-throttle serves in slices: an operation that fits into the budget does not wait, one that does not waits for the next
+    /// slice. A higher limit has budget for `factor` times as many: one of `factor` waits, for what is left of the slice by then.
+    fn wait(&mut self, (wait_ns, elsewhere_ns): (u64, u64), factor: f64) -> f64 {
+        let (wait, mut elsewhere) = (wait_ns as f64, elsewhere_ns as f64);
+        if wait > SLICE_NS {
+            // A large request waits for its own size. The limit keeps what was not used before for a slice.
+            elsewhere = elsewhere.min(SLICE_NS);
+        }
+        let share = ((wait + elsewhere) / factor - elsewhere).max(0.0);
+        if wait_ns == 0 || share >= SLICE_NS {
+            return share;
+        }
+        // At first half of them were: of all moments of a slice at which a recording can begin, the mean.
+        let (operations, owed) = self.since.unwrap_or((factor / 2.0, share * factor / 2.0));
+        let (operations, owed) = (operations + 1.0, owed + share);
+        let waits = operations >= factor;
+        self.since = Some(if waits { (operations - factor, 0.0) } else { (operations, owed) });
+        if waits { owed } else { 0.0 }
     }
-    let share = ((wait + elsewhere) / factor - elsewhere).max(0.0);
-    if wait_ns == 0 || share >= SLICE_NS {
-        return share;
-    }
-    let whole = wait.min(SLICE_NS);
-    // At first half a wait is owed: of all moments of a slice at which a recording can begin, the mean.
-    let owed = owed.get_or_insert(whole / 2.0);
-    *owed += share;
-    if *owed < whole {
-        return 0.0;
-    }
-    *owed -= whole;
-    whole
 }

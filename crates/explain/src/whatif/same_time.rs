@@ -5,13 +5,18 @@ use std::collections::HashMap;
 use super::replay::Replayed;
 use crate::waits::Waits;
 
-/// How often each thread does its operations in the time that they took before.
-///
-/// *Assumes* that it does its next operation as long after the last one as it did, and the same ones over again: a closed loop.
-#[derive(Debug)]
-pub(super) struct Multiples(HashMap<u32, f64>);
+/// Operations of a thread in a row that are taken as alike: as many as a mean needs, and few enough to be of one time. Calls that
+/// differ by chance must not count by their length; moments of the machine must.
+const IN_A_ROW: usize = 8;
 
-/// First start and last end of a thread's operations.
+/// How often each operation is done in the time that it and its pause took before, by its number.
+///
+/// *Assumes* a closed loop: a thread does its next operation as long after the last one as it did. At each moment it does what it
+/// did then over and over for as long as that took before, so that it does most of its calls in the quick moments.
+#[derive(Debug)]
+pub(super) struct Multiples(Vec<f64>);
+
+/// First start and last end of some operations.
 #[derive(Debug, Clone, Copy)]
 struct Length {
     start_ns: u64,
@@ -19,34 +24,52 @@ struct Length {
 }
 
 impl Length {
-    fn add(of: Option<Length>, start_ns: u64, end_ns: u64) -> Length {
-        let of = of.unwrap_or(Length { start_ns, end_ns });
-        Length { start_ns: of.start_ns.min(start_ns), end_ns: of.end_ns.max(end_ns) }
+    fn of(spans: impl Iterator<Item = (u64, u64)>) -> Length {
+        let none = Length { start_ns: u64::MAX, end_ns: 0 };
+        spans.fold(none, |of, (start_ns, ns)| Length {
+            start_ns: of.start_ns.min(start_ns),
+            end_ns: of.end_ns.max(start_ns + ns),
+        })
     }
 
     fn ns(self) -> u64 {
-        self.end_ns - self.start_ns
+        self.end_ns.saturating_sub(self.start_ns)
     }
 }
 
 impl Multiples {
     pub(super) fn of(waits: &Waits, replayed: &[Replayed]) -> Multiples {
-        let mut lengths: HashMap<u32, (Option<Length>, Option<Length>)> = HashMap::new();
+        let mut threads: HashMap<u32, Vec<&Replayed>> = HashMap::new();
         for now in replayed {
-            let was = &waits.operations[now.operation];
-            let (before, after) = lengths.entry(was.tid).or_default();
-            *before = Some(Length::add(*before, was.start_ns, was.start_ns + was.duration_ns()));
-            *after = Some(Length::add(*after, now.start_ns, now.start_ns + now.duration_ns));
+            threads.entry(waits.operations[now.operation].tid).or_default().push(now);
         }
-        let multiple = |(before, after): (Option<Length>, Option<Length>)| {
-            let (before_ns, after_ns) = (before.map_or(0, Length::ns), after.map_or(0, Length::ns));
-            (before_ns as f64 / after_ns.max(1) as f64).max(1.0)
-        };
-        Multiples(lengths.into_iter().map(|(tid, lengths)| (tid, multiple(lengths))).collect())
+        let mut multiples = vec![1.0; waits.operations.len()];
+        for operations in threads.values() {
+            let rows: Vec<&[&Replayed]> = rows(operations).collect();
+            let before: Vec<Length> = rows.iter().map(|row| before(waits, row)).collect();
+            for (at, row) in rows.iter().enumerate() {
+                let pause_ns = before.get(at + 1).map_or(0, |next| next.start_ns.saturating_sub(before[at].end_ns));
+                let after = Length::of(row.iter().map(|now| (now.start_ns, now.duration_ns)));
+                let times = (before[at].ns() + pause_ns) as f64 / (after.ns() + pause_ns).max(1) as f64;
+                row.iter().for_each(|now| multiples[now.operation] = times.max(1.0));
+            }
+        }
+        Multiples(multiples)
     }
 
     /// How often an operation is done.
-    pub(super) fn times(&self, waits: &Waits, of: &Replayed) -> f64 {
-        self.0.get(&waits.operations[of.operation].tid).copied().unwrap_or(1.0)
+    pub(super) fn times(&self, of: &Replayed) -> f64 {
+        self.0[of.operation]
     }
+}
+
+/// Rows of about the same number of operations, none much shorter than [`IN_A_ROW`].
+fn rows<'a, 'b>(operations: &'b [&'a Replayed]) -> impl Iterator<Item = &'b [&'a Replayed]> {
+    let count = (operations.len() / IN_A_ROW).max(1);
+    operations.chunks(operations.len().div_ceil(count).max(1))
+}
+
+fn before(waits: &Waits, row: &[&Replayed]) -> Length {
+    let recorded = row.iter().map(|now| &waits.operations[now.operation]);
+    Length::of(recorded.map(|was| (was.start_ns, was.duration_ns())))
 }

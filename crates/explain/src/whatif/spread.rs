@@ -13,6 +13,8 @@ const DRAWS: usize = 200;
 /// Another recording differs by more than its blocks: the ends of intervals of percentiles are off by this factor, as measured
 /// (docs/WHATIF.md).
 const ASSUMED: f64 = 2.0;
+/// Operations that must still be slow for percentiles of them to be predicted.
+const FEWEST: usize = 10;
 /// An interval leaves out this share at each side.
 const OUTSIDE: f64 = 0.05;
 
@@ -75,7 +77,8 @@ pub struct Prediction {
     pub elapsed_ns: u64,
 }
 
-/// The slow operations of the same time.
+/// The slow operations of the same time. Where few of the recorded ones are still slow, their percentiles are `None`: most of the
+/// slow operations would be others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SameTime {
     /// How many.
@@ -83,9 +86,9 @@ pub struct SameTime {
     /// Sum of their durations, ns.
     pub total_ns: Estimate,
     /// Half of them took at most this, ns.
-    pub p50_ns: Estimate,
+    pub p50_ns: Option<Estimate>,
     /// 99 of 100 took at most this, ns.
-    pub p99_ns: Estimate,
+    pub p99_ns: Option<Estimate>,
 }
 
 /// The operations as recorded.
@@ -123,25 +126,44 @@ fn in_same_time(waits: &Waits, replayed: &[Replayed]) -> SameTime {
     let all: Vec<(&Replayed, u64)> = replayed.iter().map(|of| (of, of.duration_ns)).collect();
     let now = slow(waits, &multiples, &all);
     let draws = Draws::of(replayed, |taken| slow(waits, &multiples, taken));
+    let left = replayed.iter().filter(|of| of.duration_ns >= waits.slower_than_ns).count();
+    let percentile = |value: u64, figure: fn(&Spread) -> u64| {
+        (left == 0 || left >= FEWEST).then(|| draws.estimate(value, figure).widened(ASSUMED))
+    };
     SameTime {
         slow: draws.estimate(now.slow, |spread| spread.slow),
         total_ns: draws.estimate(now.total_ns, |spread| spread.total_ns),
-        p50_ns: draws.estimate(now.p50_ns, |spread| spread.p50_ns).widened(ASSUMED),
-        p99_ns: draws.estimate(now.p99_ns, |spread| spread.p99_ns).widened(ASSUMED),
+        p50_ns: percentile(now.p50_ns, |spread| spread.p50_ns),
+        p99_ns: percentile(now.p99_ns, |spread| spread.p99_ns),
     }
 }
 
-/// The distribution of those that are slow, given operations and what they take.
+/// The distribution of those that are slow, given operations and what they take, each as often as it is done.
 fn slow(waits: &Waits, multiples: &Multiples, taken: &[(&Replayed, u64)]) -> Spread {
-    let slow: Vec<&(&Replayed, u64)> = taken.iter().filter(|(_, ns)| *ns >= waits.slower_than_ns).collect();
+    let slow = taken.iter().filter(|(_, ns)| *ns >= waits.slower_than_ns);
+    let mut slow: Vec<(u64, f64)> = slow.map(|(of, ns)| (*ns, multiples.times(of))).collect();
+    slow.sort_unstable_by_key(|(ns, _)| *ns);
     let stands_for = waits.stands_for as f64;
-    let count: f64 = slow.iter().map(|(of, _)| multiples.times(waits, of)).sum();
-    let total_ns: f64 = slow.iter().map(|(of, ns)| multiples.times(waits, of) * *ns as f64).sum();
+    let count: f64 = slow.iter().map(|(_, times)| times).sum();
+    let total_ns: f64 = slow.iter().map(|(ns, times)| times * *ns as f64).sum();
     Spread {
         slow: (count * stands_for).round() as u64,
         total_ns: (total_ns * stands_for).round() as u64,
-        ..Spread::of(waits, slow.into_iter().map(|(_, ns)| *ns).collect())
+        p50_ns: quantile(&slow, 0.5 * count),
+        p99_ns: quantile(&slow, 0.99 * count),
+        max_ns: slow.last().map_or(0, |(ns, _)| *ns),
     }
+}
+
+/// The smallest of these durations up to which so many operations took, given each with how many took it.
+fn quantile(sorted: &[(u64, f64)], operations: f64) -> u64 {
+    let mut before = 0.0;
+    let reaches = |(_, times): &&(u64, f64)| {
+        before += times;
+        // Sums of fractions are off by less than this.
+        before >= operations * (1.0 - 1e-9)
+    };
+    sorted.iter().find(reaches).map_or(0, |(ns, _)| *ns)
 }
 
 impl Spread {

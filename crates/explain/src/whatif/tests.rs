@@ -7,6 +7,8 @@ use proptest::prelude::*;
 use super::{Absence, Change, predict, recorded, replay};
 use crate::waits::{Numbers, Step, Waiting, Waits};
 
+mod simulated;
+
 const MS: u64 = 1_000_000;
 
 /// Draws operations; a column is a millisecond. A line with a task's number begins an operation; lines below it are what the
@@ -169,9 +171,22 @@ fn a_thread_that_waits_for_less_makes_more_calls() {
     let prediction = predict(&draw(drawing), &gone(Edge::IoLimit));
     assert_eq!((prediction.slow.value, prediction.total_ns.value), (1, 8 * MS));
     assert_eq!((prediction.in_same_time.slow.value, prediction.in_same_time.total_ns.value), (2, 14 * MS));
-    assert_eq!((prediction.in_same_time.p50_ns.value, prediction.p50_ns.value), (7 * MS, MS));
+    // One slow operation is too few for percentiles.
+    assert_eq!((prediction.in_same_time.p50_ns, prediction.p50_ns.value), (None, MS));
     let same = predict(&draw(drawing), &gone(Edge::Journal));
     assert_eq!((same.in_same_time.slow.value, same.in_same_time.total_ns.value), (2, 18 * MS));
+}
+
+#[test]
+fn percentiles_of_few_operations_that_stay_slow_are_not_predicted() {
+    let lifted = |slow: usize| {
+        let drawing = "7 |ttttttddddddd|\n".repeat(slow) + "7 |ttttttd|";
+        predict(&draw(&drawing), &gone(Edge::IoLimit)).in_same_time
+    };
+    assert_eq!((lifted(9).p50_ns, lifted(9).p99_ns), (None, None));
+    assert_eq!(lifted(10).p50_ns.map(|p50| p50.value), Some(7 * MS));
+    // That none stays slow is known.
+    assert_eq!(lifted(0).p50_ns.map(|p50| p50.value), Some(0));
 }
 
 #[test]

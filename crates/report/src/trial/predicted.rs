@@ -12,6 +12,9 @@ use crate::compare::{change, interval, words};
 use crate::style::{Style, printable};
 use crate::table::{push_section, table};
 
+/// In place of a prediction.
+const TOO_FEW: &str = "too few stay slow";
+
 /// A remedy that was tried.
 #[derive(Debug)]
 pub struct Tried<'a> {
@@ -25,8 +28,8 @@ pub struct Tried<'a> {
 
 impl Tried<'_> {
     /// Each figure that is both predicted and measured, with the predicted ratio: of the operations that are slow, in the
-    /// same time.
-    fn figures(&self) -> [(FigureKind, Ratio); 3] {
+    /// same time. `None`: too few of the recorded ones are still slow.
+    fn figures(&self) -> [(FigureKind, Option<Ratio>); 3] {
         let recorded = &self.choice.prediction.recorded;
         let predicted = &self.choice.prediction.in_same_time;
         let ratio = |estimate: Estimate, of_ns: u64| {
@@ -35,9 +38,9 @@ impl Tried<'_> {
             Ratio { ratio: share(estimate.value), interval, confidence: Some(0.9) }
         };
         [
-            (FigureKind::StallTime, ratio(predicted.total_ns, recorded.total_ns)),
-            (FigureKind::Percentile(50), ratio(predicted.p50_ns, recorded.p50_ns)),
-            (FigureKind::Percentile(99), ratio(predicted.p99_ns, recorded.p99_ns)),
+            (FigureKind::StallTime, Some(ratio(predicted.total_ns, recorded.total_ns))),
+            (FigureKind::Percentile(50), predicted.p50_ns.map(|p50_ns| ratio(p50_ns, recorded.p50_ns))),
+            (FigureKind::Percentile(99), predicted.p99_ns.map(|p99_ns| ratio(p99_ns, recorded.p99_ns))),
         ]
     }
 
@@ -62,8 +65,8 @@ pub fn predicted(tried: &[Tried<'_>], style: Style) -> String {
             rows.add_row([
                 name,
                 kind.name(),
-                format!("{bound}{}", change(ratio.ratio)),
-                interval(&ratio),
+                ratio.as_ref().map_or_else(|| TOO_FEW.to_owned(), |ratio| format!("{bound}{}", change(ratio.ratio))),
+                ratio.as_ref().map_or_else(dash, interval),
                 effect.map_or_else(dash, |effect| change(effect.ratio.ratio)),
                 effect.map_or_else(dash, |effect| interval(&effect.ratio)),
                 effect.map_or_else(String::new, |effect| words(effect.verdict).to_owned()),
@@ -77,12 +80,12 @@ pub fn predicted(tried: &[Tried<'_>], style: Style) -> String {
 
 /// The same as JSON.
 pub fn predicted_json(one: &Tried<'_>) -> Value {
-    let figure = |(kind, ratio): (FigureKind, Ratio)| {
+    let figure = |(kind, ratio): (FigureKind, Option<Ratio>)| {
         let effect = one.measured(&kind);
         json!({
             "figure": kind.name(),
-            "predicted": finite(ratio.ratio),
-            "predicted_interval": json_interval(&ratio),
+            "predicted": ratio.as_ref().and_then(|ratio| finite(ratio.ratio)),
+            "predicted_interval": ratio.as_ref().map_or(Value::Null, json_interval),
             "measured": effect.and_then(|effect| finite(effect.ratio.ratio)),
             "measured_interval": effect.map_or(Value::Null, |effect| json_interval(&effect.ratio)),
             "verdict": effect.map(|effect| effect.verdict.name()),

@@ -77,8 +77,11 @@ fn predicted_stands_beside_measured() {
     let words: Vec<&str> = line.split_whitespace().collect();
     let expected = "scheduler-none stall_time at most -40.0 % -60.0 to -30.0 % -50.0 % -50.2 to -50.0 % better";
     assert_eq!(words.join(" "), expected);
+    let line = text.lines().find(|line| line.contains("slow.p50")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>().join(" "), "slow.p50 too few stay slow - - -");
     let document = predicted_json(&Tried { choice: &choice, remedy, outcome: &outcome });
     assert_eq!((&document["id"], &document["figures"][0]["predicted"]), (&"scheduler-none".into(), &0.6.into()));
-    // No percentile was measured.
+    // No percentile was predicted or measured.
+    assert_eq!(document["figures"][1]["predicted"], serde_json::Value::Null);
     assert_eq!(document["figures"][1]["measured"], serde_json::Value::Null);
 }
