@@ -36,6 +36,8 @@ mod scope;
 mod series;
 mod served;
 mod short;
+mod short_waits;
+mod sleep;
 mod sleeps;
 mod slot;
 mod stacks;
@@ -47,6 +49,7 @@ mod totals;
 mod usage;
 mod user_stacks;
 mod wait_graph;
+mod who;
 mod wording;
 
 #[cfg(test)]
@@ -58,11 +61,13 @@ pub use cause::{Cause, Evidence, EvidenceTimes};
 pub use disks::knows_device;
 pub use explanation::{
     CauseTime, ClassTimes, Convoy, Culprit, Explanation, Holds, Link, Part, Party, RequestLife, Scoped, Served,
-    ServedTo, Sleep, Sleeps, Stall, StallCause, Who,
+    ServedTo, ShortWaits, Stall, StallCause,
 };
 pub use lanes::{Lanes, RequestLane, TaskLane};
 pub use missing::Losses;
 pub use piece::Piece;
 pub use scope::Scope;
+pub use sleep::{Sleep, Sleeps};
 pub use steal::STEAL;
 pub use user_stacks::{UserFrame, UserStack};
+pub use who::Who;

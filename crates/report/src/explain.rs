@@ -4,6 +4,7 @@ mod convoys;
 mod parties;
 mod scope;
 mod sentence;
+mod short_waits;
 mod sleeps;
 mod stalls;
 mod tables;
@@ -48,6 +49,7 @@ pub fn text(run: &str, explanation: &Explanation, findings: &str, limit: usize, 
         stalls::stalls(&mut text, explanation, limit, style);
     }
     sleeps::sleeps(&mut text, explanation, style);
+    short_waits::short_waits(&mut text, explanation, style);
     cautions(&mut text, explanation, style);
     text
 }
@@ -104,6 +106,10 @@ fn opening(text: &mut String, explanation: &Explanation, findings: &str) {
     match (findings.is_empty(), &explanation.neighbours) {
         (true, _) => {
             let _ = writeln!(text, " {}", sentence(explanation));
+        }
+        // The findings are those of shorter waits.
+        (false, _) if explanation.slow_operations == 0 => {
+            let _ = write!(text, " {}\n{findings}", sentence(explanation));
         }
         (false, Some(others)) if has_command => {
             let _ = writeln!(text, "{findings} {}", sentence::of_others(others));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::culprits::RootBlockers;
 use super::disks::Disks;
-use super::explanation::{Culprit, Stall, Who};
+use super::explanation::{Culprit, Stall};
 use super::lanes::{Lanes, lanes};
 use super::operations::Operation;
 use super::piece::Piece;
@@ -12,6 +12,7 @@ use super::run_index::RunIndex;
 use super::timelines::TaskTimelines;
 use super::totals::stall;
 use super::wait_graph::waits;
+use super::who::Who;
 use crate::waits::Waits;
 
 /// Every explained slow operation, ordered by start. An operation's number is its position in that order.

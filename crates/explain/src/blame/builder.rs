@@ -16,11 +16,12 @@ use super::children::drop_listed;
 use super::disks::Disks;
 use super::explanation::Explanation;
 use super::losses::LossLog;
-use super::operations::{Operation, OwnOperations, all};
+use super::operations::{BusyTimes, Operation, OwnOperations, all};
 use super::phases::Phases;
 use super::rows::Row;
 use super::run_index::RunIndex;
 use super::scope::Scope;
+use super::short_waits::{Chosen, short_waits};
 use super::sleeps::sleeps;
 use super::stacks::Stack;
 use super::steal::Steal;
@@ -258,8 +259,9 @@ impl Blame {
         let covered = covered(&operations);
         // What the threads of a load do besides its operations is the load's plan.
         if !is_load && !scope.needs_operation() {
-            let in_scope = |row: &Row| scope.has_task(&index, row.tid, row.end_ns);
-            explanation.sleeps = sleeps(&index, &operations, explanation.slower_than_ns, &in_scope);
+            let outside =
+                Outside { operations: &operations, scope: &scope, window_ns, covered: &covered, disks: &disks };
+            outside.explain(&mut index, &mut explanation);
         }
         let mut timelines = TaskTimelines::new(&index, covered.clone(), silent.clone());
         if !scope.is_everything() {
@@ -271,6 +273,29 @@ impl Blame {
         refuse_overflow(&mut operations, &mut explanation);
         explain(&index, (operations.clone(), listed), timelines, &disks, &mut explanation);
         (explanation, Accounting::new(index, disks, operations, covered, silent))
+    }
+}
+
+/// What the recorded command did outside of its operations.
+struct Outside<'a> {
+    operations: &'a [Operation],
+    scope: &'a Scope,
+    window_ns: (u64, u64),
+    covered: &'a HashMap<u32, Vec<(u64, u64)>>,
+    disks: &'a Disks,
+}
+
+impl Outside<'_> {
+    fn explain(&self, index: &mut RunIndex, explanation: &mut Explanation) {
+        let slower_than_ns = explanation.slower_than_ns;
+        let busy = BusyTimes::of(self.operations.iter().map(|of| (of.tid, of.start_ns, of.end_ns)));
+        let in_scope = |row: &Row| self.scope.has_task(index, row.tid, row.end_ns);
+        explanation.sleeps = sleeps(index, &busy, slower_than_ns, &in_scope);
+        let own = index.rows.iter().filter(|row| row.watched && in_scope(row));
+        let tids = own.map(|row| row.tid).collect();
+        let interval_ns = explanation.trace.as_ref().map_or(0, |trace| trace.interval_ns);
+        let chosen = Chosen { interval_ns, slower_than_ns, window_ns: self.window_ns, tids, busy: &busy };
+        explanation.short_waits = short_waits(index, &chosen, self.covered, self.disks);
     }
 }
 

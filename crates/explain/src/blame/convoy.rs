@@ -5,10 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::cause::Cause;
 use super::chain::{chain_row, end};
-use super::explanation::{Convoy, Culprit, Who};
+use super::explanation::{Convoy, Culprit};
 use super::operations::Operation;
 use super::run_index::RunIndex;
 use super::timelines::TaskTimelines;
+use super::who::Who;
 use super::wording::describe;
 
 /// Tasks that are a convoy at least.

@@ -7,7 +7,9 @@ use model::stall::{KindCounts, TraceSettings};
 use super::cause::{Cause, EvidenceTimes};
 use super::missing::Losses;
 use super::scope::Scope;
+use super::sleep::Sleeps;
 use super::user_stacks::UserStack;
+use super::who::Who;
 
 /// Why a run's slow operations were slow.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -54,6 +56,8 @@ pub struct Explanation {
     pub stalls: Vec<Stall>,
     /// Sleeps of the recorded command that no operation holds.
     pub sleeps: Sleeps,
+    /// Its waits that no operation holds and that are shorter than a slow operation.
+    pub short_waits: ShortWaits,
     /// What was lost or is missing: shares may be too small.
     pub losses: Losses,
 }
@@ -67,6 +71,20 @@ impl Explanation {
     /// Its share of the wall time, 0 to 1; `None` where there is none.
     pub fn share(&self, cause: Cause) -> Option<f64> {
         (self.wall_ns > 0).then(|| self.time_ns(cause) as f64 / self.wall_ns as f64)
+    }
+
+    /// The part that shorter waits have of the time in which the recorded command did not idle, 0 to 1.
+    pub fn share_of_short_waits(&self) -> f64 {
+        let waits = &self.short_waits;
+        let slow_ns = self.command.as_ref().map_or(0, |command| command.wall_ns);
+        let all_ns = waits.time_ns.saturating_add(waits.running_ns).saturating_add(slow_ns);
+        waits.time_ns as f64 / all_ns.max(1) as f64
+    }
+
+    /// Whether the recorded command lost much to shorter waits: together as much as a slow operation, and an eighth of its time.
+    pub fn short_waits_matter(&self) -> bool {
+        let time_ns = self.short_waits.time_ns;
+        time_ns > 0 && time_ns >= self.slower_than_ns && self.share_of_short_waits() >= 0.125
     }
 }
 
@@ -151,25 +169,6 @@ pub struct ClassTimes {
     pub causes: Vec<CauseTime>,
 }
 
-/// A thread.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Who {
-    /// Kernel thread id.
-    pub tid: u32,
-    /// Its name, where the run recorded it.
-    pub name: Option<String>,
-}
-
-/// `fio/1234`; `thread 1234` where the name is unknown.
-impl std::fmt::Display for Who {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.name {
-            Some(name) => write!(f, "{name}/{}", self.tid),
-            None => write!(f, "thread {}", self.tid),
-        }
-    }
-}
-
 /// A root blocker: the end of chains of waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Culprit {
@@ -244,40 +243,32 @@ pub struct StallCause {
     pub detail: Option<String>,
 }
 
-/// Sleeps of the recorded command that are as long as a slow operation, and that none holds.
+/// Waits of the recorded command that are shorter than a slow operation, and that no operation holds: of all its threads, without
+/// those in which it may have idled.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Sleeps {
-    /// How many, without the idle ones.
+pub struct ShortWaits {
+    /// How many.
     pub count: u64,
     /// Sum of their durations, ns.
-    pub total_ns: u64,
-    /// The longest of them, the longest first.
-    pub longest: Vec<Sleep>,
-    /// Sleeps in calls in which programs wait for their next work.
-    pub idle_count: u64,
+    pub time_ns: u64,
+    /// How many of them were recorded individually; the others only as sums.
+    pub recorded: u64,
+    /// The shortest of those recorded individually, ns.
+    pub shortest_ns: u64,
+    /// The longest, ns.
+    pub longest_ns: u64,
+    /// Time by cause, as of operations; sums to their time.
+    pub causes: Vec<CauseTime>,
+    /// Those recorded individually, by system call.
+    pub calls: Vec<ClassTimes>,
+    /// Root blockers of those recorded individually.
+    pub culprits: Vec<Culprit>,
+    /// CPU time of these threads outside of operations, ns.
+    pub running_ns: u64,
+    /// Shorter sleeps of which it is not known what they were for: the threads may have idled.
+    pub unknown: u64,
     /// Sum of their durations, ns.
-    pub idle_ns: u64,
-    /// Those calls, the most frequent first.
-    pub idle_calls: Vec<String>,
-}
-
-/// One of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sleep {
-    /// The thread.
-    pub task: Who,
-    /// Its system call.
-    pub call: Option<String>,
-    /// Start on the monotonic clock.
-    pub start_ns: u64,
-    /// Duration, ns.
-    pub duration_ns: u64,
-    /// The CPU quota that held it: cgroup and quota, empty where these are unknown; `None` where none did.
-    pub cpu_quota: Option<String>,
-    /// Innermost functions of its kernel stack.
-    pub stack: Option<String>,
-    /// The task that woke it; `None` where an interrupt did.
-    pub waker: Option<Who>,
+    pub unknown_ns: u64,
 }
 
 /// One step of a chain of waits.

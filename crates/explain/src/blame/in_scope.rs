@@ -6,11 +6,12 @@ use model::block::DeviceNumber;
 
 use super::chain;
 use super::disks::Disks;
-use super::explanation::{Scoped, Who};
+use super::explanation::Scoped;
 use super::operations::Operation;
 use super::run_index::RunIndex;
 use super::scope::{Scope, any, holds, is_comm};
 use super::timelines::TaskTimelines;
+use super::who::Who;
 
 /// Names listed of each kind where nothing is in scope: those with the most time.
 const LISTED: usize = 8;

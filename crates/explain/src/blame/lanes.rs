@@ -5,13 +5,14 @@ use std::collections::HashSet;
 use model::stall::RequestRecord;
 
 use super::cause::Cause;
-use super::explanation::{Link, RequestLife, Who};
+use super::explanation::{Link, RequestLife};
 use super::operations::Operation;
 use super::piece::Piece;
 use super::request::cause_at;
 use super::request_life::lifecycle;
 use super::run_index::RunIndex;
 use super::timelines::TaskTimelines;
+use super::who::Who;
 
 /// Requests at most: the longest.
 const REQUESTS: usize = 12;

@@ -179,7 +179,7 @@ fn waits_for_server(index: &RunIndex, row: &Row) -> bool {
     row.call.is_some() && matches!(cause, Some(Cause::NetworkFs | Cause::Fanotify))
 }
 
-fn of_row(row: &Row, unnamed: Name) -> Operation {
+pub(super) fn of_row(row: &Row, unnamed: Name) -> Operation {
     Operation {
         tid: row.tid,
         start_ns: row.start_ns,

@@ -6,10 +6,11 @@ use std::collections::HashMap;
 
 use model::stall::StallKind;
 
-use super::explanation::{Sleep, Sleeps};
-use super::operations::{BusyTimes, Operation};
+use super::operations::BusyTimes;
 use super::rows::Row;
 use super::run_index::RunIndex;
+use super::sleep::Sleep;
+use super::sleep::Sleeps;
 
 /// Sleeps listed: the longest.
 const KEPT: usize = 20;
@@ -40,14 +41,13 @@ const IDLE: [&str; 23] = [
     "waitid",
 ];
 
-/// Of at least `slower_than_ns`, outside of the operations.
+/// Of at least `slower_than_ns`, outside of the operations, whose times are `busy`.
 pub(super) fn sleeps(
     index: &RunIndex,
-    operations: &[Operation],
+    busy: &BusyTimes,
     slower_than_ns: u64,
     in_scope: &dyn Fn(&Row) -> bool,
 ) -> Sleeps {
-    let busy = BusyTimes::of(operations.iter().map(|operation| (operation.tid, operation.start_ns, operation.end_ns)));
     let is_one = |row: &&Row| {
         row.watched
             && row.kind == StallKind::OffCpu

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use model::stall::TaskRecord;
 
-use super::explanation::Who;
 use super::names::{Name, Names};
+use super::who::Who;
 
 /// Names of kernel threads that work for others.
 const WORKERS: [&str; 2] = ["kworker/", "jbd2/"];

@@ -13,6 +13,7 @@ mod rules;
 mod scope;
 mod series;
 mod served;
+mod short_waits;
 mod stage;
 mod steal;
 mod waits;

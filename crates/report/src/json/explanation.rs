@@ -37,6 +37,7 @@ pub fn explanation(run: &str, explanation: &Explanation) -> Value {
         "stalls_listed": explanation.stalls.len(),
         "stalls": explanation.stalls.iter().map(stall).collect::<Vec<_>>(),
         "sleeps": sleeps(&explanation.sleeps),
+        "short_waits": short_waits(explanation),
         "losses": losses(explanation),
     })
 }
@@ -100,6 +101,24 @@ fn sleeps(sleeps: &Sleeps) -> Value {
         "total_ns": sleeps.total_ns,
         "longest": sleeps.longest.iter().map(sleep).collect::<Vec<_>>(),
         "idle": {"count": sleeps.idle_count, "total_ns": sleeps.idle_ns, "calls": sleeps.idle_calls},
+    })
+}
+
+fn short_waits(explanation: &Explanation) -> Value {
+    let waits = &explanation.short_waits;
+    json!({
+        "matter": explanation.short_waits_matter(),
+        "count": waits.count,
+        "time_ns": waits.time_ns,
+        "share": explanation.share_of_short_waits(),
+        "recorded_individually": waits.recorded,
+        "shortest_ns": waits.shortest_ns,
+        "longest_ns": waits.longest_ns,
+        "causes": causes(&waits.causes, waits.time_ns),
+        "calls": waits.calls.iter().map(class).collect::<Vec<_>>(),
+        "culprits": waits.culprits.iter().map(culprit).collect::<Vec<_>>(),
+        "running_ns": waits.running_ns,
+        "unknown": {"count": waits.unknown, "total_ns": waits.unknown_ns},
     })
 }
 

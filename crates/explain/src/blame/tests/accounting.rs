@@ -153,6 +153,10 @@ fn check_sums(explanation: &Explanation) {
         assert!(stall.chain.len() < 12);
         assert!(stall.duration_ns >= explanation.slower_than_ns);
     }
+    let short = &explanation.short_waits;
+    assert_eq!(sum(&short.causes), short.time_ns);
+    assert!(short.calls.iter().map(|call| call.wall_ns).sum::<u64>() <= short.time_ns && short.recorded <= short.count);
+    assert!(short.culprits.iter().map(|culprit| culprit.time_ns).sum::<u64>() <= short.time_ns);
     let blamed: u64 = explanation.culprits.iter().map(|culprit| culprit.time_ns).sum();
     let waited: u64 = explanation.causes.iter().filter(|time| time.cause.is_wait()).map(|time| time.time_ns).sum();
     assert_eq!(blamed, waited);

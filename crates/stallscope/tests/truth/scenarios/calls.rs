@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::limits::fuse;
 use super::{GO, Test, alone, recorded, sharing};
 use crate::actor::now_ns;
 use crate::ground::{Disk, EXT4, Frozen, Ground, tool};
@@ -27,6 +28,7 @@ pub const TESTS: &[Test] = &[
     recorded("blocked_throughout", blocked_throughout),
     recorded("sleeps_of_the_command", sleeps),
     recorded("quiet_sleeps_of_the_command", idle),
+    recorded("short_waits_of_the_command", short_waits),
     sharing("quiet_shell", &[quiet_shell]),
     sharing("quiet_polls", &[quiet_polls]),
     sharing("quiet_timers", &[quiet_timers]),
@@ -258,6 +260,21 @@ fn sleeps() -> (Value, Truth) {
     let slept_ns = longest["duration_ns"].as_u64().unwrap();
     assert!((700_000_000..1_100_000_000).contains(&slept_ns), "{longest:#}");
     assert!(longest["waker"].as_str().is_some_and(|waker| waker.starts_with("cat/")), "{longest:#}");
+    (explained, Truth::default())
+}
+
+/// Each read is below the threshold, and takes 8 ms at least. One that a busy machine delays beyond it is an operation.
+fn short_waits() -> (Value, Truth) {
+    let ground = Ground::new();
+    let (file, _) = fuse(&ground, "sleep 8");
+    let (own, report) = (std::env::current_exe().unwrap(), ground.at("report"));
+    let script = format!("open {file}\ntimes 60\nread {file} 1m 4k");
+    let explained = Recording::of(&[own.to_str().unwrap(), "actor", "reader", &report, &script]);
+    let waits = &explained["short_waits"];
+    let of_server = waits["causes"].as_array().unwrap().iter().find(|cause| cause["cause"] == "network_fs");
+    let short_ns = of_server.map_or(0, |cause| cause["time_ns"].as_u64().unwrap());
+    let slow_ns = explained["command"]["wall_ns"].as_u64().unwrap_or(0);
+    assert!(short_ns + slow_ns >= 60 * 8_000_000 / 5 * 4 && waits["matter"] == true, "{waits:#}");
     (explained, Truth::default())
 }
 

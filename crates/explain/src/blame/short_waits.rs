@@ -1,0 +1,180 @@
+//! Waits of the recorded command that are shorter than a slow operation, and that no operation holds. Each of them is harmless;
+//! thousands may be all that a program does.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use model::stall::{Awaits, StallKind};
+
+use super::awaited::drop_idle;
+use super::cause::{Cause, Evidence, EvidenceTimes};
+use super::culprits::RootBlockers;
+use super::disks::Disks;
+use super::explanation::{CauseTime, Part, ShortWaits};
+use super::operations::{BusyTimes, Operation, of_row};
+use super::part::part;
+use super::rows::Row;
+use super::run_index::RunIndex;
+use super::timeline::{NO_ROW, Segment};
+use super::timelines::TaskTimelines;
+
+/// The class of a preemption outside of system calls and page faults.
+const PREEMPTED: &str = "preempted";
+
+/// Which waits are meant.
+pub(super) struct Chosen<'a> {
+    /// From this length on waits are recorded individually.
+    pub(super) interval_ns: u64,
+    pub(super) slower_than_ns: u64,
+    pub(super) window_ns: (u64, u64),
+    /// Of these tasks.
+    pub(super) tids: HashSet<u32>,
+    /// Times of the operations.
+    pub(super) busy: &'a BusyTimes,
+}
+
+impl Chosen<'_> {
+    fn is_free(&self, tid: u32, start_ns: u64, end_ns: u64) -> bool {
+        let (from_ns, to_ns) = self.window_ns;
+        start_ns >= from_ns && end_ns <= to_ns && !self.busy.overlaps(tid, start_ns, end_ns)
+    }
+
+    /// Shorter rows say of wakers that they were awake.
+    fn is_short(&self, row: &Row) -> bool {
+        (self.interval_ns..self.slower_than_ns).contains(&(row.end_ns - row.start_ns))
+    }
+
+    fn has(&self, row: &Row) -> bool {
+        row.kind == StallKind::OffCpu
+            && row.watched
+            && !row.stopped
+            && self.is_short(row)
+            && self.tids.contains(&row.tid)
+            && self.is_free(row.tid, row.start_ns, row.end_ns)
+    }
+}
+
+/// Sums up the waits of all chosen tasks.
+pub(super) fn short_waits(
+    index: &mut RunIndex,
+    chosen: &Chosen<'_>,
+    covered: &HashMap<u32, Vec<(u64, u64)>>,
+    disks: &Disks,
+) -> ShortWaits {
+    let preempted = index.names.insert(PREEMPTED);
+    let index = &*index;
+    let rows: Vec<&Row> = index.rows.iter().filter(|row| chosen.has(row)).collect();
+    let of_row = |row: &Row| Operation { awaits: row.awaits, ..of_row(row, preempted) };
+    let mut waits: Vec<Operation> = rows.iter().filter(|row| is_known(index, row)).map(|row| of_row(row)).collect();
+    drop_idle(index, &mut waits);
+    // Sums that exceed the range of a clock come from damaged rows.
+    let mut wall_ns: u64 = 0;
+    waits.retain(|wait| wall_ns.checked_add(wait.ns()).map(|sum_ns| wall_ns = sum_ns).is_some());
+    let mut timelines = TaskTimelines::new(index, covered.clone(), HashMap::new());
+    let blockers = RootBlockers::new(index, &waits, &mut timelines, disks);
+    let part = part(index, &waits, &mut timelines, blockers.of(|_| true));
+    let longest_ns = waits.iter().map(Operation::ns).max().unwrap_or(0);
+    let shortest_ns = waits.iter().map(Operation::ns).min().unwrap_or(0);
+    let slept_ns: u64 = rows.iter().map(|row| row.end_ns - row.start_ns).fold(0, u64::saturating_add);
+    let unknown = (rows.len() - waits.len()) as u64;
+    let unknown_ns = slept_ns.saturating_sub(wall_ns);
+    let mut sums = Sums { ns: wall_ns, unknown, unknown_ns, ..Sums::default() };
+    for &tid in &chosen.tids {
+        sums.add_task(index, chosen, tid, timelines.get(tid).segments());
+    }
+    sums.into_short_waits(part, (shortest_ns, longest_ns))
+}
+
+/// Whether it is known that a task did not idle in a row.
+fn is_known(index: &RunIndex, row: &Row) -> bool {
+    match row.awaits {
+        // The child's own waits count.
+        Some(Awaits::Child) => false,
+        Some(awaits) => awaits.is_asked(),
+        None if index.awaits_task(row) => row.runnable_ns == row.start_ns,
+        None => {
+            !row.interruptible || row.runnable_ns == row.start_ns || index.asleep(row, row.start_ns).1 != Evidence::None
+        }
+    }
+}
+
+/// Of the waits that are not recorded individually.
+#[derive(Debug, Default)]
+struct Sums {
+    seen: HashSet<u32>,
+    count: u64,
+    /// With those that are.
+    ns: u64,
+    running_ns: u64,
+    unknown: u64,
+    unknown_ns: u64,
+    causes: BTreeMap<Cause, (u64, EvidenceTimes)>,
+}
+
+impl Sums {
+    fn add_task(&mut self, index: &RunIndex, chosen: &Chosen<'_>, tid: u32, segments: &[Segment]) {
+        for segment in segments.iter().filter(|segment| segment.off == NO_ROW) {
+            if !chosen.is_free(tid, segment.start_ns, segment.end_ns) {
+                continue;
+            }
+            match segment.row().map(|by| (by, index.row(by))) {
+                None if segment.cause == Cause::Running => {
+                    self.running_ns = self.running_ns.saturating_add(segment.ns());
+                }
+                Some((by, row)) if row.kind != StallKind::Span || chosen.is_short(row) => self.add(by, row, segment),
+                _ => {}
+            }
+        }
+    }
+
+    fn add(&mut self, by: u32, row: &Row, segment: &Segment) {
+        let count = if self.seen.insert(by) { u64::from(row.count) } else { 0 };
+        if segment.cause == Cause::Unexplained {
+            self.unknown = self.unknown.saturating_add(count);
+            self.unknown_ns = self.unknown_ns.saturating_add(segment.ns());
+            return;
+        }
+        let Some(ns) = self.ns.checked_add(segment.ns()) else { return };
+        self.ns = ns;
+        self.count = self.count.saturating_add(count);
+        let (waits, times) = self.causes.entry(segment.cause).or_default();
+        *waits = waits.saturating_add(count.max(u64::from(*waits == 0)));
+        times.add(segment.evidence, segment.ns());
+    }
+
+    /// With those that are recorded individually.
+    fn into_short_waits(self, part: Part, (shortest_ns, longest_ns): (u64, u64)) -> ShortWaits {
+        let mut causes = self.causes;
+        let mut most_of: BTreeMap<Cause, u64> = BTreeMap::new();
+        for time in &part.causes {
+            let (waits, times) = causes.entry(time.cause).or_default();
+            *waits = waits.saturating_add(time.operations);
+            Evidence::ALL.into_iter().for_each(|evidence| times.add(evidence, time.evidence.of(evidence)));
+            most_of.insert(time.cause, time.most_of);
+        }
+        let mut causes: Vec<CauseTime> = causes
+            .into_iter()
+            .map(|(cause, (operations, evidence))| CauseTime {
+                cause,
+                time_ns: evidence.total_ns(),
+                operations,
+                most_of: most_of.get(&cause).copied().unwrap_or(0),
+                evidence,
+            })
+            .collect();
+        causes.sort_by_key(|time| Reverse(time.time_ns));
+        ShortWaits {
+            count: part.operations + self.count,
+            time_ns: self.ns,
+            recorded: part.operations,
+            shortest_ns,
+            longest_ns,
+            running_ns: self.running_ns,
+            causes,
+            calls: part.classes,
+            culprits: part.culprits,
+            unknown: self.unknown,
+            unknown_ns: self.unknown_ns,
+        }
+    }
+}

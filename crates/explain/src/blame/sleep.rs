@@ -1,0 +1,39 @@
+//! Long sleeps outside of operations.
+
+use super::who::Who;
+
+/// Sleeps of the recorded command that are as long as a slow operation, and that none holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sleeps {
+    /// How many, without the idle ones.
+    pub count: u64,
+    /// Sum of their durations, ns.
+    pub total_ns: u64,
+    /// The longest of them, the longest first.
+    pub longest: Vec<Sleep>,
+    /// Sleeps in calls in which programs wait for their next work.
+    pub idle_count: u64,
+    /// Sum of their durations, ns.
+    pub idle_ns: u64,
+    /// Those calls, the most frequent first.
+    pub idle_calls: Vec<String>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sleep {
+    /// The thread.
+    pub task: Who,
+    /// Its system call.
+    pub call: Option<String>,
+    /// Start on the monotonic clock.
+    pub start_ns: u64,
+    /// Duration, ns.
+    pub duration_ns: u64,
+    /// The CPU quota that held it: cgroup and quota, empty where these are unknown; `None` where none did.
+    pub cpu_quota: Option<String>,
+    /// Innermost functions of its kernel stack.
+    pub stack: Option<String>,
+    /// The task that woke it; `None` where an interrupt did.
+    pub waker: Option<Who>,
+}
