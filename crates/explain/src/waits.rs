@@ -66,6 +66,8 @@ pub struct Waits {
     pub names: Vec<String>,
     /// Processes of the recorded command or of the load.
     pub command: BTreeSet<u32>,
+    /// Names of the processes whose answers the operations awaited.
+    pub servers: BTreeSet<String>,
     /// Median time at the device of requests of which it is known, ns.
     pub device_ns: Option<u64>,
 }

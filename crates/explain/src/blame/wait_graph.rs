@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::block::{DeviceNumber, Operation};
-use model::stall::RequestRecord;
+use model::stall::{Awaits, RequestRecord};
 
 use super::cause::Cause;
 use super::chain::chain_row;
 use super::operations::Operation as SlowOperation;
 use super::request;
 use super::run_index::RunIndex;
-use super::timeline::Segment;
+use super::timeline::{NO_ROW, Segment};
 use super::timelines::TaskTimelines;
 use super::wording;
 use crate::waits::{Numbers, Path, Step, Waiting, Waits};
@@ -32,7 +32,8 @@ pub(super) fn waits<'a>(
     slower_than_ns: u64,
 ) -> Waits {
     let stands_for = operations.len().div_ceil(KEPT).max(1);
-    let mut graph = Graph { index, timelines, paths: Numbers::new(), names: Numbers::new() };
+    let (paths, names, servers) = (Numbers::new(), Numbers::new(), BTreeSet::new());
+    let mut graph = Graph { index, timelines, paths, names, servers };
     let operations: Vec<Waiting> =
         operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
     Waits {
@@ -42,6 +43,7 @@ pub(super) fn waits<'a>(
         paths: graph.paths.into_values(),
         names: graph.names.into_values(),
         command: command(index),
+        servers: graph.servers,
         device_ns: device_ns(index),
     }
 }
@@ -63,6 +65,7 @@ struct Graph<'a, 'b> {
     timelines: &'b mut TaskTimelines<'a>,
     paths: Numbers<Path>,
     names: Numbers<String>,
+    servers: BTreeSet<String>,
 }
 
 impl Graph<'_, '_> {
@@ -76,6 +79,7 @@ impl Graph<'_, '_> {
                 first_throttled_ns.get_or_insert(segment.start_ns);
                 unknown_requests += u32::from(self.device_time_is_unknown(&segment));
             }
+            self.servers.extend(self.server(&segment));
             let mut path = Vec::with_capacity(LENGTH);
             self.follow(&segment, operation.tid, &mut path, &mut pieces);
         }
@@ -97,6 +101,15 @@ impl Graph<'_, '_> {
             since_throttled_ns,
             unknown_requests,
         }
+    }
+
+    /// The process whose answer the task awaits there.
+    fn server(&self, segment: &Segment) -> Option<String> {
+        let index = self.index;
+        let row = (segment.off != NO_ROW).then(|| index.row(segment.off))?;
+        let awaits_answer = matches!(row.awaits, Some(Awaits::Answer | Awaits::PartOfAnswer));
+        let waker = index.waker(row).filter(|_| awaits_answer)?;
+        index.tasks.process(waker, row.runnable_ns, &index.names).name
     }
 
     fn device_time_is_unknown(&self, segment: &Segment) -> bool {

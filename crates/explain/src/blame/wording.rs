@@ -47,12 +47,19 @@ pub(super) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<Stri
 pub(super) fn words(index: &RunIndex, row: &Row, cause: Cause) -> &'static str {
     match (index.announced(row), index.stack(row.stack).and_then(|stack| stack.rule)) {
         _ if cause == Cause::NetworkFs && index.is_answered(row) => "FUSE server",
+        _ if cause == Cause::Lock && is_polled_for(index, row) => "row or table lock",
         // The rule is more specific.
         (Some(announced), Some(rule)) if announced.cause == rule.cause || rule.cause == Cause::Frozen => rule.words,
         (Some(announced), _) => announced.words,
         (None, Some(rule)) => rule.words,
         (None, None) => "asleep",
     }
+}
+
+/// Whether the task polls for the signal of the process that releases a lock, as PostgreSQL does.
+fn is_polled_for(index: &RunIndex, row: &Row) -> bool {
+    let polls = |call: &str| call.contains("poll") || call.contains("select");
+    row.awaits == Some(Awaits::Lock) && row.call.is_some_and(|call| polls(index.names.get(call)))
 }
 
 fn cpu_throttle(index: &RunIndex, row: &Row) -> String {

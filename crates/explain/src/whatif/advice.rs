@@ -200,7 +200,9 @@ fn absences(explanation: &Explanation, waits: &Waits) -> Vec<Absence> {
     let mut sums: Vec<(Absence, u64)> = Vec::new();
     let is_wanted = |culprit: &&Culprit| {
         let is_of_command = culprit.task.as_ref().is_some_and(|task| waits.command.contains(&task.tid));
-        is_of_command || Edge::Server.changes(culprit.cause)
+        let is_server =
+            culprit.task.as_ref().and_then(|task| task.name.as_ref()).is_some_and(|name| waits.servers.contains(name));
+        is_of_command || is_server || Edge::Server.changes(culprit.cause)
     };
     for culprit in concerned(explanation).0.iter().filter(|culprit| !is_wanted(culprit)) {
         let Some(name) = culprit.task.as_ref().and_then(|task| task.name.clone()) else { continue };

@@ -25,7 +25,7 @@ pub fn words(cause: Cause) -> &'static str {
         Cause::PageFault => "page fault",
         Cause::Swap => "swap-in",
         Cause::IoWorker => "asynchronous I/O",
-        Cause::NetworkFs => "network file system",
+        Cause::NetworkFs => "FUSE or network file system",
         Cause::Fanotify => "fanotify listener",
         Cause::OutOfMemory => "out of memory",
         Cause::Stopped => "stopped",

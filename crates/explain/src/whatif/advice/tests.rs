@@ -51,7 +51,10 @@ fn run() -> RunDescription {
 
 /// Whether it is advised to run without the culprit.
 fn advises_absence(cause: Cause, command: &[u32]) -> bool {
-    let waits = Waits { command: BTreeSet::from_iter(command.iter().copied()), ..waits(cause) };
+    advises_absence_of(cause, Waits { command: BTreeSet::from_iter(command.iter().copied()), ..waits(cause) })
+}
+
+fn advises_absence_of(cause: Cause, waits: Waits) -> bool {
     let advice = advise(&explanation(cause, Some("dd")), &waits, &Remedies::shipped(), &run());
     advice.choices.iter().any(|choice| matches!(&choice.change, Change::Absent(absence) if absence.task.is_some()))
 }
@@ -60,8 +63,11 @@ fn advises_absence(cause: Cause, command: &[u32]) -> bool {
 fn what_the_user_wants_done_is_not_advised_away() {
     assert!(advises_absence(Cause::Device, &[]));
     assert!(advises_absence(Cause::Device, &[7]), "a neighbour of the command");
+    assert!(advises_absence(Cause::Lock, &[7]), "a neighbour of the command");
     assert!(!advises_absence(Cause::Device, &[7, 9]), "a process of the command");
-    assert!(!advises_absence(Cause::NetworkFs, &[7]), "the server that it asks");
+    assert!(!advises_absence(Cause::NetworkFs, &[7]), "the program behind its file system");
+    let waits = Waits { servers: BTreeSet::from(["dd".to_owned()]), ..waits(Cause::Lock) };
+    assert!(!advises_absence_of(Cause::Lock, waits), "another process of the server that it asks");
 }
 
 /// The ids of the remedies advised against waits of that kind.
@@ -81,6 +87,7 @@ fn a_remedy_fits_the_lock() {
         ("file lock (fcntl)", "file-lock"),
         ("mmap lock", "mmap-lock"),
         ("another thread", "thread-lock"),
+        ("row or table lock", "row-lock"),
     ] {
         assert_eq!(against(Cause::Lock, words), [id], "{words}");
     }
