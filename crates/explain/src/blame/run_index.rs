@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use model::block::DeviceNumber;
+use model::block::{DeviceNumber, Operation as BlockOperation};
 use model::signal::SignalMeaning;
 use model::stall::{Awaits, RequestRecord, StallKind};
 
@@ -107,15 +107,24 @@ impl RunIndex {
     /// A task that waits for a device's request is known to use the device, also where a kernel worker submits for it. Its requests
     /// also show which disk is beneath a loop device.
     fn find_waiters(&mut self) {
-        let waits = self.rows.iter().filter_map(|row| Some((row, self.request(row)?.device)));
-        let waiters: HashSet<(DeviceNumber, u32)> =
-            waits.map(|(row, device)| (device, self.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid))).collect();
+        let waits = self.rows.iter().filter_map(|row| Some((row, self.request(row)?)));
+        let waiters: HashSet<(DeviceNumber, u32, bool)> = waits
+            .map(|(row, request)| {
+                let pid = self.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid);
+                (request.device, pid, request.kind.operation() == BlockOperation::Read)
+            })
+            .collect();
         let pairs = self.rows.iter().filter_map(|row| self.request(row));
         // In a damaged run a request may be beneath itself.
         let pairs = pairs.flat_map(|upper| std::iter::successors(Some(upper), |upper| self.lower(upper)).take(LEVELS));
         let pairs = pairs.filter_map(|upper| Some((upper.device, self.lower(upper)?.device)));
         let above: HashSet<(DeviceNumber, DeviceNumber)> = pairs.collect();
-        waiters.into_iter().for_each(|(device, pid)| self.usage.know(device, pid));
+        for (device, pid, is_read) in waiters {
+            self.usage.know(device, pid);
+            if is_read {
+                self.usage.know_reader(device, pid);
+            }
+        }
         above.into_iter().for_each(|(upper, lower)| self.usage.put_above(upper, lower));
     }
 

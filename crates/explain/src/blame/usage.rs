@@ -49,6 +49,8 @@ pub(super) struct Usage {
     longest_ns: u64,
     /// Processes that used a device at any time.
     known: HashMap<DeviceNumber, HashSet<u32>>,
+    /// Of those, the ones that read from it, and the cgroups that their reads counted for.
+    readers: HashMap<DeviceNumber, HashMap<u32, BTreeSet<Name>>>,
     /// Cgroups whose limit holds for a use of memory.
     memory_limits: BTreeSet<Name>,
     /// Loop devices and partitions by the disk beneath.
@@ -76,6 +78,10 @@ impl Usage {
         if let (Target::Device(device) | Target::Journal(device), Some(pid)) = (target, record.pid) {
             self.known.entry(device).or_default().insert(pid);
         }
+        let cgroup = names.insert_some(record.cgroup.as_ref());
+        if let (Resource::DeviceRead, Target::Device(device), Some(pid)) = (record.resource, target, record.pid) {
+            self.readers.entry(device).or_default().entry(pid).or_default().extend(cgroup);
+        }
         let limit = names.insert_some(record.limit.as_ref());
         self.memory_limits.extend(limit.filter(|_| target == Target::Memory));
         self.longest_ns = self.longest_ns.max(ns);
@@ -85,7 +91,7 @@ impl Usage {
             end_ns: record.end_ns,
             resource: record.resource,
             pid: record.pid,
-            cgroup: names.insert_some(record.cgroup.as_ref()),
+            cgroup,
             limit,
             count: record.count,
             bytes: record.bytes,
@@ -144,6 +150,29 @@ impl Usage {
     /// Whether a process used a device at any time.
     pub(super) fn knows(&self, device: DeviceNumber, pid: u32) -> bool {
         self.known.get(&device).is_some_and(|pids| pids.contains(&pid))
+    }
+
+    /// A process waited for a read of a device.
+    pub(super) fn know_reader(&mut self, device: DeviceNumber, pid: u32) {
+        self.readers.entry(device).or_default().entry(pid).or_default();
+    }
+
+    /// Whether a process read from a device, or from one that is on it, at any time. If the cgroup that the reads counted for is known
+    /// of both, it has to be the same.
+    pub(super) fn reads_from(&self, device: DeviceNumber, cgroup: Option<Name>, pid: u32) -> bool {
+        let on_it = self.readers.iter().filter(|(upper, _)| self.is_on(**upper, device));
+        let its: Vec<&BTreeSet<Name>> = on_it.filter_map(|(_, readers)| readers.get(&pid)).collect();
+        let is_of = |cgroup| its.iter().any(|its| its.contains(&cgroup)) || its.iter().all(|its| its.is_empty());
+        !its.is_empty() && cgroup.is_none_or(is_of)
+    }
+
+    /// The devices with any use, but for those that others are on: these serve the same requests once more.
+    pub(super) fn uppermost(&self) -> impl Iterator<Item = DeviceNumber> {
+        let devices = self.rows.keys().filter_map(|target| match target {
+            Target::Device(device) => Some(*device),
+            _ => None,
+        });
+        devices.filter(|device| !self.above.contains_key(device))
     }
 
     /// The device that a process uses: the uppermost, where those that it uses lie above one another. `None` where it uses several.

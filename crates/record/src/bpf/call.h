@@ -50,6 +50,14 @@ static __always_inline int is_slow(struct task_note *note, u32 how, u64 until)
 	return !(how & IF_WAITED) || note->waited & FOR_STORAGE;
 }
 
+/* Its return to user space was late, but not so late that it counts. */
+static __always_inline void abandon_call(struct task_note *note)
+{
+	note->call = 0;
+	note->adopted = FROM_ENTRY;
+	__sync_fetch_and_add(&adopted_calls, -1);
+}
+
 /* The call ends without its sys_exit, or after it. */
 __noinline int end_followed(struct task_note *note)
 {
@@ -147,7 +155,7 @@ static __always_inline void add_to_call(struct task_note *note, u64 out_ns, u64 
 	} else if (is_blocked(note->out_state) || note->request.key || note->out_mark || note->spans || note->served) {
 		note->waited |= FOR_STORAGE;
 		note->waited_ns += now - out_ns;
-	} else if (!note->held) {
+	} else if (!note->held && note->adopted != AFTER_EXIT) {
 		return;
 	}
 	note->waited_until_ns = now;

@@ -2,6 +2,7 @@
 #pragma once
 
 #define DIRTY_INODES 16384
+#define READ_INODES 8192
 /* Loop devices on loop devices. */
 #define MOST_LEVELS 3
 #define METADATA (1u << 12)
@@ -17,6 +18,17 @@ struct {
 	__type(key, u64);
 	__type(value, u32);
 } dirtiers SEC(".maps");
+
+/* Whether a limit delayed any read. A worker dispatches such reads, and only their files say who reads them. */
+u32 any_throttled_read SEC(".data.reader") = 0;
+
+/* The tasks that waited last in calls on files, by inode. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, READ_INODES);
+	__type(key, u64);
+	__type(value, u32);
+} readers SEC(".maps");
 
 static __always_inline void note_dirtier(struct inode *inode)
 {
@@ -43,11 +55,11 @@ static __always_inline struct page *head_of(struct page *page)
 	return (struct page *)(head >= LEAST_MASK ? (u64)page & head : head - 1);
 }
 
-static __always_inline u32 dirtier_of(struct bio *bio)
+/* The inode of the pages that a bio reads or writes; 0: none, or metadata. */
+static __always_inline u64 inode_of(struct bio *bio)
 {
 	struct page *page = head_of(BPF_CORE_READ(bio, bi_io_vec, bv_page));
 	u64 mapping = (u64)BPF_CORE_READ(page, mapping), inode;
-	u32 *tid;
 
 	/* The low bits mark anonymous pages. */
 	if (!mapping || mapping & 3)
@@ -56,7 +68,18 @@ static __always_inline u32 dirtier_of(struct bio *bio)
 	/* A block device's pages are the metadata of a file system: of all who use it. */
 	if ((BPF_CORE_READ((struct inode *)inode, i_mode) & FILE_TYPE) == BLOCK_DEVICE)
 		return 0;
-	tid = bpf_map_lookup_elem(&dirtiers, &inode);
+	return inode;
+}
+
+/* The task that made the pages of a bio dirty; for a read, that waited last in a call on their file. */
+static __always_inline u32 user_of_pages(struct bio *bio, u32 operation)
+{
+	u64 inode = inode_of(bio);
+	u32 *tid;
+
+	if (!inode)
+		return 0;
+	tid = operation == WRITE ? bpf_map_lookup_elem(&dirtiers, &inode) : bpf_map_lookup_elem(&readers, &inode);
 	return tid ? *tid : 0;
 }
 
@@ -95,12 +118,11 @@ static __always_inline u64 request_above(struct bio *bio)
 
 static __always_inline u32 owner_of_bio(struct bio *bio)
 {
-	u32 owner = owner_of_direct(bio);
+	u32 owner = owner_of_direct(bio), operation = BPF_CORE_READ(bio, bi_opf) & OPERATION;
 
-	/* Who made an inode dirty does not say who reads it. */
-	if (owner || (BPF_CORE_READ(bio, bi_opf) & OPERATION) != WRITE)
+	if (owner || (operation != WRITE && (operation || !any_throttled_read)))
 		return owner;
-	return dirtier_of(bio);
+	return user_of_pages(bio, operation);
 }
 
 /* Whether a request writes metadata, or a journal: for all who changed it. */

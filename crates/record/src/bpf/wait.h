@@ -48,6 +48,23 @@ static __always_inline int is_announced(struct task_struct *task, struct task_no
 	return now - note->mark_ns < MARK_WINDOW_NS && (is_blocked(state) || is_file_lock(note->mark));
 }
 
+/* The current task waits in a call on a file: a worker that dispatches a read of that file works for it. Verified once. */
+__noinline int note_reader(struct task_note *note)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 tid = task->pid;
+	struct file *file;
+	u64 inode;
+
+	if (!note || (how_followed(note->call) & NAMES) != BY_FD)
+		return 0;
+	file = file_of(task, note->first);
+	inode = file ? (u64)BPF_CORE_READ(file, f_inode) : 0;
+	if (inode)
+		bpf_map_update_elem(&readers, &inode, &tid, BPF_ANY);
+	return 0;
+}
+
 static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 now)
 {
 	struct task_note *note;
@@ -69,13 +86,15 @@ static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 no
 	note_bio(task, note, now);
 	note->held = state ? 0 : is_held(task);
 	if (!state) {
-		/* The quota was used up in a call, whose return to user space is late. */
-		if (note->held && !note->call)
+		/* A call whose return to user space is late: its quota is used up, or another task runs first. */
+		if (note->call ? note->adopted : note->held || note->last_call)
 			follow_call(note, state, now);
 		return;
 	}
 	if (note->call ? note->adopted || state & TASK_DEAD : is_blocked(state) || is_stopped(state))
 		follow_call(note, state, now);
+	if (any_throttled_read && note->call && is_blocked(state))
+		note_reader(note);
 	if (note->call && note->second && (how_followed(note->call) & NAMES) == BY_CLOSED)
 		save_closing(note);
 	if (is_announced(task, note, state, now)) {
@@ -204,8 +223,11 @@ static __always_inline void came_to_cpu(struct task_struct *task, struct task_st
 	out_ns = note->out_ns;
 	note->out_ns = 0;
 	runnable_ns = runnable_at(note, out_ns, now);
-	if (note->call && (note->out_state || note->held))
+	if (note->call && (note->out_state || note->held || note->adopted == AFTER_EXIT))
 		add_to_call(note, out_ns, now);
+	if (note->adopted == AFTER_EXIT && !note->out_state && !note->held &&
+	    !is_slow(note, how_followed(note->call), now))
+		abandon_call(note);
 	if ((task->flags & PF_IO_WORKER) && now - out_ns >= settings.interval_ns && executed_by(task)) {
 		emit_off_cpu(task, note, before, out_ns, now);
 		return;

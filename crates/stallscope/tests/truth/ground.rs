@@ -206,9 +206,14 @@ impl Ground {
 
     /// Starts another program that does what the script says.
     pub fn neighbour(&self, script: &str) -> u32 {
+        self.program("neighbour", script)
+    }
+
+    /// The same by another name.
+    pub fn program(&self, name: &str, script: &str) -> u32 {
         let number = self.neighbours.borrow().len();
         let report = self.at(&format!("neighbour-{number}"));
-        let child = actor("neighbour", &report, script).stdin(Stdio::null()).spawn().unwrap();
+        let child = actor(name, &report, script).stdin(Stdio::null()).spawn().unwrap();
         let pid = child.id();
         self.neighbours.borrow_mut().push(child);
         pid

@@ -8,6 +8,8 @@ use crate::victim::{ANY, Truth};
 const ENOUGH: f64 = 0.8;
 /// Minimum share of a victim's time for the right culprit.
 const BLAMED: f64 = 0.8;
+/// Maximum share of a victim's time for an innocent process.
+const INNOCENT: f64 = 0.02;
 /// Maximum share of the slow time that may stay unexplained.
 const TOO_MUCH_UNEXPLAINED: f64 = 0.1;
 /// Minimum share of the victim's measured time that must be found. Its clock includes time before and after the call: on busy
@@ -132,9 +134,18 @@ fn named(stalls: &[&Value], truth: &Truth) -> Option<String> {
     Some(format!("the victim is called {}", other["task"]))
 }
 
-/// Most of the time that the victim lost to its cause is blamed on the process that used what it lacked.
+/// Most of the time that the victim lost to its cause is blamed on the process that used what it lacked, and none on an innocent one.
 fn blamed(explanation: &Value, truth: &Truth) -> Option<String> {
-    let (whom, victim) = (truth.culprit?, format!("victim/{}", truth.tid));
+    let share = blamed_share(explanation, truth, truth.culprit?);
+    if share < BLAMED {
+        return Some(format!("{} is blamed for {:.1} % only", truth.culprit?, share * 100.0));
+    }
+    let share = blamed_share(explanation, truth, truth.innocent?);
+    (share > INNOCENT).then(|| format!("{} is blamed for {:.1} %", truth.innocent.unwrap_or_default(), share * 100.0))
+}
+
+fn blamed_share(explanation: &Value, truth: &Truth, whom: &str) -> f64 {
+    let victim = format!("victim/{}", truth.tid);
     let (mut by_culprit_ns, mut all_ns) = (0, 0);
     let culprits = explanation["culprits"].as_array().expect("culprits is an array");
     let is_of_it = |culprit: &&Value| truth.parts.iter().any(|part| part.0 == ANY || culprit["cause"] == part.0);
@@ -146,7 +157,7 @@ fn blamed(explanation: &Value, truth: &Truth) -> Option<String> {
     }
     let share = by_culprit_ns as f64 / all_ns.max(1) as f64;
     println!("        {whom} is blamed for {:.1} % of the time of {victim}", share * 100.0);
-    (share < BLAMED).then(|| format!("{whom} is blamed for {:.1} % only", share * 100.0))
+    share
 }
 
 /// The chain of the longest stall leads to the task that the victim waited for.

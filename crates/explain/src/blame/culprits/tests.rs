@@ -62,6 +62,29 @@ fn a_worker_writes_what_others_made_dirty_before() {
 }
 
 #[test]
+fn an_outsider_is_innocent_of_what_workers_read_and_write() {
+    use Resource::{DeviceRead, DeviceWrite, Dirtied, Reads};
+    let other = DeviceNumber::new(8, 0);
+    let worker = (DeviceRead, BASE, KWORKER, 100, 20);
+    let tenants = [
+        (Reads, BASE, 7, 100, 20),
+        (DeviceRead, BASE, 7, 1, 3),
+        (Reads, BASE, 9, 300, 20),
+        (DeviceRead, LOOP, 9, 1, 2),
+    ];
+    // It reads another disk, and wrote to this one once.
+    let outsider = [(Reads, other, 8, 9000, 20), (DeviceRead, other, 8, 9000, 20), (DeviceWrite, BASE, 8, 1, 5)];
+    let expected = [(7, 25), (9, 75)];
+    check(&Need::Device(BASE), &[&[worker][..], &tenants, &outsider].concat(), &expected);
+    // It read this disk once.
+    let read = [&[worker][..], &tenants, &outsider, &[(DeviceRead, BASE, 8, 1, 1)]].concat();
+    check(&Need::Device(BASE), &read, &expected);
+    let wrote = [(DeviceWrite, BASE, KWORKER, 100, 20), (Dirtied, BASE, 9, 5, 16), (DeviceRead, BASE, 9, 1, 1)];
+    let outsider = [(Dirtied, other, 8, 900, 19), (DeviceWrite, other, 8, 900, 22), (DeviceRead, BASE, 8, 1, 5)];
+    check(&Need::Dirty(Some(BASE)), &[&wrote[..], &outsider].concat(), &[(9, 100)]);
+}
+
+#[test]
 fn the_one_that_writes_around_is_the_writer_of_what_a_worker_writes() {
     use Resource::{DeviceWrite, Dirtied};
     let worker = (DeviceWrite, BASE, KWORKER, 100, 20);

@@ -1,8 +1,11 @@
 //! Use of resources within a time.
 
+use std::collections::BTreeMap;
+
 use model::block::DeviceNumber;
 use model::usage::Resource;
 
+use super::super::names::Name;
 use super::super::run_index::RunIndex;
 use super::super::usage::{Target, Used};
 use super::need::{Domain, Need};
@@ -72,7 +75,9 @@ impl UsedWithin<'_> {
             Some(users).filter(|users| users.keys().any(Option::is_some))
         };
         let written = written(self).or_else(|| written(&self.around()));
-        written.unwrap_or_else(|| known_on(self.index, device, &dirtied()))
+        written.unwrap_or_else(|| {
+            known_on(self.index, device, self.without_elsewhere(dirtied(), device, Resource::DeviceWrite))
+        })
     }
 
     fn of(&self, target: Target, amount: impl Fn(&Used) -> u64, domain: Domain) -> Users {
@@ -94,22 +99,20 @@ impl UsedWithin<'_> {
         amount: impl Fn(&Used) -> u64,
         domain: Domain,
     ) -> Users {
-        let (mut users, mut reads) = (Users::new(), Users::new());
-        let (mut written, mut metadata) = (Users::new(), Users::new());
+        let (mut users, mut written, mut metadata) = (Users::new(), Users::new(), Users::new());
+        let mut reads: BTreeMap<Option<Name>, u128> = BTreeMap::new();
         for (used, overlap_ns) in self.index.usage.between(Target::Device(device), self.from_ns, self.to_ns) {
             let is_read = used.resource == Resource::DeviceRead;
-            let is_other = used.resource == Resource::DeviceOther;
             if !is_in(domain, used) || writes.is_some_and(|writes| writes == is_read) {
                 continue;
             }
-            let is_worker = used.pid.is_some_and(|pid| self.is_worker(pid)) || (is_other && used.pid.is_none());
-            let users = match (is_worker, used.resource) {
-                (_, Resource::DeviceMetadata) => &mut metadata,
-                (false, _) => &mut users,
-                (true, Resource::DeviceRead) => &mut reads,
-                (true, _) => &mut written,
+            let sum = match (self.is_by_worker(used), used.resource) {
+                (_, Resource::DeviceMetadata) => metadata.entry(used.pid).or_default(),
+                (false, _) => users.entry(used.pid).or_default(),
+                (true, Resource::DeviceRead) => reads.entry(used.cgroup).or_default(),
+                (true, _) => written.entry(used.pid).or_default(),
             };
-            *users.entry(used.pid).or_default() += weight(used, amount(used), overlap_ns);
+            *sum += weight(used, amount(used), overlap_ns);
         }
         let journals = self.of_journals(device);
         if journals.is_empty() {
@@ -117,8 +120,10 @@ impl UsedWithin<'_> {
         } else {
             share(&mut users, metadata.values().sum(), &journals);
         }
-        self.divide(&mut users, &reads, device, |time| time.of(Target::Reads, |used| used.bytes, Domain::Everybody));
-        self.divide(&mut users, &written, device, |time| time.writers(device));
+        for (cgroup, total) in reads {
+            divide(&mut users, total, &self.readers(device, cgroup));
+        }
+        divide(&mut users, written.values().sum(), &self.known_writers(device));
         users.retain(|_, weight| *weight > 0);
         users
     }
@@ -137,14 +142,15 @@ impl UsedWithin<'_> {
                 *users.entry(pid).or_default() += weight;
             }
         }
-        before.divide(&mut users, &by_workers, device, |time| time.writers(device));
+        divide(&mut users, by_workers.values().sum(), &before.known_writers(device));
         users
     }
 
     /// What each process is known to have written to a device at about that time, else what it made dirty before.
     fn writers(&self, device: DeviceNumber) -> Users {
-        let mut users = self.also_before(DIRTY_NS).of(Target::Dirtied, |used| used.bytes, Domain::Everybody);
-        let around = self.around();
+        let (before, around) = (self.also_before(DIRTY_NS), self.around());
+        let dirtied = before.of(Target::Dirtied, |used| used.bytes, Domain::Everybody);
+        let mut users = around.without_elsewhere(dirtied, device, Resource::DeviceWrite);
         let mut written = Users::new();
         for (used, overlap_ns) in self.index.usage.between(Target::Device(device), around.from_ns, around.to_ns) {
             let is_write = used.resource == Resource::DeviceWrite;
@@ -157,33 +163,57 @@ impl UsedWithin<'_> {
         users
     }
 
+    fn known_writers(&self, device: DeviceNumber) -> Users {
+        known_on(self.index, device, self.writers(device))
+    }
+
+    /// Those that a worker may have read for, on behalf of a cgroup: what they read in all, without what they read elsewhere.
+    fn readers(&self, device: DeviceNumber, cgroup: Option<Name>) -> Users {
+        let mut readers = self.of(Target::Reads, |used| used.bytes, Domain::Everybody);
+        readers.retain(|pid, _| pid.is_some_and(|pid| self.index.usage.reads_from(device, cgroup, pid)));
+        self.without_elsewhere(readers, device, Resource::DeviceRead)
+    }
+
+    /// Takes away what processes are known to have read from, or written to, other devices.
+    fn without_elsewhere(&self, mut users: Users, device: DeviceNumber, resource: Resource) -> Users {
+        let usage = &self.index.usage;
+        for other in usage.uppermost().filter(|other| !usage.is_on(*other, device) && !usage.is_on(device, *other)) {
+            for (used, overlap_ns) in usage.between(Target::Device(other), self.from_ns, self.to_ns) {
+                if let Some(rest) = users.get_mut(&used.pid).filter(|_| used.resource == resource) {
+                    *rest = rest.saturating_sub(weight(used, used.bytes, overlap_ns));
+                }
+            }
+        }
+        users
+    }
+
+    fn is_by_worker(&self, used: &Used) -> bool {
+        let is_unknown_other = used.resource == Resource::DeviceOther && used.pid.is_none();
+        used.pid.map_or(is_unknown_other, |pid| self.is_worker(pid))
+    }
+
     fn is_worker(&self, pid: u32) -> bool {
         self.index.tasks.is_worker(pid, self.to_ns, &self.index.names)
     }
+}
 
-    /// Adds what workers did to the users that may have caused it, of those that used the device at any time. Processes that are not
-    /// known on the device are innocent: what is left is of unknown ones.
-    fn divide(&self, users: &mut Users, work: &Users, device: DeviceNumber, causes: impl Fn(&Self) -> Users) {
-        let total: u128 = work.values().sum();
-        if total == 0 {
-            return;
-        }
-        let causes = known_on(self.index, device, &causes(self));
-        if causes.values().sum::<u128>() == 0 {
-            // In the proportion of what the known users used themselves, if there are any.
-            if users.is_empty() {
-                users.insert(None, total);
-            }
-            return;
-        }
-        share(users, total, &causes);
+/// Adds what workers did to the users, in proportion to what may have caused it. Where no cause is known, it is of unknown processes.
+fn divide(users: &mut Users, total: u128, causes: &Users) {
+    if total == 0 {
+        return;
+    }
+    if causes.values().sum::<u128>() > 0 {
+        share(users, total, causes);
+    } else if users.is_empty() {
+        // Else in the proportion of what the known users used themselves.
+        users.insert(None, total);
     }
 }
 
-/// Those that used a device at any time.
-fn known_on(index: &RunIndex, device: DeviceNumber, users: &Users) -> Users {
-    let known = users.iter().filter(|(pid, _)| pid.is_some_and(|pid| index.usage.knows(device, pid)));
-    known.map(|(pid, weight)| (*pid, *weight)).collect()
+/// Those that used a device at any time. Processes that are not known on the device are innocent.
+fn known_on(index: &RunIndex, device: DeviceNumber, mut users: Users) -> Users {
+    users.retain(|pid, _| pid.is_some_and(|pid| index.usage.knows(device, pid)));
+    users
 }
 
 /// The part of a use that is within the time: it is taken to be even.

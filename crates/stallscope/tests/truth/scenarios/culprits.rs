@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::storage::shrinker;
 use super::{GO, Test, alone};
-use crate::ground::{EXT4, Ground};
+use crate::ground::{Disk, EXT4, Ground};
 use crate::victim::{ANY, Truth, Victim};
 
 pub const TESTS: &[Test] = &[
@@ -18,6 +18,20 @@ pub const TESTS: &[Test] = &[
 ];
 
 const CULPRIT: Option<&str> = Some("neighbour/");
+
+/// Synced once on that disk, and reads much of another one.
+fn outsider(ground: &Ground, disk: &Disk) {
+    let other = ground.ext4(32);
+    let (known, read, synced) = (disk.file("known"), other.file("read"), ground.at("synced"));
+    ground.program(
+        "outsider",
+        &format!(
+            "open {known}\nwrite {known} 0 4k\nfsync {known}\nopen {read} direct\nwrite {read} 0 8m\nawait {synced}\nforever\nsleep 2\n\
+             read {read} 0 4m"
+        ),
+    );
+    ground.go(&synced);
+}
 
 /// Small reads beside a stream, on a limited device.
 fn beside_stream(stream: &str) -> Truth {
@@ -37,11 +51,12 @@ fn beside_stream(stream: &str) -> Truth {
     let victim = Victim::start(&ground, &script);
     ground.wait_for(&format!("{go}.awaited"));
     ground.wait_for(&format!("{begin}.awaited"));
+    outsider(&ground, &disk);
     ground.slow(&disk, "read_bps", 4 << 20);
     ground.go(&begin);
     std::thread::sleep(std::time::Duration::from_secs(1));
     ground.go(&go);
-    Truth { culprit: CULPRIT, ..victim.suffered("io_throttle") }
+    Truth { culprit: CULPRIT, innocent: Some("outsider/"), ..victim.suffered("io_throttle") }
 }
 
 fn culprit_of_limit() -> Truth {
@@ -71,7 +86,8 @@ fn culprit_of_cpu() -> Truth {
     let ground = Ground::new();
     let (file, go) = (ground.at("victim"), ground.at(GO));
     let (own, theirs) = (ground.cpu_cgroup(), ground.cpu_cgroup());
-    std::fs::write(theirs.join("cpu.shares"), "40960").unwrap();
+    std::fs::write(theirs.join("cpu.shares"), "163840").unwrap();
+    std::fs::write(own.join("cpu.shares"), "4096").unwrap();
     let procs = |cgroup: &Path| cgroup.join("cgroup.procs").display().to_string();
     let script =
         format!("put {} 0\nopen {file}\nwrite {file} 0 32m\nawait {go}\npin\ntimes 3\nread {file} 0 32m", procs(&own));
@@ -79,6 +95,8 @@ fn culprit_of_cpu() -> Truth {
     for _ in 0..4 {
         ground.neighbour(&format!("put {} 0\npin\nforever\nspin", procs(&theirs)));
     }
+    // Sums are those of half seconds.
+    std::thread::sleep(std::time::Duration::from_millis(600));
     ground.go(&go);
     Truth { culprit: CULPRIT, ..victim.suffered("cpu_wait") }
 }
