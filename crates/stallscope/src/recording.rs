@@ -7,6 +7,7 @@ pub mod command;
 pub mod flight;
 pub mod machine;
 pub mod output_metric;
+pub mod own_path;
 pub mod probes;
 pub mod recent_history;
 pub mod recorder;

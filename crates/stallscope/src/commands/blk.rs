@@ -9,6 +9,7 @@ use model::quantity::{Bytes, parse_duration};
 use report::blk::{BlkFindings, Reading};
 
 use crate::reading::block_trace;
+use crate::recording::own_path::refuse_replaceable;
 use crate::ui::args::positive_duration;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
@@ -108,6 +109,7 @@ fn reading(trace: &Trace) -> Reading {
 fn write_series(directory: &Path, findings: &BlkFindings<'_>) -> Result<(), Failure> {
     let failed =
         |path: &Path, error: std::io::Error| Failure::path(&error, format_args!("{}: {error}", path.display()));
+    refuse_replaceable(directory)?;
     std::fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
     for (name, content) in report::blk::csv::files(findings) {
         let path = directory.join(name);

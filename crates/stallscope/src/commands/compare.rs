@@ -10,6 +10,7 @@ use compare::{Comparison, Group, MARGIN, Options, Plane, compare as compare_grou
 
 use crate::commands::compare::sides::Sides;
 use crate::reading::integrity::Integrity;
+use crate::recording::own_path::refuse_replaceable;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
@@ -168,6 +169,7 @@ fn show_plane(found: &Plane, args: &CompareArgs, integrity: &Integrity, screen: 
 }
 
 fn write_chart(path: &Path, svg: &str) -> Result<(), Failure> {
+    refuse_replaceable(path)?;
     std::fs::write(path, svg)
         .map_err(|error| Failure::path(&error, format_args!("{}: cannot write the chart: {error}", path.display())))
 }

@@ -13,6 +13,7 @@ use crate::commands::run;
 use crate::commands::run::request::RunRequest;
 use crate::commands::run::workload::{self, Offer};
 use crate::reading::explanation;
+use crate::recording::own_path::refuse_replaceable;
 use crate::recording::{machine, scratch};
 use crate::ui::args::OutputArgs;
 use crate::ui::failure::{Exit, Failure};
@@ -107,6 +108,7 @@ fn explain(directory: &Path, screen: &Screen) {
 /// The directory for the image: the user's, or the first with enough space.
 fn scratch_directory(requested: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(directory) = requested {
+        refuse_replaceable(directory)?;
         return Ok(directory.to_owned());
     }
     scratch::directory_with_space(IMAGE_BYTES).ok_or_else(|| {

@@ -6,9 +6,10 @@ use model::run::Host;
 use record::kernel::{self, KernelFacts};
 use record::{Roots, TraceOptions, host};
 use report::style::{Style, printable};
+use rig::{Register, Removed};
 use serde_json::{Value, json};
 
-use crate::recording::{machine, probes};
+use crate::recording::probes;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
@@ -25,16 +26,16 @@ pub struct DoctorArgs {
 
 /// Checks everything as a run would find it; what a run mounts is mounted for the check.
 pub fn doctor(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
+    let (register, leftovers) = Register::open().map_err(Failure::machine)?;
     let kernel_files = rig::KernelFiles::mount(&register);
     let findings = findings();
     let host = host::host(&Roots::default());
     let facts = kernel::facts(&Roots::default(), &host.kernel_release);
     drop(kernel_files);
     if args.json {
-        screen.json(&document(&findings, &host, &facts));
+        screen.json(&document(&findings, &leftovers, &host, &facts));
     } else {
-        screen.result(&text(&findings, screen.style()));
+        screen.result(&(text(&findings, screen.style()) + &text_of_leftovers(&leftovers)));
         screen.result(&kernel_text(&host, &facts));
     }
     Ok(Exit::Done)
@@ -47,12 +48,14 @@ fn findings() -> Vec<Finding> {
     findings
 }
 
-fn document(findings: &[Finding], host: &Host, facts: &KernelFacts) -> Value {
+fn document(findings: &[Finding], leftovers: &[Removed], host: &Host, facts: &KernelFacts) -> Value {
     let fact = |fact: &kernel::KernelFact| json!({ "name": fact.name, "value": fact.value, "bears_on": fact.affects });
+    let leftover = |removed: &Removed| json!({ "what": removed.sentence, "removed": removed.complete });
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "findings": findings,
         "missing": findings.iter().filter(|finding| !finding.available).count(),
+        "leftovers": leftovers.iter().map(leftover).collect::<Vec<_>>(),
         "machine": {
             "architecture": host.architecture,
             "cpus": host.cpus,
@@ -68,6 +71,21 @@ fn document(findings: &[Finding], host: &Host, facts: &KernelFacts) -> Value {
             "facts": facts.facts.iter().map(fact).collect::<Vec<_>>(),
         },
     })
+}
+
+/// What earlier runs left, and what became of it.
+fn text_of_leftovers(leftovers: &[Removed]) -> String {
+    let mut text = String::new();
+    for leftover in leftovers {
+        text.push_str(&format!("left by an earlier run: {}\n", printable(&leftover.to_string())));
+    }
+    let left = leftovers.iter().filter(|leftover| !leftover.complete).count();
+    if left > 0 {
+        text.push_str(&format!(
+            "{left} of them could not be removed; each start of a run, and of doctor, tries again.\n"
+        ));
+    }
+    text
 }
 
 fn kernel_text(host: &Host, facts: &KernelFacts) -> String {

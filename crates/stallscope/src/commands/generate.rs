@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use jiff::Timestamp;
 
+use crate::recording::own_path::refuse_replaceable;
 use crate::ui::failure::{Exit, Failure};
 
 /// Seconds since 1970 for reproducible output, set per commit.
@@ -16,6 +17,7 @@ const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
 /// Writes a man page for the program, each command and each workload, and completions for four shells.
 pub fn generate(directory: &Path, command: Command) -> Result<Exit, Failure> {
+    refuse_replaceable(directory)?;
     write_all(directory, command)
         .map(|()| Exit::Done)
         .map_err(|error| Failure::path(&error, format_args!("cannot write into {}: {error}", directory.display())))

@@ -9,6 +9,7 @@ use page::Limits;
 use crate::reading::document::{self, RunDocument};
 use crate::reading::integrity::Integrity;
 use crate::reading::scope::ScopeArgs;
+use crate::recording::own_path::refuse_replaceable;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
@@ -29,6 +30,7 @@ pub struct ReportArgs {
 /// Writes the report.
 pub fn report(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     document::refuse_twice(&args.runs)?;
+    refuse_replaceable(&args.output)?;
     let read = |path: &PathBuf| {
         let _busy = screen.busy(&format!("reading {}", path.display()));
         RunDocument::read(path, (Limits::FILE, &args.scope), page::wanted_counter, screen)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use archive::ArchiveError;
 
+use crate::recording::own_path::{belongs_to_another, refuse_replaceable};
 use crate::ui::failure::Failure;
 
 const RUNS: &str = "stallscope-runs";
@@ -23,6 +24,7 @@ pub struct ChosenDirectory {
 /// load, and would stall with it.
 pub fn choose(out: Option<&Path>, name: &str, under_test: &[PathBuf]) -> Result<ChosenDirectory, Failure> {
     if let Some(directory) = out {
+        refuse_replaceable(directory)?;
         return Ok(ChosenDirectory { directory: directory.to_owned(), remark: None });
     }
     let tested: Vec<u64> = under_test.iter().filter_map(|path| file_system_of(path)).collect();
@@ -37,6 +39,7 @@ pub fn choose(out: Option<&Path>, name: &str, under_test: &[PathBuf]) -> Result<
             "no directory outside the file systems under test can hold the run; choose one with --out DIR",
         ));
     };
+    refuse_replaceable(&runs)?;
     let directory = unused(&runs, name);
     let belongs_to_another = || {
         let usual = parent.join(RUNS);
@@ -70,16 +73,6 @@ fn runs_in(parent: &Path) -> Option<PathBuf> {
     [parent.join(RUNS), parent.join(own)].into_iter().find(is_usable)
 }
 
-/// Whether a path belongs to another ordinary user, who could replace what we write below it, and make root write elsewhere by a
-/// link. A path that does not exist belongs to nobody.
-pub fn belongs_to_another(path: &Path) -> bool {
-    let is_foreign = |metadata: std::fs::Metadata| {
-        let owner = metadata.uid();
-        owner != 0 && owner != rustix::process::geteuid().as_raw()
-    };
-    path.symlink_metadata().is_ok_and(is_foreign) || path.metadata().is_ok_and(is_foreign)
-}
-
 /// Device number of the file system of a path, or of its nearest ancestor that exists.
 fn file_system_of(path: &Path) -> Option<u64> {
     let absolute = std::path::absolute(path).ok()?;
@@ -111,6 +104,7 @@ pub fn not_created(error: ArchiveError) -> Failure {
 
 /// Creates the parent of a run directory.
 pub fn create_parent(directory: &Path) -> Result<(), Failure> {
+    refuse_replaceable(directory)?;
     let Some(parent) = directory.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
     std::fs::create_dir_all(parent)
         .map_err(|error| Failure::path(&error, format_args!("{}: cannot create: {error}", parent.display())))

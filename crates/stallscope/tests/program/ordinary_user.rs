@@ -96,27 +96,70 @@ fn a_memory_cgroup_needs_root_and_the_error_says_so() {
     }
 }
 
+/// What `doctor` says an ordinary user can do does not end with exit code 3.
+#[test]
+fn doctor_does_not_promise_what_is_then_refused() {
+    let home = Home::new();
+    let document = home.run("doctor --json").expect_code(0).document();
+    let findings = document["findings"].as_array().unwrap();
+    for (capability, words) in [("memory cgroup", "--memory 64m"), ("disk throttling", "--disk-bps 8m")] {
+        let finding = findings.iter().find(|finding| finding["capability"] == capability).unwrap();
+        let ended = home.run(&format!("record --no-trace {words} --device-of / -- true"));
+        assert_eq!(finding["available"] == true, ended.code == Some(0), "{finding:#} {}", ended.stderr);
+        assert!(finding["available"] == true || !finding["why"].is_null(), "{finding:#}");
+    }
+    assert_eq!(document["leftovers"].as_array().unwrap().len(), 0);
+}
+
+fn as_root_in(directory: &Path, words: &str) -> Ended {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
+    command.args(words.split_whitespace()).current_dir(directory).env_remove("SUDO_UID");
+    Running::spawn(command).wait()
+}
+
 /// Its owner could put a link there, and root would write wherever it leads.
 #[test]
 fn root_does_not_write_into_another_users_directory_of_runs() {
     if !is_root() {
         return;
     }
-    let home = Home::new();
-    let theirs = home.mkdir("stallscope-runs");
-    let record = |words: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
-        command.args(["record", "--no-trace", "--runtime", "100ms"]).args(words.split_whitespace());
-        command.current_dir(home.0.path());
-        Running::spawn(command).wait()
-    };
-    let ended = record("").expect_code(0);
-    println!("{}", ended.stderr);
+    let home = tempfile::tempdir().unwrap();
+    let theirs = home.path().join("stallscope-runs");
+    fs::create_dir(&theirs).unwrap();
+    chown(&theirs, Some(NOBODY), Some(NOBODY)).unwrap();
+    let ended = as_root_in(home.path(), "record --no-trace --runtime 100ms").expect_code(0);
     assert!(ended.stderr.contains("stallscope-runs belongs to another user"), "{}", ended.stderr);
-    assert!(is_empty(&theirs) && home.path("stallscope-runs-0").is_dir());
-    let refused = record(&format!("--ring 10s --out {}", theirs.display())).expect_code(2);
-    assert!(refused.error().contains("belongs to another user"), "{}", refused.error());
-    assert!(is_empty(&theirs));
+    assert!(is_empty(&theirs) && home.path().join("stallscope-runs-0").is_dir());
+}
+
+/// The same below any directory of another user, by each verb that writes.
+#[test]
+fn root_does_not_write_below_another_users_directory() {
+    if !is_root() {
+        return;
+    }
+    let (home, own) = (Home::new(), tempfile::tempdir().unwrap());
+    let run = own.path().join("run").display().to_string();
+    as_root_in(own.path(), "record --no-trace --runtime 100ms --out run").expect_code(0);
+    let sweep = format!("sweep {}/../../sweeps/bufcache-rewriters.toml", env!("CARGO_MANIFEST_DIR"));
+    let before = fs::read_dir(home.0.path()).unwrap().count();
+    for words in [
+        "record --no-trace -- true",
+        "record --no-trace --out sub/run -- true",
+        "record --no-trace --ring 10s --runtime 100ms",
+        "run randrw --engine null --no-trace --runtime 100ms --file-size 64k /dev/shm",
+        "simulate osc",
+        "demo --scratch .",
+        "generate made",
+        &sweep,
+        &format!("report {run} -o page.html"),
+        &format!("export {run} --to csv -o rows.csv"),
+    ] {
+        let refused = as_root_in(home.0.path(), words).expect_code(2);
+        let error = refused.error();
+        assert!(error.contains("belongs to user 65534") && error.contains("choose a path"), "{words}: {error}");
+        assert_eq!(fs::read_dir(home.0.path()).unwrap().count(), before, "{words}");
+    }
 }
 
 #[test]

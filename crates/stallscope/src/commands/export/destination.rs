@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
+use crate::recording::own_path::refuse_replaceable;
 use crate::ui::failure::Failure;
 
 /// The final name, and a temporary directory next to it. Dropping this removes the directory.
@@ -21,6 +22,7 @@ pub type OutputFile = BufWriter<File>;
 impl Destination {
     /// Refuses an existing name, and creates the directory.
     pub fn new(output: &Path) -> Result<Destination, Failure> {
+        refuse_replaceable(output)?;
         let wrong = |why: &str| Failure::usage(format_args!("{}: {why}", output.display()));
         let name = output.file_name().ok_or_else(|| wrong("is not a valid file name"))?;
         if output.symlink_metadata().is_ok() {

@@ -9,6 +9,7 @@ use explain::summary::Summary;
 use crate::commands::run::request::RunRequest;
 use crate::reading::form::{Format, no_native};
 use crate::reading::integrity::Integrity;
+use crate::recording::own_path::refuse_replaceable;
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
 
@@ -27,6 +28,7 @@ impl Showing {
             return Err(no_native(workload));
         }
         let open = |path: &PathBuf| {
+            refuse_replaceable(path)?;
             let file = File::options().append(true).create(true).open(path);
             let refuse = |error| Failure::usage(format_args!("cannot open the log {}: {error}", path.display()));
             file.map(|file| (path.clone(), file)).map_err(refuse)

@@ -7,6 +7,7 @@ use model::quantity::{Bytes, parse_size};
 use rig::{BlockDevice, Entry, FileSystem, FsKind, Register, Roots, Setting, TemporaryFileSystem, devices_under};
 use sweep::{FileSystemSpec, Setup, SweepFile};
 
+use crate::recording::own_path::refuse_replaceable;
 use crate::recording::scratch;
 use crate::ui::failure::Failure;
 
@@ -137,6 +138,7 @@ fn make(spec: &FileSystemSpec, register: &Register) -> Result<TemporaryFileSyste
 /// The directory for the image.
 fn image_directory(spec: &FileSystemSpec, size_bytes: u64) -> Result<PathBuf, Failure> {
     if let Some(directory) = &spec.place {
+        refuse_replaceable(directory.as_ref())?;
         return Ok(PathBuf::from(directory));
     }
     scratch::directory_with_space(size_bytes).ok_or_else(|| {

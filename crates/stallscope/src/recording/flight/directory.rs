@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::recording::run_directory::belongs_to_another;
+use crate::recording::own_path::{belongs_to_another, refuse_replaceable};
 use crate::ui::failure::Failure;
 
 /// The marker of a flight recorder's directory. It holds the recorder's pid.
@@ -33,6 +33,7 @@ impl FlightDirectory {
                 Failure::path(&error, format_args!("{}: cannot {what}: {error}", directory.display()))
             }
         };
+        refuse_replaceable(directory)?;
         fs::create_dir_all(directory).map_err(failed("create"))?;
         let marker = directory.join(MARKER);
         if [directory, &marker].into_iter().any(belongs_to_another) {
