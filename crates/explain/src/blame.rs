@@ -16,6 +16,7 @@ mod holder;
 mod in_scope;
 mod known;
 mod lanes;
+mod links;
 mod lock_turns;
 mod losses;
 mod missing;

@@ -155,7 +155,7 @@ pub struct StallRecord {
     pub cpu: Option<u32>,
     /// The lock that it waited for: a number within the run.
     pub lock: Option<u32>,
-    /// The thread that held the lock when the wait began; of a file's locks, the process.
+    /// The thread that held the lock when the wait began; of a file's locks, the process. Of a stopped task, who stopped it.
     pub holder_tid: Option<u32>,
 }
 

@@ -77,7 +77,7 @@ impl Table for StallTable {
         cpu: Later<u32>, "id";
         /// lock that the task waited for: a number within the run
         lock: Later<u32>, "id";
-        /// thread that held the lock when the wait began; of a file's locks, the process
+        /// thread that held the lock when the wait began; of a file's locks, the process; of a stopped task, who stopped it
         holder_tid: Later<u32>, "id";
     }
 

@@ -9,6 +9,7 @@ use super::cause::Cause;
 use super::explanation::{Link, RequestLife};
 use super::holder;
 use super::known::KnownTime;
+use super::links;
 use super::lock_turns::Held;
 use super::operations::Operation;
 use super::request;
@@ -16,7 +17,6 @@ use super::request_life::lifecycle;
 use super::rows::Row;
 use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment, TaskTimeline, innermost};
-use super::wording::{describe, request_words};
 
 /// Maximum length of a chain.
 const LENGTH: usize = 8;
@@ -55,6 +55,7 @@ pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
             before = row;
         }
         Step::Request { request, .. } => end.request = Some(request),
+        Step::Stopped { tid, at_ns, .. } => (end.tid, end.at_ns) = (Some(tid), at_ns),
         Step::Works { tid, at_ns, held, .. } => {
             (end.tid, end.at_ns) = (Some(tid), at_ns);
             holder = held.filter(|held| is_to_blame(index, before, held)).or(holder);
@@ -92,6 +93,8 @@ enum Step<'a> {
     Waits { row: u32, cause: Cause, ns: u64, held: Option<Held> },
     /// `described`: the wait for the request already describes its lifecycle.
     Request { request: &'a RequestRecord, described: bool },
+    /// It stopped the task, or froze its cgroup or file system.
+    Stopped { tid: u32, at_ns: u64, ns: u64, cause: Cause },
     /// `on_cpu`: it is known to have run then. Otherwise what it did was not recorded.
     Works { tid: u32, at_ns: u64, ns: u64, on_cpu: bool, held: Option<Held> },
 }
@@ -102,6 +105,9 @@ fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit: impl FnMut
     let (mut at, mut cause) = (first, cause);
     for _ in 0..LENGTH {
         let row = index.row(at);
+        if let Some(stopped) = stopped(row, cause, limit_ns) {
+            return visit(stopped);
+        }
         if !is_followed(row, cause) {
             return;
         }
@@ -114,26 +120,20 @@ fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit: impl FnMut
             continue;
         }
         let by = Ender::of(index, row, limit_ns, &mut seen);
-        let (from_ns, to_ns, held) = (by.from_ns, by.to_ns, by.held);
         let wait = by.wait(index);
         // An idle worker acts as soon as a request completes: then the request is what took the time.
         let request = request.or_else(|| index.request(row).filter(|request| explains(request, row)));
-        match (wait, request, by.tid) {
-            (Some(wait), ..) => {
-                visit(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns, held });
+        match (wait, request) {
+            (Some(wait), _) => {
+                visit(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns, held: by.held });
                 (at, cause) = (wait.row, wait.cause);
             }
-            (None, Some(request), _) => {
+            (None, Some(request)) => {
                 visit(Step::Request { request, described });
                 let Some(next) = step_beneath(index, request, (row, cause), &mut seen, &mut visit) else { return };
                 (at, cause) = next;
             }
-            (None, None, Some(waker)) if from_ns < to_ns => {
-                let on_cpu = ran(index, waker, from_ns, to_ns);
-                visit(Step::Works { tid: waker, at_ns: to_ns, ns: to_ns - from_ns, on_cpu, held });
-                return;
-            }
-            (None, None, _) => return,
+            (None, None) => return by.works(index).into_iter().for_each(visit),
         }
     }
 }
@@ -161,6 +161,13 @@ impl Ender {
         let wait = longest_wait(index, tid, (self.from_ns, self.to_ns), self.held.is_some())?;
         (wait.ns >= (self.to_ns - self.from_ns) / LEAST).then_some(wait)
     }
+
+    /// What it did in that time, if it did not wait.
+    fn works<'a>(&self, index: &RunIndex) -> Option<Step<'a>> {
+        let &Ender { from_ns, to_ns, held, .. } = self;
+        let tid = self.tid.filter(|_| from_ns < to_ns)?;
+        Some(Step::Works { tid, at_ns: to_ns, ns: to_ns - from_ns, on_cpu: ran(index, tid, from_ns, to_ns), held })
+    }
 }
 
 /// Who held the lock that a row is a wait for, from that moment on at most.
@@ -168,6 +175,14 @@ fn held_until(index: &RunIndex, row: &Row, limit_ns: u64) -> Option<Held> {
     let held = Some(row).filter(|row| holder::is_for_lock(row)).and_then(|row| holder::longest(index, row))?;
     let from_ns = held.from_ns.max(limit_ns);
     (from_ns < held.to_ns).then_some(Held { from_ns, ..held })
+}
+
+/// Who stopped the task, or froze its cgroup or file system, if that is known.
+fn stopped<'a>(row: &Row, cause: Cause, limit_ns: u64) -> Option<Step<'a>> {
+    let is_it = |tid: &u32| matches!(cause, Cause::Stopped | Cause::Frozen) && *tid != row.tid;
+    let tid = row.holder_tid.filter(is_it)?;
+    let ns = row.runnable_ns.saturating_sub(row.start_ns.max(limit_ns));
+    Some(Step::Stopped { tid, at_ns: row.start_ns, ns, cause })
 }
 
 /// Whether a wait of that cause has a waker that is to blame.
@@ -279,15 +294,7 @@ pub(super) fn of_operation(
     let Some(LongestWait { row, follow: first, cause, ns }) = longest(index, operation, timeline) else {
         return (Vec::new(), None);
     };
-    let link = |row: u32, cause: Cause, time_ns: u64| Link {
-        task: Some(index.tasks.who(index.row(row).tid, index.row(row).end_ns, &index.names)),
-        cause,
-        detail: describe(index, index.row(row), cause),
-        time_ns,
-        holds: None,
-        kernel_stack: Vec::new(),
-        user_stack: None,
-    };
+    let link = |row: u32, cause: Cause, time_ns: u64| links::wait(index, row, cause, time_ns);
     let mut chain = vec![Link {
         task: Some(index.tasks.who(operation.tid, operation.end_ns, &index.names)),
         ..link(row, cause, ns)
@@ -301,36 +308,16 @@ pub(super) fn of_operation(
         Step::Request { request, described } => {
             last = Some(lifecycle(index, request));
             if !described {
-                chain.push(request_link(index, request, chain.last().map_or(0, |link| link.time_ns)));
+                chain.push(links::request(index, request, chain.last().map_or(0, |link| link.time_ns)));
             }
         }
+        Step::Stopped { tid, at_ns, ns, cause } => chain.push(links::stopped(index, tid, at_ns, (cause, ns))),
         Step::Works { tid, at_ns, ns, on_cpu, held } => {
             let task = index.tasks.who(tid, at_ns, &index.names);
-            chain.push(holder::link(index, held, None, Link { task: Some(task), time_ns: ns, ..work_link(on_cpu) }));
+            chain.push(holder::link(index, held, None, Link { task: Some(task), time_ns: ns, ..links::work(on_cpu) }));
         }
     });
     (chain, last)
-}
-
-/// Work, as far as it is known.
-fn work_link(on_cpu: bool) -> Link {
-    let unknown = (Cause::Unexplained, "what it did was not recorded");
-    let (cause, words) = if on_cpu { (Cause::Running, "no long wait seen") } else { unknown };
-    let detail = Some(words.to_owned());
-    Link { task: None, cause, detail, time_ns: 0, holds: None, kernel_stack: Vec::new(), user_stack: None }
-}
-
-/// A request as a step, within the time of the wait for it.
-fn request_link(index: &RunIndex, request: &RequestRecord, waited_ns: u64) -> Link {
-    Link {
-        task: lifecycle(index, request).task,
-        cause: request::main_cause(request),
-        detail: Some(request_words(request)),
-        time_ns: if request.throttled { waited_ns } else { request.lived_ns().min(waited_ns) },
-        holds: None,
-        kernel_stack: Vec::new(),
-        user_stack: None,
-    }
 }
 
 /// An operation's longest wait.

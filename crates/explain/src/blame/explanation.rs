@@ -319,13 +319,15 @@ pub struct Convoy {
     pub named: Vec<(Who, u64)>,
 }
 
-/// How well the holder of a lock is known.
+/// How a task kept another one waiting, other than by its own wait: with a lock, and how well that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
     /// It is the owner that the lock noted, or released it.
     Exactly,
     /// It is one of the readers of the lock, and may have released it before.
     Perhaps,
+    /// None: it stopped the task, or froze its cgroup or file system.
+    Stopped,
 }
 
 /// A block request, as seen by the tasks that waited for it.

@@ -86,7 +86,9 @@ fn hostile_in_full(name: &str) -> Value {
     let stall = &mut page["stalls"]["full"]["0"];
     stall["user_stack"] = json!([frame, { "function": null, "file": null, "module": name, "offset": 16 }, null]);
     stall["chain"] = json!([{ "task": name, "waits_for": "lock", "detail": name, "time_ns": S, "holds_lock": "yes",
-        "kernel_stack": [name], "user_stack": [frame], "user_stack_at": "release" }]);
+        "kernel_stack": [name], "user_stack": [frame], "user_stack_at": "release" },
+        { "task": name, "waits_for": "stopped", "detail": null, "time_ns": S, "stopped_it": true, "kernel_stack": null,
+          "user_stack": null }]);
     stall["request"] = json!({ "device": "8,0", "sector": 0, "bytes": 4096, "rwbs": "W", "task": name, "queue_ns": null,
         "device_ns": null, "throttled": false, "in_flight": {}, "overtaken_by": {}, "in_flight_of": user, "overtakers": user });
     stall["served"] = json!({ "requests": 41, "bytes": 4096, "by": user });
@@ -112,9 +114,15 @@ fn hostile_names_are_shown_as_text_in_a_browser() {
     assert_eq!(shown, HOSTILE[0], "as it is, and as text");
     let detail = browser.evaluate("document.querySelector('.detail').textContent");
     let detail = detail.as_str().unwrap();
-    for part in
-        ["5 tasks waited at once for", "overtook it", "41, 4 KiB (100 %)", ":7", "+0x10", "where it released the lock"]
-    {
+    for part in [
+        "5 tasks waited at once for",
+        "overtook it",
+        "41, 4 KiB (100 %)",
+        ":7",
+        "+0x10",
+        "where it released the lock",
+        "stopped by",
+    ] {
         assert!(detail.contains(part), "{part}: {detail}");
     }
     assert_eq!(browser.errors, [""; 0]);

@@ -51,6 +51,7 @@ export function detail(run: Run, stall: Stall, from: number): HTMLElement[] {
 
 function linkWords(run: Run, link: Link, at: number): string {
   const holds: Record<string, string> = { yes: "held by ", perhaps: "held by readers, such as " };
+  if (link.stopped_it) return `← ${link.waits_for === "frozen" ? "frozen" : "stopped"} by ${link.task ?? "unknown task"}`;
   const who = `${at === 0 ? "" : "← "}${holds[link.holds_lock ?? ""] ?? ""}${link.task ?? "unknown task"}`;
   return `${who}: ${duration(link.time_ns)} ${words(run, link.waits_for)}${link.detail === null ? "" : `: ${link.detail}`}`;
 }

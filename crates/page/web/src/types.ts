@@ -122,6 +122,8 @@ export interface Link {
   time_ns: number;
   /** `yes` or `perhaps`; null: it holds no lock. */
   holds_lock: string | null;
+  /** It stopped the task, or froze its cgroup or file system. */
+  stopped_it: boolean;
   kernel_stack: string[] | null;
   user_stack: UserFrame[] | null;
   /** Of a lock's holder: in its own `wait` with the lock, or at its `release`. */

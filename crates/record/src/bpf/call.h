@@ -171,6 +171,8 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	aio_enters(regs, id);
 	if ((u64)id >= CALLS)
 		return 0;
+	if (id == settings.ioctl)
+		note_freeze(SECOND_ARGUMENT(regs), FIRST_ARGUMENT(regs));
 	how = settings.calls[id];
 	if (!how && !adopted_calls)
 		return 0;

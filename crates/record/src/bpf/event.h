@@ -147,7 +147,7 @@ struct event {
 	u32 cpu;	/* of time off the CPU: the one that it left */
 	u64 asked_ns;	/* when the request was sent whose answer it awaits, or received that it works on */
 	u64 lock;	/* address of the lock, or of the locked file's inode; 0: none */
-	u32 holder_tid;	/* who held it when the task went to sleep; 0: unknown */
+	u32 holder_tid;	/* who held it when the task went to sleep, or stopped the task; 0: unknown */
 	u32 holder_pid;
 	char holder[NAME_BYTES];
 	struct detail detail;

@@ -45,8 +45,19 @@ struct file_system_type {
 	const char *name;
 };
 
+/* Since 3.6 or so; those who write to a file system hold a part of it. */
+struct percpu_rw_semaphore {
+	int unused;
+};
+
+struct sb_writers {
+	unsigned short frozen;
+	struct percpu_rw_semaphore rw_sem[3];
+};
+
 struct super_block {
 	u32 s_dev;
+	struct sb_writers s_writers;
 	struct block_device *s_bdev;
 	unsigned long s_magic;
 	struct file_system_type *s_type;
@@ -226,6 +237,11 @@ struct cgroup {
 	struct kernfs_node *kn;
 };
 
+/* The cgroups of a task; that of v2. */
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
 };
@@ -273,6 +289,9 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int on_cpu;	/* since 7.0 or so a byte: libbpf narrows only what has no sign */
 	struct task_struct *real_parent;
+	struct task_struct *parent;	/* another one: a debugger */
+	struct css_set *cgroups;
+	unsigned frozen:1;
 	void *bio_list;
 	void *worker_private;
 	struct mm_struct *mm;

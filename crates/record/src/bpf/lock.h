@@ -1,6 +1,6 @@
 /* Who holds the lock that a task is about to sleep for. Mutexes and semaphores hold the address of their owner, which is read
  * when the task goes to sleep: another task may have got the lock since the contention began. A file's locks name their
- * process. */
+ * process. The percpu locks of a frozen file system are held by the task that froze it. */
 #pragma once
 
 /* LCB_F_* of <trace/events/lock.h> */
@@ -34,8 +34,6 @@ static __always_inline u64 word_at(u64 address)
 /* The owner word of a lock; 0: it is free, or of a kind that does not note its owner. */
 static __always_inline u64 owner_word(u64 lock, u32 flags)
 {
-	if (flags & LOCK_PERCPU)
-		return 0;
 	if (flags & LOCK_RT)
 		return word_at(lock + bpf_core_field_offset(struct rt_mutex_base, owner));
 	if (flags & LOCK_MUTEX) {
@@ -52,6 +50,7 @@ static __always_inline u64 owner_word(u64 lock, u32 flags)
 static __noinline int note_owner(struct task_note *note)
 {
 	struct task_struct *owner;
+	struct stopper *stopper;
 	u64 word;
 	u32 tid, pid;
 
@@ -60,6 +59,16 @@ static __noinline int note_owner(struct task_note *note)
 	note->holder.tid = 0;
 	note->holder.was_tried = 0;
 	note->holder.lock = note->lock_address;
+	if (note->lock & LOCK_PERCPU) {
+		stopper = stopper_of(note->lock_address);
+		if (!stopper)
+			return 0;
+		note->holder.tid = stopper->tid;
+		note->holder.pid = stopper->pid;
+		note->holder.is_hint = 0;
+		__builtin_memcpy(note->holder.comm, stopper->comm, NAME_BYTES);
+		return 0;
+	}
 	word = owner_word(note->lock_address, note->lock & ~LOCKED);
 	owner = (struct task_struct *)(word & ~OWNER_FLAGS);
 	if (!owner)

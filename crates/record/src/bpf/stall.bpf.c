@@ -17,6 +17,7 @@
 #include "call_file.h"
 #include "operation_link.h"
 #include "aio.h"
+#include "stop.h"
 #include "call.h"
 #include "lock.h"
 #include "wait.h"

@@ -19,6 +19,14 @@ static __always_inline int is_stopped(u32 state)
 	return state & (TASK_STOPPED_OR_TRACED | TASK_FROZEN);
 }
 
+/* With its cgroup of v2 a task is frozen in a sleep that only the task's own flag tells from one for a signal. */
+static __always_inline u32 with_freezer(struct task_struct *task, u32 state)
+{
+	if (state & TASK_INTERRUPTIBLE && bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD(task, frozen))
+		return state | TASK_FROZEN;
+	return state;
+}
+
 /* Its cgroup has used up its CPU quota. Since 6.18 the kernel holds back the task, on its return to user space; before that, the
  * run queue of its cgroup on this CPU. */
 static __always_inline u32 is_held(struct task_struct *task)

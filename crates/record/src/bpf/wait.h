@@ -153,6 +153,8 @@ static __always_inline void describe_wait(struct event *event, struct task_struc
 		event->detail = note->detail;
 	if (is_lock(note->out_mark))
 		add_holder(event, note);
+	else
+		add_stopper(event, task, note);
 	if (out_ns == began_ns)
 		event->flags |= CUT;
 	if (note->held)
@@ -262,7 +264,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	u32 state = 0;
 
 	if (!preempt)
-		state = settings.has_prev_state ? prev_state : state_of(prev);
+		state = with_freezer(prev, settings.has_prev_state ? prev_state : state_of(prev));
 	switch_run(prev, next, now);
 	left_cpu(prev, state, now);
 	came_to_cpu(next, prev, now);

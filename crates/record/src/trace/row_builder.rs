@@ -175,12 +175,9 @@ impl RowBuilder {
         row.work = Some(event.work.clone()).filter(|work| !work.is_empty());
     }
 
-    /// Which lock the task waited for, and who held it then.
+    /// Which lock the task waited for, and who held it then, or who had stopped the task.
     fn lock(&mut self, event: &TraceEvent, row: &mut StallRecord, traced: &mut Traced) {
-        if event.lock == 0 {
-            return;
-        }
-        row.lock = Some(self.locks.number(event.lock));
+        row.lock = (event.lock != 0).then(|| self.locks.number(event.lock));
         if event.holder_tid != 0 {
             row.holder_tid = Some(event.holder_tid);
             let name = Some(event.holder.as_str()).filter(|name| !name.is_empty());

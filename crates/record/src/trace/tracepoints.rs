@@ -53,7 +53,7 @@ const BLOCK_REQUESTS: &str = "tracing: block requests";
 const ISSUES: &str = "tracing: block request issues";
 
 /// What tasks do: time off the CPU, and system calls.
-const TASKS: [TraceSource; 6] = [
+const TASKS: [TraceSource; 8] = [
     TraceSource::always(
         "tracing: workqueues",
         "The requests that kernel workers complete for others",
@@ -68,6 +68,16 @@ const TASKS: [TraceSource; 6] = [
             program("sched_process_fork", "sched_process_fork", 2),
             program("sched_process_exit", "sched_process_exit", 1),
         ],
+    ),
+    TraceSource::always(
+        "tracing: stop signals",
+        "Who stopped a task",
+        &[program("signal_generate", "signal_generate", 3)],
+    ),
+    TraceSource::always(
+        "tracing: frozen cgroups",
+        "Who froze a task's cgroup (v2)",
+        &[program("cgroup_freeze", "cgroup_freeze", 1)],
     ),
     TraceSource::always(
         SYSTEM_CALLS,

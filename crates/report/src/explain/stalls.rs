@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use explain::blame::{Explanation, Holds, Link, Served, Stall, StallCause};
+use explain::blame::{Cause, Explanation, Holds, Link, Served, Stall, StallCause};
 use model::quantity::Nanoseconds;
 
 use super::{user_stack, wording::words};
@@ -116,6 +116,9 @@ fn link_words(before: &Link, link: &Link) -> String {
     let who = link.task.as_ref().map_or_else(|| "an unknown task".to_owned(), |task| printable(&task.to_string()));
     let detail = link.detail.as_deref().map_or_else(String::new, |detail| format!(": {}", printable(detail)));
     let begin = match link.holds {
+        Some(Holds::Stopped) => {
+            return format!("{} by {who}", if link.cause == Cause::Frozen { "frozen" } else { "stopped" });
+        }
         Some(Holds::Exactly) => format!("held by {who}:"),
         Some(Holds::Perhaps) => format!("held by readers, such as {who}:"),
         None if before.task == link.task => "that is".to_owned(),

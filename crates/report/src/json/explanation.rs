@@ -253,10 +253,12 @@ fn link(link: &Link) -> Value {
         "waits_for": link.cause.name(),
         "detail": link.detail,
         "time_ns": link.time_ns,
-        "holds_lock": link.holds.map(|holds| match holds {
-            Holds::Exactly => "yes",
-            Holds::Perhaps => "perhaps",
+        "holds_lock": link.holds.and_then(|holds| match holds {
+            Holds::Exactly => Some("yes"),
+            Holds::Perhaps => Some("perhaps"),
+            Holds::Stopped => None,
         }),
+        "stopped_it": link.holds == Some(Holds::Stopped),
         "kernel_stack": (!link.kernel_stack.is_empty()).then_some(&link.kernel_stack),
         "user_stack": link.user_stack.as_ref().map(user_stack),
         "user_stack_at": link.user_stack.as_ref().map(|stack| if stack.released { "release" } else { "wait" }),

@@ -67,6 +67,7 @@ impl Verdict {
             verdict.complaints.extend(blamed(explanation, truth));
             verdict.complaints.extend(followed(&stalls, truth));
             verdict.complaints.extend(held(&stalls, truth));
+            verdict.complaints.extend(stopped(&stalls, truth));
             verdict.complaints.extend(folded(explanation, truth));
             verdict.complaints.extend(said(&stalls, truth));
             verdict.complaints.extend(called(&stalls, truth));
@@ -176,6 +177,16 @@ fn held(stalls: &[&Value], truth: &Truth) -> Option<String> {
     let is_holder = chain[1]["task"].as_str().is_some_and(|task| task.ends_with(&holder));
     let is_right = is_holder && chain[1]["holds_lock"] == "yes";
     (!is_right).then(|| format!("the holder is not said to be {holder}: {chain:#}"))
+}
+
+/// The longest stall names who stopped the victim, or froze its file system.
+fn stopped(stalls: &[&Value], truth: &Truth) -> Option<String> {
+    let by = truth.stopped_by?;
+    let chain = &longest(stalls, truth)?["chain"];
+    let is_it =
+        |link: &Value| link["stopped_it"] == true && link["task"].as_str().is_some_and(|task| task.starts_with(by));
+    let is_right = chain.as_array().is_some_and(|chain| chain.iter().any(is_it));
+    (!is_right).then(|| format!("{by} is not said to have stopped it: {chain:#}"))
 }
 
 /// One finding holds that many tasks that waited for the holder.

@@ -109,6 +109,8 @@ pub struct Truth {
     pub waited_for: Option<&'static str>,
     /// The process that held the lock which the victim waited for in its longest stall.
     pub held_by: Option<u32>,
+    /// Prefix of the name of the program that stopped it, or froze its file system, in its longest stall.
+    pub stopped_by: Option<&'static str>,
     /// Least number of tasks that waited for the same holder: one finding.
     pub convoy: Option<u64>,
     /// Prefix of the name of the process that used what the victim lacked.

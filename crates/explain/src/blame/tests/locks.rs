@@ -10,6 +10,7 @@ fn holders(explanation: &Explanation) -> String {
         let holds = match link.holds {
             Some(Holds::Exactly) => " holds",
             Some(Holds::Perhaps) => " perhaps holds",
+            Some(Holds::Stopped) => " stopped it",
             None => "",
         };
         format!("< {task}{holds}: {} {}", link.cause.name(), link.time_ns / MS)
@@ -52,6 +53,30 @@ fn the_chain_leads_through_the_holder() {
         off      7 | ssssssssssss | tp=contention_begin lock=1 waker=3
         off      3 |  sssssssss   | stack=xfs_log_force",
         "< thread 3: fs_log 9",
+    );
+}
+
+/// Not who let it go on.
+#[test]
+fn the_chain_ends_at_who_stopped_a_task_or_froze_its_file_system() {
+    let stack = "stack=percpu_rwsem_wait,vfs_write,ksys_write";
+    check(
+        &format!(
+            "
+        op:write 7 |==============|
+        off      7 | ssssssssssss | tp=contention_begin lock=1 holder=9 waker=3 {stack}"
+        ),
+        "< thread 9 stopped it: frozen 12",
+    );
+    let unknown = format!("op:write 7 |==============|\n off 7 | ssssssssssss | waker=3 {stack}");
+    check(&unknown, "< thread 3: unexplained 12");
+    // The holder of a lock is stopped.
+    check(
+        "
+        op:write 7 |==============|
+        off      7 | ssssssssssss | tp=contention_begin lock=1 holder=9 waker=9
+        off      9 | ssssssssssss | stack=do_freezer_trap holder=4 waker=3",
+        "< thread 9 holds: stopped 12 < thread 4 stopped it: stopped 12",
     );
 }
 

@@ -21,6 +21,7 @@ pub const TESTS: &[Test] = &[
     sharing("unlink_in_a_folder", &[unlinked]),
     sharing("rename_in_a_folder", &[renamed]),
     sharing("stopped_in_a_write", &[stopped]),
+    sharing("frozen_v2_cgroup_in_a_write", &[frozen_with_its_v2_cgroup]),
     sharing("frozen_cgroup_in_a_write", &[frozen_with_its_cgroup]),
     alone("behind_a_realtime_task", &[behind]),
     recorded("still_blocked_at_the_end", still_blocked),
@@ -134,7 +135,31 @@ fn stopped() -> Truth {
     drop(frozen);
     std::thread::sleep(Duration::from_millis(1500));
     tool("kill", &["-CONT", &victim.pid().to_string()]);
-    victim.suffered_until("frozen", thaw_ns, "stopped")
+    Truth { stopped_by: Some("kill"), ..victim.suffered_until("frozen", thaw_ns, "stopped") }
+}
+
+/// The same with the freezer of cgroup v2, which a machine with v1 may have, too.
+fn frozen_with_its_v2_cgroup() -> Truth {
+    let ground = Ground::new();
+    let mounts = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(Path::new);
+    let Some(v2) = mounts.into_iter().find(|mount| mount.join("cgroup.controllers").exists()) else { return stopped() };
+    let path = v2.join(format!("stallscope-{}-truth", std::process::id()));
+    ground.cgroup(&path);
+    let disk = ground.ext4(64);
+    let (file, go, group) = (disk.file("victim"), ground.at(GO), path.display());
+    let script = format!("put {group}/cgroup.procs 0\nopen {file}\nwrite {file} 0 4k\nawait {go}\nwrite {file} 0 4k");
+    let victim = Victim::start(&ground, &script);
+    ground.wait_for(&format!("{go}.awaited"));
+    let frozen = ground.freeze(&disk);
+    ground.go(&go);
+    ground.wait_until_in(victim.pid(), "vfs_write");
+    tool("sh", &["-c", &format!("echo 1 > {group}/cgroup.freeze")]);
+    std::thread::sleep(Duration::from_millis(600));
+    let thaw_ns = now_ns();
+    drop(frozen);
+    std::thread::sleep(Duration::from_millis(1500));
+    fs::write(path.join("cgroup.freeze"), "0").unwrap();
+    Truth { stopped_by: Some("sh/"), ..victim.suffered_until("frozen", thaw_ns, "stopped") }
 }
 
 /// A freezer of cgroup v1. Its tasks cannot be killed until it thaws.

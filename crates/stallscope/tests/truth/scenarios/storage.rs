@@ -38,7 +38,7 @@ fn frozen() -> Truth {
     ground.go(&go);
     std::thread::sleep(Duration::from_millis(1500));
     drop(frozen);
-    Truth { waited_for: Some("fsfreeze"), ..victim.suffered("frozen") }
+    Truth { stopped_by: Some("fsfreeze"), ..victim.suffered("frozen") }
 }
 
 /// One call that waits for the thaw, and then is throttled by its cgroup.

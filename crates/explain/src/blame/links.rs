@@ -1,0 +1,40 @@
+//! Steps of a chain of waits in the words of its output.
+
+use model::stall::RequestRecord;
+
+use super::cause::Cause;
+use super::explanation::{Holds, Link};
+use super::request;
+use super::request_life::lifecycle;
+use super::run_index::RunIndex;
+use super::wording::{describe, request_words};
+
+/// A task's wait in a row.
+pub(super) fn wait(index: &RunIndex, row: u32, cause: Cause, time_ns: u64) -> Link {
+    let (at, detail) = (index.row(row), describe(index, index.row(row), cause));
+    Link { task: Some(index.tasks.who(at.tid, at.end_ns, &index.names)), detail, ..bare(cause, time_ns) }
+}
+
+/// Work, as far as it is known, of a task and time to be filled in.
+pub(super) fn work(on_cpu: bool) -> Link {
+    let unknown = (Cause::Unexplained, "what it did was not recorded");
+    let (cause, words) = if on_cpu { (Cause::Running, "no long wait seen") } else { unknown };
+    Link { detail: Some(words.to_owned()), ..bare(cause, 0) }
+}
+
+/// The task that stopped the one before, or froze its cgroup or file system.
+pub(super) fn stopped(index: &RunIndex, tid: u32, at_ns: u64, (cause, time_ns): (Cause, u64)) -> Link {
+    let task = Some(index.tasks.who(tid, at_ns, &index.names));
+    Link { task, holds: Some(Holds::Stopped), ..bare(cause, time_ns) }
+}
+
+/// A request as a step, within the time of the wait for it.
+pub(super) fn request(index: &RunIndex, request: &RequestRecord, waited_ns: u64) -> Link {
+    let time_ns = if request.throttled { waited_ns } else { request.lived_ns().min(waited_ns) };
+    let (task, detail) = (lifecycle(index, request).task, Some(request_words(request)));
+    Link { task, detail, ..bare(request::main_cause(request), time_ns) }
+}
+
+fn bare(cause: Cause, time_ns: u64) -> Link {
+    Link { task: None, cause, detail: None, time_ns, holds: None, kernel_stack: Vec::new(), user_stack: None }
+}

@@ -1,0 +1,125 @@
+/* Who stopped a task, or froze its cgroup or a file system: the task that did so is noted when it does, and looked up for the rare
+ * wait that this explains. */
+#pragma once
+
+/* Acts that are remembered. */
+#define STOPS 1024
+#define SIGSTOP 19
+#define SIGTTOU 22
+#define TASK_STOPPED 4
+#define TASK_TRACED 8
+#define FIFREEZE 0xc0045877u
+#define FITHAW 0xc0045878u
+/* Locks of a super block that a freeze takes: writes, page faults, the file system's own work. */
+#define FREEZE_LEVELS 3
+
+struct stopper {
+	u32 tid;
+	u32 pid;
+	char comm[NAME_BYTES];
+};
+
+/* By process, by address of a cgroup, or by address of a super block's lock. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, STOPS);
+	__type(key, u64);
+	__type(value, struct stopper);
+} stoppers SEC(".maps");
+
+static __always_inline void note_stopper(u64 key)
+{
+	struct stopper stopper = {};
+	u64 id = bpf_get_current_pid_tgid();
+
+	stopper.tid = id;
+	stopper.pid = id >> 32;
+	bpf_get_current_comm(stopper.comm, NAME_BYTES);
+	bpf_map_update_elem(&stoppers, &key, &stopper, BPF_ANY);
+}
+
+/* SIGSTOP, SIGTSTP, SIGTTIN and SIGTTOU follow one another. */
+SEC("tp_btf/signal_generate")
+int BPF_PROG(signal_generate, int signal, u64 information, struct task_struct *task)
+{
+	if (signal >= SIGSTOP && signal <= SIGTTOU)
+		note_stopper(task->tgid);
+	return 0;
+}
+
+/* Called for the cgroup that is frozen and for each below it. */
+SEC("tp_btf/cgroup_freeze")
+int BPF_PROG(cgroup_freeze, u64 cgroup)
+{
+	note_stopper(cgroup);
+	return 0;
+}
+
+/* The current task is about to freeze or thaw the file system of its first argument. */
+static __noinline int note_freeze(u64 command, u64 fd)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct file *file;
+	struct super_block *super;
+	u64 lock;
+	u32 level;
+
+	if (command != FIFREEZE && command != FITHAW)
+		return 0;
+	file = file_of(task, fd);
+	super = file ? BPF_CORE_READ(file, f_inode, i_sb) : 0;
+	if (!super)
+		return 0;
+	lock = (u64)super + bpf_core_field_offset(struct super_block, s_writers.rw_sem);
+	/* Frozen already: an attempt that fails. */
+	if (command == FIFREEZE && BPF_CORE_READ(super, s_writers.frozen))
+		return 0;
+	for (level = 0; level < FREEZE_LEVELS; level++) {
+		if (command == FIFREEZE)
+			note_stopper(lock);
+		else
+			bpf_map_delete_elem(&stoppers, &lock);
+		lock += bpf_core_type_size(struct percpu_rw_semaphore);
+	}
+	return 0;
+}
+
+static __always_inline struct stopper *stopper_of(u64 key)
+{
+	return bpf_map_lookup_elem(&stoppers, &key);
+}
+
+/* A debugger. One that lets go of the task, or is its parent, is known as the one that lets it go on. */
+static __always_inline void add_tracer(struct event *event, struct task_struct *task, struct task_note *note)
+{
+	struct task_struct *tracer = task->parent;
+
+	if (tracer != task->real_parent) {
+		event->holder_tid = BPF_CORE_READ(tracer, pid);
+		event->holder_pid = BPF_CORE_READ(tracer, tgid);
+		BPF_CORE_READ_STR_INTO(&event->holder, tracer, comm);
+	} else if (note->woken_ns) {
+		event->holder_tid = note->waker_tid;
+		event->holder_pid = note->waker_pid;
+		__builtin_memcpy(event->holder, note->waker, NAME_BYTES);
+	}
+}
+
+/* As the holder of what the task waits for. */
+static __always_inline void add_stopper(struct event *event, struct task_struct *task, struct task_note *note)
+{
+	struct stopper *stopper = 0;
+
+	if (note->out_state & TASK_TRACED) {
+		add_tracer(event, task, note);
+	} else if (note->out_state & TASK_STOPPED) {
+		stopper = stopper_of(task->tgid);
+	} else if (note->out_state & TASK_FROZEN) {
+		stopper = stopper_of((u64)BPF_CORE_READ(task, cgroups, dfl_cgrp));
+	}
+	if (!stopper)
+		return;
+	event->holder_tid = stopper->tid;
+	event->holder_pid = stopper->pid;
+	__builtin_memcpy(event->holder, stopper->comm, NAME_BYTES);
+}
