@@ -29,7 +29,7 @@ impl Rule {
 const ON_6_18: &[&str] = &["6.18"];
 
 /// The first rank with a rule for the stack decides.
-pub(in crate::blame) const RANKS: &[Rank] = &[MEMORY, FAULTS, MECHANISMS, LOCKS, WRITEBACK, IO];
+pub(in crate::blame) const RANKS: &[Rank] = &[MEMORY, SWAP, MECHANISMS, LOCKS, WRITEBACK, FAULTS, IO];
 
 /// Memory was short: any wait in these functions is a wait for memory.
 const MEMORY: Rank = &[
@@ -51,22 +51,12 @@ const MEMORY: Rank = &[
     rule(&["shrink_node*", "shrink_lruvec", "try_to_free_*"], Cause::DirectReclaim, "direct reclaim").seen_on(ON_6_18),
 ];
 
-/// A page fault that reads.
-const FAULTS: Rank = &[
-    rule(
-        &[
-            "do_swap_page",
-            "shmem_swapin*",
-            "swap_read_folio*",
-            "swapin_*",
-            "swap_cluster_readahead",
-            "swap_vma_readahead",
-        ],
-        Cause::Swap,
-        "page from swap",
-    ),
-    rule(&["filemap_fault", "__do_fault"], Cause::PageFault, "page of a mapped file").seen_on(ON_6_18),
-];
+/// A page fault that reads from swap, whatever that read waits for.
+const SWAP: Rank = &[rule(
+    &["do_swap_page", "shmem_swapin*", "swap_read_folio*", "swapin_*", "swap_cluster_readahead", "swap_vma_readahead"],
+    Cause::Swap,
+    "page from swap",
+)];
 
 /// `sb_start_write` and similar functions are inlined into these; before 5.12 or so they called one function.
 const WRITERS: &[&str] = &[
@@ -225,6 +215,10 @@ const WRITEBACK: Rank = &[
     )
     .seen_on(ON_6_18),
 ];
+
+/// A page fault that reads a file. What it waits for decides, where that is known: it is a read like any other.
+const FAULTS: Rank =
+    &[io(&["filemap_fault", "__do_fault"], Cause::PageFault, "page of a mapped file").seen_on(ON_6_18)];
 
 /// Waits that end, directly or finally, with a request's completion.
 const IO: Rank = &[

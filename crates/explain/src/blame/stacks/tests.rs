@@ -159,7 +159,7 @@ fn real_stacks_of_6_18() {
         ),
         (
             "blk_mq_get_tag < __blk_mq_alloc_requests < blk_mq_submit_bio < __submit_bio < read_pages < filemap_fault",
-            "page_fault: page of a mapped file",
+            "request_wait: request (tag)",
         ),
         ("inode_wait_for_writeback < evict < do_unlinkat", "writeback_wait: inode under writeback"),
         ("hrtimer_nanosleep < common_nsleep", "none"),

@@ -95,11 +95,24 @@ fn writeback_wait_lasts_until_the_request_exists() {
 }
 
 #[test]
+fn a_page_fault_waits_for_its_request_like_any_read() {
+    let drawing = |request| {
+        format!(
+            "op:x    7 |==========|
+             off     7 |sssssssss | {request} stack=folio_wait_bit_common,filemap_fault,asm_exc_page_fault
+             request 1 |Q  I D  C |"
+        )
+    };
+    check(&drawing("request=1"), "device 4, request_wait 3, scheduler_queue 2, running 1");
+    check(&drawing(""), "page_fault 9, running 1");
+}
+
+#[test]
 fn a_request_that_completes_beside_a_wait_for_something_else_does_not_explain_it() {
     for (stack, expected) in [
         ("jbd2_log_wait_commit,ext4_sync_file", "journal 8, running 2"),
         ("blk_mq_get_tag,__blk_mq_alloc_requests", "request_wait 8, running 2"),
-        ("folio_wait_bit_common,filemap_fault,__do_fault,asm_exc_page_fault", "page_fault 8, running 2"),
+        ("blk_mq_get_tag,__blk_mq_alloc_requests,filemap_fault,asm_exc_page_fault", "request_wait 8, running 2"),
         ("folio_wait_bit_common,do_swap_page,asm_exc_page_fault", "swap 8, running 2"),
     ] {
         let drawing =

@@ -103,7 +103,7 @@ fn page_fault() -> Truth {
     ground.wait_for(&format!("{go}.awaited"));
     ground.slow(&disk, "read_iops", 25);
     ground.go(&go);
-    victim.suffered("page_fault")
+    victim.suffered("io_throttle")
 }
 
 fn dirty_throttle() -> Truth {
