@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Remedies of recorded stalls: predicted effect beside that measured by a trial; called by remedies.sh, which gives a file system.
 
-Each scenario is recorded once. Each of its remedies is then tried: periods without and with it in blocks of ABBA or BAAB. The load
-times its own calls. Compared are its slow calls (REMEDIES_SLOW) and the time lost in them, per second."""
+Each scenario is recorded, and right after it a remedy is tried: periods without and with it in blocks of ABBA or BAAB. The load times
+its own calls. Compared are its slow calls (REMEDIES_SLOW) and the time lost in them, per second; and the two halves of a trial with
+each other: no prediction can be closer than the measurement to itself."""
 import json
 import os
 import signal
@@ -233,6 +234,7 @@ def tried(scenario, remedy, recorded):
         "restored": document["restored"],
         "a": a,
         "b": b,
+        "halves": [figures(calls, spans["B"][from_period:][: len(spans["B"]) // 2]) for from_period in (0, len(spans["B"]) // 2)],
     }
     if choice:
         same, before = choice["predicted"]["in_same_time"], choice["predicted"]["recorded"]["total_ns"]
@@ -254,12 +256,21 @@ def ms(ns):
     return f"{ns / 1e6:.3g}" if ns else "-"
 
 
+def close(one, other, share):
+    """Whether a percentile is that close to another. Where no call is slow, both sides must say so."""
+    if not one or not other:
+        return bool(one) == bool(other)
+    return abs(one / other - 1) <= share
+
+
 def within(case, figure, share):
-    """Whether a predicted percentile is that close. Where no call is slow, both sides must say so."""
-    predicted, measured = case["predicted"][figure]["value"], case["b"][figure]
-    if not predicted or not measured:
-        return bool(predicted) == bool(measured)
-    return abs(predicted / measured - 1) <= share
+    return close(case["predicted"][figure]["value"], case["b"][figure], share)
+
+
+def repeatable(cases):
+    """How often the two halves of a trial agree."""
+    agree = lambda figure, share: sum(close(*(half[figure] for half in case["halves"]), share) for case in cases)
+    return f"halves of the trials agree: p50 in {agree('p50', 0.2)}, p99 in {agree('p99', 0.35)} of {len(cases)}"
 
 
 def known(cases, figure):
@@ -301,6 +312,7 @@ def row(case):
 
 def summary(cases):
     advised = [case for case in cases if "predicted" in case]
+    print(repeatable(cases))
     for name, some in (("all", advised), ("without bounds", [case for case in advised if not case["at_most"]])):
         count = len(some)
         if not count:
@@ -339,9 +351,8 @@ def main():
             continue
         try:
             with Stage(scenario):
-                recorded = explained(scenario)
                 for remedy in scenario.remedies:
-                    case = tried(scenario, remedy, recorded)
+                    case = tried(scenario, remedy, explained(scenario))
                     cases.append(case)
                     print(row(case), flush=True)
         except (RuntimeError, OSError, KeyError) as error:

@@ -14,7 +14,10 @@ const IN_A_ROW: usize = 8;
 /// *Assumes* a closed loop: a thread does its next operation as long after the last one as it did. At each moment it does what it
 /// did then over and over for as long as that took before, so that it does most of its calls in the quick moments.
 #[derive(Debug)]
-pub(super) struct Multiples(Vec<f64>);
+pub(super) struct Multiples {
+    times: Vec<f64>,
+    elapsed_ns: u64,
+}
 
 /// First start and last end of some operations.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +46,7 @@ impl Multiples {
         for now in replayed {
             threads.entry(waits.operations[now.operation].tid).or_default().push(now);
         }
-        let mut multiples = vec![1.0; waits.operations.len()];
+        let mut multiples = Multiples { times: vec![1.0; waits.operations.len()], elapsed_ns: 0 };
         for operations in threads.values() {
             let rows: Vec<&[&Replayed]> = rows(operations).collect();
             let before: Vec<Length> = rows.iter().map(|row| before(waits, row)).collect();
@@ -51,15 +54,21 @@ impl Multiples {
                 let pause_ns = before.get(at + 1).map_or(0, |next| next.start_ns.saturating_sub(before[at].end_ns));
                 let after = Length::of(row.iter().map(|now| (now.start_ns, now.duration_ns)));
                 let times = (before[at].ns() + pause_ns) as f64 / (after.ns() + pause_ns).max(1) as f64;
-                row.iter().for_each(|now| multiples[now.operation] = times.max(1.0));
+                row.iter().for_each(|now| multiples.times[now.operation] = times.max(1.0));
+                multiples.elapsed_ns += before[at].ns() + pause_ns;
             }
         }
-        Multiples(multiples)
+        multiples
+    }
+
+    /// The time that the threads had, from their first operations to their last, ns.
+    pub(super) fn elapsed_ns(&self) -> u64 {
+        self.elapsed_ns
     }
 
     /// How often an operation is done.
     pub(super) fn times(&self, of: &Replayed) -> f64 {
-        self.0[of.operation]
+        self.times[of.operation]
     }
 }
 

@@ -10,9 +10,12 @@ use crate::waits::Waits;
 const BLOCKS: usize = 20;
 /// Draws.
 const DRAWS: usize = 200;
-/// Another recording differs by more than its blocks: the ends of intervals of percentiles are off by this factor, as measured
-/// (docs/WHATIF.md).
-const ASSUMED: f64 = 2.0;
+/// Another recording differs by more than its blocks: the ends of intervals of the same time are off by these factors, as measured
+/// (docs/WHATIF.md). How many operations are slow, and of these, how many are of one kind rather than another.
+const COUNTS_OFF: f64 = 2.0;
+/// How long half of them take, and how long 99 of 100.
+const P50_OFF: f64 = 1.25;
+const P99_OFF: f64 = 2.25;
 /// Operations that must still be slow for percentiles of them to be predicted.
 const FEWEST: usize = 10;
 /// An interval leaves out this share at each side.
@@ -127,31 +130,59 @@ fn in_same_time(waits: &Waits, replayed: &[Replayed]) -> SameTime {
     let now = slow(waits, &multiples, &all);
     let draws = Draws::of(replayed, |taken| slow(waits, &multiples, taken));
     let left = replayed.iter().filter(|of| of.duration_ns >= waits.slower_than_ns).count();
-    let percentile = |value: u64, figure: fn(&Spread) -> u64| {
-        (left == 0 || left >= FEWEST).then(|| draws.estimate(value, figure).widened(ASSUMED))
+    let percentile = |of: fn(&Slow) -> Ranks, factor: f64| {
+        let estimate = || draws.between(of(&now).value, |slow| of(slow).low, |slow| of(slow).high).widened(factor);
+        (left == 0 || left >= FEWEST).then(estimate)
     };
+    let total_ns = draws.estimate(now.total_ns, |slow| slow.total_ns);
+    let most_ns = total_ns.high.max(multiples.elapsed_ns().saturating_mul(waits.stands_for));
+    let widened_ns = total_ns.widened(COUNTS_OFF);
     SameTime {
-        slow: draws.estimate(now.slow, |spread| spread.slow),
-        total_ns: draws.estimate(now.total_ns, |spread| spread.total_ns),
-        p50_ns: percentile(now.p50_ns, |spread| spread.p50_ns),
-        p99_ns: percentile(now.p99_ns, |spread| spread.p99_ns),
+        slow: draws.estimate(now.count, |slow| slow.count).widened(COUNTS_OFF),
+        total_ns: Estimate { high: widened_ns.high.min(most_ns), ..widened_ns },
+        p50_ns: percentile(|slow| slow.p50, P50_OFF),
+        p99_ns: percentile(|slow| slow.p99, P99_OFF),
     }
 }
 
-/// The distribution of those that are slow, given operations and what they take, each as often as it is done.
-fn slow(waits: &Waits, multiples: &Multiples, taken: &[(&Replayed, u64)]) -> Spread {
+/// The slow operations of some.
+#[derive(Debug, Clone, Copy)]
+struct Slow {
+    count: u64,
+    total_ns: u64,
+    p50: Ranks,
+    p99: Ranks,
+}
+
+/// A percentile, and what it would be if [`COUNTS_OFF`] times as many were faster or slower than it, ns.
+#[derive(Debug, Clone, Copy)]
+struct Ranks {
+    value: u64,
+    low: u64,
+    high: u64,
+}
+
+impl Ranks {
+    fn of(sorted: &[(u64, f64)], count: f64, share: f64) -> Ranks {
+        let (below, above) = (share, 1.0 - share);
+        let at = |below: f64, above: f64| quantile(sorted, count * below / (below + above));
+        Ranks { value: at(below, above), low: at(below, above * COUNTS_OFF), high: at(below * COUNTS_OFF, above) }
+    }
+}
+
+/// Those that are slow, given operations and what they take, each as often as it is done.
+fn slow(waits: &Waits, multiples: &Multiples, taken: &[(&Replayed, u64)]) -> Slow {
     let slow = taken.iter().filter(|(_, ns)| *ns >= waits.slower_than_ns);
     let mut slow: Vec<(u64, f64)> = slow.map(|(of, ns)| (*ns, multiples.times(of))).collect();
     slow.sort_unstable_by_key(|(ns, _)| *ns);
     let stands_for = waits.stands_for as f64;
     let count: f64 = slow.iter().map(|(_, times)| times).sum();
     let total_ns: f64 = slow.iter().map(|(ns, times)| times * *ns as f64).sum();
-    Spread {
-        slow: (count * stands_for).round() as u64,
+    Slow {
+        count: (count * stands_for).round() as u64,
         total_ns: (total_ns * stands_for).round() as u64,
-        p50_ns: quantile(&slow, 0.5 * count),
-        p99_ns: quantile(&slow, 0.99 * count),
-        max_ns: slow.last().map_or(0, |(ns, _)| *ns),
+        p50: Ranks::of(&slow, count, 0.5),
+        p99: Ranks::of(&slow, count, 0.99),
     }
 }
 
@@ -187,20 +218,20 @@ impl Spread {
 
 /// What the run might have recorded: blocks of its time, drawn with repetition. Stalls come in bursts, so operations are
 /// not drawn individually.
-struct Draws {
+struct Draws<Figures> {
     /// As predicted.
-    spreads: Vec<Spread>,
+    figures: Vec<Figures>,
     /// If unexplained time were of the changed kind.
-    least: Vec<Spread>,
+    least: Vec<Figures>,
 }
 
-impl Draws {
-    /// `spread`: the distribution of operations and what they take.
-    fn of(replayed: &[Replayed], spread: impl Fn(&[(&Replayed, u64)]) -> Spread) -> Draws {
+impl<Figures> Draws<Figures> {
+    /// `figures`: those of operations and what they take.
+    fn of(replayed: &[Replayed], figures_of: impl Fn(&[(&Replayed, u64)]) -> Figures) -> Draws<Figures> {
         let blocks: Vec<&[Replayed]> = replayed.chunks(replayed.len().div_ceil(BLOCKS).max(1)).collect();
-        let (mut spreads, mut least) = (Vec::new(), Vec::new());
+        let (mut figures, mut least) = (Vec::new(), Vec::new());
         if blocks.is_empty() {
-            return Draws { spreads, least };
+            return Draws { figures, least };
         }
         let mut random = Random(blocks.len() as u64);
         for _ in 0..DRAWS {
@@ -208,21 +239,24 @@ impl Draws {
             let taken = |ns: fn(&Replayed) -> u64| -> Vec<(&Replayed, u64)> {
                 drawn.iter().copied().flatten().map(|of| (of, ns(of))).collect()
             };
-            spreads.push(spread(&taken(|of| of.duration_ns)));
-            least.push(spread(&taken(|of| of.at_least_ns)));
+            figures.push(figures_of(&taken(|of| of.duration_ns)));
+            least.push(figures_of(&taken(|of| of.at_least_ns)));
         }
-        Draws { spreads, least }
+        Draws { figures, least }
     }
 
-    fn estimate(&self, value: u64, figure: impl Fn(&Spread) -> u64) -> Estimate {
-        let sorted = |spreads: &[Spread]| {
-            let mut figures: Vec<u64> = spreads.iter().map(&figure).collect();
-            figures.sort_unstable();
-            figures
-        };
-        let (high, low) = (sorted(&self.spreads), sorted(&self.least));
+    fn estimate(&self, value: u64, figure: impl Fn(&Figures) -> u64) -> Estimate {
+        self.between(value, &figure, &figure)
+    }
+
+    /// `low`, `high`: the figure at its least and at its most.
+    fn between(&self, value: u64, low: impl Fn(&Figures) -> u64, high: impl Fn(&Figures) -> u64) -> Estimate {
+        let mut lows: Vec<u64> = self.least.iter().map(low).collect();
+        let mut highs: Vec<u64> = self.figures.iter().map(high).collect();
+        lows.sort_unstable();
+        highs.sort_unstable();
         let outside = (DRAWS as f64 * OUTSIDE) as usize;
         let at = |figures: &[u64], at: usize| figures.get(at).copied().unwrap_or(value);
-        Estimate { value, low: at(&low, outside).min(value), high: at(&high, DRAWS - 1 - outside).max(value) }
+        Estimate { value, low: at(&lows, outside).min(value), high: at(&highs, DRAWS - 1 - outside).max(value) }
     }
 }
