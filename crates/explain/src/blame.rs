@@ -8,6 +8,7 @@ mod builder;
 mod cause;
 mod chain;
 mod children;
+mod client_requests;
 mod convoy;
 mod culprits;
 mod disks;

@@ -10,6 +10,10 @@ use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment};
 use super::timelines::TaskTimelines;
 
+fn is_lock(index: &RunIndex, segment: &Segment) -> bool {
+    index.row(segment.off).awaits == Some(Awaits::Lock)
+}
+
 /// Drops those in which nothing was slow. A client waits for its server, unless that was idle: it ran or was stalled for at
 /// least a quarter of the time. What a thread does before it wakes another one may be for itself: only where it was stalled for
 /// at least half of the time did the other one wait for it.
@@ -21,7 +25,7 @@ pub(super) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>) {
         let counts = |segment: &Segment| match segment.cause {
             Cause::Unexplained => false,
             Cause::Running | Cause::CpuWait => awaits == Awaits::Answer,
-            _ => segment.by != NO_ROW,
+            _ => segment.by != NO_ROW || !index.awaits_task(index.row(segment.off)) || is_lock(index, segment),
         };
         let segments = timeline.between(operation.start_ns, operation.end_ns).filter(counts);
         let least_ns = operation.ns() / if awaits == Awaits::Answer { 4 } else { 2 };

@@ -13,6 +13,7 @@ use model::user_stack::{UserFrameRecord, UserStackRecord};
 use super::accounting::Accounting;
 use super::awaited::drop_idle;
 use super::children::drop_listed;
+use super::client_requests::{CLIENT_REQUEST, client_requests, drop_parts};
 use super::disks::Disks;
 use super::explanation::Explanation;
 use super::losses::LossLog;
@@ -248,7 +249,10 @@ impl Blame {
         index.sort();
         index.find_disks_of_journals(&disks);
         let mut operations = all(&mut index, own.into_all(), explanation.slower_than_ns);
+        let class = index.names.insert(CLIENT_REQUEST);
+        operations.extend(client_requests(&index.rows, &operations, explanation.slower_than_ns, class));
         drop_idle(&index, &mut operations);
+        drop_parts(&mut operations, class);
         let before = operations.len();
         operations.retain(|operation| phases.is_measured(operation.end_ns));
         explanation.outside = (before - operations.len()) as u64;

@@ -196,7 +196,7 @@ pub(super) fn of_row(row: &Row, unnamed: Name) -> Operation {
 }
 
 /// From the first row to the last, in the call of the longest.
-fn of_rows(rows: &[&Row], unnamed: Name) -> Operation {
+pub(super) fn of_rows(rows: &[&Row], unnamed: Name) -> Operation {
     let (first, last) = (rows[0], rows[rows.len() - 1]);
     let longest = rows.iter().max_by_key(|row| row.end_ns - row.start_ns).map_or(first, |row| *row);
     let lock = rows.iter().find_map(|row| row.awaits.filter(|awaits| *awaits == Awaits::Lock));

@@ -4,10 +4,11 @@
 
 use std::rc::Rc;
 
-use model::stall::Awaits;
+use model::stall::{Awaits, StallKind};
 
 use super::cause::{Cause, Evidence};
 use super::run_index::RunIndex;
+use super::series::RETRY_NS;
 use super::timeline::{NO_ROW, Segment, TaskTimeline};
 
 /// Tasks that a path leads through at most.
@@ -31,13 +32,21 @@ pub(super) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) 
     path.segments
 }
 
+/// A wait for a lock of user space.
+#[derive(Debug, Clone, Copy)]
+struct Lock {
+    row: u32,
+    /// A timer may have interrupted it since.
+    began_ns: u64,
+}
+
 /// A path that grows back in time.
 struct Path<'a> {
     index: &'a RunIndex,
     row: u32,
     /// The wait for a lock of user space that the path leads through: a server that waits for one is not idle, whatever the
     /// holder does.
-    lock: Option<u32>,
+    lock: Option<Lock>,
     /// All after this is known.
     until_ns: u64,
     /// The latest first.
@@ -61,9 +70,8 @@ impl Path<'_> {
     /// Time of the wait for a lock in which its holder did not wait for anything known.
     fn put_lock(&mut self, from_ns: u64) {
         if let Some(lock) = self.lock {
-            let row = self.index.row(lock);
-            let (cause, evidence) = self.index.asleep(row, from_ns);
-            self.put(from_ns.max(row.start_ns), cause, evidence, lock);
+            let (cause, evidence) = self.index.asleep(self.index.row(lock.row), from_ns);
+            self.put(from_ns.max(lock.began_ns), cause, evidence, lock.row);
         }
     }
 
@@ -80,7 +88,7 @@ impl Path<'_> {
             self.put(segment.end_ns, Cause::Unexplained, Evidence::None, NO_ROW);
             if hands_over(index, &segment) {
                 if index.row(segment.off).awaits == Some(Awaits::Lock) {
-                    self.lock = Some(segment.off);
+                    self.lock = Some(Lock { row: segment.off, began_ns: series_began_ns(index, segment.off) });
                 }
                 return index.waker(index.row(segment.off)).filter(|&waker| waker != wait.tid);
             }
@@ -95,6 +103,23 @@ impl Path<'_> {
         }
         None
     }
+}
+
+/// When the wait that a row ends began, which timers may have interrupted.
+pub(super) fn series_began_ns(index: &RunIndex, row: u32) -> u64 {
+    let row = index.row(row);
+    let mut began_ns = row.start_ns;
+    for (_, before) in index.rows_between(row.tid, 0, row.start_ns) {
+        if before.kind != StallKind::OffCpu || before.awaits.is_none() {
+            continue;
+        }
+        let is_same = before.asked_ns.is_some() && (before.asked_ns, before.awaits) == (row.asked_ns, row.awaits);
+        if !is_same || before.end_ns.saturating_add(RETRY_NS) < began_ns {
+            break;
+        }
+        began_ns = before.start_ns;
+    }
+    began_ns
 }
 
 /// Whether a task did nothing there but wait for another one.

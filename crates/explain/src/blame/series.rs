@@ -6,7 +6,7 @@ use super::names::Names;
 use super::rows::Row;
 
 /// A task that was refused a lock tries again after its sleep, as soon as it gets a CPU.
-const RETRY_NS: u64 = 20_000_000;
+pub(super) const RETRY_NS: u64 = 20_000_000;
 /// Calls that wait for a lock of a file themselves.
 const LOCKING: [&str; 2] = ["fcntl", "flock"];
 /// The tracer records waits for others from an eighth of a slow operation on: between two parts of an answer there may be one
@@ -34,7 +34,7 @@ fn is_between_attempts(names: &Names, row: &Row) -> bool {
 }
 
 /// Rows of one task with the same key that follow each other, with no more than a gap between them.
-fn joined<K: PartialEq>(rows: &[Row], key: impl Fn(&Row) -> Option<K>, gap_ns: u64) -> Vec<Vec<&Row>> {
+pub(super) fn joined<K: PartialEq>(rows: &[Row], key: impl Fn(&Row) -> Option<K>, gap_ns: u64) -> Vec<Vec<&Row>> {
     let mut all: Vec<(u32, K, Vec<&Row>)> = Vec::new();
     for row in rows {
         let Some(key) = key(row) else { continue };
@@ -56,7 +56,7 @@ fn joined<K: PartialEq>(rows: &[Row], key: impl Fn(&Row) -> Option<K>, gap_ns: u
 /// one: PostgreSQL looks for deadlocks after a second.
 pub(super) fn continue_waits(rows: &mut [Row]) {
     let mut next: Option<Row> = None;
-    for row in rows.iter_mut().rev().filter(|row| row.kind == StallKind::OffCpu && row.asked_ns.is_some()) {
+    for row in rows.iter_mut().rev().filter(|row| is_asked(row)) {
         let goes_on = next.as_ref().filter(|next| {
             (next.tid, next.asked_ns) == (row.tid, row.asked_ns) && next.start_ns <= row.end_ns.saturating_add(RETRY_NS)
         });
@@ -65,4 +65,8 @@ pub(super) fn continue_waits(rows: &mut [Row]) {
         }
         next = Some(row.clone());
     }
+}
+
+fn is_asked(row: &Row) -> bool {
+    row.kind == StallKind::OffCpu && row.asked_ns.is_some() && row.awaits.is_some()
 }

@@ -8,6 +8,7 @@ use model::stall::{RequestRecord, StallKind};
 use super::asynchronous;
 use super::beneath::{self, Served};
 use super::cause::{Cause, Evidence, Sums};
+use super::client_requests::received_ns;
 use super::known::{Free, KnownTime};
 use super::operations::Operation;
 use super::path::{hands_over, path};
@@ -145,6 +146,7 @@ impl<'a> TaskTimelines<'a> {
         };
         let sums = index.rows_of(tid).filter(|(_, row)| is_sum(row));
         borders.extend(sums.flat_map(|(_, row)| [row.start_ns, row.end_ns]));
+        borders.extend(index.rows_of(tid).filter_map(|(_, row)| received_ns(row)));
         borders.extend(self.silent.get(&tid));
         borders.sort_unstable();
         borders.dedup();

@@ -181,12 +181,18 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	return note->asked_pairs && is_below(waker, task) ? ANSWER_OF_CHILD : MESSAGE;
 }
 
+/* Whether a task that owes its client an answer may wait for that answer's sake: not for a message, a timer or a child. */
+static __always_inline int is_for_client(u32 awaits)
+{
+	return awaits == NOBODY || awaits == FOR_CLIENT || awaits == LOCK || awaits == THREAD;
+}
+
 static __always_inline void add_awaited(struct event *event, struct task_note *note)
 {
 	event->awaits = note->awaits;
 	if (note->awaits == ANSWER || note->awaits == PART || note->awaits == ANSWER_OF_CHILD)
 		event->asked_ns = note->asked_ns;
-	else if (note->owed && (note->awaits == FOR_CLIENT || note->awaits == LOCK))
+	else if (note->owed && is_for_client(note->awaits))
 		event->asked_ns = note->owed_ns;
 }
 

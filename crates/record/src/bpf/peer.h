@@ -71,8 +71,8 @@ static __always_inline void note_served(u32 what, u64 bit, long result)
 		note->owed &= ~bit;
 		return;
 	}
-	if (!note->owed)
-		note->owed_ns = bpf_ktime_get_ns();
+	/* What it waited for before was for the rest of the request. */
+	note->owed_ns = bpf_ktime_get_ns();
 	note->owed |= bit;
 }
 

@@ -89,6 +89,25 @@ fn every_output_names_what_the_recording_lost() {
     }
 }
 
+/// A row that no clock can have written: commands that explain rows leave it out and say so.
+#[test]
+fn rows_with_impossible_times_are_excluded_and_said() {
+    let folder = folder();
+    let path = folder.path().join("inconsistent");
+    write(&path, &[], true);
+    write(&folder.path().join("whole"), &[], false);
+    each_command(folder.path(), &path, |command, code, form, out| {
+        let explains = ["explain", "compare", "report"].iter().any(|word| command.starts_with(word));
+        if explains {
+            incomplete(command, code, form, out, "with impossible timestamps");
+        } else {
+            assert_eq!(code, Some(0), "{command} {form}: {out}");
+        }
+    });
+    let document = run(&format!("explain {} --json", path.display())).document();
+    assert_eq!((&document["losses"]["damaged_rows"], &document["slow_operations"]), (&1.into(), &0.into()));
+}
+
 fn incomplete(command: &str, code: Option<i32>, form: &str, out: &str, says: &str) {
     assert_eq!(code, Some(1), "{command} {form}: {out}");
     match form {

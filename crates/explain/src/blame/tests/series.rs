@@ -1,7 +1,7 @@
 //! Operations of several waits, and waits for children.
 
 use super::clients::{check, check_quiet};
-use super::stage::{chain, stage};
+use super::stage::{MS, chain, shares, stage};
 
 #[test]
 fn the_waits_for_the_parts_of_one_answer_are_one_operation() {
@@ -47,6 +47,65 @@ fn an_interrupted_wait_was_for_the_task_that_ended_it_at_last() {
         off 9 | sssssssss      | stack=xfs_log_force",
         "fs_log 9, lock 1",
         "thread 7: fs_log 9 < thread 9: fs_log 9",
+    );
+}
+
+/// None of its waits is slow, but all together are. It is idle before and after.
+#[test]
+fn a_request_of_many_waits_is_an_operation_of_its_server() {
+    let rows = |second: u32| {
+        format!(
+            "
+        off 7 |ss          sss | call=recvfrom awaits=message waker=5 cpu=1
+        off 7 |  ssss          | call=futex awaits=thread waker=9 asked=2 cpu=2
+        off 9 |  ssss          | stack=jbd2_log_wait_commit
+        off 7 |       ssss     | call=fdatasync stack=jbd2_log_wait_commit asked={second} cpu=3"
+        )
+    };
+    let explanation = stage(&rows(2)).explain();
+    let stall = &explanation.stalls[0];
+    assert_eq!((stall.operation.as_str(), stall.task.tid, stall.duration_ns / MS), ("client_request", 7, 9));
+    // Neither is the slow wait of a request of more than this wait.
+    let slow = "call:fdatasync 7 |       ======   | path=/mnt/f";
+    let explanation = stage(&format!("{}\n{slow}", rows(2).replace(" ssss   ", " ssssss "))).explain();
+    let listed: Vec<(&str, u64, Option<&str>)> = explanation
+        .stalls
+        .iter()
+        .map(|stall| (stall.operation.as_str(), stall.duration_ns / MS, stall.path.as_deref()))
+        .collect();
+    assert_eq!(listed, [("client_request", 11, Some("/mnt/f"))]);
+    let explanation = stage(&rows(2)).explain();
+    assert_eq!(shares(&explanation), "journal 8, running 1");
+    // Of two requests none is slow.
+    check_quiet(&rows(7));
+}
+
+/// It computes, or sleeps, for most of the time.
+#[test]
+fn a_request_that_seldom_waits_is_not_stalled() {
+    check_quiet(
+        "
+        off 7 |    s           | stack=jbd2_log_wait_commit asked=1 cpu=1
+        off 7 |           sss  | stack=jbd2_log_wait_commit asked=1 cpu=7",
+    );
+    check_quiet(
+        "
+        off 7 |  sss           | stack=futex_do_wait call=futex awaits=for_client waker=9 asked=1 cpu=1
+        off 7 |       sss      | stack=jbd2_log_wait_commit asked=1 cpu=1",
+    );
+}
+
+/// The server's timer interrupted its wait for the lock, whose holder sleeps: its client waited for the lock all the time.
+#[test]
+fn a_client_waits_for_its_servers_lock_from_the_begin() {
+    check(
+        "
+        off 7 | ssssssssss     | call=ppoll awaits=answer waker=8 asked=1
+        off 8 | ssss           | call=epoll_wait awaits=for_client asked=1
+        off 8 |     ssssss     | call=epoll_wait awaits=lock waker=9 asked=1
+        off 9 |sssssssssss     | call=epoll_wait awaits=interrupt",
+        "lock 20",
+        "thread 7: lock 10 < thread 8: lock 10 < thread 9: unexplained 6",
     );
 }
 
