@@ -234,9 +234,9 @@ static __always_inline void came_to_cpu(struct task_struct *task, struct task_st
 		return;
 	}
 	if (!is_of_interest(note)) {
-		/* Other tasks may wait for the work of a kernel thread, and for a server that is held. */
-		if (note->awaits ||
-		    (((task->flags & PF_KTHREAD) || note->held) && now - runnable_ns >= settings.interval_ns))
+		/* Other tasks may wait for the work of a kernel thread, and for a server that is held, or has a client's request. */
+		if (note->awaits || (((task->flags & PF_KTHREAD) || note->held || note->owed) &&
+				     now - runnable_ns >= settings.interval_ns))
 			emit_off_cpu(task, note, before, out_ns, now);
 		else if (note->out_state && now - out_ns >= settings.interval_ns)
 			remember_sleep(task, note, out_ns, now);

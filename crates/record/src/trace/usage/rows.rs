@@ -10,7 +10,14 @@ const KEPT: usize = 24;
 /// Rows with less than this fraction of a resource's use are summed up.
 const LEAST: u64 = 256;
 
-/// Of each resource the rows with the most, and the rest in one row without a process.
+/// Rows of one limit that are kept beside: those with the most of what it lets pass, which may be little of the resource.
+const KEPT_OF_LIMIT: usize = 4;
+/// Rows with less than this fraction of it are summed up.
+const LEAST_OF_LIMIT: u64 = 32;
+/// Limits of one resource with rows of their own: those that let the most pass.
+const LIMITS: usize = 32;
+
+/// Of each resource the rows with the most, also of each limit, and the rest in one row without a process.
 pub(super) fn largest(rows: Vec<UsageRecord>) -> Vec<UsageRecord> {
     let mut by_resource: BTreeMap<(Resource, Option<DeviceNumber>, Option<u32>), Vec<UsageRecord>> = BTreeMap::new();
     for row in rows {
@@ -25,7 +32,13 @@ fn kept(rows: Vec<UsageRecord>) -> Vec<UsageRecord> {
     rows.sort_by_key(|row| std::cmp::Reverse((row.amount(), row.bytes)));
     let large = |row: &UsageRecord| row.amount() * LEAST >= total;
     let count = rows.iter().take(KEPT).take_while(|row| large(row)).count();
-    let rest = rows.split_off(count);
+    let below = rows.split_off(count);
+    let mut limits = Limits::new(rows.iter().chain(&below));
+    rows.iter().for_each(|row| {
+        limits.takes(row);
+    });
+    let (kept, rest): (Vec<UsageRecord>, Vec<UsageRecord>) = below.into_iter().partition(|row| limits.takes(row));
+    rows.extend(kept);
     let mut others: Option<UsageRecord> = None;
     for row in rest {
         match &mut others {
@@ -35,6 +48,38 @@ fn kept(rows: Vec<UsageRecord>) -> Vec<UsageRecord> {
     }
     rows.extend(others);
     rows
+}
+
+/// What each limit let pass: its sum, and how many rows of it were kept.
+struct Limits(BTreeMap<String, (u64, usize)>);
+
+impl Limits {
+    /// Of rows with the largest first.
+    fn new<'a>(rows: impl Iterator<Item = &'a UsageRecord>) -> Limits {
+        let mut limits: BTreeMap<String, (u64, usize)> = BTreeMap::new();
+        for row in rows {
+            let Some(limit) = limit(row) else { continue };
+            if let Some((sum, _)) = limits.get_mut(limit) {
+                *sum += row.amount();
+            } else if limits.len() < LIMITS {
+                limits.insert(limit.to_owned(), (row.amount(), 0));
+            }
+        }
+        Limits(limits)
+    }
+
+    /// Whether a row is one of the largest of its limit.
+    fn takes(&mut self, row: &UsageRecord) -> bool {
+        let Some((sum, kept)) = limit(row).and_then(|limit| self.0.get_mut(limit)) else { return false };
+        let is_large = row.pid.is_some() && *kept < KEPT_OF_LIMIT && row.amount() * LEAST_OF_LIMIT >= *sum;
+        *kept += usize::from(is_large);
+        is_large && row.amount() > 0
+    }
+}
+
+/// The cgroup whose limit holds for a row: of v1 its own, which shows by what was throttled.
+fn limit(row: &UsageRecord) -> Option<&str> {
+    row.limit.as_deref().or(row.cgroup.as_deref().filter(|_| row.throttled > 0))
 }
 
 /// The threads of a process as one row for each of its cgroups.

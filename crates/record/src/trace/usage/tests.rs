@@ -43,6 +43,21 @@ fn little_use_is_summed_up() {
     assert_eq!(kept.iter().map(|row| (row.pid, row.busy_ns)).collect::<Vec<_>>(), [(Some(1), 1_000_000), (None, 10)]);
 }
 
+/// What a slow limit lets pass is little of a fast disk that others use: those who compete for it are known all the same.
+#[test]
+fn users_of_a_limit_are_kept_beside_large_ones() {
+    let limited = |pid, busy_ns| UsageRecord { limit: Some("/box".to_owned()), ..row(pid, busy_ns) };
+    let throttled = |pid, busy_ns| UsageRecord { cgroup: Some("/v1".to_owned()), throttled: 1, ..row(pid, busy_ns) };
+    let small = [limited(500, 40), limited(501, 3), limited(502, 1), throttled(600, 8), row(700, 90)];
+    let kept = largest((0..100).map(|pid| row(pid, 1_000_000)).chain(small).collect());
+    let small: Vec<Option<u32>> = kept.iter().skip(24).map(|row| row.pid).collect();
+    assert_eq!(small, [Some(500), Some(600), Some(501), None]);
+    // Many of one limit, and many limits.
+    let of = |limit: u32| (0..9).map(move |pid| UsageRecord { limit: Some(format!("/{limit}")), ..row(100 + pid, 20) });
+    let kept = largest((0..50).map(|pid| row(pid, 1_000_000)).chain((0..99).flat_map(of)).collect());
+    assert!(kept.len() <= 24 + 32 * 4 + 1, "{}", kept.len());
+}
+
 #[test]
 fn a_sum_is_compared_with_the_one_before() {
     let mut key = [0; 24];
