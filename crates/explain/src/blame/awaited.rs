@@ -24,6 +24,8 @@ pub(super) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>) {
         let timeline = timelines.get(operation.tid);
         let counts = |segment: &Segment| match segment.cause {
             Cause::Unexplained => false,
+            // Its own stop makes no operation slow, that of the task that it waits for does.
+            Cause::Stopped => segment.by != NO_ROW && index.row(segment.by).tid != operation.tid,
             Cause::Running | Cause::CpuWait => awaits == Awaits::Answer,
             _ => segment.by != NO_ROW || !index.awaits_task(index.row(segment.off)) || is_lock(index, segment),
         };

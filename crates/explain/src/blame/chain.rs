@@ -185,11 +185,11 @@ fn stopped<'a>(row: &Row, cause: Cause, limit_ns: u64) -> Option<Step<'a>> {
     Some(Step::Stopped { tid, at_ns: row.start_ns, ns, cause })
 }
 
-/// Whether a wait of that cause has a waker that is to blame.
+/// Whether a wait of that cause has a waker that is to blame. Who lets a stopped task go on is not.
 fn is_followed(row: &Row, cause: Cause) -> bool {
     // Who will end a wait that lasts is unknown, unless it is for a lock.
     let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous) || row.lock.is_some();
-    is_wait && !matches!(cause, Cause::CpuWait | Cause::CpuThrottle | Cause::Running)
+    is_wait && !matches!(cause, Cause::CpuWait | Cause::CpuThrottle | Cause::Running | Cause::Stopped)
 }
 
 /// Whether most of a request's time was in a stage before the device: what is beneath the device did not matter.

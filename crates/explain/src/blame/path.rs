@@ -122,9 +122,8 @@ pub(super) fn series_began_ns(index: &RunIndex, row: u32) -> u64 {
     began_ns
 }
 
-/// Whether a task did nothing there but wait for another one.
+/// Whether a task did nothing there but wait for another one. One that is stopped waits for nobody.
 pub(super) fn hands_over(index: &RunIndex, segment: &Segment) -> bool {
-    let sleeps =
-        segment.off != NO_ROW && segment.by == NO_ROW && !matches!(segment.cause, Cause::CpuWait | Cause::CpuThrottle);
-    sleeps && index.awaits_task(index.row(segment.off))
+    let asleep = !matches!(segment.cause, Cause::CpuWait | Cause::CpuThrottle | Cause::Stopped);
+    asleep && segment.off != NO_ROW && segment.by == NO_ROW && index.awaits_task(index.row(segment.off))
 }

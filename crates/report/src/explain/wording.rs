@@ -28,7 +28,7 @@ pub fn words(cause: Cause) -> &'static str {
         Cause::NetworkFs => "FUSE or network file system",
         Cause::Fanotify => "fanotify listener",
         Cause::OutOfMemory => "out of memory",
-        Cause::Stopped => "stopped",
+        Cause::Stopped => "stopped task",
         Cause::Running => "running",
         Cause::Unexplained => "unexplained",
     }

@@ -26,6 +26,28 @@ fn a_client_waits_for_what_its_server_waits_for() {
     );
 }
 
+#[test]
+fn a_client_waits_for_a_server_that_is_stopped() {
+    check(
+        "
+        off 7 |  ssssssssssss  | call=recvfrom awaits=answer waker=9
+        off 9 |sssssssssssss   | call=epoll_wait awaits=message stack=do_signal_stop holder=4 waker=3",
+        "stopped 11, unexplained 1",
+        "thread 7: stopped 11 < thread 9: stopped 11 < thread 4: stopped 13",
+    );
+    // Who lets it go on is not who stopped it.
+    check(
+        "
+        off 7 |  ssssssssssss  | call=recvfrom awaits=answer waker=9
+        off 9 |sssssssssssss   | call=epoll_wait awaits=message stack=do_signal_stop waker=3
+        off 3 |ssssssssssss    | call=clock_nanosleep awaits=interrupt",
+        "stopped 11, unexplained 1",
+        "thread 7: stopped 11 < thread 9: stopped 11",
+    );
+    // The server that is stopped waits for nothing.
+    check_quiet("off 7 |  ssssssssssss  | call=recvfrom awaits=answer stack=do_signal_stop waker=4");
+}
+
 /// A second thread got the id of the first, and its CPU time began again.
 #[test]
 fn cpu_time_that_decreases_is_of_another_thread() {
