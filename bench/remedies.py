@@ -248,7 +248,9 @@ def tried(scenario, remedy, recorded):
 def explained(scenario):
     run = f"{RUNS}/{scenario.name.replace(' ', '-')}"
     measure(scenario, ["record", f"--runtime={SECONDS}s"], run, f"{SCRATCH}/record.log")
-    shown = subprocess.run([PROGRAM, "explain", run, "--comm=victim", "--json"], capture_output=True, text=True, check=True)
+    shown = subprocess.run([PROGRAM, "explain", run, "--comm=victim", "--json"], capture_output=True, text=True, check=False)
+    if not shown.stdout.startswith("{"):
+        raise RuntimeError(f"{scenario.name}: {shown.stderr.strip()}")
     return json.loads(shown.stdout)
 
 
