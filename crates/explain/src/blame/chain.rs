@@ -120,7 +120,7 @@ fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit: impl FnMut
             continue;
         }
         let by = Ender::of(index, row, limit_ns, &mut seen);
-        let wait = by.wait(index);
+        let wait = by.wait(index, cause);
         // An idle worker acts as soon as a request completes: then the request is what took the time.
         let request = request.or_else(|| index.request(row).filter(|request| explains(request, row)));
         match (wait, request) {
@@ -155,11 +155,12 @@ impl Ender {
         Ender { tid, from_ns: row.start_ns.max(limit_ns), to_ns: row.runnable_ns, held: None }
     }
 
-    /// What it waited for in that time itself, if that explains it.
-    fn wait(&self, index: &RunIndex) -> Option<WakerWait> {
+    /// What it waited for in that time itself, if that explains it: what the task waits for that thaws a file system did not freeze it.
+    fn wait(&self, index: &RunIndex, cause: Cause) -> Option<WakerWait> {
         let tid = self.tid.filter(|_| self.from_ns < self.to_ns)?;
         let wait = longest_wait(index, tid, (self.from_ns, self.to_ns), self.held.is_some())?;
-        (wait.ns >= (self.to_ns - self.from_ns) / LEAST).then_some(wait)
+        let explains = cause != Cause::Frozen || wait.cause == Cause::Frozen;
+        (explains && wait.ns >= (self.to_ns - self.from_ns) / LEAST).then_some(wait)
     }
 
     /// What it did in that time, if it did not wait.

@@ -502,6 +502,11 @@ struct xlog {
 	struct xfs_mount *l_mp;
 };
 
+struct xlog_ticket {
+	int t_curr_res;
+	int t_unit_res;
+};
+
 struct xlog_in_core {
 	struct xlog *ic_log;
 };

@@ -102,6 +102,40 @@ int BPF_PROG(jbd2_handle_stats, u32 device, u32 transaction, u32 type, u32 line,
 	return 0;
 }
 
+#define LOG_UNIT 512
+
+/* A transaction of XFS, or one of several parts of it, ends: what it took of its reservation is in the log, or will be. Kernel threads
+ * write into the log what tasks took before. */
+static __always_inline int use_log(struct xlog *log, struct xlog_ticket *ticket)
+{
+	struct usage_key key = {.use = JOURNAL_USE};
+	struct usage more = {};
+	int used;
+
+	if (!log || !ticket || bpf_get_current_task_btf()->flags & PF_KTHREAD)
+		return 0;
+	used = ticket->t_unit_res - ticket->t_curr_res;
+	if (used <= 0)
+		return 0;
+	key.target = log->l_mp->m_super->s_dev;
+	key.tid = bpf_get_current_pid_tgid() >> 32;
+	more.count = (u32)(used + LOG_UNIT - 1) / LOG_UNIT;
+	add_usage(&key, &more);
+	return 0;
+}
+
+SEC("tp_btf/xfs_log_ticket_ungrant")
+int BPF_PROG(xfs_log_ticket_ungrant, struct xlog *log, struct xlog_ticket *ticket)
+{
+	return use_log(log, ticket);
+}
+
+SEC("tp_btf/xfs_log_ticket_regrant")
+int BPF_PROG(xfs_log_ticket_regrant, struct xlog *log, struct xlog_ticket *ticket)
+{
+	return use_log(log, ticket);
+}
+
 /* A clean inode becomes dirty: rare beside the pages that become dirty. */
 SEC("tp_btf/writeback_dirty_inode_enqueue")
 int BPF_PROG(dirty_inode, struct inode *inode)

@@ -135,14 +135,27 @@ const SERVERS: [TraceSource; 1] = [TraceSource {
 }];
 
 /// Journals of file systems, which may be modules.
-const JOURNALS: [TraceSource; 1] = [TraceSource {
-    module: Some("jbd2"),
-    ..TraceSource::always(
-        "tracing: jbd2 handles",
-        "Who fills the journal of ext4",
-        &[program("jbd2_handle_stats", "jbd2_handle_stats", 8)],
-    )
-}];
+const JOURNALS: [TraceSource; 2] = [
+    TraceSource {
+        module: Some("jbd2"),
+        ..TraceSource::always(
+            "tracing: jbd2 handles",
+            "Who fills the journal of ext4",
+            &[program("jbd2_handle_stats", "jbd2_handle_stats", 8)],
+        )
+    },
+    TraceSource {
+        module: Some("xfs"),
+        ..TraceSource::always(
+            "tracing: XFS transactions",
+            "Who fills the log of XFS",
+            &[
+                program("xfs_log_ticket_ungrant", "xfs_log_ticket_ungrant", 2),
+                program("xfs_log_ticket_regrant", "xfs_log_ticket_regrant", 2),
+            ],
+        )
+    },
+];
 
 /// Block requests. Tracepoints that only add a moment are sources of their own.
 const REQUESTS: [TraceSource; 4] = [

@@ -71,11 +71,11 @@ pub(super) fn need(
     }
 }
 
-/// A wait for a journal that leads to no request: its commits and checkpoints need the device.
+/// A wait for a journal or log that leads to no request: its commits and checkpoints need the device.
 fn of_journal(index: &RunIndex, disks: &Disks, row: u32, cause: Cause) -> Option<Need> {
     let waited = index.row(row);
     let is_for_room = index.stack(waited.stack).is_some_and(|stack| stack.makes_room);
-    if cause != Cause::Journal && !is_for_room {
+    if !matches!(cause, Cause::Journal | Cause::FsLog) && !is_for_room {
         return None;
     }
     let pid = index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid);

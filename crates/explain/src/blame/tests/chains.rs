@@ -214,3 +214,19 @@ fn a_task_that_fills_little_shares_the_limit_of_those_around_it() {
     let usage = vec![filled(8, 1, Some("/box")), filled(9, 900, None), filled(9, 900, Some("/bo"))];
     assert_eq!(culprit(&Stage { usage, ..stage(drawing) }.explain()), "shrinker ls/8");
 }
+
+/// A script that waits between its `fsfreeze -f` and `fsfreeze -u`; who froze was not recorded.
+#[test]
+fn a_freeze_leads_to_the_task_that_thaws() {
+    let drawing = "
+        task     7 |              | name=app
+        task     9 |n             | name=bash
+        task     9 |             n| name=fsfreeze
+        task    11 |              | name=sleep
+        op:write 7 |==============|
+        off      7 | ssssssssssss | stack=percpu_rwsem_wait,vfs_write,ksys_write waker=9
+        off      9 |  sssssssss   | stack=do_wait waker=11";
+    let explanation = stage(drawing).explain();
+    assert_eq!(chain(&explanation.stalls[0]), "app/7: frozen 12 < fsfreeze/9: unexplained 12");
+    assert_eq!(culprit(&explanation), "frozen fsfreeze/9");
+}
