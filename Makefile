@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build test test-vm lint bench whatif-bench page generated pictures install dist clean
+.PHONY: all demo build test test-vm torture lint bench whatif-bench page generated pictures install dist clean
 
 all: build
 
@@ -24,6 +24,13 @@ test:
 test-vm:
 	@scripts/need build vm
 	@scripts/test-vm $(foreach kernel,$(KERNELS),-k $(kernel))
+
+# Kills, faults and damage (docs/RELIABILITY.md), chosen by SEED, POINTS of each kind: hours, as root.
+SEED ?= 1
+POINTS ?= 2000
+torture:
+	@scripts/need build test
+	$(CARGO) test --locked -p stallscope --test torture -- $(CAMPAIGN) --seed $(SEED) --points $(POINTS)
 
 lint:
 	@scripts/need build lint

@@ -3,9 +3,10 @@
 mod scenario;
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use archive::{FlushState, Run};
+use archive::{FlushState, Run, RunState};
 use scenario::{Step, copy, moment, options, rows_in, rows_of, write_steps};
 use tempfile::tempdir;
 
@@ -85,6 +86,18 @@ fn a_recent_file_cut_anywhere_reads_back_to_a_whole_flush() {
         assert_eq!(report.torn_bytes > 0, is_torn, "cut at {length}: {report:?}");
         assert_eq!(report.whole, length == whole.len(), "cut at {length}: {report:?}");
     }
+}
+
+/// A kill between the batches of a consolidation and the line that makes them live.
+#[test]
+fn what_a_killed_consolidation_leaves_is_no_damage() {
+    let base = tempdir().unwrap();
+    let dir = base.path().join("run");
+    drop(write_steps(&dir, 5, options(4)));
+    let mut segment = fs::OpenOptions::new().append(true).open(dir.join("metrics-0000.arrows")).unwrap();
+    segment.write_all(&[0xff; 100]).unwrap();
+    let report = Run::open(&dir).unwrap().check();
+    assert_eq!((report.state, report.whole, report.torn_bytes), (RunState::CutOff, true, 100), "{report:?}");
 }
 
 #[test]

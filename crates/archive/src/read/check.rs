@@ -17,7 +17,7 @@ use crate::encode::END_OF_STREAM;
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckReport {
-    /// Everything that was flushed reads back, and nothing is torn.
+    /// Everything that was flushed reads back, and nothing is there that its writer cannot have left.
     pub whole: bool,
     /// The state of the run.
     pub state: RunState,
@@ -25,7 +25,8 @@ pub struct CheckReport {
     pub segments: u64,
     /// Rows that read back, by table.
     pub rows: BTreeMap<String, u64>,
-    /// Bytes that were being written when the writer died. No flush that returned is among them.
+    /// Bytes that were being written when the writer died. No flush that returned is among them. In a closed run: bytes that no
+    /// writer left.
     pub torn_bytes: u64,
     /// Flushed data that cannot be read, one sentence each.
     pub lost: Vec<String>,
@@ -78,7 +79,8 @@ impl Run {
         let torn_bytes =
             if state == RunState::Live { 0 } else { self.inventory.torn_bytes + self.torn_segment_bytes() };
         CheckReport {
-            whole: damage.is_empty() && torn_bytes == 0,
+            // A killed writer leaves unfinished bytes; one that closed the run leaves none.
+            whole: damage.is_empty() && (torn_bytes == 0 || state == RunState::CutOff),
             state,
             segments: (self.inventory.segments.len() + self.inventory.recent_files) as u64,
             rows,

@@ -1,0 +1,160 @@
+//! What must hold after an attack: the archive answers, and the next start removes what was left.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::victim::Scene;
+
+/// No command takes longer, whatever it reads.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The answer of a command that reads.
+pub struct Answer {
+    /// `None`: it was stopped at the limit.
+    pub code: Option<i32>,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+impl Answer {
+    /// Why it is wrong whatever was read: a hang, a panic, an abort, a signal.
+    pub fn broken(&self) -> Option<String> {
+        match self.code {
+            None => Some(format!("hung for {LIMIT:?}")),
+            Some(code) if !(0..=3).contains(&code) => Some(format!("ended with {code}: {}", last_line(&self.stderr))),
+            Some(_) if self.stderr.contains("panicked") => Some(format!("panicked: {}", self.stderr)),
+            Some(_) => None,
+        }
+    }
+
+    pub fn document(&self) -> Value {
+        serde_json::from_slice(&self.stdout).unwrap_or_default()
+    }
+}
+
+pub fn last_line(text: &str) -> String {
+    text.lines().last().unwrap_or_default().chars().take(300).collect()
+}
+
+/// Runs a command of the program within the limit.
+pub fn ask(words: &[&str], run: &Path) -> Answer {
+    let output = tempfile::tempdir().expect("a folder can be made");
+    let file = |name: &str| fs::File::create(output.path().join(name)).expect("a file can be made");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
+    command.arg(words[0]).arg(run).args(&words[1..]);
+    command.stdin(Stdio::null()).stdout(file("stdout")).stderr(file("stderr"));
+    let mut child = command.spawn().expect("the program starts");
+    let began = Instant::now();
+    let status = loop {
+        match child.try_wait().expect("a child can be waited for") {
+            Some(status) => break Some(status),
+            None if began.elapsed() > LIMIT => {
+                let _ = child.kill();
+                let _ = child.wait();
+                break None;
+            }
+            None => std::thread::sleep(Duration::from_millis(1)),
+        }
+    };
+    let read = |name: &str| fs::read(output.path().join(name)).unwrap_or_default();
+    use std::os::unix::process::ExitStatusExt;
+    let code = status.and_then(|status| status.code().or_else(|| status.signal().map(|signal| 128 + signal)));
+    let stderr = String::from_utf8_lossy(&read("stderr")).into_owned();
+    // The right answer of `explain` for a run without a trace.
+    let code = if stderr.contains("recorded without kernel tracing") { Some(0) } else { code };
+    Answer { code, stdout: read("stdout"), stderr }
+}
+
+/// Whether `check`, `show` and `explain` answer for a run as whole. What a killed writer left is no damage. A directory
+/// without a description is no run yet, and one clear error.
+pub fn problems_of_answers(scene: &Scene) -> Vec<String> {
+    let Some(run) = scene.run() else { return Vec::new() };
+    let expected = if run.join("run.json").exists() { 0 } else { 2 };
+    let mut problems = Vec::new();
+    for words in [["check", "--json"], ["show", "--json"], ["explain", "--json"]] {
+        let answer = ask(&words, &run);
+        let wrong = (answer.code != Some(expected))
+            .then(|| format!("exit code {:?}, not {expected}: {}", answer.code, last_line(&answer.stderr)));
+        problems.extend(answer.broken().or(wrong).map(|problem| format!("{}: {problem}", words[0])));
+    }
+    problems
+}
+
+/// Whether `check`, `show` and `explain` do not break, and agree about whether the run is whole. Returns that, too.
+pub fn problems_of_any_answers(scene: &Scene) -> (Vec<String>, bool) {
+    let Some(run) = scene.run() else { return (Vec::new(), true) };
+    let mut problems = Vec::new();
+    let mut whole = true;
+    for words in [["check", "--json"], ["show", "--json"], ["explain", "--json"]] {
+        let answer = ask(&words, &run);
+        problems.extend(answer.broken().map(|problem| format!("{}: {problem}", words[0])));
+        whole &= answer.code == Some(0);
+        if answer.code == Some(1) && words[0] != "check" && answer.document()["complete"] != false {
+            problems.push(format!("{}: exit code 1 without \"complete\": false", words[0]));
+        }
+    }
+    (problems, whole)
+}
+
+/// When the last flush ended, ns of the monotonic clock, by the times in the journal and the recent files.
+pub fn last_flush_ns(run: &Path) -> Option<u64> {
+    const TIME: &[u8] = b"\"at\":{\"monotonic_ns\":";
+    let files = fs::read_dir(run).ok()?.flatten().map(|entry| entry.path());
+    let dated = files.filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name == "journal" || name.starts_with("recent-")
+    });
+    let times = dated.filter_map(|path| fs::read(path).ok()).flat_map(|bytes| {
+        let found = bytes.windows(TIME.len()).enumerate().filter(|(_, window)| *window == TIME);
+        found.filter_map(|(at, _)| number(&bytes[at + TIME.len()..])).collect::<Vec<_>>()
+    });
+    times.max()
+}
+
+fn number(bytes: &[u8]) -> Option<u64> {
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(&bytes[..digits]).ok()?.parse().ok()
+}
+
+/// What is left of the program's process after the next start: register, cgroups, mounts, loop devices, images.
+pub fn leftovers(pid: i32, scene: &Scene) -> Vec<String> {
+    let began = Instant::now();
+    loop {
+        let failed = rig::Register::open().err().map(|error| format!("the next start fails: {error}"));
+        let mut left = left_of(pid, scene);
+        // The kernel frees a dead process's mounts and loop devices some time after its end.
+        if left.is_empty() && failed.is_none() || began.elapsed() > Duration::from_secs(5) {
+            left.extend(failed);
+            return left;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn left_of(pid: i32, scene: &Scene) -> Vec<String> {
+    let mut left = Vec::new();
+    let names = |folder: &Path| -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path().display().to_string()).collect()
+    };
+    let ours = |path: &String| path.contains(&format!("stallscope-{pid}-")) || path.contains(&format!("/{pid}-"));
+    let hierarchies = rig::Hierarchies::detect(&rig::Roots::default()).ok();
+    let parents = hierarchies.into_iter().flat_map(|all| [all.memory, all.blkio, all.unified]).flatten();
+    let folders = parents.flat_map(|hierarchy| [hierarchy.own, hierarchy.mount]).chain(["/run/stallscope".into()]);
+    left.extend(folders.flat_map(|folder| names(&folder)).filter(ours));
+    left.extend(names(&scene.folder().join("place")));
+    let folder = scene.folder().display().to_string();
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    left.extend(mounts.lines().filter(|line| line.contains(&folder)).map(str::to_owned));
+    for device in names("/sys/block".as_ref()).iter().filter(|path| path.contains("/loop")) {
+        let backing = fs::read_to_string(format!("{device}/loop/backing_file")).unwrap_or_default();
+        left.extend(backing.contains(&folder).then(|| format!("{device} of {}", backing.trim())));
+    }
+    left.sort();
+    left.dedup();
+    left
+}

@@ -1,0 +1,184 @@
+//! The programs that are attacked, each with a folder of its own, and a process's course under stops.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::calls;
+use crate::sys::{self, Call, Stop};
+
+/// A command line of the program. `RUN` is the run's directory, `FOLDER` a folder that exists.
+#[derive(Debug, Clone, Copy)]
+pub struct Victim {
+    pub name: &'static str,
+    pub words: &'static str,
+}
+
+/// Together they reach each place of the program that writes outside of its memory.
+pub const VICTIMS: [Victim; 4] = [
+    Victim { name: "record", words: "record --no-trace --memory 64m --interval 100ms --runtime 1800ms --out RUN" },
+    Victim { name: "traced", words: "record --interval 100ms --slower-than 20ms --runtime 1200ms --out RUN" },
+    Victim {
+        name: "run",
+        words: "run randrw --no-trace --file-size 256k --threads 2 --fsync 8 --runtime 1200ms --out RUN FOLDER",
+    },
+    Victim { name: "sweep", words: "sweep FOLDER/sweep.toml --out FOLDER/sweep" },
+];
+
+const SWEEP: &str = r#"name = "torture"
+workload = "randrw"
+repetitions = 1
+noise_floor = false
+settle = "0s"
+
+[options]
+no-trace = true
+disk-bps = "64m"
+
+[variables]
+file_size = "256k"
+runtime = "600ms"
+
+[file_system]
+kind = "ext4"
+size = "24m"
+place = "PLACE"
+
+[[axis]]
+name = "threads"
+vary = "variable"
+values = [1]
+"#;
+
+/// A victim and what belongs to it, removed with it.
+pub struct Scene {
+    folder: tempfile::TempDir,
+    victim: Victim,
+}
+
+/// What is to be done at a call.
+pub enum Verdict {
+    Pass,
+    Fail(i32),
+    Shorten(u64),
+    KillBefore(i32),
+    KillAfter(i32),
+}
+
+/// How a victim ended.
+pub struct Course {
+    pub pid: i32,
+    pub code: i32,
+    pub stderr: String,
+    /// When it was killed, on the monotonic clock.
+    pub killed_ns: Option<u64>,
+    /// Some of its processes did not end within the limit.
+    pub hung: bool,
+}
+
+impl Scene {
+    pub fn new(victim: Victim) -> Scene {
+        let folder = tempfile::Builder::new().prefix("torture-").tempdir().expect("a folder can be made");
+        fs::create_dir(folder.path().join("place")).expect("a folder can be made");
+        let place = folder.path().join("place").display().to_string();
+        fs::write(folder.path().join("sweep.toml"), SWEEP.replace("PLACE", &place)).expect("a file can be written");
+        Scene { folder, victim }
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The run's directory, once it exists.
+    pub fn run(&self) -> Option<PathBuf> {
+        let own = self.folder.path().join("run");
+        let of_sweep = || {
+            let runs = ["sweep/runs", "sweep/cut-off"].map(|name| self.folder.path().join(name));
+            runs.iter().flat_map(fs::read_dir).flatten().flatten().map(|entry| entry.path()).find(|path| path.is_dir())
+        };
+        if own.is_dir() { Some(own) } else { of_sweep() }
+    }
+
+    fn command(&self) -> Command {
+        let folder = self.folder.path().display().to_string();
+        let words = self.victim.words.replace("RUN", &format!("{folder}/run")).replace("FOLDER", &folder);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
+        command.args(words.split(' ')).arg("-q").current_dir(self.folder.path());
+        let output = |name: &str| File::create(self.folder.path().join(name)).expect("a file can be made");
+        command.stdin(Stdio::null()).stdout(output("stdout")).stderr(output("stderr"));
+        command
+    }
+
+    /// Runs the victim; `judge` decides at each listed call, with the thread and whether it is one of the program's own.
+    pub fn attack(&self, limit: Duration, mut judge: impl FnMut(i32, &Call, i32) -> Verdict) -> io::Result<Course> {
+        let numbers: Vec<i64> = calls::CALLS.iter().map(|known| known.number).collect();
+        let child = sys::spawn_stopping(self.command(), &numbers)?;
+        let pid = child.id() as i32;
+        let mut course = Course { pid, code: -1, stderr: String::new(), killed_ns: None, hung: false };
+        let mut after: Option<i32> = None;
+        let began = Instant::now();
+        loop {
+            match sys::next_stop() {
+                Err(_) => break,
+                Ok(None) if began.elapsed() > limit => {
+                    course.hung = true;
+                    sys::kill(pid);
+                    break;
+                }
+                Ok(None) => std::thread::sleep(Duration::from_micros(50)),
+                Ok(Some((tid, Stop::Ended(code)))) if tid == pid => course.code = code,
+                Ok(Some((_, Stop::Ended(_)))) => {}
+                Ok(Some((tid, Stop::Signal(signal)))) => sys::resume(tid, signal),
+                Ok(Some((tid, Stop::Event))) => sys::resume(tid, 0),
+                Ok(Some((tid, Stop::CallDone))) => {
+                    after.take().into_iter().for_each(|victim| course.kill(victim));
+                    sys::resume(tid, 0);
+                }
+                Ok(Some((tid, Stop::Call))) => {
+                    let Some(call) = sys::call_of(tid) else { continue };
+                    match judge(tid, &call, pid) {
+                        Verdict::KillAfter(victim) => {
+                            after = Some(victim);
+                            sys::finish_call(tid);
+                            continue;
+                        }
+                        Verdict::KillBefore(victim) => course.kill(victim),
+                        Verdict::Fail(errno) => sys::fail_call(tid, errno),
+                        Verdict::Shorten(length) => sys::shorten_call(tid, length),
+                        Verdict::Pass => {}
+                    }
+                    sys::resume(tid, 0);
+                }
+            }
+        }
+        course.stderr = fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default();
+        Ok(course)
+    }
+}
+
+impl Course {
+    fn kill(&mut self, victim: i32) {
+        self.killed_ns = Some(monotonic_ns());
+        sys::kill(victim);
+    }
+}
+
+fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Whether a thread belongs to the program, rather than to a tool that it started.
+pub fn is_ours(tid: i32) -> bool {
+    let program = Path::new(env!("CARGO_BIN_EXE_stallscope"));
+    fs::read_link(format!("/proc/{tid}/exe")).is_ok_and(|exe| exe == program)
+}
+
+/// The process of a thread.
+pub fn process_of(tid: i32) -> i32 {
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or(tid)
+}
