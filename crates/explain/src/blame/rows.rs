@@ -78,7 +78,7 @@ impl Row {
             kind: if record.kind == StallKind::StillBlocked { StallKind::Blocked } else { record.kind },
             interruptible: record.state.is_some_and(|state| state & 3 == 1),
             switched: record.state.is_some(),
-            stopped: record.state.is_some_and(|state| state & STOPPED != 0),
+            stopped: is_stopped(record),
             cut: is(stall_flags::CUT | stall_flags::CALL_CUT),
             held: is(stall_flags::CPU_QUOTA),
             watched: is(stall_flags::WATCHED),
@@ -95,7 +95,7 @@ impl Row {
             call: names.insert_some(record.call.as_ref()),
             work: names.insert_some(record.work.as_ref()),
             path: names.insert_some(record.path.as_ref()),
-            awaits: record.awaits,
+            awaits: record.awaits.filter(|_| !is_stopped(record)),
             asked_ns: record.asked_ns,
             cpu: record.cpu,
             lock: record.lock,
@@ -110,6 +110,11 @@ impl Row {
     pub(super) fn runnable_cause(&self) -> Cause {
         if self.held { Cause::CpuThrottle } else { Cause::CpuWait }
     }
+}
+
+/// A stopped task waits for nobody.
+fn is_stopped(record: &StallRecord) -> bool {
+    record.state.is_some_and(|state| state & STOPPED != 0)
 }
 
 fn runnable_ns(record: &StallRecord, end_ns: u64) -> u64 {

@@ -75,6 +75,7 @@ impl RunIndex {
             let what = (row.request, row.stack, row.waker_tid, row.waker_stack, row.worker_tid);
             (row.tid, row.start_ns, row.end_ns, row.kind.name(), row.runnable_ns, what)
         });
+        self.forget_waits_of_frozen();
         self.drop_partial_rows();
         continue_waits(&mut self.rows);
         self.tasks.sort();
@@ -102,6 +103,13 @@ impl RunIndex {
         self.find_waiters();
         self.lock_turns = LockTurns::new(&self.rows);
         self.causes = self.rows.iter().map(|row| self.find_main_cause(row)).collect();
+    }
+
+    /// The wakeup of a task that was frozen in its sleep is the thaw: what it had slept for is unknown.
+    fn forget_waits_of_frozen(&mut self) {
+        let stacks = &self.stacks;
+        let thaws = |row: &Row| row.waker_stack.and_then(|stack| stacks.get(&stack)).is_some_and(|waker| waker.thaws);
+        self.rows.iter_mut().filter(|row| row.awaits.is_some() && thaws(row)).for_each(|row| row.awaits = None);
     }
 
     /// A task that waits for a device's request is known to use the device, also where a kernel worker submits for it. Its requests

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use model::stall::StallKind;
+use model::stall::{Awaits, StallKind};
 
 use super::operations::BusyTimes;
 use super::rows::Row;
@@ -60,7 +60,7 @@ pub(super) fn sleeps(
     let mut by_call: HashMap<&str, u64> = HashMap::new();
     for row in index.rows.iter().filter(is_one) {
         let call = row.call.map(|call| index.names.get(call));
-        if row.interruptible && call.is_some_and(|call| IDLE.contains(&call)) {
+        if row.interruptible && call.is_some_and(|call| IDLE.contains(&call)) && !is_for_other(row) {
             sleeps.idle_count += 1;
             sleeps.idle_ns = sleeps.idle_ns.saturating_add(slept_ns(row));
             *by_call.entry(call.unwrap_or_default()).or_default() += 1;
@@ -77,6 +77,11 @@ pub(super) fn sleeps(
     calls.sort_by_key(|&(call, count)| (Reverse(count), call));
     sleeps.idle_calls = calls.into_iter().map(|(call, _)| call.to_owned()).collect();
     sleeps
+}
+
+/// Whether it had asked a server for something, or its reader did not make room: it did not idle, whatever the other one did.
+fn is_for_other(row: &Row) -> bool {
+    matches!(row.awaits, Some(Awaits::Answer | Awaits::Room | Awaits::Lock))
 }
 
 /// Time without a CPU quota counts too: a program that computes has no operation that could hold it.

@@ -153,6 +153,19 @@ fn a_parent_waits_until_its_child_executes_its_program() {
     );
 }
 
+/// It was stopped in its own wait for messages, and seems to have got one from the task that continued it.
+#[test]
+fn a_client_waits_for_a_stopped_server() {
+    let client = "off 7 |  ssssssssssss  | call=recvfrom awaits=answer waker=9";
+    let stopped = "off 9 | ssssssssssss   | call=epoll_wait awaits=message waker=5";
+    let frozen = "waker_stack=try_to_wake_up,__thaw_task state=1";
+    for how in ["state=260", frozen] {
+        let explanation = stage(&format!("{client}\n{stopped} {how}")).explain();
+        assert_eq!(shares(&explanation), "stopped 11, unexplained 1", "{how}");
+        assert!(chain(&explanation.stalls[0]).starts_with("thread 7: stopped 11 < thread 9: stopped"), "{how}");
+    }
+}
+
 #[test]
 fn idle_waits_are_no_operations() {
     // Nothing was asked.

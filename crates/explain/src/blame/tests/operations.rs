@@ -130,6 +130,15 @@ fn sleeps_of_the_command_that_no_operation_holds_are_listed() {
     assert_eq!(sleep.waker.as_ref().map(|waker| waker.tid), Some(9));
 }
 
+/// It did not idle: it had asked the server for something.
+#[test]
+fn a_wait_of_the_command_for_an_idle_server_is_listed() {
+    let drawing = stage("off 7 |ssssssssss   | call=recvfrom state=1 awaits=answer waker=9 watched");
+    let explanation = drawing.explain();
+    assert_eq!((explanation.slow_operations, explanation.sleeps.count, explanation.sleeps.idle_count), (0, 1, 0));
+    assert_eq!(explanation.sleeps.longest[0].waker.as_ref().map(|waker| waker.tid), Some(9));
+}
+
 #[test]
 fn an_operation_seen_stuck_repeatedly_is_one() {
     let drawing = "
