@@ -82,6 +82,9 @@ fn has_operations(document: &Value, part: &str) -> bool {
 fn slow(document: &Value, part: &str) -> Option<Sentence> {
     let mut writer = Writer::new(document);
     let count = count_path(part);
+    if part.is_empty() && document["command"].is_object() {
+        writer.say("No operation of the recorded command was that slow; of other programs ");
+    }
     writer.counted(&count, "operation")?;
     match (part.is_empty(), document["operations"].is_u64()) {
         (false, true) => writer.say(" of the load"),
@@ -168,9 +171,13 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
     let mut writer = Writer::new(document);
     let limited = culprit["cause"] == "io_throttle";
     let known = |key: &str| !culprit[key].is_null() && culprit[key] != "/";
+    let wall_ns = document.pointer(&format!("{part}/wall_ns")).and_then(Value::as_f64)?;
+    if culprit["time_ns"].as_f64() < Some(LEAST * wall_ns) {
+        writer.say("No root blocker is known");
+        return Some(writer.end());
+    }
     if known("task") {
-        writer.say("The largest root blocker is ");
-        writer.value(&format!("{path}/task"), Kind::Name)?;
+        blocker(&mut writer, &path, culprit)?;
         if known("cgroup") {
             writer.say(" of ");
             writer.value(&format!("{path}/cgroup"), Kind::Name)?;
@@ -187,7 +194,7 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
             "The largest root blocker is the disk"
         });
     } else {
-        return None;
+        writer.say("The largest root blocker is unknown");
     }
     place(&mut writer, &path, known)?;
     writer.say(", with ");
@@ -195,6 +202,18 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
     writer.say(" of ");
     writer.value(&format!("{path}/cause"), Kind::Cause)?;
     Some(writer.end())
+}
+
+/// `The largest root blocker is tar/93`, or `The largest root blockers are 12 tasks such as head/95`.
+fn blocker(writer: &mut Writer<'_>, path: &str, culprit: &Value) -> Option<()> {
+    if culprit["tasks"].as_u64() > Some(1) {
+        writer.say("The largest root blockers are ");
+        writer.counted(&format!("{path}/tasks"), "task")?;
+        writer.say(" such as ");
+    } else {
+        writer.say("The largest root blocker is ");
+    }
+    writer.value(&format!("{path}/task"), Kind::Name)
 }
 
 /// ` on 7,0 (ext4 on /mnt/a)`

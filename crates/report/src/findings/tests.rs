@@ -72,6 +72,32 @@ fn a_loss_is_said() {
     assert!(findings(&document)[3].text.ends_with("; the recording is incomplete."));
 }
 
+/// What is said of the root blocker after a change of it.
+fn of_blocker(throttled: f64, change: fn(&mut Value)) -> String {
+    let mut document = document(12, 3_000_000_000, throttled);
+    change(&mut document["culprits"][0]);
+    findings(&document)[2].text.clone()
+}
+
+#[test]
+fn the_root_blocker_is_named_with_all_its_tasks_and_only_if_it_matters() {
+    let many = of_blocker(0.8, |culprit| culprit["tasks"] = json!(329));
+    assert!(many.starts_with("The largest root blockers are 329 tasks such as dd/2010 of /batch7,"), "{many}");
+    let unknown = of_blocker(0.8, |culprit| *culprit = json!({"cause": "lock", "time_ns": 2_400_000_000_u64}));
+    assert_eq!(unknown, "The largest root blocker is unknown, with 2.40 s of lock.");
+    assert_eq!(of_blocker(0.04, |_| ()), "No root blocker is known.");
+}
+
+#[test]
+fn slow_operations_of_others_are_not_taken_for_those_of_the_command() {
+    let mut document = document(2, 3_000_000_000, 1.0);
+    document["command"] = json!({"operations": 0});
+    let said = &findings(&document)[0].text;
+    let others =
+        "No operation of the recorded command was that slow; of other programs 2 operations took at least 100 ms,";
+    assert!(said.starts_with(others), "{said}");
+}
+
 proptest! {
     /// Every number in a sentence, and every name, is a value of the document.
     #[test]
