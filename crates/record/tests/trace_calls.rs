@@ -32,7 +32,8 @@ fn a_file_is_named_from_the_machines_root_also_when_its_descriptor_is_gone() {
 
 #[test]
 fn the_task_that_was_running_during_a_run_queue_wait_is_named() {
-    let spin = "taskset -c 0 timeout 0.6 sh -c 'while :; do :; done'";
+    // Ahead of whatever else runs there.
+    let spin = "nice -n -15 taskset -c 0 timeout 0.6 sh -c 'while :; do :; done'";
     let Some(seen) = trace(&most_of_it(), &format!("{spin} & {spin}; wait")) else { return };
     let preempted = seen.traced.stalls.iter().filter(|row| row.kind == StallKind::OffCpu && row.state == Some(0));
     let behind: Vec<(u32, u32)> = preempted.filter_map(|row| Some((row.tid, row.behind_tid?))).collect();
