@@ -16,7 +16,8 @@ pub enum Resource {
     DeviceOther,
     /// Writes of a file system's metadata and of its journal. The task that submits them does so for all who changed it.
     DeviceMetadata,
-    /// Blocks that a process added to the journal (jbd2) of the file system on a device.
+    /// Blocks that a process added to the journal (jbd2) of the file system on a device, or units of 512 bytes that it used of a
+    /// reservation in the log of XFS.
     Journal,
     /// Inodes that a process made dirty: new ones, mostly.
     Inodes,

@@ -23,7 +23,7 @@ impl Table for UsageTable {
         /// end of the interval
         end_ns: u64, "nanoseconds";
         /// `device_read`, `device_write`, `device_other` (flushes, discards), `device_metadata` (writes of metadata and
-        /// journals, which serve all who changed them; `pid` is the submitter), `journal` (blocks added to a jbd2 journal),
+        /// journals, which serve all who changed them; `pid` is the submitter), `journal` (blocks added to a jbd2 journal; of the log of XFS, 512 bytes of reservation used),
         /// `inodes` (made dirty), `cpu` (in runs of at least 100 us), `reads` (from any device), `dirtied` (in the page cache, or
         /// written by direct I/O), `memory` (reads, dirtied, and growth of anonymous and shared memory)
         resource: Resource, "text";
