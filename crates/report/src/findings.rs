@@ -194,13 +194,23 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
             "The largest root blocker is the disk"
         });
     } else {
-        writer.say("The largest root blocker is unknown");
+        return unknown_blocker(writer, &path);
     }
     place(&mut writer, &path, known)?;
     writer.say(", with ");
     writer.value(&format!("{path}/time_ns"), Kind::Duration)?;
     writer.say(" of ");
     writer.value(&format!("{path}/cause"), Kind::Cause)?;
+    Some(writer.end())
+}
+
+/// `The root blocker of 2.40 s of lock is unknown.`
+fn unknown_blocker(mut writer: Writer<'_>, path: &str) -> Option<Sentence> {
+    writer.say("The root blocker of ");
+    writer.value(&format!("{path}/time_ns"), Kind::Duration)?;
+    writer.say(" of ");
+    writer.value(&format!("{path}/cause"), Kind::Cause)?;
+    writer.say(" is unknown");
     Some(writer.end())
 }
 

@@ -84,7 +84,7 @@ fn the_root_blocker_is_named_with_all_its_tasks_and_only_if_it_matters() {
     let many = of_blocker(0.8, |culprit| culprit["tasks"] = json!(329));
     assert!(many.starts_with("The largest root blockers are 329 tasks such as dd/2010 of /batch7,"), "{many}");
     let unknown = of_blocker(0.8, |culprit| *culprit = json!({"cause": "lock", "time_ns": 2_400_000_000_u64}));
-    assert_eq!(unknown, "The largest root blocker is unknown, with 2.40 s of lock.");
+    assert_eq!(unknown, "The root blocker of 2.40 s of lock is unknown.");
     assert_eq!(of_blocker(0.04, |_| ()), "No root blocker is known.");
 }
 
