@@ -37,9 +37,15 @@ fn each_request_is_emitted_once_with_its_times_in_order_and_the_sums_agree() {
     );
     let device = device(&stage);
     let requests = of_device(&seen.traced, device);
-    // 12288 blocks of 4 KiB, each once, and possible reads of mkfs or udev.
-    let ours: Vec<_> = requests.iter().filter(|request| request.bytes == 4096).collect();
-    assert!(ours.len() as u64 + missed >= 12_288 && ours.len() < 12_500, "{}", ours.len());
+    // 12288 blocks of 4 KiB, each once, and possible reads of mkfs or udev. On a busy machine neighbouring blocks meet in the queue,
+    // and become one request.
+    let ours: Vec<_> = requests.iter().filter(|request| request.bytes > 0 && request.bytes % 4096 == 0).collect();
+    let blocks: u64 = ours.iter().map(|request| u64::from(request.bytes / 4096)).sum();
+    assert!(
+        (12_288..12_500).contains(&(blocks + missed)),
+        "{blocks} blocks in {} requests, {missed} missed",
+        ours.len()
+    );
     let numbers: std::collections::HashSet<u32> = seen.traced.requests.iter().map(|request| request.request).collect();
     assert_eq!(numbers.len(), seen.traced.requests.len());
     let known = ours.iter().filter(|request| {

@@ -45,7 +45,7 @@ fn advises_a_higher_limit(document: &Value) {
     let (lifted_ns, raised_ns) = (total_ns(Value::Null), total_ns(4.0.into()));
     assert!(lifted_ns <= raised_ns && raised_ns < recorded_ns, "{lifted_ns}, {raised_ns}, {recorded_ns}");
     let findings = document["findings"].as_array().unwrap();
-    assert!((3..=5).contains(&findings.len()), "{findings:#?}");
+    assert!((3..=6).contains(&findings.len()), "{findings:#?}");
     let values = findings.iter().flat_map(|sentence| sentence["values"].as_array().unwrap());
     values.for_each(|value| assert!(document.pointer(value["path"].as_str().unwrap()).is_some(), "{value}"));
 }
@@ -57,8 +57,10 @@ fn a_run_on_a_slowed_disk_is_explained_by_its_limit() {
     }
     let (folder, disk) = (folder(), Disk::xfs());
     let out = folder.path().join("run");
+    // More files than fit into the memory: reads wait for the disk's limit.
+    let load = SMALL.replace("-n 8", "-n 20");
     let ended =
-        run(&format!("run simoop {SMALL} {PRESSURE} --out {} {}", out.display(), disk.path().display())).expect_code(0);
+        run(&format!("run simoop {load} {PRESSURE} --out {} {}", out.display(), disk.path().display())).expect_code(0);
     let (_, brief) = ended.stdout.split_once("\nWhy operations took longer than 100 ms\n").expect("an explanation");
     println!("{brief}");
     assert!(brief.contains(&format!("more: stallscope explain {}", out.display())), "{brief}");
@@ -68,8 +70,9 @@ fn a_run_on_a_slowed_disk_is_explained_by_its_limit() {
     let causes = with_closed_books(&document);
     assert!(causes.contains(&"io_throttle".to_owned()), "{:#}", document["causes"]);
     assert!(number(&document, "/slow_operations") > 0.0);
-    let culprits: Vec<&str> =
-        document["culprits"].as_array().unwrap().iter().filter_map(|culprit| culprit["task"].as_str()).collect();
+    // Under this disk's limit is only the load, whose processes begin with another name.
+    let limited = document["culprits"].as_array().unwrap().iter().filter(|culprit| culprit["cause"] == "io_throttle");
+    let culprits: Vec<&str> = limited.filter_map(|culprit| culprit["task"].as_str()).collect();
     assert!(!culprits.is_empty() && !culprits.iter().any(|task| task.starts_with("exe/")), "{culprits:?}");
     let printed = run(&format!("explain --worst 3 {}", out.display())).expect_code(0).stdout;
     assert!(printed.contains("cgroup I/O throttling") && printed.contains("Worst stall"), "{printed}");
