@@ -110,11 +110,18 @@ pub(super) fn series_began_ns(index: &RunIndex, row: u32) -> u64 {
     let row = index.row(row);
     let mut began_ns = row.start_ns;
     for (_, before) in index.rows_between(row.tid, 0, row.start_ns) {
-        if before.kind != StallKind::OffCpu || before.awaits.is_none() {
+        if before.kind != StallKind::OffCpu {
+            continue;
+        }
+        // A task sleeps once at a time: those before it ended earlier still.
+        if before.end_ns.saturating_add(RETRY_NS) < began_ns {
+            break;
+        }
+        if before.awaits.is_none() {
             continue;
         }
         let is_same = before.asked_ns.is_some() && (before.asked_ns, before.awaits) == (row.asked_ns, row.awaits);
-        if !is_same || before.end_ns.saturating_add(RETRY_NS) < began_ns {
+        if !is_same {
             break;
         }
         began_ns = before.start_ns;

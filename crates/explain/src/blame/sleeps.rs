@@ -9,8 +9,7 @@ use model::stall::{Awaits, StallKind};
 use super::operations::BusyTimes;
 use super::rows::Row;
 use super::run_index::RunIndex;
-use super::sleep::Sleep;
-use super::sleep::Sleeps;
+use super::sleep::{Sleep, Sleeps};
 
 /// Sleeps listed: the longest.
 const KEPT: usize = 20;

@@ -93,7 +93,7 @@ fn by_moment(at_ns: u64) -> u64 {
     if at_ns / (1000 * MS) % 3 == 2 { 12 * MS } else { 2 * MS }
 }
 
-/// Each call by itself, 2 to 12 ms.
+/// A call takes 2 to 12 ms, at random.
 fn by_chance(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut random = Random(seed);
     move |_| 2 * MS + random.below(10 * MS as usize) as u64
