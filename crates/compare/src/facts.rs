@@ -176,6 +176,7 @@ mod tests {
             number: number.into(),
             name: name.into(),
             identity: name.into(),
+            model: None,
             size_bytes: 1,
             rotational: None,
             scheduler: None,

@@ -217,6 +217,9 @@ pub struct Device {
     /// Identity that survives renaming and is used as the metrics' instance: WWN, serial, the loop's backing file, or
     /// the name if nothing better is known.
     pub identity: String,
+    /// Model that it reports, of a partition that of its disk; `None` for virtual devices that report none, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Size.
     pub size_bytes: u64,
     /// Rotational disk, if known.

@@ -31,11 +31,21 @@ fn describe(roots: &Roots, known: &KnownDevice) -> Device {
         number: known.number.clone(),
         name: known.name.clone(),
         identity: known.identity.clone(),
+        model: model(&folder),
         size_bytes: size_bytes(&folder),
         rotational: setting("rotational").map(|flag| flag == "1"),
         scheduler: setting("scheduler").map(|list| chosen(&list).to_owned()),
         queue_depth: setting("nr_requests").and_then(|text| text.parse().ok()),
     }
+}
+
+/// The model as SCSI and NVMe disks report it, or the name of an MMC card. A partition takes its disk's.
+fn model(folder: &Path) -> Option<String> {
+    let real = folder.canonicalize().ok()?;
+    let disk = if real.join("partition").is_file() { real.parent()? } else { &real };
+    let found = ["device/model", "device/name"].into_iter().find_map(|source| read_trimmed(&disk.join(source)))?;
+    // Vendors pad their fields with blanks.
+    Some(found.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// The entry in brackets: `mq-deadline` of `none [mq-deadline] kyber`.

@@ -123,6 +123,16 @@ impl Accounting {
         numbers.iter().filter_map(|&number| described(number)).collect()
     }
 
+    /// Of each of these operations the root blocker that it lost most time to; `None` where it lost none that has one.
+    pub fn root_blockers(&self, numbers: &[usize]) -> Vec<Option<Culprit>> {
+        let mut timelines = self.timelines();
+        let mut of_one = |number: &usize| {
+            let operations = std::slice::from_ref(self.operations.get(*number)?);
+            RootBlockers::new(&self.index, operations, &mut timelines, &self.disks).of(|_| true).into_iter().next()
+        };
+        numbers.iter().map(&mut of_one).collect()
+    }
+
     /// Root blockers of each class of operations.
     pub fn culprits_by_class(&self) -> BTreeMap<String, Vec<Culprit>> {
         let mut classes: BTreeMap<String, Vec<Operation>> = BTreeMap::new();

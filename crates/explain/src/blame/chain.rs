@@ -305,7 +305,7 @@ pub(super) fn of_operation(
     }
     let mut last = None;
     walk(index, first, cause, |step| match step {
-        Step::Waits { row, cause, ns, held } => chain.push(holder::link(index, held, Some(row), link(row, cause, ns))),
+        Step::Waits { row, cause, ns, held } => chain.push(holder::link(index, held, link(row, cause, ns))),
         Step::Request { request, described } => {
             last = Some(lifecycle(index, request));
             if !described {
@@ -315,7 +315,7 @@ pub(super) fn of_operation(
         Step::Stopped { tid, at_ns, ns, cause } => chain.push(links::stopped(index, tid, at_ns, (cause, ns))),
         Step::Works { tid, at_ns, ns, on_cpu, held } => {
             let task = index.tasks.who(tid, at_ns, &index.names);
-            chain.push(holder::link(index, held, None, Link { task: Some(task), time_ns: ns, ..links::work(on_cpu) }));
+            chain.push(holder::link(index, held, Link { task: Some(task), time_ns: ns, ..links::work(on_cpu) }));
         }
     });
     (chain, last)

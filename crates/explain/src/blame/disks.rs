@@ -125,6 +125,7 @@ mod tests {
             number: number.into(),
             name: name.into(),
             identity: name.into(),
+            model: None,
             size_bytes: 0,
             rotational: None,
             scheduler: None,

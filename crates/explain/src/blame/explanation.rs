@@ -280,11 +280,13 @@ pub struct Link {
     pub cause: Cause,
     /// Description.
     pub detail: Option<String>,
+    /// What it waited for without particulars, such as a class of locks; `None` for a request, or work.
+    pub object: Option<&'static str>,
     /// The part of the previous step that it explains, ns.
     pub time_ns: u64,
     /// It held the lock that the previous step waited for; else it woke that task.
     pub holds: Option<Holds>,
-    /// Innermost functions of its kernel stack while it waited with the lock; empty where it ran or none was recorded.
+    /// Innermost functions of its kernel stack while it waited; empty where it ran or none was recorded.
     pub kernel_stack: Vec<String>,
     /// Where its program was meanwhile; `None` where that was not recorded.
     pub user_stack: Option<UserStack>,

@@ -56,15 +56,11 @@ fn by_releases(index: &RunIndex, row: &Row) -> Vec<Held> {
     held
 }
 
-/// A step of a chain, with where its task was if it held the lock that the step before waited for: in the kernel if it waited in a
-/// row, and in its program.
-pub(super) fn link(index: &RunIndex, held: Option<Held>, row: Option<u32>, link: Link) -> Link {
+/// A step of a chain, with where its task was in its program if it held the lock that the step before waited for.
+pub(super) fn link(index: &RunIndex, held: Option<Held>, link: Link) -> Link {
     let Some(held) = held else { return link };
-    let stack = row.and_then(|row| index.stack(index.row(row).stack));
-    let functions = stack.map_or("", |stack| index.names.get(stack.top)).split(" < ");
     Link {
         holds: Some(if held.is_hint { Holds::Perhaps } else { Holds::Exactly }),
-        kernel_stack: functions.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
         user_stack: index.user_stacks.within(held.tid, held.from_ns, held.to_ns),
         ..link
     }

@@ -7,12 +7,20 @@ use super::explanation::{Holds, Link};
 use super::request;
 use super::request_life::lifecycle;
 use super::run_index::RunIndex;
-use super::wording::{describe, request_words};
+use super::wording::{describe, request_words, words};
 
 /// A task's wait in a row.
 pub(super) fn wait(index: &RunIndex, row: u32, cause: Cause, time_ns: u64) -> Link {
     let (at, detail) = (index.row(row), describe(index, index.row(row), cause));
-    Link { task: Some(index.tasks.who(at.tid, at.end_ns, &index.names)), detail, ..bare(cause, time_ns) }
+    let is_object = !matches!(cause, Cause::CpuWait | Cause::CpuThrottle) && !index.is_of_request(at, cause);
+    let functions = index.stack(at.stack).map_or("", |stack| index.names.get(stack.top)).split(" < ");
+    Link {
+        task: Some(index.tasks.who(at.tid, at.end_ns, &index.names)),
+        detail,
+        object: is_object.then(|| words(index, at, cause)),
+        kernel_stack: functions.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        ..bare(cause, time_ns)
+    }
 }
 
 /// Work, as far as it is known, of a task and time to be filled in.
@@ -36,5 +44,14 @@ pub(super) fn request(index: &RunIndex, request: &RequestRecord, waited_ns: u64)
 }
 
 fn bare(cause: Cause, time_ns: u64) -> Link {
-    Link { task: None, cause, detail: None, time_ns, holds: None, kernel_stack: Vec::new(), user_stack: None }
+    Link {
+        task: None,
+        cause,
+        detail: None,
+        object: None,
+        time_ns,
+        holds: None,
+        kernel_stack: Vec::new(),
+        user_stack: None,
+    }
 }

@@ -22,6 +22,7 @@ fn run() -> RunDescription {
             number: "7:0".into(),
             name: "loop0".into(),
             identity: "disk.img".into(),
+            model: None,
             size_bytes: 0,
             rotational: None,
             scheduler: None,

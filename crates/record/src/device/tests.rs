@@ -64,6 +64,7 @@ fn devices_have_an_identity_that_survives_renaming() {
 fn a_partition_is_named_after_its_disk() {
     let kernel = Kernel::new().with(&[
         ("sys/devices/pci/sda/wwid", "naa.5000\n"),
+        ("sys/devices/pci/sda/device/model", "WDC WD40EFRX-68N \n"),
         ("sys/devices/pci/sda/size", "100\n"),
         ("sys/devices/pci/sda/sda2/partition", "2\n"),
         ("sys/devices/pci/sda/sda2/size", "50\n"),
@@ -73,8 +74,9 @@ fn a_partition_is_named_after_its_disk() {
     symlink("../../devices/pci/sda", class.join("sda")).unwrap();
     symlink("../../devices/pci/sda/sda2", class.join("sda2")).unwrap();
     kernel.write("proc/diskstats", diskstats(&[("8 0 sda", IDLE), ("8 2 sda2", IDLE)]));
-    let identities: Vec<_> = devices(&kernel.roots()).into_iter().map(|device| device.identity).collect();
-    assert_eq!(identities, ["naa.5000", "naa.5000-part2"]);
+    let devices = devices(&kernel.roots());
+    let brief: Vec<_> = devices.iter().map(|device| (&*device.identity, device.model.as_deref())).collect();
+    assert_eq!(brief, [("naa.5000", Some("WDC WD40EFRX-68N")), ("naa.5000-part2", Some("WDC WD40EFRX-68N"))]);
 }
 
 #[test]

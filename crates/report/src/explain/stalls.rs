@@ -84,7 +84,8 @@ fn chain(text: &mut String, stall: &Stall) {
 fn holder(text: &mut String, indent: &str, link: &Link) {
     let stack = link.kernel_stack.join(" < ");
     // Where the cause is unknown, the detail is the stack.
-    let is_new = !stack.is_empty() && link.detail.as_ref().is_none_or(|detail| !detail.contains(&stack));
+    let is_new =
+        link.holds.is_some() && !stack.is_empty() && link.detail.as_ref().is_none_or(|detail| !detail.contains(&stack));
     if is_new {
         let _ = writeln!(text, "{indent}  asleep in {stack}");
     }

@@ -31,6 +31,7 @@ fn description(traced: bool) -> RunDescription {
             number: "7:0".into(),
             name: "loop0".into(),
             identity: "loop0".into(),
+            model: None,
             size_bytes: 0,
             rotational: None,
             scheduler: None,

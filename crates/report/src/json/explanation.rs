@@ -259,7 +259,7 @@ fn link(link: &Link) -> Value {
             Holds::Stopped => None,
         }),
         "stopped_it": link.holds == Some(Holds::Stopped),
-        "kernel_stack": (!link.kernel_stack.is_empty()).then_some(&link.kernel_stack),
+        "kernel_stack": (link.holds.is_some() && !link.kernel_stack.is_empty()).then_some(&link.kernel_stack),
         "user_stack": link.user_stack.as_ref().map(user_stack),
         "user_stack_at": link.user_stack.as_ref().map(|stack| if stack.released { "release" } else { "wait" }),
     })

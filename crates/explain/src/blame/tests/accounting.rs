@@ -179,6 +179,12 @@ fn check_accounting(explanation: &Explanation, accounting: &Accounting) {
     }
     let of_classes = accounting.culprits_by_class().into_values().flatten().map(|culprit| culprit.time_ns).sum::<u64>();
     assert_eq!(of_classes, explanation.culprits.iter().map(|culprit| culprit.time_ns).sum::<u64>());
+    let stalls = accounting.stalls(&numbers);
+    for (blocker, (_, stall)) in accounting.root_blockers(&numbers).into_iter().zip(stalls) {
+        let waited: u64 = stall.causes.iter().filter(|time| time.cause.is_wait()).map(|time| time.time_ns).sum();
+        assert_eq!(blocker.is_some(), waited > 0, "of {stall:?}");
+        assert!(blocker.is_none_or(|blocker| blocker.time_ns <= waited && blocker.cause.is_wait()));
+    }
 }
 
 proptest! {

@@ -32,6 +32,11 @@ fn from_fsync_through_the_journal_to_the_request() {
     assert_eq!(chain(stall), "app/7: journal 12 < jbd2/loop0-8/9: device 10");
     let request = stall.request.as_ref().unwrap();
     assert_eq!(request.overtaken_by[0].1, 445);
+    let objects: Vec<_> = stall.chain.iter().map(|link| (link.object, link.kernel_stack.join(" < "))).collect();
+    assert_eq!(
+        objects,
+        [(Some("journal commit"), "jbd2_log_wait_commit".to_owned()), (None, "folio_wait_writeback".to_owned())]
+    );
     assert_eq!(shares(&explanation), "journal 12, running 2");
     assert_eq!(culprit(&explanation), "journal jbd2/loop0-8/9 on 8,0");
 }

@@ -25,6 +25,7 @@ fn disk(name: &str, number: &str) -> Device {
         number: number.into(),
         name: name.into(),
         identity: format!("{name}-serial"),
+        model: None,
         size_bytes: 0,
         rotational: None,
         scheduler: None,
