@@ -1,9 +1,13 @@
 //! What the time of slow operations consists of, through all tasks that they waited for. [`crate::whatif`] changes it.
 
-use std::collections::{BTreeSet, HashMap};
+mod behind;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use model::block::DeviceNumber;
 use model::cause::Cause;
+
+pub use behind::{Behind, behind};
 
 /// One step of a path: a wait, and who it was for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,7 +18,7 @@ pub struct Step {
     pub kind: &'static str,
     /// The disk, of waits for requests.
     pub device: Option<DeviceNumber>,
-    /// The thread that this step is the time of: the operation's own in the first step.
+    /// The thread that this step is the time of: in the first step the operation's own, or the server's whose answer it awaits.
     pub tid: u32,
 }
 
@@ -64,6 +68,8 @@ pub struct Waits {
     pub paths: Vec<Path>,
     /// Names of classes, threads and cgroups by number.
     pub names: Vec<String>,
+    /// The processes of the threads of paths, each as named in output (`fio/1234`).
+    pub tasks: BTreeMap<u32, String>,
     /// Processes of the recorded command or of the load.
     pub command: BTreeSet<u32>,
     /// Names of the processes whose answers the operations awaited.

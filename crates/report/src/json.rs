@@ -18,6 +18,7 @@ pub(crate) use explanation::{causes, culprit, scoped};
 pub use explanation::{explanation, stall};
 use operation::class;
 use phase::seconds;
+pub(crate) use whatif::behind;
 pub use whatif::what_if;
 
 /// The document of `run --json`, `record --json` and `show --json`.

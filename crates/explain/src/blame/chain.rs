@@ -364,7 +364,12 @@ fn longest(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> 
 
 /// The row that a segment's chain continues from: the sleep or, where the sleep was for another thread, that thread's row.
 pub(super) fn chain_row(index: &RunIndex, segment: &Segment) -> Option<u32> {
-    let is_other_thread =
-        segment.off != NO_ROW && segment.by != NO_ROW && index.row(segment.by).tid != index.row(segment.off).tid;
-    if is_other_thread || segment.off == NO_ROW { segment.row() } else { Some(segment.off) }
+    let is_own = segment.off != NO_ROW && other_thread(index, segment).is_none();
+    if is_own { Some(segment.off) } else { segment.row() }
+}
+
+/// The thread that the task slept for, where what that thread waited for, or did, is the segment's cause.
+pub(super) fn other_thread(index: &RunIndex, segment: &Segment) -> Option<u32> {
+    let by = (segment.off != NO_ROW && segment.by != NO_ROW).then(|| index.row(segment.by).tid);
+    by.filter(|tid| *tid != index.row(segment.off).tid)
 }

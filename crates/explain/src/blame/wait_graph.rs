@@ -6,7 +6,7 @@ use model::block::{DeviceNumber, Operation};
 use model::stall::{Awaits, RequestRecord};
 
 use super::cause::Cause;
-use super::chain::chain_row;
+use super::chain::{chain_row, other_thread};
 use super::operations::Operation as SlowOperation;
 use super::request;
 use super::run_index::RunIndex;
@@ -32,8 +32,9 @@ pub(super) fn waits<'a>(
     slower_than_ns: u64,
 ) -> Waits {
     let stands_for = operations.len().div_ceil(KEPT).max(1);
-    let (paths, names, servers) = (Numbers::new(), Numbers::new(), BTreeSet::new());
-    let mut graph = Graph { index, timelines, paths, names, servers };
+    let (paths, names) = (Numbers::new(), Numbers::new());
+    let (tasks, servers) = (BTreeMap::new(), BTreeSet::new());
+    let mut graph = Graph { index, timelines, paths, names, tasks, servers, of: 0 };
     let operations: Vec<Waiting> =
         operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
     Waits {
@@ -42,6 +43,7 @@ pub(super) fn waits<'a>(
         slower_than_ns,
         paths: graph.paths.into_values(),
         names: graph.names.into_values(),
+        tasks: graph.tasks,
         command: command(index),
         servers: graph.servers,
         device_ns: device_ns(index),
@@ -65,12 +67,16 @@ struct Graph<'a, 'b> {
     timelines: &'b mut TaskTimelines<'a>,
     paths: Numbers<Path>,
     names: Numbers<String>,
+    tasks: BTreeMap<u32, String>,
     servers: BTreeSet<String>,
+    /// The thread of the operation.
+    of: u32,
 }
 
 impl Graph<'_, '_> {
     fn waiting(&mut self, operation: &SlowOperation) -> Waiting {
         let (from_ns, to_ns) = (operation.start_ns, operation.end_ns);
+        self.of = operation.tid;
         let timeline = self.timelines.of(operation);
         let mut pieces = BTreeMap::new();
         let (mut first_throttled_ns, mut unknown_requests) = (None, 0);
@@ -119,6 +125,8 @@ impl Graph<'_, '_> {
 
     /// Adds the pieces of a segment: its own, or those of the task that it was for.
     fn follow(&mut self, segment: &Segment, tid: u32, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) {
+        let tid = other_thread(self.index, segment).unwrap_or(tid);
+        self.name(tid, segment.end_ns);
         path.push(Step { cause: segment.cause, kind: self.kind(segment), device: self.device(segment), tid });
         let mut now_ns = segment.start_ns;
         if path.len() < LENGTH {
@@ -148,6 +156,7 @@ impl Graph<'_, '_> {
             let stage = request::cause_at(record, pair[0]).filter(|_| pair[0] < record.completed_ns);
             let steps =
                 stage.map(|cause| Step { cause, kind: direction(record, cause), device: Some(record.device), tid });
+            self.name(tid, pair[1]);
             path.extend(steps);
             *pieces.entry(self.paths.of(path)).or_default() += pair[1] - pair[0];
             path.truncate(path.len() - usize::from(steps.is_some()));
@@ -160,7 +169,7 @@ impl Graph<'_, '_> {
         let index = self.index;
         let row = chain_row(index, segment).filter(|_| is_for_task(segment.cause));
         let waker = row.and_then(|row| index.waker(index.row(row)));
-        let Some(waker) = waker.filter(|waker| path.iter().all(|step| step.tid != *waker)) else {
+        let Some(waker) = waker.filter(|waker| *waker != self.of && path.iter().all(|step| step.tid != *waker)) else {
             return segment.start_ns;
         };
         let timeline = self.timelines.get(waker);
@@ -174,6 +183,11 @@ impl Graph<'_, '_> {
             now_ns = piece.end_ns;
         }
         now_ns
+    }
+
+    fn name(&mut self, tid: u32, at_ns: u64) {
+        let process = || self.index.tasks.process(tid, at_ns, &self.index.names).to_string();
+        self.tasks.entry(tid).or_insert_with(process);
     }
 
     /// What kind of wait of its cause a segment is.

@@ -12,7 +12,7 @@ use remedy::{Facts, Remedies, Remedy, Target};
 use super::change::{Absence, Change};
 use super::spread::{Prediction, Spread, predict, recorded};
 use crate::blame::{ClassTimes, Culprit, Explanation};
-use crate::waits::Waits;
+use crate::waits::{Behind, Waits, behind};
 
 #[cfg(test)]
 mod tests;
@@ -27,6 +27,8 @@ const CULPRITS: usize = 2;
 pub struct Advice {
     /// The slow operations as recorded.
     pub recorded: Spread,
+    /// What is behind their waits, the most time first.
+    pub behind: Vec<Behind>,
     /// What can be changed. Remedies with the same effect are one choice.
     pub choices: Vec<Choice>,
 }
@@ -87,7 +89,7 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
     }
     let is_live = |choice: &Choice| choice.remedies.iter().any(|remedy| remedy.live);
     choices.sort_by_key(|choice| (Reverse(choice.saved_ns()), choice.is_bound(), !is_live(choice)));
-    Advice { recorded: recorded(waits), choices }
+    Advice { recorded: recorded(waits), behind: behind(waits), choices }
 }
 
 /// Time by cause, also of waits behind others: a lock is held by a task that a limit delays.

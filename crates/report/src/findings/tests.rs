@@ -72,6 +72,27 @@ fn a_loss_is_said() {
     assert!(findings(&document)[3].text.ends_with("; the recording is incomplete."));
 }
 
+/// What is said of the causes, with this behind the lock.
+fn with_behind(behind: Value) -> String {
+    let mut document = document(12, 3_000_000_000, 0.4);
+    document["behind"] = json!([behind]);
+    findings(&document)[1].text.clone()
+}
+
+#[test]
+fn what_is_behind_a_cause_is_named_where_it_is_most_of_it() {
+    let task = json!([{"task": "dd/93", "time_ns": 1_500_000_000}]);
+    let behind = |end: &str, share: f64, tasks: &Value| {
+        with_behind(json!({"cause": "lock", "end": end, "share": share, "time_ns": 1_600_000_000, "tasks": tasks}))
+    };
+    let start = "The causes: 40 % cgroup I/O throttling, 60 % lock";
+    assert_eq!(behind("device", 0.53, &task), format!("{start} (behind it 53 % device in dd/93)."));
+    assert_eq!(behind("device", 0.53, &json!([])), format!("{start} (behind it 53 % device)."));
+    assert_eq!(behind("lock", 0.53, &task), format!("{start} (dd/93)."));
+    assert_eq!(behind("lock", 0.53, &json!([])), format!("{start}."));
+    assert_eq!(behind("device", 0.2, &task), format!("{start}."));
+}
+
 /// What is said of the root blocker after a change of it.
 fn of_blocker(throttled: f64, change: fn(&mut Value)) -> String {
     let mut document = document(12, 3_000_000_000, throttled);

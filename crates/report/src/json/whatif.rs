@@ -1,5 +1,6 @@
-//! The key `what_if` of `explain --json`.
+//! The keys `what_if` and `behind` of `explain --json`.
 
+use explain::waits::Behind;
 use explain::whatif::{Advice, Change, Choice, Estimate, Prediction, Spread};
 use remedy::{Change as Changes, Remedy};
 use serde_json::{Value, json};
@@ -11,6 +12,21 @@ pub fn what_if(advice: &Advice) -> Value {
         "choices": advice.choices.iter().map(choice).collect::<Vec<_>>(),
         "assumptions": crate::explain::ASSUMPTIONS,
     })
+}
+
+/// What is behind the waits of slow operations, the most time first.
+pub(crate) fn behind(list: &[Behind]) -> Value {
+    let task = |(task, ns): &(String, u64)| json!({"task": task, "time_ns": ns});
+    let entry = |behind: &Behind| {
+        json!({
+            "cause": behind.cause.name(),
+            "end": behind.end.name(),
+            "time_ns": behind.time_ns,
+            "share": behind.share,
+            "tasks": behind.tasks.iter().map(task).collect::<Vec<_>>(),
+        })
+    };
+    list.iter().map(entry).collect()
 }
 
 fn choice(choice: &Choice) -> Value {

@@ -102,6 +102,7 @@ impl RunDocument {
             value["findings"] = document["findings"].take();
             if advice.is_some() {
                 value["what_if"] = document["what_if"].take();
+                value["behind"] = document["behind"].take();
             }
         }
         value
