@@ -9,12 +9,15 @@ use std::path::Path;
 use model::damage::Damage;
 
 use crate::append::AppendFile;
+use crate::directory::JOURNAL_FILE;
+use crate::extent::Extent;
 use crate::input::{MAX_WHOLE_BYTES, open, read_whole};
 use crate::line;
 use crate::space::Space;
+use crate::watermark::WatermarkFile;
 use chain::ChainCheck;
 use entry::Link;
-pub(crate) use entry::{BatchEntry, Entry, Extent, SegmentEntry};
+pub(crate) use entry::{BatchEntry, Entry, SegmentEntry};
 
 /// The journal, open for writing.
 #[derive(Debug)]
@@ -23,14 +26,16 @@ pub(crate) struct Journal {
     extent: Extent,
     buffer: Vec<u8>,
     sync: bool,
+    watermark: WatermarkFile,
 }
 
 impl Journal {
     /// Creates the journal and locks it for the writer's life: the lock shows readers that the run is live.
-    pub(crate) fn create(path: &Path, sync: bool) -> io::Result<Journal> {
-        let file = AppendFile::create(path)?;
+    pub(crate) fn create(dir: &Path, sync: bool, space: &mut Space) -> io::Result<Journal> {
+        let file = AppendFile::create(&dir.join(JOURNAL_FILE))?;
         rustix::fs::flock(file.file(), rustix::fs::FlockOperation::NonBlockingLockExclusive)?;
-        Ok(Journal { file, extent: Extent::default(), buffer: Vec::new(), sync })
+        let watermark = WatermarkFile::create(dir, space)?;
+        Ok(Journal { file, extent: Extent::default(), buffer: Vec::new(), sync, watermark })
     }
 
     /// Appends all entries or none, and syncs.
@@ -44,16 +49,41 @@ impl Journal {
             extent.push(&self.buffer[start..]);
         }
         let start = self.file.append(&self.buffer, space)?;
-        if self.sync {
-            self.file.sync().inspect_err(|_| self.file.cut_back(start, space))?;
+        self.watermark.note_journal(extent);
+        if self.sync
+            && let Err(error) = self.file.sync()
+        {
+            self.file.cut_back(start, space);
+            self.watermark.note_journal(self.extent);
+            return Err(error);
         }
         self.extent = extent;
         Ok(())
     }
 
-    /// What was written so far.
-    pub(crate) fn extent(&self) -> Extent {
-        self.extent
+    /// Appends to the recent file in use, all or nothing, and syncs.
+    pub(crate) fn append_recent(
+        &mut self,
+        recent: &mut AppendFile,
+        record: &[u8],
+        space: &mut Space,
+    ) -> io::Result<()> {
+        let start = recent.append(record, space)?;
+        self.watermark.note_recent(Some((recent.name(), recent.length())));
+        if self.sync
+            && let Err(error) = recent.sync()
+        {
+            // A record that may not be on the disk is written again elsewhere, so it must not stay here.
+            recent.cut_back(start, space);
+            self.watermark.note_recent(Some((recent.name(), start)));
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// Notes that no recent file is in use.
+    pub(crate) fn close_recent(&mut self) {
+        self.watermark.note_recent(None);
     }
 }
 

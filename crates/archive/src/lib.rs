@@ -14,6 +14,7 @@ mod append;
 mod directory;
 mod encode;
 mod error;
+mod extent;
 mod input;
 mod journal;
 mod line;

@@ -4,6 +4,7 @@ mod batch;
 pub(crate) mod check;
 pub(crate) mod damage_log;
 mod inventory;
+mod lock;
 mod message;
 pub(crate) mod rows;
 pub(crate) mod run;

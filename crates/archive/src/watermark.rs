@@ -1,7 +1,8 @@
 //! The watermark: how far the journal and the recent file had been written.
 //!
 //! A journal or recent file that was shortened looks like that of a writer killed earlier. The watermark tells them apart:
-//! it is overwritten in place after each flush, and thus never ahead of the files.
+//! it is overwritten in place after each append, before the sync, and thus never ahead of the files unless the machine crashes:
+//! then it names appends that the disk lost.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -11,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::append::AppendFile;
 use crate::directory::WATERMARK_FILE;
+use crate::extent::Extent;
 use crate::input::{open, read_whole};
-use crate::journal::Extent;
 use crate::line;
 use crate::space::Space;
 
@@ -45,8 +46,18 @@ impl WatermarkFile {
         Ok(WatermarkFile { file, written: Watermark::default() })
     }
 
-    /// Raises the watermark. A failure leaves the earlier one, which is still true.
-    pub(crate) fn raise(&mut self, watermark: Watermark) {
+    /// Notes the extent of the journal.
+    pub(crate) fn note_journal(&mut self, journal: Extent) {
+        self.write(Watermark { journal, recent: self.written.recent.clone() });
+    }
+
+    /// Notes the length of the recent file in use.
+    pub(crate) fn note_recent(&mut self, recent: Option<(String, u64)>) {
+        self.write(Watermark { journal: self.written.journal, recent });
+    }
+
+    /// A failure leaves the earlier one, which is still true of files that have only grown.
+    fn write(&mut self, watermark: Watermark) {
         if self.written == watermark {
             return;
         }

@@ -31,7 +31,6 @@ use crate::table::{
     DescriptorTable, IntervalTable, MetricTable, OperationTable, Priority, RequestIntervalTable, RequestTable,
     SampleTable, StackTable, StallTable, TaskTable, UsageTable, UserFrameTable, UserStackTable,
 };
-use crate::watermark::{Watermark, WatermarkFile};
 use segment::Segments;
 use shelf::{Shelf, TableRows};
 use trouble::Trouble;
@@ -56,7 +55,6 @@ pub struct Writer {
     events: Vec<RunEvent>,
     lost_events: u64,
     journal: Journal,
-    watermark: WatermarkFile,
     segments: Segments,
     /// The recent file in use.
     recent: Option<AppendFile>,
@@ -175,18 +173,15 @@ impl Writer {
         let path = dir.join(JOURNAL_FILE);
         let text = encoded(description).map_err(ArchiveError::io(dir, "encode the description"))?;
         let begun = Entry::Begun { length: text.len() as u64, crc32c: crc32c::crc32c(&text) };
-        let journal = Journal::create(&path, options.sync)
+        let journal = Journal::create(dir, options.sync, &mut space)
             .and_then(|mut journal| journal.write(&[begun], &mut space).map(|()| journal))
             .map_err(ArchiveError::io(&path, "begin the journal"))?;
-        let watermark =
-            WatermarkFile::create(dir, &mut space).map_err(ArchiveError::io(dir, "create the watermark"))?;
         let mut writer = Writer {
             dir: dir.to_owned(),
             tables: Tables::new(&options),
             events: Vec::new(),
             lost_events: 0,
             journal,
-            watermark,
             segments: Segments::new(dir, options.sync),
             recent: None,
             recent_flushes: 0,
@@ -202,7 +197,6 @@ impl Writer {
         };
         let has_trace = description.trace.is_some() || writer.options.is_polled;
         writer.open_segments(has_trace).map_err(ArchiveError::io(dir, "open the tables"))?;
-        writer.raise_watermark();
         write_description(dir, &text)?;
         Ok(writer)
     }
@@ -285,16 +279,10 @@ impl Writer {
         self.flush_events(now);
         let finished = self.segments.finish(&mut self.space);
         let closed = finished.and_then(|()| self.journal.write(&[Entry::Closed { at: now }], &mut self.space));
-        self.raise_watermark();
+        self.journal.close_recent();
         closed.map_err(ArchiveError::io(&self.dir, "close the run"))?;
         let rows = self.tables.all().iter().map(|shelf| (shelf.name(), shelf.total())).collect();
         Ok(Closed { rows, bytes: self.space.used_bytes(), state: self.trouble.state() })
-    }
-
-    /// Notes how far the journal and the recent file are written.
-    fn raise_watermark(&mut self) {
-        let recent = self.recent.as_ref().map(|file| (file.name(), file.length()));
-        self.watermark.raise(Watermark { journal: self.journal.extent(), recent });
     }
 
     /// Opens the tables that the run will have. Tables of an unannounced tracer are opened with their first row.

@@ -100,6 +100,35 @@ fn what_a_killed_consolidation_leaves_is_no_damage() {
     assert_eq!((report.state, report.whole, report.torn_bytes), (RunState::CutOff, true, 100), "{report:?}");
 }
 
+/// A kill right after an append leaves the watermark of the one before: a shortened file is then like that of a writer killed
+/// earlier, which says that its end is missing. So no reading of it passes for that of a whole run.
+#[test]
+fn a_run_that_was_cut_off_lacks_its_end_wherever_its_files_end() {
+    let base = tempdir().unwrap();
+    let dir = base.path().join("run");
+    let mut writer = write_steps(&dir, 2, options(4));
+    assert_eq!(Run::open(&dir).unwrap().lost(), [], "it is live");
+    let earlier = fs::read(dir.join("watermark")).unwrap();
+    Step::number(2).write(&mut writer);
+    assert_eq!(writer.flush(moment(2)), FlushState::Whole);
+    drop(writer);
+    fs::write(dir.join("watermark"), earlier).unwrap();
+    for path in files(&dir) {
+        let whole = fs::read(&path).unwrap();
+        for length in (0..whole.len()).step_by(29) {
+            fs::write(&path, &whole[..length]).unwrap();
+            let lost: Vec<String> = Run::open(&dir).unwrap().lost().iter().map(ToString::to_string).collect();
+            assert_eq!(lost.len(), 1, "{} cut at {length}: {lost:?}", path.display());
+            assert!(lost[0].starts_with("the end of the run is missing: it was cut off"), "{lost:?}");
+        }
+        fs::write(&path, whole).unwrap();
+    }
+    let [cut_off, closed] = runs(base.path());
+    let last_ns = Run::open(&cut_off).unwrap().check().last_flush_ns;
+    assert_eq!(Run::open(&cut_off).unwrap().lost()[0].at_ns, last_ns);
+    assert_eq!(Run::open(&closed).unwrap().lost(), []);
+}
+
 #[test]
 fn an_altered_byte_costs_rows_and_adds_none() {
     let base = tempdir().unwrap();

@@ -23,7 +23,17 @@ pub struct Lost {
     pub why: Option<String>,
 }
 
+/// What a recorder that was killed did not write.
+const END: &str = "the end of the run";
+
 impl Lost {
+    /// Of a run whose recorder died: everything after its last flush.
+    #[must_use]
+    pub fn end(last_flush_ns: u64) -> Lost {
+        let why = "it was cut off, and whatever happened after its last flush is not in it".to_owned();
+        Lost { what: END.to_owned(), count: None, at_ns: Some(last_flush_ns), why: Some(why) }
+    }
+
     /// What a run lost by its events. Losses of one kind are one.
     pub fn of(events: &[RunEvent]) -> Vec<Lost> {
         let mut all: Vec<Lost> = Vec::new();
@@ -57,6 +67,7 @@ impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.count {
             Some(count) => write!(f, "{count} {} lost", self.what)?,
+            None if self.what == END => write!(f, "{END} is missing")?,
             None => write!(f, "{} abandoned", self.what)?,
         }
         self.why.as_ref().map_or(Ok(()), |why| write!(f, ": {why}"))

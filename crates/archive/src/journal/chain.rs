@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use model::damage::Damage;
 use model::time::Moment;
 
-use super::entry::{Entry, Extent, Link};
+use super::entry::{Entry, Link};
 use crate::directory::JOURNAL_FILE;
+use crate::extent::Extent;
 
 /// Follows the lines of a journal.
 #[derive(Debug, Default)]

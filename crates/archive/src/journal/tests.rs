@@ -2,7 +2,8 @@
 
 use model::time::Moment;
 
-use super::{Entry, Extent, JournalContents, Link};
+use super::{Entry, JournalContents, Link};
+use crate::extent::Extent;
 use crate::line;
 
 /// Lines of a journal, chained or as earlier versions wrote them.

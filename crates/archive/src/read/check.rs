@@ -1,17 +1,14 @@
 //! Checks a run: reads and decodes every live byte.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 
 use model::damage::Damage;
 use model::event::RunEvent;
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use serde::Serialize;
 
 use super::batch::{Batch, SegmentSchema};
+use super::lock::is_locked;
 use super::run::Run;
-use crate::directory::JOURNAL_FILE;
 use crate::encode::END_OF_STREAM;
 
 /// The result of a check.
@@ -56,7 +53,7 @@ impl Run {
     pub fn state(&self) -> RunState {
         match self.inventory.closed {
             true => RunState::Closed,
-            false if is_locked(&self.dir.join(JOURNAL_FILE)) => RunState::Live,
+            false if is_locked(&self.dir) => RunState::Live,
             false => RunState::CutOff,
         }
     }
@@ -111,10 +108,4 @@ fn left_out(event: &RunEvent) -> Option<String> {
         RunEvent::Loss { what, count, .. } => Some(format!("{what}: {count}")),
         _ => None,
     }
-}
-
-/// The writer holds a lock on the journal as long as it lives.
-fn is_locked(journal: &std::path::Path) -> bool {
-    let Ok(file) = File::open(journal) else { return false };
-    flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
 }

@@ -17,6 +17,7 @@ use serde::Deserialize;
 use super::batch::schema_message;
 use super::damage_log::DamageLog;
 use super::inventory::Inventory;
+use super::lock::is_locked;
 use super::rows::Batches;
 use crate::directory::{DESCRIPTION_FILE, JOURNAL_FILE};
 use crate::error::ArchiveError;
@@ -33,6 +34,8 @@ pub struct Run {
     pub(super) description: RunDescription,
     pub(crate) inventory: Inventory,
     pub(super) damage: DamageLog,
+    /// Whether its writer died before it was opened.
+    is_cut_off: bool,
 }
 
 impl Run {
@@ -42,6 +45,8 @@ impl Run {
         if !dir.join(JOURNAL_FILE).exists() {
             return Err(ArchiveError::NotARun { path: dir.to_owned(), missing: JOURNAL_FILE });
         }
+        // First: a writer that ends meanwhile has closed the run by the time that the journal is read.
+        let is_live = is_locked(dir);
         let inventory = Inventory::take(dir, text.as_bytes())?;
         // A run that was joined lacks what its parts lacked.
         let joined = inventory.events.iter().filter_map(|event| match event {
@@ -49,7 +54,8 @@ impl Run {
             _ => None,
         });
         let damage = DamageLog::new(inventory.damage.iter().cloned().chain(joined).collect());
-        Ok(Run { dir: dir.to_owned(), description, inventory, damage })
+        let is_cut_off = !is_live && !inventory.closed;
+        Ok(Run { dir: dir.to_owned(), description, inventory, damage, is_cut_off })
     }
 
     /// Compares all live bytes with their checksums, without decoding them: what [`Run::damage`] then returns is all that
@@ -77,9 +83,12 @@ impl Run {
         self.damage.all()
     }
 
-    /// What the recording lost before it was written.
+    /// What the recording lost before it was written. A run that was cut off lacks its end, whatever else was left of it.
     pub fn lost(&self) -> Vec<Lost> {
-        Lost::of(self.events())
+        let mut lost = Lost::of(self.events());
+        let last_ns = self.inventory.last_flush.map_or(self.description.started.monotonic_ns, |at| at.monotonic_ns);
+        lost.extend(self.is_cut_off.then(|| Lost::end(last_ns)));
+        lost
     }
 
     /// The description of the run.

@@ -28,7 +28,6 @@ impl Writer {
             self.consolidate(now);
         }
         self.flush_events(now);
-        self.raise_watermark();
         self.trouble.state()
     }
 
@@ -91,12 +90,7 @@ impl Writer {
 
     fn append_recent(&mut self, record: &[u8]) -> io::Result<()> {
         let file = self.recent.as_mut().expect("open_recent was called before");
-        let start = file.append(record, &mut self.space)?;
-        if self.options.sync {
-            // A record that may not be on the disk is written again elsewhere, so it must not stay here.
-            file.sync().inspect_err(|_| file.cut_back(start, &mut self.space))?;
-        }
-        Ok(())
+        self.journal.append_recent(file, record, &mut self.space)
     }
 
     /// Begins the next recent file if there is none or the last one cannot be continued.

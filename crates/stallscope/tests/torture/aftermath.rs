@@ -34,6 +34,26 @@ impl Answer {
     pub fn document(&self) -> Value {
         serde_json::from_slice(&self.stdout).unwrap_or_default()
     }
+
+    /// The right answer of `explain` for a run without a trace.
+    fn is_refusal(&self) -> bool {
+        self.stderr.contains("recorded without kernel tracing")
+    }
+
+    /// When the end begins that a run that was cut off lacks.
+    pub fn end_ns(&self) -> Option<u64> {
+        let document = self.document();
+        let lost = document["lost"].as_array()?;
+        lost.iter().find(|lost| lost["what"] == "the end of the run")?["at_ns"].as_u64()
+    }
+
+    pub fn has_damage(&self) -> bool {
+        self.document()["damage"].as_array().is_some_and(|damage| !damage.is_empty())
+    }
+
+    fn lacks_only_its_end(&self) -> bool {
+        self.end_ns().is_some() && !self.has_damage()
+    }
 }
 
 pub fn last_line(text: &str) -> String {
@@ -64,20 +84,26 @@ pub fn ask(words: &[&str], run: &Path) -> Answer {
     use std::os::unix::process::ExitStatusExt;
     let code = status.and_then(|status| status.code().or_else(|| status.signal().map(|signal| 128 + signal)));
     let stderr = String::from_utf8_lossy(&read("stderr")).into_owned();
-    // The right answer of `explain` for a run without a trace.
-    let code = if stderr.contains("recorded without kernel tracing") { Some(0) } else { code };
-    Answer { code, stdout: read("stdout"), stderr }
+    let mut answer = Answer { code, stdout: read("stdout"), stderr };
+    if answer.is_refusal() {
+        answer.code = Some(0);
+    }
+    answer
 }
 
-/// Whether `check`, `show` and `explain` answer for a run as whole. What a killed writer left is no damage. A directory
-/// without a description is no run yet, and one clear error.
+/// Whether `check` calls what a killed writer left intact, and `show` and `explain` answer without damage, and say of a run that
+/// was cut off that it lacks its end. A directory without a description is no run yet, and one clear error.
 pub fn problems_of_answers(scene: &Scene) -> Vec<String> {
     let Some(run) = scene.run() else { return Vec::new() };
-    let expected = if run.join("run.json").exists() { 0 } else { 2 };
+    let is_run = run.join("run.json").exists();
     let mut problems = Vec::new();
+    let mut is_cut_off = false;
     for words in [["check", "--json"], ["show", "--json"], ["explain", "--json"]] {
         let answer = ask(&words, &run);
-        let wrong = (answer.code != Some(expected))
+        is_cut_off |= words[0] == "check" && answer.document()["state"] == "cut_off";
+        let lacks_its_end = is_cut_off && words[0] != "check" && !answer.is_refusal();
+        let expected = if is_run { i32::from(lacks_its_end) } else { 2 };
+        let wrong = (answer.code != Some(expected) || lacks_its_end && !answer.lacks_only_its_end())
             .then(|| format!("exit code {:?}, not {expected}: {}", answer.code, last_line(&answer.stderr)));
         problems.extend(answer.broken().or(wrong).map(|problem| format!("{}: {problem}", words[0])));
     }
