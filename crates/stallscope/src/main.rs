@@ -24,6 +24,7 @@ use crate::commands::simulate::request::SimulationRequest;
 use crate::commands::{blk, check, compare, demo, doctor, explain, export, funclat, generate, recipes, record, report};
 use crate::commands::{run, show, simulate, sweep, top, trial, view};
 use crate::ui::failure::{Exit, Failure};
+use crate::ui::privilege;
 use crate::ui::screen::{self, Screen};
 
 fn main() -> ExitCode {
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
             }
         },
         Err(failure) => {
-            eprintln!("stallscope: {failure}");
+            screen::error(&failure.to_string());
             failure.exit.into()
         }
     }
@@ -52,6 +53,7 @@ fn dispatch(words: &[OsString]) -> Result<ExitCode, Failure> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(RunRequest::from_matches(matches, offers)?).map(ExitCode::from),
         Some(("simulate", matches)) => {
+            privilege::keep_for_reading();
             simulate::simulate(&SimulationRequest::from_matches(matches)?).map(ExitCode::from)
         }
         _ => execute(Cli::from_arg_matches(&matches).map_err(Failure::usage)?.command, offers),
@@ -59,6 +61,9 @@ fn dispatch(words: &[OsString]) -> Result<ExitCode, Failure> {
 }
 
 fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
+    if command.only_reads() {
+        privilege::keep_for_reading();
+    }
     let exit = match command {
         Command::Demo(args) => demo::demo(&args, offers),
         Command::Doctor(args) => doctor::doctor(&args, &Screen::new(args.json, false)),
@@ -80,7 +85,9 @@ fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
         Command::Check(args) => check::check(&args, &Screen::new(args.json, false)),
         Command::Recipes(args) => recipes::recipes(&args, &Screen::new(false, false)),
         Command::Generate { directory } => generate::generate(&directory, cli::command(&offers)),
-        Command::Load { words } => return Ok(ExitCode::from(load::process::main(words.into_iter()))),
+        Command::Load { words } => {
+            return Ok(ExitCode::from(load::process::main(words.into_iter(), privilege::keep_for_load)));
+        }
         Command::InCgroup { cgroup_procs, command } => {
             let Err(error) = rig::exec_in_cgroup(&cgroup_procs, &command);
             Err(Failure::machine(error))

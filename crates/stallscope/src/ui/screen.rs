@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use report::style::Style;
+use report::style::{Style, guarded, guarded_json, printable};
 
 /// Standard output for results, standard error for everything else.
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ impl Screen {
         if self.results_to_stderr && self.quiet {
             return;
         }
-        self.bar.suspend(|| if self.results_to_stderr { print_aside(text) } else { print_result(text) });
+        self.bar.suspend(|| if self.results_to_stderr { print_aside(text) } else { print_result(&guarded(text)) });
     }
 
     /// Prints a remark, unless quiet.
@@ -60,15 +60,15 @@ impl Screen {
         }
     }
 
-    /// Prints a warning, always.
+    /// Prints a warning of one line, always. It may name anything.
     pub fn warning(&self, text: &str) {
         let style = style_of(&io::stderr());
-        self.bar.suspend(|| print_aside(&format!("{} {text}\n", style.remark("warning:"))));
+        self.bar.suspend(|| print_aside(&format!("{} {}\n", style.remark("warning:"), printable(text))));
     }
 
     /// Prints the JSON document.
     pub fn json(&self, document: &serde_json::Value) {
-        self.bar.suspend(|| print_result(&format!("{document:#}\n")));
+        self.bar.suspend(|| print_result(&guarded_json(&format!("{document:#}\n"))));
     }
 
     /// Shows the current progress.
@@ -109,6 +109,11 @@ impl Drop for Busy<'_> {
     }
 }
 
+/// Prints the error that ends the program.
+pub fn error(message: &str) {
+    print_aside(&format!("stallscope: {message}\n"));
+}
+
 /// The first error of writing to standard output.
 static UNWRITTEN: OnceLock<io::Error> = OnceLock::new();
 
@@ -127,7 +132,7 @@ fn print_result(text: &str) {
 
 /// Errors of standard error are ignored.
 fn print_aside(text: &str) {
-    let _ = print_to(io::stderr(), text);
+    let _ = print_to(io::stderr(), &guarded(text));
 }
 
 fn print_to(mut stream: impl Write, text: &str) -> io::Result<()> {

@@ -27,6 +27,7 @@ mod frozen;
 mod fsmark;
 mod full_disk;
 mod funclat;
+mod hostile;
 mod installing;
 mod interrupts;
 mod ior;
