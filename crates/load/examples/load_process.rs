@@ -13,7 +13,7 @@ use load::{LoadError, catalogue, clock};
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).peekable();
     if arguments.next_if(|first| first == "__load").is_some() {
-        return ExitCode::from(load::process::main(arguments));
+        return ExitCode::from(load::process::main(arguments, || {}));
     }
     let words: Vec<String> = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
     match run(&words) {

@@ -34,10 +34,11 @@ struct LoadArguments {
 }
 
 /// Runs the load process to its end and returns its exit code. `arguments` are those after `__load`, as
-/// [`crate::conductor::Conductor`] gives them; the plan comes on standard input as JSON.
+/// [`crate::conductor::Conductor`] gives them; the plan comes on standard input as JSON. `give_up` takes from this thread the
+/// privileges that a load does not need, before it starts others.
 ///
 /// The process dies with the thread that started it (PR_SET_PDEATHSIG).
-pub fn main(arguments: impl Iterator<Item = OsString>) -> u8 {
+pub fn main(arguments: impl Iterator<Item = OsString>, give_up: impl FnOnce()) -> u8 {
     let complain = |message: &str| {
         let _ = writeln!(io::stderr(), "stallscope load process: {message}");
         1
@@ -62,6 +63,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> u8 {
         board.fail(&error.to_string());
         return 1;
     }
+    give_up();
     run(plan, board)
 }
 

@@ -8,6 +8,7 @@
 mod cgroup;
 mod child;
 mod device;
+mod environment;
 mod error;
 mod exec;
 mod hierarchy;
@@ -28,6 +29,7 @@ mod throttle;
 mod tests;
 
 pub use device::{BlockDevice, devices_under};
+pub use environment::clean_environment;
 pub use error::RigError;
 pub use exec::exec_in_cgroup;
 pub use hierarchy::{Hierarchies, Hierarchy};

@@ -96,6 +96,18 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// Whether it reads runs or traces, which may come from a stranger, and changes nothing of the machine.
+    pub fn only_reads(&self) -> bool {
+        match self {
+            Command::Show(_) | Command::Explain(_) | Command::Blk(_) | Command::Compare(_) | Command::Report(_) => true,
+            Command::View(_) | Command::Export(_) | Command::Check(_) | Command::Recipes(_) => true,
+            Command::Top(args) => args.run.is_some(),
+            _ => false,
+        }
+    }
+}
+
 /// The whole command line: the commands above, `run` with a subcommand for each recipe, `simulate` with one for each model.
 pub fn command(offers: &[Offer]) -> clap::Command {
     Cli::command().subcommand(workload::command(offers)).subcommand(simulate::request::command())

@@ -3,4 +3,5 @@
 pub mod args;
 pub mod failure;
 pub mod interrupt;
+pub mod privilege;
 pub mod screen;

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use crate::RigError;
 use crate::child::run;
+use crate::environment::clean_environment;
 use crate::outcome::Outcome;
 
 /// A command that changes a setting takes no longer.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Runs a command by `sh` to its end.
+/// Runs a command by `sh` to its end. It may be reverted by another process than the one that applied it, so both have the
+/// same clean environment.
 pub(crate) fn shell(command: &str) -> Result<(), RigError> {
-    run(Command::new("sh").args(["-c", command]), DEADLINE).map(drop)
+    run(clean_environment(Command::new("sh").args(["-c", command])), DEADLINE).map(drop)
 }
 
 /// Reverts a change.

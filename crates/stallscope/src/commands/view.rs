@@ -2,10 +2,11 @@
 //!
 //! Runs contain names of files, tasks and hosts, and every process on this machine can connect to the server. So it answers
 //! only clients that know its address: the path contains a secret, and the Host header must be that of the loopback, so a web
-//! site cannot connect by DNS rebinding. Nothing in a request names a file.
+//! site cannot connect by DNS rebinding. Nothing in a request names a file. The server has only the system calls that it needs.
 
 mod advisor;
 mod answers;
+mod confinement;
 mod http;
 
 use std::io::Write as _;
@@ -53,6 +54,9 @@ pub fn view(args: &ViewArgs, screen: &Screen) -> Result<Exit, Failure> {
     listener.set_nonblocking(true).map_err(cannot_listen)?;
     let secret = secret()?;
     let answers = Answers::new(&args.runs, screen.clone())?;
+    if let Err(error) = confinement::confine() {
+        screen.warning(&format!("the server may use any system call: {error}"));
+    }
     screen.result(&format!("http://127.0.0.1:{port}/{secret}/\n"));
     screen.remark("Open it in a browser on this machine; press Ctrl-C to stop.");
     let server = Arc::new(Server { port, secret, answers: Mutex::new(answers), connections: AtomicUsize::new(0) });

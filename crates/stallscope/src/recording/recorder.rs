@@ -24,6 +24,7 @@ use crate::recording::tap::Tap;
 use crate::recording::tracer::{BlockedTasks, Tracer};
 use crate::recording::writing::{WriteProgress, write};
 use crate::ui::failure::Failure;
+use crate::ui::privilege;
 
 /// Rows that may wait for the archive thread: minutes of them.
 const QUEUE: usize = 512;
@@ -97,8 +98,8 @@ impl Recorder {
             stop,
             blocked,
             rotation,
-            sampler: spawn("sampler", move || sampling.run())?,
-            writer: spawn("archive", move || {
+            sampler: spawn("sampler", privilege::keep_for_observer, move || sampling.run())?,
+            writer: spawn("archive", privilege::keep_for_archive, move || {
                 let _ = report_closed.send(write(sink, &to_write, &written));
             })?,
             closed,
@@ -190,11 +191,17 @@ impl Recorder {
 fn start_tracer(tracer: Tracer) -> Result<TracerThread, Failure> {
     let all_sent = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&all_sent);
-    let thread = spawn("tracer", move || tracer.run(|| flag.store(true, Ordering::Relaxed)))?;
+    let run = move || tracer.run(|| flag.store(true, Ordering::Relaxed));
+    let thread = spawn("tracer", privilege::keep_for_observer, run)?;
     Ok(TracerThread { thread, all_sent })
 }
 
-fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Failure> {
+/// Starts a thread, which first gives up what it does not need.
+fn spawn(name: &str, give_up: fn(), body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Failure> {
+    let body = move || {
+        give_up();
+        body();
+    };
     std::thread::Builder::new()
         .name(name.to_owned())
         .spawn(body)

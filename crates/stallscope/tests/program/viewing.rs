@@ -194,3 +194,21 @@ fn the_view_survives_the_growth_of_its_run() {
     assert_eq!(browser.errors, [""; 0]);
     drop((server, recording));
 }
+
+/// Files of others and low ports: CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_NET_BIND_SERVICE.
+const CAPABILITIES_OF_A_READER: u64 = 1 << 1 | 1 << 2 | 1 << 10;
+
+#[test]
+fn the_server_has_no_more_than_it_needs_and_still_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, address) = serve(&record(folder.path(), "run"));
+    assert_eq!(status(&get(&address, "api/document")), "200");
+    for thread in std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap().flatten() {
+        let text = std::fs::read_to_string(thread.path().join("status")).unwrap_or_default();
+        let field = |name: &str| Some(text.lines().find_map(|line| line.strip_prefix(name))?.trim().to_owned());
+        let Some(capabilities) = field("CapEff:") else { continue };
+        let held = u64::from_str_radix(&capabilities, 16).unwrap();
+        assert_eq!(held & !CAPABILITIES_OF_A_READER, 0, "{text}");
+        assert_eq!((field("NoNewPrivs:").as_deref(), field("Seccomp:").as_deref()), (Some("1"), Some("2")), "{text}");
+    }
+}

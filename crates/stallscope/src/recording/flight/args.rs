@@ -28,7 +28,7 @@ pub struct FlightArgs {
     #[arg(long, value_name = "CONDITION", requires = "ring")]
     pub on_stall: Vec<Condition>,
     /// Run PROGRAM for each saved run. Its only argument is the run directory, also in STALLSCOPE_RUN; STALLSCOPE_REASON
-    /// holds the reason.
+    /// holds the reason; of other variables it gets PATH and LANG.
     #[arg(long, value_name = "PROGRAM", requires = "ring")]
     pub on_stall_exec: Option<OsString>,
     /// Time to keep recording after a stall before it is saved.

@@ -43,12 +43,12 @@ impl Hook {
         Err(Failure::usage(format_args!("--on-stall-exec: cannot start '{shown}': {why}")))
     }
 
-    /// Starts the program in the background. The kept run's directory is its only argument, also in `STALLSCOPE_RUN`;
+    /// Starts the program in the background, in a clean environment. The kept run's directory is its only argument, also in `STALLSCOPE_RUN`;
     /// `STALLSCOPE_REASON` holds the reason. A failure is sent to `complaints`.
     pub fn start(&self, run: &Path, reason: &str, complaints: &Sender<String>) {
         let mut command = Command::new(&self.program);
         // Standard output may be reserved for a JSON document.
-        command.arg(run).env("STALLSCOPE_RUN", run).env("STALLSCOPE_REASON", reason);
+        rig::clean_environment(command.arg(run)).env("STALLSCOPE_RUN", run).env("STALLSCOPE_REASON", reason);
         command.stdin(Stdio::null()).stdout(std::io::stderr());
         let (program, complain, starting) = (self.program.clone(), complaints.clone(), Arc::clone(&self.starting));
         starting.fetch_add(1, Ordering::Relaxed);
