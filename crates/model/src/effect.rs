@@ -40,6 +40,8 @@ pub enum Edge {
     CpuQuota,
     /// A frozen file system.
     Frozen,
+    /// A signal, a debugger or a freezer of cgroups that stopped a task.
+    Stopped,
     /// The server of a file system.
     Server,
     /// All that one process or cgroup uses.
@@ -73,6 +75,7 @@ impl Edge {
             Edge::Cpu => &[Cause::CpuWait],
             Edge::CpuQuota => &[Cause::CpuThrottle],
             Edge::Frozen => &[Cause::Frozen],
+            Edge::Stopped => &[Cause::Stopped],
             Edge::Server => &[Cause::NetworkFs, Cause::Fanotify],
             Edge::Culprit => &[],
         }

@@ -23,6 +23,8 @@ pub enum Resource {
     Inodes,
     /// Time on one CPU, in runs of at least 100 us.
     Cpu,
+    /// The same while a process waited on the run queue of that CPU.
+    RunQueue,
     /// Bytes that a process read from any device.
     Reads,
     /// Bytes that a process made dirty in the page cache, or wrote by direct I/O.
@@ -33,7 +35,7 @@ pub enum Resource {
 
 impl Resource {
     /// All of them.
-    pub const ALL: [Resource; 10] = [
+    pub const ALL: [Resource; 11] = [
         Resource::DeviceRead,
         Resource::DeviceWrite,
         Resource::DeviceOther,
@@ -41,6 +43,7 @@ impl Resource {
         Resource::Journal,
         Resource::Inodes,
         Resource::Cpu,
+        Resource::RunQueue,
         Resource::Reads,
         Resource::Dirtied,
         Resource::Memory,
@@ -62,6 +65,7 @@ impl Resource {
             Resource::Journal => "journal",
             Resource::Inodes => "inodes",
             Resource::Cpu => "cpu",
+            Resource::RunQueue => "run_queue",
             Resource::Reads => "reads",
             Resource::Dirtied => "dirtied",
             Resource::Memory => "memory",
@@ -89,6 +93,8 @@ pub struct UsageRecord {
     pub cpu: Option<u32>,
     /// The process; `None`: all others, or unknown.
     pub pid: Option<u32>,
+    /// Of a run queue: the process that waited.
+    pub waiting: Option<u32>,
     /// The cgroup that the use counts for: that of the memory controller for memory, of the I/O controller for a device (v1), or
     /// the cgroup (v2), as a path below the hierarchy's root. `None` where it is unknown.
     pub cgroup: Option<String>,
@@ -114,6 +120,7 @@ impl UsageRecord {
             device: None,
             cpu: None,
             pid: None,
+            waiting: None,
             cgroup: None,
             limit: None,
             count: 0,

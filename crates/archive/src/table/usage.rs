@@ -4,7 +4,7 @@ use arrow_array::ArrayRef;
 use model::block::DeviceNumber;
 use model::usage::{Resource, UsageRecord};
 
-use super::cell::Cell;
+use super::cell::{Cell, Later};
 use super::declare::columns;
 use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
@@ -24,7 +24,8 @@ impl Table for UsageTable {
         end_ns: u64, "nanoseconds";
         /// `device_read`, `device_write`, `device_other` (flushes, discards), `device_metadata` (writes of metadata and
         /// journals, which serve all who changed them; `pid` is the submitter), `journal` (blocks added to a jbd2 journal; of the log of XFS, 512 bytes of reservation used),
-        /// `inodes` (made dirty), `cpu` (in runs of at least 100 us), `reads` (from any device), `dirtied` (in the page cache, or
+        /// `inodes` (made dirty), `cpu` (in runs of at least 100 us), `run_queue` (the same while a process waited
+        /// for at least a millisecond to run on that CPU), `reads` (from any device), `dirtied` (in the page cache, or
         /// written by direct I/O), `memory` (reads, dirtied, and growth of anonymous and shared memory)
         resource: Resource, "text";
         /// of a device: as in `requests`; of a journal: disk or partition of its file system
@@ -33,6 +34,8 @@ impl Table for UsageTable {
         cpu: Option<u32>, "id";
         /// process that used it, or for which a kernel worker did; null: all others, or unknown
         pid: Option<u32>, "id";
+        /// of `run_queue`: process that waited
+        waiting: Later<u32>, "id";
         /// cgroup that the use counts for, below the root of the I/O controller's hierarchy (device) or of the memory
         /// controller's; null: unknown
         cgroup: Option<String>, "text";

@@ -72,6 +72,7 @@ fn full_usage(step: u32) -> UsageRecord {
         device: Some(LOOP),
         cpu: Some(3),
         pid: Some(70),
+        waiting: Some(71),
         cgroup: Some("/a/b".into()),
         limit: Some("/a".into()),
         count: 17,

@@ -17,12 +17,32 @@ const MOST: u64 = 1 << 60;
 pub(super) enum Target {
     Device(DeviceNumber),
     Cpu(u32),
+    /// The CPUs that a process waited for.
+    RunQueue(u32),
     Reads,
     Dirtied,
     Memory,
     Inodes,
     /// Blocks of the journal of the file system there.
     Journal(DeviceNumber),
+}
+
+impl Target {
+    /// `None` where a row lacks what its resource needs.
+    fn of(record: &UsageRecord) -> Option<Target> {
+        Some(match record.resource {
+            Resource::Cpu => Target::Cpu(record.cpu?),
+            Resource::RunQueue => Target::RunQueue(record.waiting?),
+            Resource::Reads => Target::Reads,
+            Resource::Dirtied => Target::Dirtied,
+            Resource::Memory => Target::Memory,
+            Resource::Inodes => Target::Inodes,
+            Resource::Journal => Target::Journal(record.device?),
+            Resource::DeviceRead | Resource::DeviceWrite | Resource::DeviceOther | Resource::DeviceMetadata => {
+                Target::Device(record.device?)
+            }
+        })
+    }
 }
 
 /// What one process used of it within one interval.
@@ -60,16 +80,7 @@ pub(super) struct Usage {
 impl Usage {
     /// Adds a row; `false` for an inconsistent one.
     pub(super) fn insert(&mut self, record: &UsageRecord, names: &mut Names) -> bool {
-        let target = match (record.resource, record.device, record.cpu) {
-            (Resource::Cpu, _, Some(cpu)) => Target::Cpu(cpu),
-            (Resource::Reads, ..) => Target::Reads,
-            (Resource::Dirtied, ..) => Target::Dirtied,
-            (Resource::Memory, ..) => Target::Memory,
-            (Resource::Inodes, ..) => Target::Inodes,
-            (Resource::Journal, Some(device), _) => Target::Journal(device),
-            (resource, Some(device), _) if resource.is_device() => Target::Device(device),
-            _ => return false,
-        };
+        let Some(target) = Target::of(record) else { return false };
         let is_plausible = [record.count, record.bytes, record.busy_ns].iter().all(|amount| *amount <= MOST);
         let ns = record.end_ns.saturating_sub(record.start_ns);
         if !is_plausible || !(1..=LONGEST_NS).contains(&ns) {

@@ -191,7 +191,8 @@ fn most_stalled_cgroup(waits: &Waits, causes: &[Cause]) -> Option<String> {
 }
 
 /// The worst culprits, with their shares; not those that cost themselves more than others, and not what the user wants done:
-/// processes of the recorded command, and servers that the victims ask.
+/// processes of the recorded command, and servers that the victims ask. A task that stopped or froze others uses nothing: what it did is
+/// to be undone.
 fn absences(explanation: &Explanation, waits: &Waits) -> Vec<Absence> {
     let mut own: HashMap<&str, u64> = HashMap::new();
     for operation in &waits.operations {
@@ -204,7 +205,8 @@ fn absences(explanation: &Explanation, waits: &Waits) -> Vec<Absence> {
         let is_of_command = culprit.task.as_ref().is_some_and(|task| waits.command.contains(&task.tid));
         let is_server =
             culprit.task.as_ref().and_then(|task| task.name.as_ref()).is_some_and(|name| waits.servers.contains(name));
-        is_of_command || is_server || Edge::Server.changes(culprit.cause)
+        let undoes = [Edge::Server, Edge::Stopped, Edge::Frozen].iter().any(|edge| edge.changes(culprit.cause));
+        is_of_command || is_server || undoes
     };
     for culprit in concerned(explanation).0.iter().filter(|culprit| !is_wanted(culprit)) {
         let Some(name) = culprit.task.as_ref().and_then(|task| task.name.clone()) else { continue };

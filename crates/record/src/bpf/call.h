@@ -172,7 +172,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	if ((u64)id >= CALLS)
 		return 0;
 	if (id == settings.ioctl)
-		note_freeze(SECOND_ARGUMENT(regs), FIRST_ARGUMENT(regs));
+		enters_ioctl(regs);
 	how = settings.calls[id];
 	if (!how && !adopted_calls)
 		return 0;
@@ -203,6 +203,8 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	aio_exits(regs, id, result);
 	if (id >= CALLS)
 		return 0;
+	if (id == settings.ioctl)
+		exits_ioctl(regs, result);
 	if (settings.others[id] & (SENDS | RECEIVES | CLOSES))
 		note_message(settings.others[id], FIRST_ARGUMENT(regs), result);
 	else if (settings.others[id] & SEMAPHORE && !result)

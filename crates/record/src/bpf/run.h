@@ -1,10 +1,13 @@
-/* Which tasks ran for long on each CPU: those that others waited behind. The task that happened to run last may be any. */
+/* What ran on each CPU: those that others waited behind. The task that happened to run last may be any. */
 #pragma once
 
 /* Shorter runs are not noted. Runs of one task that are closer than GAP_NS are one. */
 #define LONG_RUN_NS 1000000ull
 #define GAP_NS 20000000ull
 #define RUNS 8
+/* Runs of at least SHORT_RUN_NS that are remembered, and processes that ran while another one waited. */
+#define PAST_RUNS 128
+#define PAIRS_BEHIND 4096
 
 struct long_run {
 	u32 tid;
@@ -14,13 +17,20 @@ struct long_run {
 	char comm[NAME_BYTES];
 };
 
+struct past_run {
+	u64 from_ns;
+	u64 until_ns;
+	u64 pid;
+};
+
 struct runs {
 	u64 since_ns;	/* since when this task runs */
 	u32 tid;
 	u32 pid;
 	u32 next;
-	u32 unused;
+	u32 next_past;
 	struct long_run run[RUNS];
+	struct past_run past[PAST_RUNS];
 };
 
 struct {
@@ -29,6 +39,75 @@ struct {
 	__type(key, u32);
 	__type(value, struct runs);
 } runs SEC(".maps");
+
+struct behind {
+	u32 waiting;
+	u32 pid;
+};
+
+/* For how long a process ran while another one waited for its CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PAIRS_BEHIND);
+	__type(key, struct behind);
+	__type(value, u64);
+} behind SEC(".maps");
+
+/* Runs of a process in a row are one. */
+static __always_inline void note_past(struct runs *cpu, u32 pid, u64 now)
+{
+	struct past_run *run = &cpu->past[(cpu->next_past - 1) & (PAST_RUNS - 1)];
+
+	if (run->pid != pid || cpu->since_ns - run->until_ns >= SHORT_RUN_NS) {
+		run = &cpu->past[cpu->next_past++ & (PAST_RUNS - 1)];
+		run->pid = pid;
+		run->from_ns = cpu->since_ns;
+	}
+	run->until_ns = now;
+}
+
+static __always_inline u64 overlap(struct past_run *run, u64 from)
+{
+	return run->until_ns > from ? run->until_ns - (run->from_ns > from ? run->from_ns : from) : 0;
+}
+
+/* How much of the time since then a CPU was taken. */
+static __noinline u64 taken_since(u32 number, u64 from)
+{
+	struct runs *cpu = bpf_map_lookup_elem(&runs, &number);
+	u64 sum = 0;
+	u32 at;
+
+	if (!cpu)
+		return 0;
+	for (at = 0; at < PAST_RUNS; at++)
+		sum += overlap(&cpu->past[at], from);
+	return sum;
+}
+
+/* A process waited for a CPU since then: on the run queue of that one. */
+__noinline int add_runs_behind(u32 waiting, u32 number, u64 from)
+{
+	struct runs *cpu = bpf_map_lookup_elem(&runs, &number);
+	struct behind key = {.waiting = waiting};
+	u64 ns, *sum;
+	u32 at;
+
+	if (!cpu)
+		return 0;
+	for (at = 0; at < PAST_RUNS; at++) {
+		ns = overlap(&cpu->past[at], from);
+		if (!ns)
+			continue;
+		key.pid = cpu->past[at].pid;
+		sum = bpf_map_lookup_elem(&behind, &key);
+		if (sum)
+			__sync_fetch_and_add(sum, ns);
+		else
+			bpf_map_update_elem(&behind, &key, &ns, BPF_ANY);
+	}
+	return 0;
+}
 
 static __noinline int note_run(struct runs *cpu, struct task_struct *task, u64 now)
 {
@@ -60,6 +139,7 @@ static __always_inline void switch_run(struct task_struct *prev, struct task_str
 		return;
 	if (prev->pid && cpu->since_ns && now - cpu->since_ns >= SHORT_RUN_NS) {
 		use_cpu(number, prev->tgid, now - cpu->since_ns);
+		note_past(cpu, prev->tgid, now);
 		if (now - cpu->since_ns >= LONG_RUN_NS)
 			note_run(cpu, prev, now);
 	}

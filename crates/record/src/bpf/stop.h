@@ -55,8 +55,8 @@ int BPF_PROG(cgroup_freeze, u64 cgroup)
 	return 0;
 }
 
-/* The current task is about to freeze or thaw the file system of its first argument. */
-static __noinline int note_freeze(u64 command, u64 fd)
+/* The current task is about to freeze the file system of its first argument, or has thawed it. */
+static __noinline int note_freeze(u32 command, u64 fd)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct file *file;
@@ -64,8 +64,6 @@ static __noinline int note_freeze(u64 command, u64 fd)
 	u64 lock;
 	u32 level;
 
-	if (command != FIFREEZE && command != FITHAW)
-		return 0;
 	file = file_of(task, fd);
 	super = file ? BPF_CORE_READ(file, f_inode, i_sb) : 0;
 	if (!super)
@@ -82,6 +80,19 @@ static __noinline int note_freeze(u64 command, u64 fd)
 		lock += bpf_core_type_size(struct percpu_rw_semaphore);
 	}
 	return 0;
+}
+
+static __always_inline void enters_ioctl(struct pt_regs *regs)
+{
+	if ((u32)SECOND_ARGUMENT(regs) == FIFREEZE)
+		note_freeze(FIFREEZE, FIRST_ARGUMENT(regs));
+}
+
+/* A file system that is not thawed stays frozen by the same task. */
+static __always_inline void exits_ioctl(struct pt_regs *regs, long result)
+{
+	if ((u32)SECOND_ARGUMENT(regs) == FITHAW && !result)
+		note_freeze(FITHAW, FIRST_ARGUMENT(regs));
 }
 
 static __always_inline struct stopper *stopper_of(u64 key)

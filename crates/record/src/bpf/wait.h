@@ -164,6 +164,7 @@ static __always_inline void emit_off_cpu(struct task_struct *task, struct task_n
 					 u64 out_ns, u64 now)
 {
 	struct event *event = begin_event(OFF_CPU, WHOLE);
+	u32 number = bpf_get_smp_processor_id();
 	u64 runnable;
 
 	if (!event)
@@ -183,9 +184,14 @@ static __always_inline void emit_off_cpu(struct task_struct *task, struct task_n
 	runnable = runnable_at(note, out_ns, now);
 	if (now - runnable >= settings.interval_ns) {
 		add_behind(event, before);
-		add_longest_run(event, bpf_get_smp_processor_id(), runnable, now);
-		if (note->out_cpu != bpf_get_smp_processor_id())
+		add_longest_run(event, number, runnable, now);
+		if (note->out_cpu != number) {
 			add_longest_run(event, note->out_cpu, runnable, now);
+			/* It may have been moved when it got the CPU: it waited for the one that was taken. */
+			if (taken_since(note->out_cpu, runnable) > taken_since(number, runnable))
+				number = note->out_cpu;
+		}
+		add_runs_behind(task->tgid, number, runnable);
 	}
 	if ((task->flags & PF_WQ_WORKER) && !(note->out_state & TASK_NOLOAD))
 		add_work(event, task);

@@ -3,6 +3,7 @@
 mod cgroups;
 mod processes;
 mod rows;
+mod run_queues;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -58,6 +59,10 @@ impl UsageReader {
                 names.entry(*pid).or_insert_with(|| name.clone());
             }
             rows.push(self.row_of_sum(&used, who.map(|(pid, _)| pid), span_ns));
+        }
+        for (row, name) in run_queues::take(object, &self.processes, span_ns) {
+            names.extend(row.pid.map(|pid| (pid, name)));
+            rows.push(row);
         }
         let rows = largest(rows);
         for pid in rows.iter().filter_map(|row| row.pid) {

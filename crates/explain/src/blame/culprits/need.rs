@@ -17,8 +17,8 @@ pub(super) enum Need {
     Device(DeviceNumber),
     /// Bytes of a device within a limit; `writes`: the limit is one on writes, or one on reads.
     Limit { device: DeviceNumber, writes: Option<bool>, domain: Domain },
-    /// A CPU, or any where the CPU is not known. The victim did not run while it waited.
-    Cpu { cpu: Option<u32>, except: Option<u32> },
+    /// A CPU, or any where the CPU is not known, that a process waited for; `except`: the victim, which did not run while it waited.
+    Cpu { cpu: Option<u32>, waiting: u32, except: Option<u32> },
     /// Room for dirty pages, of a device or of the machine.
     Dirty(Option<DeviceNumber>),
     /// Memory.
@@ -58,7 +58,7 @@ pub(super) fn need(
     match cause {
         CpuWait => {
             let behind = waited.behind_tid.and_then(|tid| index.tasks.pid(tid, waited.end_ns));
-            Some(Need::Cpu { cpu: waited.cpu, except: Some(pid).filter(|pid| behind != Some(*pid)) })
+            Some(Need::Cpu { cpu: waited.cpu, waiting: pid, except: Some(pid).filter(|pid| behind != Some(*pid)) })
         }
         DirectReclaim | ReclaimThrottle | Shrinker | Compaction | OutOfMemory => {
             let announced = by.and_then(|by| index.row(by).announced).or(waited.announced);

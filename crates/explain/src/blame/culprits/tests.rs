@@ -119,3 +119,27 @@ fn inodes_fill_memory() {
     let used = [(Resource::Inodes, BASE, 9, 3, 14), (Resource::Memory, BASE, 7, 1024, 20)];
     check(&Need::Memory(Domain::Everybody), &used, &[(7, 25), (9, 75)]);
 }
+
+/// What ran on a CPU about then says less than what ran while the victim waited for it.
+#[test]
+fn those_that_ran_while_a_process_waited_are_to_blame() {
+    let mut index = RunIndex::default();
+    let ran = |resource, pid, busy_ns| UsageRecord {
+        cpu: Some(1).filter(|_| resource == Resource::Cpu),
+        waiting: Some(7).filter(|_| resource == Resource::RunQueue),
+        pid: Some(pid),
+        busy_ns,
+        ..UsageRecord::new(resource, 20 * S, 21 * S)
+    };
+    for record in [ran(Resource::Cpu, 8, 900), ran(Resource::Cpu, 9, 100), ran(Resource::RunQueue, 9, 50)] {
+        assert!(index.usage.insert(&record, &mut index.names));
+    }
+    assert!(!index.usage.insert(&UsageRecord { waiting: None, ..ran(Resource::RunQueue, 9, 1) }, &mut index.names));
+    index.usage.sort();
+    let users = |waiting| {
+        let need = Need::Cpu { cpu: Some(1), waiting, except: None };
+        let users = users(&index, &need, (20 * S, 21 * S));
+        users.into_keys().map(Option::unwrap).collect::<Vec<_>>()
+    };
+    assert_eq!((users(7), users(6)), (vec![9], vec![8, 9]));
+}

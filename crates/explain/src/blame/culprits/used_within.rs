@@ -36,7 +36,7 @@ impl UsedWithin<'_> {
         match need {
             Need::Device(device) => self.of_device(*device, None, |used| used.busy_ns, Domain::Everybody),
             Need::Limit { device, writes, domain } => self.of_device(*device, *writes, |used| used.bytes, *domain),
-            Need::Cpu { cpu, except } => self.of_cpu(*cpu, *except),
+            Need::Cpu { cpu, waiting, except } => self.of_cpu(*cpu, *waiting, *except),
             Need::Dirty(device) => self.of_dirty_pages(*device),
             Need::Memory(domain) => {
                 let filled = self.also_before(FILLED_NS);
@@ -55,8 +55,13 @@ impl UsedWithin<'_> {
         UsedWithin { to_ns: self.to_ns.saturating_add(AROUND_NS), ..self.also_before(AROUND_NS) }
     }
 
-    fn of_cpu(&self, cpu: Option<u32>, except: Option<u32>) -> Users {
-        let of = |cpu: Target| self.of(cpu, |used| used.busy_ns, Domain::Everybody);
+    /// Those that ran while the process waited; where none is known, those that ran on the CPU about then.
+    fn of_cpu(&self, cpu: Option<u32>, waiting: u32, except: Option<u32>) -> Users {
+        let of = |target: Target| self.of(target, |used| used.busy_ns, Domain::Everybody);
+        let meanwhile = of(Target::RunQueue(waiting));
+        if meanwhile.keys().any(Option::is_some) {
+            return meanwhile;
+        }
         let mut users = cpu.map(|cpu| of(Target::Cpu(cpu))).unwrap_or_default();
         if users.is_empty() {
             self.index.usage.cpus().for_each(|cpu| add(&mut users, of(cpu)));

@@ -70,6 +70,15 @@ fn what_the_user_wants_done_is_not_advised_away() {
     assert!(!advises_absence_of(Cause::Lock, waits), "another process of the server that it asks");
 }
 
+/// What stopped a task, or froze it, is seldom a program that could be left out: a shell, an administrator.
+#[test]
+fn what_is_stopped_is_to_be_continued() {
+    for (cause, id) in [(Cause::Stopped, "continue"), (Cause::Frozen, "thaw")] {
+        assert!(!advises_absence(cause, &[]), "{cause:?}");
+        assert_eq!(against(cause, "")[..1], [id.to_owned()]);
+    }
+}
+
 /// The ids of the remedies advised against waits of that kind.
 fn against(cause: Cause, kind: &'static str) -> Vec<String> {
     let mut waits = waits(cause);

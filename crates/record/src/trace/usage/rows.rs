@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use model::block::DeviceNumber;
 use model::usage::{Resource, UsageRecord};
 
+/// A resource, with its device, its CPU, or the process that waited for one.
+type Scarce = (Resource, Option<DeviceNumber>, Option<u32>, Option<u32>);
+
 /// Rows of one resource: those with the most.
 const KEPT: usize = 24;
 /// Rows with less than this fraction of a resource's use are summed up.
@@ -19,9 +22,9 @@ const LIMITS: usize = 32;
 
 /// Of each resource the rows with the most, also of each limit, and the rest in one row without a process.
 pub(super) fn largest(rows: Vec<UsageRecord>) -> Vec<UsageRecord> {
-    let mut by_resource: BTreeMap<(Resource, Option<DeviceNumber>, Option<u32>), Vec<UsageRecord>> = BTreeMap::new();
+    let mut by_resource: BTreeMap<Scarce, Vec<UsageRecord>> = BTreeMap::new();
     for row in rows {
-        by_resource.entry((row.resource, row.device, row.cpu)).or_default().push(row);
+        by_resource.entry((row.resource, row.device, row.cpu, row.waiting)).or_default().push(row);
     }
     by_resource.into_values().flat_map(kept).collect()
 }

@@ -8,6 +8,7 @@ use tempfile::tempdir;
 
 use super::cgroups::{Cgroups, Place, io_max};
 use super::rows::largest;
+use super::run_queues::of_longest_waits;
 use super::sums::difference;
 use crate::roots::Roots;
 
@@ -56,6 +57,21 @@ fn users_of_a_limit_are_kept_beside_large_ones() {
     let of = |limit: u32| (0..9).map(move |pid| UsageRecord { limit: Some(format!("/{limit}")), ..row(100 + pid, 20) });
     let kept = largest((0..50).map(|pid| row(pid, 1_000_000)).chain((0..99).flat_map(of)).collect());
     assert!(kept.len() <= 24 + 32 * 4 + 1, "{}", kept.len());
+}
+
+#[test]
+fn those_that_waited_longest_for_a_cpu_have_rows_of_their_own() {
+    let ran = |waiting, pid, busy_ns| UsageRecord {
+        waiting: Some(waiting),
+        pid: Some(pid),
+        busy_ns,
+        ..UsageRecord::new(Resource::RunQueue, 0, 500)
+    };
+    let rows = (0..40).flat_map(|waiting| [ran(waiting, 500, 1000 + u64::from(waiting)), ran(waiting, 501, 2)]);
+    let kept = largest(of_longest_waits(rows.collect()));
+    let of_500 = kept.iter().filter(|row| row.pid == Some(500)).map(|row| row.waiting.unwrap());
+    assert_eq!(of_500.collect::<Vec<_>>(), (8..40).collect::<Vec<_>>());
+    assert!(kept.iter().filter(|row| row.pid.is_none()).all(|row| row.busy_ns == 2 && row.waiting.is_some()));
 }
 
 #[test]

@@ -12,6 +12,7 @@ pub const TESTS: &[Test] = &[
     alone("culprit_of_limit_page_cache", &[culprit_of_limit_page_cache]),
     alone("culprit_is_victim", &[culprit_is_victim]),
     alone("culprit_of_cpu", &[culprit_of_cpu]),
+    alone("culprit_of_run_queue", &[culprit_of_run_queue]),
     alone("culprit_of_dirty_pages", &[culprit_of_dirty_pages]),
     alone("culprit_of_journal", &[culprit_of_journal]),
     alone("culprit_of_memory", &[culprit_of_memory]),
@@ -99,6 +100,27 @@ fn culprit_of_cpu() -> Truth {
     std::thread::sleep(std::time::Duration::from_millis(600));
     ground.go(&go);
     Truth { culprit: CULPRIT, ..victim.suffered("cpu_wait") }
+}
+
+/// Bursts of a real-time task, which nothing else preempts, on a CPU that a task of the lowest weight has while the victim sleeps: in each
+/// half second it runs for as long as the culprit, but not while the victim waits.
+fn culprit_of_run_queue() -> Truth {
+    let ground = Ground::new();
+    let (file, go) = (ground.at("victim"), ground.at(GO));
+    let (own, idle) = (ground.cpu_cgroup(), ground.cpu_cgroup());
+    std::fs::write(own.join("cpu.shares"), "163840").unwrap();
+    std::fs::write(idle.join("cpu.shares"), "2").unwrap();
+    let procs = |cgroup: &Path| cgroup.join("cgroup.procs").display().to_string();
+    let script = format!(
+        "put {} 0\nopen {file}\nwrite {file} 0 64m\npin\nawait {go}\nduring 6000\nsleep 10\nread {file} 0 64m",
+        procs(&own)
+    );
+    let victim = Victim::start(&ground, &script);
+    ground.wait_for(&format!("{go}.awaited"));
+    ground.program("outsider", &format!("put {} 0\npin\nforever\nspin", procs(&idle)));
+    ground.neighbour("pin\nrealtime\nforever\nthink 200\nsleep 250");
+    ground.go(&go);
+    Truth { culprit: CULPRIT, innocent: Some("outsider/"), ..victim.suffered("cpu_wait") }
 }
 
 /// Writes where another task's pages fill what its device may have dirty: each of so many clean pages that the kernel looks at the
