@@ -63,10 +63,19 @@ impl Lost {
     }
 }
 
+/// `rows of stalls`, or of one `row of stalls`. The plural is the last word before `of`, `with`, `in` or a parenthesis.
+pub fn noun(count: u64, what: &str) -> String {
+    let end = [" of ", " with ", " in ", " ("].iter().filter_map(|rest| what.find(rest)).min().unwrap_or(what.len());
+    match what[..end].strip_suffix('s') {
+        Some(singular) if count == 1 => format!("{singular}{}", &what[end..]),
+        _ => what.to_owned(),
+    }
+}
+
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.count {
-            Some(count) => write!(f, "{count} {} lost", self.what)?,
+            Some(count) => write!(f, "{count} {} lost", noun(count, &self.what))?,
             None if self.what == END => write!(f, "{END} is missing")?,
             None => write!(f, "{} abandoned", self.what)?,
         }
@@ -88,5 +97,16 @@ mod tests {
         let said: Vec<String> = lost.iter().map(ToString::to_string).collect();
         assert_eq!(said, ["5 spans lost", "table stalls abandoned: disk full"]);
         assert_eq!((lost[0].at_ns, lost[1].count), (Some(7), None));
+    }
+
+    #[test]
+    fn one_loss_is_singular() {
+        let said =
+            |count, what: &str| Lost { what: what.into(), count: Some(count), at_ns: None, why: None }.to_string();
+        assert_eq!(said(1, "rows with impossible timestamps"), "1 row with impossible timestamps lost");
+        assert_eq!(said(2, "rows with impossible timestamps"), "2 rows with impossible timestamps lost");
+        assert_eq!(said(1, "spans (the kernel's ring was full)"), "1 span (the kernel's ring was full) lost");
+        assert_eq!(said(1, "sums of short sleeps"), "1 sum of short sleeps lost");
+        assert_eq!(said(1, "damage"), "1 damage lost");
     }
 }

@@ -9,7 +9,7 @@ pub struct TrialPlan {
     pub changes: Vec<TrialChange>,
     /// Length of a period with its wash-out, ns.
     pub period_ns: u64,
-    /// Time after each switch that counts nowhere, ns.
+    /// Time after each switch that is excluded, ns.
     pub wash_out_ns: u64,
     /// Time of A before the first period, ns: a command starts in it, and guards see what is usual.
     #[serde(default)]
@@ -47,7 +47,7 @@ pub struct TrialPeriod {
     pub changed: bool,
     /// When the switch was complete, on the monotonic clock.
     pub began_ns: u64,
-    /// End of the wash-out: what came before counts nowhere.
+    /// End of the wash-out: what came before is excluded.
     pub counted_from_ns: u64,
     /// Its end.
     pub ended_ns: u64,

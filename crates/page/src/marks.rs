@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use explain::summary::Summary;
 use model::event::RunEvent;
+use model::lost::noun;
 use model::operation::{OperationKind, OperationRecord, ROUND};
 use model::quantity::Nanoseconds;
 use serde_json::{Value, json};
@@ -80,7 +81,7 @@ fn remark_mark(remark: &RunEvent, started_ns: u64) -> Option<Mark> {
             let text = format!("the wall clock stepped {direction} by {}", Nanoseconds(by_ns.unsigned_abs()));
             (*at_ns, None, "clock", text)
         }
-        RunEvent::Loss { what, count, at_ns } => (*at_ns, None, "loss", format!("{count} {what} lost")),
+        RunEvent::Loss { what, count, at_ns } => (*at_ns, None, "loss", format!("{count} {} lost", noun(*count, what))),
         RunEvent::TableDropped { table, why, at_ns } => (*at_ns, None, "loss", format!("table {table} dropped: {why}")),
         RunEvent::TrialPeriod { period } => {
             let with = if period.changed { "with the change (B)" } else { "as found (A)" };

@@ -18,6 +18,7 @@ mod tests;
 use std::fmt::Write as _;
 
 use explain::blame::{Cause, Explanation, Losses, Stall};
+use model::lost::noun;
 use model::quantity::Nanoseconds;
 
 use crate::number::{counted, grouped, share};
@@ -170,8 +171,10 @@ fn confidence(explanation: &Explanation) -> Vec<String> {
 
 fn lost(losses: &Losses) -> Vec<String> {
     let lost = losses.lost.iter();
-    let lost =
-        lost.map(|(what, count)| format!("{} {} lost: shares may be too small", grouped(*count), printable(what)));
+    let lost = lost.map(|(what, count)| {
+        let what = printable(&noun(*count, what));
+        format!("{} {what} lost: shares may be too small", grouped(*count))
+    });
     let tables = losses.tables.iter();
     let tables = tables.map(|(table, why)| format!("table '{}' was abandoned: {}", printable(table), printable(why)));
     lost.chain(tables).collect()

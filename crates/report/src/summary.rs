@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use explain::summary::{Summary, TimelineRow};
 use model::event::{Ending, RunEvent};
+use model::lost::noun;
 use model::operation::{OperationKind, OperationRecord};
 use model::quantity::{Bytes, Nanoseconds};
 
@@ -293,7 +294,9 @@ fn remarks(text: &mut String, summary: &Summary, style: Style) {
             RunEvent::TableDropped { table, why, .. } => {
                 format!("table '{table}' was abandoned: {}", printable(why))
             }
-            RunEvent::Loss { what, count, .. } => format!("{} {} lost", grouped(*count), printable(what)),
+            RunEvent::Loss { what, count, .. } => {
+                format!("{} {} lost", grouped(*count), printable(&noun(*count, what)))
+            }
             RunEvent::Note { text, .. } => printable(text),
             _ => continue,
         };

@@ -53,7 +53,7 @@ pub enum Command {
     Funclat(funclat::args::FunclatArgs),
     /// Run many configurations repeatedly in randomized blocks.
     Sweep(sweep::args::SweepArgs),
-    /// Try a setting on the load that runs, by periods with and without it in random order.
+    /// Test a setting on live load: periods with and without it, in random order.
     Trial(trial::args::TrialArgs),
     /// Export a run to another tool's format.
     Export(export::ExportArgs),

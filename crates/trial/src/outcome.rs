@@ -15,7 +15,7 @@ pub struct Outcome {
     pub carry_over: Vec<CarryOver>,
     /// How many tests of carry-over there were.
     pub carry_over_tests: usize,
-    /// Complete blocks; the others count nowhere.
+    /// Complete blocks; others are excluded.
     pub blocks: usize,
     /// Periods in unfinished blocks.
     pub left_out: usize,

@@ -17,7 +17,7 @@ pub(super) const LOSSES: [&str; 17] = [
     "tasks (no memory for their state)",
     "requests (too many in flight at once)",
     "requests in sums (too many devices)",
-    "waits that have not ended (the kernel's ring was full)",
+    "unfinished waits (the kernel's ring was full)",
     "asynchronous operations (the kernel's ring was full)",
     "asynchronous operations (too many in flight at once)",
     "sums of usage (too many processes and devices)",

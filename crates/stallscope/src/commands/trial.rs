@@ -1,4 +1,4 @@
-//! `trial`: what a changed setting does to the load that runs, by periods with and without it in random order.
+//! `trial`: what a changed setting does to live load: periods with and without it, in random order.
 
 pub mod args;
 mod changes;

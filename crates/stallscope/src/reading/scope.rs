@@ -11,8 +11,8 @@ use crate::ui::failure::Failure;
 #[derive(Debug, Args, Default)]
 #[command(next_help_heading = "Scope")]
 pub struct ScopeArgs {
-    /// Only operations on this disk: its name, number or identity, or a mounted partition. Their file lies there, or what they
-    /// waited for. Each of these flags may be repeated: one value has to match.
+    /// Only operations whose file is on this disk, or that waited for it: its name, number or identity, or a mounted
+    /// partition. Each of these flags may be repeated: one value has to match.
     #[arg(long, value_name = "DEVICE")]
     pub device: Vec<String>,
     /// Only operations of this cgroup and those below: a path from the root, or a name. `*` matches any part of a name.
@@ -24,7 +24,7 @@ pub struct ScopeArgs {
     /// Only operations of this process or thread.
     #[arg(long, value_name = "PID")]
     pub pid: Vec<u32>,
-    /// Only operations on this file, or on files below this folder: a path from the root, or a name. `*` matches any part of a
+    /// Only operations on this file, or on files below this directory: a path from the root, or a name. `*` matches any part of a
     /// name.
     #[arg(long, value_name = "PATH")]
     pub path: Vec<String>,

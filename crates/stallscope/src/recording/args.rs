@@ -32,7 +32,7 @@ pub struct RecordingArgs {
     /// A number is a process, what begins with / a cgroup. The option may be repeated.
     #[arg(long, value_name = "PID|COMM|CGROUP", help_heading = "Recording", conflicts_with = "no_trace")]
     pub follow: Vec<Followed>,
-    /// Record where programs are in their own code when they wait, or release a lock: functions and source lines.
+    /// Record the user stacks of waits and of lock releases: functions and source lines.
     #[arg(long, help_heading = "Recording", conflicts_with = "no_trace")]
     pub user_stacks: bool,
     /// Configuration label; runs with the same label are repetitions.

@@ -76,7 +76,7 @@ fn every_output_names_what_the_recording_lost() {
             loss("off-CPU intervals (the kernel's ring was full)"),
             "3 off-CPU intervals (the kernel's ring was full) lost",
         ),
-        (loss("waits that have not ended (the kernel's ring was full)"), "3 waits that have not ended"),
+        (loss("unfinished waits (the kernel's ring was full)"), "3 unfinished waits"),
         (loss("rows of stalls"), "3 rows of stalls lost"),
         (loss("slow operations"), "3 slow operations lost"),
         (table("stalls"), "table stalls abandoned: disk full"),

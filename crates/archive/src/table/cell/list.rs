@@ -2,60 +2,73 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, ListArray, StringArray, UInt32Array};
+use arrow_array::{Array, ArrayRef, ListArray, StringArray, UInt32Array};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::DataType;
 
 use super::Cell;
 use crate::table::reader::{ColumnError, Columns, Lists, list_item};
 
-impl Cell for Vec<String> {
-    type Field = Vec<String>;
-    type Written<'a> = &'a [String];
-    type Opened<'a> = Lists<'a, StringArray>;
-    type Read<'a> = Vec<String>;
+/// What a list may hold.
+pub(in crate::table) trait Item: Sized + 'static {
+    /// All items of a column, one after another.
+    type Items: Array + 'static;
 
-    fn data_type() -> DataType {
-        DataType::List(list_item(DataType::Utf8))
+    /// The Arrow type of an item.
+    const DATA_TYPE: DataType;
+
+    /// The items as an array.
+    fn gather<'a>(items: impl Iterator<Item = &'a Self>) -> Self::Items;
+    /// Reads an item.
+    fn read(items: &Self::Items, at: usize) -> Self;
+}
+
+impl Item for String {
+    type Items = StringArray;
+
+    const DATA_TYPE: DataType = DataType::Utf8;
+
+    fn gather<'a>(items: impl Iterator<Item = &'a String>) -> StringArray {
+        StringArray::from_iter_values(items)
     }
 
-    fn of(field: &Vec<String>) -> &[String] {
-        field
-    }
-
-    fn write<'a, R>(rows: &'a [R], cell: impl Fn(&'a R) -> &'a [String]) -> ArrayRef {
-        let items = Arc::new(StringArray::from_iter_values(rows.iter().flat_map(&cell)));
-        let offsets = OffsetBuffer::from_lengths(rows.iter().map(|row| cell(row).len()));
-        Arc::new(ListArray::new(list_item(DataType::Utf8), offsets, items, None))
-    }
-
-    fn open<'a>(columns: &Columns<'a>, name: &'static str) -> Result<Self::Opened<'a>, ColumnError> {
-        columns.lists(name)
-    }
-
-    fn read<'a>(column: &Self::Opened<'a>, row: usize) -> Result<Self::Read<'a>, ColumnError> {
-        Ok(column.range(row).map(|item| column.items.value(item).to_owned()).collect())
+    fn read(items: &StringArray, at: usize) -> String {
+        items.value(at).to_owned()
     }
 }
 
-impl Cell for Vec<u32> {
-    type Field = Vec<u32>;
-    type Written<'a> = &'a [u32];
-    type Opened<'a> = Lists<'a, UInt32Array>;
-    type Read<'a> = Vec<u32>;
+impl Item for u32 {
+    type Items = UInt32Array;
 
-    fn data_type() -> DataType {
-        DataType::List(list_item(DataType::UInt32))
+    const DATA_TYPE: DataType = DataType::UInt32;
+
+    fn gather<'a>(items: impl Iterator<Item = &'a u32>) -> UInt32Array {
+        UInt32Array::from_iter_values(items.copied())
     }
 
-    fn of(field: &Vec<u32>) -> &[u32] {
+    fn read(items: &UInt32Array, at: usize) -> u32 {
+        items.value(at)
+    }
+}
+
+impl<T: Item> Cell for Vec<T> {
+    type Field = Vec<T>;
+    type Written<'a> = &'a [T];
+    type Opened<'a> = Lists<'a, T::Items>;
+    type Read<'a> = Vec<T>;
+
+    fn data_type() -> DataType {
+        DataType::List(list_item(T::DATA_TYPE))
+    }
+
+    fn of(field: &Vec<T>) -> &[T] {
         field
     }
 
-    fn write<'a, R>(rows: &'a [R], cell: impl Fn(&'a R) -> &'a [u32]) -> ArrayRef {
-        let items = Arc::new(UInt32Array::from_iter_values(rows.iter().flat_map(&cell).copied()));
+    fn write<'a, R>(rows: &'a [R], cell: impl Fn(&'a R) -> &'a [T]) -> ArrayRef {
+        let items = Arc::new(T::gather(rows.iter().flat_map(&cell)));
         let offsets = OffsetBuffer::from_lengths(rows.iter().map(|row| cell(row).len()));
-        Arc::new(ListArray::new(list_item(DataType::UInt32), offsets, items, None))
+        Arc::new(ListArray::new(list_item(T::DATA_TYPE), offsets, items, None))
     }
 
     fn open<'a>(columns: &Columns<'a>, name: &'static str) -> Result<Self::Opened<'a>, ColumnError> {
@@ -63,6 +76,6 @@ impl Cell for Vec<u32> {
     }
 
     fn read<'a>(column: &Self::Opened<'a>, row: usize) -> Result<Self::Read<'a>, ColumnError> {
-        Ok(column.items.values()[column.range(row)].to_vec())
+        Ok(column.range(row).map(|at| T::read(column.items, at)).collect())
     }
 }

@@ -44,6 +44,18 @@ fn a_client_waits_for_a_server_that_is_stopped() {
         "stopped 11, unexplained 1",
         "thread 7: stopped 11 < thread 9: stopped 11",
     );
+    // It seems to have got a message from the task that continued it.
+    for how in ["state=260", "waker_stack=try_to_wake_up,__thaw_task state=1"] {
+        check(
+            &format!(
+                "
+        off 7 |  ssssssssssss  | call=recvfrom awaits=answer waker=9
+        off 9 | ssssssssssss   | call=epoll_wait awaits=message waker=5 {how}"
+            ),
+            "stopped 11, unexplained 1",
+            "thread 7: stopped 11 < thread 9: stopped 11",
+        );
+    }
     // The server that is stopped waits for nothing.
     check_quiet("off 7 |  ssssssssssss  | call=recvfrom awaits=answer stack=do_signal_stop waker=4");
 }
@@ -151,19 +163,6 @@ fn a_parent_waits_until_its_child_executes_its_program() {
         "fs_log 11, running 2, unexplained 1",
         "thread 7: fs_log 11 < thread 9: fs_log 11",
     );
-}
-
-/// It was stopped in its own wait for messages, and seems to have got one from the task that continued it.
-#[test]
-fn a_client_waits_for_a_stopped_server() {
-    let client = "off 7 |  ssssssssssss  | call=recvfrom awaits=answer waker=9";
-    let stopped = "off 9 | ssssssssssss   | call=epoll_wait awaits=message waker=5";
-    let frozen = "waker_stack=try_to_wake_up,__thaw_task state=1";
-    for how in ["state=260", frozen] {
-        let explanation = stage(&format!("{client}\n{stopped} {how}")).explain();
-        assert_eq!(shares(&explanation), "stopped 11, unexplained 1", "{how}");
-        assert!(chain(&explanation.stalls[0]).starts_with("thread 7: stopped 11 < thread 9: stopped"), "{how}");
-    }
 }
 
 #[test]

@@ -12,8 +12,8 @@ use crate::recording::flight::args::FlightArgs;
 use crate::recording::output_metric::OutputMetric;
 
 const STREAMS: &str = "--device, --cgroup, --comm, --pid and --path limit the explanation at the end. The whole machine is recorded all the same, \
-neighbours included: 'stallscope explain RUN' takes any other scope later.\n\nWith a COMMAND, its standard output stays its own: the summary goes to standard error, and with \
--q nothing is printed. With --json the document has standard output, and the command's goes to standard error.\n\n\
+neighbours included: 'stallscope explain RUN' takes any other scope later.\n\nThe standard output of a COMMAND stays its own: the summary goes to standard error, and with \
+-q nothing is printed. With --json the document goes to standard output, and the command's output to standard error.\n\n\
 Exit code: the COMMAND's, 128 + N if signal N killed it. If the command succeeds or --runtime ends it: 0, 1 or 3 as \
 'stallscope help' lists them. 2 and 3 before the command has started; 130 if interrupted.";
 
@@ -31,16 +31,16 @@ pub struct RecordArgs {
     #[allow(missing_docs)]
     pub scope: ScopeArgs,
     /// Stop after this time [default: when the command ends, or at Ctrl-C].
-    #[arg(long, value_name = "T", value_parser = parse_duration)]
+    #[arg(long, value_name = "T", value_parser = parse_duration, help_heading = "Recording")]
     pub runtime: Option<u64>,
     /// Directory whose device --disk-bps and --disk-iops throttle [default: the current directory].
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Pressure")]
     pub device_of: Vec<PathBuf>,
-    /// Take a figure of the command from its output, for `show` and `compare`: NAME=REGEX, whose first group is the number;
+    /// Extract a metric from the command's output, for `show` and `compare`: NAME=REGEX, whose first group is the number;
     /// the last match counts. Example: 'tps=tps = ([\d.]+)'. The command's output passes through a pipe. May be repeated.
-    #[arg(long, value_name = "NAME=REGEX", requires = "command")]
+    #[arg(long, value_name = "NAME=REGEX", requires = "command", help_heading = "Recording")]
     pub metric: Vec<OutputMetric>,
     /// Command to run and record, after `--`. Its standard output is left to it, and its exit code is passed on.
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND", help_heading = "Arguments")]
     pub command: Vec<OsString>,
 }

@@ -22,7 +22,7 @@ pub struct TrialArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub recording: RecordingArgs,
-    /// Setting to try: a file below /sys or /proc/sys, or the name of a sysctl. In a file with a line for each device the value
+    /// Setting to test: a file below /sys or /proc/sys, or the name of a sysctl. In a file with a line for each device the value
     /// begins with the device: '/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device=8:0 1048576'. May be repeated.
     #[arg(long, value_name = "FILE=VALUE", value_parser = setting, help_heading = "Trial")]
     pub set: Vec<(String, String)>,
@@ -33,49 +33,49 @@ pub struct TrialArgs {
     /// Command that reverts --apply.
     #[arg(long, value_name = "CMD", requires = "apply", help_heading = "Trial")]
     pub revert: Option<String>,
-    /// Try the first remedies of `explain --what-if RUN` that can be tried live, one after another, and show what was predicted
-    /// beside what was measured. The run must be of this boot.
+    /// Test the first remedies of `explain --what-if RUN` that can be applied live, one after another, and show the predicted
+    /// beside the measured effect. The run must be of this boot.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["set", "apply"], help_heading = "Trial")]
     pub from: Option<PathBuf>,
-    /// How many remedies of --from.
+    /// Number of remedies of --from to test.
     #[arg(long, value_name = "N", default_value_t = 2, requires = "from", help_heading = "Trial")]
     pub first: usize,
-    /// Length of a period, with its wash-out.
+    /// Length of a period, including its wash-out.
     #[arg(long, value_name = "T", default_value = "10s", value_parser = positive_duration, help_heading = "Trial")]
     pub period: u64,
-    /// Time after each switch that counts nowhere.
+    /// Time after each switch that is excluded.
     #[arg(long, value_name = "T", default_value = "2s", value_parser = parse_duration, help_heading = "Trial")]
     pub wash_out: u64,
     /// Number of periods, in blocks of four (ABBA or BAAB at random) [default: 40; at least 24 for a verdict].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=100_000), help_heading = "Trial")]
     pub periods: Option<u32>,
-    /// Length of the trial, instead of --periods: as many blocks as fit.
+    /// Length of the trial in place of --periods: as many blocks as fit.
     #[arg(long = "for", value_name = "T", value_parser = positive_duration, conflicts_with = "periods", help_heading = "Trial")]
     pub lasting: Option<u64>,
-    /// End at once, and revert, when this holds: psi:io>60%, counter:NAME>N/s (both over 2 s), 5s (a stall), or p99>2x (p50, p99
+    /// Revert and end when this condition holds: psi:io>60%, counter:NAME>N/s (both over 2 s), 5s (a stall), or p99>2x (p50, p99
     /// or max of slow operations, as a multiple of that without the change). May be repeated.
     #[arg(long, value_name = "CONDITION", help_heading = "Trial")]
     pub guard: Vec<Guard>,
     /// Count the slow operations of all tasks [default: with a COMMAND those of the command and its children].
     #[arg(long, help_heading = "Trial")]
     pub all_tasks: bool,
-    /// Device whose throughput counts [default: that of a --set, else the busiest].
+    /// Device whose throughput is compared [default: that of a --set, else the busiest].
     #[arg(long, value_name = "NAME", help_heading = "Trial")]
     pub device: Option<String>,
-    /// Differences up to this share do not matter.
-    #[arg(long, value_name = "SHARE", default_value_t = compare::MARGIN, value_parser = margin, help_heading = "Trial")]
+    /// Ignore differences up to this fraction.
+    #[arg(long, value_name = "FRACTION", default_value_t = compare::MARGIN, value_parser = margin, help_heading = "Trial")]
     pub margin: f64,
     /// Seed of the order [default: random].
     #[arg(long, value_name = "N", help_heading = "Trial")]
     pub seed: Option<u64>,
-    /// Print the plan, and change nothing.
+    /// Print the plan and exit; change nothing.
     #[arg(long, help_heading = "Trial")]
     pub dry_run: bool,
-    /// Take a figure of the command from each line of its output: NAME=REGEX, whose first group is the number. Its mean over each
+    /// Extract a metric from each line of the command's output: NAME=REGEX, whose first group is the number. Its mean over each
     /// period is compared. May be repeated.
     #[arg(long, value_name = "NAME=REGEX", requires = "command", help_heading = "Trial")]
     pub metric: Vec<OutputMetric>,
-    /// Command to run, after `--` [default: record whatever load runs]. It is ended after the last period.
+    /// Command to run, after `--` [default: record the running load]. It is terminated after the last period.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
@@ -90,5 +90,5 @@ fn setting(text: &str) -> Result<(String, String), String> {
 
 fn margin(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share: &f64| *share > 0.0 && *share < 1.0);
-    share.ok_or_else(|| "expected a share above 0 and below 1, such as 0.05".to_owned())
+    share.ok_or_else(|| "expected a fraction above 0 and below 1, such as 0.05".to_owned())
 }
