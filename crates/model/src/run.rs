@@ -190,6 +190,10 @@ pub struct Host {
     pub kernel_command_line: String,
     /// Settings that change how memory and writeback behave, by their name under /proc/sys.
     pub sysctl: Vec<(String, String)>,
+    /// Cgroup version that limits CPU, memory and I/O there: 1 where any of these controllers is of version 1; `None` where none is
+    /// mounted, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup_version: Option<u8>,
 }
 
 /// A mounted file system.

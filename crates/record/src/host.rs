@@ -56,7 +56,17 @@ pub fn host(roots: &Roots) -> Host {
         boot_id: text("kernel.random.boot_id"),
         kernel_command_line: read_trimmed(&roots.proc.join("cmdline")).unwrap_or_default(),
         sysctl: settings(roots),
+        cgroup_version: cgroup_version(roots),
     }
+}
+
+/// The version of the controllers that limit something; where both are mounted, most are of version 1.
+fn cgroup_version(roots: &Roots) -> Option<u8> {
+    let v1 = ["cpu/cpu.shares", "memory/memory.usage_in_bytes", "blkio/blkio.throttle.io_service_bytes"];
+    if v1.iter().any(|file| roots.cgroup.join(file).is_file()) {
+        return Some(1);
+    }
+    roots.cgroup.join("cgroup.controllers").is_file().then_some(2)
 }
 
 fn settings(roots: &Roots) -> Vec<(String, String)> {

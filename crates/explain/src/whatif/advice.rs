@@ -158,7 +158,7 @@ impl Place {
                 scheduler: disk.and_then(|disk| disk.scheduler.clone()),
                 file_system: kind.map(str::to_owned),
                 rotational: disk.and_then(|disk| disk.rotational),
-                cgroup_version: run.limits.cgroup_version,
+                cgroup_version: run.limits.cgroup_version.or(run.host.cgroup_version),
                 operations: classes.map(|class| class.class.clone()).collect(),
             },
             target: Target {

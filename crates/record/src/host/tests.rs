@@ -24,6 +24,15 @@ fn the_machine() {
 }
 
 #[test]
+fn the_version_of_the_controllers() {
+    let version = |files: &[(&str, &str)]| host(&Kernel::new().with(files).roots()).cgroup_version;
+    let (v1, v2) =
+        (("sys/fs/cgroup/cpu/cpu.shares", "1024\n"), ("sys/fs/cgroup/cgroup.controllers", "cpu io memory\n"));
+    assert_eq!((version(&[v1]), version(&[v2]), version(&[v1, v2])), (Some(1), Some(2), Some(1)));
+    assert_eq!(version(&[]), None);
+}
+
+#[test]
 fn an_empty_machine_is_described_as_unknown() {
     let host = host(&Kernel::new().roots());
     assert_eq!((host.cpus, host.memory_bytes, host.sysctl.len()), (0, 0, 0));

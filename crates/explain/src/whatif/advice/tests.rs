@@ -112,6 +112,18 @@ fn a_limit_on_reads_is_not_one_on_writes() {
 }
 
 #[test]
+fn a_machine_gets_remedies_of_its_cgroup_version() {
+    for (version, expected) in [(1, "v1-cpu-quota-off"), (2, "v2-cpu-quota-off")] {
+        let mut run = run();
+        run.host.cgroup_version = Some(version);
+        let cause = Cause::CpuThrottle;
+        let advice = advise(&explanation(cause, None), &waits(cause), &Remedies::shipped(), &run);
+        assert_eq!(advice.choices[0].remedies.len(), 1);
+        assert_eq!(advice.choices[0].remedies[0].id, expected);
+    }
+}
+
+#[test]
 fn a_change_of_one_kind_leaves_the_others() {
     let mut waits = waits(Cause::Lock);
     waits.paths[0][0].kind = "mmap lock";
