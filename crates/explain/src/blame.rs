@@ -67,6 +67,7 @@ pub use explanation::{
 };
 pub use lanes::{Lanes, RequestLane, TaskLane};
 pub use missing::Losses;
+pub use operations::STOPPED;
 pub use piece::Piece;
 pub use scope::Scope;
 pub use sleep::{Sleep, Sleeps};

@@ -52,6 +52,8 @@ pub enum Cause {
     OutOfMemory,
     /// It was stopped by a signal, by a debugger, or with its cgroup.
     Stopped,
+    /// The task that it waited for slept on a timer, because it wanted to.
+    Sleep,
     /// It was on a CPU.
     Running,
     /// There is no evidence.
@@ -60,7 +62,7 @@ pub enum Cause {
 
 impl Cause {
     /// All causes.
-    pub const ALL: [Cause; 26] = [
+    pub const ALL: [Cause; 27] = [
         Cause::DirectReclaim,
         Cause::ReclaimThrottle,
         Cause::Shrinker,
@@ -85,6 +87,7 @@ impl Cause {
         Cause::Fanotify,
         Cause::OutOfMemory,
         Cause::Stopped,
+        Cause::Sleep,
         Cause::Running,
         Cause::Unexplained,
     ];
@@ -116,6 +119,7 @@ impl Cause {
             Cause::Fanotify => "fanotify",
             Cause::OutOfMemory => "out_of_memory",
             Cause::Stopped => "stopped",
+            Cause::Sleep => "sleep",
             Cause::Running => "running",
             Cause::Unexplained => "unexplained",
         }

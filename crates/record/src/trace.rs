@@ -145,6 +145,11 @@ impl Tracing {
         self.follower.pace(now_ns, thread_cpu_ns() - before_ns);
     }
 
+    /// What was to be followed and never found, in words; call this at the end. Nothing where the kernel is not traced.
+    pub fn not_followed(&self) -> Vec<String> {
+        self.attachment.iter().flat_map(|_| self.follower.unmatched()).collect()
+    }
+
     /// Call this once, at the end: adds all that is pending, also waits that have not ended.
     pub fn finish(&mut self, now_ns: u64, traced: &mut Traced) {
         self.interval(now_ns, traced);

@@ -123,6 +123,7 @@ fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit: impl FnMut
         let wait = by.wait(index, cause);
         // An idle worker acts as soon as a request completes: then the request is what took the time.
         let request = request.or_else(|| index.request(row).filter(|request| explains(request, row)));
+        let wait = wait.or_else(|| request.is_none().then(|| by.message(index, row, cause)).flatten());
         match (wait, request) {
             (Some(wait), _) => {
                 visit(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns, held: by.held });
@@ -161,6 +162,20 @@ impl Ender {
         let wait = longest_wait(index, tid, (self.from_ns, self.to_ns), self.held.is_some())?;
         let explains = cause != Cause::Frozen || wait.cause == Cause::Frozen;
         (explains && wait.ns >= (self.to_ns - self.from_ns) / LEAST).then_some(wait)
+    }
+
+    /// Its wait for the message that let it act, where the row is such a wait itself, or one for a server in user space: who sent
+    /// that message took the time.
+    fn message(&self, index: &RunIndex, row: &Row, cause: Cause) -> Option<WakerWait> {
+        let tid = self.tid.filter(|_| self.from_ns < self.to_ns)?;
+        if !matches!(cause, Cause::NetworkFs | Cause::Fanotify) && !index.awaits_task(row) {
+            return None;
+        }
+        let is_it = |row: &Row| row.awaits.is_some_and(Awaits::is_idle) && index.waker(row).is_some();
+        let mut rows = index.rows_between(tid, self.from_ns, self.to_ns).take(LOOKED_AT);
+        let (at, last) = rows.find(|(_, row)| row.kind == StallKind::OffCpu && is_it(row))?;
+        let ns = last.runnable_ns.min(self.to_ns).saturating_sub(last.start_ns.max(self.from_ns));
+        (ns >= (self.to_ns - self.from_ns) / LEAST).then(|| WakerWait { row: at, cause: index.main_cause(at), ns })
     }
 
     /// What it did in that time, if it did not wait.

@@ -16,6 +16,8 @@ use super::series::series;
 const PAGE_FAULT: &str = "page_fault";
 /// The class of a polled wait of which nothing else is known.
 const BLOCKED: &str = "blocked";
+/// The class of a time in which the recorded command was stopped.
+pub const STOPPED: &str = "stopped";
 /// Clocks of a poll and of the tracer differ by less.
 const POLL_NS: u64 = 1_000_000;
 /// Maximum gap between sleeps of one page fault: the handler runs between them.
@@ -148,6 +150,7 @@ pub(super) fn joined(mut times: Vec<(u64, u64)>, gap_ns: u64) -> Vec<(u64, u64)>
 /// All operations: the load's, and those of other tasks outside of them.
 pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64) -> Vec<Operation> {
     let (page_fault, blocked) = (index.names.insert(PAGE_FAULT), index.names.insert(BLOCKED));
+    let stopped = index.names.insert(STOPPED);
     let search = Search::new(index, &own, slower_than_ns);
     let mut operations: Vec<Operation> = own.into_iter().filter(|own| own.ns() >= slower_than_ns).collect();
     let mut found = search.asynchronous(blocked);
@@ -168,6 +171,7 @@ pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
         !stops && !idles && !stack.is_some_and(|stack| stack.kernel_thread)
     };
     found.extend(search.waits(StallKind::Blocked, &of_program, 0, blocked, &found));
+    found.extend(search.stops(stopped, &found));
     operations.extend(found);
     operations
 }
@@ -265,6 +269,34 @@ impl Search<'_> {
         let is_call = |row: &&Row| row.kind == StallKind::SystemCall && !self.is_own(row) && !reaps(row);
         let is_slow = |row: &&Row| row.end_ns - row.start_ns >= self.slower_than_ns;
         self.index.rows.iter().filter(is_call).filter(is_slow).map(|row| of_row(row, unnamed)).collect()
+    }
+
+    /// Times in which a process of the recorded command was stopped. A signal stops all of its threads, a freezer too: the main
+    /// one stands for them.
+    fn stops(&self, class: Name, found: &[Operation]) -> Vec<Operation> {
+        let is_stop = |row: &&Row| row.watched && row.stopped && !self.is_own(row);
+        let pid = |row: &Row| self.index.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid);
+        let mut threads: HashMap<u32, u32> = HashMap::new();
+        for row in self.index.rows.iter().filter(is_stop) {
+            let thread = threads.entry(pid(row)).or_insert(row.tid);
+            *thread = if row.tid == pid(row) { row.tid } else { *thread };
+        }
+        let is_slow = |row: &&Row| row.end_ns - row.start_ns >= self.slower_than_ns;
+        let stops = self.index.rows.iter().filter(is_stop).filter(is_slow);
+        let mut stops: Vec<&Row> = stops.filter(|row| threads.get(&pid(row)) == Some(&row.tid)).collect();
+        // A whole wait is worth more than what a poll saw of it.
+        stops.sort_by_key(|row| row.kind == StallKind::Blocked);
+        let busy = found.iter().filter(|found| found.asynchronous.is_none());
+        let mut busy = BusyTimes::of(busy.map(|found| (found.tid, found.start_ns, found.end_ns)));
+        let mut operations = Vec::new();
+        for row in stops.into_iter().filter(|row| matches!(row.kind, StallKind::OffCpu | StallKind::Blocked)) {
+            if !busy.overlaps(row.tid, row.start_ns, row.end_ns) {
+                busy.insert(row.tid, row.start_ns, row.end_ns);
+                let finished = row.kind == StallKind::OffCpu;
+                operations.push(Operation { class, path: None, finished, ..of_row(row, class) });
+            }
+        }
+        operations
     }
 
     /// Waits of several rows that are one.

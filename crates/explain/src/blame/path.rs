@@ -86,11 +86,23 @@ impl Path<'_> {
             }
             self.put_lock(segment.end_ns);
             self.put(segment.end_ns, Cause::Unexplained, Evidence::None, NO_ROW);
+            // Of the holder of a lock, only that it held the lock matters.
+            let is_for_lock = self.lock.is_some() || wait.awaits == Some(Awaits::Lock);
+            if !is_for_lock && sleeps_by_choice(index, &segment) {
+                self.put(segment.start_ns, Cause::Sleep, Evidence::Event, segment.off);
+                continue;
+            }
             if hands_over(index, &segment) {
+                let waker = index.waker(index.row(segment.off));
+                // A timer or an interrupt ended that sleep: what the task did before kept this wait waiting all the same.
+                if waker.is_none() && !is_for_lock {
+                    self.put_wait(segment.start_ns);
+                    continue;
+                }
                 if index.row(segment.off).awaits == Some(Awaits::Lock) {
                     self.lock = Some(Lock { row: segment.off, began_ns: series_began_ns(index, segment.off) });
                 }
-                return index.waker(index.row(segment.off)).filter(|&waker| waker != wait.tid);
+                return waker.filter(|&waker| waker != wait.tid);
             }
             // Whatever else the holder of a lock did, the wait was for the lock.
             if wait.awaits == Some(Awaits::Lock) && !segment.cause.is_wait() {
@@ -103,6 +115,17 @@ impl Path<'_> {
         }
         None
     }
+}
+
+/// Calls that do nothing but sleep.
+const SLEEPING: [&str; 2] = ["clock_nanosleep", "nanosleep"];
+
+/// Whether a task slept there on a timer of its own, while another one waited for it.
+fn sleeps_by_choice(index: &RunIndex, segment: &Segment) -> bool {
+    if segment.cause != Cause::Unexplained || segment.off == NO_ROW {
+        return false;
+    }
+    index.row(segment.off).call.is_some_and(|call| SLEEPING.contains(&index.names.get(call)))
 }
 
 /// When the wait that a row ends began, which timers may have interrupted.

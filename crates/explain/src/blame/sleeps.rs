@@ -50,6 +50,8 @@ pub(super) fn sleeps(
     let is_one = |row: &&Row| {
         row.watched
             && row.kind == StallKind::OffCpu
+            // An operation of its process.
+            && !row.stopped
             && slept_ns(row) >= slower_than_ns
             && in_scope(row)
             && !busy.overlaps(row.tid, row.start_ns, row.end_ns)

@@ -17,7 +17,8 @@ pub(super) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<Stri
     if cause == Cause::CpuThrottle {
         return Some(cpu_throttle(index, row));
     }
-    if let (Some(Awaits::Interrupt), Some(call)) = (row.awaits, row.call) {
+    let sleeps = row.awaits == Some(Awaits::Interrupt) || cause == Cause::Sleep;
+    if let Some(call) = row.call.filter(|_| sleeps) {
         return Some(format!("asleep in {}", index.names.get(call)));
     }
     let is_sum = row.kind != StallKind::Span && row.count > 1;

@@ -27,6 +27,7 @@ const PAINTS: Record<string, [light: string, dark: string, hatch: number]> = {
   fanotify: ["#3b7d3f", "#8fd694", 6],
   cpu_wait: ["#6b7a1f", "#b9cf4e", 5],
   stopped: ["#6d5b4f", "#bcaaa4", 3],
+  sleep: ["#8a7466", "#d7c8c0", 6],
   running: ["#87919c", "#7d8895", 0],
   unexplained: ["#bcc3cb", "#545d68", 7],
 };

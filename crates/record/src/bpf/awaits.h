@@ -140,6 +140,23 @@ static __always_inline int is_ending_child(struct task_struct *task)
 	return waker->flags & PF_EXITING && waker->real_parent && waker->real_parent->tgid == task->tgid;
 }
 
+/* A thread that works for a client waits for one that works for another: for what that one has and both need, such as a row of
+ * InnoDB. Other threads work for the client, or for themselves. */
+static __always_inline u32 awaited_by_server(struct task_struct *waker)
+{
+	struct task_note *mine = note_of(waker);
+
+	return mine && mine->owed ? LOCK : FOR_CLIENT;
+}
+
+/* Whether a task sleeps because it wants to. */
+static __always_inline int rests(struct task_struct *task)
+{
+	s32 call = call_in_registers(task);
+
+	return call >= 0 && (call == settings.nanosleep || call == settings.clock_nanosleep);
+}
+
 /* Call this for the task that is about to be woken by the current one. */
 static __always_inline u32 awaited_by(struct task_struct *task, struct task_note *note)
 {
@@ -168,7 +185,7 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 		return awaited_by_semaphore();
 	if (what & WAITS_FOR_THREAD) {
 		awaits = awaited_by_futex(task, waker);
-		return awaits == WORK && note->owed ? FOR_CLIENT : awaits;
+		return awaits == WORK && note->owed ? awaited_by_server(waker) : awaits;
 	}
 	if (what & SENDS)
 		return ROOM;

@@ -240,9 +240,11 @@ static __always_inline void came_to_cpu(struct task_struct *task, struct task_st
 		return;
 	}
 	if (!is_of_interest(note)) {
-		/* Other tasks may wait for the work of a kernel thread, and for a server that is held, or has a client's request. */
+		/* Other tasks may wait for the work of a kernel thread, and for a server that is held, or has a client's request and
+		 * sleeps all the same. */
 		if (note->awaits || (((task->flags & PF_KTHREAD) || note->held || note->owed) &&
-				     now - runnable_ns >= settings.interval_ns))
+				     now - runnable_ns >= settings.interval_ns) ||
+		    (note->owed && note->out_state && now - out_ns >= settings.interval_ns && rests(task)))
 			emit_off_cpu(task, note, before, out_ns, now);
 		else if (note->out_state && now - out_ns >= settings.interval_ns)
 			remember_sleep(task, note, out_ns, now);

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::convert::Infallible;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -36,10 +37,32 @@ impl FromStr for Followed {
     }
 }
 
+impl Followed {
+    /// Why it cannot be followed, however long the recording lasts: processes of a name or in a cgroup may start later.
+    pub fn refused(&self, proc: &Path) -> Option<String> {
+        let Followed::Pid(pid) = self else { return None };
+        let Ok(status) = fs::read_to_string(proc.join(format!("{pid}/status"))) else {
+            return Some("no such process".to_owned());
+        };
+        let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()?;
+        (*pid != process).then(|| format!("a thread of process {process}: follow the process"))
+    }
+
+    /// That no process matched it.
+    fn unmatched(&self) -> String {
+        match self {
+            Followed::Pid(pid) => format!("--follow {pid}: no such process"),
+            Followed::Comm(name) => format!("--follow {name}: no process had a thread of this name"),
+            Followed::Cgroup(path) => format!("--follow {path}: no process was in this cgroup"),
+        }
+    }
+}
+
 /// Looks for processes that are to be followed.
 pub(super) struct Follower {
     proc: PathBuf,
-    wanted: Vec<Followed>,
+    /// Each with whether a process matched it.
+    wanted: Vec<(Followed, bool)>,
     /// Those that are followed already.
     known: HashSet<u32>,
     next_ns: u64,
@@ -47,7 +70,13 @@ pub(super) struct Follower {
 
 impl Follower {
     pub(super) fn new(proc: PathBuf, wanted: Vec<Followed>) -> Follower {
+        let wanted = wanted.into_iter().map(|wanted| (wanted, false)).collect();
         Follower { proc, wanted, known: HashSet::new(), next_ns: 0 }
+    }
+
+    /// What no process has matched, in words.
+    pub(super) fn unmatched(&self) -> Vec<String> {
+        self.wanted.iter().filter(|(_, is_matched)| !is_matched).map(|(wanted, _)| wanted.unmatched()).collect()
     }
 
     /// Whether a look is due.
@@ -76,15 +105,26 @@ impl Follower {
     }
 }
 
-fn is_wanted(proc: &Path, wanted: &[Followed], pid: u32, name: &[u8]) -> bool {
-    wanted.iter().any(|wanted| match wanted {
+/// Whether a process matches anything; notes all that it matches.
+fn is_wanted(proc: &Path, wanted: &mut [(Followed, bool)], pid: u32, name: &[u8]) -> bool {
+    let mut is_wanted = false;
+    for (wanted, is_matched) in wanted {
+        let matches = matches(proc, wanted, pid, name);
+        *is_matched |= matches;
+        is_wanted |= matches;
+    }
+    is_wanted
+}
+
+fn matches(proc: &Path, wanted: &Followed, pid: u32, name: &[u8]) -> bool {
+    match wanted {
         Followed::Pid(wanted) => *wanted == pid,
         Followed::Comm(wanted) => wanted.as_bytes() == name,
         Followed::Cgroup(wanted) => {
-            let text = std::fs::read_to_string(proc.join(format!("{pid}/cgroup"))).unwrap_or_default();
+            let text = fs::read_to_string(proc.join(format!("{pid}/cgroup"))).unwrap_or_default();
             text.lines().filter_map(|line| line.splitn(3, ':').nth(2)).any(|path| is_below(path, wanted))
         }
-    })
+    }
 }
 
 fn is_below(path: &str, cgroup: &str) -> bool {
@@ -96,6 +136,13 @@ mod tests {
     use super::{Followed, Follower};
 
     fn processes(text: &str) -> Vec<u32> {
+        let (found, unmatched) = looked_for(&[text]);
+        assert_eq!(unmatched.is_empty(), !found.is_empty(), "{unmatched:?}");
+        found
+    }
+
+    /// Processes that are found, and what none matched.
+    fn looked_for(texts: &[&str]) -> (Vec<u32>, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let process = |pid: u32, name: &str, cgroup: &str| {
             let at = folder.path().join(pid.to_string());
@@ -107,11 +154,36 @@ mod tests {
         process(11, "nginx", "/web");
         process(12, "nginx-2", "/web/a");
         process(13, "12", "/webs");
-        let mut follower = Follower::new(folder.path().to_owned(), vec![text.parse().unwrap()]);
+        let wanted = texts.iter().map(|text| text.parse().unwrap()).collect();
+        let mut follower = Follower::new(folder.path().to_owned(), wanted);
         let mut found = follower.look();
         found.sort_unstable();
         assert_eq!(follower.look(), [], "each is found once");
-        found
+        (found, follower.unmatched())
+    }
+
+    #[test]
+    fn what_matches_no_process_is_known() {
+        let (found, unmatched) = looked_for(&["nginx", "/web", "apache", "/mail"]);
+        assert_eq!(found, [11, 12]);
+        let expected =
+            ["--follow apache: no process had a thread of this name", "--follow /mail: no process was in this cgroup"];
+        assert_eq!(unmatched, expected);
+    }
+
+    #[test]
+    fn a_missing_process_and_a_thread_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for (id, process) in [(21, 21), (22, 21)] {
+            let at = folder.path().join(id.to_string());
+            std::fs::create_dir(&at).unwrap();
+            std::fs::write(at.join("status"), format!("Name:\tx\nTgid:\t{process}\nPid:\t{id}\n")).unwrap();
+        }
+        let refused = |text: &str| text.parse::<Followed>().unwrap().refused(folder.path());
+        assert_eq!(refused("21"), None);
+        assert_eq!(refused("22").as_deref(), Some("a thread of process 21: follow the process"));
+        assert_eq!(refused("23").as_deref(), Some("no such process"));
+        assert_eq!((refused("nginx"), refused("/web")), (None, None), "they may start later");
     }
 
     #[test]

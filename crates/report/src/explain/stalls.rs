@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use explain::blame::{Cause, Explanation, Holds, Link, Served, Stall, StallCause};
+use explain::blame::{Cause, Explanation, Holds, Link, STOPPED, Served, Stall, StallCause};
 use model::quantity::Nanoseconds;
 
 use super::{user_stack, wording::words};
@@ -48,7 +48,12 @@ pub(super) fn one(text: &mut String, stall: &Stall, style: Style) {
     let (who, what) = (printable(&stall.task.to_string()), printable(&stall.operation));
     let lasted = if stall.finished { format!("took {took}") } else { format!("had not finished after {took}") };
     let before = if stall.cut { ", having begun before the recording" } else { "" };
-    let _ = writeln!(text, " {}", style.heading(&format!("{what}{path} by {who} {lasted}{before}")));
+    let heading = match (stall.operation == STOPPED, stall.finished) {
+        (true, true) => format!("{who} was stopped for {took}{before}"),
+        (true, false) => format!("{who} was still stopped after {took}{before}"),
+        _ => format!("{what}{path} by {who} {lasted}{before}"),
+    };
+    let _ = writeln!(text, " {}", style.heading(&heading));
     let part = |cause: &StallCause| cause.time_ns as f64 / stall.duration_ns.max(1) as f64;
     for cause in stall.causes.iter().take(CAUSES).filter(|cause| part(cause) >= LEAST) {
         let time = Nanoseconds(cause.time_ns).to_string();

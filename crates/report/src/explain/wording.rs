@@ -29,6 +29,7 @@ pub fn words(cause: Cause) -> &'static str {
         Cause::Fanotify => "fanotify listener",
         Cause::OutOfMemory => "out of memory",
         Cause::Stopped => "stopped task",
+        Cause::Sleep => "voluntary sleep",
         Cause::Running => "running",
         Cause::Unexplained => "unexplained",
     }

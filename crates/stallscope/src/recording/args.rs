@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use model::quantity::{parse_duration, parse_size};
 use model::run::Configuration;
-use record::Followed;
+use record::{Followed, Roots};
 
 use crate::ui::args::{OutputArgs, positive_duration};
 
@@ -30,7 +30,7 @@ pub struct RecordingArgs {
     /// Record every wait of a process, a thread name or a cgroup, and of their children, as of the recorded command.
     ///
     /// A number is a process, what begins with / a cgroup. The option may be repeated.
-    #[arg(long, value_name = "PID|COMM|CGROUP", help_heading = "Recording", conflicts_with = "no_trace")]
+    #[arg(long, value_name = "PID|COMM|CGROUP", value_parser = followed, help_heading = "Recording", conflicts_with = "no_trace")]
     pub follow: Vec<Followed>,
     /// Record the user stacks of waits and of lock releases: functions and source lines.
     #[arg(long, help_heading = "Recording", conflicts_with = "no_trace")]
@@ -84,4 +84,10 @@ pub fn configuration(text: &str) -> Result<Configuration, String> {
         json if json.starts_with('{') => serde_json::from_str(json).map_err(|error| error.to_string()),
         name => Ok(Configuration::named(name)),
     }
+}
+
+/// A process that does not exist would be followed in vain.
+fn followed(text: &str) -> Result<Followed, String> {
+    let followed: Followed = text.parse().unwrap_or_else(|never| match never {});
+    followed.refused(&Roots::default().proc).map_or(Ok(followed), Err)
 }

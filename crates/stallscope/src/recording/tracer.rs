@@ -99,6 +99,7 @@ impl Tracer {
         self.empty();
         self.report_losses();
         self.report_cost();
+        self.report_not_followed();
         all_sent();
     }
 
@@ -161,6 +162,13 @@ impl Tracer {
 
     fn report_losses(&mut self) {
         self.queue.report_losses(clock::monotonic_ns());
+    }
+
+    /// A recording that followed nobody would read as if nobody had waited.
+    fn report_not_followed(&mut self) {
+        for text in self.tracing.not_followed() {
+            self.queue.send_event(RunEvent::Note { at_ns: clock::monotonic_ns(), text });
+        }
     }
 
     fn report_cost(&mut self) {

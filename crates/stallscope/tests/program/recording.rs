@@ -241,3 +241,19 @@ fn the_slowest_operation_is_named_while_it_records() {
     let mut program = Running::spawn(command);
     program.wait_until("the line", |program| program.stdout().contains("slowest now: flock by flock/"));
 }
+
+#[test]
+fn what_cannot_be_followed_is_said() {
+    let refused = run("record --follow 4194304 -- true").expect_code(2);
+    assert!(refused.stderr.contains("--follow") && refused.stderr.contains("no such process"), "{}", refused.stderr);
+    if !is_root() {
+        return;
+    }
+    let folder = folder();
+    let out = folder.path().join("run");
+    let out_text = out.display().to_string();
+    let words = ["record", "--json", "--follow", "nobody-has-this", "--out", &out_text, "--", "sleep", "0.3"];
+    Running::start_with(&words).wait().expect_code(0);
+    let remarks = shown(&out)["remarks"].to_string();
+    assert!(remarks.contains("--follow nobody-has-this: no process had a thread of this name"), "{remarks}");
+}

@@ -166,6 +166,9 @@ impl Actor {
                 self.write(path, 0, 1 << 20);
                 crate::fuse::serve(Path::new(point), || self.read(path, 0, 1 << 20));
             }
+            ["serve", point, "relay", child, report, ref work @ ..] => {
+                crate::fuse::serve(Path::new(point), talk::relay(child, report, &work.join(" ")));
+            }
             ["listen", path, ms, ready] => {
                 sys::listen(path, Duration::from_millis(ms.parse().unwrap()), || fs::write(ready, "").unwrap());
             }
@@ -313,6 +316,7 @@ impl Actor {
             }
             ["ask_child"] => self.client.ask_child(),
             ["answer", address, ref work @ ..] => talk::serve(address, 1, || _ = self.step(work)),
+            ["answer_rows", address] => talk::serve_rows(address),
             ["answer_in_two", address, ref work @ ..] => talk::serve(address, 2, || _ = self.step(work)),
             ["answer_in_parts", parts, address, ref work @ ..] => {
                 talk::serve_slowly(address, parts.parse().unwrap(), || _ = self.step(work));

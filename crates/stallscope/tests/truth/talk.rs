@@ -286,6 +286,50 @@ pub fn drain_parent(mut work: impl FnMut()) {
     }
 }
 
+/// A database of one row, with a thread for each client: what a client sends first takes the row, what it sends next gives it back.
+pub fn serve_rows(address: &str) -> ! {
+    let listener = Listener::at(address);
+    let row = Arc::new((Mutex::new(false), Condvar::new()));
+    loop {
+        let (mut client, row) = (listener.accept(), row.clone());
+        std::thread::spawn(move || {
+            for has_row in [false, true].into_iter().cycle() {
+                if !client.receive() {
+                    return;
+                }
+                let mut is_taken = row.0.lock().unwrap();
+                while *is_taken && !has_row {
+                    is_taken = row.1.wait(is_taken).unwrap();
+                }
+                *is_taken = !has_row;
+                drop(is_taken);
+                row.1.notify_one();
+                client.send();
+            }
+        });
+    }
+}
+
+/// Does what asks a child for something, as sshfs does: one thread writes to it, and another one reads its answers. The child's id
+/// goes to that file.
+pub fn relay(child: &str, report: &str, script: &str) -> impl FnMut() + use<> {
+    let mut client = Client::default();
+    client.start_child(report, script);
+    let (process, mut input, mut output) = client.child.take().expect("it has a child");
+    fs::write(child, process.id().to_string()).unwrap();
+    let (answered, answers) = channel();
+    std::thread::spawn(move || {
+        let _child = process;
+        while output.read_exact(&mut [0; 8]).is_ok() {
+            answered.send(()).unwrap();
+        }
+    });
+    move || {
+        input.write_all(b"message!").unwrap();
+        answers.recv().unwrap();
+    }
+}
+
 /// Hands out work to a thread that waits for it: its id goes to that file. Before each piece, it does the steps.
 pub fn hand_out(worker: &str, times: u32, mut work: impl FnMut()) {
     let (handed_out, condition) = (Mutex::new(0), Condvar::new());

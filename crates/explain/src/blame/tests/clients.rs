@@ -103,6 +103,53 @@ fn a_client_of_a_server_that_waits_for_a_lock_is_not_idle() {
     );
 }
 
+/// A backend of PostgreSQL that sleeps for a few ms before it answers.
+#[test]
+fn an_interrupt_does_not_hide_what_a_server_did_before() {
+    check(
+        "
+        off 7 |  ssssssssssss  | call=poll awaits=answer waker=9
+        off 9 |sss             | call=recvfrom awaits=message waker=7 cpu=1
+        off 9 |    sssssss     | stack=xfs_log_force cpu=2
+        off 9 |            s   | call=epoll_wait awaits=interrupt cpu=2",
+        "fs_log 7, unexplained 4, running 1",
+        "thread 7: fs_log 7 < thread 9: fs_log 7",
+    );
+}
+
+/// The recorded command waited for it all the same.
+#[test]
+fn the_recorded_command_waits_for_a_server_that_sleeps() {
+    check(
+        "
+        off 7 |  ssssssssssss  | call=poll awaits=answer waker=9 watched
+        off 9 |   ssssssssss   | call=clock_nanosleep awaits=interrupt",
+        "sleep 10, unexplained 2",
+        "thread 7: sleep 10 < thread 9: sleep 10",
+    );
+    // An event loop that waits for something else does not sleep by choice.
+    check_quiet(
+        "
+        off 7 |  ssssssssssss  | call=poll awaits=answer waker=9 watched
+        off 9 |   ssssssssss   | call=epoll_wait awaits=interrupt",
+    );
+}
+
+/// The thread of a FUSE server that answers waits for another one, which receives from a process that is stopped (sshfs).
+#[test]
+fn a_chain_leads_through_messages() {
+    check(
+        "
+        call:read 7 | ============== |
+        off 7 |  ssssssssssss  | call=read stack=fuse_simple_request waker=9
+        off 9 |  sssssssssss   | call=futex stack=futex_do_wait awaits=work waker=8
+        off 8 | sssssssssss    | call=read awaits=message waker=6
+        off 6 | ssssssssss     | stack=do_signal_stop waker=3 holder=3",
+        "network_fs 12, running 2",
+        "thread 7: network_fs 12 < thread 9: lock 11 < thread 8: unexplained 10 < thread 6: stopped 9 < thread 3: stopped 9",
+    );
+}
+
 /// The event loop was woken by its worker, which it had woken before.
 #[test]
 fn the_path_leads_through_a_pool_of_threads() {

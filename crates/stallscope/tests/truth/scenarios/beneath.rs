@@ -17,6 +17,7 @@ pub const TESTS: &[Test] = &[
     sharing("beneath_truncate", &[truncate]),
     sharing("beneath_cold_directory", &[cold_directory]),
     sharing("beneath_journal", &[beneath_journal]),
+    sharing("beneath_journal_of_a_buffered_loop", &[beneath_buffered_journal]),
     sharing("beneath_xfs_log", &[beneath_xfs_log]),
     sharing("beneath_syncfs", &[beneath_syncfs]),
     sharing("beneath_loop", &[loop_over_slow_disk]),
@@ -137,6 +138,18 @@ fn cold_directory() -> Truth {
 /// The commit's requests are those of a limit. The journal is the cause, and the limit the root blocker.
 fn beneath_journal() -> Truth {
     let truth = synced(EXT4, "fsync");
+    Truth { waited_for: Some("jbd2/"), says: Some("throttle"), ..truth }.because("journal")
+}
+
+/// The loop device's worker writes through the page cache, and syncs its file for each flush: a journal beneath a journal.
+fn beneath_buffered_journal() -> Truth {
+    let ground = Ground::new();
+    let base = ground.base(320);
+    let disk = ground.file_system_in(&base.path, 320, EXT4, "noatime");
+    tool("losetup", &["--direct-io=off", &format!("/dev/{}", disk.name)]);
+    let file = disk.file("victim");
+    let script = format!("GO\ntimes 3\ncreate {file}-%i\nopen {file}-%i\nfsync {file}-%i");
+    let truth = slowed(&ground, &base, ("write_iops", 10), &script);
     Truth { waited_for: Some("jbd2/"), says: Some("throttle"), ..truth }.because("journal")
 }
 

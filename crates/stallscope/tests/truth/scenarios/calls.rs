@@ -27,6 +27,7 @@ pub const TESTS: &[Test] = &[
     recorded("still_blocked_at_the_end", still_blocked),
     recorded("blocked_before_the_begin", blocked_before),
     recorded("blocked_throughout", blocked_throughout),
+    recorded("stopped_command", stopped_command),
     recorded("sleeps_of_the_command", sleeps),
     recorded("quiet_sleeps_of_the_command", idle),
     recorded("short_waits_of_the_command", short_waits),
@@ -275,6 +276,22 @@ fn blocked_throughout() -> (Value, Truth) {
     let thaw = Thaw::new();
     thaw.begin();
     thaw.recorded("sleep 1.2", 1200, (true, false))
+}
+
+/// It computes, and is stopped meanwhile.
+fn stopped_command() -> (Value, Truth) {
+    let ground = Ground::new();
+    let victim = Victim::start(&ground, "think 60000");
+    let recording = Recording::following(victim.pid());
+    let signal = |name: &str| drop(tool("kill", &[name, &victim.pid().to_string()]));
+    let from_ns = now_ns();
+    signal("-STOP");
+    std::thread::sleep(Duration::from_millis(700));
+    signal("-CONT");
+    let times = (from_ns, now_ns());
+    std::thread::sleep(Duration::from_millis(300));
+    let suffered = victim.suffers("stopped", times, times.1 - times.0);
+    (recording.explained(), Truth { operation: Some("stopped"), stopped_by: Some("kill"), ..suffered })
 }
 
 /// Without a stall: but the command itself waited to write into a full pipe.

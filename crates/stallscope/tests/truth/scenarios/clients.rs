@@ -1,8 +1,10 @@
 //! Clients that wait for a server, and locks of user space.
 
-use super::{GO, Test, sharing};
+use serde_json::Value;
+
+use super::{GO, Test, recorded, sharing};
 use crate::ground::{Disk, Ground};
-use crate::victim::{Truth, Victim};
+use crate::victim::{Recording, Truth, Victim};
 
 pub const TESTS: &[Test] = &[
     sharing("unix_client", &[unix_client]),
@@ -15,6 +17,8 @@ pub const TESTS: &[Test] = &[
     sharing("thread_pool", &[thread_pool]),
     sharing("two_servers", &[two_servers]),
     sharing("thinking_server", &[thinking_server]),
+    sharing("row_of_a_database", &[row_lock]),
+    recorded("sleeping_server_of_the_command", sleeping_server_of_command),
     sharing("flock", &[flock]),
     sharing("posix_lock", &[posix_lock]),
     sharing("description_lock", &[description_lock]),
@@ -199,6 +203,34 @@ fn sleeping_server() -> Truth {
     let ground = Ground::new();
     let address = server(&ground, "unix", "answer ADDRESS sleep 300");
     client(&ground, &address, "poll").idled()
+}
+
+/// The recorded command waited all the same, and has to know whom for.
+fn sleeping_server_of_command() -> (Value, Truth) {
+    let ground = Ground::new();
+    let (address, go) = (server(&ground, "unix", "answer ADDRESS sleep 300"), ground.at(GO));
+    let script = format!("connect {address}\nawait {go}\ntimes 3\nask {address} poll\nsleep 50");
+    let victim = Victim::start(&ground, &script);
+    ground.wait_for(&format!("{go}.awaited"));
+    let recording = Recording::following(victim.pid());
+    ground.go(&go);
+    let truth = victim.suffered("sleep");
+    (recording.explained(), Truth { waited_for: Some("neighbour"), says: Some("asleep in"), ..truth })
+}
+
+/// The server's thread waits for a condition that the thread of another client brings about, which idles in between (InnoDB).
+fn row_lock() -> Truth {
+    let ground = Ground::new();
+    let (held, go) = (ground.at("held"), ground.at(GO));
+    let address = server(&ground, "unix", "answer_rows ADDRESS");
+    let victim = Victim::start(&ground, &format!("connect {address}\nawait {go}\nask {address} recv"));
+    ground.wait_for(&format!("{go}.awaited"));
+    ground.neighbour(&format!(
+        "connect {address}\nask {address} recv\nsignal {held}\nsleep 900\nask {address} recv\nsleep 3000"
+    ));
+    ground.wait_for(&held);
+    ground.go(&go);
+    Truth { waited_for: Some("neighbour"), ..victim.suffered("lock") }
 }
 
 /// What a command writes after it has waited for its disk: who reads it asked for nothing.

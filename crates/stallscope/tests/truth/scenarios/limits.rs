@@ -12,6 +12,7 @@ pub const TESTS: &[Test] = &[
     sharing("fuse_sleeps", &[fuse_sleeps]),
     sharing("fuse_read_on", &[fuse_read_on]),
     sharing("fuse_stopped", &[fuse_stopped]),
+    sharing("fuse_behind_a_stopped_process", &[fuse_behind_a_stopped_process]),
     sharing("fuse_flush", &[fuse_flush]),
     sharing("fuse_reads_disk", &[fuse_reads_disk]),
     sharing("fuse_page_read", &[fuse_page_read]),
@@ -70,6 +71,22 @@ fn fuse_stopped() -> Truth {
     std::thread::sleep(Duration::from_millis(700));
     signal("-CONT");
     Truth { waited_for: Some("neighbour"), ..victim.suffered("network_fs") }
+}
+
+/// As sshfs behind a stopped sftp-server: one thread of the FUSE server asks, and another one receives the answer.
+fn fuse_behind_a_stopped_process() -> Truth {
+    let ground = Ground::new();
+    let (child, report) = (ground.at("child"), ground.at("child-report"));
+    let (file, _) = fuse(&ground, &format!("relay {child} {report} answer_parent sleep 0"));
+    let victim = client(&ground, &file);
+    ground.wait_for(&child);
+    let child = std::fs::read_to_string(&child).unwrap();
+    let signal = |name: &str| drop(tool("kill", &[name, &child]));
+    signal("-STOP");
+    ground.go(&ground.at(GO));
+    std::thread::sleep(Duration::from_millis(700));
+    signal("-CONT");
+    Truth { waited_for: Some("child"), stopped_by: Some("kill"), ..victim.suffered("network_fs") }
 }
 
 /// The close of a file waits for the server, too.
