@@ -71,7 +71,8 @@ impl Table for StallTable {
         /// whom a sleep outside of storage waited for: `answer` `answer_of_child` `message` `thread` `interrupt` `part_of_answer`
         /// `room` `lock` `work` `child` `for_client`
         awaits: Later<Awaits>, "text";
-        /// when the request was sent whose answer it awaited, or received that it worked on
+        /// when the request was sent whose answer it awaited, or received that it worked on; of a wait for `room`, when it last
+        /// sent something
         asked_ns: Later<u64>, "nanoseconds";
         /// of time off the CPU: the CPU that it left
         cpu: Later<u32>, "id";

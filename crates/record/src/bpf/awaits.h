@@ -180,7 +180,7 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	if (is_on_file(task, what))
 		return NOBODY;
 	if (!by_task)
-		note->waker_tid = 0;
+		find_sender(note);
 	if (what & SEMAPHORE)
 		return awaited_by_semaphore();
 	if (what & WAITS_FOR_THREAD) {
@@ -209,6 +209,8 @@ static __always_inline void add_awaited(struct event *event, struct task_note *n
 	event->awaits = note->awaits;
 	if (note->awaits == ANSWER || note->awaits == PART || note->awaits == ANSWER_OF_CHILD)
 		event->asked_ns = note->asked_ns;
+	else if (note->awaits == ROOM)
+		event->asked_ns = note->sent_ns ? note->sent_ns : began_ns;
 	else if (note->owed && is_for_client(note->awaits))
 		event->asked_ns = note->owed_ns;
 }

@@ -160,6 +160,10 @@ struct fs_context {
 
 struct sock_common {
 	unsigned short skc_family;
+	u32 skc_daddr;
+	u32 skc_rcv_saddr;
+	u16 skc_dport;	/* in the order of the network */
+	u16 skc_num;
 };
 
 struct sock {

@@ -60,13 +60,80 @@ static __always_inline u32 side_of(struct file *file)
 	return side_of_socket(BPF_CORE_READ(socket, sk));
 }
 
+/* --- Who answered through TCP: where another task or an interrupt delivers the answer, its sender is not the waker. --- */
+
+struct sender {
+	u64 sent_ns;
+	u32 tid;
+	u32 pid;
+	char comm[NAME_BYTES];
+};
+
+/* The last one by connection. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u64);
+	__type(value, struct sender);
+} senders SEC(".maps");
+
+/* A connection within this machine, the same number from either side; 0: not of TCP. */
+static __always_inline u64 connection_of(struct file *file, u32 side)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct sock *sock = BPF_CORE_READ(socket, sk);
+	u16 family = BPF_CORE_READ(sock, __sk_common.skc_family), theirs;
+	u64 own, address;
+
+	if (family != AF_INET && family != AF_INET6)
+		return 0;
+	own = BPF_CORE_READ(sock, __sk_common.skc_num);
+	theirs = BPF_CORE_READ(sock, __sk_common.skc_dport);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	theirs = __builtin_bswap16(theirs);
+#endif
+	/* That of the server; none of IPv6. */
+	address = side == SERVER ? BPF_CORE_READ(sock, __sk_common.skc_rcv_saddr) : BPF_CORE_READ(sock, __sk_common.skc_daddr);
+	return address << 32 | (side == SERVER ? (u64)theirs << 16 | own : own << 16 | theirs);
+}
+
+/* The current task sends an answer. */
+static __always_inline void note_sender(struct file *file, u64 now)
+{
+	u64 connection = connection_of(file, SERVER), id = bpf_get_current_pid_tgid();
+	struct sender sender = {.sent_ns = now, .tid = id, .pid = id >> 32};
+
+	if (!connection)
+		return;
+	bpf_get_current_comm(sender.comm, NAME_BYTES);
+	bpf_map_update_elem(&senders, &connection, &sender, BPF_ANY);
+}
+
+/* Puts the sender of the answer in the waker's place, if it is known. */
+static __always_inline void find_sender(struct task_note *note)
+{
+	u64 connection = note->asked_by;
+	struct sender *sender = connection ? bpf_map_lookup_elem(&senders, &connection) : 0;
+
+	note->waker_tid = 0;
+	if (!sender || sender->sent_ns < note->asked_ns)
+		return;
+	note->waker_tid = sender->tid;
+	note->waker_pid = sender->pid;
+	__builtin_memcpy(note->waker, sender->comm, NAME_BYTES);
+}
+
 /* A server works on a request from the moment it receives it until it sends something back. */
-static __always_inline void note_served(u32 what, u64 bit, long result)
+static __always_inline void note_served(u32 what, u64 bit, long result, struct file *file)
 {
 	struct task_note *note = current_note(bpf_get_current_task_btf());
 
 	if (!note)
 		return;
+	if (what & SENDS)
+		note->sent_ns = bpf_ktime_get_ns();
+	if ((what & SENDS) && (note->owed & bit))
+		note_sender(file, note->sent_ns);
 	if ((what & SENDS) || !result) {
 		note->owed &= ~bit;
 		return;
@@ -76,14 +143,16 @@ static __always_inline void note_served(u32 what, u64 bit, long result)
 	note->owed |= bit;
 }
 
-static __always_inline void note_asked(u32 what, u64 bit, u32 side)
+static __always_inline void note_asked(u32 what, u64 bit, u32 side, struct file *file)
 {
 	struct task_note *note = current_note(bpf_get_current_task_btf());
 
 	if (!note)
 		return;
-	if (what & SENDS)
-		note->asked_ns = bpf_ktime_get_ns();
+	if (what & SENDS) {
+		note->asked_ns = note->sent_ns = bpf_ktime_get_ns();
+		note->asked_by = side == CLIENT ? connection_of(file, CLIENT) : 0;
+	}
 	if (side == EITHER) {
 		note->asked_pairs = what & SENDS;
 	} else if (what & SENDS) {
@@ -119,7 +188,7 @@ static __always_inline void note_message(u32 what, u64 fd, long result)
 	file = file_of(task, fd);
 	side = file ? side_of(file) : NO_SIDE;
 	if (side == SERVER)
-		note_served(what, bit, result);
+		note_served(what, bit, result, file);
 	else if (side)
-		note_asked(what, bit, side);
+		note_asked(what, bit, side, file);
 }

@@ -346,7 +346,9 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 		emit_waker(now);
 	if (is_lock(note->out_mark) || note->awaits == LOCK)
 		emit_user_stack(now, now);
-	bpf_get_current_comm(note->waker, NAME_BYTES);
+	/* The sender of an answer may stand for the waker. */
+	if (note->waker_tid == (u32)id)
+		bpf_get_current_comm(note->waker, NAME_BYTES);
 	bytes = bpf_get_stack(ctx, note->waker_stack, sizeof(note->waker_stack), 0);
 	note->waker_frames = bytes > 0 ? (u64)bytes / 8 : 0;
 	return 0;

@@ -309,7 +309,7 @@ impl Actor {
                 return false;
             }
             ["await_child"] => self.client.await_child(),
-            ["fill_child"] => self.client.fill_child(),
+            ["fill_child", times] => self.client.fill_child(times.parse().unwrap()),
             ["spawn", path] => {
                 // posix_spawn: the parent waits until the child executes the program.
                 drop(Command::new(path).spawn().unwrap());

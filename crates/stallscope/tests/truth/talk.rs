@@ -142,10 +142,10 @@ impl Client {
         self.child = Some((child, pipes.0, pipes.1));
     }
 
-    /// More than a pipe holds.
-    pub fn fill_child(&mut self) {
+    /// So many times what a pipe holds.
+    pub fn fill_child(&mut self, times: usize) {
         let (_, input, _) = self.child.as_mut().expect("it has a child");
-        input.write_all(&[0; 3 * PIPE_BYTES]).unwrap();
+        input.write_all(&vec![0; times * PIPE_BYTES]).unwrap();
     }
 
     pub fn await_child(&mut self) {

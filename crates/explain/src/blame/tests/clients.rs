@@ -103,6 +103,21 @@ fn a_client_of_a_server_that_waits_for_a_lock_is_not_idle() {
     );
 }
 
+/// A program writes much through a pipe: its reader takes small pieces, and works for each.
+#[test]
+fn waits_for_room_in_one_call_are_one_operation() {
+    let drawing = "
+        off 7 |  sss           | call=write awaits=room waker=9 asked=1 watched
+        off 7 |     sss        | call=write awaits=room waker=9 asked=1 watched
+        off 7 |        sss     | call=write awaits=room waker=9 asked=1 watched
+        off 7 |             sss| call=write awaits=room waker=9 asked=13 watched
+        off 9 |s               | call=read cpu=1 watched
+        off 9 |               s| call=read cpu=15 watched";
+    check(drawing, "running 9", "");
+    // The reader of another program's writer is nobody's stall.
+    check_quiet(&drawing.replace("watched", ""));
+}
+
 /// A backend of PostgreSQL that sleeps for a few ms before it answers.
 #[test]
 fn an_interrupt_does_not_hide_what_a_server_did_before() {

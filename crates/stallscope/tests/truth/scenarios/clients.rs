@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{GO, Test, recorded, sharing};
+use super::{GO, Test, alone, recorded, sharing};
 use crate::ground::{Disk, Ground};
 use crate::victim::{Recording, Truth, Victim};
 
@@ -14,6 +14,8 @@ pub const TESTS: &[Test] = &[
     sharing("answer_in_two", &[answer_in_two]),
     sharing("answer_in_two_polls", &[answer_in_two_polls]),
     sharing("full_pipe", &[full_pipe]),
+    recorded("busy_reader_of_the_command", busy_reader),
+    alone("answer_by_interrupt", &[answer_by_interrupt]),
     sharing("thread_pool", &[thread_pool]),
     sharing("two_servers", &[two_servers]),
     sharing("thinking_server", &[thinking_server]),
@@ -106,10 +108,35 @@ fn full_pipe() -> Truth {
     let ground = Ground::new();
     let (file, report) = (slow_disk(&ground).file("data"), ground.at("child-report"));
     let script = format!(
-        "open {file} direct\nrealtime\nchild {report} drain_parent write {file} 0 1m\nsleep 200\ntimes 2\nfill_child"
+        "open {file} direct\nrealtime\nchild {report} drain_parent write {file} 0 1m\nsleep 200\ntimes 2\nfill_child 3"
     );
     let victim = Victim::start(&ground, &script);
     Truth { waited_for: Some("child"), ..victim.suffered("io_throttle") }
+}
+
+/// Each wait for the reader is short; the call, which writes many pipefuls, is not.
+fn busy_reader() -> (Value, Truth) {
+    let ground = Ground::new();
+    let (report, go) = (ground.at("child-report"), ground.at(GO));
+    let script = format!("realtime\nchild {report} drain_parent think 15\nawait {go}\ntimes 2\nfill_child 30");
+    let victim = Victim::start(&ground, &script);
+    ground.wait_for(&format!("{go}.awaited"));
+    let recording = Recording::following(victim.pid());
+    ground.go(&go);
+    let truth = victim.suffered("running");
+    (recording.explained(), Truth { operation: Some("write"), ..truth })
+}
+
+/// Another CPU receives the answer: who is interrupted there wakes the client, and did not send it.
+fn answer_by_interrupt() -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let steering = "/sys/class/net/lo/queues/rx-0/rps_cpus";
+    if std::fs::exists(steering).unwrap() {
+        ground.set(steering, "1");
+    }
+    let address = server(&ground, "tcp", &format!("open {file} direct\npin\nanswer ADDRESS write {file} 0 1m"));
+    Truth { waited_for: Some("neighbour"), ..client(&ground, &address, "recv").suffered("io_throttle") }
 }
 
 /// The event loop that answers has no work of its own: one of its threads does it.
