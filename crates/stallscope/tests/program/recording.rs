@@ -246,7 +246,7 @@ fn the_slowest_operation_is_named_while_it_records() {
 fn what_cannot_be_followed_is_said() {
     let refused = run("record --follow 4194304 -- true").expect_code(2);
     assert!(refused.stderr.contains("--follow") && refused.stderr.contains("no such process"), "{}", refused.stderr);
-    if !is_root() {
+    if !is_root("tracing") {
         return;
     }
     let folder = folder();
