@@ -88,6 +88,19 @@ fn a_recent_file_cut_anywhere_reads_back_to_a_whole_flush() {
     }
 }
 
+/// Its journal then lists no table of a tracer, and `explain` must not call it untraced.
+#[test]
+fn a_traced_run_whose_journal_was_cut_before_its_tables_was_traced() {
+    let base = tempdir().unwrap();
+    for dir in runs(base.path()) {
+        let journal = fs::read(dir.join("journal")).unwrap();
+        let first_line = journal.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        fs::write(dir.join("journal"), &journal[..first_line]).unwrap();
+        let run = Run::open(&dir).unwrap();
+        assert!(run.has_trace() && !run.damage().is_empty(), "{}", dir.display());
+    }
+}
+
 /// A kill between the batches of a consolidation and the line that makes them live.
 #[test]
 fn what_a_killed_consolidation_leaves_is_no_damage() {
