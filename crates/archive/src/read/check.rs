@@ -94,8 +94,9 @@ impl Run {
         let batches: Vec<&Batch> = self.inventory.batches.values().flatten().collect();
         let torn = |segment: &std::sync::Arc<SegmentSchema>| {
             let of_it = batches.iter().filter(|batch| std::sync::Arc::ptr_eq(&batch.file, &segment.file));
-            let end = of_it.map(|batch| batch.offset + batch.length).max().unwrap_or(segment.entry.length);
-            let end = if self.inventory.closed { end + END_OF_STREAM.len() as u64 } else { end };
+            let end =
+                of_it.map(|batch| batch.offset.saturating_add(batch.length)).max().unwrap_or(segment.entry.length);
+            let end = if self.inventory.closed { end.saturating_add(END_OF_STREAM.len() as u64) } else { end };
             segment.file.file.metadata().map_or(0, |file| file.len().saturating_sub(end))
         };
         self.inventory.segments.iter().map(torn).sum()

@@ -134,7 +134,8 @@ impl Run {
 
     /// Whether the run was traced: whether it has the tables of a tracer, empty or not, or lacks them by damage.
     pub fn has_trace(&self) -> bool {
-        self.description.trace.is_some() || self.inventory.segments.iter().any(|segment| segment.entry.table == StallTable::NAME)
+        self.description.trace.is_some()
+            || self.inventory.segments.iter().any(|segment| segment.entry.table == StallTable::NAME)
     }
 
     /// Size of the tracer's tables on disk.
