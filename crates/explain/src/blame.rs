@@ -47,6 +47,7 @@ mod steal;
 mod tasks;
 mod timeline;
 mod timelines;
+mod times;
 mod totals;
 mod usage;
 mod user_stacks;

@@ -5,6 +5,7 @@
 
 pub mod blame;
 pub mod glance;
+mod hashing;
 pub mod series;
 pub mod summary;
 pub mod waits;

@@ -2,12 +2,14 @@
 
 mod behind;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::block::DeviceNumber;
 use model::cause::Cause;
 
 pub use behind::{Behind, behind};
+
+use crate::hashing::FastMap;
 
 /// One step of a path: a wait, and who it was for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -80,26 +82,33 @@ pub struct Waits {
 
 /// Gives each value a number.
 #[derive(Debug)]
-pub(crate) struct Numbers<T>(HashMap<T, u32>);
+pub(crate) struct Numbers<T> {
+    numbers: FastMap<T, u32>,
+    values: Vec<T>,
+}
 
 impl<T: Eq + std::hash::Hash + Clone> Numbers<T> {
     pub(crate) fn new() -> Numbers<T> {
-        Numbers(HashMap::new())
+        Numbers { numbers: FastMap::default(), values: Vec::new() }
     }
 
     pub(crate) fn of(&mut self, value: &T) -> u32 {
-        if let Some(number) = self.0.get(value) {
+        if let Some(number) = self.numbers.get(value) {
             return *number;
         }
-        let number = self.0.len() as u32;
-        self.0.insert(value.clone(), number);
+        let number = self.values.len() as u32;
+        self.numbers.insert(value.clone(), number);
+        self.values.push(value.clone());
         number
+    }
+
+    /// The value of a number.
+    pub(crate) fn value(&self, number: u32) -> &T {
+        &self.values[number as usize]
     }
 
     /// The values by number.
     pub(crate) fn into_values(self) -> Vec<T> {
-        let mut values: Vec<(u32, T)> = self.0.into_iter().map(|(value, number)| (number, value)).collect();
-        values.sort_by_key(|(number, _)| *number);
-        values.into_iter().map(|(_, value)| value).collect()
+        self.values
     }
 }

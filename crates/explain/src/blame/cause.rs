@@ -57,6 +57,9 @@ impl EvidenceTimes {
     }
 }
 
+/// Time with a cause, and with the evidence for it. Of several, in order of both.
+pub(super) type CausedTime = (Cause, Evidence, u64);
+
 /// Time by cause and evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sums([EvidenceTimes; Cause::ALL.len()]);
@@ -85,14 +88,8 @@ impl Sums {
         self.0.iter().map(EvidenceTimes::total_ns).sum()
     }
 
-    /// The cause with the most time, the first of equal ones; `None` without any time.
-    pub(super) fn largest(&self) -> Option<Cause> {
-        let most = Cause::ALL.into_iter().rev().max_by_key(|&cause| self.of(cause).total_ns())?;
-        (self.of(most).total_ns() > 0).then_some(most)
-    }
-
     /// All parts that are not zero.
-    pub(super) fn parts(&self) -> impl Iterator<Item = (Cause, Evidence, u64)> + '_ {
+    pub(super) fn parts(&self) -> impl Iterator<Item = CausedTime> + '_ {
         Cause::ALL
             .into_iter()
             .flat_map(move |cause| {

@@ -1,6 +1,6 @@
 //! Chains of waits: from a wait through its waker to the waker's own wait, down to a request, an interrupt or work.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use model::stall::{Awaits, RequestRecord, StallKind};
 
@@ -8,7 +8,6 @@ use super::beneath::{self, Served};
 use super::cause::Cause;
 use super::explanation::{Link, RequestLife};
 use super::holder;
-use super::known::KnownTime;
 use super::links;
 use super::lock_turns::Held;
 use super::operations::Operation;
@@ -16,7 +15,7 @@ use super::request;
 use super::request_life::lifecycle;
 use super::rows::Row;
 use super::run_index::RunIndex;
-use super::timeline::{NO_ROW, Segment, TaskTimeline, innermost};
+use super::timeline::{NO_ROW, Segment, TaskTimeline};
 
 /// Maximum length of a chain.
 const LENGTH: usize = 8;
@@ -95,13 +94,13 @@ enum Step<'a> {
     Request { request: &'a RequestRecord, described: bool },
     /// It stopped the task, or froze its cgroup or file system.
     Stopped { tid: u32, at_ns: u64, ns: u64, cause: Cause },
-    /// `on_cpu`: it is known to have run then. Otherwise what it did was not recorded.
-    Works { tid: u32, at_ns: u64, ns: u64, on_cpu: bool, held: Option<Held> },
+    /// It ended the wait before, without a wait of its own in these last `ns`.
+    Works { tid: u32, at_ns: u64, ns: u64, held: Option<Held> },
 }
 
 /// Visits each step after the row itself.
 fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit: impl FnMut(Step<'a>)) {
-    let (mut seen, limit_ns) = (HashSet::from([index.row(first).tid]), index.row(first).start_ns);
+    let (mut seen, limit_ns) = (Seen::new(index.row(first).tid), index.row(first).start_ns);
     let (mut at, mut cause) = (first, cause);
     for _ in 0..LENGTH {
         let row = index.row(at);
@@ -134,8 +133,28 @@ fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit: impl FnMut
                 let Some(next) = step_beneath(index, request, (row, cause), &mut seen, &mut visit) else { return };
                 (at, cause) = next;
             }
-            (None, None) => return by.works(index).into_iter().for_each(visit),
+            (None, None) => return by.works().into_iter().for_each(visit),
         }
+    }
+}
+
+/// The tasks of a chain. A step adds at most two.
+struct Seen([u32; 1 + 2 * LENGTH], usize);
+
+impl Seen {
+    fn new(first: u32) -> Seen {
+        Seen([first; 1 + 2 * LENGTH], 1)
+    }
+
+    /// `false` for one that was seen before.
+    fn insert(&mut self, tid: u32) -> bool {
+        let Seen(tids, count) = self;
+        let is_new = !tids[..*count].contains(&tid);
+        if is_new {
+            tids[*count] = tid;
+            *count += 1;
+        }
+        is_new
     }
 }
 
@@ -148,7 +167,7 @@ struct Ender {
 }
 
 impl Ender {
-    fn of(index: &RunIndex, row: &Row, limit_ns: u64, seen: &mut HashSet<u32>) -> Ender {
+    fn of(index: &RunIndex, row: &Row, limit_ns: u64, seen: &mut Seen) -> Ender {
         if let Some(held) = held_until(index, row, limit_ns).filter(|held| seen.insert(held.tid)) {
             return Ender { tid: Some(held.tid), from_ns: held.from_ns, to_ns: held.to_ns, held: Some(held) };
         }
@@ -179,10 +198,10 @@ impl Ender {
     }
 
     /// What it did in that time, if it did not wait.
-    fn works<'a>(&self, index: &RunIndex) -> Option<Step<'a>> {
+    fn works<'a>(&self) -> Option<Step<'a>> {
         let &Ender { from_ns, to_ns, held, .. } = self;
         let tid = self.tid.filter(|_| from_ns < to_ns)?;
-        Some(Step::Works { tid, at_ns: to_ns, ns: to_ns - from_ns, on_cpu: ran(index, tid, from_ns, to_ns), held })
+        Some(Step::Works { tid, at_ns: to_ns, ns: to_ns - from_ns, held })
     }
 }
 
@@ -218,7 +237,7 @@ fn step_beneath<'a>(
     index: &'a RunIndex,
     request: &'a RequestRecord,
     (row, cause): (&Row, Cause),
-    seen: &mut HashSet<u32>,
+    seen: &mut Seen,
     visit: &mut impl FnMut(Step<'a>),
 ) -> Option<(u32, Cause)> {
     if is_own_stage(request, cause) {
@@ -237,13 +256,6 @@ fn step_beneath<'a>(
         }
         Served::Worker(_) | Served::Device => None,
     }
-}
-
-/// Whether a task in which no long wait was seen is known to have run for most of a time.
-fn ran(index: &RunIndex, tid: u32, from_ns: u64, to_ns: u64) -> bool {
-    let off = index.rows_of(tid).filter(|(_, row)| row.kind == StallKind::OffCpu);
-    let off = innermost(off.map(|(at, row)| (row.start_ns, row.end_ns, at)).collect());
-    KnownTime::new(index, tid, &[], &off).running_ns(from_ns, to_ns) >= (to_ns - from_ns) / 2
 }
 
 /// Whether a wait lasted about as long as the request that ended it. Otherwise the request was the last of many, and its
@@ -281,14 +293,14 @@ fn longest_wait(index: &RunIndex, tid: u32, (from_ns, to_ns): (u64, u64), holds:
 
 /// Time by cause, and the longest row of each.
 #[derive(Default)]
-struct WaitsByCause(HashMap<Cause, (u64, u64, u32)>);
+struct WaitsByCause([(u64, u64, u32); Cause::ALL.len()]);
 
 impl WaitsByCause {
     fn add(&mut self, cause: Cause, ns: u64, row: u32) {
         if ns == 0 {
             return;
         }
-        let (sum_ns, longest_ns, longest) = self.0.entry(cause).or_default();
+        let (sum_ns, longest_ns, longest) = &mut self.0[cause as usize];
         *sum_ns += ns;
         if ns > *longest_ns {
             (*longest_ns, *longest) = (ns, row);
@@ -296,7 +308,9 @@ impl WaitsByCause {
     }
 
     fn longest(self) -> Option<WakerWait> {
-        let longest = self.0.into_iter().max_by_key(|(cause, (sum_ns, _, row))| (*sum_ns, *cause, *row));
+        let waits = Cause::ALL.into_iter().map(|cause| (cause, self.0[cause as usize]));
+        let longest =
+            waits.max_by_key(|(cause, (sum_ns, ..))| (*sum_ns, *cause)).filter(|(_, (sum_ns, ..))| *sum_ns > 0);
         longest.map(|(cause, (ns, _, row))| WakerWait { row, cause, ns })
     }
 }
@@ -328,9 +342,10 @@ pub(super) fn of_operation(
             }
         }
         Step::Stopped { tid, at_ns, ns, cause } => chain.push(links::stopped(index, tid, at_ns, (cause, ns))),
-        Step::Works { tid, at_ns, ns, on_cpu, held } => {
+        Step::Works { tid, at_ns, ns, held } => {
             let task = index.tasks.who(tid, at_ns, &index.names);
-            chain.push(holder::link(index, held, Link { task: Some(task), time_ns: ns, ..links::work(on_cpu) }));
+            let work = links::work(index.ran(tid, at_ns - ns, at_ns));
+            chain.push(holder::link(index, held, Link { task: Some(task), time_ns: ns, ..work }));
         }
     });
     (chain, last)

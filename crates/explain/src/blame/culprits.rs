@@ -34,7 +34,7 @@ const VICTIMS: usize = 5;
 pub(super) struct RootBlockers<'a> {
     index: &'a RunIndex,
     disks: &'a Disks,
-    times: HashMap<Victims, HashMap<Key, Cost>>,
+    times: HashMap<Victims, Vec<(Key, Cost)>>,
 }
 
 impl<'a> RootBlockers<'a> {
@@ -56,8 +56,7 @@ impl<'a> RootBlockers<'a> {
                 costs.add_task((Victims::of(index, first), pid), operations, &timelines.of(first));
             }
         }
-        costs.divide_pending();
-        RootBlockers { index, disks, times: costs.times }
+        RootBlockers { index, disks, times: costs.into_times() }
     }
 
     /// Those of some victims, the most time first.

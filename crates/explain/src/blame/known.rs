@@ -3,9 +3,9 @@
 
 use model::stall::StallKind;
 
-use super::operations::joined;
-use super::run_index::RunIndex;
+use super::rows::Row;
 use super::timeline::Covered;
+use super::times::joined;
 
 /// What is known of the time that no row covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,11 +27,12 @@ pub(super) struct KnownTime {
 }
 
 impl KnownTime {
-    /// Of a task whose slow operations lie there. `off` are its rows off the CPU.
-    pub(super) fn new(index: &RunIndex, tid: u32, operations: &[(u64, u64)], off: &[Covered]) -> KnownTime {
+    /// Of a task with these rows, the first of which has that number, whose slow operations lie there. `off` are its rows off the
+    /// CPU.
+    pub(super) fn new((rows, first): (&[Row], u32), operations: &[(u64, u64)], off: &[Covered]) -> KnownTime {
         let mut whole = operations.to_vec();
         let mut watched: Option<(u64, u64)> = None;
-        for (_, row) in index.rows_of(tid) {
+        for row in rows {
             match row.kind {
                 StallKind::SystemCall => whole.push((row.start_ns, row.end_ns)),
                 StallKind::OffCpu if row.call_start_ns > 0 => whole.push((row.call_start_ns, row.end_ns)),
@@ -43,8 +44,9 @@ impl KnownTime {
             }
         }
         whole.extend(watched);
+        let row = |number: u32| &rows[(number - first) as usize];
         let between = off.windows(2).filter_map(|pair| {
-            let (before, after) = (index.row(pair[0].2), index.row(pair[1].2));
+            let (before, after) = (row(pair[0].2), row(pair[1].2));
             let used_ns = after.cpu_ns.checked_sub(before.cpu_ns).filter(|_| before.cpu_ns > 0)?;
             (pair[0].1 < pair[1].0).then_some((pair[0].1, pair[1].0, used_ns))
         });
@@ -74,12 +76,16 @@ impl KnownTime {
     /// Between two moments, if no row lies there.
     pub(super) fn running_ns(&self, from_ns: u64, to_ns: u64) -> u64 {
         let within = |from: u64, to: u64| to.min(to_ns).saturating_sub(from.max(from_ns));
-        let whole_ns: u64 = self.whole.iter().map(|&(from, to)| within(from, to)).sum();
+        let whole = &self.whole[self.whole.partition_point(|&(_, to)| to <= from_ns)..];
+        let whole = whole.iter().take_while(|&&(from, _)| from < to_ns);
+        let whole_ns: u64 = whole.map(|&(from, to)| within(from, to)).sum();
         let of_part = |&(from, to, cpu_ns): &(u64, u64, u64)| {
             let part = part(cpu_ns, to - from);
             ((u128::from(within(from, to)) * u128::from(part)) >> 32) as u64
         };
-        whole_ns.max(self.between.iter().map(of_part).sum())
+        let between = &self.between[self.between.partition_point(|&(_, to, _)| to <= from_ns)..];
+        let between = between.iter().take_while(|&&(from, ..)| from < to_ns);
+        whole_ns.max(between.map(of_part).sum())
     }
 }
 

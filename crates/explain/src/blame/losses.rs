@@ -5,7 +5,7 @@ use model::event::RunEvent;
 use model::preflight::Finding;
 
 use super::missing::Losses;
-use super::operations::joined;
+use super::times::joined;
 
 /// Losses that do not concern waits of tasks.
 const ELSEWHERE: &[&str] =

@@ -1,7 +1,8 @@
 //! Strings, each stored once.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use crate::hashing::FastMap;
 
 /// A string that is stored once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -10,7 +11,7 @@ pub(super) struct Name(u32);
 /// All strings.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    by_text: HashMap<Arc<str>, Name>,
+    by_text: FastMap<Arc<str>, Name>,
     texts: Vec<Arc<str>>,
 }
 

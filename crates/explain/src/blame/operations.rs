@@ -11,6 +11,8 @@ use super::names::{Name, Names};
 use super::rows::{LONGEST_NS, Row};
 use super::run_index::RunIndex;
 use super::series::series;
+use super::times::joined;
+use crate::hashing::FastMap;
 
 /// The class of a page fault outside a traced system call.
 const PAGE_FAULT: &str = "page_fault";
@@ -59,7 +61,7 @@ impl Operation {
 #[derive(Debug, Default)]
 pub(super) struct OwnOperations {
     all: Vec<Operation>,
-    stuck: HashMap<(u32, u64), usize>,
+    stuck: FastMap<(u32, u64), usize>,
 }
 
 impl OwnOperations {
@@ -107,11 +109,11 @@ impl OwnOperations {
 
 /// Times covered by operations, by task; ordered and disjoint.
 #[derive(Debug, Default)]
-pub(super) struct BusyTimes(HashMap<u32, Vec<(u64, u64)>>);
+pub(super) struct BusyTimes(FastMap<u32, Vec<(u64, u64)>>);
 
 impl BusyTimes {
     pub(super) fn of(times: impl Iterator<Item = (u32, u64, u64)>) -> BusyTimes {
-        let mut busy: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
+        let mut busy: FastMap<u32, Vec<(u64, u64)>> = FastMap::default();
         for (who, start_ns, end_ns) in times {
             busy.entry(who).or_default().push((start_ns, end_ns));
         }
@@ -132,19 +134,6 @@ impl BusyTimes {
         times.push((start_ns, end_ns));
         *times = joined(std::mem::take(times), 0);
     }
-}
-
-/// Overlapping times, and those with no more than a gap between them, as one.
-pub(super) fn joined(mut times: Vec<(u64, u64)>, gap_ns: u64) -> Vec<(u64, u64)> {
-    times.sort_unstable();
-    let mut joined: Vec<(u64, u64)> = Vec::with_capacity(times.len());
-    for (start_ns, end_ns) in times {
-        match joined.last_mut() {
-            Some(last) if start_ns <= last.1.saturating_add(gap_ns) => last.1 = last.1.max(end_ns),
-            _ => joined.push((start_ns, end_ns)),
-        }
-    }
-    joined
 }
 
 /// All operations: the load's, and those of other tasks outside of them.
@@ -322,17 +311,18 @@ impl Search<'_> {
         let busy = found.iter().filter(|found| found.asynchronous.is_none());
         let busy = BusyTimes::of(busy.map(|found| (found.tid, found.start_ns, found.end_ns)));
         let mut operations: Vec<Operation> = Vec::new();
-        for rows in self.index.rows.chunk_by(|a, b| a.tid == b.tid) {
+        for (rows, latest_ends_ns) in self.index.tasks_rows() {
             let is_wanted = |row: &&Row| row.kind == kind && wanted(row) && !self.is_own(row);
             let times = joined(rows.iter().filter(is_wanted).map(|row| (row.start_ns, row.end_ns)).collect(), gap_ns);
             let tid = rows[0].tid;
             let free = times.into_iter().filter(|&(start_ns, end_ns)| !busy.overlaps(tid, start_ns, end_ns));
             for (start_ns, end_ns) in free.filter(|(from, to)| to - from >= self.slower_than_ns) {
-                let of_operation = |row: &&Row| row.start_ns <= end_ns && row.end_ns >= start_ns;
-                let of_operation: Vec<&Row> = rows.iter().filter(is_wanted).filter(of_operation).collect();
+                let first = latest_ends_ns.partition_point(|&latest_ns| latest_ns < start_ns);
+                let until = rows.partition_point(|row| row.start_ns <= end_ns).max(first);
+                let of_operation = rows[first..until].iter().filter(|row| row.end_ns >= start_ns).filter(is_wanted);
+                let of_operation: Vec<&Row> = of_operation.collect();
                 // A poll finds a wait late, and cannot know whether it ended right after.
-                let ended = rows.iter().filter(|row| row.kind == StallKind::OffCpu && row.start_ns <= start_ns);
-                let ended = ended.rev().find(|row| row.end_ns.saturating_add(POLL_NS) >= end_ns);
+                let ended = latest_sleep((rows, latest_ends_ns), start_ns, end_ns);
                 let start_ns = ended.map_or(start_ns, |row| row.start_ns);
                 let call_ns = of_operation.iter().filter(|row| row.call_start_ns > 0).map(|row| row.call_start_ns);
                 operations.push(Operation {
@@ -349,4 +339,12 @@ impl Search<'_> {
         }
         operations
     }
+}
+
+/// The latest sleep of a task that began by a moment and, but for the error of a poll, lasted until another.
+fn latest_sleep<'a>((rows, latest_ends_ns): (&'a [Row], &[u64]), from_ns: u64, to_ns: u64) -> Option<&'a Row> {
+    let first = latest_ends_ns.partition_point(|latest_ns| latest_ns.saturating_add(POLL_NS) < to_ns);
+    let begun = &rows[first..rows.partition_point(|row| row.start_ns <= from_ns).max(first)];
+    let lasts = |row: &&Row| row.kind == StallKind::OffCpu && row.end_ns.saturating_add(POLL_NS) >= to_ns;
+    begun.iter().rev().find(lasts)
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::cause::{Cause, EvidenceTimes, Sums};
+use super::cause::{Cause, CausedTime, EvidenceTimes};
 use super::explanation::{CauseTime, ClassTimes, Culprit, Part};
 use super::names::Name;
 use super::operations::Operation;
@@ -27,17 +27,20 @@ struct CauseTotals {
 }
 
 impl Totals {
-    pub(super) fn add(&mut self, ns: u64, sums: &Sums) {
+    pub(super) fn add(&mut self, ns: u64, times: &[CausedTime]) {
         self.operations += 1;
         self.wall_ns += ns;
-        let mut last = None;
-        for (cause, evidence, ns) in sums.parts() {
+        let mut largest: Option<(Cause, u64)> = None;
+        for times in times.chunk_by(|a, b| a.0 == b.0) {
+            let (cause, ns) = (times[0].0, times.iter().map(|time| time.2).sum());
             let totals = self.causes.entry(cause).or_default();
-            totals.operations += u64::from(last != Some(cause));
-            totals.evidence.add(evidence, ns);
-            last = Some(cause);
+            totals.operations += 1;
+            times.iter().for_each(|&(_, evidence, ns)| totals.evidence.add(evidence, ns));
+            if largest.is_none_or(|(_, most_ns)| ns > most_ns) {
+                largest = Some((cause, ns));
+            }
         }
-        if let Some(largest) = sums.largest() {
+        if let Some((largest, _)) = largest {
             self.causes.entry(largest).or_default().most_of += 1;
         }
     }
@@ -64,20 +67,49 @@ impl Totals {
     }
 }
 
-/// Sums up operations that are ordered by task, and have these root blockers.
+/// Operations, each with its time by cause.
+pub(super) struct Accounted<'a> {
+    pub(super) operations: &'a [Operation],
+    times: Vec<CausedTime>,
+    /// Where each operation's times end.
+    ends: Vec<usize>,
+}
+
+impl<'a> Accounted<'a> {
+    pub(super) fn new(operations: &'a [Operation], timelines: &mut TaskTimelines<'_>) -> Accounted<'a> {
+        let (mut times, mut ends) = (Vec::with_capacity(2 * operations.len()), Vec::with_capacity(operations.len()));
+        for operation in operations {
+            let begin = times.len();
+            timelines.of(operation).times(operation.start_ns, operation.end_ns, &mut times);
+            let sum_ns: u64 = times[begin..].iter().map(|time| time.2).sum();
+            debug_assert_eq!(sum_ns, operation.ns(), "causes do not sum to the operation's duration");
+            ends.push(times.len());
+        }
+        Accounted { operations, times, ends }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'a Operation, &[CausedTime])> {
+        let mut begin = 0;
+        self.operations.iter().zip(&self.ends).map(move |(operation, &end)| {
+            let times = &self.times[begin..end];
+            begin = end;
+            (operation, times)
+        })
+    }
+}
+
+/// Sums up the operations that are meant, which have these root blockers.
 pub(super) fn part(
     index: &RunIndex,
-    operations: &[Operation],
-    timelines: &mut TaskTimelines<'_>,
+    operations: &Accounted<'_>,
+    is_meant: impl Fn(&Operation) -> bool,
     culprits: Vec<Culprit>,
 ) -> Part {
     let mut all = Totals::default();
     let mut classes: BTreeMap<Name, Totals> = BTreeMap::new();
-    for operation in operations {
-        let sums = timelines.of(operation).sums(operation.start_ns, operation.end_ns);
-        debug_assert_eq!(sums.total_ns(), operation.ns(), "causes do not sum to the operation's duration");
-        all.add(operation.ns(), &sums);
-        classes.entry(operation.class).or_default().add(operation.ns(), &sums);
+    for (operation, times) in operations.iter().filter(|(operation, _)| is_meant(operation)) {
+        all.add(operation.ns(), times);
+        classes.entry(operation.class).or_default().add(operation.ns(), times);
     }
     let class = |(name, totals): (&Name, &Totals)| ClassTimes {
         class: index.names.get(*name).to_owned(),

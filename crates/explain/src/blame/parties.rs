@@ -7,10 +7,8 @@ use super::cause::Cause;
 use super::culprits::{RootBlockers, Victims};
 use super::explanation::Party;
 use super::names::Name;
-use super::operations::Operation;
-use super::part::Totals;
+use super::part::{Accounted, Totals};
 use super::run_index::RunIndex;
-use super::timelines::TaskTimelines;
 
 /// Parties kept: those with the most lost time, of the command and of the others each.
 const KEPT: usize = 100;
@@ -25,23 +23,13 @@ struct Group {
 }
 
 /// By name of the process; processes of one name are one party.
-pub(super) fn processes(
-    index: &RunIndex,
-    operations: &[Operation],
-    timelines: &mut TaskTimelines<'_>,
-    blockers: &RootBlockers<'_>,
-) -> Vec<Party> {
-    parties(index, operations, |victims| victims.process, timelines, blockers)
+pub(super) fn processes(index: &RunIndex, operations: &Accounted<'_>, blockers: &RootBlockers<'_>) -> Vec<Party> {
+    parties(index, operations, |victims| victims.process, blockers)
 }
 
 /// By cgroup.
-pub(super) fn cgroups(
-    index: &RunIndex,
-    operations: &[Operation],
-    timelines: &mut TaskTimelines<'_>,
-    blockers: &RootBlockers<'_>,
-) -> Vec<Party> {
-    parties(index, operations, |victims| victims.cgroup, timelines, blockers)
+pub(super) fn cgroups(index: &RunIndex, operations: &Accounted<'_>, blockers: &RootBlockers<'_>) -> Vec<Party> {
+    parties(index, operations, |victims| victims.cgroup, blockers)
 }
 
 /// Whether it is of the others, and its name.
@@ -49,17 +37,15 @@ type Key = (bool, Option<Name>);
 
 fn parties(
     index: &RunIndex,
-    operations: &[Operation],
+    operations: &Accounted<'_>,
     name: impl Fn(&Victims) -> Option<Name>,
-    timelines: &mut TaskTimelines<'_>,
     blockers: &RootBlockers<'_>,
 ) -> Vec<Party> {
     let mut groups: BTreeMap<Key, Group> = BTreeMap::new();
     let key = |victims: &Victims| (victims.are_others, name(victims));
-    for operation in operations {
+    for (operation, times) in operations.iter() {
         let group = groups.entry(key(&Victims::of(index, operation))).or_default();
-        let sums = timelines.of(operation).sums(operation.start_ns, operation.end_ns);
-        group.totals.add(operation.ns(), &sums);
+        group.totals.add(operation.ns(), times);
         group.processes.insert(index.tasks.pid(operation.tid, operation.end_ns).unwrap_or(operation.tid));
     }
     let party_of = |(is_others, name): Key, group| {

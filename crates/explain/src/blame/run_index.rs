@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use model::block::{DeviceNumber, Operation as BlockOperation};
 use model::signal::SignalMeaning;
@@ -10,6 +10,7 @@ use model::stall::{Awaits, RequestRecord, StallKind};
 
 use super::cause::{Cause, Evidence};
 use super::disks::{Disks, loop_of};
+use super::known::KnownTime;
 use super::lock_turns::LockTurns;
 use super::names::Names;
 use super::queues::Queues;
@@ -22,6 +23,7 @@ use super::tasks::Tasks;
 use super::timeline::{Covered, innermost};
 use super::usage::Usage;
 use super::user_stacks::UserStacks;
+use crate::hashing::{FastMap, FastSet};
 
 /// The rows of a run and what they refer to.
 #[derive(Debug, Default)]
@@ -33,15 +35,17 @@ pub(super) struct RunIndex {
     pub(super) stacks: Stacks,
     pub(super) user_stacks: UserStacks,
     /// Requests that rows name; `None` until they are added.
-    pub(super) requests: HashMap<u32, Option<Box<RequestRecord>>>,
+    pub(super) requests: FastMap<u32, Option<Box<RequestRecord>>>,
     /// Made when it is needed.
     queues: OnceLock<Queues>,
+    /// By task, made when it is needed.
+    known: Mutex<HashMap<u32, KnownTime>>,
     /// Ordered by task and start.
     pub(super) rows: Vec<Row>,
     /// For each row, its main cause, and the latest end of this and earlier rows of its task. Chains read both very often.
     causes: Vec<Cause>,
     latest_ends_ns: Vec<u64>,
-    by_task: HashMap<u32, Range<usize>>,
+    by_task: FastMap<u32, Range<usize>>,
     /// Rows of asynchronous operations, by process and start.
     asynchronous: HashMap<u32, Vec<u32>>,
     /// Sleeps of the workers of each loop device; ordered and disjoint.
@@ -57,7 +61,7 @@ pub(super) struct RunIndex {
     /// A command was recorded, or a load was run.
     pub(super) has_command: bool,
     /// Threads of the recorded command.
-    pub(super) of_command: HashSet<u32>,
+    pub(super) of_command: FastSet<u32>,
 }
 
 /// Loop devices on loop devices that are followed.
@@ -184,8 +188,14 @@ impl RunIndex {
 
     /// A task's rows with their numbers, by start.
     pub(super) fn rows_of(&self, tid: u32) -> impl DoubleEndedIterator<Item = (u32, &Row)> {
+        let (rows, first) = self.slice_of(tid);
+        rows.iter().enumerate().map(move |(at, row)| (first + at as u32, row))
+    }
+
+    /// The same, and the number of the first.
+    pub(super) fn slice_of(&self, tid: u32) -> (&[Row], u32) {
         let range = self.by_task.get(&tid).cloned().unwrap_or_default();
-        self.rows[range.clone()].iter().enumerate().map(move |(at, row)| ((range.start + at) as u32, row))
+        (&self.rows[range.clone()], range.start as u32)
     }
 
     /// A task's rows that began before `to_ns`, the latest first, until no remaining row ends after `from_ns`.
@@ -194,6 +204,16 @@ impl RunIndex {
         let end = range.start + self.rows[range.clone()].partition_point(|row| row.start_ns < to_ns);
         let rows = (range.start..end).rev().take_while(move |&at| self.latest_ends_ns[at] > from_ns);
         rows.map(|at| (at as u32, &self.rows[at]))
+    }
+
+    /// The rows of each task in turn, and the latest end of each row and those before it.
+    pub(super) fn tasks_rows(&self) -> impl Iterator<Item = (&[Row], &[u64])> {
+        let mut latest_ends_ns = &self.latest_ends_ns[..];
+        self.rows.chunk_by(|a, b| a.tid == b.tid).map(move |rows| {
+            let (its, rest) = latest_ends_ns.split_at(rows.len());
+            latest_ends_ns = rest;
+            (rows, its)
+        })
     }
 
     /// The asynchronous operations of a process: their rows.
@@ -211,6 +231,17 @@ impl RunIndex {
 
     pub(super) fn request(&self, row: &Row) -> Option<&RequestRecord> {
         self.requests.get(&row.request?)?.as_deref()
+    }
+
+    /// Whether a task in which no long wait was seen is known to have run for most of a time.
+    pub(super) fn ran(&self, tid: u32, from_ns: u64, to_ns: u64) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.entry(tid).or_insert_with(|| {
+            let off = self.rows_of(tid).filter(|(_, row)| row.kind == StallKind::OffCpu);
+            let off = innermost(off.map(|(at, row)| (row.start_ns, row.end_ns, at)).collect());
+            KnownTime::new(self.slice_of(tid), &[], &off)
+        });
+        known.running_ns(from_ns, to_ns) >= (to_ns - from_ns) / 2
     }
 
     /// The requests of each disk, by time.

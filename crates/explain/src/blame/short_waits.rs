@@ -12,7 +12,7 @@ use super::culprits::RootBlockers;
 use super::disks::Disks;
 use super::explanation::{CauseTime, Part, ShortWaits};
 use super::operations::{BusyTimes, Operation, of_row};
-use super::part::part;
+use super::part::{Accounted, part};
 use super::rows::Row;
 use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment};
@@ -72,7 +72,7 @@ pub(super) fn short_waits(
     waits.retain(|wait| wall_ns.checked_add(wait.ns()).map(|sum_ns| wall_ns = sum_ns).is_some());
     let mut timelines = TaskTimelines::new(index, covered.clone(), HashMap::new());
     let blockers = RootBlockers::new(index, &waits, &mut timelines, disks);
-    let part = part(index, &waits, &mut timelines, blockers.of(|_| true));
+    let part = part(index, &Accounted::new(&waits, &mut timelines), |_| true, blockers.of(|_| true));
     let longest_ns = waits.iter().map(Operation::ns).max().unwrap_or(0);
     let shortest_ns = waits.iter().map(Operation::ns).min().unwrap_or(0);
     let slept_ns: u64 = rows.iter().map(|row| row.end_ns - row.start_ns).fold(0, u64::saturating_add);

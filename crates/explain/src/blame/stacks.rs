@@ -1,12 +1,11 @@
 //! Kernel stacks, classified once.
 
-use std::collections::HashMap;
-
 use model::signal::{SIGNALS, SignalMeaning};
 use model::stall::StackRecord;
 
 use super::names::{Name, Names};
 use super::rules::{RANKS, Rule, any_fits};
+use crate::hashing::FastMap;
 
 /// Innermost functions of a stack that are shown.
 const SHOWN: usize = 4;
@@ -122,7 +121,7 @@ fn find(frames: &[&str]) -> Option<&'static Rule> {
 }
 
 /// All stacks of a run, by number.
-pub(super) type Stacks = HashMap<u32, Stack>;
+pub(super) type Stacks = FastMap<u32, Stack>;
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,12 @@
 //! Threads by id and by the time at which they were seen.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use model::stall::TaskRecord;
 
 use super::names::{Name, Names};
 use super::who::Who;
+use crate::hashing::FastMap;
 
 /// Names of kernel threads that work for others.
 const WORKERS: [&str; 2] = ["kworker/", "jbd2/"];
@@ -13,7 +14,7 @@ const WORKERS: [&str; 2] = ["kworker/", "jbd2/"];
 /// All threads, by id and time seen.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
-    seen: HashMap<u32, Vec<Seen>>,
+    seen: FastMap<u32, Vec<Seen>>,
 }
 
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! What one task did at each moment, in disjoint segments without gaps.
 
-use super::cause::{Cause, Evidence, Sums};
+use super::cause::{Cause, CausedTime, Evidence, Sums};
 
 /// No row.
 pub(super) const NO_ROW: u32 = u32::MAX;
@@ -81,6 +81,23 @@ impl TaskTimeline {
     /// Time by cause between two moments.
     pub(super) fn sums(&self, from_ns: u64, to_ns: u64) -> Sums {
         self.until(to_ns).minus(&self.until(from_ns))
+    }
+
+    /// The same, added to a list. Most operations have few segments, and the sums of all causes are large.
+    pub(super) fn times(&self, from_ns: u64, to_ns: u64, into: &mut Vec<CausedTime>) {
+        let begin = into.len();
+        let first = self.segments.partition_point(|segment| segment.end_ns <= from_ns);
+        if self.segments.get(first + STRIDE).is_some_and(|segment| segment.start_ns < to_ns) {
+            return into.extend(self.sums(from_ns, to_ns).parts());
+        }
+        for segment in self.between(from_ns, to_ns) {
+            let is_same = |time: &&mut CausedTime| (time.0, time.1) == (segment.cause, segment.evidence);
+            match into[begin..].iter_mut().find(is_same) {
+                Some(time) => time.2 += segment.ns(),
+                None => into.push((segment.cause, segment.evidence, segment.ns())),
+            }
+        }
+        into[begin..].sort_unstable();
     }
 
     /// The segments between two moments, clipped to them.

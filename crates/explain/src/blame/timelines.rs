@@ -17,6 +17,7 @@ use super::run_index::RunIndex;
 use super::short::{ShortShare, shares};
 use super::slot::Slot;
 use super::timeline::{Covered, NO_ROW, Segment, TaskTimeline, innermost};
+use crate::hashing::FastMap;
 
 /// Segments of another operation that are searched for examples.
 const EXAMPLES: usize = 256;
@@ -29,11 +30,11 @@ pub(super) struct TaskTimelines<'a> {
     /// The moment after which rows of a task are missing, because its last wait did not end.
     silent: HashMap<u32, u64>,
     /// By the rows of each task alone; `None` while it is being built.
-    own: HashMap<u32, Option<Rc<TaskTimeline>>>,
+    own: FastMap<u32, Option<Rc<TaskTimeline>>>,
     /// The same, with what other tasks did where it waited for them.
-    whole: HashMap<u32, Rc<TaskTimeline>>,
+    whole: FastMap<u32, Rc<TaskTimeline>>,
     /// Those of asynchronous operations, by row.
-    asynchronous: HashMap<u32, Rc<TaskTimeline>>,
+    asynchronous: FastMap<u32, Rc<TaskTimeline>>,
 }
 
 impl<'a> TaskTimelines<'a> {
@@ -42,7 +43,7 @@ impl<'a> TaskTimelines<'a> {
         covered: HashMap<u32, Vec<(u64, u64)>>,
         silent: HashMap<u32, u64>,
     ) -> TaskTimelines<'a> {
-        let (own, whole, asynchronous) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (own, whole, asynchronous) = (FastMap::default(), FastMap::default(), FastMap::default());
         TaskTimelines { index, covered, silent, own, whole, asynchronous }
     }
 
@@ -109,7 +110,7 @@ impl<'a> TaskTimelines<'a> {
         let spans = index.rows_of(tid).filter(|(_, row)| row.kind == StallKind::Span && row.announced.is_some());
         let spans = innermost(spans.map(|(at, row)| (row.start_ns, row.end_ns, at)).collect());
         let layers = [of(StallKind::OffCpu), spans, of(StallKind::Blocked)];
-        let known = KnownTime::new(index, tid, self.covered.get(&tid).map_or(&[], Vec::as_slice), &layers[0]);
+        let known = KnownTime::new(index.slice_of(tid), self.covered.get(&tid).map_or(&[], Vec::as_slice), &layers[0]);
         let borders = self.borders_of(tid, &layers, &known);
         let mut cursors = layers.each_ref().map(|layer| Cursor { layer, at: 0 });
         let mut slots = Vec::with_capacity(borders.len());

@@ -9,7 +9,7 @@ use super::culprits::RootBlockers;
 use super::disks::Disks;
 use super::explanation::{Explanation, Stall, StallCause};
 use super::operations::Operation;
-use super::part::part;
+use super::part::{Accounted, part};
 use super::parties::{cgroups, processes};
 use super::run_index::RunIndex;
 use super::served::{name_others, served};
@@ -27,19 +27,23 @@ pub(super) fn explain(
 ) {
     operations.sort_by_key(|of| (of.tid, of.asynchronous, of.start_ns, of.end_ns, of.class));
     let blockers = RootBlockers::new(index, &operations, &mut timelines, disks);
-    let all = part(index, &operations, &mut timelines, blockers.of(|_| true));
+    let accounted = Accounted::new(&operations, &mut timelines);
+    let all = part(index, &accounted, |_| true, blockers.of(|_| true));
     let is_others = |operation: &Operation| operation.is_of_command(index) == Some(false);
-    let (others, own): (Vec<Operation>, Vec<Operation>) = operations.iter().cloned().partition(is_others);
+    let others = operations.iter().filter(|operation| is_others(operation)).count();
     if index.has_command {
-        let mut of = |operations: &[Operation], are_others: bool| match operations.len() {
-            len if len == all.operations as usize => all.clone(),
-            _ => part(index, operations, &mut timelines, blockers.of(|victims| victims.are_others == are_others)),
+        let of = |count: usize, are_others: bool| match count {
+            count if count == operations.len() => all.clone(),
+            _ => {
+                let culprits = blockers.of(|victims| victims.are_others == are_others);
+                part(index, &accounted, |operation| is_others(operation) == are_others, culprits)
+            }
         };
-        explanation.command = Some(of(&own, false));
-        explanation.neighbours = (!others.is_empty()).then(|| of(&others, true));
+        explanation.command = Some(of(operations.len() - others, false));
+        explanation.neighbours = (others > 0).then(|| of(others, true));
     }
-    explanation.processes = processes(index, &operations, &mut timelines, &blockers);
-    explanation.cgroups = cgroups(index, &operations, &mut timelines, &blockers);
+    explanation.processes = processes(index, &accounted, &blockers);
+    explanation.cgroups = cgroups(index, &accounted, &blockers);
     explanation.slow_operations = all.operations;
     explanation.others = operations.iter().filter(|operation| !operation.own).count() as u64;
     explanation.wall_ns = all.wall_ns;

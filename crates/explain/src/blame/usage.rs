@@ -6,6 +6,7 @@ use model::block::DeviceNumber;
 use model::usage::{Resource, UsageRecord};
 
 use super::names::{Name, Names};
+use crate::hashing::FastMap;
 
 /// No interval is longer: the tracer ends one twice a second. A longer one would be searched for every wait.
 const LONGEST_NS: u64 = 24 * 3600 * 1_000_000_000;
@@ -63,7 +64,9 @@ pub(super) struct Used {
 #[derive(Debug, Default)]
 pub(super) struct Usage {
     /// By start.
-    rows: HashMap<Target, Vec<Used>>,
+    rows: FastMap<Target, Vec<Used>>,
+    /// Of those, the rows of each process that have a cgroup.
+    by_process: FastMap<(Target, u32), Vec<u32>>,
     /// All intervals, by start.
     spans: Vec<(u64, u64)>,
     longest_ns: u64,
@@ -114,6 +117,11 @@ impl Usage {
     /// Call after the last insert.
     pub(super) fn sort(&mut self) {
         self.rows.values_mut().for_each(|rows| rows.sort_by_key(|row| (row.start_ns, row.pid, row.resource)));
+        for (target, rows) in &self.rows {
+            for (row, at) in rows.iter().zip(0..).filter(|(row, _)| row.cgroup.is_some()) {
+                self.by_process.entry((*target, row.pid.unwrap_or_default())).or_default().extend(row.pid.map(|_| at));
+            }
+        }
         self.spans.sort_unstable();
         self.spans.dedup();
     }
@@ -143,9 +151,9 @@ impl Usage {
     /// The row of a process that is the latest before a moment, else its first.
     pub(super) fn latest(&self, target: Target, pid: u32, at_ns: u64) -> Option<&Used> {
         let rows = self.rows.get(&target)?;
-        let is_its = |row: &&Used| row.pid == Some(pid) && row.cgroup.is_some();
-        let after = rows.partition_point(|row| row.start_ns <= at_ns);
-        rows[..after].iter().rfind(is_its).or_else(|| rows[after..].iter().find(is_its))
+        let its = self.by_process.get(&(target, pid))?;
+        let after = its.partition_point(|&at| rows[at as usize].start_ns <= at_ns);
+        its.get(after.saturating_sub(1)).map(|&at| &rows[at as usize])
     }
 
     /// The cgroup that a process's use of a device counts for, at a moment.

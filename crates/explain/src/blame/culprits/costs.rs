@@ -12,10 +12,12 @@ use super::super::operations::Operation;
 use super::super::run_index::RunIndex;
 use super::super::timeline::{Segment, TaskTimeline};
 use super::super::who::Who;
-use super::need::{Need, need};
+use super::need::{Need, need as need_of};
 use super::users::users;
 use super::victims::Victims;
 use super::weights::{Users, divided};
+use crate::hashing::FastMap;
+use crate::waits::Numbers;
 
 /// A root blocker.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,7 +36,7 @@ pub(super) struct Cost {
     /// Of that, the time of its own operations.
     pub(super) own_ns: u64,
     /// By process.
-    pub(super) victims: HashMap<u32, u64>,
+    pub(super) victims: FastMap<u32, u64>,
 }
 
 impl Cost {
@@ -52,10 +54,11 @@ impl Cost {
 }
 
 /// What a piece of lost time leads to: the end of its chain, and the resource whose users share the blame.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Blamed {
-    key: Key,
-    need: Option<Need>,
+    /// Numbers in [`Costs`].
+    key: u32,
+    need: Option<u32>,
 }
 
 /// Victims, and the process among them that lost the time.
@@ -63,23 +66,27 @@ pub(super) type Victim = (Victims, u32);
 
 /// An interval of the usage.
 type Interval = (u64, u64);
-/// The end of a chain, and the victim.
-type Piece = (Key, Victim);
+/// The end of a chain, by number, and the victim.
+type Piece = (u32, Victim);
 
 /// Time by root blocker.
 pub(super) struct Costs<'a> {
     index: &'a RunIndex,
     disks: &'a Disks,
-    pub(super) times: HashMap<Victims, HashMap<Key, Cost>>,
+    times: FastMap<Victims, FastMap<u32, Cost>>,
+    keys: Numbers<Key>,
+    needs: Numbers<Need>,
     /// For each row and cause, found once.
-    ends: HashMap<(u32, Option<u32>, Cause), Blamed>,
+    ends: FastMap<(u32, Option<u32>, Cause), Blamed>,
     /// Pieces within one interval of the usage are divided together: by need and interval, then by end of chain and victim.
-    pending: HashMap<(Need, Interval), HashMap<Piece, u64>>,
+    pending: FastMap<(u32, Interval), FastMap<Piece, u64>>,
 }
 
 impl<'a> Costs<'a> {
     pub(super) fn new(index: &'a RunIndex, disks: &'a Disks) -> Costs<'a> {
-        Costs { index, disks, times: HashMap::new(), ends: HashMap::new(), pending: HashMap::new() }
+        let (keys, needs) = (Numbers::new(), Numbers::new());
+        let (times, ends, pending) = (FastMap::default(), FastMap::default(), FastMap::default());
+        Costs { index, disks, times, keys, needs, ends, pending }
     }
 
     /// Adds the waits of one task's operations. Time within several operations counts for each.
@@ -110,65 +117,81 @@ impl<'a> Costs<'a> {
     }
 
     fn add(&mut self, victim: Victim, segment: &Segment, (from_ns, to_ns): (u64, u64), times: u64) {
-        let (index, disks) = (self.index, self.disks);
+        let index = self.index;
         let row = chain_row(index, segment).unwrap_or_default();
         let by = segment.row().filter(|by| *by != row);
-        let found = self.ends.entry((row, by, segment.cause));
-        let blamed = found.or_insert_with(|| blamed(index, disks, (row, by), segment.cause));
+        let Blamed { key, need } = self.blamed((row, by), segment.cause);
         let ns = (to_ns - from_ns) * times;
-        match (&blamed.need, index.usage.span_of(from_ns, to_ns)) {
-            (None, _) => add_cost(&mut self.times, blamed.key.clone(), victim, ns),
+        match (need, index.usage.span_of(from_ns, to_ns)) {
+            (None, _) => self.add_cost(key, victim, ns),
             (Some(need), Some(span)) => {
-                let pieces = self.pending.entry((need.clone(), span)).or_default();
-                *pieces.entry((blamed.key.clone(), victim)).or_default() += ns;
+                let pieces = self.pending.entry((need, span)).or_default();
+                *pieces.entry((key, victim)).or_default() += ns;
             }
             (Some(need), None) => {
-                let (key, need) = (blamed.key.clone(), need.clone());
+                let need = self.needs.value(need).clone();
                 let users = users(index, &need, (from_ns, to_ns));
-                self.divide(&key, (&need, &users), victim, to_ns, ns);
+                self.divide(key, (&need, &users), victim, to_ns, ns);
             }
         }
     }
 
-    pub(super) fn divide_pending(&mut self) {
+    fn blamed(&mut self, (row, by): (u32, Option<u32>), cause: Cause) -> Blamed {
+        let (index, disks) = (self.index, self.disks);
+        *self.ends.entry((row, by, cause)).or_insert_with(|| {
+            let end = (cause != Cause::CpuWait).then(|| end(index, row, cause));
+            let need = Some(()).filter(|()| !index.usage.is_empty());
+            let need = need.and_then(|()| need_of(index, disks, (row, by), cause, end.as_ref()));
+            let key = self.keys.of(&key(index, disks, row, cause, end));
+            Blamed { key, need: need.map(|need| self.needs.of(&need)) }
+        })
+    }
+
+    fn add_cost(&mut self, key: u32, (victims, victim): Victim, ns: u64) {
+        let is_own = self.keys.value(key).process.as_ref().is_some_and(|process| process.tid == victim);
+        let cost = self.times.entry(victims).or_default().entry(key);
+        let cost = cost.or_insert_with(|| Cost { processes: 1, ..Cost::default() });
+        cost.total_ns += ns;
+        cost.own_ns += if is_own { ns } else { 0 };
+        *cost.victims.entry(victim).or_default() += ns;
+    }
+
+    fn divide_pending(&mut self) {
         for ((need, span), pieces) in std::mem::take(&mut self.pending) {
+            let need = self.needs.value(need).clone();
             let users = users(self.index, &need, span);
             for ((key, victim), ns) in pieces {
-                self.divide(&key, (&need, &users), victim, span.1, ns);
+                self.divide(key, (&need, &users), victim, span.1, ns);
             }
         }
+    }
+
+    /// Time by victims, and by root blocker.
+    pub(super) fn into_times(mut self) -> HashMap<Victims, Vec<(Key, Cost)>> {
+        self.divide_pending();
+        let keys = self.keys;
+        let named =
+            |costs: FastMap<u32, Cost>| costs.into_iter().map(|(key, cost)| (keys.value(key).clone(), cost)).collect();
+        self.times.into_iter().map(|(victims, costs)| (victims, named(costs))).collect()
     }
 
     /// Divides a victim's time among the users of what it lacked. Where none is known, the end of the chain is to blame.
-    fn divide(&mut self, key: &Key, (need, users): (&Need, &Users), victim: Victim, at_ns: u64, ns: u64) {
+    fn divide(&mut self, key: u32, (need, users): (&Need, &Users), victim: Victim, at_ns: u64, ns: u64) {
         if users.is_empty() {
-            return add_cost(&mut self.times, key.clone(), victim, ns);
+            return self.add_cost(key, victim, ns);
         }
+        let Key { device, cause, .. } = *self.keys.value(key);
         let device = match need {
             Need::Device(device) | Need::Limit { device, .. } => Some(*device),
-            _ => key.device,
+            _ => device,
         };
         for (pid, ns) in divided(ns, users).into_iter().filter(|(_, ns)| *ns > 0) {
             let process = pid.map(|pid| self.index.tasks.process(pid, at_ns, &self.index.names));
             let cgroup = pid.and_then(|pid| self.index.tasks.cgroup(pid, at_ns));
-            add_cost(&mut self.times, Key { process, cgroup, device, cause: key.cause }, victim, ns);
+            let key = self.keys.of(&Key { process, cgroup, device, cause });
+            self.add_cost(key, victim, ns);
         }
     }
-}
-
-fn add_cost(times: &mut HashMap<Victims, HashMap<Key, Cost>>, key: Key, (victims, victim): Victim, ns: u64) {
-    let is_own = key.process.as_ref().is_some_and(|process| process.tid == victim);
-    let cost = times.entry(victims).or_default().entry(key).or_insert_with(|| Cost { processes: 1, ..Cost::default() });
-    cost.total_ns += ns;
-    cost.own_ns += if is_own { ns } else { 0 };
-    *cost.victims.entry(victim).or_default() += ns;
-}
-
-fn blamed(index: &RunIndex, disks: &Disks, (row, by): (u32, Option<u32>), cause: Cause) -> Blamed {
-    let end = (cause != Cause::CpuWait).then(|| end(index, row, cause));
-    let need =
-        Some(()).filter(|()| !index.usage.is_empty()).and_then(|()| need(index, disks, (row, by), cause, end.as_ref()));
-    Blamed { key: key(index, disks, row, cause, end), need }
 }
 
 fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<'_>>) -> Key {
