@@ -5,6 +5,6 @@ use std::collections::HashMap;
 use arrow_schema::{DataType, Field};
 
 /// A column with its unit, as in the tables of a run.
-pub(crate) fn column(name: &str, data_type: DataType, unit: &str, nullable: bool) -> Field {
+pub fn column(name: &str, data_type: DataType, unit: &str, nullable: bool) -> Field {
     Field::new(name, data_type, nullable).with_metadata(HashMap::from([("unit".to_owned(), unit.to_owned())]))
 }

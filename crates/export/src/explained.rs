@@ -106,7 +106,7 @@ pub fn batch(rows: &[ExplainedRow]) -> io::Result<RecordBatch> {
 
 impl ExplainedRow {
     /// The cause with the most time, the first of equal ones.
-    fn main_cause(&self) -> Cause {
+    pub fn main_cause(&self) -> Cause {
         let most = Cause::ALL.into_iter().zip(self.causes_ns).rev().max_by_key(|(_, ns)| *ns);
         most.map_or(Cause::Unexplained, |(cause, _)| cause)
     }

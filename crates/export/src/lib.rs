@@ -5,7 +5,7 @@
 //! lists them.
 #![forbid(unsafe_code)]
 
-mod column;
+pub mod column;
 pub mod csv;
 pub mod damage;
 pub mod events;

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::run::workload::{self, Offer};
-use crate::commands::{blk, compare, demo, doctor, explain, export, funclat, recipes, record, report, show, simulate};
-use crate::commands::{sweep, top, trial, view};
+use crate::commands::{blk, compare, demo, doctor, explain, export, funclat, lake, recipes, record, report, show};
+use crate::commands::{simulate, sweep, top, trial, view};
 use crate::reading::args::RunArgs;
 
 /// Reproduces, records and explains storage stalls.
@@ -57,6 +57,8 @@ pub enum Command {
     Trial(trial::args::TrialArgs),
     /// Export a run to another tool's format.
     Export(export::ExportArgs),
+    /// Collect explained stalls of many runs and machines as Parquet files.
+    Lake(lake::LakeArgs),
     /// Check the integrity of a run's archive and report losses.
     Check(RunArgs),
     /// List the built-in recipes, or print one.
@@ -101,7 +103,7 @@ impl Command {
     pub fn only_reads(&self) -> bool {
         match self {
             Command::Show(_) | Command::Explain(_) | Command::Blk(_) | Command::Compare(_) | Command::Report(_) => true,
-            Command::View(_) | Command::Export(_) | Command::Check(_) | Command::Recipes(_) => true,
+            Command::View(_) | Command::Export(_) | Command::Lake(_) | Command::Check(_) | Command::Recipes(_) => true,
             Command::Top(args) => args.run.is_some(),
             _ => false,
         }

@@ -9,6 +9,7 @@ pub mod explain;
 pub mod export;
 pub mod funclat;
 pub mod generate;
+pub mod lake;
 pub mod recipes;
 pub mod record;
 pub mod report;

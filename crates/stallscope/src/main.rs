@@ -21,8 +21,8 @@ use crate::cli::{Cli, Command, hints};
 use crate::commands::run::request::RunRequest;
 use crate::commands::run::workload::{self, Offer};
 use crate::commands::simulate::request::SimulationRequest;
-use crate::commands::{blk, check, compare, demo, doctor, explain, export, funclat, generate, recipes, record, report};
-use crate::commands::{run, show, simulate, sweep, top, trial, view};
+use crate::commands::{blk, check, compare, demo, doctor, explain, export, funclat, generate, lake, recipes, record};
+use crate::commands::{report, run, show, simulate, sweep, top, trial, view};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::privilege;
 use crate::ui::screen::{self, Screen};
@@ -82,6 +82,7 @@ fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
             trial::watchdog::watch(&rig::Owner { pid, start_ticks, boot_id })
         }
         Command::Export(args) => export::export(&args, &Screen::new(false, args.quiet)),
+        Command::Lake(args) => lake::lake(&args),
         Command::Check(args) => check::check(&args, &Screen::new(args.json, false)),
         Command::Recipes(args) => recipes::recipes(&args, &Screen::new(false, false)),
         Command::Generate { directory } => generate::generate(&directory, cli::command(&offers)),

@@ -4,6 +4,7 @@ pub mod archived_run;
 pub mod args;
 pub mod block_trace;
 pub mod document;
+pub mod explained_rows;
 pub mod explanation;
 pub mod form;
 pub mod integrity;

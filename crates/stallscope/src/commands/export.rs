@@ -2,7 +2,6 @@
 
 mod block;
 mod destination;
-mod explained;
 mod load;
 mod run_rows;
 mod samples;

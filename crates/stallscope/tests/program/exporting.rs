@@ -7,7 +7,7 @@ use crate::stage::{Ended, folder, run};
 
 mod block;
 mod load;
-mod readers;
+pub mod readers;
 mod samples;
 mod tables;
 mod timeline;
@@ -66,7 +66,7 @@ fn a_damaged_run_is_exported_up_to_the_damage_and_that_is_an_error() {
 
 /// The output of a program, which must succeed.
 #[track_caller]
-fn output_of(command: &mut Command) -> String {
+pub fn output_of(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{command:?}: {}\n{out}\n{err}", output.status);

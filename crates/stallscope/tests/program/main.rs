@@ -32,6 +32,7 @@ mod installing;
 mod interrupts;
 mod ior;
 mod killed;
+mod lake;
 mod live;
 mod lossy;
 mod many_requests;

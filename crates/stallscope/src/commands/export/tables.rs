@@ -10,8 +10,8 @@ use export::task_keys::TaskKeys;
 use report::number::grouped;
 
 use super::destination::{Destination, OutputFile};
-use super::explained::batches;
 use super::run_rows::RunRows;
+use crate::reading::explained_rows::batches;
 use crate::reading::explanation;
 use crate::ui::failure::Failure;
 

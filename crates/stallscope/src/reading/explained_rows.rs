@@ -10,7 +10,7 @@ use model::time::Moment;
 const AT_ONCE: usize = 4096;
 
 /// All slow operations of a run in batches, in the order of their start.
-pub(super) fn batches<'a>(
+pub fn batches<'a>(
     accounting: &'a Accounting,
     keys: &'a TaskKeys,
     started: Moment,
@@ -23,7 +23,8 @@ pub(super) fn batches<'a>(
     })
 }
 
-fn row(stall: Stall, accounting: &Accounting, keys: &TaskKeys, started: Moment) -> ExplainedRow {
+/// One slow operation as it is exported.
+pub fn row(stall: Stall, accounting: &Accounting, keys: &TaskKeys, started: Moment) -> ExplainedRow {
     let end_ns = stall.start_ns + stall.duration_ns;
     let mut causes_ns = [0; Cause::ALL.len()];
     for cause in &stall.causes {

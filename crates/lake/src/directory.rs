@@ -1,0 +1,186 @@
+//! The directory of a lake: its marker, and how files get into it.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use export::parquet::ParquetTable;
+use export::table::TableWriter;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use rustix::fs::{FlockOperation, flock};
+use serde_json::{Value, json};
+
+use crate::contents::Contents;
+use crate::error::LakeError;
+use crate::partition::Partition;
+
+/// Version of the lake's tables and directories. Readers and writers of another version refuse it.
+pub const SCHEMA_VERSION: u32 = 1;
+
+const MARKER: &str = "stallscope-lake.json";
+/// Files that are not complete yet: readers of Parquet skip this name, for its dot and for its end.
+const STAGING: &str = ".staging";
+
+/// A lake that this process alone writes to.
+#[derive(Debug)]
+pub struct Lake {
+    directory: PathBuf,
+    /// Holds the lock.
+    _marker: File,
+}
+
+impl Lake {
+    /// Opens a lake, or makes one of a new or empty directory. Waits for another writer.
+    pub fn open_or_create(directory: &Path) -> Result<Lake, LakeError> {
+        fs::create_dir_all(directory).map_err(LakeError::io(directory, "create"))?;
+        let marker = directory.join(MARKER);
+        let mut entries = fs::read_dir(directory).map_err(LakeError::io(directory, "list"))?;
+        if entries.next().is_some() && !marker.is_file() {
+            return Err(LakeError::Foreign { path: directory.to_owned() });
+        }
+        let file = File::options().read(true).write(true).create(true).truncate(false).open(&marker);
+        Lake::locked(directory, file.map_err(LakeError::io(&marker, "open"))?)
+    }
+
+    fn locked(directory: &Path, mut file: File) -> Result<Lake, LakeError> {
+        let marker = directory.join(MARKER);
+        while let Err(error) = flock(&file, FlockOperation::LockExclusive) {
+            if error != rustix::io::Errno::INTR {
+                return Err(LakeError::io(&marker, "lock")(error.into()));
+            }
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(LakeError::io(&marker, "read"))?;
+        // Empty: this process has just made it, or one that died before it wrote a line.
+        if text.is_empty() {
+            let signed =
+                writeln!(file, "{}", json!({ "stallscope_lake": SCHEMA_VERSION })).and_then(|()| file.sync_all());
+            signed.and_then(|()| synced(directory)).map_err(LakeError::io(&marker, "write"))?;
+        } else {
+            check(directory, &text)?;
+        }
+        let lake = Lake { directory: directory.to_owned(), _marker: file };
+        lake.clear_staging()?;
+        Ok(lake)
+    }
+
+    /// Whether a run is in the lake: it has a row in `runs`.
+    pub fn has(&self, contents: &Contents) -> Result<bool, LakeError> {
+        let folder = self.directory.join(contents.run.0.path());
+        if folder.join(file_name(&contents.key.run)).is_file() {
+            return Ok(true);
+        }
+        for file in parquet_files(&folder)? {
+            if runs_of(&file).map_err(LakeError::io(&file, "read"))?.contains(&contents.key.run) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Adds a run. Its files are written aside and renamed, its row in `runs` last: what a crash leaves before that belongs to no run
+    /// of the lake, and is replaced when the run is added again.
+    pub fn add(&self, contents: &Contents) -> Result<u64, LakeError> {
+        let staging = self.directory.join(STAGING);
+        fs::create_dir_all(&staging).map_err(LakeError::io(&staging, "create"))?;
+        let name = file_name(&contents.key.run);
+        let mut bytes = 0;
+        let all = contents.rows.iter().chain([&contents.run]).enumerate();
+        let staged: Vec<(PathBuf, &Partition)> = all
+            .map(|(number, (partition, rows))| {
+                let path = staging.join(number.to_string());
+                bytes += write(&path, rows).map_err(LakeError::io(&path, "write"))?;
+                Ok((path, partition))
+            })
+            .collect::<Result<_, LakeError>>()?;
+        for (path, partition) in staged {
+            self.publish(&path, partition, &name)?;
+        }
+        self.clear_staging()?;
+        Ok(bytes)
+    }
+
+    fn publish(&self, from: &Path, partition: &Partition, name: &str) -> Result<(), LakeError> {
+        let folder = self.directory.join(partition.path());
+        fs::create_dir_all(&folder).map_err(LakeError::io(&folder, "create"))?;
+        let renamed = fs::rename(from, folder.join(name)).and_then(|()| synced(&folder));
+        renamed.map_err(LakeError::io(&folder, "write to"))?;
+        // The directories of a first run of a day.
+        let above = partition.path();
+        for folder in above.ancestors().skip(1).map(|part| self.directory.join(part)) {
+            synced(&folder).map_err(LakeError::io(&folder, "write to"))?;
+        }
+        Ok(())
+    }
+
+    fn clear_staging(&self) -> Result<(), LakeError> {
+        let staging = self.directory.join(STAGING);
+        match fs::remove_dir_all(&staging) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(LakeError::io(&staging, "remove")(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check(directory: &Path, text: &str) -> Result<(), LakeError> {
+    let marker: Option<Value> = serde_json::from_str(text).ok();
+    let version = marker.map(|marker| marker["stallscope_lake"].clone());
+    if version.as_ref().and_then(Value::as_u64) == Some(SCHEMA_VERSION.into()) {
+        return Ok(());
+    }
+    let found =
+        version.filter(Value::is_u64).map_or_else(|| "unknown (no number)".to_owned(), |version| version.to_string());
+    Err(LakeError::Version { path: directory.to_owned(), marker: MARKER, found, known: SCHEMA_VERSION })
+}
+
+fn file_name(run: &str) -> String {
+    format!("{run}.parquet")
+}
+
+/// A file with these rows, on disk. Returns its size.
+fn write(path: &Path, rows: &RecordBatch) -> io::Result<u64> {
+    let mut table = ParquetTable::begin(File::create(path)?, &rows.schema())?;
+    table.write(rows)?;
+    let file = table.finish()?;
+    file.sync_all()?;
+    Ok(file.metadata()?.len())
+}
+
+/// The names of files survive a crash once their directory is synced.
+fn synced(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+/// Parquet files of a partition, by name; none if it does not exist.
+fn parquet_files(folder: &Path) -> Result<Vec<PathBuf>, LakeError> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(LakeError::io(folder, "list"))?,
+    };
+    let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
+    let mut paths = paths.map_err(LakeError::io(folder, "list"))?;
+    paths.retain(|path| path.extension().is_some_and(|end| end == "parquet"));
+    paths.sort();
+    Ok(paths)
+}
+
+/// The runs that a file has rows of.
+fn runs_of(path: &Path) -> io::Result<Vec<String>> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(io::Error::other)?;
+    let run = ProjectionMask::columns(builder.parquet_schema(), ["run"]);
+    let mut runs: Vec<String> = Vec::new();
+    for batch in builder.with_projection(run).build().map_err(io::Error::other)? {
+        let batch = batch.map_err(io::Error::other)?;
+        let column = batch.columns().first().and_then(|column| column.as_string_opt::<i32>());
+        let names = column.ok_or_else(|| io::Error::other("has no column 'run'"))?;
+        runs.extend(names.iter().flatten().map(str::to_owned));
+    }
+    runs.dedup();
+    Ok(runs)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,32 @@
+//! `lake`: explained stalls of many runs and machines as Parquet files.
+
+mod add;
+mod counters;
+mod stalls;
+
+use clap::{Args, Subcommand};
+
+use crate::ui::failure::{Exit, Failure};
+use crate::ui::screen::Screen;
+
+/// Options of `lake`.
+#[derive(Debug, Args)]
+pub struct LakeArgs {
+    /// Action.
+    #[command(subcommand)]
+    pub action: LakeAction,
+}
+
+/// Actions on a lake.
+#[derive(Debug, Subcommand)]
+pub enum LakeAction {
+    /// Add runs to a lake: a directory of Parquet files for DuckDB, Spark and others. A run that it has is not added again.
+    Add(add::AddArgs),
+}
+
+/// Does it.
+pub fn lake(args: &LakeArgs) -> Result<Exit, Failure> {
+    match &args.action {
+        LakeAction::Add(args) => add::add(args, &Screen::new(false, args.quiet)),
+    }
+}

@@ -1,0 +1,148 @@
+//! `lake add`: what a lake gets of each run.
+
+use std::path::{Path, PathBuf};
+
+use archive::{Run, RunState};
+use clap::Args;
+use lake::{Contents, IntervalMinutes, Lake, LakeError, RunKey, RunRow};
+use model::event::RunEvent;
+use model::quantity::Bytes;
+use model::time::Moment;
+use report::number::grouped;
+
+use super::{counters, stalls};
+use crate::reading::archived_run;
+use crate::reading::integrity::{Integrity, excluded};
+use crate::recording::own_path::{belongs_to_another, refuse_replaceable};
+use crate::ui::failure::{Exit, Failure};
+use crate::ui::screen::Screen;
+
+/// Options of `lake add`.
+#[derive(Debug, Args)]
+pub struct AddArgs {
+    /// Run directories.
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Directory of the lake; made if missing or empty.
+    #[arg(long, value_name = "DIR")]
+    pub to: PathBuf,
+    /// Suppress progress and notes.
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
+}
+
+/// Adds runs. Each is in the lake as a whole, or not at all; damaged ones are marked as such.
+pub fn add(args: &AddArgs, screen: &Screen) -> Result<Exit, Failure> {
+    // Wrong paths are errors before anything is made.
+    let runs = args.runs.iter().map(|run| addable(run)).collect::<Result<Vec<Run>, Failure>>()?;
+    let lake = open(&args.to)?;
+    let mut incomplete = 0;
+    for run in &runs {
+        let name = run.dir().display();
+        let busy = screen.busy(&format!("adding {name}"));
+        let (contents, integrity) = contents(run, screen)?;
+        let added =
+            if lake.has(&contents).map_err(failed)? { None } else { Some(lake.add(&contents).map_err(failed)?) };
+        drop(busy);
+        match added {
+            Some(bytes) => {
+                screen.remark(&format!("{name}: {} rows, {}", grouped(contents.rows() as u64), Bytes(bytes)))
+            }
+            None => screen.remark(&format!("{name}: is in the lake already")),
+        }
+        integrity.lacks().for_each(|lack| screen.warning(&format!("{name}: incomplete: {lack}")));
+        incomplete += usize::from(!integrity.is_whole());
+    }
+    if incomplete > 0 {
+        let what = "incomplete (in the lake: 'complete' is false); 'stallscope check RUN' lists what is missing";
+        return Err(Failure::found(format_args!("{incomplete} of {} runs: {what}", runs.len())));
+    }
+    Ok(Exit::Done)
+}
+
+/// A run that will not change any more, of a machine.
+fn addable(directory: &Path) -> Result<Run, Failure> {
+    let run = archived_run::open(directory)?;
+    let wrong = |why: &str| Err(Failure::usage(format_args!("{}: {why}", directory.display())));
+    if run.state() == RunState::Live {
+        return wrong("is still recording; add it when it has ended");
+    }
+    if run.description().simulated.is_some() {
+        return wrong("is simulated, and a lake is of machines");
+    }
+    Ok(run)
+}
+
+fn open(directory: &Path) -> Result<Lake, Failure> {
+    refuse_replaceable(directory)?;
+    if belongs_to_another(directory) {
+        let problem = "belongs to another user, who could replace what is written there; choose another with --to";
+        return Err(Failure::usage(format_args!("{}: {problem}", directory.display())));
+    }
+    Lake::open_or_create(directory).map_err(failed)
+}
+
+fn failed(error: LakeError) -> Failure {
+    match &error {
+        LakeError::Io { source, .. } => Failure::path(source, &error),
+        LakeError::Foreign { .. } | LakeError::Version { .. } => Failure::usage(error),
+    }
+}
+
+fn contents(run: &Run, screen: &Screen) -> Result<(Contents, Integrity), Failure> {
+    let description = run.description();
+    let explained = run.has_trace().then(|| stalls::explained(run, |warning| screen.warning(warning)));
+    let intervals = intervals(run);
+    let counters = counters::counters(run);
+    // After all of it was read.
+    let integrity = Integrity::of(run).explained(explained.as_ref().map(|(explanation, _)| explanation));
+    let key = RunKey {
+        run: lake::run_id(description, ended_ns(run)),
+        host: description.host.hostname.clone(),
+        kernel: description.host.kernel_release.clone(),
+        complete: integrity.is_whole(),
+    };
+    let path = std::path::absolute(run.dir()).unwrap_or_else(|_| run.dir().to_owned());
+    let lost = run.lost().len() as u64;
+    let row = RunRow {
+        description: description.clone(),
+        path: path.display().to_string(),
+        end_wall_ns: counters.end_ns.map(|end_ns| wall_ns(description.started, end_ns)),
+        closed: run.state() == RunState::Closed,
+        damage: run.damage().len() as u64,
+        lost: lost + explained.as_ref().and_then(|(explanation, _)| excluded(explanation)).map_or(0, |_| 1),
+        stalls: explained.as_ref().map(|(_, rows)| rows.len() as u64),
+        stall_ns: explained.as_ref().map(|(_, rows)| rows.iter().map(|row| row.explained.duration_ns).sum()),
+    };
+    let rows = explained.map(|(_, rows)| rows).unwrap_or_default();
+    let contents = Contents::new(key, row, rows, intervals, counters.rows).map_err(Failure::machine)?;
+    Ok((contents, integrity))
+}
+
+/// The end that the run's journal notes.
+fn ended_ns(run: &Run) -> Option<u64> {
+    run.events().iter().rev().find_map(|event| match event {
+        RunEvent::Ended { at_ns, .. } => Some(*at_ns),
+        _ => None,
+    })
+}
+
+/// A moment of the monotonic clock on the wall clock, as that was at the run's begin.
+fn wall_ns(started: Moment, at_ns: u64) -> i64 {
+    let since_ns = i128::from(at_ns) - i128::from(started.monotonic_ns);
+    (i128::from(started.wall_ns) + since_ns).try_into().unwrap_or(i64::MAX)
+}
+
+fn intervals(run: &Run) -> IntervalMinutes {
+    let description = run.description();
+    let mut minutes = IntervalMinutes::default();
+    // A run notes its own damage.
+    for interval in run.request_intervals().filter_map(Result::ok).flatten() {
+        let disk = stalls::disk(description, interval.device);
+        let number = interval.device.to_string();
+        let name = disk.map_or(number.as_str(), |disk| &disk.name);
+        let model = disk.and_then(|disk| disk.model.as_deref());
+        minutes.add(wall_ns(description.started, interval.start_ns), (name, model), &interval);
+    }
+    minutes
+}
