@@ -69,18 +69,22 @@ static __always_inline int report_wait(struct task_struct *task, struct task_not
 	return 0;
 }
 
+/* The note of a task that waits now, or 0. */
+static __always_inline struct task_note *note_of_wait(struct task_struct *task)
+{
+	struct task_note *note = task && is_asleep(task) ? note_of(task) : 0;
+
+	return note && note->out_ns ? note : 0;
+}
+
 SEC("iter/task")
 int last_look(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
-	struct task_note *note;
-	u64 now;
+	struct task_note *note = note_of_wait(task);
+	u64 now = bpf_ktime_get_ns();
 
-	if (!task || !is_asleep(task))
-		return 0;
-	note = note_of(task);
-	now = bpf_ktime_get_ns();
-	if (!note || !note->out_ns || now - note->out_ns < settings.interval_ns || !may_be_for_storage(task, note))
+	if (!note || now - note->out_ns < settings.interval_ns || !may_be_for_storage(task, note))
 		return 0;
 	return report_wait(task, note, now);
 }
@@ -107,14 +111,10 @@ SEC("iter/task")
 int look(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
-	struct task_note *note;
-	u64 now;
+	struct task_note *note = note_of_wait(task);
+	u64 now = bpf_ktime_get_ns();
 
-	if (!task || !is_asleep(task))
-		return 0;
-	note = note_of(task);
-	now = bpf_ktime_get_ns();
-	if (!note || !note->out_ns || !is_report_due(note, now) || !may_be_for_storage(task, note))
+	if (!note || !is_report_due(note, now) || !may_be_for_storage(task, note))
 		return 0;
 	note->looked_ns = now;
 	return report_wait(task, note, now);

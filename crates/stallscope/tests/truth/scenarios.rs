@@ -12,10 +12,21 @@ mod storage;
 
 use serde_json::Value;
 
-use crate::victim::Truth;
+use crate::ground::{Disk, Frozen, Ground};
+use crate::victim::{Truth, Victim};
 
 /// The file that starts what waits for it.
 const GO: &str = "go";
+
+/// A victim that writes to the file system, which is frozen, once the returned file starts it. It runs these steps first.
+fn writer_of_frozen(ground: &Ground, disk: &Disk, first: &str) -> (Victim, Frozen, String) {
+    let (file, go) = (disk.file("victim"), ground.at(GO));
+    let script = format!("{first}open {file}\nwrite {file} 0 4k\nawait {go}\nwrite {file} 0 4k");
+    let victim = Victim::start(ground, &script);
+    ground.wait_for(&format!("{go}.awaited"));
+    let frozen = ground.freeze(disk);
+    (victim, frozen, go)
+}
 
 /// Causes a stall, and returns its true cause.
 pub type Scenario = fn() -> Truth;

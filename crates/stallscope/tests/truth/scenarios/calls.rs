@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::limits::fuse;
-use super::{GO, Test, alone, recorded, sharing};
+use super::{GO, Test, alone, recorded, sharing, writer_of_frozen};
 use crate::actor::now_ns;
 use crate::ground::{Disk, EXT4, Frozen, Ground, tool};
 use crate::victim::{ANY, Recording, Truth, Victim};
@@ -123,44 +123,42 @@ fn in_a_frozen_folder(step: &str, operation: &'static str, path: &'static str) -
 /// The signal stops the task only when the write is done, but before it returns.
 fn stopped() -> Truth {
     let ground = Ground::new();
-    let disk = ground.ext4(64);
-    let (file, go) = (disk.file("victim"), ground.at(GO));
-    let victim = Victim::start(&ground, &format!("open {file}\nwrite {file} 0 4k\nawait {go}\nwrite {file} 0 4k"));
-    ground.wait_for(&format!("{go}.awaited"));
-    let frozen = ground.freeze(&disk);
-    ground.go(&go);
-    ground.wait_until_in(victim.pid(), "vfs_write");
-    tool("kill", &["-STOP", &victim.pid().to_string()]);
-    std::thread::sleep(Duration::from_millis(600));
-    let thaw_ns = now_ns();
-    drop(frozen);
-    std::thread::sleep(Duration::from_millis(1500));
-    tool("kill", &["-CONT", &victim.pid().to_string()]);
-    Truth { stopped_by: Some("kill"), ..victim.suffered_until("frozen", thaw_ns, "stopped") }
+    let kill = |victim: &Victim, signal| drop(tool("kill", &[signal, &victim.pid().to_string()]));
+    stopped_in_a_write(&ground, "", "kill", |victim| kill(victim, "-STOP"), |victim| kill(victim, "-CONT"))
 }
 
 /// The same with the freezer of cgroup v2, which a machine with v1 may have, too.
 fn frozen_with_its_v2_cgroup() -> Truth {
-    let ground = Ground::new();
     let mounts = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(Path::new);
     let Some(v2) = mounts.into_iter().find(|mount| mount.join("cgroup.controllers").exists()) else { return stopped() };
+    let ground = Ground::new();
     let path = v2.join(format!("stallscope-{}-truth", std::process::id()));
     ground.cgroup(&path);
+    let group = path.display();
+    let freeze = |_: &Victim| drop(tool("sh", &["-c", &format!("echo 1 > {group}/cgroup.freeze")]));
+    let thaw = |_: &Victim| fs::write(path.join("cgroup.freeze"), "0").unwrap();
+    stopped_in_a_write(&ground, &format!("put {group}/cgroup.procs 0\n"), "sh/", freeze, thaw)
+}
+
+/// A victim that runs these steps first, and is stopped while it waits for the thaw of its file system.
+fn stopped_in_a_write(
+    ground: &Ground,
+    first: &str,
+    stopped_by: &'static str,
+    stop: impl FnOnce(&Victim),
+    resume: impl FnOnce(&Victim),
+) -> Truth {
     let disk = ground.ext4(64);
-    let (file, go, group) = (disk.file("victim"), ground.at(GO), path.display());
-    let script = format!("put {group}/cgroup.procs 0\nopen {file}\nwrite {file} 0 4k\nawait {go}\nwrite {file} 0 4k");
-    let victim = Victim::start(&ground, &script);
-    ground.wait_for(&format!("{go}.awaited"));
-    let frozen = ground.freeze(&disk);
+    let (victim, frozen, go) = writer_of_frozen(ground, &disk, first);
     ground.go(&go);
     ground.wait_until_in(victim.pid(), "vfs_write");
-    tool("sh", &["-c", &format!("echo 1 > {group}/cgroup.freeze")]);
+    stop(&victim);
     std::thread::sleep(Duration::from_millis(600));
     let thaw_ns = now_ns();
     drop(frozen);
     std::thread::sleep(Duration::from_millis(1500));
-    fs::write(path.join("cgroup.freeze"), "0").unwrap();
-    Truth { stopped_by: Some("sh/"), ..victim.suffered_until("frozen", thaw_ns, "stopped") }
+    resume(&victim);
+    Truth { stopped_by: Some(stopped_by), ..victim.suffered_until("frozen", thaw_ns, "stopped") }
 }
 
 /// A freezer of cgroup v1. Its tasks cannot be killed until it thaws.
@@ -233,11 +231,7 @@ impl Thaw {
     fn new() -> Thaw {
         let ground = Ground::new();
         let disk = ground.ext4(64);
-        let (file, go) = (disk.file("victim"), ground.at(GO));
-        let script = format!("open {file}\nwrite {file} 0 4k\nawait {go}\nwrite {file} 0 4k");
-        let victim = Victim::start(&ground, &script);
-        ground.wait_for(&format!("{go}.awaited"));
-        let frozen = ground.freeze(&disk);
+        let (victim, frozen, go) = writer_of_frozen(&ground, &disk, "");
         Thaw { _frozen: frozen, victim, disk, go, ground }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{GO, Test, alone, sharing};
+use super::{GO, Test, alone, sharing, writer_of_frozen};
 use crate::actor::now_ns;
 use crate::ground::{EXT4, Ground};
 use crate::victim::{Truth, Victim};
@@ -31,10 +31,7 @@ pub const TESTS: &[Test] = &[
 fn frozen() -> Truth {
     let ground = Ground::new();
     let disk = ground.ext4(64);
-    let (file, go) = (disk.file("victim"), ground.at(GO));
-    let victim = Victim::start(&ground, &format!("open {file}\nwrite {file} 0 4k\nawait {go}\nwrite {file} 0 4k"));
-    ground.wait_for(&format!("{go}.awaited"));
-    let frozen = ground.freeze(&disk);
+    let (victim, frozen, go) = writer_of_frozen(&ground, &disk, "");
     ground.go(&go);
     std::thread::sleep(Duration::from_millis(1500));
     drop(frozen);
