@@ -67,8 +67,8 @@ pub(super) struct Usage {
     rows: FastMap<Target, Vec<Used>>,
     /// Of those, the rows of each process that have a cgroup.
     by_process: FastMap<(Target, u32), Vec<u32>>,
-    /// All intervals, by start.
-    spans: Vec<(u64, u64)>,
+    /// Where intervals begin and end, in order: those of short-lived processes within those of others.
+    borders: Vec<u64>,
     longest_ns: u64,
     /// Processes that used a device at any time.
     known: HashMap<DeviceNumber, HashSet<u32>>,
@@ -99,7 +99,7 @@ impl Usage {
         let limit = names.insert_some(record.limit.as_ref());
         self.memory_limits.extend(limit.filter(|_| target == Target::Memory));
         self.longest_ns = self.longest_ns.max(ns);
-        self.spans.extend(Some((record.start_ns, record.end_ns)).filter(|span| self.spans.last() != Some(span)));
+        self.borders.extend([record.start_ns, record.end_ns]);
         self.rows.entry(target).or_default().push(Used {
             start_ns: record.start_ns,
             end_ns: record.end_ns,
@@ -122,19 +122,20 @@ impl Usage {
                 self.by_process.entry((*target, row.pid.unwrap_or_default())).or_default().extend(row.pid.map(|_| at));
             }
         }
-        self.spans.sort_unstable();
-        self.spans.dedup();
+        self.borders.sort_unstable();
+        self.borders.dedup();
     }
 
     /// Whether nothing was recorded.
     pub(super) fn is_empty(&self) -> bool {
-        self.spans.is_empty()
+        self.borders.is_empty()
     }
 
-    /// The interval that holds all of a time; `None` where it is not within one.
+    /// The time between two borders that holds all of a time: in it, the same intervals are known. `None` where there is none.
     pub(super) fn span_of(&self, from_ns: u64, to_ns: u64) -> Option<(u64, u64)> {
-        let after = self.spans.partition_point(|span| span.0 <= from_ns);
-        self.spans.get(after.checked_sub(1)?).copied().filter(|span| to_ns <= span.1)
+        let after = self.borders.partition_point(|border| *border <= from_ns);
+        let span = (*self.borders.get(after.checked_sub(1)?)?, *self.borders.get(after)?);
+        Some(span).filter(|span| to_ns <= span.1)
     }
 
     /// The rows that overlap a time, and for how long each.

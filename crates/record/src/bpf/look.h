@@ -1,6 +1,31 @@
 /* Looks at all tasks: at the begin of the recording for waits that began before it, at its end for those that have not ended. */
 #pragma once
 
+/* A wait for flock(2) that began before the recording: the file's list has the locks that are in the way. */
+static __noinline int note_earlier_flock(struct task_note *note, struct file *file)
+{
+	u64 inode = (u64)BPF_CORE_READ(file, f_inode), list, entry;
+	struct file_lock_context *locks = BPF_CORE_READ(file, f_inode, i_flctx);
+	struct file_range held;
+
+	if (!note || !locks)
+		return 0;
+	list = (u64)locks + bpf_core_field_offset(struct file_lock_context, flc_flock);
+	entry = word_at(list);
+	if (!entry || entry == list)
+		return 0;
+	read_file_lock(lock_of_entry(entry), &held);
+	note->out_mark = FLOCK_LOCK_INODE;
+	__builtin_memset(&note->detail, 0, sizeof(note->detail));
+	note->holder.lock = inode;
+	note->holder.pid = held.pid <= MOST_TIDS ? held.pid : 0;
+	note->holder.tid = note->holder.pid;
+	note->holder.is_hint = held.is_shared;
+	note->holder.was_tried = 0;
+	note->holder.comm[0] = 0;
+	return 0;
+}
+
 /* A task that is asleep is taken to have fallen asleep now. One that waits for storage, is stopped, or is in a call that
  * sys_enter would have begun. */
 SEC("iter/task")
@@ -9,6 +34,7 @@ int first_look(struct bpf_iter__task *context)
 	struct task_struct *task = context->task;
 	struct task_note *note;
 	struct pt_regs *regs;
+	struct file *file;
 	s32 call;
 	u32 how;
 
@@ -31,6 +57,11 @@ int first_look(struct bpf_iter__task *context)
 		note->adopted = how ? FROM_ENTRY : FROM_WAIT;
 		if (!how)
 			__sync_fetch_and_add(&adopted_calls, 1);
+	}
+	if (call == settings.flock + 1) {
+		file = file_of(task, note->first);
+		if (file)
+			note_earlier_flock(note, file);
 	}
 	note->out_state = state_of(task);
 	note->woken_ns = 0;

@@ -61,8 +61,9 @@ struct settings {
 	u16 nanosleep;
 	u16 clock_nanosleep;
 	u16 ioctl;
+	u16 flock;
 	u8 user_stacks;
-	u8 unused[3];
+	u8 unused;
 	u8 calls[CALLS];	/* enum names_file and flags by number of system call */
 	u8 codes[CODES];	/* the same by io_uring's operation code: 0, BY_NOTHING, BY_FD */
 	u8 others[CALLS];	/* enum with_others by number of system call */

@@ -43,11 +43,14 @@ struct {
 } usages SEC(".maps");
 
 struct exited_task {
+	u64 began_ns;
+	u64 ended_ns;
 	u32 pid;
+	u32 unused;
 	char comm[NAME_BYTES];
 };
 
-/* Tasks that exited, by thread id: /proc has no name of them. */
+/* Tasks that exited, by thread id: /proc has no name of them, and they used nothing before and after. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, EXITED);
@@ -57,7 +60,7 @@ struct {
 
 static __always_inline void remember_exited(struct task_struct *task)
 {
-	struct exited_task exiting = {.pid = task->tgid};
+	struct exited_task exiting = {.pid = task->tgid, .began_ns = task->start_time, .ended_ns = bpf_ktime_get_ns()};
 	u32 tid = task->pid;
 
 	bpf_get_current_comm(exiting.comm, NAME_BYTES);

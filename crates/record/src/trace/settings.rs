@@ -93,10 +93,10 @@ impl ProgramSettings {
         bytes.extend(std::process::id().to_ne_bytes());
         bytes.extend([u8::from(self.all_requests), u8::from(self.has_prev_state)]);
         bytes.extend(self.cpus.to_ne_bytes());
-        let numbers = AIO_CALLS.into_iter().chain(SLEEPING_CALLS).chain([libc::SYS_ioctl]);
+        let numbers = AIO_CALLS.into_iter().chain(SLEEPING_CALLS).chain([libc::SYS_ioctl, libc::SYS_flock]);
         bytes.extend(numbers.flat_map(|number| (number as u16).to_ne_bytes()));
         // Up to a multiple of eight bytes.
-        bytes.extend([u8::from(self.user_stacks), 0, 0, 0]);
+        bytes.extend([u8::from(self.user_stacks), 0]);
         bytes.extend(system_calls::table());
         bytes.extend(asynchronous::table());
         bytes.extend(awaits::table());

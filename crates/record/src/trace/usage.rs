@@ -19,7 +19,7 @@ use super::row_builder::RowBuilder;
 use crate::roots::Roots;
 use cgroups::Cgroups;
 use processes::Processes;
-use rows::largest;
+use rows::{largest, within_life};
 use sums::{Sums, Used};
 
 /// Interval between two looks.
@@ -64,7 +64,11 @@ impl UsageReader {
             names.extend(row.pid.map(|pid| (pid, name)));
             rows.push(row);
         }
-        let rows = largest(rows);
+        let mut rows = largest(rows);
+        for row in &mut rows {
+            let life_ns = row.pid.map(|pid| self.processes.life(object, pid));
+            life_ns.into_iter().for_each(|life_ns| within_life(row, life_ns));
+        }
         for pid in rows.iter().filter_map(|row| row.pid) {
             let name = names.remove(&pid).flatten().or_else(|| self.processes.name(pid));
             builder.task(pid, pid, name.as_deref(), now_ns, traced);

@@ -187,10 +187,20 @@ impl<'a> Costs<'a> {
         };
         for (pid, ns) in divided(ns, users).into_iter().filter(|(_, ns)| *ns > 0) {
             let process = pid.map(|pid| self.index.tasks.process(pid, at_ns, &self.index.names));
-            let cgroup = pid.and_then(|pid| self.index.tasks.cgroup(pid, at_ns));
+            let cgroup = pid.and_then(|pid| self.cgroup(need, pid, at_ns));
             let key = self.keys.of(&Key { process, cgroup, device, cause });
             self.add_cost(key, victim, ns);
         }
+    }
+
+    /// The cgroup of a user: of v1 that of the controller whose limit holds, unless it is the root.
+    fn cgroup(&self, need: &Need, pid: u32, at_ns: u64) -> Option<Name> {
+        let limited = match need {
+            Need::Limit { device, .. } => self.index.usage.cgroup_on(*device, pid, at_ns),
+            _ => None,
+        };
+        let below_root = |cgroup: &Name| self.index.names.get(*cgroup) != "/";
+        limited.filter(below_root).or_else(|| self.index.tasks.cgroup(pid, at_ns))
     }
 }
 

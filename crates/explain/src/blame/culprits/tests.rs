@@ -143,3 +143,24 @@ fn those_that_ran_while_a_process_waited_are_to_blame() {
     };
     assert_eq!((users(7), users(6)), (vec![9], vec![8, 9]));
 }
+
+/// One process reads after another: none delays the other, though both read in the same half second.
+#[test]
+fn a_process_is_innocent_of_what_was_before_it() {
+    let mut index = RunIndex::default();
+    let read = |pid, from_ns, to_ns| UsageRecord {
+        device: Some(BASE),
+        pid: Some(pid),
+        busy_ns: S / 2,
+        ..UsageRecord::new(Resource::DeviceRead, from_ns, to_ns)
+    };
+    for record in [read(7, 20 * S, 20 * S + 400), read(8, 20 * S + 400, 21 * S), read(9, 20 * S, 21 * S)] {
+        assert!(index.usage.insert(&record, &mut index.names));
+    }
+    index.usage.sort();
+    let span = |from_ns, to_ns| index.usage.span_of(from_ns, to_ns);
+    assert_eq!(span(20 * S + 100, 20 * S + 200), Some((20 * S, 20 * S + 400)));
+    assert_eq!((span(20 * S + 399, 20 * S + 401), span(21 * S, 21 * S + 1)), (None, None));
+    let users = users(&index, &Need::Device(BASE), (20 * S, 20 * S + 400));
+    assert_eq!(users.into_keys().map(Option::unwrap).collect::<Vec<_>>(), [7, 9]);
+}

@@ -99,15 +99,34 @@ impl Processes {
             return Some((*pid, self.name(*pid)));
         }
         // Kernel threads are their own process, and have a name in /proc.
-        Some(exited(object, tid).map_or((tid, None), |(pid, name)| (pid, self.name(pid).or(Some(name)))))
+        let Some(thread) = exited(object, tid) else { return Some((tid, None)) };
+        // Threads of a process may have names of their own.
+        let first = || exited(object, thread.pid).map(|first| first.name);
+        Some((thread.pid, self.name(thread.pid).or_else(first).or(Some(thread.name))))
+    }
+
+    /// When a process began and ended; 0 and the last moment where that is not known.
+    pub(super) fn life(&self, object: &Object, pid: u32) -> (u64, u64) {
+        match self.seen.get(&pid) {
+            Some(process) => (process.start_ns, u64::MAX),
+            None => exited(object, pid).map_or((0, u64::MAX), |exited| exited.life_ns),
+        }
     }
 }
 
-/// A thread that exited: its process and name.
-fn exited(object: &Object, tid: u32) -> Option<(u32, String)> {
+/// A thread that exited.
+struct Exited {
+    life_ns: (u64, u64),
+    pid: u32,
+    name: String,
+}
+
+/// From `struct exited_task`.
+fn exited(object: &Object, tid: u32) -> Option<Exited> {
     let value = programs::map(object, "exited").ok()?.lookup(&tid.to_ne_bytes(), MapFlags::ANY).ok()??;
-    let (pid, name) = value.split_first_chunk::<4>()?;
-    Some((u32::from_ne_bytes(*pid), text(name)))
+    let word = |at: usize| Some(u64::from_ne_bytes(*value.get(at..)?.first_chunk()?));
+    let pid = u32::from_ne_bytes(*value.get(16..)?.first_chunk()?);
+    Some(Exited { life_ns: (word(0)?, word(8)?), pid, name: text(value.get(24..)?) })
 }
 
 fn difference(pid: u32, then: &Process, now: &Process) -> ProcessUse {

@@ -29,6 +29,19 @@ pub(super) fn largest(rows: Vec<UsageRecord>) -> Vec<UsageRecord> {
     by_resource.into_values().flat_map(kept).collect()
 }
 
+/// A process used nothing before it began. After its end, writes complete that it made dirty, and requests that it did not wait for.
+pub(super) fn within_life(row: &mut UsageRecord, (began_ns, ended_ns): (u64, u64)) {
+    let from_ns = row.start_ns.max(began_ns);
+    if from_ns < row.end_ns {
+        row.start_ns = from_ns;
+    }
+    let ends_with_it =
+        matches!(row.resource, Resource::Cpu | Resource::RunQueue | Resource::Reads | Resource::DeviceRead);
+    if ends_with_it && ended_ns > row.start_ns {
+        row.end_ns = row.end_ns.min(ended_ns);
+    }
+}
+
 fn kept(rows: Vec<UsageRecord>) -> Vec<UsageRecord> {
     let mut rows = joined(rows);
     let total: u64 = rows.iter().map(UsageRecord::amount).sum();

@@ -7,7 +7,7 @@ use model::usage::{Resource, UsageRecord};
 use tempfile::tempdir;
 
 use super::cgroups::{Cgroups, Place, io_max};
-use super::rows::largest;
+use super::rows::{largest, within_life};
 use super::run_queues::of_longest_waits;
 use super::sums::difference;
 use crate::roots::Roots;
@@ -72,6 +72,22 @@ fn those_that_waited_longest_for_a_cpu_have_rows_of_their_own() {
     let of_500 = kept.iter().filter(|row| row.pid == Some(500)).map(|row| row.waiting.unwrap());
     assert_eq!(of_500.collect::<Vec<_>>(), (8..40).collect::<Vec<_>>());
     assert!(kept.iter().filter(|row| row.pid.is_none()).all(|row| row.busy_ns == 2 && row.waiting.is_some()));
+}
+
+#[test]
+fn a_process_uses_nothing_before_and_after_its_life() {
+    let cut = |resource, life_ns| {
+        let mut row = UsageRecord::new(resource, 1000, 1500);
+        within_life(&mut row, life_ns);
+        (row.start_ns, row.end_ns)
+    };
+    let read = |life_ns| cut(Resource::DeviceRead, life_ns);
+    assert_eq!(
+        (read((0, u64::MAX)), read((1200, 1300)), read((900, 1100))),
+        ((1000, 1500), (1200, 1300), (1000, 1100))
+    );
+    // What completes after its end; and an earlier process of that number.
+    assert_eq!((cut(Resource::DeviceWrite, (1200, 1300)), read((300, 400))), ((1200, 1500), (1000, 1500)));
 }
 
 #[test]
