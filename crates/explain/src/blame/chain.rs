@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use model::stall::{Awaits, RequestRecord, StallKind};
 
 use super::beneath::{self, Served};
-use super::cause::Cause;
+use super::cause::{Cause, ends_with_request};
 use super::explanation::{Link, RequestLife};
 use super::holder;
 use super::links;
@@ -263,11 +263,6 @@ fn step_beneath<'a>(
 fn explains(request: &RequestRecord, row: &Row) -> bool {
     let within_ns = request.completed_ns.saturating_sub(request.began_ns().max(row.start_ns));
     request.throttled || within_ns >= (row.runnable_ns - row.start_ns) / LEAST
-}
-
-fn ends_with_request(cause: Cause) -> bool {
-    use Cause::{Device, IoThrottle, PageFault, RequestWait, SchedulerQueue, Swap, WritebackWait};
-    matches!(cause, Device | IoThrottle | PageFault | RequestWait | SchedulerQueue | Swap | WritebackWait)
 }
 
 /// A task's main wait between two moments; `None` where no wait is recorded. While it holds a lock, a task has work.
