@@ -8,7 +8,7 @@ mod sentence;
 #[cfg(test)]
 mod tests;
 
-use explain::blame::Explanation;
+use explain::blame::{Explanation, STOPPED};
 use explain::whatif::Advice;
 use serde_json::{Value, json};
 
@@ -85,7 +85,9 @@ fn slow(document: &Value, part: &str) -> Option<Sentence> {
     let mut writer = Writer::new(document);
     let count = count_path(part);
     if part.is_empty() && document["command"].is_object() {
-        writer.say("No operation of the recorded command was that slow; of other programs ");
+        writer.say("No operation of the recorded command was that slow");
+        slept(&mut writer, document);
+        writer.say("; of other programs ");
     }
     writer.counted(&count, "operation")?;
     match (part.is_empty(), document["operations"].is_u64()) {
@@ -100,13 +102,32 @@ fn slow(document: &Value, part: &str) -> Option<Sentence> {
     writer.say(" together");
     if let Some(at) = longest(document, part) {
         writer.say("; the longest, ");
-        writer.value(&format!("/stalls/{at}/operation"), Kind::Name)?;
-        writer.say(" by ");
+        if document["stalls"][at]["operation"] == STOPPED {
+            writer.say("a stop of ");
+        } else {
+            writer.value(&format!("/stalls/{at}/operation"), Kind::Name)?;
+            writer.say(" by ");
+        }
         writer.value(&format!("/stalls/{at}/task"), Kind::Name)?;
         writer.say(", took ");
         writer.value(&format!("/stalls/{at}/duration_ns"), Kind::Duration)?;
     }
     Some(writer.end())
+}
+
+/// `, but it had 3 sleeps that long, of at most 2.00 s in flock`: those that are no operations.
+fn slept(writer: &mut Writer<'_>, document: &Value) {
+    if document["sleeps"]["count"].as_u64().is_none_or(|count| count == 0) {
+        return;
+    }
+    writer.say(", but it had ");
+    let _ = writer.counted("/sleeps/count", "sleep");
+    writer.say(" that long, of at most ");
+    let _ = writer.value("/sleeps/longest/0/duration_ns", Kind::Duration);
+    if document["sleeps"]["longest"][0]["call"].is_string() {
+        writer.say(" in ");
+        let _ = writer.value("/sleeps/longest/0/call", Kind::Name);
+    }
 }
 
 /// The first stall of that part: neighbours' stalls are in the same list.

@@ -16,7 +16,7 @@ fn is_lock(index: &RunIndex, segment: &Segment) -> bool {
 
 /// Drops those in which nothing was slow. A client waits for its server, unless that was idle: it ran or was stalled for at
 /// least a quarter of the time. One that slept on a timer is nobody's stall, but the recorded command waited for it all the same,
-/// as for a reader that is busy. What a thread does before it wakes another one may be for itself: only where it was stalled for at
+/// as for a reader that is busy or sleeps. What a thread does before it wakes another one may be for itself: only where it was stalled for at
 /// least half of the time did the other one wait for it.
 pub(super) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>) {
     let mut timelines = TaskTimelines::new(index, HashMap::new(), HashMap::new());
@@ -29,7 +29,7 @@ pub(super) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>) {
             // Its own stop makes no operation slow, that of the task that it waits for does.
             Cause::Stopped => segment.by != NO_ROW && index.row(segment.by).tid != operation.tid,
             Cause::Running | Cause::CpuWait => awaits == Awaits::Answer || (awaits == Awaits::Room && is_of_command),
-            Cause::Sleep => awaits == Awaits::Answer && is_of_command,
+            Cause::Sleep => matches!(awaits, Awaits::Answer | Awaits::Room) && is_of_command,
             _ => segment.by != NO_ROW || !index.awaits_task(index.row(segment.off)) || is_lock(index, segment),
         };
         let segments = timeline.between(operation.start_ns, operation.end_ns).filter(counts);

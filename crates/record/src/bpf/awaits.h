@@ -140,6 +140,14 @@ static __always_inline int is_ending_child(struct task_struct *task)
 	return waker->flags & PF_EXITING && waker->real_parent && waker->real_parent->tgid == task->tgid;
 }
 
+/* Whether the current task is another thread of its process, and ends: pthread_join. */
+static __always_inline int is_ending_thread(struct task_struct *task)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+
+	return waker->flags & PF_EXITING && waker->tgid == task->tgid;
+}
+
 /* A thread that works for a client waits for one that works for another: for what that one has and both need, such as a row of
  * InnoDB. Other threads work for the client, or for themselves. */
 static __always_inline u32 awaited_by_server(struct task_struct *waker)
@@ -185,6 +193,8 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 		return awaited_by_semaphore();
 	if (what & WAITS_FOR_THREAD) {
 		awaits = awaited_by_futex(task, waker);
+		if (awaits == THREAD && is_ending_thread(task))
+			return CHILD;
 		return awaits == WORK && note->owed ? awaited_by_server(waker) : awaits;
 	}
 	if (what & SENDS)

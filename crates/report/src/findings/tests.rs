@@ -117,6 +117,19 @@ fn slow_operations_of_others_are_not_taken_for_those_of_the_command() {
     let others =
         "No operation of the recorded command was that slow; of other programs 2 operations took at least 100 ms,";
     assert!(said.starts_with(others), "{said}");
+    document["sleeps"] = json!({"count": 1, "longest": [{"duration_ns": 2_000_000_000_u64, "call": "flock"}]});
+    let said = &findings(&document)[0].text;
+    let slept = "No operation of the recorded command was that slow, but it had 1 sleep that long, of at most 2.00 s in \
+                 flock; of other programs 2 operations";
+    assert!(said.starts_with(slept), "{said}");
+}
+
+#[test]
+fn a_stop_is_not_by_the_task_that_was_stopped() {
+    let mut document = document(1, 3_000_000_000, 1.0);
+    document["stalls"][0]["operation"] = json!("stopped");
+    let said = &findings(&document)[0].text;
+    assert!(said.contains("the longest, a stop of dd/"), "{said}");
 }
 
 proptest! {

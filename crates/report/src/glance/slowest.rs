@@ -1,6 +1,6 @@
 //! The slowest operation of a moment, and why, in one line.
 
-use explain::blame::Stall;
+use explain::blame::{STOPPED, Stall};
 use explain::glance::{Glance, Stuck};
 use model::quantity::Nanoseconds;
 
@@ -28,7 +28,8 @@ pub fn slowest(glance: &Glance) -> Option<String> {
 fn of_stall(stall: &Stall, duration_ns: u64) -> String {
     let of = stall.path.as_ref().map_or_else(String::new, |path| format!(" of {path}"));
     let so_far = if stall.finished { "" } else { " so far" };
-    let what = format!("{} by {}{of}, {}{so_far}", stall.operation, stall.task, Nanoseconds(duration_ns));
+    let by = if stall.operation == STOPPED { "a stop of".to_owned() } else { format!("{} by", stall.operation) };
+    let what = format!("{by} {}{of}, {}{so_far}", stall.task, Nanoseconds(duration_ns));
     printable(&format!("slowest now: {what}{}", why(stall)))
 }
 

@@ -338,6 +338,14 @@ impl Actor {
                 });
                 talk::serve_by_thread(address, move || _ = actor.step(work));
             }
+            // In a thread, for whose end it waits.
+            ["join", ref work @ ..] => std::thread::scope(|scope| {
+                let mut actor = Actor::new(1);
+                self.opened.iter().for_each(|(path, how)| {
+                    actor.open(path, &how.iter().map(String::as_str).collect::<Vec<_>>());
+                });
+                scope.spawn(move || _ = actor.step(work)).join().unwrap();
+            }),
             ["drain_parent", ref work @ ..] => talk::drain_parent(|| _ = self.step(work)),
             ["hand_out", worker, times, ref work @ ..] => {
                 talk::hand_out(worker, times.parse().unwrap(), || _ = self.step(work));

@@ -15,6 +15,7 @@ pub const TESTS: &[Test] = &[
     sharing("answer_in_two_polls", &[answer_in_two_polls]),
     sharing("full_pipe", &[full_pipe]),
     recorded("busy_reader_of_the_command", busy_reader),
+    recorded("sleeping_reader_of_the_command", sleeping_reader),
     alone("answer_by_interrupt", &[answer_by_interrupt]),
     sharing("thread_pool", &[thread_pool]),
     sharing("two_servers", &[two_servers]),
@@ -116,9 +117,20 @@ fn full_pipe() -> Truth {
 
 /// Each wait for the reader is short; the call, which writes many pipefuls, is not.
 fn busy_reader() -> (Value, Truth) {
+    let (explained, truth) = reader("think 15", 30);
+    (explained, truth.because("running"))
+}
+
+fn sleeping_reader() -> (Value, Truth) {
+    let (explained, truth) = reader("sleep 300", 4);
+    (explained, Truth { waited_for: Some("child"), says: Some("asleep in"), ..truth.because("sleep") })
+}
+
+/// That many pipefuls are written to a child that does that for each.
+fn reader(work: &str, pipefuls: u32) -> (Value, Truth) {
     let ground = Ground::new();
     let (report, go) = (ground.at("child-report"), ground.at(GO));
-    let script = format!("realtime\nchild {report} drain_parent think 15\nawait {go}\ntimes 2\nfill_child 30");
+    let script = format!("realtime\nchild {report} drain_parent {work}\nawait {go}\ntimes 2\nfill_child {pipefuls}");
     let victim = Victim::start(&ground, &script);
     ground.wait_for(&format!("{go}.awaited"));
     let recording = Recording::following(victim.pid());

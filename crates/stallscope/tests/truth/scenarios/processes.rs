@@ -15,6 +15,7 @@ pub const TESTS: &[Test] = &[
     sharing("child_of_many_waits", &[child_of_many_waits]),
     sharing("child_that_is_listed", &[child_that_is_listed]),
     sharing("child_that_computes", &[child_that_computes]),
+    sharing("thread_that_is_joined", &[joined_thread]),
     sharing("semaphore", &[semaphore]),
     sharing("semaphore_with_a_sleeping_holder", &[semaphore_of_sleeper]),
     sharing("lock_that_is_tried_again", &[tries]),
@@ -44,6 +45,13 @@ fn child_that_is_listed() -> Truth {
     let ground = Ground::new();
     let file = slow_disk(&ground).file("data");
     quiet(parent(&ground, &format!("open {file} direct;write {file} 0 1m")))
+}
+
+/// Nor that another thread waited for its end (pthread_join): the launcher of a Java program does so all the time.
+fn joined_thread() -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    quiet(Victim::start(&ground, &format!("open {file} direct\njoin write {file} 0 1m")))
 }
 
 fn child_that_computes() -> Truth {
