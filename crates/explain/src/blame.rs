@@ -52,6 +52,7 @@ mod totals;
 mod usage;
 mod user_stacks;
 mod wait_graph;
+mod waker_wait;
 mod who;
 mod wording;
 

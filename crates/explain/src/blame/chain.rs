@@ -16,6 +16,7 @@ use super::request_life::lifecycle;
 use super::rows::Row;
 use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment, TaskTimeline};
+use super::waker_wait::{WaitsByCause, WakerWait};
 
 /// Maximum length of a chain.
 const LENGTH: usize = 8;
@@ -35,13 +36,6 @@ pub(super) struct End<'a> {
 
 /// A waker's wait explains the wait that it ended if it lasted at least this fraction (1/8) of it.
 const LEAST: u64 = 8;
-
-/// What a waker waited for while others waited for it.
-struct WakerWait {
-    row: u32,
-    cause: Cause,
-    ns: u64,
-}
 
 /// The end of the chain of waits that starts with a row.
 pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
@@ -284,30 +278,6 @@ fn longest_wait(index: &RunIndex, tid: u32, (from_ns, to_ns): (u64, u64), holds:
     }
     // Spans contain sleeps, and sleeps have wakers.
     sleeps.longest().or_else(|| spans.longest()).map(|wait| WakerWait { ns: wait.ns.min(to_ns - from_ns), ..wait })
-}
-
-/// Time by cause, and the longest row of each.
-#[derive(Default)]
-struct WaitsByCause([(u64, u64, u32); Cause::ALL.len()]);
-
-impl WaitsByCause {
-    fn add(&mut self, cause: Cause, ns: u64, row: u32) {
-        if ns == 0 {
-            return;
-        }
-        let (sum_ns, longest_ns, longest) = &mut self.0[cause as usize];
-        *sum_ns += ns;
-        if ns > *longest_ns {
-            (*longest_ns, *longest) = (ns, row);
-        }
-    }
-
-    fn longest(self) -> Option<WakerWait> {
-        let waits = Cause::ALL.into_iter().map(|cause| (cause, self.0[cause as usize]));
-        let longest =
-            waits.max_by_key(|(cause, (sum_ns, ..))| (*sum_ns, *cause)).filter(|(_, (sum_ns, ..))| *sum_ns > 0);
-        longest.map(|(cause, (ns, _, row))| WakerWait { row, cause, ns })
-    }
 }
 
 /// The chain that starts with an operation's longest wait, and the request at its end.
