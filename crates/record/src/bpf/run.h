@@ -72,7 +72,7 @@ static __always_inline u64 overlap(struct past_run *run, u64 from)
 }
 
 /* How much of the time since then a CPU was taken. */
-static __noinline u64 taken_since(u32 number, u64 from)
+__noinline u64 taken_since(u32 number, u64 from)
 {
 	struct runs *cpu = bpf_map_lookup_elem(&runs, &number);
 	u64 sum = 0;
