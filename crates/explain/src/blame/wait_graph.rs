@@ -144,7 +144,7 @@ impl Graph<'_, '_> {
     /// Where a request ends the wait, its stages are what the time went to. Returns until when that is known.
     fn follow_request(&mut self, segment: &Segment, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) -> u64 {
         let index = self.index;
-        let Some(row) = chain_row(index, segment).filter(|_| ends_with_request(segment.cause)) else {
+        let Some(row) = chain_row(index, segment).filter(|_| hides_stages(segment.cause)) else {
             return segment.start_ns;
         };
         let Some(record) = index.request(index.row(row)) else { return segment.start_ns };
@@ -215,7 +215,7 @@ fn direction(request: &RequestRecord, cause: Cause) -> &'static str {
 }
 
 /// Waits that a request may end, and whose cause is not one of its stages.
-fn ends_with_request(cause: Cause) -> bool {
+fn hides_stages(cause: Cause) -> bool {
     matches!(cause, Cause::PageFault | Cause::Swap | Cause::WritebackWait)
 }
 

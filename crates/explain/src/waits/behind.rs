@@ -36,30 +36,16 @@ pub fn behind(waits: &Waits) -> Vec<Behind> {
         for &(path, ns) in &operation.pieces {
             all_ns += ns;
             let path = &waits.paths[path as usize];
-            let [first, .., last] = &path[..] else {
-                if path.iter().any(|step| step.tid != operation.tid) {
-                    add(&mut sums, waits, (&path[0], &path[0]), ns);
-                }
-                continue;
-            };
-            add(&mut sums, waits, (first, last), ns);
+            let (first, last) = (&path[0], &path[path.len() - 1]);
+            if (path.len() > 1 || first.tid != operation.tid) && last.cause != Cause::Unexplained {
+                let name = waits.tasks.get(&last.tid).map_or("", String::as_str);
+                *sums.entry((first.cause, last.cause)).or_default().entry(name).or_default() += ns;
+            }
         }
     }
     let mut list: Vec<Behind> = sums.into_iter().map(|(causes, tasks)| of(causes, tasks, waits, all_ns)).collect();
     list.sort_by_key(|behind| Reverse(behind.time_ns));
     list
-}
-
-fn add<'a>(
-    sums: &mut BTreeMap<(Cause, Cause), BTreeMap<&'a str, u64>>,
-    waits: &'a Waits,
-    (first, last): (&super::Step, &super::Step),
-    ns: u64,
-) {
-    if last.cause != Cause::Unexplained {
-        let name = waits.tasks.get(&last.tid).map_or("", String::as_str);
-        *sums.entry((first.cause, last.cause)).or_default().entry(name).or_default() += ns;
-    }
 }
 
 fn of((cause, end): (Cause, Cause), tasks: BTreeMap<&str, u64>, waits: &Waits, all_ns: u64) -> Behind {
