@@ -178,7 +178,19 @@ static __always_inline u64 blocker_of(u64 request)
 	return range.blocker;
 }
 
-/* The current task is going to sleep because of a lock of a file. Of its holder only the process is known. */
+/* A task waits for a lock of a file. Of its holder only the process is known. */
+static __always_inline void note_holder_of_file(struct task_note *note, u64 inode, u32 pid)
+{
+	__builtin_memset(&note->detail, 0, sizeof(note->detail));
+	note->holder.lock = inode;
+	note->holder.tid = pid;
+	note->holder.pid = pid;
+	note->holder.is_hint = 0;
+	note->holder.was_tried = 0;
+	note->holder.comm[0] = 0;
+}
+
+/* The current task is going to sleep because of a lock of a file. */
 static __always_inline void announce_file_lock(u32 mark, u64 inode, u32 pid, u32 was_tried)
 {
 	struct task_note *note = current_note(bpf_get_current_task_btf());
@@ -187,13 +199,8 @@ static __always_inline void announce_file_lock(u32 mark, u64 inode, u32 pid, u32
 		return;
 	note->mark = mark;
 	note->mark_ns = bpf_ktime_get_ns();
-	__builtin_memset(&note->detail, 0, sizeof(note->detail));
-	note->holder.lock = inode;
-	note->holder.tid = pid;
-	note->holder.pid = pid;
-	note->holder.is_hint = 0;
+	note_holder_of_file(note, inode, pid);
 	note->holder.was_tried = was_tried;
-	note->holder.comm[0] = 0;
 }
 
 /* It waits until the lock in the way is given up. */

@@ -16,13 +16,8 @@ static __noinline int note_earlier_flock(struct task_note *note, struct file *fi
 		return 0;
 	read_file_lock(lock_of_entry(entry), &held);
 	note->out_mark = FLOCK_LOCK_INODE;
-	__builtin_memset(&note->detail, 0, sizeof(note->detail));
-	note->holder.lock = inode;
-	note->holder.pid = held.pid <= MOST_TIDS ? held.pid : 0;
-	note->holder.tid = note->holder.pid;
+	note_holder_of_file(note, inode, held.pid <= MOST_TIDS ? held.pid : 0);
 	note->holder.is_hint = held.is_shared;
-	note->holder.was_tried = 0;
-	note->holder.comm[0] = 0;
 	return 0;
 }
 
