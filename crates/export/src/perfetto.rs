@@ -53,10 +53,8 @@ impl<W: Write> PerfettoTrace<W> {
             format!(", SIMULATED by the model '{}', policy '{}'", origin.model, origin.policy)
         });
         packets.track(TrackKind::Run.track(0), None, &format!("run {}{simulated}", description.workload))?;
-        let names = description.devices.iter().filter_map(|device| {
-            let (major, minor) = device.number.split_once(':')?;
-            Some((DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?), device.name.clone()))
-        });
+        let names =
+            description.devices.iter().filter_map(|device| Some((device.device_number()?, device.name.clone())));
         Ok(PerfettoTrace {
             packets,
             threads: Threads::default(),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::block::DeviceNumber;
 use crate::preflight::Finding;
 use crate::simulation::{Origin, Simulation};
 use crate::stall::TraceSettings;
@@ -67,7 +68,20 @@ pub fn mount_of<'a>(mounts: &'a [Mount], directory: &str) -> Option<&'a Mount> {
     mounts.iter().filter(holds).max_by_key(|mount| mount.point.len())
 }
 
+impl Device {
+    /// Its number; `None` where a damaged description has none.
+    pub fn device_number(&self) -> Option<DeviceNumber> {
+        let (major, minor) = self.number.split_once(':')?;
+        Some(DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?))
+    }
+}
+
 impl RunDescription {
+    /// The disk of a number; `None` if the run does not describe it.
+    pub fn device(&self, number: DeviceNumber) -> Option<&Device> {
+        self.devices.iter().find(|device| device.device_number() == Some(number))
+    }
+
     /// Whether operations of that class consist of operations of other classes.
     pub fn is_whole(&self, class: &str) -> bool {
         self.recipe.as_ref().is_some_and(|recipe| recipe.wholes.iter().any(|whole| whole == class))

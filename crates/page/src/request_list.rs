@@ -85,7 +85,5 @@ fn counts(counts: &KindCounts) -> String {
 
 /// The device's name, or its number where the run does not describe it.
 pub(crate) fn device_name(run: &RunDescription, number: DeviceNumber) -> String {
-    let colon = format!("{}:{}", number.major(), number.minor());
-    let known = run.devices.iter().find(|device| device.number == colon);
-    known.map_or_else(|| number.to_string(), |device| device.name.clone())
+    run.device(number).map_or_else(|| number.to_string(), |device| device.name.clone())
 }

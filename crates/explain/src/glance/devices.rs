@@ -130,7 +130,7 @@ impl Devices {
     }
 
     fn p99_ns(&self, device: &Device) -> Option<u64> {
-        quantile_ns(self.device_times.get(&number(device)?)?, 0.99)
+        quantile_ns(self.device_times.get(&device.device_number()?)?, 0.99)
     }
 }
 
@@ -164,12 +164,7 @@ fn is_of_disk(source: &str, disk: &str) -> bool {
 
 /// The numbers of these disks.
 pub(super) fn under_test(run: &RunDescription, scope: &Scope) -> Vec<DeviceNumber> {
-    run.devices.iter().filter(|device| is_under_test(run, scope, device)).filter_map(number).collect()
-}
-
-fn number(device: &Device) -> Option<DeviceNumber> {
-    let (major, minor) = device.number.split_once(':')?;
-    Some(DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?))
+    run.devices.iter().filter(|device| is_under_test(run, scope, device)).filter_map(Device::device_number).collect()
 }
 
 fn mount_of(run: &RunDescription, device: &Device) -> Option<String> {

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::effect::{Edge, Effect};
 use model::run::RunDescription;
@@ -148,7 +147,7 @@ impl Place {
             steps.find_map(|step| step.device)
         };
         let number = culprits().find_map(|culprit| culprit.device).or_else(of_waits);
-        let disk = number.and_then(|number| run.devices.iter().find(|device| is_number(&device.number, number)));
+        let disk = number.and_then(|number| run.device(number));
         let file_system = culprits().find_map(|culprit| culprit.file_system.as_deref());
         let (kind, mount) = file_system.and_then(|words| words.split_once(" on ")).unzip();
         let has_cause = |times: &[crate::blame::CauseTime]| times.iter().any(|time| causes.contains(&time.cause));
@@ -169,11 +168,6 @@ impl Place {
             },
         }
     }
-}
-
-fn is_number(text: &str, number: DeviceNumber) -> bool {
-    text.split_once(':')
-        .is_some_and(|(major, minor)| major.parse() == Ok(number.major()) && minor.parse() == Ok(number.minor()))
 }
 
 /// The cgroup whose operations lost the most time to these causes.

@@ -138,7 +138,7 @@ fn intervals(run: &Run) -> IntervalMinutes {
     let mut minutes = IntervalMinutes::default();
     // A run notes its own damage.
     for interval in run.request_intervals().filter_map(Result::ok).flatten() {
-        let disk = stalls::disk(description, interval.device);
+        let disk = description.device(interval.device);
         let number = interval.device.to_string();
         let name = disk.map_or(number.as_str(), |disk| &disk.name);
         let model = disk.and_then(|disk| disk.model.as_deref());

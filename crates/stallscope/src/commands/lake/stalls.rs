@@ -4,9 +4,8 @@ use archive::Run;
 use explain::blame::{Accounting, Culprit, Explanation, Stall};
 use export::task_keys::TaskKeys;
 use lake::{StallRow, Step, fingerprint};
-use model::block::DeviceNumber;
 use model::cause::Cause;
-use model::run::{Device, RunDescription, mount_of};
+use model::run::{RunDescription, mount_of};
 
 use crate::reading::explained_rows::row;
 use crate::reading::explanation::explanation_with_accounting;
@@ -21,12 +20,6 @@ pub fn explained(run: &Run, warn: impl Fn(&str)) -> (Explanation, Vec<StallRow>)
     (explanation, rows)
 }
 
-/// The disk of a number.
-pub fn disk(run: &RunDescription, number: DeviceNumber) -> Option<&Device> {
-    let number = number.to_string().replace(',', ":");
-    run.devices.iter().find(|device| device.number == number)
-}
-
 fn stall_row(stall: Stall, blocker: Option<Culprit>, accounting: &Accounting, run: &RunDescription) -> StallRow {
     let mount = stall.path.as_deref().and_then(|path| mount_of(&run.mounts, path));
     // `xfs on /mnt`.
@@ -35,7 +28,7 @@ fn stall_row(stall: Stall, blocker: Option<Culprit>, accounting: &Accounting, ru
     let number = stall.request.as_ref().map(|request| request.device);
     let number = number.or_else(|| blocker.as_ref().and_then(|blocker| blocker.device));
     let of_mount = || run.devices.iter().find(|device| mount.is_some_and(|mount| mount.device == device.number));
-    let disk = number.map_or_else(of_mount, |number| disk(run, number));
+    let disk = number.map_or_else(of_mount, |number| run.device(number));
     let lock = stall.chain.iter().find(|link| link.cause == Cause::Lock).and_then(|link| link.object);
     let steps: Vec<Step> =
         stall.chain.iter().map(|link| Step { cause: link.cause, functions: link.kernel_stack.clone() }).collect();

@@ -105,8 +105,7 @@ fn read(path: &Path, device: Option<&str>, screen: &Screen) -> Result<Load, Fail
     let count = all.len() as u64;
     let requests: Vec<RequestRecord> = all.into_iter().filter(|request| request.device == device).collect();
     let others = count - requests.len() as u64;
-    let number = format!("{}:{}", device.major(), device.minor());
-    let described = run.as_ref().and_then(|run| run.description().devices.iter().find(|d| d.number == number));
+    let described = run.as_ref().and_then(|run| run.description().device(device));
     let scheduler = described.and_then(|device| match device.scheduler.as_deref()? {
         "mq-deadline" => Some("deadline"),
         "bfq" => Some("bfq"),
