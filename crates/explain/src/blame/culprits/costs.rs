@@ -213,12 +213,7 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
         return Key { process, cgroup, device: None, cause };
     };
     let last = index.row(end.row);
-    // A task that reclaims memory for itself, or has used up its quota, is its own culprit.
-    let own = matches!(
-        cause,
-        Cause::DirectReclaim | Cause::Shrinker | Cause::Compaction | Cause::ReclaimThrottle | Cause::CpuThrottle
-    );
-    let tid = if own { Some(index.row(row).tid) } else { end.tid };
+    let tid = if is_own(cause) { Some(index.row(row).tid) } else { end.tid };
     let process = tid.map(|tid| index.tasks.process(tid, end.at_ns, &index.names));
     let in_detail = || disks.device_in(index.names.get(last.detail?));
     Key {
@@ -227,4 +222,10 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
         device: end.request.map(|request| request.device).or_else(in_detail),
         cause,
     }
+}
+
+/// A task that reclaims memory for itself, has used up its quota, or sleeps because it wants to is its own culprit.
+fn is_own(cause: Cause) -> bool {
+    use Cause::{Compaction, CpuThrottle, DirectReclaim, ReclaimThrottle, Shrinker, Sleep};
+    matches!(cause, DirectReclaim | Shrinker | Compaction | ReclaimThrottle | CpuThrottle | Sleep)
 }

@@ -135,13 +135,12 @@ fn an_interrupt_does_not_hide_what_a_server_did_before() {
 /// The recorded command waited for it all the same.
 #[test]
 fn the_recorded_command_waits_for_a_server_that_sleeps() {
-    check(
-        "
+    let drawing = "
         off 7 |  ssssssssssss  | call=poll awaits=answer waker=9 watched
-        off 9 |   ssssssssss   | call=clock_nanosleep awaits=interrupt",
-        "sleep 10, unexplained 2",
-        "thread 7: sleep 10 < thread 9: sleep 10",
-    );
+        off 9 |   ssssssssss   | call=clock_nanosleep awaits=interrupt";
+    check(drawing, "sleep 10, unexplained 2", "thread 7: sleep 10 < thread 9: sleep 10");
+    let explanation = stage(drawing).explain();
+    assert_eq!(explanation.culprits[0].task.as_ref().map(|task| task.tid), Some(9), "{:?}", explanation.culprits);
     // An event loop that waits for something else does not sleep by choice.
     check_quiet(
         "
