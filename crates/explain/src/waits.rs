@@ -70,7 +70,7 @@ pub struct Waits {
     pub paths: Vec<Path>,
     /// Names of classes, threads and cgroups by number.
     pub names: Vec<String>,
-    /// The processes of the threads of paths, each as named in output (`fio/1234`).
+    /// The processes of the operations and of the threads of paths, each as named in output (`fio/1234`).
     pub tasks: BTreeMap<u32, String>,
     /// Processes of the recorded command or of the load.
     pub command: BTreeSet<u32>,

@@ -132,12 +132,7 @@ fn slept(writer: &mut Writer<'_>, document: &Value) {
 
 /// The first stall of that part: neighbours' stalls are in the same list.
 fn longest(document: &Value, part: &str) -> Option<usize> {
-    let processes = || document["processes"].as_array().into_iter().flatten();
-    let is_own = |stall: &Value| {
-        let task = stall["task"].as_str().and_then(|task| task.rsplit_once('/')).map(|(name, _)| name);
-        processes().any(|process| process["neighbour"] == false && process["process"].as_str() == task)
-    };
-    document["stalls"].as_array()?.iter().position(|stall| part.is_empty() || is_own(stall))
+    document["stalls"].as_array()?.iter().position(|stall| part.is_empty() || stall["neighbour"] == false)
 }
 
 /// `The causes: 80 % cgroup I/O throttling, 15 % lock (behind it 14 % device in dd/93).`

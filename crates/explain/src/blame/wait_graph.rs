@@ -77,6 +77,7 @@ impl Graph<'_, '_> {
     fn waiting(&mut self, operation: &SlowOperation) -> Waiting {
         let (from_ns, to_ns) = (operation.start_ns, operation.end_ns);
         self.of = operation.tid;
+        self.name(operation.tid, to_ns);
         let timeline = self.timelines.of(operation);
         let mut pieces = BTreeMap::new();
         let (mut first_throttled_ns, mut unknown_requests) = (None, 0);

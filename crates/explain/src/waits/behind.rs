@@ -18,7 +18,7 @@ const NAMED: usize = 3;
 pub struct Behind {
     /// Their own wait.
     pub cause: Cause,
-    /// The last wait of its chains, or what the last task did; the same cause, where another task's wait is theirs.
+    /// The last wait of its chains, or what the last task did; the same cause, where another process's wait is theirs.
     pub end: Cause,
     /// Duration, ns.
     pub time_ns: u64,
@@ -37,7 +37,8 @@ pub fn behind(waits: &Waits) -> Vec<Behind> {
             all_ns += ns;
             let path = &waits.paths[path as usize];
             let (first, last) = (&path[0], &path[path.len() - 1]);
-            if (path.len() > 1 || first.tid != operation.tid) && last.cause != Cause::Unexplained {
+            let is_of_another = || waits.tasks.get(&first.tid) != waits.tasks.get(&operation.tid);
+            if (path.len() > 1 || is_of_another()) && last.cause != Cause::Unexplained {
                 let name = waits.tasks.get(&last.tid).map_or("", String::as_str);
                 *sums.entry((first.cause, last.cause)).or_default().entry(name).or_default() += ns;
             }

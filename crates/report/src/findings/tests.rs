@@ -132,6 +132,21 @@ fn a_stop_is_not_by_the_task_that_was_stopped() {
     assert!(said.contains("the longest, a stop of dd/"), "{said}");
 }
 
+#[test]
+fn the_longest_operation_of_a_load_is_named_whatever_its_threads_are_called() {
+    let mut document = document(2, 3_000_000_000, 1.0);
+    document["command"] = json!({"operations": 1, "wall_ns": 1_000_000_000, "causes": [], "culprits": []});
+    document["stalls"] = json!([
+        {"operation": "fsync", "task": "dd/9", "duration_ns": 2_000_000_000, "neighbour": true},
+        {"operation": "read", "task": "worker/7", "duration_ns": 1_000_000_000, "neighbour": false},
+    ]);
+    assert!(
+        findings(&document)[0].text.ends_with("; the longest, read by worker/7, took 1.00 s."),
+        "{:?}",
+        findings(&document)
+    );
+}
+
 proptest! {
     /// Every number in a sentence, and every name, is a value of the document.
     #[test]

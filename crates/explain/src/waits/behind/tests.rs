@@ -46,6 +46,13 @@ fn the_wait_of_a_server_is_behind_the_wait_of_its_client() {
 }
 
 #[test]
+fn another_thread_of_the_same_process_is_not_named() {
+    let mut waits = waits(vec![path(&[(Cause::IoThrottle, 9)])]);
+    waits.operations[0].tid = 10;
+    assert_eq!(behind(&waits), []);
+}
+
+#[test]
 fn what_is_unknown_is_not_behind_anything() {
     assert_eq!(behind(&waits(vec![path(&[(Cause::Lock, 7), (Cause::Unexplained, 9)])])), []);
 }
