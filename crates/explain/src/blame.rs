@@ -22,6 +22,7 @@ mod lock_turns;
 mod losses;
 mod missing;
 mod names;
+mod operation_chain;
 mod operations;
 mod part;
 mod parties;

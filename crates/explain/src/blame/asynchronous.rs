@@ -22,7 +22,7 @@ pub(super) fn timeline(index: &RunIndex, at: u32, worker: Option<&TaskTimeline>)
     let mut segments = Vec::with_capacity(borders.len());
     for pair in borders.windows(2) {
         let (start_ns, end_ns) = (pair[0], pair[1]);
-        let piece = |cause, evidence, off| Segment { start_ns, end_ns, cause, evidence, off, by: NO_ROW };
+        let piece = |cause, evidence, off| Segment { start_ns, end_ns, cause, evidence, off, by: NO_ROW, ran: 0 };
         if let Some(cause) = stage(request, start_ns) {
             segments.push(piece(cause, Evidence::Event, at));
         } else if let Some(worker) = worker {
@@ -64,6 +64,7 @@ fn fill(worker: &TaskTimeline, at: u32, (from_ns, to_ns): (u64, u64), segments: 
         evidence: Evidence::Event,
         off: at,
         by: NO_ROW,
+        ran: 0,
     };
     for segment in worker.between(from_ns, to_ns) {
         if segment.start_ns > now_ns {

@@ -1,21 +1,15 @@
 //! Chains of waits: from a wait through its waker to the waker's own wait, down to a request, an interrupt or work.
 
-use std::collections::HashMap;
-
 use model::stall::{Awaits, RequestRecord, StallKind};
 
 use super::beneath::{self, Served};
 use super::cause::{Cause, ends_with_request};
-use super::explanation::{Link, RequestLife};
 use super::holder;
-use super::links;
 use super::lock_turns::Held;
-use super::operations::Operation;
 use super::request;
-use super::request_life::lifecycle;
 use super::rows::Row;
 use super::run_index::RunIndex;
-use super::timeline::{NO_ROW, Segment, TaskTimeline};
+use super::timeline::{NO_ROW, Segment};
 use super::waker_wait::{WaitsByCause, WakerWait};
 
 /// Maximum length of a chain.
@@ -35,7 +29,7 @@ pub(super) struct End<'a> {
 }
 
 /// A waker's wait explains the wait that it ended if it lasted at least this fraction (1/8) of it.
-const LEAST: u64 = 8;
+pub(super) const LEAST: u64 = 8;
 
 /// The end of the chain of waits that starts with a row.
 pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
@@ -81,7 +75,8 @@ fn is_to_blame(index: &RunIndex, row: u32, held: &Held) -> bool {
     !makes_room && !index.tasks.is_worker(held.tid, held.to_ns, &index.names)
 }
 
-enum Step<'a> {
+/// A step of a chain.
+pub(super) enum Step<'a> {
     /// `held`: its task held the lock that the step before waited for.
     Waits { row: u32, cause: Cause, ns: u64, held: Option<Held> },
     /// `described`: the wait for the request already describes its lifecycle.
@@ -93,7 +88,7 @@ enum Step<'a> {
 }
 
 /// Visits each step after the row itself.
-fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit: impl FnMut(Step<'a>)) {
+pub(super) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit: impl FnMut(Step<'a>)) {
     let (mut seen, limit_ns) = (Seen::new(index.row(first).tid), index.row(first).start_ns);
     let (mut at, mut cause) = (first, cause);
     for _ in 0..LENGTH {
@@ -280,83 +275,6 @@ fn longest_wait(index: &RunIndex, tid: u32, (from_ns, to_ns): (u64, u64), holds:
     sleeps.longest().or_else(|| spans.longest()).map(|wait| WakerWait { ns: wait.ns.min(to_ns - from_ns), ..wait })
 }
 
-/// The chain that starts with an operation's longest wait, and the request at its end.
-pub(super) fn of_operation(
-    index: &RunIndex,
-    operation: &Operation,
-    timeline: &TaskTimeline,
-) -> (Vec<Link>, Option<RequestLife>) {
-    let Some(LongestWait { row, follow: first, cause, ns }) = longest(index, operation, timeline) else {
-        return (Vec::new(), None);
-    };
-    let link = |row: u32, cause: Cause, time_ns: u64| links::wait(index, row, cause, time_ns);
-    let mut chain = vec![Link {
-        task: Some(index.tasks.who(operation.tid, operation.end_ns, &index.names)),
-        ..link(row, cause, ns)
-    }];
-    if index.row(row).tid != operation.tid {
-        chain.push(link(row, cause, ns));
-    }
-    let mut last = None;
-    walk(index, first, cause, |step| match step {
-        Step::Waits { row, cause, ns, held } => chain.push(holder::link(index, held, link(row, cause, ns))),
-        Step::Request { request, described } => {
-            last = Some(lifecycle(index, request));
-            if !described {
-                chain.push(links::request(index, request, chain.last().map_or(0, |link| link.time_ns)));
-            }
-        }
-        Step::Stopped { tid, at_ns, ns, cause } => chain.push(links::stopped(index, tid, at_ns, (cause, ns))),
-        Step::Works { tid, at_ns, ns, held } => {
-            let task = index.tasks.who(tid, at_ns, &index.names);
-            let work = links::work(index.ran(tid, at_ns - ns, at_ns));
-            chain.push(holder::link(index, held, Link { task: Some(task), time_ns: ns, ..work }));
-        }
-    });
-    (chain, last)
-}
-
-/// An operation's longest wait.
-struct LongestWait {
-    /// The most specific row.
-    row: u32,
-    /// The row that its chain continues from.
-    follow: u32,
-    cause: Cause,
-    ns: u64,
-}
-
-/// Pieces smaller than this fraction (1/4096) of an operation are not summed by row, because there may be very many.
-const SMALL: u64 = 4096;
-
-fn longest(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> Option<LongestWait> {
-    let mut by_row: HashMap<(u32, Cause), LongestWait> = HashMap::new();
-    let mut longest_small: Option<LongestWait> = None;
-    let mut longest_piece_ns: HashMap<(u32, Cause), u64> = HashMap::new();
-    for segment in timeline.between(operation.start_ns, operation.end_ns) {
-        let Some(row) = segment.row().filter(|_| segment.cause.is_wait()) else { continue };
-        let (cause, ns) = (segment.cause, segment.ns());
-        let piece = || LongestWait { row, follow: chain_row(index, &segment).unwrap_or(row), cause, ns };
-        if ns < operation.ns() / SMALL {
-            if longest_small.as_ref().is_none_or(|longest| longest.ns < ns) {
-                longest_small = Some(piece());
-            }
-            continue;
-        }
-        let longest_ns = longest_piece_ns.entry((row, cause)).or_default();
-        let sum = by_row.entry((row, cause)).or_insert_with(|| LongestWait { ns: 0, ..piece() });
-        sum.ns += ns;
-        if ns > *longest_ns {
-            (*longest_ns, sum.follow) = (ns, piece().follow);
-        }
-    }
-    // The chain of a cause that hardly matters would read as the reason.
-    let sums = timeline.sums(operation.start_ns, operation.end_ns);
-    let matters = |wait: &LongestWait| sums.of(wait.cause).total_ns() >= operation.ns() / LEAST;
-    let longest = by_row.into_values().filter(matters).max_by_key(|sum| (sum.ns, sum.cause, sum.row));
-    longest.or(longest_small.filter(matters))
-}
-
 /// The row that a segment's chain continues from: the sleep or, where the sleep was for another thread, that thread's row.
 pub(super) fn chain_row(index: &RunIndex, segment: &Segment) -> Option<u32> {
     let is_own = segment.off != NO_ROW && other_thread(index, segment).is_none();
@@ -365,6 +283,9 @@ pub(super) fn chain_row(index: &RunIndex, segment: &Segment) -> Option<u32> {
 
 /// The thread that the task slept for, where what that thread waited for, or did, is the segment's cause.
 pub(super) fn other_thread(index: &RunIndex, segment: &Segment) -> Option<u32> {
+    if segment.ran != 0 {
+        return Some(segment.ran);
+    }
     let by = (segment.off != NO_ROW && segment.by != NO_ROW).then(|| index.row(segment.by).tid);
     by.filter(|tid| *tid != index.row(segment.off).tid)
 }

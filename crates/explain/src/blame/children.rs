@@ -17,15 +17,22 @@ pub(super) fn drop_listed(index: &RunIndex, timelines: &mut TaskTimelines<'_>, o
         let timeline = timelines.get(parent.tid);
         let stalled: Vec<Segment> =
             timeline.between(parent.start_ns, parent.end_ns).filter(|segment| segment.by != NO_ROW).collect();
-        let of = |segment: &&Segment| listed.overlaps(index.row(segment.by).tid, segment.start_ns, segment.end_ns);
+        let is_listed = |tid: u32, segment: &Segment| listed.overlaps(tid, segment.start_ns, segment.end_ns);
+        // The child may itself have waited for a task that has no operation: its server.
+        let child = |segment: &Segment| index.waker(index.row(segment.off));
+        let of = |segment: &&Segment| {
+            is_listed(index.row(segment.by).tid, segment) || child(segment).is_some_and(|tid| is_listed(tid, segment))
+        };
         let all_ns: u64 = stalled.iter().map(Segment::ns).sum();
         let listed_ns: u64 = stalled.iter().filter(of).map(Segment::ns).sum();
-        if listed_ns < all_ns - all_ns / 2 {
-            stalled.iter().for_each(|segment| {
+        let is_new = listed_ns < all_ns - all_ns / 2;
+        for segment in &stalled {
+            listed.insert(parent.tid, segment.start_ns, segment.end_ns);
+            if is_new {
                 listed.insert(index.row(segment.by).tid, segment.start_ns, segment.end_ns);
-            });
-            others.push(parent);
+            }
         }
+        others.extend(is_new.then_some(parent));
     }
     *operations = others;
 }

@@ -59,6 +59,14 @@ impl<'a> RootBlockers<'a> {
         RootBlockers { index, disks, times: costs.into_times() }
     }
 
+    /// The time in which victims waited for others that ran.
+    pub(super) fn running_of_others(&self) -> impl Iterator<Item = (&Victims, u64)> {
+        let running = |times: &[(Key, Cost)]| {
+            times.iter().filter(|(key, _)| key.cause == Cause::Running).map(|(_, cost)| cost.total_ns).sum()
+        };
+        self.times.iter().map(move |(victims, times)| (victims, running(times)))
+    }
+
     /// Those of some victims, the most time first.
     pub(super) fn of(&self, are_meant: impl Fn(&Victims) -> bool) -> Vec<Culprit> {
         let mut sums: HashMap<&Key, Cost> = HashMap::new();

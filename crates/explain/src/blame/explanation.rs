@@ -38,7 +38,7 @@ pub struct Explanation {
     pub causes: Vec<CauseTime>,
     /// The same by class of operation, the class with the most time first.
     pub classes: Vec<ClassTimes>,
-    /// Root blockers, the most time first. Running and unexplained time has none.
+    /// Root blockers, the most time first. Unexplained time has none, and running only where it was that of another task.
     pub culprits: Vec<Culprit>,
     /// What of the run is explained; `None`: all.
     pub scoped: Option<Scoped>,

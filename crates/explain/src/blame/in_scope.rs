@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use model::block::DeviceNumber;
 
-use super::chain;
 use super::disks::Disks;
 use super::explanation::Scoped;
+use super::operation_chain;
 use super::operations::Operation;
 use super::run_index::RunIndex;
 use super::scope::{Scope, any, holds, is_comm};
@@ -136,7 +136,7 @@ fn devices(
         }
         found.extend(row.detail.and_then(|detail| disks.device_in(index.names.get(detail))));
     }
-    let (_, end) = chain::of_operation(index, operation, &timelines.of(operation));
+    let (_, end) = operation_chain::of_operation(index, operation, &timelines.of(operation));
     found.extend(end.map(|request| request.device));
     found.sort_unstable();
     found.dedup();

@@ -20,6 +20,8 @@ const DETAILED: usize = 16;
 struct Group {
     processes: HashSet<u32>,
     totals: Totals,
+    /// Of the time that was running, that of others which it waited for.
+    others_ns: u64,
 }
 
 /// By name of the process; processes of one name are one party.
@@ -48,6 +50,11 @@ fn parties(
         group.totals.add(operation.ns(), times);
         group.processes.insert(index.tasks.pid(operation.tid, operation.end_ns).unwrap_or(operation.tid));
     }
+    for (victims, ns) in blockers.running_of_others() {
+        if let Some(group) = groups.get_mut(&(victims.are_others, name(victims))) {
+            group.others_ns += ns;
+        }
+    }
     let party_of = |(is_others, name): Key, group| {
         let name = name.map(|name| index.names.get(name).to_owned());
         party(name, index.has_command.then_some(!is_others), group)
@@ -75,7 +82,10 @@ fn order(party: &Party) -> impl Ord + use<> {
 fn party(name: Option<String>, of_command: Option<bool>, group: Group) -> Party {
     let causes = group.totals.causes();
     let running_ns = causes.iter().find(|time| time.cause == Cause::Running).map_or(0, |time| time.time_ns);
-    let most = causes.iter().find(|time| time.cause != Cause::Running);
+    // Asynchronous operations of one task may overlap.
+    let others_ns = group.others_ns.min(running_ns);
+    let most = causes.iter().find(|time| time.cause != Cause::Running).map(|time| (time.cause, time.time_ns));
+    let most = most.filter(|(_, ns)| *ns >= others_ns).or((others_ns > 0).then_some((Cause::Running, others_ns)));
     let processes = group.processes.len() as u64;
     Party {
         name,
@@ -84,9 +94,9 @@ fn party(name: Option<String>, of_command: Option<bool>, group: Group) -> Party 
         of_command,
         operations: group.totals.operations,
         wall_ns: group.totals.wall_ns,
-        lost_ns: group.totals.wall_ns - running_ns,
-        cause: most.map(|time| time.cause),
-        cause_ns: most.map_or(0, |time| time.time_ns),
+        lost_ns: group.totals.wall_ns - (running_ns - others_ns),
+        cause: most.map(|(cause, _)| cause),
+        cause_ns: most.map_or(0, |(_, ns)| ns),
         culprit: None,
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) 
     let mut next = index.waker(wait);
     for _ in 0..TASKS {
         let Some(tid) = next else { break };
-        next = path.back_through(&timeline_of(tid));
+        next = path.back_through(tid, &timeline_of(tid));
     }
     path.put_lock(wait.start_ns);
     path.put_wait(wait.start_ns);
@@ -57,8 +57,15 @@ impl Path<'_> {
     fn put(&mut self, from_ns: u64, cause: Cause, evidence: Evidence, by: u32) {
         if from_ns < self.until_ns {
             let (start_ns, end_ns) = (from_ns, std::mem::replace(&mut self.until_ns, from_ns));
-            self.segments.push(Segment { start_ns, end_ns, cause, evidence, off: self.row, by });
+            self.segments.push(Segment { start_ns, end_ns, cause, evidence, off: self.row, by, ran: 0 });
         }
+    }
+
+    /// Time in which that task ran.
+    fn put_running(&mut self, from_ns: u64, tid: u32, evidence: Evidence) {
+        let known = self.segments.len();
+        self.put(from_ns, Cause::Running, evidence, NO_ROW);
+        self.segments[known..].iter_mut().for_each(|segment| segment.ran = tid);
     }
 
     /// Time that no task explains.
@@ -77,7 +84,7 @@ impl Path<'_> {
 
     /// Back to where the wait began, or to where this task itself waited for another one: then that one is returned. A task
     /// that waited for this very wait's task had no work before.
-    fn back_through(&mut self, timeline: &TaskTimeline) -> Option<u32> {
+    fn back_through(&mut self, tid: u32, timeline: &TaskTimeline) -> Option<u32> {
         let index = self.index;
         let wait = index.row(self.row);
         for segment in timeline.latest(wait.start_ns, self.until_ns).take(SEGMENTS) {
@@ -111,7 +118,10 @@ impl Path<'_> {
             if !segment.cause.is_wait() {
                 self.put_lock(segment.start_ns);
             }
-            self.put(segment.start_ns, segment.cause, segment.evidence, segment.row().unwrap_or(NO_ROW));
+            match segment.cause {
+                Cause::Running => self.put_running(segment.start_ns, tid, segment.evidence),
+                cause => self.put(segment.start_ns, cause, segment.evidence, segment.row().unwrap_or(NO_ROW)),
+            }
         }
         None
     }

@@ -16,11 +16,18 @@ pub(super) struct Segment {
     pub(super) off: u32,
     /// The row that gives the cause, where it is a different row: a span, sums.
     pub(super) by: u32,
+    /// The other task that ran in that time, which this one waited for: it has no row of its own then. 0: none.
+    pub(super) ran: u32,
 }
 
 impl Segment {
     pub(super) fn ns(&self) -> u64 {
         self.end_ns - self.start_ns
+    }
+
+    /// Whether the task lost that time: it waited, also for another one that ran.
+    pub(super) fn is_lost(&self) -> bool {
+        self.cause.is_wait() || self.ran != 0
     }
 
     /// The most specific row.
@@ -29,7 +36,7 @@ impl Segment {
     }
 
     fn continues(&self, next: &Segment) -> bool {
-        let same = |a: &Segment| (a.cause, a.evidence, a.off, a.by);
+        let same = |a: &Segment| (a.cause, a.evidence, a.off, a.by, a.ran);
         self.end_ns == next.start_ns && same(self) == same(next)
     }
 }

@@ -270,7 +270,7 @@ fn lay_out(slot: &Slot, from_ns: u64, to_ns: u64, short: &[ShortShare], free: Fr
     let mut put = |ns: u64, cause, evidence, off, by| {
         let end_ns = now_ns.saturating_add(ns).min(to_ns);
         if end_ns > now_ns {
-            segments.push(Segment { start_ns: now_ns, end_ns, cause, evidence, off, by });
+            segments.push(Segment { start_ns: now_ns, end_ns, cause, evidence, off, by, ran: 0 });
             now_ns = end_ns;
         }
     };

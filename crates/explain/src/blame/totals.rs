@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 
 use super::cause::Cause;
-use super::chain;
 use super::convoy::{convoys, name_convoys};
 use super::culprits::RootBlockers;
 use super::disks::Disks;
 use super::explanation::{Explanation, Stall, StallCause};
+use super::operation_chain;
 use super::operations::Operation;
 use super::part::{Accounted, part};
 use super::parties::{cgroups, processes};
@@ -15,7 +15,7 @@ use super::run_index::RunIndex;
 use super::served::{name_others, served};
 use super::timeline::{Segment, TaskTimeline};
 use super::timelines::TaskTimelines;
-use super::wording::{describe, running};
+use super::wording::{describe, running, running_of_other};
 
 /// Fills in the findings for these operations, and describes that many of the longest.
 pub(super) fn explain(
@@ -76,6 +76,9 @@ pub(super) fn refuse_overflow(operations: &mut Vec<Operation>, explanation: &mut
 
 /// The longest time with a cause, in words.
 fn detail(index: &RunIndex, tid: u32, longest: &Segment) -> Option<String> {
+    if longest.ran != 0 {
+        return Some(running_of_other(index, longest.ran, longest.start_ns, longest.end_ns));
+    }
     if longest.cause == Cause::Running {
         return running(index, tid, longest.start_ns, longest.end_ns);
     }
@@ -102,7 +105,7 @@ pub(super) fn stall(index: &RunIndex, operation: &Operation, timeline: &TaskTime
         .collect();
     causes.sort_by_key(|cause| Reverse(cause.time_ns));
     debug_assert_eq!(causes.iter().map(|cause| cause.time_ns).sum::<u64>(), operation.ns());
-    let (chain, request) = chain::of_operation(index, operation, timeline);
+    let (chain, request) = operation_chain::of_operation(index, operation, timeline);
     let request = request.map(|request| name_others(index, operation, request));
     Stall {
         // A thread is recorded when its first row ends. By then its name may have changed.

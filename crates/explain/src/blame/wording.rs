@@ -94,6 +94,12 @@ pub(super) fn running(index: &RunIndex, tid: u32, from_ns: u64, to_ns: u64) -> O
     stolen(index, later.find_map(|(_, row)| row.cpu)?, from_ns, to_ns)
 }
 
+/// The same of a task that another one waited for.
+pub(super) fn running_of_other(index: &RunIndex, tid: u32, from_ns: u64, to_ns: u64) -> String {
+    let stolen = running(index, tid, from_ns, to_ns).map_or_else(String::new, |stolen| format!(", {stolen}"));
+    format!("work of {}, which it waited for{stolen}", index.tasks.who(tid, to_ns, &index.names))
+}
+
 fn stolen(index: &RunIndex, cpu: u32, from_ns: u64, to_ns: u64) -> Option<String> {
     let ns = index.steal.within(cpu, from_ns, to_ns)?;
     Some(format!("about {} of it stolen by the hypervisor from CPU {cpu}", Nanoseconds(ns)))

@@ -105,7 +105,7 @@ impl<'a> Costs<'a> {
                     covered += change;
                 }
                 let to_ns = borders.peek().map_or(segment.end_ns, |&(at_ns, _)| at_ns.min(segment.end_ns));
-                if covered > 0 && segment.cause.is_wait() {
+                if covered > 0 && segment.is_lost() {
                     self.add(victim, &segment, (from_ns, to_ns), covered.unsigned_abs());
                 }
                 from_ns = to_ns;
@@ -118,6 +118,10 @@ impl<'a> Costs<'a> {
 
     fn add(&mut self, victim: Victim, segment: &Segment, (from_ns, to_ns): (u64, u64), times: u64) {
         let index = self.index;
+        if segment.ran != 0 {
+            let key = self.keys.of(&running(index, segment));
+            return self.add_cost(key, victim, (to_ns - from_ns) * times);
+        }
         let row = chain_row(index, segment).unwrap_or_default();
         let by = segment.row().filter(|by| *by != row);
         let Blamed { key, need } = self.blamed((row, by), segment.cause);
@@ -222,6 +226,13 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
         device: end.request.map(|request| request.device).or_else(in_detail),
         cause,
     }
+}
+
+/// The process that ran while others waited for it.
+fn running(index: &RunIndex, segment: &Segment) -> Key {
+    let (tid, at_ns) = (segment.ran, segment.end_ns);
+    let process = Some(index.tasks.process(tid, at_ns, &index.names));
+    Key { process, cgroup: index.tasks.cgroup(tid, at_ns), device: None, cause: Cause::Running }
 }
 
 /// A task that reclaims memory for itself, has used up its quota, or sleeps because it wants to is its own culprit.

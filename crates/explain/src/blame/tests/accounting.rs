@@ -10,7 +10,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 use super::stage::{Stage, description};
-use crate::blame::{Accounting, CauseTime, EvidenceTimes, Explanation, Piece};
+use crate::blame::{Accounting, CauseTime, Culprit, EvidenceTimes, Explanation, Piece};
 
 /// Mostly overlapping times, some beyond the range of any clock.
 fn time() -> impl Strategy<Value = u64> {
@@ -157,9 +157,16 @@ fn check_sums(explanation: &Explanation) {
     assert_eq!(sum(&short.causes), short.time_ns);
     assert!(short.calls.iter().map(|call| call.wall_ns).sum::<u64>() <= short.time_ns && short.recorded <= short.count);
     assert!(short.culprits.iter().map(|culprit| culprit.time_ns).sum::<u64>() <= short.time_ns);
-    let blamed: u64 = explanation.culprits.iter().map(|culprit| culprit.time_ns).sum();
-    let waited: u64 = explanation.causes.iter().filter(|time| time.cause.is_wait()).map(|time| time.time_ns).sum();
-    assert_eq!(blamed, waited);
+    let blamed = |waited: bool| -> u64 {
+        let culprits = explanation.culprits.iter().filter(|culprit| culprit.cause.is_wait() == waited);
+        culprits.map(|culprit| culprit.time_ns).sum()
+    };
+    let lost = |waited: bool| -> u64 {
+        explanation.causes.iter().filter(|time| time.cause.is_wait() == waited).map(|time| time.time_ns).sum()
+    };
+    assert_eq!(blamed(true), lost(true));
+    // Of what ran, that of others.
+    assert!(blamed(false) <= lost(false));
 }
 
 /// The lane of an operation's own task has all of its time; root blockers of the classes cost what those of all do.
@@ -182,8 +189,10 @@ fn check_accounting(explanation: &Explanation, accounting: &Accounting) {
     let stalls = accounting.stalls(&numbers);
     for (blocker, (_, stall)) in accounting.root_blockers(&numbers).into_iter().zip(stalls) {
         let waited: u64 = stall.causes.iter().filter(|time| time.cause.is_wait()).map(|time| time.time_ns).sum();
-        assert_eq!(blocker.is_some(), waited > 0, "of {stall:?}");
-        assert!(blocker.is_none_or(|blocker| blocker.time_ns <= waited && blocker.cause.is_wait()));
+        let of =
+            |blocker: &Culprit| stall.causes.iter().find(|time| time.cause == blocker.cause).map(|time| time.time_ns);
+        assert!(blocker.is_some() || waited == 0, "of {stall:?}");
+        assert!(blocker.is_none_or(|blocker| Some(blocker.time_ns) <= of(&blocker)), "of {stall:?}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Clients that wait for a server, and threads that wait for threads.
 
 use super::stage::{chain, shares, stage};
+use crate::blame::Cause;
 
 pub(super) fn check(drawing: &str, expected_shares: &str, expected_chain: &str) {
     let explanation = stage(drawing).explain();
@@ -113,7 +114,11 @@ fn waits_for_room_in_one_call_are_one_operation() {
         off 7 |             sss| call=write awaits=room waker=9 asked=13 watched
         off 9 |s               | call=read cpu=1 watched
         off 9 |               s| call=read cpu=15 watched";
-    check(drawing, "running 9", "");
+    check(drawing, "running 9", "thread 7: running 9 < thread 9: running 9");
+    let explanation = stage(drawing).explain();
+    let [culprit] = &explanation.culprits[..] else { panic!("{:?}", explanation.culprits) };
+    assert_eq!((culprit.task.as_ref().map(|task| task.tid), culprit.time_ns), (Some(9), 9_000_000));
+    assert_eq!((explanation.processes[0].lost_ns, explanation.processes[0].cause), (9_000_000, Some(Cause::Running)));
     // The reader of another program's writer is nobody's stall.
     check_quiet(&drawing.replace("watched", ""));
 }

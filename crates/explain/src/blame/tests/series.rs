@@ -165,4 +165,9 @@ fn no_stall_of_a_child_counts_twice() {
         )),
         ["thread 9: fs_log 9"]
     );
+    // The innermost child waits for its server.
+    let client = "
+        off 9 |  sssssssssss   | call=recvfrom awaits=answer waker=4
+        off 4 |  ssssssssss    | stack=xfs_log_force";
+    assert_eq!(tasks(&format!("{parents}{client}")), ["thread 9: fs_log 10 < thread 4: fs_log 10"]);
 }

@@ -1,0 +1,100 @@
+//! The chain of an operation: what most of its time went to, and what was behind that.
+
+use std::collections::HashMap;
+
+use super::cause::Cause;
+use super::chain::{LEAST, Step, chain_row, walk};
+use super::explanation::{Link, RequestLife};
+use super::holder;
+use super::links;
+use super::operations::Operation;
+use super::request_life::lifecycle;
+use super::run_index::RunIndex;
+use super::timeline::{NO_ROW, Segment, TaskTimeline};
+
+/// The chain that starts with an operation's longest wait, and the request at its end.
+pub(super) fn of_operation(
+    index: &RunIndex,
+    operation: &Operation,
+    timeline: &TaskTimeline,
+) -> (Vec<Link>, Option<RequestLife>) {
+    let Some(LongestWait { row, follow: first, cause, ns, ran }) = longest(index, operation, timeline) else {
+        return (Vec::new(), None);
+    };
+    let link = |row: u32, cause: Cause, time_ns: u64| links::wait(index, row, cause, time_ns);
+    let mut chain = vec![Link {
+        task: Some(index.tasks.who(operation.tid, operation.end_ns, &index.names)),
+        ..link(row, cause, ns)
+    }];
+    if ran != 0 {
+        let task = Some(index.tasks.who(ran, index.row(row).runnable_ns, &index.names));
+        chain.push(Link { task, time_ns: ns, ..links::work(true) });
+        return (chain, None);
+    }
+    if index.row(row).tid != operation.tid {
+        chain.push(link(row, cause, ns));
+    }
+    let mut last = None;
+    walk(index, first, cause, |step| match step {
+        Step::Waits { row, cause, ns, held } => chain.push(holder::link(index, held, link(row, cause, ns))),
+        Step::Request { request, described } => {
+            last = Some(lifecycle(index, request));
+            if !described {
+                chain.push(links::request(index, request, chain.last().map_or(0, |link| link.time_ns)));
+            }
+        }
+        Step::Stopped { tid, at_ns, ns, cause } => chain.push(links::stopped(index, tid, at_ns, (cause, ns))),
+        Step::Works { tid, at_ns, ns, held } => {
+            let task = index.tasks.who(tid, at_ns, &index.names);
+            let work = links::work(index.ran(tid, at_ns - ns, at_ns));
+            chain.push(holder::link(index, held, Link { task: Some(task), time_ns: ns, ..work }));
+        }
+    });
+    (chain, last)
+}
+
+/// An operation's longest wait.
+struct LongestWait {
+    /// The most specific row.
+    row: u32,
+    /// The row that its chain continues from.
+    follow: u32,
+    cause: Cause,
+    ns: u64,
+    /// The other task that ran in that time, in one wait for it or in many; 0: none.
+    ran: u32,
+}
+
+/// Pieces smaller than this fraction (1/4096) of an operation are not summed by row, because there may be very many.
+const SMALL: u64 = 4096;
+
+fn longest(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> Option<LongestWait> {
+    let mut sums: HashMap<(u32, Cause, u32), (LongestWait, u64)> = HashMap::new();
+    let mut longest_small: Option<LongestWait> = None;
+    for segment in timeline.between(operation.start_ns, operation.end_ns) {
+        let Some(row) = segment.row().filter(|_| segment.is_lost()) else { continue };
+        let piece = piece(index, row, &segment);
+        if piece.ns < operation.ns() / SMALL {
+            if longest_small.as_ref().is_none_or(|longest| longest.ns < piece.ns) {
+                longest_small = Some(piece);
+            }
+            continue;
+        }
+        let key = (if piece.ran == 0 { row } else { NO_ROW }, piece.cause, piece.ran);
+        let (sum, longest_ns) = sums.entry(key).or_insert_with(|| (LongestWait { ns: 0, ..piece }, 0));
+        sum.ns += piece.ns;
+        if piece.ns > *longest_ns {
+            (*longest_ns, sum.row, sum.follow) = (piece.ns, piece.row, piece.follow);
+        }
+    }
+    // The chain of a cause that hardly matters would read as the reason.
+    let all = timeline.sums(operation.start_ns, operation.end_ns);
+    let matters = |wait: &LongestWait| all.of(wait.cause).total_ns() >= operation.ns() / LEAST;
+    let longest = sums.into_values().map(|(sum, _)| sum).filter(matters).max_by_key(|sum| (sum.ns, sum.cause, sum.row));
+    longest.or(longest_small.filter(matters))
+}
+
+fn piece(index: &RunIndex, row: u32, segment: &Segment) -> LongestWait {
+    let follow = chain_row(index, segment).unwrap_or(row);
+    LongestWait { row, follow, cause: segment.cause, ns: segment.ns(), ran: segment.ran }
+}
