@@ -92,7 +92,9 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// What came of all attempts.
 #[derive(Default)]
-struct Outcome {
+struct Outcome<'a> {
+    /// Tests that failed, and how long that took.
+    again: Vec<(&'a Test, f64)>,
     table: Vec<String>,
     passed: usize,
     /// Names and complaints.
@@ -107,12 +109,13 @@ fn run_all(tests: &[&Test]) -> ExitCode {
     for _ in 0..times {
         let (recorded, others): (Vec<&Test>, Vec<&Test>) = tests.iter().partition(|test| test.recorded.is_some());
         let (sharing, single): (Vec<&Test>, Vec<&Test>) = others.iter().partition(|test| test.shares);
-        single.into_iter().for_each(|test| conclude(test, alone(test), &mut outcome));
+        single.into_iter().for_each(|test| conclude_or_repeat(test, alone(test), &mut outcome));
         let attempts = a_few_at_a_time(&recorded, alone);
-        recorded.into_iter().zip(attempts).for_each(|(test, attempt)| conclude(test, attempt, &mut outcome));
+        recorded.into_iter().zip(attempts).for_each(|(test, attempt)| conclude_or_repeat(test, attempt, &mut outcome));
         sharing.chunks(TOGETHER).for_each(|tests| run_together(tests, &mut outcome));
     }
-    let Outcome { table, passed, failed } = outcome;
+    repeat_failed(&mut outcome);
+    let Outcome { table, passed, failed, .. } = outcome;
     println!("\n{HEADER}");
     table.iter().for_each(|row| println!("{row}"));
     println!("\nfailures:\n");
@@ -125,28 +128,43 @@ fn run_all(tests: &[&Test]) -> ExitCode {
 }
 
 /// In one recording, each judged by its own truths.
-fn run_together(tests: &[&Test], outcome: &mut Outcome) {
+fn run_together<'a>(tests: &[&'a Test], outcome: &mut Outcome<'a>) {
     let began = Instant::now();
     let attempts = together(tests);
     println!("{} tests in one recording of {:.1} s", tests.len(), began.elapsed().as_secs_f64());
     for (test, attempt) in tests.iter().zip(attempts) {
-        conclude(test, attempt, outcome);
+        conclude_or_repeat(test, attempt, outcome);
     }
 }
 
 /// A failing test is repeated alone, twice at most: other load can prevent a victim's stall or cause another, and a wrong rule
-/// fails each time.
-fn conclude(test: &Test, mut attempt: Attempt, outcome: &mut Outcome) {
-    let name = test.name;
-    let first_s = attempt.seconds;
-    for which in ["first", "second"] {
-        if attempt.complaints.is_empty() {
-            break;
-        }
-        println!("test {name}: the {which} attempt failed");
-        attempt.complaints.iter().for_each(|complaint| println!("    {complaint}"));
-        attempt = Attempt { seconds: first_s, ..alone(test) };
+/// fails each time. After all others, when what ran beside them has ended.
+fn conclude_or_repeat<'a>(test: &'a Test, attempt: Attempt, outcome: &mut Outcome<'a>) {
+    if attempt.complaints.is_empty() {
+        return conclude(test, attempt, outcome);
     }
+    tell(test, "first", &attempt);
+    outcome.again.push((test, attempt.seconds));
+}
+
+fn repeat_failed(outcome: &mut Outcome) {
+    for (test, first_s) in std::mem::take(&mut outcome.again) {
+        let mut attempt = alone(test);
+        if !attempt.complaints.is_empty() {
+            tell(test, "second", &attempt);
+            attempt = alone(test);
+        }
+        conclude(test, Attempt { seconds: first_s, ..attempt }, outcome);
+    }
+}
+
+fn tell(test: &Test, which: &str, attempt: &Attempt) {
+    println!("test {}: the {which} attempt failed", test.name);
+    attempt.complaints.iter().for_each(|complaint| println!("    {complaint}"));
+}
+
+fn conclude(test: &Test, attempt: Attempt, outcome: &mut Outcome) {
+    let name = test.name;
     let Attempt { verdict, complaints, seconds } = attempt;
     let word = if complaints.is_empty() { "ok" } else { "FAILED" };
     println!("test {name} ... {word} ({seconds:.1} s)");
