@@ -3,6 +3,7 @@
 //! They are made from the JSON document alone: each number and name in a sentence is a value of the document, and the
 //! sentence says which.
 
+mod confidence;
 mod sentence;
 
 #[cfg(test)]
@@ -14,12 +15,10 @@ use serde_json::{Value, json};
 
 use crate::style::Style;
 pub use sentence::{Fact, Sentence};
-use sentence::{Kind, UNBREAKABLE, Writer};
+use sentence::{Kind, LEAST, UNBREAKABLE, Writer};
 
 /// Causes named.
 const CAUSES: usize = 3;
-/// Least share of a cause that is named beside another.
-const LEAST: f64 = 0.05;
 /// Part of a time that is called most of it.
 const MOST: f64 = 0.8;
 /// Columns of a line.
@@ -35,9 +34,9 @@ pub fn findings(document: &Value) -> Vec<Sentence> {
         slow(document, part),
         causes(document, part),
         culprit(document, part),
-        confidence(document, part),
+        confidence::sentence(document, part),
         short_waits(document),
-        help(document),
+        help(document, part),
     ];
     sentences.into_iter().flatten().collect()
 }
@@ -80,14 +79,16 @@ fn has_operations(document: &Value, part: &str) -> bool {
     document.pointer(&count_path(part)).and_then(Value::as_u64).is_some_and(|count| count > 0)
 }
 
-/// `12 operations of the recorded command took at least 100 ms, 3.00 s together; the longest, fsync by ...`
+/// `12 operations of the recorded command took at least 100 ms, 3.00 s in total; the longest, fsync by dd/93, took 1.20 s.`
 fn slow(document: &Value, part: &str) -> Option<Sentence> {
     let mut writer = Writer::new(document);
     let count = count_path(part);
-    if part.is_empty() && document["command"].is_object() {
-        writer.say("No operation of the recorded command was that slow");
+    let of_others = part.is_empty() && document["command"].is_object();
+    if of_others {
+        writer.say("No operation of the recorded command took ");
+        writer.value("/slower_than_ns", Kind::Duration)?;
         slept(&mut writer, document);
-        writer.say("; of other programs ");
+        writer.say(". Of other programs, ");
     }
     writer.counted(&count, "operation")?;
     match (part.is_empty(), document["operations"].is_u64()) {
@@ -95,34 +96,57 @@ fn slow(document: &Value, part: &str) -> Option<Sentence> {
         (false, false) => writer.say(" of the recorded command"),
         (true, _) => {}
     }
-    writer.say(" took at least ");
-    writer.value("/slower_than_ns", Kind::Duration)?;
-    writer.say(", ");
-    writer.value(&format!("{part}/wall_ns"), Kind::Duration)?;
-    writer.say(" together");
-    if let Some(at) = longest(document, part) {
-        writer.say("; the longest, ");
-        if document["stalls"][at]["operation"] == STOPPED {
-            writer.say("a stop of ");
-        } else {
-            writer.value(&format!("/stalls/{at}/operation"), Kind::Name)?;
-            writer.say(" by ");
-        }
-        writer.value(&format!("/stalls/{at}/task"), Kind::Name)?;
-        writer.say(", took ");
-        writer.value(&format!("/stalls/{at}/duration_ns"), Kind::Duration)?;
+    if of_others {
+        writer.say(" did");
+    } else {
+        writer.say(" took at least ");
+        writer.value("/slower_than_ns", Kind::Duration)?;
     }
+    let Some(at) = longest(document, part) else {
+        total(&mut writer, part)?;
+        return Some(writer.end());
+    };
+    if document.pointer(&count).and_then(Value::as_u64) == Some(1) {
+        writer.say(": ");
+        named(&mut writer, document, at)?;
+        writer.say(", ");
+    } else {
+        total(&mut writer, part)?;
+        writer.say("; the longest, ");
+        named(&mut writer, document, at)?;
+        writer.say(", took ");
+    }
+    writer.value(&format!("/stalls/{at}/duration_ns"), Kind::Duration)?;
     Some(writer.end())
 }
 
-/// `, but it had 3 sleeps that long, of at most 2.00 s in flock`: those that are no operations.
+/// `, 3.00 s in total`
+fn total(writer: &mut Writer<'_>, part: &str) -> Option<()> {
+    writer.say(", ");
+    writer.value(&format!("{part}/wall_ns"), Kind::Duration)?;
+    writer.say(" in total");
+    Some(())
+}
+
+/// `fsync by dd/93`
+fn named(writer: &mut Writer<'_>, document: &Value, at: usize) -> Option<()> {
+    if document["stalls"][at]["operation"] == STOPPED {
+        writer.say("a stop of ");
+    } else {
+        writer.value(&format!("/stalls/{at}/operation"), Kind::Name)?;
+        writer.say(" by ");
+    }
+    writer.value(&format!("/stalls/{at}/task"), Kind::Name)
+}
+
+/// `, but it had 3 sleeps of at most 2.00 s, in flock`: those that are no operations.
 fn slept(writer: &mut Writer<'_>, document: &Value) {
     if document["sleeps"]["count"].as_u64().is_none_or(|count| count == 0) {
         return;
     }
     writer.say(", but it had ");
     let _ = writer.counted("/sleeps/count", "sleep");
-    writer.say(" that long, of at most ");
+    writer.say(" of at most ");
     let _ = writer.value("/sleeps/longest/0/duration_ns", Kind::Duration);
     if document["sleeps"]["longest"][0]["call"].is_string() {
         writer.say(" in ");
@@ -135,7 +159,7 @@ fn longest(document: &Value, part: &str) -> Option<usize> {
     document["stalls"].as_array()?.iter().position(|stall| part.is_empty() || stall["neighbour"] == false)
 }
 
-/// `The causes: 80 % cgroup I/O throttling, 15 % lock (behind it 14 % device in dd/93).`
+/// `The causes: 80 % cgroup I/O throttling, 15 % lock (due to device of dd/93, 14 %).`
 fn causes(document: &Value, part: &str) -> Option<Sentence> {
     let mut writer = Writer::new(document);
     let list = document.pointer(&format!("{part}/causes"))?.as_array()?;
@@ -157,7 +181,7 @@ fn causes(document: &Value, part: &str) -> Option<Sentence> {
     (!named.is_empty()).then(|| writer.end())
 }
 
-/// ` (behind it 14 % device in dd/93)`, where most of the time with a cause is behind waits of one kind; ` (redis-server/93)`, where it is
+/// ` (due to device of dd/93, 14 %)`, where most of the time with a cause is behind waits of one kind; ` (redis-server/93)`, where it is
 /// another task's wait of this kind.
 fn behind(writer: &mut Writer<'_>, document: &Value, cause: &Value) -> Option<()> {
     let list = document["behind"].as_array().map_or(&[][..], Vec::as_slice);
@@ -172,35 +196,36 @@ fn behind(writer: &mut Writer<'_>, document: &Value, cause: &Value) -> Option<()
     }
     writer.say(" (");
     if !is_same {
-        writer.say("behind it ");
-        writer.value(&format!("{path}/share"), Kind::Share)?;
-        writer.say(" ");
+        writer.say("due to ");
         writer.value(&format!("{path}/end"), Kind::Cause)?;
     }
     if has_task {
-        writer.say(if is_same { "" } else { " in " });
+        writer.say(if is_same { "" } else { " of " });
         writer.value(&format!("{path}/tasks/0/task"), Kind::Name)?;
+    }
+    if !is_same {
+        writer.say(", ");
+        writer.value(&format!("{path}/share"), Kind::Share)?;
     }
     writer.say(")");
     Some(())
 }
 
-/// `The recorded command lost 41.2 s, 98 % of the time in which it did not idle, to 5,000 shorter waits of at most 98.0 ms: 96 % journal,
-/// 4 % lock.`
+/// `5,000 shorter waits of at most 98.0 ms cost the recorded command 41.2 s, 98 % of its non-idle time: 96 % journal, 4 % lock.`
 fn short_waits(document: &Value) -> Option<Sentence> {
     let waits = document.get("short_waits")?;
     waits["matter"].as_bool().filter(|matter| *matter)?;
     let mut writer = Writer::new(document);
-    writer.say("The recorded command lost ");
-    writer.value("/short_waits/time_ns", Kind::Duration)?;
-    writer.say(", ");
-    writer.value("/short_waits/share", Kind::Share)?;
-    writer.say(" of the time in which it did not idle, to ");
     writer.counted("/short_waits/count", "shorter wait")?;
     if waits["recorded_individually"].as_u64() > Some(0) {
         writer.say(" of at most ");
         writer.value("/short_waits/longest_ns", Kind::Duration)?;
     }
+    writer.say(" cost the recorded command ");
+    writer.value("/short_waits/time_ns", Kind::Duration)?;
+    writer.say(", ");
+    writer.value("/short_waits/share", Kind::Share)?;
+    writer.say(" of its non-idle time");
     let large = waits["causes"].as_array()?.iter().filter(|cause| cause["share"].as_f64() >= Some(LEAST)).count();
     for at in 0..large.clamp(1, CAUSES) {
         writer.say(if at == 0 { ": " } else { ", " });
@@ -229,8 +254,8 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
             writer.say(" of ");
             writer.value(&format!("{path}/cgroup"), Kind::Name)?;
         }
-        // It used what others lacked, or is alone under its limit.
-        writer.say(if limited { ", under the I/O limit" } else { "" });
+        writer.say(if delayed_itself(culprit) { " itself" } else { "" });
+        writer.say(if limited { ", which used up the I/O limit" } else { "" });
     } else if limited && known("cgroup") {
         writer.say("The largest root blocker is the limit of cgroup ");
         writer.value(&format!("{path}/cgroup"), Kind::Name)?;
@@ -244,26 +269,35 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
         return unknown_blocker(writer, &path);
     }
     place(&mut writer, &path, known)?;
-    writer.say(", with ");
-    writer.value(&format!("{path}/time_ns"), Kind::Duration)?;
-    writer.say(" of ");
-    writer.value(&format!("{path}/cause"), Kind::Cause)?;
+    writer.say(if are_many(culprit) { ": they cost " } else { ": it cost " });
+    cost(&mut writer, &path)?;
     Some(writer.end())
 }
 
-/// `The root blocker of 2.40 s of lock is unknown.`
+/// `2.40 s (lock)`
+fn cost(writer: &mut Writer<'_>, path: &str) -> Option<()> {
+    writer.value(&format!("{path}/time_ns"), Kind::Duration)?;
+    writer.say(" (");
+    writer.value(&format!("{path}/cause"), Kind::Cause)?;
+    writer.say(")");
+    Some(())
+}
+
+/// `The root blocker of 2.40 s (lock) is unknown.`
 fn unknown_blocker(mut writer: Writer<'_>, path: &str) -> Option<Sentence> {
     writer.say("The root blocker of ");
-    writer.value(&format!("{path}/time_ns"), Kind::Duration)?;
-    writer.say(" of ");
-    writer.value(&format!("{path}/cause"), Kind::Cause)?;
+    cost(&mut writer, path)?;
     writer.say(" is unknown");
     Some(writer.end())
 }
 
+fn are_many(culprit: &Value) -> bool {
+    culprit["tasks"].as_u64() > Some(1)
+}
+
 /// `The largest root blocker is tar/93`, or `The largest root blockers are 12 tasks such as head/95`.
 fn blocker(writer: &mut Writer<'_>, path: &str, culprit: &Value) -> Option<()> {
-    if culprit["tasks"].as_u64() > Some(1) {
+    if are_many(culprit) {
         writer.say("The largest root blockers are ");
         writer.counted(&format!("{path}/tasks"), "task")?;
         writer.say(" such as ");
@@ -271,6 +305,11 @@ fn blocker(writer: &mut Writer<'_>, path: &str, culprit: &Value) -> Option<()> {
         writer.say("The largest root blocker is ");
     }
     writer.value(&format!("{path}/task"), Kind::Name)
+}
+
+fn delayed_itself(culprit: &Value) -> bool {
+    let own_ns = culprit["own_ns"].as_f64().unwrap_or(0.0);
+    !are_many(culprit) && own_ns > 0.0 && Some(own_ns) >= culprit["time_ns"].as_f64().map(|ns| ns * MOST)
 }
 
 /// ` on 7,0 (ext4 on /mnt/a)`
@@ -287,34 +326,8 @@ fn place(writer: &mut Writer<'_>, path: &str, known: impl Fn(&str) -> bool) -> O
     Some(())
 }
 
-/// `99 % of the time rests on traced events, 0.1 % is unexplained, nothing was lost.`
-fn confidence(document: &Value, part: &str) -> Option<Sentence> {
-    let mut writer = Writer::new(document);
-    let path = format!("/confidence{}", if part.is_empty() { "/all" } else { part });
-    writer.value(&format!("{path}/traced_share"), Kind::Share)?;
-    writer.say(" of the time rests on traced events, ");
-    if document.pointer(&format!("{path}/stack_share")).and_then(Value::as_f64) >= Some(LEAST) {
-        writer.value(&format!("{path}/stack_share"), Kind::Share)?;
-        writer.say(" on stacks, ");
-    }
-    writer.value(&format!("{path}/unexplained_share"), Kind::Share)?;
-    writer.say(" is unexplained");
-    let incomplete = document.pointer("/confidence/incomplete").and_then(Value::as_bool) == Some(true);
-    let excluded = document.pointer("/losses/damaged_rows").and_then(Value::as_u64).unwrap_or(0);
-    if incomplete {
-        writer.say("; the recording is incomplete");
-    } else if excluded > 0 {
-        writer.say("; ");
-        writer.counted("/losses/damaged_rows", "inconsistent row")?;
-        writer.say(if excluded == 1 { " is excluded" } else { " are excluded" });
-    } else {
-        writer.say("; nothing was lost");
-    }
-    Some(writer.end())
-}
-
 /// The best remedy with its predicted effect: one with a known effect before one with a bound.
-fn help(document: &Value) -> Option<Sentence> {
+fn help(document: &Value, part: &str) -> Option<Sentence> {
     let choices = document.pointer("/what_if/choices")?.as_array()?;
     let is_large = |choice: &&Value| choice["saved_share"].as_f64() >= Some(LEAST);
     let known = choices.iter().position(|choice| choice["at_most"] == Value::Bool(false) && is_large(&choice));
@@ -322,7 +335,8 @@ fn help(document: &Value) -> Option<Sentence> {
     let path = format!("/what_if/choices/{at}");
     let choice = &choices[at];
     let mut writer = Writer::new(document);
-    writer.say("What would help: ");
+    let of_others = part.is_empty() && document["command"].is_object();
+    writer.say(if of_others { "What would help these other programs: " } else { "What would help: " });
     writer.value(&format!("{path}/title"), Kind::Name)?;
     writer.say(if choice["at_most"] == Value::Bool(true) { "; predicted, at best: " } else { "; predicted: " });
     writer.value(&format!("{path}/predicted/total_ns/value"), Kind::Duration)?;
@@ -345,38 +359,7 @@ pub fn document(run: &str, explanation: &Explanation, advice: &Advice) -> Value 
 
 /// Adds what findings need to a document, and the findings.
 fn add(document: &mut Value) {
-    let mut confidence = json!({"incomplete": is_incomplete(document), "all": shares(document)});
-    if let Some(command) = document.get("command").filter(|command| !command.is_null()) {
-        confidence["command"] = shares(command);
-    }
-    document["confidence"] = confidence;
+    document["confidence"] = confidence::of(document);
     let sentences = findings(document);
     document["findings"] = json(&sentences);
-}
-
-/// Shares of a part's time by evidence.
-fn shares(part: &Value) -> Value {
-    let wall_ns = part["wall_ns"].as_u64().unwrap_or(0).max(1) as f64;
-    let list = || part["causes"].as_array().into_iter().flatten();
-    let of = |evidence: &str| {
-        let ns: u64 = list().filter_map(|cause| cause["evidence"][evidence].as_u64()).sum();
-        ns as f64 / wall_ns
-    };
-    let unexplained = list().find(|cause| cause["cause"] == "unexplained");
-    json!({
-        "traced_share": of("event"),
-        "stack_share": of("stack"),
-        "aggregated_share": of("correlation"),
-        "unexplained_share": unexplained.and_then(|cause| cause["time_ns"].as_u64()).unwrap_or(0) as f64 / wall_ns,
-    })
-}
-
-fn is_incomplete(document: &Value) -> bool {
-    let losses = &document["losses"];
-    let has = |key: &str| match &losses[key] {
-        Value::Object(entries) => !entries.is_empty(),
-        Value::Array(entries) => !entries.is_empty(),
-        count => count.as_u64().unwrap_or(0) > 0,
-    };
-    ["lost", "tables", "damaged_parts", "unknown_requests"].into_iter().any(has)
 }

@@ -60,6 +60,19 @@ pub(super) struct Used {
     pub(super) busy_ns: u64,
 }
 
+/// A discard counts as this much: blk-throttle, too, takes it for a sector.
+const DISCARD_BYTES: u64 = 512;
+
+impl Used {
+    /// Bytes that it moved. A discard has a length, but moves nothing.
+    pub(super) fn moved_bytes(&self) -> u64 {
+        match self.resource {
+            Resource::DeviceOther => self.bytes.min(self.count.saturating_mul(DISCARD_BYTES)),
+            _ => self.bytes,
+        }
+    }
+}
+
 /// The use of all resources.
 #[derive(Debug, Default)]
 pub(super) struct Usage {

@@ -42,6 +42,8 @@ pub(super) enum Kind {
     Name,
 }
 
+/// Least share of a time that is named beside others.
+pub(super) const LEAST: f64 = 0.05;
 /// Stands between a number and its unit.
 pub(super) const UNBREAKABLE: char = '\u{a0}';
 

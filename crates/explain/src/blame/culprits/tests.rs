@@ -164,3 +164,23 @@ fn a_process_is_innocent_of_what_was_before_it() {
     let users = users(&index, &Need::Device(BASE), (20 * S, 20 * S + 400));
     assert_eq!(users.into_keys().map(Option::unwrap).collect::<Vec<_>>(), [7, 9]);
 }
+
+/// mkfs discards the whole disk: a limit on bytes lets that pass as a sector.
+#[test]
+fn a_discard_uses_no_bytes() {
+    let mut index = RunIndex::default();
+    let used = |resource, pid, count, bytes| UsageRecord {
+        device: Some(BASE),
+        pid: Some(pid),
+        count,
+        bytes,
+        ..UsageRecord::new(resource, 20 * S, 21 * S)
+    };
+    for record in [used(Resource::DeviceOther, 8, 2, 1 << 30), used(Resource::DeviceWrite, 9, 1, 3 << 10)] {
+        assert!(index.usage.insert(&record, &mut index.names));
+    }
+    index.usage.sort();
+    let need = Need::Limit { device: BASE, writes: Some(true), domain: Domain::Everybody };
+    let weights: Vec<(Option<u32>, u128)> = users(&index, &need, (20 * S, 21 * S)).into_iter().collect();
+    assert_eq!(weights, [(Some(8), 1024 * 1024), (Some(9), 3 * 1024 * 1024)]);
+}

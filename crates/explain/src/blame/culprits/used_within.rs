@@ -35,7 +35,7 @@ impl UsedWithin<'_> {
     pub(super) fn users(&self, need: &Need) -> Users {
         match need {
             Need::Device(device) => self.of_device(*device, None, |used| used.busy_ns, Domain::Everybody),
-            Need::Limit { device, writes, domain } => self.of_device(*device, *writes, |used| used.bytes, *domain),
+            Need::Limit { device, writes, domain } => self.of_device(*device, *writes, Used::moved_bytes, *domain),
             Need::Cpu { cpu, waiting, except } => self.of_cpu(*cpu, *waiting, *except),
             Need::Dirty(device) => self.of_dirty_pages(*device),
             Need::Memory(domain) => {
@@ -76,7 +76,7 @@ impl UsedWithin<'_> {
         let dirtied = || self.of(Target::Dirtied, |used| used.bytes, Domain::Everybody);
         let Some(device) = device else { return dirtied() };
         let written = |time: &UsedWithin<'_>| {
-            let users = time.of_device(device, Some(true), |used| used.bytes, Domain::Everybody);
+            let users = time.of_device(device, Some(true), Used::moved_bytes, Domain::Everybody);
             Some(users).filter(|users| users.keys().any(Option::is_some))
         };
         let written = written(self).or_else(|| written(&self.around()));

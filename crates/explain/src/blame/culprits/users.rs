@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::block::DeviceNumber;
 
 use super::super::run_index::RunIndex;
+use super::super::usage::Used;
 use super::need::{Domain, Need};
 use super::used_within::UsedWithin;
 use super::weights::{Users, WEIGHT};
@@ -47,7 +48,7 @@ pub(in crate::blame) fn amounts(
     for (pid, weight) in time.of_device(device, None, |used| used.count, Domain::Everybody) {
         amounts.entry(pid).or_default().requests = whole(weight);
     }
-    for (pid, weight) in time.of_device(device, None, |used| used.bytes, Domain::Everybody) {
+    for (pid, weight) in time.of_device(device, None, Used::moved_bytes, Domain::Everybody) {
         amounts.entry(pid).or_default().bytes = whole(weight);
     }
     amounts.retain(|_, amounts| amounts.requests > 0);
