@@ -61,11 +61,12 @@ impl Path<'_> {
         }
     }
 
-    /// Time in which that task ran.
-    fn put_running(&mut self, from_ns: u64, tid: u32, evidence: Evidence) {
+    /// What that task waited for, or did itself.
+    fn put_done(&mut self, done: &Segment, tid: u32) {
         let known = self.segments.len();
-        self.put(from_ns, Cause::Running, evidence, NO_ROW);
-        self.segments[known..].iter_mut().for_each(|segment| segment.ran = tid);
+        self.put(done.start_ns, done.cause, done.evidence, done.row().unwrap_or(NO_ROW));
+        let ran = if done.cause == Cause::Running { tid } else { 0 };
+        self.segments[known..].iter_mut().for_each(|segment| segment.ran = ran);
     }
 
     /// Time that no task explains.
@@ -118,10 +119,7 @@ impl Path<'_> {
             if !segment.cause.is_wait() {
                 self.put_lock(segment.start_ns);
             }
-            match segment.cause {
-                Cause::Running => self.put_running(segment.start_ns, tid, segment.evidence),
-                cause => self.put(segment.start_ns, cause, segment.evidence, segment.row().unwrap_or(NO_ROW)),
-            }
+            self.put_done(&segment, tid);
         }
         None
     }

@@ -109,6 +109,30 @@ static __noinline u32 awaited_by_semaphore(void)
 
 /* --- Waits of a task that works on a client's request. --- */
 
+/* Descriptors that are searched for a client: a process for each client has few. */
+#define CLIENT_AT 32
+
+/* Whether a process of one thread has a client, which may have asked it before the recording. Verified once. */
+__noinline int has_client(struct task_note *note)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct file *file;
+	u64 fd;
+
+	if (!note)
+		return 0;
+	if (note->owed || note->is_left)
+		return 1;
+	if (BPF_CORE_READ(task, signal, nr_threads) != 1)
+		return 0;
+	for (fd = 0; fd < CLIENT_AT; fd++) {
+		file = file_of(task, fd);
+		if (file && side_of(file) == SERVER)
+			return 1;
+	}
+	return 0;
+}
+
 /* What it waits for, by what the current task does. That may be the client, which sends the rest of its request: then the
  * server has nothing to do. A signal comes from a process that works for a client, too: it gives back what both need, such as a
  * row of a database. */
@@ -124,7 +148,7 @@ static __noinline u32 awaited_for_client(void)
 		return FOR_CLIENT;
 	if (settings.others[call] & SIGNALS) {
 		mine = note_of(waker);
-		return mine && mine->owed ? LOCK : FOR_CLIENT;
+		return mine && has_client(mine) ? LOCK : FOR_CLIENT;
 	}
 	if (!(settings.others[call] & (SENDS | RECEIVES | CLOSES)))
 		return FOR_CLIENT;
@@ -154,7 +178,15 @@ static __always_inline u32 awaited_by_server(struct task_struct *waker)
 {
 	struct task_note *mine = note_of(waker);
 
-	return mine && mine->owed ? LOCK : FOR_CLIENT;
+	return mine && (mine->owed || mine->is_left) ? LOCK : FOR_CLIENT;
+}
+
+/* Whether the task may wait for somebody though a timer or an interrupt ends its sleep: it will sleep again. */
+static __always_inline int is_asking(struct task_note *note, u32 what)
+{
+	if (what & WAITS)
+		return note->asked || note->owed;
+	return what & WAITS_FOR_THREAD && note->owed;
 }
 
 /* Whether a task sleeps because it wants to. */
@@ -183,10 +215,14 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	if (!(what & (WAITS | WAITS_FOR_THREAD | SENDS | SEMAPHORE)))
 		return NOBODY;
 	by_task = is_by_task(waker);
-	if (!by_task && (!(note->asked || note->owed) || !(what & WAITS)))
+	if (!by_task && !is_asking(note, what))
 		return NOBODY;
 	if (is_on_file(task, what))
 		return NOBODY;
+	if (!by_task && what & WAITS_FOR_THREAD) {
+		note->waker_tid = 0;
+		return FOR_CLIENT;
+	}
 	if (!by_task)
 		find_sender(note);
 	if (what & SEMAPHORE)

@@ -285,6 +285,10 @@ struct thread_info {
 	u32 status;
 };
 
+struct signal_struct {
+	int nr_threads;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	int pid;
@@ -301,6 +305,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct files_struct *files;
 	struct fs_struct *fs;
+	struct signal_struct *signal;
 	struct sched_entity se;
 	_Bool throttled;	/* since 6.18 */
 	u64 start_time;

@@ -134,6 +134,7 @@ static __always_inline void note_served(u32 what, u64 bit, long result, struct f
 		note->sent_ns = bpf_ktime_get_ns();
 	if ((what & SENDS) && (note->owed & bit))
 		note_sender(file, note->sent_ns);
+	note->is_left = !(what & SENDS) && !result;
 	if ((what & SENDS) || !result) {
 		note->owed &= ~bit;
 		return;
@@ -176,6 +177,9 @@ static __always_inline void note_message(u32 what, u64 fd, long result)
 	if (what & CLOSES) {
 		note = note_of(task);
 		if (note) {
+			/* It was asked to close. */
+			if (note->owed & bit)
+				note->is_left = 1;
 			note->asked &= ~bit;
 			note->answered &= ~bit;
 			note->owed &= ~bit;

@@ -41,6 +41,7 @@ struct task_note {
 	u32 awaits;		/* enum awaits of the wait that ends now */
 	u32 held;		/* by the CPU quota of its cgroup, since it is runnable */
 	u32 asked_pairs;	/* it sent something through a pipe, and received nothing since */
+	u32 is_left;		/* its client has gone, and it received nothing since: it gives back what that client had */
 	u64 asked;		/* client sockets on which it sent a request and received nothing since: bits, by descriptor */
 	u64 answered;		/* those on which it received something since */
 	u64 asked_ns;		/* its last request */

@@ -298,6 +298,10 @@ impl Actor {
                 self.client.connect(address);
                 return false;
             }
+            ["disconnect", address] => {
+                self.client.disconnect(address);
+                return false;
+            }
             ["ask", address, how] => self.client.ask(address, how),
             ["ask_for_parts", parts, address] => self.client.ask_for_parts(address, parts.parse().unwrap()),
             ["ask_for_two", address, how] => self.client.ask_for_two(address, how),
@@ -316,7 +320,9 @@ impl Actor {
             }
             ["ask_child"] => self.client.ask_child(),
             ["answer", address, ref work @ ..] => talk::serve(address, 1, || _ = self.step(work)),
-            ["answer_rows", address] => talk::serve_rows(address),
+            ["answer_rows", address, patience_ms] => {
+                talk::serve_rows(address, Duration::from_millis(patience_ms.parse().unwrap()));
+            }
             ["answer_in_two", address, ref work @ ..] => talk::serve(address, 2, || _ = self.step(work)),
             ["answer_in_parts", parts, address, ref work @ ..] => {
                 talk::serve_slowly(address, parts.parse().unwrap(), || _ = self.step(work));

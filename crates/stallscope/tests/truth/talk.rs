@@ -11,6 +11,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 
@@ -109,6 +110,10 @@ impl Client {
             Stream::Tcp(stream)
         };
         self.connections.insert(address.to_owned(), stream);
+    }
+
+    pub fn disconnect(&mut self, address: &str) {
+        self.connections.remove(address).expect("it is connected");
     }
 
     /// Sends a request and waits for its answer.
@@ -286,24 +291,29 @@ pub fn drain_parent(mut work: impl FnMut()) {
     }
 }
 
-/// A database of one row, with a thread for each client: what a client sends first takes the row, what it sends next gives it back.
-pub fn serve_rows(address: &str) -> ! {
+/// A database of one row, with a thread for each client: what a client sends first takes the row, what it sends next, or that it
+/// leaves, gives it back. Who waits for the row looks for deadlocks each time that its patience ends.
+pub fn serve_rows(address: &str, patience: Duration) -> ! {
     let listener = Listener::at(address);
     let row = Arc::new((Mutex::new(false), Condvar::new()));
     loop {
         let (mut client, row) = (listener.accept(), row.clone());
         std::thread::spawn(move || {
             for has_row in [false, true].into_iter().cycle() {
-                if !client.receive() {
+                let stays = client.receive();
+                if !stays && !has_row {
                     return;
                 }
                 let mut is_taken = row.0.lock().unwrap();
                 while *is_taken && !has_row {
-                    is_taken = row.1.wait(is_taken).unwrap();
+                    is_taken = row.1.wait_timeout(is_taken, patience).unwrap().0;
                 }
                 *is_taken = !has_row;
                 drop(is_taken);
                 row.1.notify_one();
+                if !stays {
+                    return;
+                }
                 client.send();
             }
         });

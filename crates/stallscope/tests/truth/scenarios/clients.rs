@@ -21,6 +21,8 @@ pub const TESTS: &[Test] = &[
     sharing("two_servers", &[two_servers]),
     sharing("thinking_server", &[thinking_server]),
     sharing("row_of_a_database", &[row_lock]),
+    sharing("row_waited_for_in_slices", &[row_lock_in_slices]),
+    sharing("row_of_a_client_that_leaves", &[row_of_a_client_that_leaves]),
     recorded("sleeping_server_of_the_command", sleeping_server_of_command),
     sharing("flock", &[flock]),
     sharing("posix_lock", &[posix_lock]),
@@ -118,7 +120,7 @@ fn full_pipe() -> Truth {
 /// Each wait for the reader is short; the call, which writes many pipefuls, is not.
 fn busy_reader() -> (Value, Truth) {
     let (explained, truth) = reader("think 15", 30);
-    (explained, truth.because("running"))
+    (explained, Truth { waited_for: Some("child"), culprit: Some("child"), ..truth.because("running") })
 }
 
 fn sleeping_reader() -> (Value, Truth) {
@@ -171,7 +173,8 @@ fn two_servers() -> Truth {
 fn thinking_server() -> Truth {
     let ground = Ground::new();
     let address = server(&ground, "unix", "realtime\nanswer ADDRESS think 300");
-    client(&ground, &address, "recv").suffered("running")
+    let truth = client(&ground, &address, "recv").suffered("running");
+    Truth { waited_for: Some("neighbour"), culprit: Some("neighbour"), ..truth }
 }
 
 /// A victim waits for a lock that a neighbour holds while it writes to a slow disk.
@@ -259,13 +262,28 @@ fn sleeping_server_of_command() -> (Value, Truth) {
 
 /// The server's thread waits for a condition that the thread of another client brings about, which idles in between (InnoDB).
 fn row_lock() -> Truth {
+    row(60_000, "ask ADDRESS recv")
+}
+
+/// In between, it wakes up by a timer and waits again (metadata locks of MariaDB: each second).
+fn row_lock_in_slices() -> Truth {
+    row(550, "ask ADDRESS recv")
+}
+
+/// The lock is that of a connection (`GET_LOCK`).
+fn row_of_a_client_that_leaves() -> Truth {
+    row(60_000, "disconnect ADDRESS")
+}
+
+fn row(patience_ms: u32, give_back: &str) -> Truth {
     let ground = Ground::new();
     let (held, go) = (ground.at("held"), ground.at(GO));
-    let address = server(&ground, "unix", "answer_rows ADDRESS");
+    let address = server(&ground, "unix", &format!("answer_rows ADDRESS {patience_ms}"));
     let victim = Victim::start(&ground, &format!("connect {address}\nawait {go}\nask {address} recv"));
     ground.wait_for(&format!("{go}.awaited"));
+    let give_back = give_back.replace("ADDRESS", &address);
     ground.neighbour(&format!(
-        "connect {address}\nask {address} recv\nsignal {held}\nsleep 900\nask {address} recv\nsleep 3000"
+        "connect {address}\nask {address} recv\nsignal {held}\nsleep 900\n{give_back}\nsleep 3000"
     ));
     ground.wait_for(&held);
     ground.go(&go);
