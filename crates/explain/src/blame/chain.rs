@@ -213,7 +213,11 @@ fn stopped<'a>(row: &Row, cause: Cause, limit_ns: u64) -> Option<Step<'a>> {
 fn is_followed(row: &Row, cause: Cause) -> bool {
     // Who will end a wait that lasts is unknown, unless it is for a lock.
     let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous) || row.lock.is_some();
-    is_wait && !matches!(cause, Cause::CpuWait | Cause::CpuThrottle | Cause::Running | Cause::Stopped)
+    // The waker of a task whose timer ended is whoever that interrupted.
+    let is_timer = row.lock.is_none() && row.awaits == Some(Awaits::Interrupt);
+    is_wait
+        && !is_timer
+        && !matches!(cause, Cause::CpuWait | Cause::CpuThrottle | Cause::Running | Cause::Stopped | Cause::Sleep)
 }
 
 /// Whether most of a request's time was in a stage before the device: what is beneath the device did not matter.

@@ -142,7 +142,8 @@ fn an_interrupt_does_not_hide_what_a_server_did_before() {
 fn the_recorded_command_waits_for_a_server_that_sleeps() {
     let drawing = "
         off 7 |  ssssssssssss  | call=poll awaits=answer waker=9 watched
-        off 9 |   ssssssssss   | call=clock_nanosleep awaits=interrupt";
+        off 9 |   ssssssssss   | call=clock_nanosleep awaits=interrupt waker=3";
+    // Its timer interrupted thread 3.
     check(drawing, "sleep 10, unexplained 2", "thread 7: sleep 10 < thread 9: sleep 10");
     let explanation = stage(drawing).explain();
     assert_eq!(explanation.culprits[0].task.as_ref().map(|task| task.tid), Some(9), "{:?}", explanation.culprits);
