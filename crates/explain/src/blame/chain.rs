@@ -213,7 +213,7 @@ fn stopped<'a>(row: &Row, cause: Cause, limit_ns: u64) -> Option<Step<'a>> {
 fn is_followed(row: &Row, cause: Cause) -> bool {
     // Who will end a wait that lasts is unknown, unless it is for a lock.
     let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous) || row.lock.is_some();
-    // The waker of a task whose timer ended is whoever that interrupted.
+    // A timer wakes a task from whatever other task it interrupts: that one did not act.
     let is_timer = row.lock.is_none() && row.awaits == Some(Awaits::Interrupt);
     is_wait
         && !is_timer

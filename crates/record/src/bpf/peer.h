@@ -183,6 +183,8 @@ static __always_inline void note_message(u32 what, u64 fd, long result)
 			note->asked &= ~bit;
 			note->answered &= ~bit;
 			note->owed &= ~bit;
+			if (what & SENDS)
+				note->sent_ns = bpf_ktime_get_ns();
 		}
 		return;
 	}

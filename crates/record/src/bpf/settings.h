@@ -24,12 +24,12 @@ enum names_file {
 
 /* What a system call does with another task, as bits: `trace/awaits.rs`. */
 enum with_others {
-	SENDS = 1,		/* to its first argument, a descriptor */
+	SENDS = 1,		/* to its first argument, a descriptor, or waits there until it may */
 	RECEIVES = 2,		/* from its first argument */
 	CLOSES = 4,		/* its first argument */
 	WAITS = 8,		/* until another task sends something */
 	WAITS_FOR_THREAD = 16,	/* futex */
-	SIGNALS = 32,		/* sends a signal */
+	SIGNALS = 32,		/* sends a signal, or accepts a connection */
 	SEMAPHORE = 64,		/* changes semaphores of System V, or waits until another task does */
 	WAITS_FOR_CHILD = 128,	/* until one ends */
 };

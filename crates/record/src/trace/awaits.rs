@@ -18,7 +18,7 @@ const WAITS_FOR_CHILD: u8 = 128;
 /// Number, what it does with another task.
 type Call = (libc::c_long, u8);
 
-const COMMON: [Call; 30] = [
+const COMMON: [Call; 33] = [
     (libc::SYS_read, RECEIVES | WAITS),
     (libc::SYS_readv, RECEIVES | WAITS),
     (libc::SYS_recvfrom, RECEIVES | WAITS),
@@ -30,6 +30,10 @@ const COMMON: [Call; 30] = [
     (libc::SYS_sendmsg, SENDS),
     (libc::SYS_sendmmsg, SENDS),
     (libc::SYS_sendfile, SENDS),
+    // It waits for room among the connections that the server has not accepted yet. What the descriptor was before is over.
+    (libc::SYS_connect, SENDS | CLOSES),
+    (libc::SYS_accept, SIGNALS),
+    (libc::SYS_accept4, SIGNALS),
     (libc::SYS_close, CLOSES),
     // It closes all.
     (libc::SYS_exit_group, CLOSES),

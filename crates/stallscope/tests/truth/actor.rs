@@ -302,6 +302,7 @@ impl Actor {
                 self.client.disconnect(address);
                 return false;
             }
+            ["reconnect", address] => self.client.connect(address),
             ["ask", address, how] => self.client.ask(address, how),
             ["ask_for_parts", parts, address] => self.client.ask_for_parts(address, parts.parse().unwrap()),
             ["ask_for_two", address, how] => self.client.ask_for_two(address, how),
@@ -323,6 +324,7 @@ impl Actor {
             ["answer_rows", address, patience_ms] => {
                 talk::serve_rows(address, Duration::from_millis(patience_ms.parse().unwrap()));
             }
+            ["admit", address, ref work @ ..] => talk::admit_slowly(address, || _ = self.step(work)),
             ["answer_in_two", address, ref work @ ..] => talk::serve(address, 2, || _ = self.step(work)),
             ["answer_in_parts", parts, address, ref work @ ..] => {
                 talk::serve_slowly(address, parts.parse().unwrap(), || _ = self.step(work));

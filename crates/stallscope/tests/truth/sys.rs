@@ -23,6 +23,13 @@ pub fn map(file: &File) -> memmap2::Mmap {
     map
 }
 
+/// Of a listening socket: at most one connection may wait to be accepted.
+pub fn let_one_wait(socket: &impl AsRawFd) {
+    // SAFETY: a call without pointers.
+    let result = unsafe { libc::listen(socket.as_raw_fd(), 0) };
+    assert_eq!(result, 0, "listen");
+}
+
 /// Submits all dirty pages of a file.
 pub fn write_out(file: &File) {
     // SAFETY: a call without pointers.

@@ -15,6 +15,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 
+use crate::sys;
+
 /// What a pipe holds.
 const PIPE_BYTES: usize = 64 << 10;
 
@@ -186,6 +188,16 @@ pub fn serve(address: &str, parts: u32, mut work: impl FnMut()) {
         work();
         client.send();
     });
+}
+
+/// Does the work before it accepts each connection; one more may wait.
+pub fn admit_slowly(address: &str, mut work: impl FnMut()) {
+    let listener = Listener::at(address);
+    sys::let_one_wait(&listener.as_fd());
+    loop {
+        work();
+        drop(listener.accept());
+    }
 }
 
 /// The work precedes every part.

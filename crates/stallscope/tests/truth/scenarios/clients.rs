@@ -17,6 +17,7 @@ pub const TESTS: &[Test] = &[
     recorded("busy_reader_of_the_command", busy_reader),
     recorded("sleeping_reader_of_the_command", sleeping_reader),
     alone("answer_by_interrupt", &[answer_by_interrupt]),
+    sharing("full_backlog", &[full_backlog]),
     sharing("thread_pool", &[thread_pool]),
     sharing("two_servers", &[two_servers]),
     sharing("thinking_server", &[thinking_server]),
@@ -115,6 +116,15 @@ fn full_pipe() -> Truth {
     );
     let victim = Victim::start(&ground, &script);
     Truth { waited_for: Some("child"), ..victim.suffered("io_throttle") }
+}
+
+/// The server accepts no connection before it has written.
+fn full_backlog() -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let address = server(&ground, "unix", &format!("open {file} direct\nadmit ADDRESS write {file} 0 1m"));
+    let victim = Victim::start(&ground, &format!("times 5\nreconnect {address}"));
+    Truth { waited_for: Some("neighbour"), operation: Some("connect"), ..victim.suffered("io_throttle") }
 }
 
 /// Each wait for the reader is short; the call, which writes many pipefuls, is not.
