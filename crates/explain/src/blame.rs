@@ -50,6 +50,7 @@ mod timeline;
 mod timelines;
 mod times;
 mod totals;
+mod turns;
 mod usage;
 mod user_stacks;
 mod wait_graph;

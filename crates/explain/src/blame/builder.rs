@@ -28,6 +28,7 @@ use super::stacks::Stack;
 use super::steal::Steal;
 use super::timelines::TaskTimelines;
 use super::totals::{explain, refuse_overflow};
+use super::turns::turns;
 use crate::series::SeriesSet;
 
 /// A request comes at most this many rows before the one above it.
@@ -247,6 +248,7 @@ impl Blame {
             index.rows.iter().filter(|row| row.request.is_some() && index.request(row).is_none()).count() as u64;
         explanation.operations = phases.operations();
         index.sort();
+        index.wait_for_locks(&turns(&index));
         index.find_disks_of_journals(&disks);
         let mut operations = all(&mut index, own.into_all(), explanation.slower_than_ns);
         let class = index.names.insert(CLIENT_REQUEST);

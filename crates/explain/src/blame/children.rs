@@ -12,6 +12,10 @@ pub(super) fn drop_listed(index: &RunIndex, timelines: &mut TaskTimelines<'_>, o
     let (mut parents, mut others): (Vec<Operation>, Vec<Operation>) =
         operations.drain(..).partition(|operation| operation.awaits == Some(Awaits::Child));
     parents.sort_by_key(|parent| (std::cmp::Reverse(parent.start_ns), parent.end_ns, parent.tid));
+    let pid = |tid: u32, at_ns: u64| index.tasks.pid(tid, at_ns);
+    let times =
+        others.iter().map(|other| (pid(other.tid, other.end_ns).unwrap_or(other.tid), other.start_ns, other.end_ns));
+    let of_processes = BusyTimes::of(times);
     let mut listed = BusyTimes::of(others.iter().map(|other| (other.tid, other.start_ns, other.end_ns)));
     for parent in parents {
         let timeline = timelines.get(parent.tid);
@@ -21,7 +25,12 @@ pub(super) fn drop_listed(index: &RunIndex, timelines: &mut TaskTimelines<'_>, o
         // The child may itself have waited for a task that has no operation: its server.
         let child = |segment: &Segment| index.waker(index.row(segment.off));
         let of = |segment: &&Segment| {
-            is_listed(index.row(segment.by).tid, segment) || child(segment).is_some_and(|tid| is_listed(tid, segment))
+            // A thread that waits for the end of another one waits for all that its process does.
+            let own = pid(parent.tid, segment.end_ns)
+                .filter(|own| child(segment).and_then(|tid| pid(tid, segment.end_ns)) == Some(*own));
+            is_listed(index.row(segment.by).tid, segment)
+                || child(segment).is_some_and(|tid| is_listed(tid, segment))
+                || own.is_some_and(|own| of_processes.overlaps(own, segment.start_ns, segment.end_ns))
         };
         let all_ns: u64 = stalled.iter().map(Segment::ns).sum();
         let listed_ns: u64 = stalled.iter().filter(of).map(Segment::ns).sum();

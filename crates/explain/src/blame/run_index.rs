@@ -109,6 +109,11 @@ impl RunIndex {
         self.causes = self.rows.iter().map(|row| self.find_main_cause(row)).collect();
     }
 
+    /// These rows are waits for locks of user space.
+    pub(super) fn wait_for_locks(&mut self, rows: &[u32]) {
+        rows.iter().for_each(|&at| self.rows[at as usize].awaits = Some(Awaits::Lock));
+    }
+
     /// The wakeup of a task that was frozen in its sleep is the thaw: what it had slept for is unknown.
     fn forget_waits_of_frozen(&mut self) {
         let stacks = &self.stacks;

@@ -355,6 +355,8 @@ impl Actor {
                 scope.spawn(move || _ = actor.step(work)).join().unwrap();
             }),
             ["drain_parent", ref work @ ..] => talk::drain_parent(|| _ = self.step(work)),
+            // One thread of the actor at a time.
+            ["in_turn", ref work @ ..] => talk::in_turn(|| _ = self.step(work)),
             ["hand_out", worker, times, ref work @ ..] => {
                 talk::hand_out(worker, times.parse().unwrap(), || _ = self.step(work));
             }

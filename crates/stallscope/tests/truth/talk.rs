@@ -352,6 +352,16 @@ pub fn relay(child: &str, report: &str, script: &str) -> impl FnMut() + use<> {
     }
 }
 
+/// Does the work when no other thread does its own: a monitor, as Java has.
+pub fn in_turn(mut work: impl FnMut()) {
+    static IS_TAKEN: Mutex<bool> = Mutex::new(false);
+    static IS_FREE: Condvar = Condvar::new();
+    *IS_FREE.wait_while(IS_TAKEN.lock().unwrap(), |is_taken| *is_taken).unwrap() = true;
+    work();
+    *IS_TAKEN.lock().unwrap() = false;
+    IS_FREE.notify_one();
+}
+
 /// Hands out work to a thread that waits for it: its id goes to that file. Before each piece, it does the steps.
 pub fn hand_out(worker: &str, times: u32, mut work: impl FnMut()) {
     let (handed_out, condition) = (Mutex::new(0), Condvar::new());

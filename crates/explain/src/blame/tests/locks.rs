@@ -166,3 +166,33 @@ fn tasks_that_wait_for_one_holder_are_one_convoy() {
     let of_two = drawing.replacen("lock=1", "lock=2", 1);
     assert!(stage(&of_two).explain().convoys.is_empty());
 }
+
+/// Threads that write and sync a log in turns (Java, Go): a wait for a turn looks like one for work.
+#[test]
+fn threads_that_take_turns_wait_for_a_lock() {
+    let drawing = "
+        off 7 | sssssssssssss  | call=futex stack=futex_do_wait awaits=work waker=9
+        off 7 |              ss| call=fsync stack=xfs_log_force
+        off 9 | ssssss         | call=futex stack=futex_do_wait awaits=work waker=8
+        off 9 |       sssssss  | call=fsync stack=xfs_log_force
+        off 8 | ssssss         | call=fsync stack=xfs_log_force";
+    let of_process = |drawing: &str| {
+        let tasks = [7, 8, 9].map(|tid| format!("task {tid} |n | name=log pid=7\n")).concat();
+        stage(&format!("{tasks}{drawing}")).explain()
+    };
+    let explanation = of_process(drawing);
+    let longest = &explanation.stalls[0];
+    assert_eq!((longest.task.tid, longest.operation.as_str(), longest.duration_ns), (7, "futex", 13 * MS));
+    assert_eq!(chain(longest), "log/7: fs_log 7 < log/9: fs_log 7");
+    // Who then waits for something else, or does nothing, had no work before.
+    let has_none = |drawing: &str| of_process(drawing).stalls.iter().all(|stall| stall.task.tid != 7);
+    assert!(has_none(&drawing.replace("ss| call=fsync", "ss| call=read")));
+    assert!(has_none(&drawing.replace("ss| call=fsync stack=xfs_log_force", "ss| call=futex awaits=work waker=8")));
+    // It had no work until the other one had its turn.
+    assert!(has_none(
+        "
+        off 7 |sssssssssssss   | call=futex stack=futex_do_wait awaits=work waker=9
+        off 7 |             ss | call=fsync stack=xfs_log_force
+        off 9 |        sssss   | call=fsync stack=xfs_log_force"
+    ));
+}

@@ -17,6 +17,7 @@ pub const TESTS: &[Test] = &[
     alone("convoy_of_16", &[convoy]),
     sharing("mutex_with_a_sleeping_holder", &[sleeping_holder]),
     sharing("lock_of_a_file_with_a_sleeping_holder", &[sleeping_holder_of_flock]),
+    sharing("monitor", &[monitor]),
     sharing("quiet_idle_workers", &[idle_workers]),
     recorded("flock_held_to_the_end", flock_to_the_end),
     recorded("posix_lock_held_to_the_end", posix_to_the_end),
@@ -126,6 +127,17 @@ fn held_asleep(how: &str) -> Truth {
     ground.wait_for(&held);
     ground.go(&go);
     Truth { held_by: Some(holder), says: Some("asleep in"), ..victim.suffered("lock") }
+}
+
+/// Threads that write a log in turns, each of which waits for the others as for work.
+fn monitor() -> Truth {
+    let ground = Ground::new();
+    let (file, go) = (slow_disk(&ground).file("data"), ground.at(GO));
+    let script = format!("open {file} direct\nthreads 3\nawait {go}\ntimes 4\nin_turn write {file} 0 512k\nsleep 30");
+    let victim = Victim::start(&ground, &script);
+    ground.wait_for(&format!("{go}.awaited"));
+    ground.go(&go);
+    victim.suffered("io_throttle")
 }
 
 /// A thread that waits for work, while another one waits for the disk before it hands out some.
