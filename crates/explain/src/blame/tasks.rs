@@ -61,9 +61,23 @@ impl Tasks {
         Who { tid, name: self.at(tid, at_ns).map(|seen| names.get(seen.name).to_owned()) }
     }
 
-    /// The process of a thread; the thread itself where the process is unknown.
+    /// The process of a thread; the thread itself where the process is unknown. A thread began after the program that the process
+    /// executes, and may be seen before its leader is under that program's name.
     pub(super) fn process(&self, tid: u32, at_ns: u64, names: &Names) -> Who {
-        self.who(self.pid(tid, at_ns).unwrap_or(tid), at_ns, names)
+        let pid = self.pid(tid, at_ns).unwrap_or(tid);
+        let began_ns = self.first_seen_ns(tid, pid).filter(|_| pid != tid).unwrap_or_default();
+        self.who(pid, self.at_or_after(pid, at_ns, began_ns), names)
+    }
+
+    fn first_seen_ns(&self, tid: u32, pid: u32) -> Option<u64> {
+        self.seen.get(&tid)?.iter().find(|seen| seen.pid == pid).map(|seen| seen.seen_ns)
+    }
+
+    /// The moment, or that at which the thread was next seen, if it was not seen between the two.
+    fn at_or_after(&self, tid: u32, at_ns: u64, began_ns: u64) -> u64 {
+        let seen = self.seen.get(&tid).map_or(&[][..], Vec::as_slice);
+        let next = seen.partition_point(|seen| seen.seen_ns < began_ns);
+        seen.get(next).map_or(at_ns, |next| at_ns.max(next.seen_ns))
     }
 
     pub(super) fn name(&self, tid: u32, at_ns: u64) -> Option<Name> {

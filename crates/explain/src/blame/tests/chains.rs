@@ -113,6 +113,22 @@ fn the_task_that_ran_before_is_named() {
     assert_eq!(preempted.stalls[0].causes[0].detail.as_deref(), Some("preempted for 8.00 ms behind thread 9"));
 }
 
+/// A shell executes a program; its thread is seen before the process is, under that program's name.
+#[test]
+fn a_thread_belongs_to_the_program_that_its_process_executed() {
+    let drawing = "
+        task     7 |n         | name=app
+        task     8 |n         | name=sh
+        task     9 | n        | name=pool-1 pid=8
+        task     8 |         n| name=java
+        op:write 7 |=======   |
+        off      7 | sssss    | tp=contention_begin waker=9";
+    assert_eq!(culprit(&stage(drawing).explain()), "lock java/8");
+    // It was seen again before the thread began.
+    let again = format!("{drawing}\ntask 8 | n        | name=bash");
+    assert_eq!(culprit(&stage(&again).explain()), "lock bash/8");
+}
+
 #[test]
 fn a_lock_ends_at_the_holder_that_ran() {
     let drawing = "
