@@ -74,7 +74,7 @@ pub use missing::Losses;
 pub use operations::STOPPED;
 pub use piece::Piece;
 pub use scope::Scope;
-pub use sleep::{Sleep, Sleeps};
+pub use sleep::{Sleep, Sleeps, is_for_child};
 pub use steal::STEAL;
 pub use user_stacks::{UserFrame, UserStack};
 pub use who::Who;

@@ -9,7 +9,7 @@ mod sentence;
 #[cfg(test)]
 mod tests;
 
-use explain::blame::{Explanation, STOPPED};
+use explain::blame::{Explanation, STOPPED, is_for_child};
 use explain::whatif::Advice;
 use serde_json::{Value, json};
 
@@ -139,9 +139,21 @@ fn named(writer: &mut Writer<'_>, document: &Value, at: usize) -> Option<()> {
     writer.value(&format!("/stalls/{at}/task"), Kind::Name)
 }
 
-/// `, but it had 3 sleeps of at most 2.00 s, in flock`: those that are no operations.
+/// `, but it had 3 sleeps of at most 2.00 s, in flock`: those that are no operations. Else `; 2 sleeps, 2.40 s in total, may have been
+/// idle (poll)`: a receive that runs into its timeout looks the same.
 fn slept(writer: &mut Writer<'_>, document: &Value) {
-    if document["sleeps"]["count"].as_u64().is_none_or(|count| count == 0) {
+    let is_any = |count: &Value| count.as_u64().is_some_and(|count| count > 0);
+    let idle = &document["sleeps"]["idle"];
+    if !is_any(&document["sleeps"]["count"]) {
+        if is_any(&idle["count"]) && idle["calls"].as_array().is_some_and(|calls| calls.iter().any(is_for_message)) {
+            writer.say("; ");
+            let _ = writer.counted("/sleeps/idle/count", "sleep");
+            writer.say(", ");
+            let _ = writer.value("/sleeps/idle/total_ns", Kind::Duration);
+            writer.say(" in total, may have been idle (");
+            let _ = writer.value("/sleeps/idle/calls/0", Kind::Name);
+            writer.say(")");
+        }
         return;
     }
     writer.say(", but it had ");
@@ -152,6 +164,10 @@ fn slept(writer: &mut Writer<'_>, document: &Value) {
         writer.say(" in ");
         let _ = writer.value("/sleeps/longest/0/call", Kind::Name);
     }
+}
+
+fn is_for_message(call: &Value) -> bool {
+    call.as_str().is_some_and(|call| !is_for_child(call))
 }
 
 /// The first stall of that part: neighbours' stalls are in the same list.

@@ -19,6 +19,11 @@ pub struct Sleeps {
     pub idle_calls: Vec<String>,
 }
 
+/// Whether it is a call in which a parent waits for its child: never news, as the receive of an answer that does not come is.
+pub fn is_for_child(call: &str) -> bool {
+    ["wait4", "waitid", "vfork"].contains(&call)
+}
+
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sleep {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use explain::blame::{Explanation, Sleep};
+use explain::blame::{Explanation, Sleep, is_for_child};
 use model::quantity::Nanoseconds;
 
 use crate::number::counted;
@@ -35,10 +35,17 @@ pub(super) fn sleeps(text: &mut String, explanation: &Explanation, style: Style)
     }
 }
 
-/// For the sentence: `; the recorded command slept 1.25 s in flock`.
+/// For the sentence: `; the recorded command slept 1.25 s in flock`, or how long it may have idled.
 pub(super) fn instead(explanation: &Explanation) -> String {
     let sleeps = &explanation.sleeps;
-    let Some(longest) = sleeps.longest.first() else { return String::new() };
+    let Some(longest) = sleeps.longest.first() else {
+        let may_matter = sleeps.idle_calls.iter().any(|call| !is_for_child(call));
+        let Some(call) = sleeps.idle_calls.first().filter(|_| may_matter) else {
+            return String::new();
+        };
+        let (count, time) = (counted(sleeps.idle_count, "sleep"), Nanoseconds(sleeps.idle_ns));
+        return format!("; {count}, {time} in total, may have been idle ({})", printable(call));
+    };
     let call = longest.call.as_deref().map_or_else(|| "the kernel".to_owned(), printable);
     let call = if longest.cpu_quota.is_some() { "wait for its CPU quota".to_owned() } else { call };
     let times = if sleeps.count == 1 { "once".to_owned() } else { format!("{} times", sleeps.count) };

@@ -127,6 +127,15 @@ fn slow_operations_of_others_are_not_taken_for_those_of_the_command() {
     assert!(said.starts_with(slept), "{said}");
     let help = findings(&document).pop().unwrap().text;
     assert!(help.starts_with("What would help these other programs: raise"), "{help}");
+    // A receive that ran into its timeout; a parent that waited for its child.
+    let mut idle = |calls: &[&str]| {
+        let idle = json!({"count": 2, "total_ns": 2_400_000_000_u64, "calls": calls});
+        document["sleeps"] = json!({"count": 0, "longest": [], "idle": idle});
+        findings(&document)[0].text.clone()
+    };
+    let said = idle(&["poll", "wait4"]);
+    assert!(said.contains(" took 100 ms; 2 sleeps, 2.40 s in total, may have been idle (poll). Of"), "{said}");
+    assert!(!idle(&["wait4"]).contains("idle"));
 }
 
 #[test]
