@@ -181,6 +181,7 @@ mod tests {
             rotational: None,
             scheduler: None,
             queue_depth: None,
+            strict_limit: None,
         };
         let devices = [device("loop1", "7:1"), device("loop2", "7:2")];
         let found = |source: &str, number: &str| {

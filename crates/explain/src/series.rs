@@ -46,7 +46,7 @@ impl Series {
     }
 
     /// Growth between two samples while the counter was present, and from which sample to which it was.
-    fn present_growth(&self, from: u32, to: u32) -> (u64, Vec<(u32, u32)>) {
+    pub(crate) fn present_growth(&self, from: u32, to: u32) -> (u64, Vec<(u32, u32)>) {
         let (mut total, mut spans) = (0, Vec::new());
         let mut open: Option<(u32, i64)> = self.at(from).map(|value| (from, value));
         let begin = self.points.partition_point(|point| point.0 <= from);

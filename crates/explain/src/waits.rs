@@ -11,6 +11,9 @@ pub use behind::{Behind, behind};
 
 use crate::hashing::FastMap;
 
+/// Kind of a wait for a discard.
+pub const DISCARD: &str = "write: discard";
+
 /// One step of a path: a wait, and who it was for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Step {
@@ -78,6 +81,33 @@ pub struct Waits {
     pub servers: BTreeSet<String>,
     /// Median time at the device of requests of which it is known, ns.
     pub device_ns: Option<u64>,
+    /// The operations' tasks ran on a part of the CPUs only, while others were idle.
+    pub pinned: bool,
+    /// Limits that cgroups had: identity of the disk, and `read_bps`, `write_iops` and so on. Empty where none is known.
+    pub io_limits: BTreeSet<(String, &'static str)>,
+    /// Memory cgroups that were at their limit.
+    pub memory: Vec<MemoryLimit>,
+}
+
+/// A memory cgroup that was at its limit.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MemoryLimit {
+    /// Its path below the hierarchy's root.
+    pub cgroup: String,
+    /// The limit.
+    pub bytes: u64,
+    /// What it read again because it had been evicted before.
+    pub refaulted_bytes: u64,
+    /// What it read while that was counted.
+    pub read_bytes: u64,
+    /// What it filled: reads, pages made dirty, growth of anonymous memory.
+    pub filled_bytes: u64,
+}
+
+/// Whether a cgroup is that one, or in it.
+pub(crate) fn is_at_or_below(path: &str, cgroup: &str) -> bool {
+    let rest = path.strip_prefix(cgroup.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Gives each value a number.

@@ -3,6 +3,7 @@
 mod advice;
 mod change;
 mod level;
+mod memory;
 mod random;
 mod replay;
 mod same_time;
@@ -12,6 +13,6 @@ mod spread;
 mod tests;
 
 pub use advice::{Advice, Choice, advise};
-pub use change::{Absence, Change};
+pub use change::{Absence, Change, Refaults};
 pub use replay::{Replayed, replay};
 pub use spread::{Estimate, Prediction, SameTime, Spread, predict, recorded};

@@ -22,6 +22,10 @@ pub enum Edge {
     Journal,
     /// Memory that has to be reclaimed before it can be allocated.
     Memory,
+    /// Reads of pages that the limit of a memory cgroup evicted before.
+    Refault,
+    /// Discards of unused blocks.
+    Discard,
     /// Caches of inodes and dentries that are shrunk.
     Shrinker,
     /// Memory that has to be compacted.
@@ -66,6 +70,10 @@ impl Edge {
                 Cause::Swap,
                 Cause::OutOfMemory,
             ],
+            Edge::Refault => {
+                &[Cause::IoThrottle, Cause::Device, Cause::SchedulerQueue, Cause::RequestWait, Cause::PageFault]
+            }
+            Edge::Discard => &[Cause::IoThrottle, Cause::Device, Cause::SchedulerQueue, Cause::RequestWait],
             Edge::Shrinker => &[Cause::Shrinker],
             Edge::Compaction => &[Cause::Compaction],
             Edge::Swap => &[Cause::Swap],

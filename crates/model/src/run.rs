@@ -246,6 +246,9 @@ pub struct Device {
     pub scheduler: Option<String>,
     /// `nr_requests`.
     pub queue_depth: Option<u64>,
+    /// Whether its own share limits dirty pages (`strict_limit` of its bdi); `None` where the kernel does not say, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strict_limit: Option<bool>,
 }
 
 /// The limits applied to the load.

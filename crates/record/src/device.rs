@@ -36,7 +36,14 @@ fn describe(roots: &Roots, known: &KnownDevice) -> Device {
         rotational: setting("rotational").map(|flag| flag == "1"),
         scheduler: setting("scheduler").map(|list| chosen(&list).to_owned()),
         queue_depth: setting("nr_requests").and_then(|text| text.parse().ok()),
+        strict_limit: strict_limit(&folder),
     }
+}
+
+/// A partition has the share of its disk.
+fn strict_limit(folder: &Path) -> Option<bool> {
+    let found = ["bdi", "../bdi"].into_iter().find_map(|bdi| read_trimmed(&folder.join(bdi).join("strict_limit")))?;
+    Some(found == "1")
 }
 
 /// The model as SCSI and NVMe disks report it, or the name of an MMC card. A partition takes its disk's.

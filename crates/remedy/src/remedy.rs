@@ -51,6 +51,18 @@ pub struct Requires {
     pub cgroup_version: Option<u8>,
     /// The time was lost in one of these kinds of operation (system call, or class of a load).
     pub operation: Vec<String>,
+    /// One of these programs waited.
+    pub program: Vec<String>,
+    /// A cgroup has one of these limits on the device: `read_bps`, `write_bps`, `read_iops`, `write_iops`.
+    pub io_limit: Vec<String>,
+    /// The waiting tasks' memory cgroup, or one above it, is at its limit.
+    pub memory_limit: Option<bool>,
+    /// Such a cgroup reads again what its limit evicted.
+    pub refaults: Option<bool>,
+    /// The waiting tasks ran on a part of the CPUs only, while others were idle.
+    pub pinned: Option<bool>,
+    /// The device's own share limits dirty pages (bdi strict_limit).
+    pub strict_limit: Option<bool>,
 }
 
 /// What a run records of what remedies require.
@@ -66,6 +78,18 @@ pub struct Facts {
     pub cgroup_version: Option<u8>,
     /// Kinds of the slow operations.
     pub operations: Vec<String>,
+    /// Names of the processes that waited.
+    pub programs: Vec<String>,
+    /// Limits that cgroups have on the device; empty: unknown.
+    pub io_limits: Vec<String>,
+    /// Whether the memory cgroup of those that waited is at its limit.
+    pub memory_limit: Option<bool>,
+    /// Whether it reads again what its limit evicted.
+    pub refaults: Option<bool>,
+    /// Whether those that waited ran on a part of the CPUs only, while others were idle.
+    pub pinned: Option<bool>,
+    /// Whether the device's own share limits dirty pages.
+    pub strict_limit: Option<bool>,
 }
 
 impl Requires {
@@ -74,11 +98,27 @@ impl Requires {
         let one_of = |wanted: &[String], known: &Option<String>| {
             wanted.is_empty() || known.as_ref().is_none_or(|known| wanted.contains(known))
         };
+        let is =
+            |wanted: Option<bool>, known: Option<bool>| wanted.zip(known).is_none_or(|(wanted, known)| wanted == known);
+        let any =
+            |wanted: &[String], known: &[String]| wanted.is_empty() || known.iter().any(|known| wanted.contains(known));
         one_of(&self.scheduler, &facts.scheduler)
             && one_of(&self.file_system, &facts.file_system)
-            && self.rotational.zip(facts.rotational).is_none_or(|(wanted, known)| wanted == known)
+            && is(self.rotational, facts.rotational)
             && self.cgroup_version.zip(facts.cgroup_version).is_none_or(|(wanted, known)| wanted == known)
-            && (self.operation.is_empty() || facts.operations.iter().any(|known| self.operation.contains(known)))
+            && any(&self.operation, &facts.operations)
+            && any(&self.program, &facts.programs)
+            && (facts.io_limits.is_empty() || any(&self.io_limit, &facts.io_limits))
+            && is(self.memory_limit, facts.memory_limit)
+            && is(self.refaults, facts.refaults)
+            && is(self.pinned, facts.pinned)
+            && is(self.strict_limit, facts.strict_limit)
+    }
+
+    /// Whether it was found for what the run shows, not only for its cause.
+    pub fn is_specific(&self) -> bool {
+        [self.memory_limit, self.refaults, self.pinned, self.strict_limit].contains(&Some(true))
+            || !self.program.is_empty()
     }
 }
 

@@ -348,6 +348,7 @@ fn help(document: &Value, part: &str) -> Option<Sentence> {
     let is_large = |choice: &&Value| choice["saved_share"].as_f64() >= Some(LEAST);
     let known = choices.iter().position(|choice| choice["at_most"] == Value::Bool(false) && is_large(&choice));
     let at = known.or_else(|| choices.iter().position(|choice| is_large(&choice)))?;
+    let (best, at) = (at, evicted(choices, at).unwrap_or(at));
     let path = format!("/what_if/choices/{at}");
     let choice = &choices[at];
     let mut writer = Writer::new(document);
@@ -361,7 +362,20 @@ fn help(document: &Value, part: &str) -> Option<Sentence> {
     writer.say(", ");
     writer.counted(&format!("{path}/predicted/slow_operations/value"), "operation")?;
     writer.say(" still slow");
+    if best != at {
+        writer.say("; or ");
+        writer.value(&format!("/what_if/choices/{best}/title"), Kind::Name)?;
+    }
     Some(writer.end())
+}
+
+/// Where a memory limit evicts what is read again, the choice that raises it, if that may save a third of what the best one does: a
+/// faster disk would read the same again and again.
+fn evicted(choices: &[Value], best: usize) -> Option<usize> {
+    let least = choices[best]["saved_share"].as_f64()? / 3.0;
+    choices
+        .iter()
+        .position(|choice| choice["change"]["edge"] == "refault" && choice["saved_share"].as_f64() >= Some(least))
 }
 
 /// The document of `explain --json`, with what would help and the findings.

@@ -16,7 +16,9 @@ use super::children::drop_listed;
 use super::client_requests::{CLIENT_REQUEST, client_requests, drop_parts};
 use super::disks::Disks;
 use super::explanation::Explanation;
+use super::io_limits;
 use super::losses::LossLog;
+use super::memory_limits::MemoryLimits;
 use super::operations::{BusyTimes, Operation, OwnOperations, all};
 use super::phases::Phases;
 use super::rows::Row;
@@ -171,6 +173,12 @@ impl Blame {
     /// Adds the counters [`super::STEAL`].
     pub fn steal(&mut self, series: &SeriesSet) {
         self.index.steal = Steal::of(series);
+    }
+
+    /// Adds the counters of limits of cgroups ([`super::is_of_limits`]). A page has so many bytes.
+    pub fn limits(&mut self, series: &SeriesSet, page_bytes: u64) {
+        self.index.memory = MemoryLimits::of(series, page_bytes);
+        self.index.io_limits = io_limits::of(series);
     }
 
     /// Adds rows of the table `usage`.

@@ -130,6 +130,7 @@ mod tests {
             rotational: None,
             scheduler: None,
             queue_depth: None,
+            strict_limit: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! A run's rows, indexed: by task, with stacks and requests.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -12,6 +12,7 @@ use super::cause::{Cause, Evidence};
 use super::disks::{Disks, loop_of};
 use super::known::KnownTime;
 use super::lock_turns::LockTurns;
+use super::memory_limits::MemoryLimits;
 use super::names::Names;
 use super::queues::Queues;
 use super::request;
@@ -32,6 +33,8 @@ pub(super) struct RunIndex {
     pub(super) tasks: Tasks,
     pub(super) usage: Usage,
     pub(super) steal: Steal,
+    pub(super) memory: MemoryLimits,
+    pub(super) io_limits: BTreeSet<(String, &'static str)>,
     pub(super) stacks: Stacks,
     pub(super) user_stacks: UserStacks,
     /// Requests that rows name; `None` until they are added.

@@ -8,6 +8,7 @@ mod clients;
 mod damage;
 mod lanes;
 mod locks;
+mod memory_limits;
 mod operations;
 mod rules;
 mod scope;

@@ -8,12 +8,13 @@ use model::stall::{Awaits, RequestRecord};
 use super::cause::Cause;
 use super::chain::{chain_row, other_thread};
 use super::operations::Operation as SlowOperation;
+use super::pinned::are_pinned;
 use super::request;
 use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment};
 use super::timelines::TaskTimelines;
 use super::wording;
-use crate::waits::{Numbers, Path, Step, Waiting, Waits};
+use crate::waits::{DISCARD, Numbers, Path, Step, Waiting, Waits};
 
 /// Operations that are kept; of more, every n-th.
 const KEPT: usize = 20_000;
@@ -35,6 +36,7 @@ pub(super) fn waits<'a>(
     let (paths, names) = (Numbers::new(), Numbers::new());
     let (tasks, servers) = (BTreeMap::new(), BTreeSet::new());
     let mut graph = Graph { index, timelines, paths, names, tasks, servers, of: 0 };
+    let pinned = are_pinned(index, operations);
     let operations: Vec<Waiting> =
         operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
     Waits {
@@ -47,6 +49,9 @@ pub(super) fn waits<'a>(
         command: command(index),
         servers: graph.servers,
         device_ns: device_ns(index),
+        pinned,
+        io_limits: index.io_limits.clone(),
+        memory: index.memory.with_usage(&index.usage, &index.names),
     }
 }
 
@@ -206,18 +211,23 @@ impl Graph<'_, '_> {
     }
 }
 
-/// The direction of a request that a limit delays: limits on reads and writes are separate.
+/// The direction of a request that a limit delays: limits on reads and writes are separate. A limit on writes delays discards too
+/// (op_is_write() of the kernel).
 fn direction(request: &RequestRecord, cause: Cause) -> &'static str {
     match (cause, request.kind.operation()) {
         (Cause::IoThrottle, Operation::Read) => "read",
         (Cause::IoThrottle, Operation::Write) => "write",
+        (_, Operation::Discard) => DISCARD,
         _ => "",
     }
 }
 
 /// Waits that a request may end, and whose cause is not one of its stages.
 fn hides_stages(cause: Cause) -> bool {
-    matches!(cause, Cause::PageFault | Cause::Swap | Cause::WritebackWait)
+    matches!(
+        cause,
+        Cause::PageFault | Cause::Swap | Cause::WritebackWait | Cause::DirectReclaim | Cause::ReclaimThrottle
+    )
 }
 
 /// Waits that end when another task goes on.

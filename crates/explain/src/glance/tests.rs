@@ -27,6 +27,7 @@ fn run() -> RunDescription {
             rotational: None,
             scheduler: None,
             queue_depth: None,
+            strict_limit: None,
         }],
         mounts: vec![Mount {
             point: "/mnt".into(),

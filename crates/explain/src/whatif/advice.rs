@@ -1,25 +1,29 @@
 //! Which remedies fit a run, and what each would bring.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use model::cause::Cause;
-use model::effect::{Edge, Effect};
-use model::run::RunDescription;
+use model::effect::Edge;
+use model::run::{Device, RunDescription};
 use remedy::{Facts, Remedies, Remedy, Target};
 
-use super::change::{Absence, Change};
-use super::spread::{Prediction, Spread, predict, recorded};
-use crate::blame::{ClassTimes, Culprit, Explanation};
-use crate::waits::{Behind, Waits, behind};
+use absences::{absences, concerned};
 
+use super::change::Change;
+use super::memory::{change, limit_of};
+use super::spread::{Prediction, Spread, predict, recorded};
+use crate::blame::{Culprit, Explanation};
+use crate::waits::{Behind, MemoryLimit, Waits, behind};
+
+mod absences;
 #[cfg(test)]
 mod tests;
 
 /// Remedies must save at least this share of the time to be named.
 const LEAST: f64 = 0.01;
-/// Culprits whose absence is predicted.
-const CULPRITS: usize = 2;
+/// A setting that saves this part of what the absence of a culprit saves comes before it: the culprit's work is wanted, too.
+const NEARLY: f64 = 0.9;
 
 /// What would help, the most helpful first.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -73,7 +77,7 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
         }
         let place = Place::of(explanation, waits, &remedy.causes, run);
         if remedy.requires.met_by(&place.facts) {
-            add(&mut choices, remedy, place.target, waits);
+            add(&mut choices, remedy, place, waits);
         }
     }
     choices.extend(absences(explanation, waits).into_iter().map(|absence| {
@@ -82,13 +86,25 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
     }));
     choices.retain(|choice| choice.saved() >= LEAST);
     for choice in &mut choices {
-        choice
-            .remedies
-            .sort_by_key(|remedy| (remedy.effect.at_most, !remedy.live, !is_for_main_operation(explanation, remedy)));
+        choice.remedies.sort_by_key(|remedy| {
+            let is_specific = remedy.requires.is_specific();
+            (!is_specific, remedy.effect.at_most, !remedy.live, !is_for_main_operation(explanation, remedy))
+        });
     }
     let is_live = |choice: &Choice| choice.remedies.iter().any(|remedy| remedy.live);
     choices.sort_by_key(|choice| (Reverse(choice.saved_ns()), choice.is_bound(), !is_live(choice)));
+    prefer_settings(&mut choices);
     Advice { recorded: recorded(waits), behind: behind(waits), choices }
+}
+
+/// Puts the first setting that saves nearly as much before the absence of culprits.
+fn prefer_settings(choices: &mut [Choice]) {
+    let Some(first) = choices.first().filter(|choice| choice.remedies.is_empty()) else { return };
+    let least_ns = NEARLY * first.saved_ns() as f64;
+    let is_known = |choice: &Choice| !choice.remedies.is_empty() && !choice.is_bound();
+    if let Some(at) = choices.iter().position(|choice| is_known(choice) && choice.saved_ns() as f64 >= least_ns) {
+        choices[..=at].rotate_right(1);
+    }
 }
 
 /// Time by cause, also of waits behind others: a lock is held by a task that a limit delays.
@@ -105,23 +121,17 @@ fn lost(waits: &Waits) -> HashMap<Cause, u64> {
     lost
 }
 
-/// The operations whose waits are replayed ([`crate::blame::Accounting::waits`]): those of a recorded command that stalled, else
-/// all. A neighbour's culprits and disks are not the command's.
-fn concerned(explanation: &Explanation) -> (&[Culprit], &[ClassTimes]) {
-    match explanation.command.as_ref().filter(|part| part.operations > 0) {
-        Some(part) => (&part.culprits, &part.classes),
-        None => (&explanation.culprits, &explanation.classes),
-    }
-}
-
 /// Whether it is meant for the kind of operation that lost the most time.
 fn is_for_main_operation(explanation: &Explanation, remedy: &Remedy) -> bool {
     concerned(explanation).1.first().is_some_and(|class| remedy.requires.operation.contains(&class.class))
 }
 
-fn add(choices: &mut Vec<Choice>, remedy: &Remedy, target: Target, waits: &Waits) {
-    let effect = Effect { at_most: false, ..remedy.effect };
-    let change = Change::Edge { effect, of: remedy.of.clone() };
+fn add(choices: &mut Vec<Choice>, remedy: &Remedy, Place { mut target, .. }: Place, waits: &Waits) {
+    let limit = limit_of(waits, target.cgroup.as_deref());
+    let Some(change) = change(remedy, limit) else { return };
+    if let (Edge::Memory | Edge::Refault, Some(limit)) = (remedy.effect.edge, limit) {
+        target.cgroup = Some(limit.cgroup.clone());
+    }
     match choices.iter_mut().find(|choice| choice.change == change) {
         Some(choice) => choice.remedies.push(remedy.clone()),
         None => {
@@ -152,6 +162,8 @@ impl Place {
         let (kind, mount) = file_system.and_then(|words| words.split_once(" on ")).unzip();
         let has_cause = |times: &[crate::blame::CauseTime]| times.iter().any(|time| causes.contains(&time.cause));
         let classes = classes.iter().filter(|class| has_cause(&class.causes));
+        let cgroup = most_stalled_cgroup(waits, causes);
+        let limit = limit_of(waits, cgroup.as_deref());
         Place {
             facts: Facts {
                 scheduler: disk.and_then(|disk| disk.scheduler.clone()),
@@ -159,15 +171,34 @@ impl Place {
                 rotational: disk.and_then(|disk| disk.rotational),
                 cgroup_version: run.limits.cgroup_version.or(run.host.cgroup_version),
                 operations: classes.map(|class| class.class.clone()).collect(),
+                programs: programs(waits, causes),
+                io_limits: io_limits(waits, disk),
+                memory_limit: limit.map(|_| true),
+                refaults: Some(limit.is_some_and(MemoryLimit::evicts_what_is_read_again)),
+                pinned: Some(waits.pinned),
+                strict_limit: disk.and_then(|disk| disk.strict_limit),
             },
             target: Target {
                 device: disk.map(|disk| disk.name.clone()),
                 number: number.map(|number| format!("{}:{}", number.major(), number.minor())),
-                cgroup: most_stalled_cgroup(waits, causes),
+                cgroup,
                 mount: mount.map(str::to_owned),
             },
         }
     }
+}
+
+/// The limits that cgroups have on a disk.
+fn io_limits(waits: &Waits, disk: Option<&Device>) -> Vec<String> {
+    let of_disk = waits.io_limits.iter().filter(|(identity, _)| disk.is_some_and(|disk| disk.identity == *identity));
+    of_disk.map(|(_, kind)| (*kind).to_owned()).collect()
+}
+
+/// Names of the processes that waited for these causes, or behind another wait.
+fn programs(waits: &Waits, causes: &[Cause]) -> Vec<String> {
+    let steps = waits.paths.iter().flatten().filter(|step| causes.contains(&step.cause));
+    let names: BTreeSet<&str> = steps.filter_map(|step| waits.tasks.get(&step.tid)?.split('/').next()).collect();
+    names.into_iter().map(str::to_owned).collect()
 }
 
 /// The cgroup whose operations lost the most time to these causes.
@@ -182,60 +213,4 @@ fn most_stalled_cgroup(waits: &Waits, causes: &[Cause]) -> Option<String> {
     }
     let most = lost.into_iter().filter(|(_, ns)| *ns > 0).max_by_key(|(cgroup, ns)| (*ns, Reverse(*cgroup)));
     most.and_then(|(cgroup, _)| waits.names.get(cgroup as usize).cloned())
-}
-
-/// The worst culprits, with their shares; not those that cost themselves more than others, and not what the user wants done:
-/// processes of the recorded command, and servers that the victims ask. A task that stopped or froze others uses nothing: what it did is
-/// to be undone.
-fn absences(explanation: &Explanation, waits: &Waits) -> Vec<Absence> {
-    let mut own: HashMap<&str, u64> = HashMap::new();
-    for operation in &waits.operations {
-        if let Some(name) = operation.task.and_then(|name| waits.names.get(name as usize)) {
-            *own.entry(name).or_default() += operation.duration_ns() * waits.stands_for;
-        }
-    }
-    let mut sums: Vec<(Absence, u64)> = Vec::new();
-    let is_wanted = |culprit: &&Culprit| {
-        let is_of_command = culprit.task.as_ref().is_some_and(|task| waits.command.contains(&task.tid));
-        let is_server =
-            culprit.task.as_ref().and_then(|task| task.name.as_ref()).is_some_and(|name| waits.servers.contains(name));
-        let undoes = [Edge::Server, Edge::Stopped, Edge::Frozen].iter().any(|edge| edge.changes(culprit.cause));
-        is_of_command || is_server || undoes
-    };
-    for culprit in concerned(explanation).0.iter().filter(|culprit| !is_wanted(culprit)) {
-        let Some(name) = culprit.task.as_ref().and_then(|task| task.name.clone()) else { continue };
-        let share = (culprit.cause, culprit.device, culprit.time_ns as f64 / sum(explanation, culprit).max(1) as f64);
-        let same =
-            |(known, _): &&mut (Absence, u64)| known.task.as_ref() == Some(&name) && known.cgroup == culprit.cgroup;
-        match sums.iter_mut().find(same) {
-            Some((absence, ns)) => {
-                absence.shares.push(share);
-                *ns += culprit.time_ns;
-            }
-            None => {
-                let absence = Absence { task: Some(name), cgroup: culprit.cgroup.clone(), shares: vec![share] };
-                sums.push((absence, culprit.time_ns));
-            }
-        }
-    }
-    let costs_others = |(absence, ns): &(Absence, u64)| {
-        let name = absence.task.as_deref().unwrap_or_default();
-        !is_of_kernel(name) && *ns > own.get(name).copied().unwrap_or(0)
-    };
-    sums.retain(costs_others);
-    sums.sort_by_key(|(_, ns)| Reverse(*ns));
-    sums.into_iter().take(CULPRITS).map(|(absence, _)| absence).collect()
-}
-
-/// Time of all culprits with the same cause and disk.
-fn sum(explanation: &Explanation, of: &Culprit) -> u64 {
-    let same = |culprit: &&Culprit| culprit.cause == of.cause && culprit.device == of.device;
-    concerned(explanation).0.iter().filter(same).map(|culprit| culprit.time_ns).sum()
-}
-
-/// Threads of the kernel work for others: nobody can do without them.
-fn is_of_kernel(name: &str) -> bool {
-    ["kworker", "jbd2/", "xfsaild", "xfs-", "btrfs-", "kswapd", "ksoftirqd", "loop"]
-        .iter()
-        .any(|kernel| name.starts_with(kernel))
 }

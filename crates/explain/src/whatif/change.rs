@@ -4,7 +4,7 @@ use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::effect::{Edge, Effect};
 
-use crate::waits::{Path, Step};
+use crate::waits::{Path, Step, Waiting, Waits, is_at_or_below};
 
 /// What is changed.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +18,22 @@ pub enum Change {
     },
     /// A process or cgroup is absent.
     Absent(Absence),
+    /// Pages that a memory cgroup reads again stay in memory.
+    Refaults(Refaults),
 }
+
+/// What a memory cgroup reads again because its limit evicted it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refaults {
+    /// Path of the cgroup.
+    pub cgroup: String,
+    /// Part of what it reads, 0 to 1.
+    pub share: f64,
+}
+
+/// Operations that read files through the page cache.
+const READS: [&str; 10] =
+    ["read", "pread64", "readv", "preadv", "preadv2", "page_fault", "sendfile", "splice", "execve", "madvise"];
 
 /// The absence of a process or cgroup.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -42,7 +57,23 @@ pub(super) fn remains(change: &Change, path: &Path) -> f64 {
             }
         }
         Change::Absent(absence) => 1.0 - absence.share(path),
+        Change::Refaults(refaults) if is_read(path) => 1.0 - refaults.share,
+        Change::Refaults(_) => 1.0,
     }
+}
+
+/// Whether a change can concern an operation at all.
+pub(super) fn concerns(change: &Change, waits: &Waits, operation: &Waiting) -> bool {
+    let Change::Refaults(refaults) = change else { return true };
+    let name = |number: u32| waits.names.get(number as usize).map_or("", String::as_str);
+    let is_in_cgroup = operation.cgroup.is_some_and(|cgroup| is_at_or_below(name(cgroup), &refaults.cgroup));
+    is_in_cgroup && READS.contains(&name(operation.class))
+}
+
+/// Whether a path ends in a request that may be a read.
+fn is_read(path: &Path) -> bool {
+    let is_of_request = |step: &Step| Edge::Device.changes(step.cause) || step.cause == Cause::IoThrottle;
+    path.last().is_some_and(|step| is_of_request(step) && !step.kind.starts_with("write"))
 }
 
 /// How many times as high the limit becomes that an operation itself waited for. Where one who used a part of a limit is absent, that
@@ -58,10 +89,11 @@ pub(super) fn raised_limit(change: &Change, path: &Path) -> Option<f64> {
     }
 }
 
-/// Whether a step is one of the waits that are changed. One of an unknown kind counts as such.
+/// Whether a step is one of the waits that are changed. One of an unknown kind counts as such, but for discards, which are known.
 pub(super) fn is_changed(effect: Effect, of: &[String], step: &Step) -> bool {
     let is_of = |kind: &String| step.kind.starts_with(kind.as_str());
-    effect.edge.changes(step.cause) && (of.is_empty() || step.kind.is_empty() || of.iter().any(is_of))
+    let is_unknown = step.kind.is_empty() && effect.edge != Edge::Discard;
+    effect.edge.changes(step.cause) && (of.is_empty() || is_unknown || of.iter().any(is_of))
 }
 
 fn rest(effect: Effect) -> f64 {
@@ -82,6 +114,6 @@ impl Absence {
 pub(super) fn is_absorbed_by_limit(change: &Change) -> bool {
     match change {
         Change::Edge { effect, .. } => matches!(effect.edge, Edge::Device | Edge::SchedulerQueue | Edge::RequestWait),
-        Change::Absent(_) => false,
+        Change::Absent(_) | Change::Refaults(_) => false,
     }
 }

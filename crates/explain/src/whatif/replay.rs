@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use model::cause::Cause;
 use model::effect::Edge;
 
-use super::change::{Absence, Change, is_absorbed_by_limit, raised_limit, remains};
+use super::change::{Absence, Change, concerns, is_absorbed_by_limit, raised_limit, remains};
 use super::level::Levels;
 use crate::waits::{Waiting, Waits};
 
@@ -95,7 +95,7 @@ fn duration(
     change: &Change,
     (remaining, levels, slices): (&[f64], &Levels, &mut Slices),
 ) -> (u64, bool) {
-    if operation.since_throttled_ns.is_some() && is_absorbed_by_limit(change) {
+    if !concerns(change, waits, operation) || operation.since_throttled_ns.is_some() && is_absorbed_by_limit(change) {
         return (operation.duration_ns(), false);
     }
     let (mut total_ns, mut throttled_ns, mut factor) = (levels.left(operation), 0, None);

@@ -127,6 +127,24 @@ impl Table for BlkioTable {
     }
 }
 
+/// Limits of v1 on devices: lines `254:0 1048576`.
+pub(super) struct LimitTable {
+    pub(super) name: String,
+    pub(super) label: String,
+    pub(super) unit: Unit,
+}
+
+impl Table for LimitTable {
+    fn key_len(&self, line: &[u8]) -> usize {
+        first_word_len(line)
+    }
+
+    fn columns(&mut self, key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
+        let instance = format!("{}:{}", self.label, writer.devices.identity_of_number(&lossy(key)));
+        vec![writer.column(0, self.name.clone(), &instance, self.unit, Semantics::Gauge)]
+    }
+}
+
 /// All files of the cgroup that this kernel has.
 pub(crate) struct Cgroup(Vec<Box<dyn MetricSource>>);
 

@@ -36,6 +36,7 @@ fn description(traced: bool) -> RunDescription {
             rotational: None,
             scheduler: None,
             queue_depth: None,
+            strict_limit: None,
         }],
         preflight: vec![Finding::missing(
             "tracing: locks",

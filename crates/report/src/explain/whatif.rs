@@ -104,6 +104,6 @@ pub(crate) fn title(choice: &Choice) -> String {
             let cgroup = cgroup.map_or_else(String::new, |cgroup| format!(" of {}", printable(cgroup)));
             format!("run without {task}{cgroup}")
         }
-        (Change::Edge { .. }, None) => String::new(),
+        (Change::Edge { .. } | Change::Refaults(_), None) => String::new(),
     }
 }

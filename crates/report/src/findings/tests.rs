@@ -177,3 +177,22 @@ proptest! {
         prop_assert!(text(&sentences, Style::PLAIN).lines().all(|line| line.chars().count() <= 80));
     }
 }
+
+/// A disk that is read again and again because of a memory limit: the limit comes first, the disk second.
+#[test]
+fn a_memory_limit_that_evicts_what_is_read_again_comes_first() {
+    let help = |saved_share: f64| {
+        let mut document = document(12, 3_000_000_000, 0.8);
+        let mut raised = document["what_if"]["choices"][0].clone();
+        raised["title"] = "raise the memory limit fourfold".into();
+        raised["change"] = json!({"edge": "refault"});
+        (raised["at_most"], raised["saved_share"]) = (true.into(), saved_share.into());
+        document["what_if"]["choices"].as_array_mut().unwrap().push(raised);
+        findings(&document).pop().unwrap().text
+    };
+    let text = help(0.3);
+    assert!(text.starts_with("What would help: raise the memory limit fourfold; predicted, at best: "), "{text}");
+    assert!(text.ends_with("; or raise the cgroup's write limit on the disk fourfold."), "{text}");
+    let text = help(0.2);
+    assert!(text.starts_with("What would help: raise the cgroup's write limit"), "{text}");
+}

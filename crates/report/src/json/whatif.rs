@@ -51,6 +51,7 @@ fn choice(choice: &Choice) -> Value {
 fn change(change: &Change) -> Value {
     match change {
         Change::Edge { effect, of } => json!({"edge": effect.edge, "factor": effect.factor, "of": of}),
+        Change::Refaults(refaults) => json!({"edge": "refault", "cgroup": refaults.cgroup, "share": refaults.share}),
         Change::Absent(absence) => json!({"absent": {"task": absence.task, "cgroup": absence.cgroup}}),
     }
 }

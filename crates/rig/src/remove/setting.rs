@@ -19,12 +19,13 @@ pub(crate) fn present(file: &Path, device: Option<&str>) -> std::io::Result<Stri
 }
 
 /// Whether a setting has a value. Of `NAME=VALUE` pairs the kernel shows also those that were not written. A device whose line
-/// says nothing has none.
+/// says nothing has none. `max` of a CPU quota keeps the period (`max 100000`).
 pub(crate) fn has(present: &str, value: &str) -> bool {
     let removes = |word: &str| word == "0" || word == "default" || word.ends_with("=max");
     let is_pairs = !value.is_empty() && value.split(' ').all(|word| word.contains('='));
     match () {
         () if present.is_empty() => value.is_empty() || value.split(' ').all(removes),
+        () if value == "max" => present.split(' ').next() == Some("max"),
         () if is_pairs => value.split(' ').all(|pair| present.split(' ').any(|shown| shown == pair)),
         () => present == value,
     }

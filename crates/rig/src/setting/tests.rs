@@ -30,6 +30,8 @@ fn a_device_has_its_own_line() {
     assert!(has(&now, "wbps=1048576") && !has(&now, "wbps=1048577") && !has(&now, ""));
     assert!(has("", "") && has("bfq", "bfq") && !has("bfq none", "bfq"));
     assert!(has("", "0") && has("", "wbps=max rbps=max") && !has("", "wbps=5") && !has("5", "0"));
+    // cpu.max of cgroup v2, after its quota was removed.
+    assert!(has("max 100000", "max") && !has("20000 100000", "max") && !has("max 100000", "20000"));
     for (text, expected) in [("8:0", true), ("8:", false), (":1", false), ("8:0:1", false), ("a:1", false)] {
         assert_eq!(is_device_number(text), expected, "{text}");
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use archive::{ArchiveError, Batches, Run};
-use explain::blame::{Accounting, Blame, Explanation, STEAL, Scope};
+use explain::blame::{Accounting, Blame, Explanation, STEAL, Scope, is_of_limits};
 use explain::series::SeriesSet;
 use explain::whatif::{Advice, advise};
 use model::user_stack::UserFrameRecord;
@@ -87,7 +87,9 @@ pub fn explanation_in(
     each(run.operations(), &warn, |rows| blame.operations(&rows));
     each(run.tasks(), &warn, |rows| blame.tasks(&rows));
     each(run.usage(), &warn, |rows| blame.usage(&rows));
-    blame.steal(&steal(run, &warn));
+    let counters = counters(run, &warn);
+    blame.steal(&counters);
+    blame.limits(&counters, run.description().host.page_size_bytes);
     each(run.stacks(), &warn, |rows| blame.stacks(&rows));
     each(run.user_stacks(), &warn, |rows| blame.user_stacks(&rows));
     blame.user_frames(&user_frames(run, &warn));
@@ -105,11 +107,13 @@ fn user_frames(run: &Run, warn: impl Fn(&str)) -> Vec<UserFrameRecord> {
     frames
 }
 
-/// The counters of time that the hypervisor took.
-fn steal(run: &Run, warn: impl Fn(&str)) -> SeriesSet {
+/// The counters of time that the hypervisor took, and limits of cgroups.
+fn counters(run: &Run, warn: impl Fn(&str)) -> SeriesSet {
     let mut series = SeriesSet::default();
-    each(run.descriptors(), &warn, |rows| series.describe(&rows, |metric| metric.name == STEAL));
-    if series.named(STEAL).next().is_none() {
+    each(run.descriptors(), &warn, |rows| {
+        series.describe(&rows, |metric| metric.name == STEAL || is_of_limits(&metric.name))
+    });
+    if series.prefixed("").next().is_none() {
         return series;
     }
     each(run.samples(), &warn, |rows| rows.into_iter().for_each(|header| series.sample(header)));

@@ -7,6 +7,7 @@
 mod browser;
 mod stage;
 
+mod advising;
 mod archive_disk;
 mod bad_input;
 mod bonnie;

@@ -30,6 +30,7 @@ fn disk(name: &str, number: &str) -> Device {
         rotational: None,
         scheduler: None,
         queue_depth: None,
+        strict_limit: None,
     }
 }
 

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use model::block::DeviceNumber;
 use model::cause::Cause;
-use model::run::RunDescription;
+use model::run::{Device, RunDescription};
 use model::time::Moment;
 use remedy::Remedies;
 
 use super::{Change, advise};
 use crate::blame::{CauseTime, Culprit, EvidenceTimes, Explanation, Part, Who};
-use crate::waits::{Step, Waiting, Waits};
+use crate::waits::{DISCARD, MemoryLimit, Step, Waiting, Waits};
 
 const MS: u64 = 1_000_000;
 
@@ -164,4 +164,163 @@ fn a_neighbours_limit_is_not_the_commands() {
     assert_eq!(target(&explanation).as_deref(), Some("7:1"));
     explanation.command = Some(Part { operations: 1, culprits: vec![own], ..Part::default() });
     assert_eq!(target(&explanation).as_deref(), Some("7:3"));
+}
+
+const MIB: u64 = 1 << 20;
+
+/// Operations of a cgroup with a limit of 32 MiB, which read or filled so much.
+fn limited(cause: Cause, class: &str, (read, refaulted, filled): (u64, u64, u64)) -> Waits {
+    let mut waits = waits(cause);
+    waits.names.extend(["/batch/7".to_owned(), class.to_owned()]);
+    (waits.operations[0].cgroup, waits.operations[0].class) = (Some(1), 2);
+    let of = |cgroup: &str, bytes: u64| MemoryLimit {
+        cgroup: cgroup.into(),
+        bytes,
+        read_bytes: read * MIB,
+        refaulted_bytes: refaulted * MIB,
+        filled_bytes: filled * MIB,
+    };
+    waits.memory = vec![of("/batch", 32 * MIB), of("/bat", MIB)];
+    waits
+}
+
+/// The predicted total in ms and the cgroup of a remedy.
+fn predicted(cause: Cause, waits: &Waits, id: &str) -> Option<(u64, Option<String>)> {
+    let advice = advise(&explanation(cause, None), waits, &Remedies::shipped(), &run());
+    let is_it = |choice: &&super::Choice| choice.remedies.iter().any(|remedy| remedy.id == id);
+    advice
+        .choices
+        .iter()
+        .find(is_it)
+        .map(|choice| (choice.prediction.total_ns.value / MS, choice.target.cgroup.clone()))
+}
+
+#[test]
+fn a_limit_that_evicts_what_is_read_again_is_advised_to_be_raised() {
+    let of =
+        |cause, class: &str, amounts| predicted(cause, &limited(cause, class, amounts), "v1-memory-limit-x4-refaults");
+    // Two thirds of what is read was read before: 90 ms of waits become 30.
+    let raised = Some((40, Some("/batch".to_owned())));
+    assert_eq!(of(Cause::IoThrottle, "pread64", (120, 80, 120)), raised);
+    assert_eq!(of(Cause::Device, "page_fault", (120, 80, 120)), raised);
+    assert_eq!(of(Cause::Device, "pread64", (120, 20, 120)), None, "most is read once");
+    assert_eq!(of(Cause::Device, "pread64", (8, 7, 8)), None, "little of the limit");
+    assert_eq!(of(Cause::Device, "fsync", (120, 80, 120)), None, "not a read");
+    assert_eq!(of(Cause::DirtyThrottle, "pread64", (120, 80, 120)), None, "no wait for a disk");
+    let mut others = limited(Cause::Device, "pread64", (120, 80, 120));
+    others.names[1] = "/batch7".into();
+    assert_eq!(predicted(Cause::Device, &others, "v1-memory-limit-x4-refaults"), None, "another cgroup");
+    let mut writes = limited(Cause::IoThrottle, "read", (120, 80, 120));
+    writes.paths[0][0].kind = "write";
+    assert_eq!(predicted(Cause::IoThrottle, &writes, "v1-memory-limit-x4-refaults"), None, "a write behind a read");
+}
+
+/// Dirty pages go as far as the next limit: the waits are for what lies beyond it.
+#[test]
+fn twice_the_limit_helps_only_as_far_as_it_goes() {
+    let of = |amounts| {
+        let waits = limited(Cause::DirectReclaim, "write", amounts);
+        predicted(Cause::DirectReclaim, &waits, "v1-memory-limit-x2").map(|(ms, _)| ms)
+    };
+    assert_eq!(of((0, 0, 96)), Some(55), "half of 90 ms");
+    assert_eq!(of((0, 0, 60)), Some(10), "all fits");
+    assert_eq!(of((0, 0, 32 << 10)), None, "a stream without end");
+    assert_eq!(of((1024, 1000, 1024)), Some(10), "what is read again is no more memory");
+}
+
+#[test]
+fn kswapd_does_not_help_a_cgroup_at_its_limit() {
+    let id = "watermark-scale";
+    assert!(predicted(Cause::DirectReclaim, &limited(Cause::DirectReclaim, "write", (0, 0, 60)), id).is_none());
+    assert!(predicted(Cause::DirectReclaim, &waits(Cause::DirectReclaim), id).is_some());
+}
+
+#[test]
+fn a_limit_on_writes_delays_discards_and_one_on_reads_does_not() {
+    let ids = against(Cause::IoThrottle, DISCARD);
+    assert!(ids.contains(&"v1-write-limit-off".to_owned()) && !ids.iter().any(|id| id.contains("read")), "{ids:?}");
+    for cause in [Cause::IoThrottle, Cause::Device] {
+        assert!(against(cause, DISCARD).contains(&"discard-less".to_owned()), "{cause:?}");
+        assert!(!against(cause, "").contains(&"discard-less".to_owned()), "{cause:?}");
+    }
+}
+
+#[test]
+fn a_pinned_task_gets_more_cpus_first() {
+    assert!(!against(Cause::CpuWait, "").contains(&"more-cpus".to_owned()));
+    let waits = Waits { pinned: true, ..waits(Cause::CpuWait) };
+    let advice = advise(&explanation(Cause::CpuWait, None), &waits, &Remedies::shipped(), &run());
+    assert_eq!(advice.choices[0].remedies[0].id, "more-cpus");
+}
+
+#[test]
+fn a_lock_of_a_database_server_is_that_of_a_transaction() {
+    assert!(!against(Cause::Lock, "another thread").contains(&"session-lock".to_owned()));
+    let mut waits = waits(Cause::Lock);
+    waits.paths[0][0].kind = "another thread";
+    waits.tasks.insert(7, "mariadbd/93".into());
+    let advice = advise(&explanation(Cause::Lock, None), &waits, &Remedies::shipped(), &run());
+    assert_eq!(advice.choices[0].remedies[0].id, "session-lock");
+}
+
+/// Of two limits on a disk, the one that is set is to be changed.
+#[test]
+fn the_limit_that_a_cgroup_has_is_to_be_changed() {
+    let mut waits = waits(Cause::IoThrottle);
+    waits.paths[0][0].kind = "write";
+    let mut explanation = explanation(Cause::IoThrottle, Some("dd"));
+    explanation.culprits[0].device = Some(DeviceNumber::new(7, 3));
+    let mut run = run();
+    run.host.cgroup_version = Some(1);
+    run.devices.push(Device {
+        number: "7:3".into(),
+        name: "loop3".into(),
+        identity: "/images/a:b".into(),
+        model: None,
+        size_bytes: 0,
+        rotational: None,
+        scheduler: None,
+        queue_depth: None,
+        strict_limit: None,
+    });
+    let mut advised = |limits: &[(&str, &'static str)]| {
+        waits.io_limits = limits.iter().map(|(disk, kind)| ((*disk).to_owned(), *kind)).collect();
+        let advice = advise(&explanation, &waits, &Remedies::shipped(), &run);
+        let ids = advice.choices.iter().flat_map(|choice| choice.remedies.iter().map(|remedy| remedy.id.clone()));
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(advised(&[("/images/a:b", "write_iops")]), ["v1-write-iops-x4", "v1-write-iops-off"]);
+    assert_eq!(
+        advised(&[("/images/a:b", "write_bps"), ("sda", "write_iops")]),
+        ["v1-write-limit-x4", "v1-write-limit-off"]
+    );
+    assert_eq!(advised(&[("sda", "write_iops")]).len(), 4, "unknown: all");
+}
+
+/// `logger` waits for `rsyslogd`, which a limit delays.
+#[test]
+fn a_task_that_the_victim_needs_is_not_advised_away() {
+    let mut waits = waits(Cause::IoThrottle);
+    waits.tasks.extend([(7, "logger/7".to_owned()), (9, "dd/9".to_owned())]);
+    waits.paths[0].insert(0, Step { cause: Cause::Lock, kind: "", device: None, tid: 7 });
+    waits.paths[0][1].tid = 9;
+    assert!(advises_absence_of(Cause::Lock, waits.clone()), "a holder of a lock");
+    waits.paths[0].remove(0);
+    assert!(!advises_absence_of(Cause::IoThrottle, waits), "it awaits its answer");
+}
+
+#[test]
+fn a_setting_that_saves_nearly_as_much_comes_before_the_absence_of_a_culprit() {
+    let mut waits = waits(Cause::IoThrottle);
+    waits.paths[0][0].kind = "write";
+    // 5 of 95 ms lie behind a lock that the culprit holds.
+    waits.operations[0].pieces[1] = (2, 5 * MS);
+    waits.paths.push(vec![Step { cause: Cause::Lock, kind: "mmap lock", device: None, tid: 7 }]);
+    let mut explanation = explanation(Cause::IoThrottle, Some("dd"));
+    let lock = Culprit { cause: Cause::Lock, time_ns: 5 * MS, ..explanation.culprits[0].clone() };
+    explanation.culprits.push(lock);
+    let advice = advise(&explanation, &waits, &Remedies::shipped(), &run());
+    assert!(matches!(advice.choices[1].change, Change::Absent(_)), "{:?}", advice.choices[1].change);
+    assert!(advice.choices[1].saved_ns() > advice.choices[0].saved_ns());
+    assert!(advice.choices[0].remedies[0].id.starts_with("v1-write-limit"));
 }

@@ -1,4 +1,4 @@
-//! io.stat of cgroup v2: `254:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`. Controllers add words
+//! io.stat of cgroup v2, and io.max: `254:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`. Controllers add words
 //! to a line, so each word is a separate row: `254:0 rbytes 4096`.
 
 use std::path::PathBuf;
@@ -25,14 +25,16 @@ impl Table for IoStatTable {
     fn columns(&mut self, key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let mut names = words(key);
         let (Some(number), Some(field)) = (names.next(), names.next()) else { return Vec::new() };
-        let unit = match field {
-            b"rbytes" | b"wbytes" | b"dbytes" => Unit::Bytes,
-            b"rios" | b"wios" | b"dios" => Unit::Count,
+        let (unit, semantics) = match field {
+            b"rbytes" | b"wbytes" | b"dbytes" => (Unit::Bytes, Semantics::Counter),
+            b"rios" | b"wios" | b"dios" => (Unit::Count, Semantics::Counter),
+            b"rbps" | b"wbps" => (Unit::Bytes, Semantics::Gauge),
+            b"riops" | b"wiops" => (Unit::Count, Semantics::Gauge),
             _ => return Vec::new(),
         };
         let instance = format!("{}:{}", self.label, writer.devices.identity_of_number(&lossy(number)));
         let name = format!("{}.{}", self.prefix, lossy(field));
-        vec![writer.column(0, name, &instance, unit, Semantics::Counter)]
+        vec![writer.column(0, name, &instance, unit, semantics)]
     }
 }
 

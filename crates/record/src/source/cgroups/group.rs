@@ -8,11 +8,19 @@ use super::hierarchy::{Hierarchy, Kind};
 use crate::last_values::SampleWriter;
 use crate::rows::Table;
 use crate::source::cgroup::io_stat::IoStat;
-use crate::source::cgroup::{BlkioTable, FlatTable, cpu_stat};
+use crate::source::cgroup::{BlkioTable, FlatTable, LimitTable, Meaning, cpu_stat};
 use crate::source::pressure::PressureTable;
 use crate::source::single::SingleTable;
 use crate::source::{MetricSource, TableFile, sample_all};
 use crate::source_error::SourceError;
+
+/// Limits of v1, per second.
+const THROTTLE: [(&str, Unit); 4] = [
+    ("blkio.throttle.read_bps_device", Unit::Bytes),
+    ("blkio.throttle.write_bps_device", Unit::Bytes),
+    ("blkio.throttle.read_iops_device", Unit::Count),
+    ("blkio.throttle.write_iops_device", Unit::Count),
+];
 
 /// A cgroup: its files in all hierarchies, which stay open.
 pub(super) struct Group {
@@ -50,10 +58,12 @@ impl Group {
     fn add(&mut self, kind: Kind, folder: &Path) {
         match kind {
             Kind::CpuacctV1 => self.single(folder, "cpuacct.usage", Unit::Nanoseconds, Semantics::Counter),
-            Kind::CpuV1 => self.cpu_stat(folder),
+            Kind::CpuV1 => self.flat(folder, "cpu.stat", cpu_stat),
             Kind::MemoryV1 => {
                 self.single(folder, "memory.usage_in_bytes", Unit::Bytes, Semantics::Gauge);
+                self.single(folder, "memory.limit_in_bytes", Unit::Bytes, Semantics::Gauge);
                 self.single(folder, "memory.failcnt", Unit::Count, Semantics::Counter);
+                self.flat(folder, "memory.stat", refaults_v1);
             }
             Kind::BlkioV1 => {
                 let files =
@@ -63,26 +73,37 @@ impl Group {
                         BlkioTable { prefix: format!("cgroups.{file}"), label: self.path.clone(), unit, brief: true };
                     self.table(folder, file, table);
                 }
+                for (file, unit) in THROTTLE {
+                    self.table(
+                        folder,
+                        file,
+                        LimitTable { name: format!("cgroups.{file}"), label: self.path.clone(), unit },
+                    );
+                }
             }
             Kind::V2 => {
-                self.cpu_stat(folder);
+                self.flat(folder, "cpu.stat", cpu_stat);
                 self.single(folder, "memory.current", Unit::Bytes, Semantics::Gauge);
+                self.single(folder, "memory.max", Unit::Bytes, Semantics::Gauge);
+                self.flat(folder, "memory.stat", refaults_v2);
                 for file in ["cpu.pressure", "io.pressure", "memory.pressure"] {
                     let table = PressureTable { prefix: format!("cgroups.{file}"), instance: self.path.clone() };
                     self.table(folder, file, table);
                 }
-                let file = folder.join("io.stat");
-                if file.is_file() {
-                    self.io.push(IoStat::new(file, "cgroups.io.stat", &self.path));
+                for (file, prefix) in [("io.stat", "cgroups.io.stat"), ("io.max", "cgroups.io.max")] {
+                    let file = folder.join(file);
+                    if file.is_file() {
+                        self.io.push(IoStat::new(file, prefix, &self.path));
+                    }
                 }
             }
         }
     }
 
-    fn cpu_stat(&mut self, folder: &Path) {
-        let prefix = "cgroups.cpu.stat".to_owned();
-        let table = FlatTable { prefix, instance: self.path.clone(), meaning: cpu_stat };
-        self.table(folder, "cpu.stat", table);
+    fn flat(&mut self, folder: &Path, file: &str, meaning: Meaning) {
+        let prefix = format!("cgroups.{file}");
+        let table = FlatTable { prefix, instance: self.path.clone(), meaning };
+        self.table(folder, file, table);
     }
 
     fn single(&mut self, folder: &Path, file: &str, unit: Unit, semantics: Semantics) {
@@ -114,4 +135,15 @@ impl MetricSource for Group {
         let io = sample_all(self.io.iter_mut(), writer);
         first.and(io)
     }
+}
+
+/// Of memory.stat of v1 (Documentation/admin-guide/cgroup-v1/memory.rst), only pages that are read again after they were evicted, with
+/// the cgroups below.
+fn refaults_v1(name: &str) -> Option<(Unit, Semantics)> {
+    refaults_v2(name.strip_prefix("total_")?)
+}
+
+/// The same of v2, whose counters hold the cgroups below.
+fn refaults_v2(name: &str) -> Option<(Unit, Semantics)> {
+    name.starts_with("workingset_refault").then_some((Unit::Count, Semantics::Counter))
 }

@@ -18,6 +18,9 @@ fn the_busiest_of_version_2_are_read_in_full_and_the_others_summed() {
     }
     v2(&kernel, "idle", 2100, 0);
     kernel.write("sys/fs/cgroup/busy/memory.current", "4096\n");
+    kernel.write("sys/fs/cgroup/busy/memory.max", "8192\n");
+    kernel.write("sys/fs/cgroup/busy/memory.stat", "anon 4096\nworkingset_refault_file 12\n");
+    kernel.write("sys/fs/cgroup/busy/io.max", "8:0 rbps=max wbps=max riops=max wiops=30\n");
     kernel.write("sys/fs/cgroup/busy/io.stat", "8:0 rbytes=512 wbytes=0 rios=1 wios=0\n");
     kernel.write("sys/fs/cgroup/busy/io.pressure", "some avg10=0 total=9\nfull avg10=0 total=5\n");
     let mut recording = kernel.record(&options());
@@ -28,6 +31,11 @@ fn the_busiest_of_version_2_are_read_in_full_and_the_others_summed() {
     let value = |name: &str, instance: &str| recording.value(name, instance);
     assert_eq!(value("cgroups.cpu.stat.nr_throttled", "/busy"), Some(39));
     assert_eq!(value("cgroups.memory.current", "/busy"), Some(4096));
+    assert_eq!(value("cgroups.memory.max", "/busy"), Some(8192));
+    assert_eq!(value("cgroups.memory.stat.workingset_refault_file", "/busy"), Some(12));
+    assert_eq!(value("cgroups.memory.stat.anon", "/busy"), None);
+    assert_eq!(value("cgroups.io.max.wiops", "/busy:8:0"), Some(30));
+    assert_eq!(value("cgroups.io.max.wbps", "/busy:8:0"), None);
     assert_eq!(value("cgroups.io.stat.rbytes", "/busy:8:0"), Some(512));
     assert_eq!(value("cgroups.io.pressure.full", "/busy"), Some(5));
     assert_eq!(value("cgroups.cpu.stat.usage_usec", "/idle/7"), None);
@@ -48,10 +56,15 @@ fn version_1_has_a_hierarchy_for_each_controller() {
     for folder in ["", "/a"] {
         kernel.write(&format!("sys/fs/cgroup/cpu{folder}/cpu.shares"), "1024\n");
         kernel.write(&format!("sys/fs/cgroup/memory{folder}/memory.usage_in_bytes"), "4096\n");
+        kernel.write(&format!("sys/fs/cgroup/memory{folder}/memory.limit_in_bytes"), "8192\n");
+        let stat = "workingset_refault_file 3\ntotal_cache 4096\ntotal_workingset_refault_file 12\n";
+        kernel.write(&format!("sys/fs/cgroup/memory{folder}/memory.stat"), stat);
         kernel.write(&format!("sys/fs/cgroup/cpuacct{folder}/cpuacct.usage"), "5000\n");
     }
+    kernel.write("sys/fs/cgroup/blkio/blkio.throttle.io_service_bytes", "Total 0\n");
+    kernel.write("sys/fs/cgroup/blkio/a/blkio.throttle.write_iops_device", "8:0 3\n8:16 5\n");
     let mut recording = kernel.record(&options());
-    assert!(recording.missing.contains(&"cgroups: io".to_owned()), "{:?}", recording.missing);
+    assert!(!recording.missing.iter().any(|missing| missing.contains("cgroups")), "{:?}", recording.missing);
     let throttled = |ns: u64| format!("nr_periods 4\nnr_throttled 2\nthrottled_time {ns}\n");
     for round in 0..4 {
         kernel.write("sys/fs/cgroup/cpu/a/cpu.stat", throttled(round * 1_000_000));
@@ -61,7 +74,13 @@ fn version_1_has_a_hierarchy_for_each_controller() {
     assert_eq!(recording.value("cgroups.cpu.stat.throttled_time", "/a"), Some(3_000_000));
     assert_eq!(recording.value("cgroups.cpuacct.usage", "/a"), Some(5003));
     assert_eq!(recording.value("cgroups.memory.usage_in_bytes", "/a"), Some(4096));
-    ["cpu", "memory", "cpuacct"].iter().for_each(|name| kernel.remove_folder(&format!("sys/fs/cgroup/{name}/a")));
+    assert_eq!(recording.value("cgroups.blkio.throttle.write_iops_device", "/a:8:16"), Some(5));
+    assert_eq!(recording.value("cgroups.memory.limit_in_bytes", "/a"), Some(8192));
+    assert_eq!(recording.value("cgroups.memory.stat.total_workingset_refault_file", "/a"), Some(12));
+    assert_eq!(recording.value("cgroups.memory.stat.workingset_refault_file", "/a"), None);
+    ["cpu", "memory", "cpuacct", "blkio"]
+        .iter()
+        .for_each(|name| kernel.remove_folder(&format!("sys/fs/cgroup/{name}/a")));
     (0..3).for_each(|_| drop(recording.sample()));
     assert_eq!(recording.value("cgroups.cpu.stat.throttled_time", "/a"), None);
     assert_eq!(recording.value("cgroups.others", ""), Some(0));

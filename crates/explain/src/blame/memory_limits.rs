@@ -1,0 +1,92 @@
+//! Memory cgroups that were at their limit, from counters: how much they read again because it had been evicted.
+
+use super::io_limits::is_limit;
+use super::names::Names;
+use super::usage::{Target, Usage};
+use crate::series::{Series, SeriesSet};
+use crate::waits::{MemoryLimit, is_at_or_below};
+
+/// Counters of cgroups of version 1 and 2: the limit, what is used of it, and pages that are read again after they were evicted (of
+/// files; older kernels do not count these apart).
+const LIMIT: [&str; 2] = ["cgroups.memory.limit_in_bytes", "cgroups.memory.max"];
+const USED: [&str; 2] = ["cgroups.memory.usage_in_bytes", "cgroups.memory.current"];
+const REFAULTS: [&str; 4] = [
+    "cgroups.memory.stat.total_workingset_refault_file",
+    "cgroups.memory.stat.total_workingset_refault",
+    "cgroups.memory.stat.workingset_refault_file",
+    "cgroups.memory.stat.workingset_refault",
+];
+/// What is above is no limit (v1 has one of 2^63 bytes by default).
+const UNLIMITED: i64 = 1 << 60;
+/// Part of the limit that must have been in use.
+const REACHED: f64 = 0.9;
+
+/// Whether limits of cgroups are made from that metric.
+pub fn is_of_limits(metric: &str) -> bool {
+    [&LIMIT[..], &USED, &REFAULTS].concat().contains(&metric) || is_limit(metric)
+}
+
+/// The limits that were reached.
+#[derive(Debug, Default)]
+pub(super) struct MemoryLimits(Vec<Reached>);
+
+#[derive(Debug)]
+struct Reached {
+    cgroup: String,
+    bytes: u64,
+    refaulted_bytes: u64,
+    /// When refaults were counted.
+    counted_ns: (u64, u64),
+}
+
+impl MemoryLimits {
+    /// Those of the counters. A page has so many bytes.
+    pub(super) fn of(series: &SeriesSet, page_bytes: u64) -> MemoryLimits {
+        let (Some(first), Some(last)) = (series.headers().first(), series.headers().last()) else {
+            return MemoryLimits::default();
+        };
+        let (from, to) = (first.sample, last.sample);
+        let named = |names: &'static [&'static str]| names.iter().flat_map(|name| series.named(name));
+        let reached = named(&LIMIT).filter_map(|limit| {
+            let cgroup = &limit.descriptor.instance;
+            let is_of = |one: &&Series| one.descriptor.instance == *cgroup;
+            let bytes = limit.max(from, to).filter(|bytes| (1..UNLIMITED).contains(bytes))?;
+            let used = named(&USED).filter(is_of).filter_map(|used| used.max(from, to)).max()?;
+            if (used as f64) < REACHED * bytes as f64 {
+                return None;
+            }
+            let counter = named(&REFAULTS).find(is_of);
+            let (pages, spans) = counter.map(|counter| counter.present_growth(from, to)).unwrap_or_default();
+            let time = |sample| series.time_of(sample).unwrap_or(0);
+            let counted_ns = spans.first().zip(spans.last()).map(|(first, last)| (time(first.0), time(last.1)));
+            Some(Reached {
+                cgroup: cgroup.clone(),
+                bytes: bytes as u64,
+                refaulted_bytes: pages.saturating_mul(page_bytes.max(4096)),
+                counted_ns: counted_ns.unwrap_or_default(),
+            })
+        });
+        MemoryLimits(reached.collect())
+    }
+
+    /// With what their cgroups read and filled.
+    pub(super) fn with_usage(&self, usage: &Usage, names: &Names) -> Vec<MemoryLimit> {
+        let of = |reached: &Reached| {
+            let sum = |target, (from_ns, to_ns)| {
+                let rows = usage.between(target, from_ns, to_ns);
+                let below = rows.filter(|(used, _)| {
+                    used.cgroup.is_some_and(|cgroup| is_at_or_below(names.get(cgroup), &reached.cgroup))
+                });
+                below.fold(0, |sum: u64, (used, _)| sum.saturating_add(used.bytes))
+            };
+            MemoryLimit {
+                cgroup: reached.cgroup.clone(),
+                bytes: reached.bytes,
+                refaulted_bytes: reached.refaulted_bytes,
+                read_bytes: sum(Target::Reads, reached.counted_ns),
+                filled_bytes: sum(Target::Memory, (0, u64::MAX)),
+            }
+        };
+        self.0.iter().map(of).collect()
+    }
+}

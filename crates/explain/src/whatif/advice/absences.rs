@@ -1,0 +1,94 @@
+//! Whose absence would help, and who is needed.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+
+use model::effect::Edge;
+
+use super::super::change::Absence;
+use crate::blame::{ClassTimes, Culprit, Explanation};
+use crate::waits::Waits;
+
+/// Culprits whose absence is predicted.
+const CULPRITS: usize = 2;
+
+/// The operations whose waits are replayed ([`crate::blame::Accounting::waits`]): those of a recorded command that stalled, else
+/// all. A neighbour's culprits and disks are not the command's.
+pub(super) fn concerned(explanation: &Explanation) -> (&[Culprit], &[ClassTimes]) {
+    match explanation.command.as_ref().filter(|part| part.operations > 0) {
+        Some(part) => (&part.culprits, &part.classes),
+        None => (&explanation.culprits, &explanation.classes),
+    }
+}
+
+/// The worst culprits, with their shares; not those that cost themselves more than others, and not what the user wants done:
+/// processes of the recorded command, and servers that the victims ask. A task that stopped or froze others uses nothing: what it did is
+/// to be undone.
+pub(super) fn absences(explanation: &Explanation, waits: &Waits) -> Vec<Absence> {
+    let mut own: HashMap<&str, u64> = HashMap::new();
+    for operation in &waits.operations {
+        if let Some(name) = operation.task.and_then(|name| waits.names.get(name as usize)) {
+            *own.entry(name).or_default() += operation.duration_ns() * waits.stands_for;
+        }
+    }
+    let mut sums: Vec<(Absence, u64)> = Vec::new();
+    let servers = servers(waits);
+    let is_wanted = |culprit: &&Culprit| {
+        let is_of_command = culprit.task.as_ref().is_some_and(|task| waits.command.contains(&task.tid));
+        let is_server =
+            culprit.task.as_ref().and_then(|task| task.name.as_deref()).is_some_and(|name| servers.contains(name));
+        let undoes = [Edge::Server, Edge::Stopped, Edge::Frozen].iter().any(|edge| edge.changes(culprit.cause));
+        is_of_command || is_server || undoes
+    };
+    for culprit in concerned(explanation).0.iter().filter(|culprit| !is_wanted(culprit)) {
+        let Some(name) = culprit.task.as_ref().and_then(|task| task.name.clone()) else { continue };
+        let share = (culprit.cause, culprit.device, culprit.time_ns as f64 / sum(explanation, culprit).max(1) as f64);
+        let same =
+            |(known, _): &&mut (Absence, u64)| known.task.as_ref() == Some(&name) && known.cgroup == culprit.cgroup;
+        match sums.iter_mut().find(same) {
+            Some((absence, ns)) => {
+                absence.shares.push(share);
+                *ns += culprit.time_ns;
+            }
+            None => {
+                let absence = Absence { task: Some(name), cgroup: culprit.cgroup.clone(), shares: vec![share] };
+                sums.push((absence, culprit.time_ns));
+            }
+        }
+    }
+    let costs_others = |(absence, ns): &(Absence, u64)| {
+        let name = absence.task.as_deref().unwrap_or_default();
+        !is_of_kernel(name) && *ns > own.get(name).copied().unwrap_or(0)
+    };
+    sums.retain(costs_others);
+    sums.sort_by_key(|(_, ns)| Reverse(*ns));
+    sums.into_iter().take(CULPRITS).map(|(absence, _)| absence).collect()
+}
+
+/// Names of the processes whose work the operations need: those whose answers they await, and those that these wait for in turn.
+fn servers(waits: &Waits) -> BTreeSet<&str> {
+    let mut servers: BTreeSet<&str> = waits.servers.iter().map(String::as_str).collect();
+    for operation in &waits.operations {
+        for (path, _) in &operation.pieces {
+            let path = &waits.paths[*path as usize];
+            let process = |tid: u32| waits.tasks.get(&tid).map(String::as_str);
+            if process(path[0].tid) != process(operation.tid) {
+                servers.extend(path.iter().filter_map(|step| process(step.tid)?.split('/').next()));
+            }
+        }
+    }
+    servers
+}
+
+/// Time of all culprits with the same cause and disk.
+fn sum(explanation: &Explanation, of: &Culprit) -> u64 {
+    let same = |culprit: &&Culprit| culprit.cause == of.cause && culprit.device == of.device;
+    concerned(explanation).0.iter().filter(same).map(|culprit| culprit.time_ns).sum()
+}
+
+/// Threads of the kernel work for others: nobody can do without them.
+fn is_of_kernel(name: &str) -> bool {
+    ["kworker", "jbd2/", "xfsaild", "xfs-", "btrfs-", "kswapd", "ksoftirqd", "loop"]
+        .iter()
+        .any(|kernel| name.starts_with(kernel))
+}

@@ -1,0 +1,63 @@
+//! What a higher limit of a memory cgroup changes.
+
+use model::effect::{Edge, Effect};
+use remedy::{Change as Changes, Remedy, Value};
+
+use super::change::{Change, Refaults};
+use crate::waits::{MemoryLimit, Waits, is_at_or_below};
+
+/// Least part of what a cgroup reads that must have been evicted before: less is the cache's ordinary turnover.
+const LEAST_REFAULTED: f64 = 0.25;
+
+impl MemoryLimit {
+    /// Part of what the cgroup read that it had read before, 0 to 1.
+    fn refaulted(&self) -> f64 {
+        (self.refaulted_bytes as f64 / self.read_bytes.max(1) as f64).min(1.0)
+    }
+
+    /// Whether it evicts what is read again.
+    pub(super) fn evicts_what_is_read_again(&self) -> bool {
+        self.refaulted_bytes >= self.bytes / 4 && self.refaulted() >= LEAST_REFAULTED
+    }
+
+    /// Part of the waits for memory that remains at `factor` times the limit, at least.
+    ///
+    /// *Assumes* that a cgroup which goes on to fill memory waits for each byte beyond its limit. A higher limit is reached as much
+    /// later as it is higher, and then holds as before.
+    fn remains(&self, factor: f64) -> f64 {
+        let new = self.filled_bytes.saturating_sub(self.refaulted_bytes) as f64;
+        let limit = self.bytes as f64;
+        if new <= limit { 0.0 } else { ((new - factor * limit) / (new - limit)).max(0.0) }
+    }
+}
+
+/// The nearest limit that a cgroup reached, its own or one above.
+pub(super) fn limit_of<'a>(waits: &'a Waits, cgroup: Option<&str>) -> Option<&'a MemoryLimit> {
+    let cgroup = cgroup?;
+    let above = waits.memory.iter().filter(|limit| is_at_or_below(cgroup, &limit.cgroup));
+    above.max_by_key(|limit| limit.cgroup.len())
+}
+
+/// What a remedy changes, of a cgroup with that limit. `None`: nothing is known to be read again.
+pub(super) fn change(remedy: &Remedy, limit: Option<&MemoryLimit>) -> Option<Change> {
+    let effect = Effect { at_most: false, ..remedy.effect };
+    let raised = match &remedy.change {
+        Changes::Setting(setting) => match setting.value {
+            Value::Multiply(factor) => Some(factor),
+            Value::Set(_) => None,
+        },
+        Changes::Command { .. } | Changes::Manual { .. } => None,
+    };
+    let effect = match (effect.edge, limit, raised) {
+        (Edge::Refault, limit, _) => {
+            let limit = limit.filter(|limit| limit.evicts_what_is_read_again())?;
+            return Some(Change::Refaults(Refaults { cgroup: limit.cgroup.clone(), share: limit.refaulted() }));
+        }
+        (Edge::Memory, Some(limit), Some(factor)) if remedy.requires.memory_limit == Some(true) => {
+            let remains = limit.remains(factor);
+            Effect { factor: (remains > 0.0).then(|| 1.0 / remains), ..effect }
+        }
+        _ => effect,
+    };
+    Some(Change::Edge { effect, of: remedy.of.clone() })
+}
