@@ -289,7 +289,7 @@ fn the_limit_that_a_cgroup_has_is_to_be_changed() {
         let ids = advice.choices.iter().flat_map(|choice| choice.remedies.iter().map(|remedy| remedy.id.clone()));
         ids.collect::<Vec<_>>()
     };
-    assert_eq!(advised(&[("/images/a:b", "write_iops")]), ["v1-write-iops-x4", "v1-write-iops-off"]);
+    assert_eq!(advised(&[("/images/a:b", "write_iops")]), ["v1-write-iops-off", "v1-write-iops-x4"]);
     assert_eq!(
         advised(&[("/images/a:b", "write_bps"), ("sda", "write_iops")]),
         ["v1-write-limit-x4", "v1-write-limit-off"]

@@ -65,22 +65,7 @@ impl Group {
                 self.single(folder, "memory.failcnt", Unit::Count, Semantics::Counter);
                 self.flat(folder, "memory.stat", refaults_v1);
             }
-            Kind::BlkioV1 => {
-                let files =
-                    [("blkio.throttle.io_service_bytes", Unit::Bytes), ("blkio.throttle.io_serviced", Unit::Count)];
-                for (file, unit) in files {
-                    let table =
-                        BlkioTable { prefix: format!("cgroups.{file}"), label: self.path.clone(), unit, brief: true };
-                    self.table(folder, file, table);
-                }
-                for (file, unit) in THROTTLE {
-                    self.table(
-                        folder,
-                        file,
-                        LimitTable { name: format!("cgroups.{file}"), label: self.path.clone(), unit },
-                    );
-                }
-            }
+            Kind::BlkioV1 => self.blkio(folder),
             Kind::V2 => {
                 self.flat(folder, "cpu.stat", cpu_stat);
                 self.single(folder, "memory.current", Unit::Bytes, Semantics::Gauge);
@@ -97,6 +82,17 @@ impl Group {
                     }
                 }
             }
+        }
+    }
+
+    fn blkio(&mut self, folder: &Path) {
+        let files = [("blkio.throttle.io_service_bytes", Unit::Bytes), ("blkio.throttle.io_serviced", Unit::Count)];
+        for (file, unit) in files {
+            let table = BlkioTable { prefix: format!("cgroups.{file}"), label: self.path.clone(), unit, brief: true };
+            self.table(folder, file, table);
+        }
+        for (file, unit) in THROTTLE {
+            self.table(folder, file, LimitTable { name: format!("cgroups.{file}"), label: self.path.clone(), unit });
         }
     }
 
