@@ -38,7 +38,9 @@ pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
     walk(index, row, cause, |step| match step {
         Step::Waits { row, held, .. } => {
             end.row = row;
-            holder = held.filter(|held| is_to_blame(index, before, held)).or(holder);
+            // A holder that waits for its child holds the lock for it: flock(1).
+            let works = held.filter(|_| index.row(row).awaits != Some(Awaits::Child));
+            holder = works.filter(|held| is_to_blame(index, before, held)).or(holder);
             before = row;
         }
         Step::Request { request, .. } => end.request = Some(request),

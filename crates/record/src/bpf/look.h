@@ -21,8 +21,14 @@ static __noinline int note_earlier_flock(struct task_note *note, struct file *fi
 	return 0;
 }
 
-/* A task that is asleep is taken to have fallen asleep now. One that waits for storage, is stopped, or is in a call that
- * sys_enter would have begun. */
+/* What holds a lock for a command (flock) may wait for it all the while. */
+static __always_inline int awaits_child(s32 call)
+{
+	return call >= 0 && call < CALLS && (settings.others[call] & WAITS_FOR_CHILD);
+}
+
+/* A task that is asleep is taken to have fallen asleep now. One that waits for storage or for its child, is stopped, or is in a call
+ * that sys_enter would have begun. */
 SEC("iter/task")
 int first_look(struct bpf_iter__task *context)
 {
@@ -39,7 +45,7 @@ int first_look(struct bpf_iter__task *context)
 		began_ns = bpf_ktime_get_ns();
 	call = call_in_registers(task) + 1;
 	how = call ? how_followed(call) : 0;
-	if (!how && !is_blocked(state_of(task)) && !is_stopped(state_of(task)))
+	if (!how && !is_blocked(state_of(task)) && !is_stopped(state_of(task)) && !awaits_child(call - 1))
 		return 0;
 	note = new_note_of(task);
 	if (!note || note->out_ns || note->call)

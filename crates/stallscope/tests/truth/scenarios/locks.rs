@@ -19,6 +19,7 @@ pub const TESTS: &[Test] = &[
     sharing("lock_of_a_file_with_a_sleeping_holder", &[sleeping_holder_of_flock]),
     sharing("monitor", &[monitor]),
     sharing("quiet_idle_workers", &[idle_workers]),
+    recorded("flock_of_a_command", flock_of_command),
     recorded("flock_held_to_the_end", flock_to_the_end),
     recorded("posix_lock_held_to_the_end", posix_to_the_end),
 ];
@@ -148,6 +149,25 @@ fn idle_workers() -> Truth {
     ground.wait_for_neighbours();
     let tid = std::fs::read_to_string(&worker).unwrap().parse().unwrap();
     Truth { tid, spans: vec![(0, u64::MAX / 2)], quiet: true, ..Truth::default() }
+}
+
+/// As cron runs it: flock(1) has held the lock since before the recording, and waits for its command.
+fn flock_of_command() -> (Value, Truth) {
+    let ground = Ground::new();
+    let (file, lock) = (slow_disk(&ground).file("data"), ground.at("lock"));
+    let (held, begin, go) = (ground.at("held"), ground.at("begin"), ground.at(GO));
+    std::fs::write(&lock, "").unwrap();
+    let write = format!("dd if=/dev/zero of={file} bs=1M count=3 oflag=direct conv=notrunc 2>/dev/null");
+    let command = format!("touch {held}; while [ ! -e {begin} ]; do sleep 0.02; done; {write}; exit 0");
+    ground.neighbour(&format!("shell flock {lock} sh -c '{command}'"));
+    ground.wait_for(&held);
+    let victim = Victim::start(&ground, &format!("open {lock}\nawait {go}\nlock flock {lock}"));
+    ground.wait_for(&format!("{go}.awaited"));
+    let recording = Recording::following(victim.pid());
+    std::fs::write(begin, "").unwrap();
+    ground.go(&go);
+    let truth = victim.suffered("lock");
+    (recording.explained(), Truth { waited_for: Some("dd"), culprit: Some("dd"), operation: Some("flock"), ..truth })
 }
 
 fn flock_to_the_end() -> (Value, Truth) {
