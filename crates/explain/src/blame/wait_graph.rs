@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::block::{DeviceNumber, Operation};
-use model::stall::{Awaits, RequestRecord};
+use model::block::{DeviceNumber, Kind, Operation};
+use model::stall::Awaits;
 
 use super::cause::Cause;
 use super::chain::{chain_row, other_thread};
@@ -160,8 +160,12 @@ impl Graph<'_, '_> {
         let tid = record.submitter().unwrap_or(index.row(row).tid);
         for pair in borders.windows(2).filter(|pair| pair[0] < pair[1]) {
             let stage = request::cause_at(record, pair[0]).filter(|_| pair[0] < record.completed_ns);
-            let steps =
-                stage.map(|cause| Step { cause, kind: direction(record, cause), device: Some(record.device), tid });
+            let steps = stage.map(|cause| Step {
+                cause,
+                kind: direction(record.kind, cause),
+                device: Some(record.device),
+                tid,
+            });
             self.name(tid, pair[1]);
             path.extend(steps);
             *pieces.entry(self.paths.of(path)).or_default() += pair[1] - pair[0];
@@ -201,7 +205,7 @@ impl Graph<'_, '_> {
         let Some(row) = segment.row().map(|row| self.index.row(row)) else { return "" };
         match segment.cause {
             cause @ Cause::Lock => wording::words(self.index, row, cause),
-            cause => self.index.request(row).map_or("", |request| direction(request, cause)),
+            cause => self.index.request(row).map_or("", |request| direction(request.kind, cause)),
         }
     }
 
@@ -211,12 +215,12 @@ impl Graph<'_, '_> {
     }
 }
 
-/// The direction of a request that a limit delays: limits on reads and writes are separate. A limit on writes delays discards too
-/// (op_is_write() of the kernel).
-fn direction(request: &RequestRecord, cause: Cause) -> &'static str {
-    match (cause, request.kind.operation()) {
+/// The direction of a request that a limit delays: limits on reads and writes are separate. A limit on writes delays discards too, and
+/// what writes zeroes or flushes a cache (op_is_write() of the kernel), which have no letter of their own.
+fn direction(kind: Kind, cause: Cause) -> &'static str {
+    match (cause, kind.operation()) {
         (Cause::IoThrottle, Operation::Read) => "read",
-        (Cause::IoThrottle, Operation::Write) => "write",
+        (Cause::IoThrottle, Operation::Write | Operation::None) => "write",
         (_, Operation::Discard) => DISCARD,
         _ => "",
     }
@@ -234,4 +238,17 @@ fn hides_stages(cause: Cause) -> bool {
 fn is_for_task(cause: Cause) -> bool {
     use Cause::{Fanotify, Frozen, FsLog, FsTransaction, Journal, Lock, NetworkFs, WritebackWait};
     matches!(cause, Lock | Journal | FsLog | FsTransaction | WritebackWait | NetworkFs | Fanotify | Frozen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_on_writes_delays_all_but_reads() {
+        let of = |operation| direction(Kind::of(operation), Cause::IoThrottle);
+        let all = [Operation::Read, Operation::Write, Operation::None, Operation::Discard].map(of);
+        assert_eq!(all, ["read", "write", "write", DISCARD]);
+        assert_eq!(direction(Kind::of(Operation::Write), Cause::Device), "");
+    }
 }
