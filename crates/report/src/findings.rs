@@ -275,6 +275,9 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
     } else if limited && known("cgroup") {
         writer.say("The largest root blocker is the limit of cgroup ");
         writer.value(&format!("{path}/cgroup"), Kind::Name)?;
+    } else if culprit["cause"] == "stopped" && known("cgroup") {
+        writer.say("The largest root blocker is the freezer of cgroup ");
+        writer.value(&format!("{path}/cgroup"), Kind::Name)?;
     } else if known("device") {
         writer.say(if limited {
             "The largest root blocker is a limit"

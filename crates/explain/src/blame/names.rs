@@ -27,6 +27,11 @@ impl Names {
         name
     }
 
+    /// The name of a text that was inserted.
+    pub(super) fn find(&self, text: &str) -> Option<Name> {
+        self.by_text.get(text).copied()
+    }
+
     pub(super) fn get(&self, name: Name) -> &str {
         &self.texts[name.0 as usize]
     }

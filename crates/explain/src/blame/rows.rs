@@ -91,7 +91,7 @@ impl Row {
             waker_stack: record.waker_stack,
             request: record.request,
             announced: record.tracepoint.as_deref().and_then(Signal::from_name).and_then(Signal::meaning),
-            detail: names.insert_some(record.detail.as_ref()),
+            detail: detail(record, names),
             call: names.insert_some(record.call.as_ref()),
             work: names.insert_some(record.work.as_ref()),
             path: names.insert_some(record.path.as_ref()),
@@ -110,6 +110,17 @@ impl Row {
     pub(super) fn runnable_cause(&self) -> Cause {
         if self.held { Cause::CpuThrottle } else { Cause::CpuWait }
     }
+}
+
+/// With the cgroup that froze a task as a name of its own.
+fn detail(record: &StallRecord, names: &mut Names) -> Option<Name> {
+    record.detail.as_deref().and_then(freezer_cgroup).map(|cgroup| names.insert(cgroup));
+    names.insert_some(record.detail.as_ref())
+}
+
+/// The cgroup that froze a task, in the detail of a row.
+pub(super) fn freezer_cgroup(detail: &str) -> Option<&str> {
+    detail.strip_prefix("freezer cgroup ")
 }
 
 /// A stopped task waits for nobody.

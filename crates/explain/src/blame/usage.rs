@@ -87,6 +87,10 @@ pub(super) struct Usage {
     known: HashMap<DeviceNumber, HashSet<u32>>,
     /// Of those, the ones that read from it, and the cgroups that their reads counted for.
     readers: HashMap<DeviceNumber, HashMap<u32, BTreeSet<Name>>>,
+    /// Processes whose writes of a device counted for a cgroup.
+    writers: HashMap<(DeviceNumber, Name), HashSet<u32>>,
+    /// Cgroups of which a limit delayed requests of a device.
+    throttled: HashMap<DeviceNumber, BTreeSet<Name>>,
     /// Cgroups whose limit holds for a use of memory.
     memory_limits: BTreeSet<Name>,
     /// Loop devices and partitions by the disk beneath.
@@ -108,6 +112,12 @@ impl Usage {
         let cgroup = names.insert_some(record.cgroup.as_ref());
         if let (Resource::DeviceRead, Target::Device(device), Some(pid)) = (record.resource, target, record.pid) {
             self.readers.entry(device).or_default().entry(pid).or_default().extend(cgroup);
+        }
+        if let (Target::Device(device), Resource::DeviceWrite, Some(cgroup)) = (target, record.resource, cgroup) {
+            self.writers.entry((device, cgroup)).or_default().extend(record.pid);
+        }
+        if let (Target::Device(device), true) = (target, record.throttled > 0) {
+            self.throttled.entry(device).or_default().extend(cgroup);
         }
         let limit = names.insert_some(record.limit.as_ref());
         self.memory_limits.extend(limit.filter(|_| target == Target::Memory));
@@ -173,6 +183,17 @@ impl Usage {
     /// The cgroup that a process's use of a device counts for, at a moment.
     pub(super) fn cgroup_on(&self, device: DeviceNumber, pid: u32, at_ns: u64) -> Option<Name> {
         self.latest(Target::Device(device), pid, at_ns)?.cgroup
+    }
+
+    /// Whether a process wrote to a device at any time, in that cgroup.
+    pub(super) fn writes_in(&self, device: DeviceNumber, cgroup: Name, pid: u32) -> bool {
+        self.writers.get(&(device, cgroup)).is_some_and(|pids| pids.contains(&pid))
+    }
+
+    /// The cgroup whose limit delayed requests of a device, where it is only one.
+    pub(super) fn throttled_cgroup(&self, device: DeviceNumber) -> Option<Name> {
+        let cgroups = self.throttled.get(&device)?;
+        cgroups.first().copied().filter(|_| cgroups.len() == 1)
     }
 
     /// A process uses a device.

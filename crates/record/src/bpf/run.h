@@ -85,26 +85,32 @@ __noinline u64 taken_since(u32 number, u64 from)
 	return sum;
 }
 
+/* A function of its own, which the verifier checks once and not in each turn of the loop. */
+__noinline int add_run_behind(u32 waiting, u32 pid, u64 ns)
+{
+	struct behind key = {.waiting = waiting, .pid = pid};
+	u64 *sum = bpf_map_lookup_elem(&behind, &key);
+
+	if (sum)
+		__sync_fetch_and_add(sum, ns);
+	else if (bpf_map_update_elem(&behind, &key, &ns, BPF_ANY))
+		count_loss(USAGE_SUMS);
+	return 0;
+}
+
 /* A process waited for a CPU since then: on the run queue of that one. */
 __noinline int add_runs_behind(u32 waiting, u32 number, u64 from)
 {
 	struct runs *cpu = bpf_map_lookup_elem(&runs, &number);
-	struct behind key = {.waiting = waiting};
-	u64 ns, *sum;
+	u64 ns;
 	u32 at;
 
 	if (!cpu)
 		return 0;
 	for (at = 0; at < PAST_RUNS; at++) {
 		ns = overlap(&cpu->past[at], from);
-		if (!ns)
-			continue;
-		key.pid = cpu->past[at].pid;
-		sum = bpf_map_lookup_elem(&behind, &key);
-		if (sum)
-			__sync_fetch_and_add(sum, ns);
-		else
-			bpf_map_update_elem(&behind, &key, &ns, BPF_ANY);
+		if (ns)
+			add_run_behind(waiting, cpu->past[at].pid, ns);
 	}
 	return 0;
 }

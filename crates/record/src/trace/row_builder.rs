@@ -7,17 +7,22 @@ use model::stall::{RequestParts, RequestRecord, StackRecord, StallKind, StallRec
 
 use super::blocked::BlockedWait;
 use super::bounded_cache::BoundedCache;
+use super::cgroup_path::memory_cgroup;
 use super::cpu_quota::CpuQuotas;
+use super::earlier_locks::EarlierLocks;
 use super::event::{
-    ASYNCHRONOUS, HELD, OFF_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, STILL_OFF_CPU, SYSTEM_CALL, TraceEvent,
+    ASYNCHRONOUS, CUT, HELD, OFF_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, STILL_OFF_CPU, SYSTEM_CALL, TraceEvent,
     row_flags,
 };
+use super::freezers::Freezers;
 use super::lock_numbers::LockNumbers;
 use super::paths::Paths;
 use super::requests::{by_kind, record};
 use super::symbols::Symbols;
 use super::{asynchronous, awaits, detail, system_calls};
 
+/// The state of a task that is frozen with its cgroup.
+const TASK_FROZEN: u32 = 0x8000;
 /// Requests that several waits may refer to; older ones are forgotten.
 const REQUESTS: usize = 4096;
 const STACKS: usize = 16_384;
@@ -46,6 +51,7 @@ pub(super) struct RowBuilder {
     proc: PathBuf,
     paths: Paths,
     quotas: CpuQuotas,
+    freezers: Freezers,
     symbols: Symbols,
     all_requests: bool,
     /// Number, and whether it was emitted since the last [`RowBuilder::reset_emitted`].
@@ -58,6 +64,7 @@ pub(super) struct RowBuilder {
     requests: BoundedCache<(u64, u64), u32>,
     next_request: u32,
     locks: LockNumbers,
+    earlier_locks: EarlierLocks,
     /// Submitter of the last request: most requests come from few.
     last_submitter: u32,
 }
@@ -66,6 +73,7 @@ impl RowBuilder {
     pub(super) fn new(proc: PathBuf, cgroup: &Path, symbols: Symbols, all_requests: bool) -> RowBuilder {
         RowBuilder {
             quotas: CpuQuotas::new(proc.clone(), cgroup),
+            freezers: Freezers::new(proc.clone()),
             paths: Paths::new(proc.clone()),
             proc,
             symbols,
@@ -77,6 +85,7 @@ impl RowBuilder {
             requests: BoundedCache::new(REQUESTS),
             next_request: 0,
             locks: LockNumbers::new(),
+            earlier_locks: EarlierLocks::default(),
             last_submitter: 0,
         }
     }
@@ -171,6 +180,8 @@ impl RowBuilder {
         row.detail = announced.and_then(|mark| detail::of_mark(mark, &event.detail));
         if event.flags & HELD != 0 && row.detail.is_none() {
             row.detail = self.quotas.of_task(event.tid);
+        } else if event.state & TASK_FROZEN != 0 {
+            row.detail = self.freezers.of_task(event.tid);
         }
         row.work = Some(event.work.clone()).filter(|work| !work.is_empty());
     }
@@ -182,7 +193,16 @@ impl RowBuilder {
             row.holder_tid = Some(event.holder_tid);
             let name = Some(event.holder.as_str()).filter(|name| !name.is_empty());
             self.task(event.holder_tid, event.holder_pid, name, event.start_ns, traced);
+        } else if event.flags & CUT != 0 && event.lock == 0 {
+            let Some(earlier) = self.earlier_locks.of(event.pid, row.call.as_deref()) else { return };
+            (row.lock, row.holder_tid) = (Some(self.locks.number(earlier.inode)), Some(earlier.holder));
+            self.task(earlier.holder, earlier.holder, None, event.start_ns, traced);
         }
+    }
+
+    /// Call this when the recording begins: who holds the locks that tasks wait for already.
+    pub(super) fn look_for_locks(&mut self) {
+        self.earlier_locks = EarlierLocks::read(&self.proc);
     }
 
     fn span(&mut self, event: &TraceEvent, row: &mut StallRecord) {
@@ -377,17 +397,4 @@ fn without_tracing(mut frames: Vec<String>) -> Vec<String> {
         frames.drain(..=at);
     }
     frames
-}
-
-/// The memory cgroup (v1), or the cgroup (v2), in /proc/PID/cgroup.
-pub(super) fn memory_cgroup(text: &str) -> Option<&str> {
-    let path_of = |wanted: &dyn Fn(&str) -> bool| {
-        text.lines().find_map(|line| {
-            let mut fields = line.splitn(3, ':').skip(1);
-            let (controllers, path) = (fields.next()?, fields.next()?);
-            wanted(controllers).then_some(path)
-        })
-    };
-    path_of(&|controllers| controllers.split(',').any(|name| name == "memory"))
-        .or_else(|| path_of(&|controllers| controllers.is_empty()))
 }

@@ -1,7 +1,8 @@
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use libbpf_rs::ProgramMut;
+use libbpf_rs::{MapCore, MapFlags, ProgramMut};
 use model::block::DeviceNumber;
 use model::operation::Bucket;
 use model::signal::TracepointProgram;
@@ -11,7 +12,7 @@ use super::bounded_cache::BoundedCache;
 use super::event::{LOSSES, OFF_CPU, RequestNote, TraceEvent};
 use super::programs::Arguments;
 use super::requests::{RequestSum, kind_of, record};
-use super::row_builder::{RowBuilder, memory_cgroup};
+use super::row_builder::RowBuilder;
 use super::settings::ProgramSettings;
 use super::symbols::Symbols;
 use super::tracepoints::{self, TraceSource, When};
@@ -97,14 +98,6 @@ fn each_kind_has_a_name_and_each_call_its_number() {
     let names = names.map(|number| system_calls::of(number as i32).map(|call| call.name));
     assert_eq!(names, ["umount2", "fsconfig", "futex", "fcntl"].map(Some));
     assert!(system_calls::of(-1).is_none());
-}
-
-#[test]
-fn the_cgroup_is_the_memory_one_or_the_only_one() {
-    let both = "4:blkio:/slow\n3:cpu,memory:/box:1\n0::/user\n";
-    assert_eq!(memory_cgroup(both), Some("/box:1"));
-    assert_eq!(memory_cgroup("0::/user.slice\n"), Some("/user.slice"));
-    assert_eq!(memory_cgroup("4:blkio:/slow\n"), None);
 }
 
 #[test]
@@ -258,4 +251,33 @@ fn contradicting_times_are_dropped() {
     let row = record(0, &RequestNote { queued_ns: 8, got_ns: 6, inserted_ns: 6, ..note });
     assert_eq!((row.queued_ns, row.got_ns, row.inserted_ns), (None, Some(6), Some(6)));
     assert_eq!(record(0, &RequestNote { status: 10, ..note }).errno, Some(libc::EIO));
+}
+
+/// More pairs of processes waited and ran than the map holds: what is left out is said.
+#[test]
+fn runs_that_do_not_fit_are_a_loss() {
+    let options = TraceOptions::slower_than(1_000_000, false);
+    let symbols = Symbols::read(Path::new("/proc/kallsyms"));
+    let settings = ProgramSettings::new(&options, &symbols, super::possible_cpus());
+    let mut loaded = match programs::load(&tracepoints::all(), Path::new("/sys/kernel/btf"), &settings) {
+        Ok(loaded) => loaded,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let Ok(behind) = programs::map(&loaded.object, "behind") else {
+        return println!("skipped: this kernel has the simpler programs");
+    };
+    for waiting in 0..behind.max_entries() {
+        let key = u64::from(u32::MAX - waiting).to_ne_bytes();
+        behind.update(&key, &1_u64.to_ne_bytes(), MapFlags::ANY).unwrap();
+    }
+    let _links = programs::attach(&mut loaded, &tracepoints::all(), &mut Vec::new()).unwrap();
+    let spin = || {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(300) {}
+    };
+    let spinning: Vec<_> = (0..4 * super::possible_cpus()).map(|_| std::thread::spawn(spin)).collect();
+    spinning.into_iter().for_each(|thread| thread.join().unwrap());
+    let sums = LOSSES.iter().position(|what| what.starts_with("sums of usage")).unwrap() as u32;
+    let lost = programs::map(&loaded.object, "lost").unwrap().lookup(&sums.to_ne_bytes(), MapFlags::ANY).unwrap();
+    assert!(lost.unwrap().iter().any(|byte| *byte > 0));
 }

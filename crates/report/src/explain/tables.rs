@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use explain::blame::{CauseTime, Culprit, Evidence, Explanation, Who};
+use explain::blame::{Cause, CauseTime, Culprit, Evidence, Explanation, Who};
 use model::quantity::Nanoseconds;
 
 use super::wording::words;
@@ -119,7 +119,8 @@ pub(super) fn who(culprit: &Culprit) -> String {
     parts.extend(culprit.device.map(|device| format!("on {device}")));
     parts.extend(culprit.file_system.as_ref().map(|name| format!("({})", printable(name))));
     if culprit.task.is_none() && culprit.device.is_none() {
-        parts.insert(0, "unknown".to_owned());
+        let is_frozen = culprit.cause == Cause::Stopped && cgroup.is_some();
+        parts.insert(0, if is_frozen { "the freezer" } else { "unknown" }.to_owned());
     }
     parts.join(" ")
 }

@@ -105,6 +105,11 @@ fn the_root_blocker_is_named_with_all_its_tasks_and_only_if_it_matters() {
     assert!(many.starts_with("The largest root blockers are 329 tasks such as dd/2010 of /batch7,"), "{many}");
     let unknown = of_blocker(0.8, |culprit| *culprit = json!({"cause": "lock", "time_ns": 2_400_000_000_u64}));
     assert_eq!(unknown, "The root blocker of 2.40 s (lock) is unknown.");
+    let frozen = json!({"cause": "stopped", "time_ns": 2_400_000_000_u64, "cgroup": "/batch"});
+    let mut of_frozen = document(12, 3_000_000_000, 0.8);
+    of_frozen["culprits"][0] = frozen;
+    let said = "The largest root blocker is the freezer of cgroup /batch: it cost 2.40 s (stopped task).";
+    assert_eq!(findings(&of_frozen)[2].text, said);
     assert_eq!(of_blocker(0.04, |_| ()), "No root blocker is known.");
     let own = of_blocker(0.8, |culprit| culprit["own_ns"] = json!(2_300_000_000_u64));
     assert!(

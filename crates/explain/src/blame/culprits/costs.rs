@@ -9,6 +9,7 @@ use super::super::chain::{End, chain_row, end};
 use super::super::disks::Disks;
 use super::super::names::Name;
 use super::super::operations::Operation;
+use super::super::rows::freezer_cgroup;
 use super::super::run_index::RunIndex;
 use super::super::timeline::{Segment, TaskTimeline};
 use super::super::who::Who;
@@ -200,7 +201,11 @@ impl<'a> Costs<'a> {
     /// The cgroup of a user: of v1 that of the controller whose limit holds, unless it is the root.
     fn cgroup(&self, need: &Need, pid: u32, at_ns: u64) -> Option<Name> {
         let limited = match need {
-            Need::Limit { device, .. } => self.index.usage.cgroup_on(*device, pid, at_ns),
+            Need::Limit { device, .. } => {
+                let usage = &self.index.usage;
+                // A worker may have submitted all of its requests.
+                usage.cgroup_on(*device, pid, at_ns).or_else(|| usage.throttled_cgroup(*device))
+            }
             _ => None,
         };
         let below_root = |cgroup: &Name| self.index.names.get(*cgroup) != "/";
@@ -219,10 +224,13 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
     let last = index.row(end.row);
     let tid = if is_own(cause) { Some(index.row(row).tid) } else { end.tid };
     let process = tid.map(|tid| index.tasks.process(tid, end.at_ns, &index.names));
-    let in_detail = || disks.device_in(index.names.get(last.detail?));
+    let detail = last.detail.map_or("", |detail| index.names.get(detail));
+    let in_detail = || disks.device_in(detail);
+    // Who froze it is unknown.
+    let frozen = || index.names.find(freezer_cgroup(detail)?);
     Key {
         process,
-        cgroup: tid.and_then(|tid| index.tasks.cgroup(tid, end.at_ns)),
+        cgroup: tid.map_or_else(frozen, |tid| index.tasks.cgroup(tid, end.at_ns)),
         device: end.request.map(|request| request.device).or_else(in_detail),
         cause,
     }

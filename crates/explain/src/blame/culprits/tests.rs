@@ -184,3 +184,31 @@ fn a_discard_uses_no_bytes() {
     let weights: Vec<(Option<u32>, u128)> = users(&index, &need, (20 * S, 21 * S)).into_iter().collect();
     assert_eq!(weights, [(Some(8), 1024 * 1024), (Some(9), 3 * 1024 * 1024)]);
 }
+
+/// A worker dispatches what a limit delayed: a process that wrote a little to the same file is not in that cgroup.
+#[test]
+fn what_a_limit_delayed_is_of_those_in_its_cgroup() {
+    let mut index = RunIndex::default();
+    let worker = TaskRecord { tid: KWORKER, pid: KWORKER, name: "kworker/1:2".into(), cgroup: None, seen_ns: 0 };
+    index.tasks.insert(&worker, &mut index.names);
+    let used = |resource, pid, cgroup: Option<&str>, bytes| UsageRecord {
+        device: Some(BASE),
+        pid: Some(pid),
+        cgroup: cgroup.map(str::to_owned),
+        count: 1,
+        bytes,
+        ..UsageRecord::new(resource, 20 * S, 21 * S)
+    };
+    for record in [
+        used(Resource::DeviceWrite, KWORKER, Some("/limited"), 4 << 20),
+        used(Resource::DeviceWrite, 9, Some("/limited"), 1),
+        used(Resource::DeviceRead, 7, None, 1),
+        used(Resource::Dirtied, 7, None, 1 << 20),
+        used(Resource::Dirtied, 9, None, 1 << 20),
+    ] {
+        assert!(index.usage.insert(&record, &mut index.names));
+    }
+    index.usage.sort();
+    let need = Need::Limit { device: BASE, writes: Some(true), domain: Domain::Everybody };
+    assert_eq!(users(&index, &need, (20 * S, 21 * S)).into_keys().collect::<Vec<_>>(), [Some(9)]);
+}

@@ -23,6 +23,9 @@ const AROUND_NS: u64 = 5_000_000_000;
 /// Memory is filled before it is short.
 const FILLED_NS: u64 = 10_000_000_000;
 
+/// What workers did, by the cgroup that it counted for.
+type ByCgroup = BTreeMap<Option<Name>, u128>;
+
 /// A time in a run.
 pub(super) struct UsedWithin<'a> {
     pub(super) index: &'a RunIndex,
@@ -104,8 +107,8 @@ impl UsedWithin<'_> {
         amount: impl Fn(&Used) -> u64,
         domain: Domain,
     ) -> Users {
-        let (mut users, mut written, mut metadata) = (Users::new(), Users::new(), Users::new());
-        let mut reads: BTreeMap<Option<Name>, u128> = BTreeMap::new();
+        let (mut users, mut metadata) = (Users::new(), Users::new());
+        let (mut reads, mut written): (ByCgroup, ByCgroup) = Default::default();
         for (used, overlap_ns) in self.index.usage.between(Target::Device(device), self.from_ns, self.to_ns) {
             let is_read = used.resource == Resource::DeviceRead;
             if !is_in(domain, used) || writes.is_some_and(|writes| writes == is_read) {
@@ -115,20 +118,25 @@ impl UsedWithin<'_> {
                 (_, Resource::DeviceMetadata) => metadata.entry(used.pid).or_default(),
                 (false, _) => users.entry(used.pid).or_default(),
                 (true, Resource::DeviceRead) => reads.entry(used.cgroup).or_default(),
-                (true, _) => written.entry(used.pid).or_default(),
+                (true, _) => written.entry(used.cgroup).or_default(),
             };
             *sum += weight(used, amount(used), overlap_ns);
         }
         let journals = self.of_journals(device);
         if journals.is_empty() {
-            add(&mut written, metadata);
+            *written.entry(None).or_default() += metadata.values().sum::<u128>();
         } else {
             share(&mut users, metadata.values().sum(), &journals);
         }
         for (cgroup, total) in reads {
             divide(&mut users, total, &self.readers(device, cgroup));
         }
-        divide(&mut users, written.values().sum(), &self.known_writers(device));
+        if !written.is_empty() {
+            let writers = self.known_writers(device);
+            for (cgroup, total) in written {
+                divide(&mut users, total, &self.in_cgroup(&writers, device, cgroup));
+            }
+        }
         users.retain(|_, weight| *weight > 0);
         users
     }
@@ -170,6 +178,14 @@ impl UsedWithin<'_> {
 
     fn known_writers(&self, device: DeviceNumber) -> Users {
         known_on(self.index, device, self.writers(device))
+    }
+
+    /// The writers that are known to write to a device in a cgroup, if any is: the others wrote elsewhere or are not limited.
+    fn in_cgroup(&self, writers: &Users, device: DeviceNumber, cgroup: Option<Name>) -> Users {
+        let writes_in = |cgroup: &Name, pid: &u32| self.index.usage.writes_in(device, *cgroup, *pid);
+        let is_in = |pid: &Option<u32>| cgroup.zip(*pid).is_some_and(|(cgroup, pid)| writes_in(&cgroup, &pid));
+        let inside: Users = writers.iter().filter(|(pid, _)| is_in(pid)).map(|(pid, weight)| (*pid, *weight)).collect();
+        if inside.is_empty() { writers.clone() } else { inside }
     }
 
     /// Those that a worker may have read for, on behalf of a cgroup: what they read in all, without what they read elsewhere.

@@ -251,3 +251,20 @@ fn a_freeze_leads_to_the_task_that_thaws() {
     assert_eq!(chain(&explanation.stalls[0]), "app/7: frozen 12 < fsfreeze/9: unexplained 12");
     assert_eq!(culprit(&explanation), "frozen fsfreeze/9");
 }
+
+/// Who wrote to the freezer of cgroup v1 is unknown, but not what it froze.
+#[test]
+fn a_frozen_cgroup_is_the_root_blocker_where_nobody_is_known() {
+    let explanation = stage(
+        "
+        off 7 |  ssssssssssss  | call=recvfrom awaits=answer waker=9
+        off 9 |sssssssssssss   | call=epoll_wait awaits=message stack=__refrigerator state=32768 detail=freezer~cgroup~/batch waker=3",
+    )
+    .explain();
+    assert_eq!(culprit(&explanation), "stopped nobody");
+    assert_eq!(explanation.culprits[0].cgroup.as_deref(), Some("/batch"));
+    assert_eq!(
+        explanation.stalls[0].causes[0].detail.as_deref(),
+        Some("frozen with its cgroup (freezer cgroup /batch)")
+    );
+}

@@ -1,5 +1,6 @@
 //! The cgroups that a use counts for, and the limits that hold for them.
 
+use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,8 @@ pub(super) struct Cgroups {
     looks: u32,
     devices: BoundedCache<(u64, DeviceNumber), Place>,
     memory: BoundedCache<u32, Place>,
+    /// Paths by number, as far as they were needed.
+    numbers: HashMap<u64, String>,
 }
 
 impl Cgroups {
@@ -48,6 +51,7 @@ impl Cgroups {
             looks: 0,
             devices: BoundedCache::new(CACHED),
             memory: BoundedCache::new(CACHED),
+            numbers: HashMap::new(),
         }
     }
 
@@ -56,6 +60,7 @@ impl Cgroups {
         self.looks += 1;
         if self.looks.is_multiple_of(LOOKS) {
             self.devices.clear();
+            self.numbers.clear();
             self.memory.clear();
         }
     }
@@ -65,9 +70,9 @@ impl Cgroups {
         if let Some(place) = self.devices.get(&(number, device)) {
             return place.clone();
         }
-        let Some(folder) = self.folder(tid, "blkio", "blkio").filter(|folder| folder.has_number(number)) else {
-            return Place::default();
-        };
+        let own = self.folder(tid, "blkio", "blkio").filter(|folder| folder.has_number(number));
+        // A worker submitted the request, or the task is gone.
+        let Some(folder) = own.or_else(|| self.numbered(number)) else { return Place::default() };
         let place = folder.place(|path| folder.limit_on(path, device));
         self.devices.insert((number, device), place.clone());
         place
@@ -84,6 +89,17 @@ impl Cgroups {
         place
     }
 
+    /// The I/O controller's cgroup of that number, wherever it is. All of them are read, and not again for each that is unknown.
+    fn numbered(&mut self, number: u64) -> Option<Folder> {
+        let v1 = self.root.join("blkio");
+        let (root, v2) = if v1.is_dir() { (v1, false) } else { (self.root.clone(), true) };
+        if number != 0 && self.numbers.is_empty() {
+            self.numbers = numbers(&root);
+        }
+        let path = self.numbers.get(&number)?.clone();
+        Some(Folder { root, path, v2 })
+    }
+
     /// The cgroup of a thread in the hierarchy of a controller, v1 or v2.
     fn folder(&self, tid: u32, controller: &str, name: &str) -> Option<Folder> {
         let text = fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).ok()?;
@@ -97,6 +113,20 @@ impl Cgroups {
         let v1 = path(controller).map(|path| Folder { root: self.root.join(name), path, v2: false });
         v1.or_else(|| path("").map(|path| Folder { root: self.root.clone(), path, v2: true }))
     }
+}
+
+/// The cgroups of a hierarchy, by number: the first ones, those near the root.
+fn numbers(root: &Path) -> HashMap<u64, String> {
+    let mut numbers = HashMap::new();
+    let mut folders = VecDeque::from([PathBuf::new()]);
+    while let Some(path) = folders.pop_front().filter(|_| numbers.len() < CACHED) {
+        let Ok(folder) = fs::metadata(root.join(&path)) else { continue };
+        numbers.insert(folder.ino(), format!("/{}", path.display()));
+        let Ok(entries) = fs::read_dir(root.join(&path)) else { continue };
+        let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        folders.extend(entries.flatten().filter(is_folder).map(|entry| path.join(entry.file_name())));
+    }
+    numbers
 }
 
 /// A cgroup's folder.

@@ -1,6 +1,7 @@
 //! Rows, sums and limits, from data.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 use model::block::DeviceNumber;
 use model::usage::{Resource, UsageRecord};
@@ -145,4 +146,20 @@ fn io_max_counts_requests_as_pages() {
     let text = "8:0 rbps=1 wbps=1 riops=1 wiops=1\n7:3 rbps=max wbps=9000 riops=max wiops=2\n";
     assert_eq!(io_max(text, DISK), Some(8192));
     assert_eq!(io_max("7:30 rbps=1\n", DISK), None);
+}
+
+/// A worker dispatches throttled requests, and a short-lived process is gone by the time of the look.
+#[test]
+fn a_cgroup_is_known_by_its_number_alone() {
+    let root = tempdir().unwrap();
+    let roots = Roots::below(root.path());
+    fs::create_dir_all(roots.proc.join("5")).unwrap();
+    fs::write(roots.proc.join("5/cgroup"), "3:blkio:/\n").unwrap();
+    fs::create_dir_all(roots.cgroup.join("blkio/a/b")).unwrap();
+    fs::write(roots.cgroup.join("blkio/a/b/blkio.throttle.write_bps_device"), "7:3 1000\n").unwrap();
+    let number = fs::metadata(roots.cgroup.join("blkio/a/b")).unwrap().ino();
+    let mut cgroups = Cgroups::new(&roots);
+    let place = Place { cgroup: Some("/a/b".into()), limit: Some("/a/b".into()) };
+    assert_eq!([cgroups.of_device(number, DISK, 5), cgroups.of_device(number, DISK, 6)], [place.clone(), place]);
+    assert_eq!(cgroups.of_device(number + 1_000_000, DISK, 6), Place::default());
 }

@@ -190,7 +190,7 @@ fn frozen_with_its_cgroup() -> Truth {
     let (file, go) = (disk.file("victim"), ground.at(GO));
     ground.slow(&disk, "write_bps", 2 << 20);
     let script = format!(
-        "memory 2m\nput {}/cgroup.procs 0\nopen {file} direct\nrealtime\nawait {go}\nwrite {file} 0 2m",
+        "memory 2m\nput {}/cgroup.procs 0\nopen {file} direct\nrealtime\nawait {go}\nwrite {file} 0 2m\nsleep 1000",
         freezer.0.display()
     );
     let victim = Victim::start(&ground, &script);
@@ -201,7 +201,7 @@ fn frozen_with_its_cgroup() -> Truth {
     freezer.set("FROZEN");
     std::thread::sleep(Duration::from_millis(2500));
     freezer.set("THAWED");
-    victim.suffered_until("io_throttle", written_ns, "stopped")
+    Truth { says: Some("freezer cgroup"), ..victim.suffered_until("io_throttle", written_ns, "stopped") }
 }
 
 /// The real-time task leaves 50 ms of each second to others, in which the victim may read more than once.

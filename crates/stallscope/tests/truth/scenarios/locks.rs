@@ -22,6 +22,9 @@ pub const TESTS: &[Test] = &[
     recorded("flock_of_a_command", flock_of_command),
     recorded("flock_held_to_the_end", flock_to_the_end),
     recorded("posix_lock_held_to_the_end", posix_to_the_end),
+    recorded("flock_awaited_before_the_begin", flock_before),
+    recorded("posix_lock_awaited_before_the_begin", posix_before),
+    recorded("lease_awaited_before_the_begin", lease_before),
 ];
 
 /// A disk on which direct writes of 1 MiB take half a second.
@@ -190,4 +193,34 @@ fn held_to_the_end(how: &str, operation: &'static str) -> (Value, Truth) {
     let explained = Recording::of(&["sh", "-c", &format!("touch {go}; sleep 1.5")]);
     let suffers = victim.suffers("lock", (begin_ns, now_ns()), Duration::from_millis(1500).as_nanos() as u64);
     (explained, Truth { held_by: Some(holder), operation: Some(operation), finished: Some(false), ..suffers })
+}
+
+fn flock_before() -> (Value, Truth) {
+    awaited_before("flock", "lock flock", "locks_lock_inode_wait", "flock")
+}
+
+fn posix_before() -> (Value, Truth) {
+    awaited_before("posix", "lock posix", "fcntl_setlk", "fcntl")
+}
+
+fn lease_before() -> (Value, Truth) {
+    awaited_before("lease", "open", "__break_lease", "openat")
+}
+
+/// No tracepoint announced the wait: it began before the recording.
+fn awaited_before(how: &str, wants: &str, function: &str, operation: &'static str) -> (Value, Truth) {
+    let ground = Ground::new();
+    let (lock, held) = (ground.at("lock"), ground.at("held"));
+    std::fs::write(&lock, "").unwrap();
+    let holder = ground.neighbour(&format!("open {lock}\nlock {how} {lock}\nsignal {held}\nsleep 60000"));
+    ground.wait_for(&held);
+    let open = if wants == "open" { String::new() } else { format!("open {lock}\n") };
+    let victim = Victim::start(&ground, &format!("{open}{wants} {lock}"));
+    ground.wait_until_in(victim.pid(), function);
+    let begin_ns = now_ns();
+    let explained = Recording::of(&["sleep", "1.2"]);
+    let suffers = victim.suffers("lock", (begin_ns, now_ns()), Duration::from_millis(1200).as_nanos() as u64);
+    let truth =
+        Truth { held_by: Some(holder), operation: Some(operation), cut: Some(true), finished: Some(false), ..suffers };
+    (explained, truth)
 }
