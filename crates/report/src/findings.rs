@@ -4,6 +4,7 @@
 //! sentence says which.
 
 mod confidence;
+mod help;
 mod sentence;
 
 #[cfg(test)]
@@ -14,6 +15,7 @@ use explain::whatif::Advice;
 use serde_json::{Value, json};
 
 use crate::style::Style;
+use help::{help, short_help};
 pub use sentence::{Fact, Sentence};
 use sentence::{Kind, LEAST, UNBREAKABLE, Writer};
 
@@ -28,7 +30,7 @@ const COLUMNS: usize = 79;
 pub fn findings(document: &Value) -> Vec<Sentence> {
     let part = if has_operations(document, "/command") { "/command" } else { "" };
     if !has_operations(document, part) {
-        return Vec::from_iter(short_waits(document));
+        return [short_waits(document), short_help(document)].into_iter().flatten().collect();
     }
     let sentences = [
         slow(document, part),
@@ -343,42 +345,6 @@ fn place(writer: &mut Writer<'_>, path: &str, known: impl Fn(&str) -> bool) -> O
         writer.say(")");
     }
     Some(())
-}
-
-/// The best remedy with its predicted effect: one with a known effect before one with a bound.
-fn help(document: &Value, part: &str) -> Option<Sentence> {
-    let choices = document.pointer("/what_if/choices")?.as_array()?;
-    let is_large = |choice: &&Value| choice["saved_share"].as_f64() >= Some(LEAST);
-    let known = choices.iter().position(|choice| choice["at_most"] == Value::Bool(false) && is_large(&choice));
-    let at = known.or_else(|| choices.iter().position(|choice| is_large(&choice)))?;
-    let (best, at) = (at, evicted(choices, at).unwrap_or(at));
-    let path = format!("/what_if/choices/{at}");
-    let choice = &choices[at];
-    let mut writer = Writer::new(document);
-    let of_others = part.is_empty() && document["command"].is_object();
-    writer.say(if of_others { "What would help these other programs: " } else { "What would help: " });
-    writer.value(&format!("{path}/title"), Kind::Name)?;
-    writer.say(if choice["at_most"] == Value::Bool(true) { "; predicted, at best: " } else { "; predicted: " });
-    writer.value(&format!("{path}/predicted/total_ns/value"), Kind::Duration)?;
-    writer.say(" instead of ");
-    writer.value(&format!("{path}/predicted/recorded/total_ns"), Kind::Duration)?;
-    writer.say(", ");
-    writer.counted(&format!("{path}/predicted/slow_operations/value"), "operation")?;
-    writer.say(" still slow");
-    if best != at {
-        writer.say("; or ");
-        writer.value(&format!("/what_if/choices/{best}/title"), Kind::Name)?;
-    }
-    Some(writer.end())
-}
-
-/// Where a memory limit evicts what is read again, the choice that raises it, if that may save a third of what the best one does: a
-/// faster disk would read the same again and again.
-fn evicted(choices: &[Value], best: usize) -> Option<usize> {
-    let least = choices[best]["saved_share"].as_f64()? / 3.0;
-    choices
-        .iter()
-        .position(|choice| choice["change"]["edge"] == "refault" && choice["saved_share"].as_f64() >= Some(least))
 }
 
 /// The document of `explain --json`, with what would help and the findings.

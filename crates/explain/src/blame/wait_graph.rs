@@ -226,11 +226,12 @@ fn direction(kind: Kind, cause: Cause) -> &'static str {
     }
 }
 
-/// Waits that a request may end, and whose cause is not one of its stages.
+/// Waits that a request may end, and whose cause is not one of its stages: a journal without space waits for writes of its checkpoint.
 fn hides_stages(cause: Cause) -> bool {
+    use Cause::{DirectReclaim, FsLog, FsTransaction, Journal, PageFault, ReclaimThrottle, Swap, WritebackWait};
     matches!(
         cause,
-        Cause::PageFault | Cause::Swap | Cause::WritebackWait | Cause::DirectReclaim | Cause::ReclaimThrottle
+        PageFault | Swap | WritebackWait | DirectReclaim | ReclaimThrottle | Journal | FsLog | FsTransaction
     )
 }
 

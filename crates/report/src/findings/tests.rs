@@ -56,7 +56,8 @@ fn shorter_waits_are_a_finding_of_their_own() {
         "longest_ns": 98_000_000, "causes": [{"cause": "journal", "share": 0.96}, {"cause": "device", "share": 0.04}],
     });
     let sentences = findings(&document);
-    assert_eq!(sentences.len(), 1);
+    assert_eq!(sentences.len(), 2);
+    assert_eq!(sentences[1].text, "A recording with a lower --slower-than predicts what would help.");
     assert_eq!(
         sentences[0].text,
         "5,000 shorter waits of at most 98.0 ms cost the recorded command 41.2 s, 98 % of its non-idle time: 96 % journal."
@@ -200,4 +201,22 @@ fn a_memory_limit_that_evicts_what_is_read_again_comes_first() {
     assert!(text.ends_with("; or raise the cgroup's write limit on the disk fourfold."), "{text}");
     let text = help(0.2);
     assert!(text.starts_with("What would help: raise the cgroup's write limit"), "{text}");
+}
+
+/// 5 % of run-queue wait that are sure to go, and 90 % of a journal that may.
+#[test]
+fn a_little_that_is_certain_is_no_answer_to_a_lot_that_is_possible() {
+    let first = |certain: f64, possible: f64| {
+        let mut document = document(12, 3_000_000_000, 0.8);
+        document["what_if"]["choices"][0]["saved_share"] = certain.into();
+        let mut bound = document["what_if"]["choices"][0].clone();
+        (bound["title"], bound["at_most"], bound["saved_share"]) =
+            ("a larger journal".into(), true.into(), possible.into());
+        document["what_if"]["choices"].as_array_mut().unwrap().insert(0, bound);
+        findings(&document).pop().unwrap().text.starts_with("What would help: a larger journal; predicted, at best: ")
+    };
+    assert!(first(0.06, 0.9));
+    assert!(!first(0.3, 0.9));
+    assert!(!first(0.06, 0.2));
+    assert!(first(0.04, 0.06), "less than is said at all");
 }

@@ -62,3 +62,18 @@ fn the_time_since_the_limit_last_delayed_the_task_is_known() {
     assert_eq!((of(0), of(1)), ((None, 9 * MS), (Some(8 * MS), 10 * MS)));
     assert_eq!((waits.device_ns, waits.operations[0].unknown_requests), (Some(3 * MS), 0));
 }
+
+/// A journal without space: the task itself writes the checkpoint, and waits for a request. Reclaim waits for pages that are written.
+#[test]
+fn a_journal_or_reclaim_that_waits_for_a_request_leads_to_its_stages() {
+    for (function, cause) in [("jbd2_log_do_checkpoint", "journal"), ("try_to_free_pages", "direct_reclaim")] {
+        let drawing = "
+        op:write 7 |==============|
+        off      7 | ssssssssssss | stack=FUNCTION waker=3 request=1
+        request  1 | QI   D    C  | tid=9";
+        check(
+            &drawing.replace("FUNCTION", function),
+            &format!("{cause}/device 7, {cause}/scheduler_queue 4, running 2, {cause}/request_wait 1"),
+        );
+    }
+}

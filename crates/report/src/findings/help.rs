@@ -1,0 +1,56 @@
+//! The sentence that says what would help.
+
+use serde_json::Value;
+
+use super::LEAST;
+use super::sentence::{Kind, Sentence, Writer};
+
+/// A choice with a known effect comes before a bound that may save more, up to this part of it.
+const KNOWN: f64 = 0.25;
+
+/// The best remedy with its predicted effect: one with a known effect before one with a bound.
+pub(super) fn help(document: &Value, part: &str) -> Option<Sentence> {
+    let choices = document.pointer("/what_if/choices")?.as_array()?;
+    let saved = |choice: &Value| choice["saved_share"].as_f64().unwrap_or(0.0);
+    // A little that is certain is no answer to a lot that is possible.
+    let least = choices.iter().map(saved).fold(LEAST / KNOWN, f64::max) * KNOWN;
+    let is_large = |choice: &&Value| saved(choice) >= least;
+    let known = choices.iter().position(|choice| choice["at_most"] == Value::Bool(false) && is_large(&choice));
+    let at = known.or_else(|| choices.iter().position(|choice| is_large(&choice)))?;
+    let (best, at) = (at, evicted(choices, at).unwrap_or(at));
+    let path = format!("/what_if/choices/{at}");
+    let choice = &choices[at];
+    let mut writer = Writer::new(document);
+    let of_others = part.is_empty() && document["command"].is_object();
+    writer.say(if of_others { "What would help these other programs: " } else { "What would help: " });
+    writer.value(&format!("{path}/title"), Kind::Name)?;
+    writer.say(if choice["at_most"] == Value::Bool(true) { "; predicted, at best: " } else { "; predicted: " });
+    writer.value(&format!("{path}/predicted/total_ns/value"), Kind::Duration)?;
+    writer.say(" instead of ");
+    writer.value(&format!("{path}/predicted/recorded/total_ns"), Kind::Duration)?;
+    writer.say(", ");
+    writer.counted(&format!("{path}/predicted/slow_operations/value"), "operation")?;
+    writer.say(" still slow");
+    if best != at {
+        writer.say("; or ");
+        writer.value(&format!("/what_if/choices/{best}/title"), Kind::Name)?;
+    }
+    Some(writer.end())
+}
+
+/// Shorter waits are sums: what would help them is known of a recording that has them individually.
+pub(super) fn short_help(document: &Value) -> Option<Sentence> {
+    document["short_waits"]["matter"].as_bool().filter(|matter| *matter)?;
+    let mut writer = Writer::new(document);
+    writer.say("A recording with a lower --slower-than predicts what would help");
+    Some(writer.end())
+}
+
+/// Where a memory limit evicts what is read again, the choice that raises it, if that may save a third of what the best one does: a
+/// faster disk would read the same again and again.
+fn evicted(choices: &[Value], best: usize) -> Option<usize> {
+    let least = choices[best]["saved_share"].as_f64()? / 3.0;
+    choices
+        .iter()
+        .position(|choice| choice["change"]["edge"] == "refault" && choice["saved_share"].as_f64() >= Some(least))
+}
