@@ -41,6 +41,7 @@ mod run_index;
 mod scope;
 mod series;
 mod served;
+mod server_requests;
 mod short;
 mod short_waits;
 mod sleep;

@@ -40,11 +40,14 @@ pub enum StallKind {
     /// An asynchronous operation (io_uring, libaio) that took longer than the run's threshold, from its submission to its
     /// completion: an operation to be explained, beside what its task did in the meantime.
     Asynchronous,
+    /// What a client waited for on one connection to a server of the same machine, if it took longer than the run's threshold:
+    /// from what one of its threads sent, or received before, to what one of them received. `waker_tid` sent that, at `woken_ns`.
+    ServerRequest,
 }
 
 impl StallKind {
     /// All kinds.
-    pub const ALL: [StallKind; 10] = [
+    pub const ALL: [StallKind; 11] = [
         StallKind::SystemCall,
         StallKind::OffCpu,
         StallKind::Blocked,
@@ -55,6 +58,7 @@ impl StallKind {
         StallKind::ShortSpans,
         StallKind::ShortRequestWaits,
         StallKind::Asynchronous,
+        StallKind::ServerRequest,
     ];
 
     /// The name stored in the archive.
@@ -70,6 +74,7 @@ impl StallKind {
             StallKind::ShortSpans => "short_spans",
             StallKind::ShortRequestWaits => "short_request_waits",
             StallKind::Asynchronous => "asynchronous",
+            StallKind::ServerRequest => "server_request",
         }
     }
 

@@ -18,6 +18,7 @@ mod event;
 mod follow;
 mod freezers;
 mod issues;
+mod kinds;
 mod lock_numbers;
 mod options;
 mod paths;

@@ -18,7 +18,7 @@ impl Table for StallTable {
 
     columns! { StallRecord;
         /// `system_call` `off_cpu` `blocked` `still_blocked` `span` `short_sleeps` `short_cpu_waits` `short_spans`
-        /// `short_request_waits` `asynchronous`
+        /// `short_request_waits` `asynchronous` `server_request`
         kind: StallKind, "text";
         /// the task that lost the time: a row of `tasks`
         tid: u32, "id";

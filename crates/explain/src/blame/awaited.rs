@@ -23,7 +23,7 @@ pub(super) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>) {
     operations.retain(|operation| {
         let Some(awaits) = operation.awaits.filter(|awaits| *awaits != Awaits::Lock) else { return true };
         let is_of_command = operation.is_of_command(index) == Some(true);
-        let timeline = timelines.get(operation.tid);
+        let timeline = timelines.of(operation);
         let counts = |segment: &Segment| match segment.cause {
             Cause::Unexplained => false,
             // Its own stop makes no operation slow, that of the task that it waits for does.

@@ -24,6 +24,7 @@ use super::phases::Phases;
 use super::rows::Row;
 use super::run_index::RunIndex;
 use super::scope::Scope;
+use super::server_requests::{SERVER_REQUEST, drop_repeated, server_requests};
 use super::short_waits::{Chosen, short_waits};
 use super::sleeps::sleeps;
 use super::stacks::Stack;
@@ -258,16 +259,12 @@ impl Blame {
         index.sort();
         index.wait_for_locks(&turns(&index));
         index.find_disks_of_journals(&disks);
-        let mut operations = all(&mut index, own.into_all(), explanation.slower_than_ns);
-        let class = index.names.insert(CLIENT_REQUEST);
-        operations.extend(client_requests(&index.rows, &operations, explanation.slower_than_ns, class));
-        drop_idle(&index, &mut operations);
-        drop_parts(&mut operations, class);
+        let is_load = explanation.operations.is_some();
+        let mut operations = search(&mut index, own, explanation.slower_than_ns, is_load);
         let before = operations.len();
         operations.retain(|operation| phases.is_measured(operation.end_ns));
         explanation.outside = (before - operations.len()) as u64;
         clip(&mut operations, window_ns);
-        let is_load = explanation.operations.is_some();
         index.has_command |= is_load;
         let silent = silent(&index, &operations);
         let covered = covered(&operations);
@@ -288,6 +285,21 @@ impl Blame {
         explain(&index, (operations.clone(), listed), timelines, &disks, &mut explanation);
         (explanation, Accounting::new(index, disks, operations, covered, silent))
     }
+}
+
+/// All operations, without waits for tasks that were idle, and none twice.
+fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load: bool) -> Vec<Operation> {
+    let mut operations = all(index, own.into_all(), slower_than_ns);
+    let of_clients = index.names.insert(CLIENT_REQUEST);
+    operations.extend(client_requests(&index.rows, &operations, slower_than_ns, of_clients));
+    let to_servers = index.names.insert(SERVER_REQUEST);
+    if !is_load {
+        operations.extend(server_requests(index, slower_than_ns, to_servers));
+    }
+    drop_idle(index, &mut operations);
+    drop_repeated(index, &mut operations, to_servers);
+    drop_parts(&mut operations, of_clients);
+    operations
 }
 
 /// What the recorded command did outside of its operations.

@@ -14,6 +14,7 @@ use super::operations::Operation;
 use super::path::{hands_over, path};
 use super::rows::Row;
 use super::run_index::RunIndex;
+use super::server_requests;
 use super::short::{ShortShare, shares};
 use super::slot::Slot;
 use super::timeline::{Covered, NO_ROW, Segment, TaskTimeline, innermost};
@@ -59,8 +60,12 @@ impl<'a> TaskTimelines<'a> {
         if let Some(built) = self.asynchronous.get(&row) {
             return built.clone();
         }
-        let worker = self.index.row(row).worker_tid.and_then(|worker| self.build(worker));
-        let timeline = Rc::new(asynchronous::timeline(self.index, row, worker.as_deref()));
+        let timeline = if self.index.row(row).kind == StallKind::ServerRequest {
+            Rc::new(server_requests::timeline(self.index, row, |tid| self.own(tid)))
+        } else {
+            let worker = self.index.row(row).worker_tid.and_then(|worker| self.build(worker));
+            Rc::new(asynchronous::timeline(self.index, row, worker.as_deref()))
+        };
         self.asynchronous.insert(row, timeline.clone());
         timeline
     }

@@ -112,11 +112,18 @@ static __noinline u32 awaited_by_semaphore(void)
 /* Descriptors that are searched for a client: a process for each client has few. */
 #define CLIENT_AT 32
 
+/* Whether that descriptor of the current task is a connection that it accepted. Verified once. */
+__noinline int is_accepted(u64 fd)
+{
+	struct file *file = file_of(bpf_get_current_task_btf(), fd);
+
+	return file && side_of(file) == SERVER;
+}
+
 /* Whether a process of one thread has a client, which may have asked it before the recording. Verified once. */
 __noinline int has_client(struct task_note *note)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct file *file;
 	u64 fd;
 
 	if (!note)
@@ -126,8 +133,7 @@ __noinline int has_client(struct task_note *note)
 	if (BPF_CORE_READ(task, signal, nr_threads) != 1)
 		return 0;
 	for (fd = 0; fd < CLIENT_AT; fd++) {
-		file = file_of(task, fd);
-		if (file && side_of(file) == SERVER)
+		if (is_accepted(fd))
 			return 1;
 	}
 	return 0;

@@ -60,7 +60,7 @@ static __always_inline u32 side_of(struct file *file)
 	return side_of_socket(BPF_CORE_READ(socket, sk));
 }
 
-/* --- Who answered through TCP: where another task or an interrupt delivers the answer, its sender is not the waker. --- */
+/* --- Who answered: where another task or an interrupt delivers the answer, its sender is not the waker. --- */
 
 struct sender {
 	u64 sent_ns;
@@ -77,14 +77,17 @@ struct {
 	__type(value, struct sender);
 } senders SEC(".maps");
 
-/* A connection within this machine, the same number from either side; 0: not of TCP. */
-static __always_inline u64 connection_of(struct file *file, u32 side)
+/* A connection within this machine, the same number from either side; 0: of another kind. By the address of a file: verified
+ * once, not for each caller. */
+__noinline u64 connection_at(u64 file, u32 side)
 {
-	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct socket *socket = BPF_CORE_READ((struct file *)file, private_data);
 	struct sock *sock = BPF_CORE_READ(socket, sk);
 	u16 family = BPF_CORE_READ(sock, __sk_common.skc_family), theirs;
 	u64 own, address;
 
+	if (family == AF_UNIX)
+		return side == SERVER ? (u64)BPF_CORE_READ((struct unix_sock *)sock, peer) : (u64)sock;
 	if (family != AF_INET && family != AF_INET6)
 		return 0;
 	own = BPF_CORE_READ(sock, __sk_common.skc_num);
@@ -100,7 +103,7 @@ static __always_inline u64 connection_of(struct file *file, u32 side)
 /* The current task sends an answer. */
 static __always_inline void note_sender(struct file *file, u64 now)
 {
-	u64 connection = connection_of(file, SERVER), id = bpf_get_current_pid_tgid();
+	u64 connection = connection_at((u64)file, SERVER), id = bpf_get_current_pid_tgid();
 	struct sender sender = {.sent_ns = now, .tid = id, .pid = id >> 32};
 
 	if (!connection)
@@ -123,6 +126,8 @@ static __always_inline void find_sender(struct task_note *note)
 	__builtin_memcpy(note->waker, sender->comm, NAME_BYTES);
 }
 
+#include "exchange.h"
+
 /* A server works on a request from the moment it receives it until it sends something back. */
 static __always_inline void note_served(u32 what, u64 bit, long result, struct file *file)
 {
@@ -132,7 +137,8 @@ static __always_inline void note_served(u32 what, u64 bit, long result, struct f
 		return;
 	if (what & SENDS)
 		note->sent_ns = bpf_ktime_get_ns();
-	if ((what & SENDS) && (note->owed & bit))
+	/* Another one of its threads may have received the request. */
+	if (what & SENDS)
 		note_sender(file, note->sent_ns);
 	note->is_left = !(what & SENDS) && !result;
 	if ((what & SENDS) || !result) {
@@ -144,15 +150,19 @@ static __always_inline void note_served(u32 what, u64 bit, long result, struct f
 	note->owed |= bit;
 }
 
-static __always_inline void note_asked(u32 what, u64 bit, u32 side, struct file *file)
+static __always_inline void note_asked(u32 what, u64 bit, u32 side, long result, struct file *file)
 {
 	struct task_note *note = current_note(bpf_get_current_task_btf());
+	u64 connection;
 
 	if (!note)
 		return;
+	connection = side == CLIENT ? connection_at((u64)file, CLIENT) : 0;
+	if (connection && result)
+		note_exchange(BPF_CORE_READ(file, f_inode, i_ino), connection, !!(what & SENDS));
 	if (what & SENDS) {
 		note->asked_ns = note->sent_ns = bpf_ktime_get_ns();
-		note->asked_by = side == CLIENT ? connection_of(file, CLIENT) : 0;
+		note->asked_by = connection;
 	}
 	if (side == EITHER) {
 		note->asked_pairs = what & SENDS;
@@ -196,5 +206,5 @@ static __always_inline void note_message(u32 what, u64 fd, long result)
 	if (side == SERVER)
 		note_served(what, bit, result, file);
 	else if (side)
-		note_asked(what, bit, side, file);
+		note_asked(what, bit, side, result, file);
 }

@@ -45,7 +45,7 @@ struct task_note {
 	u64 asked;		/* client sockets on which it sent a request and received nothing since: bits, by descriptor */
 	u64 answered;		/* those on which it received something since */
 	u64 asked_ns;		/* its last request */
-	u64 asked_by;		/* the TCP connection of that: `connection_of`; 0: none */
+	u64 asked_by;		/* the connection of that: `connection_at`; 0: none */
 	u64 sent_ns;		/* the end of its last call that sent something */
 	u64 owed;		/* accepted sockets on which it received a request and answered nothing since: bits, by descriptor */
 	u64 owed_ns;		/* the last one */

@@ -15,6 +15,7 @@ use super::event::{
     row_flags,
 };
 use super::freezers::Freezers;
+use super::kinds::kind_of;
 use super::lock_numbers::LockNumbers;
 use super::paths::Paths;
 use super::requests::{by_kind, record};
@@ -27,18 +28,6 @@ const TASK_FROZEN: u32 = 0x8000;
 const REQUESTS: usize = 4096;
 const STACKS: usize = 16_384;
 const TASKS: usize = 16_384;
-
-/// Kinds of rows by `enum kind`; requests have separate rows.
-const KINDS: [Option<StallKind>; 8] = [
-    Some(StallKind::SystemCall),
-    Some(StallKind::OffCpu),
-    Some(StallKind::Span),
-    None,
-    Some(StallKind::ShortSleeps),
-    Some(StallKind::ShortCpuWaits),
-    Some(StallKind::ShortRequestWaits),
-    Some(StallKind::ShortSpans),
-];
 
 /// A thread as it was emitted.
 struct EmittedTask {
@@ -105,7 +94,7 @@ impl RowBuilder {
         if event.kind == REQUEST {
             return;
         }
-        let Some(kind) = kind_of(event.kind) else { return };
+        let Some(kind) = kind_of(event) else { return };
         // An asynchronous operation may complete in any context.
         let by_other = event.kind == ASYNCHRONOUS && event.comm.is_empty();
         let comm = if by_other { self.name_in_proc(event.tid) } else { Some(event.comm.clone()) };
@@ -127,6 +116,7 @@ impl RowBuilder {
         };
         match event.kind {
             SYSTEM_CALL => self.ended_call(event, &mut row),
+            ASYNCHRONOUS if kind == StallKind::ServerRequest => awaits::answered(event, &mut row),
             ASYNCHRONOUS => self.ended_operation(event, &mut row),
             OFF_CPU => self.off_cpu(event, &mut row, traced),
             STILL_OFF_CPU => {
@@ -380,14 +370,6 @@ impl RowBuilder {
     pub(super) fn age(&mut self) {
         self.paths.age();
         self.quotas.age();
-    }
-}
-
-fn kind_of(kind: u32) -> Option<StallKind> {
-    match kind {
-        STILL_OFF_CPU => Some(StallKind::StillBlocked),
-        ASYNCHRONOUS => Some(StallKind::Asynchronous),
-        _ => KINDS.get(kind as usize).copied().flatten(),
     }
 }
 

@@ -304,6 +304,7 @@ impl Actor {
             }
             ["reconnect", address] => self.client.connect(address),
             ["ask", address, how] => self.client.ask(address, how),
+            ["ask_by_thread", address] => self.client.ask_by_thread(address),
             ["ask_for_parts", parts, address] => self.client.ask_for_parts(address, parts.parse().unwrap()),
             ["ask_for_two", address, how] => self.client.ask_for_two(address, how),
             // The lines of its script end with a semicolon.

@@ -27,6 +27,13 @@ enum Stream {
 }
 
 impl Stream {
+    fn duplicate(&self) -> Stream {
+        match self {
+            Stream::Unix(stream) => Stream::Unix(stream.try_clone().unwrap()),
+            Stream::Tcp(stream) => Stream::Tcp(stream.try_clone().unwrap()),
+        }
+    }
+
     /// Sends a message.
     fn send(&mut self) {
         match self {
@@ -131,6 +138,14 @@ impl Client {
         self.ask(address, "recv");
         let stream = self.connections.get_mut(address).expect("it is connected");
         wait(stream, how);
+        assert!(stream.receive(), "the server is gone");
+    }
+
+    /// Another thread sends the request.
+    pub fn ask_by_thread(&mut self, address: &str) {
+        let stream = self.connections.get_mut(address).expect("it is connected");
+        let mut sender = stream.duplicate();
+        std::thread::scope(|scope| drop(scope.spawn(move || sender.send())));
         assert!(stream.receive(), "the server is gone");
     }
 

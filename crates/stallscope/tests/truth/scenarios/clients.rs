@@ -11,6 +11,8 @@ pub const TESTS: &[Test] = &[
     sharing("tcp_client_polls", &[tcp_client]),
     sharing("event_loop_client", &[event_loop_client]),
     sharing("pipe_client", &[pipe_client]),
+    sharing("request_of_another_thread", &[asked_by_thread_unix]),
+    sharing("request_of_another_thread_to_a_pool", &[asked_by_thread_tcp]),
     sharing("answer_in_two", &[answer_in_two]),
     sharing("answer_in_two_polls", &[answer_in_two_polls]),
     sharing("full_pipe", &[full_pipe]),
@@ -88,6 +90,24 @@ fn pipe_client() -> Truth {
     );
     let victim = Victim::start(&ground, &script);
     Truth { waited_for: Some("child"), ..victim.suffered("io_throttle") }
+}
+
+/// One thread sends the request, another one waits for the answer (Go, asynchronous runtimes).
+fn asked_by_thread_unix() -> Truth {
+    asked_by_thread("unix", "answer")
+}
+
+/// Of the server's threads, too, one receives the request and another one works for it.
+fn asked_by_thread_tcp() -> Truth {
+    asked_by_thread("tcp", "answer_with_pool")
+}
+
+fn asked_by_thread(kind: &str, answer: &str) -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let address = server(&ground, kind, &format!("open {file} direct\n{answer} ADDRESS write {file} 0 1m"));
+    let victim = Victim::start(&ground, &format!("connect {address}\ntimes 3\nask_by_thread {address}\nsleep 50"));
+    Truth { waited_for: Some("neighbour"), operation: Some("server_request"), ..victim.suffered("io_throttle") }
 }
 
 /// The first part of the answer comes at once: the second one waits for the disk.

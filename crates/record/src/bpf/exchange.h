@@ -1,0 +1,69 @@
+/* Requests of clients to servers of this machine, by connection: from what one thread of the client sent to what one of them
+ * received. The thread that waits in between may be another one, or wait for several servers. */
+#pragma once
+
+struct exchange {
+	u64 since_ns;	/* it sent a request, or received a part of the answer */
+	u32 is_answered;	/* in part at least */
+	u32 unused;
+};
+
+/* By inode of the client's socket. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u64);
+	__type(value, struct exchange);
+} exchanges SEC(".maps");
+
+/* The current task received what it, or another thread, waited for since then. */
+static __always_inline void emit_exchange(u64 since_ns, u32 is_part, struct sender *sender, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_note *note = note_of(task);
+	struct event *event;
+
+	if (!note)
+		return;
+	event = begin_event(ASYNCHRONOUS, BARE);
+	if (!event)
+		return;
+	describe(event, task, note, since_ns, now);
+	event->call = -1;
+	event->awaits = is_part ? PART : ANSWER;
+	event->asked_ns = since_ns;
+	/* It may return from its call after the client has received the answer. */
+	event->woken_ns = sender->sent_ns >= since_ns ? sender->sent_ns : now;
+	event->waker_tid = sender->tid;
+	event->waker_pid = sender->pid;
+	__builtin_memcpy(event->waker, sender->comm, NAME_BYTES);
+	end_event(event);
+}
+
+/* The current task sent something through a client's socket, or received something. Verified once. */
+__noinline int note_exchange(u64 socket, u64 connection, u32 sends)
+{
+	struct exchange *known = bpf_map_lookup_elem(&exchanges, &socket), begun = {};
+	u64 now = bpf_ktime_get_ns(), since_ns;
+	struct sender *sender;
+	u32 is_part;
+
+	if (!known) {
+		begun.since_ns = now;
+		if (sends)
+			bpf_map_update_elem(&exchanges, &socket, &begun, BPF_ANY);
+		return 0;
+	}
+	since_ns = known->since_ns;
+	is_part = known->is_answered;
+	if (sends && !is_part)
+		return 0;
+	known->since_ns = now;
+	known->is_answered = !sends;
+	if (sends || now - since_ns < settings.slow_ns)
+		return 0;
+	sender = bpf_map_lookup_elem(&senders, &connection);
+	if (sender)
+		emit_exchange(since_ns, is_part, sender, now);
+	return 0;
+}
