@@ -1,5 +1,6 @@
 //! Chains of waits: from a wait through its waker to the waker's own wait, down to a request, an interrupt or work.
 
+use model::block::Operation as BlockOperation;
 use model::stall::{Awaits, RequestRecord, StallKind};
 
 use super::beneath::{self, Served};
@@ -102,7 +103,7 @@ pub(super) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
             return;
         }
         let described = index.is_of_request(row, cause);
-        let request = index.request(row).filter(|_| ends_with_request(cause));
+        let request = index.request(row).filter(|request| ends_with_request(cause) && may_end(request, cause));
         if let Some(request) = request.filter(|request| described || explains(request, row)) {
             visit(Step::Request { request, described });
             let Some(next) = step_beneath(index, request, (row, cause), &mut seen, &mut visit) else { return };
@@ -112,7 +113,8 @@ pub(super) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
         let by = Ender::of(index, row, limit_ns, &mut seen);
         let wait = by.wait(index, cause);
         // An idle worker acts as soon as a request completes: then the request is what took the time.
-        let request = request.or_else(|| index.request(row).filter(|request| explains(request, row)));
+        let request =
+            request.or_else(|| index.request(row).filter(|request| explains(request, row) && may_end(request, cause)));
         let wait = wait.or_else(|| request.is_none().then(|| by.message(index, row, cause)).flatten());
         match (wait, request) {
             (Some(wait), _) => {
@@ -251,6 +253,12 @@ fn step_beneath<'a>(
         }
         Served::Worker(_) | Served::Device => None,
     }
+}
+
+/// Whether a request can have ended a wait of that cause. The last one that completed on the waker's CPU may be another task's, of another
+/// disk: a read ends no writeback.
+fn may_end(request: &RequestRecord, cause: Cause) -> bool {
+    cause != Cause::WritebackWait || request.kind.operation() != BlockOperation::Read
 }
 
 /// Whether a wait lasted about as long as the request that ended it. Otherwise the request was the last of many, and its

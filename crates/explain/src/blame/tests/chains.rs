@@ -62,7 +62,7 @@ fn a_request_that_the_wait_does_not_describe_is_a_step() {
         task      9 |            | name=kworker/u4:1
         op:sync   7 |============|
         off       7 | ssssssssss | stack=wb_wait_for_completion request=1
-        request   1 |    I   D  C| tid=9";
+        request   1 |    I   D  C| kind=W tid=9";
     assert_eq!(first_chain(drawing), "sync/7: writeback_wait 10 < kworker/u4:1/9: scheduler_queue 7");
 }
 
@@ -75,8 +75,8 @@ fn the_last_of_many_requests_does_not_explain_a_long_wait() {
         op:sync   7 |====================|
         off       7 | ssssssssssssssssss | stack=wb_wait_for_completion waker=9 request=2
         off       9 | ssssssss ssssssss  | stack=blk_mq_get_tag waker=0 request=1
-        request   1 |        D        C  | tid=9
-        request   2 |                 DC | tid=9";
+        request   1 |        D        C  | kind=W tid=9
+        request   2 |                 DC | kind=W tid=9";
     let expected = "sync/7: writeback_wait 18 < kworker/u4:1/9: request_wait 16 < kworker/u4:1/9: device 9";
     assert_eq!(first_chain(drawing), expected);
     let alone = drawing.replace("ssssssss ssssssss", "                 ");
@@ -267,4 +267,21 @@ fn a_frozen_cgroup_is_the_root_blocker_where_nobody_is_known() {
         explanation.stalls[0].causes[0].detail.as_deref(),
         Some("frozen with its cgroup (freezer cgroup /batch)")
     );
+}
+
+/// The completion of a compiler's read on another disk was taken for the end of the holder's writeback.
+#[test]
+fn a_read_ends_no_writeback() {
+    let drawing = |kind: &str| {
+        stage(&format!(
+            "
+        op:write 7 |==============|
+        off      7 | ssssssssssss | tp=contention_begin lock=1 holder=9 waker=9
+        off      9 |ssssssssssss  | stack=folio_wait_writeback request=1 waker=3
+        request  1 |          IDC | tid=5 device=8,16 kind={kind}"
+        ))
+        .explain()
+    };
+    assert_eq!(culprit(&drawing("W")), "lock thread 9 on 8,16");
+    assert_eq!(culprit(&drawing("RA")), "lock thread 9");
 }
