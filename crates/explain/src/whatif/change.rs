@@ -67,7 +67,10 @@ pub(super) fn concerns(change: &Change, waits: &Waits, operation: &Waiting) -> b
     let Change::Refaults(refaults) = change else { return true };
     let name = |number: u32| waits.names.get(number as usize).map_or("", String::as_str);
     let is_in_cgroup = operation.cgroup.is_some_and(|cgroup| is_at_or_below(name(cgroup), &refaults.cgroup));
-    is_in_cgroup && READS.contains(&name(operation.class))
+    let throttled_read = |step: &Step| step.cause == Cause::IoThrottle && step.kind == "read";
+    let reads = || operation.pieces.iter().any(|(path, _)| waits.paths[*path as usize].iter().any(throttled_read));
+    // A shell waits for a command that reads: its call is wait4.
+    is_in_cgroup && (READS.contains(&name(operation.class)) || reads())
 }
 
 /// Whether a path ends in a request that may be a read.

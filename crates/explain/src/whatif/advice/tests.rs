@@ -206,6 +206,14 @@ fn a_limit_that_evicts_what_is_read_again_is_advised_to_be_raised() {
     assert_eq!(of(Cause::Device, "pread64", (120, 20, 120)), None, "most is read once");
     assert_eq!(of(Cause::Device, "pread64", (8, 7, 8)), None, "little of the limit");
     assert_eq!(of(Cause::Device, "fsync", (120, 80, 120)), None, "not a read");
+    let mut shell = limited(Cause::IoThrottle, "wait4", (120, 80, 120));
+    assert_eq!(
+        predicted(Cause::IoThrottle, &shell, "v1-memory-limit-x4-refaults"),
+        None,
+        "of what it waits for is unknown"
+    );
+    shell.paths[0][0].kind = "read";
+    assert_eq!(predicted(Cause::IoThrottle, &shell, "v1-memory-limit-x4-refaults"), raised, "for a command that reads");
     assert_eq!(of(Cause::DirtyThrottle, "pread64", (120, 80, 120)), None, "no wait for a disk");
     let mut others = limited(Cause::Device, "pread64", (120, 80, 120));
     others.names[1] = "/batch7".into();
