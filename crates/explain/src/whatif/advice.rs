@@ -164,6 +164,9 @@ impl Place {
         let classes = classes.iter().filter(|class| has_cause(&class.causes));
         let cgroup = most_stalled_cgroup(waits, causes);
         let limit = limit_of(waits, cgroup.as_deref());
+        // With version 1, the limit may be in another hierarchy than the one in which tasks are known: what used it up is in it.
+        let of_io_limit = culprits().find(|culprit| culprit.cause == Cause::IoThrottle && culprit.cgroup.is_some());
+        let of_io_limit = of_io_limit.and_then(|culprit| culprit.cgroup.clone());
         Place {
             facts: Facts {
                 scheduler: disk.and_then(|disk| disk.scheduler.clone()),
@@ -181,7 +184,7 @@ impl Place {
             target: Target {
                 device: disk.map(|disk| disk.name.clone()),
                 number: number.map(|number| format!("{}:{}", number.major(), number.minor())),
-                cgroup,
+                cgroup: of_io_limit.or(cgroup),
                 mount: mount.map(str::to_owned),
             },
         }

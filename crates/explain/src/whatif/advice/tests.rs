@@ -70,6 +70,20 @@ fn what_the_user_wants_done_is_not_advised_away() {
     assert!(!advises_absence_of(Cause::Lock, waits), "another process of the server that it asks");
 }
 
+/// Tasks are known by their cgroup of another hierarchy (version 1).
+#[test]
+fn the_limit_of_the_cgroup_that_used_it_up_is_changed() {
+    let mut explained = explanation(Cause::IoThrottle, Some("dd"));
+    explained.culprits[0].cgroup = Some("/limited".into());
+    let mut waits = waits(Cause::IoThrottle);
+    waits.paths[0][0].kind = "write";
+    let advice = advise(&explained, &waits, &Remedies::shipped(), &run());
+    let of_limits =
+        advice.choices.iter().filter(|choice| choice.remedies.iter().any(|remedy| remedy.id.contains("limit")));
+    let cgroups: Vec<_> = of_limits.map(|choice| choice.target.cgroup.as_deref()).collect();
+    assert!(!cgroups.is_empty() && cgroups.iter().all(|cgroup| *cgroup == Some("/limited")), "{cgroups:?}");
+}
+
 /// What stopped a task, or froze it, is seldom a program that could be left out: a shell, an administrator.
 #[test]
 fn what_is_stopped_is_to_be_continued() {
