@@ -164,9 +164,6 @@ impl Place {
         let classes = classes.iter().filter(|class| has_cause(&class.causes));
         let cgroup = most_stalled_cgroup(waits, causes);
         let limit = limit_of(waits, cgroup.as_deref());
-        // With version 1, the limit may be in another hierarchy than the one in which tasks are known: what used it up is in it.
-        let of_io_limit = culprits().find(|culprit| culprit.cause == Cause::IoThrottle && culprit.cgroup.is_some());
-        let of_io_limit = of_io_limit.and_then(|culprit| culprit.cgroup.clone());
         Place {
             facts: Facts {
                 scheduler: disk.and_then(|disk| disk.scheduler.clone()),
@@ -184,11 +181,17 @@ impl Place {
             target: Target {
                 device: disk.map(|disk| disk.name.clone()),
                 number: number.map(|number| format!("{}:{}", number.major(), number.minor())),
-                cgroup: of_io_limit.or(cgroup),
+                cgroup: cgroup_of_limit(culprits()).or(cgroup),
                 mount: mount.map(str::to_owned),
             },
         }
     }
+}
+
+/// The cgroup of an I/O limit: with version 1 it may be in another hierarchy than the one in which tasks are known.
+fn cgroup_of_limit<'a>(mut culprits: impl Iterator<Item = &'a Culprit>) -> Option<String> {
+    let used_it_up = culprits.find(|culprit| culprit.cause == Cause::IoThrottle && culprit.cgroup.is_some());
+    used_it_up.and_then(|culprit| culprit.cgroup.clone())
 }
 
 /// The limits that cgroups have on a disk.
