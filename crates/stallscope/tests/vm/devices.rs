@@ -51,11 +51,15 @@ pub struct SlowNull(PathBuf);
 
 impl SlowNull {
     pub fn new(name: &str, delay_ms: u64) -> SlowNull {
+        let delay_ns = (delay_ms * 1_000_000).to_string();
+        SlowNull::with(name, &[("irqmode", "2"), ("completion_nsec", &delay_ns)])
+    }
+
+    pub fn with(name: &str, settings: &[(&str, &str)]) -> SlowNull {
         let _ = Command::new("mount").args(["-t", "configfs", "none", "/sys/kernel/config"]).status();
         let made = SlowNull(Path::new("/sys/kernel/config/nullb").join(name));
         fs::create_dir(&made.0).unwrap();
-        let delay_ns = (delay_ms * 1_000_000).to_string();
-        for (name, value) in [("irqmode", "2"), ("completion_nsec", &delay_ns), ("size", "64"), ("power", "1")] {
+        for (name, value) in settings.iter().chain(&[("size", "64"), ("power", "1")]) {
             fs::write(made.0.join(name), value).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
         made

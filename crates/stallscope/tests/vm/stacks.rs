@@ -1,8 +1,11 @@
 //! Storage stacks over a slow bottom: the stalls of what is on top lead to the device below.
 
+mod pools;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use self::pools::{Raid5, Thin};
 use crate::devices::{DELAY_MS, SlowNull};
 use crate::scenes::{Scene, number_of, play, tool};
 
@@ -123,8 +126,9 @@ fn stalls_on_stacked_devices_lead_to_the_device_below() {
     let _crypt = Mapped::new("crypt", &format!("0 {SLICE} crypt aes-xts-plain64 {KEY} 0 {under} {SLICE}"));
     let _both = Mapped::new("both", &format!("0 {} linear /dev/mapper/crypt 0", SLICE / 2));
     let _mirror = Mirror::new([&fast, &leg].map(|device| device.to_str().unwrap()));
+    let (_raid5, _thin) = (Raid5::new(&below), Thin::new(&below));
     let disk = scsi.name();
-    play(&[
+    let mut scenes = vec![
         reads("null_blk", below.to_str().unwrap(), &bottom),
         reads("dm-linear", "/dev/mapper/linear", &bottom),
         writes("dm-linear, writes", "/dev/mapper/linear", &bottom),
@@ -132,6 +136,16 @@ fn stalls_on_stacked_devices_lead_to_the_device_below() {
         writes("dm-crypt, writes", "/dev/mapper/crypt", &bottom),
         reads("dm-linear on dm-crypt", "/dev/mapper/both", &bottom),
         writes("md RAID1 with a slow leg, writes", "/dev/md0", &name_of(&leg)),
+        reads("RAID5 (dm-raid) with a slow leg, reads", "/dev/mapper/raid5", &bottom),
+        writes("RAID5 (dm-raid) with a slow leg, writes", "/dev/mapper/raid5", &bottom),
+        writes("dm-thin (LVM thin), writes", "/dev/mapper/thin", &bottom),
+        reads("dm-thin (LVM thin), reads of what was written", "/dev/mapper/thin", &bottom),
         reads("scsi_debug", &format!("/dev/{disk}"), &disk),
-    ]);
+    ];
+    // As qemu emulates it, with a limit of four operations a second, by another clock than this machine's.
+    if Path::new("/sys/block/nvme0n1").exists() {
+        let nvme = reads("NVMe", "/dev/nvme0n1", "nvme0n1");
+        scenes.push(Scene { at_least_ms: REQUESTS * DELAY_MS / 2, ..nvme });
+    }
+    play(&scenes);
 }

@@ -1,0 +1,50 @@
+//! RAID5 and thin volumes as LVM makes them, by the device mapper alone.
+
+use std::path::Path;
+
+use super::{Mapped, SLICE};
+use crate::devices::SlowNull;
+
+/// Of RAID5: chunks of 32 KiB.
+const CHUNK: u64 = 64;
+/// Of the thin volume: blocks of 64 KiB.
+const BLOCK: u64 = 128;
+
+/// RAID5 whose first leg is the given device; what is written first lies there.
+pub struct Raid5 {
+    _mapped: Mapped,
+    _others: [SlowNull; 2],
+}
+
+impl Raid5 {
+    pub fn new(leg: &Path) -> Raid5 {
+        let others = [SlowNull::new("second", 0), SlowNull::new("third", 0)];
+        let [second, third] = others.each_ref().map(|other| other.device().display().to_string());
+        let table =
+            format!("0 {} raid raid5_ls 2 {CHUNK} nosync 3 - {} - {second} - {third}", 2 * SLICE, leg.display());
+        Raid5 { _mapped: Mapped::new("raid5", &table), _others: others }
+    }
+}
+
+/// A thin volume whose data lies on the given device, and its metadata on one without a delay.
+pub struct Thin {
+    _volume: Mapped,
+    _pool: Mapped,
+    _metadata: SlowNull,
+}
+
+impl Thin {
+    pub fn new(data: &Path) -> Thin {
+        // New metadata begins with zeros, and must be kept.
+        let metadata = SlowNull::with("metadata", &[("memory_backed", "1")]);
+        let pool = format!(
+            "0 {SLICE} thin-pool {} {} {BLOCK} 0 1 skip_block_zeroing",
+            metadata.device().display(),
+            data.display()
+        );
+        let pool = Mapped::new("pool", &pool);
+        crate::scenes::tool("dmsetup", &["message", "/dev/mapper/pool", "0", "create_thin 0"]);
+        let volume = Mapped::new("thin", &format!("0 {SLICE} thin /dev/mapper/pool 0"));
+        Thin { _volume: volume, _pool: pool, _metadata: metadata }
+    }
+}
