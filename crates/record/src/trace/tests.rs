@@ -1,6 +1,7 @@
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use libbpf_rs::{MapCore, MapFlags, ProgramMut};
 use model::block::DeviceNumber;
@@ -271,12 +272,14 @@ fn runs_that_do_not_fit_are_a_loss() {
         behind.update(&key, &1_u64.to_ne_bytes(), MapFlags::ANY).unwrap();
     }
     let _links = programs::attach(&mut loaded, &tracepoints::all(), &mut Vec::new()).unwrap();
-    let spin = || {
-        let began = Instant::now();
-        while began.elapsed() < Duration::from_millis(300) {}
-    };
-    let spinning: Vec<_> = (0..4 * super::possible_cpus()).map(|_| std::thread::spawn(spin)).collect();
-    spinning.into_iter().for_each(|thread| thread.join().unwrap());
+    // Threads of this process would not count: it is the recorder.
+    let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let mut spinning: Vec<_> = (0..4 * super::possible_cpus()).map(|_| spin()).collect();
+    std::thread::sleep(Duration::from_millis(500));
+    for child in &mut spinning {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
     let sums = LOSSES.iter().position(|what| what.starts_with("sums of usage")).unwrap() as u32;
     let lost = programs::map(&loaded.object, "lost").unwrap().lookup(&sums.to_ne_bytes(), MapFlags::ANY).unwrap();
     assert!(lost.unwrap().iter().any(|byte| *byte > 0));
