@@ -34,25 +34,22 @@ pub(super) const LEAST: u64 = 8;
 
 /// The end of the chain of waits that starts with a row.
 pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
-    let (mut holder, mut before) = (None, row);
+    let mut holder = Holder { last: None, for_parent: None, before: row };
     let mut end = End { tid: None, at_ns: index.row(row).end_ns, request: None, row };
     walk(index, row, cause, |step| match step {
         Step::Waits { row, held, .. } => {
             end.row = row;
-            // A holder that waits for its child holds the lock for it: flock(1).
-            let works = held.filter(|_| index.row(row).awaits != Some(Awaits::Child));
-            holder = works.filter(|held| is_to_blame(index, before, held)).or(holder);
-            before = row;
+            holder.waits(index, row, held);
         }
         Step::Request { request, .. } => end.request = Some(request),
         Step::Stopped { tid, at_ns, .. } => (end.tid, end.at_ns) = (Some(tid), at_ns),
         Step::Works { tid, at_ns, held, .. } => {
             (end.tid, end.at_ns) = (Some(tid), at_ns);
-            holder = held.filter(|held| is_to_blame(index, before, held)).or(holder);
+            holder.works(index, held);
         }
     });
     // Whatever it waited for itself: it kept others waiting with the lock.
-    if let Some(Held { tid, to_ns, .. }) = holder {
+    if let Some(Held { tid, to_ns, .. }) = holder.last.or(holder.for_parent) {
         return End { tid: Some(tid), at_ns: to_ns, ..end };
     }
     if let Some(request) = end.request {
@@ -69,6 +66,34 @@ pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
         };
     }
     end
+}
+
+/// The last holder of a lock in a chain that is to blame.
+struct Holder {
+    last: Option<Held>,
+    /// One that waits for its child holds the lock for it: flock(1).
+    for_parent: Option<Held>,
+    /// The row of the step before.
+    before: u32,
+}
+
+impl Holder {
+    fn waits(&mut self, index: &RunIndex, row: u32, held: Option<Held>) {
+        let waits = index.row(row);
+        let held = held.or(self.for_parent.map(|held| Held { tid: waits.tid, ..held }));
+        self.for_parent = held.filter(|_| waits.awaits == Some(Awaits::Child));
+        self.works_with(index, held.filter(|_| self.for_parent.is_none()));
+        self.before = row;
+    }
+
+    fn works(&mut self, index: &RunIndex, held: Option<Held>) {
+        self.for_parent = None;
+        self.works_with(index, held);
+    }
+
+    fn works_with(&mut self, index: &RunIndex, held: Option<Held>) {
+        self.last = held.filter(|held| is_to_blame(index, self.before, held)).or(self.last);
+    }
 }
 
 /// Whether the holder of a lock that a row waits for is to blame, rather than what it waits for itself: it is not if it works for
