@@ -22,7 +22,8 @@ mod tests;
 
 /// Remedies must save at least this share of the time to be named.
 const LEAST: f64 = 0.01;
-/// A setting that saves this part of what the absence of a culprit saves comes before it: the culprit's work is wanted, too.
+/// A setting that saves this part of what the absence of a culprit saves, or of what another one may save at best, comes before it: the
+/// culprit's work is wanted, too.
 const NEARLY: f64 = 0.9;
 
 /// What would help, the most helpful first.
@@ -97,11 +98,11 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
     Advice { recorded: recorded(waits), behind: behind(waits), choices }
 }
 
-/// Puts the first setting that saves nearly as much before the absence of culprits.
+/// Puts the first setting whose effect is known, and nearly as large, before the absence of culprits and before one that may save most.
 fn prefer_settings(choices: &mut [Choice]) {
-    let Some(first) = choices.first().filter(|choice| choice.remedies.is_empty()) else { return };
-    let least_ns = NEARLY * first.saved_ns() as f64;
     let is_known = |choice: &Choice| !choice.remedies.is_empty() && !choice.is_bound();
+    let Some(first) = choices.first().filter(|choice| !is_known(choice)) else { return };
+    let least_ns = NEARLY * first.saved_ns() as f64;
     if let Some(at) = choices.iter().position(|choice| is_known(choice) && choice.saved_ns() as f64 >= least_ns) {
         choices[..=at].rotate_right(1);
     }
