@@ -17,7 +17,6 @@ pub(super) fn help(document: &Value, part: &str) -> Option<Sentence> {
     let is_large = |choice: &&Value| saved(choice) >= least;
     let known = choices.iter().position(|choice| choice["at_most"] == Value::Bool(false) && is_large(&choice));
     let at = known.or_else(|| choices.iter().position(|choice| is_large(&choice)))?;
-    let (best, at) = (at, evicted(choices, at).unwrap_or(at));
     let path = format!("/what_if/choices/{at}");
     let choice = &choices[at];
     let mut writer = Writer::new(document);
@@ -31,9 +30,9 @@ pub(super) fn help(document: &Value, part: &str) -> Option<Sentence> {
     writer.say(", ");
     writer.counted(&format!("{path}/predicted/slow_operations/value"), "operation")?;
     writer.say(" still slow");
-    if best != at {
+    if let Some(other) = evicted(choices, at).filter(|other| *other != at) {
         writer.say("; or ");
-        writer.value(&format!("/what_if/choices/{best}/title"), Kind::Name)?;
+        writer.value(&format!("/what_if/choices/{other}/title"), Kind::Name)?;
     }
     Some(writer.end())
 }
@@ -47,7 +46,7 @@ pub(super) fn short_help(document: &Value) -> Option<Sentence> {
 }
 
 /// Where a memory limit evicts what is read again, the choice that raises it, if that may save a third of what the best one does: a
-/// faster disk would read the same again and again.
+/// faster disk would read the same again and again. How much memory it takes is unknown, so that it comes second.
 fn evicted(choices: &[Value], best: usize) -> Option<usize> {
     let least = choices[best]["saved_share"].as_f64()? / 3.0;
     choices

@@ -72,5 +72,5 @@ fn a_memory_limit_that_evicts_what_is_read_again_is_advised_to_be_raised() {
     let cgroup = limited.cgroup.file_name().unwrap().to_string_lossy().into_owned();
     assert_eq!(raised["target"]["cgroup"], format!("/{cgroup}"));
     let help = document["findings"].as_array().unwrap().last().unwrap()["text"].as_str().unwrap();
-    assert!(help.starts_with("What would help: raise the memory limit fourfold"), "{help}");
+    assert!(help.contains("raise the memory limit fourfold"), "{help}");
 }
