@@ -3,7 +3,7 @@
 pub mod args;
 mod flight;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,8 @@ use crate::ui::screen::Screen;
 const POLL: Duration = Duration::from_millis(100);
 /// Time that the archive has to close.
 const GRACE: Duration = Duration::from_secs(2);
+/// The same when nobody interrupted it.
+const CALM_GRACE: Duration = Duration::from_secs(30);
 /// The name of a run without a command.
 const NAME: &str = "record";
 
@@ -176,6 +178,11 @@ fn reason_to_stop(has_command: bool, time_is_up: bool, interrupt: &Interrupt, ar
     }
 }
 
+/// Nobody waits for a recording that ends as planned: on an overloaded machine, the end of its archive takes long.
+fn patience(interrupt: &Interrupt) -> Duration {
+    if interrupt.requests() > 0 { GRACE } else { CALM_GRACE }
+}
+
 fn finish(
     outcome: Outcome,
     session: Session,
@@ -191,8 +198,8 @@ fn finish(
     }
     let path = session.directory.clone();
     let directory = path.display().to_string();
-    let closed = session
-        .close(outcome.ending, GRACE, |directory| summary::summary(directory, |warning| screen.warning(warning)))?;
+    let summarize = |directory: &Path| summary::summary(directory, |warning| screen.warning(warning));
+    let closed = session.close(outcome.ending, patience(interrupt), summarize)?;
     let summary = &closed.summary;
     if args.recording.output.json {
         screen.json(&Integrity::of_recorded(&path, summary).added(report::json::summary(&directory, summary)));
