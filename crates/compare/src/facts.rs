@@ -176,12 +176,7 @@ mod tests {
             number: number.into(),
             name: name.into(),
             identity: name.into(),
-            model: None,
-            size_bytes: 1,
-            rotational: None,
-            scheduler: None,
-            queue_depth: None,
-            strict_limit: None,
+            ..Device::default()
         };
         let devices = [device("loop1", "7:1"), device("loop2", "7:2")];
         let found = |source: &str, number: &str| {

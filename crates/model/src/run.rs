@@ -226,7 +226,7 @@ pub struct Mount {
 }
 
 /// A block device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Device {
     /// `major:minor`.
     pub number: String,

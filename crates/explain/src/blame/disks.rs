@@ -121,17 +121,7 @@ mod tests {
     use super::Disks;
 
     fn disk(name: &str, number: &str) -> Device {
-        Device {
-            number: number.into(),
-            name: name.into(),
-            identity: name.into(),
-            model: None,
-            size_bytes: 0,
-            rotational: None,
-            scheduler: None,
-            queue_depth: None,
-            strict_limit: None,
-        }
+        Device { number: number.into(), name: name.into(), identity: name.into(), ..Device::default() }
     }
 
     fn mount(point: &str, source: &str, fs_type: &str, device: &str) -> Mount {

@@ -22,12 +22,7 @@ fn run() -> RunDescription {
             number: "7:0".into(),
             name: "loop0".into(),
             identity: "disk.img".into(),
-            model: None,
-            size_bytes: 0,
-            rotational: None,
-            scheduler: None,
-            queue_depth: None,
-            strict_limit: None,
+            ..Device::default()
         }],
         mounts: vec![Mount {
             point: "/mnt".into(),

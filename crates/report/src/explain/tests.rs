@@ -31,12 +31,7 @@ fn description(traced: bool) -> RunDescription {
             number: "7:0".into(),
             name: "loop0".into(),
             identity: "loop0".into(),
-            model: None,
-            size_bytes: 0,
-            rotational: None,
-            scheduler: None,
-            queue_depth: None,
-            strict_limit: None,
+            ..Device::default()
         }],
         preflight: vec![Finding::missing(
             "tracing: locks",

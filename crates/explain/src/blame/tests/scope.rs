@@ -21,17 +21,7 @@ task       9 | n                    | name=tar pid=9 cgroup=/x/backup.service
 ";
 
 fn disk(name: &str, number: &str) -> Device {
-    Device {
-        number: number.into(),
-        name: name.into(),
-        identity: format!("{name}-serial"),
-        model: None,
-        size_bytes: 0,
-        rotational: None,
-        scheduler: None,
-        queue_depth: None,
-        strict_limit: None,
-    }
+    Device { number: number.into(), name: name.into(), identity: format!("{name}-serial"), ..Device::default() }
 }
 
 fn mount(point: &str, source: &str, device: &str) -> Mount {

@@ -298,12 +298,7 @@ fn the_limit_that_a_cgroup_has_is_to_be_changed() {
         number: "7:3".into(),
         name: "loop3".into(),
         identity: "/images/a:b".into(),
-        model: None,
-        size_bytes: 0,
-        rotational: None,
-        scheduler: None,
-        queue_depth: None,
-        strict_limit: None,
+        ..Device::default()
     });
     let mut advised = |limits: &[(&str, &'static str)]| {
         waits.io_limits = limits.iter().map(|(disk, kind)| ((*disk).to_owned(), *kind)).collect();
