@@ -92,20 +92,23 @@ pub struct Facts {
     pub strict_limit: Option<bool>,
 }
 
+/// What is not wanted, or not known, is met.
+fn is<T: PartialEq>(wanted: Option<T>, known: Option<T>) -> bool {
+    wanted.zip(known).is_none_or(|(wanted, known)| wanted == known)
+}
+
 impl Requires {
     /// Whether it holds. What is unknown counts as met.
     pub fn met_by(&self, facts: &Facts) -> bool {
         let one_of = |wanted: &[String], known: &Option<String>| {
             wanted.is_empty() || known.as_ref().is_none_or(|known| wanted.contains(known))
         };
-        let is =
-            |wanted: Option<bool>, known: Option<bool>| wanted.zip(known).is_none_or(|(wanted, known)| wanted == known);
         let any =
             |wanted: &[String], known: &[String]| wanted.is_empty() || known.iter().any(|known| wanted.contains(known));
         one_of(&self.scheduler, &facts.scheduler)
             && one_of(&self.file_system, &facts.file_system)
             && is(self.rotational, facts.rotational)
-            && self.cgroup_version.zip(facts.cgroup_version).is_none_or(|(wanted, known)| wanted == known)
+            && is(self.cgroup_version, facts.cgroup_version)
             && any(&self.operation, &facts.operations)
             && any(&self.program, &facts.programs)
             && (facts.io_limits.is_empty() || any(&self.io_limit, &facts.io_limits))

@@ -23,7 +23,7 @@ const REACHED: f64 = 0.9;
 
 /// Whether limits of cgroups are made from that metric.
 pub fn is_of_limits(metric: &str) -> bool {
-    [&LIMIT[..], &USED, &REFAULTS].concat().contains(&metric) || is_limit(metric)
+    [&LIMIT[..], &USED, &REFAULTS].iter().any(|names| names.contains(&metric)) || is_limit(metric)
 }
 
 /// The limits that were reached.
