@@ -19,6 +19,7 @@ use crate::reading::{explanation, summary};
 use crate::recording::command::{self, Streams};
 use crate::recording::machine::{self, Intent};
 use crate::recording::output_metric::OutputReader;
+use crate::recording::recorder::CALM_PATIENCE;
 use crate::recording::session::{Observers, Session};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
@@ -27,8 +28,6 @@ use crate::ui::screen::Screen;
 const POLL: Duration = Duration::from_millis(100);
 /// Time that the archive has to close.
 const GRACE: Duration = Duration::from_secs(2);
-/// The same when nobody interrupted it.
-const CALM_GRACE: Duration = Duration::from_secs(30);
 /// The name of a run without a command.
 const NAME: &str = "record";
 
@@ -178,9 +177,9 @@ fn reason_to_stop(has_command: bool, time_is_up: bool, interrupt: &Interrupt, ar
     }
 }
 
-/// Nobody waits for a recording that ends as planned: on an overloaded machine, the end of its archive takes long.
+/// Nobody waits for a recording that ends as planned.
 fn patience(interrupt: &Interrupt) -> Duration {
-    if interrupt.requests() > 0 { GRACE } else { CALM_GRACE }
+    if interrupt.requests() > 0 { GRACE } else { CALM_PATIENCE }
 }
 
 fn finish(

@@ -29,6 +29,9 @@ use crate::ui::privilege;
 /// Rows that may wait for the archive thread: minutes of them.
 const QUEUE: usize = 512;
 
+/// Time to close an archive when nobody interrupts: on an overloaded machine that takes long.
+pub const CALM_PATIENCE: Duration = Duration::from_secs(30);
+
 /// What to record.
 pub struct Start {
     /// The samplers.

@@ -10,5 +10,5 @@ pub(super) const CLOSE_PATIENCE: Duration = Duration::from_millis(600);
 pub(super) const LAST_PATIENCE: Duration = Duration::from_millis(200);
 /// Time to remove the data set after an interrupt; the next run removes the rest.
 pub(super) const REMOVAL_PATIENCE: Duration = Duration::from_secs(1);
-/// Time to close the archive otherwise, and for a finished load to exit.
-pub(super) const CALM_PATIENCE: Duration = Duration::from_secs(30);
+// Time to close the archive otherwise, and for a finished load to exit.
+pub(super) use crate::recording::recorder::CALM_PATIENCE;
