@@ -15,6 +15,7 @@ mod disks;
 mod explanation;
 mod holder;
 mod in_scope;
+mod interrupted;
 mod io_limits;
 mod known;
 mod lanes;

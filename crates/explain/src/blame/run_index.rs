@@ -10,6 +10,7 @@ use model::stall::{Awaits, RequestRecord, StallKind};
 
 use super::cause::{Cause, Evidence};
 use super::disks::{Disks, loop_of};
+use super::interrupted::forget_interrupted;
 use super::known::KnownTime;
 use super::lock_turns::LockTurns;
 use super::memory_limits::MemoryLimits;
@@ -83,6 +84,7 @@ impl RunIndex {
             (row.tid, row.start_ns, row.end_ns, row.kind.name(), row.runnable_ns, what)
         });
         self.forget_waits_of_frozen();
+        forget_interrupted(&mut self.rows, &self.stacks);
         self.drop_partial_rows();
         continue_waits(&mut self.rows);
         self.tasks.sort();

@@ -25,6 +25,8 @@ pub(super) struct Stack {
     pub(super) faults: bool,
     /// In an interrupt.
     pub(super) interrupt: bool,
+    /// A timer's function wakes a task: the task that it interrupts did not act.
+    pub(super) timer: bool,
     /// Of a kernel thread.
     pub(super) kernel_thread: bool,
     /// It waits for new work, not for work to complete.
@@ -68,6 +70,8 @@ const ANSWERS: &[&str] = &["fuse_request_end", "fuse_dev_do_write"];
 const INTERRUPTS: &[&str] =
     &["asm_common_interrupt", "common_interrupt", "handle_irq_event", "do_softirq", "__do_softirq", "handle_softirqs"];
 const INTERRUPT_FAMILIES: &[&str] = &["asm_sysvec_", "sysvec_", "__sysvec_", "hrtimer_", "tick_", "el1_interrupt"];
+/// What timers call to wake a task up, or to send it a signal.
+const TIMERS: &[&str] = &["hrtimer_wakeup", "process_timeout", "posix_timer_fn", "it_real_fn", "alarm_timer_callback"];
 
 impl Stack {
     pub(super) fn new(record: &StackRecord, names: &mut Names) -> Stack {
@@ -83,6 +87,7 @@ impl Stack {
             submitted: any(SUBMITTERS),
             faults: any(FAULTS) && !any(SYSTEM_CALLS),
             interrupt,
+            timer: any(TIMERS),
             kernel_thread: any(KERNEL_THREADS),
             idle: shown.first().is_some_and(|frame| IDLE.contains(frame)),
             thaws: any(THAWS),

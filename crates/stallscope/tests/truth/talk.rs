@@ -17,6 +17,8 @@ use rustix::event::{PollFd, PollFlags, epoll, poll};
 
 use crate::sys;
 
+/// After which a client looks up.
+const SLICE: rustix::time::Timespec = rustix::time::Timespec { tv_sec: 0, tv_nsec: 30_000_000 };
 /// What a pipe holds.
 const PIPE_BYTES: usize = 64 << 10;
 
@@ -186,6 +188,7 @@ fn wait(stream: &Stream, how: &str) {
     match how {
         "recv" => (),
         "poll" => drop(poll(&mut [PollFd::new(stream, PollFlags::IN)], None).unwrap()),
+        "slices" => while poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&SLICE)).unwrap() == 0 {},
         "epoll" => {
             let set = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
             epoll::add(&set, stream, epoll::EventData::new_u64(0), epoll::EventFlags::IN).unwrap();

@@ -10,6 +10,7 @@ pub const TESTS: &[Test] = &[
     sharing("unix_client", &[unix_client]),
     sharing("tcp_client_polls", &[tcp_client]),
     sharing("event_loop_client", &[event_loop_client]),
+    alone("client_with_a_timer", &[client_with_a_timer]),
     sharing("pipe_client", &[pipe_client]),
     sharing("request_of_another_thread", &[asked_by_thread_unix]),
     sharing("request_of_another_thread_to_a_pool", &[asked_by_thread_tcp]),
@@ -79,6 +80,17 @@ fn event_loop_client() -> Truth {
     let file = slow_disk(&ground).file("data");
     let address = server(&ground, "unix", &format!("open {file} direct\nanswer ADDRESS write {file} 0 1m"));
     Truth { waited_for: Some("neighbour"), ..client(&ground, &address, "epoll").suffered("io_throttle") }
+}
+
+/// Its timer cuts its waits (curl, drivers), and interrupts programs that read.
+fn client_with_a_timer() -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let address = server(&ground, "tcp", &format!("open {file} direct\nanswer ADDRESS write {file} 0 1m"));
+    for _ in 0..2 {
+        ground.neighbour("open /dev/zero\nnice 19\nforever\nreadon /dev/zero 8m");
+    }
+    Truth { waited_for: Some("neighbour"), ..client(&ground, &address, "slices").suffered("io_throttle") }
 }
 
 /// The child's script is one line, because it is a step of the victim's.

@@ -1,0 +1,49 @@
+//! Timers that interrupt another task in a system call.
+
+use super::clients::{check, check_quiet};
+
+/// The client's timer, which cuts its wait into slices, interrupts an unrelated task that sends something.
+#[test]
+fn the_task_that_a_clients_timer_interrupts_is_not_its_server() {
+    for timer in ["try_to_wake_up,hrtimer_wakeup", "wake_up_process,process_timeout,call_timer_fn"] {
+        check(
+            &format!(
+                "
+        off 7 | ssss           | call=poll awaits=answer waker=5 asked=1 waker_stack={timer}
+        off 7 |     ssssss     | call=poll awaits=answer waker=9 asked=1
+        off 9 | sssssssss      | stack=xfs_log_force"
+            ),
+            "fs_log 9, unexplained 1",
+            "thread 7: fs_log 9 < thread 9: fs_log 9",
+        );
+    }
+}
+
+/// A thread of a database looks for deadlocks from time to time: whom its timer interrupts holds nothing.
+#[test]
+fn the_task_that_a_timer_interrupts_gives_back_no_lock() {
+    check(
+        "
+        off 7 | ssss           | call=futex awaits=lock waker=5 asked=1 waker_stack=hrtimer_wakeup
+        off 7 |     ssssss     | call=futex awaits=lock waker=9 asked=1
+        off 9 | sssssssss      | stack=xfs_log_force",
+        "fs_log 9, lock 1",
+        "thread 7: fs_log 9 < thread 9: fs_log 9",
+    );
+    check_quiet("off 7 | ssssssssss     | call=futex awaits=lock waker=5 asked=1 waker_stack=hrtimer_wakeup");
+}
+
+/// Its alarm rings right after the request of the interrupted task completed.
+#[test]
+fn a_timer_that_follows_a_completion_ends_no_request() {
+    let drawing = "
+        call:write 7 |==========|
+        off        7 | ssssssss | call=write request=1 waker=5 waker_stack=";
+    let request = "request    1 |Q  D    C  | device=8,0 kind=W";
+    check(
+        &format!("{drawing}blk_update_request\n{request}"),
+        "device 6, request_wait 2, running 2",
+        "thread 7: device 6",
+    );
+    check(&format!("{drawing}complete_signal,posix_timer_fn\n{request}"), "unexplained 8, running 2", "");
+}
