@@ -11,6 +11,8 @@ mod children;
 mod client_requests;
 mod convoy;
 mod culprits;
+mod dirty_limit;
+mod dirtying;
 mod disks;
 mod explanation;
 mod holder;

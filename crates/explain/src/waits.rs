@@ -87,6 +87,26 @@ pub struct Waits {
     pub io_limits: BTreeSet<(String, &'static str)>,
     /// Memory cgroups that were at their limit.
     pub memory: Vec<MemoryLimit>,
+    /// What the operations' processes made dirty while the limit of dirty pages paused them; `None` where unknown.
+    pub dirtying: Option<Dirtying>,
+}
+
+/// Writers that the limit of dirty pages paused.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Dirtying {
+    /// The machine's limit (`nr_dirty_threshold`).
+    pub limit_bytes: u64,
+    /// Times in which they were paused again and again.
+    pub bursts: Vec<Burst>,
+}
+
+/// A time in which processes were paused because too much was dirty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Burst {
+    /// What they made dirty then.
+    pub dirtied_bytes: u64,
+    /// They were still paused when the recording ended.
+    pub goes_on: bool,
 }
 
 /// A memory cgroup that was at its limit.

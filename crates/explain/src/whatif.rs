@@ -2,6 +2,7 @@
 
 mod advice;
 mod change;
+mod dirty;
 mod level;
 mod memory;
 mod random;

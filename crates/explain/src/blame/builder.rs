@@ -14,6 +14,7 @@ use super::accounting::Accounting;
 use super::awaited::drop_idle;
 use super::children::drop_listed;
 use super::client_requests::{CLIENT_REQUEST, client_requests, drop_parts};
+use super::dirty_limit;
 use super::disks::Disks;
 use super::explanation::Explanation;
 use super::io_limits;
@@ -176,9 +177,10 @@ impl Blame {
         self.index.steal = Steal::of(series);
     }
 
-    /// Adds the counters of limits of cgroups ([`super::is_of_limits`]). A page has so many bytes.
+    /// Adds the counters of limits of cgroups and of dirty pages ([`super::is_of_limits`]). A page has so many bytes.
     pub fn limits(&mut self, series: &SeriesSet, page_bytes: u64) {
         self.index.memory = MemoryLimits::of(series, page_bytes);
+        self.index.dirty_limit_bytes = dirty_limit::limit_bytes(series, page_bytes);
         self.index.io_limits = io_limits::of(series);
     }
 
@@ -240,6 +242,9 @@ impl Blame {
         for event in events {
             self.phases.event(event);
             self.log.event(event, self.sample_interval_ns);
+            if let RunEvent::Ended { at_ns, .. } = event {
+                self.index.ended_ns = Some(*at_ns);
+            }
         }
     }
 

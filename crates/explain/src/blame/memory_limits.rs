@@ -1,5 +1,6 @@
 //! Memory cgroups that were at their limit, from counters: how much they read again because it had been evicted.
 
+use super::dirty_limit;
 use super::io_limits::is_limit;
 use super::names::Names;
 use super::usage::{Target, Usage};
@@ -21,9 +22,11 @@ const UNLIMITED: i64 = 1 << 60;
 /// Part of the limit that must have been in use.
 const REACHED: f64 = 0.9;
 
-/// Whether limits of cgroups are made from that metric.
+/// Whether limits, of cgroups and of dirty pages, are made from that metric.
 pub fn is_of_limits(metric: &str) -> bool {
-    [&LIMIT[..], &USED, &REFAULTS].iter().any(|names| names.contains(&metric)) || is_limit(metric)
+    [&LIMIT[..], &USED, &REFAULTS].iter().any(|names| names.contains(&metric))
+        || is_limit(metric)
+        || dirty_limit::is_limit(metric)
 }
 
 /// The limits that were reached.

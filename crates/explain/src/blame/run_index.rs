@@ -35,6 +35,10 @@ pub(super) struct RunIndex {
     pub(super) usage: Usage,
     pub(super) steal: Steal,
     pub(super) memory: MemoryLimits,
+    /// The machine's limit of dirty pages.
+    pub(super) dirty_limit_bytes: Option<u64>,
+    /// When the recording ended; `None` where it was cut off.
+    pub(super) ended_ns: Option<u64>,
     pub(super) io_limits: BTreeSet<(String, &'static str)>,
     pub(super) stacks: Stacks,
     pub(super) user_stacks: UserStacks,

@@ -6,6 +6,7 @@ mod beneath;
 mod chains;
 mod clients;
 mod damage;
+mod dirtying;
 mod interrupted;
 mod lanes;
 mod locks;

@@ -7,6 +7,7 @@ use model::stall::Awaits;
 
 use super::cause::Cause;
 use super::chain::{chain_row, other_thread};
+use super::dirtying::dirtying;
 use super::operations::Operation as SlowOperation;
 use super::pinned::are_pinned;
 use super::request;
@@ -37,6 +38,7 @@ pub(super) fn waits<'a>(
     let (tasks, servers) = (BTreeMap::new(), BTreeSet::new());
     let mut graph = Graph { index, timelines, paths, names, tasks, servers, of: 0 };
     let pinned = are_pinned(index, operations);
+    let dirtying = dirtying(index, operations);
     let operations: Vec<Waiting> =
         operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
     Waits {
@@ -52,6 +54,7 @@ pub(super) fn waits<'a>(
         pinned,
         io_limits: index.io_limits.clone(),
         memory: index.memory.with_usage(&index.usage, &index.names),
+        dirtying,
     }
 }
 

@@ -129,7 +129,7 @@ fn is_for_main_operation(explanation: &Explanation, remedy: &Remedy) -> bool {
 
 fn add(choices: &mut Vec<Choice>, remedy: &Remedy, Place { mut target, .. }: Place, waits: &Waits) {
     let limit = limit_of(waits, target.cgroup.as_deref());
-    let Some(change) = change(remedy, limit) else { return };
+    let Some(change) = change(remedy, limit, waits.dirtying.as_ref()) else { return };
     if let (Edge::Memory | Edge::Refault, Some(limit)) = (remedy.effect.edge, limit) {
         target.cgroup = Some(limit.cgroup.clone());
     }

@@ -1,10 +1,10 @@
-//! What a higher limit of a memory cgroup changes.
+//! What a remedy changes: that of a limit on memory depends on how far the limit is exceeded.
 
 use model::effect::{Edge, Effect};
 use remedy::{Change as Changes, Remedy, Value};
 
 use super::change::{Change, Refaults};
-use crate::waits::{MemoryLimit, Waits, is_at_or_below};
+use crate::waits::{Dirtying, MemoryLimit, Waits, is_at_or_below};
 
 /// Least part of what a cgroup reads that must have been evicted before: less is the cache's ordinary turnover.
 const LEAST_REFAULTED: f64 = 0.25;
@@ -38,8 +38,8 @@ pub(super) fn limit_of<'a>(waits: &'a Waits, cgroup: Option<&str>) -> Option<&'a
     above.max_by_key(|limit| limit.cgroup.len())
 }
 
-/// What a remedy changes, of a cgroup with that limit. `None`: nothing is known to be read again.
-pub(super) fn change(remedy: &Remedy, limit: Option<&MemoryLimit>) -> Option<Change> {
+/// What a remedy changes, of a cgroup with that limit. `None`: nothing is known to be read again, or dirty pages reach any limit.
+pub(super) fn change(remedy: &Remedy, limit: Option<&MemoryLimit>, dirtying: Option<&Dirtying>) -> Option<Change> {
     let effect = Effect { at_most: false, ..remedy.effect };
     let raised = match &remedy.change {
         Changes::Setting(setting) => match setting.value {
@@ -55,6 +55,11 @@ pub(super) fn change(remedy: &Remedy, limit: Option<&MemoryLimit>) -> Option<Cha
         }
         (Edge::Memory, Some(limit), Some(factor)) if remedy.requires.memory_limit == Some(true) => {
             let remains = limit.remains(factor);
+            Effect { factor: (remains > 0.0).then(|| 1.0 / remains), ..effect }
+        }
+        // A factor is one of the speed of writeback, not of the limit.
+        (Edge::DirtyThrottle, ..) if effect.factor.is_none() => {
+            let remains = dirtying.map_or(0.0, Dirtying::remains);
             Effect { factor: (remains > 0.0).then(|| 1.0 / remains), ..effect }
         }
         _ => effect,

@@ -10,7 +10,7 @@ use remedy::Remedies;
 
 use super::{Change, Choice, advise};
 use crate::blame::{CauseTime, Culprit, EvidenceTimes, Explanation, Part, Who};
-use crate::waits::{DISCARD, MemoryLimit, Step, Waiting, Waits};
+use crate::waits::{Burst, DISCARD, Dirtying, MemoryLimit, Step, Waiting, Waits};
 
 const MS: u64 = 1_000_000;
 
@@ -248,6 +248,29 @@ fn twice_the_limit_helps_only_as_far_as_it_goes() {
     assert_eq!(of((0, 0, 60)), Some(10), "all fits");
     assert_eq!(of((0, 0, 32 << 10)), None, "a stream without end");
     assert_eq!(of((1024, 1000, 1024)), Some(10), "what is read again is no more memory");
+}
+
+/// A writer without end reaches any limit, and is as fast as its disk then; one that ends may fit into a higher limit.
+#[test]
+fn a_higher_limit_of_dirty_pages_does_not_help_a_writer_without_end() {
+    let of = |id: &str, bursts: &[(u64, bool)]| {
+        let bursts = bursts.iter().map(|(mib, goes_on)| Burst { dirtied_bytes: mib * MIB, goes_on: *goes_on });
+        let dirtying = Dirtying { limit_bytes: 200 * MIB, bursts: bursts.collect() };
+        let waits = Waits { dirtying: Some(dirtying), ..waits(Cause::DirtyThrottle) };
+        predicted(Cause::DirtyThrottle, &waits, id).map(|(ms, _)| ms)
+    };
+    for id in ["dirty-bytes", "strict-limit-off"] {
+        assert_eq!(of(id, &[(150, false)]), Some(10), "{id}: all fits");
+        assert_eq!(of(id, &[(400, false)]), Some(55), "{id}: half of 90 ms");
+        assert_eq!(of(id, &[(150, false), (150, false)]), Some(10), "{id}: one after the other");
+        assert_eq!(of(id, &[(150, true)]), None, "{id}: without end");
+        assert_eq!(of(id, &[(150, false), (150, true)]), Some(55), "{id}: one of two without end");
+    }
+    assert_eq!(of("faster-writeback", &[(150, true)]), Some(55));
+    assert_eq!(
+        predicted(Cause::DirtyThrottle, &waits(Cause::DirtyThrottle), "dirty-bytes").map(|(ms, _)| ms),
+        Some(10)
+    );
 }
 
 #[test]
