@@ -22,9 +22,10 @@ mod tests;
 
 /// Remedies must save at least this share of the time to be named.
 const LEAST: f64 = 0.01;
-/// A setting that saves this part of what the absence of a culprit saves, or of what another one may save at best, comes before it: the
-/// culprit's work is wanted, too.
-const NEARLY: f64 = 0.9;
+/// What the absence of a culprit counts for in the order: its work is wanted, too.
+const ABSENCE: f64 = 0.9;
+/// What a bound counts for in the order: a little that is certain comes before what may help, but not before a lot that may.
+const BOUND: f64 = 0.25;
 
 /// What would help, the most helpful first.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,7 +34,7 @@ pub struct Advice {
     pub recorded: Spread,
     /// What is behind their waits, the most time first.
     pub behind: Vec<Behind>,
-    /// What can be changed. Remedies with the same effect are one choice.
+    /// What can be changed, in the order in which it is advised ([`Choice::rank`]). Remedies with the same effect are one choice.
     pub choices: Vec<Choice>,
 }
 
@@ -59,6 +60,16 @@ impl Choice {
     /// Time saved, ns.
     pub fn saved_ns(&self) -> u64 {
         self.prediction.recorded.total_ns.saturating_sub(self.prediction.total_ns.value)
+    }
+
+    /// What it counts for in the order of advice, ns: what it saves if that is known, and less where it is a bound or takes work away.
+    pub fn rank(&self) -> f64 {
+        let counts = match (self.remedies.is_empty(), self.is_bound()) {
+            (true, _) => ABSENCE,
+            (false, true) => BOUND,
+            (false, false) => 1.0,
+        };
+        counts * self.saved_ns() as f64
     }
 
     /// Share of the time of the operations that remain which it saves, 0 to 1.
@@ -93,19 +104,8 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
         });
     }
     let is_live = |choice: &Choice| choice.remedies.iter().any(|remedy| remedy.live);
-    choices.sort_by_key(|choice| (Reverse(choice.saved_ns()), choice.is_bound(), !is_live(choice)));
-    prefer_settings(&mut choices);
+    choices.sort_by(|a, b| b.rank().total_cmp(&a.rank()).then_with(|| is_live(b).cmp(&is_live(a))));
     Advice { recorded: recorded(waits), behind: behind(waits), choices }
-}
-
-/// Puts the first setting whose effect is known, and nearly as large, before the absence of culprits and before one that may save most.
-fn prefer_settings(choices: &mut [Choice]) {
-    let is_known = |choice: &Choice| !choice.remedies.is_empty() && !choice.is_bound();
-    let Some(first) = choices.first().filter(|choice| !is_known(choice)) else { return };
-    let least_ns = NEARLY * first.saved_ns() as f64;
-    if let Some(at) = choices.iter().position(|choice| is_known(choice) && choice.saved_ns() as f64 >= least_ns) {
-        choices[..=at].rotate_right(1);
-    }
 }
 
 /// Time by cause, also of waits behind others: a lock is held by a task that a limit delays.

@@ -5,18 +5,10 @@ use serde_json::Value;
 use super::LEAST;
 use super::sentence::{Kind, Sentence, Writer};
 
-/// A choice with a known effect comes before a bound that may save more, up to this part of it.
-const KNOWN: f64 = 0.25;
-
-/// The best remedy with its predicted effect: one with a known effect before one with a bound.
+/// The first remedy that saves enough to be named, with its predicted effect.
 pub(super) fn help(document: &Value, part: &str) -> Option<Sentence> {
     let choices = document.pointer("/what_if/choices")?.as_array()?;
-    let saved = |choice: &Value| choice["saved_share"].as_f64().unwrap_or(0.0);
-    // A little that is certain is no answer to a lot that is possible.
-    let least = choices.iter().map(saved).fold(LEAST / KNOWN, f64::max) * KNOWN;
-    let is_large = |choice: &&Value| saved(choice) >= least;
-    let known = choices.iter().position(|choice| choice["at_most"] == Value::Bool(false) && is_large(&choice));
-    let at = known.or_else(|| choices.iter().position(|choice| is_large(&choice)))?;
+    let at = choices.iter().position(|choice| choice["saved_share"].as_f64() >= Some(LEAST))?;
     let path = format!("/what_if/choices/{at}");
     let choice = &choices[at];
     let mut writer = Writer::new(document);

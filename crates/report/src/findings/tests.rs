@@ -205,20 +205,19 @@ fn a_memory_limit_that_evicts_what_is_read_again_is_said_too() {
     assert!(!help(0.2).contains("memory limit"));
 }
 
-/// 5 % of run-queue wait that are sure to go, and 90 % of a journal that may.
+/// The order is that of the advice; what is too small for a finding is passed over.
 #[test]
-fn a_little_that_is_certain_is_no_answer_to_a_lot_that_is_possible() {
-    let first = |certain: f64, possible: f64| {
+fn the_first_choice_that_saves_enough_is_named() {
+    let is_first = |first: f64, second: f64| {
         let mut document = document(12, 3_000_000_000, 0.8);
-        document["what_if"]["choices"][0]["saved_share"] = certain.into();
+        document["what_if"]["choices"][0]["saved_share"] = second.into();
         let mut bound = document["what_if"]["choices"][0].clone();
         (bound["title"], bound["at_most"], bound["saved_share"]) =
-            ("a larger journal".into(), true.into(), possible.into());
+            ("a larger journal".into(), true.into(), first.into());
         document["what_if"]["choices"].as_array_mut().unwrap().insert(0, bound);
         findings(&document).pop().unwrap().text.starts_with("What would help: a larger journal; predicted, at best: ")
     };
-    assert!(first(0.06, 0.9));
-    assert!(!first(0.3, 0.9));
-    assert!(!first(0.06, 0.2));
-    assert!(first(0.04, 0.06), "less than is said at all");
+    assert!(is_first(0.9, 0.06));
+    assert!(is_first(0.3, 0.9), "the advice has the order");
+    assert!(!is_first(0.04, 0.06));
 }
