@@ -27,6 +27,7 @@ mod losses;
 mod memory_limits;
 mod missing;
 mod names;
+mod old_requests;
 mod operation_chain;
 mod operations;
 mod part;

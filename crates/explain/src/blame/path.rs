@@ -83,6 +83,14 @@ impl Path<'_> {
         }
     }
 
+    /// A holder that waits for a lock itself keeps those waiting who began before.
+    fn wait_for_lock(&mut self, row: u32) {
+        let began_ns = series_began_ns(self.index, row);
+        if self.lock.is_none_or(|outer| outer.began_ns > began_ns) {
+            self.lock = Some(Lock { row, began_ns });
+        }
+    }
+
     /// Back to where the wait began, or to where this task itself waited for another one: then that one is returned. A task
     /// that waited for this very wait's task had no work before.
     fn back_through(&mut self, tid: u32, timeline: &TaskTimeline) -> Option<u32> {
@@ -108,7 +116,7 @@ impl Path<'_> {
                     continue;
                 }
                 if index.row(segment.off).awaits == Some(Awaits::Lock) {
-                    self.lock = Some(Lock { row: segment.off, began_ns: series_began_ns(index, segment.off) });
+                    self.wait_for_lock(segment.off);
                 }
                 return waker.filter(|&waker| waker != wait.tid);
             }

@@ -15,6 +15,7 @@ use super::known::KnownTime;
 use super::lock_turns::LockTurns;
 use super::memory_limits::MemoryLimits;
 use super::names::Names;
+use super::old_requests::find_old_requests;
 use super::queues::Queues;
 use super::request;
 use super::rows::Row;
@@ -89,6 +90,7 @@ impl RunIndex {
         });
         self.forget_waits_of_frozen();
         forget_interrupted(&mut self.rows, &self.stacks);
+        find_old_requests(&mut self.rows, &self.names);
         self.drop_partial_rows();
         continue_waits(&mut self.rows);
         self.tasks.sort();

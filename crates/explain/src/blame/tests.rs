@@ -11,6 +11,7 @@ mod interrupted;
 mod lanes;
 mod locks;
 mod memory_limits;
+mod old_requests;
 mod operations;
 mod rules;
 mod scope;

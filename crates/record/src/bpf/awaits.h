@@ -309,6 +309,10 @@ static __noinline int emit_waker(u64 now)
 	if (!event)
 		return 0;
 	event->cpu_ns = waker->se.sum_exec_runtime;
+	if (note->owed) {
+		event->awaits = INTERRUPT;
+		event->asked_ns = note->owed_ns;
+	}
 	end_event(event);
 	return 0;
 }

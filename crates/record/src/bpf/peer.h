@@ -128,13 +128,35 @@ static __always_inline void find_sender(struct task_note *note)
 
 #include "exchange.h"
 
-/* A server works on a request from the moment it receives it until it sends something back. */
+/* The current task has answered a request that came before the recording. Verified once. */
+__noinline int emit_old_request(u64 answered_ns)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_note *note = note_of(task);
+	struct event *event = note ? begin_event(OFF_CPU, BARE) : 0;
+
+	if (!event)
+		return 0;
+	describe(event, task, note, answered_ns - 1, answered_ns);
+	event->call = -1;
+	event->flags |= CUT;
+	event->awaits = FOR_CLIENT;
+	event->asked_ns = began_ns;
+	end_event(event);
+	return 0;
+}
+
+/* A server works on a request from the moment it receives it until it sends something back. If a thread of its own serves a client,
+ * what it sends before it receives anything is an answer to what it received before the recording. */
 static __always_inline void note_served(u32 what, u64 bit, long result, struct file *file)
 {
 	struct task_note *note = current_note(bpf_get_current_task_btf());
 
 	if (!note)
 		return;
+	if (!(what & SENDS) && note->unasked & bit)
+		emit_old_request(note->sent_ns);
+	note->unasked = (what & SENDS) && !note->owed_ns ? note->unasked | bit : 0;
 	if (what & SENDS)
 		note->sent_ns = bpf_ktime_get_ns();
 	/* Another one of its threads may have received the request. */

@@ -49,6 +49,7 @@ struct task_note {
 	u64 sent_ns;		/* the end of its last call that sent something */
 	u64 owed;		/* accepted sockets on which it received a request and answered nothing since: bits, by descriptor */
 	u64 owed_ns;		/* the last one */
+	u64 unasked;		/* those on which it sent something before it received anything: bits, by descriptor */
 	u64 took;		/* the semaphore of System V that it decremented last: `semaphore_of`; 0: none, or given back */
 	u64 user_ns;		/* its first long wait in this call, whose user stack is taken at the call's end; 0: none */
 	u64 looked_ns;		/* when its wait was reported last, while it lasted */

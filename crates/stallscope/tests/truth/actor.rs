@@ -325,6 +325,13 @@ impl Actor {
             ["answer_rows", address, patience_ms] => {
                 talk::serve_rows(address, Duration::from_millis(patience_ms.parse().unwrap()));
             }
+            ["answer_in_turn", address, ref work @ ..] => {
+                let work: Vec<String> = work.iter().map(|word| (*word).to_owned()).collect();
+                talk::serve_in_turn(address, || {
+                    let (mut actor, work) = (Actor::new(1), work.clone());
+                    move || _ = actor.step(&work.iter().map(String::as_str).collect::<Vec<_>>())
+                });
+            }
             ["admit", address, ref work @ ..] => talk::admit_slowly(address, || _ = self.step(work)),
             ["answer_in_two", address, ref work @ ..] => talk::serve(address, 2, || _ = self.step(work)),
             ["answer_in_parts", parts, address, ref work @ ..] => {

@@ -350,6 +350,20 @@ pub fn serve_rows(address: &str, patience: Duration) -> ! {
     }
 }
 
+/// A thread for each client, and one statement at a time.
+pub fn serve_in_turn<Work: FnMut() + Send + 'static>(address: &str, worker: impl Fn() -> Work) -> ! {
+    let listener = Listener::at(address);
+    loop {
+        let (mut client, mut work) = (listener.accept(), worker());
+        std::thread::spawn(move || {
+            while client.receive() {
+                in_turn(&mut work);
+                client.send();
+            }
+        });
+    }
+}
+
 /// Does what asks a child for something, as sshfs does: one thread writes to it, and another one reads its answers. The child's id
 /// goes to that file.
 pub fn relay(child: &str, report: &str, script: &str) -> impl FnMut() + use<> {

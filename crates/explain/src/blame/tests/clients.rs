@@ -1,13 +1,22 @@
 //! Clients that wait for a server, and threads that wait for threads.
 
-use super::stage::{chain, shares, stage};
+use super::stage::{Stage, chain, shares, stage};
 use crate::blame::Cause;
 
 pub(super) fn check(drawing: &str, expected_shares: &str, expected_chain: &str) {
-    let explanation = stage(drawing).explain();
+    check_stage(&stage(drawing), expected_shares, expected_chain);
+}
+
+pub(super) fn check_stage(stage: &Stage, expected_shares: &str, expected_chain: &str) {
+    let explanation = stage.explain();
     let chains: Vec<String> = explanation.stalls.iter().filter(|stall| stall.task.tid == 7).map(chain).collect();
-    let [chain] = &chains[..] else { panic!("{} stalls of {drawing}", chains.len()) };
-    assert_eq!((shares(&explanation).as_str(), chain.as_str()), (expected_shares, expected_chain), "{drawing}");
+    let [chain] = &chains[..] else { panic!("{} stalls of {:?}", chains.len(), stage.stalls) };
+    assert_eq!(
+        (shares(&explanation).as_str(), chain.as_str()),
+        (expected_shares, expected_chain),
+        "{:?}",
+        stage.stalls
+    );
 }
 
 pub(super) fn check_quiet(drawing: &str) {

@@ -27,6 +27,7 @@ pub const TESTS: &[Test] = &[
     sharing("row_of_a_database", &[row_lock]),
     sharing("row_waited_for_in_slices", &[row_lock_in_slices]),
     sharing("row_of_a_client_that_leaves", &[row_of_a_client_that_leaves]),
+    recorded("statement_from_before_the_recording", old_statement),
     recorded("sleeping_server_of_the_command", sleeping_server_of_command),
     sharing("flock", &[flock]),
     sharing("posix_lock", &[posix_lock]),
@@ -330,6 +331,23 @@ fn row(patience_ms: u32, give_back: &str) -> Truth {
     ground.wait_for(&held);
     ground.go(&go);
     Truth { waited_for: Some("neighbour"), ..victim.suffered("lock") }
+}
+
+/// Others wait for a statement that its client sent before the recording (ALTER TABLE of MariaDB).
+fn old_statement() -> (Value, Truth) {
+    let ground = Ground::new();
+    let (release, go) = (ground.at("release"), ground.at(GO));
+    let address = server(&ground, "unix", &format!("answer_in_turn ADDRESS await {release}"));
+    ground.neighbour(&format!("connect {address}\nask {address} recv"));
+    ground.wait_for(&format!("{release}.awaited"));
+    let victim = Victim::start(&ground, &format!("connect {address}\nawait {go}\nask {address} recv"));
+    ground.wait_for(&format!("{go}.awaited"));
+    let recording = Recording::start();
+    ground.go(&go);
+    std::thread::sleep(std::time::Duration::from_millis(900));
+    ground.go(&release);
+    let truth = victim.suffered("lock");
+    (recording.explained(), Truth { waited_for: Some("neighbour"), ..truth })
 }
 
 /// What a command writes after it has waited for its disk: who reads it asked for nothing.

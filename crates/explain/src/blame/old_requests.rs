@@ -1,0 +1,55 @@
+//! Requests that clients had sent before the recording, of servers with a thread for each client. Only the answer shows that there was
+//! one: until then a thread that waits for another one of its process seems to wait for work.
+
+use model::stall::{Awaits, StallKind};
+
+use super::names::Names;
+use super::rows::Row;
+use crate::hashing::FastMap;
+
+/// Calls in which threads wait for threads.
+const FOR_THREAD: [&str; 2] = ["futex", "futex_wait"];
+
+/// Times in which each thread worked for a client, from the receipt of a request on.
+type Work = FastMap<u32, Vec<(u64, u64)>>;
+
+/// Waits for a thread while another client's thread had what both need are for a lock, as those of requests that were seen to come.
+pub(super) fn find_old_requests(rows: &mut [Row], names: &Names) {
+    let old = times(rows, |row| row.cut && row.awaits == Some(Awaits::ForClient) && is_moment(row));
+    if old.is_empty() {
+        return;
+    }
+    let seen = times(rows, |row| row.awaits == Some(Awaits::Interrupt) && is_moment(row));
+    let is_for_thread =
+        |row: &Row| row.kind == StallKind::OffCpu && row.call.is_some_and(|call| FOR_THREAD.contains(&names.get(call)));
+    for row in rows.iter_mut().filter(|row| is_for_thread(row) && row.interruptible) {
+        let asked_ns = receipt(&old, row.tid, row.runnable_ns).filter(|_| row.asked_ns.is_none());
+        if asked_ns.is_some() && matches!(row.awaits, Some(Awaits::Work | Awaits::Interrupt)) {
+            (row.asked_ns, row.awaits) = (asked_ns, Some(Awaits::ForClient));
+        }
+        let works = |tid: u32| [&old, &seen].into_iter().any(|work| receipt(work, tid, row.runnable_ns).is_some());
+        if row.awaits == Some(Awaits::ForClient) && row.waker_tid.is_some_and(works) {
+            row.awaits = Some(Awaits::Lock);
+        }
+    }
+}
+
+/// Whether it is no wait, but a moment at which its thread worked for a client.
+fn is_moment(row: &Row) -> bool {
+    row.kind == StallKind::OffCpu && row.asked_ns.is_some() && row.end_ns - row.start_ns == 1
+}
+
+fn times(rows: &[Row], is_one: impl Fn(&Row) -> bool) -> Work {
+    let mut times = Work::default();
+    for row in rows.iter().filter(|row| is_one(row)) {
+        let Some(asked_ns) = row.asked_ns else { continue };
+        times.entry(row.tid).or_default().push((asked_ns, row.end_ns));
+    }
+    times
+}
+
+/// When the request came that a thread worked on at a moment.
+fn receipt(work: &Work, tid: u32, at_ns: u64) -> Option<u64> {
+    let times = work.get(&tid)?;
+    times.iter().find(|&&(from_ns, to_ns)| from_ns <= at_ns && at_ns <= to_ns).map(|&(from_ns, _)| from_ns)
+}

@@ -1,0 +1,53 @@
+//! Requests that clients had sent before the recording.
+
+use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
+
+use super::clients::check_stage;
+use super::stage::{MS, Stage, stage};
+
+/// A statement that thread 9 works on since before the recording, which began with the drawing.
+fn with_old_request(drawing: &str, answered_ms: u64) -> Stage {
+    let mut stage = stage(drawing);
+    stage.stalls.push(StallRecord {
+        awaits: Some(Awaits::ForClient),
+        asked_ns: Some(0),
+        flags: Some(stall_flags::CUT),
+        ..StallRecord::new(StallKind::OffCpu, 9, answered_ms * MS - 1, answered_ms * MS)
+    });
+    stage
+}
+
+const WAIT: &str = "
+        off 7 |  ssssssssssss  | call=futex stack=futex_do_wait state=1 awaits=for_client asked=1 waker=9
+        off 9 |ssssssssssss    | call=clock_nanosleep state=1";
+
+#[test]
+fn a_statement_from_before_the_recording_holds_a_lock() {
+    check_stage(&with_old_request(WAIT, 15), "lock 12", "thread 7: lock 12 < thread 9: unexplained 10");
+    // It was answered before.
+    assert_eq!(with_old_request(WAIT, 5).explain().slow_operations, 0);
+}
+
+/// It waits for the thread of another client, and its timer interrupts its wait.
+#[test]
+fn a_statement_from_before_the_recording_waits_for_a_lock() {
+    let drawing = "
+        off 7 |  ssssssssssss  | call=futex stack=futex_do_wait state=1 awaits=for_client asked=1 waker=9
+        off 9 |ssss            | call=futex stack=futex_do_wait state=1 awaits=interrupt
+        off 9 |    sssssssss   | call=futex stack=futex_do_wait state=1 awaits=work waker=8";
+    let mut stage = with_old_request(drawing, 15);
+    let works = StallRecord {
+        awaits: Some(Awaits::Interrupt),
+        asked_ns: Some(12 * MS),
+        ..StallRecord::new(StallKind::OffCpu, 8, 13 * MS, 13 * MS + 1)
+    };
+    stage.stalls.push(works);
+    let explanation = stage.explain();
+    let mut found: Vec<u32> = explanation.stalls.iter().map(|stall| stall.task.tid).collect();
+    found.sort_unstable();
+    assert_eq!(found, [7, 9]);
+    assert!(
+        explanation.stalls.iter().all(|stall| stall.causes[0].cause == crate::blame::Cause::Lock),
+        "{explanation:?}"
+    );
+}
