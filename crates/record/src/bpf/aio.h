@@ -15,34 +15,50 @@ static __always_inline u64 context_at(struct kioctx_table *table, u32 number)
 	return context;
 }
 
+/* Bodies of loops are functions that are not static: the verifier checks them once, not for each turn, nor for each caller. */
+
+/* The context at that place of a table, if user space names it so. */
+__noinline u64 context_of_ring(u64 table, u32 number, u64 ring)
+{
+	u64 context = context_at((struct kioctx_table *)table, number);
+
+	return context && BPF_CORE_READ((struct kioctx *)context, user_id) == ring ? context : 0;
+}
+
 /* The context of libaio that user space names by the address of its ring, which begins with its number. A ring that was not
- * touched yet cannot be read here. Not static, so that the verifier does not pass the callers' loops for each context. */
+ * touched yet cannot be read here. */
 __noinline u64 aio_context(u64 ring)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct kioctx_table *table = BPF_CORE_READ(task, mm, ioctx_table);
 	u32 count = BPF_CORE_READ(table, nr), number;
-	u64 context;
+	u64 context = 0;
 
 	if (!bpf_probe_read_user(&number, sizeof(number), (void *)ring))
 		return number < count ? context_at(table, number) : 0;
-	for (number = 0; number < MOST_CONTEXTS && number < count; number++) {
-		context = context_at(table, number);
-		if (context && BPF_CORE_READ((struct kioctx *)context, user_id) == ring)
-			return context;
-	}
+	for (number = 0; !context && number < MOST_CONTEXTS && number < count; number++)
+		context = context_of_ring((u64)table, number, ring);
+	return context;
+}
+
+/* The operation of the iocb whose address is at that pointer. */
+__noinline int aio_begins_one(u64 context, u64 pointer, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 iocb;
+
+	if (!bpf_probe_read_user(&iocb, sizeof(iocb), (void *)pointer))
+		operation_begins(aio_key(context, iocb), task->pid, task->tgid, 0, now);
 	return 0;
 }
 
 __noinline int aio_begins(u64 ring, u64 count, u64 pointers)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	u64 context = aio_context(ring), now = bpf_ktime_get_ns(), iocb;
+	u64 context = aio_context(ring), now = bpf_ktime_get_ns();
 	u32 at;
 
 	for (at = 0; context && at < MOST_IOCBS && at < count; at++)
-		if (!bpf_probe_read_user(&iocb, sizeof(iocb), (void *)(pointers + at * sizeof(iocb))))
-			operation_begins(aio_key(context, iocb), task->pid, task->tgid, 0, now);
+		aio_begins_one(context, pointers + at * sizeof(u64), now);
 	return 0;
 }
 
@@ -101,16 +117,24 @@ struct user_event {
 	s64 other;
 };
 
+/* The operation of the event at that address; not 0 if it cannot be read. */
+__noinline int aio_reap_one(u64 context, u64 address, u64 since)
+{
+	struct user_event event;
+
+	if (bpf_probe_read_user(&event, sizeof(event), (void *)address))
+		return 1;
+	return aio_reap(aio_key(context, event.iocb), event.iocb, event.result, since);
+}
+
 __noinline int aio_reaped(u64 ring, s64 count, u64 events, u64 since)
 {
 	u64 context = aio_context(ring);
-	struct user_event event;
 	s32 at;
 
 	for (at = 0; context && at < MOST_IOCBS && at < count; at++) {
-		if (bpf_probe_read_user(&event, sizeof(event), (void *)(events + at * sizeof(event))))
+		if (aio_reap_one(context, events + at * sizeof(struct user_event), since))
 			break;
-		aio_reap(aio_key(context, event.iocb), event.iocb, event.result, since);
 	}
 	return 0;
 }

@@ -9,10 +9,10 @@ static __always_inline int is_below(struct task_struct *task, struct task_struct
 	u32 generation;
 
 	for (generation = 0; generation < GENERATIONS; generation++) {
-		task = task->real_parent;
+		task = BPF_CORE_READ(task, real_parent);
 		if (!task)
 			return 0;
-		if (task->tgid == ancestor->tgid)
+		if (BPF_CORE_READ(task, tgid) == ancestor->tgid)
 			return 1;
 	}
 	return 0;
@@ -167,7 +167,7 @@ static __always_inline int is_ending_child(struct task_struct *task)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 
-	return waker->flags & PF_EXITING && waker->real_parent && waker->real_parent->tgid == task->tgid;
+	return waker->flags & PF_EXITING && BPF_CORE_READ(waker, real_parent, tgid) == task->tgid;
 }
 
 /* Whether the current task is another thread of its process, and ends: pthread_join. */

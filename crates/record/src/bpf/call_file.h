@@ -5,11 +5,11 @@
 
 static __always_inline struct file *file_of(struct task_struct *task, u64 fd)
 {
-	struct fdtable *table = task->files->fdt;
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file *file = 0;
 
-	if (fd < table->max_fds)
-		bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd);
+	if (fd < BPF_CORE_READ(table, max_fds))
+		bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
 	return file;
 }
 

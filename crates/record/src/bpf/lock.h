@@ -144,30 +144,40 @@ static __always_inline u64 lock_of_entry(u64 entry)
 	return entry - bpf_core_field_offset(struct file_lock___old, fl_list);
 }
 
-/* The process whose lock refuses that request; 0: it is gone, or no process of this machine. */
-static __noinline u32 process_in_the_way(u64 list, u64 request)
-{
-	struct file_range wanted, held;
-	u64 entry = word_at(list);
-	u32 at;
-
-	read_file_lock(request, &wanted);
-	for (at = 0; at < FILE_LOCKS && entry && entry != list; at++) {
-		read_file_lock(lock_of_entry(entry), &held);
-		if (held.owner != wanted.owner && !(held.is_shared && wanted.is_shared) && held.start <= wanted.end &&
-		    wanted.start <= held.end)
-			return held.pid <= MOST_TIDS ? held.pid : 0;
-		entry = word_at(entry);
-	}
-	return 0;
-}
-
 static __always_inline u32 process_of_lock(u64 lock)
 {
 	struct file_range range;
 
 	read_file_lock(lock, &range);
 	return range.pid <= MOST_TIDS ? range.pid : 0;
+}
+
+/* Whether a lock of a file's list refuses what is wanted. Verified once, not for each lock that may be read. */
+__noinline int is_in_the_way(u64 entry, struct file_range *wanted)
+{
+	struct file_range held;
+
+	if (!wanted)
+		return 0;
+	read_file_lock(lock_of_entry(entry), &held);
+	return held.owner != wanted->owner && !(held.is_shared && wanted->is_shared) && held.start <= wanted->end &&
+	       wanted->start <= held.end;
+}
+
+/* The process whose lock refuses that request; 0: it is gone, or no process of this machine. */
+static __noinline u32 process_in_the_way(u64 list, u64 request)
+{
+	u64 entry = word_at(list);
+	struct file_range wanted;
+	u32 at;
+
+	read_file_lock(request, &wanted);
+	for (at = 0; at < FILE_LOCKS && entry && entry != list; at++) {
+		if (is_in_the_way(entry, &wanted))
+			return process_of_lock(lock_of_entry(entry));
+		entry = word_at(entry);
+	}
+	return 0;
 }
 
 static __always_inline u64 blocker_of(u64 request)

@@ -66,9 +66,10 @@ static __always_inline void note_past(struct runs *cpu, u32 pid, u64 now)
 	run->until_ns = now;
 }
 
-static __always_inline u64 overlap(struct past_run *run, u64 from)
+/* How long a run lasted after a moment. A function of its own, which the verifier checks once and not for each run: so too below. */
+__noinline u64 ran_after(u64 from_ns, u64 until_ns, u64 moment)
 {
-	return run->until_ns > from ? run->until_ns - (run->from_ns > from ? run->from_ns : from) : 0;
+	return until_ns > moment ? until_ns - (from_ns > moment ? from_ns : moment) : 0;
 }
 
 /* How much of the time since then a CPU was taken. */
@@ -81,16 +82,18 @@ __noinline u64 taken_since(u32 number, u64 from)
 	if (!cpu)
 		return 0;
 	for (at = 0; at < PAST_RUNS; at++)
-		sum += overlap(&cpu->past[at], from);
+		sum += ran_after(cpu->past[at].from_ns, cpu->past[at].until_ns, from);
 	return sum;
 }
 
-/* A function of its own, which the verifier checks once and not in each turn of the loop. */
-__noinline int add_run_behind(u32 waiting, u32 pid, u64 ns)
+__noinline int add_run_behind(u32 waiting, u32 pid, u64 from_ns, u64 until_ns, u64 moment)
 {
 	struct behind key = {.waiting = waiting, .pid = pid};
-	u64 *sum = bpf_map_lookup_elem(&behind, &key);
+	u64 ns = ran_after(from_ns, until_ns, moment), *sum;
 
+	if (!ns)
+		return 0;
+	sum = bpf_map_lookup_elem(&behind, &key);
 	if (sum)
 		__sync_fetch_and_add(sum, ns);
 	else if (bpf_map_update_elem(&behind, &key, &ns, BPF_ANY))
@@ -102,15 +105,14 @@ __noinline int add_run_behind(u32 waiting, u32 pid, u64 ns)
 __noinline int add_runs_behind(u32 waiting, u32 number, u64 from)
 {
 	struct runs *cpu = bpf_map_lookup_elem(&runs, &number);
-	u64 ns;
+	struct past_run *run;
 	u32 at;
 
 	if (!cpu)
 		return 0;
 	for (at = 0; at < PAST_RUNS; at++) {
-		ns = overlap(&cpu->past[at], from);
-		if (ns)
-			add_run_behind(waiting, cpu->past[at].pid, ns);
+		run = &cpu->past[at];
+		add_run_behind(waiting, run->pid, run->from_ns, run->until_ns, from);
 	}
 	return 0;
 }

@@ -103,9 +103,9 @@ static __always_inline struct stopper *stopper_of(u64 key)
 /* A debugger. One that lets go of the task, or is its parent, is known as the one that lets it go on. */
 static __always_inline void add_tracer(struct event *event, struct task_struct *task, struct task_note *note)
 {
-	struct task_struct *tracer = task->parent;
+	struct task_struct *tracer = BPF_CORE_READ(task, parent);
 
-	if (tracer != task->real_parent) {
+	if (tracer != BPF_CORE_READ(task, real_parent)) {
 		event->holder_tid = BPF_CORE_READ(tracer, pid);
 		event->holder_pid = BPF_CORE_READ(tracer, tgid);
 		BPF_CORE_READ_STR_INTO(&event->holder, tracer, comm);

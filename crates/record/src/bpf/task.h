@@ -217,14 +217,18 @@ static __always_inline void gather(struct task_struct *task, struct task_note *n
 }
 
 /* Those of the current task: not static, and thus verified once, which passes no typed pointer to it. */
+__noinline int emit_own_gathered(struct task_note *note, u32 sum)
+{
+	return emit_gathered(bpf_get_current_task_btf(), note, sum, 0);
+}
+
 __noinline int emit_all_gathered(struct task_note *note)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	u32 sum;
 
 	if (!note)
 		return 0;
 	for (sum = SHORT_SLEEPS; sum < SHORT_SLEEPS + SUMS + SPANS; sum++)
-		emit_gathered(task, note, sum, 0);
+		emit_own_gathered(note, sum);
 	return 0;
 }

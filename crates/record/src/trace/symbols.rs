@@ -35,7 +35,8 @@ impl Symbols {
             symbols.names.push_str(name);
             symbols.functions.push((address, start, name.len() as u8));
         }
-        symbols.functions.sort_unstable_by_key(|function| function.0);
+        // Of runs that ascend already: the kernel's, and each module's.
+        symbols.functions.sort_by_key(|function| function.0);
         symbols
     }
 
