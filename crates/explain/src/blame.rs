@@ -59,6 +59,7 @@ mod timelines;
 mod times;
 mod totals;
 mod turns;
+mod unfinished;
 mod usage;
 mod user_stacks;
 mod wait_graph;

@@ -41,6 +41,8 @@ pub(super) struct Row {
     pub(super) stack: Option<u32>,
     pub(super) waker_stack: Option<u32>,
     pub(super) request: Option<u32>,
+    /// Of a polled wait: a request that it waits for is probably throttled by its cgroup.
+    pub(super) throttled: bool,
     pub(super) announced: Option<&'static SignalMeaning>,
     pub(super) detail: Option<Name>,
     pub(super) call: Option<Name>,
@@ -90,6 +92,7 @@ impl Row {
             stack: record.stack,
             waker_stack: record.waker_stack,
             request: record.request,
+            throttled: false,
             announced: record.tracepoint.as_deref().and_then(Signal::from_name).and_then(Signal::meaning),
             detail: detail(record, names),
             call: names.insert_some(record.call.as_ref()),

@@ -24,6 +24,7 @@ use super::stacks::{Stack, Stacks};
 use super::steal::Steal;
 use super::tasks::Tasks;
 use super::timeline::{Covered, innermost};
+use super::unfinished;
 use super::usage::Usage;
 use super::user_stacks::UserStacks;
 use crate::hashing::{FastMap, FastSet};
@@ -116,6 +117,7 @@ impl RunIndex {
         self.asynchronous.values_mut().for_each(|all| all.sort_by_key(|&at| rows[at as usize].start_ns));
         self.find_workers();
         self.find_waiters();
+        unfinished::throttled(self).into_iter().for_each(|at| self.rows[at as usize].throttled = true);
         self.lock_turns = LockTurns::new(&self.rows);
         self.causes = self.rows.iter().map(|row| self.find_main_cause(row)).collect();
     }
@@ -312,7 +314,7 @@ impl RunIndex {
         self.causes[row as usize]
     }
 
-    fn find_main_cause(&self, row: &Row) -> Cause {
+    pub(super) fn find_main_cause(&self, row: &Row) -> Cause {
         if let (StallKind::Span, Some(announced)) = (row.kind, row.announced) {
             return announced.cause;
         }
@@ -359,6 +361,7 @@ impl RunIndex {
             None => {}
         }
         match (announced, rule) {
+            (Some(_), _) | (_, Some(_)) if row.throttled => (Cause::IoThrottle, Evidence::Correlation),
             (Some(announced), _) => (announced.cause, Evidence::Event),
             (None, Some(rule)) => (rule.cause, Evidence::Stack),
             // The call does not show it: a semaphore, or a poll.

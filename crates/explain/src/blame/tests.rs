@@ -20,4 +20,5 @@ mod served;
 mod short_waits;
 mod stage;
 mod steal;
+mod unfinished;
 mod waits;

@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::clients::server;
-use super::{GO, Test, sharing};
+use serde_json::Value;
+
+use super::clients::{server, slow_disk};
+use super::{GO, Test, recorded, sharing};
+use crate::actor::now_ns;
 use crate::ground::{Ground, tool};
-use crate::victim::{Truth, Victim};
+use crate::victim::{Recording, Truth, Victim};
 
 pub const TESTS: &[Test] = &[
     sharing("fuse_sleeps", &[fuse_sleeps]),
@@ -24,6 +27,7 @@ pub const TESTS: &[Test] = &[
     sharing("wbt", &[wbt]),
     sharing("cpu_quota", &[cpu_quota]),
     sharing("cpu_quota_of_server", &[cpu_quota_of_server]),
+    recorded("throttled_to_the_end", throttled_to_the_end),
 ];
 
 /// A file of a FUSE server, and the server's process.
@@ -243,4 +247,19 @@ fn cpu_quota_of_server() -> Truth {
     let victim = Victim::start(&ground, &format!("connect {address}\nawait {go}\nask {address} recv"));
     ground.go(&go);
     Truth { waited_for: Some("neighbour"), ..victim.suffered("cpu_throttle") }
+}
+
+/// The recording ends while its second write waits.
+fn throttled_to_the_end() -> (Value, Truth) {
+    let ground = Ground::new();
+    let (file, go) = (slow_disk(&ground).file("data"), ground.at(GO));
+    let script = format!("open {file} direct\nawait {go}\nwrite {file} 0 1m\nsignal {go}.next\nwrite {file} 0 6m");
+    let victim = Victim::start(&ground, &script);
+    let recording = Recording::start();
+    let (began_ns, begun) = (now_ns(), format!("{go}.next"));
+    ground.go(&go);
+    ground.wait_for(&begun);
+    std::thread::sleep(Duration::from_millis(1200));
+    let truth = victim.suffers("io_throttle", (began_ns, now_ns() + 3_000_000_000), now_ns() - began_ns);
+    (recording.explained(), Truth { operation: Some("pwrite64"), finished: Some(false), ..truth })
 }

@@ -1,0 +1,58 @@
+//! Waits for storage that had not ended with the recording: their requests are unknown, because only a completion says what a request
+//! went through.
+
+use model::block::Operation;
+use model::stall::StallKind;
+
+use super::cause::Cause;
+use super::names::Name;
+use super::rows::Row;
+use super::run_index::RunIndex;
+use crate::hashing::FastMap;
+
+/// Calls that wait for reads; so do page faults.
+const READING: [&str; 10] =
+    ["read", "readv", "pread64", "preadv", "preadv2", "getdents64", "execve", "readahead", "statx", "newfstatat"];
+
+/// Whose requests are compared: those of one direction, of a task or of its cgroup.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    tid: Option<u32>,
+    cgroup: Option<Name>,
+    reads: bool,
+}
+
+/// When the request that ended a wait completed, and whether a limit of its cgroup took most of the wait.
+type Last = (u64, bool);
+
+/// The polled waits that are probably for a throttled request: so was the last one that the same task waited for, or, where it
+/// waited for none, a task of its cgroup.
+pub(super) fn throttled(index: &RunIndex) -> Vec<u32> {
+    let mut last: FastMap<Key, Last> = FastMap::default();
+    for row in index.rows.iter().filter(|row| row.kind == StallKind::OffCpu) {
+        let Some(request) = index.request(row) else { continue };
+        let reads = request.kind.operation() == Operation::Read;
+        let this = (request.completed_ns, index.find_main_cause(row) == Cause::IoThrottle);
+        for key in keys(index, row, reads).into_iter().flatten() {
+            let known = last.entry(key).or_default();
+            *known = (*known).max(this);
+        }
+    }
+    let is_throttled = |row: &Row| {
+        let of = keys(index, row, reads(index, row)).into_iter().flatten();
+        of.filter_map(|key| last.get(&key)).next().is_some_and(|&(_, throttled)| throttled)
+    };
+    let polled = index.rows.iter().zip(0..).filter(|(row, _)| row.kind == StallKind::Blocked && row.request.is_none());
+    polled.filter(|(row, _)| is_throttled(row)).map(|(_, at)| at).collect()
+}
+
+/// The task first.
+fn keys(index: &RunIndex, row: &Row, reads: bool) -> [Option<Key>; 2] {
+    let cgroup = index.tasks.cgroup(row.tid, row.end_ns);
+    let of_cgroup = cgroup.map(|cgroup| Key { tid: None, cgroup: Some(cgroup), reads });
+    [Some(Key { tid: Some(row.tid), cgroup: None, reads }), of_cgroup]
+}
+
+fn reads(index: &RunIndex, row: &Row) -> bool {
+    row.call.is_none_or(|call| READING.contains(&index.names.get(call)))
+}
