@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use model::block::DeviceNumber;
 use model::damage::Damage;
 use model::event::RunEvent;
 use model::operation::{IntervalRecord, OperationKind, OperationRecord};
@@ -33,6 +34,7 @@ use super::steal::Steal;
 use super::timelines::TaskTimelines;
 use super::totals::{explain, refuse_overflow};
 use super::turns::turns;
+use super::unfinished::throttled;
 use crate::series::SeriesSet;
 
 /// A request comes at most this many rows before the one above it.
@@ -263,7 +265,8 @@ impl Blame {
         explanation.operations = phases.operations();
         index.sort();
         index.wait_for_locks(&turns(&index));
-        index.find_disks_of_journals(&disks);
+        index.wait_for_limits(&throttled(&index));
+        find_disks_of_journals(&mut index, &disks);
         let is_load = explanation.operations.is_some();
         let mut operations = search(&mut index, own, explanation.slower_than_ns, is_load);
         let before = operations.len();
@@ -347,6 +350,13 @@ fn covered(operations: &[Operation]) -> HashMap<u32, Vec<(u64, u64)>> {
         covered.entry(operation.tid).or_default().push((operation.start_ns, operation.end_ns));
     }
     covered
+}
+
+/// A journal is that of a partition or a disk.
+fn find_disks_of_journals(index: &mut RunIndex, disks: &Disks) {
+    let journals: Vec<DeviceNumber> = index.usage.journals().collect();
+    let places = journals.into_iter().filter_map(|journal| Some((journal, disks.number(&journal.to_string())?)));
+    places.for_each(|(journal, disk)| index.usage.put_above(journal, disk));
 }
 
 fn lower_of(record: &RequestRecord) -> Option<u32> {

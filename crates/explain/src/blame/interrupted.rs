@@ -1,5 +1,5 @@
-//! Wakeups by timers that interrupted a task in a system call: the tracer took that task for the waker, and what its call does for
-//! the reason.
+//! Wakeups that say nothing of what their task waited for: a thaw, and timers that interrupted a task in a system call. The tracer
+//! took that task for the waker, and what its call does for the reason.
 
 use model::stall::Awaits;
 
@@ -19,4 +19,10 @@ pub(super) fn forget_interrupted(rows: &mut [Row], stacks: &Stacks) {
             awaits => awaits.map(|_| Awaits::Interrupt),
         };
     }
+}
+
+/// The wakeup of a task that was frozen in its sleep is the thaw: what it had slept for is unknown.
+pub(super) fn forget_waits_of_frozen(rows: &mut [Row], stacks: &Stacks) {
+    let thaws = |row: &Row| row.waker_stack.and_then(|stack| stacks.get(&stack)).is_some_and(|waker| waker.thaws);
+    rows.iter_mut().filter(|row| row.awaits.is_some() && thaws(row)).for_each(|row| row.awaits = None);
 }

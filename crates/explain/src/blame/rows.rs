@@ -68,7 +68,6 @@ impl Row {
     pub(super) fn new(record: &StallRecord, names: &mut Names) -> Option<Row> {
         let end_ns = record.start_ns.checked_add(record.duration_ns)?;
         (1..=LONGEST_NS).contains(&record.duration_ns).then_some(())?;
-        let is = |bits: u32| record.flags.is_some_and(|flags| flags & bits != 0);
         Some(Row {
             start_ns: record.start_ns,
             end_ns,
@@ -81,9 +80,9 @@ impl Row {
             interruptible: record.state.is_some_and(|state| state & 3 == 1),
             switched: record.state.is_some(),
             stopped: is_stopped(record),
-            cut: is(stall_flags::CUT | stall_flags::CALL_CUT),
-            held: is(stall_flags::CPU_QUOTA),
-            watched: is(stall_flags::WATCHED),
+            cut: is(record, stall_flags::CUT | stall_flags::CALL_CUT),
+            held: is(record, stall_flags::CPU_QUOTA),
+            watched: is(record, stall_flags::WATCHED),
             call_start_ns: record.call_start_ns.filter(|&ns| ns <= record.start_ns).unwrap_or(0),
             cpu_ns: record.cpu_ns.unwrap_or(0),
             waker_tid: record.waker_tid,
@@ -103,7 +102,7 @@ impl Row {
             cpu: record.cpu,
             lock: record.lock,
             holder_tid: record.holder_tid,
-            holder_is_hint: is(stall_flags::HOLDER_IS_HINT),
+            holder_is_hint: is(record, stall_flags::HOLDER_IS_HINT),
         })
     }
 }
@@ -124,6 +123,10 @@ fn detail(record: &StallRecord, names: &mut Names) -> Option<Name> {
 /// The cgroup that froze a task, in the detail of a row.
 pub(super) fn freezer_cgroup(detail: &str) -> Option<&str> {
     detail.strip_prefix("freezer cgroup ")
+}
+
+fn is(record: &StallRecord, flags: u32) -> bool {
+    record.flags.is_some_and(|known| known & flags != 0)
 }
 
 /// A stopped task waits for nobody.

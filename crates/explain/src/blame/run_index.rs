@@ -9,8 +9,8 @@ use model::signal::SignalMeaning;
 use model::stall::{Awaits, RequestRecord, StallKind};
 
 use super::cause::{Cause, Evidence};
-use super::disks::{Disks, loop_of};
-use super::interrupted::forget_interrupted;
+use super::disks::loop_of;
+use super::interrupted::{forget_interrupted, forget_waits_of_frozen};
 use super::known::KnownTime;
 use super::lock_turns::LockTurns;
 use super::memory_limits::MemoryLimits;
@@ -24,7 +24,6 @@ use super::stacks::{Stack, Stacks};
 use super::steal::Steal;
 use super::tasks::Tasks;
 use super::timeline::{Covered, innermost};
-use super::unfinished;
 use super::usage::Usage;
 use super::user_stacks::UserStacks;
 use crate::hashing::{FastMap, FastSet};
@@ -89,7 +88,7 @@ impl RunIndex {
             let what = (row.request, row.stack, row.waker_tid, row.waker_stack, row.worker_tid);
             (row.tid, row.start_ns, row.end_ns, row.kind.name(), row.runnable_ns, what)
         });
-        self.forget_waits_of_frozen();
+        forget_waits_of_frozen(&mut self.rows, &self.stacks);
         forget_interrupted(&mut self.rows, &self.stacks);
         find_old_requests(&mut self.rows, &self.names);
         self.drop_partial_rows();
@@ -117,7 +116,6 @@ impl RunIndex {
         self.asynchronous.values_mut().for_each(|all| all.sort_by_key(|&at| rows[at as usize].start_ns));
         self.find_workers();
         self.find_waiters();
-        unfinished::throttled(self).into_iter().for_each(|at| self.rows[at as usize].throttled = true);
         self.lock_turns = LockTurns::new(&self.rows);
         self.causes = self.rows.iter().map(|row| self.find_main_cause(row)).collect();
     }
@@ -127,11 +125,12 @@ impl RunIndex {
         rows.iter().for_each(|&at| self.rows[at as usize].awaits = Some(Awaits::Lock));
     }
 
-    /// The wakeup of a task that was frozen in its sleep is the thaw: what it had slept for is unknown.
-    fn forget_waits_of_frozen(&mut self) {
-        let stacks = &self.stacks;
-        let thaws = |row: &Row| row.waker_stack.and_then(|stack| stacks.get(&stack)).is_some_and(|waker| waker.thaws);
-        self.rows.iter_mut().filter(|row| row.awaits.is_some() && thaws(row)).for_each(|row| row.awaits = None);
+    /// These polled waits are for throttled requests.
+    pub(super) fn wait_for_limits(&mut self, rows: &[u32]) {
+        for at in rows.iter().map(|&at| at as usize) {
+            self.rows[at].throttled = true;
+            self.causes[at] = self.find_main_cause(&self.rows[at]);
+        }
     }
 
     /// A task that waits for a device's request is known to use the device, also where a kernel worker submits for it. Its requests
@@ -156,13 +155,6 @@ impl RunIndex {
             }
         }
         above.into_iter().for_each(|(upper, lower)| self.usage.put_above(upper, lower));
-    }
-
-    /// A journal is that of a partition or a disk.
-    pub(super) fn find_disks_of_journals(&mut self, disks: &Disks) {
-        let journals: Vec<DeviceNumber> = self.usage.journals().collect();
-        let places = journals.into_iter().filter_map(|journal| Some((journal, disks.number(&journal.to_string())?)));
-        places.for_each(|(journal, disk)| self.usage.put_above(journal, disk));
     }
 
     fn find_workers(&mut self) {
@@ -360,7 +352,13 @@ impl RunIndex {
             None if row.request.is_some() && !self.lacks_requests => return (Cause::Device, Evidence::Event),
             None => {}
         }
-        match (announced, rule) {
+        self.without_request(row)
+    }
+
+    /// The same where its request is unknown.
+    fn without_request(&self, row: &Row) -> (Cause, Evidence) {
+        let rule = self.stack(row.stack).and_then(|stack| stack.rule);
+        match (self.announced(row), rule) {
             (Some(_), _) | (_, Some(_)) if row.throttled => (Cause::IoThrottle, Evidence::Correlation),
             (Some(announced), _) => (announced.cause, Evidence::Event),
             (None, Some(rule)) => (rule.cause, Evidence::Stack),
