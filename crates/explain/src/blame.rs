@@ -53,6 +53,7 @@ mod sleeps;
 mod slot;
 mod stacks;
 mod steal;
+mod sync_calls;
 mod tasks;
 mod timeline;
 mod timelines;

@@ -25,6 +25,8 @@ pub struct Step {
     pub device: Option<DeviceNumber>,
     /// The thread that this step is the time of: in the first step the operation's own, or the server's whose answer it awaits.
     pub tid: u32,
+    /// It is part of a call that writes a file to its disk (fsync, fdatasync).
+    pub syncs: bool,
 }
 
 /// The waits that a piece of time consists of: the operation's own wait, that of the task which it waited for, and so on.
@@ -87,8 +89,38 @@ pub struct Waits {
     pub io_limits: BTreeSet<(String, &'static str)>,
     /// Memory cgroups that were at their limit.
     pub memory: Vec<MemoryLimit>,
+    /// How SQLite keeps its transactions, by thread, where files that threads waited for are of it.
+    pub sqlite: BTreeMap<u32, SqliteJournal>,
     /// What the operations' processes made dirty while the limit of dirty pages paused them; `None` where unknown.
     pub dirtying: Option<Dirtying>,
+}
+
+/// What SQLite keeps beside a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SqliteJournal {
+    /// A rollback journal (`-journal`): who writes locks out who reads.
+    Rollback,
+    /// A write-ahead log (`-wal`).
+    Wal,
+}
+
+impl SqliteJournal {
+    /// That of a file's name.
+    pub(crate) fn of(path: &str) -> Option<SqliteJournal> {
+        match () {
+            () if path.ends_with("-journal") => Some(SqliteJournal::Rollback),
+            () if path.ends_with("-wal") => Some(SqliteJournal::Wal),
+            () => None,
+        }
+    }
+
+    /// Its name in tables of remedies.
+    pub fn name(self) -> &'static str {
+        match self {
+            SqliteJournal::Rollback => "rollback",
+            SqliteJournal::Wal => "wal",
+        }
+    }
 }
 
 /// Writers that the limit of dirty pages paused.

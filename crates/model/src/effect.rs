@@ -26,6 +26,8 @@ pub enum Edge {
     Refault,
     /// Discards of unused blocks.
     Discard,
+    /// Calls that write a file to its disk (fsync, fdatasync).
+    Sync,
     /// Caches of inodes and dentries that are shrunk.
     Shrinker,
     /// Memory that has to be compacted.
@@ -52,6 +54,18 @@ pub enum Edge {
     Culprit,
 }
 
+/// Causes of waits within calls that write a file to its disk.
+const SYNC: [Cause; 8] = [
+    Cause::Journal,
+    Cause::FsLog,
+    Cause::FsTransaction,
+    Cause::WritebackWait,
+    Cause::IoThrottle,
+    Cause::Device,
+    Cause::SchedulerQueue,
+    Cause::RequestWait,
+];
+
 impl Edge {
     /// The causes of the time that it takes. A culprit takes time of any cause.
     pub const fn causes(self) -> &'static [Cause] {
@@ -74,6 +88,7 @@ impl Edge {
                 &[Cause::IoThrottle, Cause::Device, Cause::SchedulerQueue, Cause::RequestWait, Cause::PageFault]
             }
             Edge::Discard => &[Cause::IoThrottle, Cause::Device, Cause::SchedulerQueue, Cause::RequestWait],
+            Edge::Sync => &SYNC,
             Edge::Shrinker => &[Cause::Shrinker],
             Edge::Compaction => &[Cause::Compaction],
             Edge::Swap => &[Cause::Swap],

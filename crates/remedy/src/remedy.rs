@@ -37,7 +37,8 @@ pub struct Remedy {
     pub effect: Effect,
 }
 
-/// What must hold of a run; an empty list or `None` requires nothing. What a run does not know counts as met.
+/// What must hold of a run; an empty list or `None` requires nothing. What a run does not know counts as met, but for the scheduler, the
+/// kernel's version, and what programs are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Requires {
@@ -63,6 +64,10 @@ pub struct Requires {
     pub pinned: Option<bool>,
     /// The device's own share limits dirty pages (bdi strict_limit).
     pub strict_limit: Option<bool>,
+    /// The kernel is of this version or a later one: `5.16`.
+    pub kernel: Option<String>,
+    /// The waiting tasks use SQLite: `rollback` (journal) or `wal`.
+    pub sqlite: Vec<String>,
 }
 
 /// What a run records of what remedies require.
@@ -90,6 +95,16 @@ pub struct Facts {
     pub pinned: Option<bool>,
     /// Whether the device's own share limits dirty pages.
     pub strict_limit: Option<bool>,
+    /// Version of the kernel: its release, as of `uname -r`.
+    pub kernel: Option<String>,
+    /// The journals of SQLite that the waiting tasks use.
+    pub sqlite: Vec<String>,
+}
+
+/// The first two numbers of a kernel's release.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
 /// What is not wanted, or not known, is met.
@@ -105,7 +120,10 @@ impl Requires {
         };
         let any =
             |wanted: &[String], known: &[String]| wanted.is_empty() || known.iter().any(|known| wanted.contains(known));
-        one_of(&self.scheduler, &facts.scheduler)
+        // Another scheduler ignores what this one honours.
+        (self.scheduler.is_empty() || facts.scheduler.as_ref().is_some_and(|known| self.scheduler.contains(known)))
+            && self.kernel.as_deref().is_none_or(|least| facts.kernel.as_deref().and_then(version) >= version(least))
+            && any(&self.sqlite, &facts.sqlite)
             && one_of(&self.file_system, &facts.file_system)
             && is(self.rotational, facts.rotational)
             && is(self.cgroup_version, facts.cgroup_version)
@@ -122,6 +140,7 @@ impl Requires {
     pub fn is_specific(&self) -> bool {
         [self.memory_limit, self.refaults, self.pinned, self.strict_limit].contains(&Some(true))
             || !self.program.is_empty()
+            || !self.sqlite.is_empty()
     }
 }
 
@@ -206,6 +225,9 @@ impl Entry {
             return Err("'live' is true, but changes = \"manual\" cannot be applied by the program".into());
         }
         check_effect(self.effect)?;
+        if let Some(kernel) = self.requires.kernel.as_deref().filter(|kernel| version(kernel).is_none()) {
+            return Err(format!("'kernel' is not a version such as 5.16: {kernel}"));
+        }
         for (name, text) in [("title", &self.title), ("risk", &self.risk), ("source", &self.source)] {
             if text.trim().is_empty() {
                 return Err(format!("'{name}' is empty"));

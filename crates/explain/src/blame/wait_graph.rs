@@ -8,10 +8,13 @@ use model::stall::Awaits;
 use super::cause::Cause;
 use super::chain::{chain_row, other_thread};
 use super::dirtying::dirtying;
+use super::holder;
 use super::operations::Operation as SlowOperation;
 use super::pinned::are_pinned;
 use super::request;
+use super::rows::Row;
 use super::run_index::RunIndex;
+use super::sync_calls;
 use super::timeline::{NO_ROW, Segment};
 use super::timelines::TaskTimelines;
 use super::wording;
@@ -41,6 +44,7 @@ pub(super) fn waits<'a>(
     let dirtying = dirtying(index, operations);
     let operations: Vec<Waiting> =
         operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
+    let sqlite = sync_calls::sqlite(index, graph.tasks.keys().copied());
     Waits {
         operations,
         stands_for: stands_for as u64,
@@ -54,6 +58,7 @@ pub(super) fn waits<'a>(
         pinned,
         io_limits: index.io_limits.clone(),
         memory: index.memory.with_usage(&index.usage, &index.names),
+        sqlite,
         dirtying,
     }
 }
@@ -134,9 +139,12 @@ impl Graph<'_, '_> {
 
     /// Adds the pieces of a segment: its own, or those of the task that it was for.
     fn follow(&mut self, segment: &Segment, tid: u32, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) {
-        let tid = other_thread(self.index, segment).unwrap_or(tid);
+        let index = self.index;
+        let tid = other_thread(index, segment).unwrap_or(tid);
         self.name(tid, segment.end_ns);
-        path.push(Step { cause: segment.cause, kind: self.kind(segment), device: self.device(segment), tid });
+        let (kind, device) = (self.kind(segment), self.device(segment));
+        let syncs = segment.row().is_some_and(|row| sync_calls::is_in_sync(index, row));
+        path.push(Step { cause: segment.cause, kind, device, tid, syncs });
         let mut now_ns = segment.start_ns;
         if path.len() < LENGTH {
             now_ns = self.follow_request(segment, path, pieces);
@@ -168,6 +176,7 @@ impl Graph<'_, '_> {
                 kind: direction(record.kind, cause),
                 device: Some(record.device),
                 tid,
+                syncs: false,
             });
             self.name(tid, pair[1]);
             path.extend(steps);
@@ -180,14 +189,15 @@ impl Graph<'_, '_> {
     /// Where another task ends the wait, what that task did is what the time went to. Returns until when that is known.
     fn follow_waker(&mut self, segment: &Segment, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) -> u64 {
         let index = self.index;
-        let row = chain_row(index, segment).filter(|_| is_for_task(segment.cause));
-        let waker = row.and_then(|row| index.waker(index.row(row)));
-        let Some(waker) = waker.filter(|waker| *waker != self.of && path.iter().all(|step| step.tid != *waker)) else {
-            return segment.start_ns;
-        };
+        let row = chain_row(index, segment).filter(|_| is_for_task(segment.cause)).map(|row| index.row(row));
+        let waker = row.and_then(|row| index.waker(row)).map(|waker| (waker, segment.start_ns, segment.end_ns));
+        // A timer ends each sleep between attempts to get a lock.
+        let by = waker.or_else(|| self.holder(row?, segment));
+        let is_new = |tid: u32| tid != self.of && path.iter().all(|step| step.tid != tid);
+        let Some((waker, from_ns, to_ns)) = by.filter(|(tid, ..)| is_new(*tid)) else { return segment.start_ns };
         let timeline = self.timelines.get(waker);
         let mut now_ns = segment.start_ns;
-        for piece in timeline.between(segment.start_ns, segment.end_ns).take(PIECES) {
+        for piece in timeline.between(from_ns, to_ns).take(PIECES) {
             if piece.start_ns > now_ns {
                 // What the other task did then is unknown: it stays the wait's own time.
                 *pieces.entry(self.paths.of(path)).or_default() += piece.start_ns - now_ns;
@@ -196,6 +206,13 @@ impl Graph<'_, '_> {
             now_ns = piece.end_ns;
         }
         now_ns
+    }
+
+    /// Who held the lock that a segment is a wait for, and when.
+    fn holder(&self, row: &Row, segment: &Segment) -> Option<(u32, u64, u64)> {
+        let held = holder::longest(self.index, row).filter(|_| segment.cause == Cause::Lock && row.lock.is_some())?;
+        let (from_ns, to_ns) = (held.from_ns.max(segment.start_ns), held.to_ns.min(segment.end_ns));
+        (from_ns < to_ns).then_some((held.tid, from_ns, to_ns))
     }
 
     fn name(&mut self, tid: u32, at_ns: u64) {

@@ -14,7 +14,7 @@ use super::change::Change;
 use super::memory::{change, limit_of};
 use super::spread::{Prediction, Spread, predict, recorded};
 use crate::blame::{Culprit, Explanation};
-use crate::waits::{Behind, MemoryLimit, Waits, behind};
+use crate::waits::{Behind, MemoryLimit, Path, Waits, behind};
 
 mod absences;
 #[cfg(test)]
@@ -178,6 +178,8 @@ impl Place {
                 refaults: Some(limit.is_some_and(MemoryLimit::evicts_what_is_read_again)),
                 pinned: Some(waits.pinned),
                 strict_limit: disk.and_then(|disk| disk.strict_limit),
+                kernel: Some(run.host.kernel_release.clone()),
+                sqlite: sqlite(waits, causes),
             },
             target: Target {
                 device: disk.map(|disk| disk.name.clone()),
@@ -205,6 +207,14 @@ fn io_limits(waits: &Waits, disk: Option<&Device>) -> Vec<String> {
 fn programs(waits: &Waits, causes: &[Cause]) -> Vec<String> {
     let steps = waits.paths.iter().flatten().filter(|step| causes.contains(&step.cause));
     let names: BTreeSet<&str> = steps.filter_map(|step| waits.tasks.get(&step.tid)?.split('/').next()).collect();
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// The journals of SQLite that tasks use which waited for these causes, or were waited for then.
+fn sqlite(waits: &Waits, causes: &[Cause]) -> Vec<String> {
+    let has_cause = |path: &&Path| path.iter().any(|step| causes.contains(&step.cause));
+    let steps = waits.paths.iter().filter(has_cause).flatten();
+    let names: BTreeSet<&str> = steps.filter_map(|step| Some(waits.sqlite.get(&step.tid)?.name())).collect();
     names.into_iter().map(str::to_owned).collect()
 }
 

@@ -4,7 +4,7 @@ use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::effect::{Edge, Effect};
 
-use crate::waits::{Path, Step, Waiting, Waits, is_at_or_below};
+use crate::waits::{DISCARD, Path, Step, Waiting, Waits, is_at_or_below};
 
 /// What is changed.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,11 +50,9 @@ pub struct Absence {
 pub(super) fn remains(change: &Change, path: &Path) -> f64 {
     match change {
         Change::Edge { effect, of } => {
-            if path.iter().any(|step| is_changed(*effect, of, step)) {
-                rest(*effect)
-            } else {
-                1.0
-            }
+            // A commit that waits for a discard goes with the discard.
+            let is_for_discard = effect.edge == Edge::Journal && path.iter().any(|step| step.kind == DISCARD);
+            if !is_for_discard && path.iter().any(|step| is_changed(*effect, of, step)) { rest(*effect) } else { 1.0 }
         }
         Change::Absent(absence) => 1.0 - absence.share(path),
         Change::Refaults(refaults) if is_read(path) => 1.0 - refaults.share,
@@ -96,7 +94,9 @@ pub(super) fn raised_limit(change: &Change, path: &Path) -> Option<f64> {
 pub(super) fn is_changed(effect: Effect, of: &[String], step: &Step) -> bool {
     let is_of = |kind: &String| step.kind.starts_with(kind.as_str());
     let is_unknown = step.kind.is_empty() && effect.edge != Edge::Discard;
-    effect.edge.changes(step.cause) && (of.is_empty() || is_unknown || of.iter().any(is_of))
+    effect.edge.changes(step.cause)
+        && (effect.edge != Edge::Sync || step.syncs)
+        && (of.is_empty() || is_unknown || of.iter().any(is_of))
 }
 
 fn rest(effect: Effect) -> f64 {

@@ -59,7 +59,7 @@ fn step(letter: char, tid: u32) -> Step {
         '?' => Cause::Unexplained,
         other => panic!("{other}"),
     };
-    Step { cause, kind: "", device: None, tid }
+    Step { cause, kind: "", device: None, tid, syncs: false }
 }
 
 fn gone(edge: Edge) -> Change {

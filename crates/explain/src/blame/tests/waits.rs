@@ -2,7 +2,7 @@
 
 use super::stage::{MS, description, stage};
 use crate::blame::Blame;
-use crate::waits::Waits;
+use crate::waits::{SqliteJournal, Waits};
 
 fn waits(drawing: &str) -> Waits {
     let stage = stage(drawing);
@@ -76,4 +76,20 @@ fn a_journal_or_reclaim_that_waits_for_a_request_leads_to_its_stages() {
             &format!("{cause}/device 7, {cause}/scheduler_queue 4, running 2, {cause}/request_wait 1"),
         );
     }
+}
+
+/// SQLite's busy handler: a timer ends each sleep, and what the lock's holder did meanwhile is what it waited for.
+#[test]
+fn a_lock_that_is_polled_for_leads_through_its_holder() {
+    let drawing = "
+        op:nanosleep 7 |============|
+        off          7 | ssssssssss | lock=1 holder=9 tp=posix_lock_inode call=clock_nanosleep stack=hrtimer_nanosleep state=1
+        call:fsync   9 |  ========= | path=/mnt/db-journal
+        off          9 |  ssssssss  | stack=folio_wait_writeback waker=3 request=1 call=fsync
+        request      1 |  Q    D C  | tid=9 throttled";
+    check(drawing, "lock/io_throttle 5, lock/device 3, running 2, lock 1, lock/running 1");
+    let waits = waits(drawing);
+    assert_eq!(waits.sqlite.into_iter().collect::<Vec<_>>(), [(9, SqliteJournal::Rollback)]);
+    let syncs = waits.paths.iter().flatten().filter(|step| step.syncs).map(|step| step.tid);
+    assert!(syncs.clone().count() > 0 && syncs.into_iter().all(|tid| tid == 9));
 }

@@ -1,0 +1,19 @@
+//! Calls that write a file to its disk, and whose file it is.
+
+use std::collections::BTreeMap;
+
+use super::run_index::RunIndex;
+use crate::waits::SqliteJournal;
+
+const CALLS: [&str; 5] = ["fsync", "fdatasync", "msync", "sync_file_range", "syncfs"];
+
+/// Whether a row is a part of such a call.
+pub(super) fn is_in_sync(index: &RunIndex, row: u32) -> bool {
+    index.row(row).call.is_some_and(|call| CALLS.contains(&index.names.get(call)))
+}
+
+/// The journals of SQLite that these threads waited for.
+pub(super) fn sqlite(index: &RunIndex, tids: impl Iterator<Item = u32>) -> BTreeMap<u32, SqliteJournal> {
+    let of = |tid| index.rows_of(tid).find_map(|(_, row)| SqliteJournal::of(index.names.get(row.path?)));
+    tids.filter_map(|tid| Some((tid, of(tid)?))).collect()
+}
