@@ -95,10 +95,10 @@ pub struct UsageRecord {
     pub pid: Option<u32>,
     /// Of a run queue: the process that waited.
     pub waiting: Option<u32>,
-    /// The cgroup that the use counts for: that of the memory controller for memory, of the I/O controller for a device (v1), or
-    /// the cgroup (v2), as a path below the hierarchy's root. `None` where it is unknown.
+    /// The cgroup that the use counts for: that of the memory controller for memory, of the I/O controller for a device, of the CPU
+    /// controller for a CPU (v1), or the cgroup (v2), as a path below the hierarchy's root. `None` where it is unknown.
     pub cgroup: Option<String>,
-    /// The cgroup at or above [`UsageRecord::cgroup`] whose limit on the device, or on memory, is the tightest.
+    /// The cgroup at or above [`UsageRecord::cgroup`] whose limit on the device or on memory, or whose CPU quota, is the tightest.
     pub limit: Option<String>,
     /// Requests, blocks of a journal, inodes, or runs on a CPU.
     pub count: u64,

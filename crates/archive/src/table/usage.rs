@@ -37,9 +37,9 @@ impl Table for UsageTable {
         /// of `run_queue`: process that waited
         waiting: Later<u32>, "id";
         /// cgroup that the use counts for, below the root of the I/O controller's hierarchy (device) or of the memory
-        /// controller's; null: unknown
+        /// controller's; of a CPU the CPU controller's, for at least 1 ms; null: unknown
         cgroup: Option<String>, "text";
-        /// cgroup at or above it that has the tightest limit on the device, or on memory
+        /// cgroup at or above it that has the tightest limit on the device, on memory, or quota of CPU time
         limit: Option<String>, "text";
         /// requests, blocks of a journal, inodes, or runs
         count: u64, "count";

@@ -7,6 +7,7 @@ use super::beneath::{self, Served};
 use super::cause::{Cause, ends_with_request};
 use super::holder;
 use super::lock_turns::Held;
+use super::path::is_by_choice;
 use super::request;
 use super::rows::Row;
 use super::run_index::RunIndex;
@@ -38,7 +39,9 @@ pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
     let mut end = End { tid: None, at_ns: index.row(row).end_ns, request: None, row };
     walk(index, row, cause, |step| match step {
         Step::Waits { row, held, .. } => {
-            end.row = row;
+            // Who lets others wait because it wants to sleep.
+            let by = Some(index.row(row)).filter(|by| is_by_choice(index, by));
+            end = End { tid: by.map(|by| by.tid), at_ns: by.map_or(end.at_ns, |by| by.end_ns), row, ..end };
             holder.waits(index, row, held);
         }
         Step::Request { request, .. } => end.request = Some(request),
@@ -297,7 +300,14 @@ fn explains(request: &RequestRecord, row: &Row) -> bool {
 fn longest_wait(index: &RunIndex, tid: u32, (from_ns, to_ns): (u64, u64), holds: bool) -> Option<WakerWait> {
     let mut sleeps = WaitsByCause::default();
     let mut spans = WaitsByCause::default();
-    for (at, row) in index.rows_between(tid, from_ns, to_ns).take(LOOKED_AT) {
+    let rows = || index.rows_between(tid, from_ns, to_ns).take(LOOKED_AT);
+    // Polls see a wait, too, that is recorded when it ends: it counts once.
+    let is_recorded = |poll: &Row| {
+        let is_of =
+            |row: &Row| row.kind == StallKind::OffCpu && row.start_ns < poll.end_ns && poll.start_ns < row.end_ns;
+        poll.kind == StallKind::Blocked && rows().any(|(_, row)| is_of(row))
+    };
+    for (at, row) in rows().filter(|(_, row)| !is_recorded(row)) {
         let awaits_work = row.awaits.is_some_and(Awaits::is_idle);
         let idle = !holds && (awaits_work || index.stack(row.stack).is_some_and(|stack| stack.idle));
         // An idle task had no work; from its wakeup on it was late.

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use model::stall::{Awaits, StallKind};
 
 use super::cause::{Cause, Evidence};
+use super::rows::Row;
 use super::run_index::RunIndex;
 use super::series::RETRY_NS;
 use super::timeline::{NO_ROW, Segment, TaskTimeline};
@@ -138,10 +139,12 @@ const SLEEPING: [&str; 2] = ["clock_nanosleep", "nanosleep"];
 
 /// Whether a task slept there on a timer of its own, while another one waited for it.
 fn sleeps_by_choice(index: &RunIndex, segment: &Segment) -> bool {
-    if segment.cause != Cause::Unexplained || segment.off == NO_ROW {
-        return false;
-    }
-    index.row(segment.off).call.is_some_and(|call| SLEEPING.contains(&index.names.get(call)))
+    segment.cause == Cause::Unexplained && segment.off != NO_ROW && is_by_choice(index, index.row(segment.off))
+}
+
+/// Whether a row is a sleep that its task asked for.
+pub(super) fn is_by_choice(index: &RunIndex, row: &Row) -> bool {
+    row.call.is_some_and(|call| SLEEPING.contains(&index.names.get(call)))
 }
 
 /// When the wait that a row ends began, which timers may have interrupted.

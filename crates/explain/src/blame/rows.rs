@@ -114,9 +114,10 @@ impl Row {
     }
 }
 
-/// With the cgroup that froze a task as a name of its own.
+/// With the cgroup that froze a task, or has a quota, as a name of its own.
 fn detail(record: &StallRecord, names: &mut Names) -> Option<Name> {
-    record.detail.as_deref().and_then(freezer_cgroup).map(|cgroup| names.insert(cgroup));
+    let cgroup = |detail| freezer_cgroup(detail).or_else(|| quota_cgroup(detail));
+    record.detail.as_deref().and_then(cgroup).map(|cgroup| names.insert(cgroup));
     names.insert_some(record.detail.as_ref())
 }
 
@@ -127,6 +128,12 @@ pub(super) fn freezer_cgroup(detail: &str) -> Option<&str> {
 
 fn is(record: &StallRecord, flags: u32) -> bool {
     record.flags.is_some_and(|known| known & flags != 0)
+}
+
+/// The cgroup whose CPU quota held a task, in the detail of a row: `/a: 20.0 ms of 100 ms`.
+pub(super) fn quota_cgroup(detail: &str) -> Option<&str> {
+    let (cgroup, quota) = detail.rsplit_once(": ")?;
+    (cgroup.starts_with('/') && quota.contains(" of ")).then_some(cgroup)
 }
 
 /// A stopped task waits for nobody.

@@ -192,6 +192,7 @@ impl<'a> TaskTimelines<'a> {
         let other = match cause {
             Cause::IoWorker => self.awaited(row, off, at_ns, to_ns),
             Cause::Device => self.beneath(row, off, at_ns, to_ns),
+            Cause::WritebackWait => self.written_back(row, off, at_ns, to_ns),
             _ => None,
         };
         other.unwrap_or(Slot::Is(cause, evidence, off, NO_ROW))
@@ -203,6 +204,20 @@ impl<'a> TaskTimelines<'a> {
         let timeline = self.of_asynchronous(operation);
         let mut sums = timeline.sums(from_ns, to_ns);
         sums.add(Cause::IoWorker, Evidence::Event, (to_ns - from_ns) - sums.total_ns());
+        Some(Slot::Others(Box::new(sums), off, examples(&timeline, from_ns, to_ns)))
+    }
+
+    /// A wait for a task that writes pages back, mostly the flusher, takes the causes of its waits. Its other time is that of writeback.
+    fn written_back(&mut self, row: &Row, off: u32, from_ns: u64, to_ns: u64) -> Option<Slot> {
+        let index = self.index;
+        let is_for_task = index.stack(row.stack).and_then(|stack| stack.rule).is_some_and(|rule| !rule.on_request);
+        let timeline = self.build(index.waker(row).filter(|_| is_for_task)?)?;
+        let (mut sums, mut rest_ns) = (Sums::ZERO, to_ns - from_ns);
+        for (cause, evidence, ns) in timeline.sums(from_ns, to_ns).parts().filter(|(cause, ..)| cause.is_wait()) {
+            sums.add(cause, evidence, ns);
+            rest_ns -= ns;
+        }
+        sums.add(Cause::WritebackWait, Evidence::Stack, rest_ns);
         Some(Slot::Others(Box::new(sums), off, examples(&timeline, from_ns, to_ns)))
     }
 

@@ -62,29 +62,43 @@ fn cpu_cgroup(text: &str) -> Option<&str> {
 }
 
 fn tightest(mount: &Path, is_v1: bool, path: &str) -> Option<String> {
-    let mut found: Option<(f64, String)> = None;
+    let mut found: Option<(u64, String)> = None;
     for path in Path::new(path).ancestors() {
         let folder = mount.join(path.strip_prefix("/").unwrap_or(path));
-        let Some((quota_us, period_us)) = quota(&folder, is_v1) else { continue };
-        let part = quota_us as f64 / period_us as f64;
-        if found.as_ref().is_none_or(|(least, _)| part < *least) {
-            let (quota, period) = (Nanoseconds(quota_us * 1000), Nanoseconds(period_us * 1000));
-            found = Some((part, format!("{}: {quota} of {period}", path.display())));
+        let Some(quota) = quota(&folder, is_v1) else { continue };
+        if found.as_ref().is_none_or(|(least, _)| quota.per_second_ns() < *least) {
+            let (time, period) = (Nanoseconds(quota.time_us * 1000), Nanoseconds(quota.period_us * 1000));
+            found = Some((quota.per_second_ns(), format!("{}: {time} of {period}", path.display())));
         }
     }
     found.map(|(_, words)| words)
 }
 
-/// Quota and period, us; `None` without a quota.
-fn quota(folder: &Path, is_v1: bool) -> Option<(u64, u64)> {
+/// A cgroup's CPU time, and the period in which it may use it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Quota {
+    time_us: u64,
+    period_us: u64,
+}
+
+impl Quota {
+    /// CPU time in a second.
+    pub(super) fn per_second_ns(self) -> u64 {
+        (u128::from(self.time_us) * 1_000_000_000 / u128::from(self.period_us)) as u64
+    }
+}
+
+/// That of the cgroup in a folder; `None` without a quota.
+pub(super) fn quota(folder: &Path, is_v1: bool) -> Option<Quota> {
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
     let (quota, period) = match is_v1 {
         true => (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?),
         false => read("cpu.max")?.split_once(' ').map(|(quota, period)| (quota.to_owned(), period.to_owned()))?,
     };
     // Without a quota, v1 has -1 and v2 `max`.
-    let (quota, period): (u64, u64) = (quota.trim().parse().ok()?, period.trim().parse().ok()?);
-    (period > 0 && quota <= u64::MAX / 1000 && period <= u64::MAX / 1000).then_some((quota, period))
+    let (time_us, period_us): (u64, u64) = (quota.trim().parse().ok()?, period.trim().parse().ok()?);
+    (period_us > 0 && time_us <= u64::MAX / 1000 && period_us <= u64::MAX / 1000)
+        .then_some(Quota { time_us, period_us })
 }
 
 #[cfg(test)]

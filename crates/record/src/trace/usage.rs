@@ -24,6 +24,8 @@ use sums::{Sums, Used};
 
 /// Interval between two looks.
 const INTERVAL_NS: u64 = 500_000_000;
+/// The cgroup of a process that ran for less in an interval is not looked up: it uses up no quota.
+const LEAST_CPU_NS: u64 = 1_000_000;
 
 /// The last look, with which the next one is compared.
 pub(super) struct UsageReader {
@@ -105,7 +107,11 @@ impl UsageReader {
         };
         let device = DeviceNumber(used.target);
         let place = match used.resource {
-            Resource::Cpu => return UsageRecord { cpu: Some(used.target), ..row },
+            Resource::Cpu => {
+                let pid = pid.filter(|_| used.busy_ns >= LEAST_CPU_NS);
+                let place = pid.map(|pid| self.cgroups.of_cpu(pid)).unwrap_or_default();
+                return UsageRecord { cpu: Some(used.target), cgroup: place.cgroup, limit: place.limit, ..row };
+            }
             Resource::Journal => return UsageRecord { device: Some(device), ..row },
             Resource::Inodes => pid.map(|pid| self.cgroups.of_memory(pid)).unwrap_or_default(),
             _ => self.cgroups.of_device(used.cgroup, device, used.tid),

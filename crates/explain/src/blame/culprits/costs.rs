@@ -198,7 +198,7 @@ impl<'a> Costs<'a> {
         }
     }
 
-    /// The cgroup of a user: of v1 that of the controller whose limit holds, unless it is the root.
+    /// The cgroup of a user: that with the quota; of v1 that of the controller whose limit holds, unless it is the root.
     fn cgroup(&self, need: &Need, pid: u32, at_ns: u64) -> Option<Name> {
         let limited = match need {
             Need::Limit { device, .. } => {
@@ -206,6 +206,7 @@ impl<'a> Costs<'a> {
                 // A worker may have submitted all of its requests.
                 usage.cgroup_on(*device, pid, at_ns).or_else(|| usage.throttled_cgroup(*device))
             }
+            Need::Quota(cgroup) => Some(*cgroup),
             _ => None,
         };
         let below_root = |cgroup: &Name| self.index.names.get(*cgroup) != "/";

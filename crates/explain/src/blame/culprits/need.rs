@@ -7,6 +7,7 @@ use super::super::cause::Cause;
 use super::super::chain::End;
 use super::super::disks::Disks;
 use super::super::names::Name;
+use super::super::rows::quota_cgroup;
 use super::super::run_index::RunIndex;
 use super::super::usage::Target;
 
@@ -19,6 +20,8 @@ pub(super) enum Need {
     Limit { device: DeviceNumber, writes: Option<bool>, domain: Domain },
     /// A CPU, or any where the CPU is not known, that a process waited for; `except`: the victim, which did not run while it waited.
     Cpu { cpu: Option<u32>, waiting: u32, except: Option<u32> },
+    /// CPU time within the quota of a cgroup.
+    Quota(Name),
     /// Room for dirty pages, of a device or of the machine.
     Dirty(Option<DeviceNumber>),
     /// Memory.
@@ -52,7 +55,9 @@ pub(super) fn need(
     cause: Cause,
     end: Option<&End<'_>>,
 ) -> Option<Need> {
-    use Cause::{Compaction, CpuWait, DirectReclaim, DirtyThrottle, OutOfMemory, ReclaimThrottle, Shrinker};
+    use Cause::{
+        Compaction, CpuThrottle, CpuWait, DirectReclaim, DirtyThrottle, OutOfMemory, ReclaimThrottle, Shrinker,
+    };
     let waited = index.row(row);
     let pid = index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid);
     match cause {
@@ -65,6 +70,9 @@ pub(super) fn need(
             let is_global = announced.is_some_and(|announced| announced.signal.definition().name == GLOBAL_RECLAIM);
             let domain = domain(index, Target::Memory, pid, waited.start_ns, true);
             Some(Need::Memory(if is_global { Domain::Everybody } else { domain }))
+        }
+        CpuThrottle => {
+            quota_cgroup(index.names.get(waited.detail?)).and_then(|path| index.names.find(path)).map(Need::Quota)
         }
         DirtyThrottle => Some(Need::Dirty(device_of(index, disks, row).or_else(|| index.usage.only_device_of(pid)))),
         _ => of_request(index, disks, cause, end?).or_else(|| of_journal(index, disks, row, cause)),
@@ -88,11 +96,23 @@ fn device_of(index: &RunIndex, disks: &Disks, row: u32) -> Option<DeviceNumber> 
     disks.device_in(index.names.get(index.row(row).detail?))
 }
 
+/// The disk of the file that the call around a wait works on: a wait for a request that does not exist yet names none.
+fn device_of_call(index: &RunIndex, disks: &Disks, row: u32) -> Option<DeviceNumber> {
+    let wait = index.row(row);
+    let mut around = index.rows_between(wait.tid, wait.start_ns, wait.end_ns);
+    let path = wait.path.or_else(|| {
+        around.find_map(|(_, row)| row.path.filter(|_| row.start_ns <= wait.start_ns && wait.end_ns <= row.end_ns))
+    })?;
+    disks.of_path(index.names.get(path))
+}
+
 /// What the request at the end of a chain lacked.
 fn of_request(index: &RunIndex, disks: &Disks, cause: Cause, end: &End<'_>) -> Option<Need> {
     let Some(request) = end.request else {
-        let is_of_device = matches!(cause, Cause::WritebackWait | Cause::Device | Cause::SchedulerQueue);
-        return device_of(index, disks, end.row).filter(|_| is_of_device).map(Need::Device);
+        let is_of_device =
+            matches!(cause, Cause::WritebackWait | Cause::Device | Cause::SchedulerQueue | Cause::RequestWait);
+        let device = || device_of(index, disks, end.row).or_else(|| device_of_call(index, disks, end.row));
+        return is_of_device.then(device).flatten().map(Need::Device);
     };
     if !request.throttled && cause != Cause::IoThrottle {
         return Some(Need::Device(request.device));
@@ -127,8 +147,13 @@ fn domain(index: &RunIndex, target: Target, pid: u32, at_ns: u64, unlimited: boo
 fn domain_above(index: &RunIndex, target: Target, pid: u32, at_ns: u64) -> Domain {
     let cgroup = index.tasks.cgroup(pid, at_ns).map(|cgroup| index.names.get(cgroup));
     let (Target::Memory, Some(cgroup)) = (target, cgroup) else { return Domain::Everybody };
-    let holds = |limit: &str| cgroup.strip_prefix(limit).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let holds = |limit: &str| is_below(cgroup, limit);
     let limits = index.usage.memory_limits().map(|limit| (index.names.get(limit), limit));
     let nearest = limits.filter(|(path, _)| holds(path)).max_by_key(|(path, _)| path.len());
     nearest.map_or(Domain::Everybody, |(_, limit)| Domain::Limit(limit))
+}
+
+/// Whether a cgroup is that one or below it.
+pub(super) fn is_below(cgroup: &str, above: &str) -> bool {
+    cgroup.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || above == "/")
 }

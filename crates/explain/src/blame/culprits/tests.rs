@@ -144,6 +144,37 @@ fn those_that_ran_while_a_process_waited_are_to_blame() {
     assert_eq!((users(7), users(6)), (vec![9], vec![8, 9]));
 }
 
+/// A quota holds for all below its cgroup, also for what has a tighter one there.
+#[test]
+fn those_that_ran_within_a_cpu_quota_used_it_up() {
+    let mut index = RunIndex::default();
+    let ran = |pid, cpu, cgroup: &str, from_ns| UsageRecord {
+        cpu: Some(cpu),
+        pid: Some(pid),
+        cgroup: Some(cgroup.to_owned()),
+        busy_ns: 100,
+        ..UsageRecord::new(Resource::Cpu, from_ns, from_ns + S / 2)
+    };
+    for record in [
+        ran(6, 0, "/a", 18 * S),
+        ran(7, 0, "/a", 20 * S),
+        ran(8, 0, "/a/b", 20 * S),
+        ran(8, 1, "/a/b", 20 * S),
+        ran(9, 1, "/ab", 20 * S),
+    ] {
+        assert!(index.usage.insert(&record, &mut index.names));
+    }
+    index.usage.sort();
+    let quota = index.names.insert("/a");
+    let weights = |from_ns, to_ns| {
+        users(&index, &Need::Quota(quota), (from_ns, to_ns)).into_iter().map(|(pid, weight)| (pid.unwrap(), weight))
+    };
+    let during: Vec<(u32, u128)> = weights(20 * S, 20 * S + S / 2).collect();
+    assert_eq!(during, [(7, 100 * 1024), (8, 200 * 1024)]);
+    // What ran in the period before used it up, too.
+    assert_eq!(weights(20 * S + S / 2, 21 * S).map(|one| one.0).collect::<Vec<_>>(), [7, 8]);
+}
+
 /// One process reads after another: none delays the other, though both read in the same half second.
 #[test]
 fn a_process_is_innocent_of_what_was_before_it() {

@@ -8,7 +8,7 @@ use model::usage::Resource;
 use super::super::names::Name;
 use super::super::run_index::RunIndex;
 use super::super::usage::{Target, Used};
-use super::need::{Domain, Need};
+use super::need::{Domain, Need, is_below};
 use super::weights::{Users, WEIGHT, add, share};
 
 /// Memory of an inode and its name: about that of ext4's or XFS's.
@@ -22,6 +22,9 @@ const DIRTY_NS: u64 = 5_000_000_000;
 const AROUND_NS: u64 = 5_000_000_000;
 /// Memory is filled before it is short.
 const FILLED_NS: u64 = 10_000_000_000;
+
+/// A CPU quota is used up within its period: 100 ms by default.
+const QUOTA_PERIOD_NS: u64 = 100_000_000;
 
 /// What workers did, by the cgroup that it counted for.
 type ByCgroup = BTreeMap<Option<Name>, u128>;
@@ -40,6 +43,7 @@ impl UsedWithin<'_> {
             Need::Device(device) => self.of_device(*device, None, |used| used.busy_ns, Domain::Everybody),
             Need::Limit { device, writes, domain } => self.of_device(*device, *writes, Used::moved_bytes, *domain),
             Need::Cpu { cpu, waiting, except } => self.of_cpu(*cpu, *waiting, *except),
+            Need::Quota(cgroup) => self.of_quota(*cgroup),
             Need::Dirty(device) => self.of_dirty_pages(*device),
             Need::Memory(domain) => {
                 let filled = self.also_before(FILLED_NS);
@@ -70,6 +74,22 @@ impl UsedWithin<'_> {
             self.index.usage.cpus().for_each(|cpu| add(&mut users, of(cpu)));
         }
         users.retain(|pid, _| except.is_none() || *pid != except);
+        users
+    }
+
+    /// Those that ran in a cgroup or below it, also in the period before.
+    fn of_quota(&self, cgroup: Name) -> Users {
+        let mut users = Users::new();
+        let before = self.also_before(QUOTA_PERIOD_NS);
+        for cpu in self.index.usage.cpus() {
+            for (used, overlap_ns) in self.index.usage.between(cpu, before.from_ns, before.to_ns) {
+                let is_in = |used: Name| is_below(self.index.names.get(used), self.index.names.get(cgroup));
+                if used.pid.is_some() && used.cgroup.is_some_and(is_in) {
+                    *users.entry(used.pid).or_default() += weight(used, used.busy_ns, overlap_ns);
+                }
+            }
+        }
+        users.retain(|_, weight| *weight > 0);
         users
     }
 

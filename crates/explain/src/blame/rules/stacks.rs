@@ -214,6 +214,10 @@ const WRITEBACK: Rank = &[
         "btrfs ordered data under writeback",
     )
     .seen_on(ON_6_18),
+    // A page that is read is no dirty page.
+    rule(&["__folio_lock"], Cause::WritebackWait, "dirty page locked by another writer")
+        .called_by(&["mpage_prepare_extent_to_map", "write_cache_pages", "writeback_iter", "writeback_get_folio"])
+        .seen_on(ON_6_18),
 ];
 
 /// A page fault that reads a file. What it waits for decides, where that is known: it is a read like any other.

@@ -55,6 +55,29 @@ fn a_worker_that_sleeps_gives_its_own_cause() {
     assert_eq!(shares(&stage(&other).explain()), "device 16, running 2");
 }
 
+/// A sync waits for the flusher, the flusher for a page that another task locks to write it, and that one for the limit.
+#[test]
+fn a_wait_for_the_flusher_takes_the_causes_of_its_waits() {
+    let drawing = "
+        task      7 |                  | name=sync
+        task      9 |                  | name=kworker/u8:1
+        task      8 |                  | name=dd
+        op:sync   7 |==================|
+        off       7 | ssssssssssssssss | stack=wb_wait_for_completion waker=9
+        off       9 |   ssssssss       | stack=__folio_lock,mpage_prepare_extent_to_map waker=8
+        off       8 |ssssssssss        | stack=folio_wait_writeback request=1
+        request   1 |        QDC       | tid=5 device=8,0 throttled kind=W";
+    let explanation = stage(drawing).explain();
+    assert_eq!(shares(&explanation), "writeback_wait 9, io_throttle 6, running 2, device 1");
+    // A page that is read is no page under writeback.
+    let read = drawing.replace("__folio_lock,mpage_prepare_extent_to_map", "__folio_lock,filemap_update_page");
+    assert_eq!(shares(&stage(&read).explain()), "writeback_wait 8, device 8, running 2");
+    // A timer that interrupts another task ends no writeback.
+    let timer = drawing
+        .replace("wb_wait_for_completion waker=9", "wb_wait_for_completion waker=9 waker_stack=hrtimer_interrupt");
+    assert_eq!(shares(&stage(&timer).explain()), "writeback_wait 16, running 2");
+}
+
 #[test]
 fn flushes_before_and_after_the_data_are_at_the_device() {
     check(

@@ -77,10 +77,47 @@ fn the_last_of_many_requests_does_not_explain_a_long_wait() {
         off       9 | ssssssss ssssssss  | stack=blk_mq_get_tag waker=0 request=1
         request   1 |        D        C  | kind=W tid=9
         request   2 |                 DC | kind=W tid=9";
-    let expected = "sync/7: writeback_wait 18 < kworker/u4:1/9: request_wait 16 < kworker/u4:1/9: device 9";
+    let expected = "sync/7: request_wait 15 < kworker/u4:1/9: request_wait 15 < kworker/u4:1/9: device 9";
     assert_eq!(first_chain(drawing), expected);
     let alone = drawing.replace("ssssssss ssssssss", "                 ");
     assert_eq!(first_chain(&alone), "sync/7: writeback_wait 18 < kworker/u4:1/9: device 1");
+}
+
+/// A long wait is polled several times before it ends, and recorded when it does.
+#[test]
+fn a_wait_that_was_polled_counts_once() {
+    let drawing = "
+        task      7 |                    | name=app
+        task      9 |                    | name=sync
+        op:sync   7 |====================|
+        off       7 | ssssssssssssssssss | stack=sync_inodes_sb tp=contention_begin lock=1 holder=9 waker=9
+        off       9 | ssssssssssssssss   | stack=folio_wait_writeback request=1
+        blocked   9 |    ============    | stack=folio_wait_writeback
+        blocked   9 |     =========      | stack=folio_wait_writeback
+        request   1 |               DC   | kind=W tid=5 throttled";
+    assert_eq!(first_chain(drawing), "app/7: lock 18 < sync/9: io_throttle 16");
+    // Where the end of the wait is unknown, a poll is what is known.
+    let polled: Vec<&str> = drawing.lines().filter(|line| !line.contains("sss| stack=folio")).collect();
+    let polled =
+        polled.join("\n").replace("off       9", "blocked   6").replace("=========      |", "               |");
+    assert_eq!(first_chain(&polled), "app/7: lock 18 < sync/9: writeback_wait 12");
+}
+
+/// Behind another FUSE server, too.
+#[test]
+fn a_server_that_sleeps_is_to_blame() {
+    let drawing = "
+        task      6 |                    | name=bindfs pid=6
+        task      9 |                    | name=bindfs pid=9
+        call:read 7 |====================|
+        off       7 | ssssssssssssssssss | stack=request_wait_answer waker=9
+        off       9 |  sssssssssssssss   | stack=request_wait_answer waker=6
+        off       6 |  ssssssssssssss    | call=clock_nanosleep awaits=interrupt waker=3";
+    let explanation = stage(drawing).explain();
+    assert_eq!(explanation.culprits[0].task.as_ref().map(|task| task.tid), Some(6), "{:?}", explanation.culprits);
+    // What a server sleeps for that waits for a message, or for another task, is unknown.
+    let idle = stage(&drawing.replace("clock_nanosleep", "epoll_wait")).explain();
+    assert_eq!(idle.culprits[0].task, None, "{:?}", idle.culprits);
 }
 
 /// The worker was idle before, and no row records that.

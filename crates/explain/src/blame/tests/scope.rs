@@ -1,6 +1,8 @@
 //! Operations in and out of a scope, and who lost the time.
 
+use model::block::DeviceNumber;
 use model::run::{Device, Mount, RunDescription};
+use model::usage::{Resource, UsageRecord};
 
 use super::stage::{MS, Stage, description, stage};
 use crate::blame::{Blame, Cause, Explanation, Scope};
@@ -131,4 +133,29 @@ fn without_a_command_nobody_is_a_neighbour() {
     assert_eq!((explanation.command, explanation.neighbours), (None, None));
     assert!(explanation.stalls.iter().all(|stall| stall.of_command.is_none()));
     assert_eq!(explanation.processes.iter().map(|party| party.operations).sum::<u64>(), 3);
+}
+
+/// The request does not exist yet: its disk is that of the file.
+#[test]
+fn who_keeps_a_writer_waiting_for_a_request_used_the_disk_of_its_file() {
+    let drawing = "
+call:fsync 7 | ==================== | path=/mnt/a/f
+off        7 |  ssssssssssssssssss  | stack=rq_qos_wait,wbt_wait
+task       9 | n                    | name=tar pid=9";
+    let used = |minor, pid| UsageRecord {
+        device: Some(DeviceNumber::new(7, minor)),
+        pid: Some(pid),
+        busy_ns: 10 * MS,
+        ..UsageRecord::new(Resource::DeviceWrite, 0, 30 * MS)
+    };
+    let stage = stage(drawing);
+    let mut blame = Blame::new(None, &run());
+    blame.stalls(&stage.stalls);
+    blame.tasks(&stage.tasks);
+    blame.stacks(&stage.stacks);
+    blame.usage(&[used(0, 9), used(1, 8)]);
+    let explanation = blame.finish();
+    let [culprit] = &explanation.culprits[..] else { panic!("{:?}", explanation.culprits) };
+    let (task, device) = (culprit.task.as_ref().map(|task| task.tid), culprit.device);
+    assert_eq!((task, device, culprit.cause), (Some(9), Some(DeviceNumber::new(7, 0)), Cause::RequestWait));
 }

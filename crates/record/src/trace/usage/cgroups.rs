@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use model::block::DeviceNumber;
 
 use super::super::bounded_cache::BoundedCache;
+use super::super::cpu_quota::{Quota, quota};
 use crate::roots::Roots;
 
 const CACHED: usize = 4096;
@@ -20,6 +21,8 @@ const THROTTLE_FILES: [(&str, u64); 4] = [
     ("blkio.throttle.read_iops_device", IO_BYTES),
     ("blkio.throttle.write_iops_device", IO_BYTES),
 ];
+/// Where the CPU controller of v1 is mounted.
+const CPU_MOUNTS: [&str; 3] = ["cpu", "cpu,cpuacct", "cpuacct,cpu"];
 /// A request counts as this many bytes, where limits on both are compared.
 const IO_BYTES: u64 = 4096;
 /// What is above is no limit (v1 has one of 2^63 bytes by default).
@@ -39,6 +42,7 @@ pub(super) struct Cgroups {
     looks: u32,
     devices: BoundedCache<(u64, DeviceNumber), Place>,
     memory: BoundedCache<u32, Place>,
+    cpu: BoundedCache<u32, Place>,
     /// Paths by number, as far as they were needed.
     numbers: HashMap<u64, String>,
 }
@@ -51,6 +55,7 @@ impl Cgroups {
             looks: 0,
             devices: BoundedCache::new(CACHED),
             memory: BoundedCache::new(CACHED),
+            cpu: BoundedCache::new(CACHED),
             numbers: HashMap::new(),
         }
     }
@@ -58,6 +63,8 @@ impl Cgroups {
     /// Call this once a look.
     pub(super) fn age(&mut self) {
         self.looks += 1;
+        // A process is often put into its cgroup just after it began.
+        self.cpu.clear();
         if self.looks.is_multiple_of(LOOKS) {
             self.devices.clear();
             self.numbers.clear();
@@ -86,6 +93,18 @@ impl Cgroups {
         let Some(folder) = self.folder(pid, "memory", "memory") else { return Place::default() };
         let place = folder.place(memory_limit);
         self.memory.insert(pid, place.clone());
+        place
+    }
+
+    /// The CPU controller's cgroup of a process.
+    pub(super) fn of_cpu(&mut self, pid: u32) -> Place {
+        if let Some(place) = self.cpu.get(&pid) {
+            return place.clone();
+        }
+        let mount = CPU_MOUNTS.iter().find(|name| self.root.join(name).is_dir()).unwrap_or(&CPU_MOUNTS[0]);
+        let Some(folder) = self.folder(pid, "cpu", mount) else { return Place::default() };
+        let place = folder.place(|path| quota(path, !folder.v2).map(Quota::per_second_ns));
+        self.cpu.insert(pid, place.clone());
         place
     }
 

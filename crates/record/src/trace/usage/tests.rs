@@ -141,6 +141,30 @@ fn limits_of_v1_hold_for_their_own_cgroup() {
     assert_eq!(cgroups.of_device(0, DISK, 5).limit.as_deref(), Some("/a/b"));
 }
 
+/// The tightest quota of a cgroup and those above it, of v1 too.
+#[test]
+fn a_cpu_quota_holds_below() {
+    let root = tempdir().unwrap();
+    let roots = Roots::below(root.path());
+    for (pid, text) in [("5", "4:cpu,cpuacct:/a/b\n0::/x\n"), ("6", "4:cpu,cpuacct:/\n")] {
+        fs::create_dir_all(roots.proc.join(pid)).unwrap();
+        fs::write(roots.proc.join(pid).join("cgroup"), text).unwrap();
+    }
+    for (folder, quota) in [("a", "20000"), ("a/b", "30000")] {
+        let folder = roots.cgroup.join("cpu,cpuacct").join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("cpu.cfs_quota_us"), quota).unwrap();
+        fs::write(folder.join("cpu.cfs_period_us"), "100000").unwrap();
+    }
+    let mut cgroups = Cgroups::new(&roots);
+    assert_eq!(cgroups.of_cpu(5), Place { cgroup: Some("/a/b".into()), limit: Some("/a".into()) });
+    assert_eq!(cgroups.of_cpu(6), Place { cgroup: Some("/".into()), limit: None });
+    assert_eq!(cgroups.of_cpu(7), Place::default());
+    fs::write(roots.cgroup.join("cpu,cpuacct/a/b/cpu.cfs_quota_us"), "10000").unwrap();
+    cgroups.age();
+    assert_eq!(cgroups.of_cpu(5).limit.as_deref(), Some("/a/b"));
+}
+
 #[test]
 fn io_max_counts_requests_as_pages() {
     let text = "8:0 rbps=1 wbps=1 riops=1 wiops=1\n7:3 rbps=max wbps=9000 riops=max wiops=2\n";

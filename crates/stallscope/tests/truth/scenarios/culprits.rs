@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::limits::with_quota;
 use super::storage::shrinker;
 use super::{GO, Test, alone};
 use crate::ground::{Disk, EXT4, Ground};
@@ -13,6 +14,8 @@ pub const TESTS: &[Test] = &[
     alone("culprit_is_victim", &[culprit_is_victim]),
     alone("culprit_of_cpu", &[culprit_of_cpu]),
     alone("culprit_of_run_queue", &[culprit_of_run_queue]),
+    alone("culprit_of_quota", &[culprit_of_quota]),
+    alone("culprit_of_flusher", &[culprit_of_flusher]),
     alone("culprit_of_dirty_pages", &[culprit_of_dirty_pages]),
     alone("culprit_of_journal", &[culprit_of_journal]),
     alone("culprit_of_memory", &[culprit_of_memory]),
@@ -121,6 +124,43 @@ fn culprit_of_run_queue() -> Truth {
     ground.neighbour("pin\nrealtime\nforever\nthink 200\nsleep 250");
     ground.go(&go);
     Truth { culprit: CULPRIT, innocent: Some("outsider/"), ..victim.suffered("cpu_wait") }
+}
+
+/// Many others of its cgroup use up the quota, and the victim as much as one of them.
+fn culprit_of_quota() -> Truth {
+    let ground = Ground::new();
+    let (file, go, procs) = (ground.at("victim"), ground.at(GO), with_quota(&ground));
+    let put = format!("put {} 0", procs.display());
+    let script = format!("open {file}\nwrite {file} 0 4m\nawait {go}\n{put}\nduring 5000\nread {file} 0 4m");
+    let victim = Victim::start(&ground, &script);
+    ground.wait_for(&format!("{go}.awaited"));
+    for _ in 0..24 {
+        ground.neighbour(&format!("{put}\nforever\nspin"));
+    }
+    // Sums are those of half seconds.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    ground.go(&go);
+    Truth { culprit: CULPRIT, says: Some("5.00 ms of 100 ms"), ..victim.suffered("cpu_throttle") }
+}
+
+/// The flusher writes for a sync of all, and waits for pages that another task makes dirty while the limit holds their last writes.
+fn culprit_of_flusher() -> Truth {
+    let ground = Ground::new();
+    let disk = ground.ext4(128);
+    let (file, written, go) = (disk.file("victim"), disk.file("written"), ground.at(GO));
+    let victim = Victim::start(
+        &ground,
+        &format!("open {file}\nwrite {file} 0 64k\nfsync {file}\nawait {go}\nwrite {file} 0 64k\nsyncfs {file}"),
+    );
+    ground.wait_for(&format!("{go}.awaited"));
+    ground.slow(&disk, "write_bps", 8 << 20);
+    let begun = ground.at("begun");
+    ground.neighbour(&format!(
+        "open {written}\nwrite {written} 0 24m\nwriteout {written}\nwrite {written} 0 24m\nawait {begun}\nsleep 60000"
+    ));
+    ground.go(&begun);
+    ground.go(&go);
+    Truth { culprit: CULPRIT, ..victim.suffered("io_throttle") }
 }
 
 /// Writes where another task's pages fill what its device may have dirty: each of so many clean pages that the kernel looks at the

@@ -51,7 +51,8 @@ fn fuse_sleeps() -> Truth {
     let (file, _) = fuse(&ground, "sleep 600");
     let victim = client(&ground, &file);
     ground.go(&ground.at(GO));
-    Truth { waited_for: Some("neighbour"), says: Some("nanosleep"), ..victim.suffered("network_fs") }
+    let culprit = Some("neighbour/");
+    Truth { waited_for: Some("neighbour"), says: Some("nanosleep"), culprit, ..victim.suffered("network_fs") }
 }
 
 /// read(2) is also how a message is received.
@@ -220,7 +221,7 @@ fn wbt() -> Truth {
 }
 
 /// 5 ms of CPU time in 100 ms, and more than others while it lasts.
-fn with_quota(ground: &Ground) -> PathBuf {
+pub(super) fn with_quota(ground: &Ground) -> PathBuf {
     let folder = ground.cpu_cgroup();
     std::fs::write(folder.join("cpu.shares"), "65536").unwrap();
     std::fs::write(folder.join("cpu.cfs_period_us"), "100000").unwrap();
