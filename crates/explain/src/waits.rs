@@ -89,6 +89,8 @@ pub struct Waits {
     pub io_limits: BTreeSet<(String, &'static str)>,
     /// Memory cgroups that were at their limit.
     pub memory: Vec<MemoryLimit>,
+    /// Cgroups whose memory limits were sampled. Of others, they are unknown.
+    pub memory_sampled: BTreeSet<String>,
     /// How SQLite keeps its transactions, by thread, where files that threads waited for are of it.
     pub sqlite: BTreeMap<u32, SqliteJournal>,
     /// What the operations' processes made dirty while the limit of dirty pages paused them; `None` where unknown.

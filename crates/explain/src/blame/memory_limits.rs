@@ -1,5 +1,7 @@
 //! Memory cgroups that were at their limit, from counters: how much they read again because it had been evicted.
 
+use std::collections::BTreeSet;
+
 use super::dirty_limit;
 use super::io_limits::is_limit;
 use super::names::Names;
@@ -29,9 +31,12 @@ pub fn is_of_limits(metric: &str) -> bool {
         || dirty_limit::is_limit(metric)
 }
 
-/// The limits that were reached.
+/// The limits that were reached, and the cgroups whose limits were sampled.
 #[derive(Debug, Default)]
-pub(super) struct MemoryLimits(Vec<Reached>);
+pub(super) struct MemoryLimits {
+    reached: Vec<Reached>,
+    sampled: BTreeSet<String>,
+}
 
 #[derive(Debug)]
 struct Reached {
@@ -69,7 +74,13 @@ impl MemoryLimits {
                 counted_ns: counted_ns.unwrap_or_default(),
             })
         });
-        MemoryLimits(reached.collect())
+        let sampled = named(&LIMIT).map(|limit| limit.descriptor.instance.clone());
+        MemoryLimits { reached: reached.collect(), sampled: sampled.collect() }
+    }
+
+    /// The cgroups whose limits were sampled, whether or not they were reached.
+    pub(super) fn sampled(&self) -> &BTreeSet<String> {
+        &self.sampled
     }
 
     /// With what their cgroups read and filled.
@@ -90,6 +101,6 @@ impl MemoryLimits {
                 filled_bytes: sum(Target::Memory, (0, u64::MAX)),
             }
         };
-        self.0.iter().map(of).collect()
+        self.reached.iter().map(of).collect()
     }
 }

@@ -58,6 +58,7 @@ pub(super) fn waits<'a>(
         pinned,
         io_limits: index.io_limits.clone(),
         memory: index.memory.with_usage(&index.usage, &index.names),
+        memory_sampled: index.memory.sampled().clone(),
         sqlite,
         dirtying,
     }

@@ -10,8 +10,8 @@ use remedy::{Facts, Remedies, Remedy, Target};
 
 use absences::{absences, concerned};
 
-use super::change::Change;
-use super::memory::{change, limit_of};
+use super::change::{Change, READS};
+use super::memory::{change, is_at_limit, limit_of};
 use super::spread::{Prediction, Spread, predict, recorded};
 use crate::blame::{Culprit, Explanation};
 use crate::waits::{Behind, MemoryLimit, Path, Waits, behind};
@@ -34,6 +34,8 @@ pub struct Advice {
     pub recorded: Spread,
     /// What is behind their waits, the most time first.
     pub behind: Vec<Behind>,
+    /// Whether the memory limits of the cgroups that waited are unknown, where memory or what is read again may matter.
+    pub memory_limit_is_unknown: bool,
     /// What can be changed, in the order in which it is advised ([`Choice::rank`]). Remedies with the same effect are one choice.
     pub choices: Vec<Choice>,
 }
@@ -80,7 +82,7 @@ impl Choice {
 
 /// Predicts what each remedy that fits would bring, and what the absence of the worst culprits would.
 pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run: &RunDescription) -> Advice {
-    let mut choices: Vec<Choice> = Vec::new();
+    let (mut choices, mut memory_limit_is_unknown) = (Vec::<Choice>::new(), false);
     let (lost, total_ns) = (lost(waits), recorded(waits).total_ns / waits.stands_for.max(1));
     for remedy in remedies.all() {
         let calls = |cause: &Cause| lost.get(cause).is_some_and(|ns| *ns as f64 >= LEAST * total_ns as f64);
@@ -88,6 +90,7 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
             continue;
         }
         let place = Place::of(explanation, waits, &remedy.causes, run);
+        memory_limit_is_unknown |= place.lacks_memory_limit(remedy);
         if remedy.requires.met_by(&place.facts) {
             add(&mut choices, remedy, place, waits);
         }
@@ -105,7 +108,7 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
     }
     let is_live = |choice: &Choice| choice.remedies.iter().any(|remedy| remedy.live);
     choices.sort_by(|a, b| b.rank().total_cmp(&a.rank()).then_with(|| is_live(b).cmp(&is_live(a))));
-    Advice { recorded: recorded(waits), behind: behind(waits), choices }
+    Advice { recorded: recorded(waits), behind: behind(waits), memory_limit_is_unknown, choices }
 }
 
 /// Time by cause, also of waits behind others: a lock is held by a task that a limit delays.
@@ -174,7 +177,7 @@ impl Place {
                 operations: classes.map(|class| class.class.clone()).collect(),
                 programs: programs(waits, causes),
                 io_limits: io_limits(waits, disk),
-                memory_limit: limit.map(|_| true),
+                memory_limit: is_at_limit(waits, cgroup.as_deref()),
                 refaults: Some(limit.is_some_and(MemoryLimit::evicts_what_is_read_again)),
                 pinned: Some(waits.pinned),
                 strict_limit: disk.and_then(|disk| disk.strict_limit),
@@ -188,6 +191,16 @@ impl Place {
                 mount: mount.map(str::to_owned),
             },
         }
+    }
+}
+
+impl Place {
+    /// Whether a remedy depends on a memory limit that the run does not show. What is evicted matters to reads alone.
+    fn lacks_memory_limit(&self, remedy: &Remedy) -> bool {
+        let reads = || self.facts.operations.iter().any(|class| READS.contains(&class.as_str()));
+        let requires = &remedy.requires;
+        let depends = requires.memory_limit == Some(true) || requires.refaults == Some(true) && reads();
+        depends && self.facts.memory_limit.is_none()
     }
 }
 

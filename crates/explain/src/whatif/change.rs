@@ -32,7 +32,7 @@ pub struct Refaults {
 }
 
 /// Operations that read files through the page cache.
-const READS: [&str; 10] =
+pub(super) const READS: [&str; 10] =
     ["read", "pread64", "readv", "preadv", "preadv2", "page_fault", "sendfile", "splice", "execve", "madvise"];
 
 /// The absence of a process or cgroup.

@@ -38,6 +38,23 @@ pub(super) fn limit_of<'a>(waits: &'a Waits, cgroup: Option<&str>) -> Option<&'a
     above.max_by_key(|limit| limit.cgroup.len())
 }
 
+/// Whether a cgroup was at its memory limit, or at one above; `None` where one of them was not sampled. The root has none that could be
+/// sampled, and tasks that are in it may be in another cgroup of the controller's own hierarchy.
+pub(super) fn is_at_limit(waits: &Waits, cgroup: Option<&str>) -> Option<bool> {
+    if limit_of(waits, cgroup).is_some() {
+        return Some(true);
+    }
+    let folders = cgroup?.trim_matches('/').split('/').filter(|folder| !folder.is_empty());
+    let paths = folders.scan(String::new(), |path, folder| {
+        path.push('/');
+        path.push_str(folder);
+        Some(path.clone())
+    });
+    let mut paths = paths.peekable();
+    let is_known = paths.peek().is_some() && paths.all(|path| waits.memory_sampled.contains(&path));
+    is_known.then_some(false)
+}
+
 /// What a remedy changes, of a cgroup with that limit. `None`: nothing is known to be read again, or dirty pages reach any limit.
 pub(super) fn change(remedy: &Remedy, limit: Option<&MemoryLimit>, dirtying: Option<&Dirtying>) -> Option<Change> {
     let effect = Effect { at_most: false, ..remedy.effect };

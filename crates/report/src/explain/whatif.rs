@@ -26,6 +26,7 @@ pub fn ranking(advice: &Advice, style: Style) -> String {
     if advice.choices.is_empty() {
         let _ = writeln!(text, "\n{}", style.heading("What would help"));
         let _ = writeln!(text, " No remedy of the table changes at least 1 % of this time.");
+        unknown(&mut text, advice, style);
         return text;
     }
     let rows = figures(advice);
@@ -34,6 +35,7 @@ pub fn ranking(advice: &Advice, style: Style) -> String {
     for (number, choice) in (1..).zip(&advice.choices) {
         remedies(&mut text, number, choice, style);
     }
+    unknown(&mut text, advice, style);
     let live = "live: can be tried while the load runs, and reverted at once";
     let _ = writeln!(text, "\n {}", style.faint(live));
     let _ = writeln!(text, " {}", style.faint("Assumptions:"));
@@ -41,6 +43,14 @@ pub fn ranking(advice: &Advice, style: Style) -> String {
         let _ = writeln!(text, " {}", style.faint(&format!("- {assumption}")));
     }
     text
+}
+
+/// What the run does not show: no limit is not the same.
+fn unknown(text: &mut String, advice: &Advice, style: Style) {
+    if advice.memory_limit_is_unknown {
+        let line = "unknown: whether a memory limit was reached. Runs sample those of the 16 busiest cgroups, without the root.";
+        let _ = writeln!(text, "\n {}", style.remark(line));
+    }
 }
 
 /// The recorded and the predicted distributions.

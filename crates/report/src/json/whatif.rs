@@ -10,6 +10,7 @@ pub fn what_if(advice: &Advice) -> Value {
     json!({
         "recorded": spread(&advice.recorded),
         "choices": advice.choices.iter().map(choice).collect::<Vec<_>>(),
+        "memory_limit_is_unknown": advice.memory_limit_is_unknown,
         "assumptions": crate::explain::ASSUMPTIONS,
     })
 }

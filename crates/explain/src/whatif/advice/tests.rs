@@ -9,7 +9,7 @@ use model::time::Moment;
 use remedy::Remedies;
 
 use super::{Change, Choice, advise};
-use crate::blame::{CauseTime, Culprit, EvidenceTimes, Explanation, Part, Who};
+use crate::blame::{CauseTime, ClassTimes, Culprit, EvidenceTimes, Explanation, Part, Who};
 use crate::waits::{Burst, DISCARD, Dirtying, MemoryLimit, Step, Waiting, Waits};
 
 mod fitting;
@@ -238,6 +238,31 @@ fn a_limit_that_evicts_what_is_read_again_is_advised_to_be_raised() {
     let mut writes = limited(Cause::IoThrottle, "read", (120, 80, 120));
     writes.paths[0][0].kind = "write";
     assert_eq!(predicted(Cause::IoThrottle, &writes, "v1-memory-limit-x4-refaults"), None, "a write behind a read");
+}
+
+/// That of a cgroup which was not sampled may be reached: that is not the same as none.
+#[test]
+fn a_memory_limit_that_was_not_sampled_is_unknown() {
+    let of = |cause, class: &str, sampled: &[&str], cgroup: &str| {
+        let mut waits = limited(cause, class, (120, 80, 120));
+        (waits.names[1], waits.memory) = (cgroup.into(), Vec::new());
+        waits.memory_sampled = sampled.iter().map(|cgroup| (*cgroup).to_owned()).collect();
+        let mut explanation = explanation(cause, None);
+        let causes = explanation.causes.clone();
+        let class = ClassTimes { class: class.into(), operations: 1, wall_ns: 100 * MS, causes };
+        explanation.classes.push(class);
+        let advice = advise(&explanation, &waits, &Remedies::shipped(), &run());
+        let ids = advice.choices.iter().flat_map(|choice| choice.remedies.iter().map(|remedy| remedy.id.as_str()));
+        let raises = ids.clone().any(|id| id == "v1-memory-limit-x2");
+        (advice.memory_limit_is_unknown, raises)
+    };
+    let (reclaim, device) = (Cause::DirectReclaim, Cause::Device);
+    assert_eq!(of(reclaim, "write", &["/batch", "/batch/7"], "/batch/7"), (false, false), "no limit was reached");
+    assert_eq!(of(reclaim, "write", &["/batch/7"], "/batch/7"), (true, true), "one above");
+    assert_eq!(of(reclaim, "write", &["/other"], "/batch/7"), (true, true));
+    assert_eq!(of(reclaim, "write", &["/other"], "/"), (true, true), "the root");
+    assert_eq!(of(device, "pread64", &[], "/batch/7"), (true, false), "what is read may have been evicted");
+    assert_eq!(of(device, "fsync", &[], "/batch/7"), (false, false));
 }
 
 /// Dirty pages go as far as the next limit: the waits are for what lies beyond it.
