@@ -6,11 +6,12 @@
 mod confidence;
 mod help;
 mod sentence;
+mod slow;
 
 #[cfg(test)]
 mod tests;
 
-use explain::blame::{Explanation, STOPPED, is_for_child};
+use explain::blame::Explanation;
 use explain::whatif::Advice;
 use serde_json::{Value, json};
 
@@ -18,6 +19,7 @@ use crate::style::Style;
 use help::{help, short_help};
 pub use sentence::{Fact, Sentence};
 use sentence::{Kind, LEAST, UNBREAKABLE, Writer};
+use slow::{count_path, slow};
 
 /// Causes named.
 const CAUSES: usize = 3;
@@ -72,109 +74,8 @@ pub fn lines(sentences: &[Sentence], columns: usize) -> Vec<String> {
     lines.iter().map(|line| line.replace(UNBREAKABLE, " ")).collect()
 }
 
-/// The command's part has `operations`; the whole document calls them `slow_operations`.
-fn count_path(part: &str) -> String {
-    if part.is_empty() { "/slow_operations".to_owned() } else { format!("{part}/operations") }
-}
-
 fn has_operations(document: &Value, part: &str) -> bool {
     document.pointer(&count_path(part)).and_then(Value::as_u64).is_some_and(|count| count > 0)
-}
-
-/// `12 operations of the recorded command took at least 100 ms, 3.00 s in total; the longest, fsync by dd/93, took 1.20 s.`
-fn slow(document: &Value, part: &str) -> Option<Sentence> {
-    let mut writer = Writer::new(document);
-    let count = count_path(part);
-    let of_others = part.is_empty() && document["command"].is_object();
-    if of_others {
-        writer.say("No operation of the recorded command took ");
-        writer.value("/slower_than_ns", Kind::Duration)?;
-        slept(&mut writer, document);
-        writer.say(". Of other programs, ");
-    }
-    writer.counted(&count, "operation")?;
-    match (part.is_empty(), document["operations"].is_u64()) {
-        (false, true) => writer.say(" of the load"),
-        (false, false) => writer.say(" of the recorded command"),
-        (true, _) => {}
-    }
-    if of_others {
-        writer.say(" did");
-    } else {
-        writer.say(" took at least ");
-        writer.value("/slower_than_ns", Kind::Duration)?;
-    }
-    let Some(at) = longest(document, part) else {
-        total(&mut writer, part)?;
-        return Some(writer.end());
-    };
-    if document.pointer(&count).and_then(Value::as_u64) == Some(1) {
-        writer.say(": ");
-        named(&mut writer, document, at)?;
-        writer.say(", ");
-    } else {
-        total(&mut writer, part)?;
-        writer.say("; the longest, ");
-        named(&mut writer, document, at)?;
-        writer.say(", took ");
-    }
-    writer.value(&format!("/stalls/{at}/duration_ns"), Kind::Duration)?;
-    Some(writer.end())
-}
-
-/// `, 3.00 s in total`
-fn total(writer: &mut Writer<'_>, part: &str) -> Option<()> {
-    writer.say(", ");
-    writer.value(&format!("{part}/wall_ns"), Kind::Duration)?;
-    writer.say(" in total");
-    Some(())
-}
-
-/// `fsync by dd/93`
-fn named(writer: &mut Writer<'_>, document: &Value, at: usize) -> Option<()> {
-    if document["stalls"][at]["operation"] == STOPPED {
-        writer.say("a stop of ");
-    } else {
-        writer.value(&format!("/stalls/{at}/operation"), Kind::Name)?;
-        writer.say(" by ");
-    }
-    writer.value(&format!("/stalls/{at}/task"), Kind::Name)
-}
-
-/// `, but it had 3 sleeps of at most 2.00 s, in flock`: those that are no operations. Else `; 2 sleeps, 2.40 s in total, may have been
-/// idle (poll)`: a receive that runs into its timeout looks the same.
-fn slept(writer: &mut Writer<'_>, document: &Value) {
-    let is_any = |count: &Value| count.as_u64().is_some_and(|count| count > 0);
-    let idle = &document["sleeps"]["idle"];
-    if !is_any(&document["sleeps"]["count"]) {
-        if is_any(&idle["count"]) && idle["calls"].as_array().is_some_and(|calls| calls.iter().any(is_for_message)) {
-            writer.say("; ");
-            let _ = writer.counted("/sleeps/idle/count", "sleep");
-            writer.say(", ");
-            let _ = writer.value("/sleeps/idle/total_ns", Kind::Duration);
-            writer.say(" in total, may have been idle (");
-            let _ = writer.value("/sleeps/idle/calls/0", Kind::Name);
-            writer.say(")");
-        }
-        return;
-    }
-    writer.say(", but it had ");
-    let _ = writer.counted("/sleeps/count", "sleep");
-    writer.say(" of at most ");
-    let _ = writer.value("/sleeps/longest/0/duration_ns", Kind::Duration);
-    if document["sleeps"]["longest"][0]["call"].is_string() {
-        writer.say(" in ");
-        let _ = writer.value("/sleeps/longest/0/call", Kind::Name);
-    }
-}
-
-fn is_for_message(call: &Value) -> bool {
-    call.as_str().is_some_and(|call| !is_for_child(call))
-}
-
-/// The first stall of that part: neighbours' stalls are in the same list.
-fn longest(document: &Value, part: &str) -> Option<usize> {
-    document["stalls"].as_array()?.iter().position(|stall| part.is_empty() || stall["neighbour"] == false)
 }
 
 /// `The causes: 80 % cgroup I/O throttling, 15 % lock (due to device of dd/93, 14 %).`

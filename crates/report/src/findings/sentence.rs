@@ -32,6 +32,8 @@ pub struct Fact {
 pub(super) enum Kind {
     /// A count.
     Count,
+    /// A number that is a name, such as a process's.
+    Number,
     /// A time in ns.
     Duration,
     /// A share of 0 to 1.
@@ -62,6 +64,7 @@ impl Sentence {
 pub(super) fn written(value: &Value, kind: Kind) -> Option<String> {
     match kind {
         Kind::Count => value.as_u64().map(grouped),
+        Kind::Number => value.as_u64().map(|number| number.to_string()),
         Kind::Duration => value.as_u64().map(|ns| Nanoseconds(ns).to_string()),
         Kind::Share => value.as_f64().map(share),
         Kind::Cause => Cause::from_name(value.as_str()?).map(|cause| words(cause).to_owned()),

@@ -126,9 +126,10 @@ fn slow_operations_of_others_are_not_taken_for_those_of_the_command() {
     let said = &findings(&document)[0].text;
     let others = "No operation of the recorded command took 100 ms. Of other programs, 2 operations did, 3.00 s in total; the longest,";
     assert!(said.starts_with(others), "{said}");
-    document["sleeps"] = json!({"count": 1, "longest": [{"duration_ns": 2_000_000_000_u64, "call": "flock"}]});
+    document["sleeps"] =
+        json!({"count": 1, "longest": [{"duration_ns": 2_000_000_000_u64, "call": "flock", "waker": "dd/7"}]});
     let said = &findings(&document)[0].text;
-    let slept = "No operation of the recorded command took 100 ms, but it had 1 sleep of at most 2.00 s in flock. Of other \
+    let slept = "No operation of the recorded command took 100 ms, but it had 1 sleep of at most 2.00 s in flock, woken by dd/7. Of other \
                  programs, 2 operations did,";
     assert!(said.starts_with(slept), "{said}");
     let help = findings(&document).pop().unwrap().text;
@@ -142,6 +143,22 @@ fn slow_operations_of_others_are_not_taken_for_those_of_the_command() {
     let said = idle(&["poll", "wait4"]);
     assert!(said.contains(" took 100 ms; 2 sleeps, 2.40 s in total, may have been idle (poll). Of"), "{said}");
     assert!(!idle(&["wait4"]).contains("idle"));
+}
+
+/// A client and the server that it follows count both, though one waits for the other.
+#[test]
+fn the_time_of_a_command_is_given_by_process() {
+    let mut document = document(19, 3_000_000_000, 1.0);
+    document["command"] = json!({"operations": 19, "wall_ns": 3_000_000_000_u64});
+    let process = |name: &str, pid: u32, wall_ns: u64, neighbour: bool| json!({"process": name, "pid": pid, "wall_ns": wall_ns, "neighbour": neighbour});
+    let rows =
+        [("dd", 7, 9_000_000_000, true), ("psql", 8, 1_000_000_000, false), ("postgres", 1009, 2_000_000_000, false)];
+    document["processes"] = rows.map(|(name, pid, wall_ns, neighbour)| process(name, pid, wall_ns, neighbour)).into();
+    let said = &findings(&document)[0].text;
+    assert!(said.contains(", 3.00 s in total (2.00 s by postgres/1009, 1.00 s by psql/8)"), "{said}");
+    document["processes"][1]["wall_ns"] = json!(10_000_000);
+    let said = &findings(&document)[0].text;
+    assert!(said.contains(", 3.00 s in total") && !said.contains("(2.00 s"), "{said}");
 }
 
 #[test]

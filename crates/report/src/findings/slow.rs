@@ -1,0 +1,138 @@
+//! The first sentence: how many operations were slow, how long they took, and whose they are.
+
+use explain::blame::{STOPPED, is_for_child};
+use serde_json::Value;
+
+use super::sentence::{Kind, LEAST, Sentence, Writer};
+
+/// The command's part has `operations`; the whole document calls them `slow_operations`.
+pub(super) fn count_path(part: &str) -> String {
+    if part.is_empty() { "/slow_operations".to_owned() } else { format!("{part}/operations") }
+}
+
+/// `12 operations of the recorded command took at least 100 ms, 3.00 s in total; the longest, fsync by dd/93, took 1.20 s.`
+pub(super) fn slow(document: &Value, part: &str) -> Option<Sentence> {
+    let mut writer = Writer::new(document);
+    let count = count_path(part);
+    let of_others = part.is_empty() && document["command"].is_object();
+    if of_others {
+        writer.say("No operation of the recorded command took ");
+        writer.value("/slower_than_ns", Kind::Duration)?;
+        slept(&mut writer, document);
+        writer.say(". Of other programs, ");
+    }
+    writer.counted(&count, "operation")?;
+    match (part.is_empty(), document["operations"].is_u64()) {
+        (false, true) => writer.say(" of the load"),
+        (false, false) => writer.say(" of the recorded command"),
+        (true, _) => {}
+    }
+    if of_others {
+        writer.say(" did");
+    } else {
+        writer.say(" took at least ");
+        writer.value("/slower_than_ns", Kind::Duration)?;
+    }
+    let Some(at) = longest(document, part) else {
+        total(&mut writer, document, part)?;
+        return Some(writer.end());
+    };
+    if document.pointer(&count).and_then(Value::as_u64) == Some(1) {
+        writer.say(": ");
+        named(&mut writer, document, at)?;
+        writer.say(", ");
+    } else {
+        total(&mut writer, document, part)?;
+        writer.say("; the longest, ");
+        named(&mut writer, document, at)?;
+        writer.say(", took ");
+    }
+    writer.value(&format!("/stalls/{at}/duration_ns"), Kind::Duration)?;
+    Some(writer.end())
+}
+
+/// `, 3.00 s in total (2.00 s by dd/93, 1.00 s by tar/94)`
+fn total(writer: &mut Writer<'_>, document: &Value, part: &str) -> Option<()> {
+    writer.say(", ");
+    writer.value(&format!("{part}/wall_ns"), Kind::Duration)?;
+    writer.say(" in total");
+    if !part.is_empty() {
+        by_process(writer, document);
+    }
+    Some(())
+}
+
+/// The two processes of the command, or that it followed, whose operations took longest. A client and the server that it waits for
+/// both count, each with its own.
+fn by_process(writer: &mut Writer<'_>, document: &Value) {
+    let list = document["processes"].as_array().map_or(&[][..], Vec::as_slice);
+    let wall_ns = |process: &Value| process["wall_ns"].as_f64().unwrap_or(0.0);
+    let own =
+        || list.iter().enumerate().filter(|(_, process)| process["neighbour"] == false && process["pid"].is_u64());
+    let all_ns: f64 = own().map(|(_, process)| wall_ns(process)).sum();
+    let mut large: Vec<_> = own().filter(|(_, process)| wall_ns(process) >= all_ns * LEAST).collect();
+    large.sort_by(|(_, one), (_, other)| wall_ns(other).total_cmp(&wall_ns(one)));
+    if large.len() < 2 {
+        return;
+    }
+    for (number, (at, _)) in large.into_iter().take(2).enumerate() {
+        writer.say(if number == 0 { " (" } else { ", " });
+        let _ = writer.value(&format!("/processes/{at}/wall_ns"), Kind::Duration);
+        writer.say(" by ");
+        let _ = writer.value(&format!("/processes/{at}/process"), Kind::Name);
+        writer.say("/");
+        let _ = writer.value(&format!("/processes/{at}/pid"), Kind::Number);
+    }
+    writer.say(")");
+}
+
+/// `fsync by dd/93`
+fn named(writer: &mut Writer<'_>, document: &Value, at: usize) -> Option<()> {
+    if document["stalls"][at]["operation"] == STOPPED {
+        writer.say("a stop of ");
+    } else {
+        writer.value(&format!("/stalls/{at}/operation"), Kind::Name)?;
+        writer.say(" by ");
+    }
+    writer.value(&format!("/stalls/{at}/task"), Kind::Name)
+}
+
+/// `, but it had 3 sleeps of at most 2.00 s, in flock`: those that are no operations. Else `; 2 sleeps, 2.40 s in total, may have been
+/// idle (poll)`: a receive that runs into its timeout looks the same.
+fn slept(writer: &mut Writer<'_>, document: &Value) {
+    let is_any = |count: &Value| count.as_u64().is_some_and(|count| count > 0);
+    let idle = &document["sleeps"]["idle"];
+    if !is_any(&document["sleeps"]["count"]) {
+        if is_any(&idle["count"]) && idle["calls"].as_array().is_some_and(|calls| calls.iter().any(is_for_message)) {
+            writer.say("; ");
+            let _ = writer.counted("/sleeps/idle/count", "sleep");
+            writer.say(", ");
+            let _ = writer.value("/sleeps/idle/total_ns", Kind::Duration);
+            writer.say(" in total, may have been idle (");
+            let _ = writer.value("/sleeps/idle/calls/0", Kind::Name);
+            writer.say(")");
+        }
+        return;
+    }
+    writer.say(", but it had ");
+    let _ = writer.counted("/sleeps/count", "sleep");
+    writer.say(" of at most ");
+    let _ = writer.value("/sleeps/longest/0/duration_ns", Kind::Duration);
+    if document["sleeps"]["longest"][0]["call"].is_string() {
+        writer.say(" in ");
+        let _ = writer.value("/sleeps/longest/0/call", Kind::Name);
+    }
+    if document["sleeps"]["longest"][0]["waker"].is_string() {
+        writer.say(", woken by ");
+        let _ = writer.value("/sleeps/longest/0/waker", Kind::Name);
+    }
+}
+
+fn is_for_message(call: &Value) -> bool {
+    call.as_str().is_some_and(|call| !is_for_child(call))
+}
+
+/// The first stall of that part: neighbours' stalls are in the same list.
+fn longest(document: &Value, part: &str) -> Option<usize> {
+    document["stalls"].as_array()?.iter().position(|stall| part.is_empty() || stall["neighbour"] == false)
+}
