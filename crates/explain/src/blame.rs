@@ -15,6 +15,7 @@ mod dirty_limit;
 mod dirtying;
 mod disks;
 mod explanation;
+mod handed_out;
 mod holder;
 mod in_scope;
 mod interrupted;

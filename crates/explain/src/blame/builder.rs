@@ -7,7 +7,7 @@ use model::damage::Damage;
 use model::event::RunEvent;
 use model::operation::{IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
-use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
+use model::stall::{Awaits, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
 use model::usage::UsageRecord;
 use model::user_stack::{UserFrameRecord, UserStackRecord};
 
@@ -18,6 +18,7 @@ use super::client_requests::{CLIENT_REQUEST, client_requests, drop_parts};
 use super::dirty_limit;
 use super::disks::Disks;
 use super::explanation::Explanation;
+use super::handed_out::handed_out;
 use super::io_limits;
 use super::losses::LossLog;
 use super::memory_limits::MemoryLimits;
@@ -264,7 +265,8 @@ impl Blame {
             index.rows.iter().filter(|row| row.request.is_some() && index.request(row).is_none()).count() as u64;
         explanation.operations = phases.operations();
         index.sort();
-        index.wait_for_locks(&turns(&index));
+        index.wait_for(&turns(&index), Awaits::Lock);
+        index.wait_for(&handed_out(&index), Awaits::Thread);
         index.wait_for_limits(&throttled(&index));
         find_disks_of_journals(&mut index, &disks);
         let is_load = explanation.operations.is_some();

@@ -120,9 +120,9 @@ impl RunIndex {
         self.causes = self.rows.iter().map(|row| self.find_main_cause(row)).collect();
     }
 
-    /// These rows are waits for locks of user space.
-    pub(super) fn wait_for_locks(&mut self, rows: &[u32]) {
-        rows.iter().for_each(|&at| self.rows[at as usize].awaits = Some(Awaits::Lock));
+    /// What these rows wait for, by what their tasks and wakers do before and after.
+    pub(super) fn wait_for(&mut self, rows: &[u32], awaits: Awaits) {
+        rows.iter().for_each(|&at| self.rows[at as usize].awaits = Some(awaits));
     }
 
     /// These polled waits are for throttled requests.

@@ -7,6 +7,7 @@ mod chains;
 mod clients;
 mod damage;
 mod dirtying;
+mod handed_out;
 mod interrupted;
 mod lanes;
 mod locks;

@@ -212,6 +212,13 @@ impl RowBuilder {
         row.detail = detail::of_span(span, &event.detail, event.state, &event.texts, name);
     }
 
+    /// A request has its submitter's thread only.
+    fn process_of(&self, tid: u32) -> u32 {
+        let status = std::fs::read_to_string(self.proc.join(format!("{tid}/status"))).unwrap_or_default();
+        let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
+        pid.unwrap_or(tid)
+    }
+
     fn name_in_proc(&self, tid: u32) -> Option<String> {
         let name = std::fs::read_to_string(self.proc.join(format!("{tid}/comm"))).ok()?;
         Some(name.trim_end().to_owned())
@@ -295,7 +302,7 @@ impl RowBuilder {
             return;
         }
         if note.tid != 0 && self.tasks.get(&note.tid).is_none_or(|known| !known.emitted) {
-            self.task(note.tid, note.tid, None, note.completed_ns, traced);
+            self.task(note.tid, self.process_of(note.tid), None, note.completed_ns, traced);
         }
     }
 

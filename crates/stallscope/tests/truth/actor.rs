@@ -354,6 +354,13 @@ impl Actor {
                 });
                 talk::serve_by_thread(address, move || _ = actor.step(work));
             }
+            ["by_thread", ref work @ ..] => {
+                let mut actor = Actor::new(1);
+                self.opened.iter().for_each(|(path, how)| {
+                    actor.open(path, &how.iter().map(String::as_str).collect::<Vec<_>>());
+                });
+                talk::by_thread(|| _ = actor.step(work));
+            }
             // In a thread, for whose end it waits.
             ["join", ref work @ ..] => std::thread::scope(|scope| {
                 let mut actor = Actor::new(1);

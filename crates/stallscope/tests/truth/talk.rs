@@ -394,6 +394,22 @@ pub fn in_turn(mut work: impl FnMut()) {
     IS_FREE.notify_one();
 }
 
+/// Lets a thread do the work, and waits until it says so.
+pub fn by_thread(mut work: impl FnMut() + Send) {
+    let ((request, requests), (done, finished)) = (channel(), channel());
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while requests.recv().is_ok() {
+                work();
+                done.send(()).unwrap();
+            }
+        });
+        request.send(()).unwrap();
+        finished.recv().unwrap();
+        drop(request);
+    });
+}
+
 /// Hands out work to a thread that waits for it: its id goes to that file. Before each piece, it does the steps.
 pub fn hand_out(worker: &str, times: u32, mut work: impl FnMut()) {
     let (handed_out, condition) = (Mutex::new(0), Condvar::new());

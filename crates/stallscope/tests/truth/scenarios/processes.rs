@@ -23,6 +23,7 @@ pub const TESTS: &[Test] = &[
     sharing("thread_of_a_server", &[thread_of_server]),
     sharing("answer_in_many_parts", &[many_parts]),
     recorded("followed_task", followed),
+    recorded("thread_that_works_for_the_command", working_thread),
 ];
 
 /// A parent that starts a child with that script and waits for its end, which is all that is judged: not its start.
@@ -142,6 +143,19 @@ fn many_parts() -> Truth {
     );
     let victim = Victim::start(&ground, &format!("connect {address}\ntimes 2\nask_for_parts 20 {address}\nsleep 50"));
     Truth { waited_for: Some("neighbour"), ..victim.suffered("io_throttle") }
+}
+
+/// A pool: the main thread waits for what it gave a thread to do.
+fn working_thread() -> (Value, Truth) {
+    let ground = Ground::new();
+    let (file, go) = (slow_disk(&ground).file("data"), ground.at(GO));
+    let script = format!("open {file} direct\nawait {go}\ntimes 3\nby_thread write {file} 0 1m\nsleep 50");
+    let victim = Victim::start(&ground, &script);
+    ground.wait_for(&format!("{go}.awaited"));
+    let recording = Recording::following(victim.pid());
+    ground.go(&go);
+    let truth = victim.suffered("io_throttle");
+    (recording.explained(), Truth { operation: Some("futex"), ..truth })
 }
 
 /// A thread that waits for work is no stall, but all sleeps of a followed task are listed, with who ended them.

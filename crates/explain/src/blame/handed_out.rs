@@ -1,0 +1,52 @@
+//! Threads of a program that wait until a thread has done what they gave it to do: pools, locks. A thread that waits for work sleeps
+//! in the same call; which of the two is older, and who woke whom before, tells them apart.
+
+use model::stall::{Awaits, StallKind};
+
+use super::rows::Row;
+use super::run_index::RunIndex;
+use crate::hashing::{FastMap, FastSet};
+
+/// How event loops of Go and libuv wait. Any thread of Go takes up what another one began.
+const EVENT_LOOP: &str = "epoll_pwait";
+/// Rows of one thread that are looked at.
+const ROWS: usize = 64;
+
+/// The waits of the oldest thread of a recorded program for a younger one that works for it: that one last waited for a thread until
+/// the older one woke it, or never since the recording began.
+pub(super) fn handed_out(index: &RunIndex) -> Vec<u32> {
+    let oldest = oldest(index);
+    let is_one = |row: &Row| {
+        let pid = index.tasks.pid(row.tid, row.end_ns);
+        row.watched
+            && row.kind == StallKind::OffCpu
+            && row.awaits == Some(Awaits::Work)
+            && pid.is_some_and(|pid| oldest.get(&pid) == Some(&row.tid))
+            && index
+                .waker(row)
+                .is_some_and(|waker| index.tasks.pid(waker, row.end_ns) == pid && works_for(index, waker, row))
+    };
+    index.rows.iter().zip(0..).filter(|(row, _)| is_one(row)).map(|(_, at)| at).collect()
+}
+
+/// The oldest thread of each process that sleeps at times, and has no such event loop. The first thread of a Java machine never wakes
+/// up.
+fn oldest(index: &RunIndex) -> FastMap<u32, u32> {
+    let event_loop = index.names.find(EVENT_LOOP);
+    let (mut oldest, mut others) = (FastMap::default(), FastSet::default());
+    for row in index.rows.iter().filter(|row| row.watched && row.kind == StallKind::OffCpu) {
+        let Some(pid) = index.tasks.pid(row.tid, row.end_ns) else { continue };
+        others.extend((event_loop.is_some() && row.call == event_loop).then_some(pid));
+        let tid: &mut u32 = oldest.entry(pid).or_insert(row.tid);
+        *tid = row.tid.min(*tid);
+    }
+    oldest.retain(|pid, _| !others.contains(pid));
+    oldest
+}
+
+fn works_for(index: &RunIndex, waker: u32, wait: &Row) -> bool {
+    let is_for_thread = |row: &Row| matches!(row.awaits, Some(Awaits::Work | Awaits::Thread | Awaits::Lock));
+    let mut before = index.rows_between(waker, 0, wait.runnable_ns).take(ROWS).map(|(_, row)| row);
+    let idled = before.find(|row| row.kind == StallKind::OffCpu && is_for_thread(row));
+    waker > wait.tid && idled.is_none_or(|idled| index.waker(idled) == Some(wait.tid))
+}
