@@ -234,11 +234,11 @@ fn delayed_itself(culprit: &Value) -> bool {
     !are_many(culprit) && own_ns > 0.0 && Some(own_ns) >= culprit["time_ns"].as_f64().map(|ns| ns * MOST)
 }
 
-/// ` on 7,0 (ext4 on /mnt/a)`
+/// ` on loop0 (ext4 on /mnt/a)`
 fn place(writer: &mut Writer<'_>, path: &str, known: impl Fn(&str) -> bool) -> Option<()> {
-    if known("device") {
+    if let Some(key) = ["device_name", "device"].into_iter().find(|key| known(key)) {
         writer.say(" on ");
-        writer.value(&format!("{path}/device"), Kind::Name)?;
+        writer.value(&format!("{path}/{key}"), Kind::Name)?;
     }
     if known("file_system") {
         writer.say(" (");

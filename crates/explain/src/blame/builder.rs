@@ -269,6 +269,7 @@ impl Blame {
         index.wait_for(&handed_out(&index), Awaits::Thread);
         index.wait_for_limits(&throttled(&index));
         find_disks_of_journals(&mut index, &disks);
+        index.disk_names = disks.names();
         let is_load = explanation.operations.is_some();
         let mut operations = search(&mut index, own, explanation.slower_than_ns, is_load);
         let before = operations.len();

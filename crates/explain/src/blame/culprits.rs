@@ -107,6 +107,7 @@ fn culprit(index: &RunIndex, key: Key, cost: &Cost, disks: &Disks) -> Culprit {
         task: key.process,
         cgroup: key.cgroup.map(|name| index.names.get(name).to_owned()),
         device: key.device,
+        device_name: key.device.and_then(|device| index.disk_names.get(&device).cloned()),
         file_system: key.device.and_then(|device| disks.file_system(device)),
         cause: key.cause,
         time_ns: cost.total_ns,

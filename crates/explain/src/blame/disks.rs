@@ -63,6 +63,11 @@ impl Disks {
         self.names.get(&disk).cloned().unwrap_or_else(|| disk.to_string())
     }
 
+    /// The names of all disks.
+    pub(super) fn names(&self) -> HashMap<DeviceNumber, String> {
+        self.names.clone()
+    }
+
     /// The disk of the file system that a file is on.
     pub(super) fn of_path(&self, path: &str) -> Option<DeviceNumber> {
         let is_below = |point: &str| match path.strip_prefix(point) {

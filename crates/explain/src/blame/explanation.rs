@@ -181,6 +181,8 @@ pub struct Culprit {
     pub cgroup: Option<String>,
     /// The disk.
     pub device: Option<DeviceNumber>,
+    /// Its name, where the run has it.
+    pub device_name: Option<String>,
     /// The file system on it: type and mount point.
     pub file_system: Option<String>,
     /// What the operations waited for.

@@ -39,7 +39,7 @@ pub(super) fn stopped(index: &RunIndex, tid: u32, at_ns: u64, (cause, time_ns): 
 /// A request as a step, within the time of the wait for it.
 pub(super) fn request(index: &RunIndex, request: &RequestRecord, waited_ns: u64) -> Link {
     let time_ns = if request.throttled { waited_ns } else { request.lived_ns().min(waited_ns) };
-    let (task, detail) = (lifecycle(index, request).task, Some(request_words(request)));
+    let (task, detail) = (lifecycle(index, request).task, Some(request_words(index, request)));
     Link { task, detail, ..bare(request::main_cause(request), time_ns) }
 }
 

@@ -41,6 +41,8 @@ pub(super) struct RunIndex {
     /// When the recording ended; `None` where it was cut off.
     pub(super) ended_ns: Option<u64>,
     pub(super) io_limits: BTreeSet<(String, &'static str)>,
+    /// Names of disks.
+    pub(super) disk_names: HashMap<DeviceNumber, String>,
     pub(super) stacks: Stacks,
     pub(super) user_stacks: UserStacks,
     /// Requests that rows name; `None` until they are added.

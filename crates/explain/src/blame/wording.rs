@@ -26,8 +26,8 @@ pub(super) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<Stri
     if let Some(request) = index.request(row).filter(|_| index.is_of_request(row, cause)) {
         let cause_of = beneath::with_cause(index, request, cause);
         let above =
-            if std::ptr::eq(cause_of, request) { String::new() } else { format!(", beneath {}", request.device) };
-        return Some(format!("{times}{}{above}", request_words(cause_of)));
+            if std::ptr::eq(cause_of, request) { String::new() } else { format!(", beneath {}", disk(index, request)) };
+        return Some(format!("{times}{}{above}", request_words(index, cause_of)));
     }
     let detail = row.detail.map(|detail| format!(" ({})", index.names.get(detail))).unwrap_or_default();
     let stack = index.stack(row.stack);
@@ -105,8 +105,13 @@ fn stolen(index: &RunIndex, cpu: u32, from_ns: u64, to_ns: u64) -> Option<String
     Some(format!("about {} of it stolen by the hypervisor from CPU {cpu}", Nanoseconds(ns)))
 }
 
-/// `R on 8,0, 256 KiB (queued 200 ms, at the device 1.7 s; at least 445 R overtook it)`.
-pub(super) fn request_words(request: &RequestRecord) -> String {
+/// The name of a request's disk; its number where that is unknown.
+fn disk(index: &RunIndex, request: &RequestRecord) -> String {
+    index.disk_names.get(&request.device).cloned().unwrap_or_else(|| request.device.to_string())
+}
+
+/// `R on sda, 256 KiB (queued 200 ms, at the device 1.7 s; at least 445 R overtook it)`.
+pub(super) fn request_words(index: &RunIndex, request: &RequestRecord) -> String {
     let mut stages = Vec::new();
     if request.throttled {
         stages.push("throttled by its cgroup".to_owned());
@@ -118,7 +123,7 @@ pub(super) fn request_words(request: &RequestRecord) -> String {
         words = format!("{words}; at least {} overtook it", kinds(&request.overtaken_by));
     }
     let words = if words.is_empty() { words } else { format!(" ({words})") };
-    format!("{} on {}, {}{words}", request.kind, request.device, Bytes(u64::from(request.bytes)))
+    format!("{} on {}, {}{words}", request.kind, disk(index, request), Bytes(u64::from(request.bytes)))
 }
 
 /// `445 R, 22 RM`: the most first.

@@ -204,9 +204,10 @@ impl Place {
     }
 }
 
-/// The cgroup of an I/O limit: with version 1 it may be in another hierarchy than the one in which tasks are known.
+/// The cgroup of an I/O limit or CPU quota: with version 1 it may be in another hierarchy than the one in which tasks are known.
 fn cgroup_of_limit<'a>(mut culprits: impl Iterator<Item = &'a Culprit>) -> Option<String> {
-    let used_it_up = culprits.find(|culprit| culprit.cause == Cause::IoThrottle && culprit.cgroup.is_some());
+    let used_it_up = culprits
+        .find(|culprit| matches!(culprit.cause, Cause::IoThrottle | Cause::CpuThrottle) && culprit.cgroup.is_some());
     used_it_up.and_then(|culprit| culprit.cgroup.clone())
 }
 

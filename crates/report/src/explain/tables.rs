@@ -116,7 +116,8 @@ pub(super) fn who(culprit: &Culprit) -> String {
     }));
     let cgroup = culprit.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
     parts.extend(cgroup.map(|cgroup| format!("of {}", printable(&last_name(cgroup)))));
-    parts.extend(culprit.device.map(|device| format!("on {device}")));
+    let name = culprit.device_name.as_deref().map(printable).or_else(|| Some(culprit.device?.to_string()));
+    parts.extend(name.map(|name| format!("on {name}")));
     parts.extend(culprit.file_system.as_ref().map(|name| format!("({})", printable(name))));
     if culprit.task.is_none() && culprit.device.is_none() {
         let is_frozen = culprit.cause == Cause::Stopped && cgroup.is_some();

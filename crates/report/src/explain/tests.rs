@@ -179,5 +179,6 @@ fn json_keeps_its_contract() {
     let culprit = &value["culprits"][0];
     assert_eq!((&culprit["task"], &culprit["cgroup"]), (&"jbd2/loop0-8/9".into(), &"/box".into()));
     assert_eq!((&culprit["device"], &culprit["file_system"]), (&"7,0".into(), &"ext4 on /mnt/a".into()));
+    assert_eq!(culprit["device_name"], "loop0");
     assert_eq!(value["losses"]["lost"]["slow requests"], 12);
 }

@@ -158,6 +158,7 @@ pub(crate) fn culprit(culprit: &Culprit) -> Value {
         "tasks": culprit.tasks,
         "cgroup": culprit.cgroup,
         "device": culprit.device.map(|device| device.to_string()),
+        "device_name": culprit.device_name,
         "file_system": culprit.file_system,
         "cause": culprit.cause.name(),
         "time_ns": culprit.time_ns,

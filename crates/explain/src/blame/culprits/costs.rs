@@ -9,7 +9,7 @@ use super::super::chain::{End, chain_row, end};
 use super::super::disks::Disks;
 use super::super::names::Name;
 use super::super::operations::Operation;
-use super::super::rows::freezer_cgroup;
+use super::super::rows::{freezer_cgroup, quota_cgroup};
 use super::super::run_index::RunIndex;
 use super::super::timeline::{Segment, TaskTimeline};
 use super::super::who::Who;
@@ -229,9 +229,11 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
     let in_detail = || disks.device_in(detail);
     // Who froze it is unknown.
     let frozen = || index.names.find(freezer_cgroup(detail)?);
+    let with_quota = Some(detail).filter(|_| cause == Cause::CpuThrottle).and_then(quota_cgroup);
+    let with_quota = with_quota.and_then(|path| index.names.find(path));
     Key {
         process,
-        cgroup: tid.map_or_else(frozen, |tid| index.tasks.cgroup(tid, end.at_ns)),
+        cgroup: with_quota.or_else(|| tid.map_or_else(frozen, |tid| index.tasks.cgroup(tid, end.at_ns))),
         device: end.request.map(|request| request.device).or_else(in_detail),
         cause,
     }

@@ -36,6 +36,7 @@ fn explanation(cause: Cause, culprit: Option<&str>) -> Explanation {
         tasks: 1,
         cgroup: None,
         device: None,
+        device_name: None,
         file_system: None,
         cause,
         time_ns: 90 * MS,
@@ -75,15 +76,16 @@ fn what_the_user_wants_done_is_not_advised_away() {
 /// Tasks are known by their cgroup of another hierarchy (version 1).
 #[test]
 fn the_limit_of_the_cgroup_that_used_it_up_is_changed() {
-    let mut explained = explanation(Cause::IoThrottle, Some("dd"));
-    explained.culprits[0].cgroup = Some("/limited".into());
-    let mut waits = waits(Cause::IoThrottle);
-    waits.paths[0][0].kind = "write";
-    let advice = advise(&explained, &waits, &Remedies::shipped(), &run());
-    let of_limits =
-        advice.choices.iter().filter(|choice| choice.remedies.iter().any(|remedy| remedy.id.contains("limit")));
-    let cgroups: Vec<_> = of_limits.map(|choice| choice.target.cgroup.as_deref()).collect();
-    assert!(!cgroups.is_empty() && cgroups.iter().all(|cgroup| *cgroup == Some("/limited")), "{cgroups:?}");
+    for (cause, remedy) in [(Cause::IoThrottle, "limit"), (Cause::CpuThrottle, "quota")] {
+        let mut explained = explanation(cause, Some("dd"));
+        explained.culprits[0].cgroup = Some("/limited".into());
+        let mut waits = waits(cause);
+        waits.paths[0][0].kind = "write";
+        let advice = advise(&explained, &waits, &Remedies::shipped(), &run());
+        let has = |choice: &&Choice| choice.remedies.iter().any(|one| one.id.contains(remedy));
+        let cgroups: Vec<_> = advice.choices.iter().filter(has).map(|choice| choice.target.cgroup.as_deref()).collect();
+        assert!(!cgroups.is_empty() && cgroups.iter().all(|cgroup| *cgroup == Some("/limited")), "{cgroups:?}");
+    }
 }
 
 /// What stopped a task, or froze it, is seldom a program that could be left out: a shell, an administrator.
