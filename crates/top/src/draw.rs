@@ -176,7 +176,11 @@ fn footer(scene: &Scene<'_>) -> Line<'static> {
 fn panels(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let tables = Panel::ALL.map(|panel| (panel, table_of(scene, panel)));
     let wanted = tables.each_ref().map(|(_, table)| table.rows.len().max(1));
-    let heights = share_out(wanted, usize::from(area.height), scene.view.panel as usize);
+    let mut least = [1; 6];
+    // A disk under test is never among those that are only counted.
+    let under_test = scene.glance.devices.iter().filter(|device| device.under_test).count();
+    least[Panel::Devices as usize] = under_test.clamp(1, wanted[Panel::Devices as usize]);
+    let heights = share_out((wanted, least), usize::from(area.height), scene.view.panel as usize);
     let mut y = area.y;
     for ((panel, table), height) in tables.iter().zip(heights) {
         if height == 0 {
@@ -227,10 +231,10 @@ fn one_panel(scene: &Scene<'_>, panel: Panel, table: &Table, area: Rect, buffer:
     }
 }
 
-/// Heights of the panels, including a line for the head. Lines are dealt out in rounds, two to the focused panel and one
+/// Heights of the panels, including a line for the head: at first so many rows at least, as far as all heads fit. The other lines are dealt out in rounds, two to the focused panel and one
 /// to each other, until all rows fit or no line is left. If even the heads do not fit, the last panels are dropped, but
 /// never the focused one.
-fn share_out(wanted: [usize; 6], height: usize, focused: usize) -> [usize; 6] {
+fn share_out((wanted, least): ([usize; 6], [usize; 6]), height: usize, focused: usize) -> [usize; 6] {
     let mut heights = [0; 6];
     let mut left = height;
     let first = std::iter::once(focused).chain((0..6).filter(|&at| at != focused));
@@ -239,6 +243,10 @@ fn share_out(wanted: [usize; 6], height: usize, focused: usize) -> [usize; 6] {
             heights[at] = 2;
             left -= 2;
         }
+    }
+    for at in (0..6).filter(|&at| heights[at] > 0).collect::<Vec<_>>() {
+        let more = (least[at] - 1).min(left);
+        (heights[at], left) = (heights[at] + more, left - more);
     }
     loop {
         let before = left;
@@ -253,5 +261,19 @@ fn share_out(wanted: [usize; 6], height: usize, focused: usize) -> [usize; 6] {
         if left == before {
             return heights;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share_out;
+
+    #[test]
+    fn rows_that_must_be_seen_get_their_lines_first() {
+        let wanted = [9, 9, 9, 9, 4, 9];
+        assert_eq!(share_out((wanted, [1; 6]), 14, 0), [4, 2, 2, 2, 2, 2]);
+        assert_eq!(share_out((wanted, [1, 1, 1, 1, 3, 1]), 14, 0), [2, 2, 2, 2, 4, 2]);
+        assert_eq!(share_out((wanted, [1, 1, 1, 1, 3, 1]), 12, 0), [2; 6], "no line is left");
+        assert_eq!(share_out((wanted, [1, 1, 1, 1, 3, 1]), 4, 4), [2, 0, 0, 0, 2, 0], "the last are dropped");
     }
 }
