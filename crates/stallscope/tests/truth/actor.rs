@@ -325,6 +325,7 @@ impl Actor {
             ["answer_rows", address, patience_ms] => {
                 talk::serve_rows(address, Duration::from_millis(patience_ms.parse().unwrap()));
             }
+            ["forward", address, server] => talk::forward(address, server),
             ["answer_in_turn", address, ref work @ ..] => {
                 let work: Vec<String> = work.iter().map(|word| (*word).to_owned()).collect();
                 talk::serve_in_turn(address, || {

@@ -29,6 +29,17 @@ enum Stream {
 }
 
 impl Stream {
+    fn to(address: &str) -> Stream {
+        let (kind, path) = address.split_once(':').expect("KIND:PATH");
+        if kind == "unix" {
+            return Stream::Unix(UnixStream::connect(path).unwrap());
+        }
+        let port: u16 = fs::read_to_string(path).unwrap().parse().unwrap();
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Stream::Tcp(stream)
+    }
+
     fn duplicate(&self) -> Stream {
         match self {
             Stream::Unix(stream) => Stream::Unix(stream.try_clone().unwrap()),
@@ -111,16 +122,7 @@ pub struct Client {
 
 impl Client {
     pub fn connect(&mut self, address: &str) {
-        let (kind, path) = address.split_once(':').expect("KIND:PATH");
-        let stream = if kind == "unix" {
-            Stream::Unix(UnixStream::connect(path).unwrap())
-        } else {
-            let port: u16 = fs::read_to_string(path).unwrap().parse().unwrap();
-            let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-            stream.set_nodelay(true).unwrap();
-            Stream::Tcp(stream)
-        };
-        self.connections.insert(address.to_owned(), stream);
+        self.connections.insert(address.to_owned(), Stream::to(address));
     }
 
     pub fn disconnect(&mut self, address: &str) {
@@ -347,6 +349,21 @@ pub fn serve_rows(address: &str, patience: Duration) -> ! {
                 client.send();
             }
         });
+    }
+}
+
+/// A proxy: an event loop that hands the requests of a client over to another server, and its answers back.
+pub fn forward(address: &str, server: &str) {
+    let listener = Listener::at(address);
+    let mut connections = vec![Stream::to(server)];
+    loop {
+        for ready in ready(&listener, &connections, None) {
+            match ready.checked_sub(1) {
+                None => connections.push(listener.accept()),
+                Some(from) if connections[from].receive() => connections[usize::from(from == 0)].send(),
+                Some(_) => return,
+            }
+        }
     }
 }
 

@@ -23,6 +23,7 @@ pub const TESTS: &[Test] = &[
     sharing("full_backlog", &[full_backlog]),
     sharing("thread_pool", &[thread_pool]),
     sharing("two_servers", &[two_servers]),
+    sharing("proxy", &[proxy]),
     sharing("thinking_server", &[thinking_server]),
     sharing("row_of_a_database", &[row_lock]),
     sharing("row_waited_for_in_slices", &[row_lock_in_slices]),
@@ -210,6 +211,15 @@ fn two_servers() -> Truth {
     let last = server(&ground, "unix", &format!("open {file} direct\nanswer ADDRESS write {file} 0 1m"));
     let first = server(&ground, "tcp", &format!("connect {last}\nanswer ADDRESS ask {last} recv"));
     Truth { waited_for: Some("neighbour"), ..client(&ground, &first, "poll").suffered("io_throttle") }
+}
+
+/// Its immediate server idles in an event loop.
+fn proxy() -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let last = server(&ground, "tcp", &format!("open {file} direct\nanswer ADDRESS write {file} 0 1m"));
+    let first = server(&ground, "tcp", &format!("forward ADDRESS {last}"));
+    Truth { waited_for: Some("neighbour"), ..client(&ground, &first, "epoll").suffered("io_throttle") }
 }
 
 /// No storage is involved, but the client waited.
