@@ -238,9 +238,11 @@ fn cautions(summary: &Summary) -> Vec<String> {
     found
 }
 
+/// Those of a recorded command are compared alone: its neighbours are not the same in both runs.
 fn stalls(explanation: &Explanation) -> Vec<StallFigure> {
-    let waits = explanation
-        .causes
+    let of_command = explanation.command.as_ref().filter(|_| explanation.operations.is_none());
+    let waits = of_command
+        .map_or(&explanation.causes, |command| &command.causes)
         .iter()
         .filter(|time| time.cause.is_wait() || time.cause == explain::blame::Cause::Unexplained);
     waits

@@ -8,6 +8,9 @@ use super::wording::words;
 use crate::number::{counted, grouped, share};
 use crate::style::printable;
 
+/// What a recording of nobody in particular does not see: both sides of a server that hangs look idle.
+const ASLEEP: &str = " A program that slept all along, such as a client of a server that hangs, is not among them.";
+
 /// What was slow, and why; the recorded command first, its neighbours apart.
 pub(super) fn sentence(explanation: &Explanation) -> String {
     if explanation.slow_operations == 0 {
@@ -42,7 +45,9 @@ fn nothing(explanation: &Explanation) -> String {
             "None of the operations{of_all}{in_scope} that can still be read was that slow{slowest}{instead}."
         );
     }
-    format!("No operation{of_all}{in_scope} was that slow{slowest}{instead}.")
+    let nobody = explanation.command.is_none() && explanation.operations.is_none();
+    let asleep = if nobody { ASLEEP } else { "" };
+    format!("No operation{of_all}{in_scope} was that slow{slowest}{instead}.{asleep}")
 }
 
 /// `12 operations took 3.00 s together: 80 % device, 20 % running, 0 % unexplained.`

@@ -9,18 +9,19 @@ use serde_json::Value;
 
 use crate::stage::{Running, folder, is_root, run};
 
-const LOAD: &str = "run simoop -t 2 -m 4 -M 1 -f 2 -n 4 -T 1 -R 1 -W 1 -C 1 -D 1 -w 0 -i 1 --requests all --interval 200ms \
-                    --slower-than 1ms";
+const LOAD: &str = "run simoop -t 2 -m 4 -M 1 -f 2 -n 4 -T 1 -R 1 -W 1 -C 1 -D 1 -w 0 -i 1 --interval 200ms";
+/// Of the whole machine.
+const IN_FULL: &str = "--requests all --slower-than 1ms";
 
 /// A run of some seconds, closed.
 fn closed(folder: &Path) -> PathBuf {
     let (out, data) = (folder.join("whole"), folder.join("data"));
     fs::create_dir(&data).unwrap();
-    run(&format!("{LOAD} -r 2 --out {} {}", out.display(), data.display())).expect_code(0);
+    run(&format!("{LOAD} {IN_FULL} -r 2 --out {} {}", out.display(), data.display())).expect_code(0);
     out
 }
 
-/// A run whose recorder was killed.
+/// A run whose recorder was killed. It records too little to consolidate its first recent file, whatever runs beside it.
 fn killed(folder: &Path) -> PathBuf {
     let (out, data) = (folder.join("killed"), folder.join("data-of-killed"));
     fs::create_dir(&data).unwrap();

@@ -223,9 +223,11 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
         return Key { process, cgroup, device: None, cause };
     };
     let last = index.row(end.row);
-    let tid = if is_own(cause) { Some(index.row(row).tid) } else { end.tid };
-    let process = tid.map(|tid| index.tasks.process(tid, end.at_ns, &index.names));
     let detail = last.detail.map_or("", |detail| index.names.get(detail));
+    // Who stopped it, perhaps before the recording, is unknown.
+    let stopped = || (last.stopped && freezer_cgroup(detail).is_none()).then_some(last.tid);
+    let tid = if is_own(cause) { Some(index.row(row).tid) } else { end.tid.or_else(stopped) };
+    let process = tid.map(|tid| index.tasks.process(tid, end.at_ns, &index.names));
     let in_detail = || disks.device_in(detail);
     // Who froze it is unknown.
     let frozen = || index.names.find(freezer_cgroup(detail)?);

@@ -306,6 +306,18 @@ fn a_frozen_cgroup_is_the_root_blocker_where_nobody_is_known() {
     );
 }
 
+/// It was stopped before the recording: who sent the signal is unknown.
+#[test]
+fn a_stopped_task_is_the_root_blocker_where_nobody_is_known() {
+    let explanation = stage(
+        "
+        off 7 |  ssssssssssss  | call=recvfrom awaits=answer waker=9
+        off 9 |sssssssssssss   | call=epoll_wait awaits=message waker=5 state=260",
+    )
+    .explain();
+    assert_eq!(culprit(&explanation), "stopped thread 9");
+}
+
 /// The completion of a compiler's read on another disk was taken for the end of the holder's writeback.
 #[test]
 fn a_read_ends_no_writeback() {
