@@ -70,10 +70,6 @@ fn a_run_on_a_slowed_disk_is_explained_by_its_limit() {
     let causes = with_closed_books(&document);
     assert!(causes.contains(&"io_throttle".to_owned()), "{:#}", document["causes"]);
     assert!(number(&document, "/slow_operations") > 0.0);
-    // Under this disk's limit is only the load, whose processes begin with another name.
-    let limited = document["culprits"].as_array().unwrap().iter().filter(|culprit| culprit["cause"] == "io_throttle");
-    let culprits: Vec<&str> = limited.filter_map(|culprit| culprit["task"].as_str()).collect();
-    assert!(!culprits.is_empty() && !culprits.iter().any(|task| task.starts_with("exe/")), "{culprits:?}");
     let printed = run(&format!("explain --worst 3 {}", out.display())).expect_code(0).stdout;
     assert!(printed.contains("cgroup I/O throttling") && printed.contains("Worst stall"), "{printed}");
     let few = run(&format!("explain --json --worst 1 {}", out.display())).expect_code(0).document();
@@ -82,6 +78,10 @@ fn a_run_on_a_slowed_disk_is_explained_by_its_limit() {
     let scoped = |flags: &str| run(&format!("explain --json {flags} {}", out.display())).expect_code(0).document();
     let own = scoped(&format!("--path {}", disk.path().display()));
     assert!(number(&own, "/slow_operations") > 0.0 && own["neighbours"].is_null(), "{:#}", own["processes"]);
+    // Under this disk's limit is only the load, whose processes begin with another name.
+    let limited = own["culprits"].as_array().unwrap().iter().filter(|culprit| culprit["cause"] == "io_throttle");
+    let culprits: Vec<&str> = limited.filter_map(|culprit| culprit["task"].as_str()).collect();
+    assert!(!culprits.is_empty() && !culprits.iter().any(|task| task.starts_with("exe/")), "{culprits:?}");
     let none = scoped("--comm no-such-name");
     assert!(none["slow_operations"] == 0 && none["scope"]["present"]["comm"][0].is_string(), "{:#}", none["scope"]);
     run(&format!("explain --device no-such-disk {}", out.display())).expect_code(2);
