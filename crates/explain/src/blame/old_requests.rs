@@ -48,8 +48,9 @@ fn times(rows: &[Row], is_one: impl Fn(&Row) -> bool) -> Work {
     times
 }
 
-/// When the request came that a thread worked on at a moment.
+/// When the request came that a thread worked on at a moment. Its times are in order, as its rows are.
 fn receipt(work: &Work, tid: u32, at_ns: u64) -> Option<u64> {
     let times = work.get(&tid)?;
-    times.iter().find(|&&(from_ns, to_ns)| from_ns <= at_ns && at_ns <= to_ns).map(|&(from_ns, _)| from_ns)
+    let &(from_ns, _) = times.get(times.partition_point(|&(_, to_ns)| to_ns < at_ns))?;
+    (from_ns <= at_ns).then_some(from_ns)
 }

@@ -376,14 +376,17 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	return 0;
 }
 
-/* Children of a watched task are watched, too. */
+/* Children of a watched task are watched, too. Every task gets its note here: the kernel makes none where this CPU was within
+ * another's when it switched tasks, which would lose the wait that begins. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct task_note *note = note_of(parent);
 
-	if (parent->tgid != settings.recorder && !(note && note->watched))
+	if (parent->tgid != settings.recorder && !(note && note->watched)) {
+		bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		return 0;
+	}
 	note = new_note_of(child);
 	if (note)
 		note->watched = 1;

@@ -67,8 +67,6 @@ fn the_same_is_not_different_and_a_disk_of_80_percent_is_worse() {
         return;
     }
     let _settings = exclusive_machine_settings();
-    // What the tests beside it compute is no difference between disks. The runs inherit it.
-    rustix::process::setpriority_process(None, -15).unwrap();
     let tries: Vec<String> = (0..3).map_while(|_| disks_are_distinguished().err()).collect();
     assert!(tries.len() < 3, "{}", tries.join("\n"));
 }
