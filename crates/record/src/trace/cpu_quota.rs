@@ -13,7 +13,7 @@ pub(super) struct CpuQuotas {
     proc: PathBuf,
     /// Where the hierarchy with the controller is mounted, and whether it is version 1.
     hierarchies: Vec<(PathBuf, bool)>,
-    known: HashMap<String, Option<String>>,
+    known: HashMap<String, Option<Tightest>>,
     /// Cgroups of tasks: a task may be gone when its last wait is read.
     cgroups: HashMap<u32, String>,
     age: u32,
@@ -30,17 +30,44 @@ impl CpuQuotas {
     /// `/backup.service: 20.0 ms of 100 ms`: the tightest quota of the task's cgroup and those above. `None` where the
     /// task was gone before it was first asked for.
     pub(super) fn of_task(&mut self, tid: u32) -> Option<String> {
+        self.look_up(tid);
+        let path = self.cgroups.get(&tid)?.clone();
+        let Tightest { cgroup, quota } = self.tightest(&path)?;
+        let (time, period) = (Nanoseconds(quota.time_us * 1000), Nanoseconds(quota.period_us * 1000));
+        Some(format!("{cgroup}: {time} of {period}"))
+    }
+
+    /// The cgroup of a process, and the one at or above it with the tightest quota. A process that is known is not looked up again.
+    pub(super) fn place_of(&mut self, pid: u32) -> Option<(String, Option<String>)> {
+        if !self.cgroups.contains_key(&pid) {
+            self.look_up(pid);
+        }
+        let path = self.cgroups.get(&pid)?.clone();
+        let limit = self.tightest(&path).map(|tightest| tightest.cgroup);
+        Some((path, limit))
+    }
+
+    /// The cgroup in which a task is now.
+    fn look_up(&mut self, tid: u32) {
         let text = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).ok();
         if let Some(path) = text.as_deref().and_then(cpu_cgroup) {
             self.cgroups.insert(tid, path.to_owned());
         }
-        let path = self.cgroups.get(&tid)?;
+    }
+
+    fn tightest(&mut self, path: &str) -> Option<Tightest> {
         if let Some(known) = self.known.get(path) {
             return known.clone();
         }
         let found = self.hierarchies.iter().find_map(|(mount, is_v1)| tightest(mount, *is_v1, path));
-        self.known.insert(path.clone(), found.clone());
+        self.known.insert(path.to_owned(), found.clone());
         found
+    }
+
+    /// All that is known: quotas may have changed, and tasks their cgroups.
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
+        self.cgroups.clear();
     }
 
     /// Call this every second or so.
@@ -48,8 +75,7 @@ impl CpuQuotas {
         self.age += 1;
         if self.age >= KEPT {
             self.age = 0;
-            self.known.clear();
-            self.cgroups.clear();
+            self.forget();
         }
     }
 }
@@ -61,35 +87,37 @@ fn cpu_cgroup(text: &str) -> Option<&str> {
     v1.or_else(|| lines().find(|(controllers, _)| controllers.is_empty())).map(|(_, path)| path)
 }
 
-fn tightest(mount: &Path, is_v1: bool, path: &str) -> Option<String> {
-    let mut found: Option<(u64, String)> = None;
-    for path in Path::new(path).ancestors() {
+/// The tightest quota at or above a cgroup.
+#[derive(Debug, Clone)]
+struct Tightest {
+    cgroup: String,
+    quota: Quota,
+}
+
+fn tightest(mount: &Path, is_v1: bool, path: &str) -> Option<Tightest> {
+    let quotas = Path::new(path).ancestors().filter_map(|path| {
         let folder = mount.join(path.strip_prefix("/").unwrap_or(path));
-        let Some(quota) = quota(&folder, is_v1) else { continue };
-        if found.as_ref().is_none_or(|(least, _)| quota.per_second_ns() < *least) {
-            let (time, period) = (Nanoseconds(quota.time_us * 1000), Nanoseconds(quota.period_us * 1000));
-            found = Some((quota.per_second_ns(), format!("{}: {time} of {period}", path.display())));
-        }
-    }
-    found.map(|(_, words)| words)
+        Some(Tightest { cgroup: path.display().to_string(), quota: quota(&folder, is_v1)? })
+    });
+    quotas.min_by_key(|tightest| tightest.quota.per_second_ns())
 }
 
 /// A cgroup's CPU time, and the period in which it may use it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Quota {
+struct Quota {
     time_us: u64,
     period_us: u64,
 }
 
 impl Quota {
     /// CPU time in a second.
-    pub(super) fn per_second_ns(self) -> u64 {
+    fn per_second_ns(self) -> u64 {
         (u128::from(self.time_us) * 1_000_000_000 / u128::from(self.period_us)) as u64
     }
 }
 
 /// That of the cgroup in a folder; `None` without a quota.
-pub(super) fn quota(folder: &Path, is_v1: bool) -> Option<Quota> {
+fn quota(folder: &Path, is_v1: bool) -> Option<Quota> {
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
     let (quota, period) = match is_v1 {
         true => (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?),

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::threads::each_thread;
+use super::threads::{each_thread, process_of};
 
 /// A look may use a 200th of a CPU, and comes no more often than every half second.
 const PACE: u64 = 200;
@@ -41,10 +41,7 @@ impl Followed {
     /// Why it cannot be followed, however long the recording lasts: processes of a name or in a cgroup may start later.
     pub fn refused(&self, proc: &Path) -> Option<String> {
         let Followed::Pid(pid) = self else { return None };
-        let Ok(status) = fs::read_to_string(proc.join(format!("{pid}/status"))) else {
-            return Some("no such process".to_owned());
-        };
-        let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()?;
+        let Some(process) = process_of(proc, *pid) else { return Some("no such process".to_owned()) };
         (*pid != process).then(|| format!("a thread of process {process}: follow the process"))
     }
 

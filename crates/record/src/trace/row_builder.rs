@@ -20,6 +20,7 @@ use super::lock_numbers::LockNumbers;
 use super::paths::Paths;
 use super::requests::{by_kind, record};
 use super::symbols::Symbols;
+use super::threads::process_of;
 use super::{asynchronous, awaits, detail, system_calls};
 
 /// The state of a task that is frozen with its cgroup.
@@ -212,13 +213,6 @@ impl RowBuilder {
         row.detail = detail::of_span(span, &event.detail, event.state, &event.texts, name);
     }
 
-    /// A request has its submitter's thread only.
-    fn process_of(&self, tid: u32) -> u32 {
-        let status = std::fs::read_to_string(self.proc.join(format!("{tid}/status"))).unwrap_or_default();
-        let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
-        pid.unwrap_or(tid)
-    }
-
     fn name_in_proc(&self, tid: u32) -> Option<String> {
         let name = std::fs::read_to_string(self.proc.join(format!("{tid}/comm"))).ok()?;
         Some(name.trim_end().to_owned())
@@ -302,7 +296,9 @@ impl RowBuilder {
             return;
         }
         if note.tid != 0 && self.tasks.get(&note.tid).is_none_or(|known| !known.emitted) {
-            self.task(note.tid, self.process_of(note.tid), None, note.completed_ns, traced);
+            // A request has its submitter's thread only.
+            let pid = process_of(&self.proc, note.tid).unwrap_or(note.tid);
+            self.task(note.tid, pid, None, note.completed_ns, traced);
         }
     }
 

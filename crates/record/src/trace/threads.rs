@@ -25,6 +25,12 @@ pub(super) struct Thread<'a> {
     pub(super) state: u8,
 }
 
+/// The process of a thread; `None` if there is no such thread.
+pub(super) fn process_of(proc: &Path, tid: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(proc.join(format!("{tid}/status"))).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
 /// Visits all threads except those of one process. Threads that exit in between are skipped.
 pub(super) fn each_thread(proc: &Path, except_pid: u32, mut visit: impl FnMut(Thread<'_>)) {
     let Ok(proc) = rustix::fs::open(proc, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) else {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use model::block::DeviceNumber;
 
 use super::super::bounded_cache::BoundedCache;
-use super::super::cpu_quota::{Quota, quota};
+use super::super::cpu_quota::CpuQuotas;
 use crate::roots::Roots;
 
 const CACHED: usize = 4096;
@@ -21,8 +21,6 @@ const THROTTLE_FILES: [(&str, u64); 4] = [
     ("blkio.throttle.read_iops_device", IO_BYTES),
     ("blkio.throttle.write_iops_device", IO_BYTES),
 ];
-/// Where the CPU controller of v1 is mounted.
-const CPU_MOUNTS: [&str; 3] = ["cpu", "cpu,cpuacct", "cpuacct,cpu"];
 /// A request counts as this many bytes, where limits on both are compared.
 const IO_BYTES: u64 = 4096;
 /// What is above is no limit (v1 has one of 2^63 bytes by default).
@@ -42,7 +40,7 @@ pub(super) struct Cgroups {
     looks: u32,
     devices: BoundedCache<(u64, DeviceNumber), Place>,
     memory: BoundedCache<u32, Place>,
-    cpu: BoundedCache<u32, Place>,
+    cpu: CpuQuotas,
     /// Paths by number, as far as they were needed.
     numbers: HashMap<u64, String>,
 }
@@ -55,7 +53,7 @@ impl Cgroups {
             looks: 0,
             devices: BoundedCache::new(CACHED),
             memory: BoundedCache::new(CACHED),
-            cpu: BoundedCache::new(CACHED),
+            cpu: CpuQuotas::new(roots.proc.clone(), &roots.cgroup),
             numbers: HashMap::new(),
         }
     }
@@ -64,7 +62,7 @@ impl Cgroups {
     pub(super) fn age(&mut self) {
         self.looks += 1;
         // A process is often put into its cgroup just after it began.
-        self.cpu.clear();
+        self.cpu.forget();
         if self.looks.is_multiple_of(LOOKS) {
             self.devices.clear();
             self.numbers.clear();
@@ -77,7 +75,7 @@ impl Cgroups {
         if let Some(place) = self.devices.get(&(number, device)) {
             return place.clone();
         }
-        let own = self.folder(tid, "blkio", "blkio").filter(|folder| folder.has_number(number));
+        let own = self.folder(tid, "blkio").filter(|folder| folder.has_number(number));
         // A worker submitted the request, or the task is gone.
         let Some(folder) = own.or_else(|| self.numbered(number)) else { return Place::default() };
         let place = folder.place(|path| folder.limit_on(path, device));
@@ -90,7 +88,7 @@ impl Cgroups {
         if let Some(place) = self.memory.get(&pid) {
             return place.clone();
         }
-        let Some(folder) = self.folder(pid, "memory", "memory") else { return Place::default() };
+        let Some(folder) = self.folder(pid, "memory") else { return Place::default() };
         let place = folder.place(memory_limit);
         self.memory.insert(pid, place.clone());
         place
@@ -98,14 +96,8 @@ impl Cgroups {
 
     /// The CPU controller's cgroup of a process.
     pub(super) fn of_cpu(&mut self, pid: u32) -> Place {
-        if let Some(place) = self.cpu.get(&pid) {
-            return place.clone();
-        }
-        let mount = CPU_MOUNTS.iter().find(|name| self.root.join(name).is_dir()).unwrap_or(&CPU_MOUNTS[0]);
-        let Some(folder) = self.folder(pid, "cpu", mount) else { return Place::default() };
-        let place = folder.place(|path| quota(path, !folder.v2).map(Quota::per_second_ns));
-        self.cpu.insert(pid, place.clone());
-        place
+        let place = self.cpu.place_of(pid);
+        place.map(|(cgroup, limit)| Place { cgroup: Some(cgroup), limit }).unwrap_or_default()
     }
 
     /// The I/O controller's cgroup of that number, wherever it is. All of them are read, and not again for each that is unknown.
@@ -120,7 +112,7 @@ impl Cgroups {
     }
 
     /// The cgroup of a thread in the hierarchy of a controller, v1 or v2.
-    fn folder(&self, tid: u32, controller: &str, name: &str) -> Option<Folder> {
+    fn folder(&self, tid: u32, controller: &str) -> Option<Folder> {
         let text = fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).ok()?;
         let path = |wanted: &str| {
             text.lines().find_map(|line| {
@@ -129,7 +121,7 @@ impl Cgroups {
                 controllers.split(',').any(|name| name == wanted).then(|| path.to_owned())
             })
         };
-        let v1 = path(controller).map(|path| Folder { root: self.root.join(name), path, v2: false });
+        let v1 = path(controller).map(|path| Folder { root: self.root.join(controller), path, v2: false });
         v1.or_else(|| path("").map(|path| Folder { root: self.root.clone(), path, v2: true }))
     }
 }
