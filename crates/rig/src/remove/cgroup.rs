@@ -13,11 +13,11 @@ use crate::thing::PREFIX;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(super) fn remove(path: &Path, patience: Duration) -> Outcome {
-    if !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX)) {
-        return Err(format!("its name does not begin with {PREFIX}"));
-    }
     if !path.is_dir() {
         return Ok(None);
+    }
+    if !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX)) {
+        return Err(format!("its name does not begin with {PREFIX}"));
     }
     let started = Instant::now();
     loop {
@@ -63,4 +63,20 @@ fn kill(task: u32) {
 
 fn list(tasks: &[u32]) -> String {
     tasks.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::remove;
+
+    #[test]
+    fn one_that_is_gone_is_no_problem_whatever_its_name_and_a_foreign_one_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let theirs = folder.path().join("theirs");
+        assert_eq!(remove(&theirs, Duration::ZERO), Ok(None));
+        std::fs::create_dir(&theirs).unwrap();
+        assert!(remove(&theirs, Duration::ZERO).is_err() && theirs.is_dir());
+    }
 }
