@@ -248,7 +248,12 @@ fn answer_each(address: &str, mut answer: impl FnMut(&mut Stream)) {
 }
 
 /// The same by a thread, which the server waits for.
-pub fn serve_by_thread(address: &str, mut work: impl FnMut() + Send) {
+pub fn serve_by_thread(address: &str, work: impl FnMut() + Send) {
+    with_worker(work, |done| serve(address, 1, done));
+}
+
+/// Beside a thread that does the work each time it is asked to, and says when it is done.
+fn with_worker(mut work: impl FnMut() + Send, user: impl FnOnce(&mut dyn FnMut())) {
     let ((request, requests), (done, finished)) = (channel(), channel());
     std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -257,10 +262,11 @@ pub fn serve_by_thread(address: &str, mut work: impl FnMut() + Send) {
                 done.send(()).unwrap();
             }
         });
-        serve(address, 1, || {
+        user(&mut || {
             request.send(()).unwrap();
             finished.recv().unwrap();
         });
+        drop(request);
     });
 }
 
@@ -412,19 +418,8 @@ pub fn in_turn(mut work: impl FnMut()) {
 }
 
 /// Lets a thread do the work, and waits until it says so.
-pub fn by_thread(mut work: impl FnMut() + Send) {
-    let ((request, requests), (done, finished)) = (channel(), channel());
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            while requests.recv().is_ok() {
-                work();
-                done.send(()).unwrap();
-            }
-        });
-        request.send(()).unwrap();
-        finished.recv().unwrap();
-        drop(request);
-    });
+pub fn by_thread(work: impl FnMut() + Send) {
+    with_worker(work, |done| done());
 }
 
 /// Hands out work to a thread that waits for it: its id goes to that file. Before each piece, it does the steps.

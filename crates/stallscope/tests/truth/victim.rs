@@ -45,6 +45,14 @@ impl Recording {
         Recording::start_with(&["--follow", &pid.to_string()])
     }
 
+    /// The same of a victim that waits for that file, and goes on with the recording.
+    pub fn following_from(victim: &Victim, ground: &Ground, go: &str) -> Recording {
+        ground.wait_for(&format!("{go}.awaited"));
+        let recording = Recording::following(victim.pid());
+        ground.go(go);
+        recording
+    }
+
     fn start_with(more: &[&str]) -> Recording {
         let home = tempfile::tempdir_in("/dev/shm").unwrap();
         let at = |name: &str| home.path().join(name).display().to_string();

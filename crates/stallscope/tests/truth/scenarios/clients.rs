@@ -178,9 +178,7 @@ fn reader(work: &str, pipefuls: u32) -> (Value, Truth) {
     let (report, go) = (ground.at("child-report"), ground.at(GO));
     let script = format!("realtime\nchild {report} drain_parent {work}\nawait {go}\ntimes 2\nfill_child {pipefuls}");
     let victim = Victim::start(&ground, &script);
-    ground.wait_for(&format!("{go}.awaited"));
-    let recording = Recording::following(victim.pid());
-    ground.go(&go);
+    let recording = Recording::following_from(&victim, &ground, &go);
     let truth = victim.suffered("running");
     (recording.explained(), Truth { operation: Some("write"), ..truth })
 }
@@ -206,20 +204,21 @@ fn thread_pool() -> Truth {
 }
 
 fn two_servers() -> Truth {
-    let ground = Ground::new();
-    let file = slow_disk(&ground).file("data");
-    let last = server(&ground, "unix", &format!("open {file} direct\nanswer ADDRESS write {file} 0 1m"));
-    let first = server(&ground, "tcp", &format!("connect {last}\nanswer ADDRESS ask {last} recv"));
-    Truth { waited_for: Some("neighbour"), ..client(&ground, &first, "poll").suffered("io_throttle") }
+    behind_another("unix", |last| format!("connect {last}\nanswer ADDRESS ask {last} recv"), "poll")
 }
 
 /// Its immediate server idles in an event loop.
 fn proxy() -> Truth {
+    behind_another("tcp", |last| format!("forward ADDRESS {last}"), "epoll")
+}
+
+/// A client of a server that asks another one, whose disk is slow.
+fn behind_another(kind: &str, first: impl Fn(&str) -> String, how: &str) -> Truth {
     let ground = Ground::new();
     let file = slow_disk(&ground).file("data");
-    let last = server(&ground, "tcp", &format!("open {file} direct\nanswer ADDRESS write {file} 0 1m"));
-    let first = server(&ground, "tcp", &format!("forward ADDRESS {last}"));
-    Truth { waited_for: Some("neighbour"), ..client(&ground, &first, "epoll").suffered("io_throttle") }
+    let last = server(&ground, kind, &format!("open {file} direct\nanswer ADDRESS write {file} 0 1m"));
+    let first = server(&ground, "tcp", &first(&last));
+    Truth { waited_for: Some("neighbour"), ..client(&ground, &first, how).suffered("io_throttle") }
 }
 
 /// No storage is involved, but the client waited.
@@ -306,9 +305,7 @@ fn sleeping_server_of_command() -> (Value, Truth) {
     let (address, go) = (server(&ground, "unix", "answer ADDRESS sleep 300"), ground.at(GO));
     let script = format!("connect {address}\nawait {go}\ntimes 3\nask {address} poll\nsleep 50");
     let victim = Victim::start(&ground, &script);
-    ground.wait_for(&format!("{go}.awaited"));
-    let recording = Recording::following(victim.pid());
-    ground.go(&go);
+    let recording = Recording::following_from(&victim, &ground, &go);
     let truth = victim.suffered("sleep");
     (recording.explained(), Truth { waited_for: Some("neighbour"), says: Some("asleep in"), ..truth })
 }

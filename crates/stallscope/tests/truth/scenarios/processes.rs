@@ -151,9 +151,7 @@ fn working_thread() -> (Value, Truth) {
     let (file, go) = (slow_disk(&ground).file("data"), ground.at(GO));
     let script = format!("open {file} direct\nawait {go}\ntimes 3\nby_thread write {file} 0 1m\nsleep 50");
     let victim = Victim::start(&ground, &script);
-    ground.wait_for(&format!("{go}.awaited"));
-    let recording = Recording::following(victim.pid());
-    ground.go(&go);
+    let recording = Recording::following_from(&victim, &ground, &go);
     let truth = victim.suffered("io_throttle");
     (recording.explained(), Truth { operation: Some("futex"), ..truth })
 }
