@@ -5,11 +5,6 @@
 #include "peer.h"
 #include "semaphore.h"
 
-static __always_inline u32 how_followed(s32 call)
-{
-	return settings.calls[(u32)(call - 1) & (CALLS - 1)];
-}
-
 /* Functions that are not static work on the current task, which is the one that leaves the CPU in `sched_switch`. The verifier
  * checks them once, not for each path that leads to them. */
 __noinline int emit_call(struct task_note *note, u32 names, u64 until)

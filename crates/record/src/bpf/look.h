@@ -41,8 +41,10 @@ int first_look(struct bpf_iter__task *context)
 
 	if (!task || !is_asleep(task))
 		return 0;
-	if (!began_ns)
+	if (!began_ns) {
 		began_ns = bpf_ktime_get_ns();
+		began_jiffies = bpf_jiffies64();
+	}
 	call = call_in_registers(task) + 1;
 	how = call ? how_followed(call) : 0;
 	if (!how && !is_blocked(state_of(task)) && !is_stopped(state_of(task)) && !awaits_child(call - 1))

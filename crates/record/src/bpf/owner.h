@@ -8,8 +8,12 @@
 #define METADATA (1u << 12)
 #define FILE_TYPE 0170000
 #define BLOCK_DEVICE 0060000
+/* Of a write: the program has nothing else to wait for. Direct writes and journals have it, writeback does not. */
+#define IDLE (1u << 15)
 /* In place of a task. */
 #define OF_ALL (~0u)
+/* Pages that were dirty before the recording. */
+#define OF_EARLIER (~0u - 1)
 
 /* The tasks that made inodes dirty, by inode. */
 struct {
@@ -30,12 +34,24 @@ struct {
 	__type(value, u32);
 } readers SEC(".maps");
 
+/* Whether the running task may have made pages dirty: workers, and calls that read or write pages out, change inodes, too. */
+static __always_inline int may_dirty(struct task_struct *task)
+{
+	struct task_note *note;
+
+	if (task->flags & PF_WQ_WORKER)
+		return 0;
+	note = note_of(task);
+	return !note || !note->call || !(how_followed(note->call) & DIRTIES_NOTHING);
+}
+
 static __always_inline void note_dirtier(struct inode *inode)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
 	u64 key = (u64)inode;
 
-	bpf_map_update_elem(&dirtiers, &key, &tid, BPF_ANY);
+	if (may_dirty(bpf_get_current_task_btf()))
+		bpf_map_update_elem(&dirtiers, &key, &tid, BPF_ANY);
 }
 
 /* Masks of addresses are above, pages of the kernel below. */
@@ -71,6 +87,12 @@ static __always_inline u64 inode_of(struct bio *bio)
 	return inode;
 }
 
+/* Whether an inode became dirty before the recording; of others the table is too small. */
+static __always_inline int was_dirty_before(u64 inode)
+{
+	return (s64)(BPF_CORE_READ((struct inode *)inode, dirtied_when) - began_jiffies) < 0;
+}
+
 /* The task that made the pages of a bio dirty; for a read, that waited last in a call on their file. */
 static __always_inline u32 user_of_pages(struct bio *bio, u32 operation)
 {
@@ -80,6 +102,8 @@ static __always_inline u32 user_of_pages(struct bio *bio, u32 operation)
 	if (!inode)
 		return 0;
 	tid = operation == WRITE ? bpf_map_lookup_elem(&dirtiers, &inode) : bpf_map_lookup_elem(&readers, &inode);
+	if (!tid && operation == WRITE && was_dirty_before(inode))
+		return OF_EARLIER;
 	return tid ? *tid : 0;
 }
 

@@ -20,6 +20,7 @@ enum names_file {
 	BY_CLOSED = 9,		/* the descriptor that it closes: its file is looked up at the call's begin */
 	NAMES = 15,
 	IF_WAITED = 16,		/* flag: it counts only if it waited for storage */
+	DIRTIES_NOTHING = 32,	/* flag: it reads, or writes out what others made dirty; inodes change all the same */
 };
 
 /* What a system call does with another task, as bits: `trace/awaits.rs`. */

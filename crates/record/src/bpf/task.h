@@ -108,6 +108,7 @@ s32 waiting_bios SEC(".data") = 0;
 s32 waiting_locks SEC(".data") = 0;
 /* Waits and calls that had begun before the recording are taken to begin then. */
 u64 began_ns SEC(".data.began") = 0;
+u64 began_jiffies SEC(".data.began") = 0;
 /* Tasks whose call is adopted. */
 s32 adopted_calls SEC(".data") = 0;
 
@@ -129,6 +130,11 @@ static __always_inline struct task_note *new_note_of(struct task_struct *task)
 static __always_inline struct task_note *current_note(struct task_struct *task)
 {
 	return task->tgid == settings.recorder ? 0 : new_note_of(task);
+}
+
+static __always_inline u32 how_followed(s32 call)
+{
+	return settings.calls[(u32)(call - 1) & (CALLS - 1)];
 }
 
 static __always_inline void forget_bio(struct task_note *note)

@@ -161,8 +161,7 @@ int BPF_PROG(changed_inode, struct inode *inode)
 	u64 key = (u64)inode;
 	u32 *known = bpf_map_lookup_elem(&dirtiers, &key);
 
-	/* Kernel threads change inodes for others. */
-	if ((!known || *known != tid) && !(bpf_get_current_task_btf()->flags & PF_KTHREAD))
+	if (!known || *known != tid)
 		note_dirtier(inode);
 	return 0;
 }
@@ -173,6 +172,12 @@ static __always_inline u64 cgroup_of(struct bio *bio)
 	if (!bio || !bpf_core_field_exists(bio->bi_blkg))
 		return 0;
 	return BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup, kn, id);
+}
+
+/* A write from the page cache, perhaps of pages that another task made dirty: that of a sync, or before a direct read or a truncate. */
+static __always_inline int writes_pages(struct request_note *note)
+{
+	return (note->flags & OPERATION) == WRITE && !(note->flags & IDLE);
 }
 
 /* A completed request. */
@@ -192,12 +197,12 @@ __noinline int use_device(struct request_note *note, u64 busy_ns, u32 by_worker)
 	key.cgroup = cgroup_of(bio);
 	key.target = note->device;
 	key.use = operation == 0 ? READ_USE : operation == WRITE ? WRITE_USE : OTHER_USE;
-	key.tid = by_worker || note->flags & METADATA ? 0 : note->tid;
-	if (!key.tid)
-		key.tid = owner_of(address);
+	key.tid = by_worker || note->flags & METADATA || writes_pages(note) ? owner_of(address) : note->tid;
 	if (key.tid == OF_ALL)
 		key.use = METADATA_USE;
-	if (!key.tid || key.tid == OF_ALL)
+	if (key.tid == OF_EARLIER && by_worker)
+		key.tid = 0;
+	else if (!key.tid || key.tid >= OF_EARLIER)
 		key.tid = note->tid;
 	more.bytes = note->bytes;
 	more.throttled = note->throttled;

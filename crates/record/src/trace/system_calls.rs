@@ -6,6 +6,25 @@ use super::system_call_names;
 const CALLS: usize = 512;
 /// `IF_WAITED` of the programs.
 const IF_WAITED: u8 = 16;
+/// `DIRTIES_NOTHING` of the programs.
+const DIRTIES_NOTHING: u8 = 32;
+/// Calls that make no page dirty, though inodes change: they read, or write out what others made dirty.
+const READING_OR_SYNCING: [libc::c_long; 14] = [
+    libc::SYS_read,
+    libc::SYS_pread64,
+    libc::SYS_readv,
+    libc::SYS_preadv,
+    libc::SYS_preadv2,
+    libc::SYS_getdents64,
+    libc::SYS_fsync,
+    libc::SYS_fdatasync,
+    libc::SYS_sync_file_range,
+    libc::SYS_syncfs,
+    libc::SYS_sync,
+    libc::SYS_msync,
+    libc::SYS_fadvise64,
+    libc::SYS_umount2,
+];
 
 /// How a system call names its file: `enum names_file` of the programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,13 +172,15 @@ fn always() -> impl Iterator<Item = &'static Call> {
     COMMON.iter().chain(&OLD)
 }
 
-/// One byte for each number: 0, or how the call names its file, and whether it counts only if it waited for storage.
+/// One byte for each number: 0, or how the call names its file, whether it counts only if it waited for storage, and whether it makes
+/// no page dirty.
 pub(super) fn table() -> [u8; CALLS] {
     let mut table = [0; CALLS];
     let calls = always().map(|call| (call, 0)).chain(SELDOM.iter().map(|call| (call, IF_WAITED)));
     for ((_, number, names, _), flag) in calls {
         if let Some(place) = usize::try_from(*number).ok().and_then(|number| table.get_mut(number)) {
-            *place = *names as u8 | flag;
+            let dirties_nothing = READING_OR_SYNCING.contains(number);
+            *place = *names as u8 | flag | if dirties_nothing { DIRTIES_NOTHING } else { 0 };
         }
     }
     table

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::limits::with_quota;
 use super::storage::shrinker;
-use super::{GO, Test, alone};
+use super::{GO, Test, alone, recorded};
 use crate::ground::{Disk, EXT4, Ground};
-use crate::victim::{ANY, Truth, Victim};
+use crate::victim::{ANY, Recording, Truth, Victim};
 
 pub const TESTS: &[Test] = &[
     alone("culprit_of_limit", &[culprit_of_limit]),
@@ -16,6 +18,9 @@ pub const TESTS: &[Test] = &[
     alone("culprit_of_run_queue", &[culprit_of_run_queue]),
     alone("culprit_of_quota", &[culprit_of_quota]),
     alone("culprit_of_flusher", &[culprit_of_flusher]),
+    alone("culprit_behind_sync", &[culprit_behind_sync]),
+    alone("culprit_of_direct_read", &[culprit_of_direct_read]),
+    recorded("culprit_before_the_recording", culprit_before_the_recording),
     alone("culprit_of_dirty_pages", &[culprit_of_dirty_pages]),
     alone("culprit_of_journal", &[culprit_of_journal]),
     alone("culprit_of_memory", &[culprit_of_memory]),
@@ -161,6 +166,66 @@ fn culprit_of_flusher() -> Truth {
     ground.go(&begun);
     ground.go(&go);
     Truth { culprit: CULPRIT, ..victim.suffered("io_throttle") }
+}
+
+/// A disk with a limit on writes, and a victim that writes there durably once it may.
+fn behind_queued_pages(ground: &Ground) -> (Disk, String, Victim) {
+    let disk = ground.ext4(128);
+    let (file, go) = (disk.file("victim"), ground.at(GO));
+    let script = format!("open {file}\nwrite {file} 0 64k\nfsync {file}\nawait {go}\nwrite {file} 0 64k\nfsync {file}");
+    let victim = Victim::start(ground, &script);
+    ground.wait_for(&format!("{go}.awaited"));
+    ground.slow(&disk, "write_bps", 4 << 20);
+    // Sums are those of half seconds: mkfs wrote just now.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    (disk, go, victim)
+}
+
+/// Makes pages dirty, and goes on with something else.
+fn dirty_pages(ground: &Ground, file: &str) {
+    let written = ground.at("written");
+    ground.neighbour(&format!("open {file}\nwrite {file} 0 12m\nawait {written}\nsleep 60000"));
+    ground.go(&written);
+}
+
+/// Another program only syncs what the neighbour made dirty.
+fn culprit_behind_sync() -> Truth {
+    let ground = Ground::new();
+    let (disk, go, victim) = behind_queued_pages(&ground);
+    let file = disk.file("written");
+    dirty_pages(&ground, &file);
+    let syncs = ground.program("outsider", &format!("open {file}\nfsync {file}"));
+    ground.wait_until_in(syncs, "file_write_and_wait_range");
+    ground.go(&go);
+    Truth { culprit: CULPRIT, innocent: Some("outsider/"), ..victim.suffered("io_throttle") }
+}
+
+/// The victim's direct read writes the pages that the neighbour made dirty.
+fn culprit_of_direct_read() -> Truth {
+    let ground = Ground::new();
+    let disk = ground.ext4(64);
+    let (file, go) = (disk.file("shared"), ground.at(GO));
+    std::fs::write(&file, vec![1; 12 << 20]).unwrap();
+    let victim = Victim::start(&ground, &format!("open {file} direct\nawait {go}\nread {file} 0 12m"));
+    ground.wait_for(&format!("{go}.awaited"));
+    ground.slow(&disk, "write_bps", 4 << 20);
+    dirty_pages(&ground, &file);
+    ground.go(&go);
+    Truth { culprit: CULPRIT, ..victim.suffered(ANY) }
+}
+
+/// Who made pages dirty that were queued before the recording is unknown: not those who wait behind them.
+fn culprit_before_the_recording() -> (Value, Truth) {
+    let ground = Ground::new();
+    let (disk, go, victim) = behind_queued_pages(&ground);
+    let file = disk.file("written");
+    dirty_pages(&ground, &file);
+    let syncs = ground.program("outsider", &format!("open {file}\nfsync {file}"));
+    ground.wait_until_in(syncs, "file_write_and_wait_range");
+    let recording = Recording::start();
+    ground.go(&go);
+    let truth = victim.suffered("io_throttle");
+    (recording.explained(), Truth { innocent: Some("victim/"), ..truth })
 }
 
 /// Writes where another task's pages fill what its device may have dirty: each of so many clean pages that the kernel looks at the
