@@ -45,11 +45,13 @@ __noinline u64 aio_context(u64 ring)
 __noinline int aio_begins_one(u64 context, u64 pointer, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct submission submission = {.now_ns = now, .tid = task->pid, .pid = task->tgid};
 	u64 iocb;
 
-	if (!bpf_probe_read_user(&iocb, sizeof(iocb), (void *)pointer))
-		operation_begins(aio_key(context, iocb), task->pid, task->tgid, 0, now);
-	return 0;
+	if (bpf_probe_read_user(&iocb, sizeof(iocb), (void *)pointer))
+		return 0;
+	submission.key = aio_key(context, iocb);
+	return operation_begins(&submission);
 }
 
 __noinline int aio_begins(u64 ring, u64 count, u64 pointers)

@@ -183,7 +183,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 		return 0;
 	begin_call(note, id + 1, regs, bpf_ktime_get_ns());
 	if ((how & NAMES) == BY_CLOSED)
-		note->second = (u64)file_of(task, note->first);
+		note->second = current_file(note->first);
 	return 0;
 }
 
@@ -193,24 +193,27 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	u64 id = CALL_NUMBER(regs), now;
 	struct task_struct *task;
 	struct task_note *note;
-	u32 how;
+	u32 how, what;
 
 	aio_exits(regs, id, result);
 	if (id >= CALLS)
 		return 0;
 	if (id == settings.ioctl)
 		exits_ioctl(regs, result);
-	if (settings.others[id] & (SENDS | RECEIVES | CLOSES))
-		note_message(settings.others[id], FIRST_ARGUMENT(regs), result);
-	else if (settings.others[id] & SEMAPHORE && !result)
-		note_semaphore(regs);
+	what = settings.others[id] & (SENDS | RECEIVES | CLOSES | SEMAPHORE);
 	how = settings.calls[id];
-	if (!how && !adopted_calls && !owed_user_stacks)
+	if (!what && !how && !adopted_calls && !owed_user_stacks)
 		return 0;
 	task = bpf_get_current_task_btf();
-	note = note_of(task);
+	note = what ? current_note(task) : note_of(task);
 	if (!note)
 		return 0;
+	/* One look for the note and the clock: this program runs most often. */
+	now = what || note->call == (s32)id + 1 ? bpf_ktime_get_ns() : 0;
+	if (what & (SENDS | RECEIVES | CLOSES))
+		note_message(note, what, FIRST_ARGUMENT(regs), result, now);
+	else if (what && !result)
+		note_semaphore(note, regs);
 	end_call_of_user(note, how, result);
 	if (note->call != (s32)id + 1)
 		return 0;
@@ -219,7 +222,6 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		end_followed(note);
 		return 0;
 	}
-	now = bpf_ktime_get_ns();
 	if (now - note->entered_ns >= settings.slow_ns && is_slow(note, how, now)) {
 		emit_all_gathered(note);
 		emit_call(note, how & NAMES, now);

@@ -17,9 +17,11 @@ SEC("tp_btf/workqueue_queue_work")
 int BPF_PROG(workqueue_queue_work, unsigned int requested_cpu, void *pool, void *work)
 {
 	struct on_cpu *cpu = this_cpu();
+	u32 tid = (u32)bpf_get_current_pid_tgid();
 	u64 key = (u64)work;
 
-	if (cpu && is_completing(ctx, cpu, (u32)bpf_get_current_pid_tgid(), bpf_ktime_get_ns()))
+	/* Mostly another task: the clock is read only if it is that one. */
+	if (cpu && cpu->tid == tid && is_completing(ctx, cpu, tid, bpf_ktime_get_ns()))
 		bpf_map_update_elem(&works, &key, &cpu->done, BPF_ANY);
 	return 0;
 }

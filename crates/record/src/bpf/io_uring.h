@@ -2,15 +2,15 @@
 #pragma once
 
 /* Where a kernel thread polls the ring and submits, the submitter is the process that the thread belongs to. */
-static __always_inline void io_uring_begins(u64 key, struct io_kiocb *request, struct task_struct *task)
+static __always_inline void io_uring_begins(struct io_kiocb *request, struct task_struct *task)
 {
+	struct submission submission = {.key = (u64)request, .now_ns = bpf_ktime_get_ns()};
 	struct io_sq_data *poller = request->ctx->sq_data;
-	u64 now = bpf_ktime_get_ns();
 
-	if (poller)
-		operation_begins(key, poller->task_tgid, poller->task_tgid, task->pid, now);
-	else
-		operation_begins(key, task->pid, task->tgid, 0, now);
+	submission.tid = poller ? poller->task_tgid : task->pid;
+	submission.pid = poller ? poller->task_tgid : task->tgid;
+	submission.worker = poller ? task->pid : 0;
+	operation_begins(&submission);
 }
 
 SEC("tp_btf/io_uring_submit_req")
@@ -18,16 +18,12 @@ int BPF_PROG(io_uring_submit_req, struct io_kiocb *request)
 {
 	struct task_struct *task;
 	u32 code = request->opcode;
-	u64 key;
 
 	if (code >= CODES || !settings.codes[code])
 		return 0;
 	task = bpf_get_current_task_btf();
-	if (task->tgid == settings.recorder)
-		return 0;
-	/* The address as a number: the verifier allows no arithmetic on pointers. */
-	if (!bpf_probe_read_kernel(&key, sizeof(key), ctx))
-		io_uring_begins(key, request, task);
+	if (task->tgid != settings.recorder)
+		io_uring_begins(request, task);
 	return 0;
 }
 

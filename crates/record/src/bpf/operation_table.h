@@ -1,11 +1,16 @@
 /* The table of asynchronous operations in flight, from their submission to their completion, and their block requests. */
 #pragma once
 
-#define OPERATION_SETS 4096
-#define OPERATION_WAYS 4
+#include "place.h"
+
+#define OPERATIONS_BITS 14
+/* How far apart io_uring's requests and user space's iocbs are at least: 256 and 64 bytes. */
+#define IO_URING_BITS 8
+#define IOCB_BITS 6
 /* Bios of one request, merged, whose operations are linked. */
 #define MOST_BIOS 16
 
+/* What begins and ends with each operation is in one cache line. */
 struct operation {
 	u64 key;		/* address of the kernel's io_uring request, or `aio_key`; 0: free */
 	u64 start_ns;
@@ -14,80 +19,97 @@ struct operation {
 	u32 pid;
 	u32 worker_tid;		/* kernel thread that executes it; 0: the submitter, as far as is known */
 	u32 worker_pid;
+	u32 is_displaced;	/* an operation whose place this is was put into another one */
+	u32 unused;
 	struct request_note request;	/* the slow one that completed last; key 0: none */
-};
+} __attribute__((aligned(64)));
 
-struct operation_set {
-	struct operation way[OPERATION_WAYS];
-};
-
+/* Mappable, and thus aligned. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, OPERATION_SETS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1 << OPERATIONS_BITS);
 	__type(key, u32);
-	__type(value, struct operation_set);
+	__type(value, struct operation);
 } operations SEC(".maps");
 
 /* Set with the first operation: until then no request looks for one. */
 u32 any_operation SEC(".data.operations") = 0;
 
-static __always_inline struct operation_set *operation_set_of(u64 key)
+static __always_inline u32 place_of_operation(u64 key)
 {
-	u32 at = (u32)((key ^ key >> 32) * 0x9e3779b97f4a7c15ull >> 52);
+	return place_of(key, key & 1 ? IOCB_BITS : IO_URING_BITS, OPERATIONS_BITS);
+}
 
-	return bpf_map_lookup_elem(&operations, &at);
+static __always_inline struct operation *operation_at(u32 place)
+{
+	return bpf_map_lookup_elem(&operations, &place);
 }
 
 static __always_inline struct operation *operation_of(u64 key)
 {
-	struct operation_set *set = operation_set_of(key);
-	int way;
+	u32 place = place_of_operation(key), other;
+	struct operation *operation = operation_at(place);
 
-	if (!set)
+	if (!operation || operation->key == key)
+		return operation;
+	if (!operation->is_displaced)
 		return 0;
 #pragma unroll
-	for (way = 0; way < OPERATION_WAYS; way++)
-		if (set->way[way].key == key)
-			return &set->way[way];
+	for (other = 1; other < WAYS; other++) {
+		operation = operation_at(place ^ other);
+		if (operation && operation->key == key)
+			return operation;
+	}
 	return 0;
 }
 
 /* An operation that was canceled, or reaped without a system call, has no end. Its place is taken when there is no other. */
 static __always_inline struct operation *new_operation(u64 key)
 {
-	struct operation_set *set = operation_set_of(key);
-	struct operation *oldest;
-	int way;
+	u32 place = place_of_operation(key), other;
+	struct operation *oldest = operation_at(place), *operation;
 
-	if (!set)
-		return 0;
-	oldest = &set->way[0];
+	if (!oldest || oldest->key == key || !oldest->key)
+		return oldest;
+	oldest->is_displaced = 1;
 #pragma unroll
-	for (way = 0; way < OPERATION_WAYS; way++) {
-		if (set->way[way].key == key || !set->way[way].key)
-			return &set->way[way];
-		if (set->way[way].start_ns < oldest->start_ns)
-			oldest = &set->way[way];
+	for (other = 1; other < WAYS; other++) {
+		operation = operation_at(place ^ other);
+		if (!operation || operation->key == key || !operation->key)
+			return operation;
+		if (operation->start_ns < oldest->start_ns)
+			oldest = operation;
 	}
 	count_loss(OPERATION_NOTES);
 	return oldest;
 }
 
+/* By address: the verifier allows no arithmetic on the pointer that a key is, until a function has got it as one of its numbers. */
+struct submission {
+	u64 key;
+	u64 now_ns;
+	u32 tid;
+	u32 pid;
+	u32 worker;	/* the kernel thread that polls the ring; 0: none */
+	u32 unused;
+};
+
 /* This and other functions that are not static are verified separately and once, not for each path of each caller. */
-__noinline int operation_begins(u64 key, u32 tid, u32 pid, u32 worker, u64 now)
+__noinline int operation_begins(struct submission *submission)
 {
-	struct operation *operation = new_operation(key);
+	struct operation *operation = submission ? new_operation(submission->key) : 0;
 
 	if (!operation)
 		return 0;
-	operation->start_ns = now;
+	operation->start_ns = submission->now_ns;
 	operation->ended_ns = 0;
-	operation->tid = tid;
-	operation->pid = pid;
-	operation->worker_tid = worker;
-	operation->worker_pid = worker ? pid : 0;
+	operation->tid = submission->tid;
+	operation->pid = submission->pid;
+	operation->worker_tid = submission->worker;
+	operation->worker_pid = submission->worker ? submission->pid : 0;
 	operation->request.key = 0;
-	operation->key = key;
+	operation->key = submission->key;
 	if (!any_operation)
 		any_operation = 1;
 	return 0;

@@ -104,12 +104,17 @@ __noinline u64 connection_at(u64 file, u32 side)
 static __always_inline void note_sender(struct file *file, u64 now)
 {
 	u64 connection = connection_at((u64)file, SERVER), id = bpf_get_current_pid_tgid();
-	struct sender sender = {.sent_ns = now, .tid = id, .pid = id >> 32};
+	struct sender sender = {.sent_ns = now, .tid = id, .pid = id >> 32}, *known;
 
 	if (!connection)
 		return;
 	bpf_get_current_comm(sender.comm, NAME_BYTES);
-	bpf_map_update_elem(&senders, &connection, &sender, BPF_ANY);
+	/* To replace an entry costs several times as much as to find it. */
+	known = bpf_map_lookup_elem(&senders, &connection);
+	if (known && known->tid == sender.tid)
+		*known = sender;
+	else
+		bpf_map_update_elem(&senders, &connection, &sender, BPF_ANY);
 }
 
 /* Puts the sender of the answer in the waker's place, if it is known. */
@@ -148,42 +153,35 @@ __noinline int emit_old_request(u64 answered_ns)
 
 /* A server works on a request from the moment it receives it until it sends something back. If a thread of its own serves a client,
  * what it sends before it receives anything is an answer to what it received before the recording. */
-static __always_inline void note_served(u32 what, u64 bit, long result, struct file *file)
+static __always_inline void note_served(struct task_note *note, u32 what, u64 bit, long result, struct file *file, u64 now)
 {
-	struct task_note *note = current_note(bpf_get_current_task_btf());
-
-	if (!note)
-		return;
 	if (!(what & SENDS) && note->unasked & bit)
 		emit_old_request(note->sent_ns);
 	note->unasked = (what & SENDS) && !note->owed_ns ? note->unasked | bit : 0;
 	if (what & SENDS)
-		note->sent_ns = bpf_ktime_get_ns();
+		note->sent_ns = now;
 	/* Another one of its threads may have received the request. */
 	if (what & SENDS)
-		note_sender(file, note->sent_ns);
+		note_sender(file, now);
 	note->is_left = !(what & SENDS) && !result;
 	if ((what & SENDS) || !result) {
 		note->owed &= ~bit;
 		return;
 	}
 	/* What it waited for before was for the rest of the request. */
-	note->owed_ns = bpf_ktime_get_ns();
+	note->owed_ns = now;
 	note->owed |= bit;
 }
 
-static __always_inline void note_asked(u32 what, u64 bit, u32 side, long result, struct file *file)
+static __always_inline void note_asked(struct task_note *note, u32 what, u64 bit, u32 side, long result, struct file *file,
+				       u64 now)
 {
-	struct task_note *note = current_note(bpf_get_current_task_btf());
-	u64 connection;
+	u64 connection = side == CLIENT ? connection_at((u64)file, CLIENT) : 0;
 
-	if (!note)
-		return;
-	connection = side == CLIENT ? connection_at((u64)file, CLIENT) : 0;
 	if (connection && result)
 		note_exchange(BPF_CORE_READ(file, f_inode, i_ino), connection, !!(what & SENDS));
 	if (what & SENDS) {
-		note->asked_ns = note->sent_ns = bpf_ktime_get_ns();
+		note->asked_ns = note->sent_ns = now;
 		note->asked_by = connection;
 	}
 	if (side == EITHER) {
@@ -198,35 +196,30 @@ static __always_inline void note_asked(u32 what, u64 bit, u32 side, long result,
 }
 
 /* A call that sends, receives or closes has returned. */
-static __always_inline void note_message(u32 what, u64 fd, long result)
+static __always_inline void note_message(struct task_note *note, u32 what, u64 fd, long result, u64 now)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_note *note;
 	struct file *file;
 	u64 bit = 1ull << (fd & 63);
 	u32 side;
 
 	if (what & CLOSES) {
-		note = note_of(task);
-		if (note) {
-			/* It was asked to close. */
-			if (note->owed & bit)
-				note->is_left = 1;
-			note->asked &= ~bit;
-			note->answered &= ~bit;
-			note->owed &= ~bit;
-			if (what & SENDS)
-				note->sent_ns = bpf_ktime_get_ns();
-		}
+		/* It was asked to close. */
+		if (note->owed & bit)
+			note->is_left = 1;
+		note->asked &= ~bit;
+		note->answered &= ~bit;
+		note->owed &= ~bit;
+		if (what & SENDS)
+			note->sent_ns = now;
 		return;
 	}
 	/* At the end of what it receives there are no more answers. */
 	if ((what & SENDS) ? result <= 0 : result < 0)
 		return;
-	file = file_of(task, fd);
+	file = (struct file *)current_file(fd);
 	side = file ? side_of(file) : NO_SIDE;
 	if (side == SERVER)
-		note_served(what, bit, result, file);
+		note_served(note, what, bit, result, file, now);
 	else if (side)
-		note_asked(what, bit, side, result, file);
+		note_asked(note, what, bit, side, result, file, now);
 }

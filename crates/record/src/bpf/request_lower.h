@@ -61,7 +61,7 @@ static __always_inline int is_loop(struct slot *slot)
 #define NO_DISK 0xffffffffu
 
 /* The disk of the file system that holds a loop device's file; 0: unknown. */
-static __always_inline u32 disk_beneath(u64 key)
+__noinline u32 disk_beneath(u64 key)
 {
 	struct request *request = (struct request *)key;
 	struct loop_device *loop = BPF_CORE_READ(request, q, disk, private_data);
@@ -80,10 +80,14 @@ static __always_inline u32 disk_beneath(u64 key)
 }
 
 /* Where the kernel's types do not lead from one to the other. */
-static __always_inline int may_serve(struct request_note *note, struct slot *slot, u32 beneath)
+static __always_inline int may_serve(struct request_note *note, struct slot *slot)
 {
-	return note->key && note->completed_ns >= slot->issued_ns && note->device != slot->device &&
-	       (!beneath || note->device == beneath);
+	u32 beneath;
+
+	if (!note->key || note->completed_ns < slot->issued_ns || note->device == slot->device)
+		return 0;
+	beneath = disk_beneath(slot->key);
+	return !beneath || note->device == beneath;
 }
 
 static __always_inline void take_lower(struct lower *lower, struct request_note *note)
@@ -102,7 +106,6 @@ __noinline int find_lower(struct lower *lower, struct slot *slot)
 	struct on_cpu *cpu = this_cpu();
 	struct request_note *served;
 	struct lower *known;
-	u32 beneath;
 	u64 key;
 
 	if (!cpu || !lower || !slot)
@@ -113,11 +116,10 @@ __noinline int find_lower(struct lower *lower, struct slot *slot)
 		*lower = *known;
 		return 0;
 	}
-	beneath = disk_beneath(key);
 	served = request_of_work(bpf_get_current_task_btf());
-	if (served && may_serve(served, slot, beneath))
+	if (served && may_serve(served, slot))
 		take_lower(lower, served);
-	else if (may_serve(&cpu->done, slot, beneath))
+	else if (may_serve(&cpu->done, slot))
 		take_lower(lower, &cpu->done);
 	return 0;
 }

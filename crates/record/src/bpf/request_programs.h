@@ -232,18 +232,18 @@ __noinline int start_at_completion(struct slot *slot, struct view *view)
 	return 0;
 }
 
-/* The way of a completed request in its set, from 1 on. Where issues are not traced, this is the first event of a request
+/* The number of a completed request's slot, from 1 on. Where issues are not traced, this is the first event of a request
  * that was not inserted: a flush, or any request of a device without a scheduler. Its submitter is then unknown. */
-__noinline int way_of_done(struct view *view)
+__noinline int number_of_done(struct view *view)
 {
-	u32 way = view ? find_way(view->key) : 0;
+	u32 number = view ? find_number(view->key) : 0;
 	struct slot *slot;
 
 	if (!view)
 		return 0;
-	slot = slot_in(view->key, way);
+	slot = slot_at(number);
 	if (slot && (!slot->made_ns || view->made_ns <= slot->made_ns))
-		return way;
+		return number;
 	/* A durable write completed earlier, and a bare flush completes by the request of the flush. */
 	if (!view->bytes && (view->flags & OPERATION) != FLUSH)
 		return 0;
@@ -252,13 +252,13 @@ __noinline int way_of_done(struct view *view)
 	if (slot) {
 		count_done(view->queue, slot->class);
 	} else {
-		way = claim_way(view->key);
-		slot = slot_in(view->key, way);
+		number = claim_number(view->key);
+		slot = slot_at(number);
 	}
 	if (!slot)
 		return 0;
 	start_at_completion(slot, view);
-	return way;
+	return number;
 }
 
 /* Where issues are not traced: the kernel's timestamp, if it takes one. The kernel may have read its clock at the start of
@@ -341,7 +341,7 @@ __noinline int complete(struct view *view)
 
 	if (!cpu || !view)
 		return 0;
-	slot = slot_in(view->key, way_of_done(view));
+	slot = slot_at(number_of_done(view));
 	if (!slot && is_after_data(view))
 		complete_bare_flush(view);
 	if (!slot)

@@ -1,8 +1,11 @@
 /* The table of block requests in flight, from their arrival to their completion. */
 #pragma once
 
-#define SETS 8192
-#define WAYS 4
+#include "place.h"
+
+#define SLOTS_BITS 15
+/* Requests are at least as far apart: 256 bytes. */
+#define REQUEST_BITS 8
 
 /* A request in flight: one cache line, as another CPU often completes it. */
 struct slot {
@@ -18,21 +21,17 @@ struct slot {
 	u8 class;
 	u8 throttled;
 	u8 by_worker;		/* submitted by a kernel thread, for another task */
-	u8 unused;
+	u8 is_displaced;	/* a request whose place this is was put into another one */
 };
 
-/* A table: a hash map costs several times as much for each request. */
-struct set {
-	struct slot way[WAYS];
-};
-
-/* Mappable maps begin at a page, and thus each slot at a cache line. */
+/* A table: a hash map costs several times as much for each request. Mappable maps begin at a page, and thus each slot at a
+ * cache line. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, SETS);
+	__uint(max_entries, 1 << SLOTS_BITS);
 	__type(key, u32);
-	__type(value, struct set);
+	__type(value, struct slot);
 } requests SEC(".maps");
 
 /* The end of a bio. */
@@ -60,6 +59,7 @@ struct view {
 	u32 status;
 	u32 is_merged;
 	u32 unused;
+	u64 cgroup;		/* number of the first bio's; 0: unknown, or none */
 	struct bio_end first, last;	/* of its bios */
 };
 
@@ -88,6 +88,7 @@ static __always_inline void view_of(struct view *view, struct request *request, 
 	view->bytes = 0;
 	view->status = 0;
 	view->is_merged = 0;
+	view->cgroup = 0;
 	__builtin_memset(&view->first, 0, sizeof(view->first));
 	__builtin_memset(&view->last, 0, sizeof(view->last));
 }
@@ -108,6 +109,8 @@ static __always_inline void view_of_completion(struct view *view, struct request
 
 	view_of(view, request, request->q);
 	view->is_merged = first != last;
+	if (bpf_core_field_exists(first->bi_blkg))
+		view->cgroup = first->bi_blkg->blkcg->css.cgroup->kn->id;
 	view->first.function = (u64)first->bi_end_io;
 	view->first.private = (u64)first->bi_private;
 	view->last.function = (u64)last->bi_end_io;
@@ -122,64 +125,72 @@ static __always_inline u32 device_of(u64 key)
 	return disk ? BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor) : 0;
 }
 
-static __always_inline struct set *set_of(u64 key)
+static __always_inline struct slot *slot_at(u32 number)
 {
-	u32 at = (u32)key * 0x9e3779b1u >> 19;
+	u32 at = number - 1;
 
 	return bpf_map_lookup_elem(&requests, &at);
 }
 
-/* The way that a request has in its set, from 1 on; 0: none. */
-__noinline int find_way(u64 key)
+static __always_inline int holds(u32 number, u64 key)
 {
-	struct set *set = set_of(key);
-	int way;
+	struct slot *slot = slot_at(number);
 
-	if (!set)
+	return slot && slot->key == key;
+}
+
+static __always_inline int claims(u32 number, u64 key)
+{
+	struct slot *slot = slot_at(number);
+
+	return slot && !__sync_val_compare_and_swap(&slot->key, 0, key);
+}
+
+/* The number of the slot that a request has, from 1 on; 0: none. */
+__noinline int find_number(u64 key)
+{
+	u32 place = place_of(key, REQUEST_BITS, SLOTS_BITS), other;
+	struct slot *first = slot_at(place + 1);
+
+	if (!first)
+		return 0;
+	if (first->key == key)
+		return place + 1;
+	if (!first->is_displaced)
 		return 0;
 #pragma unroll
-	for (way = 0; way < WAYS; way++)
-		if (set->way[way].key == key)
-			return way + 1;
+	for (other = 1; other < WAYS; other++)
+		if (holds((place ^ other) + 1, key))
+			return (place ^ other) + 1;
 	return 0;
 }
 
-__noinline int claim_way(u64 key)
+__noinline int claim_number(u64 key)
 {
-	struct set *set = set_of(key);
-	int way;
+	u32 place = place_of(key, REQUEST_BITS, SLOTS_BITS), other;
+	struct slot *first = slot_at(place + 1);
 
-	if (!set)
+	if (!first)
 		return 0;
+	if (claims(place + 1, key))
+		return place + 1;
+	first->is_displaced = 1;
 #pragma unroll
-	for (way = 0; way < WAYS; way++)
-		if (!__sync_val_compare_and_swap(&set->way[way].key, 0, key))
-			return way + 1;
+	for (other = 1; other < WAYS; other++)
+		if (claims((place ^ other) + 1, key))
+			return (place ^ other) + 1;
 	count_loss(REQUEST_NOTES);
 	return 0;
 }
 
-static __always_inline struct slot *slot_in(u64 key, u32 way)
-{
-	struct set *set = set_of(key);
-	u64 at = way - 1;
-
-	if (!set || at >= WAYS)
-		return 0;
-	/* Keeps the compiler from computing the address before it checks, and from leaving out the mask: the verifier of
-	 * Linux 6.12 forgets what was checked of another register. */
-	asm volatile("" : "+r"(set), "+r"(at));
-	return &set->way[at & (WAYS - 1)];
-}
-
 static __always_inline struct slot *find(u64 key)
 {
-	return slot_in(key, find_way(key));
+	return slot_at(find_number(key));
 }
 
 static __always_inline struct slot *claim(u64 key)
 {
-	return slot_in(key, claim_way(key));
+	return slot_at(claim_number(key));
 }
 
 static __always_inline u64 began_at(struct slot *slot)

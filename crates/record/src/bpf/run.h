@@ -53,10 +53,16 @@ struct {
 	__type(value, u64);
 } behind SEC(".maps");
 
+/* The run that was noted `back` runs before the last one of a CPU. */
+static __always_inline struct past_run *past_run(struct runs *cpu, u32 back)
+{
+	return &cpu->past[(cpu->next_past - 1 - back) & (PAST_RUNS - 1)];
+}
+
 /* Runs of a process in a row are one. */
 static __always_inline void note_past(struct runs *cpu, u32 pid, u64 now)
 {
-	struct past_run *run = &cpu->past[(cpu->next_past - 1) & (PAST_RUNS - 1)];
+	struct past_run *run = past_run(cpu, 0);
 
 	if (run->pid != pid || cpu->since_ns - run->until_ns >= SHORT_RUN_NS) {
 		run = &cpu->past[cpu->next_past++ & (PAST_RUNS - 1)];
@@ -72,17 +78,28 @@ __noinline u64 ran_after(u64 from_ns, u64 until_ns, u64 moment)
 	return until_ns > moment ? until_ns - (from_ns > moment ? from_ns : moment) : 0;
 }
 
+/* Whether this run and all before it ended by then. The last one may be written just now. */
+static __always_inline int is_over(struct past_run *run, u32 back, u64 moment)
+{
+	return back && run->until_ns <= moment;
+}
+
 /* How much of the time since then a CPU was taken. */
 __noinline u64 taken_since(u32 number, u64 from)
 {
 	struct runs *cpu = bpf_map_lookup_elem(&runs, &number);
+	struct past_run *run;
 	u64 sum = 0;
-	u32 at;
+	u32 back;
 
 	if (!cpu)
 		return 0;
-	for (at = 0; at < PAST_RUNS; at++)
-		sum += ran_after(cpu->past[at].from_ns, cpu->past[at].until_ns, from);
+	for (back = 0; back < PAST_RUNS; back++) {
+		run = past_run(cpu, back);
+		if (is_over(run, back, from))
+			break;
+		sum += ran_after(run->from_ns, run->until_ns, from);
+	}
 	return sum;
 }
 
@@ -106,12 +123,14 @@ __noinline int add_runs_behind(u32 waiting, u32 number, u64 from)
 {
 	struct runs *cpu = bpf_map_lookup_elem(&runs, &number);
 	struct past_run *run;
-	u32 at;
+	u32 back;
 
 	if (!cpu)
 		return 0;
-	for (at = 0; at < PAST_RUNS; at++) {
-		run = &cpu->past[at];
+	for (back = 0; back < PAST_RUNS; back++) {
+		run = past_run(cpu, back);
+		if (is_over(run, back, from))
+			break;
 		add_run_behind(waiting, run->pid, run->from_ns, run->until_ns, from);
 	}
 	return 0;

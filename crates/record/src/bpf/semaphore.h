@@ -20,9 +20,8 @@ static __always_inline u64 semaphore_of(u64 set, u16 number)
 }
 
 /* A call has changed semaphores. */
-static __noinline int note_semaphore(struct pt_regs *regs)
+static __noinline int note_semaphore(struct task_note *note, struct pt_regs *regs)
 {
-	struct task_note *note = current_note(bpf_get_current_task_btf());
 	struct semaphore_change change = {};
 
 	if (!note || !regs || first_change(regs, &change))

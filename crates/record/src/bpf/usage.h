@@ -166,14 +166,6 @@ int BPF_PROG(changed_inode, struct inode *inode)
 	return 0;
 }
 
-/* The number of the cgroup that a bio counts for. */
-static __always_inline u64 cgroup_of(struct bio *bio)
-{
-	if (!bio || !bpf_core_field_exists(bio->bi_blkg))
-		return 0;
-	return BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup, kn, id);
-}
-
 /* A write from the page cache, perhaps of pages that another task made dirty: that of a sync, or before a direct read or a truncate. */
 static __always_inline int writes_pages(struct request_note *note)
 {
@@ -181,23 +173,18 @@ static __always_inline int writes_pages(struct request_note *note)
 }
 
 /* A completed request. */
-__noinline int use_device(struct request_note *note, u64 busy_ns, u32 by_worker)
+__noinline int use_device(struct request_note *note, u64 cgroup, u64 busy_ns, u32 by_worker)
 {
-	struct usage_key key = {};
 	struct usage more = {.count = 1, .busy_ns = busy_ns};
-	struct bio *bio;
+	struct usage_key key = {.cgroup = cgroup};
 	u32 operation;
-	u64 address;
 
 	if (!note)
 		return 0;
-	address = note->key;
-	bio = BPF_CORE_READ((struct request *)address, bio);
 	operation = note->flags & OPERATION;
-	key.cgroup = cgroup_of(bio);
 	key.target = note->device;
 	key.use = operation == 0 ? READ_USE : operation == WRITE ? WRITE_USE : OTHER_USE;
-	key.tid = by_worker || note->flags & METADATA || writes_pages(note) ? owner_of(address) : note->tid;
+	key.tid = by_worker || note->flags & METADATA || writes_pages(note) ? owner_of(note->key) : note->tid;
 	if (key.tid == OF_ALL)
 		key.use = METADATA_USE;
 	if (key.tid == OF_EARLIER && by_worker)
@@ -222,7 +209,7 @@ static __always_inline void use_of(struct slot *slot, struct request_note *note,
 			from = device->last_done_ns;
 		device->last_done_ns = now;
 	}
-	use_device(note, from && now > from ? now - from : 0, slot->by_worker);
+	use_device(note, view->cgroup, from && now > from ? now - from : 0, slot->by_worker);
 }
 
 /* --- What each process read, made dirty, and has in memory: its own sums, which the tracer compares with those before. --- */
