@@ -337,8 +337,24 @@ impl Search<'_> {
                 });
             }
         }
-        operations
+        of_calls(operations)
     }
+}
+
+/// Waits of one call are one operation: polls of a call without an end find each of them by itself.
+fn of_calls(mut operations: Vec<Operation>) -> Vec<Operation> {
+    operations.dedup_by(|later, first| {
+        let is_same = later.tid == first.tid && later.start_ns == first.start_ns;
+        if is_same {
+            first.finished = if later.end_ns > first.end_ns { later.finished } else { first.finished };
+            first.end_ns = first.end_ns.max(later.end_ns);
+            first.path = first.path.or(later.path);
+            first.awaits = first.awaits.or(later.awaits);
+            first.cut |= later.cut;
+        }
+        is_same
+    });
+    operations
 }
 
 /// The latest sleep of a task that began by a moment and, but for the error of a poll, lasted until another.

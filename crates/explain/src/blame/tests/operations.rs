@@ -96,6 +96,17 @@ fn a_polled_wait_that_ended_is_as_long_as_it_was() {
 }
 
 #[test]
+fn polled_waits_of_a_call_without_an_end_are_one_operation() {
+    let drawing = "
+        off      7 |  ssssss            | stack=folio_wait_writeback call=tgkill since=1
+        blocked  7 |  =====             | stack=folio_wait_writeback call=tgkill since=1
+        off      7 |         ssssssss   | stack=folio_wait_writeback call=tgkill since=1
+        blocked  7 |          ======    | stack=folio_wait_writeback call=tgkill since=1
+        blocked  8 |     ==========     | stack=folio_wait_writeback call=fsync since=1";
+    check(drawing, "tgkill 7: 15, fsync 8: 13");
+}
+
+#[test]
 fn a_wait_that_had_not_ended_lasts_since_the_begin_of_its_call() {
     let mut drawing = stage(
         "off      7 |  ssss              | stack=jbd2_log_wait_commit call=fsync since=1
