@@ -11,18 +11,20 @@ import subprocess
 import sys
 import time
 
-DEVICE = os.environ["REMEDIES_DEVICE"]
-NUMBER = os.environ["REMEDIES_NUMBER"]
-MOUNT = os.environ["REMEDIES_MOUNT"]
-SCRATCH = os.environ["REMEDIES_SCRATCH"]
+DEVICE = os.environ.get("REMEDIES_DEVICE", "")
+NUMBER = os.environ.get("REMEDIES_NUMBER", "")
+MOUNT = os.environ.get("REMEDIES_MOUNT", "")
+SCRATCH = os.environ.get("REMEDIES_SCRATCH", "")
 PROGRAM = os.environ.get("REMEDIES_PROGRAM", "target/release/stallscope")
 SECONDS = os.environ.get("REMEDIES_SECONDS", "8")
 PERIODS = os.environ.get("REMEDIES_PERIODS", "24")
 PERIOD_MS = int(os.environ.get("REMEDIES_PERIOD_MS", "1000"))
 SHORT = os.environ.get("REMEDIES_SHORT") == "1"
 ONLY = os.environ.get("REMEDIES_ONLY", "").split()
-# Where the recordings are kept.
+# Where the recordings are kept, and the cases; and whether these are only to be predicted again.
 RUNS = os.environ.get("REMEDIES_RUNS", SCRATCH)
+OUT = os.environ.get("REMEDIES_OUT", "")
+AGAIN = os.environ.get("REMEDIES_AGAIN") == "1"
 # What people notice is longer; shorter calls are noise of the machine.
 SLOW_US = int(os.environ.get("REMEDIES_SLOW_US", "1000"))
 LOAD = ["python3", "bench/remedies_load.py"]
@@ -215,10 +217,11 @@ def figures(calls, spans):
             "lost": lost / sum(b - a for a, b in spans), "mean": mean}
 
 
-def tried(scenario, remedy, recorded):
+def tried(scenario, remedy):
     """One case: predicted and measured."""
-    choice = remedy.predicted(recorded["what_if"]["choices"])
-    log = f"{SCRATCH}/trial.log"
+    run = recording(scenario, remedy)
+    measure(scenario, ["record", f"--runtime={SECONDS}s"], run, f"{SCRATCH}/record.log")
+    log = f"{run}.calls"
     arguments = ["trial", *remedy.words(), f"--periods={PERIODS}", f"--period={PERIOD_MS}ms", f"--wash-out={PERIOD_MS // 5}ms"]
     document = measure(scenario, arguments, f"{SCRATCH}/trial", log)
     if len(document["periods"]) < int(PERIODS):
@@ -236,22 +239,42 @@ def tried(scenario, remedy, recorded):
         "b": b,
         "halves": [figures(calls, spans["B"][from_period:][: len(spans["B"]) // 2]) for from_period in (0, len(spans["B"]) // 2)],
     }
+    return predicted(case, remedy, run)
+
+
+def predicted(case, remedy, run):
+    """The case with what its recording predicts."""
+    choice = remedy.predicted(explained(run)["what_if"]["choices"])
     if choice:
         same, before = choice["predicted"]["in_same_time"], choice["predicted"]["recorded"]["total_ns"]
-        lost = {key: value / max(before, 1) * a["lost"] for key, value in same["total_ns"].items()}
+        lost = {key: value / max(before, 1) * case["a"]["lost"] for key, value in same["total_ns"].items()}
         case["predicted"] = {"p50": same["p50_ns"], "p99": same["p99_ns"], "lost": lost}
         case["predicted"]["share"] = choice["predicted"]["total_ns"]["value"] / max(before, 1)
         case["at_most"] = choice["at_most"]
     return case
 
 
-def explained(scenario):
-    run = f"{RUNS}/{scenario.name.replace(' ', '-')}"
-    measure(scenario, ["record", f"--runtime={SECONDS}s"], run, f"{SCRATCH}/record.log")
+def recording(scenario, remedy):
+    return f"{RUNS}/{scenario.name}, {remedy.name}".replace(" ", "-")
+
+
+def explained(run):
     shown = subprocess.run([PROGRAM, "explain", run, "--comm=victim", "--json"], capture_output=True, text=True, check=False)
     if not shown.stdout.startswith("{"):
-        raise RuntimeError(f"{scenario.name}: {shown.stderr.strip()}")
+        raise RuntimeError(f"{run}: {shown.stderr.strip()}")
     return json.loads(shown.stdout)
+
+
+def measured_before():
+    """The cases of OUT, predicted once more from their recordings."""
+    with open(OUT, encoding="utf8") as file:
+        before = {(case["scenario"], case["remedy"]): case for case in json.load(file)}
+    for scenario in SCENARIOS:
+        for remedy in scenario.remedies:
+            case = before.get((scenario.name, remedy.name))
+            if case:
+                case.pop("predicted", None)
+                yield predicted(case, remedy, recording(scenario, remedy))
 
 
 def ms(ns):
@@ -340,32 +363,36 @@ def check(cases):
     print(f"{len(cases)} remedies were advised, tried, reverted, and shortened the stalls")
 
 
-def main():
-    # So that what was changed is changed back.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    cases = []
+def measured():
+    """Cases as they are measured."""
     fresh_files()
-    print("| load | remedy | p50 of slow calls, predicted, ms | measured | p99, predicted, ms | measured | time lost per second, predicted, s "
-          "| measured (without) | verdict | misses |")
-    print("|---|---|---:|---:|---:|---:|---:|---:|---|---|", flush=True)
     for scenario in SCENARIOS:
         if (SHORT and scenario.name not in OF_SHORT) or (ONLY and not any(word in scenario.name for word in ONLY)):
             continue
         try:
             with Stage(scenario):
                 for remedy in scenario.remedies:
-                    case = tried(scenario, remedy, explained(scenario))
-                    cases.append(case)
-                    print(row(case), flush=True)
+                    yield tried(scenario, remedy)
         except (RuntimeError, OSError, KeyError) as error:
             print(f"| {scenario.name} | not measured: {error} |", flush=True)
             if SHORT:
                 raise
+
+
+def main():
+    # So that what was changed is changed back.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    cases = []
+    print("| load | remedy | p50 of slow calls, predicted, ms | measured | p99, predicted, ms | measured | time lost per second, predicted, s "
+          "| measured (without) | verdict | misses |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|---|---|", flush=True)
+    for case in measured_before() if AGAIN else measured():
+        cases.append(case)
+        print(row(case), flush=True)
+        if OUT and not AGAIN:
+            put(OUT, json.dumps(cases, indent=1))
     print()
     summary(cases)
-    if "REMEDIES_OUT" in os.environ:
-        with open(os.environ["REMEDIES_OUT"], "w", encoding="utf8") as out:
-            json.dump(cases, out, indent=1)
     if SHORT:
         check(cases)
     return 0

@@ -3,12 +3,15 @@
 # scenarios. All of them take about half an hour; --short takes three and checks only what holds on any machine.
 #
 #     REMEDIES_SECONDS=8 REMEDIES_PERIODS=24 REMEDIES_ONLY='WORD ...' bench/remedies.sh [--short] [FOLDER ON A REAL DISK]
+#
+# With REMEDIES_RUNS=FOLDER REMEDIES_OUT=FILE, recordings and cases are kept; REMEDIES_AGAIN=1 predicts them once more.
 name=Remedies
 . "$(dirname "$0")/common.sh"
 if [ "${1:-}" = --short ]; then
     shift
     export REMEDIES_SHORT=1 REMEDIES_SECONDS=${REMEDIES_SECONDS:-4} REMEDIES_PERIODS=${REMEDIES_PERIODS:-4}
 fi
+if [ "${REMEDIES_AGAIN:-}" = 1 ]; then exec python3 bench/remedies.py; fi
 needs_root
 needs_controllers blkio
 needs_tools losetup mkfs.ext4 fsfreeze python3

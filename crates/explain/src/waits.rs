@@ -19,10 +19,12 @@ pub const DISCARD: &str = "write: discard";
 pub struct Step {
     /// What the task of this step waited for, or did.
     pub cause: Cause,
-    /// Of a lock, what it is; of a limit, the direction of the throttled request; else, or where unknown, empty.
+    /// Of a lock or a journal, what it is; of a limit, the direction of the throttled request; else, or where unknown, empty.
     pub kind: &'static str,
     /// The disk, of waits for requests.
     pub device: Option<DeviceNumber>,
+    /// Of the operation's own wait: the disk that its culprits used, which may be beneath that one. Of others, `None`.
+    pub blamed: Option<DeviceNumber>,
     /// The thread that this step is the time of: in the first step the operation's own, or the server's whose answer it awaits.
     pub tid: u32,
     /// It is part of a call that writes a file to its disk (fsync, fdatasync).

@@ -64,6 +64,12 @@ pub struct Requires {
     pub pinned: Option<bool>,
     /// The device's own share limits dirty pages (bdi strict_limit).
     pub strict_limit: Option<bool>,
+    /// The file system is mounted with one of these options.
+    pub mounted: Vec<String>,
+    /// It is mounted with none of these: they make the remedy useless, or are it.
+    pub not_mounted: Vec<String>,
+    /// Others than those that waited used most of what these lacked.
+    pub others: Option<bool>,
     /// The kernel is of this version or a later one: `5.16`.
     pub kernel: Option<String>,
     /// The waiting tasks use SQLite: `rollback` (journal) or `wal`.
@@ -95,6 +101,10 @@ pub struct Facts {
     pub pinned: Option<bool>,
     /// Whether the device's own share limits dirty pages.
     pub strict_limit: Option<bool>,
+    /// Options that the file system is mounted with; empty: unknown.
+    pub mount_options: Vec<String>,
+    /// Whether others than those that waited used most of what these lacked.
+    pub others: Option<bool>,
     /// Version of the kernel: its release, as of `uname -r`.
     pub kernel: Option<String>,
     /// The journals of SQLite that the waiting tasks use.
@@ -134,11 +144,15 @@ impl Requires {
             && is(self.refaults, facts.refaults)
             && is(self.pinned, facts.pinned)
             && is(self.strict_limit, facts.strict_limit)
+            && any(&self.mounted, &facts.mount_options)
+            && (self.not_mounted.is_empty() || !any(&self.not_mounted, &facts.mount_options))
+            && is(self.others, facts.others)
     }
 
     /// Whether it was found for what the run shows, not only for its cause.
     pub fn is_specific(&self) -> bool {
         [self.memory_limit, self.refaults, self.pinned, self.strict_limit].contains(&Some(true))
+            || !self.mounted.is_empty()
             || !self.program.is_empty()
             || !self.sqlite.is_empty()
     }

@@ -158,7 +158,7 @@ impl Accounting {
         if operations.is_empty() {
             operations.clone_from(&self.operations);
         }
-        waits(&self.index, &operations, &mut self.timelines(), slower_than_ns)
+        waits((&self.index, &self.disks), &operations, &mut self.timelines(), slower_than_ns)
     }
 
     fn timelines(&self) -> TaskTimelines<'_> {

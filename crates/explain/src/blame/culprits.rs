@@ -22,6 +22,7 @@ use super::names::Name;
 use super::operations::Operation;
 use super::run_index::RunIndex;
 use super::timelines::TaskTimelines;
+pub(super) use costs::blamed_disk;
 use costs::{Cost, Costs, Key};
 pub(super) use victims::Victims;
 

@@ -7,7 +7,9 @@ use model::stall::Awaits;
 
 use super::cause::Cause;
 use super::chain::{chain_row, other_thread};
+use super::culprits::blamed_disk;
 use super::dirtying::dirtying;
+use super::disks::Disks;
 use super::holder;
 use super::operations::Operation as SlowOperation;
 use super::pinned::are_pinned;
@@ -31,7 +33,7 @@ const LOOP_NS: u64 = 1_000_000_000;
 
 /// The waits of these operations, which are ordered by start.
 pub(super) fn waits<'a>(
-    index: &'a RunIndex,
+    (index, disks): (&'a RunIndex, &'a Disks),
     operations: &[SlowOperation],
     timelines: &mut TaskTimelines<'a>,
     slower_than_ns: u64,
@@ -39,7 +41,7 @@ pub(super) fn waits<'a>(
     let stands_for = operations.len().div_ceil(KEPT).max(1);
     let (paths, names) = (Numbers::new(), Numbers::new());
     let (tasks, servers) = (BTreeMap::new(), BTreeSet::new());
-    let mut graph = Graph { index, timelines, paths, names, tasks, servers, of: 0 };
+    let mut graph = Graph { index, disks, timelines, paths, names, tasks, servers, of: 0 };
     let pinned = are_pinned(index, operations);
     let dirtying = dirtying(index, operations);
     let operations: Vec<Waiting> =
@@ -78,6 +80,7 @@ fn device_ns(index: &RunIndex) -> Option<u64> {
 
 struct Graph<'a, 'b> {
     index: &'a RunIndex,
+    disks: &'a Disks,
     timelines: &'b mut TaskTimelines<'a>,
     paths: Numbers<Path>,
     names: Numbers<String>,
@@ -145,7 +148,8 @@ impl Graph<'_, '_> {
         self.name(tid, segment.end_ns);
         let (kind, device) = (self.kind(segment), self.device(segment));
         let syncs = segment.row().is_some_and(|row| sync_calls::is_in_sync(index, row));
-        path.push(Step { cause: segment.cause, kind, device, tid, syncs });
+        let blamed = if path.is_empty() { blamed_disk(index, self.disks, segment) } else { None };
+        path.push(Step { cause: segment.cause, kind, device, blamed, tid, syncs });
         let mut now_ns = segment.start_ns;
         if path.len() < LENGTH {
             now_ns = self.follow_request(segment, path, pieces);
@@ -176,6 +180,7 @@ impl Graph<'_, '_> {
                 cause,
                 kind: direction(record.kind, cause),
                 device: Some(record.device),
+                blamed: None,
                 tid,
                 syncs: false,
             });
@@ -225,7 +230,7 @@ impl Graph<'_, '_> {
     fn kind(&self, segment: &Segment) -> &'static str {
         let Some(row) = segment.row().map(|row| self.index.row(row)) else { return "" };
         match segment.cause {
-            cause @ Cause::Lock => wording::words(self.index, row, cause),
+            cause @ (Cause::Lock | Cause::Journal) => wording::words(self.index, row, cause),
             cause => self.index.request(row).map_or("", |request| direction(request.kind, cause)),
         }
     }

@@ -66,10 +66,11 @@ impl Choice {
 
     /// What it counts for in the order of advice, ns: what it saves if that is known, and less where it is a bound or takes work away.
     pub fn rank(&self) -> f64 {
-        let counts = match (self.remedies.is_empty(), self.is_bound()) {
-            (true, _) => ABSENCE,
-            (false, true) => BOUND,
-            (false, false) => 1.0,
+        let counts = match &self.change {
+            Change::Absent(absence) if absence.holds_locks_alone() => ABSENCE * BOUND,
+            Change::Absent(_) => ABSENCE,
+            _ if self.is_bound() => BOUND,
+            _ => 1.0,
         };
         counts * self.saved_ns() as f64
     }
@@ -168,6 +169,9 @@ impl Place {
         let classes = classes.iter().filter(|class| has_cause(&class.causes));
         let cgroup = most_stalled_cgroup(waits, causes);
         let limit = limit_of(waits, cgroup.as_deref());
+        // By definition, whatever the samples saw.
+        let hangs_at_limit = causes.contains(&Cause::OutOfMemory)
+            && waits.paths.iter().flatten().any(|step| step.cause == Cause::OutOfMemory);
         Place {
             facts: Facts {
                 scheduler: disk.and_then(|disk| disk.scheduler.clone()),
@@ -177,9 +181,11 @@ impl Place {
                 operations: classes.map(|class| class.class.clone()).collect(),
                 programs: programs(waits, causes),
                 io_limits: io_limits(waits, disk),
-                memory_limit: is_at_limit(waits, cgroup.as_deref()),
+                memory_limit: if hangs_at_limit { Some(true) } else { is_at_limit(waits, cgroup.as_deref()) },
                 refaults: Some(limit.is_some_and(MemoryLimit::evicts_what_is_read_again)),
                 pinned: Some(waits.pinned),
+                mount_options: mount.map(|point| mount_options(run, point)).unwrap_or_default(),
+                others: cost_others_most(culprits()),
                 strict_limit: disk.and_then(|disk| disk.strict_limit),
                 kernel: Some(run.host.kernel_release.clone()),
                 sqlite: sqlite(waits, causes),
@@ -209,6 +215,18 @@ fn cgroup_of_limit<'a>(mut culprits: impl Iterator<Item = &'a Culprit>) -> Optio
     let used_it_up = culprits
         .find(|culprit| matches!(culprit.cause, Cause::IoThrottle | Cause::CpuThrottle) && culprit.cgroup.is_some());
     used_it_up.and_then(|culprit| culprit.cgroup.clone())
+}
+
+fn mount_options(run: &RunDescription, point: &str) -> Vec<String> {
+    let mount = run.mounts.iter().rev().find(|mount| mount.point == point);
+    mount.map(|mount| mount.options.split(',').map(str::to_owned).collect()).unwrap_or_default()
+}
+
+/// Whether culprits cost others more than themselves; `None` where there are none.
+fn cost_others_most<'a>(culprits: impl Iterator<Item = &'a Culprit>) -> Option<bool> {
+    let times = culprits.map(|culprit| (culprit.time_ns, culprit.own_ns));
+    let (all_ns, own_ns) = times.fold((0, 0), |(all_ns, own_ns), (ns, own)| (all_ns + ns, own_ns + own));
+    (all_ns > 0).then_some(own_ns <= all_ns / 2)
 }
 
 /// The limits that cgroups have on a disk.

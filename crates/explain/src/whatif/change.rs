@@ -1,5 +1,7 @@
 //! A change, and what it makes of a piece of time.
 
+use std::collections::BTreeSet;
+
 use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::effect::{Edge, Effect};
@@ -42,6 +44,8 @@ pub struct Absence {
     pub task: Option<String>,
     /// Its cgroup.
     pub cgroup: Option<String>,
+    /// Its threads, where they are known. What others wait for while these hold it does not take place.
+    pub threads: BTreeSet<u32>,
     /// Its share, 0 to 1, of the time that operations lost to a cause on a disk.
     pub shares: Vec<(Cause, Option<DeviceNumber>, f64)>,
 }
@@ -104,11 +108,18 @@ fn rest(effect: Effect) -> f64 {
 }
 
 impl Absence {
-    /// By the operation's own cause and the last disk of the path, as root blockers are.
+    /// Whether all that others lost to it were waits for its locks: to hold these for a shorter time is the same to them.
+    pub(super) fn holds_locks_alone(&self) -> bool {
+        self.shares.iter().all(|(cause, ..)| *cause == Cause::Lock)
+    }
+
+    /// What waits for one of its threads, all; else by the operation's own cause and disk, as root blockers are.
     fn share(&self, path: &Path) -> f64 {
-        let device = path.iter().rev().find_map(|step| step.device);
-        let Some(first) = path.first() else { return 0.0 };
-        let of = |(cause, of, _): &&(Cause, Option<DeviceNumber>, f64)| *cause == first.cause && *of == device;
+        let Some((first, behind)) = path.split_first() else { return 0.0 };
+        if behind.iter().any(|step| self.threads.contains(&step.tid)) {
+            return 1.0;
+        }
+        let of = |(cause, of, _): &&(Cause, Option<DeviceNumber>, f64)| *cause == first.cause && *of == first.blamed;
         self.shares.iter().find(of).map_or(0.0, |(.., share)| share.clamp(0.0, 1.0))
     }
 }

@@ -74,7 +74,7 @@ impl Levels {
 fn key(path: &Path) -> Option<(Cause, Option<DeviceNumber>)> {
     let first = path.first()?;
     let is_of_device = matches!(first.cause, Cause::Device | Cause::SchedulerQueue | Cause::RequestWait);
-    is_of_device.then(|| (first.cause, path.iter().rev().find_map(|step| step.device)))
+    is_of_device.then_some((first.cause, first.blamed))
 }
 
 /// The time that must be cut from all longer ones so that this share of the sum is left.

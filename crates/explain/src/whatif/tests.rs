@@ -1,5 +1,6 @@
 //! Drawn operations whose time after a change is known by construction.
 
+use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::effect::{Edge, Effect};
 use proptest::prelude::*;
@@ -59,7 +60,7 @@ fn step(letter: char, tid: u32) -> Step {
         '?' => Cause::Unexplained,
         other => panic!("{other}"),
     };
-    Step { cause, kind: "", device: None, tid, syncs: false }
+    Step { cause, kind: "", device: None, blamed: None, tid, syncs: false }
 }
 
 fn gone(edge: Edge) -> Change {
@@ -195,10 +196,24 @@ fn an_absent_culprit_takes_its_share_and_its_own_operations() {
         7 |dddddddddd|
         9 |ddddd|";
     let shares = vec![(Cause::Device, None, 0.8)];
-    let absence = Absence { task: Some("task9".into()), cgroup: None, shares };
+    let absence = Absence { task: Some("task9".into()), shares, ..Absence::default() };
     check(drawing, &Change::Absent(absence.clone()), &[(0, 2)]);
     let prediction = predict(&draw(drawing), &Change::Absent(absence));
     assert_eq!((prediction.recorded.total_ns, prediction.total_ns.value), (10 * MS, 2 * MS));
+}
+
+/// A wait for a loop device is blamed on those who use the disk beneath.
+#[test]
+fn an_absent_culprit_takes_its_share_of_the_disk_that_it_used() {
+    let mut waits = draw("7 |dddddddddd|");
+    let [upper, lower] = [7, 8].map(|major| Some(DeviceNumber::new(major, 0)));
+    (waits.paths[0][0].device, waits.paths[0][0].blamed) = (upper, lower);
+    let total_ms = |shares: &[_]| {
+        let absence = Absence { task: Some("fio".into()), shares: shares.to_vec(), ..Absence::default() };
+        predict(&waits, &Change::Absent(absence)).total_ns.value / MS
+    };
+    assert_eq!(total_ms(&[(Cause::Device, lower, 0.8)]), 2);
+    assert_eq!(total_ms(&[(Cause::Device, upper, 0.8)]), 10);
 }
 
 #[test]

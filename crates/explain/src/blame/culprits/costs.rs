@@ -123,9 +123,7 @@ impl<'a> Costs<'a> {
             let key = self.keys.of(&running(index, segment));
             return self.add_cost(key, victim, (to_ns - from_ns) * times);
         }
-        let row = chain_row(index, segment).unwrap_or_default();
-        let by = segment.row().filter(|by| *by != row);
-        let Blamed { key, need } = self.blamed((row, by), segment.cause);
+        let Blamed { key, need } = self.blamed(blamed_rows(index, segment), segment.cause);
         let ns = (to_ns - from_ns) * times;
         match (need, index.usage.span_of(from_ns, to_ns)) {
             (None, _) => self.add_cost(key, victim, ns),
@@ -144,9 +142,7 @@ impl<'a> Costs<'a> {
     fn blamed(&mut self, (row, by): (u32, Option<u32>), cause: Cause) -> Blamed {
         let (index, disks) = (self.index, self.disks);
         *self.ends.entry((row, by, cause)).or_insert_with(|| {
-            let end = (cause != Cause::CpuWait).then(|| end(index, row, cause));
-            let need = Some(()).filter(|()| !index.usage.is_empty());
-            let need = need.and_then(|()| need_of(index, disks, (row, by), cause, end.as_ref()));
+            let (end, need) = end_and_need(index, disks, (row, by), cause);
             let key = self.keys.of(&key(index, disks, row, cause, end));
             Blamed { key, need: need.map(|need| self.needs.of(&need)) }
         })
@@ -186,10 +182,7 @@ impl<'a> Costs<'a> {
             return self.add_cost(key, victim, ns);
         }
         let Key { device, cause, .. } = *self.keys.value(key);
-        let device = match need {
-            Need::Device(device) | Need::Limit { device, .. } => Some(*device),
-            _ => device,
-        };
+        let device = need.device().or(device);
         for (pid, ns) in divided(ns, users).into_iter().filter(|(_, ns)| *ns > 0) {
             let process = pid.map(|pid| self.index.tasks.process(pid, at_ns, &self.index.names));
             let cgroup = pid.and_then(|pid| self.cgroup(need, pid, at_ns));
@@ -212,6 +205,36 @@ impl<'a> Costs<'a> {
         let below_root = |cgroup: &Name| self.index.names.get(*cgroup) != "/";
         limited.filter(below_root).or_else(|| self.index.tasks.cgroup(pid, at_ns))
     }
+}
+
+/// The row of a segment that leads on, and another one that gave it its cause.
+fn blamed_rows(index: &RunIndex, segment: &Segment) -> (u32, Option<u32>) {
+    let row = chain_row(index, segment).unwrap_or_default();
+    (row, segment.row().filter(|by| *by != row))
+}
+
+/// The end of a row's chain, and what was lacking there.
+fn end_and_need<'a>(
+    index: &'a RunIndex,
+    disks: &Disks,
+    (row, by): (u32, Option<u32>),
+    cause: Cause,
+) -> (Option<End<'a>>, Option<Need>) {
+    let end = (cause != Cause::CpuWait).then(|| end(index, row, cause));
+    let need = Some(()).filter(|()| !index.usage.is_empty());
+    let need = need.and_then(|()| need_of(index, disks, (row, by), cause, end.as_ref()));
+    (end, need)
+}
+
+/// The disk by which the culprits of a piece of lost time are known.
+pub(in super::super) fn blamed_disk(index: &RunIndex, disks: &Disks, segment: &Segment) -> Option<DeviceNumber> {
+    if segment.ran != 0 || !segment.is_lost() {
+        return None;
+    }
+    let rows = blamed_rows(index, segment);
+    let (end, need) = end_and_need(index, disks, rows, segment.cause);
+    let device = need.and_then(|need| need.device());
+    device.or_else(|| key(index, disks, rows.0, segment.cause, end).device)
 }
 
 fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<'_>>) -> Key {

@@ -29,6 +29,14 @@ pub(super) enum Need {
 }
 
 impl Need {
+    /// The device, of which a part was used.
+    pub(super) fn device(&self) -> Option<DeviceNumber> {
+        match self {
+            Need::Device(device) | Need::Limit { device, .. } => Some(*device),
+            _ => None,
+        }
+    }
+
     /// Whether requests of a device are what used it.
     pub(super) fn is_of_device(&self) -> bool {
         matches!(self, Need::Device(_) | Need::Limit { .. } | Need::Dirty(_))

@@ -1,5 +1,7 @@
 //! What is behind each wait.
 
+use std::collections::BTreeSet;
+
 use super::stage::{MS, description, stage};
 use crate::blame::Blame;
 use crate::waits::{SqliteJournal, Waits};
@@ -92,4 +94,18 @@ fn a_lock_that_is_polled_for_leads_through_its_holder() {
     assert_eq!(waits.sqlite.into_iter().collect::<Vec<_>>(), [(9, SqliteJournal::Rollback)]);
     let syncs = waits.paths.iter().flatten().filter(|step| step.syncs).map(|step| step.tid);
     assert!(syncs.clone().count() > 0 && syncs.into_iter().all(|tid| tid == 9));
+}
+
+/// Root blockers of waits for a loop device are known by the disk beneath.
+#[test]
+fn a_wait_has_the_disk_of_its_root_blockers() {
+    let drawing = "
+        op:write 7 |==============|
+        off      7 | ssssssssssss | stack=submit_bio_wait request=2
+        request  1 |        DC    | tid=3 device=8,0 throttled
+        request  2 | D          C | tid=7 device=7,0 lower=1";
+    let blamed: BTreeSet<_> = waits(drawing).paths.iter().flatten().filter_map(|step| step.blamed).collect();
+    let culprits: BTreeSet<_> = stage(drawing).explain().culprits.iter().filter_map(|culprit| culprit.device).collect();
+    assert_eq!(blamed, culprits);
+    assert!(culprits.iter().any(|disk| disk.to_string() == "8,0"), "{culprits:?}");
 }

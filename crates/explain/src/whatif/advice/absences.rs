@@ -47,11 +47,14 @@ pub(super) fn absences(explanation: &Explanation, waits: &Waits) -> Vec<Absence>
             |(known, _): &&mut (Absence, u64)| known.task.as_ref() == Some(&name) && known.cgroup == culprit.cgroup;
         match sums.iter_mut().find(same) {
             Some((absence, ns)) => {
+                absence.threads.extend(threads(waits, culprit));
                 absence.shares.push(share);
                 *ns += culprit.time_ns;
             }
             None => {
-                let absence = Absence { task: Some(name), cgroup: culprit.cgroup.clone(), shares: vec![share] };
+                let threads = threads(waits, culprit);
+                let absence =
+                    Absence { task: Some(name), cgroup: culprit.cgroup.clone(), threads, shares: vec![share] };
                 sums.push((absence, culprit.time_ns));
             }
         }
@@ -63,6 +66,17 @@ pub(super) fn absences(explanation: &Explanation, waits: &Waits) -> Vec<Absence>
     sums.retain(costs_others);
     sums.sort_by_key(|(_, ns)| Reverse(*ns));
     sums.into_iter().take(CULPRITS).map(|(absence, _)| absence).collect()
+}
+
+/// The threads of a culprit: of the process, or of all of its name where it stands for several.
+fn threads(waits: &Waits, culprit: &Culprit) -> BTreeSet<u32> {
+    let Some(task) = &culprit.task else { return BTreeSet::new() };
+    let is_it = |process: &str| match (&task.name, culprit.tasks, process.split_once('/')) {
+        (Some(name), 2.., Some((of, _))) => of == name,
+        (.., Some((_, pid))) => pid.parse() == Ok(task.tid),
+        (.., None) => false,
+    };
+    waits.tasks.iter().filter(|(_, name)| is_it(name)).map(|(tid, _)| *tid).collect()
 }
 
 /// Names of the processes whose work the operations need: those whose answers they await, and those that these wait for in turn.
@@ -88,7 +102,7 @@ fn sum(explanation: &Explanation, of: &Culprit) -> u64 {
 
 /// Threads of the kernel work for others: nobody can do without them.
 fn is_of_kernel(name: &str) -> bool {
-    ["kworker", "jbd2/", "xfsaild", "xfs-", "btrfs-", "kswapd", "ksoftirqd", "loop"]
+    ["kworker", "jbd2/", "xfsaild", "xfs-", "btrfs-", "kswapd", "ksoftirqd", "loop", "ext4lazyinit"]
         .iter()
         .any(|kernel| name.starts_with(kernel))
 }

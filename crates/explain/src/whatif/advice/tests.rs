@@ -12,13 +12,14 @@ use super::{Change, Choice, advise};
 use crate::blame::{CauseTime, ClassTimes, Culprit, EvidenceTimes, Explanation, Part, Who};
 use crate::waits::{Burst, DISCARD, Dirtying, MemoryLimit, Step, Waiting, Waits};
 
+mod absence;
 mod fitting;
 
 const MS: u64 = 1_000_000;
 
 /// One operation of task 7 that lost 90 of 100 ms to a cause.
 fn waits(cause: Cause) -> Waits {
-    let step = |cause| vec![Step { cause, kind: "", device: None, tid: 7, syncs: false }];
+    let step = |cause| vec![Step { cause, kind: "", device: None, blamed: None, tid: 7, syncs: false }];
     let operation = Waiting { tid: 7, task: Some(0), pieces: vec![(0, 90 * MS), (1, 10 * MS)], ..Waiting::default() };
     Waits {
         operations: vec![operation],
@@ -145,7 +146,14 @@ fn a_machine_gets_remedies_of_its_cgroup_version() {
 fn a_change_of_one_kind_leaves_the_others() {
     let mut waits = waits(Cause::Lock);
     waits.paths[0][0].kind = "mmap lock";
-    waits.paths.push(vec![Step { cause: Cause::Lock, kind: "file lock (flock)", device: None, tid: 7, syncs: false }]);
+    waits.paths.push(vec![Step {
+        cause: Cause::Lock,
+        kind: "file lock (flock)",
+        device: None,
+        blamed: None,
+        tid: 7,
+        syncs: false,
+    }]);
     waits.operations[0].pieces.push((2, 50 * MS));
     let advice = advise(&explanation(Cause::Lock, None), &waits, &Remedies::shipped(), &run());
     let totals: Vec<(&str, u64)> = advice
@@ -159,8 +167,14 @@ fn a_change_of_one_kind_leaves_the_others() {
 #[test]
 fn a_limit_behind_a_lock_calls_for_its_remedies() {
     let mut waits = waits(Cause::Lock);
-    let limit =
-        Step { cause: Cause::IoThrottle, kind: "write", device: Some(DeviceNumber::new(7, 3)), tid: 9, syncs: false };
+    let limit = Step {
+        cause: Cause::IoThrottle,
+        kind: "write",
+        device: Some(DeviceNumber::new(7, 3)),
+        blamed: None,
+        tid: 9,
+        syncs: false,
+    };
     waits.paths[0].push(limit);
     let advice = advise(&explanation(Cause::Lock, None), &waits, &Remedies::shipped(), &run());
     let lifted = advice.choices.iter().find(|choice| choice.remedies[0].id == "v1-write-limit-off");
@@ -372,7 +386,7 @@ fn the_limit_that_a_cgroup_has_is_to_be_changed() {
 fn a_task_that_the_victim_needs_is_not_advised_away() {
     let mut waits = waits(Cause::IoThrottle);
     waits.tasks.extend([(7, "logger/7".to_owned()), (9, "dd/9".to_owned())]);
-    waits.paths[0].insert(0, Step { cause: Cause::Lock, kind: "", device: None, tid: 7, syncs: false });
+    waits.paths[0].insert(0, Step { cause: Cause::Lock, kind: "", device: None, blamed: None, tid: 7, syncs: false });
     waits.paths[0][1].tid = 9;
     assert!(advises_absence_of(Cause::Lock, waits.clone()), "a holder of a lock");
     waits.paths[0].remove(0);
@@ -384,7 +398,7 @@ fn a_task_that_the_victim_needs_is_not_advised_away() {
 fn what_helps_for_certain_comes_before_what_may_help_a_little_more() {
     let mut waits = limited(Cause::IoThrottle, "pread64", (120, 119, 120));
     waits.paths[0][0].kind = "read";
-    waits.paths.push(vec![Step { cause: Cause::Device, kind: "", device: None, tid: 7, syncs: false }]);
+    waits.paths.push(vec![Step { cause: Cause::Device, kind: "", device: None, blamed: None, tid: 7, syncs: false }]);
     waits.operations[0].pieces = vec![(0, 86 * MS), (1, 10 * MS), (2, 4 * MS)];
     let advice = advise(&explanation(Cause::IoThrottle, None), &waits, &Remedies::shipped(), &run());
     let first = &advice.choices[0];
@@ -399,7 +413,14 @@ fn a_setting_that_saves_nearly_as_much_comes_before_the_absence_of_a_culprit() {
     waits.paths[0][0].kind = "write";
     // 5 of 95 ms lie behind a lock that the culprit holds.
     waits.operations[0].pieces[1] = (2, 5 * MS);
-    waits.paths.push(vec![Step { cause: Cause::Lock, kind: "mmap lock", device: None, tid: 7, syncs: false }]);
+    waits.paths.push(vec![Step {
+        cause: Cause::Lock,
+        kind: "mmap lock",
+        device: None,
+        blamed: None,
+        tid: 7,
+        syncs: false,
+    }]);
     let mut explanation = explanation(Cause::IoThrottle, Some("dd"));
     let lock = Culprit { cause: Cause::Lock, time_ns: 5 * MS, ..explanation.culprits[0].clone() };
     explanation.culprits.push(lock);
@@ -415,7 +436,14 @@ fn a_bound_counts_for_a_quarter() {
     let first = |certain_ms: u64| {
         let mut waits = waits(Cause::Journal);
         waits.operations[0].pieces[1] = (2, certain_ms * MS);
-        waits.paths.push(vec![Step { cause: Cause::IoThrottle, kind: "read", device: None, tid: 7, syncs: false }]);
+        waits.paths.push(vec![Step {
+            cause: Cause::IoThrottle,
+            kind: "read",
+            device: None,
+            blamed: None,
+            tid: 7,
+            syncs: false,
+        }]);
         let advice = advise(&explanation(Cause::Journal, None), &waits, &Remedies::shipped(), &run());
         assert!(advice.choices.is_sorted_by(|a, b| a.rank() >= b.rank()));
         advice.choices[0].is_bound()
