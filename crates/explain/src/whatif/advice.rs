@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
+use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::effect::Edge;
 use model::run::{Device, RunDescription};
@@ -157,11 +158,7 @@ impl Place {
         let of_causes = |culprit: &&Culprit| causes.contains(&culprit.cause);
         let (all, classes) = concerned(explanation);
         let culprits = || all.iter().filter(of_causes);
-        let of_waits = || {
-            let mut steps = waits.paths.iter().flatten().filter(|step| causes.contains(&step.cause));
-            steps.find_map(|step| step.device)
-        };
-        let number = culprits().find_map(|culprit| culprit.device).or_else(of_waits);
+        let number = culprits().find_map(|culprit| culprit.device).or_else(|| disk_of_waits(waits, causes));
         let disk = number.and_then(|number| run.device(number));
         let file_system = culprits().find_map(|culprit| culprit.file_system.as_deref());
         let (kind, mount) = file_system.and_then(|words| words.split_once(" on ")).unzip();
@@ -169,9 +166,7 @@ impl Place {
         let classes = classes.iter().filter(|class| has_cause(&class.causes));
         let cgroup = most_stalled_cgroup(waits, causes);
         let limit = limit_of(waits, cgroup.as_deref());
-        // By definition, whatever the samples saw.
-        let hangs_at_limit = causes.contains(&Cause::OutOfMemory)
-            && waits.paths.iter().flatten().any(|step| step.cause == Cause::OutOfMemory);
+        let hangs = hangs_at_limit(waits, causes);
         Place {
             facts: Facts {
                 scheduler: disk.and_then(|disk| disk.scheduler.clone()),
@@ -181,7 +176,7 @@ impl Place {
                 operations: classes.map(|class| class.class.clone()).collect(),
                 programs: programs(waits, causes),
                 io_limits: io_limits(waits, disk),
-                memory_limit: if hangs_at_limit { Some(true) } else { is_at_limit(waits, cgroup.as_deref()) },
+                memory_limit: if hangs { Some(true) } else { is_at_limit(waits, cgroup.as_deref()) },
                 refaults: Some(limit.is_some_and(MemoryLimit::evicts_what_is_read_again)),
                 pinned: Some(waits.pinned),
                 mount_options: mount.map(|point| mount_options(run, point)).unwrap_or_default(),
@@ -227,6 +222,17 @@ fn cost_others_most<'a>(culprits: impl Iterator<Item = &'a Culprit>) -> Option<b
     let times = culprits.map(|culprit| (culprit.time_ns, culprit.own_ns));
     let (all_ns, own_ns) = times.fold((0, 0), |(all_ns, own_ns), (ns, own)| (all_ns + ns, own_ns + own));
     (all_ns > 0).then_some(own_ns <= all_ns / 2)
+}
+
+fn disk_of_waits(waits: &Waits, causes: &[Cause]) -> Option<DeviceNumber> {
+    let mut steps = waits.paths.iter().flatten().filter(|step| causes.contains(&step.cause));
+    steps.find_map(|step| step.device)
+}
+
+/// Whether a task hangs at the limit of its memory cgroup, without the OOM killer: the samples may have missed that it was reached.
+fn hangs_at_limit(waits: &Waits, causes: &[Cause]) -> bool {
+    let hangs = |cause: Cause| cause == Cause::OutOfMemory && causes.contains(&cause);
+    waits.paths.iter().flatten().any(|step| hangs(step.cause))
 }
 
 /// The limits that cgroups have on a disk.

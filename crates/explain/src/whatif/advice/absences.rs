@@ -25,12 +25,7 @@ pub(super) fn concerned(explanation: &Explanation) -> (&[Culprit], &[ClassTimes]
 /// processes of the recorded command, and servers that the victims ask. A task that stopped or froze others uses nothing: what it did is
 /// to be undone.
 pub(super) fn absences(explanation: &Explanation, waits: &Waits) -> Vec<Absence> {
-    let mut own: HashMap<&str, u64> = HashMap::new();
-    for operation in &waits.operations {
-        if let Some(name) = operation.task.and_then(|name| waits.names.get(name as usize)) {
-            *own.entry(name).or_default() += operation.duration_ns() * waits.stands_for;
-        }
-    }
+    let own = own(waits);
     let mut sums: Vec<(Absence, u64)> = Vec::new();
     let servers = servers(waits);
     let is_wanted = |culprit: &&Culprit| {
@@ -66,6 +61,17 @@ pub(super) fn absences(explanation: &Explanation, waits: &Waits) -> Vec<Absence>
     sums.retain(costs_others);
     sums.sort_by_key(|(_, ns)| Reverse(*ns));
     sums.into_iter().take(CULPRITS).map(|(absence, _)| absence).collect()
+}
+
+/// The time of the operations of each process, by its name.
+fn own(waits: &Waits) -> HashMap<&str, u64> {
+    let mut own: HashMap<&str, u64> = HashMap::new();
+    for operation in &waits.operations {
+        if let Some(name) = operation.task.and_then(|name| waits.names.get(name as usize)) {
+            *own.entry(name).or_default() += operation.duration_ns() * waits.stands_for;
+        }
+    }
+    own
 }
 
 /// The threads of a culprit: of the process, or of all of its name where it stands for several.
