@@ -26,7 +26,17 @@ pub(super) fn help(document: &Value, part: &str) -> Option<Sentence> {
         writer.say("; or ");
         writer.value(&format!("/what_if/choices/{other}/title"), Kind::Name)?;
     }
+    if shorter_waits_cost_more(document, part) {
+        writer.say("; for the shorter waits, which cost more, a recording with a lower --slower-than predicts it");
+    }
     Some(writer.end())
+}
+
+/// Whether the waits that no slow operation holds cost more than all that do.
+fn shorter_waits_cost_more(document: &Value, part: &str) -> bool {
+    let ns = |path: &str| document.pointer(path).and_then(Value::as_u64);
+    document["short_waits"]["matter"] == Value::Bool(true)
+        && ns("/short_waits/time_ns") > ns(&format!("{part}/wall_ns"))
 }
 
 /// Shorter waits are sums: what would help them is known of a recording that has them individually.

@@ -64,6 +64,19 @@ fn shorter_waits_are_a_finding_of_their_own() {
     );
 }
 
+/// The remedy of eight slow operations is none of 2,800 shorter waits that cost seven times as much.
+#[test]
+fn a_remedy_is_not_said_to_help_against_shorter_waits() {
+    let with_short = |time_ns: u64| {
+        let mut document = document(12, 3_000_000_000, 0.8);
+        document["short_waits"]["matter"] = json!(true);
+        document["short_waits"]["time_ns"] = json!(time_ns);
+        findings(&document).last().expect("what would help").text.contains("the shorter waits, which cost more")
+    };
+    assert!(with_short(20_000_000_000));
+    assert!(!with_short(2_000_000_000));
+}
+
 #[test]
 fn a_loss_is_said() {
     let mut document = document(2, 3_000_000_000, 1.0);
