@@ -19,7 +19,7 @@ use crate::style::Style;
 use help::{help, short_help};
 pub use sentence::{Fact, Sentence};
 use sentence::{Kind, LEAST, UNBREAKABLE, Writer};
-use slow::{count_path, slow};
+use slow::{count_path, sleeps, slow};
 
 /// Causes named.
 const CAUSES: usize = 3;
@@ -32,7 +32,7 @@ const COLUMNS: usize = 79;
 pub fn findings(document: &Value) -> Vec<Sentence> {
     let part = if has_operations(document, "/command") { "/command" } else { "" };
     if !has_operations(document, part) {
-        return [short_waits(document), short_help(document)].into_iter().flatten().collect();
+        return [sleeps(document), short_waits(document), short_help(document)].into_iter().flatten().collect();
     }
     let sentences = [
         slow(document, part),

@@ -307,7 +307,11 @@ fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load
     if !is_load {
         operations.extend(server_requests(index, slower_than_ns, to_servers));
     }
+    // Who waits for room never idles, whatever the reader does.
+    let is_for_room = |one: &Operation| one.awaits == Some(Awaits::Room) && one.is_of_command(index) == Some(true);
+    let (for_room, mut operations): (Vec<Operation>, Vec<Operation>) = operations.into_iter().partition(is_for_room);
     drop_idle(index, &mut operations);
+    operations.extend(for_room);
     drop_repeated(index, &mut operations, to_servers);
     drop_parts(&mut operations, of_clients);
     operations

@@ -29,12 +29,16 @@ pub(super) fn handed_out(index: &RunIndex) -> Vec<u32> {
     index.rows.iter().zip(0..).filter(|(row, _)| is_one(row)).map(|(_, at)| at).collect()
 }
 
-/// The oldest thread of each process that sleeps at times, and has no such event loop. The first thread of a Java machine never wakes
-/// up.
+/// The oldest thread of each process that sleeps at times, and has no such event loop. The first thread of a Java machine only waits
+/// for the end of the second one.
 fn oldest(index: &RunIndex) -> FastMap<u32, u32> {
     let event_loop = index.names.find(EVENT_LOOP);
     let (mut oldest, mut others) = (FastMap::default(), FastSet::default());
-    for row in index.rows.iter().filter(|row| row.watched && row.kind == StallKind::OffCpu) {
+    let sleeps = |row: &Row| {
+        let ends_with_another = row.awaits == Some(Awaits::Child);
+        row.watched && row.kind == StallKind::OffCpu && row.interruptible && !ends_with_another
+    };
+    for row in index.rows.iter().filter(|row| sleeps(row)) {
         let Some(pid) = index.tasks.pid(row.tid, row.end_ns) else { continue };
         others.extend((event_loop.is_some() && row.call == event_loop).then_some(pid));
         let tid: &mut u32 = oldest.entry(pid).or_insert(row.tid);

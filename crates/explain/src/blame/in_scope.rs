@@ -37,8 +37,11 @@ impl Scope {
             let of = |tid: u32| tasks.name(tid, at_ns).is_some_and(|name| is_comm(pattern, names.get(name)));
             of(tid) || of(pid)
         };
-        let cgroup = tasks.cgroup(tid, at_ns).map(|name| names.get(name));
-        let is_below = |pattern: &String| cgroup.is_some_and(|cgroup| holds(pattern, cgroup));
+        let cgroup = tasks.cgroup(tid, at_ns);
+        let is_below = |pattern: &String| {
+            let is_wanted = |cgroup| holds(pattern, names.get(cgroup));
+            cgroup.is_some_and(is_wanted) || index.usage.is_in(pid, is_wanted)
+        };
         any(&self.pids, |&wanted| wanted == tid || wanted == pid)
             && any(&self.comms, is_named)
             && any(&self.cgroups, is_below)

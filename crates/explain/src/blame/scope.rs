@@ -60,8 +60,12 @@ pub(super) fn is_comm(pattern: &str, name: &str) -> bool {
     is_like(pattern, name) || (!pattern.contains('*') && cut(pattern) == name)
 }
 
+/// How output shortens what is above a cgroup.
+const SHORTENED: &str = ".../";
+
 /// Whether a path is that of the pattern, or below it. A pattern without `/` at its begin may match anywhere in the path.
 pub(super) fn holds(pattern: &str, path: &str) -> bool {
+    let pattern = pattern.strip_prefix(SHORTENED).unwrap_or(pattern);
     let wanted: Vec<&str> = pattern.split('/').filter(|name| !name.is_empty()).collect();
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
     let starts = |names: &[&str]| wanted.len() <= names.len() && wanted.iter().zip(names).all(|(a, b)| is_like(a, b));
@@ -121,6 +125,8 @@ mod tests {
             ("/b", "/a/b", false),
             ("b", "/a/b/c", true),
             ("b/c", "/a/b/c", true),
+            (".../c", "/a/b/c", true),
+            (".../c", "/a/b", false),
             ("a/c", "/a/b/c", false),
             ("pg*", "/a/pg_wal/1", true),
             ("/", "/a", true),

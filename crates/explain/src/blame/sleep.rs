@@ -17,6 +17,8 @@ pub struct Sleeps {
     pub idle_ns: u64,
     /// Those calls, the most frequent first.
     pub idle_calls: Vec<String>,
+    /// How many of the idle ones lasted throughout the recording: a program that hangs looks the same.
+    pub idle_throughout: u64,
 }
 
 /// Whether it is a call in which a parent waits for its child: never news, as the receive of an answer that does not come is.
@@ -37,6 +39,10 @@ pub struct Sleep {
     pub duration_ns: u64,
     /// The CPU quota that held it: cgroup and quota, empty where these are unknown; `None` where none did.
     pub cpu_quota: Option<String>,
+    /// It had not ended with the recording.
+    pub unfinished: bool,
+    /// It had not ended with the recording, and began before it.
+    pub throughout: bool,
     /// Innermost functions of its kernel stack.
     pub stack: Option<String>,
     /// The task that woke it; `None` where an interrupt did.

@@ -49,7 +49,7 @@ pub(super) fn sleeps(
 ) -> Sleeps {
     let is_one = |row: &&Row| {
         row.watched
-            && row.kind == StallKind::OffCpu
+            && (row.kind == StallKind::OffCpu || lasts(index, row))
             // An operation of its process.
             && !row.stopped
             && slept_ns(row) >= slower_than_ns
@@ -64,6 +64,7 @@ pub(super) fn sleeps(
         if row.interruptible && call.is_some_and(|call| IDLE.contains(&call)) && !is_for_other(row) {
             sleeps.idle_count += 1;
             sleeps.idle_ns = sleeps.idle_ns.saturating_add(slept_ns(row));
+            sleeps.idle_throughout += u64::from(is_throughout(row));
             *by_call.entry(call.unwrap_or_default()).or_default() += 1;
         } else {
             sleeps.count += 1;
@@ -78,6 +79,19 @@ pub(super) fn sleeps(
     calls.sort_by_key(|&(call, count)| (Reverse(count), call));
     sleeps.idle_calls = calls.into_iter().map(|(call, _)| call.to_owned()).collect();
     sleeps
+}
+
+/// Whether it is a sleep of which the end of the recording is the end. Rows of a wait that are older than its latest one do not count.
+fn lasts(index: &RunIndex, row: &Row) -> bool {
+    let is_later = |other: &Row| other.start_ns == row.start_ns && other.end_ns > row.end_ns;
+    row.kind == StallKind::Blocked
+        && row.switched
+        && row.interruptible
+        && !index.rows_between(row.tid, row.start_ns, u64::MAX).any(|(_, other)| is_later(other))
+}
+
+fn is_throughout(row: &Row) -> bool {
+    row.kind == StallKind::Blocked && row.cut
 }
 
 /// Whether it had asked a server for something, or its reader did not make room: it did not idle, whatever the other one did.
@@ -100,6 +114,8 @@ fn sleep(index: &RunIndex, row: &Row) -> Sleep {
         start_ns: row.start_ns,
         duration_ns: slept_ns(row),
         cpu_quota: row.held.then(|| row.detail.map_or_else(String::new, |detail| index.names.get(detail).to_owned())),
+        unfinished: row.kind == StallKind::Blocked,
+        throughout: is_throughout(row),
         stack: stack.filter(|stack| !stack.is_empty()),
         waker: waker.map(|tid| index.tasks.who(tid, row.runnable_ns, &index.names)),
     }

@@ -63,12 +63,16 @@ fn turns_ns(index: &RunIndex, row: &Row, call: Name) -> u64 {
     for _ in 0..TURNS {
         let Some(tid) = next.filter(|&tid| tid != row.tid && index.tasks.pid(tid, until_ns) == pid) else { break };
         next = None;
+        // A thread that hands out work, as to a pool, does not do it itself.
+        let mut had_turn = false;
         for (_, done) in index.rows_between(tid, row.start_ns, until_ns).take(ROWS) {
             if storage_call(done) == Some(call) {
+                had_turn = true;
                 ns += done.end_ns.min(until_ns).saturating_sub(done.start_ns.max(row.start_ns));
                 until_ns = done.start_ns;
             } else if is_wait(done) {
-                (next, until_ns) = (index.waker(done), done.runnable_ns.min(until_ns));
+                next = index.waker(done).filter(|_| had_turn);
+                until_ns = done.runnable_ns.min(until_ns);
                 break;
             }
         }

@@ -190,6 +190,13 @@ impl Usage {
         self.writers.get(&(device, cgroup)).is_some_and(|pids| pids.contains(&pid))
     }
 
+    /// Whether a process used a device in such a cgroup: with cgroups of version 1, not the one in whose memory limits it is.
+    pub(super) fn is_in(&self, pid: u32, is_wanted: impl Fn(Name) -> bool) -> bool {
+        let reads_in =
+            || self.readers.values().filter_map(|of| of.get(&pid)).flatten().any(|&cgroup| is_wanted(cgroup));
+        reads_in() || self.writers.iter().any(|((_, cgroup), pids)| pids.contains(&pid) && is_wanted(*cgroup))
+    }
+
     /// The cgroup whose limit delayed requests of a device, where it is only one.
     pub(super) fn throttled_cgroup(&self, device: DeviceNumber) -> Option<Name> {
         let cgroups = self.throttled.get(&device)?;

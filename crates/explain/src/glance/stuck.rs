@@ -103,8 +103,8 @@ impl StuckBuilder {
             return false;
         }
         let sleeps = |state: u32| state & (UNINTERRUPTIBLE | NOLOAD) == UNINTERRUPTIBLE;
-        // The tracer reports an interruptible sleep while it lasts only if it is one in a call on files.
-        let may_stall = |state: u32| sleeps(state) || state & INTERRUPTIBLE != 0;
+        // The tracer reports an interruptible sleep while it lasts if it is one in a call on files, or of a task that may idle.
+        let may_stall = |state: u32| sleeps(state) || (state & INTERRUPTIBLE != 0 && record.awaits.is_none());
         let entries = match record.kind {
             StallKind::SystemCall => &mut self.operations,
             // Of a wait that is not a poll's, the state is known. It may be a stop, or interruptible.

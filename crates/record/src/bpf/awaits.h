@@ -25,7 +25,7 @@ static __always_inline int is_by_task(struct task_struct *waker)
 	s32 call = call_in_registers(waker);
 
 	return call >= 0 && call < CALLS &&
-	       (settings.others[call] & (SENDS | RECEIVES | CLOSES | WAITS_FOR_THREAD | SIGNALS | SEMAPHORE));
+	       (settings.others[call] & (SENDS | RECEIVES | CLOSES | WAITS_FOR_THREAD | SIGNALS | SEMAPHORE | DEQUEUES));
 }
 
 /* Whether the call works on a file, which a FUSE server may serve. */
@@ -218,7 +218,7 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	what = settings.others[call];
 	if (what & WAITS_FOR_CHILD)
 		return is_ending_child(task) ? CHILD : NOBODY;
-	if (!(what & (WAITS | WAITS_FOR_THREAD | SENDS | SEMAPHORE)))
+	if (!(what & (WAITS | WAITS_FOR_THREAD | SENDS | SEMAPHORE | QUEUES)))
 		return NOBODY;
 	by_task = is_by_task(waker);
 	if (!by_task && !is_asking(note, what))
@@ -239,7 +239,7 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 			return CHILD;
 		return awaits == WORK && note->owed ? awaited_by_server(waker) : awaits;
 	}
-	if (what & SENDS)
+	if (what & (SENDS | QUEUES))
 		return ROOM;
 	if (note->asked)
 		return ANSWER;

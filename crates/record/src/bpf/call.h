@@ -200,7 +200,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		return 0;
 	if (id == settings.ioctl)
 		exits_ioctl(regs, result);
-	what = settings.others[id] & (SENDS | RECEIVES | CLOSES | SEMAPHORE);
+	what = settings.others[id] & (SENDS | RECEIVES | CLOSES | SEMAPHORE | QUEUES);
 	how = settings.calls[id];
 	if (!what && !how && !adopted_calls && !owed_user_stacks)
 		return 0;
@@ -212,6 +212,8 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	now = what || note->call == (s32)id + 1 ? bpf_ktime_get_ns() : 0;
 	if (what & (SENDS | RECEIVES | CLOSES))
 		note_message(note, what, FIRST_ARGUMENT(regs), result, now);
+	else if (what & QUEUES)
+		note->sent_ns = now;
 	else if (what && !result)
 		note_semaphore(note, regs);
 	end_call_of_user(note, how, result);

@@ -25,7 +25,10 @@ int follow_tasks(struct bpf_iter__task *context)
 	if (!bpf_map_lookup_elem(&followed, &pid))
 		return 0;
 	note = new_note_of(task);
-	if (note)
-		note->watched = 1;
+	if (!note)
+		return 0;
+	note->watched = 1;
+	if (!note->out_ns && is_asleep(task))
+		note_asleep(task, note);
 	return 0;
 }

@@ -66,9 +66,7 @@ int first_look(struct bpf_iter__task *context)
 		if (file)
 			note_earlier_flock(note, file);
 	}
-	note->out_state = state_of(task);
-	note->woken_ns = 0;
-	note->out_ns = began_ns;
+	note_asleep(task, note);
 	return 0;
 }
 
@@ -118,8 +116,14 @@ int last_look(struct bpf_iter__task *context)
 	struct task_note *note = note_of_wait(task);
 	u64 now = bpf_ktime_get_ns();
 
-	if (!note || now - note->out_ns < settings.interval_ns || !may_be_for_storage(task, note))
+	if (!note || now - note->out_ns < settings.interval_ns)
 		return 0;
+	if (!may_be_for_storage(task, note)) {
+		/* Of a watched task every wait is reported: one that hangs has no other end. It may idle as well. */
+		if (!note->watched)
+			return 0;
+		note->awaits = MESSAGE;
+	}
 	return report_wait(task, note, now);
 }
 

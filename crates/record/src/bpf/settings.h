@@ -33,6 +33,8 @@ enum with_others {
 	SIGNALS = 32,		/* sends a signal, or accepts a connection */
 	SEMAPHORE = 64,		/* changes semaphores of System V, or waits until another task does */
 	WAITS_FOR_CHILD = 128,	/* until one ends */
+	QUEUES = 256,		/* sends to a message queue of System V or POSIX, or waits there until it may */
+	DEQUEUES = 512,		/* receives from one */
 };
 
 struct settings {
@@ -67,7 +69,7 @@ struct settings {
 	u8 unused;
 	u8 calls[CALLS];	/* enum names_file and flags by number of system call */
 	u8 codes[CODES];	/* the same by io_uring's operation code: 0, BY_NOTHING, BY_FD */
-	u8 others[CALLS];	/* enum with_others by number of system call */
+	u16 others[CALLS];	/* enum with_others by number of system call */
 };
 
 /* Set before loading: the verifier removes code that the settings disable. */

@@ -137,6 +137,14 @@ static __always_inline u32 how_followed(s32 call)
 	return settings.calls[(u32)(call - 1) & (CALLS - 1)];
 }
 
+/* A task that has not left the CPU since the recording began is taken to have fallen asleep then. */
+static __always_inline void note_asleep(struct task_struct *task, struct task_note *note)
+{
+	note->out_state = state_of(task);
+	note->woken_ns = 0;
+	note->out_ns = began_ns;
+}
+
 static __always_inline void forget_bio(struct task_note *note)
 {
 	note->queued_ns = 0;

@@ -8,19 +8,21 @@ use super::event::TraceEvent;
 const CALLS: usize = 512;
 
 /// `enum with_others` of the programs.
-const SENDS: u8 = 1;
-const RECEIVES: u8 = 2;
-const CLOSES: u8 = 4;
-const WAITS: u8 = 8;
-const WAITS_FOR_THREAD: u8 = 16;
-const SIGNALS: u8 = 32;
-const SEMAPHORE: u8 = 64;
-const WAITS_FOR_CHILD: u8 = 128;
+const SENDS: u16 = 1;
+const RECEIVES: u16 = 2;
+const CLOSES: u16 = 4;
+const WAITS: u16 = 8;
+const WAITS_FOR_THREAD: u16 = 16;
+const SIGNALS: u16 = 32;
+const SEMAPHORE: u16 = 64;
+const WAITS_FOR_CHILD: u16 = 128;
+const QUEUES: u16 = 256;
+const DEQUEUES: u16 = 512;
 
 /// Number, what it does with another task.
-type Call = (libc::c_long, u8);
+type Call = (libc::c_long, u16);
 
-const COMMON: [Call; 33] = [
+const COMMON: [Call; 37] = [
     (libc::SYS_read, RECEIVES | WAITS),
     (libc::SYS_readv, RECEIVES | WAITS),
     (libc::SYS_recvfrom, RECEIVES | WAITS),
@@ -55,6 +57,10 @@ const COMMON: [Call; 33] = [
     (libc::SYS_pidfd_send_signal, SIGNALS),
     (libc::SYS_semop, SEMAPHORE),
     (libc::SYS_semtimedop, SEMAPHORE),
+    (libc::SYS_msgsnd, QUEUES),
+    (libc::SYS_msgrcv, DEQUEUES),
+    (libc::SYS_mq_timedsend, QUEUES),
+    (libc::SYS_mq_timedreceive, DEQUEUES),
     (libc::SYS_wait4, WAITS_FOR_CHILD),
     (libc::SYS_waitid, WAITS_FOR_CHILD),
 ];
@@ -69,8 +75,8 @@ fn all() -> impl Iterator<Item = &'static Call> {
     COMMON.iter().chain(OLD)
 }
 
-/// One byte for each number: what the call does with another task.
-pub(super) fn table() -> [u8; CALLS] {
+/// By number: what the call does with another task.
+pub(super) fn table() -> [u16; CALLS] {
     let mut table = [0; CALLS];
     for (number, what) in all() {
         if let Some(place) = usize::try_from(*number).ok().and_then(|number| table.get_mut(number)) {

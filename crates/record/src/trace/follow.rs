@@ -13,6 +13,9 @@ use super::threads::{each_thread, process_of};
 const PACE: u64 = 200;
 const REST_NS: u64 = 500_000_000;
 
+/// How output shortens what is above a cgroup.
+const SHORTENED: &str = ".../";
+
 /// What is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Followed {
@@ -27,11 +30,13 @@ pub enum Followed {
 impl FromStr for Followed {
     type Err = Infallible;
 
-    /// A number is a process, what begins with `/` is a cgroup, anything else a name.
+    /// A number is a process, what begins with `/` is a cgroup, as is `.../NAME` in output; anything else is a name.
     fn from_str(text: &str) -> Result<Followed, Infallible> {
         Ok(match text.parse() {
             Ok(pid) => Followed::Pid(pid),
-            Err(_) if text.starts_with('/') => Followed::Cgroup(text.trim_end_matches('/').to_owned()),
+            Err(_) if text.starts_with('/') || text.starts_with(SHORTENED) => {
+                Followed::Cgroup(text.trim_end_matches('/').to_owned())
+            }
             Err(_) => Followed::Comm(text.to_owned()),
         })
     }
@@ -125,7 +130,12 @@ fn matches(proc: &Path, wanted: &Followed, pid: u32, name: &[u8]) -> bool {
 }
 
 fn is_below(path: &str, cgroup: &str) -> bool {
-    path.strip_prefix(cgroup).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    let ends_name = |rest: &str| rest.is_empty() || rest.starts_with('/');
+    // With its first `/`.
+    let Some(name) = cgroup.strip_prefix("...") else {
+        return path.strip_prefix(cgroup).is_some_and(ends_name);
+    };
+    path.match_indices(name).any(|(at, _)| ends_name(&path[at + name.len()..]))
 }
 
 #[cfg(test)]
@@ -189,6 +199,8 @@ mod tests {
         assert_eq!(processes("nginx"), [11]);
         assert_eq!(processes("/web/"), [11, 12]);
         assert_eq!(processes("/x"), [11, 12, 13]);
+        assert_eq!(processes(".../a"), [12]);
+        assert_eq!(processes(".../web"), [11, 12]);
         assert_eq!(processes("/"), [11, 12, 13]);
         assert_eq!(processes("apache"), []);
         assert_eq!("a/b".parse(), Ok(Followed::Comm("a/b".to_owned())));

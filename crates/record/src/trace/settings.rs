@@ -99,7 +99,7 @@ impl ProgramSettings {
         bytes.extend([u8::from(self.user_stacks), 0]);
         bytes.extend(system_calls::table());
         bytes.extend(asynchronous::table());
-        bytes.extend(awaits::table());
+        bytes.extend(awaits::table().into_iter().flat_map(u16::to_ne_bytes));
         bytes
     }
 }

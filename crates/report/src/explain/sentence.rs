@@ -3,7 +3,6 @@
 use explain::blame::{Cause, CauseTime, Explanation, Part};
 use model::quantity::Nanoseconds;
 
-use super::sleeps;
 use super::wording::words;
 use crate::number::{counted, grouped, share};
 use crate::style::printable;
@@ -21,8 +20,7 @@ pub(super) fn sentence(explanation: &Explanation) -> String {
     };
     let of_others = of_others(others);
     if command.operations == 0 {
-        let instead = sleeps::instead(explanation);
-        return format!("No operation of {} was that slow{instead}. {of_others}", whose(explanation));
+        return format!("No operation of {} was that slow. {of_others}", whose(explanation));
     }
     format!("{} {of_others}", took(&of_command(explanation, command), command.wall_ns, &command.causes))
 }
@@ -39,15 +37,12 @@ fn nothing(explanation: &Explanation) -> String {
     let slowest = explanation.slowest.as_ref().map_or_else(String::new, |(class, ns)| {
         format!("; the slowest was a {} of {}", printable(class), Nanoseconds(*ns))
     });
-    let instead = sleeps::instead(explanation);
     if explanation.losses.parts > 0 {
-        return format!(
-            "None of the operations{of_all}{in_scope} that can still be read was that slow{slowest}{instead}."
-        );
+        return format!("None of the operations{of_all}{in_scope} that can still be read was that slow{slowest}.");
     }
     let nobody = explanation.command.is_none() && explanation.operations.is_none();
     let asleep = if nobody { ASLEEP } else { "" };
-    format!("No operation{of_all}{in_scope} was that slow{slowest}{instead}.{asleep}")
+    format!("No operation{of_all}{in_scope} was that slow{slowest}.{asleep}")
 }
 
 /// `12 operations took 3.00 s together: 80 % device, 20 % running, 0 % unexplained.`

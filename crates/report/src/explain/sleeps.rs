@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use explain::blame::{Explanation, Sleep, is_for_child};
+use explain::blame::{Explanation, Sleep};
 use model::quantity::Nanoseconds;
 
 use crate::number::counted;
@@ -35,26 +35,6 @@ pub(super) fn sleeps(text: &mut String, explanation: &Explanation, style: Style)
     }
 }
 
-/// For the sentence: `; the recorded command slept 1.25 s in flock`, or how long it may have idled.
-pub(super) fn instead(explanation: &Explanation) -> String {
-    let sleeps = &explanation.sleeps;
-    let Some(longest) = sleeps.longest.first() else {
-        let may_matter = sleeps.idle_calls.iter().any(|call| !is_for_child(call));
-        let Some(call) = sleeps.idle_calls.first().filter(|_| may_matter) else {
-            return String::new();
-        };
-        let (count, time) = (counted(sleeps.idle_count, "sleep"), Nanoseconds(sleeps.idle_ns));
-        return format!("; {count}, {time} in total, may have been idle ({})", printable(call));
-    };
-    let call = longest.call.as_deref().map_or_else(|| "the kernel".to_owned(), printable);
-    let call = if longest.cpu_quota.is_some() { "wait for its CPU quota".to_owned() } else { call };
-    let times = if sleeps.count == 1 { "once".to_owned() } else { format!("{} times", sleeps.count) };
-    format!(
-        "; but the recorded command slept {times} for that long, at most {} in {call}",
-        Nanoseconds(longest.duration_ns)
-    )
-}
-
 fn one(sleep: &Sleep) -> String {
     let call = sleep.call.as_deref().map_or_else(|| "outside of a system call".to_owned(), printable);
     if let Some(quota) = &sleep.cpu_quota {
@@ -65,5 +45,10 @@ fn one(sleep: &Sleep) -> String {
     let stack = sleep.stack.as_deref().map_or_else(String::new, |stack| format!(" in {}", printable(stack)));
     let waker =
         sleep.waker.as_ref().map_or_else(String::new, |waker| format!(", woken by {}", printable(&waker.to_string())));
-    format!("{call} by {}: {}{stack}{waker}", printable(&sleep.task.to_string()), Nanoseconds(sleep.duration_ns))
+    let until = match (sleep.throughout, sleep.unfinished) {
+        (true, _) => ", throughout the recording",
+        (false, true) => ", not ended",
+        (false, false) => "",
+    };
+    format!("{call} by {}: {}{until}{stack}{waker}", printable(&sleep.task.to_string()), Nanoseconds(sleep.duration_ns))
 }

@@ -97,35 +97,79 @@ fn named(writer: &mut Writer<'_>, document: &Value, at: usize) -> Option<()> {
     writer.value(&format!("/stalls/{at}/task"), Kind::Name)
 }
 
-/// `, but it had 3 sleeps of at most 2.00 s, in flock`: those that are no operations. Else `; 2 sleeps, 2.40 s in total, may have been
+/// `, but it had 3 sleeps of at most 2.00 s in flock`: those that are no operations. Else `; 2 sleeps, 2.40 s in total, may have been
 /// idle (poll)`: a receive that runs into its timeout looks the same.
 fn slept(writer: &mut Writer<'_>, document: &Value) {
-    let is_any = |count: &Value| count.as_u64().is_some_and(|count| count > 0);
+    if has_sleeps(document) {
+        writer.say(", but it had ");
+        let _ = listed(writer, document);
+    } else if may_have_idled(document) {
+        writer.say("; ");
+        let _ = idled(writer, document);
+    }
+}
+
+/// The same where no operation was slow: `The recorded command had 3 sleeps of at most 2.00 s in flock.`
+pub(super) fn sleeps(document: &Value) -> Option<Sentence> {
+    let mut writer = Writer::new(document);
+    if has_sleeps(document) {
+        writer.say("The recorded command had ");
+        listed(&mut writer, document)?;
+    } else {
+        may_have_idled(document).then_some(())?;
+        writer.say("Of the recorded command, ");
+        idled(&mut writer, document)?;
+    }
+    Some(writer.end())
+}
+
+fn is_any(count: &Value) -> bool {
+    count.as_u64().is_some_and(|count| count > 0)
+}
+
+fn has_sleeps(document: &Value) -> bool {
+    is_any(&document["sleeps"]["count"])
+}
+
+fn may_have_idled(document: &Value) -> bool {
     let idle = &document["sleeps"]["idle"];
-    if !is_any(&document["sleeps"]["count"]) {
-        if is_any(&idle["count"]) && idle["calls"].as_array().is_some_and(|calls| calls.iter().any(is_for_message)) {
-            writer.say("; ");
-            let _ = writer.counted("/sleeps/idle/count", "sleep");
-            writer.say(", ");
-            let _ = writer.value("/sleeps/idle/total_ns", Kind::Duration);
-            writer.say(" in total, may have been idle (");
-            let _ = writer.value("/sleeps/idle/calls/0", Kind::Name);
-            writer.say(")");
-        }
-        return;
-    }
-    writer.say(", but it had ");
-    let _ = writer.counted("/sleeps/count", "sleep");
+    is_any(&idle["count"]) && idle["calls"].as_array().is_some_and(|calls| calls.iter().any(is_for_message))
+}
+
+/// `3 sleeps of at most 2.00 s in flock, woken by dd/93`, or `, throughout the recording`
+fn listed(writer: &mut Writer<'_>, document: &Value) -> Option<()> {
+    let longest = &document["sleeps"]["longest"][0];
+    writer.counted("/sleeps/count", "sleep")?;
     writer.say(" of at most ");
-    let _ = writer.value("/sleeps/longest/0/duration_ns", Kind::Duration);
-    if document["sleeps"]["longest"][0]["call"].is_string() {
+    writer.value("/sleeps/longest/0/duration_ns", Kind::Duration)?;
+    if longest["call"].is_string() {
         writer.say(" in ");
-        let _ = writer.value("/sleeps/longest/0/call", Kind::Name);
+        writer.value("/sleeps/longest/0/call", Kind::Name)?;
     }
-    if document["sleeps"]["longest"][0]["waker"].is_string() {
+    if longest["throughout"] == true {
+        writer.say(", throughout the recording");
+    }
+    if longest["waker"].is_string() {
         writer.say(", woken by ");
-        let _ = writer.value("/sleeps/longest/0/waker", Kind::Name);
+        writer.value("/sleeps/longest/0/waker", Kind::Name)?;
     }
+    Some(())
+}
+
+/// `2 sleeps, 2.40 s in total, may have been idle (poll), 1 of them throughout the recording`
+fn idled(writer: &mut Writer<'_>, document: &Value) -> Option<()> {
+    writer.counted("/sleeps/idle/count", "sleep")?;
+    writer.say(", ");
+    writer.value("/sleeps/idle/total_ns", Kind::Duration)?;
+    writer.say(" in total, may have been idle (");
+    writer.value("/sleeps/idle/calls/0", Kind::Name)?;
+    writer.say(")");
+    if is_any(&document["sleeps"]["idle"]["throughout"]) {
+        writer.say(", ");
+        writer.value("/sleeps/idle/throughout", Kind::Number)?;
+        writer.say(" of them throughout the recording: one that hangs looks the same");
+    }
+    Some(())
 }
 
 fn is_for_message(call: &Value) -> bool {

@@ -49,6 +49,20 @@ fn without_slow_operations_there_is_nothing_to_say() {
 }
 
 #[test]
+fn what_a_command_slept_instead_is_said() {
+    let mut document = document(0, 0, 0.0);
+    let idle = json!({"count": 2, "total_ns": 6_000_000_000_u64, "calls": ["epoll_wait"], "throughout": 1});
+    document["sleeps"] = json!({"count": 0, "longest": [], "idle": idle});
+    let said = "Of the recorded command, 2 sleeps, 6.00 s in total, may have been idle (epoll_wait), 1 of them throughout the recording: one \
+                that hangs looks the same.";
+    assert_eq!(findings(&document)[0].text, said);
+    let semop = json!({"duration_ns": 3_000_000_000_u64, "call": "semop", "throughout": true});
+    document["sleeps"] = json!({"count": 1, "longest": [semop]});
+    let said = "The recorded command had 1 sleep of at most 3.00 s in semop, throughout the recording.";
+    assert_eq!(findings(&document)[0].text, said);
+}
+
+#[test]
 fn shorter_waits_are_a_finding_of_their_own() {
     let mut document = document(0, 0, 0.0);
     document["short_waits"] = json!({

@@ -92,6 +92,8 @@ fn sleeps(sleeps: &Sleeps) -> Value {
             "start_ns": sleep.start_ns,
             "duration_ns": sleep.duration_ns,
             "cpu_quota": sleep.cpu_quota,
+            "unfinished": sleep.unfinished,
+            "throughout": sleep.throughout,
             "stack": sleep.stack,
             "waker": sleep.waker.as_ref().map(ToString::to_string),
         })
@@ -100,7 +102,12 @@ fn sleeps(sleeps: &Sleeps) -> Value {
         "count": sleeps.count,
         "total_ns": sleeps.total_ns,
         "longest": sleeps.longest.iter().map(sleep).collect::<Vec<_>>(),
-        "idle": {"count": sleeps.idle_count, "total_ns": sleeps.idle_ns, "calls": sleeps.idle_calls},
+        "idle": {
+            "count": sleeps.idle_count,
+            "total_ns": sleeps.idle_ns,
+            "calls": sleeps.idle_calls,
+            "throughout": sleeps.idle_throughout,
+        },
     })
 }
 

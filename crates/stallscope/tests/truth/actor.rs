@@ -321,6 +321,11 @@ impl Actor {
                 drop(Command::new(path).spawn().unwrap());
             }
             ["ask_child"] => self.client.ask_child(),
+            ["enqueue", queue] => sys::Queue::send(queue.parse().unwrap()),
+            ["dequeue", queue, ref work @ ..] => {
+                _ = self.step(work);
+                sys::Queue::receive(queue.parse().unwrap());
+            }
             ["answer", address, ref work @ ..] => talk::serve(address, 1, || _ = self.step(work)),
             ["answer_rows", address, patience_ms] => {
                 talk::serve_rows(address, Duration::from_millis(patience_ms.parse().unwrap()));

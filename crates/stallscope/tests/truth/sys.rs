@@ -1,7 +1,8 @@
-//! Unsafe code: memory that maps a file, asynchronous I/O, fanotify, locks of files, futexes, semaphores.
+//! Unsafe code: memory that maps a file, asynchronous I/O, fanotify, locks of files, futexes, semaphores, message queues.
 
 mod aio;
 mod fanotify;
+mod queue;
 mod ring;
 mod semaphore;
 
@@ -12,6 +13,7 @@ use std::sync::atomic::AtomicU32;
 
 pub use aio::Aio;
 pub use fanotify::listen;
+pub use queue::Queue;
 pub use ring::Ring;
 pub use semaphore::Semaphore;
 

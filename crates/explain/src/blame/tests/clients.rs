@@ -128,6 +128,8 @@ fn waits_for_room_in_one_call_are_one_operation() {
     let [culprit] = &explanation.culprits[..] else { panic!("{:?}", explanation.culprits) };
     assert_eq!((culprit.task.as_ref().map(|task| task.tid), culprit.time_ns), (Some(9), 9_000_000));
     assert_eq!((explanation.processes[0].lost_ns, explanation.processes[0].cause), (9_000_000, Some(Cause::Running)));
+    // What the reader did is unknown.
+    check(&drawing.replace("waker=9", ""), "unexplained 9", "thread 7: unexplained 9");
     // The reader of another program's writer is nobody's stall.
     check_quiet(&drawing.replace("watched", ""));
 }

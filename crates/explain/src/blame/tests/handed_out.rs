@@ -17,6 +17,13 @@ fn a_program_waits_for_what_its_thread_does_for_it() {
         off 9 |   sssssssss    | stack=xfs_log_force watched"
     );
     check(&drawing, "fs_log 9, unexplained 2, running 1", "/7: fs_log 9 < /9: fs_log 9");
+    // The first thread of a Java machine waits for the end of the second one.
+    let launcher = "off 5 |ssssssssssssss  | call=futex stack=futex_do_wait state=1 awaits=child waker=7 watched";
+    check(
+        &format!("{drawing}\ntask 5 |n | pid=7\n{launcher}"),
+        "fs_log 9, unexplained 2, running 1",
+        "/7: fs_log 9 < /9: fs_log 9",
+    );
     // Somebody else's program; a thread that another one gave its work; a program of Go; a thread that did not wait for storage.
     check_quiet(&drawing.replace("watched", ""));
     check_quiet(&drawing.replace("waker=7", "waker=11"));

@@ -188,6 +188,14 @@ fn threads_that_take_turns_wait_for_a_lock() {
     let has_none = |drawing: &str| of_process(drawing).stalls.iter().all(|stall| stall.task.tid != 7);
     assert!(has_none(&drawing.replace("ss| call=fsync", "ss| call=read")));
     assert!(has_none(&drawing.replace("ss| call=fsync stack=xfs_log_force", "ss| call=futex awaits=work waker=8")));
+    // Threads of a pool that another one gives work in turns.
+    assert!(has_none(
+        "
+        off 7 | ssssssssssssss | call=futex stack=futex_do_wait awaits=work waker=8
+        off 7 |               s| call=fsync stack=xfs_log_force
+        off 8 |ssssssssssss    | call=futex stack=futex_do_wait awaits=work waker=9
+        off 9 |  ssssssssss    | call=fsync stack=xfs_log_force"
+    ));
     // It had no work until the other one had its turn.
     assert!(has_none(
         "

@@ -141,6 +141,25 @@ fn sleeps_of_the_command_that_no_operation_holds_are_listed() {
     assert_eq!(sleep.waker.as_ref().map(|waker| waker.tid), Some(9));
 }
 
+/// Both sides of a server that hangs: nothing else is known of them.
+#[test]
+fn sleeps_that_last_throughout_the_recording_are_listed() {
+    let drawing = stage(
+        "blocked   7 |ssssssssss      | call=epoll_wait state=1 watched cut
+         blocked   7 |ssssssssssssssss| call=epoll_wait state=1 watched cut
+         blocked   8 |ssssssssssssssss| call=semop stack=do_semtimedop state=1 watched cut
+         blocked   9 |    ssssssssssss| call=semop stack=do_semtimedop state=1 watched
+         blocked   6 |ssssssssssssssss| call=semop stack=do_semtimedop state=1 cut",
+    );
+    let explanation = drawing.explain();
+    let sleeps = &explanation.sleeps;
+    assert_eq!((explanation.slow_operations, sleeps.count, sleeps.idle_count, sleeps.idle_throughout), (0, 2, 1, 1));
+    let listed: Vec<_> =
+        sleeps.longest.iter().map(|sleep| (sleep.task.tid, sleep.throughout, sleep.unfinished)).collect();
+    assert_eq!(listed, [(8, true, true), (9, false, true)]);
+    assert_eq!(sleeps.idle_ns, 16 * MS);
+}
+
 /// It did not idle: it had asked the server for something.
 #[test]
 fn a_wait_of_the_command_for_an_idle_server_is_listed() {

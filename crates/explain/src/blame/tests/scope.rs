@@ -135,6 +135,28 @@ fn without_a_command_nobody_is_a_neighbour() {
     assert_eq!(explanation.processes.iter().map(|party| party.operations).sum::<u64>(), 3);
 }
 
+/// Output names the cgroup of a disk's limit (version 1), which is not that of the task's memory.
+#[test]
+fn the_cgroup_in_which_a_disk_was_used_is_in_scope() {
+    let used = |resource, pid, cgroup: &str| UsageRecord {
+        device: Some(DeviceNumber::new(7, 0)),
+        pid: Some(pid),
+        cgroup: Some(cgroup.into()),
+        ..UsageRecord::new(resource, 0, 30 * MS)
+    };
+    let usage = [used(Resource::DeviceWrite, 7, "/slow"), used(Resource::DeviceRead, 9, "/slow/below")];
+    for (cgroup, expected) in
+        [("/slow", vec![7, 8, 9]), (".../below", vec![9]), ("/x/own", vec![7, 8]), ("/fast", vec![])]
+    {
+        let stage = stage(TWO_PROGRAMS);
+        let mut blame = Blame::new(None, &run()).scoped(Scope { cgroups: vec![cgroup.into()], ..Scope::default() });
+        blame.stalls(&stage.stalls);
+        blame.tasks(&stage.tasks);
+        blame.usage(&usage);
+        assert_eq!(tids(&blame.finish()), expected, "{cgroup}");
+    }
+}
+
 /// The request does not exist yet: its disk is that of the file.
 #[test]
 fn who_keeps_a_writer_waiting_for_a_request_used_the_disk_of_its_file() {

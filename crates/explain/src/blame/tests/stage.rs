@@ -90,8 +90,12 @@ pub(super) fn stage(drawing: &str) -> Stage {
 }
 
 fn flags(words: &HashMap<&str, &str>) -> Option<u32> {
-    let known =
-        [("watched", stall_flags::WATCHED), ("held", stall_flags::CPU_QUOTA), ("hint", stall_flags::HOLDER_IS_HINT)];
+    let known = [
+        ("watched", stall_flags::WATCHED),
+        ("cut", stall_flags::CUT),
+        ("held", stall_flags::CPU_QUOTA),
+        ("hint", stall_flags::HOLDER_IS_HINT),
+    ];
     let flags = known.into_iter().filter(|(word, _)| words.contains_key(word)).map(|(_, flag)| flag).sum();
     Some(flags).filter(|&flags: &u32| flags > 0)
 }
@@ -183,7 +187,10 @@ impl Stage {
                 }))
             }
             ("span", _) => self.stalls.extend(bars.iter().map(|&(_, from, to)| row(StallKind::Span, from, to))),
-            ("blocked", _) => self.stalls.extend(bars.iter().map(|&(_, from, to)| row(StallKind::Blocked, from, to))),
+            ("blocked", _) => self.stalls.extend(
+                bars.iter()
+                    .map(|&(_, from, to)| StallRecord { state: figure("state"), ..row(StallKind::Blocked, from, to) }),
+            ),
             ("sleeps", _) => self.stalls.extend(sums(StallKind::ShortSleeps)),
             ("cpu_waits", _) => self.stalls.extend(sums(StallKind::ShortCpuWaits)),
             ("spans", _) => self.stalls.extend(sums(StallKind::ShortSpans)),

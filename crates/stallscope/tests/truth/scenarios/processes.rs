@@ -8,7 +8,7 @@ use super::clients::slow_disk;
 use super::limits::fuse;
 use super::{GO, Test, recorded, sharing};
 use crate::ground::Ground;
-use crate::sys::Semaphore;
+use crate::sys::{Queue, Semaphore};
 use crate::victim::{ANY, Recording, Truth, Victim};
 
 pub const TESTS: &[Test] = &[
@@ -18,11 +18,13 @@ pub const TESTS: &[Test] = &[
     sharing("thread_that_is_joined", &[joined_thread]),
     sharing("semaphore", &[semaphore]),
     sharing("semaphore_with_a_sleeping_holder", &[semaphore_of_sleeper]),
+    sharing("full_queue", &[full_queue]),
     sharing("lock_that_is_tried_again", &[tries]),
     sharing("lock_that_is_tried_once", &[one_try]),
     sharing("thread_of_a_server", &[thread_of_server]),
     sharing("answer_in_many_parts", &[many_parts]),
     recorded("followed_task", followed),
+    recorded("sleep_throughout_the_recording", asleep_throughout),
     recorded("thread_that_works_for_the_command", working_thread),
 ];
 
@@ -93,6 +95,21 @@ fn semaphore_of_sleeper() -> Truth {
     ground.wait_for(&held);
     ground.go(&go);
     Truth { held_by: Some(holder), says: Some("asleep in"), ..victim.suffered("lock") }
+}
+
+/// Who should receive writes to a slow disk before each message.
+fn full_queue() -> Truth {
+    let ground = Ground::new();
+    let (go, ready, queue) = (ground.at(GO), ground.at("ready"), Queue::full());
+    let (file, id) = (slow_disk(&ground).file("data"), queue.id());
+    let victim = Victim::start(&ground, &format!("await {go}\ntimes 3\nenqueue {id}\nsleep 50"));
+    ground.wait_for(&format!("{go}.awaited"));
+    ground.neighbour(&format!("open {file} direct\nawait {ready}\ntimes 8\ndequeue {id} write {file} 0 1m"));
+    ground.wait_for(&format!("{ready}.awaited"));
+    ground.go(&go);
+    ground.go(&ready);
+    let truth = victim.suffered("io_throttle");
+    Truth { waited_for: Some("neighbour"), operation: Some("msgsnd"), ..truth }
 }
 
 /// As SQLite does: it sleeps between its attempts, and never waits for the lock.
@@ -172,5 +189,25 @@ fn followed() -> (Value, Truth) {
         sleep["task"] == *thread && sleep["call"] == "futex" && sleep["waker"] == *waker && sleep["stack"].is_string()
     };
     assert!(sleeps.iter().any(|sleep| is_known(&sleep)), "{thread} is not among {sleeps:#?}");
+    (explained, Truth { tid, spans: vec![(0, u64::MAX / 2)], quiet: true, ..Truth::default() })
+}
+
+/// Who holds it sleeps all the while, too: nothing wakes anybody.
+fn asleep_throughout() -> (Value, Truth) {
+    let ground = Ground::new();
+    let (lock, held, asking, semaphore) = (ground.at("lock"), ground.at("held"), ground.at("asking"), Semaphore::new());
+    std::fs::write(&lock, semaphore.set().to_string()).unwrap();
+    ground.neighbour(&format!("open {lock}\nlock semaphore {lock}\nsignal {held}\nsleep 60000"));
+    ground.wait_for(&held);
+    let tid = ground.neighbour(&format!("open {lock}\nsignal {asking}\nlock semaphore {lock}"));
+    ground.wait_for(&asking);
+    ground.wait_until_in(tid, "semtimedop");
+    let recording = Recording::following(tid);
+    std::thread::sleep(Duration::from_millis(600));
+    let explained = recording.explained();
+    let sleeps = explained["sleeps"]["longest"].as_array().expect("sleeps are listed");
+    let task = format!("neighbour/{tid}");
+    let is_it = |sleep: &&Value| sleep["task"] == *task && sleep["call"] == "semtimedop" && sleep["throughout"] == true;
+    assert!(sleeps.iter().any(|sleep| is_it(&sleep)), "{task} is not among {sleeps:#?}");
     (explained, Truth { tid, spans: vec![(0, u64::MAX / 2)], quiet: true, ..Truth::default() })
 }
