@@ -105,7 +105,7 @@ impl Path<'_> {
             self.put(segment.end_ns, Cause::Unexplained, Evidence::None, NO_ROW);
             // Of the holder of a lock, only that it held the lock matters.
             let is_for_lock = self.lock.is_some() || wait.awaits == Some(Awaits::Lock);
-            if !is_for_lock && sleeps_by_choice(index, &segment) {
+            if !is_for_lock && sleeps_by_choice(index, wait, &segment) {
                 self.put(segment.start_ns, Cause::Sleep, Evidence::Event, segment.off);
                 continue;
             }
@@ -138,13 +138,29 @@ impl Path<'_> {
 const SLEEPING: [&str; 2] = ["clock_nanosleep", "nanosleep"];
 
 /// Whether a task slept there on a timer of its own, while another one waited for it.
-fn sleeps_by_choice(index: &RunIndex, segment: &Segment) -> bool {
-    segment.cause == Cause::Unexplained && segment.off != NO_ROW && is_by_choice(index, index.row(segment.off))
+fn sleeps_by_choice(index: &RunIndex, wait: &Row, segment: &Segment) -> bool {
+    if segment.off == NO_ROW {
+        return false;
+    }
+    let row = index.row(segment.off);
+    match segment.cause {
+        // What a reader might wait for in a `select` is there while a pipe is full.
+        Cause::Unexplained => is_by_choice(index, row) || (wait.awaits == Some(Awaits::Room) && is_timed(index, row)),
+        Cause::Lock => segment.evidence == Evidence::Stack && is_by_choice(index, row),
+        _ => false,
+    }
 }
 
-/// Whether a row is a sleep that its task asked for.
+/// Whether a timer ended a sleep that was for nobody who is known.
+fn is_timed(index: &RunIndex, row: &Row) -> bool {
+    let for_nobody = row.asked_ns.is_none() && row.awaits.is_none_or(|awaits| awaits == Awaits::Interrupt);
+    row.interruptible && for_nobody && index.stack(row.waker_stack).is_some_and(|waker| waker.timer)
+}
+
+/// Whether a row is a sleep that its task asked for. Threads of Java sleep in a futex.
 pub(super) fn is_by_choice(index: &RunIndex, row: &Row) -> bool {
-    row.call.is_some_and(|call| SLEEPING.contains(&index.names.get(call)))
+    let on_thread = || index.stack(row.stack).is_some_and(|stack| stack.on_thread);
+    row.call.is_some_and(|call| SLEEPING.contains(&index.names.get(call))) || (on_thread() && is_timed(index, row))
 }
 
 /// When the wait that a row ends began, which timers may have interrupted.

@@ -129,9 +129,21 @@ fn waits_for_room_in_one_call_are_one_operation() {
     assert_eq!((culprit.task.as_ref().map(|task| task.tid), culprit.time_ns), (Some(9), 9_000_000));
     assert_eq!((explanation.processes[0].lost_ns, explanation.processes[0].cause), (9_000_000, Some(Cause::Running)));
     // What the reader did is unknown.
-    check(&drawing.replace("waker=9", ""), "unexplained 9", "thread 7: unexplained 9");
+    check(&drawing.replace("waker=9", ""), "unexplained 9", "");
     // The reader of another program's writer is nobody's stall.
     check_quiet(&drawing.replace("watched", ""));
+}
+
+/// A pipe through a program that limits its own rate (pv): it sleeps in a `select` of nothing.
+#[test]
+fn a_reader_that_sleeps_while_its_pipe_is_full_does_so_by_choice() {
+    let drawing = "
+        off 7 |  sssssssss     | call=write awaits=room waker=9 asked=1 watched
+        off 9 |   sssssss      | call=pselect6 stack=do_select state=1 waker_stack=hrtimer_wakeup watched";
+    check(drawing, "sleep 7, unexplained 2", "thread 7: sleep 7 < thread 9: sleep 7");
+    // Whom it waited for is unknown.
+    let by_interrupt = drawing.replace("hrtimer_wakeup", "sock_def_readable");
+    check(&by_interrupt, "unexplained 9", "");
 }
 
 /// A backend of PostgreSQL that sleeps for a few ms before it answers.

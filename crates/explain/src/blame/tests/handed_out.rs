@@ -24,6 +24,13 @@ fn a_program_waits_for_what_its_thread_does_for_it() {
         "fs_log 9, unexplained 2, running 1",
         "/7: fs_log 9 < /9: fs_log 9",
     );
+    // Of Java, a thread sleeps in a futex.
+    let sleeps = "off 9 |            s   | call=futex stack=futex_do_wait state=1 waker_stack=hrtimer_wakeup watched";
+    check(
+        &format!("{drawing}\n{sleeps}"),
+        "fs_log 9, sleep 1, running 1, unexplained 1",
+        "/7: fs_log 9 < /9: fs_log 9",
+    );
     // Somebody else's program; a thread that another one gave its work; a program of Go; a thread that did not wait for storage.
     check_quiet(&drawing.replace("watched", ""));
     check_quiet(&drawing.replace("waker=7", "waker=11"));
