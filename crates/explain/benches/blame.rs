@@ -68,6 +68,7 @@ fn explain(tasks: u64, operations: u64, behind: bool) -> Explanation {
         pid: tid as u32,
         name: format!("task{tid}"),
         cgroup: None,
+        started_by: None,
         seen_ns: 0,
     };
     blame.tasks(&(1..=tasks + 50).map(task).collect::<Vec<_>>());

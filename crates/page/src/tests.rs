@@ -172,7 +172,14 @@ fn stalls_are_listed_by_time_and_their_time_by_cause_is_drawn() {
     let mut rows = Rows { samples: 5, ..Rows::default() };
     rows.stall("write", 8, START + 2 * S, 2 * S, "/b", "jbd2_log_wait_commit");
     rows.stall("read", 7, START + S, S, "/a", "jbd2_log_wait_commit");
-    rows.tasks.push(TaskRecord { tid: 7, pid: 7, name: "worker".to_owned(), cgroup: None, seen_ns: 0 });
+    rows.tasks.push(TaskRecord {
+        tid: 7,
+        pid: 7,
+        name: "worker".to_owned(),
+        cgroup: None,
+        started_by: None,
+        seen_ns: 0,
+    });
     let page = rows.page(Limits { in_full: 1, ..Limits::FILE });
     let list = &page["stalls"];
     let named = |column: &str| -> Vec<&str> {

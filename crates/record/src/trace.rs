@@ -26,6 +26,7 @@ mod programs;
 mod requests;
 mod row_builder;
 mod settings;
+mod starters;
 mod symbols;
 mod system_call_names;
 mod system_calls;

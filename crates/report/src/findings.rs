@@ -169,6 +169,11 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
     }
     if known("task") {
         blocker(&mut writer, &path, culprit)?;
+        if known("started_by") {
+            writer.say(" (started by ");
+            writer.value(&format!("{path}/started_by"), Kind::Name)?;
+            writer.say(")");
+        }
         if known("cgroup") {
             writer.say(" of ");
             writer.value(&format!("{path}/cgroup"), Kind::Name)?;

@@ -3,7 +3,7 @@
 use arrow_array::ArrayRef;
 use model::stall::TaskRecord;
 
-use super::cell::Cell;
+use super::cell::{Cell, Later};
 use super::declare::columns;
 use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
@@ -25,11 +25,15 @@ impl Table for TaskTable {
         name: String, "text";
         /// its memory cgroup (v1) or cgroup (v2), below the hierarchy's root
         cgroup: Option<String>, "text";
+        /// program or script that started its process, and that one's id: `rotate.sh/812`; of a shell without a script (`sh -c`), who
+        /// started that; null: unknown, a terminal, the recorder, or a program of the same name
+        started_by: Later<String>, "text";
         /// when it was seen
         seen_ns: u64, "nanoseconds";
     }
 
     fn weight(row: &TaskRecord) -> usize {
-        size_of::<TaskRecord>() + row.name.len() + row.cgroup.as_ref().map_or(0, String::len)
+        let texts = [&row.cgroup, &row.started_by].into_iter().flatten().map(String::len);
+        size_of::<TaskRecord>() + row.name.len() + texts.sum::<usize>()
     }
 }

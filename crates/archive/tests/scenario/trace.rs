@@ -185,6 +185,7 @@ fn task(step: u32) -> TaskRecord {
         pid: 70,
         name: "kworker/0:1+xfs-cil/loop3".into(),
         cgroup: step.is_multiple_of(2).then(|| "/box".into()),
+        started_by: None,
         seen_ns: at(step),
     }
 }

@@ -13,12 +13,9 @@ mod weights;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use model::block::DeviceNumber;
-
 use super::cause::Cause;
 use super::disks::Disks;
 use super::explanation::Culprit;
-use super::names::Name;
 use super::operations::Operation;
 use super::run_index::RunIndex;
 use super::timelines::TaskTimelines;
@@ -77,20 +74,23 @@ impl<'a> RootBlockers<'a> {
         });
         let mut times: Vec<(Key, Cost)> = sums.into_iter().map(|(key, cost)| (key.clone(), cost)).collect();
         times.sort_unstable_by(|a, b| b.1.total_ns.cmp(&a.1.total_ns).then_with(|| a.0.cmp(&b.0)));
-        let mut culprits = grouped(times);
+        let mut culprits = grouped(self.index, times);
         culprits.sort_by_key(|(_, cost)| Reverse(cost.total_ns));
         culprits.truncate(KEPT);
         culprits.into_iter().map(|(key, cost)| culprit(self.index, key, &cost, self.disks)).collect()
     }
 }
 
-/// Processes that differ only in their id are one culprit, named by the first.
-fn grouped(times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
+/// Processes that differ only in their id are one culprit, named by the first. So are those of one script, however often it ran.
+fn grouped(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
     let mut groups: Vec<(Key, Cost)> = Vec::new();
-    let mut places: HashMap<(String, Option<Name>, Option<DeviceNumber>, Cause), usize> = HashMap::new();
+    let mut places: HashMap<(String, Option<&str>, Key), usize> = HashMap::new();
     for (key, cost) in times {
+        let starter = key.process.as_ref().and_then(|process| index.tasks.started_by(process.tid));
+        let starter = starter.and_then(|starter| Some(index.names.get(starter).rsplit_once('/')?.0));
         let name = key.process.as_ref().and_then(|process| process.name.clone());
-        let place = name.map(|name| *places.entry((name, key.cgroup, key.device, key.cause)).or_insert(groups.len()));
+        let rest = Key { process: None, ..key.clone() };
+        let place = name.map(|name| *places.entry((name, starter, rest)).or_insert(groups.len()));
         match place.and_then(|place| groups.get_mut(place)) {
             Some((_, sum)) => sum.add(&cost),
             None => groups.push((key, cost)),
@@ -103,8 +103,10 @@ fn culprit(index: &RunIndex, key: Key, cost: &Cost, disks: &Disks) -> Culprit {
     let mut victims: Vec<(u32, u64)> = cost.victims.iter().map(|(pid, ns)| (*pid, *ns)).collect();
     victims.sort_by_key(|(pid, ns)| (Reverse(*ns), *pid));
     let victims = victims.into_iter().take(VICTIMS).map(|(pid, ns)| (index.tasks.who(pid, u64::MAX, &index.names), ns));
+    let started_by = key.process.as_ref().and_then(|process| index.tasks.started_by(process.tid));
     Culprit {
         tasks: if key.process.is_some() { cost.processes } else { 0 },
+        started_by: started_by.map(|name| index.names.get(name).to_owned()),
         task: key.process,
         cgroup: key.cgroup.map(|name| index.names.get(name).to_owned()),
         device: key.device,

@@ -177,6 +177,8 @@ pub struct Culprit {
     pub task: Option<Who>,
     /// Processes of that name.
     pub tasks: u64,
+    /// The program or script that started it: `rotate.sh/812`.
+    pub started_by: Option<String>,
     /// Its cgroup.
     pub cgroup: Option<String>,
     /// The disk.

@@ -23,6 +23,7 @@ struct Seen {
     pid: u32,
     name: Name,
     cgroup: Option<Name>,
+    started_by: Option<Name>,
 }
 
 impl Tasks {
@@ -32,6 +33,7 @@ impl Tasks {
             pid: record.pid,
             name: names.insert(&record.name),
             cgroup: names.insert_some(record.cgroup.as_ref()),
+            started_by: names.insert_some(record.started_by.as_ref()),
         };
         self.seen.entry(record.tid).or_default().push(seen);
     }
@@ -88,6 +90,11 @@ impl Tasks {
     pub(super) fn is_worker(&self, tid: u32, at_ns: u64, names: &Names) -> bool {
         let name = self.name(tid, at_ns).map(|name| names.get(name));
         name.is_some_and(|name| WORKERS.iter().any(|worker| name.starts_with(worker)))
+    }
+
+    /// Who started its process: found a little later than the thread.
+    pub(super) fn started_by(&self, tid: u32) -> Option<Name> {
+        self.seen.get(&tid)?.iter().rev().find_map(|seen| seen.started_by)
     }
 
     pub(super) fn cgroup(&self, tid: u32, at_ns: u64) -> Option<Name> {

@@ -56,7 +56,14 @@ fn stalls() -> Vec<StallRecord> {
 fn glance(window: Window, rows: &[StallRecord]) -> Glance {
     let mut glancer = Glancer::new(&run(), window);
     glancer.stalls(rows);
-    let task = |tid: u32, name: &str| TaskRecord { tid, pid: tid, name: name.into(), cgroup: None, seen_ns: 100 * S };
+    let task = |tid: u32, name: &str| TaskRecord {
+        tid,
+        pid: tid,
+        name: name.into(),
+        cgroup: None,
+        started_by: None,
+        seen_ns: 100 * S,
+    };
     glancer.tasks([task(7, "dd"), task(8, "tar"), task(9, "other")].iter());
     let frames = ["xlog_cil_force_seq", "xfs_log_force_seq", "xfs_file_fsync"];
     glancer.stacks([StackRecord { stack: 1, frames: frames.map(str::to_owned).into() }].iter());

@@ -26,6 +26,7 @@ fn hostile(name: &str) -> Rows {
         pid: 7,
         name: name.into(),
         cgroup: Some(name.into()),
+        started_by: None,
         seen_ns: 0,
     });
     rows.events.push(model::event::RunEvent::Note { at_ns: START + S, text: name.into() });

@@ -46,7 +46,7 @@ struct exited_task {
 	u64 began_ns;
 	u64 ended_ns;
 	u32 pid;
-	u32 unused;
+	u32 parent;
 	char comm[NAME_BYTES];
 };
 
@@ -63,6 +63,7 @@ static __always_inline void remember_exited(struct task_struct *task)
 	struct exited_task exiting = {.pid = task->tgid, .began_ns = task->start_time, .ended_ns = bpf_ktime_get_ns()};
 	u32 tid = task->pid;
 
+	exiting.parent = BPF_CORE_READ(task, real_parent, tgid);
 	bpf_get_current_comm(exiting.comm, NAME_BYTES);
 	bpf_map_update_elem(&exited, &tid, &exiting, BPF_ANY);
 }
@@ -222,7 +223,8 @@ struct task_usage {
 	u64 written_bytes;	/* made dirty in the page cache, or written by direct I/O */
 	s64 pages;		/* anonymous and shared memory, of the process */
 	char comm[NAME_BYTES];
-	u64 unused;
+	u32 parent;
+	u32 unused;
 };
 
 #define ANONYMOUS_PAGES 1
@@ -252,6 +254,7 @@ int look_at_usage(struct bpf_iter__task *context)
 	usage.pid = task->tgid;
 	usage.tid = task->pid;
 	usage.start_ns = BPF_CORE_READ(task, start_time);
+	usage.parent = BPF_CORE_READ(task, real_parent, tgid);
 	if (bpf_core_field_exists(task->ioac.read_bytes)) {
 		usage.read_bytes = BPF_CORE_READ(task, ioac.read_bytes);
 		usage.written_bytes = BPF_CORE_READ(task, ioac.write_bytes);

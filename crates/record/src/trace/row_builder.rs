@@ -19,6 +19,7 @@ use super::kinds::kind_of;
 use super::lock_numbers::LockNumbers;
 use super::paths::Paths;
 use super::requests::{by_kind, record};
+use super::starters::Starters;
 use super::symbols::Symbols;
 use super::threads::process_of;
 use super::{asynchronous, awaits, detail, system_calls};
@@ -33,6 +34,7 @@ const TASKS: usize = 16_384;
 /// A thread as it was emitted.
 struct EmittedTask {
     name: String,
+    started_by: Option<String>,
     emitted: bool,
 }
 
@@ -50,6 +52,7 @@ pub(super) struct RowBuilder {
     named_stacks: BoundedCache<Vec<String>, (u32, bool)>,
     next_stack: u32,
     tasks: BoundedCache<u32, EmittedTask>,
+    pub(super) starters: Starters,
     /// By address and completion time.
     requests: BoundedCache<(u64, u64), u32>,
     next_request: u32,
@@ -64,6 +67,7 @@ impl RowBuilder {
         RowBuilder {
             quotas: CpuQuotas::new(proc.clone(), cgroup),
             freezers: Freezers::new(proc.clone()),
+            starters: Starters::new(proc.clone()),
             paths: Paths::new(proc.clone()),
             proc,
             symbols,
@@ -218,12 +222,17 @@ impl RowBuilder {
         Some(name.trim_end().to_owned())
     }
 
-    /// Emits a thread that was not emitted under this name before. A missing name is read from /proc.
+    /// Emits a thread that was not emitted under this name before, or without who started it. A missing name is read from /proc.
     pub(super) fn task(&mut self, tid: u32, pid: u32, name: Option<&str>, seen_ns: u64, traced: &mut Traced) {
         let known = self.tasks.get(&tid);
-        if known.as_ref().is_some_and(|known| known.emitted && name.is_none_or(|name| known.name == name)) {
+        let started_by = self.starters.of(pid);
+        let is_same = |known: &EmittedTask| {
+            name.is_none_or(|name| known.name == name) && known.started_by.as_deref() == started_by
+        };
+        if known.as_ref().is_some_and(|known| known.emitted && is_same(known)) {
             return;
         }
+        let started_by = started_by.map(str::to_owned);
         let name = match (name, known) {
             (Some(name), _) => name.to_owned(),
             (None, Some(known)) => known.name.clone(),
@@ -235,8 +244,8 @@ impl RowBuilder {
         };
         let cgroup = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).ok();
         let cgroup = cgroup.as_deref().and_then(memory_cgroup).map(str::to_owned);
-        self.tasks.insert(tid, EmittedTask { name: name.clone(), emitted: true });
-        traced.tasks.push(TaskRecord { tid, pid, name, cgroup, seen_ns });
+        self.tasks.insert(tid, EmittedTask { name: name.clone(), started_by: started_by.clone(), emitted: true });
+        traced.tasks.push(TaskRecord { tid, pid, name, cgroup, started_by, seen_ns });
     }
 
     fn stack(&mut self, addresses: &[u64], traced: &mut Traced) -> Option<u32> {

@@ -19,6 +19,7 @@ use super::row_builder::RowBuilder;
 use crate::roots::Roots;
 use cgroups::Cgroups;
 use processes::Processes;
+pub(super) use processes::Relative;
 use rows::{largest, within_life};
 use sums::{Sums, Used};
 
@@ -71,6 +72,10 @@ impl UsageReader {
             let life_ns = row.pid.map(|pid| self.processes.life(object, pid));
             life_ns.into_iter().for_each(|life_ns| within_life(row, life_ns));
         }
+        let relative = |pid| self.processes.relative(object, pid);
+        let used = rows.iter().filter_map(|row| row.pid.and_then(|pid| Some((pid, relative(pid)?.start_ns))));
+        let known = self.processes.all().chain(used);
+        known.for_each(|(pid, start_ns)| builder.starters.learn(pid, start_ns, &relative));
         for pid in rows.iter().filter_map(|row| row.pid) {
             let name = names.remove(&pid).flatten().or_else(|| self.processes.name(pid));
             builder.task(pid, pid, name.as_deref(), now_ns, traced);

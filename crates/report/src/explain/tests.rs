@@ -44,7 +44,7 @@ fn description(traced: bool) -> RunDescription {
 }
 
 fn task(tid: u32, name: &str) -> TaskRecord {
-    TaskRecord { tid, pid: tid, name: name.into(), cgroup: Some("/box".into()), seen_ns: 0 }
+    TaskRecord { tid, pid: tid, name: name.into(), cgroup: Some("/box".into()), started_by: None, seen_ns: 0 }
 }
 
 fn stack(stack: u32, frames: &[&str]) -> StackRecord {

@@ -65,6 +65,7 @@ impl Verdict {
             verdict.complaints.extend(named(&stalls, truth));
             verdict.complaints.extend(overtaken(&stalls, truth));
             verdict.complaints.extend(blamed(explanation, truth));
+            verdict.complaints.extend(started(explanation, truth));
             verdict.complaints.extend(followed(&stalls, truth));
             verdict.complaints.extend(held(&stalls, truth));
             verdict.complaints.extend(stopped(&stalls, truth));
@@ -159,6 +160,15 @@ fn blamed_share(explanation: &Value, truth: &Truth, whom: &str) -> f64 {
     let share = by_culprit_ns as f64 / all_ns.max(1) as f64;
     println!("        {whom} is blamed for {:.1} % of the time of {victim}", share * 100.0);
     share
+}
+
+/// The culprit is said to be started by that script.
+fn started(explanation: &Value, truth: &Truth) -> Option<String> {
+    let (script, whom) = (truth.culprit_started_by?, truth.culprit?);
+    let culprits = explanation["culprits"].as_array().expect("culprits is an array");
+    let culprit = culprits.iter().find(|one| one["task"].as_str().is_some_and(|task| task.starts_with(whom)))?;
+    let starter = culprit["started_by"].as_str().unwrap_or("nobody");
+    (!starter.starts_with(script)).then(|| format!("{whom} is said to be started by {starter}, not by {script}"))
 }
 
 /// The chain of the longest stall leads to the task that the victim waited for.

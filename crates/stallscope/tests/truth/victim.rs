@@ -123,6 +123,8 @@ pub struct Truth {
     pub convoy: Option<u64>,
     /// Prefix of the name of the process that used what the victim lacked.
     pub culprit: Option<&'static str>,
+    /// Prefix of the name of the script that started it.
+    pub culprit_started_by: Option<&'static str>,
     /// Prefix of the name of a process that used nothing of it.
     pub innocent: Option<&'static str>,
     /// Words in the details of the longest stall or of its chain.

@@ -37,6 +37,7 @@ fn glance() -> Glance {
         pid: tid,
         name: if tid == 30 { "t\x1b[2Jar".into() } else { "simoop".into() },
         cgroup: Some("/box".into()),
+        started_by: None,
         seen_ns: 0,
     };
     glancer.tasks((20..31).map(task).collect::<Vec<_>>().iter());

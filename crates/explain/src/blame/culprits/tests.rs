@@ -19,7 +19,14 @@ type Use = (Resource, DeviceNumber, u32, u64, u64);
 /// The parts in percent of what was used in second 20.
 fn check(need: &Need, used: &[Use], expected: &[(u32, u128)]) {
     let mut index = RunIndex::default();
-    let worker = TaskRecord { tid: KWORKER, pid: KWORKER, name: "kworker/u8:1".into(), cgroup: None, seen_ns: 0 };
+    let worker = TaskRecord {
+        tid: KWORKER,
+        pid: KWORKER,
+        name: "kworker/u8:1".into(),
+        cgroup: None,
+        started_by: None,
+        seen_ns: 0,
+    };
     index.tasks.insert(&worker, &mut index.names);
     for &(resource, device, pid, amount, second) in used {
         let record = UsageRecord {
@@ -220,7 +227,14 @@ fn a_discard_uses_no_bytes() {
 #[test]
 fn what_a_limit_delayed_is_of_those_in_its_cgroup() {
     let mut index = RunIndex::default();
-    let worker = TaskRecord { tid: KWORKER, pid: KWORKER, name: "kworker/1:2".into(), cgroup: None, seen_ns: 0 };
+    let worker = TaskRecord {
+        tid: KWORKER,
+        pid: KWORKER,
+        name: "kworker/1:2".into(),
+        cgroup: None,
+        started_by: None,
+        seen_ns: 0,
+    };
     index.tasks.insert(&worker, &mut index.names);
     let used = |resource, pid, cgroup: Option<&str>, bytes| UsageRecord {
         device: Some(BASE),

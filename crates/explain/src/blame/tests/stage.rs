@@ -200,6 +200,7 @@ impl Stage {
                 pid: figure("pid").unwrap_or(number),
                 name: text("name").unwrap_or_default(),
                 cgroup: text("cgroup"),
+                started_by: None,
                 seen_ns: drawing.find('n').map_or(0, |at| at as u64 * MS),
             }),
             ("request", _) => {

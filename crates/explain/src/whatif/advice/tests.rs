@@ -35,6 +35,7 @@ fn explanation(cause: Cause, culprit: Option<&str>) -> Explanation {
     let culprit = culprit.map(|name| Culprit {
         task: Some(Who { tid: 9, name: Some(name.into()) }),
         tasks: 1,
+        started_by: None,
         cgroup: None,
         device: None,
         device_name: None,

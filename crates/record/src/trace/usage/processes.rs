@@ -21,6 +21,14 @@ struct Process {
     written_bytes: u64,
     pages: u64,
     name: String,
+    parent: u32,
+}
+
+/// A process of which others are descended.
+pub(in crate::trace) struct Relative {
+    pub(in crate::trace) name: String,
+    pub(in crate::trace) start_ns: u64,
+    pub(in crate::trace) parent: u32,
 }
 
 /// What a process used since the last look.
@@ -80,6 +88,21 @@ impl Processes {
         process.start_ns = word(0);
         process.pages = word(3);
         process.name = text(&task[40..56]);
+        process.parent = number(14);
+    }
+
+    /// The processes at the last look, and when each began.
+    pub(super) fn all(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.seen.iter().map(|(pid, process)| (*pid, process.start_ns))
+    }
+
+    /// A process, also one that has exited.
+    pub(super) fn relative(&self, object: &Object, pid: u32) -> Option<Relative> {
+        if let Some(Process { name, start_ns, parent, .. }) = self.seen.get(&pid) {
+            return Some(Relative { name: name.clone(), start_ns: *start_ns, parent: *parent });
+        }
+        let Exited { name, life_ns: (start_ns, _), parent, .. } = exited(object, pid)?;
+        Some(Relative { name, start_ns, parent })
     }
 
     /// The name of a process at the last look.
@@ -118,6 +141,7 @@ impl Processes {
 struct Exited {
     life_ns: (u64, u64),
     pid: u32,
+    parent: u32,
     name: String,
 }
 
@@ -125,8 +149,9 @@ struct Exited {
 fn exited(object: &Object, tid: u32) -> Option<Exited> {
     let value = programs::map(object, "exited").ok()?.lookup(&tid.to_ne_bytes(), MapFlags::ANY).ok()??;
     let word = |at: usize| Some(u64::from_ne_bytes(*value.get(at..)?.first_chunk()?));
-    let pid = u32::from_ne_bytes(*value.get(16..)?.first_chunk()?);
-    Some(Exited { life_ns: (word(0)?, word(8)?), pid, name: text(value.get(24..)?) })
+    let number = |at: usize| Some(u32::from_ne_bytes(*value.get(at..)?.first_chunk()?));
+    let (pid, parent) = (number(16)?, number(20)?);
+    Some(Exited { life_ns: (word(0)?, word(8)?), pid, parent, name: text(value.get(24..)?) })
 }
 
 fn difference(pid: u32, then: &Process, now: &Process) -> ProcessUse {

@@ -222,7 +222,14 @@ impl Observer for RunWriter<'_> {
     fn task(&mut self, tid: u32, name: &str) {
         let seen_ns = self.now_ns;
         self.tasks.push((name.to_owned(), tid));
-        self.traced.tasks.push(TaskRecord { tid, pid: tid, name: name.to_owned(), cgroup: None, seen_ns });
+        self.traced.tasks.push(TaskRecord {
+            tid,
+            pid: tid,
+            name: name.to_owned(),
+            cgroup: None,
+            started_by: None,
+            seen_ns,
+        });
         self.row_added();
     }
 

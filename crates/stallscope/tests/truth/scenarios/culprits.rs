@@ -19,6 +19,7 @@ pub const TESTS: &[Test] = &[
     alone("culprit_of_quota", &[culprit_of_quota]),
     alone("culprit_of_flusher", &[culprit_of_flusher]),
     alone("culprit_behind_sync", &[culprit_behind_sync]),
+    alone("culprit_of_script", &[culprit_of_script]),
     alone("culprit_of_direct_read", &[culprit_of_direct_read]),
     recorded("culprit_before_the_recording", culprit_before_the_recording),
     alone("culprit_of_dirty_pages", &[culprit_of_dirty_pages]),
@@ -198,6 +199,22 @@ fn culprit_behind_sync() -> Truth {
     ground.wait_until_in(syncs, "file_write_and_wait_range");
     ground.go(&go);
     Truth { culprit: CULPRIT, innocent: Some("outsider/"), ..victim.suffered("io_throttle") }
+}
+
+/// A helper of a script, which is looked for by the script's name.
+fn culprit_of_script() -> Truth {
+    let ground = Ground::new();
+    let (disk, go, victim) = behind_queued_pages(&ground);
+    let (script, written) = (ground.at("rotate"), disk.file("written"));
+    std::fs::write(&script, format!("dd if=/dev/zero of={written} bs=1M count=12 conv=fsync 2> {script}.ended; :\n"))
+        .unwrap();
+    let runs = ground.neighbour(&format!("become /bin/sh {script}"));
+    ground.wait_until_in(runs, "do_wait");
+    ground.wait_until("dd has its last pages to write", || {
+        std::fs::metadata(&written).is_ok_and(|file| file.len() == 12 << 20)
+    });
+    ground.go(&go);
+    Truth { culprit: Some("dd/"), culprit_started_by: Some("rotate/"), ..victim.suffered("io_throttle") }
 }
 
 /// The victim's direct read writes the pages that the neighbour made dirty.
