@@ -67,6 +67,11 @@ pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
             None if request::begins_with_flush(request) => (Some(last.tid), last.end_ns),
             submitter => (submitter, request.completed_ns),
         };
+    } else if end.tid.is_none() && cause == Cause::NetworkFs {
+        // Whatever it waits for: a program in user space that a file system asked did not answer.
+        let last = index.row(end.row);
+        let is_server = end.row != row && !index.tasks.is_worker(last.tid, last.end_ns, &index.names);
+        end.tid = is_server.then_some(last.tid);
     }
     end
 }

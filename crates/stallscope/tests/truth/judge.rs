@@ -166,9 +166,9 @@ fn blamed_share(explanation: &Value, truth: &Truth, whom: &str) -> f64 {
 fn started(explanation: &Value, truth: &Truth) -> Option<String> {
     let (script, whom) = (truth.culprit_started_by?, truth.culprit?);
     let culprits = explanation["culprits"].as_array().expect("culprits is an array");
-    let culprit = culprits.iter().find(|one| one["task"].as_str().is_some_and(|task| task.starts_with(whom)))?;
-    let starter = culprit["started_by"].as_str().unwrap_or("nobody");
-    (!starter.starts_with(script)).then(|| format!("{whom} is said to be started by {starter}, not by {script}"))
+    let starts = |one: &Value, key: &str, with: &str| one[key].as_str().is_some_and(|task| task.starts_with(with));
+    let is_said = culprits.iter().any(|one| starts(one, "task", whom) && starts(one, "started_by", script));
+    (!is_said).then(|| format!("{whom} is not said to be started by {script}: {culprits:#?}"))
 }
 
 /// The chain of the longest stall leads to the task that the victim waited for.

@@ -103,6 +103,19 @@ fn a_wait_that_was_polled_counts_once() {
     assert_eq!(first_chain(&polled), "app/7: lock 18 < sync/9: writeback_wait 12");
 }
 
+/// One that waits for something unknown did not answer all the same. A worker that reads for a loop device is none.
+#[test]
+fn a_fuse_server_is_to_blame_for_what_it_waits_for() {
+    let drawing = "
+        task     9 |n             | name=server
+        call     7 |==============| call=read
+        off      7 | ssssssssssss | call=read stack=fuse_simple_request waker=9
+        off      9 | sssssssssss  | stack=do_epoll_wait";
+    assert_eq!(culprit(&stage(drawing).explain()), "network_fs server/9");
+    let worker = drawing.replace("name=server", "name=kworker/u8:3");
+    assert_eq!(culprit(&stage(&worker).explain()), "network_fs nobody");
+}
+
 /// Behind another FUSE server, too.
 #[test]
 fn a_server_that_sleeps_is_to_blame() {
@@ -115,9 +128,9 @@ fn a_server_that_sleeps_is_to_blame() {
         off       6 |  ssssssssssssss    | call=clock_nanosleep awaits=interrupt waker=3";
     let explanation = stage(drawing).explain();
     assert_eq!(explanation.culprits[0].task.as_ref().map(|task| task.tid), Some(6), "{:?}", explanation.culprits);
-    // What a server sleeps for that waits for a message, or for another task, is unknown.
+    // What a server sleeps for that waits for a message, or for another task, is unknown: it did not answer.
     let idle = stage(&drawing.replace("clock_nanosleep", "epoll_wait")).explain();
-    assert_eq!(idle.culprits[0].task, None, "{:?}", idle.culprits);
+    assert_eq!(idle.culprits[0].task.as_ref().map(|task| task.tid), Some(6), "{:?}", idle.culprits);
 }
 
 /// The worker was idle before, and no row records that.

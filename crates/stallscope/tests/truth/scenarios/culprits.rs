@@ -205,14 +205,15 @@ fn culprit_behind_sync() -> Truth {
 fn culprit_of_script() -> Truth {
     let ground = Ground::new();
     let (disk, go, victim) = behind_queued_pages(&ground);
-    let (script, written) = (ground.at("rotate"), disk.file("written"));
-    std::fs::write(&script, format!("dd if=/dev/zero of={written} bs=1M count=12 conv=fsync 2> {script}.ended; :\n"))
-        .unwrap();
-    let runs = ground.neighbour(&format!("become /bin/sh {script}"));
-    ground.wait_until_in(runs, "do_wait");
-    ground.wait_until("dd has its last pages to write", || {
-        std::fs::metadata(&written).is_ok_and(|file| file.len() == 12 << 20)
-    });
+    let (script, syncs, written) = (ground.at("rotate"), ground.at("syncs"), disk.file("written"));
+    let lines = format!(
+        "dd if=/dev/zero of={written} bs=1M count=12 2> /dev/null\nsh -c 'echo $$ > {syncs}; exec sync {written}'\n:\n"
+    );
+    std::fs::write(&script, lines).unwrap();
+    ground.neighbour(&format!("become /bin/sh {script}"));
+    let pid = || std::fs::read_to_string(&syncs).ok()?.strip_suffix('\n')?.parse().ok();
+    ground.wait_until("the script syncs", || pid().is_some());
+    ground.wait_until_in(pid().expect("it was read"), "file_write_and_wait_range");
     ground.go(&go);
     Truth { culprit: Some("dd/"), culprit_started_by: Some("rotate/"), ..victim.suffered("io_throttle") }
 }
