@@ -169,11 +169,6 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
     }
     if known("task") {
         blocker(&mut writer, &path, culprit)?;
-        if known("started_by") {
-            writer.say(" (started by ");
-            writer.value(&format!("{path}/started_by"), Kind::Name)?;
-            writer.say(")");
-        }
         if known("cgroup") {
             writer.say(" of ");
             writer.value(&format!("{path}/cgroup"), Kind::Name)?;
@@ -231,7 +226,13 @@ fn blocker(writer: &mut Writer<'_>, path: &str, culprit: &Value) -> Option<()> {
     } else {
         writer.say("The largest root blocker is ");
     }
-    writer.value(&format!("{path}/task"), Kind::Name)
+    writer.value(&format!("{path}/task"), Kind::Name)?;
+    if !culprit["started_by"].is_null() {
+        writer.say(" (started by ");
+        writer.value(&format!("{path}/started_by"), Kind::Name)?;
+        writer.say(")");
+    }
+    Some(())
 }
 
 fn delayed_itself(culprit: &Value) -> bool {

@@ -68,12 +68,15 @@ pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
             submitter => (submitter, request.completed_ns),
         };
     } else if end.tid.is_none() && cause == Cause::NetworkFs {
-        // Whatever it waits for: a program in user space that a file system asked did not answer.
-        let last = index.row(end.row);
-        let is_server = end.row != row && !index.tasks.is_worker(last.tid, last.end_ns, &index.names);
-        end.tid = is_server.then_some(last.tid);
+        end.tid = server(index, row, end.row);
     }
     end
+}
+
+/// The program in user space that a file system asked, and that did not answer, whatever it waits for: the last task of a chain.
+fn server(index: &RunIndex, first: u32, last: u32) -> Option<u32> {
+    let Row { tid, end_ns, .. } = *index.row(last);
+    (last != first && !index.tasks.is_worker(tid, end_ns, &index.names)).then_some(tid)
 }
 
 /// The last holder of a lock in a chain that is to blame.
