@@ -9,6 +9,7 @@ pub mod machine;
 pub mod output_metric;
 pub mod own_path;
 pub mod probes;
+mod process_tree;
 pub mod recent_history;
 pub mod recorder;
 pub mod rotation;

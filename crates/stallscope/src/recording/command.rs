@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
+use crate::recording::process_tree::ProcessTree;
 use crate::ui::failure::Failure;
 use crate::ui::interrupt::Interrupt;
 
@@ -99,20 +100,22 @@ pub fn start(command: &[OsString], cgroup_procs: &[PathBuf], streams: Streams) -
         .map_err(|error| Failure::usage(format_args!("cannot start '{}': {error}", program.to_string_lossy())))
 }
 
-/// Sends SIGTERM, then SIGKILL. A command stuck in the kernel is left behind.
+/// Sends SIGTERM to the command and to what it started, then SIGKILL. What is stuck in the kernel is left behind.
 pub fn end(child: &mut Child, interrupt: &Interrupt) -> Option<ExitStatus> {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
-    let _ = kill_process(pid, Signal::TERM);
+    let tree = ProcessTree::of(child.id());
+    tree.send(Signal::TERM);
     let requested = Instant::now();
-    let mut killed = false;
+    let (mut killed, mut status) = (false, None);
     while requested.elapsed() < GRACE {
-        if let Ok(Some(status)) = child.try_wait() {
-            return Some(status);
+        status = status.or_else(|| child.try_wait().ok().flatten());
+        if status.is_some() && !tree.is_alive() {
+            break;
         }
         if !killed && (requested.elapsed() > GRACE / 2 || interrupt.requests() > 1) {
-            killed = child.kill().is_ok();
+            tree.send(Signal::KILL);
+            killed = true;
         }
         std::thread::sleep(POLL);
     }
-    None
+    status
 }

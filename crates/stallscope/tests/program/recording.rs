@@ -49,6 +49,23 @@ fn a_command_keeps_its_standard_output_and_its_exit_code() {
     record(&["--runtime", "200ms"], "limited", "sleep 60").expect_code(0);
 }
 
+/// A script's workers would go on, without the script.
+#[test]
+fn with_a_command_ends_what_it_started() {
+    let folder = folder();
+    let pid_file = folder.path().join("pid").display().to_string();
+    let out = folder.path().join("run").display().to_string();
+    let script = format!("sh -c 'sleep 600 & echo $! >{pid_file}; wait'; echo never");
+    // The time runs from the start of the recording: the command has written its file by then.
+    let words = ["record", "--no-trace", "--runtime", "3s", "--out", &out, "--", "sh", "-c", &script];
+    let ended = Running::start_with(&words).wait().expect_code(0);
+    assert_eq!(ended.stdout, "");
+    let pid = std::fs::read_to_string(&pid_file).unwrap();
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    // Nobody may have reaped it yet.
+    assert!(state.as_ref().map_or(true, |stat| stat.contains("(sleep) Z")), "{state:?}");
+}
+
 #[test]
 fn figures_are_taken_from_a_commands_output_which_passes_unchanged() {
     let folder = folder();
