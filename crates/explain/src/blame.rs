@@ -17,6 +17,7 @@ mod disks;
 mod explanation;
 mod handed_out;
 mod holder;
+mod idle_turns;
 mod in_scope;
 mod interrupted;
 mod io_limits;

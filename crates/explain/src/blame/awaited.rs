@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use model::stall::Awaits;
 
 use super::cause::Cause;
+use super::idle_turns::IdleTurns;
 use super::operations::Operation;
 use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment};
@@ -17,9 +18,11 @@ fn is_lock(index: &RunIndex, segment: &Segment) -> bool {
 /// Drops those in which nothing was slow. A client waits for its server, unless that was idle: it ran or was stalled for at
 /// least a quarter of the time. One that slept on a timer is nobody's stall, but the recorded command waited for it all the same,
 /// as for a reader that is busy or sleeps. What a thread does before it wakes another one may be for itself: only where it was stalled for at
-/// least half of the time did the other one wait for it.
+/// least half of the time did the other one wait for it. Who waits for its turn to wait for a request is idle.
 pub(super) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>) {
     let mut timelines = TaskTimelines::new(index, HashMap::new(), HashMap::new());
+    let idle_turns = IdleTurns::new(index);
+    operations.retain(|operation| !idle_turns.has(operation));
     operations.retain(|operation| {
         let Some(awaits) = operation.awaits.filter(|awaits| *awaits != Awaits::Lock) else { return true };
         let is_of_command = operation.is_of_command(index) == Some(true);

@@ -8,6 +8,7 @@ mod clients;
 mod damage;
 mod dirtying;
 mod handed_out;
+mod idle_turns;
 mod interrupted;
 mod lanes;
 mod locks;
