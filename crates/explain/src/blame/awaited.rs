@@ -22,8 +22,10 @@ fn is_lock(index: &RunIndex, segment: &Segment) -> bool {
 pub(super) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>) {
     let mut timelines = TaskTimelines::new(index, HashMap::new(), HashMap::new());
     let idle_turns = IdleTurns::new(index);
-    operations.retain(|operation| !idle_turns.has(operation));
     operations.retain(|operation| {
+        if idle_turns.has(operation) {
+            return false;
+        }
         let Some(awaits) = operation.awaits.filter(|awaits| *awaits != Awaits::Lock) else { return true };
         let is_of_command = operation.is_of_command(index) == Some(true);
         let timeline = timelines.of(operation);

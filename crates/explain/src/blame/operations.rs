@@ -341,7 +341,7 @@ impl Search<'_> {
     }
 }
 
-/// Waits of one call are one operation: polls of a call without an end find each of them by itself.
+/// A call is one operation, however many of its waits were polled before it returned.
 fn of_calls(mut operations: Vec<Operation>) -> Vec<Operation> {
     operations.dedup_by(|later, first| {
         let is_same = later.tid == first.tid && later.start_ns == first.start_ns;

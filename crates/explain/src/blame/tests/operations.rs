@@ -96,7 +96,7 @@ fn a_polled_wait_that_ended_is_as_long_as_it_was() {
 }
 
 #[test]
-fn polled_waits_of_a_call_without_an_end_are_one_operation() {
+fn polled_waits_of_a_call_that_has_not_returned_are_one_operation() {
     let drawing = "
         off      7 |  ssssss            | stack=folio_wait_writeback call=tgkill since=1
         blocked  7 |  =====             | stack=folio_wait_writeback call=tgkill since=1

@@ -189,14 +189,20 @@ fn dirty_pages(ground: &Ground, file: &str) {
     ground.go(&written);
 }
 
+/// The same behind pages that the neighbour made dirty, and that an outsider syncs.
+fn behind_a_sync(ground: &Ground) -> (String, Victim) {
+    let (disk, go, victim) = behind_queued_pages(ground);
+    let file = disk.file("written");
+    dirty_pages(ground, &file);
+    let syncs = ground.program("outsider", &format!("open {file}\nfsync {file}"));
+    ground.wait_until_in(syncs, "file_write_and_wait_range");
+    (go, victim)
+}
+
 /// Another program only syncs what the neighbour made dirty.
 fn culprit_behind_sync() -> Truth {
     let ground = Ground::new();
-    let (disk, go, victim) = behind_queued_pages(&ground);
-    let file = disk.file("written");
-    dirty_pages(&ground, &file);
-    let syncs = ground.program("outsider", &format!("open {file}\nfsync {file}"));
-    ground.wait_until_in(syncs, "file_write_and_wait_range");
+    let (go, victim) = behind_a_sync(&ground);
     ground.go(&go);
     Truth { culprit: CULPRIT, innocent: Some("outsider/"), ..victim.suffered("io_throttle") }
 }
@@ -235,11 +241,7 @@ fn culprit_of_direct_read() -> Truth {
 /// Who made pages dirty that were queued before the recording is unknown: not those who wait behind them.
 fn culprit_before_the_recording() -> (Value, Truth) {
     let ground = Ground::new();
-    let (disk, go, victim) = behind_queued_pages(&ground);
-    let file = disk.file("written");
-    dirty_pages(&ground, &file);
-    let syncs = ground.program("outsider", &format!("open {file}\nfsync {file}"));
-    ground.wait_until_in(syncs, "file_write_and_wait_range");
+    let (go, victim) = behind_a_sync(&ground);
     let recording = Recording::start();
     ground.go(&go);
     let truth = victim.suffered("io_throttle");
