@@ -229,7 +229,7 @@ impl Glancer {
         if run.recipe.is_some() {
             explanation.operations = Some(work.finished(&run));
         }
-        let waits = accounting.waits(explanation.slower_than_ns);
+        let waits = accounting.all_waits(&explanation);
         let whole = explanation.stalls.iter().map(|stall| whole_of(stall, &whole, window)).collect();
         let samples = samples(series, window);
         let mut stuck = stuck.finish();

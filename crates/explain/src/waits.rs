@@ -14,12 +14,18 @@ use crate::hashing::FastMap;
 /// Kind of a wait for a discard.
 pub const DISCARD: &str = "write: discard";
 
+/// Kind of the work of the operation's own process.
+pub const OWN: &str = "own";
+/// Kind of the work of a task that it waited for.
+pub const OF_ANOTHER: &str = "of another task";
+
 /// One step of a path: a wait, and who it was for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Step {
     /// What the task of this step waited for, or did.
     pub cause: Cause,
-    /// Of a lock or a journal, what it is; of a limit, the direction of the throttled request; else, or where unknown, empty.
+    /// Of a lock or a journal, what it is; of a limit, the direction of the throttled request; of work, whose; else, or where unknown,
+    /// empty.
     pub kind: &'static str,
     /// The disk, of waits for requests.
     pub device: Option<DeviceNumber>,
@@ -71,6 +77,10 @@ pub struct Waits {
     pub operations: Vec<Waiting>,
     /// n: how many slow operations each of them stands for.
     pub stands_for: u64,
+    /// They are no operations, but the shorter waits of the recorded command.
+    pub are_short: bool,
+    /// These waits, where they cost it more than its slow operations.
+    pub short: Option<Box<Waits>>,
     /// Operations are slow from here on.
     pub slower_than_ns: u64,
     /// Paths by number.

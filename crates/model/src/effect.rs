@@ -50,6 +50,10 @@ pub enum Edge {
     Stopped,
     /// The server of a file system.
     Server,
+    /// What a task computes, the waiting one or one that it waits for.
+    Work,
+    /// A sleep by choice of a task that is waited for.
+    Timer,
     /// All that one process or cgroup uses.
     Culprit,
 }
@@ -100,6 +104,8 @@ impl Edge {
             Edge::Frozen => &[Cause::Frozen],
             Edge::Stopped => &[Cause::Stopped],
             Edge::Server => &[Cause::NetworkFs, Cause::Fanotify],
+            Edge::Work => &[Cause::Running],
+            Edge::Timer => &[Cause::Sleep],
             Edge::Culprit => &[],
         }
     }

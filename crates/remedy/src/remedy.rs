@@ -17,7 +17,7 @@ pub struct Remedy {
     /// The causes that call for it.
     pub causes: Vec<Cause>,
     /// Of the waits of its effect's edge, it changes only those whose kind begins with one of these: the words for a lock
-    /// (`inode lock of a file`), `read` or `write` for a limit. Empty: all.
+    /// (`inode lock of a file`), `read` or `write` for a limit, `own` or `of another task` for work. Empty: all.
     pub of: Vec<String>,
     /// What must hold of the run.
     pub requires: Requires,
@@ -297,8 +297,9 @@ impl Entry {
     }
 }
 
+/// Nothing is known to help against time of which nothing is known.
 fn cause(name: &str) -> Result<Cause, String> {
-    Cause::from_name(name).filter(|cause| cause.is_wait()).ok_or_else(|| format!("unknown cause '{name}'"))
+    Cause::from_name(name).filter(|cause| *cause != Cause::Unexplained).ok_or_else(|| format!("unknown cause '{name}'"))
 }
 
 fn check_effect(effect: Effect) -> Result<(), String> {

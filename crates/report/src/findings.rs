@@ -7,6 +7,7 @@ mod confidence;
 mod help;
 mod sentence;
 mod slow;
+mod unpredicted;
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,7 @@ use explain::whatif::Advice;
 use serde_json::{Value, json};
 
 use crate::style::Style;
-use help::{help, short_help};
+use help::{help, help_without_operations};
 pub use sentence::{Fact, Sentence};
 use sentence::{Kind, LEAST, UNBREAKABLE, Writer};
 use slow::{count_path, sleeps, slow};
@@ -32,7 +33,10 @@ const COLUMNS: usize = 79;
 pub fn findings(document: &Value) -> Vec<Sentence> {
     let part = if has_operations(document, "/command") { "/command" } else { "" };
     if !has_operations(document, part) {
-        return [sleeps(document), short_waits(document), short_help(document)].into_iter().flatten().collect();
+        return [sleeps(document), short_waits(document), help_without_operations(document)]
+            .into_iter()
+            .flatten()
+            .collect();
     }
     let sentences = [
         slow(document, part),

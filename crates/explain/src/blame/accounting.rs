@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::culprits::RootBlockers;
 use super::disks::Disks;
-use super::explanation::{Culprit, Stall};
+use super::explanation::{Culprit, Explanation, Stall};
 use super::lanes::{Lanes, lanes};
 use super::operations::Operation;
 use super::piece::Piece;
@@ -21,6 +21,8 @@ pub struct Accounting {
     index: RunIndex,
     disks: Disks,
     operations: Vec<Operation>,
+    /// Waits of the recorded command that are no operations, and shorter.
+    short: Vec<Operation>,
     /// Starts and ends of all operations by task, also of those that are not in scope.
     covered: HashMap<u32, Vec<(u64, u64)>>,
     silent: HashMap<u32, u64>,
@@ -51,12 +53,12 @@ impl Accounting {
     pub(super) fn new(
         index: RunIndex,
         disks: Disks,
-        mut operations: Vec<Operation>,
+        (mut operations, short): (Vec<Operation>, Vec<Operation>),
         covered: HashMap<u32, Vec<(u64, u64)>>,
         silent: HashMap<u32, u64>,
     ) -> Accounting {
         operations.sort_by_key(|operation| (operation.start_ns, operation.end_ns, operation.tid, operation.class));
-        Accounting { index, disks, operations, covered, silent }
+        Accounting { index, disks, operations, short, covered, silent }
     }
 
     /// Number of operations.
@@ -159,6 +161,18 @@ impl Accounting {
             operations.clone_from(&self.operations);
         }
         waits((&self.index, &self.disks), &operations, &mut self.timelines(), slower_than_ns)
+    }
+
+    /// The same with the shorter waits of the recorded command, where these cost it more and most of them are recorded individually.
+    pub fn all_waits(&self, explanation: &Explanation) -> Waits {
+        let operations = self.waits(explanation.slower_than_ns);
+        let recorded_ns: u64 = self.short.iter().map(Operation::ns).sum();
+        if !explanation.short_waits_cost_most() || recorded_ns < explanation.short_waits.time_ns / 2 {
+            return operations;
+        }
+        let interval_ns = explanation.trace.as_ref().map_or(0, |trace| trace.interval_ns);
+        let short = waits((&self.index, &self.disks), &self.short, &mut self.timelines(), interval_ns);
+        Waits { short: Some(Box::new(Waits { are_short: true, ..short })), ..operations }
     }
 
     fn timelines(&self) -> TaskTimelines<'_> {

@@ -279,11 +279,12 @@ impl Blame {
         index.has_command |= is_load;
         let silent = silent(&index, &operations);
         let covered = covered(&operations);
+        let mut short = Vec::new();
         // What the threads of a load do besides its operations is the load's plan.
         if !is_load && !scope.needs_operation() {
             let outside =
                 Outside { operations: &operations, scope: &scope, window_ns, covered: &covered, disks: &disks };
-            outside.explain(&mut index, &mut explanation);
+            short = outside.explain(&mut index, &mut explanation);
         }
         let mut timelines = TaskTimelines::new(&index, covered.clone(), silent.clone());
         if !scope.is_everything() {
@@ -294,7 +295,7 @@ impl Blame {
         drop_listed(&index, &mut timelines, &mut operations);
         refuse_overflow(&mut operations, &mut explanation);
         explain(&index, (operations.clone(), listed), timelines, &disks, &mut explanation);
-        (explanation, Accounting::new(index, disks, operations, covered, silent))
+        (explanation, Accounting::new(index, disks, (operations, short), covered, silent))
     }
 }
 
@@ -327,7 +328,8 @@ struct Outside<'a> {
 }
 
 impl Outside<'_> {
-    fn explain(&self, index: &mut RunIndex, explanation: &mut Explanation) {
+    /// Returns the shorter waits that are recorded individually.
+    fn explain(&self, index: &mut RunIndex, explanation: &mut Explanation) -> Vec<Operation> {
         let slower_than_ns = explanation.slower_than_ns;
         let busy = BusyTimes::of(self.operations.iter().map(|of| (of.tid, of.start_ns, of.end_ns)));
         let in_scope = |row: &Row| self.scope.has_task(index, row.tid, row.end_ns);
@@ -336,7 +338,9 @@ impl Outside<'_> {
         let tids = own.map(|row| row.tid).collect();
         let interval_ns = explanation.trace.as_ref().map_or(0, |trace| trace.interval_ns);
         let chosen = Chosen { interval_ns, slower_than_ns, window_ns: self.window_ns, tids, busy: &busy };
-        explanation.short_waits = short_waits(index, &chosen, self.covered, self.disks);
+        let (sums, waits) = short_waits(index, &chosen, self.covered, self.disks);
+        explanation.short_waits = sums;
+        waits
     }
 }
 

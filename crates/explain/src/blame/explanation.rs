@@ -72,20 +72,6 @@ impl Explanation {
     pub fn share(&self, cause: Cause) -> Option<f64> {
         (self.wall_ns > 0).then(|| self.time_ns(cause) as f64 / self.wall_ns as f64)
     }
-
-    /// The part that shorter waits have of the time in which the recorded command did not idle, 0 to 1.
-    pub fn share_of_short_waits(&self) -> f64 {
-        let waits = &self.short_waits;
-        let slow_ns = self.command.as_ref().map_or(0, |command| command.wall_ns);
-        let all_ns = waits.time_ns.saturating_add(waits.running_ns).saturating_add(slow_ns);
-        waits.time_ns as f64 / all_ns.max(1) as f64
-    }
-
-    /// Whether the recorded command lost much to shorter waits: together as much as a slow operation, and an eighth of its time.
-    pub fn short_waits_matter(&self) -> bool {
-        let time_ns = self.short_waits.time_ns;
-        time_ns > 0 && time_ns >= self.slower_than_ns && self.share_of_short_waits() >= 0.125
-    }
 }
 
 /// Time that operations lost to one cause.

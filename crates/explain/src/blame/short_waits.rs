@@ -10,7 +10,7 @@ use super::awaited::drop_idle;
 use super::cause::{Cause, Evidence, EvidenceTimes};
 use super::culprits::RootBlockers;
 use super::disks::Disks;
-use super::explanation::{CauseTime, Part, ShortWaits};
+use super::explanation::{CauseTime, Explanation, Part, ShortWaits};
 use super::operations::{BusyTimes, Operation, of_row};
 use super::part::{Accounted, part};
 use super::rows::Row;
@@ -20,6 +20,28 @@ use super::timelines::TaskTimelines;
 
 /// The class of a preemption outside of system calls and page faults.
 const PREEMPTED: &str = "preempted";
+
+impl Explanation {
+    /// The part that shorter waits have of the time in which the recorded command did not idle, 0 to 1.
+    pub fn share_of_short_waits(&self) -> f64 {
+        let waits = &self.short_waits;
+        let slow_ns = self.command.as_ref().map_or(0, |command| command.wall_ns);
+        let all_ns = waits.time_ns.saturating_add(waits.running_ns).saturating_add(slow_ns);
+        waits.time_ns as f64 / all_ns.max(1) as f64
+    }
+
+    /// Whether the recorded command lost much to shorter waits: together as much as a slow operation, and an eighth of its time.
+    pub fn short_waits_matter(&self) -> bool {
+        let time_ns = self.short_waits.time_ns;
+        time_ns > 0 && time_ns >= self.slower_than_ns && self.share_of_short_waits() >= 0.125
+    }
+
+    /// Whether they cost it more than its slow operations.
+    pub fn short_waits_cost_most(&self) -> bool {
+        let slow_ns = self.command.as_ref().map_or(0, |command| command.wall_ns);
+        self.short_waits_matter() && self.short_waits.time_ns > slow_ns
+    }
+}
 
 /// Which waits are meant.
 pub(super) struct Chosen<'a> {
@@ -54,13 +76,13 @@ impl Chosen<'_> {
     }
 }
 
-/// Sums up the waits of all chosen tasks.
+/// Sums up the waits of all chosen tasks. With those of them that are recorded individually, ordered by start.
 pub(super) fn short_waits(
     index: &mut RunIndex,
     chosen: &Chosen<'_>,
     covered: &HashMap<u32, Vec<(u64, u64)>>,
     disks: &Disks,
-) -> ShortWaits {
+) -> (ShortWaits, Vec<Operation>) {
     let preempted = index.names.insert(PREEMPTED);
     let index = &*index;
     let rows: Vec<&Row> = index.rows.iter().filter(|row| chosen.has(row)).collect();
@@ -82,7 +104,8 @@ pub(super) fn short_waits(
     for &tid in &chosen.tids {
         sums.add_task(index, chosen, tid, timelines.get(tid).segments());
     }
-    sums.into_short_waits(part, (shortest_ns, longest_ns))
+    waits.sort_by_key(|wait| (wait.start_ns, wait.end_ns, wait.tid));
+    (sums.into_short_waits(part, (shortest_ns, longest_ns)), waits)
 }
 
 /// Whether it is known that a task did not idle in a row.

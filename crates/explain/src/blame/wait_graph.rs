@@ -20,7 +20,7 @@ use super::sync_calls;
 use super::timeline::{NO_ROW, Segment};
 use super::timelines::TaskTimelines;
 use super::wording;
-use crate::waits::{DISCARD, Numbers, Path, Step, Waiting, Waits};
+use crate::waits::{DISCARD, Numbers, OF_ANOTHER, OWN, Path, Step, Waiting, Waits};
 
 /// Operations that are kept; of more, every n-th.
 const KEPT: usize = 20_000;
@@ -50,6 +50,8 @@ pub(super) fn waits<'a>(
     Waits {
         operations,
         stands_for: stands_for as u64,
+        are_short: false,
+        short: None,
         slower_than_ns,
         paths: graph.paths.into_values(),
         names: graph.names.into_values(),
@@ -146,7 +148,7 @@ impl Graph<'_, '_> {
         let index = self.index;
         let tid = other_thread(index, segment).unwrap_or(tid);
         self.name(tid, segment.end_ns);
-        let (kind, device) = (self.kind(segment), self.device(segment));
+        let (kind, device) = (self.kind(segment, tid), self.device(segment));
         let syncs = segment.row().is_some_and(|row| sync_calls::is_in_sync(index, row));
         let blamed = if path.is_empty() { blamed_disk(index, self.disks, segment) } else { None };
         path.push(Step { cause: segment.cause, kind, device, blamed, tid, syncs });
@@ -226,8 +228,11 @@ impl Graph<'_, '_> {
         self.tasks.entry(tid).or_insert_with(process);
     }
 
-    /// What kind of wait of its cause a segment is.
-    fn kind(&self, segment: &Segment) -> &'static str {
+    /// What kind of wait of its cause a segment is, or whose work.
+    fn kind(&self, segment: &Segment, tid: u32) -> &'static str {
+        if segment.cause == Cause::Running {
+            return if self.tasks.get(&tid) == self.tasks.get(&self.of) { OWN } else { OF_ANOTHER };
+        }
         let Some(row) = segment.row().map(|row| self.index.row(row)) else { return "" };
         match segment.cause {
             cause @ (Cause::Lock | Cause::Journal) => wording::words(self.index, row, cause),

@@ -14,7 +14,7 @@ use absences::{absences, concerned};
 use super::change::{Change, READS};
 use super::memory::{change, is_at_limit, limit_of};
 use super::spread::{Prediction, Spread, predict, recorded};
-use crate::blame::{Culprit, Explanation};
+use crate::blame::{ClassTimes, Culprit, Explanation};
 use crate::waits::{Behind, MemoryLimit, Path, Waits, behind};
 
 mod absences;
@@ -27,10 +27,14 @@ const LEAST: f64 = 0.01;
 const ABSENCE: f64 = 0.9;
 /// What a bound counts for in the order: a little that is certain comes before what may help, but not before a lot that may.
 const BOUND: f64 = 0.25;
+/// The same of what one program does, computes or holds: that it causes the waits is certain, only how much less of it is possible is not.
+const OF_PROGRAM: f64 = 0.5;
 
 /// What would help, the most helpful first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Advice {
+    /// It is against the shorter waits of the recorded command, which cost it more than its slow operations.
+    pub of_short_waits: bool,
     /// The slow operations as recorded.
     pub recorded: Spread,
     /// What is behind their waits, the most time first.
@@ -68,8 +72,9 @@ impl Choice {
     /// What it counts for in the order of advice, ns: what it saves if that is known, and less where it is a bound or takes work away.
     pub fn rank(&self) -> f64 {
         let counts = match &self.change {
-            Change::Absent(absence) if absence.holds_locks_alone() => ABSENCE * BOUND,
+            Change::Absent(absence) if absence.holds_locks_alone() => ABSENCE * OF_PROGRAM,
             Change::Absent(_) => ABSENCE,
+            Change::Edge { effect, .. } if self.is_bound() && is_of_program(effect.edge) => OF_PROGRAM,
             _ if self.is_bound() => BOUND,
             _ => 1.0,
         };
@@ -82,8 +87,16 @@ impl Choice {
     }
 }
 
-/// Predicts what each remedy that fits would bring, and what the absence of the worst culprits would.
+/// Whether an edge is the time of a program that others wait for, rather than of the kernel or a disk.
+fn is_of_program(edge: Edge) -> bool {
+    matches!(edge, Edge::Lock | Edge::Work | Edge::Timer)
+}
+
+/// Predicts what each remedy that fits would bring, and what the absence of the worst culprits would: to the slow operations, or to
+/// the shorter waits where these cost the recorded command more.
 pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run: &RunDescription) -> Advice {
+    let behind = behind(waits);
+    let waits = waits.short.as_deref().unwrap_or(waits);
     let (mut choices, mut memory_limit_is_unknown) = (Vec::<Choice>::new(), false);
     let (lost, total_ns) = (lost(waits), recorded(waits).total_ns / waits.stands_for.max(1));
     for remedy in remedies.all() {
@@ -102,15 +115,22 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
         Choice { prediction: predict(waits, &change), change, remedies: Vec::new(), target: Target::default() }
     }));
     choices.retain(|choice| choice.saved() >= LEAST);
-    for choice in &mut choices {
+    sort(&mut choices, concerned(explanation, waits).1.first());
+    let of_short_waits = waits.are_short;
+    Advice { of_short_waits, recorded: recorded(waits), behind, memory_limit_is_unknown, choices }
+}
+
+/// The most helpful choice first, and of each the remedy that fits best. `main_class`: the operations that lost the most time.
+fn sort(choices: &mut [Choice], main_class: Option<&ClassTimes>) {
+    for choice in choices.iter_mut() {
         choice.remedies.sort_by_key(|remedy| {
             let is_specific = remedy.requires.is_specific();
-            (!is_specific, remedy.effect.at_most, !remedy.live, !is_for_main_operation(explanation, remedy))
+            let is_for_main = main_class.is_some_and(|class| remedy.requires.operation.contains(&class.class));
+            (!is_specific, remedy.effect.at_most, !remedy.live, !is_for_main)
         });
     }
     let is_live = |choice: &Choice| choice.remedies.iter().any(|remedy| remedy.live);
     choices.sort_by(|a, b| b.rank().total_cmp(&a.rank()).then_with(|| is_live(b).cmp(&is_live(a))));
-    Advice { recorded: recorded(waits), behind: behind(waits), memory_limit_is_unknown, choices }
 }
 
 /// Time by cause, also of waits behind others: a lock is held by a task that a limit delays.
@@ -125,11 +145,6 @@ fn lost(waits: &Waits) -> HashMap<Cause, u64> {
         }
     }
     lost
-}
-
-/// Whether it is meant for the kind of operation that lost the most time.
-fn is_for_main_operation(explanation: &Explanation, remedy: &Remedy) -> bool {
-    concerned(explanation).1.first().is_some_and(|class| remedy.requires.operation.contains(&class.class))
 }
 
 fn add(choices: &mut Vec<Choice>, remedy: &Remedy, Place { mut target, .. }: Place, waits: &Waits) {
@@ -156,7 +171,7 @@ struct Place {
 impl Place {
     fn of(explanation: &Explanation, waits: &Waits, causes: &[Cause], run: &RunDescription) -> Place {
         let of_causes = |culprit: &&Culprit| causes.contains(&culprit.cause);
-        let (all, classes) = concerned(explanation);
+        let (all, classes) = concerned(explanation, waits);
         let culprits = || all.iter().filter(of_causes);
         let number = culprits().find_map(|culprit| culprit.device).or_else(|| disk_of_waits(waits, causes));
         let disk = number.and_then(|number| run.device(number));

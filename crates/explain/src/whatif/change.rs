@@ -94,10 +94,11 @@ pub(super) fn raised_limit(change: &Change, path: &Path) -> Option<f64> {
     }
 }
 
-/// Whether a step is one of the waits that are changed. One of an unknown kind counts as such, but for discards, which are known.
+/// Whether a step is one of the waits that are changed. One of an unknown kind counts as such, but for discards and work, which are
+/// known.
 pub(super) fn is_changed(effect: Effect, of: &[String], step: &Step) -> bool {
     let is_of = |kind: &String| step.kind.starts_with(kind.as_str());
-    let is_unknown = step.kind.is_empty() && effect.edge != Edge::Discard;
+    let is_unknown = step.kind.is_empty() && !matches!(effect.edge, Edge::Discard | Edge::Work);
     effect.edge.changes(step.cause)
         && (effect.edge != Edge::Sync || step.syncs)
         && (of.is_empty() || is_unknown || of.iter().any(is_of))

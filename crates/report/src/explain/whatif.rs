@@ -24,13 +24,13 @@ pub(crate) const ASSUMPTIONS: [&str; 6] = [
 pub fn ranking(advice: &Advice, style: Style) -> String {
     let mut text = String::new();
     if advice.choices.is_empty() {
-        let _ = writeln!(text, "\n{}", style.heading("What would help"));
+        let _ = writeln!(text, "\n{}", style.heading(heading(advice)));
         let _ = writeln!(text, " No remedy of the table changes at least 1 % of this time.");
         unknown(&mut text, advice, style);
         return text;
     }
     let rows = figures(advice);
-    push_section(&mut text, "What would help (predicted; 90 % intervals)", &rows, style);
+    push_section(&mut text, &format!("{} (predicted; 90 % intervals)", heading(advice)), &rows, style);
     text.push('\n');
     for (number, choice) in (1..).zip(&advice.choices) {
         remedies(&mut text, number, choice, style);
@@ -43,6 +43,10 @@ pub fn ranking(advice: &Advice, style: Style) -> String {
         let _ = writeln!(text, " {}", style.faint(&format!("- {assumption}")));
     }
     text
+}
+
+fn heading(advice: &Advice) -> &'static str {
+    if advice.of_short_waits { "What would help against the shorter waits" } else { "What would help" }
 }
 
 /// What the run does not show: no limit is not the same.

@@ -4,32 +4,87 @@ use serde_json::Value;
 
 use super::LEAST;
 use super::sentence::{Kind, Sentence, Writer};
+use super::unpredicted::{of_causes, of_sleeps};
 
-/// The first remedy that saves enough to be named, with its predicted effect.
+/// The first remedy that saves enough to be named, with its predicted effect; else what to do where nothing can be predicted.
 pub(super) fn help(document: &Value, part: &str) -> Option<Sentence> {
+    predicted(document, part).or_else(|| of_causes(document, &format!("{part}/causes"), intro(document, part)))
+}
+
+/// The same where no operation was slow. Shorter waits that are only sums may be known individually to another recording.
+pub(super) fn help_without_operations(document: &Value) -> Option<Sentence> {
+    if document["short_waits"]["matter"] != Value::Bool(true) {
+        return of_sleeps(document);
+    }
+    let of_short = || of_causes(document, "/short_waits/causes", "What would help against the shorter waits");
+    let predicted = are_short(document).then(|| predicted(document, "")).flatten();
+    predicted.or_else(of_short).or_else(|| Some(short_help(document)))
+}
+
+fn predicted(document: &Value, part: &str) -> Option<Sentence> {
     let choices = document.pointer("/what_if/choices")?.as_array()?;
     let at = choices.iter().position(|choice| choice["saved_share"].as_f64() >= Some(LEAST))?;
     let path = format!("/what_if/choices/{at}");
     let choice = &choices[at];
+    let of_short = are_short(document);
     let mut writer = Writer::new(document);
-    let of_others = part.is_empty() && document["command"].is_object();
-    writer.say(if of_others { "What would help these other programs: " } else { "What would help: " });
+    writer.say(intro(document, part));
+    writer.say(": ");
     writer.value(&format!("{path}/title"), Kind::Name)?;
+    if let Some(culprit) = culprit(document, if of_short { "/short_waits" } else { part }, choice) {
+        writer.say(" (");
+        writer.value(&culprit, Kind::Name)?;
+        writer.say(")");
+    }
     writer.say(if choice["at_most"] == Value::Bool(true) { "; predicted, at best: " } else { "; predicted: " });
     writer.value(&format!("{path}/predicted/total_ns/value"), Kind::Duration)?;
     writer.say(" instead of ");
     writer.value(&format!("{path}/predicted/recorded/total_ns"), Kind::Duration)?;
-    writer.say(", ");
-    writer.counted(&format!("{path}/predicted/slow_operations/value"), "operation")?;
-    writer.say(" still slow");
+    if of_short {
+        writer.say(" of those recorded individually");
+    } else {
+        writer.say(", ");
+        writer.counted(&format!("{path}/predicted/slow_operations/value"), "operation")?;
+        writer.say(" still slow");
+    }
     if let Some(other) = evicted(choices, at).filter(|other| *other != at) {
         writer.say("; or ");
         writer.value(&format!("/what_if/choices/{other}/title"), Kind::Name)?;
     }
-    if shorter_waits_cost_more(document, part) {
+    if !of_short && shorter_waits_cost_more(document, part) {
         writer.say("; for the shorter waits, which cost more, a recording with a lower --slower-than predicts it");
     }
     Some(writer.end())
+}
+
+fn are_short(document: &Value) -> bool {
+    document["what_if"]["of_short_waits"] == Value::Bool(true)
+}
+
+fn intro(document: &Value, part: &str) -> &'static str {
+    if are_short(document) {
+        "What would help against the shorter waits"
+    } else if part.is_empty() && document["command"].is_object() {
+        "What would help these other programs"
+    } else {
+        "What would help"
+    }
+}
+
+/// Where a change is one of another program, whose: the root blocker of most of the waits that it changes.
+fn culprit(document: &Value, part: &str, choice: &Value) -> Option<String> {
+    let cause = match choice["change"]["edge"].as_str()? {
+        "lock" => "lock",
+        "timer" => "sleep",
+        "work" => "running",
+        _ => return None,
+    };
+    let culprits = document.pointer(&format!("{part}/culprits"))?.as_array()?;
+    let is_of = |culprit: &Value| culprit["cause"] == cause;
+    let all_ns: f64 = culprits.iter().filter(|one| is_of(one)).filter_map(|one| one["time_ns"].as_f64()).sum();
+    let at = culprits.iter().position(is_of)?;
+    let is_most = culprits[at]["time_ns"].as_f64()? > all_ns / 2.0;
+    (is_most && culprits[at]["task"].is_string()).then(|| format!("{part}/culprits/{at}/task"))
 }
 
 /// Whether the waits that no slow operation holds cost more than all that do.
@@ -39,12 +94,10 @@ fn shorter_waits_cost_more(document: &Value, part: &str) -> bool {
         && ns("/short_waits/time_ns") > ns(&format!("{part}/wall_ns"))
 }
 
-/// Shorter waits are sums: what would help them is known of a recording that has them individually.
-pub(super) fn short_help(document: &Value) -> Option<Sentence> {
-    document["short_waits"]["matter"].as_bool().filter(|matter| *matter)?;
+fn short_help(document: &Value) -> Sentence {
     let mut writer = Writer::new(document);
     writer.say("A recording with a lower --slower-than predicts what would help");
-    Some(writer.end())
+    writer.end()
 }
 
 /// Where a memory limit evicts what is read again, the choice that raises it, if that may save a third of what the best one does: a

@@ -71,11 +71,65 @@ fn shorter_waits_are_a_finding_of_their_own() {
     });
     let sentences = findings(&document);
     assert_eq!(sentences.len(), 2);
-    assert_eq!(sentences[1].text, "A recording with a lower --slower-than predicts what would help.");
     assert_eq!(
         sentences[0].text,
         "5,000 shorter waits of at most 98.0 ms cost the recorded command 41.2 s, 98 % of its non-idle time: 96 % journal."
     );
+    let without_figure =
+        "What would help against the shorter waits cannot be predicted: make fewer changes of metadata";
+    assert!(sentences[1].text.starts_with(without_figure), "{}", sentences[1].text);
+    document["what_if"]["of_short_waits"] = json!(true);
+    assert!(findings(&document)[1].text.starts_with("What would help against the shorter waits: raise the cgroup's"));
+    document["short_waits"]["causes"] = json!([{"cause": "journal", "share": 0.4}, {"cause": "device", "share": 0.4}]);
+    document["what_if"] = json!({"choices": []});
+    let lower = "A recording with a lower --slower-than predicts what would help.";
+    assert_eq!(findings(&document)[1].text, lower);
+}
+
+/// Where the effect of no change is known, it is said what to do, and that there is no figure.
+#[test]
+fn advice_is_not_missing_where_the_cause_is_known() {
+    let last = |document: &Value| findings(document).pop().map(|sentence| sentence.text);
+    let mut document = document(2, 3_000_000_000, 0.8);
+    document["what_if"] = json!({"choices": []});
+    let said = "What would help cannot be predicted: raise the limit of the cgroup, or of one above it.";
+    assert_eq!(last(&document).as_deref(), Some(said));
+    document["causes"] = json!([{"cause": "unexplained", "share": 0.8}, {"cause": "lock", "share": 0.2}]);
+    add(&mut document);
+    assert!(!last(&document).is_some_and(|text| text.contains("would help")), "little is known");
+}
+
+#[test]
+fn what_ended_a_sleep_is_what_to_look_at() {
+    let said = |sleeps: Value| {
+        let mut document = document(0, 0, 0.0);
+        document["sleeps"] = sleeps;
+        findings(&document).pop().expect("advice").text
+    };
+    let sleep = |more: Value| {
+        let mut longest = json!({"duration_ns": 3_000_000_000_u64, "call": "futex"});
+        longest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"count": 1, "longest": [longest]})
+    };
+    assert!(said(sleep(json!({"waker": "dd/93"}))).contains("look at what dd/93 did in the meantime"));
+    assert!(said(sleep(json!({"call": "clock_nanosleep"}))).contains("its own timer ended it"));
+    assert!(said(sleep(json!({}))).contains("no task of this machine ended it"));
+    let idle = json!({"count": 2, "total_ns": 6_000_000_000_u64, "calls": ["recvfrom"], "throughout": 0});
+    let said = said(json!({"count": 0, "longest": [], "idle": idle}));
+    assert!(said.starts_with("If it was not idle there: find out who should have answered"), "{said}");
+}
+
+/// A change of a program names it.
+#[test]
+fn the_program_to_change_is_named() {
+    let mut document = document(12, 3_000_000_000, 0.4);
+    document["culprits"] = json!([
+        {"task": "dd/2010", "cause": "io_throttle", "time_ns": 1_000_000_000},
+        {"task": "tar/9", "cause": "lock", "time_ns": 1_500_000_000}, {"task": "cp/8", "cause": "lock", "time_ns": 1},
+    ]);
+    document["what_if"]["choices"][0]["change"] = json!({"edge": "lock"});
+    let said = findings(&document).pop().expect("advice").text;
+    assert!(said.contains("fourfold (tar/9); predicted"), "{said}");
 }
 
 /// The remedy of eight slow operations is none of 2,800 shorter waits that cost seven times as much.

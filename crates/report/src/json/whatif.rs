@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 /// What would help, the most helpful first.
 pub fn what_if(advice: &Advice) -> Value {
     json!({
+        "of_short_waits": advice.of_short_waits,
         "recorded": spread(&advice.recorded),
         "choices": advice.choices.iter().map(choice).collect::<Vec<_>>(),
         "memory_limit_is_unknown": advice.memory_limit_is_unknown,

@@ -119,7 +119,7 @@ pub struct PendingAdvice {
 impl PendingAdvice {
     /// Predicts it.
     pub fn predict(&self) -> Advice {
-        let waits = self.accounting.waits(self.explanation.slower_than_ns);
+        let waits = self.accounting.all_waits(&self.explanation);
         advise(&self.explanation, &waits, &Remedies::shipped(), &self.run)
     }
 }

@@ -55,7 +55,7 @@ fn of_finished(
 
 /// Predicts what would help the explained operations.
 pub fn advice(run: &Run, explanation: &Explanation, accounting: &Accounting, remedies: &Remedies) -> Advice {
-    advise(explanation, &accounting.waits(explanation.slower_than_ns), remedies, run.description())
+    advise(explanation, &accounting.all_waits(explanation), remedies, run.description())
 }
 
 /// Explains a run, and describes the `worst` stalls.

@@ -12,9 +12,12 @@ use crate::waits::Waits;
 /// Culprits whose absence is predicted.
 const CULPRITS: usize = 2;
 
-/// The operations whose waits are replayed ([`crate::blame::Accounting::waits`]): those of a recorded command that stalled, else
+/// The operations whose waits are replayed ([`crate::blame::Accounting::all_waits`]): those of a recorded command that stalled, else
 /// all. A neighbour's culprits and disks are not the command's.
-pub(super) fn concerned(explanation: &Explanation) -> (&[Culprit], &[ClassTimes]) {
+pub(super) fn concerned<'a>(explanation: &'a Explanation, waits: &Waits) -> (&'a [Culprit], &'a [ClassTimes]) {
+    if waits.are_short {
+        return (&explanation.short_waits.culprits, &explanation.short_waits.calls);
+    }
     match explanation.command.as_ref().filter(|part| part.operations > 0) {
         Some(part) => (&part.culprits, &part.classes),
         None => (&explanation.culprits, &explanation.classes),
@@ -25,9 +28,9 @@ pub(super) fn concerned(explanation: &Explanation) -> (&[Culprit], &[ClassTimes]
 /// processes of the recorded command, and servers that the victims ask. A task that stopped or froze others uses nothing: what it did is
 /// to be undone.
 pub(super) fn absences(explanation: &Explanation, waits: &Waits) -> Vec<Absence> {
-    let own = own(waits);
     let mut sums: Vec<(Absence, u64)> = Vec::new();
-    let servers = servers(waits);
+    let (own, servers) = (own(waits), servers(waits));
+    let (culprits, _) = concerned(explanation, waits);
     let is_wanted = |culprit: &&Culprit| {
         let is_of_command = culprit.task.as_ref().is_some_and(|task| waits.command.contains(&task.tid));
         let is_server =
@@ -35,9 +38,9 @@ pub(super) fn absences(explanation: &Explanation, waits: &Waits) -> Vec<Absence>
         let undoes = [Edge::Server, Edge::Stopped, Edge::Frozen].iter().any(|edge| edge.changes(culprit.cause));
         is_of_command || is_server || undoes
     };
-    for culprit in concerned(explanation).0.iter().filter(|culprit| !is_wanted(culprit)) {
+    for culprit in culprits.iter().filter(|culprit| !is_wanted(culprit)) {
         let Some(name) = culprit.task.as_ref().and_then(|task| task.name.clone()) else { continue };
-        let share = (culprit.cause, culprit.device, culprit.time_ns as f64 / sum(explanation, culprit).max(1) as f64);
+        let share = (culprit.cause, culprit.device, culprit.time_ns as f64 / sum(culprits, culprit).max(1) as f64);
         let same =
             |(known, _): &&mut (Absence, u64)| known.task.as_ref() == Some(&name) && known.cgroup == culprit.cgroup;
         match sums.iter_mut().find(same) {
@@ -85,15 +88,18 @@ fn threads(waits: &Waits, culprit: &Culprit) -> BTreeSet<u32> {
     waits.tasks.iter().filter(|(_, name)| is_it(name)).map(|(tid, _)| *tid).collect()
 }
 
-/// Names of the processes whose work the operations need: those whose answers they await, and those that these wait for in turn.
+/// Names of the processes whose work the operations need: those whose answers they await, servers of file systems too, and those that
+/// these wait for in turn.
 fn servers(waits: &Waits) -> BTreeSet<&str> {
     let mut servers: BTreeSet<&str> = waits.servers.iter().map(String::as_str).collect();
     for operation in &waits.operations {
         for (path, _) in &operation.pieces {
             let path = &waits.paths[*path as usize];
             let process = |tid: u32| waits.tasks.get(&tid).map(String::as_str);
-            if process(path[0].tid) != process(operation.tid) {
-                servers.extend(path.iter().filter_map(|step| process(step.tid)?.split('/').next()));
+            let is_of_server = process(path[0].tid) != process(operation.tid);
+            let asked = path.iter().position(|step| Edge::Server.changes(step.cause)).map(|at| at + 1);
+            if let Some(from) = is_of_server.then_some(0).or(asked) {
+                servers.extend(path[from..].iter().filter_map(|step| process(step.tid)?.split('/').next()));
             }
         }
     }
@@ -101,9 +107,9 @@ fn servers(waits: &Waits) -> BTreeSet<&str> {
 }
 
 /// Time of all culprits with the same cause and disk.
-fn sum(explanation: &Explanation, of: &Culprit) -> u64 {
+fn sum(culprits: &[Culprit], of: &Culprit) -> u64 {
     let same = |culprit: &&Culprit| culprit.cause == of.cause && culprit.device == of.device;
-    concerned(explanation).0.iter().filter(same).map(|culprit| culprit.time_ns).sum()
+    culprits.iter().filter(same).map(|culprit| culprit.time_ns).sum()
 }
 
 /// Threads of the kernel work for others: nobody can do without them.

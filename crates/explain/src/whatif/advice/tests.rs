@@ -14,6 +14,7 @@ use crate::waits::{Burst, DISCARD, Dirtying, MemoryLimit, Step, Waiting, Waits};
 
 mod absence;
 mod fitting;
+mod program;
 
 const MS: u64 = 1_000_000;
 
@@ -117,10 +118,13 @@ fn a_remedy_fits_the_lock() {
         ("mmap lock", "mmap-lock"),
         ("another thread", "thread-lock"),
         ("row or table lock", "row-lock"),
+        ("asleep", "thread-lock"),
+        ("btrfs tree lock", "kernel-lock"),
+        ("a lock", "kernel-lock"),
     ] {
         assert_eq!(against(Cause::Lock, words), [id], "{words}");
     }
-    assert!(against(Cause::Lock, "btrfs tree lock").is_empty());
+    assert!(against(Cause::Lock, "room").is_empty());
 }
 
 #[test]

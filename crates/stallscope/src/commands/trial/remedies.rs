@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use explain::whatif::{Advice, Choice};
+use explain::whatif::{Advice, Choice, advise};
 use record::host;
 use remedy::{Change, Format, Remedies, Remedy, Setting, Target};
 use report::trial::{Tried, predicted, predicted_json};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::args::TrialArgs;
 use super::single::{Context, Finished, perform, planned};
 use crate::reading::archived_run;
-use crate::reading::explanation::{advice, explanation_with_accounting};
+use crate::reading::explanation::explanation_with_accounting;
 use crate::ui::failure::{Exit, Failure};
 
 /// A remedy with the options of its trial.
@@ -105,7 +105,9 @@ fn advice_of(from: &Path, context: &Context<'_>) -> Result<Advice, Failure> {
     let _busy = context.screen.busy("predicting what would help");
     let (explanation, accounting) =
         explanation_with_accounting(&run, None, 1, |warning| context.screen.warning(warning));
-    Ok(advice(&run, &explanation, &accounting, &Remedies::shipped()))
+    // A trial measures slow operations: shorter waits are no part of its figures.
+    let waits = accounting.waits(explanation.slower_than_ns);
+    Ok(advise(&explanation, &waits, &Remedies::shipped(), run.description()))
 }
 
 /// The first remedies that can be tried here, one of each choice.

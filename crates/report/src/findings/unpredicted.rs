@@ -1,0 +1,100 @@
+//! What to do where the effect of no change can be predicted.
+
+use explain::blame::is_for_child;
+use model::cause::Cause;
+use serde_json::Value;
+
+use super::sentence::{Kind, Sentence, Writer};
+
+/// Least share of the time that a cause must have.
+const LEAST: f64 = 0.5;
+
+/// Against the cause that took most of the time; `None` where none did. `causes` is the path of their list.
+pub(super) fn of_causes(document: &Value, causes: &str, intro: &str) -> Option<Sentence> {
+    let list = document.pointer(causes)?.as_array()?;
+    let first = list.iter().find(|cause| cause["share"].as_f64() >= Some(LEAST))?;
+    let cause = Cause::from_name(first["cause"].as_str()?)?;
+    Some(advice(document, intro, to_do(cause)?))
+}
+
+/// Against sleeps that no operation holds, by what ended the longest.
+pub(super) fn of_sleeps(document: &Value) -> Option<Sentence> {
+    let sleeps = &document["sleeps"];
+    let longest = &sleeps["longest"][0];
+    let call = longest["call"].as_str().or_else(|| sleeps["idle"]["calls"][0].as_str())?;
+    if longest["waker"].is_string() {
+        return waker(document);
+    }
+    let what = if longest["throughout"] == true {
+        "find out what should have ended it, and record that program, too"
+    } else if is_timer(call) {
+        "its own timer ended it, so only a change of this program shortens it"
+    } else if is_for_child(call) {
+        "record its child, too"
+    } else if is_idle(sleeps) {
+        "find out who should have answered, and record that program, too"
+    } else {
+        "no task of this machine ended it, so look at its timeout, or at the other end of its connection"
+    };
+    if is_idle(sleeps) {
+        let mut writer = Writer::new(document);
+        writer.say("If it was not idle there: ");
+        writer.say(what);
+        return Some(writer.end());
+    }
+    Some(advice(document, "What would help", what))
+}
+
+fn is_idle(sleeps: &Value) -> bool {
+    sleeps["count"].as_u64() == Some(0)
+}
+
+/// `What would help cannot be predicted: look at what dd/93 did in the meantime, ...`
+fn waker(document: &Value) -> Option<Sentence> {
+    let mut writer = Writer::new(document);
+    writer.say("What would help cannot be predicted: look at what ");
+    writer.value("/sleeps/longest/0/waker", Kind::Name)?;
+    writer.say(" did in the meantime, which ended the longest of these sleeps");
+    Some(writer.end())
+}
+
+/// The words say that there is no figure.
+fn advice(document: &Value, intro: &str, what: &str) -> Sentence {
+    let mut writer = Writer::new(document);
+    writer.say(intro);
+    writer.say(" cannot be predicted: ");
+    writer.say(what);
+    writer.end()
+}
+
+fn is_timer(call: &str) -> bool {
+    matches!(call, "clock_nanosleep" | "nanosleep")
+}
+
+/// Remedies whose effect no run shows; `None` against time of which nothing is known.
+fn to_do(cause: Cause) -> Option<&'static str> {
+    Some(match cause {
+        Cause::DirectReclaim | Cause::ReclaimThrottle | Cause::Shrinker | Cause::Compaction | Cause::Swap => {
+            "leave it more memory, or let less run beside it"
+        }
+        Cause::OutOfMemory => "raise the limit of its memory cgroup, or let the OOM killer end a task of it",
+        Cause::DirtyThrottle | Cause::WritebackWait => "write less at once, or to a faster disk",
+        Cause::Journal | Cause::FsLog | Cause::FsTransaction => {
+            "make fewer changes of metadata and fewer syncs, or make them on another file system"
+        }
+        Cause::RequestWait | Cause::SchedulerQueue | Cause::Device | Cause::PageFault => {
+            "ask the disk for less, let less use it at once, or use a faster one"
+        }
+        Cause::IoThrottle => "raise the limit of the cgroup, or of one above it",
+        Cause::Frozen => "thaw the file system",
+        Cause::Lock => "let its holder hold the lock for a shorter time",
+        Cause::CpuWait => "leave it more of the CPUs",
+        Cause::CpuThrottle => "raise the CPU quota of the cgroup, or of one above it",
+        Cause::IoWorker => "find out what the asynchronous requests wait for: the kernel does not say whose they are",
+        Cause::NetworkFs | Cause::Fanotify => "find out what the server waits for: record its processes, too",
+        Cause::Stopped => "continue the stopped task",
+        Cause::Sleep => "let the program that sleeps by its own timer be woken by an event",
+        Cause::Running => "make what is computed cheaper (perf record)",
+        Cause::Unexplained => return None,
+    })
+}
