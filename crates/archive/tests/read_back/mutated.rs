@@ -2,15 +2,13 @@
 //! bytes of Arrow messages, with all checksums made right again, so that the mutation gets as far as it can. Whatever it is, the run
 //! is read or refused, and nothing panics.
 //!
-//! `MUTATIONS=100000 SEED=7 cargo test -p archive --test mutated` tries more.
-
-mod scenario;
+//! `MUTATIONS=100000 SEED=7 cargo test -p archive --test read_back mutated` tries more.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::scenario::{moment, options, rows_in, write_steps};
 use archive::Run;
-use scenario::{moment, options, rows_in, write_steps};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 

@@ -1,11 +1,9 @@
 //! What a recorded request costs on disk, where every one is recorded.
 
-mod scenario;
-
+use crate::scenario::{description, moment, options};
 use archive::{FlushState, Run, Writer};
 use model::block::{DeviceNumber, Kind, Operation};
 use model::stall::{RequestRecord, Traced};
-use scenario::{description, moment, options};
 use tempfile::tempdir;
 
 /// 4 KiB random reads at 250 000 a second, made by 8 threads with 32 in flight each: the moments are noise of a realistic

@@ -1,16 +1,14 @@
 //! What is written is read, at every moment of a run's life.
 
-mod scenario;
-
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::scenario::{Step, description, moment, options, rows_in, rows_of, write_steps};
 use archive::{ArchiveError, FlushState, Run, RunState, Writer};
 use model::event::{Ending, RunEvent};
 use model::metric::{Change, MetricId};
 use model::run::{FORMAT_VERSION, RunDescription};
 use proptest::prelude::*;
-use scenario::{Step, description, moment, options, rows_in, rows_of, write_steps};
 use tempfile::tempdir;
 
 #[test]

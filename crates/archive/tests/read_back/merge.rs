@@ -1,16 +1,14 @@
 //! Joined slices of one recording equal the recording.
 
-mod scenario;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::scenario::{Step, description, moment, options, rows_in, rows_of};
 use archive::{ArchiveError, Run, RunState, Writer, WriterOptions, merge};
 use model::event::RunEvent;
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::stall::Traced;
 use proptest::prelude::*;
-use scenario::{Step, description, moment, options, rows_in, rows_of};
 use tempfile::tempdir;
 
 /// A metric's value at each sample: `None` where it is absent.

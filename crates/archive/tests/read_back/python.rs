@@ -1,12 +1,10 @@
 //! `docs/FORMAT.md` is sufficient to read a run from Python: the script uses nothing else.
 
-mod scenario;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::scenario::{METRICS, Step, moment, options, rows_of, skip, write_steps};
 use model::latency::range_of;
-use scenario::{METRICS, Step, moment, options, rows_of, skip, write_steps};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 

@@ -1,14 +1,12 @@
 //! A damaged run: nothing that was not written is ever read.
 
-mod scenario;
-
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::scenario::{Step, copy, moment, options, rows_in, rows_of, write_steps};
 use archive::{FlushState, Run, RunState};
-use scenario::{Step, copy, moment, options, rows_in, rows_of, write_steps};
 use tempfile::tempdir;
 
 const STEPS: u32 = 11;

@@ -1,14 +1,12 @@
 //! A run that somebody crafted: all its checksums are right, and what they cover is not what a writer writes.
 
-mod scenario;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use crate::scenario::{copy, moment, options, rows_in, rows_of, write_steps};
 use archive::Run;
-use scenario::{copy, moment, options, rows_in, rows_of, write_steps};
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 

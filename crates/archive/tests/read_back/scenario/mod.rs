@@ -1,5 +1,4 @@
 //! A run whose rows are known: flush `n` writes exactly the rows of [`Step::number`]`(n)`.
-#![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
 
 mod trace;
 
@@ -15,14 +14,14 @@ use model::run::RunDescription;
 use model::stall::{TraceSettings, Traced};
 use model::time::Moment;
 
-pub const METRICS: u32 = 40;
-pub const SECOND: u64 = 1_000_000_000;
+pub(crate) const METRICS: u32 = 40;
+pub(crate) const SECOND: u64 = 1_000_000_000;
 
-pub fn moment(step: u32) -> Moment {
+pub(crate) fn moment(step: u32) -> Moment {
     Moment { monotonic_ns: u64::from(step + 1) * SECOND, wall_ns: 1_700_000_000_000_000_000 + i64::from(step) }
 }
 
-pub fn description() -> RunDescription {
+pub(crate) fn description() -> RunDescription {
     RunDescription {
         version: "0.1.0".into(),
         command: vec!["stallscope".into(), "run".into()],
@@ -36,40 +35,40 @@ pub fn description() -> RunDescription {
 }
 
 /// Small and quick: no syncs, a small reserve, a consolidation each few flushes.
-pub fn options(consolidate_after_flushes: u32) -> WriterOptions {
+pub(crate) fn options(consolidate_after_flushes: u32) -> WriterOptions {
     WriterOptions { reserve_bytes: 64 << 10, sync: false, consolidate_after_flushes, ..WriterOptions::default() }
 }
 
 /// The rows of some flushes. Sets, because consolidation reorders rows; a row never occurs twice.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub struct Rows {
-    pub descriptors: BTreeSet<String>,
-    pub samples: BTreeSet<String>,
-    pub changes: BTreeSet<String>,
-    pub intervals: BTreeSet<String>,
-    pub operations: BTreeSet<String>,
-    pub stalls: BTreeSet<String>,
-    pub stacks: BTreeSet<String>,
-    pub requests: BTreeSet<String>,
-    pub request_intervals: BTreeSet<String>,
-    pub tasks: BTreeSet<String>,
-    pub usage: BTreeSet<String>,
-    pub user_stacks: BTreeSet<String>,
-    pub user_frames: BTreeSet<String>,
+pub(crate) struct Rows {
+    pub(crate) descriptors: BTreeSet<String>,
+    pub(crate) samples: BTreeSet<String>,
+    pub(crate) changes: BTreeSet<String>,
+    pub(crate) intervals: BTreeSet<String>,
+    pub(crate) operations: BTreeSet<String>,
+    pub(crate) stalls: BTreeSet<String>,
+    pub(crate) stacks: BTreeSet<String>,
+    pub(crate) requests: BTreeSet<String>,
+    pub(crate) request_intervals: BTreeSet<String>,
+    pub(crate) tasks: BTreeSet<String>,
+    pub(crate) usage: BTreeSet<String>,
+    pub(crate) user_stacks: BTreeSet<String>,
+    pub(crate) user_frames: BTreeSet<String>,
 }
 
 /// What one flush writes.
-pub struct Step {
-    pub descriptors: Vec<MetricDescriptor>,
-    pub header: SampleHeader,
-    pub changes: Vec<Change>,
-    pub intervals: Vec<IntervalRecord>,
-    pub operations: Vec<OperationRecord>,
-    pub traced: Traced,
+pub(crate) struct Step {
+    pub(crate) descriptors: Vec<MetricDescriptor>,
+    pub(crate) header: SampleHeader,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) intervals: Vec<IntervalRecord>,
+    pub(crate) operations: Vec<OperationRecord>,
+    pub(crate) traced: Traced,
 }
 
 impl Step {
-    pub fn number(step: u32) -> Step {
+    pub(crate) fn number(step: u32) -> Step {
         Step {
             descriptors: if step == 0 { (0..METRICS).map(descriptor).collect() } else { Vec::new() },
             header: SampleHeader { sample: step, at: moment(step), late_ns: 5, cpu_ns: 800_000, took_ns: 900_000 },
@@ -83,7 +82,7 @@ impl Step {
         }
     }
 
-    pub fn write(mut self, writer: &mut Writer) {
+    pub(crate) fn write(mut self, writer: &mut Writer) {
         writer.describe(&self.descriptors);
         writer.sample(self.header, &self.changes);
         writer.intervals(self.intervals);
@@ -137,7 +136,7 @@ fn operation(step: u32, number: u32) -> OperationRecord {
 }
 
 /// The rows of the first `steps` flushes.
-pub fn rows_of(steps: u32) -> Rows {
+pub(crate) fn rows_of(steps: u32) -> Rows {
     let mut rows = Rows::default();
     for step in (0..steps).map(Step::number) {
         rows.descriptors.extend(step.descriptors.iter().map(text));
@@ -151,7 +150,7 @@ pub fn rows_of(steps: u32) -> Rows {
 }
 
 /// Every row of the run, damaged batches left out; panics if a row occurs twice.
-pub fn rows_in(run: &Run) -> Rows {
+pub(crate) fn rows_in(run: &Run) -> Rows {
     Rows {
         descriptors: set(run.descriptors()),
         samples: set(run.samples()),
@@ -201,12 +200,12 @@ impl Rows {
     }
 
     /// Rows of all tables.
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.tables().iter().map(|rows| rows.len() as u64).sum()
     }
 
     /// Whether every row is one of `written`.
-    pub fn are_among(&self, written: &Rows) -> bool {
+    pub(crate) fn are_among(&self, written: &Rows) -> bool {
         self.tables().into_iter().zip(written.tables()).all(|(rows, written)| rows.is_subset(written))
     }
 }
@@ -224,7 +223,7 @@ fn set<Row: std::fmt::Debug>(batches: impl Iterator<Item = Result<Vec<Row>, Arch
 }
 
 /// Writes `steps` flushes, without closing.
-pub fn write_steps(dir: &Path, steps: u32, options: WriterOptions) -> Writer {
+pub(crate) fn write_steps(dir: &Path, steps: u32, options: WriterOptions) -> Writer {
     let mut writer = Writer::create(dir, &description(), options).unwrap();
     writer.event(RunEvent::PhaseStarted { phase: "run".into(), measured: true, at_ns: 1 });
     for step in 0..steps {
@@ -235,7 +234,7 @@ pub fn write_steps(dir: &Path, steps: u32, options: WriterOptions) -> Writer {
 }
 
 /// Copies a run directory as it is now.
-pub fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -244,6 +243,6 @@ pub fn copy(from: &Path, to: &Path) {
 }
 
 /// Says why a test does nothing here.
-pub fn skip(why: &str) {
+pub(crate) fn skip(why: &str) {
     eprintln!("skipped: {why}");
 }

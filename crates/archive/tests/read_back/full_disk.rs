@@ -1,14 +1,12 @@
 //! A full disk: what matters most is still written, and the run closes.
 
-mod scenario;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::scenario::{Step, description, moment, options, rows_in, rows_of, skip};
 use archive::{FlushState, Run, RunState, Writer, WriterOptions};
 use model::event::{Ending, RunEvent};
-use scenario::{Step, description, moment, options, rows_in, rows_of, skip};
 use tempfile::{TempDir, tempdir};
 
 /// A small file system, unmounted when dropped.

@@ -1,14 +1,12 @@
 //! A writer killed at any moment: everything up to its last acknowledged flush reads back.
 
-mod scenario;
-
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::scenario::{Step, description, moment, options, rows_in, rows_of};
 use archive::{FlushState, Run, RunState, Writer, WriterOptions};
-use scenario::{Step, description, moment, options, rows_in, rows_of};
 use tempfile::tempdir;
 
 const CHILD_DIRECTORY: &str = "STALLSCOPE_TEST_WRITE_TO";
@@ -34,7 +32,7 @@ fn child_that_writes_until_it_is_killed() {
 /// Starts a writer, kills it after a while, and returns how many flushes it acknowledged.
 fn write_and_kill(dir: &Path, flooded: bool, after: Duration) -> u32 {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_that_writes_until_it_is_killed", "--nocapture"])
+        .args(["--exact", "killed::child_that_writes_until_it_is_killed", "--nocapture"])
         .env(CHILD_DIRECTORY, dir)
         .envs(flooded.then_some((CHILD_FLOODED, "1")))
         .stdout(Stdio::piped())

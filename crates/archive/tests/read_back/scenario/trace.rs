@@ -16,7 +16,7 @@ const LOOP: DeviceNumber = DeviceNumber::new(7, 3);
 const METADATA: Kind = Kind::of(Operation::Read).with(Kind::META);
 
 /// Rows that no other step has.
-pub fn traced(step: u32) -> Traced {
+pub(crate) fn traced(step: u32) -> Traced {
     Traced {
         stalls: vec![bare_stall(step), full_stall(step)],
         stacks: vec![StackRecord { stack: step, frames: frames(step) }],
