@@ -1,6 +1,7 @@
 //! Explains why slow operations were slow. docs/BLAME.md describes the rules.
 
 mod accounting;
+mod answers;
 mod asynchronous;
 mod awaited;
 mod beneath;
@@ -33,6 +34,7 @@ mod old_requests;
 mod operation_chain;
 mod operations;
 mod part;
+mod partial_rows;
 mod parties;
 mod path;
 mod phases;
@@ -44,6 +46,7 @@ mod request_life;
 mod rows;
 mod rules;
 mod run_index;
+mod run_queue_waits;
 mod scope;
 mod series;
 mod served;
@@ -69,6 +72,7 @@ mod wait_graph;
 mod waker_wait;
 mod who;
 mod wording;
+mod worked_for;
 
 #[cfg(test)]
 mod tests;

@@ -48,6 +48,8 @@ pub enum Cause {
     NetworkFs,
     /// It waited for the answer of a fanotify listener.
     Fanotify,
+    /// It waited for the other end of a connection, a pipe or a terminal, of which nothing more is known.
+    Peer,
     /// Its memory cgroup was full, and the OOM killer is off there.
     OutOfMemory,
     /// It was stopped by a signal, by a debugger, or with its cgroup.
@@ -62,7 +64,7 @@ pub enum Cause {
 
 impl Cause {
     /// All causes.
-    pub const ALL: [Cause; 27] = [
+    pub const ALL: [Cause; 28] = [
         Cause::DirectReclaim,
         Cause::ReclaimThrottle,
         Cause::Shrinker,
@@ -85,6 +87,7 @@ impl Cause {
         Cause::IoWorker,
         Cause::NetworkFs,
         Cause::Fanotify,
+        Cause::Peer,
         Cause::OutOfMemory,
         Cause::Stopped,
         Cause::Sleep,
@@ -117,6 +120,7 @@ impl Cause {
             Cause::IoWorker => "io_worker",
             Cause::NetworkFs => "network_fs",
             Cause::Fanotify => "fanotify",
+            Cause::Peer => "peer",
             Cause::OutOfMemory => "out_of_memory",
             Cause::Stopped => "stopped",
             Cause::Sleep => "sleep",

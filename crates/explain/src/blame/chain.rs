@@ -35,7 +35,7 @@ pub(super) const LEAST: u64 = 8;
 
 /// The end of the chain of waits that starts with a row.
 pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
-    let mut holder = Holder { last: None, for_parent: None, before: row };
+    let mut holder = Holder { last: None, passed_on: None, before: row };
     let mut end = End { tid: None, at_ns: index.row(row).end_ns, request: None, row };
     walk(index, row, cause, |step| match step {
         Step::Waits { row, held, .. } => {
@@ -52,7 +52,7 @@ pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
         }
     });
     // Whatever it waited for itself: it kept others waiting with the lock.
-    if let Some(Held { tid, to_ns, .. }) = holder.last.or(holder.for_parent) {
+    if let Some(Held { tid, to_ns, .. }) = holder.last.or(holder.passed_on) {
         return End { tid: Some(tid), at_ns: to_ns, ..end };
     }
     if let Some(request) = end.request {
@@ -82,8 +82,9 @@ fn server(index: &RunIndex, first: u32, last: u32) -> Option<u32> {
 /// The last holder of a lock in a chain that is to blame.
 struct Holder {
     last: Option<Held>,
-    /// One that waits for its child holds the lock for it: flock(1).
-    for_parent: Option<Held>,
+    /// One that waits for its child holds the lock for it: flock(1). So does a server that waits for the rest of what its client
+    /// wants, such as the end of a transaction.
+    passed_on: Option<Held>,
     /// The row of the step before.
     before: u32,
 }
@@ -91,20 +92,32 @@ struct Holder {
 impl Holder {
     fn waits(&mut self, index: &RunIndex, row: u32, held: Option<Held>) {
         let waits = index.row(row);
-        let held = held.or(self.for_parent.map(|held| Held { tid: waits.tid, ..held }));
-        self.for_parent = held.filter(|_| waits.awaits == Some(Awaits::Child));
-        self.works_with(index, held.filter(|_| self.for_parent.is_none()));
+        let is_for_client = self.passed_on.is_some() || is_for_request(index.row(self.before));
+        let held = held.or(self.passed_on.map(|held| Held { tid: waits.tid, ..held }));
+        let passes_on = match waits.awaits {
+            Some(Awaits::Child) => true,
+            // Who will send the rest is known where somebody did.
+            Some(Awaits::Message) => is_for_client && index.waker(waits).is_some(),
+            _ => false,
+        };
+        self.passed_on = held.filter(|_| passes_on);
+        self.works_with(index, held.filter(|_| !passes_on));
         self.before = row;
     }
 
     fn works(&mut self, index: &RunIndex, held: Option<Held>) {
-        self.for_parent = None;
+        self.passed_on = None;
         self.works_with(index, held);
     }
 
     fn works_with(&mut self, index: &RunIndex, held: Option<Held>) {
         self.last = held.filter(|held| is_to_blame(index, self.before, held)).or(self.last);
     }
+}
+
+/// Whether it is a wait for a lock for the sake of a client's request: rows and tables of a database.
+fn is_for_request(row: &Row) -> bool {
+    row.awaits == Some(Awaits::Lock) && row.asked_ns.is_some()
 }
 
 /// Whether the holder of a lock that a row waits for is to blame, rather than what it waits for itself: it is not if it works for
@@ -128,7 +141,7 @@ pub(super) enum Step<'a> {
 
 /// Visits each step after the row itself.
 pub(super) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit: impl FnMut(Step<'a>)) {
-    let (mut seen, limit_ns) = (Seen::new(index.row(first).tid), index.row(first).start_ns);
+    let (mut seen, limit_ns) = (Seen::new(index.row(first).tid), holder::since_ns(index, index.row(first)));
     let (mut at, mut cause) = (first, cause);
     for _ in 0..LENGTH {
         let row = index.row(at);

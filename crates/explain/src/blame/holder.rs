@@ -6,6 +6,7 @@ use model::stall::Awaits;
 
 use super::explanation::{Holds, Link};
 use super::lock_turns::Held;
+use super::path::series_began_ns;
 use super::rows::Row;
 use super::run_index::RunIndex;
 
@@ -38,17 +39,22 @@ fn thread(index: &RunIndex, row: &Row, holder: u32) -> u32 {
     index.waker(row).filter(of_holder).unwrap_or(holder)
 }
 
+/// When a wait began for which its task may have slept several times: a timer interrupts those for the locks of databases.
+pub(super) fn since_ns(index: &RunIndex, row: &Row) -> u64 {
+    if row.awaits == Some(Awaits::Lock) { series_began_ns(index, row) } else { row.start_ns }
+}
+
 /// Only its holder releases a lock of user space. Before, it was with the task that woke
 /// that one out of its own wait for a lock.
 fn by_releases(index: &RunIndex, row: &Row) -> Vec<Held> {
-    let mut held = Vec::new();
+    let (mut held, since_ns) = (Vec::new(), since_ns(index, row));
     let (mut holder, mut to_ns) = (index.waker(row), row.runnable_ns);
     for _ in 0..RELEASES {
         let Some(tid) = holder.filter(|&tid| tid != row.tid) else { break };
-        let waits = index.rows_between(tid, row.start_ns, to_ns).map(|(_, row)| row);
+        let waits = index.rows_between(tid, since_ns, to_ns).map(|(_, row)| row);
         let mut for_lock = waits.filter(|other| other.awaits == Some(Awaits::Lock) && other.runnable_ns < to_ns);
         let before = for_lock.next();
-        let from_ns = before.map_or(row.start_ns, |before| before.runnable_ns.max(row.start_ns));
+        let from_ns = before.map_or(since_ns, |before| before.runnable_ns.max(since_ns));
         held.push(Held { tid, from_ns, to_ns, is_hint: false });
         to_ns = from_ns;
         holder = before.and_then(|before| index.waker(before));

@@ -30,6 +30,12 @@ pub(super) fn work(on_cpu: bool) -> Link {
     Link { detail: Some(words.to_owned()), ..bare(cause, 0) }
 }
 
+/// Work for another client.
+pub(super) fn work_for(index: &RunIndex, client: u32, at_ns: u64) -> Link {
+    let client = index.tasks.who(client, at_ns, &index.names);
+    Link { detail: Some(format!("it worked for its client {client}")), ..bare(Cause::Running, 0) }
+}
+
 /// The task that stopped the one before, or froze its cgroup or file system.
 pub(super) fn stopped(index: &RunIndex, tid: u32, at_ns: u64, (cause, time_ns): (Cause, u64)) -> Link {
     let task = Some(index.tasks.who(tid, at_ns, &index.names));

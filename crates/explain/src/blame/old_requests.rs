@@ -5,6 +5,7 @@ use model::stall::{Awaits, StallKind};
 
 use super::names::Names;
 use super::rows::Row;
+use super::stacks::Stacks;
 use crate::hashing::FastMap;
 
 /// Calls in which threads wait for threads.
@@ -14,17 +15,21 @@ const FOR_THREAD: [&str; 2] = ["futex", "futex_wait"];
 type Work = FastMap<u32, Vec<(u64, u64)>>;
 
 /// Waits for a thread while another client's thread had what both need are for a lock, as those of requests that were seen to come.
-pub(super) fn find_old_requests(rows: &mut [Row], names: &Names) {
+pub(super) fn find_old_requests(rows: &mut [Row], names: &Names, stacks: &Stacks) {
     let old = times(rows, |row| row.cut && row.awaits == Some(Awaits::ForClient) && is_moment(row));
     if old.is_empty() {
         return;
     }
     let seen = times(rows, |row| row.awaits == Some(Awaits::Interrupt) && is_moment(row));
-    let is_for_thread =
-        |row: &Row| row.kind == StallKind::OffCpu && row.call.is_some_and(|call| FOR_THREAD.contains(&names.get(call)));
-    for row in rows.iter_mut().filter(|row| is_for_thread(row) && row.interruptible) {
+    let is_for_thread = |row: &Row| row.call.is_some_and(|call| FOR_THREAD.contains(&names.get(call)));
+    let by_signal = |row: &Row| row.waker_stack.and_then(|stack| stacks.get(&stack)).is_some_and(|waker| waker.signals);
+    for row in rows.iter_mut().filter(|row| row.kind == StallKind::OffCpu && row.interruptible) {
+        let by_other_process = row.awaits == Some(Awaits::Message) && by_signal(row);
+        if !by_other_process && !is_for_thread(row) {
+            continue;
+        }
         let asked_ns = receipt(&old, row.tid, row.runnable_ns).filter(|_| row.asked_ns.is_none());
-        if asked_ns.is_some() && matches!(row.awaits, Some(Awaits::Work | Awaits::Interrupt)) {
+        if asked_ns.is_some() && matches!(row.awaits, Some(Awaits::Work | Awaits::Interrupt | Awaits::Message)) {
             (row.asked_ns, row.awaits) = (asked_ns, Some(Awaits::ForClient));
         }
         let works = |tid: u32| [&old, &seen].into_iter().any(|work| receipt(work, tid, row.runnable_ns).is_some());

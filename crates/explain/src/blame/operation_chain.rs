@@ -11,6 +11,7 @@ use super::operations::Operation;
 use super::request_life::lifecycle;
 use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment, TaskTimeline};
+use super::worked_for::client_of;
 
 /// The chain that starts with an operation's longest wait, and the request at its end.
 pub(super) fn of_operation(
@@ -27,8 +28,7 @@ pub(super) fn of_operation(
         ..link(row, cause, ns)
     }];
     if ran != 0 {
-        let task = Some(index.tasks.who(ran, index.row(row).runnable_ns, &index.names));
-        chain.push(Link { task, time_ns: ns, ..links::work(true) });
+        chain.push(work(index, operation, (row, ran), ns));
         return (chain, None);
     }
     if index.row(row).tid != operation.tid {
@@ -51,6 +51,15 @@ pub(super) fn of_operation(
         }
     });
     (chain, last)
+}
+
+/// What another task did in a row, and for which of its clients.
+fn work(index: &RunIndex, operation: &Operation, (row, ran): (u32, u32), time_ns: u64) -> Link {
+    let row = index.row(row);
+    let began_ns = row.start_ns.max(operation.start_ns);
+    let client = client_of(index, ran, began_ns).filter(|(client, _)| *client != operation.tid);
+    let work = client.map_or_else(|| links::work(true), |(client, _)| links::work_for(index, client, began_ns));
+    Link { task: Some(index.tasks.who(ran, row.runnable_ns, &index.names)), time_ns, ..work }
 }
 
 /// An operation's longest wait.

@@ -152,11 +152,15 @@ pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
     found.extend(search.waits(StallKind::OffCpu, &awaits, 0, blocked, &found));
     let served = |row: &Row| row.awaits.is_none() && waits_for_server(index, row);
     found.extend(search.waits(StallKind::OffCpu, &served, 0, blocked, &found));
+    let sends = |row: &Row| row.awaits.is_none() && index.of_command.contains(&row.tid) && never_idles(index, row);
+    found.extend(search.waits(StallKind::OffCpu, &sends, 0, blocked, &found));
     let of_program = |row: &Row| {
         let stack = index.stack(row.stack);
         let stops = row.stopped || stack.and_then(|stack| stack.rule).is_some_and(|rule| rule.cause == Cause::Stopped);
         // A task that sleeps interruptibly may idle: only its stack shows that it waits for storage.
-        let idles = row.interruptible && stack.is_none_or(|stack| stack.on_thread || stack.rule.is_none());
+        let idles = row.interruptible
+            && stack.is_none_or(|stack| stack.on_thread || stack.rule.is_none_or(|rule| rule.cause == Cause::Peer));
+        let idles = idles && !(index.of_command.contains(&row.tid) && never_idles(index, row));
         !stops && !idles && !stack.is_some_and(|stack| stack.kernel_thread)
     };
     found.extend(search.waits(StallKind::Blocked, &of_program, 0, blocked, &found));
@@ -170,6 +174,12 @@ fn waits_for_server(index: &RunIndex, row: &Row) -> bool {
     let stack = index.stack(row.stack).filter(|stack| !stack.idle && !stack.kernel_thread);
     let cause = stack.and_then(|stack| stack.rule).map(|rule| rule.cause);
     row.call.is_some() && matches!(cause, Some(Cause::NetworkFs | Cause::Fanotify))
+}
+
+/// Whether a task sleeps in a call that sends something, until there is room for it: whatever the other end does.
+fn never_idles(index: &RunIndex, row: &Row) -> bool {
+    let rule = index.stack(row.stack).and_then(|stack| stack.rule);
+    row.interruptible && rule.is_some_and(|rule| rule.cause == Cause::Peer)
 }
 
 pub(super) fn of_row(row: &Row, unnamed: Name) -> Operation {

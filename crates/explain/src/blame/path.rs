@@ -86,7 +86,7 @@ impl Path<'_> {
 
     /// A holder that waits for a lock itself keeps those waiting who began before.
     fn wait_for_lock(&mut self, row: u32) {
-        let began_ns = series_began_ns(self.index, row);
+        let began_ns = series_began_ns(self.index, self.index.row(row));
         if self.lock.is_none_or(|outer| outer.began_ns > began_ns) {
             self.lock = Some(Lock { row, began_ns });
         }
@@ -164,8 +164,7 @@ pub(super) fn is_by_choice(index: &RunIndex, row: &Row) -> bool {
 }
 
 /// When the wait that a row ends began, which timers may have interrupted.
-pub(super) fn series_began_ns(index: &RunIndex, row: u32) -> u64 {
-    let row = index.row(row);
+pub(super) fn series_began_ns(index: &RunIndex, row: &Row) -> u64 {
     let mut began_ns = row.start_ns;
     for (_, before) in index.rows_between(row.tid, 0, row.start_ns) {
         if before.kind != StallKind::OffCpu {

@@ -8,6 +8,7 @@ use model::block::{DeviceNumber, Operation as BlockOperation};
 use model::signal::SignalMeaning;
 use model::stall::{Awaits, RequestRecord, StallKind};
 
+use super::answers::Answers;
 use super::cause::{Cause, Evidence};
 use super::disks::loop_of;
 use super::interrupted::{forget_interrupted, forget_waits_of_frozen};
@@ -16,6 +17,7 @@ use super::lock_turns::LockTurns;
 use super::memory_limits::MemoryLimits;
 use super::names::Names;
 use super::old_requests::find_old_requests;
+use super::partial_rows::drop_partial_rows;
 use super::queues::Queues;
 use super::request;
 use super::rows::Row;
@@ -63,6 +65,8 @@ pub(super) struct RunIndex {
     workers: HashMap<DeviceNumber, Vec<Covered>>,
     /// Who held which lock when.
     pub(super) lock_turns: LockTurns,
+    /// Which threads of servers answered whom.
+    pub(super) answers: Answers,
     /// Times in which the tracer lost rows; ordered and disjoint.
     pub(super) lossy: Vec<(u64, u64)>,
     /// Requests that rows name may be lost with a part of the archive.
@@ -92,8 +96,8 @@ impl RunIndex {
         });
         forget_waits_of_frozen(&mut self.rows, &self.stacks);
         forget_interrupted(&mut self.rows, &self.stacks);
-        find_old_requests(&mut self.rows, &self.names);
-        self.drop_partial_rows();
+        find_old_requests(&mut self.rows, &self.names, &self.stacks);
+        drop_partial_rows(&mut self.rows);
         continue_waits(&mut self.rows);
         self.tasks.sort();
         self.usage.sort();
@@ -119,6 +123,7 @@ impl RunIndex {
         self.find_workers();
         self.find_waiters();
         self.lock_turns = LockTurns::new(&self.rows);
+        self.answers = Answers::new(&self.rows);
         self.causes = self.rows.iter().map(|row| self.find_main_cause(row)).collect();
     }
 
@@ -175,27 +180,6 @@ impl RunIndex {
         let first = rows.partition_point(|&(_, end_ns, _)| end_ns <= from_ns);
         let inside = rows[first..].iter().take_while(|&&(start_ns, ..)| start_ns < to_ns);
         inside.map(|&(start_ns, end_ns, row)| (start_ns.max(from_ns), end_ns.min(to_ns), row)).collect()
-    }
-
-    /// A wait reported several times while it lasts is one wait: its longest row covers it. So is a system call that is
-    /// reported when it returns, and again when its work on the way back to user space is done.
-    fn drop_partial_rows(&mut self) {
-        let repeats = |row: &Row| matches!(row.kind, StallKind::Blocked | StallKind::SystemCall);
-        let mut ends: HashMap<(u32, u64, bool), u64> = HashMap::new();
-        let key = |row: &Row| (row.tid, row.start_ns, row.kind == StallKind::Blocked);
-        for row in self.rows.iter().filter(|row| repeats(row)) {
-            let end_ns = ends.entry(key(row)).or_default();
-            *end_ns = row.end_ns.max(*end_ns);
-        }
-        self.rows.retain(|row| {
-            !repeats(row)
-                || ends.get_mut(&key(row)).is_some_and(|end_ns| {
-                    let whole = *end_ns == row.end_ns;
-                    // Keep one of several equal rows.
-                    *end_ns = if whole { 0 } else { *end_ns };
-                    whole
-                })
-        });
     }
 
     /// A task's rows with their numbers, by start.

@@ -15,11 +15,9 @@ use super::operations::{BusyTimes, Operation, of_row};
 use super::part::{Accounted, part};
 use super::rows::Row;
 use super::run_index::RunIndex;
+use super::run_queue_waits::PREEMPTED;
 use super::timeline::{NO_ROW, Segment};
 use super::timelines::TaskTimelines;
-
-/// The class of a preemption outside of system calls and page faults.
-const PREEMPTED: &str = "preempted";
 
 impl Explanation {
     /// The part that shorter waits have of the time in which the recorded command did not idle, 0 to 1.

@@ -35,6 +35,8 @@ pub(super) struct Stack {
     pub(super) thaws: bool,
     /// It answers a request of a FUSE file system.
     pub(super) answers: bool,
+    /// It sends a signal to another process: PostgreSQL wakes so who waits for a lock.
+    pub(super) signals: bool,
     /// It makes room in a journal, which a task does for all who fill it.
     pub(super) makes_room: bool,
     /// Its innermost functions.
@@ -65,6 +67,8 @@ const IDLE: &[&str] = &[
     "smpboot_thread_fn",
 ];
 const ROOM: &[&str] = &["__jbd2_log_wait_for_space", "jbd2_log_do_checkpoint"];
+const SIGNALLING: &[&str] =
+    &["__x64_sys_kill", "__x64_sys_tgkill", "__arm64_sys_kill", "kill_something_info", "do_tkill", "do_send_specific"];
 const THAWS: &[&str] = &["__thaw_task", "unfreeze_cgroup"];
 const ANSWERS: &[&str] = &["fuse_request_end", "fuse_dev_do_write"];
 const INTERRUPTS: &[&str] =
@@ -93,6 +97,7 @@ impl Stack {
             thaws: any(THAWS),
             // A timer that interrupts an answer wakes others.
             answers: any(ANSWERS) && !interrupt,
+            signals: any(SIGNALLING) && !interrupt,
             makes_room: any(ROOM),
             top: names.insert(&shown.join(" < ")),
         }

@@ -13,6 +13,7 @@ mod interrupted;
 mod lanes;
 mod locks;
 mod memory_limits;
+mod never_idle;
 mod old_requests;
 mod operations;
 mod rules;

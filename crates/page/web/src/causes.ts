@@ -25,6 +25,7 @@ const PAINTS: Record<string, [light: string, dark: string, hatch: number]> = {
   lock: ["#009e73", "#2ac79b", 2],
   frozen: ["#00767a", "#3fc1c6", 1],
   fanotify: ["#3b7d3f", "#8fd694", 6],
+  peer: ["#5b7f95", "#a9c6d6", 5],
   cpu_wait: ["#6b7a1f", "#b9cf4e", 5],
   stopped: ["#6d5b4f", "#bcaaa4", 3],
   sleep: ["#8a7466", "#d7c8c0", 6],

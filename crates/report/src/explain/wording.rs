@@ -27,6 +27,7 @@ pub fn words(cause: Cause) -> &'static str {
         Cause::IoWorker => "asynchronous I/O",
         Cause::NetworkFs => "FUSE or network file system",
         Cause::Fanotify => "fanotify listener",
+        Cause::Peer => "network or pipe peer",
         Cause::OutOfMemory => "out of memory",
         Cause::Stopped => "stopped task",
         Cause::Sleep => "voluntary sleep",

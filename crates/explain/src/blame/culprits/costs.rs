@@ -13,6 +13,7 @@ use super::super::rows::{freezer_cgroup, quota_cgroup};
 use super::super::run_index::RunIndex;
 use super::super::timeline::{Segment, TaskTimeline};
 use super::super::who::Who;
+use super::super::worked_for::client_of;
 use super::need::{Need, need as need_of};
 use super::users::users;
 use super::victims::Victims;
@@ -120,8 +121,7 @@ impl<'a> Costs<'a> {
     fn add(&mut self, victim: Victim, segment: &Segment, (from_ns, to_ns): (u64, u64), times: u64) {
         let index = self.index;
         if segment.ran != 0 {
-            let key = self.keys.of(&running(index, segment));
-            return self.add_cost(key, victim, (to_ns - from_ns) * times);
+            return self.add_running(victim, segment.ran, (from_ns, to_ns), times);
         }
         let Blamed { key, need } = self.blamed(blamed_rows(index, segment), segment.cause);
         let ns = (to_ns - from_ns) * times;
@@ -136,6 +136,19 @@ impl<'a> Costs<'a> {
                 let users = users(index, &need, (from_ns, to_ns));
                 self.divide(key, (&need, &users), victim, to_ns, ns);
             }
+        }
+    }
+
+    /// A server that works for another client is not to blame: that client is.
+    fn add_running(&mut self, victim: Victim, ran: u32, (from_ns, to_ns): (u64, u64), times: u64) {
+        let (index, mut now_ns) = (self.index, from_ns);
+        while now_ns < to_ns {
+            let is_other = |client: u32| index.tasks.pid(client, to_ns).unwrap_or(client) != victim.1;
+            let client = client_of(index, ran, now_ns).filter(|(client, _)| is_other(*client));
+            let until_ns = client.map_or(to_ns, |(_, until_ns)| until_ns.min(to_ns));
+            let key = self.keys.of(&running(index, client.map_or(ran, |(client, _)| client), until_ns));
+            self.add_cost(key, victim, (until_ns - now_ns) * times);
+            now_ns = until_ns;
         }
     }
 
@@ -264,9 +277,8 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
     }
 }
 
-/// The process that ran while others waited for it.
-fn running(index: &RunIndex, segment: &Segment) -> Key {
-    let (tid, at_ns) = (segment.ran, segment.end_ns);
+/// The process that ran while others waited for it, or for which it ran.
+fn running(index: &RunIndex, tid: u32, at_ns: u64) -> Key {
     let process = Some(index.tasks.process(tid, at_ns, &index.names));
     Key { process, cgroup: index.tasks.cgroup(tid, at_ns), device: None, cause: Cause::Running }
 }

@@ -29,7 +29,7 @@ impl Rule {
 const ON_6_18: &[&str] = &["6.18"];
 
 /// The first rank with a rule for the stack decides.
-pub(in crate::blame) const RANKS: &[Rank] = &[MEMORY, SWAP, MECHANISMS, LOCKS, WRITEBACK, FAULTS, IO];
+pub(in crate::blame) const RANKS: &[Rank] = &[MEMORY, SWAP, MECHANISMS, LOCKS, WRITEBACK, FAULTS, IO, PEERS];
 
 /// Memory was short: any wait in these functions is a wait for memory.
 const MEMORY: Rank = &[
@@ -249,4 +249,20 @@ const IO: Rank = &[
     io(&["xfs_buf_iowait", "read_extent_buffer_pages*"], Cause::Device, "metadata block I/O").seen_on(ON_6_18),
     io(&["blk_io_schedule"], Cause::Device, "I/O"),
     io(&["bufwait", "getblk"], Cause::Device, "block I/O (FreeBSD)"),
+];
+
+/// Calls that send something, and wait until there is room for it: whatever the other end does, they never idle.
+const PEERS: Rank = &[
+    rule(&["inet_wait_for_connect", "__inet_stream_connect"], Cause::Peer, "answer to a connect").seen_on(ON_6_18),
+    rule(&["sk_stream_wait_memory"], Cause::Peer, "room in a connection, whose receiver is behind").seen_on(ON_6_18),
+    rule(
+        &["unix_wait_for_peer", "sock_wait_for_wmem", "sock_alloc_send_pskb"],
+        Cause::Peer,
+        "room in a socket, whose receiver is behind",
+    ),
+    rule(&["anon_pipe_write", "pipe_write", "wait_for_space"], Cause::Peer, "room in a pipe, whose reader is behind")
+        .seen_on(ON_6_18),
+    rule(&["n_tty_write"], Cause::Peer, "terminal whose output is stopped (Ctrl-S), or whose reader is behind")
+        .seen_on(ON_6_18),
+    rule(&["do_msgsnd", "do_mq_timedsend"], Cause::Peer, "room in a message queue"),
 ];

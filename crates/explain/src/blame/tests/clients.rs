@@ -302,3 +302,30 @@ fn waits_for_each_other_end() {
         "thread 7: fs_log 5 < thread 9: fs_log 5",
     );
 }
+
+/// One request at a time: while the server works on another client's, this one waits.
+#[test]
+fn a_server_works_for_the_client_that_it_answers_next() {
+    let drawing = "
+        off   7 |  ssssssssssss  | call=poll awaits=answer waker=9 asked=2
+        asked 6 |============    | waker=9
+        off   9 |s               | call=recvfrom awaits=message waker=6 cpu=1
+        off   9 |              ss| call=recvfrom awaits=message waker=7 cpu=14";
+    let culprits = |drawing: &str| {
+        let explanation = stage(drawing).explain();
+        let of_victim = |culprit: &crate::blame::Culprit| {
+            let ns = culprit.victims.iter().find(|(victim, _)| victim.tid == 7).map(|(_, ns)| *ns)?;
+            (culprit.cause == Cause::Running).then(|| (culprit.task.as_ref().unwrap().tid, ns / 1_000_000))
+        };
+        let mut culprits: Vec<_> = explanation.culprits.iter().filter_map(of_victim).collect();
+        culprits.sort_unstable();
+        culprits
+    };
+    assert_eq!(culprits(drawing), [(6, 10), (9, 2)]);
+    // It slept, and may have worked for others.
+    let slept =
+        drawing.replace("cpu=1\n", "cpu=1\n off 9 |         ss     | call=recvfrom awaits=message waker=5 cpu=8\n");
+    assert!(culprits(&slept).iter().all(|&(tid, ms)| tid == 9 || ms <= 1), "{:?}", culprits(&slept));
+    // It came later.
+    assert_eq!(culprits(&drawing.replace("|============ ", "|            =")), [(9, 12)]);
+}

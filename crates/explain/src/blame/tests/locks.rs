@@ -204,3 +204,38 @@ fn threads_that_take_turns_wait_for_a_lock() {
         off 9 |        sssss   | call=fsync stack=xfs_log_force"
     ));
 }
+
+/// A server that waits for the rest of what its client wants: the client is idle in its transaction.
+#[test]
+fn the_client_of_an_idle_holder_is_to_blame() {
+    let culprit = |drawing: &str| {
+        let explanation = stage(drawing).explain();
+        explanation.culprits[0].task.as_ref().map(|task| task.tid)
+    };
+    let drawing = "
+        off 7 | ssssssssssss   | call=epoll_wait awaits=lock asked=1 waker=9 state=1
+        off 9 |sssssssssss     | call=recvfrom awaits=message waker=6 state=1
+        off 6 |ssssssssss      | call=clock_nanosleep awaits=interrupt state=1";
+    assert_eq!(culprit(drawing), Some(6));
+    // What the client did is unknown.
+    assert_eq!(culprit(&drawing[..drawing.rfind("off 6").unwrap()]), Some(6));
+    // A pooler between them.
+    let pooled = drawing
+        .replace("off 6", "off 5")
+        .replace("waker=6", "waker=6\n off 6 |ssssssssss | call=epoll_wait awaits=message waker=5 state=1");
+    assert_eq!(culprit(&pooled), Some(5));
+    // Who will go on is unknown.
+    assert_eq!(culprit(&drawing.replace("waker=6", "")), Some(9));
+    // The lock of a program that works for nobody.
+    assert_eq!(culprit(&drawing.replace("asked=1", "")), Some(9));
+}
+
+/// A timer interrupts the wait for the lock: what the holder did before is its holder's time, too.
+#[test]
+fn a_holder_keeps_a_wait_from_its_begin() {
+    let drawing = "
+        off 7 | sssss          | call=epoll_wait awaits=for_client asked=1 state=1
+        off 7 |      sssssss   | call=epoll_wait awaits=lock asked=1 waker=9 state=1
+        off 9 |sssssssssss     | call=clock_nanosleep awaits=interrupt";
+    check(drawing, "< thread 9 holds: unexplained 10");
+}

@@ -51,3 +51,30 @@ fn a_statement_from_before_the_recording_waits_for_a_lock() {
         "{explanation:?}"
     );
 }
+
+/// PostgreSQL: the queue for a table. The one before in it waits since before the recording, and the holder ends its wait by a signal.
+#[test]
+fn a_process_that_a_signal_wakes_waits_for_a_lock() {
+    let drawing = "
+        off 7 |  ssssssssssss  | call=epoll_wait state=1 awaits=lock asked=1 waker=9
+        off 9 |ssssssssssss    | call=epoll_wait state=1 awaits=message waker=8 waker_stack=kill_something_info,__x64_sys_kill";
+    let holders = |drawing: &str| {
+        let mut stage = with_old_request(drawing, 15);
+        stage.stalls.push(StallRecord {
+            awaits: Some(Awaits::Interrupt),
+            asked_ns: Some(1),
+            ..StallRecord::new(StallKind::OffCpu, 8, 13 * MS, 13 * MS + 1)
+        });
+        let explanation = stage.explain();
+        let stall = explanation.stalls.iter().find(|stall| stall.task.tid == 7).unwrap();
+        stall
+            .chain
+            .iter()
+            .filter_map(|link| link.holds.and(link.task.as_ref()))
+            .map(|task| task.tid)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(holders(drawing), [8]);
+    // A message, and not a signal: it was idle.
+    assert_eq!(holders(&drawing.replace("kill_something_info,__x64_sys_kill", "unix_stream_sendmsg")), [9]);
+}

@@ -105,7 +105,7 @@ fn a_client_waits_for_its_servers_lock_from_the_begin() {
         off 8 |     ssssss     | call=epoll_wait awaits=lock waker=9 asked=1
         off 9 |sssssssssss     | call=epoll_wait awaits=interrupt",
         "lock 20",
-        "thread 7: lock 10 < thread 8: lock 10 < thread 9: unexplained 6",
+        "thread 7: lock 10 < thread 8: lock 10 < thread 9: unexplained 10",
     );
 }
 

@@ -3,6 +3,7 @@
 //!     op:read    7 |======================|                  an operation of the load
 //!     call:fsync 7 | ==================== | path=/mnt/f      a system call
 //!     async:read 7 |    ========          | worker=9             an asynchronous operation
+//!     asked      7 |  =========           | waker=9            a request to a server, until the answer of its thread 9
 //!     off        7 |  sssssww   ppp       | stack=a,b        asleep, then runnable; preempted
 //!     span       7 |   =====              | tp=mm_shrink_slab
 //!     blocked    7 |    ====              | stack=a
@@ -178,6 +179,12 @@ impl Stage {
             ("async", call) => self.stalls.extend(bars.iter().map(|&(_, from, to)| StallRecord {
                 call: Some(call.to_owned()),
                 ..row(StallKind::Asynchronous, from, to)
+            })),
+            ("asked", _) => self.stalls.extend(bars.iter().map(|&(_, from, to)| StallRecord {
+                awaits: Some(Awaits::Answer),
+                woken_ns: Some(to),
+                asked_ns: Some(from),
+                ..row(StallKind::ServerRequest, from, to)
             })),
             ("off", _) => {
                 self.stalls.extend(off_cpu(&bars).into_iter().map(|(from, woken, to, preempted)| StallRecord {

@@ -1,0 +1,32 @@
+//! Long run-queue waits of the recorded command outside of its operations: of a program that computes, and of one whose sleep was over.
+
+use model::stall::StallKind;
+
+use super::names::Name;
+use super::operations::{BusyTimes, Operation, of_row};
+use super::rows::Row;
+use super::run_index::RunIndex;
+
+/// The class of a preemption outside of system calls and page faults.
+pub(super) const PREEMPTED: &str = "preempted";
+
+/// From the moment on at which its task could have run. CPU quotas are listed with the sleeps.
+pub(super) fn run_queue_waits(
+    index: &RunIndex,
+    found: &[Operation],
+    slower_than_ns: u64,
+    preempted: Name,
+) -> Vec<Operation> {
+    let found = found.iter().filter(|found| found.asynchronous.is_none());
+    let busy = BusyTimes::of(found.map(|found| (found.tid, found.start_ns, found.end_ns)));
+    let is_one = |row: &&Row| {
+        row.kind == StallKind::OffCpu
+            && row.watched
+            && !row.held
+            && !row.stopped
+            && row.end_ns - row.runnable_ns >= slower_than_ns
+            && !busy.overlaps(row.tid, row.runnable_ns, row.end_ns)
+    };
+    let of_row = |row: &Row| Operation { start_ns: row.runnable_ns, cut: false, ..of_row(row, preempted) };
+    index.rows.iter().filter(is_one).map(of_row).collect()
+}
