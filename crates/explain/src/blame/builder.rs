@@ -26,7 +26,7 @@ use super::operations::{BusyTimes, Operation, OwnOperations, all};
 use super::phases::Phases;
 use super::rows::Row;
 use super::run_index::RunIndex;
-use super::run_queue_waits::{PREEMPTED, run_queue_waits};
+use super::run_queue_waits::run_queue_waits;
 use super::scope::Scope;
 use super::server_requests::{SERVER_REQUEST, drop_repeated, server_requests};
 use super::short_waits::{Chosen, short_waits};
@@ -316,9 +316,8 @@ fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load
     operations.extend(for_room);
     drop_repeated(index, &mut operations, to_servers);
     drop_parts(&mut operations, of_clients);
-    let preempted = index.names.insert(PREEMPTED);
     if !is_load {
-        operations.extend(run_queue_waits(index, &operations, slower_than_ns, preempted));
+        operations.extend(run_queue_waits(index, &operations, slower_than_ns));
     }
     operations
 }

@@ -2,7 +2,6 @@
 
 use model::stall::StallKind;
 
-use super::names::Name;
 use super::operations::{BusyTimes, Operation, of_row};
 use super::rows::Row;
 use super::run_index::RunIndex;
@@ -11,12 +10,8 @@ use super::run_index::RunIndex;
 pub(super) const PREEMPTED: &str = "preempted";
 
 /// From the moment on at which its task could have run. CPU quotas are listed with the sleeps.
-pub(super) fn run_queue_waits(
-    index: &RunIndex,
-    found: &[Operation],
-    slower_than_ns: u64,
-    preempted: Name,
-) -> Vec<Operation> {
+pub(super) fn run_queue_waits(index: &mut RunIndex, found: &[Operation], slower_than_ns: u64) -> Vec<Operation> {
+    let preempted = index.names.insert(PREEMPTED);
     let found = found.iter().filter(|found| found.asynchronous.is_none());
     let busy = BusyTimes::of(found.map(|found| (found.tid, found.start_ns, found.end_ns)));
     let is_one = |row: &&Row| {
