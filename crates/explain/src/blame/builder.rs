@@ -316,9 +316,8 @@ fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load
     operations.extend(for_room);
     drop_repeated(index, &mut operations, to_servers);
     drop_parts(&mut operations, of_clients);
-    if !is_load {
-        operations.extend(run_queue_waits(index, &operations, slower_than_ns));
-    }
+    let of_command = run_queue_waits(index, &operations, slower_than_ns).into_iter();
+    operations.extend(of_command.filter(|_| !is_load));
     operations
 }
 
