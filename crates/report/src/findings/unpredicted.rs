@@ -92,6 +92,7 @@ fn to_do(cause: Cause) -> Option<&'static str> {
         Cause::CpuThrottle => "raise the CPU quota of the cgroup, or of one above it",
         Cause::IoWorker => "find out what the asynchronous requests wait for: the kernel does not say whose they are",
         Cause::NetworkFs | Cause::Fanotify => "find out what the server waits for: record its processes, too",
+        Cause::Peer => "let the other end accept, read or answer sooner: record its process, too",
         Cause::Stopped => "continue the stopped task",
         Cause::Sleep => "let the program that sleeps by its own timer be woken by an event",
         Cause::Running => "make what is computed cheaper (perf record)",
