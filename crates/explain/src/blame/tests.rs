@@ -3,6 +3,7 @@
 mod accounting;
 mod asynchronous;
 mod beneath;
+mod cgroup_limits;
 mod chains;
 mod clients;
 mod damage;

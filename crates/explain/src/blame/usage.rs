@@ -1,6 +1,6 @@
 //! Who used what, indexed by resource and time.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use model::block::DeviceNumber;
 use model::usage::{Resource, UsageRecord};
@@ -89,8 +89,8 @@ pub(super) struct Usage {
     readers: HashMap<DeviceNumber, HashMap<u32, BTreeSet<Name>>>,
     /// Processes whose writes of a device counted for a cgroup.
     writers: HashMap<(DeviceNumber, Name), HashSet<u32>>,
-    /// Cgroups of which a limit delayed requests of a device.
-    throttled: HashMap<DeviceNumber, BTreeSet<Name>>,
+    /// Cgroups of which a limit delayed requests of a device, and the cgroup with that limit.
+    throttled: HashMap<DeviceNumber, BTreeMap<Name, Option<Name>>>,
     /// Cgroups whose limit holds for a use of memory.
     memory_limits: BTreeSet<Name>,
     /// Loop devices and partitions by the disk beneath.
@@ -116,10 +116,10 @@ impl Usage {
         if let (Target::Device(device), Resource::DeviceWrite, Some(cgroup)) = (target, record.resource, cgroup) {
             self.writers.entry((device, cgroup)).or_default().extend(record.pid);
         }
-        if let (Target::Device(device), true) = (target, record.throttled > 0) {
-            self.throttled.entry(device).or_default().extend(cgroup);
-        }
         let limit = names.insert_some(record.limit.as_ref());
+        if let (Target::Device(device), true) = (target, record.throttled > 0) {
+            self.throttled.entry(device).or_default().extend(cgroup.map(|cgroup| (cgroup, limit)));
+        }
         self.memory_limits.extend(limit.filter(|_| target == Target::Memory));
         self.longest_ns = self.longest_ns.max(ns);
         self.borders.extend([record.start_ns, record.end_ns]);
@@ -199,8 +199,18 @@ impl Usage {
 
     /// The cgroup whose limit delayed requests of a device, where it is only one.
     pub(super) fn throttled_cgroup(&self, device: DeviceNumber) -> Option<Name> {
+        self.only_throttled(device).map(|(cgroup, _)| cgroup)
+    }
+
+    /// With the cgroup that has the limit.
+    pub(super) fn only_throttled(&self, device: DeviceNumber) -> Option<(Name, Option<Name>)> {
         let cgroups = self.throttled.get(&device)?;
-        cgroups.first().copied().filter(|_| cgroups.len() == 1)
+        cgroups.first_key_value().filter(|_| cgroups.len() == 1).map(|(cgroup, limit)| (*cgroup, *limit))
+    }
+
+    /// Whether limits delayed requests of a device, but none that counted for that cgroup.
+    pub(super) fn throttles_only_others(&self, device: DeviceNumber, cgroup: Name) -> bool {
+        self.throttled.get(&device).is_some_and(|cgroups| !cgroups.contains_key(&cgroup))
     }
 
     /// A process uses a device.

@@ -119,7 +119,14 @@ impl UsageReader {
             }
             Resource::Journal => return UsageRecord { device: Some(device), ..row },
             Resource::Inodes => pid.map(|pid| self.cgroups.of_memory(pid)).unwrap_or_default(),
-            _ => self.cgroups.of_device(used.cgroup, device, used.tid),
+            resource => {
+                let writes = match resource {
+                    Resource::DeviceRead => Some(false),
+                    Resource::DeviceWrite => Some(true),
+                    _ => None,
+                };
+                self.cgroups.of_device(used.cgroup, (device, writes), used.tid)
+            }
         };
         let device = used.resource.is_device().then_some(device);
         UsageRecord { device, cgroup: place.cgroup, limit: place.limit, ..row }

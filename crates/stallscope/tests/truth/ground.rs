@@ -6,19 +6,23 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use rig::{Entry, Hierarchies, Register, Setting, TemporaryFileSystem, Thing};
+use rig::{Entry, Register, Setting, TemporaryFileSystem, Thing};
+
+use crate::cgroups::{Cgroups, Limit};
 
 /// Without lazy initialization in the background.
 pub const EXT4: &str = "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0";
 
-const DEADLINE: Duration = Duration::from_secs(60);
+/// Also in an emulator, where everything takes longer.
+const DEADLINE: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 pub struct Ground {
     register: Register,
+    cgroups: Cgroups,
+    slowed: RefCell<Vec<String>>,
     entries: RefCell<Vec<Entry>>,
     rules: RefCell<Vec<Entry>>,
     neighbours: RefCell<Vec<Child>>,
@@ -68,9 +72,12 @@ impl Ground {
         let (register, _) = Register::open().unwrap();
         // In memory: other activity on the machine's disk must not change the measurement.
         let home = TemporaryFileSystem::directory(0, Path::new("/dev/shm"), &register).unwrap();
+        let (cgroups, entries) = Cgroups::new(&register);
         Ground {
             register,
-            entries: RefCell::default(),
+            cgroups,
+            slowed: RefCell::default(),
+            entries: RefCell::new(entries),
             rules: RefCell::default(),
             neighbours: RefCell::default(),
             home,
@@ -145,33 +152,35 @@ impl Ground {
         self.ext4(megabytes + megabytes / 4 + 64)
     }
 
-    /// Slows a device: `what` is `read_bps`, `write_bps`, `read_iops` or `write_iops`. In the root group, so that it holds
-    /// for the kernel's own threads, too.
+    /// Slows a device: `what` is `read_bps`, `write_bps`, `read_iops` or `write_iops`.
     pub fn slow(&self, disk: &Disk, what: &str, value: u64) {
-        let file = hierarchy("blkio").join(format!("blkio.throttle.{what}_device"));
-        let rule = Thing::ThrottleRule { file: file.clone(), device: disk.number.clone(), value };
-        self.rules.borrow_mut().push(self.register.enter(rule).unwrap());
-        fs::write(&file, format!("{} {value}", disk.number)).unwrap();
+        self.slowed.borrow_mut().push(disk.number.clone());
+        self.rules.borrow_mut().extend(self.cgroups.slow(&disk.number, what, value, &self.register));
     }
 
     /// An empty memory cgroup of that size.
     pub fn memory_cgroup(&self, megabytes: u64) -> PathBuf {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let name = format!("stallscope-{}-truth-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let path = hierarchy("memory").join(name);
-        self.enter(Thing::Cgroup { path: path.clone() });
-        fs::create_dir(&path).unwrap();
-        fs::write(path.join("memory.limit_in_bytes"), (megabytes << 20).to_string()).unwrap();
+        let path = self.another_cgroup("memory");
+        self.limit(&path, Limit::Memory(megabytes << 20));
         path
     }
 
-    /// An empty cgroup of the controller `cpu`.
-    pub fn cpu_cgroup(&self) -> PathBuf {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let name = format!("stallscope-{}-truth-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let path = Path::new("/sys/fs/cgroup/cpu").join(name);
+    /// An empty cgroup of that controller.
+    pub fn another_cgroup(&self, controller: &str) -> PathBuf {
+        let path = self.cgroups.another(controller);
         self.cgroup(&path);
         path
+    }
+
+    /// The same for which the limits of [`Ground::slow`] do not hold (version 2).
+    pub fn outside(&self) -> PathBuf {
+        let path = self.cgroups.outside();
+        self.cgroup(&path);
+        path
+    }
+
+    pub fn limit(&self, cgroup: &Path, limit: Limit<'_>) {
+        self.cgroups.limit(cgroup, limit);
     }
 
     /// An empty cgroup there.
@@ -199,8 +208,8 @@ impl Ground {
     pub fn freeze(&self, disk: &Disk) -> Frozen {
         let point = disk.path.display();
         // Fails where it is not frozen, or no longer.
-        let thaw = format!("fsfreeze -u {point} 2>/dev/null || true");
-        let entry = self.register.change_by(&format!("fsfreeze -f {point}"), &thaw).unwrap();
+        let thaw = format!("fsfreeze --unfreeze {point} 2>/dev/null || true");
+        let entry = self.register.change_by(&format!("fsfreeze --freeze {point}"), &thaw).unwrap();
         Frozen { register: self.register.clone(), entry: Some(entry) }
     }
 
@@ -213,10 +222,15 @@ impl Ground {
     pub fn program(&self, name: &str, script: &str) -> u32 {
         let number = self.neighbours.borrow().len();
         let report = self.at(&format!("neighbour-{number}"));
-        let child = actor(name, &report, script).stdin(Stdio::null()).spawn().unwrap();
+        let child = self.actor(name, &report, script).stdin(Stdio::null()).spawn().unwrap();
         let pid = child.id();
         self.neighbours.borrow_mut().push(child);
         pid
+    }
+
+    /// The command that runs an actor in the scenario's cgroup.
+    pub fn actor(&self, name: &str, report: &str, script: &str) -> Command {
+        actor(name, report, &format!("{}{script}", self.cgroups.join()))
     }
 
     /// Waits until all neighbours have ended.
@@ -264,6 +278,7 @@ impl Drop for Ground {
         }
         // A slow disk would be slow to unmount, too.
         self.register.undo_all(std::mem::take(self.rules.get_mut()));
+        self.slowed.get_mut().iter().for_each(|device| self.cgroups.lift(device));
         for child in self.neighbours.get_mut() {
             let _ = child.wait();
         }
@@ -280,13 +295,6 @@ pub fn actor(name: &str, report: &str, script: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["actor", name, report, script]);
     command
-}
-
-/// Where that cgroup v1 controller is mounted.
-fn hierarchy(controller: &str) -> PathBuf {
-    let found = Hierarchies::detect(&rig::Roots::default()).unwrap();
-    let found = if controller == "blkio" { found.blkio } else { found.memory };
-    found.unwrap_or_else(|| panic!("no cgroup v1 controller {controller} here")).mount
 }
 
 pub fn tool(program: &str, arguments: &[&str]) -> String {

@@ -108,7 +108,9 @@ impl Verdict {
             // Share of the whole for a single cause, else of its own time.
             let of = if self.lines.len() == 1 { self.wall_ns } else { line.true_ns };
             if (line.explained_ns as f64) < of as f64 * ENOUGH {
-                complaints.push(format!("{} has only {:.0} %", line.cause, percent(line.explained_ns, of)));
+                let all = self.causes.iter().map(|(cause, ns)| format!("{cause} {:.0} %", percent(*ns, self.wall_ns)));
+                let all = all.collect::<Vec<_>>().join(", ");
+                complaints.push(format!("{} has only {:.0} %: {all}", line.cause, percent(line.explained_ns, of)));
             }
         }
         if self.unexplained_ns() as f64 > self.wall_ns as f64 * TOO_MUCH_UNEXPLAINED {
@@ -138,28 +140,34 @@ fn named(stalls: &[&Value], truth: &Truth) -> Option<String> {
 
 /// Most of the time that the victim lost to its cause is blamed on the process that used what it lacked, and none on an innocent one.
 fn blamed(explanation: &Value, truth: &Truth) -> Option<String> {
-    let share = blamed_share(explanation, truth, truth.culprit?);
-    if share < BLAMED {
-        return Some(format!("{} is blamed for {:.1} % only", truth.culprit?, share * 100.0));
-    }
-    let share = blamed_share(explanation, truth, truth.innocent?);
-    (share > INNOCENT).then(|| format!("{} is blamed for {:.1} %", truth.innocent.unwrap_or_default(), share * 100.0))
+    let culprit = truth.culprit?;
+    let shares = blamed_shares(explanation, truth);
+    let share_of = |whom: &str| {
+        let share: f64 = shares.iter().filter(|(task, _)| task.starts_with(whom)).map(|(_, share)| share).sum();
+        println!("        {whom} is blamed for {:.1} % of the time of victim/{}", share * 100.0, truth.tid);
+        share
+    };
+    let is_blamed = share_of(culprit) >= BLAMED;
+    let is_wrong = |innocent: &str| share_of(innocent) > INNOCENT;
+    let is_right = is_blamed && !truth.innocent.is_some_and(is_wrong);
+    let all = || shares.iter().map(|(task, share)| format!("{task} {:.1} %", share * 100.0)).collect::<Vec<_>>();
+    (!is_right).then(|| format!("not {culprit}, but blamed are: {}", all().join(", ")))
 }
 
-fn blamed_share(explanation: &Value, truth: &Truth, whom: &str) -> f64 {
+/// By task and cgroup: the part of the time that the victim lost to its cause, or to any.
+fn blamed_shares(explanation: &Value, truth: &Truth) -> Vec<(String, f64)> {
     let victim = format!("victim/{}", truth.tid);
-    let (mut by_culprit_ns, mut all_ns) = (0, 0);
     let culprits = explanation["culprits"].as_array().expect("culprits is an array");
     let is_of_it = |culprit: &&Value| truth.parts.iter().any(|part| part.0 == ANY || culprit["cause"] == part.0);
-    for culprit in culprits.iter().filter(is_of_it) {
+    let of = |culprit: &Value| {
         let victims = culprit["victims"].as_array().expect("victims is an array");
         let ns: u64 = victims.iter().filter(|one| one["task"] == *victim).map(|one| nanoseconds(&one["time_ns"])).sum();
-        all_ns += ns;
-        by_culprit_ns += if culprit["task"].as_str().is_some_and(|task| task.starts_with(whom)) { ns } else { 0 };
-    }
-    let share = by_culprit_ns as f64 / all_ns.max(1) as f64;
-    println!("        {whom} is blamed for {:.1} % of the time of {victim}", share * 100.0);
-    share
+        let text = |key: &str| culprit[key].as_str().unwrap_or("-").to_owned();
+        (format!("{} in {} on {}", text("task"), text("cgroup"), text("device")), ns)
+    };
+    let times: Vec<(String, u64)> = culprits.iter().filter(is_of_it).map(of).filter(|(_, ns)| *ns > 0).collect();
+    let all_ns: u64 = times.iter().map(|(_, ns)| ns).sum();
+    times.into_iter().map(|(task, ns)| (task, ns as f64 / all_ns as f64)).collect()
 }
 
 /// The culprit is said to be started by that script.

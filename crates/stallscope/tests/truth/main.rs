@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 mod actor;
+mod cgroups;
 mod fuse;
 mod ground;
 mod judge;
@@ -40,18 +41,34 @@ fn main() -> ExitCode {
         actor::run(&arguments[1..]);
         return ExitCode::SUCCESS;
     }
-    if let Some(missing) = missing() {
+    let is_emulated = arguments.iter().any(|word| word == "--emulated");
+    // What a machine that is made for these tests lacks is a failure.
+    if let Some(missing) = (!is_emulated).then(missing).flatten() {
         println!("skipped: the ground truth needs {missing}");
         println!("test result: ok. 0 passed; 0 failed; 0 ignored");
         return ExitCode::SUCCESS;
     }
-    let wanted = wanted(&arguments);
-    let tests: Vec<&Test> = scenarios::tests().filter(|test| is_wanted(test.name, &wanted)).collect();
+    let tests = chosen(&arguments, is_emulated);
     if arguments.iter().any(|word| word == "--list") {
         tests.iter().for_each(|test| println!("{}: test", test.name));
         return ExitCode::SUCCESS;
     }
-    run_all(&tests)
+    run_all(&tests, is_emulated)
+}
+
+/// With `--emulated` those that scripts/test-vm runs. Others need what this machine's cgroups lack.
+fn chosen(arguments: &[String], is_emulated: bool) -> Vec<&'static Test> {
+    let wanted = wanted(arguments);
+    let tests = scenarios::tests().filter(|test| is_wanted(test.name, &wanted));
+    let mut tests: Vec<&Test> = tests.filter(|test| !is_emulated || scenarios::runs_emulated(test.name)).collect();
+    let is_version_2 = cgroups::is_version_2();
+    tests.retain(|test| is_version_2 || !scenarios::needs_version_2(test.name));
+    tests.retain(|test| {
+        let needs = scenarios::needs_version_1(test.name).filter(|_| is_version_2);
+        needs.inspect(|needs| println!("skipped: {}: {needs}", test.name));
+        needs.is_none()
+    });
+    tests
 }
 
 /// A missing feature without which no stall can be caused or traced.
@@ -60,8 +77,8 @@ fn missing() -> Option<&'static str> {
         return Some("root");
     }
     let found = rig::Hierarchies::detect(&rig::Roots::default()).expect("the cgroups can be read");
-    if found.blkio.is_none() || found.memory.is_none() {
-        return Some("cgroup version 1 with its controllers blkio and memory");
+    if (found.blkio.is_none() || found.memory.is_none()) && !cgroups::is_version_2() {
+        return Some("cgroups with controllers of I/O and memory");
     }
     let explained = Recording::start().explained();
     explained["traced"].is_null().then_some("a kernel that allows BPF programs")
@@ -87,6 +104,8 @@ fn is_wanted(name: &str, wanted: &[&str]) -> bool {
 /// Tests in one recording at most, and how many of them run at the same time.
 const TOGETHER: usize = 24;
 const AT_ONCE: usize = 8;
+/// The emulator has the time of one CPU, and a slow one.
+const AT_ONCE_EMULATED: usize = 3;
 /// From then on a test is said to take long.
 const LONG: Duration = Duration::from_secs(60);
 
@@ -102,17 +121,23 @@ struct Outcome<'a> {
 }
 
 /// `STALLSCOPE_TRUTH_REPEAT=5` runs all of them five times.
-fn run_all(tests: &[&Test]) -> ExitCode {
+fn run_all(tests: &[&Test], is_emulated: bool) -> ExitCode {
     let times = std::env::var("STALLSCOPE_TRUTH_REPEAT").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
     println!("\nrunning {} tests", tests.len() * times);
     let mut outcome = Outcome::default();
     for _ in 0..times {
         let (recorded, others): (Vec<&Test>, Vec<&Test>) = tests.iter().partition(|test| test.recorded.is_some());
         let (sharing, single): (Vec<&Test>, Vec<&Test>) = others.iter().partition(|test| test.shares);
-        single.into_iter().for_each(|test| conclude_or_repeat(test, alone(test), &mut outcome));
-        let attempts = a_few_at_a_time(&recorded, alone);
+        if is_emulated {
+            // To load BPF programs and to explain take most of the time there.
+            single.chunks(TOGETHER).for_each(|tests| run_together(tests, 1, &mut outcome));
+        } else {
+            single.into_iter().for_each(|test| conclude_or_repeat(test, alone(test), &mut outcome));
+        }
+        let at_once = if is_emulated { AT_ONCE_EMULATED } else { AT_ONCE };
+        let attempts = a_few_at_a_time(&recorded, at_once, alone);
         recorded.into_iter().zip(attempts).for_each(|(test, attempt)| conclude_or_repeat(test, attempt, &mut outcome));
-        sharing.chunks(TOGETHER).for_each(|tests| run_together(tests, &mut outcome));
+        sharing.chunks(TOGETHER).for_each(|tests| run_together(tests, at_once, &mut outcome));
     }
     repeat_failed(&mut outcome);
     let Outcome { table, passed, failed, .. } = outcome;
@@ -128,9 +153,9 @@ fn run_all(tests: &[&Test]) -> ExitCode {
 }
 
 /// In one recording, each judged by its own truths.
-fn run_together<'a>(tests: &[&'a Test], outcome: &mut Outcome<'a>) {
+fn run_together<'a>(tests: &[&'a Test], at_once: usize, outcome: &mut Outcome<'a>) {
     let began = Instant::now();
-    let attempts = together(tests);
+    let attempts = together(tests, at_once);
     println!("{} tests in one recording of {:.1} s", tests.len(), began.elapsed().as_secs_f64());
     for (test, attempt) in tests.iter().zip(attempts) {
         conclude_or_repeat(test, attempt, outcome);
@@ -231,9 +256,9 @@ fn alone(test: &Test) -> Attempt {
 }
 
 /// In one recording, a few at a time.
-fn together(tests: &[&Test]) -> Vec<Attempt> {
+fn together(tests: &[&Test], at_once: usize) -> Vec<Attempt> {
     let recording = Recording::start();
-    let ended = a_few_at_a_time(tests, |test| {
+    let ended = a_few_at_a_time(tests, at_once, |test| {
         let began = Instant::now();
         (attempt(test.name, || truths(test)), began.elapsed().as_secs_f64())
     });
@@ -245,7 +270,7 @@ fn together(tests: &[&Test]) -> Vec<Attempt> {
 }
 
 /// What came of each, in their order.
-fn a_few_at_a_time<T: Send>(tests: &[&Test], run: impl Fn(&Test) -> T + Sync) -> Vec<T> {
+fn a_few_at_a_time<T: Send>(tests: &[&Test], at_once: usize, run: impl Fn(&Test) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let ended: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::new());
     let work = || {
@@ -256,7 +281,7 @@ fn a_few_at_a_time<T: Send>(tests: &[&Test], run: impl Fn(&Test) -> T + Sync) ->
             ended.lock().expect("no other thread panics with it").push((at, result));
         }
     };
-    std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
+    std::thread::scope(|scope| (0..at_once).for_each(|_| drop(scope.spawn(work))));
     let mut ended = ended.into_inner().expect("no other thread panics with it");
     ended.sort_by_key(|&(at, _)| at);
     ended.into_iter().map(|(_, result)| result).collect()

@@ -9,6 +9,7 @@ mod limits;
 mod locks;
 mod processes;
 mod storage;
+mod unified;
 
 use serde_json::Value;
 
@@ -67,7 +68,58 @@ pub fn tests() -> impl Iterator<Item = &'static Test> {
         locks::TESTS,
         processes::TESTS,
         culprits::TESTS,
+        unified::TESTS,
     ]
     .into_iter()
     .flatten()
+}
+
+/// What scripts/test-vm runs in its emulator: first what depends on the version of cgroups, then one of each mechanism.
+const EMULATED: &[&str] = &[
+    "io_throttle",
+    "limit_above_two_cgroups",
+    "limit_of_the_owner_of_pages",
+    "memory_high_of_a_shared_cgroup",
+    "dirty_pages_of_a_memory_cgroup",
+    "culprit_of_limit",
+    "culprit_of_limit_page_cache",
+    "culprit_is_victim",
+    "culprit_of_flusher",
+    "culprit_behind_sync",
+    "culprit_of_direct_read",
+    "culprit_of_quota",
+    "cpu_quota",
+    "cpu_quota_of_server",
+    "frozen_v2_cgroup_in_a_write",
+    "lock_of_an_inode_behind_a_limit",
+    "mix_in_one_call",
+    "frozen",
+    "lock",
+    "page_fault",
+    "wbt",
+    "fuse_sleeps",
+    "unix_client",
+    "flock",
+    "semaphore",
+];
+
+pub fn runs_emulated(name: &str) -> bool {
+    EMULATED.contains(&name)
+}
+
+/// Tests without a counterpart in cgroups of version 2, and why.
+const VERSION_1: &[(&str, &str)] = &[
+    ("out_of_memory", "the OOM killer cannot be switched off"),
+    ("frozen_cgroup_in_a_write", "it has another freezer (frozen_v2_cgroup_in_a_write)"),
+    ("direct_reclaim", "reclaim itself does not wait for writeback"),
+    ("mix_log_reclaim_queue", "reclaim itself does not wait for writeback"),
+];
+
+/// Those that only cgroups of version 2 can have.
+pub fn needs_version_2(name: &str) -> bool {
+    unified::TESTS.iter().any(|test| test.name == name)
+}
+
+pub fn needs_version_1(name: &str) -> Option<&'static str> {
+    VERSION_1.iter().find(|(known, _)| *known == name).map(|(_, why)| *why)
 }

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::time::Instant;
 
 use serde_json::Value;
 
 use crate::actor::Done;
-use crate::ground::{Ground, actor};
+use crate::ground::Ground;
 use crate::program::{Running, run};
 
 /// Shorter operations are no stalls. An explanation lists the longest individually: those of other programs must not displace
@@ -61,22 +62,36 @@ impl Recording {
         let script = format!("await {stop}");
         let words = ["record", "--slower-than", RECORDED, "--json", "--quiet", "--out", &at("run")];
         let command = ["--", own.to_str().unwrap(), "actor", "bystander", &report, &script];
+        let began = Instant::now();
         let mut program = Running::start_with(&[&words[..], more, &command[..]].concat());
         let awaited = format!("{stop}.awaited");
         program.wait_until("the recording has begun", |_| Path::new(&awaited).exists());
+        took("begin to record", began);
         Recording { program, directory, stop, home }
     }
 
     /// The explanation.
     pub fn explained(self) -> Value {
+        let began = Instant::now();
         std::fs::write(&self.stop, "").unwrap();
         self.program.wait().expect_code(0);
+        took("end the recording", began);
+        let began = Instant::now();
         let explained = explain(&self.directory);
+        took("explain it", began);
         if let Some(place) = std::env::var_os("STALLSCOPE_TRUTH") {
             keep(&self.directory, Path::new(&place));
         }
         drop(self.home);
         explained
+    }
+}
+
+/// In an emulator most of a test's time may be the program's own.
+fn took(what: &str, began: Instant) {
+    let seconds = began.elapsed().as_secs_f64();
+    if seconds > 2.0 {
+        println!("        {seconds:.1} s to {what}");
     }
 }
 
@@ -151,7 +166,7 @@ impl Truth {
 impl Victim {
     pub fn start(ground: &Ground, script: &str) -> Victim {
         let report = ground.at("victim-report");
-        let child = actor("victim", &report, script).stdin(Stdio::null()).spawn().unwrap();
+        let child = ground.actor("victim", &report, script).stdin(Stdio::null()).spawn().unwrap();
         Victim { child, report }
     }
 
@@ -184,7 +199,7 @@ impl Victim {
     /// It waited for nothing that it had asked for, or for nobody who was stalled: nothing may be reported of it. A server that
     /// still runs is killed.
     pub fn idled(mut self) -> Truth {
-        let began = std::time::Instant::now();
+        let began = Instant::now();
         while self.child.try_wait().unwrap().is_none() && began.elapsed() < PATIENCE {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }

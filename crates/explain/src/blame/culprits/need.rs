@@ -5,6 +5,7 @@ use model::stall::RequestRecord;
 
 use super::super::cause::Cause;
 use super::super::chain::End;
+use super::super::dirty_limit::is_of_cgroup;
 use super::super::disks::Disks;
 use super::super::names::Name;
 use super::super::rows::quota_cgroup;
@@ -24,6 +25,8 @@ pub(super) enum Need {
     Quota(Name),
     /// Room for dirty pages, of a device or of the machine.
     Dirty(Option<DeviceNumber>),
+    /// The part of a memory cgroup's limit that may be dirty.
+    DirtyOf(Domain),
     /// Memory.
     Memory(Domain),
 }
@@ -82,9 +85,24 @@ pub(super) fn need(
         CpuThrottle => {
             quota_cgroup(index.names.get(waited.detail?)).and_then(|path| index.names.find(path)).map(Need::Quota)
         }
-        DirtyThrottle => Some(Need::Dirty(device_of(index, disks, row).or_else(|| index.usage.only_device_of(pid)))),
+        DirtyThrottle => {
+            Some(dirty_in_cgroup(index, row, pid).unwrap_or_else(|| {
+                Need::Dirty(device_of(index, disks, row).or_else(|| index.usage.only_device_of(pid)))
+            }))
+        }
         _ => of_request(index, disks, cause, end?).or_else(|| of_journal(index, disks, row, cause)),
     }
+}
+
+/// Of cgroup v2, whose limit of dirty pages holds for what is written back for the cgroup, on whichever disk.
+fn dirty_in_cgroup(index: &RunIndex, row: u32, pid: u32) -> Option<Need> {
+    let wait = index.row(row);
+    let words = index.names.get(wait.detail?);
+    if !is_of_cgroup(words, index.dirty_limit_bytes) {
+        return None;
+    }
+    let domain = domain(index, Target::Memory, pid, wait.start_ns, true);
+    matches!(domain, Domain::Limit(_)).then_some(Need::DirtyOf(domain))
 }
 
 /// A wait for a journal or log that leads to no request: its commits and checkpoints need the device.
@@ -144,11 +162,22 @@ fn is_write(request: &RequestRecord) -> Option<bool> {
 /// `unlimited`: without a limit, everybody on the machine competes.
 fn domain(index: &RunIndex, target: Target, pid: u32, at_ns: u64, unlimited: bool) -> Domain {
     let Some(used) = index.usage.latest(target, pid, at_ns) else { return domain_above(index, target, pid, at_ns) };
+    if let (Target::Device(device), Some(cgroup)) = (target, used.cgroup)
+        && index.usage.throttles_only_others(device, cgroup)
+    {
+        return domain_of_others(index, device);
+    }
     match (used.limit, used.cgroup) {
         (Some(limit), _) => Domain::Limit(limit),
         (None, Some(cgroup)) if !unlimited => Domain::Cgroup(cgroup),
         _ => Domain::Everybody,
     }
+}
+
+/// Pages count for the cgroup of who made the first of a file dirty: its limit also holds up who syncs the file.
+fn domain_of_others(index: &RunIndex, device: DeviceNumber) -> Domain {
+    let only = index.usage.only_throttled(device);
+    only.map_or(Domain::Everybody, |(cgroup, limit)| limit.map_or(Domain::Cgroup(cgroup), Domain::Limit))
 }
 
 /// A process that used too little to have a row: memory limits of the cgroups above it hold for it, too.

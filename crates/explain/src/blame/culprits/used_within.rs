@@ -45,6 +45,7 @@ impl UsedWithin<'_> {
             Need::Cpu { cpu, waiting, except } => self.of_cpu(*cpu, *waiting, *except),
             Need::Quota(cgroup) => self.of_quota(*cgroup),
             Need::Dirty(device) => self.of_dirty_pages(*device),
+            Need::DirtyOf(domain) => self.also_before(DIRTY_NS).of(Target::Dirtied, |used| used.bytes, *domain),
             Need::Memory(domain) => {
                 let filled = self.also_before(FILLED_NS);
                 let mut users = filled.of(Target::Memory, |used| used.bytes, *domain);

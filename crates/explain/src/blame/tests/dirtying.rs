@@ -1,5 +1,6 @@
 //! Writers that the limit of dirty pages pauses, from rows, usage and a counter.
 
+use model::block::DeviceNumber;
 use model::event::{Ending, RunEvent};
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::time::Moment;
@@ -61,4 +62,35 @@ fn pauses_that_follow_one_another_are_a_burst_which_ends_or_not() {
     assert_eq!(bursts(3000, 9000, ""), Some(vec![(10, false), (10, false)]), "quiet between them");
     assert_eq!(bursts(3000, 3500, ""), Some(vec![(10, false), (10, true)]));
     assert_eq!(bursts(500, 1000, "watched"), Some(vec![(510, false)]), "the command's work ends with the recording");
+}
+
+/// Process 8 fills what the cgroup of process 7 may have dirty, and process 9, which is elsewhere, writes more to the same disk.
+fn blamed_for_pages(limit: &str) -> Vec<String> {
+    let words = format!("detail=dirty~9.0~MiB~of~{limit}~MiB,~on~7:0~1.0~MiB~of~1.0~MiB,~allowed~1.0~MiB/s");
+    let stage = stage(&format!("op:write 7 |==========|\noff 7 |ssssssssss| stack=balance_dirty_pages {words}"));
+    let usage = |resource, pid, bytes: u64, cgroup: Option<&str>| UsageRecord {
+        pid: Some(pid),
+        bytes: bytes * MIB,
+        count: bytes,
+        device: (resource == Resource::DeviceWrite).then_some(DeviceNumber::new(7, 0)),
+        limit: cgroup.map(str::to_owned),
+        cgroup: cgroup.map(str::to_owned),
+        ..UsageRecord::new(resource, 0, 100 * S)
+    };
+    let small = Some("/small");
+    let mut blame = Blame::new(None, &description(true));
+    blame.stalls(&stage.stalls);
+    blame.operations(&stage.operations);
+    blame.stacks(&stage.stacks);
+    blame.usage(&[usage(Resource::Memory, 7, 1, small), usage(Resource::Dirtied, 8, 10_000, small)]);
+    blame.usage(&[usage(Resource::Dirtied, 9, 90_000, None), usage(Resource::DeviceWrite, 9, 90_000, None)]);
+    blame.limits(&counters(), 4096);
+    let culprits = blame.finish_with_accounting().0.culprits;
+    culprits.iter().filter_map(|culprit| Some(culprit.task.as_ref()?.tid.to_string())).collect()
+}
+
+#[test]
+fn pages_within_a_memory_cgroups_limit_are_of_the_tasks_below_it() {
+    assert_eq!(blamed_for_pages("12.0"), ["8"]);
+    assert_eq!(blamed_for_pages("190.0"), ["9"], "the machine's limit");
 }

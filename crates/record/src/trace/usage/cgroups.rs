@@ -14,12 +14,12 @@ use crate::roots::Roots;
 const CACHED: usize = 4096;
 /// Limits may change: they are read again after this many looks.
 const LOOKS: u32 = 10;
-/// The numbers of the files that hold a v1 cgroup's limits on devices.
-const THROTTLE_FILES: [(&str, u64); 4] = [
-    ("blkio.throttle.read_bps_device", 1),
-    ("blkio.throttle.write_bps_device", 1),
-    ("blkio.throttle.read_iops_device", IO_BYTES),
-    ("blkio.throttle.write_iops_device", IO_BYTES),
+/// The files that hold a v1 cgroup's limits on devices, and whether on writes.
+const THROTTLE_FILES: [(&str, bool, u64); 4] = [
+    ("blkio.throttle.read_bps_device", false, 1),
+    ("blkio.throttle.write_bps_device", true, 1),
+    ("blkio.throttle.read_iops_device", false, IO_BYTES),
+    ("blkio.throttle.write_iops_device", true, IO_BYTES),
 ];
 /// A request counts as this many bytes, where limits on both are compared.
 const IO_BYTES: u64 = 4096;
@@ -33,13 +33,17 @@ pub(super) struct Place {
     pub(super) limit: Option<String>,
 }
 
+/// A device, and whether it is written to or read from; `None`: neither, such as a flush.
+pub(super) type Direction = (DeviceNumber, Option<bool>);
+
 /// What was looked up lately.
 pub(super) struct Cgroups {
     proc: PathBuf,
     root: PathBuf,
     looks: u32,
-    devices: BoundedCache<(u64, DeviceNumber), Place>,
-    memory: BoundedCache<u32, Place>,
+    devices: BoundedCache<(u64, Direction), Place>,
+    /// By path.
+    memory: BoundedCache<String, Place>,
     cpu: CpuQuotas,
     /// Paths by number, as far as they were needed.
     numbers: HashMap<u64, String>,
@@ -70,27 +74,27 @@ impl Cgroups {
         }
     }
 
-    /// The I/O controller's cgroup of that number, in which that thread probably is.
-    pub(super) fn of_device(&mut self, number: u64, device: DeviceNumber, tid: u32) -> Place {
+    /// The I/O controller's cgroup of that number, in which that thread probably is, and its limit in that direction.
+    pub(super) fn of_device(&mut self, number: u64, device: Direction, tid: u32) -> Place {
         if let Some(place) = self.devices.get(&(number, device)) {
             return place.clone();
         }
         let own = self.folder(tid, "blkio").filter(|folder| folder.has_number(number));
         // A worker submitted the request, or the task is gone.
         let Some(folder) = own.or_else(|| self.numbered(number)) else { return Place::default() };
-        let place = folder.place(|path| folder.limit_on(path, device));
+        let place = folder.place(|path| folder.limit_on(path, device).map(|bytes| bytes as f64));
         self.devices.insert((number, device), place.clone());
         place
     }
 
-    /// The memory controller's cgroup of a process.
+    /// The memory controller's cgroup of a process, which may have moved since the last look.
     pub(super) fn of_memory(&mut self, pid: u32) -> Place {
-        if let Some(place) = self.memory.get(&pid) {
+        let Some(folder) = self.folder(pid, "memory") else { return Place::default() };
+        if let Some(place) = self.memory.get(&folder.path) {
             return place.clone();
         }
-        let Some(folder) = self.folder(pid, "memory") else { return Place::default() };
-        let place = folder.place(memory_limit);
-        self.memory.insert(pid, place.clone());
+        let place = folder.place(memory_room);
+        self.memory.insert(folder.path, place.clone());
         place
     }
 
@@ -157,9 +161,11 @@ impl Folder {
         number == 0 || fs::metadata(self.at(&self.path)).is_ok_and(|folder| folder.ino() == number)
     }
 
-    fn place(&self, limit_of: impl Fn(&Path) -> Option<u64>) -> Place {
-        let limits = self.levels().filter_map(|path| Some((limit_of(&self.at(path))?, path.to_owned())));
-        Place { cgroup: Some(self.path.clone()), limit: limits.min_by_key(|limit| limit.0).map(|limit| limit.1) }
+    /// With the limit of the lowest value, and the lowest cgroup among equals.
+    fn place(&self, limit_of: impl Fn(&Path) -> Option<f64>) -> Place {
+        let limits = self.levels().filter_map(|path| Some((limit_of(&self.at(path))?, path)));
+        let tightest = limits.min_by(|a, b| a.0.total_cmp(&b.0));
+        Place { cgroup: Some(self.path.clone()), limit: tightest.map(|limit| limit.1.to_owned()) }
     }
 
     /// The cgroup and those above it.
@@ -171,14 +177,15 @@ impl Folder {
     }
 
     /// The tightest limit of a cgroup on a device, in bytes a second. In v1 it does not hold for the cgroups below.
-    fn limit_on(&self, folder: &Path, device: DeviceNumber) -> Option<u64> {
+    fn limit_on(&self, folder: &Path, (device, writes): Direction) -> Option<u64> {
         if self.v2 {
-            return fs::read_to_string(folder.join("io.max")).ok().and_then(|text| io_max(&text, device));
+            return fs::read_to_string(folder.join("io.max")).ok().and_then(|text| io_max(&text, (device, writes)));
         }
         if folder != self.at(&self.path) {
             return None;
         }
-        let limits = THROTTLE_FILES.iter().filter_map(|(file, factor)| {
+        let files = THROTTLE_FILES.iter().filter(|file| writes.is_none_or(|writes| file.1 == writes));
+        let limits = files.filter_map(|(file, _, factor)| {
             let text = fs::read_to_string(folder.join(file)).ok()?;
             let line = line_of(&text, device)?;
             line.trim().parse::<u64>().ok().map(|limit| limit.saturating_mul(*factor))
@@ -194,16 +201,24 @@ fn line_of(text: &str, device: DeviceNumber) -> Option<&str> {
 }
 
 /// `8:0 rbps=1048576 wbps=max riops=max wiops=100`.
-pub(super) fn io_max(text: &str, device: DeviceNumber) -> Option<u64> {
+pub(super) fn io_max(text: &str, (device, writes): Direction) -> Option<u64> {
     let limits = line_of(text, device)?.split_whitespace().filter_map(|word| {
         let (name, limit) = word.split_once('=')?;
+        if writes.is_some_and(|writes| name.starts_with('w') != writes) {
+            return None;
+        }
         let limit: u64 = limit.parse().ok()?;
         Some(if name.ends_with("iops") { limit.saturating_mul(IO_BYTES) } else { limit })
     });
     limits.min()
 }
 
-fn memory_limit(folder: &Path) -> Option<u64> {
+/// The part of a cgroup's memory limit that is still free. In v2 also of `memory.high`, above which its tasks reclaim and are throttled.
+/// It is not the lowest limit that a task reaches: that of a cgroup above may be full of others' memory.
+fn memory_room(folder: &Path) -> Option<f64> {
     let read = |file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
-    read("memory.max").or_else(|| read("memory.limit_in_bytes")).filter(|limit| *limit < UNLIMITED)
+    let limits = ["memory.max", "memory.high", "memory.limit_in_bytes"].into_iter().filter_map(read);
+    let limit = limits.filter(|limit| *limit < UNLIMITED).min()?;
+    let used = read("memory.current").or_else(|| read("memory.usage_in_bytes")).unwrap_or(0);
+    Some(limit.saturating_sub(used) as f64 / limit.max(1) as f64)
 }

@@ -118,9 +118,39 @@ fn limits_of_v2_hold_below() {
     fs::write(roots.cgroup.join("a/memory.max"), "max\n").unwrap();
     let mut cgroups = Cgroups::new(&roots);
     let place = |limit: &str| Place { cgroup: Some("/a/b".into()), limit: Some(limit.into()) };
-    assert_eq!(cgroups.of_device(0, DISK, 5), place("/a"));
+    assert_eq!(cgroups.of_device(0, (DISK, None), 5), place("/a"));
+    assert_eq!([false, true].map(|writes| cgroups.of_device(0, (DISK, Some(writes)), 5)), [place("/a"), place("/a/b")]);
     assert_eq!(cgroups.of_memory(5), place("/a/b"));
-    assert_eq!(cgroups.of_device(123_456_789, DISK, 5), Place::default(), "another cgroup than the task's");
+    fs::write(roots.proc.join("5/cgroup"), "0::/a\n").unwrap();
+    assert_eq!(cgroups.of_memory(5), Place { cgroup: Some("/a".into()), limit: None }, "it moved");
+    fs::write(roots.proc.join("5/cgroup"), "0::/a/b\n").unwrap();
+    assert_eq!(cgroups.of_device(123_456_789, (DISK, None), 5), Place::default(), "another cgroup than the task's");
+}
+
+/// The lower limit may be far away while a neighbour fills the cgroup above.
+#[test]
+fn the_fullest_memory_limit_holds_also_memory_high() {
+    let root = tempdir().unwrap();
+    let roots = Roots::below(root.path());
+    fs::create_dir_all(roots.proc.join("5")).unwrap();
+    fs::write(roots.proc.join("5/cgroup"), "0::/a/b\n").unwrap();
+    fs::create_dir_all(roots.cgroup.join("a/b")).unwrap();
+    let check = |files: [(&str, &str); 4], expected: Option<&str>| {
+        files.iter().for_each(|(file, text)| fs::write(roots.cgroup.join("a").join(file), text).unwrap());
+        assert_eq!(Cgroups::new(&roots).of_memory(5).limit.as_deref(), expected, "{files:?}");
+    };
+    check(
+        [("memory.max", "8000"), ("memory.current", "7900"), ("b/memory.max", "4000"), ("b/memory.current", "40")],
+        Some("/a"),
+    );
+    check(
+        [("memory.max", "8000"), ("memory.current", "4000"), ("b/memory.max", "4000"), ("b/memory.current", "3990")],
+        Some("/a/b"),
+    );
+    check(
+        [("memory.max", "max"), ("memory.high", "8000"), ("b/memory.max", "max"), ("b/memory.high", "max")],
+        Some("/a"),
+    );
 }
 
 #[test]
@@ -134,11 +164,11 @@ fn limits_of_v1_hold_for_their_own_cgroup() {
     fs::write(roots.cgroup.join("blkio/a/blkio.throttle.read_bps_device"), "7:3 1000\n").unwrap();
     fs::write(roots.cgroup.join("memory/m/memory.limit_in_bytes"), "9223372036854771712\n").unwrap();
     let mut cgroups = Cgroups::new(&roots);
-    assert_eq!(cgroups.of_device(0, DISK, 5), Place { cgroup: Some("/a/b".into()), limit: None });
+    assert_eq!(cgroups.of_device(0, (DISK, None), 5), Place { cgroup: Some("/a/b".into()), limit: None });
     assert_eq!(cgroups.of_memory(5), Place { cgroup: Some("/m".into()), limit: None });
     fs::write(roots.cgroup.join("blkio/a/b/blkio.throttle.write_bps_device"), "7:3 1000\n").unwrap();
     (0..10).for_each(|_| cgroups.age());
-    assert_eq!(cgroups.of_device(0, DISK, 5).limit.as_deref(), Some("/a/b"));
+    assert_eq!(cgroups.of_device(0, (DISK, None), 5).limit.as_deref(), Some("/a/b"));
 }
 
 /// The tightest quota of a cgroup and those above it, of v1 too.
@@ -168,8 +198,9 @@ fn a_cpu_quota_holds_below() {
 #[test]
 fn io_max_counts_requests_as_pages() {
     let text = "8:0 rbps=1 wbps=1 riops=1 wiops=1\n7:3 rbps=max wbps=9000 riops=max wiops=2\n";
-    assert_eq!(io_max(text, DISK), Some(8192));
-    assert_eq!(io_max("7:30 rbps=1\n", DISK), None);
+    assert_eq!([None, Some(true)].map(|writes| io_max(text, (DISK, writes))), [Some(8192); 2]);
+    assert_eq!(io_max(text, (DISK, Some(false))), None);
+    assert_eq!(io_max("7:30 rbps=1\n", (DISK, None)), None);
 }
 
 /// A worker dispatches throttled requests, and a short-lived process is gone by the time of the look.
@@ -184,6 +215,9 @@ fn a_cgroup_is_known_by_its_number_alone() {
     let number = fs::metadata(roots.cgroup.join("blkio/a/b")).unwrap().ino();
     let mut cgroups = Cgroups::new(&roots);
     let place = Place { cgroup: Some("/a/b".into()), limit: Some("/a/b".into()) };
-    assert_eq!([cgroups.of_device(number, DISK, 5), cgroups.of_device(number, DISK, 6)], [place.clone(), place]);
-    assert_eq!(cgroups.of_device(number + 1_000_000, DISK, 6), Place::default());
+    assert_eq!(
+        [cgroups.of_device(number, (DISK, None), 5), cgroups.of_device(number, (DISK, None), 6)],
+        [place.clone(), place]
+    );
+    assert_eq!(cgroups.of_device(number + 1_000_000, (DISK, None), 6), Place::default());
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::limits::with_quota;
 use super::storage::shrinker;
 use super::{GO, Test, alone, recorded};
+use crate::cgroups::Limit;
 use crate::ground::{Disk, EXT4, Ground};
 use crate::victim::{ANY, Recording, Truth, Victim};
 
@@ -95,9 +96,9 @@ fn culprit_is_victim() -> Truth {
 fn culprit_of_cpu() -> Truth {
     let ground = Ground::new();
     let (file, go) = (ground.at("victim"), ground.at(GO));
-    let (own, theirs) = (ground.cpu_cgroup(), ground.cpu_cgroup());
-    std::fs::write(theirs.join("cpu.shares"), "163840").unwrap();
-    std::fs::write(own.join("cpu.shares"), "4096").unwrap();
+    let (own, theirs) = (ground.another_cgroup("cpu"), ground.another_cgroup("cpu"));
+    ground.limit(&theirs, Limit::Weight(163840));
+    ground.limit(&own, Limit::Weight(4096));
     let procs = |cgroup: &Path| cgroup.join("cgroup.procs").display().to_string();
     let script =
         format!("put {} 0\nopen {file}\nwrite {file} 0 32m\nawait {go}\npin\ntimes 3\nread {file} 0 32m", procs(&own));
@@ -116,9 +117,9 @@ fn culprit_of_cpu() -> Truth {
 fn culprit_of_run_queue() -> Truth {
     let ground = Ground::new();
     let (file, go) = (ground.at("victim"), ground.at(GO));
-    let (own, idle) = (ground.cpu_cgroup(), ground.cpu_cgroup());
-    std::fs::write(own.join("cpu.shares"), "163840").unwrap();
-    std::fs::write(idle.join("cpu.shares"), "2").unwrap();
+    let (own, idle) = (ground.another_cgroup("cpu"), ground.another_cgroup("cpu"));
+    ground.limit(&own, Limit::Weight(163840));
+    ground.limit(&idle, Limit::Weight(2));
     let procs = |cgroup: &Path| cgroup.join("cgroup.procs").display().to_string();
     let script = format!(
         "put {} 0\nopen {file}\nwrite {file} 0 64m\npin\nawait {go}\nduring 6000\nsleep 10\nread {file} 0 64m",
@@ -140,7 +141,7 @@ fn culprit_of_quota() -> Truth {
     let script = format!("open {file}\nwrite {file} 0 4m\nawait {go}\n{put}\nduring 5000\nread {file} 0 4m");
     let victim = Victim::start(&ground, &script);
     ground.wait_for(&format!("{go}.awaited"));
-    for _ in 0..24 {
+    for _ in 0..16 {
         ground.neighbour(&format!("{put}\nforever\nspin"));
     }
     // Sums are those of half seconds.
@@ -229,7 +230,9 @@ fn culprit_of_direct_read() -> Truth {
     let ground = Ground::new();
     let disk = ground.ext4(64);
     let (file, go) = (disk.file("shared"), ground.at(GO));
-    std::fs::write(&file, vec![1; 12 << 20]).unwrap();
+    // Pages count for who made the first of a file dirty.
+    ground.neighbour(&format!("open {file}\nwrite {file} 0 12m"));
+    ground.wait_for_neighbours();
     let victim = Victim::start(&ground, &format!("open {file} direct\nawait {go}\nread {file} 0 12m"));
     ground.wait_for(&format!("{go}.awaited"));
     ground.slow(&disk, "write_bps", 4 << 20);

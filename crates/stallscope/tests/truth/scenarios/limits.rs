@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::clients::{server, slow_disk};
 use super::{GO, Test, recorded, sharing};
 use crate::actor::now_ns;
+use crate::cgroups::Limit;
 use crate::ground::{Ground, tool};
 use crate::victim::{Recording, Truth, Victim};
 
@@ -193,7 +194,7 @@ fn out_of_memory() -> Truth {
     let is_full = || read(&small, "memory.oom_control").contains("under_oom 1");
     ground.wait_until("the memory cgroup is full", is_full);
     std::thread::sleep(Duration::from_millis(600));
-    std::fs::write(small.join("memory.limit_in_bytes"), (64 << 20).to_string()).unwrap();
+    ground.limit(&small, Limit::Memory(64 << 20));
     victim.suffered("out_of_memory")
 }
 
@@ -222,10 +223,9 @@ fn wbt() -> Truth {
 
 /// 5 ms of CPU time in 100 ms, and more than others while it lasts.
 pub(super) fn with_quota(ground: &Ground) -> PathBuf {
-    let folder = ground.cpu_cgroup();
-    std::fs::write(folder.join("cpu.shares"), "65536").unwrap();
-    std::fs::write(folder.join("cpu.cfs_period_us"), "100000").unwrap();
-    std::fs::write(folder.join("cpu.cfs_quota_us"), "5000").unwrap();
+    let folder = ground.another_cgroup("cpu");
+    ground.limit(&folder, Limit::Weight(65536));
+    ground.limit(&folder, Limit::Quota(5000));
     folder.join("cgroup.procs")
 }
 
@@ -234,7 +234,7 @@ fn cpu_quota() -> Truth {
     let ground = Ground::new();
     let (file, go, procs) = (ground.at("victim"), ground.at(GO), with_quota(&ground));
     let script =
-        format!("open {file}\nwrite {file} 0 32m\nawait {go}\nput {} 0\ntimes 3\nread {file} 0 32m", procs.display());
+        format!("open {file}\nwrite {file} 0 8m\nawait {go}\nput {} 0\nduring 3000\nread {file} 0 8m", procs.display());
     let victim = Victim::start(&ground, &script);
     ground.go(&go);
     Truth { says: Some("5.00 ms of 100 ms"), ..victim.suffered("cpu_throttle") }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{GO, Test, alone, sharing, writer_of_frozen};
 use crate::actor::now_ns;
+use crate::cgroups::memory_limit;
 use crate::ground::{EXT4, Ground};
 use crate::victim::{Truth, Victim};
 
@@ -167,9 +168,9 @@ pub fn shrinker() -> Truth {
     let small = ground.memory_cgroup(2048);
     let (own, procs) = (disk.file("victim"), small.join("cgroup.procs"));
     let script = format!(
-        "put {} 0\nrealtime\nopen {own}\nawait {go}\nput {}/memory.limit_in_bytes 128m",
+        "put {} 0\nrealtime\nopen {own}\nawait {go}\nput {} 128m",
         procs.display(),
-        small.display()
+        memory_limit(&small).display()
     );
     let victim = Victim::start(&ground, &script);
     ground.neighbour(&format!("put {} 0\ntimes 200000\ncreate {own}-%i", procs.display()));
