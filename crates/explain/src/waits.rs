@@ -19,6 +19,9 @@ pub const OWN: &str = "own";
 /// Kind of the work of a task that it waited for.
 pub const OF_ANOTHER: &str = "of another task";
 
+/// Kind of the waits of a journal's commit for data that it writes first. A limit on writes delays them, too.
+pub const ORDERED_DATA: &str = "write: data of a commit";
+
 /// One step of a path: a wait, and who it was for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Step {
@@ -103,6 +106,8 @@ pub struct Waits {
     pub memory: Vec<MemoryLimit>,
     /// Cgroups whose memory limits were sampled. Of others, they are unknown.
     pub memory_sampled: BTreeSet<String>,
+    /// Some of the tasks wait for each other's locks.
+    pub deadlock: bool,
     /// How SQLite keeps its transactions, by thread, where files that threads waited for are of it.
     pub sqlite: BTreeMap<u32, SqliteJournal>,
     /// What the operations' processes made dirty while the limit of dirty pages paused them; `None` where unknown.

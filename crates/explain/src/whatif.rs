@@ -3,6 +3,7 @@
 mod advice;
 mod change;
 mod dirty;
+mod ends;
 mod level;
 mod memory;
 mod random;

@@ -28,6 +28,10 @@ pub enum Edge {
     Discard,
     /// Calls that write a file to its disk (fsync, fdatasync).
     Sync,
+    /// Other calls that wait for the disk, because the file system is mounted so.
+    SyncMount,
+    /// Data that a commit of a journal writes first.
+    OrderedData,
     /// Caches of inodes and dentries that are shrunk.
     Shrinker,
     /// Memory that has to be compacted.
@@ -92,7 +96,7 @@ impl Edge {
                 &[Cause::IoThrottle, Cause::Device, Cause::SchedulerQueue, Cause::RequestWait, Cause::PageFault]
             }
             Edge::Discard => &[Cause::IoThrottle, Cause::Device, Cause::SchedulerQueue, Cause::RequestWait],
-            Edge::Sync => &SYNC,
+            Edge::Sync | Edge::SyncMount | Edge::OrderedData => &SYNC,
             Edge::Shrinker => &[Cause::Shrinker],
             Edge::Compaction => &[Cause::Compaction],
             Edge::Swap => &[Cause::Swap],

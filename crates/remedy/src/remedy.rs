@@ -74,6 +74,8 @@ pub struct Requires {
     pub kernel: Option<String>,
     /// The waiting tasks use SQLite: `rollback` (journal) or `wal`.
     pub sqlite: Vec<String>,
+    /// Tasks wait for each other's locks.
+    pub deadlock: Option<bool>,
 }
 
 /// What a run records of what remedies require.
@@ -109,6 +111,8 @@ pub struct Facts {
     pub kernel: Option<String>,
     /// The journals of SQLite that the waiting tasks use.
     pub sqlite: Vec<String>,
+    /// Whether tasks wait for each other's locks.
+    pub deadlock: Option<bool>,
 }
 
 /// The first two numbers of a kernel's release.
@@ -147,11 +151,12 @@ impl Requires {
             && any(&self.mounted, &facts.mount_options)
             && (self.not_mounted.is_empty() || !any(&self.not_mounted, &facts.mount_options))
             && is(self.others, facts.others)
+            && is(self.deadlock, facts.deadlock)
     }
 
     /// Whether it was found for what the run shows, not only for its cause.
     pub fn is_specific(&self) -> bool {
-        [self.memory_limit, self.refaults, self.pinned, self.strict_limit].contains(&Some(true))
+        [self.memory_limit, self.refaults, self.pinned, self.strict_limit, self.deadlock].contains(&Some(true))
             || !self.mounted.is_empty()
             || !self.program.is_empty()
             || !self.sqlite.is_empty()

@@ -15,12 +15,13 @@ use super::operations::Operation as SlowOperation;
 use super::pinned::are_pinned;
 use super::request;
 use super::rows::Row;
+use super::rules::PAGES_UNDER_WRITEBACK;
 use super::run_index::RunIndex;
 use super::sync_calls;
 use super::timeline::{NO_ROW, Segment};
 use super::timelines::TaskTimelines;
 use super::wording;
-use crate::waits::{DISCARD, Numbers, OF_ANOTHER, OWN, Path, Step, Waiting, Waits};
+use crate::waits::{DISCARD, Numbers, OF_ANOTHER, ORDERED_DATA, OWN, Path, Step, Waiting, Waits};
 
 /// Operations that are kept; of more, every n-th.
 const KEPT: usize = 20_000;
@@ -41,7 +42,7 @@ pub(super) fn waits<'a>(
     let stands_for = operations.len().div_ceil(KEPT).max(1);
     let (paths, names) = (Numbers::new(), Numbers::new());
     let (tasks, servers) = (BTreeMap::new(), BTreeSet::new());
-    let mut graph = Graph { index, disks, timelines, paths, names, tasks, servers, of: 0 };
+    let mut graph = Graph { index, disks, timelines, paths, names, tasks, servers, of: 0, deadlock: false };
     let pinned = are_pinned(index, operations);
     let dirtying = dirtying(index, operations);
     let operations: Vec<Waiting> =
@@ -64,6 +65,7 @@ pub(super) fn waits<'a>(
         memory: index.memory.with_usage(&index.usage, &index.names),
         memory_sampled: index.memory.sampled().clone(),
         sqlite,
+        deadlock: graph.deadlock,
         dirtying,
     }
 }
@@ -90,6 +92,8 @@ struct Graph<'a, 'b> {
     servers: BTreeSet<String>,
     /// The thread of the operation.
     of: u32,
+    /// A task waited for a lock whose holder waited for one of its own at that time.
+    deadlock: bool,
 }
 
 impl Graph<'_, '_> {
@@ -148,7 +152,7 @@ impl Graph<'_, '_> {
         let index = self.index;
         let tid = other_thread(index, segment).unwrap_or(tid);
         self.name(tid, segment.end_ns);
-        let (kind, device) = (self.kind(segment, tid), self.device(segment));
+        let (kind, device) = (self.kind(segment, tid, path), self.device(segment));
         let syncs = segment.row().is_some_and(|row| sync_calls::is_in_sync(index, row));
         let blamed = if path.is_empty() { blamed_disk(index, self.disks, segment) } else { None };
         path.push(Step { cause: segment.cause, kind, device, blamed, tid, syncs });
@@ -201,6 +205,7 @@ impl Graph<'_, '_> {
         let waker = row.and_then(|row| index.waker(row)).map(|waker| (waker, segment.start_ns, segment.end_ns));
         // A timer ends each sleep between attempts to get a lock.
         let by = waker.or_else(|| self.holder(row?, segment));
+        self.deadlock |= waker.is_none() && by.is_some_and(|(tid, ..)| are_locks_up_to(self.of, tid, path));
         let is_new = |tid: u32| tid != self.of && path.iter().all(|step| step.tid != tid);
         let Some((waker, from_ns, to_ns)) = by.filter(|(tid, ..)| is_new(*tid)) else { return segment.start_ns };
         let timeline = self.timelines.get(waker);
@@ -229,11 +234,16 @@ impl Graph<'_, '_> {
     }
 
     /// What kind of wait of its cause a segment is, or whose work.
-    fn kind(&self, segment: &Segment, tid: u32) -> &'static str {
+    fn kind(&self, segment: &Segment, tid: u32, path: &Path) -> &'static str {
         if segment.cause == Cause::Running {
             return if self.tasks.get(&tid) == self.tasks.get(&self.of) { OWN } else { OF_ANOTHER };
         }
         let Some(row) = segment.row().map(|row| self.index.row(row)) else { return "" };
+        let is_of_commit = path.iter().any(|step| step.cause == Cause::Journal);
+        let rule = self.index.stack(row.stack).and_then(|stack| stack.rule);
+        if is_of_commit && rule.is_some_and(|rule| rule.words == PAGES_UNDER_WRITEBACK) {
+            return ORDERED_DATA;
+        }
         match segment.cause {
             cause @ (Cause::Lock | Cause::Journal) => wording::words(self.index, row, cause),
             cause => self.index.request(row).map_or("", |request| direction(request.kind, cause)),
@@ -244,6 +254,13 @@ impl Graph<'_, '_> {
         let row = self.index.row(chain_row(self.index, segment)?);
         self.index.request(row).filter(|_| self.index.is_of_request(row, segment.cause)).map(|request| request.device)
     }
+}
+
+/// Whether a path leads from the lock that a task waits for through locks alone: if its last one is held by `holder`, which is a task of the
+/// path or the one that waits, none of them will be released.
+fn are_locks_up_to(of: u32, holder: u32, path: &Path) -> bool {
+    let from = if holder == of { Some(0) } else { path.iter().position(|step| step.tid == holder) };
+    path.len() > 1 && from.is_some_and(|from| path[from..].iter().all(|step| step.cause == Cause::Lock))
 }
 
 /// The direction of a request that a limit delays: limits on reads and writes are separate. A limit on writes delays discards too, and

@@ -30,6 +30,10 @@ const BOUND: f64 = 0.25;
 /// The same of what one program does, computes or holds: that it causes the waits is certain, only how much less of it is possible is not.
 const OF_PROGRAM: f64 = 0.5;
 
+/// Locks that programs take and hold for as long as they want.
+const PROGRAMS_LOCKS: [&str; 6] =
+    ["mmap lock", "file lock", "file lease", "row or table lock", "another thread", "asleep"];
+
 /// What would help, the most helpful first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Advice {
@@ -74,7 +78,7 @@ impl Choice {
         let counts = match &self.change {
             Change::Absent(absence) if absence.holds_locks_alone() => ABSENCE * OF_PROGRAM,
             Change::Absent(_) => ABSENCE,
-            Change::Edge { effect, .. } if self.is_bound() && is_of_program(effect.edge) => OF_PROGRAM,
+            Change::Edge { effect, of } if self.is_bound() && is_of_program(effect.edge, of) => OF_PROGRAM,
             _ if self.is_bound() => BOUND,
             _ => 1.0,
         };
@@ -87,9 +91,10 @@ impl Choice {
     }
 }
 
-/// Whether an edge is the time of a program that others wait for, rather than of the kernel or a disk.
-fn is_of_program(edge: Edge) -> bool {
-    matches!(edge, Edge::Lock | Edge::Work | Edge::Timer)
+/// Whether the waits of an edge are for what a program does, rather than the kernel or a disk.
+fn is_of_program(edge: Edge, of: &[String]) -> bool {
+    let is_of_program = |kind: &String| PROGRAMS_LOCKS.contains(&kind.as_str());
+    matches!(edge, Edge::Work | Edge::Timer) || edge == Edge::Lock && of.iter().all(is_of_program)
 }
 
 /// Predicts what each remedy that fits would bring, and what the absence of the worst culprits would: to the slow operations, or to
@@ -147,8 +152,7 @@ fn lost(waits: &Waits) -> HashMap<Cause, u64> {
     lost
 }
 
-fn add(choices: &mut Vec<Choice>, remedy: &Remedy, Place { mut target, .. }: Place, waits: &Waits) {
-    let limit = limit_of(waits, target.cgroup.as_deref());
+fn add(choices: &mut Vec<Choice>, remedy: &Remedy, Place { mut target, limit, .. }: Place<'_>, waits: &Waits) {
     let Some(change) = change(remedy, limit, waits.dirtying.as_ref()) else { return };
     if let (Edge::Memory | Edge::Refault, Some(limit)) = (remedy.effect.edge, limit) {
         target.cgroup = Some(limit.cgroup.clone());
@@ -163,13 +167,15 @@ fn add(choices: &mut Vec<Choice>, remedy: &Remedy, Place { mut target, .. }: Pla
 }
 
 /// Where the time of some causes was lost, and what is known of that place.
-struct Place {
+struct Place<'a> {
     facts: Facts,
     target: Target,
+    /// The memory limit that those who waited reached. With cgroups of version 1, an I/O limit is that of another cgroup.
+    limit: Option<&'a MemoryLimit>,
 }
 
-impl Place {
-    fn of(explanation: &Explanation, waits: &Waits, causes: &[Cause], run: &RunDescription) -> Place {
+impl<'a> Place<'a> {
+    fn of(explanation: &Explanation, waits: &'a Waits, causes: &[Cause], run: &RunDescription) -> Place<'a> {
         let of_causes = |culprit: &&Culprit| causes.contains(&culprit.cause);
         let (all, classes) = concerned(explanation, waits);
         let culprits = || all.iter().filter(of_causes);
@@ -181,7 +187,6 @@ impl Place {
         let classes = classes.iter().filter(|class| has_cause(&class.causes));
         let cgroup = most_stalled_cgroup(waits, causes);
         let limit = limit_of(waits, cgroup.as_deref());
-        let hangs = hangs_at_limit(waits, causes);
         Place {
             facts: Facts {
                 scheduler: disk.and_then(|disk| disk.scheduler.clone()),
@@ -191,7 +196,11 @@ impl Place {
                 operations: classes.map(|class| class.class.clone()).collect(),
                 programs: programs(waits, causes),
                 io_limits: io_limits(waits, disk),
-                memory_limit: if hangs { Some(true) } else { is_at_limit(waits, cgroup.as_deref()) },
+                memory_limit: if hangs_at_limit(waits, causes) {
+                    Some(true)
+                } else {
+                    is_at_limit(waits, cgroup.as_deref())
+                },
                 refaults: Some(limit.is_some_and(MemoryLimit::evicts_what_is_read_again)),
                 pinned: Some(waits.pinned),
                 mount_options: mount.map(|point| mount_options(run, point)).unwrap_or_default(),
@@ -199,6 +208,7 @@ impl Place {
                 strict_limit: disk.and_then(|disk| disk.strict_limit),
                 kernel: Some(run.host.kernel_release.clone()),
                 sqlite: sqlite(waits, causes),
+                deadlock: Some(waits.deadlock),
             },
             target: Target {
                 device: disk.map(|disk| disk.name.clone()),
@@ -206,11 +216,12 @@ impl Place {
                 cgroup: cgroup_of_limit(culprits()).or(cgroup),
                 mount: mount.map(str::to_owned),
             },
+            limit,
         }
     }
 }
 
-impl Place {
+impl Place<'_> {
     /// Whether a remedy depends on a memory limit that the run does not show. What is evicted matters to reads alone.
     fn lacks_memory_limit(&self, remedy: &Remedy) -> bool {
         let reads = || self.facts.operations.iter().any(|class| READS.contains(&class.as_str()));

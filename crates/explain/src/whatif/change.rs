@@ -6,7 +6,7 @@ use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::effect::{Edge, Effect};
 
-use crate::waits::{DISCARD, Path, Step, Waiting, Waits, is_at_or_below};
+use crate::waits::{DISCARD, ORDERED_DATA, Path, Step, Waiting, Waits, is_at_or_below};
 
 /// What is changed.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +56,13 @@ pub(super) fn remains(change: &Change, path: &Path) -> f64 {
         Change::Edge { effect, of } => {
             // A commit that waits for a discard goes with the discard.
             let is_for_discard = effect.edge == Edge::Journal && path.iter().any(|step| step.kind == DISCARD);
-            if !is_for_discard && path.iter().any(|step| is_changed(*effect, of, step)) { rest(*effect) } else { 1.0 }
+            // The program asked for it, however the file system is mounted.
+            let is_asked_for = effect.edge == Edge::SyncMount && path.iter().any(|step| step.syncs);
+            if !is_for_discard && !is_asked_for && path.iter().any(|step| is_changed(*effect, of, step)) {
+                rest(*effect)
+            } else {
+                1.0
+            }
         }
         Change::Absent(absence) => 1.0 - absence.share(path),
         Change::Refaults(refaults) if is_read(path) => 1.0 - refaults.share,
@@ -66,8 +72,14 @@ pub(super) fn remains(change: &Change, path: &Path) -> f64 {
 
 /// Whether a change can concern an operation at all.
 pub(super) fn concerns(change: &Change, waits: &Waits, operation: &Waiting) -> bool {
-    let Change::Refaults(refaults) = change else { return true };
     let name = |number: u32| waits.names.get(number as usize).map_or("", String::as_str);
+    let refaults = match change {
+        Change::Refaults(refaults) => refaults,
+        Change::Edge { effect, .. } if effect.edge == Edge::SyncMount => {
+            return !READS.contains(&name(operation.class));
+        }
+        Change::Edge { .. } | Change::Absent(_) => return true,
+    };
     let is_in_cgroup = operation.cgroup.is_some_and(|cgroup| is_at_or_below(name(cgroup), &refaults.cgroup));
     let throttled_read = |step: &Step| step.cause == Cause::IoThrottle && step.kind == "read";
     let reads = || operation.pieces.iter().any(|(path, _)| waits.paths[*path as usize].iter().any(throttled_read));
@@ -101,6 +113,7 @@ pub(super) fn is_changed(effect: Effect, of: &[String], step: &Step) -> bool {
     let is_unknown = step.kind.is_empty() && !matches!(effect.edge, Edge::Discard | Edge::Work);
     effect.edge.changes(step.cause)
         && (effect.edge != Edge::Sync || step.syncs)
+        && (effect.edge != Edge::OrderedData || step.kind == ORDERED_DATA)
         && (of.is_empty() || is_unknown || of.iter().any(is_of))
 }
 

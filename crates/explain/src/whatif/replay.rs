@@ -6,6 +6,7 @@ use model::cause::Cause;
 use model::effect::Edge;
 
 use super::change::{Absence, Change, concerns, is_absorbed_by_limit, raised_limit, remains};
+use super::ends;
 use super::level::Levels;
 use crate::waits::{Waiting, Waits};
 
@@ -29,7 +30,8 @@ pub struct Replayed {
 
 /// The operations after a change, in the same order. Those of an absent process or cgroup are left out.
 pub fn replay(waits: &Waits, change: &Change) -> Vec<Replayed> {
-    let remaining: Vec<f64> = waits.paths.iter().map(|path| remains(change, path)).collect();
+    let mut remaining: Vec<f64> = waits.paths.iter().map(|path| remains(change, path)).collect();
+    ends::assume(waits, change, &mut remaining);
     let present = waits.operations.iter().filter(|operation| !is_absent(waits, operation, change));
     let levels = Levels::of(waits, change, &remaining, present);
     let mut saved_ns: HashMap<u32, Saved> = HashMap::new();

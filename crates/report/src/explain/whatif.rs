@@ -11,11 +11,12 @@ use crate::style::{Style, printable};
 use crate::table::{push_section, table};
 
 /// What every prediction assumes.
-pub(crate) const ASSUMPTIONS: [&str; 6] = [
+pub(crate) const ASSUMPTIONS: [&str; 7] = [
     "the same operations: one that the change does not touch keeps its time",
     "what waits behind a changed wait shrinks in proportion to what its holder no longer waits",
     "time that overlapped with the changed wait is as recorded: a next bottleneck that was hidden is not predicted",
     "a lifted limit leaves each request its own time at the device, without more competition for it",
+    "a wait for a journal or writeback without a known end is for what the others wait for",
     "a closed loop under a limit waits as much longer as it is faster elsewhere",
     "'at most': how much of that the change achieves is unknown",
 ];

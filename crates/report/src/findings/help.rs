@@ -74,6 +74,7 @@ fn intro(document: &Value, part: &str) -> &'static str {
 /// Where a change is one of another program, whose: the root blocker of most of the waits that it changes.
 fn culprit(document: &Value, part: &str, choice: &Value) -> Option<String> {
     let cause = match choice["change"]["edge"].as_str()? {
+        "cpu" if !are_short(document) => return waiting_for_cpu(document, choice),
         "lock" => "lock",
         "timer" => "sleep",
         "work" => "running",
@@ -85,6 +86,15 @@ fn culprit(document: &Value, part: &str, choice: &Value) -> Option<String> {
     let at = culprits.iter().position(is_of)?;
     let is_most = culprits[at]["time_ns"].as_f64()? > all_ns / 2.0;
     (is_most && culprits[at]["task"].is_string()).then(|| format!("{part}/culprits/{at}/task"))
+}
+
+/// The process that waits for a CPU, where that is not the victim itself but one that it waits for.
+fn waiting_for_cpu(document: &Value, choice: &Value) -> Option<String> {
+    let least = choice["saved_share"].as_f64()? / 2.0;
+    let is_it = |behind: &Value| behind["end"] == "cpu_wait" && behind["share"].as_f64() >= Some(least);
+    let at = document["behind"].as_array()?.iter().position(is_it)?;
+    let path = format!("/behind/{at}/tasks/0/task");
+    document.pointer(&path)?.is_string().then_some(path)
 }
 
 /// Whether the waits that no slow operation holds cost more than all that do.

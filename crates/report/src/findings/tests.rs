@@ -130,6 +130,11 @@ fn the_program_to_change_is_named() {
     document["what_if"]["choices"][0]["change"] = json!({"edge": "lock"});
     let said = findings(&document).pop().expect("advice").text;
     assert!(said.contains("fourfold (tar/9); predicted"), "{said}");
+    document["what_if"]["choices"][0]["change"] = json!({"edge": "cpu"});
+    let tasks = json!([{"task": "postgres/7", "time_ns": 1_500_000_000}]);
+    document["behind"] = json!([{"cause": "lock", "end": "cpu_wait", "share": 0.6, "time_ns": 1, "tasks": tasks}]);
+    let said = findings(&document).pop().expect("advice").text;
+    assert!(said.contains("fourfold (postgres/7); predicted"), "{said}");
 }
 
 /// The remedy of eight slow operations is none of 2,800 shorter waits that cost seven times as much.

@@ -1,6 +1,6 @@
 //! What a victim lacked: the resource whose users are to blame for a piece of its time.
 
-use model::block::{DeviceNumber, Operation as BlockOperation};
+use model::block::{DeviceNumber, Kind, Operation as BlockOperation};
 use model::stall::RequestRecord;
 
 use super::super::cause::Cause;
@@ -17,8 +17,10 @@ use super::super::usage::Target;
 pub(super) enum Need {
     /// Time of a device: its queue, or the device itself.
     Device(DeviceNumber),
-    /// Bytes of a device within a limit; `writes`: the limit is one on writes, or one on reads.
-    Limit { device: DeviceNumber, writes: Option<bool>, domain: Domain },
+    /// Time of a device that empties its cache: it takes as long as what was written there.
+    Flush(DeviceNumber),
+    /// Bytes of a device within a limit, or requests; `writes`: the limit is one on writes, or one on reads.
+    Limit { device: DeviceNumber, writes: Option<bool>, by_count: bool, domain: Domain },
     /// A CPU, or any where the CPU is not known, that a process waited for; `except`: the victim, which did not run while it waited.
     Cpu { cpu: Option<u32>, waiting: u32, except: Option<u32> },
     /// CPU time within the quota of a cgroup.
@@ -35,14 +37,14 @@ impl Need {
     /// The device, of which a part was used.
     pub(super) fn device(&self) -> Option<DeviceNumber> {
         match self {
-            Need::Device(device) | Need::Limit { device, .. } => Some(*device),
+            Need::Device(device) | Need::Flush(device) | Need::Limit { device, .. } => Some(*device),
             _ => None,
         }
     }
 
     /// Whether requests of a device are what used it.
     pub(super) fn is_of_device(&self) -> bool {
-        matches!(self, Need::Device(_) | Need::Limit { .. } | Need::Dirty(_))
+        matches!(self, Need::Device(_) | Need::Flush(_) | Need::Limit { .. } | Need::Dirty(_))
     }
 }
 
@@ -141,13 +143,24 @@ fn of_request(index: &RunIndex, disks: &Disks, cause: Cause, end: &End<'_>) -> O
         return is_of_device.then(device).flatten().map(Need::Device);
     };
     if !request.throttled && cause != Cause::IoThrottle {
-        return Some(Need::Device(request.device));
+        let flushes = request.kind.has(Kind::PREFLUSH);
+        return Some(if flushes { Need::Flush(request.device) } else { Need::Device(request.device) });
     }
     // The limit is that of the task that waited for the request.
     let last = index.row(end.row);
     let pid = index.tasks.pid(last.tid, last.end_ns).unwrap_or(last.tid);
     let domain = domain(index, Target::Device(request.device), pid, last.start_ns, false);
-    Some(Need::Limit { device: request.device, writes: is_write(request), domain })
+    let (device, writes) = (request.device, is_write(request));
+    Some(Need::Limit { device, writes, by_count: counts_requests(index, disks, device, writes), domain })
+}
+
+/// Whether the limits on a disk are known, and count requests: each discard counts as much as any other.
+fn counts_requests(index: &RunIndex, disks: &Disks, device: DeviceNumber, writes: Option<bool>) -> bool {
+    let (operations, bytes) =
+        if writes == Some(false) { ("read_iops", "read_bps") } else { ("write_iops", "write_bps") };
+    let of_disk = index.io_limits.iter().filter(|(disk, _)| disks.number(disk) == Some(device));
+    let kinds: Vec<&str> = of_disk.map(|(_, kind)| *kind).collect();
+    kinds.contains(&operations) && !kinds.contains(&bytes)
 }
 
 /// Limits on reads and writes are separate.

@@ -48,6 +48,35 @@ fn check(need: &Need, used: &[Use], expected: &[(u32, u128)]) {
     assert_eq!(parts, expected, "{need:?}: {used:?}");
 }
 
+/// Task 7 syncs small files; task 9 wrote most of what the flushes have to write.
+#[test]
+fn a_flush_takes_as_long_as_what_was_written() {
+    let mut index = RunIndex::default();
+    let used = |resource, pid, bytes: u64, busy_ns| UsageRecord {
+        device: Some(BASE),
+        pid: Some(pid),
+        count: 1,
+        bytes,
+        busy_ns,
+        ..UsageRecord::new(resource, 20 * S, 21 * S)
+    };
+    for record in [
+        used(Resource::DeviceWrite, 7, 1 << 10, 1),
+        used(Resource::DeviceWrite, 9, 98 << 10, 19),
+        used(Resource::DeviceMetadata, 7, 1 << 10, 80),
+        UsageRecord { count: 1, ..used(Resource::Journal, 7, 0, 0) },
+    ] {
+        assert!(index.usage.insert(&record, &mut index.names));
+    }
+    index.usage.sort();
+    let share_of_9 = |need| {
+        let users = users(&index, &need, (20 * S, 21 * S));
+        users[&Some(9)] * 100 / users.values().sum::<u128>()
+    };
+    assert_eq!(share_of_9(Need::Device(BASE)), 19);
+    assert_eq!(share_of_9(Need::Flush(BASE)), 97, "19 of its own, 98 of 100 of the 80");
+}
+
 #[test]
 fn metadata_is_of_those_who_filled_the_journal() {
     use Resource::{DeviceMetadata, DeviceWrite, Journal};
@@ -114,7 +143,7 @@ fn what_a_device_completed_soon_after_was_in_its_queue() {
 
 #[test]
 fn what_was_used_up_before_counts_where_nobody_used_it_during_the_wait() {
-    let need = Need::Limit { device: BASE, writes: Some(true), domain: Domain::Everybody };
+    let need = Need::Limit { device: BASE, writes: Some(true), by_count: false, domain: Domain::Everybody };
     let before = (Resource::DeviceWrite, BASE, 9, 100, 17);
     check(&need, &[before], &[(9, 100)]);
     check(&need, &[before, (Resource::DeviceWrite, BASE, 7, 1, 20)], &[(7, 100)]);
@@ -218,9 +247,13 @@ fn a_discard_uses_no_bytes() {
         assert!(index.usage.insert(&record, &mut index.names));
     }
     index.usage.sort();
-    let need = Need::Limit { device: BASE, writes: Some(true), domain: Domain::Everybody };
+    let need = Need::Limit { device: BASE, writes: Some(true), by_count: false, domain: Domain::Everybody };
     let weights: Vec<(Option<u32>, u128)> = users(&index, &need, (20 * S, 21 * S)).into_iter().collect();
     assert_eq!(weights, [(Some(8), 1024 * 1024), (Some(9), 3 * 1024 * 1024)]);
+    // A limit on operations counts each.
+    let need = Need::Limit { device: BASE, writes: Some(true), by_count: true, domain: Domain::Everybody };
+    let weights: Vec<(Option<u32>, u128)> = users(&index, &need, (20 * S, 21 * S)).into_iter().collect();
+    assert_eq!(weights, [(Some(8), 2 * 1024), (Some(9), 1024)]);
 }
 
 /// A worker dispatches what a limit delayed: a process that wrote a little to the same file is not in that cgroup.
@@ -254,6 +287,6 @@ fn what_a_limit_delayed_is_of_those_in_its_cgroup() {
         assert!(index.usage.insert(&record, &mut index.names));
     }
     index.usage.sort();
-    let need = Need::Limit { device: BASE, writes: Some(true), domain: Domain::Everybody };
+    let need = Need::Limit { device: BASE, writes: Some(true), by_count: false, domain: Domain::Everybody };
     assert_eq!(users(&index, &need, (20 * S, 21 * S)).into_keys().collect::<Vec<_>>(), [Some(9)]);
 }

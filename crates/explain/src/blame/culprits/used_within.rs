@@ -41,7 +41,13 @@ impl UsedWithin<'_> {
     pub(super) fn users(&self, need: &Need) -> Users {
         match need {
             Need::Device(device) => self.of_device(*device, None, |used| used.busy_ns, Domain::Everybody),
-            Need::Limit { device, writes, domain } => self.of_device(*device, *writes, Used::moved_bytes, *domain),
+            Need::Flush(device) => self.of_flush(*device),
+            Need::Limit { device, writes, by_count: true, domain } => {
+                self.of_device(*device, *writes, |used| used.count, *domain)
+            }
+            Need::Limit { device, writes, by_count: false, domain } => {
+                self.of_device(*device, *writes, Used::moved_bytes, *domain)
+            }
             Need::Cpu { cpu, waiting, except } => self.of_cpu(*cpu, *waiting, *except),
             Need::Quota(cgroup) => self.of_quota(*cgroup),
             Need::Dirty(device) => self.of_dirty_pages(*device),
@@ -53,6 +59,23 @@ impl UsedWithin<'_> {
                 users
             }
         }
+    }
+
+    /// A flush, and the record of a journal that it precedes, take as long as the device needs to write what is in its cache: their time is of
+    /// those who wrote that.
+    fn of_flush(&self, device: DeviceNumber) -> Users {
+        let busy = |used: &Used| used.busy_ns;
+        let written = self.of_device(device, Some(true), Used::moved_bytes, Domain::Everybody);
+        let moves = |used: &Used| used.moved_bytes() > 0 && used.resource != Resource::DeviceMetadata;
+        let mut users =
+            self.of_device(device, None, |used| if moves(used) { busy(used) } else { 0 }, Domain::Everybody);
+        let all = self.of_device(device, None, busy, Domain::Everybody);
+        let flushes = all.values().sum::<u128>().saturating_sub(users.values().sum());
+        if written.is_empty() {
+            return all;
+        }
+        share(&mut users, flushes, &written);
+        users
     }
 
     fn also_before(&self, ns: u64) -> UsedWithin<'_> {

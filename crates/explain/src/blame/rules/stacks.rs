@@ -204,9 +204,12 @@ const LOCKS: Rank = &[
     rule(&["_mtx_lock_sleep"], Cause::Lock, "mutex (FreeBSD)"),
 ];
 
+/// What waits for the end of writes of a file's pages.
+pub(in crate::blame) const PAGES_UNDER_WRITEBACK: &str = "pages under writeback";
+
 /// Pages to be written, whether or not writeback has started.
 const WRITEBACK: Rank = &[
-    io(&["folio_wait_writeback*", "__filemap_fdatawait_range"], Cause::WritebackWait, "pages under writeback")
+    io(&["folio_wait_writeback*", "__filemap_fdatawait_range"], Cause::WritebackWait, PAGES_UNDER_WRITEBACK)
         .seen_on(ON_6_18),
     io(
         &["btrfs_wait_ordered_*", "btrfs_start_ordered_extent*"],

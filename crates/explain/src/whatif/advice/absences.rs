@@ -112,9 +112,9 @@ fn sum(culprits: &[Culprit], of: &Culprit) -> u64 {
     culprits.iter().filter(same).map(|culprit| culprit.time_ns).sum()
 }
 
-/// Threads of the kernel work for others: nobody can do without them.
+/// Threads of the kernel work for others: nobody can do without them. Nor could the recorder be left out.
 fn is_of_kernel(name: &str) -> bool {
-    ["kworker", "jbd2/", "xfsaild", "xfs-", "btrfs-", "kswapd", "ksoftirqd", "loop", "ext4lazyinit"]
+    ["stallscope", "kworker", "jbd2/", "xfsaild", "xfs-", "btrfs-", "kswapd", "ksoftirqd", "loop", "ext4lazyinit"]
         .iter()
         .any(|kernel| name.starts_with(kernel))
 }

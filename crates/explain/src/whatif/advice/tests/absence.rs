@@ -6,7 +6,7 @@ use remedy::Remedies;
 
 use super::{MS, against, explanation, run, waits};
 use crate::blame::{ClassTimes, Culprit, Explanation, Who};
-use crate::waits::{Step, Waits};
+use crate::waits::{ORDERED_DATA, Step, Waits};
 use crate::whatif::Change;
 use crate::whatif::advice::{Choice, advise};
 
@@ -65,23 +65,69 @@ fn a_larger_journal_helps_those_that_wait_for_room() {
 /// A synchronous mount syncs each call: there is no file that could be preallocated.
 #[test]
 fn a_synchronous_mount_is_advised_to_be_none() {
-    for (options, is_synchronous) in [("rw,relatime,sync,dirsync", true), ("rw,dirsync", true), ("rw,async", false)] {
+    for (options, is_synchronous) in [("rw,relatime,sync,dirsync", true), ("rw,sync", true), ("rw,async", false)] {
         assert_eq!(on_mount(options, 0).contains(&"mount-async".to_owned()), is_synchronous, "{options}");
     }
 }
 
-/// One that syncs its own data waits for these however the journal orders them.
+/// Only a commit that writes data first becomes shorter.
 #[test]
-fn the_order_of_data_is_changed_only_for_those_of_others() {
-    let has = |options, own_ms| on_mount(options, own_ms).contains(&"ext4-writeback".to_owned());
-    assert!(has("rw,relatime", 20));
-    assert!(!has("rw,relatime", 70), "its own");
-    assert!(!has("rw,relatime,data=writeback", 20), "in force");
+fn the_order_of_data_is_changed_only_where_a_commit_waits_for_data() {
+    let has = |options, waits: Waits| of_mount(options, (20, waits)).contains(&"ext4-writeback".to_owned());
+    let commit = |kind| {
+        let mut waits = waits(Cause::Journal);
+        let writes = Step { tid: 3, cause: Cause::Device, kind, ..waits.paths[0][0] };
+        waits.paths[0].push(writes);
+        waits
+    };
+    assert!(has("rw,relatime", commit(ORDERED_DATA)));
+    assert!(!has("rw,relatime", commit("")), "it writes its own record");
+    assert!(!has("rw,relatime,data=writeback", commit(ORDERED_DATA)), "in force");
+}
+
+/// A disk that is slow for the journal's own writes is no faster because the journal is on another one.
+#[test]
+fn a_journal_gets_a_disk_of_its_own_only_where_others_use_its_disk() {
+    for id in ["ext4-external-journal", "own-file-system"] {
+        assert!(on_mount("rw", 20).contains(&id.to_owned()), "{id}");
+        assert!(!on_mount("rw", 70).contains(&id.to_owned()), "{id}");
+    }
+}
+
+/// A synchronous mount lets each write wait, but neither reads nor what the program syncs itself.
+#[test]
+fn a_mount_without_sync_changes_only_what_is_not_asked_for() {
+    let first = |waits: Waits| of_mount("rw,sync", (90, waits)).first().cloned();
+    assert_eq!(first(waits(Cause::Journal)).as_deref(), Some("mount-async"));
+    let mut sync = waits(Cause::Journal);
+    sync.paths[0][0].syncs = true;
+    assert_ne!(first(sync).as_deref(), Some("mount-async"));
+    let mut read = waits(Cause::Journal);
+    read.names[0] = "read".into();
+    assert_ne!(first(read).as_deref(), Some("mount-async"));
+}
+
+/// Neither of two that wait for each other will release its lock.
+#[test]
+fn a_deadlock_is_to_be_ended() {
+    let mut waits = waits(Cause::Lock);
+    waits.paths[0][0].kind = "file lock (flock)";
+    let ids = |waits: &Waits| {
+        let choices = advise(&explanation(Cause::Lock, None), waits, &Remedies::shipped(), &run()).choices;
+        choices[0].remedies.iter().map(|remedy| remedy.id.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&waits), ["file-lock"]);
+    waits.deadlock = true;
+    assert_eq!(ids(&waits), ["end-deadlock", "file-lock"]);
 }
 
 /// The ids that are advised against waits of fsync for the journal of an ext4 with these options, of which so many ms of 90 were for what
 /// it wrote itself.
 fn on_mount(options: &str, own_ms: u64) -> Vec<String> {
+    of_mount(options, (own_ms, waits(Cause::Journal)))
+}
+
+fn of_mount(options: &str, (own_ms, waits): (u64, Waits)) -> Vec<String> {
     let mut run = run();
     run.mounts.push(Mount {
         point: "/data".into(),
@@ -95,7 +141,7 @@ fn on_mount(options: &str, own_ms: u64) -> Vec<String> {
     explanation.culprits[0].own_ns = own_ms * MS;
     let causes = explanation.causes.clone();
     explanation.classes.push(ClassTimes { class: "fsync".into(), operations: 1, wall_ns: 100 * MS, causes });
-    let choices = advise(&explanation, &waits(Cause::Journal), &Remedies::shipped(), &run).choices;
+    let choices = advise(&explanation, &waits, &Remedies::shipped(), &run).choices;
     choices.iter().flat_map(|choice| choice.remedies.iter().map(|remedy| remedy.id.clone())).collect()
 }
 
