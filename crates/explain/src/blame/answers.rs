@@ -31,6 +31,11 @@ impl Answers {
         Answers(all)
     }
 
+    /// Whether a thread is known to answer clients.
+    pub(super) fn has(&self, server: u32) -> bool {
+        self.0.contains_key(&server)
+    }
+
     /// The client to whom a thread sends its next answer, and when, if it had the request by then.
     pub(super) fn next(&self, server: u32, at_ns: u64) -> Option<(u32, u64)> {
         let all = self.0.get(&server)?;

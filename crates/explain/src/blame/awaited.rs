@@ -27,14 +27,14 @@ pub(super) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>) {
             return false;
         }
         let Some(awaits) = operation.awaits.filter(|awaits| *awaits != Awaits::Lock) else { return true };
-        let is_of_command = operation.is_of_command(index) == Some(true);
+        let is_of_subject = operation.is_of_subject(index);
         let timeline = timelines.of(operation);
         let counts = |segment: &Segment| match segment.cause {
             Cause::Unexplained => false,
             // Its own stop makes no operation slow, that of the task that it waits for does.
             Cause::Stopped => segment.by != NO_ROW && index.row(segment.by).tid != operation.tid,
-            Cause::Running | Cause::CpuWait => awaits == Awaits::Answer || (awaits == Awaits::Room && is_of_command),
-            Cause::Sleep => matches!(awaits, Awaits::Answer | Awaits::Room) && is_of_command,
+            Cause::Running | Cause::CpuWait => awaits == Awaits::Answer || (awaits == Awaits::Room && is_of_subject),
+            Cause::Sleep => matches!(awaits, Awaits::Answer | Awaits::Room) && is_of_subject,
             _ => segment.by != NO_ROW || !index.awaits_task(index.row(segment.off)) || is_lock(index, segment),
         };
         let segments = timeline.between(operation.start_ns, operation.end_ns).filter(counts);

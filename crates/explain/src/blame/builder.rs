@@ -266,16 +266,15 @@ impl Blame {
             index.rows.iter().filter(|row| row.request.is_some() && index.request(row).is_none()).count() as u64;
         explanation.operations = phases.operations();
         index.sort();
+        scope.find_subjects(&mut index);
         index.wait_for(&turns(&index), Awaits::Lock);
         index.wait_for(&handed_out(&index), Awaits::Thread);
         index.wait_for_limits(&throttled(&index));
-        find_disks_of_journals(&mut index, &disks);
-        index.disk_names = disks.names();
+        find_disks(&mut index, &disks);
         let is_load = explanation.operations.is_some();
-        let mut operations = search(&mut index, own, explanation.slower_than_ns, is_load);
-        let before = operations.len();
-        operations.retain(|operation| phases.is_measured(operation.end_ns));
-        explanation.outside = (before - operations.len()) as u64;
+        let operations = search(&mut index, own, explanation.slower_than_ns, is_load).into_iter();
+        let (mut operations, outside): (Vec<_>, Vec<_>) = operations.partition(|one| phases.is_measured(one.end_ns));
+        explanation.outside = outside.len() as u64;
         clip(&mut operations, window_ns);
         index.has_command |= is_load;
         let silent = silent(&index, &operations);
@@ -310,7 +309,7 @@ fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load
         operations.extend(server_requests(index, slower_than_ns, to_servers));
     }
     // Who waits for room never idles, whatever the reader does.
-    let is_for_room = |one: &Operation| one.awaits == Some(Awaits::Room) && one.is_of_command(index) == Some(true);
+    let is_for_room = |one: &Operation| one.awaits == Some(Awaits::Room) && one.is_of_subject(index);
     let (for_room, mut operations): (Vec<Operation>, Vec<Operation>) = operations.into_iter().partition(is_for_room);
     drop_idle(index, &mut operations);
     operations.extend(for_room);
@@ -367,7 +366,8 @@ fn covered(operations: &[Operation]) -> HashMap<u32, Vec<(u64, u64)>> {
 }
 
 /// A journal is that of a partition or a disk.
-fn find_disks_of_journals(index: &mut RunIndex, disks: &Disks) {
+fn find_disks(index: &mut RunIndex, disks: &Disks) {
+    index.disk_names = disks.names();
     let journals: Vec<DeviceNumber> = index.usage.journals().collect();
     let places = journals.into_iter().filter_map(|journal| Some((journal, disks.number(&journal.to_string())?)));
     places.for_each(|(journal, disk)| index.usage.put_above(journal, disk));

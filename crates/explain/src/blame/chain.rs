@@ -92,12 +92,12 @@ struct Holder {
 impl Holder {
     fn waits(&mut self, index: &RunIndex, row: u32, held: Option<Held>) {
         let waits = index.row(row);
-        let is_for_client = self.passed_on.is_some() || is_for_request(index.row(self.before));
+        let is_server = is_for_request(index.row(self.before)) || index.answers.has(waits.tid);
         let held = held.or(self.passed_on.map(|held| Held { tid: waits.tid, ..held }));
         let passes_on = match waits.awaits {
             Some(Awaits::Child) => true,
             // Who will send the rest is known where somebody did.
-            Some(Awaits::Message) => is_for_client && index.waker(waits).is_some(),
+            Some(Awaits::Message) => is_server && index.waker(waits).is_some(),
             _ => false,
         };
         self.passed_on = held.filter(|_| passes_on);

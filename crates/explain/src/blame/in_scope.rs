@@ -47,6 +47,16 @@ impl Scope {
             && any(&self.cgroups, is_below)
     }
 
+    /// Of a run without a command, those are asked about whose tasks are named.
+    pub(super) fn find_subjects(&self, index: &mut RunIndex) {
+        if index.has_command || (self.pids.is_empty() && self.comms.is_empty() && self.cgroups.is_empty()) {
+            return;
+        }
+        let lasts = index.tasks_rows().map(|(rows, _)| &rows[rows.len() - 1]);
+        let named = lasts.filter(|last| self.has_task(index, last.tid, last.end_ns)).map(|last| last.tid);
+        index.subjects = named.collect();
+    }
+
     /// Drops the operations that are not in scope.
     pub(super) fn apply(
         self,

@@ -51,6 +51,11 @@ impl Operation {
         self.end_ns - self.start_ns
     }
 
+    /// Whether its waits matter whatever others do.
+    pub(super) fn is_of_subject(&self, index: &RunIndex) -> bool {
+        self.own || index.subjects.contains(&self.tid)
+    }
+
     /// Whether it belongs to the recorded command or to the load; `None` where neither was run.
     pub(super) fn is_of_command(&self, index: &RunIndex) -> Option<bool> {
         index.has_command.then(|| self.own || index.of_command.contains(&self.tid))
@@ -152,7 +157,7 @@ pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
     found.extend(search.waits(StallKind::OffCpu, &awaits, 0, blocked, &found));
     let served = |row: &Row| row.awaits.is_none() && waits_for_server(index, row);
     found.extend(search.waits(StallKind::OffCpu, &served, 0, blocked, &found));
-    let sends = |row: &Row| row.awaits.is_none() && index.of_command.contains(&row.tid) && never_idles(index, row);
+    let sends = |row: &Row| row.awaits.is_none() && index.subjects.contains(&row.tid) && never_idles(index, row);
     found.extend(search.waits(StallKind::OffCpu, &sends, 0, blocked, &found));
     let of_program = |row: &Row| {
         let stack = index.stack(row.stack);
@@ -160,7 +165,7 @@ pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
         // A task that sleeps interruptibly may idle: only its stack shows that it waits for storage.
         let idles = row.interruptible
             && stack.is_none_or(|stack| stack.on_thread || stack.rule.is_none_or(|rule| rule.cause == Cause::Peer));
-        let idles = idles && !(index.of_command.contains(&row.tid) && never_idles(index, row));
+        let idles = idles && !(index.subjects.contains(&row.tid) && never_idles(index, row));
         !stops && !idles && !stack.is_some_and(|stack| stack.kernel_thread)
     };
     found.extend(search.waits(StallKind::Blocked, &of_program, 0, blocked, &found));

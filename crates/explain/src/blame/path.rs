@@ -21,7 +21,8 @@ const SEGMENTS: usize = 4096;
 /// rows alone. Time that no task explains has the row's own cause.
 pub(super) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) -> Rc<TaskTimeline>) -> Vec<Segment> {
     let wait = index.row(row);
-    let mut path = Path { index, row, lock: None, until_ns: wait.runnable_ns, segments: Vec::new() };
+    let mut path =
+        Path { index, row, lock: None, through_idle: false, until_ns: wait.runnable_ns, segments: Vec::new() };
     let mut next = index.waker(wait);
     for _ in 0..TASKS {
         let Some(tid) = next else { break };
@@ -48,6 +49,8 @@ struct Path<'a> {
     /// The wait for a lock of user space that the path leads through: a server that waits for one is not idle, whatever the
     /// holder does.
     lock: Option<Lock>,
+    /// It leads through a task that waited for whatever somebody sends: what that one did before is its own affair.
+    through_idle: bool,
     /// All after this is known.
     until_ns: u64,
     /// The latest first.
@@ -105,7 +108,7 @@ impl Path<'_> {
             self.put(segment.end_ns, Cause::Unexplained, Evidence::None, NO_ROW);
             // Of the holder of a lock, only that it held the lock matters.
             let is_for_lock = self.lock.is_some() || wait.awaits == Some(Awaits::Lock);
-            if !is_for_lock && sleeps_by_choice(index, wait, &segment) {
+            if !is_for_lock && !self.through_idle && sleeps_by_choice(index, wait, &segment) {
                 self.put(segment.start_ns, Cause::Sleep, Evidence::Event, segment.off);
                 continue;
             }
@@ -116,6 +119,7 @@ impl Path<'_> {
                     self.put_wait(segment.start_ns);
                     continue;
                 }
+                self.through_idle |= index.row(segment.off).awaits == Some(Awaits::Message);
                 if index.row(segment.off).awaits == Some(Awaits::Lock) {
                     self.wait_for_lock(segment.off);
                 }

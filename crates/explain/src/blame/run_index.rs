@@ -77,6 +77,8 @@ pub(super) struct RunIndex {
     pub(super) has_command: bool,
     /// Threads of the recorded command.
     pub(super) of_command: FastSet<u32>,
+    /// Threads whose waits matter whatever the others do: those of the recorded command, else those that are asked about.
+    pub(super) subjects: FastSet<u32>,
 }
 
 /// Loop devices on loop devices that are followed.
@@ -104,6 +106,7 @@ impl RunIndex {
         self.user_stacks.sort();
         self.of_command = self.rows.iter().filter(|row| row.watched).map(|row| row.tid).collect();
         self.has_command = !self.of_command.is_empty();
+        self.subjects.clone_from(&self.of_command);
         let mut from = 0;
         for rows in self.rows.chunk_by(|a, b| a.tid == b.tid) {
             self.by_task.insert(rows[0].tid, from..from + rows.len());

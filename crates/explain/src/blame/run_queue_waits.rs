@@ -9,7 +9,7 @@ use super::run_index::RunIndex;
 /// The class of a preemption outside of system calls and page faults.
 pub(super) const PREEMPTED: &str = "preempted";
 
-/// From the moment on at which its task could have run. CPU quotas are listed with the sleeps.
+/// From the moment on at which its task could have run.
 pub(super) fn run_queue_waits(index: &mut RunIndex, found: &[Operation], slower_than_ns: u64) -> Vec<Operation> {
     let preempted = index.names.insert(PREEMPTED);
     let found = found.iter().filter(|found| found.asynchronous.is_none());
@@ -17,7 +17,6 @@ pub(super) fn run_queue_waits(index: &mut RunIndex, found: &[Operation], slower_
     let is_one = |row: &&Row| {
         row.kind == StallKind::OffCpu
             && row.watched
-            && !row.held
             && !row.stopped
             && row.end_ns - row.runnable_ns >= slower_than_ns
             && !busy.overlaps(row.tid, row.runnable_ns, row.end_ns)

@@ -286,6 +286,27 @@ static __always_inline struct event *begin_sleep(struct task_struct *task, struc
 	return event;
 }
 
+/* The last sleep of the current task that was not emitted, if it was so long. */
+static __noinline int emit_slept(u64 least_ns)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_note *note = current_note(task);
+	struct event *event;
+
+	if (!note || !note->awoke_ns || note->awoke_ns - note->slept_ns < least_ns)
+		return 0;
+	event = begin_sleep(task, note, note->slept_ns, note->awoke_ns);
+	note->awoke_ns = 0;
+	if (!event)
+		return 0;
+	event->state = note->slept_state;
+	event->call = note->slept_call;
+	event->cpu_ns = note->slept_cpu_ns;
+	event->awaits = INTERRUPT;
+	end_event(event);
+	return 0;
+}
+
 /* The current task wakes one that waited for it. Since its own last sleep it was awake. For how much of that time it ran, the
  * CPU time shows that it had used until now: it comes with a preemption that takes no time. */
 static __noinline int emit_waker(u64 now)
@@ -296,15 +317,7 @@ static __noinline int emit_waker(u64 now)
 
 	if (!note)
 		return 0;
-	event = note->awoke_ns ? begin_sleep(waker, note, note->slept_ns, note->awoke_ns) : 0;
-	if (event) {
-		event->state = note->slept_state;
-		event->call = note->slept_call;
-		event->cpu_ns = note->slept_cpu_ns;
-		event->awaits = INTERRUPT;
-		end_event(event);
-	}
-	note->awoke_ns = 0;
+	emit_slept(0);
 	event = begin_sleep(waker, note, now - 1, now);
 	if (!event)
 		return 0;

@@ -21,14 +21,16 @@ static __noinline int note_earlier_flock(struct task_note *note, struct file *fi
 	return 0;
 }
 
-/* What holds a lock for a command (flock) may wait for it all the while. */
-static __always_inline int awaits_child(s32 call)
+/* What has a lock, or what its client waits for, may wait for its child or its own client, or rest, all the while. */
+static __always_inline int may_be_awaited(s32 call)
 {
-	return call >= 0 && call < CALLS && (settings.others[call] & WAITS_FOR_CHILD);
+	if (call < 0 || call >= CALLS)
+		return 0;
+	return settings.others[call] || call == settings.nanosleep || call == settings.clock_nanosleep;
 }
 
-/* A task that is asleep is taken to have fallen asleep now. One that waits for storage or for its child, is stopped, or is in a call
- * that sys_enter would have begun. */
+/* A task that is asleep is taken to have fallen asleep now. One that waits for storage, is stopped, is in a call that sys_enter would
+ * have begun, or may be waited for. */
 SEC("iter/task")
 int first_look(struct bpf_iter__task *context)
 {
@@ -47,7 +49,7 @@ int first_look(struct bpf_iter__task *context)
 	}
 	call = call_in_registers(task) + 1;
 	how = call ? how_followed(call) : 0;
-	if (!how && !is_blocked(state_of(task)) && !is_stopped(state_of(task)) && !awaits_child(call - 1))
+	if (!how && !is_blocked(state_of(task)) && !is_stopped(state_of(task)) && !may_be_awaited(call - 1))
 		return 0;
 	note = new_note_of(task);
 	if (!note || note->out_ns || note->call)

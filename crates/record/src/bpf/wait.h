@@ -350,6 +350,9 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	now = bpf_ktime_get_ns();
 	id = bpf_get_current_pid_tgid();
 	note->held = is_held(task);
+	/* Frozen in its sleep, which was over before the thaw. */
+	if (state_of(task) & TASK_FROZEN)
+		note->out_state |= TASK_FROZEN;
 	note->woken_ns = now;
 	note->waker_tid = id;
 	note->waker_pid = id >> 32;
@@ -366,6 +369,9 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	/* An idle server need not know how busy its clients are. The holder of a lock may have slept. A timer has not. */
 	if (note->awaits ? note->awaits != MESSAGE : is_lock(note->out_mark) && !note->holder.was_tried)
 		emit_waker(now);
+	/* It may have a lock for its client, which did nothing. */
+	else if (note->awaits == MESSAGE && now - note->out_ns >= settings.slow_ns)
+		emit_slept(settings.slow_ns);
 	if (is_lock(note->out_mark) || note->awaits == LOCK)
 		emit_user_stack(now, now);
 	/* The sender of an answer may stand for the waker. */

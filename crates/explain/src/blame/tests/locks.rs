@@ -219,11 +219,12 @@ fn the_client_of_an_idle_holder_is_to_blame() {
     assert_eq!(culprit(drawing), Some(6));
     // What the client did is unknown.
     assert_eq!(culprit(&drawing[..drawing.rfind("off 6").unwrap()]), Some(6));
-    // A pooler between them.
+    // A client that reads what it is to do, and a pooler of connections between them.
     let pooled = drawing
         .replace("off 6", "off 5")
         .replace("waker=6", "waker=6\n off 6 |ssssssssss | call=epoll_wait awaits=message waker=5 state=1");
-    assert_eq!(culprit(&pooled), Some(5));
+    assert_eq!(culprit(&pooled), Some(6));
+    assert_eq!(culprit(&format!("{pooled}\n asked 4 |= | waker=6")), Some(5));
     // Who will go on is unknown.
     assert_eq!(culprit(&drawing.replace("waker=6", "")), Some(9));
     // The lock of a program that works for nobody.

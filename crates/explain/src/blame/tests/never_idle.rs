@@ -2,6 +2,7 @@
 
 use super::clients::check_quiet;
 use super::stage::{MS, shares, stage};
+use crate::blame::Scope;
 
 fn check(drawing: &str, expected: &str) {
     let explanation = stage(drawing).explain();
@@ -42,4 +43,22 @@ fn a_program_that_computes_and_gets_no_cpu_is_slow() {
     // Its sleep is its own, what comes after is not.
     check("off 7 | ssswwwwww | call=clock_nanosleep state=1 behind=9 watched", "clock_nanosleep 6 true: cpu_wait 6");
     check_quiet("off 7 | pppppppp | behind=9");
+}
+
+/// Nothing was recorded as a command: what is asked about counts as one.
+#[test]
+fn who_is_asked_about_never_idles() {
+    let drawing = "
+        off 7 | ssssssss   | call=write awaits=room waker=9 state=1
+        off 9 |  ssssss    | call=clock_nanosleep awaits=interrupt state=1
+        off 8 | ssssssss   | call=connect stack=inet_wait_for_connect state=1";
+    let asked = |pid: u32| {
+        let scope = Scope { pids: vec![pid], ..Scope::default() };
+        let explanation = stage(drawing).explain_scoped(scope);
+        (explanation.slow_operations, explanation.stalls.first().map(|stall| stall.operation.clone()))
+    };
+    check_quiet(drawing);
+    assert_eq!(asked(7), (1, Some("write".to_owned())));
+    assert_eq!(asked(8), (1, Some("connect".to_owned())));
+    assert_eq!(asked(9), (0, None));
 }

@@ -28,7 +28,7 @@ use model::stall::{
 use model::time::Moment;
 use model::usage::UsageRecord;
 
-use crate::blame::{Accounting, Blame, Cause, CauseTime, Explanation, Stall};
+use crate::blame::{Accounting, Blame, Cause, CauseTime, Explanation, Scope, Stall};
 
 pub(super) const MS: u64 = 1_000_000;
 
@@ -68,7 +68,14 @@ impl Stage {
     }
 
     pub(super) fn account_run(&self, run: &RunDescription, slower_than_ns: Option<u64>) -> (Explanation, Accounting) {
-        let mut blame = Blame::new(slower_than_ns, run);
+        self.account(Blame::new(slower_than_ns, run))
+    }
+
+    pub(super) fn explain_scoped(&self, scope: Scope) -> Explanation {
+        self.account(Blame::new(None, &description(true)).scoped(scope)).0
+    }
+
+    fn account(&self, mut blame: Blame) -> (Explanation, Accounting) {
         blame.events(&self.events);
         blame.stalls(&self.stalls);
         blame.operations(&self.operations);
