@@ -183,8 +183,6 @@ impl<'a> Place<'a> {
         let disk = number.and_then(|number| run.device(number));
         let file_system = culprits().find_map(|culprit| culprit.file_system.as_deref());
         let (kind, mount) = file_system.and_then(|words| words.split_once(" on ")).unzip();
-        let has_cause = |times: &[crate::blame::CauseTime]| times.iter().any(|time| causes.contains(&time.cause));
-        let classes = classes.iter().filter(|class| has_cause(&class.causes));
         let cgroup = most_stalled_cgroup(waits, causes);
         let limit = limit_of(waits, cgroup.as_deref());
         Place {
@@ -193,14 +191,10 @@ impl<'a> Place<'a> {
                 file_system: kind.map(str::to_owned),
                 rotational: disk.and_then(|disk| disk.rotational),
                 cgroup_version: run.limits.cgroup_version.or(run.host.cgroup_version),
-                operations: classes.map(|class| class.class.clone()).collect(),
+                operations: with_causes(classes, causes),
                 programs: programs(waits, causes),
                 io_limits: io_limits(waits, disk),
-                memory_limit: if hangs_at_limit(waits, causes) {
-                    Some(true)
-                } else {
-                    is_at_limit(waits, cgroup.as_deref())
-                },
+                memory_limit: is_at_memory_limit(waits, causes, cgroup.as_deref()),
                 refaults: Some(limit.is_some_and(MemoryLimit::evicts_what_is_read_again)),
                 pinned: Some(waits.pinned),
                 mount_options: mount.map(|point| mount_options(run, point)).unwrap_or_default(),
@@ -255,10 +249,17 @@ fn disk_of_waits(waits: &Waits, causes: &[Cause]) -> Option<DeviceNumber> {
     steps.find_map(|step| step.device)
 }
 
-/// Whether a task hangs at the limit of its memory cgroup, without the OOM killer: the samples may have missed that it was reached.
-fn hangs_at_limit(waits: &Waits, causes: &[Cause]) -> bool {
+/// The kinds of operations that lost time to these causes.
+fn with_causes(classes: &[ClassTimes], causes: &[Cause]) -> Vec<String> {
+    let have = |class: &&ClassTimes| class.causes.iter().any(|time| causes.contains(&time.cause));
+    classes.iter().filter(have).map(|class| class.class.clone()).collect()
+}
+
+/// Where a task hangs at the limit of its memory cgroup, without the OOM killer, the samples may have missed that it was reached.
+fn is_at_memory_limit(waits: &Waits, causes: &[Cause], cgroup: Option<&str>) -> Option<bool> {
     let hangs = |cause: Cause| cause == Cause::OutOfMemory && causes.contains(&cause);
-    waits.paths.iter().flatten().any(|step| hangs(step.cause))
+    let hangs = waits.paths.iter().flatten().any(|step| hangs(step.cause));
+    if hangs { Some(true) } else { is_at_limit(waits, cgroup) }
 }
 
 /// The limits that cgroups have on a disk.
