@@ -186,6 +186,7 @@ impl Blame {
         self.index.memory = MemoryLimits::of(series, page_bytes);
         self.index.dirty_limit_bytes = dirty_limit::limit_bytes(series, page_bytes);
         self.index.io_limits = io_limits::of(series);
+        self.index.idle_disks = io_limits::idle(series);
     }
 
     /// Adds rows of the table `usage`.
@@ -269,7 +270,7 @@ impl Blame {
         scope.find_subjects(&mut index);
         index.wait_for(&turns(&index), Awaits::Lock);
         index.wait_for(&handed_out(&index), Awaits::Thread);
-        index.wait_for_limits(&throttled(&index));
+        index.wait_for_limits(&throttled(&index, &disks));
         find_disks(&mut index, &disks);
         let is_load = explanation.operations.is_some();
         let operations = search(&mut index, own, explanation.slower_than_ns, is_load).into_iter();

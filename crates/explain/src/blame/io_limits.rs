@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::series::SeriesSet;
+use crate::series::{Series, SeriesSet};
 
 /// Metrics of version 1 and 2, and what they limit.
 const LIMITS: [(&str, &str); 8] = [
@@ -16,9 +16,21 @@ const LIMITS: [(&str, &str); 8] = [
     ("cgroups.io.max.wiops", "write_iops"),
 ];
 
-/// Whether [`of`] reads that metric.
+/// Requests at a disk, at each sample.
+const IN_FLIGHT: &str = "diskstats.in_flight";
+
+/// Whether [`of`] or [`idle`] reads that metric.
 pub(super) fn is_limit(metric: &str) -> bool {
-    LIMITS.iter().any(|(name, _)| *name == metric)
+    metric == IN_FLIGHT || LIMITS.iter().any(|(name, _)| *name == metric)
+}
+
+/// The disks, by identity, that had no request at any of the samples, of which there are several.
+pub(super) fn idle(series: &SeriesSet) -> BTreeSet<String> {
+    let (Some(first), Some(last)) = (series.headers().first(), series.headers().last()) else {
+        return BTreeSet::new();
+    };
+    let is_idle = |disk: &&Series| first.sample < last.sample && disk.max(first.sample, last.sample) == Some(0);
+    series.named(IN_FLIGHT).filter(is_idle).map(|disk| disk.descriptor.instance.clone()).collect()
 }
 
 /// The limits that any cgroup had: identity of the disk, and what is limited.

@@ -43,6 +43,8 @@ pub(super) struct RunIndex {
     /// When the recording ended; `None` where it was cut off.
     pub(super) ended_ns: Option<u64>,
     pub(super) io_limits: BTreeSet<(String, &'static str)>,
+    /// Disks, by identity, that had no request whenever the counters were read.
+    pub(super) idle_disks: BTreeSet<String>,
     /// Names of disks.
     pub(super) disk_names: HashMap<DeviceNumber, String>,
     pub(super) stacks: Stacks,

@@ -1,10 +1,13 @@
 //! Waits for storage that had not ended with the recording: their requests are unknown, because only a completion says what a request
 //! went through.
 
-use model::block::Operation;
+use std::collections::HashSet;
+
+use model::block::{DeviceNumber, Operation};
 use model::stall::StallKind;
 
 use super::cause::Cause;
+use super::disks::Disks;
 use super::names::Name;
 use super::rows::Row;
 use super::run_index::RunIndex;
@@ -26,8 +29,9 @@ struct Key {
 type Last = (u64, bool);
 
 /// The polled waits that are probably for a throttled request: so was the last one that the same task waited for, or, where it
-/// waited for none, a task of its cgroup.
-pub(super) fn throttled(index: &RunIndex) -> Vec<u32> {
+/// waited for none, a task of its cgroup. Where none of them had a request that ended, it is so if the file's disk never had anything
+/// to do, and a cgroup has a limit on it.
+pub(super) fn throttled(index: &RunIndex, disks: &Disks) -> Vec<u32> {
     let mut last: FastMap<Key, Last> = FastMap::default();
     for row in index.rows.iter().filter(|row| row.kind == StallKind::OffCpu) {
         let Some(request) = index.request(row) else { continue };
@@ -38,12 +42,29 @@ pub(super) fn throttled(index: &RunIndex) -> Vec<u32> {
             *known = (*known).max(this);
         }
     }
+    let held_back = held_back(index, disks);
     let is_throttled = |row: &Row| {
         let of = keys(index, row, reads(index, row)).into_iter().flatten();
-        of.filter_map(|key| last.get(&key)).next().is_some_and(|&(_, throttled)| throttled)
+        let known = of.filter_map(|key| last.get(&key)).next();
+        known.map_or_else(|| held_back.contains(&place(index, disks, row)), |&(_, throttled)| throttled)
     };
     let polled = index.rows.iter().zip(0..).filter(|(row, _)| row.kind == StallKind::Blocked && row.request.is_none());
     polled.filter(|(row, _)| is_throttled(row)).map(|(_, at)| at).collect()
+}
+
+/// A disk, and whether it is for reads.
+type Place = (Option<DeviceNumber>, bool);
+
+fn place(index: &RunIndex, disks: &Disks, row: &Row) -> Place {
+    let path = row.path.map(|path| index.names.get(path));
+    (path.and_then(|path| disks.of_path(path)), reads(index, row))
+}
+
+/// The disks that never had anything to do, and what of theirs is limited.
+fn held_back(index: &RunIndex, disks: &Disks) -> HashSet<Place> {
+    let limits = index.io_limits.iter().filter(|(identity, _)| index.idle_disks.contains(identity));
+    let known = limits.map(|(identity, kind)| (disks.number(identity), kind.starts_with("read")));
+    known.filter(|(disk, _)| disk.is_some()).collect()
 }
 
 /// The task first.
@@ -53,6 +74,7 @@ fn keys(index: &RunIndex, row: &Row, reads: bool) -> [Option<Key>; 2] {
     [Some(Key { tid: Some(row.tid), cgroup: None, reads }), of_cgroup]
 }
 
-fn reads(index: &RunIndex, row: &Row) -> bool {
+/// Whether a wait without a request is for a read.
+pub(super) fn reads(index: &RunIndex, row: &Row) -> bool {
     row.call.is_none_or(|call| READING.contains(&index.names.get(call)))
 }

@@ -20,6 +20,7 @@ use super::run_index::RunIndex;
 use super::sync_calls;
 use super::timeline::{NO_ROW, Segment};
 use super::timelines::TaskTimelines;
+use super::unfinished::reads;
 use super::wording;
 use crate::waits::{DISCARD, Numbers, OF_ANOTHER, ORDERED_DATA, OWN, Path, Step, Waiting, Waits};
 
@@ -246,7 +247,18 @@ impl Graph<'_, '_> {
         }
         match segment.cause {
             cause @ (Cause::Lock | Cause::Journal) => wording::words(self.index, row, cause),
-            cause => self.index.request(row).map_or("", |request| direction(request.kind, cause)),
+            cause => match self.index.request(row) {
+                Some(request) => direction(request.kind, cause),
+                // It had not ended with the recording.
+                None if cause == Cause::IoThrottle => {
+                    if reads(self.index, row) {
+                        "read"
+                    } else {
+                        "write"
+                    }
+                }
+                None => "",
+            },
         }
     }
 

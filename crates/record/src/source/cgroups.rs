@@ -1,7 +1,8 @@
 //! All cgroups of the machine, of both versions: the busiest in full, the others by one figure each, in turn.
 //!
 //! The cost of a sample does not depend on the number of cgroups. Each sample looks into a bounded number of folders and
-//! reads a bounded number of idle cgroups; what was seen of each decides which are read in full.
+//! reads a bounded number of idle cgroups; what was seen of each decides which are read in full. So are those that limit I/O, even
+//! while they do nothing: perhaps because of the limit.
 
 mod group;
 mod hierarchy;
@@ -33,6 +34,8 @@ struct Known {
     last: Option<(Instant, u64)>,
     /// How fast the figure grew; it fades while the cgroup is idle.
     per_s: f64,
+    /// It limited I/O when it was found.
+    limits_io: bool,
     full: bool,
 }
 
@@ -69,7 +72,8 @@ impl Cgroups {
         for found in self.walk.step() {
             let (path, hierarchy) = (found.path, found.hierarchy);
             let full = self.full.iter().any(|group| group.path == path);
-            self.known.push(Known { path, hierarchy, last: None, per_s: 0.0, full });
+            let limits_io = self.hierarchies.iter().any(|hierarchy| hierarchy.limits_io(&path));
+            self.known.push(Known { path, hierarchy, last: None, per_s: 0.0, limits_io, full });
         }
     }
 
@@ -106,7 +110,7 @@ impl Cgroups {
     /// Chooses those to read in full. One that is read in full stays until another one is twice as busy.
     fn choose(&mut self, writer: &mut SampleWriter<'_>) {
         let rank = |known: &Known| if known.full { known.per_s * 2.0 } else { known.per_s };
-        let busy = self.known.iter().filter(|known| known.per_s > 0.0);
+        let busy = self.known.iter().filter(|known| known.per_s > 0.0 || known.limits_io);
         let mut busiest: Vec<(&str, u64)> = busy.map(|known| (known.path.as_str(), rank(known) as u64)).collect();
         busiest.sort_unstable_by_key(|&(path, per_s)| (Reverse(per_s), path));
         let wanted: Vec<String> = busiest.iter().take(FULL).map(|(path, _)| (*path).to_owned()).collect();

@@ -20,9 +20,11 @@ pub(super) fn sentence(document: &Value, part: &str) -> Option<Sentence> {
     writer.say("Evidence: ");
     writer.value(&format!("{path}/traced_share"), Kind::Share)?;
     writer.say(" traced, ");
-    if document.pointer(&format!("{path}/stack_share")).and_then(Value::as_f64) >= Some(LEAST) {
-        writer.value(&format!("{path}/stack_share"), Kind::Share)?;
-        writer.say(" stacks, ");
+    for (key, words) in [("stack_share", " stacks, "), ("aggregated_share", " aggregated, ")] {
+        if document.pointer(&format!("{path}/{key}")).and_then(Value::as_f64) >= Some(LEAST) {
+            writer.value(&format!("{path}/{key}"), Kind::Share)?;
+            writer.say(words);
+        }
     }
     writer.value(&format!("{path}/unexplained_share"), Kind::Share)?;
     writer.say(" unexplained");

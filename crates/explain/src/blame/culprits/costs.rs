@@ -191,10 +191,13 @@ impl<'a> Costs<'a> {
 
     /// Divides a victim's time among the users of what it lacked. Where none is known, the end of the chain is to blame.
     fn divide(&mut self, key: u32, (need, users): (&Need, &Users), victim: Victim, at_ns: u64, ns: u64) {
+        let known = self.keys.value(key).clone();
         if users.is_empty() {
+            let device = known.device.or(need.device());
+            let key = self.keys.of(&Key { device, ..known });
             return self.add_cost(key, victim, ns);
         }
-        let Key { device, cause, .. } = *self.keys.value(key);
+        let Key { device, cause, .. } = known;
         let device = need.device().or(device);
         for (pid, ns) in divided(ns, users).into_iter().filter(|(_, ns)| *ns > 0) {
             let process = pid.map(|pid| self.index.tasks.process(pid, at_ns, &self.index.names));
@@ -204,19 +207,21 @@ impl<'a> Costs<'a> {
         }
     }
 
-    /// The cgroup of a user: that with the quota; of v1 that of the controller whose limit holds, unless it is the root.
+    /// The cgroup of a user: that with the quota; of v1 that of the controller whose limit holds. The root has the requests of workers,
+    /// and is meant only where its own limit is the one that delayed requests.
     fn cgroup(&self, need: &Need, pid: u32, at_ns: u64) -> Option<Name> {
+        let below_root = |cgroup: &Name| self.index.names.get(*cgroup) != "/";
         let limited = match need {
             Need::Limit { device, .. } => {
                 let usage = &self.index.usage;
                 // A worker may have submitted all of its requests.
-                usage.cgroup_on(*device, pid, at_ns).or_else(|| usage.throttled_cgroup(*device))
+                let its = usage.cgroup_on(*device, pid, at_ns).filter(below_root);
+                its.or_else(|| usage.throttled_cgroup(*device))
             }
             Need::Quota(cgroup) => Some(*cgroup),
             _ => None,
         };
-        let below_root = |cgroup: &Name| self.index.names.get(*cgroup) != "/";
-        limited.filter(below_root).or_else(|| self.index.tasks.cgroup(pid, at_ns))
+        limited.or_else(|| self.index.tasks.cgroup(pid, at_ns))
     }
 }
 

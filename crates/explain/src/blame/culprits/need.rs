@@ -10,6 +10,7 @@ use super::super::disks::Disks;
 use super::super::names::Name;
 use super::super::rows::quota_cgroup;
 use super::super::run_index::RunIndex;
+use super::super::unfinished::reads;
 use super::super::usage::Target;
 
 /// A scarce resource.
@@ -139,6 +140,12 @@ fn of_request(index: &RunIndex, disks: &Disks, cause: Cause, end: &End<'_>) -> O
     let Some(request) = end.request else {
         let is_of_device =
             matches!(cause, Cause::WritebackWait | Cause::Device | Cause::SchedulerQueue | Cause::RequestWait);
+        if cause == Cause::IoThrottle {
+            // The request had not ended with the recording.
+            let device = device_of_call(index, disks, end.row)?;
+            let writes = Some(!reads(index, index.row(end.row)));
+            return Some(limit(index, disks, end.row, (device, writes)));
+        }
         let device = || device_of(index, disks, end.row).or_else(|| device_of_call(index, disks, end.row));
         return is_of_device.then(device).flatten().map(Need::Device);
     };
@@ -146,12 +153,15 @@ fn of_request(index: &RunIndex, disks: &Disks, cause: Cause, end: &End<'_>) -> O
         let flushes = request.kind.has(Kind::PREFLUSH);
         return Some(if flushes { Need::Flush(request.device) } else { Need::Device(request.device) });
     }
-    // The limit is that of the task that waited for the request.
-    let last = index.row(end.row);
+    Some(limit(index, disks, end.row, (request.device, is_write(request))))
+}
+
+/// The limit on a disk of the task that waited for a request.
+fn limit(index: &RunIndex, disks: &Disks, row: u32, (device, writes): (DeviceNumber, Option<bool>)) -> Need {
+    let last = index.row(row);
     let pid = index.tasks.pid(last.tid, last.end_ns).unwrap_or(last.tid);
-    let domain = domain(index, Target::Device(request.device), pid, last.start_ns, false);
-    let (device, writes) = (request.device, is_write(request));
-    Some(Need::Limit { device, writes, by_count: counts_requests(index, disks, device, writes), domain })
+    let domain = domain(index, Target::Device(device), pid, last.start_ns, false);
+    Need::Limit { device, writes, by_count: counts_requests(index, disks, device, writes), domain }
 }
 
 /// Whether the limits on a disk are known, and count requests: each discard counts as much as any other.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use model::metric::{Semantics, Unit};
 
-use super::hierarchy::{Hierarchy, Kind};
+use super::hierarchy::{Hierarchy, Kind, THROTTLE};
 use crate::last_values::SampleWriter;
 use crate::rows::Table;
 use crate::source::cgroup::io_stat::IoStat;
@@ -13,14 +13,6 @@ use crate::source::pressure::PressureTable;
 use crate::source::single::SingleTable;
 use crate::source::{MetricSource, TableFile, sample_all};
 use crate::source_error::SourceError;
-
-/// Limits of v1, per second.
-const THROTTLE: [(&str, Unit); 4] = [
-    ("blkio.throttle.read_bps_device", Unit::Bytes),
-    ("blkio.throttle.write_bps_device", Unit::Bytes),
-    ("blkio.throttle.read_iops_device", Unit::Count),
-    ("blkio.throttle.write_iops_device", Unit::Count),
-];
 
 /// A cgroup: its files in all hierarchies, which stay open.
 pub(super) struct Group {

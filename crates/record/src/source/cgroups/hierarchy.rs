@@ -2,6 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use model::metric::Unit;
+
+/// Limits of v1, per second.
+pub(super) const THROTTLE: [(&str, Unit); 4] = [
+    ("blkio.throttle.read_bps_device", Unit::Bytes),
+    ("blkio.throttle.write_bps_device", Unit::Bytes),
+    ("blkio.throttle.read_iops_device", Unit::Count),
+    ("blkio.throttle.write_iops_device", Unit::Count),
+];
+
 /// The controllers of a hierarchy that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -62,6 +72,19 @@ impl Hierarchy {
     /// Whether the figure is CPU time.
     pub(super) fn counts_cpu(&self) -> bool {
         matches!(self.kinds.first(), Some(Kind::CpuacctV1 | Kind::V2))
+    }
+
+    /// Whether a cgroup has a limit on the I/O of any disk here.
+    pub(super) fn limits_io(&self, path: &str) -> bool {
+        let files = if self.kinds.contains(&Kind::BlkioV1) {
+            &THROTTLE.map(|(name, _)| name)[..]
+        } else if self.kinds.contains(&Kind::V2) {
+            &["io.max"]
+        } else {
+            return false;
+        };
+        let folder = self.mount.join(path.trim_start_matches('/'));
+        files.iter().any(|name| std::fs::read(folder.join(name)).is_ok_and(|text| !text.trim_ascii().is_empty()))
     }
 
     /// A figure that changes while the cgroup is busy: CPU time or throttled time in ns, or bytes. `None` if it is gone.

@@ -85,3 +85,26 @@ fn version_1_has_a_hierarchy_for_each_controller() {
     assert_eq!(recording.value("cgroups.cpu.stat.throttled_time", "/a"), None);
     assert_eq!(recording.value("cgroups.others", ""), Some(0));
 }
+
+#[test]
+fn an_idle_one_with_an_io_limit_is_read_in_full() {
+    let kernel = Kernel::new().with(&[("sys/fs/cgroup/cgroup.controllers", "cpu io memory\n")]);
+    for path in ["limited", "free"] {
+        v2(&kernel, path, 7, 0);
+        kernel.write(&format!("sys/fs/cgroup/{path}/memory.current"), "4096\n");
+    }
+    kernel.write("sys/fs/cgroup/limited/io.max", "8:0 rbps=100000 wbps=max riops=max wiops=max\n");
+    kernel.write("sys/fs/cgroup/free/io.max", "\n");
+    for name in ["read_bps", "write_bps", "read_iops", "write_iops"] {
+        kernel.write(&format!("sys/fs/cgroup/blkio/old/blkio.throttle.{name}_device"), "");
+    }
+    for path in ["", "old/"] {
+        kernel.write(&format!("sys/fs/cgroup/blkio/{path}blkio.throttle.io_service_bytes"), "Total 0\n");
+    }
+    kernel.write("sys/fs/cgroup/blkio/old/blkio.throttle.read_iops_device", "8:0 3\n");
+    let mut recording = kernel.record(&options());
+    (0..3).for_each(|_| drop(recording.sample()));
+    assert_eq!(recording.value("cgroups.io.max.rbps", "/limited:8:0"), Some(100_000));
+    assert_eq!(recording.value("cgroups.blkio.throttle.read_iops_device", "/old:8:0"), Some(3));
+    assert_eq!(recording.value("cgroups.memory.current", "/free"), None);
+}
