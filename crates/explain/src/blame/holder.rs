@@ -13,6 +13,9 @@ use super::run_index::RunIndex;
 /// Tasks that a lock without a known owner is followed through: from each to the one that released it before.
 const RELEASES: usize = 64;
 
+/// Tasks that wait for each other at most.
+const IN_TURN: usize = 8;
+
 /// Whether a row is a wait for a lock whose holder may be known.
 pub(super) fn is_for_lock(row: &Row) -> bool {
     row.lock.is_some() || row.awaits == Some(Awaits::Lock)
@@ -42,6 +45,25 @@ fn thread(index: &RunIndex, row: &Row, holder: u32) -> u32 {
 /// When a wait began for which its task may have slept several times: a timer interrupts those for the locks of databases.
 pub(super) fn since_ns(index: &RunIndex, row: &Row) -> u64 {
     if row.awaits == Some(Awaits::Lock) { series_began_ns(index, row) } else { row.start_ns }
+}
+
+/// The holder of a lock that waits in turn, through other locks, for one of the task that waits for it.
+pub(super) fn deadlock(index: &RunIndex, row: &Row) -> Option<u32> {
+    let first = longest(index, row)?;
+    let (mut held, mut before) = (first, row);
+    for _ in 0..IN_TURN {
+        if held.tid == row.tid {
+            return Some(first.tid);
+        }
+        let is_most = |other: &Row| {
+            let both_ns = other.runnable_ns.min(row.runnable_ns).saturating_sub(other.start_ns.max(row.start_ns));
+            is_for_lock(other) && other.lock != before.lock && both_ns >= (row.runnable_ns - row.start_ns) / 2
+        };
+        let mut waits = index.rows_between(held.tid, row.start_ns, row.runnable_ns).map(|(_, row)| row);
+        before = waits.find(|other| is_most(other))?;
+        held = longest(index, before)?;
+    }
+    None
 }
 
 /// Only its holder releases a lock of user space. Before, it was with the task that woke

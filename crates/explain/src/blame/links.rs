@@ -4,6 +4,7 @@ use model::stall::RequestRecord;
 
 use super::cause::Cause;
 use super::explanation::{Holds, Link};
+use super::holder;
 use super::request;
 use super::request_life::lifecycle;
 use super::run_index::RunIndex;
@@ -11,7 +12,11 @@ use super::wording::{describe, request_words, words};
 
 /// A task's wait in a row.
 pub(super) fn wait(index: &RunIndex, row: u32, cause: Cause, time_ns: u64) -> Link {
-    let (at, detail) = (index.row(row), describe(index, index.row(row), cause));
+    let (at, mut detail) = (index.row(row), describe(index, index.row(row), cause));
+    if let Some(holder) = Some(at).filter(|_| cause == Cause::Lock).and_then(|at| holder::deadlock(index, at)) {
+        let holder = index.tasks.who(holder, at.end_ns, &index.names);
+        detail = detail.map(|detail| format!("{detail}; a deadlock: {holder} waits for it in turn"));
+    }
     let is_object = !matches!(cause, Cause::CpuWait | Cause::CpuThrottle) && !index.is_of_request(at, cause);
     let functions = index.stack(at.stack).map_or("", |stack| index.names.get(stack.top)).split(" < ");
     Link {

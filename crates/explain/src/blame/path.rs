@@ -67,6 +67,9 @@ impl Path<'_> {
 
     /// What that task waited for, or did itself.
     fn put_done(&mut self, done: &Segment, tid: u32) {
+        if done.cause == Cause::Unexplained && done.off == NO_ROW {
+            return self.put_gap(done.start_ns);
+        }
         let known = self.segments.len();
         self.put(done.start_ns, done.cause, done.evidence, done.row().unwrap_or(NO_ROW));
         let ran = if done.cause == Cause::Running { tid } else { 0 };
@@ -77,6 +80,14 @@ impl Path<'_> {
     fn put_wait(&mut self, from_ns: u64) {
         let (cause, evidence) = self.index.asleep(self.index.row(self.row), from_ns);
         self.put(from_ns, cause, evidence, NO_ROW);
+    }
+
+    /// Time of which nothing is known. Who waits for room waits for the other end, whatever that does.
+    fn put_gap(&mut self, from_ns: u64) {
+        match self.index.row(self.row).awaits {
+            Some(Awaits::Room) => self.put_wait(from_ns),
+            _ => self.put(from_ns, Cause::Unexplained, Evidence::None, NO_ROW),
+        }
     }
 
     /// Time of the wait for a lock in which its holder did not wait for anything known.
@@ -105,7 +116,7 @@ impl Path<'_> {
                 self.put_wait(segment.end_ns);
             }
             self.put_lock(segment.end_ns);
-            self.put(segment.end_ns, Cause::Unexplained, Evidence::None, NO_ROW);
+            self.put_gap(segment.end_ns);
             // Of the holder of a lock, only that it held the lock matters.
             let is_for_lock = self.lock.is_some() || wait.awaits == Some(Awaits::Lock);
             if !is_for_lock && !self.through_idle && sleeps_by_choice(index, wait, &segment) {

@@ -105,8 +105,6 @@ fn slept_ns(row: &Row) -> u64 {
 }
 
 fn sleep(index: &RunIndex, row: &Row) -> Sleep {
-    let by_interrupt = index.stack(row.waker_stack).is_some_and(|stack| stack.interrupt);
-    let waker = row.waker_tid.filter(|&tid| tid != 0 && !by_interrupt);
     let stack = index.stack(row.stack).map(|stack| index.names.get(stack.top).to_owned());
     Sleep {
         task: index.tasks.who(row.tid, row.end_ns, &index.names),
@@ -117,6 +115,6 @@ fn sleep(index: &RunIndex, row: &Row) -> Sleep {
         unfinished: row.kind == StallKind::Blocked,
         throughout: is_throughout(row),
         stack: stack.filter(|stack| !stack.is_empty()),
-        waker: waker.map(|tid| index.tasks.who(tid, row.runnable_ns, &index.names)),
+        waker: index.waker(row).map(|tid| index.tasks.who(tid, row.runnable_ns, &index.names)),
     }
 }

@@ -258,6 +258,8 @@ const IO: Rank = &[
 const PEERS: Rank = &[
     rule(&["inet_wait_for_connect", "__inet_stream_connect"], Cause::Peer, "answer to a connect").seen_on(ON_6_18),
     rule(&["sk_stream_wait_memory"], Cause::Peer, "room in a connection, whose receiver is behind").seen_on(ON_6_18),
+    rule(&["unix_wait_for_peer"], Cause::Peer, "room among the connections that a server has not accepted yet")
+        .called_by(&["unix_stream_connect"]),
     rule(
         &["unix_wait_for_peer", "sock_wait_for_wmem", "sock_alloc_send_pskb"],
         Cause::Peer,

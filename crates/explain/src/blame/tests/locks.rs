@@ -240,3 +240,20 @@ fn a_holder_keeps_a_wait_from_its_begin() {
         off 9 |sssssssssss     | call=clock_nanosleep awaits=interrupt";
     check(drawing, "< thread 9 holds: unexplained 10");
 }
+
+#[test]
+fn tasks_that_wait_for_each_other_are_a_deadlock() {
+    let drawing = "
+        blocked 7 | ssssssssssss   | call=flock stack=flock_lock_inode_wait state=1 lock=1 holder=9
+        blocked 9 |  ssssssssssss  | call=flock stack=flock_lock_inode_wait state=1 lock=2 holder=7";
+    let details = |drawing: &str| {
+        let explanation = stage(drawing).explain();
+        let links = explanation.stalls.iter().flat_map(|stall| &stall.chain);
+        links.filter_map(|link| link.detail.clone()).filter(|detail| detail.contains("deadlock")).collect::<Vec<_>>()
+    };
+    let found = details(drawing);
+    assert!(found.iter().any(|detail| detail.ends_with("a deadlock: thread 9 waits for it in turn")), "{found:?}");
+    // It waits for somebody else, or for a turn with the same lock.
+    assert!(details(&drawing.replace("holder=7", "holder=8")).is_empty());
+    assert!(details(&drawing.replace("lock=2", "lock=1")).is_empty());
+}
