@@ -54,6 +54,8 @@ pub enum Edge {
     Stopped,
     /// The server of a file system.
     Server,
+    /// The other end of a connection, a pipe or a terminal.
+    Peer,
     /// What a task computes, the waiting one or one that it waits for.
     Work,
     /// A sleep by choice of a task that is waited for.
@@ -108,6 +110,7 @@ impl Edge {
             Edge::Frozen => &[Cause::Frozen],
             Edge::Stopped => &[Cause::Stopped],
             Edge::Server => &[Cause::NetworkFs, Cause::Fanotify],
+            Edge::Peer => &[Cause::Peer],
             Edge::Work => &[Cause::Running],
             Edge::Timer => &[Cause::Sleep],
             Edge::Culprit => &[],

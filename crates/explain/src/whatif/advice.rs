@@ -94,7 +94,7 @@ impl Choice {
 /// Whether the waits of an edge are for what a program does, rather than the kernel or a disk.
 fn is_of_program(edge: Edge, of: &[String]) -> bool {
     let is_of_program = |kind: &String| PROGRAMS_LOCKS.contains(&kind.as_str());
-    matches!(edge, Edge::Work | Edge::Timer) || edge == Edge::Lock && of.iter().all(is_of_program)
+    matches!(edge, Edge::Work | Edge::Timer | Edge::Peer) || edge == Edge::Lock && of.iter().all(is_of_program)
 }
 
 /// Predicts what each remedy that fits would bring, and what the absence of the worst culprits would: to the slow operations, or to
