@@ -4,11 +4,13 @@
 use std::cell::RefCell;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rig::{Entry, Register, Setting, TemporaryFileSystem, Thing};
+use rustix::fs::OFlags;
 
 use crate::cgroups::{Cgroups, Limit};
 
@@ -105,7 +107,9 @@ impl Ground {
             (0..megabytes).for_each(|_| (&file).write_all(&[0; 1 << 20]).unwrap());
             file.sync_all().unwrap();
         }
-        self.loop_device(&image, "--direct-io=on")
+        // Before 6.6, files in memory take no direct I/O.
+        let direct = fs::OpenOptions::new().read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(&image);
+        self.loop_device(&image, if direct.is_ok() { "--direct-io=on" } else { "--direct-io=off" })
     }
 
     /// A new loop device over a file.

@@ -104,8 +104,8 @@ fn is_wanted(name: &str, wanted: &[&str]) -> bool {
 /// Tests in one recording at most, and how many of them run at the same time.
 const TOGETHER: usize = 24;
 const AT_ONCE: usize = 8;
-/// The emulator has the time of one CPU, and a slow one.
-const AT_ONCE_EMULATED: usize = 3;
+/// The emulator has the time of one CPU, and a slow one: victims would wait for it.
+const AT_ONCE_EMULATED: usize = 1;
 /// From then on a test is said to take long.
 const LONG: Duration = Duration::from_secs(60);
 
@@ -130,7 +130,7 @@ fn run_all(tests: &[&Test], is_emulated: bool) -> ExitCode {
         let (sharing, single): (Vec<&Test>, Vec<&Test>) = others.iter().partition(|test| test.shares);
         if is_emulated {
             // To load BPF programs and to explain take most of the time there.
-            single.chunks(TOGETHER).for_each(|tests| run_together(tests, 1, &mut outcome));
+            single.chunks(TOGETHER).for_each(|tests| run_together(tests, AT_ONCE_EMULATED, &mut outcome));
         } else {
             single.into_iter().for_each(|test| conclude_or_repeat(test, alone(test), &mut outcome));
         }
@@ -139,7 +139,7 @@ fn run_all(tests: &[&Test], is_emulated: bool) -> ExitCode {
         recorded.into_iter().zip(attempts).for_each(|(test, attempt)| conclude_or_repeat(test, attempt, &mut outcome));
         sharing.chunks(TOGETHER).for_each(|tests| run_together(tests, at_once, &mut outcome));
     }
-    repeat_failed(&mut outcome);
+    repeat_failed(&mut outcome, is_emulated);
     let Outcome { table, passed, failed, .. } = outcome;
     println!("\n{HEADER}");
     table.iter().for_each(|row| println!("{row}"));
@@ -172,10 +172,10 @@ fn conclude_or_repeat<'a>(test: &'a Test, attempt: Attempt, outcome: &mut Outcom
     outcome.again.push((test, attempt.seconds));
 }
 
-fn repeat_failed(outcome: &mut Outcome) {
+fn repeat_failed(outcome: &mut Outcome, is_emulated: bool) {
     for (test, first_s) in std::mem::take(&mut outcome.again) {
         let mut attempt = alone(test);
-        if !attempt.complaints.is_empty() {
+        if !attempt.complaints.is_empty() && !is_emulated {
             tell(test, "second", &attempt);
             attempt = alone(test);
         }

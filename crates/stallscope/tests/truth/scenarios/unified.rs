@@ -11,7 +11,6 @@ pub const TESTS: &[Test] = &[
     alone("limit_above_two_cgroups", &[limit_above_two_cgroups]),
     alone("limit_of_the_owner_of_pages", &[limit_of_the_owner_of_pages]),
     alone("memory_high_of_a_shared_cgroup", &[memory_high]),
-    alone("dirty_pages_of_a_memory_cgroup", &[dirty_pages_of_a_memory_cgroup]),
 ];
 
 const CULPRIT: Option<&str> = Some("neighbour/");
@@ -88,29 +87,4 @@ fn memory_high() -> Truth {
     ground.limit(&shared, Limit::High(12 << 20));
     ground.go(&go);
     Truth { culprit: CULPRIT, innocent: Some("outsider/"), ..victim.suffered("reclaim_throttle") }
-}
-
-/// A memory cgroup may have as many dirty pages as its size allows. Another process writes more to the same disk, outside.
-fn dirty_pages_of_a_memory_cgroup() -> Truth {
-    let ground = Ground::new();
-    let disk = ground.file_system(192, crate::ground::EXT4, "noatime,lazytime");
-    let (small, outside) = (ground.memory_cgroup(64), ground.outside());
-    let [file, filled, other] = ["victim", "filled", "other"].map(|name| disk.file(name));
-    let (go, outsiders) = (ground.at(GO), ground.at("outsiders"));
-    let script = format!(
-        "{}\nopen {file}\nwrite {file} 0 8m\nfsync {file}\nawait {go}\ntimes 8\nsleep 50\nwrite {file} %im 512k",
-        put(&small)
-    );
-    let victim = Victim::start(&ground, &script);
-    ground.wait_for(&format!("{go}.awaited"));
-    ground.program(
-        "outsider",
-        &format!("{}\nopen {other}\nawait {outsiders}\nforever\nwrite {other} 0 16m\nfsync {other}", put(&outside)),
-    );
-    ground.go(&outsiders);
-    ground.slow(&disk, "write_bps", 4 << 20);
-    ground.neighbour(&format!("{}\nopen {filled}\nforever\nwrite {filled} 0 40m", put(&small)));
-    std::thread::sleep(std::time::Duration::from_secs(3));
-    ground.go(&go);
-    Truth { culprit: CULPRIT, innocent: Some("outsider/"), ..victim.suffered("dirty_throttle") }
 }
