@@ -161,7 +161,12 @@ pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
     found.extend(search.waits(StallKind::OffCpu, &sends, 0, blocked, &found));
     let of_program = |row: &Row| {
         let stack = index.stack(row.stack);
-        let stops = row.stopped || stack.and_then(|stack| stack.rule).is_some_and(|rule| rule.cause == Cause::Stopped);
+        // A poll takes a frozen task for one that is blocked.
+        let mut around = index.rows_between(row.tid, row.start_ns, row.end_ns).map(|(_, row)| row);
+        let is_frozen = around.any(|around| around.kind == StallKind::OffCpu && around.stopped);
+        let stops = is_frozen
+            || row.stopped
+            || stack.and_then(|stack| stack.rule).is_some_and(|rule| rule.cause == Cause::Stopped);
         // A task that sleeps interruptibly may idle: only its stack shows that it waits for storage.
         let idles = row.interruptible
             && stack.is_none_or(|stack| stack.on_thread || stack.rule.is_none_or(|rule| rule.cause == Cause::Peer));

@@ -1,6 +1,7 @@
 //! Timers that interrupt another task in a system call.
 
 use super::clients::{check, check_quiet};
+use super::stage::stage;
 
 /// The client's timer, which cuts its wait into slices, interrupts an unrelated task that sends something.
 #[test]
@@ -46,4 +47,14 @@ fn a_timer_that_follows_a_completion_ends_no_request() {
         "thread 7: device 6",
     );
     check(&format!("{drawing}complete_signal,posix_timer_fn\n{request}"), "unexplained 8, running 2", "");
+}
+
+/// A poll takes a task that is frozen in its sleep for one that is blocked: nobody waited for it.
+#[test]
+fn a_frozen_sleep_is_no_operation() {
+    let drawing = "
+        off     7 | ssssssssssss   | call=clock_nanosleep stack=hrtimer_nanosleep state=32769
+        blocked 7 |   ssssssss     | call=clock_nanosleep stack=hrtimer_nanosleep";
+    check_quiet(drawing);
+    assert_eq!(stage(&drawing.replace("state=32769", "state=1")).explain().slow_operations, 1);
 }
