@@ -74,10 +74,10 @@ fn intro(document: &Value, part: &str) -> &'static str {
 /// Where a change is one of another program, whose: the root blocker of most of the waits that it changes.
 fn culprit(document: &Value, part: &str, choice: &Value) -> Option<String> {
     let cause = match choice["change"]["edge"].as_str()? {
-        "cpu" if !are_short(document) => return waiting_for_cpu(document, choice),
+        // Who asked for the work is to blame; who does it can change it.
+        edge @ ("cpu" | "work") => return (!are_short(document)).then(|| behind(document, choice, edge)).flatten(),
         "lock" => "lock",
         "timer" => "sleep",
-        "work" => "running",
         _ => return None,
     };
     let culprits = document.pointer(&format!("{part}/culprits"))?.as_array()?;
@@ -88,10 +88,11 @@ fn culprit(document: &Value, part: &str, choice: &Value) -> Option<String> {
     (is_most && culprits[at]["task"].is_string()).then(|| format!("{part}/culprits/{at}/task"))
 }
 
-/// The process that waits for a CPU, where that is not the victim itself but one that it waits for.
-fn waiting_for_cpu(document: &Value, choice: &Value) -> Option<String> {
+/// The process that waits for a CPU, or computes, where that is not the victim itself but one that it waits for.
+fn behind(document: &Value, choice: &Value, edge: &str) -> Option<String> {
     let least = choice["saved_share"].as_f64()? / 2.0;
-    let is_it = |behind: &Value| behind["end"] == "cpu_wait" && behind["share"].as_f64() >= Some(least);
+    let end = if edge == "cpu" { "cpu_wait" } else { "running" };
+    let is_it = |behind: &Value| behind["end"] == end && behind["share"].as_f64() >= Some(least);
     let at = document["behind"].as_array()?.iter().position(is_it)?;
     let path = format!("/behind/{at}/tasks/0/task");
     document.pointer(&path)?.is_string().then_some(path)
