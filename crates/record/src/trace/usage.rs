@@ -125,7 +125,10 @@ impl UsageReader {
                     Resource::DeviceWrite => Some(true),
                     _ => None,
                 };
-                self.cgroups.of_device(used.cgroup, (device, writes), used.tid)
+                match used.throttled {
+                    0 => self.cgroups.of_device(used.cgroup, (device, writes), used.tid),
+                    _ => self.cgroups.of_throttled(used.cgroup, (device, writes), used.tid),
+                }
             }
         };
         let device = used.resource.is_device().then_some(device);

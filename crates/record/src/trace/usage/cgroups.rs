@@ -87,6 +87,16 @@ impl Cgroups {
         place
     }
 
+    /// The same of requests that a limit delayed: it may have been set since limits were last read.
+    pub(super) fn of_throttled(&mut self, number: u64, device: Direction, tid: u32) -> Place {
+        let place = self.of_device(number, device, tid);
+        if place.limit.is_some() {
+            return place;
+        }
+        self.devices.clear();
+        self.of_device(number, device, tid)
+    }
+
     /// The memory controller's cgroup of a process, which may have moved since the last look.
     pub(super) fn of_memory(&mut self, pid: u32) -> Place {
         let Some(folder) = self.folder(pid, "memory") else { return Place::default() };

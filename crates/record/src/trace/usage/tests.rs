@@ -120,6 +120,17 @@ fn limits_of_v2_hold_below() {
     let place = |limit: &str| Place { cgroup: Some("/a/b".into()), limit: Some(limit.into()) };
     assert_eq!(cgroups.of_device(0, (DISK, None), 5), place("/a"));
     assert_eq!([false, true].map(|writes| cgroups.of_device(0, (DISK, Some(writes)), 5)), [place("/a"), place("/a/b")]);
+    fs::write(roots.cgroup.join("a/b/io.max"), "7:3 rbps=10 wbps=max riops=max wiops=max\n").unwrap();
+    assert_eq!(cgroups.of_device(0, (DISK, Some(true)), 5), place("/a/b"), "read some seconds ago");
+    assert_eq!(cgroups.of_throttled(0, (DISK, Some(false)), 5), place("/a"), "a limit is known");
+    fs::write(roots.cgroup.join("a/io.max"), "").unwrap();
+    cgroups.age();
+    assert_eq!(cgroups.of_device(0, (DISK, Some(true)), 5), place("/a/b"));
+    let other = (DeviceNumber::new(8, 0), None);
+    assert_eq!(cgroups.of_throttled(0, other, 5).limit, None);
+    fs::write(roots.cgroup.join("a/io.max"), "8:0 rbps=1 wbps=1 riops=1 wiops=1\n").unwrap();
+    assert_eq!(cgroups.of_device(0, other, 5).limit, None);
+    assert_eq!(cgroups.of_throttled(0, other, 5).limit.as_deref(), Some("/a"));
     assert_eq!(cgroups.of_memory(5), place("/a/b"));
     fs::write(roots.proc.join("5/cgroup"), "0::/a\n").unwrap();
     assert_eq!(cgroups.of_memory(5), Place { cgroup: Some("/a".into()), limit: None }, "it moved");
