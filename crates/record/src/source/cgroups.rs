@@ -34,7 +34,7 @@ struct Known {
     last: Option<(Instant, u64)>,
     /// How fast the figure grew; it fades while the cgroup is idle.
     per_s: f64,
-    /// It limited I/O when it was found.
+    /// It limited I/O when it was first read.
     limits_io: bool,
     full: bool,
 }
@@ -72,8 +72,7 @@ impl Cgroups {
         for found in self.walk.step() {
             let (path, hierarchy) = (found.path, found.hierarchy);
             let full = self.full.iter().any(|group| group.path == path);
-            let limits_io = self.hierarchies.iter().any(|hierarchy| hierarchy.limits_io(&path));
-            self.known.push(Known { path, hierarchy, last: None, per_s: 0.0, limits_io, full });
+            self.known.push(Known { path, hierarchy, last: None, per_s: 0.0, limits_io: false, full });
         }
     }
 
@@ -95,6 +94,9 @@ impl Cgroups {
                 self.forget(at);
                 continue;
             };
+            if known.last.is_none() {
+                known.limits_io = self.hierarchies.iter().any(|hierarchy| hierarchy.limits_io(&known.path));
+            }
             let grown = known.take(now, figure);
             if hierarchy.counts_cpu() && !self.walk.is_parent(&known.path) && !known.full {
                 self.others_ns = self.others_ns.saturating_add(grown);
