@@ -280,10 +280,10 @@ impl Search<'_> {
         self.index.rows.iter().filter(is_call).filter(is_slow).map(|row| of_row(row, unnamed)).collect()
     }
 
-    /// Times in which a process of the recorded command was stopped. A signal stops all of its threads, a freezer too: the main
+    /// Times in which a process of the recorded command, or one that is asked about, was stopped. A signal stops all of its threads, a freezer too: the main
     /// one stands for them.
     fn stops(&self, class: Name, found: &[Operation]) -> Vec<Operation> {
-        let is_stop = |row: &&Row| row.watched && row.stopped && !self.is_own(row);
+        let is_stop = |row: &&Row| row.stopped && self.index.subjects.contains(&row.tid) && !self.is_own(row);
         let pid = |row: &Row| self.index.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid);
         let mut threads: HashMap<u32, u32> = HashMap::new();
         for row in self.index.rows.iter().filter(is_stop) {

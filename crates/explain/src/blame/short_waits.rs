@@ -34,10 +34,10 @@ impl Explanation {
         time_ns > 0 && time_ns >= self.slower_than_ns && self.share_of_short_waits() >= 0.125
     }
 
-    /// Whether they cost it more than its slow operations.
+    /// Whether they cost it far more than its slow operations, which a remedy is sought for else.
     pub fn short_waits_cost_most(&self) -> bool {
         let slow_ns = self.command.as_ref().map_or(0, |command| command.wall_ns);
-        self.short_waits_matter() && self.short_waits.time_ns > slow_ns
+        self.short_waits_matter() && self.short_waits.time_ns / 2 > slow_ns
     }
 }
 

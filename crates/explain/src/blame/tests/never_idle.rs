@@ -51,7 +51,8 @@ fn who_is_asked_about_never_idles() {
     let drawing = "
         off 7 | ssssssss   | call=write awaits=room waker=9 state=1
         off 9 |  ssssss    | call=clock_nanosleep awaits=interrupt state=1
-        off 8 | ssssssss   | call=connect stack=inet_wait_for_connect state=1";
+        off 8 | ssssssss   | call=connect stack=inet_wait_for_connect state=1
+        off 6 | ssssssss   | call=clock_nanosleep state=4";
     let asked = |pid: u32| {
         let scope = Scope { pids: vec![pid], ..Scope::default() };
         let explanation = stage(drawing).explain_scoped(scope);
@@ -61,4 +62,5 @@ fn who_is_asked_about_never_idles() {
     assert_eq!(asked(7), (1, Some("write".to_owned())));
     assert_eq!(asked(8), (1, Some("connect".to_owned())));
     assert_eq!(asked(9), (0, None));
+    assert_eq!(asked(6), (1, Some("stopped".to_owned())));
 }
