@@ -315,8 +315,8 @@ fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load
     operations.extend(for_room);
     drop_repeated(index, &mut operations, to_servers);
     drop_parts(&mut operations, of_clients);
-    let of_command = run_queue_waits(index, &operations, slower_than_ns).into_iter();
-    operations.extend(of_command.filter(|_| !is_load));
+    let of_command = (!is_load).then(|| run_queue_waits(index, &operations, slower_than_ns));
+    operations.extend(of_command.into_iter().flatten());
     operations
 }
 

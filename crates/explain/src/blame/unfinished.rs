@@ -46,7 +46,8 @@ pub(super) fn throttled(index: &RunIndex, disks: &Disks) -> Vec<u32> {
     let is_throttled = |row: &Row| {
         let of = keys(index, row, reads(index, row)).into_iter().flatten();
         let known = of.filter_map(|key| last.get(&key)).next();
-        known.map_or_else(|| held_back.contains(&place(index, disks, row)), |&(_, throttled)| throttled)
+        let is_held_back = || !held_back.is_empty() && held_back.contains(&place(index, disks, row));
+        known.map_or_else(is_held_back, |&(_, throttled)| throttled)
     };
     let polled = index.rows.iter().zip(0..).filter(|(row, _)| row.kind == StallKind::Blocked && row.request.is_none());
     polled.filter(|(row, _)| is_throttled(row)).map(|(_, at)| at).collect()
